@@ -4,6 +4,7 @@
 #include "worker/solo.h"
 #include "common/job/compensation.h"
 #include "common/job/update.h"
+#include "common/kernels/kernels.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -30,6 +31,12 @@
 #define WINDOWS_AN_EPOCH 40        /* Progress events. */
 #define LOOK_NS          50000000u /* Between looks whether to stop. */
 
+/* Gradients that make one update together, as in ps/shard/group.h. */
+struct held {
+    uint32_t members, examples;
+    float *sum; /* [elements]; NULL where each makes its own. */
+};
+
 struct state {
     struct solo *solo;
     const struct job *job;
@@ -48,7 +55,8 @@ struct state {
     struct training_clock clock;
     uint64_t epoch_number;  /* From 1; 0: no update has been made. */
     uint64_t epoch_updates; /* That `epoch` is of. */
-    uint64_t last_cut;
+    uint64_t last_cut, version;
+    struct held held;             /* The group that is open. */
     struct manifest_record found; /* Of the checkpoint that it went on from. */
     struct run_chronicle chronicle;
 };
@@ -134,6 +142,7 @@ static enum status restore(struct state *s, enum run_opening opening, struct err
             memcpy(s->arrays[i], reader.arrays[i], s->elements * sizeof(float));
         s->step = s->last_cut = reader.manifest.step;
         s->summary.session_step = s->summary.counted_from = reader.manifest.step;
+        s->version = reader.version;
         adopt_epoch(s, &reader.manifest.so_far);
         s->found = reader.manifest.record;
     }
@@ -186,6 +195,53 @@ static void note_gradient(const struct state *s, struct node node, const struct 
                                              .us = (uint64_t)(1e6 * seconds)});
 }
 
+/* One version: from the gradient of the last batch that was computed, or the sum of several. */
+static void apply_sum(struct state *s, uint64_t batch, const float *sum, uint32_t examples)
+{
+    struct optimizer_update apply = {
+        .t = s->version + 1,
+        .learning_rate = schedule_learning_rate(&s->job->schedule, batch),
+        .scale = 1.0f / (float)examples,
+        .count = s->elements,
+        .gradient = sum,
+        .values_in = s->arrays[0],
+        .values_out = s->arrays[0],
+    };
+    for (uint32_t slot = 0; slot < OPTIMIZER_SLOTS_MAX && slot < s->slots.count; slot++)
+        apply.slots[slot] = s->arrays[1 + slot];
+    update_apply(s->job, s->offsets, 0, &apply);
+    s->version++;
+    diary_did(s->solo->diary,
+              &(struct deed){.kind = DEED_UPDATED, .version = s->version, .examples = examples});
+}
+
+/* What is held is applied, if there is something. */
+static void close_group(struct state *s)
+{
+    struct held *held = &s->held;
+    if (held->members > 0)
+        apply_sum(s, s->step - 1, held->sum, held->examples);
+    held->members = held->examples = 0;
+}
+
+/* The gradient of the batch before s->step. */
+static void take_gradient(struct state *s, uint32_t examples)
+{
+    struct held *held = &s->held;
+    count_squares(s, 1.0f / (float)examples);
+    if (!job_accumulates(s->job)) {
+        apply_sum(s, s->step - 1, s->gradient, examples);
+        return;
+    }
+    if (held->members++ == 0)
+        memcpy(held->sum, s->gradient, s->elements * sizeof(float));
+    else
+        kernels_add(held->sum, s->gradient, s->elements);
+    held->examples += examples;
+    if (held->members == s->job->accumulate || job_closes_at(s->job, s->step))
+        close_group(s);
+}
+
 static enum status update(struct state *s, struct error *error)
 {
     struct score score = {0};
@@ -204,23 +260,9 @@ static enum status update(struct state *s, struct error *error)
     s->worker.controlled_leaves += pace->leaves;
     s->worker.longer_leaves += pace->longer;
     s->worker.compute_seconds += clock_now_seconds() - began;
-    struct optimizer_update apply = {
-        .t = s->step + 1,
-        .learning_rate = schedule_learning_rate(&s->job->schedule, s->step),
-        .scale = 1.0f / (float)batch.examples,
-        .count = s->elements,
-        .gradient = s->gradient,
-        .values_in = s->arrays[0],
-        .values_out = s->arrays[0],
-    };
-    for (uint32_t slot = 0; slot < OPTIMIZER_SLOTS_MAX && slot < s->slots.count; slot++)
-        apply.slots[slot] = s->arrays[1 + slot];
     note_gradient(s, root, &score, clock_now_seconds() - began);
-    count_squares(s, apply.scale);
-    update_apply(s->job, s->offsets, 0, &apply);
     s->step++;
-    diary_did(s->solo->diary,
-              &(struct deed){.kind = DEED_UPDATED, .version = s->step, .examples = batch.examples});
+    take_gradient(s, batch.examples);
     s->worker.updates++;
     s->worker.examples += batch.examples;
     score_add(&s->window, &score);
@@ -330,7 +372,7 @@ static void evaluate(struct state *s)
 static enum status record_cut(struct state *s, struct error *error)
 {
     const struct run_record_cut cut = {
-        .batches = s->step, .version = s->step, .computation = s->chronicle.found.computation};
+        .batches = s->step, .version = s->version, .computation = s->chronicle.found.computation};
     if (!s->chronicle.on || s->chronicle.ended)
         return STATUS_OK;
     if (run_chronicle_begin(&s->chronicle, s->job, s->run_id, NULL, error) == NULL)
@@ -343,6 +385,8 @@ static enum status write_checkpoint_files(struct state *s, struct error *error)
     struct checkpoint_part part;
     struct checkpoint_chunk chunk = {.first = 0, .count = s->elements};
     double began = clock_now_seconds();
+    close_group(s);
+    chunk.version = s->version;
     for (uint32_t i = 0; i <= s->slots.count; i++)
         chunk.arrays[i] = s->arrays[i];
     enum status status = checkpoint_write_part(&disk_posix, s->solo->out, s->step, 0, 0, 1,
@@ -484,6 +528,8 @@ static enum status make_arrays(struct state *s, struct error *error)
     bool made = (s->gradient = aligned_alloc(64, s->elements * sizeof(float))) != NULL;
     for (uint32_t i = 0; i <= s->slots.count; i++)
         made = (s->arrays[i] = aligned_alloc(64, s->elements * sizeof(float))) != NULL && made;
+    if (job_accumulates(s->job))
+        made = (s->held.sum = aligned_alloc(64, s->elements * sizeof(float))) != NULL && made;
     if (!made)
         error_set(error, STATUS_MEMORY, "out of memory for the model");
     return made ? STATUS_OK : STATUS_MEMORY;
@@ -539,9 +585,10 @@ int solo_run(struct solo *solo, struct error *error)
     if (status == STATUS_OK) /* Not before: nothing is to be left of a run that cannot begin. */
         status = run_directory_open(&s.directory, &disk_posix, solo->out, s.job, s.run_id,
                                     solo->keep, &opening, error);
-    if (status == STATUS_OK && (status = run_chronicle_open(&s.chronicle, &disk_posix, solo->out,
-                                                            s.job->record == RECORDING_ON, &s.found,
-                                                            s.step, 0, error)) != STATUS_OK)
+    if (status == STATUS_OK &&
+        (status =
+             run_chronicle_open(&s.chronicle, &disk_posix, solo->out, s.job->record == RECORDING_ON,
+                                &s.found, s.step, s.version, 0, error)) != STATUS_OK)
         run_directory_close(&s.directory);
     s.shelf.keep = s.directory.keep;
     if (status == STATUS_OK) {
@@ -565,6 +612,7 @@ int solo_run(struct solo *solo, struct error *error)
     }
     run_chronicle_close(&s.chronicle);
     free(s.gradient);
+    free(s.held.sum);
     free(s.offsets);
     for (uint32_t i = 0; i < CHECKPOINT_ARRAYS_MAX; i++)
         free(s.arrays[i]);

@@ -64,6 +64,8 @@ void job_forget_unused(struct job *job)
 {
     const struct mode_facts *facts = job_mode(job);
     job->use_locking = facts->locks && job->use_locking;
+    if (!facts->accumulates)
+        job->accumulate = 0;
     if (facts->ages)
         return;
     job->staleness_rate = STALENESS_RATE_NONE;
@@ -242,6 +244,10 @@ static enum status check_work(const struct job *job, struct error *error)
     if (job->use_locking && !job_mode(job)->locks)
         return error_set(error, STATUS_INVALID, "locking is for async mode; %s mode needs none",
                          job_mode(job)->name);
+    if (job_accumulates(job) && !job_mode(job)->accumulates)
+        return error_set(error, STATUS_INVALID,
+                         "gradients are accumulated in async mode; in %s mode each counts at once",
+                         job_mode(job)->name);
     if (!job_mode(job)->bounds && job->staleness_bound != 0)
         return error_set(error, STATUS_INVALID, "a staleness bound is for ssp; %s mode has none",
                          job_mode(job)->name);
@@ -345,6 +351,16 @@ float job_slot_initial(const struct job *job, uint32_t slot)
 {
     const struct optimizer *optimizer = optimizer_find(job->optimizer.name);
     return slot < optimizer->slot_count ? optimizer->slot_initial(&job->optimizer, slot) : 0.0f;
+}
+
+bool job_accumulates(const struct job *job)
+{
+    return job->accumulate > 1;
+}
+
+bool job_closes_at(const struct job *job, uint64_t batches)
+{
+    return batches % job_steps_per_epoch(job) == 0 || batches == job->steps;
 }
 
 bool job_scores_at(const struct job *job, uint64_t batches)

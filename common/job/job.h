@@ -41,6 +41,7 @@ struct job {
     enum staleness_rate staleness_rate;
     float delay_compensation; /* Its strength; 0: none. See compensation.h. */
     uint64_t max_staleness;   /* Most that is applied; 0: any. */
+    uint32_t accumulate;      /* Gradients in one update; 0 and 1: each makes its own. */
 
     char model[MODEL_TEXT_MAX]; /* Canonical layer list. */
     struct variable *variables; /* [variable_count], owned. */
@@ -111,6 +112,13 @@ struct staleness_text job_max_staleness_text(const struct job *job);
 enum status job_read_max_staleness(const char *text, struct job *job);
 #define MAX_STALENESS_MOST  1000000000
 #define MAX_STALENESS_WORDS "N from 1 to 1000000000, :requeue or :lost may follow"
+
+#define ACCUMULATE_MOST 1024
+
+/* Whether an update may be made of several gradients, and then whether one is made of those that there
+ * are after so many batches: at the end of an epoch, and of the job. */
+bool job_accumulates(const struct job *job);
+bool job_closes_at(const struct job *job, uint64_t batches);
 
 /* Settings that the mode has no use for are as if they had not been given. */
 void job_forget_unused(struct job *job);

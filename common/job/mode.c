@@ -16,6 +16,7 @@ static const struct mode_facts modes[MODE_COUNT] = {
                     .records = true,
                     .locks = true,
                     .ages = true,
+                    .accumulates = true,
                     .told = "server 0 leases whoever asks a batch of examples. A worker's gradient "
                             "is applied the moment it comes, whatever others have made meanwhile, "
                             "and the answer has the newest values. Nobody waits for anybody; how "

@@ -33,6 +33,7 @@ struct mode_facts {
     unsigned hue;     /* Of it in figures, from 1; 0: any that is left. */
     bool bounds;      /* A number belongs to it: "ssp:S", how many batches workers may be apart. */
     bool locks;       /* --use-locking has something to lock. */
+    bool accumulates; /* One update may be made of several gradients. */
     bool ages;        /* Updates are made while gradients are computed: something may be done about
                        * their staleness. */
 };

@@ -18,6 +18,21 @@
  *
  * A going back begins anew with the checkpoint's values, in every chunk.
  *
+ * Where several gradients make one update (--accumulate) a gradient's staleness is the updates between
+ * its base and the version that it met; the answer brings what it left: one more when it was its
+ * group's last, else the same. Let gradient i of n of a worker meet m_i and leave l_i = m_i + c_i, c_i =
+ * 1 for a group's last, let it begin from l_(i-1) + r_i, r_i being renewed, and l_0 be the beginning:
+ *
+ *     sum of (m_i - l_(i-1) - r_i) + sum of r_i = l_n - l_0 - sum of c_i
+ *
+ * Of all workers that is, with C of the U updates made by a gradient and the others by a cut, which
+ * applies what is held,
+ *
+ *     shape.sum + renewed = U W - C - sum over workers of the updates after its last gradient
+ *
+ * which is the above where each makes its own. So the mean, of U G gradients, is about (W - 1) / G.
+ * Whoever's gradient was held when a cut made an update of it has that one renewed.
+ *
  * Threads: plain values. */
 
 #ifndef COMMON_JOB_STALENESS_H
@@ -27,7 +42,7 @@
 
 struct staleness {
     struct histogram shape;
-    uint64_t expected; /* The right side above, over all chunks; shape.sum is the left one. */
+    uint64_t expected; /* The right side above, over all chunks. */
     uint64_t renewed;  /* Updates that gradients were made from which no gradient of that worker had
                         * brought it, nor the beginning. */
 };

@@ -81,6 +81,9 @@ static void take_summary(struct record *record, const struct json *root)
               sizeof(summary->parameters_sha256));
     copy_text(root, "model_sha256", summary->model_sha256, sizeof(summary->model_sha256));
     record->examples = json_u64(root, "job.examples", 0);
+    record->accumulate = json_u64(root, "job.accumulate", 1);
+    if (record->accumulate == 0) /* Not said. */
+        record->accumulate = 1;
     summary->verdicts.applied = json_u64(root, "verdicts.applied", 0);
     summary->verdicts.stale = json_u64(root, "verdicts.stale", 0);
     summary->verdicts.duplicate = json_u64(root, "verdicts.duplicate", 0);

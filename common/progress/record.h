@@ -43,6 +43,8 @@ struct record {
     char keep[16]; /* Checkpoints: "all" or a number; "" in an older one. */
     uint32_t workers, servers;
     uint64_t seed, epochs, steps, global_batch, micro_batch;
+    uint64_t
+        accumulate;    /* Gradients in an update, of which `steps` counts the former; at least 1. */
     uint64_t examples; /* Of the training set; 0: not known. */
     double learning_rate;
     struct run_summary summary; /* But its state. */

@@ -30,8 +30,10 @@ static void print_work(FILE *out, const struct record *record)
     uint64_t worked = 0;
     for (uint32_t i = 0; i < summary->worker_count; i++)
         worked += summary->workers[i].examples;
-    fprintf(out, "  updates        %s of %s", wording_count(summary->step).text,
-            wording_count(record->steps).text);
+    fprintf(out, "  %s        %s of %s", record->accumulate > 1 ? "batches" : "updates",
+            wording_count(summary->step).text, wording_count(record->steps).text);
+    if (record->accumulate > 1)
+        fprintf(out, ", %s to an update", wording_count(record->accumulate).text);
     if (worked > 0)
         fprintf(out, ", %s computed", wording_counted(worked, "example", "examples").text);
     fprintf(out, "\n");
@@ -81,6 +83,20 @@ static void print_session(FILE *out, const struct record *record)
                 wording_count(record->summary.session_step).text);
 }
 
+/* What it is to be about, see staleness.h. */
+static void print_staleness_about(FILE *out, const struct record *record)
+{
+    uint32_t others = record->workers > 0 ? record->workers - 1 : 0;
+    if (record->accumulate > 1)
+        fprintf(out,
+                "(about %.2f, one less than workers by %s gradients" LINE
+                "an update, whatever the speeds",
+                (double)others / (double)record->accumulate,
+                wording_count(record->accumulate).text);
+    else
+        fprintf(out, "(about %u, one less than workers, whatever the speeds", others);
+}
+
 /* Of every (gradient, chunk). With W workers its mean is about W - 1, however slow any of them is. */
 static void print_staleness(FILE *out, const struct record *record)
 {
@@ -89,8 +105,8 @@ static void print_staleness(FILE *out, const struct record *record)
     if (mode_facts_named(record->mode_text)->steps || isnan(record->staleness_mean))
         return;
     double renewed = (double)summary->staleness.renewed / (double)shape->count;
-    fprintf(out, "  staleness      mean %.2f (about %u, one less than workers, whatever the speeds",
-            record->staleness_mean, record->workers > 0 ? record->workers - 1 : 0);
+    fprintf(out, "  staleness      mean %.2f ", record->staleness_mean);
+    print_staleness_about(out, record);
     if (renewed >= 0.01)
         fprintf(out, ";" LINE "%.2f less, for newer values were pulled", renewed);
     fprintf(out, ")\n");

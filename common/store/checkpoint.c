@@ -73,6 +73,10 @@ static void describe_part(struct safetensors_writer *writer, uint64_t step,
     snprintf(text, sizeof text, "%" PRIu64, step);
     safetensors_writer_metadata(writer, "format", CHECKPOINT_FORMAT);
     safetensors_writer_metadata(writer, "step", text);
+    if (chunk_count > 0 && chunks[0].version != step) {
+        snprintf(text, sizeof text, "%" PRIu64, chunks[0].version);
+        safetensors_writer_metadata(writer, "version", text);
+    }
     for (uint32_t i = 0; i < chunk_count; i++) {
         for (uint32_t array = 0; array < 1 + slots->count; array++) {
             snprintf(text, sizeof text, "chunk-%" PRIu64 "/%s", chunks[i].first,
@@ -489,6 +493,29 @@ static enum status check_part_metadata(const struct loaded_part *part, uint64_t 
     return STATUS_OK;
 }
 
+/* Of a job in which batches may make an update together. All parts say the same, but for those without
+ * a chunk. Where nothing is said each has made its own. */
+static enum status check_part_version(const struct opening *opening, const struct loaded_part *part)
+{
+    struct checkpoint_reader *reader = opening->reader;
+    const char *text = safetensors_metadata(&part->file, "version"), *end = text;
+    uint64_t version = reader->manifest.step;
+    if (!job_accumulates(&reader->manifest.job) || part->file.tensor_count == 0)
+        return STATUS_OK;
+    if (text != NULL &&
+        (!parse_digits(text, &end, &version) || *end != '\0' || version > reader->manifest.step))
+        return error_set(opening->error, STATUS_INVALID,
+                         "%.300s: is of version %.32s, which cannot be at step %" PRIu64,
+                         part->path, text, reader->manifest.step);
+    if (reader->version_known && reader->version != version)
+        return error_set(opening->error, STATUS_INVALID,
+                         "%.300s: is of version %" PRIu64 ", and another part of %" PRIu64,
+                         part->path, version, reader->version);
+    reader->version = version;
+    reader->version_known = true;
+    return STATUS_OK;
+}
+
 static enum status load_part(const struct opening *opening, uint32_t index)
 {
     const struct manifest *manifest = &opening->reader->manifest;
@@ -509,6 +536,8 @@ static enum status load_part(const struct opening *opening, uint32_t index)
         status = safetensors_open(&part->file, part->bytes, bytes, part->path, opening->error);
     if (status == STATUS_OK)
         status = check_part_metadata(part, manifest->step, opening->error);
+    if (status == STATUS_OK)
+        status = check_part_version(opening, part);
     return status;
 }
 
@@ -684,6 +713,7 @@ enum status checkpoint_open(struct checkpoint_reader *reader, const struct disk 
     if (status != STATUS_OK)
         return status;
 
+    reader->version = reader->manifest.step;
     struct opening opening = {.reader = reader, .disk = disk, .path = path, .error = error};
     opening.slots = job_slots(&reader->manifest.job); /* job_check has looked at it. */
     status = measure_space(&opening);

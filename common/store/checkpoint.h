@@ -5,12 +5,13 @@
  *                                       manifest.json                written last, by server 0
  *
  * A part is a valid safetensors file of flat F32 tensors "chunk-<first element>/values" and
- * "chunk-<first element>/<slot name>" whose metadata holds what kind of file it is and the step.
+ * "chunk-<first element>/<slot name>" whose metadata holds what kind of file it is, the step, and the
+ * version where that is another number.
  * The manifest holds the whole declaration, the step, the run id, and name, size and BLAKE2b-256 of
  * every part. Only what has a manifest is a checkpoint, and it is one only if every part matches.
  *
- * A checkpoint is a cut at a step: every chunk has had exactly `step` updates (in async mode
- * server 0 lets the batches under way finish before it cuts). So it can be read by element range,
+ * A checkpoint is a cut at a step: every chunk has had exactly `step` batches, in `version` updates (in
+ * async mode server 0 lets the batches under way finish before it cuts). So it can be read by element range,
  * whatever servers and chunks wrote it.
  *
  * Whatever is interrupted at whatever point, by a kill, a full disk or a torn write, the
@@ -42,6 +43,7 @@
 struct checkpoint_chunk {
     uint64_t first, count;                      /* Elements of the parameter space. */
     const float *arrays[CHECKPOINT_ARRAYS_MAX]; /* [1 + slot_count][count], borrowed. */
+    uint64_t version;        /* Updates that it has had: one number for all chunks of a cut. */
     const uint32_t *entries; /* How many, and those; NULL where nothing is recorded. Borrowed. */
 };
 
@@ -97,6 +99,8 @@ struct checkpoint_reader {
     float *arrays[CHECKPOINT_ARRAYS_MAX]; /* [1 + slot_count][elements] whole spaces, owned. */
     uint32_t array_count;
     uint64_t elements;
+    uint64_t version;   /* Of all chunks ... */
+    bool version_known; /* ... as a part has said. */
 };
 
 /* Read and verify a whole checkpoint: path is a step-... directory. */

@@ -97,7 +97,8 @@ bool run_chronicle_has_ended(const struct run_chronicle *chronicle, uint64_t *ba
 
 enum status run_chronicle_open(struct run_chronicle *chronicle, const struct disk *disk,
                                const char *out, bool on, const struct manifest_record *found,
-                               uint64_t step, uint64_t generation, struct error *error)
+                               uint64_t step, uint64_t version, uint64_t generation,
+                               struct error *error)
 {
     struct run_chronicle *c = chronicle;
     memset(c, 0, sizeof *c);
@@ -106,6 +107,7 @@ enum status run_chronicle_open(struct run_chronicle *chronicle, const struct dis
     c->disk = disk;
     c->found = *found;
     c->found.computation = found->computation > 0 ? found->computation : 1;
+    c->version = version;
     c->generation = generation;
     c->generation_due = true;
     snprintf(c->out, sizeof c->out, "%s", out);
@@ -127,7 +129,7 @@ void run_chronicle_close(struct run_chronicle *chronicle)
 
 /* Marks of checkpoints that are gone back behind go. */
 void run_chronicle_go_back(struct run_chronicle *chronicle, const struct manifest_record *found,
-                           uint64_t step, uint64_t generation)
+                           uint64_t step, uint64_t version, uint64_t generation)
 {
     struct run_chronicle *c = chronicle;
     bool ours = found->session == c->session;
@@ -137,6 +139,7 @@ void run_chronicle_go_back(struct run_chronicle *chronicle, const struct manifes
         c->found.computation = found->computation;
     c->ended = found->batches < step;
     c->step = c->ended ? found->batches : step;
+    c->version = version;
     c->generation = generation;
     c->generation_due = true;
 }
@@ -153,7 +156,7 @@ static enum status write_segment(struct run_chronicle *c, const struct job *job,
         .worker_count = job->worker_count,
         .server_count = job->server_count,
         .batches = c->step,
-        .version = c->step,
+        .version = c->version,
         .computation = c->found.computation,
         .chunk_count = partition != NULL ? partition->chunk_count : 0,
     };
@@ -203,6 +206,7 @@ enum status run_chronicle_write(struct run_chronicle *chronicle, const struct ru
     c->next.bytes = offset + c->writer.count;
     c->next_computation = cut->computation;
     c->next_step = cut->batches;
+    c->next_version = cut->version;
     memcpy(c->next.last, c->writer.bytes + c->writer.count - sizeof c->next.last,
            sizeof c->next.last);
     run_record_path(path, c->out, c->session);
@@ -234,6 +238,7 @@ void run_chronicle_commit(struct run_chronicle *chronicle, uint64_t step)
         return;
     c->marks[c->mark_count++] = c->next; /* For which there is room. */
     c->step = step;
+    c->version = c->next_version;
     c->generation_due = false;
 }
 

@@ -36,23 +36,26 @@ struct run_chronicle {
     uint32_t
         instructions; /* For the segment; those of this process, until somebody knows better. */
     struct manifest_record found; /* What the session, or its latest generation, began from ... */
-    uint64_t step;                /* ... and the cut that the next stretch begins at: its end. */
+    uint64_t step;                /* ... and the cut that the next stretch begins at: its end ... */
+    uint64_t version;             /* ... where chunks are at this version. */
     uint64_t generation;
     bool generation_due;              /* It has not been said yet that it began. */
     struct run_chronicle_mark *marks; /* [mark_count] by bytes. Owned. */
     size_t mark_count, mark_capacity;
     struct run_chronicle_mark next; /* Written, and not in a manifest yet ... */
     uint64_t next_computation;      /* ... with this number ... */
-    uint64_t next_step;             /* ... up to this batch. */
+    uint64_t next_step;             /* ... up to this batch ... */
+    uint64_t next_version;          /* ... and this version. */
     struct run_record_writer writer;
     struct error remark; /* What was found to be wrong with what there is of the record, or "". */
 };
 
-/* The session begins at `step`, from a checkpoint with this record (zeros: from none). `on`: it is
- * recorded; else what there is stays. */
+/* The session begins at `step`, where chunks are at `version`, from a checkpoint with this record
+ * (zeros: from none). `on`: it is recorded; else what there is stays. */
 enum status run_chronicle_open(struct run_chronicle *chronicle, const struct disk *disk,
                                const char *out, bool on, const struct manifest_record *found,
-                               uint64_t step, uint64_t generation, struct error *error);
+                               uint64_t step, uint64_t version, uint64_t generation,
+                               struct error *error);
 void run_chronicle_close(struct run_chronicle *chronicle);
 
 /* What comes after the last cut is too much to be remembered until it can be written: from here on
@@ -65,7 +68,7 @@ bool run_chronicle_has_ended(const struct run_chronicle *chronicle, uint64_t *ba
 
 /* All go back to this checkpoint. */
 void run_chronicle_go_back(struct run_chronicle *chronicle, const struct manifest_record *found,
-                           uint64_t step, uint64_t generation);
+                           uint64_t step, uint64_t version, uint64_t generation);
 
 /* What happened since the last cut, up to the one at `step`, is to be put into the writer: whatever
  * comes before its cut. partition: NULL where chunks have no entries. */

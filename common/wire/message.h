@@ -223,6 +223,8 @@ struct message_chunk_state {
     uint64_t first, count;
     uint32_t array;
     uint32_t server;
+    uint64_t
+        version; /* Updates by then, where they are fewer than batches, which are step; else 0. */
 };
 
 struct message_part_written {

@@ -179,6 +179,9 @@ static void print_work(const struct plan *plan)
         fprintf(plan->voice, "  staleness  a gradient more than %s old %s\n",
                 wording_counted(job->max_staleness, "update", "updates").text,
                 job->staleness_loses ? "is lost" : "is computed again");
+    if (job_accumulates(job))
+        fprintf(plan->voice, "  sums       %s make one update, as they come\n",
+                wording_counted(job->accumulate, "gradient", "gradients").text);
     if (options->job.steps > 0)
         fprintf(plan->voice, "  length     %s",
                 wording_counted(options->job.steps, "update", "updates").text);

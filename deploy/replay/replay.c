@@ -294,7 +294,7 @@ static enum status fill(struct replay *r, uint32_t index)
     for (uint32_t array = 0; r->carried[0] != NULL && array <= r->plan->slots.count; array++)
         memcpy(chunk_array(chunk, array), r->carried[array] + chunk->first,
                chunk->count * sizeof(float));
-    chunk->version = r->reader.segment.version;
+    chunk_stand(chunk, r->reader.segment.batches, r->reader.segment.version);
     r->places[index] = r->reader.segment.batches;
     return kept_made(&r->kept, index, chunk->version, chunk->values);
 }
@@ -385,7 +385,7 @@ static enum status make(struct replay *r, uint32_t index, struct error *error)
 
 /* made: what the gradient is in; NULL: the batch is left out. base: the version it was made from. */
 static enum status apply(struct replay *r, uint32_t index, const struct making *made,
-                         uint64_t batch, uint64_t base, struct error *error)
+                         uint64_t batch, uint64_t base, bool closes, struct error *error)
 {
     struct chunk *chunk = &r->chunks[index];
     uint64_t staleness = chunk_staleness(chunk, base), before = chunk->version;
@@ -395,9 +395,13 @@ static enum status apply(struct replay *r, uint32_t index, const struct making *
         gradient.examples = job_batch(&r->job, batch).examples;
         gradient.base = made->base != NULL ? made->base + chunk->first : NULL;
     }
-    enum status status = group_add(chunk, &gradient);
-    if (status != STATUS_OK)
+    if (group_add(chunk, &gradient) != STATUS_OK || (closes && group_close(chunk) != STATUS_OK))
         return no_memory(error);
+    if (closes != (chunk->held.members == 0))
+        return error_set(error, STATUS_INVALID,
+                         "%s: damaged: chunk %" PRIu32 " makes a version of batch %" PRIu64
+                         ", and the record says that the next one does",
+                         r->reader.name, index, r->places[index]);
     r->figures.entries++;
     r->figures.skipped += made == NULL;
     r->figures.staleness_max =
@@ -424,7 +428,8 @@ static enum status step(struct replay *r, uint32_t index, struct error *error)
         status = make(r, place->computation, error);
     }
     if (status == STATUS_OK)
-        status = apply(r, index, place->skipped ? NULL : making, c->batch, c->bases[index], error);
+        status = apply(r, index, place->skipped ? NULL : making, c->batch, c->bases[index],
+                       place->closes, error);
     if (status == STATUS_OK && !place->skipped && --r->left[place->computation] == 0) {
         give_gradient(r, making->gradient);
         if (making->base != NULL)
@@ -550,7 +555,8 @@ static enum status replay_serially(struct replay *r, struct error *error)
             break;
         add_score(r, batch, &score);
         const struct making made = {.gradient = gradient};
-        status = apply(r, 0, &made, batch, whole->version, error);
+        bool closes = group_closes(whole) || batch + 1 == s->to.batches;
+        status = apply(r, 0, &made, batch, whole->version, closes, error);
     }
     give_gradient(r, gradient);
     return status;

@@ -129,6 +129,8 @@ static void draw_staleness(struct history_plan *plan)
         job->max_staleness = from_to(&random, 1, 4);
         job->staleness_loses = one_in(&random, 2);
     }
+    if (one_in(&random, 4))
+        job->accumulate = from_to(&random, 2, 5);
     job_forget_unused(job);
 }
 
@@ -239,6 +241,8 @@ void history_describe(const struct history_plan *plan, char *text, size_t size)
         wording_append(text, size, "+compensation:%s", compensation_text(job).text);
     if (job->max_staleness > 0)
         wording_append(text, size, "+most:%s", job_max_staleness_text(job).text);
+    if (job_accumulates(job))
+        wording_append(text, size, "+accumulate:%" PRIu32, job->accumulate);
     wording_append(text, size, " %s %s steps=%" PRIu64 " leaves=%u", job->optimizer.name,
                    kinds[plan->kind], job->steps, job_leaves_max(job));
     for (uint32_t i = 0; i < plan->phase_count; i++) {
@@ -307,7 +311,8 @@ static void add_counts(struct history_result *result, const struct simulator *s)
 }
 
 /* The model of a checkpoint on server 0's disk, which must be whole. The caller frees it. */
-static bool read_checkpoint(struct running *r, uint64_t step, struct model_state *model)
+static bool read_checkpoint(struct running *r, uint64_t step, struct model_state *model,
+                            uint64_t *version)
 {
     struct checkpoint_reader reader;
     struct error error;
@@ -321,6 +326,7 @@ static bool read_checkpoint(struct running *r, uint64_t step, struct model_state
     }
     model->array_count = reader.array_count;
     model->elements = reader.elements;
+    *version = reader.version;
     for (uint32_t array = 0; array < reader.array_count; array++) {
         model->arrays[array] = reader.arrays[array];
         reader.arrays[array] = NULL;
@@ -334,10 +340,11 @@ static void tell_checkpoints(struct running *r, struct witness *witness)
 {
     uint64_t steps[2 * CHECKPOINTS_KEPT];
     struct model_state model;
+    uint64_t version;
     size_t count = checkpoint_list(&r->disks[0].disk, SIMULATED_OUT, steps, 2 * CHECKPOINTS_KEPT);
     for (size_t i = 0; i < count; i++) {
-        if (read_checkpoint(r, steps[i], &model) &&
-            witness_know(witness, steps[i], &model) != STATUS_OK)
+        if (read_checkpoint(r, steps[i], &model, &version) &&
+            witness_know(witness, steps[i], version, &model) != STATUS_OK)
             fail(r, "out of memory");
         model_state_free(&model);
     }
@@ -360,6 +367,7 @@ static void check_checkpoints(struct running *r, uint64_t step, size_t spare,
     uint64_t steps[2 * CHECKPOINTS_KEPT];
     char text[200];
     struct model_state model;
+    uint64_t version;
     size_t count = checkpoint_list(&r->disks[0].disk, SIMULATED_OUT, steps, 2 * CHECKPOINTS_KEPT);
     r->result->checkpoints = count;
     if (count == 0 || steps[0] != step)
@@ -367,7 +375,8 @@ static void check_checkpoints(struct running *r, uint64_t step, size_t spare,
     if (count > CHECKPOINTS_KEPT + spare)
         fail(r, "there are too many checkpoints");
     for (size_t i = 0; i < count && !r->result->failed; i++) {
-        if (read_checkpoint(r, steps[i], &model) && !witness_knows(witness, steps[i], &model)) {
+        if (read_checkpoint(r, steps[i], &model, &version) &&
+            !witness_knows(witness, steps[i], &model)) {
             snprintf(text, sizeof text,
                      "the checkpoint at step %" PRIu64 " has other bits than it should", steps[i]);
             fail(r, text);

@@ -51,8 +51,10 @@ extern const struct promises promises_sync, promises_async, promises_ssp;
 
 /* --- the witness's own model, for the tables --------------------------------------------------- */
 
-/* The chunk has got a version more than it had. */
+/* The chunk has had a batch that makes a version; and what it holds, all of whose batches it has had, is
+ * made one, if there is something. */
 void witness_advance(struct witness *witness, struct witness_server *server, uint32_t chunk);
+void witness_close_group(struct witness *witness, struct witness_server *server, uint32_t chunk);
 
 /* The chunk is about to get a version more, from this worker's gradient; and what its owner says of
  * all of them at its cut, NULL for nothing. */
@@ -71,8 +73,8 @@ uint64_t witness_check_space(const struct witness *witness, uint32_t chunk, cons
 /* The owner that has the chunk, of its server's. */
 uint32_t witness_owner_of(const struct witness *witness, uint32_t chunk);
 
-/* A chunk of this state is cut at `step`: it may be loaded again. */
-void witness_note_cut(struct witness *witness, uint32_t chunk, uint64_t step,
+/* A chunk of this state is cut at `step` and `version`: it may be loaded again. */
+void witness_note_cut(struct witness *witness, uint32_t chunk, uint64_t step, uint64_t version,
                       const struct model_state *state);
 
 #endif

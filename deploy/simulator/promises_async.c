@@ -16,6 +16,40 @@ static const float *base_of(const struct witness *w, const struct witness_server
     return space + range->first;
 }
 
+/* One more in its chunk's group, as it is when it arrives; or an update of its own. */
+static void add_gradient(struct witness_server *server, struct witness_chunk *chunk,
+                         const struct witness *w, const struct model_update *update)
+{
+    if (!job_accumulates(w->job)) {
+        model_state_apply(&server->state, w->job, update);
+        return;
+    }
+    float *moved = chunk->group.moved;
+    model_state_compensate(&server->state, w->job, update, moved);
+    for (uint64_t i = 0; i < update->count; i++)
+        chunk->group.sum[i] =
+            chunk->group.examples == 0 ? moved[i] : chunk->group.sum[i] + moved[i];
+    chunk->group.examples += update->examples;
+    if (update->staleness > chunk->group.staleness)
+        chunk->group.staleness = update->staleness;
+}
+
+/* The chunk has had the batch: it makes a version, or is the last of a group that makes one, or waits. */
+static void count_batch(struct witness *w, struct witness_server *server, uint32_t index)
+{
+    struct witness_chunk *chunk = &server->chunks[index];
+    if (!job_accumulates(w->job)) {
+        witness_advance(w, server, index);
+        return;
+    }
+    chunk->had++;
+    chunk->group.members++;
+    bool full = chunk->group.members == w->job->accumulate || job_closes_at(w->job, chunk->had);
+    chunk->updates[chunk->had - 1].waits = !full;
+    if (full || (chunk->to_cut && chunk->had == chunk->cut_step))
+        witness_close_group(w, server, index);
+}
+
 enum verdict async_take(struct witness *w, struct witness_server *server, uint32_t index,
                         const struct packet *packet, uint32_t sender)
 {
@@ -36,17 +70,18 @@ enum verdict async_take(struct witness *w, struct witness_server *server, uint32
                          " of chunk %u, which has %" PRIu64,
                          packet->message.index, exchange->base_version, index, chunk->version);
         w->expected.staleness = chunk->version - exchange->base_version;
-        model_state_apply(&server->state, w->job,
-                          &(struct model_update){.version = chunk->version,
-                                                 .staleness = w->expected.staleness,
-                                                 .examples = exchange->examples,
-                                                 .first = range->first,
-                                                 .count = range->count,
-                                                 .gradient = packet->payload->data,
-                                                 .base = base_of(w, server, sender, range)});
+        add_gradient(server, chunk, w,
+                     &(struct model_update){.version = chunk->version,
+                                            .batches = chunk->had,
+                                            .staleness = w->expected.staleness,
+                                            .examples = exchange->examples,
+                                            .first = range->first,
+                                            .count = range->count,
+                                            .gradient = packet->payload->data,
+                                            .base = base_of(w, server, sender, range)});
     }
     witness_note_update(w, chunk, packet->message.index, exchange->base_version);
-    witness_advance(w, server, index);
+    count_batch(w, server, index);
     chunk->check = witness_check_space(w, index, server->state.arrays[0]);
     witness_learn(w, packet->message.generation, index, chunk->version, chunk->check);
     if (sender < w->process_count && w->processes[sender].worker != NULL) {
@@ -80,7 +115,8 @@ void async_cut(struct witness *w, const struct witness_server *server, uint32_t 
             witness_fail(w, "chunk %u is cut at %" PRIu64 " without batch %" PRIu64, index,
                          state->step, batch);
     if (state->array == 0)
-        witness_note_cut(w, index, state->step, &server->state);
+        witness_note_cut(w, index, state->step,
+                         (job_accumulates(w->job) ? state->version : state->step), &server->state);
 }
 
 /* A worker may be refused by a chunk, and then computes the batch once more. */

@@ -167,7 +167,7 @@ void model_state_free(struct model_state *state)
 /* Written out once more, as trees are. */
 static float rate_of(const struct job *job, const struct model_update *update)
 {
-    double rate = (double)schedule_learning_rate(&job->schedule, update->version);
+    double rate = (double)schedule_learning_rate(&job->schedule, update->batches);
     if (job->staleness_rate == STALENESS_RATE_INVERSE && update->staleness > 0)
         rate /= (double)update->staleness;
     if (job->staleness_rate == STALENESS_RATE_CONSTANT && job->worker_count > 1)
@@ -194,29 +194,43 @@ static void compensate(const struct model_state *state, const struct job *job,
     }
 }
 
-void model_state_apply(struct model_state *state, const struct job *job,
-                       const struct model_update *update)
+void model_state_compensate(struct model_state *state, const struct job *job,
+                            const struct model_update *update, float *out)
 {
-    float *gradient = malloc(update->count * sizeof *gradient);
-    if (gradient == NULL) {
-        log_error("out of memory for a gradient");
-        exit(EXIT_TRAINING_FAILED);
-    }
-    memcpy(gradient, update->gradient, update->count * sizeof *gradient);
+    memcpy(out, update->gradient, update->count * sizeof *out);
     if (job->delay_compensation > 0)
-        compensate(state, job, update, gradient);
+        compensate(state, job, update, out);
+}
+
+void model_state_make(struct model_state *state, const struct job *job,
+                      const struct model_update *update)
+{
     struct optimizer_update step = {
         .t = update->version + 1,
         .learning_rate = rate_of(job, update),
         .scale = 1.0f / (float)update->examples,
         .count = update->count,
-        .gradient = gradient,
+        .gradient = update->gradient,
         .values_in = state->arrays[0] + update->first,
         .values_out = state->arrays[0] + update->first,
     };
     for (uint32_t slot = 0; slot + 1 < state->array_count && slot < OPTIMIZER_SLOTS_MAX; slot++)
         step.slots[slot] = state->arrays[slot + 1] + update->first;
     update_apply(job, state->offsets, update->first, &step);
+}
+
+void model_state_apply(struct model_state *state, const struct job *job,
+                       const struct model_update *update)
+{
+    struct model_update made = *update;
+    float *gradient = malloc(update->count * sizeof *gradient);
+    if (gradient == NULL) {
+        log_error("out of memory for a gradient");
+        exit(EXIT_TRAINING_FAILED);
+    }
+    model_state_compensate(state, job, update, gradient);
+    made.gradient = gradient;
+    model_state_make(state, job, &made);
     free(gradient);
 }
 
@@ -227,6 +241,7 @@ void model_state_step(struct model_state *state, const struct simulated_work *wo
     simulated_work_node(work, step, tree_root(batch.leaves), state->arrays[0], gradient);
     model_state_apply(state, work->job,
                       &(struct model_update){.version = version,
+                                             .batches = step,
                                              .examples = batch.examples,
                                              .count = state->elements,
                                              .gradient = gradient});

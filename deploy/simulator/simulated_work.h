@@ -63,6 +63,7 @@ void model_state_free(struct model_state *state);
 /* One update of elements [first, first + count). */
 struct model_update {
     uint64_t version;   /* From this one to the next. */
+    uint64_t batches;   /* That there were before the last one in it. */
     uint64_t staleness; /* Of the gradient. */
     uint32_t examples;
     uint64_t first, count;
@@ -71,6 +72,11 @@ struct model_update {
 };
 void model_state_apply(struct model_state *state, const struct job *job,
                        const struct model_update *update);
+/* The two halves of it: the gradient, compensated, into out[count]; and an update by what is given. */
+void model_state_compensate(struct model_state *state, const struct job *job,
+                            const struct model_update *update, float *out);
+void model_state_make(struct model_state *state, const struct job *job,
+                      const struct model_update *update);
 
 /* Make step number `step`, all of it, from the state as it is. gradient: [elements] scratch. */
 void model_state_step(struct model_state *state, const struct simulated_work *work, uint64_t step,

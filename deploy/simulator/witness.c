@@ -131,7 +131,7 @@ static void learn_all(struct witness *w, uint64_t version, const struct model_st
 
 /* --- cuts ------------------------------------------------------------------------------------ */
 
-static enum status add_cut(struct witness *w, uint32_t chunk, uint64_t step,
+static enum status add_cut(struct witness *w, uint32_t chunk, uint64_t step, uint64_t version,
                            const struct model_state *state)
 {
     struct witness_cut *cuts = array_room(w->cuts, w->cut_count, &w->cut_capacity, sizeof *cuts);
@@ -140,7 +140,7 @@ static enum status add_cut(struct witness *w, uint32_t chunk, uint64_t step,
     w->cuts = cuts;
     const struct chunk_range *range = &w->partition->chunks[chunk];
     struct witness_cut *cut = &w->cuts[w->cut_count];
-    *cut = (struct witness_cut){.chunk = chunk, .step = step};
+    *cut = (struct witness_cut){.chunk = chunk, .step = step, .version = version};
     w->cut_count++;
     for (uint32_t array = 0; array < state->array_count; array++) {
         cut->arrays[array] = malloc(range->count * sizeof(float));
@@ -152,14 +152,15 @@ static enum status add_cut(struct witness *w, uint32_t chunk, uint64_t step,
     return STATUS_OK;
 }
 
-/* A chunk of this state is as it was at some cut at `step`. */
-static bool was_cut(const struct witness *w, uint32_t chunk, uint64_t step,
+/* A chunk of this state is as it was at some cut at `step`, with `version` if that is not UINT64_MAX. */
+static bool was_cut(const struct witness *w, uint32_t chunk, uint64_t step, uint64_t version,
                     const struct model_state *state)
 {
     const struct chunk_range *range = &w->partition->chunks[chunk];
     for (size_t i = 0; i < w->cut_count; i++) {
         const struct witness_cut *cut = &w->cuts[i];
-        bool same = cut->chunk == chunk && cut->step == step;
+        bool same = cut->chunk == chunk && cut->step == step &&
+                    (cut->version == version || version == UINT64_MAX);
         for (uint32_t array = 0; array < state->array_count && same; array++)
             same = memcmp(cut->arrays[array], state->arrays[array] + range->first,
                           range->count * sizeof(float)) == 0;
@@ -169,20 +170,22 @@ static bool was_cut(const struct witness *w, uint32_t chunk, uint64_t step,
     return false;
 }
 
-void witness_note_cut(struct witness *witness, uint32_t chunk, uint64_t step,
+void witness_note_cut(struct witness *witness, uint32_t chunk, uint64_t step, uint64_t version,
                       const struct model_state *state)
 {
-    if (!was_cut(witness, chunk, step, state) && add_cut(witness, chunk, step, state) != STATUS_OK)
+    if (!was_cut(witness, chunk, step, version, state) &&
+        add_cut(witness, chunk, step, version, state) != STATUS_OK)
         witness_fail(witness, "out of memory for a witness");
 }
 
-enum status witness_know(struct witness *witness, uint64_t step, const struct model_state *model)
+enum status witness_know(struct witness *witness, uint64_t step, uint64_t version,
+                         const struct model_state *model)
 {
     struct witness *w = witness;
     if (w->promises->serial)
         learn_all(w, step, model);
     for (uint32_t i = 0; i < w->partition->chunk_count; i++)
-        if (add_cut(w, i, step, model) != STATUS_OK)
+        if (add_cut(w, i, step, version, model) != STATUS_OK)
             return STATUS_MEMORY;
     return STATUS_OK;
 }
@@ -190,7 +193,7 @@ enum status witness_know(struct witness *witness, uint64_t step, const struct mo
 bool witness_knows(const struct witness *witness, uint64_t step, const struct model_state *model)
 {
     for (uint32_t i = 0; i < witness->partition->chunk_count; i++)
-        if (!was_cut(witness, i, step, model))
+        if (!was_cut(witness, i, step, UINT64_MAX, model))
             return false;
     return true;
 }
@@ -206,7 +209,7 @@ static enum status train_serially(struct witness *w)
     if (gradient == NULL)
         status = STATUS_MEMORY;
     for (uint64_t step = 0; step <= w->job->steps && status == STATUS_OK; step++) {
-        status = witness_know(w, step, &state);
+        status = witness_know(w, step, step, &state);
         if (step < w->job->steps)
             model_state_step(&state, w->work, step, step, gradient);
     }
@@ -241,6 +244,8 @@ static void free_server(struct witness *w, struct witness_server *server)
         free(server->chunks[i].batches);
         free(server->chunks[i].parked);
         free(server->chunks[i].updates);
+        free(server->chunks[i].group.sum);
+        free(server->chunks[i].group.moved);
     }
     free(server->chunks);
     free(server->owners);
@@ -288,14 +293,16 @@ static struct witness_process *add_process(struct witness *w)
     return &processes[w->process_count++];
 }
 
-static enum status init_chunk(struct witness *w, struct witness_chunk *chunk)
+static enum status init_chunk(struct witness *w, struct witness_chunk *chunk, uint64_t count)
 {
     chunk->leaves = calloc(job_leaves_max(w->job), 1);
     chunk->batches = calloc(w->job->steps, 1);
     chunk->parked = calloc(WITNESS_WORKERS_MAX, sizeof *chunk->parked);
     chunk->updates = calloc(w->job->steps, sizeof *chunk->updates);
-    bool made = chunk->leaves != NULL && chunk->batches != NULL && chunk->parked != NULL &&
-                chunk->updates != NULL;
+    chunk->group.sum = calloc(count, sizeof(float));
+    chunk->group.moved = calloc(count, sizeof(float));
+    bool made = chunk->group.sum != NULL && chunk->group.moved != NULL && chunk->leaves != NULL &&
+                chunk->batches != NULL && chunk->parked != NULL && chunk->updates != NULL;
     return made ? STATUS_OK : STATUS_MEMORY;
 }
 
@@ -315,7 +322,7 @@ enum status witness_add_server(struct witness *witness, uint32_t index)
         return STATUS_MEMORY;
     for (uint32_t i = 0; i < w->partition->chunk_count; i++)
         if (w->partition->chunks[i].server == index &&
-            init_chunk(w, &server->chunks[i]) != STATUS_OK)
+            init_chunk(w, &server->chunks[i], w->partition->chunks[i].count) != STATUS_OK)
             return STATUS_MEMORY;
     return w->promises->serial ? STATUS_OK : model_state_copy(&server->state, &w->initial);
 }
@@ -374,32 +381,41 @@ static bool is_of(const struct witness *w, uint32_t chunk, const struct witness_
            witness_owner_of(w, chunk) == owner;
 }
 
-/* The chunk has come to its version: that may be one that is scored. */
-static void note_scored(const struct witness *w, struct witness_chunk *chunk)
+#define SCORED (UINT32_C(1) << 31) /* Beside a chunk's number: what it had after so many batches. */
+
+/* The chunk has come to its count of batches: that may be one that is scored. */
+static void note_scored(struct witness *w, const struct witness_server *server, uint32_t index)
 {
-    if (!job_scores_at(w->job, chunk->version) || chunk->scored == chunk->version)
+    struct witness_chunk *chunk = &server->chunks[index];
+    if (!job_scores_at(w->job, chunk->had) || chunk->scored == chunk->had)
         return;
-    chunk->scored = chunk->version;
+    chunk->scored = chunk->had;
     chunk->scored_check = chunk->check;
+    if (!w->promises->serial) /* By its count of batches, which need not be its version. */
+        witness_learn(w, server->owners[witness_owner_of(w, index)].generation, SCORED | index,
+                      chunk->had, chunk->check);
 }
 
 static void open_chunk(struct witness *w, struct witness_server *server, uint32_t index,
-                       uint64_t version)
+                       uint64_t batches, uint64_t version)
 {
     struct witness_chunk *chunk = &server->chunks[index];
     chunk->loaded = true;
-    chunk->version = chunk->first = version;
+    chunk->had = chunk->first = batches;
+    chunk->version = chunk->first_version = version;
+    chunk->group.members = chunk->group.examples = 0;
+    chunk->group.staleness = 0;
     chunk->leaves_in = 0;
     memset(chunk->leaves, 0, job_leaves_max(w->job));
     memset(chunk->batches, 0, w->job->steps);
-    memset(chunk->batches, 1, version);
+    memset(chunk->batches, 1, batches);
     memset(chunk->parked, 0, WITNESS_WORKERS_MAX * sizeof *chunk->parked);
     if (!w->promises->serial) {
         chunk->check = witness_check_space(w, index, server->state.arrays[0]);
         witness_learn(w, server->owners[witness_owner_of(w, index)].generation, index, version,
                       chunk->check);
     }
-    note_scored(w, chunk);
+    note_scored(w, server, index);
 }
 
 static void forget_chunk(struct witness *w, struct witness_server *server, uint32_t index,
@@ -415,7 +431,7 @@ static void forget_chunk(struct witness *w, struct witness_server *server, uint3
     for (uint32_t i = 0; !w->promises->serial && i < w->initial.array_count; i++)
         memcpy(server->state.arrays[i] + range->first, w->initial.arrays[i] + range->first,
                range->count * sizeof(float));
-    open_chunk(w, server, index, 0);
+    open_chunk(w, server, index, 0, 0);
 }
 
 /* F4: all owners of all servers begin a generation from one cut. */
@@ -495,10 +511,14 @@ static void take_state(struct witness *w, struct witness_server *server, uint32_
                      index, state->step);
     if (chunk->arrays + 1 != 1u << w->initial.array_count)
         return;
-    if (!w->promises->serial && !was_cut(w, index, state->step, &server->state))
+    if (!w->promises->serial &&
+        !was_cut(w, index, state->step, (job_accumulates(w->job) ? state->version : state->step),
+                 &server->state))
         witness_fail(w, "chunk %u is loaded as it never was cut at %" PRIu64, index, state->step);
     w->counts.loads++;
-    open_chunk(w, server, index, state->step);
+    open_chunk(w, server, index, state->step,
+               w->promises->serial ? state->step
+                                   : (job_accumulates(w->job) ? state->version : state->step));
 }
 
 /* --- cuts of an owner -------------------------------------------------------------------------- */
@@ -521,12 +541,14 @@ static void take_cut(struct witness *w, struct witness_server *server, uint32_t 
     it->cut_owed = it->cut_possible = true;
     it->cut_step = message->cut.step;
     for (uint32_t i = 0; i < w->partition->chunk_count; i++)
-        if (is_of(w, i, server, owner) && server->chunks[i].version > it->cut_step)
+        if (is_of(w, i, server, owner) && server->chunks[i].had > it->cut_step)
             it->cut_possible = false;
     for (uint32_t i = 0; i < w->partition->chunk_count && it->cut_possible; i++)
         if (is_of(w, i, server, owner)) {
             server->chunks[i].to_cut = true;
             server->chunks[i].cut_step = it->cut_step;
+            if (server->chunks[i].had == it->cut_step)
+                witness_close_group(w, server, i);
         }
 }
 
@@ -551,10 +573,10 @@ static void check_cut_done(struct witness *w, const struct witness_server *serve
 {
     for (uint32_t i = 0; i < w->partition->chunk_count; i++) {
         const struct witness_chunk *chunk = &server->chunks[i];
-        if (is_of(w, i, server, owner) && chunk->to_cut && chunk->cut_step <= chunk->version)
-            witness_fail(
-                w, "chunk %u has come to version %" PRIu64 ", where it was to be cut, and is not",
-                i, chunk->version);
+        if (is_of(w, i, server, owner) && chunk->to_cut && chunk->cut_step <= chunk->had)
+            witness_fail(w,
+                         "chunk %u has had %" PRIu64 " batches, where it was to be cut, and is not",
+                         i, chunk->had);
     }
     const struct witness_owner *it = &server->owners[owner];
     if (it->cut_owed && (!it->cut_possible || !is_cutting(w, server, owner)))
@@ -567,9 +589,35 @@ static void check_cut_done(struct witness *w, const struct witness_server *serve
 void witness_advance(struct witness *w, struct witness_server *server, uint32_t chunk)
 {
     server->chunks[chunk].version++;
+    server->chunks[chunk].had++;
     w->counts.updates++;
     if (w->promises->advanced != NULL)
         w->promises->advanced(w, server, chunk);
+}
+
+void witness_close_group(struct witness *w, struct witness_server *server, uint32_t index)
+{
+    struct witness_chunk *chunk = &server->chunks[index];
+    const struct chunk_range *range = &w->partition->chunks[index];
+    if (chunk->group.members == 0)
+        return;
+    if (chunk->group.examples > 0)
+        model_state_make(&server->state, w->job,
+                         &(struct model_update){.version = chunk->version,
+                                                .batches = chunk->had - 1,
+                                                .staleness = chunk->group.staleness,
+                                                .examples = chunk->group.examples,
+                                                .first = range->first,
+                                                .count = range->count,
+                                                .gradient = chunk->group.sum});
+    chunk->group.members = chunk->group.examples = 0;
+    chunk->group.staleness = 0;
+    chunk->version++;
+    w->counts.updates++;
+    witness_record_closed(w, index, chunk->had);
+    chunk->check = witness_check_space(w, index, server->state.arrays[0]);
+    witness_learn(w, server->owners[witness_owner_of(w, index)].generation, index, chunk->version,
+                  chunk->check);
 }
 
 static void count_gradient(struct witness *w, struct witness_server *server, uint32_t owner,
@@ -692,14 +740,16 @@ static void take_exchange(struct witness *w, struct witness_server *server, uint
         w->counts.retries++;
         w->promises->retry(w, chunk, exchange);
     } else if (exchange->gradient || exchange->skip) {
-        uint64_t version = chunk->version;
+        uint64_t had = chunk->had, version = chunk->version;
         expected->gradient = true;
         expected->verdict = w->promises->take(w, server, exchange->chunk, packet, sender);
-        if (chunk->version > version)
-            witness_record_took(w, exchange->chunk, version, packet,
+        if (chunk->had > had)
+            witness_record_took(w, exchange->chunk, had, packet,
                                 expected->verdict != VERDICT_APPLIED);
+        if (chunk->had > had && chunk->version > version)
+            witness_record_closed(w, exchange->chunk, chunk->had);
         count_gradient(w, server, owner, expected, exchange->skip);
-        note_scored(w, chunk);
+        note_scored(w, server, exchange->chunk);
     }
     note_answered(w, chunk, &packet->message);
     if (w->promises->releases && park(chunk, packet, expected) &&
@@ -779,9 +829,10 @@ static void check_scored(struct witness *w, const struct packet *packet)
         result->version != expected->want_version)
         witness_fail(w, "chunk %u gives values for a score that were not asked for", result->chunk);
     uint64_t generation = expected->server->owners[witness_owner_of(w, result->chunk)].generation;
-    if (!ever_was(w, generation, result->chunk, result->version, check) ||
-        (!w->promises->serial &&
-         (chunk->scored != result->version || chunk->scored_check != check)))
+    bool known = w->promises->serial
+                     ? ever_was(w, generation, result->chunk, result->version, check)
+                     : chunk->scored == result->version && chunk->scored_check == check;
+    if (!known)
         witness_fail(
             w, "chunk %u gives values for a score that it did not have after %" PRIu64 " batches",
             result->chunk, result->version);
@@ -865,11 +916,16 @@ static void check_state(struct witness *w, struct witness_server *server,
     if (state->array == 0)
         chunk->to_cut = false;
     if (state->array == 0 &&
-        (chunk->version != state->step ||
-         !ever_was(w, server->owners[witness_owner_of(w, index)].generation, index, state->step,
+        (chunk->had != state->step ||
+         chunk->version != (job_accumulates(w->job) ? state->version : state->step) ||
+         !ever_was(w, server->owners[witness_owner_of(w, index)].generation, index,
+                   (job_accumulates(w->job) ? state->version : state->step),
                    check_values(w, index, packet->payload->data))))
-        witness_fail(w, "chunk %u is cut with values that are not its version %" PRIu64, index,
-                     state->step);
+        witness_fail(w,
+                     "chunk %u is cut at %" PRIu64 " with values that are not its version %" PRIu64,
+                     index, state->step, chunk->version);
+    if (chunk->group.members > 0)
+        witness_fail(w, "chunk %u is cut, and holds gradients", index);
     if (w->promises->cut != NULL)
         w->promises->cut(w, server, index, packet);
 }
@@ -1056,7 +1112,8 @@ void witness_scored(struct witness *witness, uint32_t process, uint64_t generati
     struct witness *w = witness;
     w->counts.shares++;
     for (uint32_t i = 0; i < w->partition->chunk_count; i++)
-        if (!ever_was(w, generation, i, work->scored, witness_check_space(w, i, values)))
+        if (!ever_was(w, generation, w->promises->serial ? i : SCORED | i, work->scored,
+                      witness_check_space(w, i, values)))
             witness_fail(w, "worker/%u scores a chunk %u that it was not after %" PRIu64 " batches",
                          w->processes[process].worker->index, i, work->scored);
 }
@@ -1201,9 +1258,11 @@ void witness_coordinator_says(struct witness *witness, uint32_t process,
 static void finish_chunk(struct witness *w, const struct witness_chunk *chunk, uint32_t index,
                          uint64_t step)
 {
-    if (chunk->version != step)
-        witness_fail(w, "chunk %u ends at version %" PRIu64 " and the job at step %" PRIu64, index,
-                     chunk->version, step);
+    if (chunk->had != step)
+        witness_fail(w, "chunk %u ends after %" PRIu64 " batches and the job at step %" PRIu64,
+                     index, chunk->had, step);
+    if (chunk->group.members > 0)
+        witness_fail(w, "chunk %u ends with gradients that are not applied", index);
     if (chunk->leaves_in > 0)
         witness_fail(w, "chunk %u ends within a step", index);
     if (w->promises->finish != NULL)

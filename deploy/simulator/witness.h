@@ -66,10 +66,12 @@ struct witness_parked {
     uint64_t peer, request, want_version;
 };
 
-/* One that made a version of the next number, where gradients grow stale. */
+/* One batch that a chunk had, where gradients grow stale: it makes the version behind `from`, alone or
+ * with others. */
 struct witness_update {
     uint32_t worker;
-    uint64_t base;
+    uint64_t base, from;    /* Version that it was made from, and that it met. */
+    bool waits;             /* It did not make the next one itself. */
     uint64_t ticket, clock; /* Ssp: the worker's; UINT64_MAX: not known. */
 };
 
@@ -77,15 +79,21 @@ struct witness_chunk {
     bool loaded;
     uint32_t arrays; /* Bits of those that have been loaded. */
     uint64_t version;
-    uint64_t check;   /* Checksum of its values, async. */
-    uint8_t *leaves;  /* Sync: [leaves of a step] 1: counted in the open step. */
-    uint8_t *batches; /* Async: [steps] 1: applied. */
+    uint64_t had; /* Batches. */
+    struct {
+        uint32_t members, examples;
+        uint64_t staleness; /* The greatest. */
+        float *sum, *moved; /* [elements of the chunk]; moved: one that is to be added. */
+    } group;                /* That is open, where the job accumulates. */
+    uint64_t check;         /* Checksum of its values, async. */
+    uint8_t *leaves;        /* Sync: [leaves of a step] 1: counted in the open step. */
+    uint8_t *batches;       /* Async: [steps] 1: applied. */
     uint32_t leaves_in;
     bool to_cut; /* When it comes to cut_step. */
     uint64_t cut_step;
     struct witness_parked *parked;  /* Sync: [WITNESS_WORKERS_MAX] */
-    struct witness_update *updates; /* [steps] those from `first` to `version` are there. */
-    uint64_t first;                 /* Version that it was loaded with. */
+    struct witness_update *updates; /* [steps] those from `first` to `had` are there. */
+    uint64_t first, first_version;  /* Batches and version that it was loaded with. */
     struct {
         uint64_t ticket, request;
     } answered[WITNESS_WORKERS_MAX]; /* With compensation: the latest that was given values. */
@@ -148,7 +156,7 @@ struct witness_process {
 /* A chunk as of a cut, or of the checkpoint that the simulation begins with. */
 struct witness_cut {
     uint32_t chunk;
-    uint64_t step;
+    uint64_t step, version;
     float *arrays[CHECKPOINT_ARRAYS_MAX]; /* [array_count][elements of the chunk] */
 };
 
@@ -248,8 +256,9 @@ enum status witness_init(struct witness *witness, const struct simulated_work *w
                          const struct partition *partition, uint32_t owners_a_server);
 void witness_free(struct witness *witness);
 
-/* A checkpoint that is there: the model as of `step`. */
-enum status witness_know(struct witness *witness, uint64_t step, const struct model_state *model);
+/* A checkpoint that is there: the model as of `step`, in so many versions. */
+enum status witness_know(struct witness *witness, uint64_t step, uint64_t version,
+                         const struct model_state *model);
 
 /* Processes have numbers from 0, in the order they are added. */
 enum status witness_add_server(struct witness *witness, uint32_t index);

@@ -173,8 +173,14 @@ void witness_record_took(struct witness *witness, uint32_t chunk, uint64_t batch
                      ", which is not what was announced",
                      chunk, message->exchange.step, message->exchange.computation);
     if (message->generation >= entry->generation)
-        *entry =
-            (struct witness_entry){message->generation, message->exchange.computation, skipped};
+        *entry = (struct witness_entry){message->generation, message->exchange.computation, skipped,
+                                        false};
+}
+
+void witness_record_closed(struct witness *witness, uint32_t chunk, uint64_t batches)
+{
+    if (witness->record.records)
+        witness->record.entries[chunk][batches - 1].closes = true;
 }
 
 void witness_record_cut(struct witness *witness, uint32_t chunk, uint64_t generation,
@@ -193,7 +199,7 @@ void witness_record_cut(struct witness *witness, uint32_t chunk, uint64_t genera
         uint64_t number = entries_number(list[i], 0);
         if (entry->generation > generation)
             continue; /* A server that was replaced speaks of what has been undone. */
-        if (number != entry->computation || !(list[i] & ENTRY_CLOSES) ||
+        if (number != entry->computation || !(list[i] & ENTRY_CLOSES) != !entry->closes ||
             !(list[i] & ENTRY_SKIPPED) != !entry->skipped)
             witness_fail(w,
                          "chunk %u says that it has had computation %" PRIu64 " as number %" PRIu64
@@ -220,17 +226,19 @@ static bool is_announced(const struct witness *w, const struct run_record_comput
 
 /* Entry `place` of a chunk, counted from the beginning of the stretch. */
 static const struct run_record_computation *had(const struct run_record_stretch *stretch,
-                                                uint32_t chunk, uint64_t place, bool *skipped)
+                                                uint32_t chunk, uint64_t place, bool *skipped,
+                                                bool *closes)
 {
     uint64_t batches = stretch->to.batches - stretch->from.batches;
     const struct run_record_place *it = &stretch->places[chunk * batches + place];
     *skipped = it->skipped;
+    *closes = it->closes;
     return &stretch->computations[it->computation];
 }
 
 static void check_stretch(struct witness *w, const struct run_record_stretch *stretch)
 {
-    bool skipped;
+    bool skipped, closes;
     for (uint32_t i = 0; i < stretch->computation_count; i++)
         if (!is_announced(w, &stretch->computations[i]))
             witness_fail(w, "the record has a computation %" PRIu64 " that was not announced so",
@@ -239,8 +247,9 @@ static void check_stretch(struct witness *w, const struct run_record_stretch *st
         for (uint32_t chunk = 0; chunk < w->partition->chunk_count; chunk++) {
             const struct witness_entry *entry = &w->record.entries[chunk][at];
             const struct run_record_computation *it =
-                had(stretch, chunk, at - stretch->from.batches, &skipped);
-            if (it->number != entry->computation || skipped != entry->skipped)
+                had(stretch, chunk, at - stretch->from.batches, &skipped, &closes);
+            if (it->number != entry->computation || skipped != entry->skipped ||
+                closes != entry->closes)
                 witness_fail(w,
                              "the record has computation %" PRIu64 " as number %" PRIu64
                              " of chunk %u, which has had %" PRIu64,

@@ -31,7 +31,7 @@ struct witness_computation {
  * written over. */
 struct witness_entry {
     uint64_t generation, computation;
-    bool skipped;
+    bool skipped, closes;
 };
 
 struct witness_record {
@@ -55,6 +55,8 @@ void witness_record_free(struct witness *witness);
  * have had in its generation. */
 void witness_record_took(struct witness *witness, uint32_t chunk, uint64_t batches,
                          const struct packet *packet, bool skipped);
+/* The last of so many batches makes a version. */
+void witness_record_closed(struct witness *witness, uint32_t chunk, uint64_t batches);
 void witness_record_cut(struct witness *witness, uint32_t chunk, uint64_t generation,
                         const struct packet *packet);
 

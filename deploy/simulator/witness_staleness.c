@@ -13,25 +13,26 @@
 void witness_note_update(const struct witness *w, struct witness_chunk *chunk, uint32_t worker,
                          uint64_t base)
 {
-    if (chunk->version < w->job->steps)
-        chunk->updates[chunk->version] =
-            (struct witness_update){.worker = worker, .base = base, .clock = UINT64_MAX};
+    if (chunk->had < w->job->steps)
+        chunk->updates[chunk->had] = (struct witness_update){
+            .worker = worker, .base = base, .from = chunk->version, .clock = UINT64_MAX};
 }
 
-/* Of one worker in one chunk: how many updates, how many after its last one, how many it was given
- * otherwise than by its own, and by how many it was behind its own. */
-static bool count_worker(const struct witness_chunk *chunk, uint32_t worker, uint64_t *after,
-                         uint64_t *renewed, uint64_t *behind)
+/* Of one worker in one chunk: how many updates its gradients made, how many there were after its last
+ * one, how many it was given otherwise than by its own, and by how many it was behind its own. */
+static bool count_worker(const struct witness_chunk *chunk, uint32_t worker, uint64_t *made,
+                         uint64_t *after, uint64_t *renewed, uint64_t *behind)
 {
-    uint64_t held = chunk->first, last = 0;
+    uint64_t held = chunk->first_version, last = 0;
     bool any = false;
-    for (uint64_t version = chunk->first; version < chunk->version; version++) {
-        const struct witness_update *update = &chunk->updates[version];
+    for (uint64_t batch = chunk->first; batch < chunk->had; batch++) {
+        const struct witness_update *update = &chunk->updates[batch];
         if (update->worker != worker)
             continue;
         *renewed += update->base > held ? update->base - held : 0;
         *behind += update->base < held ? held - update->base : 0;
-        held = last = version + 1;
+        held = last = update->from + !update->waits;
+        *made += !update->waits;
         any = true;
     }
     *after += any ? chunk->version - last : 0;
@@ -41,17 +42,17 @@ static bool count_worker(const struct witness_chunk *chunk, uint32_t worker, uin
 static void count_chunk(struct witness *w, uint32_t index, const struct witness_chunk *chunk,
                         struct staleness *all)
 {
-    uint64_t workers = 0, after = 0, renewed = 0, behind = 0, sum = 0;
-    for (uint64_t version = chunk->first; version < chunk->version; version++) {
-        uint64_t base = chunk->updates[version].base;
+    uint64_t workers = 0, made = 0, after = 0, renewed = 0, behind = 0, sum = 0;
+    for (uint64_t batch = chunk->first; batch < chunk->had; batch++) {
+        uint64_t base = chunk->updates[batch].base, version = chunk->updates[batch].from;
         uint64_t staleness = version > base ? version - base : 0;
         histogram_add(&all->shape, staleness);
         sum += staleness;
     }
     for (uint32_t worker = 0; worker < WITNESS_WORKERS_MAX; worker++)
-        workers += count_worker(chunk, worker, &after, &renewed, &behind);
-    uint64_t updates = chunk->version - chunk->first;
-    uint64_t expected = workers > 0 ? updates * (workers - 1) - after : 0;
+        workers += count_worker(chunk, worker, &made, &after, &renewed, &behind);
+    uint64_t updates = chunk->version - chunk->first_version;
+    uint64_t expected = workers > 0 ? updates * workers - made - after : 0;
     /* Who comes back asks for values behind its last gradient; only where messages overtake each other
      * is it given what does not hold that. */
     if (sum + renewed != expected + behind || (behind > 0 && w->in_order))

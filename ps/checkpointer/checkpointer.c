@@ -225,9 +225,10 @@ static enum status open_record(struct checkpointer *checkpointer, bool records, 
     const struct manifest none = {.step = 0};
     const struct manifest *manifest =
         checkpointer->reader_open ? &checkpointer->reader.manifest : &none;
-    enum status status =
-        run_chronicle_open(&checkpointer->chronicle, options->disk, options->out, records,
-                           &manifest->record, manifest->step, generation, error);
+    enum status status = run_chronicle_open(
+        &checkpointer->chronicle, options->disk, options->out, records, &manifest->record,
+        manifest->step, checkpointer->reader_open ? checkpointer->reader.version : 0, generation,
+        error);
     if (checkpointer->chronicle.remark.text[0] != '\0')
         outbox_warn(outbox, "%s", checkpointer->chronicle.remark.text);
     return status;
@@ -379,7 +380,8 @@ static enum status go_back(struct checkpointer *checkpointer, uint64_t number,
     const struct manifest none = {.step = 0};
     const struct manifest *manifest =
         checkpointer->reader_open ? &checkpointer->reader.manifest : &none;
-    run_chronicle_go_back(&checkpointer->chronicle, &manifest->record, manifest->step, number);
+    run_chronicle_go_back(&checkpointer->chronicle, &manifest->record, manifest->step,
+                          checkpointer->reader_open ? checkpointer->reader.version : 0, number);
     return status;
 }
 
@@ -411,6 +413,7 @@ static void send_array(struct checkpointer *checkpointer, uint32_t chunk, uint32
         .count = range->count,
         .array = array,
         .server = range->server,
+        .version = job_accumulates(&checkpointer->plan->job) ? checkpointer->reader.version : 0,
     };
 }
 
@@ -515,15 +518,15 @@ static uint32_t chunks_of(const struct plan *plan, uint32_t server)
     return count;
 }
 
-static struct checkpoint_chunk *part_chunk(struct part *part,
+static struct checkpoint_chunk *part_chunk(struct part *part, uint64_t version,
                                            const struct message_chunk_state *state)
 {
     uint32_t i = 0;
     while (i < part->chunk_count && part->chunks[i].first != state->first)
         i++;
     if (i == part->chunk_count)
-        part->chunks[part->chunk_count++] =
-            (struct checkpoint_chunk){.first = state->first, .count = state->count};
+        part->chunks[part->chunk_count++] = (struct checkpoint_chunk){
+            .first = state->first, .count = state->count, .version = version};
     return &part->chunks[i];
 }
 
@@ -644,7 +647,8 @@ static void handle_chunk_state(struct checkpointer *checkpointer, struct packet 
         say_no_memory(checkpointer, state, outbox);
         return;
     }
-    struct checkpoint_chunk *chunk = part_chunk(part, state);
+    struct checkpoint_chunk *chunk = part_chunk(
+        part, job_accumulates(&checkpointer->plan->job) ? state->version : state->step, state);
     if (state->array == CHECKPOINT_ENTRIES ? chunk->entries != NULL
                                            : chunk->arrays[state->array] != NULL)
         return; /* Repeated. */

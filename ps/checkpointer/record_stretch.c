@@ -24,6 +24,7 @@ struct stretch {
     const uint8_t *bases;
     uint8_t *used;                    /* [next - first] Whether a chunk has had it. Owned. */
     uint64_t *versions;               /* [chunk_count] Owned. */
+    uint64_t made;                    /* Versions, by each chunk alike. */
     struct run_record_entry *entries; /* [entry_capacity] Of one chunk. Owned. */
     uint32_t entry_capacity;
 };
@@ -98,9 +99,11 @@ static enum status find_new(const struct stretch *s, uint64_t first, const uint3
     return STATUS_OK;
 }
 
+/* Of one chunk: which computations it has had, and how many versions they have made. */
 static enum status note_used(struct stretch *s, const uint32_t *list, uint32_t count,
                              struct error *error)
 {
+    s->made = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint64_t number = entries_number(list[i], s->first);
         if (number >= s->next)
@@ -108,6 +111,7 @@ static enum status note_used(struct stretch *s, const uint32_t *list, uint32_t c
                              "an entry is of computation %" PRIu64 ", which was not announced",
                              number);
         s->used[number - s->first] = 1;
+        s->made += (list[i] & ENTRY_CLOSES) != 0;
     }
     return STATUS_OK;
 }
@@ -205,6 +209,7 @@ enum status record_stretch_write(struct checkpointer *checkpointer, uint64_t ste
     if (status == STATUS_OK && k->records) {
         cut.computation = k->computed_next;
         status = gather(&stretch, writer, error);
+        cut.version = k->chronicle.version + stretch.made;
     }
     stretch_free(&stretch);
     return status == STATUS_OK ? run_chronicle_write(&k->chronicle, &cut, error) : status;

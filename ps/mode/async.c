@@ -30,7 +30,7 @@ static struct async_shard *state_of(const struct shard *shard)
 
 static void async_open(struct shard *shard)
 {
-    batch_set_init(&state_of(shard)->batches, shard->chunk.version);
+    batch_set_init(&state_of(shard)->batches, shard->chunk.batches);
 }
 
 static const char *async_fault(const struct job *job, const struct message_exchange *exchange)
@@ -162,8 +162,8 @@ static void async_check(const struct shard *shard)
     const struct chunk *chunk = &shard->chunk;
     batch_set_check(batches);
     INVARIANT("async shard", !state_of(shard)->taken, "a gradient that was taken is applied");
-    INVARIANT("async shard", batches->low + batch_set_above(batches) == chunk->version,
-              "the version counts the batches that the chunk has had");
+    INVARIANT("async shard", batches->low + batch_set_above(batches) == chunk->batches,
+              "all batches that the chunk has had are counted");
     INVARIANT("async shard", chunk->previous == NULL, "no version before is kept");
     given_check(&state_of(shard)->given, chunk->values->bytes, chunk->version);
 }

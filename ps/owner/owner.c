@@ -229,15 +229,17 @@ static void tell_figures(struct owner *owner, uint64_t now_us, struct outbox *ou
     order_add(outbox, TO_ROUTER, 0, &order)->payload = make_figures(owner);
 }
 
-/* The gradient has made an update, be it one by nothing. */
+/* The gradient has made an update, be it one by nothing, or waits for others to make it with. */
 static void count_staleness(struct owner *owner, struct owned *owned, const struct packet *packet,
                             uint64_t now_us, struct outbox *outbox)
 {
     if (!job_mode(&owner->plan->job)->ages)
         return;
+    const struct chunk *chunk = &owned->shard.chunk;
+    bool made = chunk->held.members == 0;
     if (staleness_book_add(&owned->staleness, &owner->staleness, packet->message.index,
-                           packet->message.exchange.base_version,
-                           owned->shard.chunk.version) != STATUS_OK)
+                           packet->message.exchange.base_version, chunk->version - made,
+                           made) != STATUS_OK)
         outbox_warn(outbox, "out of memory for figures: a gradient's staleness is not counted");
     tell_figures(owner, now_us, outbox);
 }
@@ -248,7 +250,7 @@ static void count_staleness(struct owner *owner, struct owned *owned, const stru
 static void open_chunk(struct owner *owner, struct owned *owned)
 {
     owner->rules->open(&owned->shard);
-    entries_begin(&owned->entries, owned->shard.chunk.version);
+    entries_begin(&owned->entries, owned->shard.chunk.batches);
     staleness_book_begin(&owned->staleness, owned->shard.chunk.version);
 }
 
@@ -315,7 +317,8 @@ static void handle_chunk_state(struct owner *owner, const struct packet *packet,
     uint32_t arrays = 1 + owner->plan->slots.count;
     if (owned == NULL || owner->to_load == 0 || state->step != owner->load_step ||
         state->count != owned->shard.chunk.count || state->array >= arrays ||
-        packet->payload == NULL || packet->payload->bytes != state->count * sizeof(float) ||
+        state->version > state->step || packet->payload == NULL ||
+        packet->payload->bytes != state->count * sizeof(float) ||
         owned->arrays_loaded >> state->array & 1)
         return; /* Repeated, or not ours: nothing to change. */
     memcpy(chunk_array(&owned->shard.chunk, state->array), packet->payload->data,
@@ -323,7 +326,8 @@ static void handle_chunk_state(struct owner *owner, const struct packet *packet,
     owned->arrays_loaded |= 1u << state->array;
     if (owned->arrays_loaded != (1u << arrays) - 1)
         return;
-    owned->shard.chunk.version = state->step;
+    chunk_stand(&owned->shard.chunk, state->step,
+                job_accumulates(&owner->plan->job) ? state->version : state->step);
     open_chunk(owner, owned);
     note_batches(owner, owned, outbox);
     if (--owner->to_load == 0)
@@ -382,14 +386,41 @@ static bool cut_array(struct owner *owner, struct owned *owned, uint32_t array, 
         .count = owned->shard.chunk.count,
         .array = array,
         .server = owner->plan->server,
+        .version = job_accumulates(&owner->plan->job) ? owned->shard.chunk.version : 0,
     };
+    return true;
+}
+
+static void note_update(const struct owner *owner, const struct chunk *chunk,
+                        const struct update *update)
+{
+    diary_did(owner->diary,
+              &(struct deed){.kind = update->gradient != NULL ? DEED_UPDATED : DEED_SKIPPED,
+                             .chunk = chunk->index,
+                             .version = chunk->version,
+                             .examples = update->examples,
+                             .staleness = update->staleness});
+}
+
+/* What a chunk holds is in nobody's values, nor in a checkpoint: it is applied before a cut. */
+static bool close_group(struct owner *owner, struct owned *owned, struct outbox *outbox)
+{
+    struct chunk *chunk = &owned->shard.chunk;
+    if (chunk->held.members == 0)
+        return true;
+    if (group_close(chunk) != STATUS_OK) {
+        give_up(owner, outbox, "out of memory for an update");
+        return false;
+    }
+    if (owner->records)
+        entries_close(&owned->entries);
     return true;
 }
 
 static void cut_chunk(struct owner *owner, struct owned *owned, struct outbox *outbox)
 {
     uint64_t step = owned->cut_step;
-    bool whole = true;
+    bool whole = close_group(owner, owned, outbox);
     owned->cut_step = UINT64_MAX;
     diary_did(owner->diary,
               &(struct deed){.kind = DEED_CUT, .chunk = owned->shard.chunk.index, .step = step});
@@ -403,7 +434,7 @@ static void cut_chunk(struct owner *owner, struct owned *owned, struct outbox *o
         owner_cut_done(owner, step, true, outbox);
 }
 
-/* All chunks as of version `step`: now, or when each gets there. If one is past it already the cut
+/* All chunks as after `step` batches: now, or when each gets there. If one is past it already the cut
  * cannot be made, and the coordinator will name a later step. */
 static void handle_cut(struct owner *owner, const struct packet *packet, struct outbox *outbox)
 {
@@ -412,7 +443,7 @@ static void handle_cut(struct owner *owner, const struct packet *packet, struct 
     for (uint32_t i = 0; i < owner->owned_count; i++)
         entries_drop(&owner->owned[i].entries, packet->message.cut.recorded);
     for (uint32_t i = 0; i < owner->owned_count; i++)
-        possible = possible && owner->owned[i].shard.chunk.version <= step;
+        possible = possible && owner->owned[i].shard.chunk.batches <= step;
     if (!possible || owner->owned_count == 0) {
         owner_cut_done(owner, step, possible, outbox);
         return;
@@ -420,8 +451,13 @@ static void handle_cut(struct owner *owner, const struct packet *packet, struct 
     owner->to_cut = owner->owned_count;
     for (uint32_t i = 0; i < owner->owned_count; i++)
         owner->owned[i].cut_step = step;
+    for (uint32_t i = 0; i < owner->owned_count;
+         i++) /* Whatever becomes of the cut: all or none. */
+        if (owner->owned[i].shard.chunk.batches == step &&
+            !close_group(owner, &owner->owned[i], outbox))
+            return;
     for (uint32_t i = 0; i < owner->owned_count; i++)
-        if (owner->owned[i].shard.chunk.version == step && owner->owned[i].cut_step == step)
+        if (owner->owned[i].shard.chunk.batches == step && owner->owned[i].cut_step == step)
             cut_chunk(owner, &owner->owned[i], outbox);
 }
 
@@ -618,17 +654,6 @@ static enum status make_update(struct chunk *chunk, const struct update *update)
                             });
 }
 
-static void note_update(const struct owner *owner, const struct chunk *chunk,
-                        const struct update *update)
-{
-    diary_did(owner->diary,
-              &(struct deed){.kind = update->gradient != NULL ? DEED_UPDATED : DEED_SKIPPED,
-                             .chunk = chunk->index,
-                             .version = chunk->version,
-                             .examples = update->examples,
-                             .staleness = update->staleness});
-}
-
 /* Make the updates that can be made, each of them before any answer. Whether there was one. */
 static bool make_updates(struct owner *owner, struct owned *owned, const struct packet *packet,
                          uint64_t now_us, struct outbox *outbox)
@@ -647,8 +672,9 @@ static bool make_updates(struct owner *owner, struct owned *owned, const struct 
         owner->rules->applied(&owned->shard, &update);
         count_staleness(owner, owned, packet, now_us, outbox); /* Before a cut, which reports it. */
         note_batches(owner, owned, outbox);
-        note_update(owner, chunk, &update);
-        if (owned->cut_step == chunk->version)
+        if (chunk->held.members == 0)
+            note_update(owner, chunk, &update);
+        if (owned->cut_step == chunk->batches)
             cut_chunk(owner, owned, outbox);
     }
     return any;
@@ -727,7 +753,8 @@ static enum verdict take_gradient(struct owner *owner, struct owned *owned, stru
         give_up(owner, outbox, "out of memory for a gradient");
         return verdict;
     }
-    unsigned flags = ENTRY_CLOSES | (verdict != VERDICT_APPLIED ? ENTRY_SKIPPED : 0);
+    unsigned flags = (group_closes(&owned->shard.chunk) ? ENTRY_CLOSES : 0) |
+                     (verdict != VERDICT_APPLIED ? ENTRY_SKIPPED : 0);
     if (owner->records)
         entries_add(&owned->entries, exchange->computation, flags);
     return verdict;

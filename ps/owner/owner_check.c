@@ -33,18 +33,18 @@ static void check_owned(const struct owner *owner, const struct owned *owned)
     check_parked(owner, owned);
     RULE(chunk->plan == owner->plan && owned->shard.rules == owner->rules,
          "every chunk is of the one plan, and follows its rules");
-    RULE(owned->cut_step == UINT64_MAX || owned->cut_step > chunk->version,
-         "a cut is made as soon as its version is there");
+    RULE(owned->cut_step == UINT64_MAX || owned->cut_step > chunk->batches,
+         "a cut is made as soon as its batches are there");
     RULE(IMPLIES(owned->cut_step != UINT64_MAX, owner->to_load == 0),
          "nothing is cut while chunks are loaded");
     RULE(IMPLIES(owner->records && owner->to_load == 0,
-                 owned->entries.from + owned->entries.count == chunk->version),
+                 owned->entries.from + owned->entries.count == chunk->batches),
          "every batch that a chunk has had is noted");
     RULE(owned->arrays_loaded < 1u << (1 + owner->plan->slots.count),
          "no array was loaded that chunks do not have");
     RULE(IMPLIES(owner->to_load == 0, owned->arrays_loaded == 0 || is_loaded(owner, owned)),
          "a chunk is loaded whole");
-    RULE(owner->filled || (chunk->version == 0 && owned->cut_step == UINT64_MAX),
+    RULE(owner->filled || (chunk->batches == 0 && owned->cut_step == UINT64_MAX),
          "without values there is neither a version nor a cut");
 }
 

@@ -28,8 +28,8 @@ struct owned {
     struct shard shard;
     struct parked *parked; /* [parked_count] by worker index; grows with the highest seen. */
     uint32_t parked_count;
-    uint64_t cut_step;      /* Snapshot when this version is reached; UINT64_MAX for none. */
-    uint32_t arrays_loaded; /* Bits: arrays that have come from a checkpoint. */
+    uint64_t cut_step;               /* Snapshot after so many batches; UINT64_MAX for none. */
+    uint32_t arrays_loaded;          /* Bits: arrays that have come from a checkpoint. */
     struct staleness_book staleness; /* Of the updates since it was loaded. */
     struct scored scored;            /* Values that the model is scored on. */
     struct frame *handed;            /* A copy of the last that were handed over; or NULL. */

@@ -24,10 +24,17 @@ static void take_lent(struct chunk *chunk, const struct chunk_memory *memory)
     }
 }
 
-static enum status make_sum(struct chunk *chunk)
+/* What gradients need room for before they make an update. */
+static enum status make_sums(struct chunk *chunk)
 {
-    chunk->sum = aligned_alloc(64, chunk->count * sizeof(float));
-    return chunk->sum != NULL ? STATUS_OK : STATUS_MEMORY;
+    const struct job *job = &chunk->plan->job;
+    bool moved = job->delay_compensation > 0.0f, held = job_accumulates(job);
+    if (moved)
+        chunk->sum = aligned_alloc(64, chunk->count * sizeof(float));
+    if (held)
+        chunk->held.sum = aligned_alloc(64, chunk->count * sizeof(float));
+    return (moved && chunk->sum == NULL) || (held && chunk->held.sum == NULL) ? STATUS_MEMORY
+                                                                              : STATUS_OK;
 }
 
 enum status chunk_init(struct chunk *chunk, const struct plan *plan, uint32_t index,
@@ -51,7 +58,7 @@ enum status chunk_init(struct chunk *chunk, const struct plan *plan, uint32_t in
         if (chunk->slots[slot] == NULL)
             return STATUS_MEMORY;
     }
-    return plan->job.delay_compensation > 0.0f ? make_sum(chunk) : STATUS_OK;
+    return make_sums(chunk);
 }
 
 void chunk_free(struct chunk *chunk)
@@ -64,6 +71,7 @@ void chunk_free(struct chunk *chunk)
     for (uint32_t slot = 0; slot < SLOTS_MAX; slot++)
         free(chunk->slots[slot]);
     free(chunk->sum);
+    free(chunk->held.sum);
     memset(chunk, 0, sizeof *chunk);
 }
 
@@ -94,12 +102,14 @@ void chunk_initialize(struct chunk *chunk)
         for (uint64_t i = 0; i < chunk->count; i++)
             chunk->slots[slot][i] = first;
     }
-    chunk->version = 0;
+    chunk_stand(chunk, 0, 0);
 }
 
-uint64_t chunk_batches(const struct chunk *chunk)
+void chunk_stand(struct chunk *chunk, uint64_t batches, uint64_t version)
 {
-    return chunk->version;
+    chunk->batches = batches;
+    chunk->version = version;
+    chunk->held = (struct held){.sum = chunk->held.sum};
 }
 
 struct frame *chunk_keep(const struct chunk *chunk)
@@ -152,7 +162,7 @@ static float rate_of(const struct chunk *chunk, const struct chunk_update *updat
 {
     const struct job *job = &chunk->plan->job;
     return staleness_rate_of(job->staleness_rate,
-                             schedule_learning_rate(&job->schedule, chunk->version),
+                             schedule_learning_rate(&job->schedule, chunk->batches),
                              update->staleness, job->worker_count);
 }
 
@@ -182,6 +192,7 @@ enum status chunk_apply(struct chunk *chunk, const struct chunk_update *update)
         chunk->values = next;
     }
     chunk->version++;
+    chunk->batches++;
     return STATUS_OK;
 }
 
@@ -193,6 +204,7 @@ uint64_t chunk_staleness(const struct chunk *chunk, uint64_t base)
 void chunk_skip(struct chunk *chunk)
 {
     chunk->version++;
+    chunk->batches++;
 }
 
 enum status chunk_renew(struct chunk *chunk)
@@ -238,7 +250,14 @@ void chunk_check(const struct chunk *chunk)
     RULE(partition->chunks[chunk->index].first == chunk->first &&
              partition->chunks[chunk->index].count == chunk->count,
          "it has the place that the partition gives it");
-    RULE(chunk->version <= chunk->plan->job.steps, "no version is after the last step");
+    RULE(chunk->batches <= chunk->plan->job.steps, "no batch is after the last step");
+    RULE(chunk->version <= chunk->batches, "no update is made of nothing");
+    RULE(chunk->version == chunk->batches || job_accumulates(&chunk->plan->job),
+         "every batch makes an update where none waits for others");
+    RULE((chunk->held.sum != NULL) == job_accumulates(&chunk->plan->job),
+         "it has room for a sum of gradients where they are summed up");
+    RULE(chunk->held.members == 0 || chunk->held.members < chunk->plan->job.accumulate,
+         "a group that is full is applied");
     RULE(chunk->values != NULL && chunk->values->bytes == bytes, "it has values, one an element");
     RULE(chunk->previous == NULL || chunk->previous->bytes == bytes,
          "the version before is as large");

@@ -31,11 +31,20 @@
 #include "common/base/status.h"
 #include "ps/shard/plan.h"
 
+/* Gradients that wait to make one update together. */
+struct held {
+    uint32_t members;   /* Batches; 0: none is open. */
+    uint32_t examples;  /* In the sum; 0: all were left out. */
+    uint64_t staleness; /* The greatest of them. */
+    float *sum;         /* [count]; NULL where every gradient makes its own update. Owned. */
+};
+
 struct chunk {
     const struct plan *plan;
     uint32_t index;          /* In the partition. */
     uint64_t first, count;   /* Elements of the parameter space. */
     uint64_t version;        /* Updates so far. */
+    uint64_t batches;        /* That it has had, by an update or without one. */
     struct frame *values;    /* [count] of `version`. */
     struct frame *previous;  /* [count] of version - 1, or NULL. Sync only. */
     struct frame *spare;     /* A buffer to write the next version to, or NULL. */
@@ -43,7 +52,8 @@ struct chunk {
                                         * versions are written while nobody holds them. NULL
                                         * without. */
     float *slots[SLOTS_MAX]; /* [plan->slots.count][count], owned. */
-    float *sum; /* [count] a gradient that was moved (group.h); NULL where none is. Owned. */
+    float *sum;       /* [count] a gradient that was moved (group.h); NULL where none is. Owned. */
+    struct held held; /* The group that is open (group.h). */
 };
 
 /* Where values are put so that other processes see them, see transport.h: NULL for a place that is
@@ -61,9 +71,8 @@ void chunk_free(struct chunk *chunk);
 /* Version 0: values from the variables' initializers, slots at their first values. */
 void chunk_initialize(struct chunk *chunk);
 
-/* How many batches the chunk has had, by an update or without one: what scores, and whatever else
- * counts epochs, go by. */
-uint64_t chunk_batches(const struct chunk *chunk);
+/* It is as it was at a cut. */
+void chunk_stand(struct chunk *chunk, uint64_t batches, uint64_t version);
 
 /* A reference to the values as they are, which stay so while it is held; of lent ones a copy,
  * because workers must not be shown for long what the next version but one is written over. NULL
@@ -80,15 +89,16 @@ struct chunk_update {
     bool keep_previous; /* The values of before stay readable as `previous`. */
 };
 
-/* Make one update; version + 1. STATUS_MEMORY changes nothing. */
+/* Make one update, of the last batch and those that are held: version + 1, batches + 1, at the rate of
+ * that batch. STATUS_MEMORY changes nothing. */
 enum status chunk_apply(struct chunk *chunk, const struct chunk_update *update);
 
 /* How many versions have been made since `base`; none since one that is yet to come, of which no
  * gradient is taken. */
 uint64_t chunk_staleness(const struct chunk *chunk, uint64_t base);
 
-/* An update by nothing, for a batch whose gradient was not finite: version + 1, values as before.
- */
+/* An update by nothing, for a batch whose gradient was not finite: version + 1, batches + 1, values as
+ * before. */
 void chunk_skip(struct chunk *chunk);
 
 /* Before the chunk is loaded again: values that nobody else has, to be filled anew. What was given

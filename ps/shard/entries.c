@@ -61,6 +61,12 @@ void entries_take_back(struct entries *entries)
         entries->count--;
 }
 
+void entries_close(struct entries *entries)
+{
+    assert(entries->count > 0);
+    entries->list[entries->count - 1] |= ENTRY_CLOSES;
+}
+
 void entries_drop(struct entries *entries, uint64_t batches)
 {
     uint64_t gone = batches > entries->from ? batches - entries->from : 0;

@@ -46,6 +46,8 @@ enum status entries_reserve(struct entries *entries);
 /* It has been had, and there is room; and it has not been, after all. */
 void entries_add(struct entries *entries, uint64_t computation, unsigned flags);
 void entries_take_back(struct entries *entries);
+/* The last one has made a version, with those that waited for others. */
+void entries_close(struct entries *entries);
 
 /* All before this many batches is in the record. */
 void entries_drop(struct entries *entries, uint64_t batches);

@@ -1,10 +1,12 @@
-/* group.c - compensation on arrival, then the update. */
+/* group.c - compensation on arrival, the sum, then the update. */
 
 #include "ps/shard/group.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "common/job/compensation.h"
+#include "common/kernels/kernels.h"
 
 bool group_needs_base(const struct chunk *chunk, uint64_t staleness)
 {
@@ -30,8 +32,67 @@ static const float *compensated(struct chunk *chunk, const struct chunk_gradient
     return overtaken ? chunk->sum : gradient->sum;
 }
 
+bool group_closes(const struct chunk *chunk)
+{
+    const struct job *job = &chunk->plan->job;
+    return !job_accumulates(job) || chunk->held.members + 1 == job->accumulate ||
+           job_closes_at(job, chunk->batches + 1);
+}
+
+/* One more in the sum. */
+static void hold(struct chunk *chunk, const struct chunk_gradient *gradient)
+{
+    struct held *held = &chunk->held;
+    const float *sum = compensated(chunk, gradient);
+    if (held->examples == 0)
+        memcpy(held->sum, sum, chunk->count * sizeof *sum);
+    else
+        kernels_add(held->sum, sum, chunk->count);
+    held->examples += gradient->examples;
+    if (gradient->staleness > held->staleness)
+        held->staleness = gradient->staleness;
+}
+
+/* All but its last batch are counted. */
+static enum status apply_held(struct chunk *chunk)
+{
+    const struct held held = chunk->held;
+    enum status status = STATUS_OK;
+    if (held.examples == 0)
+        chunk_skip(chunk);
+    else
+        status = chunk_apply(chunk, &(struct chunk_update){.gradient = held.sum,
+                                                           .examples = held.examples,
+                                                           .staleness = held.staleness});
+    chunk->held = (struct held){.sum = held.sum};
+    return status;
+}
+
+static enum status accumulate(struct chunk *chunk, const struct chunk_gradient *gradient)
+{
+    bool closes = group_closes(chunk);
+    assert(!gradient->keep_previous);
+    if (gradient->sum != NULL)
+        hold(chunk, gradient);
+    chunk->held.members++;
+    if (closes)
+        return apply_held(chunk);
+    chunk->batches++;
+    return STATUS_OK;
+}
+
+enum status group_close(struct chunk *chunk)
+{
+    if (chunk->held.members == 0)
+        return STATUS_OK;
+    chunk->batches--;
+    return apply_held(chunk);
+}
+
 enum status group_add(struct chunk *chunk, const struct chunk_gradient *gradient)
 {
+    if (job_accumulates(&chunk->plan->job))
+        return accumulate(chunk, gradient);
     if (gradient->sum == NULL) {
         chunk_skip(chunk);
         return STATUS_OK;

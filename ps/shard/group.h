@@ -1,5 +1,14 @@
 /* group.h - what becomes of one gradient of a chunk: it is compensated for what others have done
- * meanwhile (compensation.h), and applied. Whoever knows which gradients came in which order, and the
+ * meanwhile (compensation.h), and applied; where the job accumulates, with others:
+ *
+ *     batch  1  2  3  | 4  5  6  | 7 |        G = 3, a cut or the end of an epoch after 7
+ *     version         1          2   3
+ *
+ * A group is summed up in order of arrival, and divided by the examples that are in it. A batch that is
+ * left out fills its place. The rate is that of the last batch's, and of the greatest staleness: while
+ * a group is open no version is made, so each member's is what it was on arrival.
+ *
+ * Whoever knows which gradients came in which order, and the
  * values of each one's base, can make the same updates again: nothing is asked of an owner.
  *
  * Threads: the chunk's. */
@@ -19,6 +28,12 @@ struct chunk_gradient {
 
 /* One batch more: STATUS_MEMORY, and training cannot go on. */
 enum status group_add(struct chunk *chunk, const struct chunk_gradient *gradient);
+
+/* Whether the next batch will make a version. */
+bool group_closes(const struct chunk *chunk);
+
+/* For a cut: what is held is applied as it is. STATUS_MEMORY as above. */
+enum status group_close(struct chunk *chunk);
 
 /* Whether gradients of this staleness need their base. */
 bool group_needs_base(const struct chunk *chunk, uint64_t staleness);

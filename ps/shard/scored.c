@@ -12,7 +12,7 @@ static void drop(struct scored *scored)
 
 bool scored_pass(struct scored *scored, const struct chunk *chunk)
 {
-    uint64_t batches = chunk_batches(chunk);
+    uint64_t batches = chunk->batches;
     if (batches == scored->batches || !job_scores_at(&chunk->plan->job, batches))
         return false;
     drop(scored);
@@ -42,7 +42,7 @@ void scored_forget(struct scored *scored)
 
 void scored_check(const struct scored *scored, const struct chunk *chunk)
 {
-    RULE(scored->batches <= chunk_batches(chunk), "no count was passed that is not reached");
+    RULE(scored->batches <= chunk->batches, "no count was passed that is not reached");
     RULE(scored->batches == 0 || job_scores_at(&chunk->plan->job, scored->batches),
          "only values that are scored are kept");
     RULE(IMPLIES(scored->values != NULL, scored->batches > scored->settled),

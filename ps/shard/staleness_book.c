@@ -51,19 +51,20 @@ static bool make_entries(struct staleness_book *book, uint32_t wanted)
 }
 
 enum status staleness_book_add(struct staleness_book *book, struct histogram *shape,
-                               uint32_t worker, uint64_t base, uint64_t version)
+                               uint32_t worker, uint64_t base, uint64_t met, bool made)
 {
-    assert(version > book->first && worker < JOB_WORKERS_MAX);
+    assert(met >= book->first && worker < JOB_WORKERS_MAX);
     if (!make_entries(book, worker + 1))
         return STATUS_MEMORY;
     struct staleness_entry *entry = &book->entries[worker];
     uint64_t held = entry->share.count > 0 ? entry->last : book->first;
-    if (base > version - 1) /* A batch that is left out may say anything. */
-        base = version - 1;
+    if (base > met) /* A batch that is left out may say anything. */
+        base = met;
     entry->renewed += base > held ? base - held : 0;
-    entry->last = version;
-    add_one(&entry->share, version - 1 - base);
-    histogram_add(shape, version - 1 - base);
+    entry->last = met + made;
+    entry->made += made;
+    add_one(&entry->share, met - base);
+    histogram_add(shape, met - base);
     return STATUS_OK;
 }
 
@@ -90,7 +91,7 @@ static void add_share(struct staleness_share *to, const struct staleness_share *
     to->max = from->max > to->max ? from->max : to->max;
 }
 
-/* With `before` updates of all up to a worker's last one, U (W - 1) - after is before - own, and so
+/* With `before` updates of all up to a worker's last gradient, U W - C - after is before - own, and so
  * nothing for whoever has made none: W need not be known. */
 enum status staleness_tally_book(struct staleness_tally *tally, const struct staleness_book *book)
 {
@@ -98,7 +99,7 @@ enum status staleness_tally_book(struct staleness_tally *tally, const struct sta
         const struct staleness_entry *entry = &book->entries[i];
         tally->all.renewed += entry->renewed;
         if (entry->share.count > 0)
-            tally->all.expected += entry->last - book->first - entry->share.count;
+            tally->all.expected += entry->last - book->first - entry->made;
     }
     if (!make_workers(tally, book->worker_count))
         return STATUS_MEMORY;

@@ -1,7 +1,7 @@
 /* staleness_book.h - an owner's account of staleness (common/job/staleness.h), and how it gets to
  * server 0:
  *
- *     book, a chunk each:  (worker) -> count, sum, max, last, renewed       \
+ *     book, a chunk each:  (worker) -> count, sum, max, last, made, renewed \
  *     the owner's histogram over all its chunks                              > tally -> frame
  *
  * A book begins anew with the values of its chunk (a LOAD): what it says is of the updates since. A
@@ -30,7 +30,8 @@
 /* One worker in one chunk. */
 struct staleness_entry {
     struct staleness_share share;
-    uint64_t last;    /* The version that its last update made, when count > 0. */
+    uint64_t last;    /* The version that its last gradient left, when count > 0. */
+    uint64_t made;    /* Updates made by its gradients: all, unless others had to come first. */
     uint64_t renewed; /* See staleness.h. */
 };
 
@@ -44,10 +45,10 @@ struct staleness_book {
 void staleness_book_begin(struct staleness_book *book, uint64_t version);
 void staleness_book_free(struct staleness_book *book);
 
-/* The worker's gradient, made from version `base`, has made `version`. STATUS_MEMORY: not counted.
- */
+/* The worker's gradient, made from version `base`, has met version `met`, and either made the next one
+ * or waits for others to make it with. STATUS_MEMORY: not counted. */
 enum status staleness_book_add(struct staleness_book *book, struct histogram *shape,
-                               uint32_t worker, uint64_t base, uint64_t version);
+                               uint32_t worker, uint64_t base, uint64_t met, bool made);
 
 struct staleness_tally {
     struct staleness all;

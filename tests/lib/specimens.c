@@ -153,6 +153,7 @@ struct job specimen_job(enum mode mode)
         .compensation_adapts = mode == MODE_SSP,
         .max_staleness = mode == MODE_SSP ? 20 : 0,
         .staleness_loses = mode == MODE_SSP,
+        .accumulate = mode == MODE_ASYNC ? 4 : 0,
         .seed = 0x0102030405060708,
         .model = "flatten, dense 5 relu, dense 10",
         .optimizer = {.name = "rmsprop",

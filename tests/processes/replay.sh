@@ -171,6 +171,8 @@ killed()
 if short_run; then
     killed worker-dies async worker 3 --workers 3 --ps 2
     ok "workers killed: the bits of the run ($(torn worker-dies) batches of two computations)"
+    killed sums-die async worker 2 --workers 3 --ps 2 --accumulate 4
+    ok "workers killed where gradients are summed up: the bits of the run"
 fi
 if long_run; then
     killed server-dies async ps 3 --workers 3 --ps 2 --transport tcp

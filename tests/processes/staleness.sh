@@ -110,6 +110,37 @@ if short_run; then
     ok "what is too stale is computed again, or lost and counted"
 fi
 
+# --- sums of gradients -----------------------------------------------------------------------------
+if short_run; then
+    trains sums --mode async --workers 4 --ps 2 --accumulate 4
+    all_applied sums 60
+    if [ "$(member "$work/sums" accumulate)" != 4 ]; then fail "run.json does not say how many"; fi
+    said sums "4 gradients make one update" || fail "the run does not say what it does"
+    said sums "batches  *60 of 60, 4 to an update" || fail "batches are said to be updates"
+    if [ $(($(member "$work/sums" sum) + $(member "$work/sums" renewed))) != "$(member "$work/sums" expected)" ] ||
+        [ "$(member "$work/sums" expected)" = 0 ]; then
+        fail "staleness of sums does not add up to $(member "$work/sums" expected)"
+    fi
+    run sums-again 0 syncopate replay "$work/sums"
+    said sums-again "as recorded" || fail "the replay of sums has other bits"
+    # 60 batches of epochs of 50: groups of 7, 7 of them and one of 1, then 7 and 3.
+    trains sums-serial --mode async --ps 0 --accumulate 7 --checkpoint-every 0
+    run sums-serial-again 0 syncopate replay "$work/sums-serial"
+    trains alone-sums --mode async --workers 1 --ps 2 --accumulate 1
+    if [ "$(bits alone-sums)" != "$(bits alone)" ]; then fail "sums of one have other bits"; fi
+    if [ "$(bits sums-serial)" = "$(bits alone)" ]; then fail "sums of seven have the same bits"; fi
+    # Gone on with other servers, in the middle of an epoch.
+    trains sums --mode async --workers 2 --ps 3 --accumulate 4 --steps 75
+    run sums-longer 0 syncopate replay "$work/sums"
+    for mode in sync ssp:2; do
+        run sync 2 syncopate run "${base[@]}" --mode "$mode" --accumulate 4 --out "$work/sync"
+        said sync "only used with --mode=async" || fail "$mode takes sums"
+    done
+    run other 3 syncopate run "${base[@]}" --mode async --accumulate 5 --steps 90 --out "$work/sums"
+    said other "accumulated gradients: 5 in this job, 4 in the earlier one" || fail "other sums go on"
+    ok "sums of gradients are applied, and made again from the record"
+fi
+
 if long_run; then
     trains most-ssp --mode ssp:0 --workers 4 --ps 2 --transport tcp --max-staleness 1
     all_applied most-ssp 60

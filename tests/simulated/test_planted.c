@@ -27,6 +27,7 @@
 #include "ps/shard/batch_set.h"
 #include "ps/shard/chunk.h"
 #include "ps/shard/entries.h"
+#include "ps/shard/group.h"
 #include "ps/work/evaluation.h"
 #include "tests/lib/suite.h"
 #include "worker/mode/follow_mode.h"
@@ -57,6 +58,7 @@ enum bug {
     SENT_EARLY,       /* A gradient is sent before what it is made from has a number. */
     NO_FRESH_PULL,    /* Ssp: a batch given late is computed from the values that are here. */
     RATE_ON_GRADIENT, /* What staleness takes off the rate is taken off the gradient. */
+    GROUP_KEPT,       /* What a chunk holds is not applied before a cut. */
     CHANGED_VALUE,    /* Simpler ones, to see that the witness looks everywhere: one item of a */
     CHANGED_GRADIENT, /* hundred is not what it was. */
     CHANGED_CUT,
@@ -91,6 +93,7 @@ static const char *const bug_names[BUG_COUNT] = {
     "sent before its announcement is confirmed",
     "no fresh pull",
     "rate applied to the gradient",
+    "group open at a cut",
     "changed value",
     "changed gradient",
     "changed cut",
@@ -169,6 +172,8 @@ bool __real_async_ask(struct work *work, uint32_t worker, uint64_t *batch);
 bool __wrap_async_ask(struct work *work, uint32_t worker, uint64_t *batch);
 enum status __real_follow_init(struct follow *follow, const struct job *job, uint32_t chunk_count);
 enum status __wrap_follow_init(struct follow *follow, const struct job *job, uint32_t chunk_count);
+enum status __real_group_close(struct chunk *chunk);
+enum status __wrap_group_close(struct chunk *chunk);
 void __real_entries_add(struct entries *entries, uint64_t computation, unsigned flags);
 void __wrap_entries_add(struct entries *entries, uint64_t computation, unsigned flags);
 bool __real_computation_may_leave(const struct computation *computation, uint64_t batch,
@@ -225,6 +230,14 @@ enum status __wrap_chunk_apply(struct chunk *chunk, const struct chunk_update *u
     enum status status = __real_chunk_apply(chunk, &changed);
     by_owner = false;
     return status;
+}
+
+enum status __wrap_group_close(struct chunk *chunk)
+{
+    if (planted != GROUP_KEPT)
+        return __real_group_close(chunk);
+    times += chunk->held.members > 0;
+    return STATUS_OK;
 }
 
 static void move_rate(const struct job *job, struct optimizer_update *update)

@@ -958,17 +958,17 @@ TEST(states_that_are_no_chunk_are_ignored, "auto")
     give(f, 0, state_of(4, 0, 0)); /* Before there is a plan. */
     start(f);
     const struct message_chunk_state bad[] = {
-        {4, 8, 16, 0, 0},
-        {4, 0, 15, 0, 0},
-        {4, 0, 32, 0, 0},
-        {4, 0, 16, 2, 0},
-        {4, 0, 16, UINT32_MAX, 0},
-        {4, 0, 16, 0, 1},
-        {4, 0, 16, 0, 2},
-        {4, 0, 16, 0, UINT32_MAX},
-        {4, 64, 16, 0, 0},
-        {4, 0, 0, 0, 0},
-        {4, 0, UINT64_MAX / 4 + 17, 0, 0},
+        {4, 8, 16, 0, 0, 4},
+        {4, 0, 15, 0, 0, 4},
+        {4, 0, 32, 0, 0, 4},
+        {4, 0, 16, 2, 0, 4},
+        {4, 0, 16, UINT32_MAX, 0, 4},
+        {4, 0, 16, 0, 1, 4},
+        {4, 0, 16, 0, 2, 4},
+        {4, 0, 16, 0, UINT32_MAX, 4},
+        {4, 64, 16, 0, 0, 4},
+        {4, 0, 0, 0, 0, 4},
+        {4, 0, UINT64_MAX / 4 + 17, 0, 0, 4},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct packet packet = state_of(4, 0, 0);

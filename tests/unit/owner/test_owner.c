@@ -1162,6 +1162,42 @@ static void go_back(struct fixture *f, bool restore)
     }
 }
 
+/* Groups of 4 in epochs of 3 batches: a cut after 2 finds one open. */
+TEST_PLAIN(what_is_held_is_in_a_cut_and_both_counts_are)
+{
+    struct fixture f;
+    struct job job = small_job(MODE_ASYNC, 2, 1);
+    job.accumulate = 4;
+    open_plan(&f, job, NULL);
+    load(&f);
+    for (uint64_t batch = 0; batch < 2; batch++)
+        for (uint32_t chunk = 0; chunk < 4; chunk++) {
+            float value;
+            post_clear(&f.post);
+            send(&f, (struct sent){.chunk = chunk, .step = batch, .value = 8, .want = true});
+            struct message_result result = answer(&f, &value);
+            ck_assert_int_eq(result.verdict, VERDICT_APPLIED);
+            ck_assert_uint_eq(result.version, 0); /* At once, and without it. */
+            ck_assert(value == 0);
+        }
+    post_clear(&f.post);
+    cut(&f, 2);
+    ck_assert_uint_eq(post_count(&f.post, TO_CHECKPOINTER, MESSAGE_CHUNK_STATE), 4);
+    struct packet *state = post_find(&f.post, TO_CHECKPOINTER, MESSAGE_CHUNK_STATE);
+    ck_assert_uint_eq(state->message.chunk_state.step, 2);
+    ck_assert_uint_eq(state->message.chunk_state.version, 1);
+    ck_assert(((float *)state->payload->data)[0] == -1.0f); /* 16 over 16 examples. */
+    go_back(&f, true);                                      /* To 2 batches and no version. */
+    post_clear(&f.post);
+    send(&f, (struct sent){.step = 2, .value = 8, .want = true});
+    float value;
+    ck_assert_uint_eq(answer(&f, &value).version, 1); /* The end of the epoch closes it. */
+    ck_assert(value == 98.0f);                        /* 8 over 4 examples. */
+    send(&f, (struct sent){.chunk = 1, .step = 2, .base = 1, .value = 8, .want = true});
+    ck_assert_int_eq(answer(&f, NULL).verdict, VERDICT_REJECTED); /* No such version is there. */
+    close_fixture(&f);
+}
+
 TEST_PLAIN(a_new_generation_knows_nothing_of_the_one_before)
 {
     for (int restore = 0; restore < 2; restore++) {

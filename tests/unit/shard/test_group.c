@@ -167,6 +167,142 @@ TEST_PLAIN(a_batch_that_is_left_out_is_a_version_and_nothing_else)
     close_fixture(&f);
 }
 
+/* --- several in one update ----------------------------------------------------------------- */
+
+/* Epochs of ten batches, and 17 in all. */
+static void open_groups(struct fixture *f, const char *optimizer, uint32_t accumulate)
+{
+    struct error error;
+    memset(f, 0, sizeof *f);
+    f->job = small_job(MODE_ASYNC, 4, 1);
+    f->job.optimizer = optimizer_find(optimizer)->defaults;
+    f->job.schedule.learning_rate = 0.25;
+    f->job.accumulate = accumulate;
+    f->job.examples = 10 * f->job.batch;
+    f->job.steps = 17;
+    ck_assert_msg(plan_create(&f->plan, &f->job, 0, 1, &error) == STATUS_OK, "%s", error.text);
+    ck_assert(chunk_init(&f->chunk, f->plan, 1, NULL) == STATUS_OK);
+    chunk_initialize(&f->chunk);
+}
+
+static void stands(const struct fixture *f, uint64_t batches, uint64_t version)
+{
+    chunk_check(&f->chunk);
+    ck_assert_uint_eq(f->chunk.batches, batches);
+    ck_assert_uint_eq(f->chunk.version, version);
+}
+
+static void leave_out(struct fixture *f)
+{
+    ck_assert_int_eq(group_add(&f->chunk, &(struct chunk_gradient){.staleness = 9}), STATUS_OK);
+}
+
+/* A gradient of its own each time. */
+static void add_number(struct fixture *f, int number, uint32_t examples, uint64_t staleness)
+{
+    for (int i = 0; i < COUNT; i++)
+        f->gradient[i] = 0.1f * (float)(i + 1) + 1e-7f * (float)(number * number) * (float)i +
+                         (number == 1 ? 1e7f : 0);
+    add(f, examples, staleness);
+}
+
+TEST_PLAIN(three_gradients_are_one_update_by_their_sum_in_order_of_arrival)
+{
+    struct fixture f, plain;
+    open_groups(&f, "adam", 3);
+    open_groups(&plain, "adam", 0);
+    float sum[COUNT] = {0};
+    for (int group = 0; group < 2; group++) {
+        for (int number = 0; number < 3; number++) {
+            stands(&f, (uint64_t)(3 * group + number), (uint64_t)group);
+            ck_assert(group_closes(&f.chunk) == (number == 2));
+            add_number(&f, number, 8, 0);
+            for (int i = 0; i < COUNT; i++)
+                sum[i] = number == 0 ? f.gradient[i] : sum[i] + f.gradient[i];
+        }
+        memcpy(plain.gradient, sum, sizeof sum);
+        add(&plain, 24, 0);
+        ck_assert(memcmp(values(&plain), values(&f), sizeof sum) == 0);
+        for (uint32_t slot = 0; slot < f.plan->slots.count; slot++) /* So t counts updates. */
+            ck_assert(memcmp(plain.chunk.slots[slot], f.chunk.slots[slot], sizeof sum) == 0);
+    }
+    stands(&f, 6, 2);
+    close_fixture(&f);
+    close_fixture(&plain);
+}
+
+TEST_PLAIN(a_batch_that_is_left_out_fills_its_place_in_the_group)
+{
+    struct fixture f, plain;
+    open_groups(&f, "sgd", 3);
+    open_groups(&plain, "sgd", 0);
+    leave_out(&f);
+    add_number(&f, 2, 4, 0);
+    leave_out(&f);
+    stands(&f, 3, 1);
+    add_number(&plain, 2, 4, 0); /* Divided by the examples that are there. */
+    ck_assert(memcmp(values(&plain), values(&f), sizeof f.base) == 0);
+    for (int i = 0; i < 3; i++)
+        leave_out(&f);
+    stands(&f, 6, 2); /* A version by nothing. */
+    ck_assert(memcmp(values(&plain), values(&f), sizeof f.base) == 0);
+    close_fixture(&f);
+    close_fixture(&plain);
+}
+
+TEST_PLAIN(what_is_held_is_applied_at_the_end_of_an_epoch_for_a_cut_and_at_the_end_of_the_job)
+{
+    struct fixture f;
+    open_groups(&f, "sgd", 4);
+    for (int number = 0; number < 10; number++)
+        add_number(&f, number, 8, 0);
+    stands(&f, 10, 3); /* 4, 4 and 2. */
+    add_number(&f, 0, 8, 0);
+    stands(&f, 11, 3);
+    ck_assert_int_eq(group_close(&f.chunk), STATUS_OK);
+    stands(&f, 11, 4);
+    ck_assert_int_eq(group_close(&f.chunk), STATUS_OK);
+    stands(&f, 11, 4); /* Nothing is held. */
+    for (int number = 0; number < 6; number++)
+        add_number(&f, number, 8, 0);
+    stands(&f, 17, 6);
+    ck_assert_uint_eq(f.chunk.held.members, 0);
+    close_fixture(&f);
+}
+
+TEST_PLAIN(the_rate_of_a_group_is_that_of_its_oldest_member_and_of_its_last_batch)
+{
+    struct fixture f, plain;
+    open_groups(&f, "sgd", 2);
+    open_groups(&plain, "sgd", 0);
+    f.plan->job.staleness_rate = plain.plan->job.staleness_rate = STALENESS_RATE_INVERSE;
+    f.plan->job.schedule.warmup_steps = plain.plan->job.schedule.warmup_steps = 10;
+    add_number(&f, 0, 8, 4);
+    float sum[COUNT];
+    memcpy(sum, f.gradient, sizeof sum);
+    add_number(&f, 2, 8, 1);
+    chunk_stand(&plain.chunk, 1, 1); /* One batch before. */
+    for (int i = 0; i < COUNT; i++)
+        plain.gradient[i] = sum[i] + f.gradient[i];
+    add(&plain, 16, 4);
+    ck_assert(memcmp(values(&plain), values(&f), sizeof sum) == 0);
+    close_fixture(&f);
+    close_fixture(&plain);
+}
+
+TEST_PLAIN(a_group_of_one_is_as_without)
+{
+    struct fixture f, plain;
+    open_groups(&f, "sgd", 1);
+    open_groups(&plain, "sgd", 0);
+    add_number(&f, 0, 8, 0);
+    add_number(&plain, 0, 8, 0);
+    stands(&f, 1, 1); /* Of one: as without. */
+    ck_assert(memcmp(values(&plain), values(&f), sizeof f.base) == 0);
+    close_fixture(&f);
+    close_fixture(&plain);
+}
+
 int main(void)
 {
     return suite_run("group", NULL);

@@ -32,7 +32,7 @@ static void update(struct history *h, uint32_t worker)
 {
     h->sum += h->version - h->held[worker];
     h->updates++;
-    ck_assert(staleness_book_add(&h->book, &h->shape, worker, h->held[worker], h->version + 1) ==
+    ck_assert(staleness_book_add(&h->book, &h->shape, worker, h->held[worker], h->version, true) ==
               STATUS_OK);
     h->held[worker] = ++h->version;
     h->made[worker] = true;
@@ -99,11 +99,58 @@ TEST_TIMES(what_newer_values_take_off_is_counted, 20)
     staleness_book_free(&h.book);
 }
 
+/* A gradient that waits for others leaves the version that it met; what is held a cut may apply. */
+static void accumulate(struct history *h, uint32_t worker, uint32_t *members, uint32_t group,
+                       uint64_t *made)
+{
+    bool closes = ++*members == group;
+    h->sum += h->version - h->held[worker];
+    ck_assert(staleness_book_add(&h->book, &h->shape, worker, h->held[worker], h->version,
+                                 closes) == STATUS_OK);
+    h->version += closes;
+    *made += closes;
+    if (closes)
+        *members = 0;
+    h->held[worker] = h->last[worker] = h->version;
+    h->made[worker] = true;
+}
+
+TEST_TIMES(of_groups_the_sum_is_what_the_last_gradients_and_those_that_made_updates_say, 50)
+{
+    struct history h = {0};
+    struct random_sequence random;
+    random_sequence_init(&random, (uint64_t)_i, RANDOM_STREAM_SIMULATOR, 0);
+    uint32_t members = 0, group = 2 + (uint32_t)_i % 4;
+    uint64_t made = 0, cuts = 0, workers = 0, after = 0;
+    begin(&h, (uint64_t)_i);
+    for (unsigned i = 0; i < UPDATES; i++) {
+        accumulate(&h, (uint32_t)random_below(&random, (uint32_t)WORKERS), &members, group, &made);
+        if (members > 0 && random_below(&random, (uint32_t)30) == 0) {
+            h.version++;
+            members = 0;
+            cuts++;
+        }
+    }
+    for (uint32_t i = 0; i < WORKERS; i++) {
+        workers += h.made[i];
+        after += h.made[i] ? h.version - h.last[i] : 0;
+    }
+    ck_assert_uint_eq(h.version - h.first, made + cuts);
+    struct staleness_tally tally = tally_of(&h);
+    ck_assert_uint_eq(tally.all.shape.count, UPDATES);
+    ck_assert_uint_eq(tally.all.shape.sum, h.sum);
+    ck_assert_uint_eq(tally.all.renewed, 0);
+    ck_assert_uint_eq(tally.all.expected, (made + cuts) * workers - made - after);
+    ck_assert_uint_eq(tally.all.shape.sum, tally.all.expected);
+    staleness_tally_free(&tally);
+    staleness_book_free(&h.book);
+}
+
 TEST_PLAIN(a_base_that_there_is_not_yet_makes_nothing_stale)
 {
     struct history h = {0};
     begin(&h, 2);
-    ck_assert(staleness_book_add(&h.book, &h.shape, 1, 9, 3) == STATUS_OK);
+    ck_assert(staleness_book_add(&h.book, &h.shape, 1, 9, 2, true) == STATUS_OK);
     ck_assert_uint_eq(h.shape.max, 0);
     staleness_book_free(&h.book);
 }

@@ -221,7 +221,7 @@ TEST_PLAIN(chunks_must_cover_the_space_exactly_once)
     static float zeros[ELEMENTS];
 #define CHUNK(first, count)                                                                        \
     {                                                                                              \
-        first, count, {zeros, zeros, zeros}, NULL                                                  \
+        first, count, {zeros, zeros, zeros}, 0, NULL                                               \
     }
     static const struct {
         struct checkpoint_chunk chunks[3];
@@ -248,6 +248,49 @@ TEST_PLAIN(chunks_must_cover_the_space_exactly_once)
         ck_assert_msg(status == (cases[i].whole ? STATUS_OK : STATUS_INVALID), "case %zu: %d", i,
                       status);
     }
+}
+
+/* Two parts of a job that accumulates. */
+static enum status open_versions(uint64_t one, uint64_t other, struct checkpoint_reader *reader,
+                                 struct error *error)
+{
+    static float zeros[ELEMENTS];
+    struct checkpoint_chunk chunks[] = {CHUNK(0, 64), CHUNK(64, 64)};
+    struct checkpoint_part parts[2];
+    char out[DISK_PATH_MAX];
+    scratch_path(out, "run");
+    chunks[0].version = one;
+    chunks[1].version = other;
+    for (uint32_t i = 0; i < 2; i++)
+        ck_assert_int_eq(checkpoint_write_part(disk, out, 9, 0, i, 2,
+                                               optimizer_slots(optimizer_find("adam")), &chunks[i],
+                                               1, &parts[i], NULL),
+                         STATUS_OK);
+    struct manifest manifest = {
+        .job = sample_job(), .run_id = RUN_ID, .step = 9, .part_count = 2, .parts = parts};
+    manifest.job.mode = MODE_ASYNC;
+    manifest.job.accumulate = 3;
+    ck_assert_int_eq(checkpoint_write_manifest(disk, out, &manifest, error), STATUS_OK);
+    job_free(&manifest.job);
+    return open_step(reader, out, 9, error);
+}
+
+TEST_PLAIN(the_version_is_kept_beside_the_step_and_parts_agree_on_it)
+{
+    struct checkpoint_reader reader;
+    struct error error;
+    static const uint64_t whole[] = {0, 4, 9};
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
+        ck_assert_msg(open_versions(whole[i], whole[i], &reader, &error) == STATUS_OK, "%s",
+                      error.text);
+        ck_assert_uint_eq(reader.version, whole[i]);
+        checkpoint_close(&reader);
+    }
+    ck_assert_int_eq(open_versions(4, 3, &reader, &error), STATUS_INVALID);
+    ck_assert_ptr_nonnull(strstr(error.text, "another part of 4"));
+    ck_assert_int_eq(open_versions(9, 4, &reader, &error), STATUS_INVALID);
+    ck_assert_int_eq(open_versions(10, 10, &reader, &error), STATUS_INVALID);
+    ck_assert_ptr_nonnull(strstr(error.text, "cannot be at step 9"));
 }
 
 TEST_PLAIN(a_part_of_another_step_is_refused)

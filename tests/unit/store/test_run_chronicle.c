@@ -21,7 +21,7 @@ static void open_session(struct fixture *f, uint64_t step)
 {
     run_chronicle_close(&f->chronicle);
     ck_assert_int_eq(run_chronicle_open(&f->chronicle, &f->disk.disk, "run", true, &f->record, step,
-                                        0, &f->error),
+                                        step, 0, &f->error),
                      STATUS_OK);
 }
 
@@ -116,11 +116,11 @@ TEST(who_goes_back_goes_on_writing_from_there)
     checkpoint(f, 5);
     struct manifest_record back = f->record;
     checkpoint(f, 9);
-    run_chronicle_go_back(&f->chronicle, &back, 5, 1);
+    run_chronicle_go_back(&f->chronicle, &back, 5, 5, 1);
     checkpoint(f, 8);
     ck_assert_uint_eq(read_back(f, 1, 0, &end), 2);
     ck_assert_uint_eq(end, 8);
-    run_chronicle_go_back(&f->chronicle, &(struct manifest_record){0}, 0,
+    run_chronicle_go_back(&f->chronicle, &(struct manifest_record){0}, 0, 0,
                           2); /* To the beginning. */
     checkpoint(f, 3);
     ck_assert_uint_eq(read_back(f, 1, 0, &end), 1);
@@ -154,9 +154,9 @@ TEST(without_a_record_what_there_is_stays)
     checkpoint(f, 5);
     struct manifest_record before = f->record;
     run_chronicle_close(&f->chronicle);
-    ck_assert_int_eq(
-        run_chronicle_open(&f->chronicle, &f->disk.disk, "run", false, &f->record, 5, 0, &f->error),
-        STATUS_OK);
+    ck_assert_int_eq(run_chronicle_open(&f->chronicle, &f->disk.disk, "run", false, &f->record, 5,
+                                        5, 0, &f->error),
+                     STATUS_OK);
     struct manifest_record after = run_chronicle_record(&f->chronicle);
     ck_assert_uint_eq(after.session, before.session);
     ck_assert_uint_eq(after.bytes, before.bytes);
@@ -196,14 +196,14 @@ TEST(who_goes_back_to_where_the_record_ends_goes_on_with_it)
     checkpoint(f, 5);
     struct manifest_record back = f->record;
     run_chronicle_end(&f->chronicle);
-    run_chronicle_go_back(&f->chronicle, &back, 5, 1);
+    run_chronicle_go_back(&f->chronicle, &back, 5, 5, 1);
     ck_assert(!run_chronicle_has_ended(&f->chronicle, &batches));
     checkpoint(f, 8);
     ck_assert_uint_eq(f->record.batches, 8);
     ck_assert_uint_eq(read_back(f, 1, f->record.bytes, &end), 2);
     run_chronicle_end(&f->chronicle);
     f->record = run_chronicle_record(&f->chronicle); /* Of a cut at 12. */
-    run_chronicle_go_back(&f->chronicle, &f->record, 12, 2);
+    run_chronicle_go_back(&f->chronicle, &f->record, 12, 12, 2);
     ck_assert(run_chronicle_has_ended(&f->chronicle, &batches));
     ck_assert_uint_eq(batches, 8);
 }
