@@ -136,6 +136,8 @@ if short_run; then
         run sync 2 syncopate run "${base[@]}" --mode "$mode" --accumulate 4 --out "$work/sync"
         said sync "only used with --mode=async" || fail "$mode takes sums"
     done
+    run none 2 syncopate run "${base[@]}" --mode async --accumulate 0 --out "$work/none"
+    said none "needs a whole number from 1 to" || fail "sums of no gradients"
     run other 3 syncopate run "${base[@]}" --mode async --accumulate 5 --steps 90 --out "$work/sums"
     said other "accumulated gradients: 5 in this job, 4 in the earlier one" || fail "other sums go on"
     ok "sums of gradients are applied, and made again from the record"
