@@ -6,10 +6,12 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/clock.h"
 #include "common/base/wording.h"
+#include "common/file/json_writer.h"
 #include "common/kernels/kernels.h"
 #include "common/store/checkpoint.h"
 #include "common/store/model_file.h"
@@ -28,8 +30,18 @@ struct replaying {
     struct rerun rerun;
     double seconds; /* Scores left out. */
     bool differs;
+    char digest[65], expected[65];  /* Of the parameters; "": nothing says what they were. */
+    const char *expected_in;        /* "run.json", "checkpoint", or NULL. */
+    struct rerun_segment *segments; /* [segment_count], at most one a session. Owned. */
+    size_t segment_count;
     struct error broken; /* What ssp promised and did not keep; "": nothing. */
 };
+
+/* Nothing but the outcome with --quiet, and its object alone with --json. */
+static bool is_silent(const struct replaying *r)
+{
+    return r->options->quiet || r->options->json;
+}
 
 /* --- what is changed ------------------------------------------------------------------------- */
 
@@ -76,11 +88,8 @@ static enum status change(struct replaying *r, struct error *error)
 
 /* --- on the way ------------------------------------------------------------------------------ */
 
-static void print_segment(void *context, const struct rerun_segment *s)
+static void print_segment(const struct rerun_segment *s)
 {
-    const struct replaying *r = context;
-    if (r->options->quiet)
-        return;
     printf("session %" PRIu64 ": %s, %s, ", s->session,
            wording_counted(s->workers, "worker", "workers").text,
            wording_counted(s->servers, "server", "servers").text);
@@ -100,6 +109,15 @@ static void print_segment(void *context, const struct rerun_segment *s)
            wording_counted(s->torn, "batch has", "batches have").text);
 }
 
+static void take_segment(void *context, const struct rerun_segment *segment)
+{
+    struct replaying *r = context;
+    if (r->segment_count < r->recorded.file_count)
+        r->segments[r->segment_count++] = *segment;
+    if (!is_silent(r))
+        print_segment(segment);
+}
+
 /* The run's score after so many batches, if it has one. */
 static const struct record_evaluation *find_score(const struct replaying *r, uint64_t batches)
 {
@@ -110,25 +128,33 @@ static const struct record_evaluation *find_score(const struct replaying *r, uin
     return NULL;
 }
 
-static void print_score(void *context, const struct rerun_score *score)
+static bool is_same(const struct rerun_score *score, const struct record_evaluation *was)
 {
-    struct replaying *r = context;
-    const struct record_evaluation *was = find_score(r, score->batches);
-    bool same =
-        was != NULL && was->test_loss == score->loss && was->test_accuracy == score->accuracy;
-    bool differs = !r->changed && was != NULL && !same;
-    r->differs = r->differs || differs;
-    if (r->options->quiet && !differs)
-        return;
+    return was->test_loss == score->loss && was->test_accuracy == score->accuracy;
+}
+
+static void print_score(const struct rerun_score *score, const struct record_evaluation *was,
+                        bool differs)
+{
     printf("after batch %s: test loss %.6f, test accuracy %.2f %%",
            wording_count(score->batches).text, score->loss, 100 * score->accuracy);
     if (was == NULL)
         printf("; the run has no score there\n");
-    else if (same)
+    else if (is_same(score, was))
         printf(": as recorded\n");
     else
         printf("%s %.6f, %.2f %%\n", differs ? ": differs from the run's" : "; the run has",
                was->test_loss, 100 * was->test_accuracy);
+}
+
+static void take_score(void *context, const struct rerun_score *score)
+{
+    struct replaying *r = context;
+    const struct record_evaluation *was = find_score(r, score->batches);
+    bool differs = !r->changed && was != NULL && !is_same(score, was);
+    r->differs = r->differs || differs;
+    if (!is_silent(r) || (differs && !r->options->json))
+        print_score(score, was, differs);
 }
 
 /* --- at the end ------------------------------------------------------------------------------ */
@@ -184,42 +210,139 @@ static void print_promises(const struct replaying *r)
             .text);
 }
 
-/* What the parameters have to be; `what` says where that stands. False when nothing does. */
-static bool find_expected(const struct replaying *r, char digest[65], char *what, size_t size)
+/* What the parameters have to be, where the run says it. */
+static void find_expected(struct replaying *r)
 {
     const struct run_summary *summary = &r->recorded.told.summary;
     uint64_t batches = replay_batches(r->rerun.replay);
     if (summary->parameters_sha256[0] != '\0' && summary->step == batches) {
-        memcpy(digest, summary->parameters_sha256, 65);
-        snprintf(what, size, "run.json");
-        return true;
+        memcpy(r->expected, summary->parameters_sha256, sizeof r->expected);
+        r->expected_in = "run.json";
+        return;
     }
     struct checkpoint_reader reader;
     char path[DISK_PATH_MAX];
     checkpoint_path(path, r->options->path, batches);
     if (checkpoint_open(&reader, &disk_posix, path, NULL) != STATUS_OK)
-        return false;
-    parameters_sha256(r->job.variables, r->job.variable_count, reader.arrays[0], digest);
+        return;
+    parameters_sha256(r->job.variables, r->job.variable_count, reader.arrays[0], r->expected);
     checkpoint_close(&reader);
-    snprintf(what, size, "the checkpoint of this batch");
-    return true;
+    r->expected_in = "checkpoint";
 }
 
-static void print_digest(struct replaying *r, const float *parameters)
+static void compare_digests(struct replaying *r, const float *parameters)
 {
-    char digest[65], expected[65] = "", what[64] = "";
-    parameters_sha256(r->job.variables, r->job.variable_count, parameters, digest);
-    printf("parameters_sha256 %s", digest);
+    parameters_sha256(r->job.variables, r->job.variable_count, parameters, r->digest);
+    if (!r->changed)
+        find_expected(r);
+    r->differs = r->differs || (r->expected_in != NULL && strcmp(r->digest, r->expected) != 0);
+}
+
+static void print_digest(const struct replaying *r)
+{
+    bool by_run = r->expected_in != NULL && strcmp(r->expected_in, "run.json") == 0;
+    printf("parameters_sha256 %s", r->digest);
     if (r->changed)
         printf("\n");
-    else if (!find_expected(r, expected, what, sizeof what))
+    else if (r->expected_in == NULL)
         printf(": neither run.json nor a checkpoint says what it was after %s\n",
                wording_counted(replay_batches(r->rerun.replay), "batch", "batches").text);
-    else if (strcmp(digest, expected) == 0)
-        printf(": as %s\n", strcmp(what, "run.json") == 0 ? "recorded" : what);
+    else if (strcmp(r->digest, r->expected) == 0)
+        printf(": as %s\n", by_run ? "recorded" : "the checkpoint of this batch");
     else
-        printf(": differs from %s: %s\n", what, expected);
-    r->differs = r->differs || (expected[0] != '\0' && strcmp(digest, expected) != 0);
+        printf(": differs from %s: %s\n", by_run ? "run.json" : "the checkpoint of this batch",
+               r->expected);
+}
+
+/* --- the outcome as JSON --------------------------------------------------------------------- */
+
+static void write_segment(struct json_writer *writer, const struct rerun_segment *s)
+{
+    json_writer_object(writer, NULL);
+    json_writer_u64(writer, "session", s->session);
+    json_writer_u64(writer, "workers", s->workers);
+    json_writer_u64(writer, "servers", s->servers);
+    json_writer_u64(writer, "chunks", s->chunks);
+    json_writer_u64(writer, "first_batch", s->from.batches);
+    json_writer_u64(writer, "end_batch", s->to.batches);
+    json_writer_u64(writer, "first_version", s->from.version);
+    json_writer_u64(writer, "end_version", s->to.version);
+    json_writer_u64(writer, "computations", s->computations);
+    json_writer_u64(writer, "entries", s->entries);
+    json_writer_u64(writer, "torn_batches", s->torn);
+    json_writer_end(writer);
+}
+
+static void write_score(struct json_writer *writer, const struct replaying *r,
+                        const struct rerun_score *score)
+{
+    const struct record_evaluation *was = find_score(r, score->batches);
+    json_writer_object(writer, NULL);
+    json_writer_u64(writer, "step", score->batches);
+    json_writer_real(writer, "test_loss", score->loss);
+    json_writer_real(writer, "test_accuracy", score->accuracy);
+    json_writer_real(writer, "run_test_loss", was != NULL ? was->test_loss : (double)NAN);
+    json_writer_real(writer, "run_test_accuracy", was != NULL ? was->test_accuracy : (double)NAN);
+    if (was == NULL || r->changed)
+        json_writer_null(writer, "as_recorded");
+    else
+        json_writer_bool(writer, "as_recorded", is_same(score, was));
+    json_writer_end(writer);
+}
+
+static void write_digests(struct json_writer *writer, const struct replaying *r)
+{
+    bool known = r->expected_in != NULL;
+    json_writer_text(writer, "parameters_sha256", r->digest);
+    json_writer_text(writer, "expected_sha256", known ? r->expected : NULL);
+    json_writer_text(writer, "expected_in", r->expected_in);
+    if (known)
+        json_writer_bool(writer, "as_recorded", strcmp(r->digest, r->expected) == 0);
+    else
+        json_writer_null(writer, "as_recorded");
+}
+
+static void write_figures(struct json_writer *writer, const struct replaying *r)
+{
+    const struct replay_figures *f = replay_figures(r->rerun.replay);
+    uint64_t epoch = last_epoch(r);
+    json_writer_u64(writer, "train_epoch", epoch);
+    json_writer_real(writer, "train_loss",
+                     epoch > 0 ? rerun_loss(&r->rerun, epoch - 1) : (double)NAN);
+    json_writer_real(writer, "seconds", r->seconds);
+    json_writer_u64(writer, "record_bytes", r->recorded.bytes);
+    json_writer_u64(writer, "computations", f->computations);
+    json_writer_u64(writer, "entries", f->entries);
+    json_writer_u64(writer, "skipped_entries", f->skipped);
+    json_writer_u64(writer, "torn_batches", f->torn);
+    json_writer_u64(writer, "staleness_max", f->staleness_max);
+    json_writer_u64(writer, "kept_bytes_max", f->bytes_max);
+    json_writer_u64(writer, "kept_versions_max", f->versions_max);
+}
+
+static enum status print_json(const struct replaying *r, struct error *error)
+{
+    struct json_writer writer;
+    json_writer_init(&writer, false);
+    json_writer_object(&writer, NULL);
+    json_writer_text(&writer, "path", r->options->path);
+    json_writer_text(&writer, "mode", job_mode_text(&r->recorded.found.job).text);
+    json_writer_u64(&writer, "seed", r->job.seed);
+    json_writer_text(&writer, "changed", r->changed ? r->changes : NULL);
+    json_writer_text(&writer, "broken", r->broken.text[0] != '\0' ? r->broken.text : NULL);
+    json_writer_u64(&writer, "step", replay_batches(r->rerun.replay));
+    write_digests(&writer, r);
+    write_figures(&writer, r);
+    json_writer_array(&writer, "segments");
+    for (size_t i = 0; i < r->segment_count; i++)
+        write_segment(&writer, &r->segments[i]);
+    json_writer_end(&writer);
+    json_writer_array(&writer, "scores");
+    for (size_t i = 0; i < r->rerun.score_count; i++)
+        write_score(&writer, r, &r->rerun.scores[i]);
+    json_writer_end(&writer);
+    json_writer_end(&writer);
+    return command_print_json(&writer, error);
 }
 
 static enum status finish(struct replaying *r, struct error *error)
@@ -227,14 +350,17 @@ static enum status finish(struct replaying *r, struct error *error)
     const float *parameters = replay_parameters(r->rerun.replay);
     const struct rerun_outcome outcome = {r->options->path, parameters,
                                           replay_batches(r->rerun.replay), r->seconds};
-    if (!r->options->quiet) {
+    compare_digests(r, parameters);
+    if (!is_silent(r)) {
         print_promises(r);
         print_loss(r);
         print_cost(r);
     }
-    print_digest(r, parameters);
-    if (r->options->out == NULL)
-        return STATUS_OK;
+    if (!r->options->json)
+        print_digest(r);
+    enum status status = r->options->json ? print_json(r, error) : STATUS_OK;
+    if (status != STATUS_OK || r->options->out == NULL)
+        return status;
     return rerun_folder_write(r->options->out, &r->rerun, &outcome, error);
 }
 
@@ -243,7 +369,7 @@ static enum status finish(struct replaying *r, struct error *error)
 static void print_source(const struct replaying *r)
 {
     const struct job *job = &r->recorded.found.job;
-    if (r->options->quiet)
+    if (is_silent(r))
         return;
     printf("%s: %s, %s, seed %" PRIu64 ", %s of record\n", r->options->path,
            job_mode_text(job).text, job->optimizer.name, job->seed,
@@ -254,9 +380,12 @@ static void print_source(const struct replaying *r)
 
 static enum status go(struct replaying *r, struct error *error)
 {
-    const struct rerun_listener listener = {r, print_segment, print_score};
+    const struct rerun_listener listener = {r, take_segment, take_score};
     uint64_t until = r->options->until > 0 ? r->options->until : UINT64_MAX;
     const char *data = is_given(r, "data") ? r->options->data : r->job.data;
+    r->segments = calloc(r->recorded.file_count, sizeof *r->segments);
+    if (r->segments == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
     enum status status = rerun_open(&r->rerun, &r->recorded, &r->job, data, until, error);
     if (status != STATUS_OK)
         return status;
@@ -317,5 +446,6 @@ int command_replay(const struct command_call *call, struct error *error)
     rerun_close(&r.rerun);
     recorded_close(&r.recorded);
     job_free(&r.job);
+    free(r.segments);
     return code;
 }

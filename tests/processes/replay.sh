@@ -76,6 +76,54 @@ if short_run; then
     ok "with another learning rate the history is the same; --out is a folder that evaluate reads"
 fi
 
+# --- for programs ---------------------------------------------------------------------------------
+# is NAME MEMBER VALUE - of the object that it printed, which is all that it printed.
+is()
+{
+    local value
+    value=$("$build/tests/processes/json_value" "$work/$1.log" "$2") ||
+        fail "$1 does not print an object with $2: $(head -c 200 "$work/$1.log")"
+    if [ "$value" != "$3" ]; then fail "$1: $2 is $value, not $3"; fi
+}
+# times NAME LINE - how often an object has a member so.
+times() { grep -cE "^ *$2,?$" "$work/$1.log" || true; }
+
+if short_run; then
+    run told 0 syncopate replay "$work/four" --json
+    for pair in "path $work/four" "mode async" "changed null" "broken null" "step 126" "as_recorded true" \
+        "expected_in run.json" "parameters_sha256 $(bits_of "$work/four")" "skipped_entries 0" \
+        "expected_sha256 $(bits_of "$work/four")" "computations 126" "train_epoch 2" \
+        "train_loss $(member "$work/four" train_loss)" \
+        "record_bytes $(cat "$work/four"/record/*.log | wc -c)"; do
+        is told "${pair%% *}" "${pair#* }"
+    done
+    chunks=$(sed -nE 's/.*"chunks": ([0-9]+),?/\1/p' "$work/told.log")
+    is told entries $((126 * chunks))
+    for line in '"session": 1' '"workers": 4' '"servers": 2' '"first_batch": 0' '"end_batch": 126' '"end_version": 126'; do
+        if [ "$(times told "$line")" -ne 1 ]; then fail "not one segment with $line"; fi
+    done
+    # The run's own scores, each with its step, digit by digit.
+    grep -oE '"event": "evaluation".*' "$work/four/events.jsonl" | tr ',' '\n' |
+        sed -nE 's/^ ("step": .*)/\1/p; s/^ "(test_[a-z]+": .*)/"run_\1/p' >"$work/scores"
+    if [ "$(wc -l <"$work/scores")" -lt 3 ]; then fail "the run has no scores"; fi
+    while read -r line; do
+        if [ "$(times told "$line")" -lt 1 ]; then fail "not among the scores: $line"; fi
+    done <"$work/scores"
+    # Each, and the parameters.
+    if [ "$(times told '"as_recorded": true')" -ne $(($(grep -c run_test_loss "$work/scores") + 1)) ]; then
+        fail "not every score is as recorded"
+    fi
+    if ! (cd "$work" && sync_told=$("$build/syncopate" replay sync --json) && grep -q '"chunks": 0' <<<"$sync_told"); then
+        fail "a sync run's segment has chunks"
+    fi
+    run told-paired 0 syncopate replay "$work/four" --json --learning-rate 0.02
+    is told-paired changed "learning rate: 0.01 in the run, 0.02 in the replay"
+    is told-paired as_recorded null
+    is told-paired expected_sha256 null
+    if [ "$(times told-paired '"as_recorded": (true|false)')" -ne 0 ]; then fail "what is changed is held against the run"; fi
+    ok "--json: one object with the bits, what they had to be, segments, and the scores with their steps"
+fi
+
 # --- what is damaged ------------------------------------------------------------------------------
 # damaged NAME WORDS - the copy $work/NAME is refused with these words.
 damaged()
@@ -119,7 +167,12 @@ if short_run; then
     if [ "$size" != "$(stat -c %s "$work/two/record/0001.log")" ]; then fail "they take $size bytes"; fi
     run swapped 1 syncopate replay "$work/swapped"
     said swapped "differs from run.json: $(bits_of "$work/two")" || fail "swapped entries: the same bits"
-    ok "two entries swapped, with every checksum right: other bits, exit code 1"
+    run swapped-told 1 syncopate replay "$work/swapped" --json
+    is swapped-told as_recorded false
+    is swapped-told expected_sha256 "$(bits_of "$work/two")"
+    run newer-told 3 syncopate replay "$work/newer" --json
+    if grep -q '{' "$work/newer-told.log"; then fail "an object of what cannot be read"; fi
+    ok "two entries swapped, with every checksum right: other bits, exit code 1, also with --json"
 fi
 
 # --- stopped and killed ---------------------------------------------------------------------------
