@@ -97,6 +97,20 @@ static void print_staleness_about(FILE *out, const struct record *record)
         fprintf(out, "(about %u, one less than workers, whatever the speeds", others);
 }
 
+/* What takes the mean below that. Where workers came and went it is not W - 1 less these two. */
+static void print_staleness_less(FILE *out, const struct record *record)
+{
+    const struct staleness *staleness = &record->summary.staleness;
+    double count = (double)staleness->shape.count;
+    double others = record->workers > 0 ? (double)record->workers - 1 : 0;
+    double renewed = (double)staleness->renewed / count;
+    double after = record->accumulate > 1 ? 0 : others - (double)staleness->expected / count;
+    if (renewed >= 0.005)
+        fprintf(out, ";" LINE "%.2f less, for newer values were pulled", renewed);
+    if (after >= 0.005)
+        fprintf(out, ";" LINE "%.2f less, for the updates after each worker's last one", after);
+}
+
 /* Of every (gradient, chunk). With W workers its mean is about W - 1, however slow any of them is. */
 static void print_staleness(FILE *out, const struct record *record)
 {
@@ -104,11 +118,9 @@ static void print_staleness(FILE *out, const struct record *record)
     const struct histogram *shape = &summary->staleness.shape;
     if (mode_facts_named(record->mode_text)->steps || isnan(record->staleness_mean))
         return;
-    double renewed = (double)summary->staleness.renewed / (double)shape->count;
     fprintf(out, "  staleness      mean %.2f ", record->staleness_mean);
     print_staleness_about(out, record);
-    if (renewed >= 0.01)
-        fprintf(out, ";" LINE "%.2f less, for newer values were pulled", renewed);
+    print_staleness_less(out, record);
     fprintf(out, ")\n");
     fprintf(out,
             "                 its shape: deviation %.2f, half up to %s, 99 %% up to %s, max %s\n",

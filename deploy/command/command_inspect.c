@@ -142,12 +142,14 @@ static void print_latest(const struct record *record)
         const struct record_point *point = &record->points[record->point_count - 1];
         double speed = point->images_per_second;
         char text[256];
-        snprintf(
-            text, sizeof text,
-            "epoch %.2f, step %s, loss %.4f, accuracy %.1f %% of the epoch so far, %s images/s",
-            point->epoch, wording_count(point->step > 0 ? (uint64_t)point->step : 0).text,
-            point->epoch_loss, 100 * point->epoch_accuracy,
-            wording_count(speed > 0 ? (uint64_t)speed : 0).text);
+        int length =
+            snprintf(text, sizeof text,
+                     "epoch %.2f, step %s, loss %.4f, accuracy %.1f %% of the epoch so far",
+                     point->epoch, wording_count(point->step > 0 ? (uint64_t)point->step : 0).text,
+                     point->epoch_loss, 100 * point->epoch_accuracy);
+        if (speed > 0) /* Of a window of no time there is none. */
+            snprintf(text + length, sizeof text - (size_t)length, ", %s images/s",
+                     wording_count((uint64_t)speed).text);
         wording_wrap(stdout, text, printf("  latest         "), 17);
     }
     for (size_t i = 0; i < record->evaluation_count; i++)

@@ -123,6 +123,8 @@ void coordinator_handle_evaluation(struct coordinator *c, const struct packet *p
         return;
     training_clock_hold_up(&c->clock, APART_EVALUATION, held_up_us(c) - known, now_us);
     worker->summary.evaluate_seconds += (double)share->took_us * 1e-6;
+    if (worker->done) /* Its times ended there, and this is its last word. */
+        worker->summary.wall_seconds += (double)share->took_us * 1e-6;
     stragglers_moved(worker, now_us);
     if (evaluation_is_whole(&c->evaluation)) {
         tell_score(c, outbox);

@@ -1,6 +1,7 @@
 /* coordinator_training.c - while it trains: leases, reports, and DONE or STOP when it is to end. */
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "common/base/wording.h"
@@ -172,6 +173,9 @@ void coordinator_handle_lease(struct coordinator *c, const struct packet *packet
 
 /* --- reports ------------------------------------------------------------------------------- */
 
+/* Of less than this no rate is told: reports come in packs, and the last of them within no time. */
+#define RATE_SECONDS_MIN 0.001
+
 static void progress(struct coordinator *c, struct outbox *outbox)
 {
     uint64_t epoch_steps = job_steps_per_epoch(c->job);
@@ -187,18 +191,19 @@ static void progress(struct coordinator *c, struct outbox *outbox)
     uint64_t stalest;
     double stale = staleness_ledger_mean(&c->staleness, &stalest);
     double seconds = training_clock_take_window(&c->clock);
-    order_event(outbox, "progress",
-                EVENT_MEMBERS(event_count("step", made),
-                              event_real("epoch", (double)made / (double)epoch_steps, 4),
-                              event_real("loss", tally_loss(&window), 6),
-                              event_real("accuracy", tally_accuracy(&window), 6),
-                              event_real("epoch_loss", tally_loss(&epoch), 6),
-                              event_real("epoch_accuracy", tally_accuracy(&epoch), 6),
-                              event_real("images_per_second",
-                                         seconds > 0 ? (double)window.examples / seconds : 0.0, 1),
-                              event_real("staleness_mean", stale, 4),
-                              event_count("staleness_max", stalest),
-                              event_training_seconds(training_clock_marked(&c->clock))));
+    order_event(
+        outbox, "progress",
+        EVENT_MEMBERS(
+            event_count("step", made), event_real("epoch", (double)made / (double)epoch_steps, 4),
+            event_real("loss", tally_loss(&window), 6),
+            event_real("accuracy", tally_accuracy(&window), 6),
+            event_real("epoch_loss", tally_loss(&epoch), 6),
+            event_real("epoch_accuracy", tally_accuracy(&epoch), 6),
+            event_real(
+                "images_per_second",
+                seconds >= RATE_SECONDS_MIN ? (double)window.examples / seconds : (double)NAN, 1),
+            event_real("staleness_mean", stale, 4), event_count("staleness_max", stalest),
+            event_training_seconds(training_clock_marked(&c->clock))));
 }
 
 /* Of epochs that are complete. */

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "worker/client/times.h"
+
 /* --- life ---------------------------------------------------------------------------------- */
 
 static uint32_t next_of_server(const struct partition *partition, uint32_t server, uint32_t chunk)
@@ -534,7 +536,7 @@ uint64_t exchange_silence_us(const struct exchange *exchange, uint64_t now_us, u
 
 void exchange_resume(struct exchange *exchange, uint64_t gap_us, uint64_t now_us)
 {
-    exchange->began_us += gap_us;
+    exchange->began_us = times_later(exchange->began_us, gap_us, now_us);
     for (uint32_t i = 0; i < exchange->job->server_count; i++)
         exchange->links[i].asked_us = exchange->links[i].heard_us = now_us;
 }

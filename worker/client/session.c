@@ -176,12 +176,20 @@ static void announce(struct session *s, uint64_t now_us, struct outbox *outbox)
 
 /* --- giving work --------------------------------------------------------------------------- */
 
-/* There is something to do. Since all parameters were here the trainer has waited for it, for
- * whatever reason the mode had: this is the one place where that is measured. */
+/* What was computed is on its way, or waits for its number: that is an exchange, and no waiting. */
+static bool exchanges(const struct session *s)
+{
+    return s->exchange.under_way > 0 || s->held.waits;
+}
+
+/* There is something to do. Since all parameters were here the trainer has waited for it, but for
+ * what it scored meanwhile, for whatever reason the mode had: this is the one place where that is
+ * measured. */
 static void note_wait(struct session *s, uint64_t now_us)
 {
     if (s->have_parameters)
-        times_wait(&s->times, s->waited, s->whom, now_us - s->complete_us);
+        times_wait(&s->times, s->waited, s->whom,
+                   now_us - s->complete_us - scoring_us(&s->scoring, s->complete_us, now_us));
     s->complete_us = now_us;
     s->waited = WAIT_LEASE;
     s->whom = 0;
@@ -252,7 +260,7 @@ static void give_score(struct session *s, uint64_t now_us, struct outbox *outbox
     message->generation = s->envelope->generation;
     message->work = s->scoring.work;
     s->busy_us = now_us;
-    if (s->exchange.under_way == 0)
+    if (!exchanges(s))
         note_wait(s, now_us);
 }
 
@@ -384,7 +392,7 @@ static void handle_start(struct session *s, const struct message *message, uint6
         (same && start->assignment <= s->start.assignment))
         return;
     bool light = only_members_change(s, message);
-    if (!light && s->trainer != BUSY && s->exchange.under_way == 0)
+    if (!light && s->trainer != BUSY && !exchanges(s))
         note_wait(s, now_us);
     if (!light && exchange_has_pushed(&s->exchange, &pushed) && pushed >= s->apart_below)
         s->apart_below = pushed + 1;
@@ -621,6 +629,7 @@ void session_handle_server(struct session *session, uint32_t server, struct pack
 static void add_times(struct session *s, struct message_report *report, uint64_t now_us)
 {
     times_tell(&s->times, &report->times, now_us);
+    report->compute_us -= s->stopped_us < report->compute_us ? s->stopped_us : report->compute_us;
     report->spread = s->spread;
     report->part_spread = s->part_spread;
 }
@@ -662,6 +671,7 @@ static void trainer_exchange(struct session *s, const struct packet *packet, uin
     s->busy_us = now_us;
     if (what.has_report)
         add_times(s, &what.report, now_us);
+    s->stopped_us = 0;
     bool last = what.want;
     what.want = last && !s->abandoned;
     if (s->abandoned) {
@@ -687,6 +697,8 @@ static void leave_out_scoring(struct session *s, uint64_t now_us)
 {
     if (s->exchange.under_way > 0)
         s->exchange.began_us += scoring_us(&s->scoring, s->exchange.began_us, now_us);
+    if (s->held.waits)
+        s->held.since_us += scoring_us(&s->scoring, s->held.since_us, now_us);
     s->complete_us += scoring_us(&s->scoring, s->complete_us, now_us);
     s->busy_us = s->waiting_us = now_us;
 }
@@ -696,8 +708,10 @@ static void trainer_evaluation(struct session *s, const struct message *message,
 {
     assert(s->scoring.given);
     leave_out_scoring(s, now_us);
-    if (scoring_finish(&s->scoring))
+    if (scoring_finish(&s->scoring)) {
+        announcements_after_done(&s->announcements, message->evaluation.took_us);
         announcements_score(&s->announcements, s->envelope, &message->evaluation, now_us, outbox);
+    }
     go_on(s, now_us, outbox);
 }
 
@@ -846,10 +860,11 @@ static void leave_out(struct session *s, uint64_t gap_us, uint64_t now_us)
 {
     s->waiting_us += gap_us;
     s->busy_us += gap_us;
-    s->complete_us += gap_us;
-    s->held.since_us += gap_us;
-    s->scoring.given_us += gap_us;
-    times_resume(&s->times, gap_us);
+    s->complete_us = times_later(s->complete_us, gap_us, now_us);
+    s->stopped_us += s->trainer == BUSY ? gap_us : 0;
+    s->held.since_us = times_later(s->held.since_us, gap_us, now_us);
+    s->scoring.given_us = times_later(s->scoring.given_us, gap_us, now_us);
+    times_resume(&s->times, gap_us, now_us);
     exchange_resume(&s->exchange, gap_us, now_us);
     exchange_resume(&s->scoring.pull, gap_us, now_us);
 }

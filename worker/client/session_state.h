@@ -52,6 +52,7 @@ struct session {
     uint64_t waiting_us; /* The trainer waits, or server 0 has said something new. */
     uint64_t busy_us;    /* The trainer computes this one gradient or score. */
     uint64_t leave_us;   /* It was asked to leave. */
+    uint64_t stopped_us; /* For how long this process was stopped while it computed that. */
 
     int leave_code; /* With which it is to leave. */
     bool end_told;  /* The trainer knows that it is over. */

@@ -26,8 +26,10 @@ void times_begin(struct times *times, uint64_t now_us);
 void times_exchange(struct times *times, uint64_t took_us);
 void times_wait(struct times *times, enum wait wait, uint32_t whom, uint64_t took_us);
 
-/* This process was stopped for so long: nobody's time. */
-void times_resume(struct times *times, uint64_t gap_us);
+/* This process was stopped for so long: nobody's time. What began before ends that much sooner, as if
+ * it had begun then, but what has begun since its end began no later than now. */
+uint64_t times_later(uint64_t began_us, uint64_t gap_us, uint64_t now_us);
+void times_resume(struct times *times, uint64_t gap_us, uint64_t now_us);
 
 /* All since the last time; and begin anew. */
 void times_tell(struct times *times, struct message_times *told, uint64_t now_us);

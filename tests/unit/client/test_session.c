@@ -1891,6 +1891,74 @@ TEST_PLAIN(a_new_assignment_is_not_told_that_the_one_before_is_done)
 
 /* --- scores -------------------------------------------------------------------------------- */
 
+/* As far as the trainer's first work, of a job that is recorded. */
+static void begin_recorded(struct fixture *f)
+{
+    struct message message = {.kind = MESSAGE_START};
+    message.start = (struct message_start){.assignment = ++f->assignment,
+                                           .members = 2,
+                                           .position = 1,
+                                           .stop_step = 6,
+                                           .records = true};
+    give(f, 0, message);
+    give_batch(f, 0);
+    answer_all(f, (struct reply){.version = 3});
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.batch, 0);
+}
+
+static uint64_t named_us(const struct message_times *times)
+{
+    return times->exchange_us + times->barrier_us + times->bound_us + times->gate_us +
+           times->lease_us;
+}
+
+/* A gradient that has no number yet is on its way: what was computed for it, and scored meanwhile, is
+ * waited for by nobody. The number comes while it scores, or when it has. */
+TEST_PLAIN(no_span_of_a_worker_s_time_is_told_twice_while_a_gradient_waits_for_its_number)
+{
+    for (int scored_first = 0; scored_first < 2; scored_first++) {
+        struct fixture f;
+        open_fixture(&f, MODE_ASYNC);
+        join(&f);
+        uint64_t began_us = f.now_us;
+        begin_recorded(&f);
+        uint64_t request = sent(&f, 0, MESSAGE_LEASE)->request;
+        give_share(&f, 3, 1);
+        answer_scored(&f, 3, scored_asked(&f, 3), 2);
+        post_clear(&f.post);
+        f.now_us += 4000; /* It computes ... */
+        push(&f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+        uint64_t wall_us = f.now_us - began_us;
+        ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.scored, 3);
+        f.now_us += 700; /* ... and scores, ... */
+        if (scored_first)
+            evaluation(&f, 3);
+        give(&f, 0,
+             (struct message){.kind = MESSAGE_WORK,
+                              .request = request,
+                              .work = {.none = true, .computation = 7}});
+        const struct message_report *report = &exchange_for(&f, 0)->message.exchange.report;
+        ck_assert_uint_eq(report->times.wall_us, wall_us);
+        ck_assert_uint_le(named_us(&report->times) + 4000, wall_us);
+        f.now_us += 300;
+        if (!scored_first)
+            evaluation(&f, 3);
+        f.now_us += 50;
+        give(&f, 0,
+             (struct message){.kind = MESSAGE_PONG,
+                              .request = sent(&f, 0, MESSAGE_EVALUATION)->request});
+        answer_all(&f, (struct reply){.version = 4, .verdict = VERDICT_APPLIED});
+        give(&f, 0, (struct message){.kind = MESSAGE_WORK, .work = {.enough = true, .batch = 5}});
+        done(&f);
+        tick(&f, 0.1);
+        const struct message_times *rest = &sent(&f, 0, MESSAGE_DONE)->done.times;
+        ck_assert_uint_eq(rest->exchange_us, scored_first ? 350 : 50);
+        ck_assert_uint_eq(rest->wall_us, 1050);
+        ck_assert_uint_eq(named_us(rest) + 1000 - (scored_first ? 300 : 0), rest->wall_us);
+        close_fixture(&f);
+    }
+}
+
 TEST_PLAIN(a_share_is_scored_between_two_steps_on_values_of_its_own)
 {
     for (int mode = 0; mode < 2; mode++) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ps/coordinator/coordinator_state.h"
 #include "ps/shard/staleness_book.h"
 #include "tests/lib/players.h"
 #include "tests/lib/suite.h"
@@ -1591,6 +1592,24 @@ static void evaluate(struct players *p, uint32_t worker, uint64_t batches, uint3
     ck_assert_uint_eq(players_told(p, 10 + worker, MESSAGE_PONG)->request, p->request);
 }
 
+/* Images by the second of a window of next to no time are no rate. */
+TEST(no_rate_is_told_of_a_window_of_no_time, MODE_ASYNC)
+{
+    players_start(p);
+    for (int long_enough = 0; long_enough < 2; long_enough++) {
+        post_clear(&p->post);
+        for (uint64_t batch = 0; batch < 6 && players_event(p, "progress") == NULL; batch++) {
+            p->now_us += long_enough ? 100000 : 20;
+            players_report(p, 0, (uint64_t)long_enough + batch,
+                           tree_root(job_batch(&p->job, batch).leaves));
+        }
+        const char *progress = players_event(p, "progress");
+        ck_assert_ptr_nonnull(progress);
+        bool is_null = strstr(progress, "\"images_per_second\": null") != NULL;
+        ck_assert_msg(is_null == !long_enough, "%s", progress);
+    }
+}
+
 #define TEST_SCORES(name, mode)                                                                    \
     SUITE_TEST(name, struct players, p, prepare_scores(p, mode), players_close(p))
 
@@ -1614,6 +1633,26 @@ TEST_SCORES(a_score_is_made_of_what_all_servers_have_kept, MODE_SYNC)
     ck_assert_uint_eq(let_go(p, 3), 3);
     evaluate(p, 0, 3, 0, 2); /* Answered, and that is all. */
     ck_assert_ptr_null(players_event(p, "evaluation"));
+}
+
+/* What a worker scores after its DONE is the last of its time. */
+TEST_SCORES(what_is_scored_after_done_is_of_the_worker_s_time, MODE_SYNC)
+{
+    players_start(p);
+    kept(p, 3, false);
+    for (int is_done = 0; is_done < 2; is_done++) {
+        struct member *worker = &p->coordinator->work.membership.workers[is_done];
+        double wall = worker->summary.wall_seconds;
+        worker->done = is_done;
+        struct packet packet =
+            players_packet(p, ROLE_WORKER, (uint32_t)is_done, MESSAGE_EVALUATION);
+        packet.message.evaluation = (struct message_evaluation){
+            .step = 3, .examples = 5, .share = (uint32_t)is_done, .shares = 2, .took_us = 2000000};
+        players_give(p, packet);
+        ck_assert_double_eq(worker->summary.evaluate_seconds, 2);
+        ck_assert_double_eq(worker->summary.wall_seconds - wall, is_done ? 2 : 0);
+        worker->done = false;
+    }
 }
 
 TEST_SCORES(the_share_of_a_worker_that_is_lost_is_dealt_again, MODE_ASYNC)

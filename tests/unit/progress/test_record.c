@@ -232,6 +232,28 @@ TEST(staleness_is_told_with_what_its_mean_has_to_be_about_and_its_shape)
                   "%s", text);
 }
 
+/* 3 - 1.01 - 0.13 = 1.86: nothing is left to wonder about. */
+TEST(all_that_takes_the_mean_staleness_below_the_others_is_told)
+{
+    char text[8192] = {0};
+    runs_write(
+        scene->run, "run.json",
+        "{\"mode\": \"ssp:2\", \"workers\": 4, \"staleness\": {\"count\": 100, \"mean\": 1.86, "
+        "\"deviation\": 1, \"max\": 2, \"sum\": 186, \"histogram\": [0, 14, 86], "
+        "\"expected\": 287, \"renewed\": 101}}");
+    ck_assert_int_eq(read_again(scene), STATUS_OK);
+    FILE *out = fmemopen(text, sizeof text, "w");
+    summary_print(out, &scene->record, 0);
+    fclose(out);
+    ck_assert_msg(
+        strstr(text,
+               "  staleness      mean 1.86 (about 3, one less than workers, whatever the speeds;\n"
+               "                 1.01 less, for newer values were pulled;\n"
+               "                 0.13 less, for the updates after each worker's last one)\n") !=
+            NULL,
+        "%s", text);
+}
+
 TEST(what_its_mode_says_of_itself_is_read_and_told)
 {
     char text[8192] = {0};
