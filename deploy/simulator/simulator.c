@@ -170,6 +170,8 @@ static bool may_fail(const struct simulator *s, const struct simulated_process *
     bool disk = s->injector.counts[FAULT_DISK] > 0;
     bool lost = s->options.plan != NULL && (s->options.on_worker_loss != LOSS_CONTINUE ||
                                             s->options.deadlines.recovery < RECOVERY_IS_SURE_S);
+    /* A server 0 that comes after it waits for a worker of the job that will not come. */
+    lost = lost || s->left_unheard;
     /* Two servers 0: each may have had a part of the members, and one the run directory. */
     if (s->injector.two_coordinators && p->exit_code != EXIT_DONE)
         return true;
@@ -182,6 +184,7 @@ void simulator_over(struct simulator *simulator, struct simulated_process *proce
 {
     struct simulator *s = simulator;
     process->exit_code = exit_code;
+    s->left_unheard = s->left_unheard || strstr(reason, "unheard by") != NULL;
     bool told = exit_code == EXIT_DONE || exit_code == EXIT_INTERRUPTED || may_fail(s, process);
     if ((told || !process->excused) && !process->is_stranger)
         s->left |= 1ull << process->host;

@@ -100,9 +100,10 @@ struct simulator {
     bool started;      /* A trainer was told to start. */
     bool finished;     /* Somebody has left at the end of the job, the first one at ... */
     uint64_t finished_us;
-    bool announced; /* That the job has ended was said to somebody. */
-    bool failed;    /* Server 0 has given the job up, because of a disk. */
-    uint64_t left;  /* Bits of hosts whose processes have. */
+    bool announced;    /* That the job has ended was said to somebody. */
+    bool failed;       /* Server 0 has given the job up, because of a disk. */
+    bool left_unheard; /* A worker has left, and no server 0 knows it. */
+    uint64_t left;     /* Bits of hosts whose processes have. */
 };
 
 enum status simulator_init(struct simulator *simulator, const struct simulator_options *options,
