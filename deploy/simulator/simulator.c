@@ -356,6 +356,9 @@ static void stop_event(struct simulator *s, struct event *event)
      * wait for it until a deadline. So somebody else is asked. */
     if (p != NULL && !p->is_server && p->worker.start.members == 0)
         p = s->at[0];
+    /* A rival that is no member yet would go alone, with the place that both have. */
+    if (p != NULL && p->is_server && p->excused && s->at[0] != NULL)
+        p = s->at[0];
     if (p != NULL)
         process_event(s, p, event, 0);
     else if (!s->finished)
