@@ -228,7 +228,7 @@ reach()
     esac
     case $1 in
         closing | finishing)
-            sleep 0.05 # Until server 1 has given out the last parameters.
+            sleep 0.3 # Until server 1 has given out the last parameters; scoring takes seconds.
             send STOP ps1
             held=(ps1)
             status "state: closing"
