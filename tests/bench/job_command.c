@@ -13,6 +13,8 @@
 #include "common/base/clock.h"
 #include "common/file/json.h"
 
+#define WORDS_MAX 32 /* Of a job. */
+
 static _Noreturn void fail(const char *what)
 {
     fprintf(stderr, "%s\n", what);
@@ -57,25 +59,34 @@ static void read_run(struct job_command *command, const char *out)
     command->compute = mean_of_workers(workers, "compute_seconds");
     command->exchange = mean_of_workers(workers, "exchange_seconds");
     command->wait = mean_of_workers(workers, "wait_seconds");
+    command->record_bytes = json_number(root, "record.bytes");
     json_release(&root);
+}
+
+/* The reference job. Returns how many words it has. */
+static unsigned reference_job(const struct job_command *command, const char *words[])
+{
+    const char *const job[] = {
+        "--mode", "sync",         "--ps",          "1",       "--workers",
+        "2",      "--epochs",     command->epochs, "--model", JOB_COMMAND_MODEL,
+        "--data", "fashion-mnist"};
+    unsigned count = sizeof job / sizeof *job;
+    memcpy(words, job, sizeof job);
+    if (command->checkpoint_every != NULL) {
+        words[count++] = "--checkpoint-every";
+        words[count++] = command->checkpoint_every;
+    }
+    return count;
 }
 
 static void execute(const struct job_command *command, const char *out)
 {
-    const char *arguments[24] = {"syncopate", "run",
-                                 "--mode",    "sync",
-                                 "--ps",      "1",
-                                 "--workers", "2",
-                                 "--epochs",  command->epochs,
-                                 "--model",   JOB_COMMAND_MODEL,
-                                 "--data",    "fashion-mnist",
-                                 "--out",     out,
-                                 "--quiet"};
-    unsigned count = 17;
-    if (command->checkpoint_every != NULL) {
-        arguments[count++] = "--checkpoint-every";
-        arguments[count++] = command->checkpoint_every;
-    }
+    const char *arguments[WORDS_MAX + 8] = {"syncopate", "run", "--out", out, "--quiet"};
+    unsigned count = 5;
+    if (command->job == NULL)
+        count += reference_job(command, &arguments[count]);
+    for (unsigned i = 0; command->job != NULL && i < WORDS_MAX && command->job[i] != NULL; i++)
+        arguments[count++] = command->job[i];
     if (freopen("/dev/null", "w", stdout) != NULL)
         execv(command->program, (char *const *)(uintptr_t)arguments);
     _exit(EXIT_FAILURE);

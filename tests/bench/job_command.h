@@ -1,5 +1,6 @@
-/* job_command.h - the reference job as people run it: `syncopate run --mode sync --ps 1 --workers
- * 2` with the cnn on Fashion-MNIST, the whole command, and what its run.json says.
+/* job_command.h - a job as people run it, the whole command, and what its run.json says: the
+ * reference job, `syncopate run --mode sync --ps 1 --workers 2` with the cnn on Fashion-MNIST, or
+ * one that is told in words.
  *
  * Threads: one. Errors: end the program. */
 
@@ -15,13 +16,15 @@
 struct job_command {
     char program[DISK_PATH_MAX], out[FOLDER_PATH_MAX], epochs[16];
     const char *checkpoint_every; /* Steps, "0" for the last alone, NULL for the default. */
-    unsigned run;                 /* How many there have been. */
+    const char *const *job; /* The options of another job, NULL at the end; NULL: reference. */
+    unsigned run;           /* How many there have been. */
     /* Of the last run, seconds. */
     double wall, training, evaluation, checkpoint;
     double trained;                 /* The three together. */
     double per_image;               /* Of training. */
     double accuracy;                /* Share. */
     double compute, exchange, wait; /* Mean of the workers. */
+    double record_bytes;            /* Of OUT/record. */
 };
 
 /* Makes a folder for the runs, which job_command_free removes. */
