@@ -358,6 +358,11 @@ bool job_accumulates(const struct job *job)
     return job->accumulate > 1;
 }
 
+uint64_t job_version(const struct job *job, uint64_t batches, uint64_t said)
+{
+    return job_accumulates(job) ? said : batches;
+}
+
 bool job_closes_at(const struct job *job, uint64_t batches)
 {
     return batches % job_steps_per_epoch(job) == 0 || batches == job->steps;

@@ -120,6 +120,10 @@ enum status job_read_max_staleness(const char *text, struct job *job);
 bool job_accumulates(const struct job *job);
 bool job_closes_at(const struct job *job, uint64_t batches);
 
+/* The version that so many batches have made. `said`: what a message says of it, which it does only where
+ * batches do not tell. */
+uint64_t job_version(const struct job *job, uint64_t batches, uint64_t said);
+
 /* Settings that the mode has no use for are as if they had not been given. */
 void job_forget_unused(struct job *job);
 

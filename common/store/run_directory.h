@@ -122,10 +122,10 @@ struct run_summary {
     const char *replay_of; /* Of a replay: the run that it was made again from; else NULL. */
     uint64_t step;         /* Updates made in all, earlier sessions of this run included ... */
     uint64_t session_step; /* ... and of these before this session. What follows is of it alone. */
-    uint64_t
-        counted_from; /* Updates that stand are counted from here on: later than session_step when
-                            * a damaged checkpoint took with it what was known. */
-    double seconds;   /* Training, evaluation and checkpoints left out. */
+    /* Updates that stand are counted from here on: later than session_step when a damaged checkpoint
+     * took with it what was known. */
+    uint64_t counted_from;
+    double seconds; /* Training, evaluation and checkpoints left out. */
     double evaluation_seconds, checkpoint_seconds; /* Wall-clock during which training stood. */
     double images_per_second;                      /* Over the seconds of training. */
     /* Means over the examples of the last epoch, as they were trained: which epoch (from 1; 0:

@@ -33,7 +33,7 @@
 #include "common/job/job.h"
 
 #define RUN_RECORD_FOLDER       "record"
-#define RUN_RECORD_OTHERS       3u
+#define RUN_RECORD_OTHERS       3u /* No enum kernels_instructions: see `instructions` below. */
 #define RUN_RECORD_MAGIC        "syncopate-record" /* 16 bytes, without a terminating zero. */
 #define RUN_RECORD_FORMAT       1
 #define RUN_RECORD_SESSIONS_MAX 9999

@@ -115,8 +115,8 @@ void async_cut(struct witness *w, const struct witness_server *server, uint32_t 
             witness_fail(w, "chunk %u is cut at %" PRIu64 " without batch %" PRIu64, index,
                          state->step, batch);
     if (state->array == 0)
-        witness_note_cut(w, index, state->step,
-                         (job_accumulates(w->job) ? state->version : state->step), &server->state);
+        witness_note_cut(w, index, state->step, job_version(w->job, state->step, state->version),
+                         &server->state);
 }
 
 /* A worker may be refused by a chunk, and then computes the batch once more. */

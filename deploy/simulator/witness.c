@@ -519,13 +519,13 @@ static void take_state(struct witness *w, struct witness_server *server, uint32_
     if (chunk->arrays + 1 != 1u << w->initial.array_count)
         return;
     if (!w->promises->serial &&
-        !was_cut(w, index, state->step, (job_accumulates(w->job) ? state->version : state->step),
+        !was_cut(w, index, state->step, job_version(w->job, state->step, state->version),
                  &server->state))
         witness_fail(w, "chunk %u is loaded as it never was cut at %" PRIu64, index, state->step);
     w->counts.loads++;
     open_chunk(w, server, index, state->step,
                w->promises->serial ? state->step
-                                   : (job_accumulates(w->job) ? state->version : state->step));
+                                   : job_version(w->job, state->step, state->version));
 }
 
 /* --- cuts of an owner -------------------------------------------------------------------------- */
@@ -922,13 +922,12 @@ static void check_state(struct witness *w, struct witness_server *server,
                      state->step);
     if (state->array == 0)
         chunk->to_cut = false;
-    if (state->array == 0 &&
-        (chunk->had != state->step ||
-         chunk->version != (job_accumulates(w->job) ? state->version : state->step) ||
-         (knows_values(w, server) &&
-          !ever_was(w, server->owners[witness_owner_of(w, index)].generation, index,
-                    (job_accumulates(w->job) ? state->version : state->step),
-                    check_values(w, index, packet->payload->data)))))
+    if (state->array == 0 && (chunk->had != state->step ||
+                              chunk->version != job_version(w->job, state->step, state->version) ||
+                              (knows_values(w, server) &&
+                               !ever_was(w, server->owners[witness_owner_of(w, index)].generation,
+                                         index, job_version(w->job, state->step, state->version),
+                                         check_values(w, index, packet->payload->data)))))
         witness_fail(w,
                      "chunk %u is cut at %" PRIu64 " with values that are not its version %" PRIu64,
                      index, state->step, chunk->version);

@@ -647,8 +647,8 @@ static void handle_chunk_state(struct checkpointer *checkpointer, struct packet 
         say_no_memory(checkpointer, state, outbox);
         return;
     }
-    struct checkpoint_chunk *chunk = part_chunk(
-        part, job_accumulates(&checkpointer->plan->job) ? state->version : state->step, state);
+    struct checkpoint_chunk *chunk =
+        part_chunk(part, job_version(&checkpointer->plan->job, state->step, state->version), state);
     if (state->array == CHECKPOINT_ENTRIES ? chunk->entries != NULL
                                            : chunk->arrays[state->array] != NULL)
         return; /* Repeated. */

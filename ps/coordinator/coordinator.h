@@ -51,8 +51,7 @@ struct coordinator_options {
     enum worker_loss on_worker_loss;
     uint32_t max_bad_gradients; /* Async: more end the job. */
     bool allow_mixed;
-    struct diary
-        *diary; /* Where it stands who was lost; NULL: nowhere. Outlives the coordinator. */
+    struct diary *diary; /* It says who was lost; NULL: nobody is told. Outlives the coordinator. */
     uint32_t processors; /* Of this host, for run.json; 0: not known. */
 };
 

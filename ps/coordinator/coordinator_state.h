@@ -78,8 +78,8 @@ struct coordinator {
 
     struct run_summary summary;
     double counted_seconds; /* Of training, before summary.counted_from. */
-    uint64_t
-        whole_step; /* Of the checkpoint that counts were marked at, or where the session began. */
+    /* Of the checkpoint that counts were marked at, or where the session began. */
+    uint64_t whole_step;
     struct run_spread spread_cut, spread_whole; /* As of the cut under way, and the checkpoint. */
     struct run_faults noted; /* The faults that run.json has, but for `fenced` ... */
     uint64_t noted_us;       /* ... since then. */

@@ -327,7 +327,7 @@ static void handle_chunk_state(struct owner *owner, const struct packet *packet,
     if (owned->arrays_loaded != (1u << arrays) - 1)
         return;
     chunk_stand(&owned->shard.chunk, state->step,
-                job_accumulates(&owner->plan->job) ? state->version : state->step);
+                job_version(&owner->plan->job, state->step, state->version));
     open_chunk(owner, owned);
     note_batches(owner, owned, outbox);
     if (--owner->to_load == 0)
