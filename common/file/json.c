@@ -133,6 +133,11 @@ uint64_t json_u64(const struct json *value, const char *path, uint64_t fallback)
     return read_u64(inner(json_at(value, path)), &number) ? number : fallback;
 }
 
+bool json_flag(const struct json *value, const char *path)
+{
+    return json_is_true(inner(json_at(value, path)));
+}
+
 const char *json_text(const struct json *value, const char *path)
 {
     return json_string_value(inner(json_at(value, path)));

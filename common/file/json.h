@@ -47,6 +47,8 @@ double json_number(const struct json *value, const char *path);
 uint64_t json_u64(const struct json *value, const char *path, uint64_t fallback);
 /* Whether value is a whole number written in digits; which. */
 bool json_whole(const struct json *value, uint64_t *number);
+/* Whether it is true; false when it is anything else, or not there. */
+bool json_flag(const struct json *value, const char *path);
 /* A text; NULL when there is none. */
 const char *json_text(const struct json *value, const char *path);
 

@@ -13,8 +13,15 @@ static const char adaptive[] = "adaptive:";
 struct compensation_text compensation_text(const struct job *job)
 {
     struct compensation_text text;
-    snprintf(text.text, sizeof text.text, "%s%.9g", job->compensation_adapts ? adaptive : "",
-             (double)job->delay_compensation);
+    char number[COMPENSATION_TEXT_MAX] = "0";
+    /* As few digits as are read back equal: 0.04, not 0.0399999991. */
+    for (int digits = 1; digits <= 9; digits++) {
+        snprintf(number, sizeof number, "%.*g", digits, (double)job->delay_compensation);
+        if (strtof(number, NULL) == job->delay_compensation)
+            break;
+    }
+    snprintf(text.text, sizeof text.text, "%s%.16s", job->compensation_adapts ? adaptive : "",
+             number);
     return text;
 }
 

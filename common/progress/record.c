@@ -11,6 +11,7 @@
 
 #include "common/base/array.h"
 #include "common/file/json.h"
+#include "common/job/compensation.h"
 #include "common/store/histogram_json.h"
 
 #define RUN_JSON_BYTES_MAX (16u << 20)
@@ -90,6 +91,25 @@ static void take_summary(struct record *record, const struct json *root)
     summary->verdicts.rejected = json_u64(root, "verdicts.rejected", 0);
 }
 
+static enum staleness_rate staleness_rate_named(const char *name)
+{
+    for (unsigned i = 0; name != NULL && staleness_rate_numbered(i) != NULL; i++)
+        if (strcmp(staleness_rate_numbered(i), name) == 0)
+            return (enum staleness_rate)i;
+    return STALENESS_RATE_NONE;
+}
+
+/* What is not there was not asked for. */
+static void take_arm(struct job *arm, const struct json *job)
+{
+    arm->use_locking = json_flag(job, "use_locking");
+    arm->staleness_rate = staleness_rate_named(json_text(job, "staleness_rate"));
+    arm->delay_compensation = (float)fmin(count_of(job, "delay_compensation"), COMPENSATION_MAX);
+    arm->compensation_adapts = json_flag(job, "compensation_adapts");
+    arm->max_staleness = json_u64(job, "max_staleness", 0);
+    arm->staleness_loses = json_flag(job, "staleness_loses");
+}
+
 static void take_staleness(struct record *record, const struct json *root)
 {
     histogram_read_json(&record->summary.staleness.shape, root, "staleness");
@@ -149,6 +169,7 @@ static enum status read_run(struct record *record, struct error *error)
         take_configuration(record, root);
         take_summary(record, root);
         take_staleness(record, root);
+        take_arm(&record->arm, json_at(root, "job"));
         status = take_workers(record, root, error);
     } else if (status == STATUS_OK) {
         status = error_set(error, STATUS_INVALID, "%s: is not the record of a run", path);

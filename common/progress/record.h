@@ -17,6 +17,7 @@
 
 #include "common/base/status.h"
 #include "common/file/disk.h"
+#include "common/job/job.h"
 #include "common/store/run_directory.h"
 
 #define RECORD_WORKERS_MAX 1024 /* More are not looked at. */
@@ -46,6 +47,8 @@ struct record {
     uint64_t
         accumulate;    /* Gradients in an update, of which `steps` counts the former; at least 1. */
     uint64_t examples; /* Of the training set; 0: not known. */
+    /* Of the declaration only use_locking and what was done about staleness; the rest is zero. */
+    struct job arm;
     double learning_rate;
     struct run_summary summary; /* But its state. */
     double staleness_mean;

@@ -21,6 +21,7 @@
 #include "common/progress/progress.h"
 #include "deploy/command/command.h"
 #include "deploy/launcher/launch.h"
+#include "deploy/report/arm.h"
 #include "deploy/report/comparison.h"
 #include "deploy/report/report.h"
 #include "deploy/report/table.h"
@@ -302,6 +303,7 @@ static void print_end(const struct plan *plan, const struct comparison *comparis
     comparison_bits(comparison, &bits);
     printf("\n");
     table_write_text(stdout, comparison);
+    arms_write_effects(stdout, comparison);
     table_write_bound(stdout, comparison);
     if (bits.seeds > 0) {
         printf("\n");

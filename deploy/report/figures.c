@@ -17,7 +17,7 @@
 #define BAR_PITCH        22.0
 #define TIMES_LEFT       226.0
 #define TIMES_RIGHT      (PLOT_WIDTH - 150.0)
-#define TIMES_KIND_COUNT 4
+#define TIMES_KIND_COUNT 5
 
 /* --- what is drawn ------------------------------------------------------------------------- */
 
@@ -227,74 +227,119 @@ static char *draw_accuracy(const struct comparison *comparison)
     return draw_curves(&figure, comparison);
 }
 
-/* --- staleness ----------------------------------------------------------------------------- */
+/* --- staleness and spread ------------------------------------------------------------------ */
 
-#define STALENESS_BARS 65 /* 0, 1, ..., 63, and 64 or more. */
+#define BARS       65 /* 0, 1, ..., 63, and 64 or more. */
+#define SHAPES_MAX 2
 
-/* Percent of the group's gradients by staleness into shares[STALENESS_BARS]; 0 when there are none.
- */
-static int staleness_shares(const struct group *group, double *shares)
+typedef const struct histogram *shape_fn(const struct record *record);
+
+/* The bars of one group and one of the figure's shapes. */
+struct series {
+    const struct group *group;
+    size_t shape;
+    double shares[BARS]; /* Percent. */
+};
+
+struct bars_figure {
+    struct plot_words words;
+    const char *subtitle_cut; /* Where the last bar holds the rest. */
+    const char *number;       /* What the bars are by. */
+    struct {
+        shape_fn *of;
+        const char *suffix, *style; /* Of the key, and of the bars beside the group's. */
+    } shapes[SHAPES_MAX];
+    size_t shape_count;
+};
+
+/* Percent of what the group's runs counted, by number; 0 when there is nothing. */
+static int take_shares(const struct group *group, shape_fn *of, double shares[BARS])
 {
     double sum = 0;
-    memset(shares, 0, STALENESS_BARS * sizeof(*shares));
+    memset(shares, 0, BARS * sizeof(*shares));
     for (size_t i = 0; i < group->record_count; i++) {
-        const struct histogram *shape = &group->records[i]->summary.staleness.shape;
+        const struct histogram *shape = of(group->records[i]);
         for (size_t bucket = 0; bucket < HISTOGRAM_BUCKETS; bucket++) {
-            shares[bucket < STALENESS_BARS ? bucket : STALENESS_BARS - 1] +=
-                (double)shape->buckets[bucket];
+            shares[bucket < BARS ? bucket : BARS - 1] += (double)shape->buckets[bucket];
             sum += (double)shape->buckets[bucket];
         }
     }
-    for (size_t bucket = 0; bucket < STALENESS_BARS && sum > 0; bucket++)
+    for (size_t bucket = 0; bucket < BARS && sum > 0; bucket++)
         shares[bucket] *= 100 / sum;
     return sum > 0;
 }
 
-static size_t staleness_last(const struct comparison *comparison)
+/* All series with something in them, malloc'd; NULL when memory ran out. */
+static struct series *make_series(const struct bars_figure *figure,
+                                  const struct comparison *comparison, size_t *count)
+{
+    struct series *all = calloc((size_t)COMPARISON_GROUPS_MAX * SHAPES_MAX, sizeof(*all));
+    *count = 0;
+    for (size_t i = 0; all != NULL && i < comparison->group_count; i++) {
+        for (size_t shape = 0; shape < figure->shape_count; shape++) {
+            struct series *series = &all[*count];
+            *series = (struct series){.group = &comparison->groups[i], .shape = shape};
+            *count += take_shares(series->group, figure->shapes[shape].of, series->shares) ? 1 : 0;
+        }
+    }
+    return all;
+}
+
+static size_t last_bar(const struct series *all, size_t count)
 {
     size_t last = 4; /* Fewer bars would be absurdly wide. */
-    double shares[STALENESS_BARS];
-    for (size_t i = 0; i < comparison->group_count; i++) {
-        staleness_shares(&comparison->groups[i], shares);
-        for (size_t bucket = last + 1; bucket < STALENESS_BARS; bucket++)
-            last = shares[bucket] > 0 ? bucket : last;
-    }
+    for (size_t i = 0; i < count; i++)
+        for (size_t bucket = last + 1; bucket < BARS; bucket++)
+            last = all[i].shares[bucket] > 0 ? bucket : last;
     return last;
 }
 
-/* The bars of group number `index` of `count`, side by side with the others' around each value. */
-static void staleness_bars(struct plot *plot, const struct group *group, size_t index, size_t count,
-                           size_t last)
+static void series_style(char *style, size_t bytes, const struct bars_figure *figure,
+                         const struct series *series)
 {
-    double shares[STALENESS_BARS];
+    char of_group[24];
+    group_style(of_group, sizeof(of_group), "bar", series->group);
+    snprintf(style, bytes, "%s%s", of_group, figure->shapes[series->shape].style);
+}
+
+static void series_keys(struct plot_key *keys, const struct bars_figure *figure,
+                        const struct series *all, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        snprintf(keys[i].label, sizeof(keys[i].label), "%s%s", all[i].group->label,
+                 figure->shapes[all[i].shape].suffix);
+        series_style(keys[i].style, sizeof(keys[i].style), figure, &all[i]);
+    }
+}
+
+/* The bars of series number `index` of `count`, side by side with the others' around each value. */
+static void draw_series(struct plot *plot, const struct bars_figure *figure,
+                        const struct series *series, size_t index, size_t count)
+{
     char style[32];
-    char note[128];
-    if (!staleness_shares(group, shares))
-        return;
-    group_style(style, sizeof(style), "bar", group);
+    char note[160];
+    series_style(style, sizeof(style), figure, series);
     double width = 0.84 / (double)count;
-    for (size_t bucket = 0; bucket <= last; bucket++) {
-        if (!(shares[bucket] > 0))
+    for (size_t bucket = 0; bucket < BARS; bucket++) {
+        if (!(series->shares[bucket] > 0))
             continue;
         double x = axis_place(&plot->x, (double)bucket - 0.42 + width * (double)index);
         double end = axis_place(&plot->x, (double)bucket - 0.42 + width * (double)(index + 1));
-        double y = axis_place(&plot->y, shares[bucket]);
-        snprintf(note, sizeof(note), "%s: staleness %zu: %.2f %%", group->label, bucket,
-                 shares[bucket]);
+        double y = axis_place(&plot->y, series->shares[bucket]);
+        snprintf(note, sizeof(note), "%s%s: %s %zu: %.2f %%", series->group->label,
+                 figure->shapes[series->shape].suffix, figure->number, bucket,
+                 series->shares[bucket]);
         svg_box_with_note(&plot->svg, style, x, y, fmax(end - x - 1, 0.5), plot->bottom - y, note);
     }
 }
 
-static void staleness_fit(struct plot *plot, const struct comparison *comparison, size_t last)
+static void fit_bars(struct plot *plot, size_t count, size_t last)
 {
-    double shares[STALENESS_BARS];
-    for (size_t i = 0; i < comparison->group_count; i++) {
-        if (staleness_shares(&comparison->groups[i], shares)) {
-            axis_see(&plot->x, -0.6);
-            axis_see(&plot->x, (double)last + 0.6);
-            axis_see(&plot->y, 0);
-            axis_see(&plot->y, 100);
-        }
+    if (count > 0) {
+        axis_see(&plot->x, -0.6);
+        axis_see(&plot->x, (double)last + 0.6);
+        axis_see(&plot->y, 0);
+        axis_see(&plot->y, 100);
     }
     axis_fit(&plot->x, 10, false);
     axis_fit(&plot->y, 5, true);
@@ -302,26 +347,73 @@ static void staleness_fit(struct plot *plot, const struct comparison *comparison
         whole_ticks(&plot->x, 0, (double)last, 26);
 }
 
+static char *draw_bars(const struct bars_figure *figure, const struct comparison *comparison)
+{
+    struct plot_key keys[COMPARISON_GROUPS_MAX * SHAPES_MAX];
+    struct plot_words words = figure->words;
+    struct plot plot;
+    size_t count;
+    struct series *all = make_series(figure, comparison, &count);
+    if (all == NULL)
+        return NULL;
+    size_t last = last_bar(all, count);
+    if (last == BARS - 1)
+        words.subtitle = figure->subtitle_cut;
+    series_keys(keys, figure, all, count);
+    plot_open(&plot, &words, keys, count, false);
+    fit_bars(&plot, count, last);
+    plot_frame(&plot);
+    for (size_t i = 0; i < count; i++)
+        draw_series(&plot, figure, &all[i], i, count);
+    free(all);
+    return plot_close(&plot);
+}
+
+static const struct histogram *staleness_shape(const struct record *record)
+{
+    return &record->summary.staleness.shape;
+}
+
 static char *draw_staleness(const struct comparison *comparison)
 {
-    static const char all[] = "share of each run's gradients";
-    static const char cut[] = "share of each run's gradients; the last bar holds 64 and more";
-    size_t last = staleness_last(comparison);
-    struct plot_words words = {
-        "Staleness of the gradients, chunk by chunk", last == STALENESS_BARS - 1 ? cut : all,
-        "Bar chart: share of gradients by the number of updates made to a chunk since its "
-        "parameters "
-        "were read.",
-        "updates made between reading the parameters and applying the gradient", "gradients (%)"};
-    struct plot_key keys[COMPARISON_GROUPS_MAX];
-    struct plot plot;
-    group_keys(keys, comparison, "bar");
-    plot_open(&plot, &words, keys, comparison->group_count, false);
-    staleness_fit(&plot, comparison, last);
-    plot_frame(&plot);
-    for (size_t i = 0; i < comparison->group_count; i++)
-        staleness_bars(&plot, &comparison->groups[i], i, comparison->group_count, last);
-    return plot_close(&plot);
+    static const struct bars_figure figure = {
+        .words = {"Staleness of the gradients, chunk by chunk", "share of each run's gradients",
+                  "Bar chart: share of gradients by the number of updates made to a chunk since "
+                  "its parameters were read.",
+                  "updates made between reading the parameters and applying the gradient",
+                  "gradients (%)"},
+        .subtitle_cut = "share of each run's gradients; the last bar holds 64 and more",
+        .number = "staleness",
+        .shapes = {{staleness_shape, "", ""}},
+        .shape_count = 1,
+    };
+    return draw_bars(&figure, comparison);
+}
+
+static const struct histogram *pull_shape(const struct record *record)
+{
+    return &record->summary.spread.pulls;
+}
+
+static const struct histogram *part_shape(const struct record *record)
+{
+    return &record->summary.spread.parts;
+}
+
+static char *draw_spread(const struct comparison *comparison)
+{
+    static const struct bars_figure figure = {
+        .words = {"Spread of a pull", "share of each run's gradients",
+                  "Bar chart: share of gradients by how many updates the newest chunk that they "
+                  "were made from was ahead of the oldest.",
+                  "newest version less the oldest, of the chunks that a gradient was made from",
+                  "gradients (%)"},
+        .subtitle_cut = "share of each run's gradients; the last bar holds 64 and more",
+        .number = "spread",
+        .shapes = {{pull_shape, ", all chunks", ""}, {part_shape, ", one part", " part"}},
+        .shape_count = SHAPES_MAX,
+    };
+    return draw_bars(&figure, comparison);
 }
 
 /* --- where the time went ------------------------------------------------------------------- */
@@ -352,6 +444,7 @@ static const struct times_kind times_kinds[TIMES_KIND_COUNT] = {
     {"exchanging them for parameters", "bar t1", exchanging},
     {"waiting for others", "bar t2", worker_summary_wait},
     {"evaluating", "bar t3", evaluating},
+    {"other", "bar t4", worker_summary_other},
 };
 
 /* Means over the group's runs into seconds[TIMES_KIND_COUNT]; returns their sum. */
@@ -450,23 +543,18 @@ static void times_axis(struct svg *svg, const struct axis *axis, double top, dou
     svg_text(svg, "axis", SVG_MIDDLE, (TIMES_LEFT + TIMES_RIGHT) / 2, bottom + 40, "seconds");
 }
 
-/* Fits the axis of seconds to all bars; returns how many kinds of time there are to tell apart. */
-static size_t times_fit(struct axis *axis, const struct comparison *comparison)
+/* Fits the axis of seconds to all bars. */
+static void times_fit(struct axis *axis, const struct comparison *comparison)
 {
     double seconds[TIMES_KIND_COUNT];
-    size_t kinds = TIMES_KIND_COUNT - 1;
     axis_init(axis, TIMES_LEFT, TIMES_RIGHT, false);
     axis_see(axis, 0);
     for (size_t i = 0; i < comparison->group_count; i++) {
         const struct group *group = &comparison->groups[i];
-        for (size_t worker = 0; worker < group_worker_count(group); worker++) {
+        for (size_t worker = 0; worker < group_worker_count(group); worker++)
             axis_see(axis, worker_seconds(group, worker, seconds));
-            if (seconds[TIMES_KIND_COUNT - 1] > 0)
-                kinds = TIMES_KIND_COUNT; /* Somebody evaluated. */
-        }
     }
     axis_fit(axis, 8, false);
-    return kinds;
 }
 
 static double times_height(const struct comparison *comparison)
@@ -478,11 +566,10 @@ static double times_height(const struct comparison *comparison)
 }
 
 /* Title, subtitle and legend; returns the y below them. */
-static double times_head(struct svg *svg, const struct comparison *comparison, const char *title,
-                         size_t kinds)
+static double times_head(struct svg *svg, const struct comparison *comparison, const char *title)
 {
     struct plot_key keys[TIMES_KIND_COUNT] = {0};
-    for (size_t kind = 0; kind < kinds; kind++) {
+    for (size_t kind = 0; kind < TIMES_KIND_COUNT; kind++) {
         snprintf(keys[kind].label, sizeof(keys[kind].label), "%s", times_kinds[kind].label);
         snprintf(keys[kind].style, sizeof(keys[kind].style), "%s", times_kinds[kind].style);
     }
@@ -490,7 +577,7 @@ static double times_head(struct svg *svg, const struct comparison *comparison, c
     svg_text(svg, "subtitle", SVG_START, 16, 47,
              most_seeds(comparison) > 1 ? "each bar is one worker; mean over the seeds"
                                         : "each bar is one worker");
-    return plot_legend(svg, keys, kinds, 16, PLOT_WIDTH - 16, 72);
+    return plot_legend(svg, keys, TIMES_KIND_COUNT, 16, PLOT_WIDTH - 16, 72);
 }
 
 static char *draw_times(const struct comparison *comparison)
@@ -498,11 +585,12 @@ static char *draw_times(const struct comparison *comparison)
     static const char title[] = "What the workers' time went into";
     struct svg svg;
     struct axis axis;
-    size_t kinds = times_fit(&axis, comparison);
+    times_fit(&axis, comparison);
     double height = times_height(comparison);
     svg_open(&svg, PLOT_WIDTH, height, title,
-             "Stacked bars: seconds each worker spent computing, exchanging, waiting, evaluating.");
-    double y = times_head(&svg, comparison, title, kinds);
+             "Stacked bars: seconds each worker spent computing, exchanging, waiting, evaluating "
+             "and otherwise.");
+    double y = times_head(&svg, comparison, title);
     times_axis(&svg, &axis, y, height - 54);
     y += 4;
     for (size_t i = 0; i < comparison->group_count; i++)
@@ -539,14 +627,22 @@ static const struct {
      "how many batches workers may be apart; whoever has waited for that computes from the newest "
      "parameters, which lowers it. Of the updates that stand: what was undone when all went back "
      "to a "
-     "checkpoint is not in it."},
+     "checkpoint is not in it. Below: what has to be the same, added up in every chunk; renewed "
+     "are "
+     "updates that workers were given when they joined, came back or pulled anew."},
+    {"spread", draw_spread,
+     "What a gradient was made from need not be of one version: how far the newest chunk was ahead "
+     "of the oldest, of all chunks, and within the chunks of one variable on one server, which "
+     "--use-locking makes 0. Sync has one version of all, and is not here."},
     {"time", draw_times,
      "What each worker did all the while. Waiting is time at the barrier, for the slowest of the "
      "workers: the price of sync mode. Async and ssp have none; there it is time without a batch, "
      "at the gate of a checkpoint and where ssp's bound is reached. Exchanging is all between "
      "asking for parameters, most often with a gradient, and having them, the waiting left out. "
      "What "
-     "was done for updates that were undone is in it."},
+     "was done for updates that were undone is in it. Other is what is left of the time from a "
+     "worker's first START to its last word: joining, and being told that there is no more. "
+     "Together that is every second of it."},
 };
 
 enum status figures_make(struct figures *figures, const struct comparison *comparison,

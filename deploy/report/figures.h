@@ -1,5 +1,6 @@
 /* figures.h - the pictures of a comparison: how the loss falls over time and over updates, test
- * accuracy, staleness, and what the workers' time went into.
+ * accuracy, staleness, how far apart the chunks of a pull were, and what the workers' time went
+ * into.
  *
  * A mode has its hue, a number of workers its shade of it; dashes differ as well, so that lines
  * which are equal to the bit still show. Runs that lack something leave it out of the picture.
@@ -14,7 +15,7 @@
 #include "common/base/status.h"
 #include "deploy/report/comparison.h"
 
-#define FIGURE_COUNT 5
+#define FIGURE_COUNT 6
 
 struct figure {
     const char *name;    /* File name without ".svg". */

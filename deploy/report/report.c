@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include "common/base/wording.h"
+#include "deploy/report/arm.h"
 #include "deploy/report/figures.h"
+#include "deploy/report/identity.h"
 #include "deploy/report/svg.h"
 #include "deploy/report/table.h"
 
@@ -31,6 +33,7 @@ static const char page_style[] =
     "th{white-space:normal;vertical-align:bottom;border-bottom:2px solid #555}"
     "th:first-child,td:first-child{text-align:left}"
     "ul.notes{font-size:.85em;color:#555;padding-left:1.2em}"
+    "ul.arms{padding-left:1.2em}code{white-space:nowrap}.wide svg{min-width:600px}"
     ".good,.bad{font-weight:700;padding:.6em .9em;border-left:4px solid #009e73;background:#eef7f3}"
     ".bad{border-color:#d55e00;background:#fdf1e8}"
     "p,dl,figure{max-width:800px}figure{margin:2.2em 0}figure "
@@ -189,13 +192,16 @@ static void put_notes(FILE *page)
     fputs("</ul>\n", page);
 }
 
-static void put_figures(FILE *page, const struct figures *figures)
+static void put_figures(FILE *page, const struct comparison *comparison,
+                        const struct figures *figures)
 {
     for (size_t i = 0; i < FIGURE_COUNT; i++) {
-        fprintf(page, "<figure id=\"%s\">\n%s<figcaption>", figures->items[i].name,
-                figures->items[i].svg);
+        fprintf(page, "<figure id=\"%s\">\n<div class=\"wide\">%s</div><figcaption>",
+                figures->items[i].name, figures->items[i].svg);
         put(page, figures->items[i].caption);
         fputs("</figcaption>\n</figure>\n", page);
+        if (strcmp(figures->items[i].name, "staleness") == 0)
+            identity_write_html(page, comparison);
     }
 }
 
@@ -223,9 +229,11 @@ static void put_page(FILE *page, const struct comparison *comparison, const stru
             title, page_style, title);
     put_lead(page, comparison);
     put_remarks(page, comparison, facts);
+    arms_write_html(page, comparison);
     table_write_html(page, comparison);
+    arms_write_effects_html(page, comparison);
     put_notes(page);
-    put_figures(page, figures);
+    put_figures(page, comparison, figures);
     fputs(measured, page);
     fputs("<dl>\n", page);
     put_fact(page, "Machine", facts->machine);
@@ -291,6 +299,7 @@ static enum status write_table(const struct disk *disk, const char *out,
         return error_set(error, STATUS_MEMORY, "out of memory");
     comparison_bits(comparison, &bits);
     table_write_text(sheet.stream, comparison);
+    arms_write_effects(sheet.stream, comparison);
     if (bits.seeds > 0)
         fprintf(sheet.stream, "\n%s\n", bits.text);
     fputc('\n', sheet.stream);

@@ -3,7 +3,8 @@
  *     OUT/report.html     table, figures and explanations in one file that needs no other
  *     OUT/table.txt       the table as text
  *     OUT/compare.json    the table for programs (see table.h)
- *     OUT/loss-time.svg, loss-step.svg, accuracy-epoch.svg, staleness.svg, time.svg
+ *     OUT/loss-time.svg, loss-step.svg, accuracy-epoch.svg, staleness.svg,
+ *     spread.svg, time.svg
  *
  * Threads: plain values. Errors: as disk.h. */
 

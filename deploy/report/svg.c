@@ -39,6 +39,7 @@ static const char style_sheet[] =
     ".line.c10{stroke:#d99bc0}.band.c10,.bar.c10,.dot.c10{fill:#d99bc0}"
     ".line.c11{stroke:#5c2645}.band.c11,.bar.c11,.dot.c11{fill:#5c2645}"
     ".bar.t0{fill:#009e73}.bar.t1{fill:#cc79a7}.bar.t2{fill:#bdbdbd}.bar.t3{fill:#555555}"
+    ".bar.t4{fill:#f0e442}.bar.part{fill-opacity:.45}"
     "@media(prefers-color-scheme:dark){"
     "text,.axis{fill:#d6d6d6}.title{fill:#f2f2f2}.subtitle,.small{fill:#a8a8a8}"
     ".paper{fill:#16181c}.frame{stroke:#8a8a8a}.grid{stroke:#33373d}.dot{stroke:#16181c}"
@@ -55,6 +56,7 @@ static const char style_sheet[] =
     ".line.c10{stroke:#f6d3e5}.band.c10,.bar.c10,.dot.c10{fill:#f6d3e5}"
     ".line.c11{stroke:#b0608d}.band.c11,.bar.c11,.dot.c11{fill:#b0608d}"
     ".bar.t0{fill:#2bc79b}.bar.t1{fill:#e08fbb}.bar.t2{fill:#6a7078}.bar.t3{fill:#d0d0d0}"
+    ".bar.t4{fill:#b3a91f}"
     "}";
 
 /* --- text ---------------------------------------------------------------------------------- */

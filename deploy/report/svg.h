@@ -35,7 +35,7 @@ void svg_open(struct svg *svg, double width, double height, const char *title,
 char *svg_close(struct svg *svg);
 
 /* style is a list of class names: "frame", "grid", "line c1 d2", "bar c0",
- * "bar t0" (t0 ... t3 belong to no family), "label", "title", ... */
+ * "bar t0" (t0 ... t4 belong to no family), "bar c0 part" (paler), "label", "title", ... */
 void svg_line(struct svg *svg, const char *style, double x1, double y1, double x2, double y2);
 void svg_box(struct svg *svg, const char *style, double x, double y, double width, double height);
 void svg_dot(struct svg *svg, const char *style, double x, double y, double radius);

@@ -8,10 +8,11 @@
 #include <string.h>
 
 #include "common/file/json_writer.h"
+#include "deploy/report/arm.h"
 #include "deploy/report/svg.h"
 
 #define CELL_BYTES   48
-#define COLUMN_COUNT 18 /* Two of them texts. */
+#define COLUMN_COUNT 22 /* Two of them texts. */
 
 /* --- columns ------------------------------------------------------------------------------- */
 
@@ -93,34 +94,40 @@ struct column {
     int decimals;
     double unit; /* Shown as a multiple of this. */
     bool wide;   /* Left out where lines are short. */
+    bool rare;   /* Left out where no run has the number. */
 };
 
 enum { COLUMN_MODE, COLUMN_WORKERS, COLUMN_SEEDS, COLUMN_UPDATES, COLUMN_EXAMPLES };
 
 static const struct column columns[COLUMN_COUNT] = {
-    {"", "mode", "mode", NULL, 0, 1, false},
-    {"", "workers", "workers", NULL, 0, 1, false},
-    {"", "seeds", "seeds", NULL, 0, 1, false},
-    {"", "updates", "updates", number_updates, 0, 1, false},
-    {"examples", "an update", "examples_per_update", number_examples, 0, 1, false},
-    {"", "seconds", "seconds", number_seconds, 1, 1, false},
-    {"", "images/s", "images_per_second", number_images, 0, 1, false},
-    {"final", "loss", "train_loss", number_loss, 4, 1, false},
-    {"test", "accuracy %", "test_accuracy", number_accuracy, 2, 0.01, false},
-    {"staleness", "mean", "staleness_mean", number_staleness_mean, 2, 1, false},
-    {"", "sd", "staleness_deviation", number_staleness_deviation, 2, 1, true},
-    {"", "p50", "staleness_p50", number_staleness_p50, 0, 1, true},
-    {"", "p99", "staleness_p99", number_staleness_p99, 0, 1, true},
-    {"", "max", "staleness_max", number_staleness_max, 0, 1, false},
+    {"", "mode", "mode", NULL, 0, 1, .wide = false},
+    {"", "workers", "workers", NULL, 0, 1, .wide = false},
+    {"", "seeds", "seeds", NULL, 0, 1, .wide = false},
+    {"", "updates", "updates", number_updates, 0, 1, .wide = false},
+    {"examples", "an update", "examples_per_update", number_examples, 0, 1, .wide = false},
+    {"", "seconds", "seconds", number_seconds, 1, 1, .wide = false},
+    {"", "images/s", "images_per_second", number_images, 0, 1, .wide = false},
+    {"final", "loss", "train_loss", number_loss, 4, 1, .wide = false},
+    {"test", "accuracy %", "test_accuracy", number_accuracy, 2, 0.01, .wide = false},
+    {"staleness", "mean", "staleness_mean", number_staleness_mean, 2, 1, .wide = false},
+    {"", "sd", "staleness_deviation", number_staleness_deviation, 2, 1, .wide = true},
+    {"", "p50", "staleness_p50", number_staleness_p50, 0, 1, .wide = true},
+    {"", "p99", "staleness_p99", number_staleness_p99, 0, 1, .wide = true},
+    {"", "max", "staleness_max", number_staleness_max, 0, 1, .wide = false},
     {"spread", "of a pull", "spread_mean", number_spread, 2, 1, .wide = true},
     {"", "of a part", "part_spread_mean", number_part_spread, 2, 1, .wide = true},
-    {"seconds", "waiting", "wait_seconds", record_wait_seconds, 1, 1, false},
-    {"leaves", "longer %", "longer_leaves", record_longer, 1, 0.01, .wide = true},
+    {"seconds", "waiting", "wait_seconds", record_wait_seconds, 1, 1, .wide = false},
+    {"too stale", "sent back %", "sent_back", arm_sent_back, 2, 0.01, .wide = true, .rare = true},
+    {"too stale", "lost %", "lost", arm_lost, 2, 0.01, .wide = true, .rare = true},
+    {"learning", "rate times", "rate_factor", arm_rate, 3, 1, .wide = true, .rare = true},
+    {"compen-", "sated %", "compensated", arm_moved, 2, 0.01, .wide = true, .rare = true},
+    {"leaves", "longer %", "longer_leaves", record_longer, 1, 0.01, .wide = true, .rare = true},
 };
 
 static const char *const notes[] = {
-    "updates: of the model, in all. Every mode does the same work, so that the numbers can be "
-    "compared.",
+    "updates: of the model, in all; with --accumulate batches, of which several make one. Every "
+    "mode "
+    "does the same work, so that the numbers can be compared.",
     "seconds: of training, to the last update; evaluation and checkpoints are left out.",
     "final loss: mean training loss over the last epoch's examples, each as it was trained.",
     "test accuracy: of the model as it ended.",
@@ -136,6 +143,14 @@ static const char *const notes[] = {
     "from, on average; of a part: the same within one variable on one server, which --use-locking "
     "makes 0.",
     "seconds waiting: for others, of one worker on average.",
+    "too stale, sent back or lost %: of the gradients that servers received, counted by chunk, "
+    "those "
+    "more than --max-staleness updates old: computed again, or left out for good. A batch "
+    "that one chunk sent back comes again to all, and counts as received there, too.",
+    "learning rate times: what --staleness-rate left of it, on average over the gradients that "
+    "were "
+    "applied, chunk by chunk; compensated %: of these the part that --delay-compensation moved, "
+    "because others had been faster.",
     "leaves longer %: of leaves whose time is controlled (--compute), those that took longer to "
     "compute than they should. Above 1 a run is processor-bound: its times are this machine's.",
     "+-: mean and sample standard deviation over the seeds.",
@@ -196,12 +211,11 @@ static bool any_has(const struct comparison *comparison, record_number_fn *numbe
     return false;
 }
 
-/* The column of seeds only says something when there are several, that of longer leaves when times
- * were controlled. */
+/* The column of seeds only says something when there are several. */
 static bool column_shown(const struct comparison *comparison, size_t column)
 {
-    if (columns[column].number == record_longer)
-        return any_has(comparison, record_longer);
+    if (columns[column].rare)
+        return any_has(comparison, columns[column].number);
     if (column != COLUMN_SEEDS)
         return true;
     for (size_t i = 0; i < comparison->group_count; i++)
@@ -231,15 +245,26 @@ static void write_cell(FILE *stream, size_t column, size_t width, const char *te
     fprintf(stream, column == COLUMN_MODE ? "%-*s" : "  %*s", (int)width, text);
 }
 
+/* Then what is counted are batches, of which several make an update. */
+static bool any_accumulates(const struct comparison *comparison)
+{
+    for (size_t i = 0; i < comparison->record_count; i++)
+        if (comparison->records[i]->accumulate > 1)
+            return true;
+    return false;
+}
+
 /* Whether the work of all rows was the same, and has been told. */
 static bool write_work(FILE *stream, const struct comparison *comparison)
 {
     char updates[CELL_BYTES], examples[CELL_BYTES];
+    bool batches = any_accumulates(comparison);
     if (!column_shared(comparison, COLUMN_UPDATES) || !column_shared(comparison, COLUMN_EXAMPLES))
         return false;
     make_cell(updates, &comparison->groups[0], COLUMN_UPDATES, "+-");
     make_cell(examples, &comparison->groups[0], COLUMN_EXAMPLES, "+-");
-    fprintf(stream, "each run: updates %s, examples an update %s\n", updates, examples);
+    fprintf(stream, "each run: %s %s, examples %s %s\n", batches ? "batches" : "updates", updates,
+            batches ? "a batch" : "an update", examples);
     return true;
 }
 
@@ -247,6 +272,7 @@ void table_write_text(FILE *stream, const struct comparison *comparison)
 {
     size_t widths[COLUMN_COUNT];
     char cell[CELL_BYTES];
+    arms_write_text(stream, comparison);
     bool told = write_work(stream, comparison);
     for (size_t column = 0; column < COLUMN_COUNT; column++)
         widths[column] = column_width(comparison, column);
@@ -319,6 +345,8 @@ static void json_group(struct json_writer *writer, const struct group *group)
     json_writer_object(writer, NULL);
     json_writer_text(writer, "mode", group->mode_text);
     json_writer_u64(writer, "workers", group->workers);
+    json_writer_text(writer, "options",
+                     group->record_count > 0 ? arm_text(group->records[0]).text : "");
     json_writer_array_line(writer, "seeds");
     for (size_t i = 0; i < group->record_count; i++)
         json_writer_u64(writer, NULL, group->records[i]->seed);

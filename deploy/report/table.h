@@ -12,8 +12,9 @@
 
 #include "deploy/report/comparison.h"
 
-/* Plain text, aligned, with two lines of heading and no line after it. Where updates and examples
- * an update are the same in all rows, a line above the table has them, which leaves it narrower. */
+/* Plain text, aligned, with two lines of heading and no line after it. Above it what the modes did
+ * about staleness (arms_write_text); and where updates and examples an update are the same in all
+ * rows, a line that has them, which leaves it narrower. */
 void table_write_text(FILE *stream, const struct comparison *comparison);
 
 /* "processor-bound, with leaves that took longer than they should: async, 4 workers (12.3 %)" and a
@@ -29,12 +30,14 @@ const char *table_note(size_t index);
 /* The whole comparison as JSON text, malloc'd; NULL when memory ran out. `command` is what was run.
  *
  *     {"command": "...", "remark": "...", "same_bits": true | false | null,
- *      "groups": [{"mode", "workers", "seeds": [..], "runs": ["sync-w1-s1", ..],
+ *      "groups": [{"mode", "workers", "options": "--max-staleness 2", "seeds": [..],
+ *                  "runs": ["sync-w1-s1", ..],
  *                  "updates": {"mean", "deviation"}, "examples_per_update": {..}, "seconds": {..},
  *                  "images_per_second", "train_loss", "test_accuracy", "staleness_mean",
  *                  "staleness_deviation",
  *                  "staleness_p50", "staleness_p99", "staleness_max",
  *                  "spread_mean", "part_spread_mean", "wait_seconds",
+ *                  "sent_back", "lost", "rate_factor", "compensated" (see arm.h),
  *                  "longer_leaves": {..}}]} */
 char *table_json(const struct comparison *comparison, const char *command);
 

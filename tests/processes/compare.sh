@@ -43,7 +43,7 @@ expect "and the work, which is the same for all, stands above it" \
 expect "sync has the same bits for one and two workers" \
     grep -q "^sync: the same bits for 1 and 2 workers, for each of 2 seeds" "$folder/output"
 for file in report.html table.txt compare.json loss-time.svg loss-step.svg accuracy-epoch.svg \
-    staleness.svg time.svg sync-w1-s1/run.json async-w2-s2/run.json; do
+    staleness.svg spread.svg time.svg sync-w1-s1/run.json async-w2-s2/run.json; do
     expect "$file is there" test -s "$out/$file"
 done
 expect "the report holds the command" grep -q -- "--workers 1,2 --seeds 2 --out" "$out/report.html"
@@ -64,6 +64,31 @@ expect "and the report" grep -q '<td>ssp:8</td>' "$folder/bounds/report.html"
 expect "their folders have no colon in their names" test -s "$folder/bounds/ssp-8-w2-s1/run.json"
 expect "each has a colour and a dash of its own" \
     test "$(grep -oE 'class="line [^"]*"' "$folder/bounds/loss-step.svg" | sort -u | wc -l)" -eq 4
+# One command line for all modes: each takes what it has a use for, and that is said.
+expect "compensations are compared" ends_with 0 "$syncopate" compare --data synthetic --model softmax --steps 200 \
+    --modes sync,async --workers 4 --staleness-rate inverse --max-staleness 1 --delay-compensation 0.04 \
+    --compute constant:1ms --out "$folder/arms"
+expect "the table says which async had" grep -qx \
+    "async: --staleness-rate inverse --delay-compensation 0.04 --max-staleness 1" "$folder/output"
+expect "and that sync had none" grep -q "^sync: none of these, which have no use in it" "$folder/output"
+sent_back() # What is said is what run.json counts.
+{
+    local counts part
+    counts=$("$syncopate" inspect "$folder/arms/async-w4-s1" --json | tr -d ' \n' | grep -oP '"verdicts":\{[^}]*')
+    part=$(tr ',' '\n' <<<"$counts" | awk -F: '{ n += $NF } /stale/ { stale = $NF }
+        END { if (stale > 0) printf "%.2f", 100 * stale / n }')
+    echo "of $counts: $part %"
+    [ -n "$part" ] && grep -qF "async, 4 workers: $part % of the gradients sent back as too stale; learning" "$folder/output"
+}
+expect "and how much was sent back" sent_back
+expect "in 80 columns" test "$(sed -n '/^async: /,$p' "$folder/output" | awk '{ n++ } length > 80 { wide++ }
+    END { print (n > 6 && wide == 0) }')" -eq 1
+expect "as in the report" grep -q '<li>async: <code>--staleness-rate inverse</code>' "$folder/arms/report.html"
+expect "where the sums of staleness are equal" grep -qE '<td>async, 4 workers</td>.*<td>equal</td>' "$folder/arms/report.html"
+expect "and pulls have a spread" grep -q 'async, 4 workers, all chunks: spread 0' "$folder/arms/spread.svg"
+expect "and every second a name" grep -q 'async, 4 workers, worker 3: other: ' "$folder/arms/time.svg"
+expect "sync alone refuses them" ends_with 2 "$syncopate" compare "${work[@]}" --modes sync --max-staleness 1 \
+    --out "$folder/usage"
 # What the report draws over, and run.json's seconds, are of one clock; scores and checkpoints are in neither.
 one_clock()
 {

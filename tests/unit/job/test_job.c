@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/job/compensation.h"
 #include "common/job/job.h"
 #include "common/job/partition.h"
 #include "common/job/tree.h"
@@ -421,6 +422,25 @@ TEST_PLAIN(a_node_has_the_examples_of_its_leaves)
     ck_assert_uint_eq(job_node_examples(&job, batch, 2, 1), 16);
     ck_assert_uint_eq(job_node_examples(&job, batch, 1, 0), 0);
     ck_assert_uint_eq(job_node_examples(&job, batch, 0, UINT32_MAX), 64);
+}
+
+TEST_PLAIN(a_compensation_is_written_as_short_as_it_can_be_read)
+{
+    static const float strengths[] = {0.04f, 2, 1.0f / 3, 1e-10f, 123456.789f, COMPENSATION_MAX};
+    struct job job = make_job();
+    for (size_t i = 0; i < sizeof strengths / sizeof *strengths; i++) {
+        job.delay_compensation = strengths[i];
+        job.compensation_adapts = i == 1;
+        struct job back = {0};
+        ck_assert_int_eq(compensation_read(compensation_text(&job).text, &back), STATUS_OK);
+        ck_assert_float_eq(back.delay_compensation, strengths[i]);
+        ck_assert(back.compensation_adapts == job.compensation_adapts);
+        if (i == 0)
+            ck_assert_str_eq(compensation_text(&job).text, "0.04");
+        if (i == 1)
+            ck_assert_str_eq(compensation_text(&job).text, "adaptive:2");
+    }
+    job_free(&job);
 }
 
 TEST_PLAIN(modes_go_both_ways)

@@ -76,6 +76,28 @@ TEST(the_last_point_is_at_the_seconds_of_training)
                             1e-9);
 }
 
+TEST(what_was_done_about_staleness_is_read)
+{
+    runs_write(scene->run, "run.json",
+               "{\"job\": {\"use_locking\": true, \"staleness_rate\": \"constant\", "
+               "\"delay_compensation\": 0.04, \"compensation_adapts\": true, \"max_staleness\": 3, "
+               "\"staleness_loses\": true}}");
+    ck_assert_int_eq(read_again(scene), STATUS_OK);
+    const struct job *arm = &scene->record.arm;
+    ck_assert(arm->use_locking && arm->compensation_adapts && arm->staleness_loses);
+    ck_assert_int_eq(arm->staleness_rate, STALENESS_RATE_CONSTANT);
+    ck_assert_float_eq(arm->delay_compensation, 0.04f);
+    ck_assert_uint_eq(arm->max_staleness, 3);
+    runs_write(scene->run, "run.json",
+               "{\"job\": {\"use_locking\": 1, \"staleness_rate\": \"odd\", "
+               "\"delay_compensation\": -1, \"max_staleness\": \"many\"}}");
+    ck_assert_int_eq(read_again(scene), STATUS_OK);
+    ck_assert(!arm->use_locking && !arm->compensation_adapts && !arm->staleness_loses);
+    ck_assert_int_eq(arm->staleness_rate, STALENESS_RATE_NONE);
+    ck_assert_float_eq(arm->delay_compensation, 0);
+    ck_assert_uint_eq(arm->max_staleness, 0);
+}
+
 TEST(what_is_missing_is_not_there)
 {
     runs_write(scene->run, "run.json", "{\"test_accuracy\": null, \"mode\": 3, \"workers\": -1}");

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/file/json.h"
+#include "deploy/report/arm.h"
 #include "deploy/report/curve.h"
 #include "deploy/report/figures.h"
 #include "deploy/report/table.h"
@@ -70,7 +71,7 @@ static void take_eight(struct scene *scene)
 }
 
 static const char *const picture_names[] = {"loss-time.svg", "loss-step.svg", "accuracy-epoch.svg",
-                                            "staleness.svg", "time.svg"};
+                                            "staleness.svg", "spread.svg",    "time.svg"};
 
 static void must_be_well_formed(const struct scene *scene, const char *name)
 {
@@ -276,6 +277,197 @@ TEST(a_number_that_was_not_recorded_is_a_dash)
     ck_assert_ptr_nonnull(strstr(text, " - "));
     ck_assert_ptr_null(strstr(text, "nan"));
     free(text);
+}
+
+/* A run of four workers whose gradients grew stale: as many of 0, 1, 2 and 3; of a hundred that came
+ * 20 were too old. `job` is of its declaration, expected the right side of staleness.h. */
+static void take_aged(struct scene *scene, const char *name, const char *mode, const char *job,
+                      unsigned expected)
+{
+    char folder[128];
+    char text[2048];
+    snprintf(folder, sizeof folder, "%s/%s", scene->folder, name);
+    snprintf(text, sizeof text,
+             "{\"mode\": \"%s\", \"workers\": 4, \"seed\": 1, \"step\": 200, \"global_batch\": 64, "
+             "\"train_loss\": 0.3, \"test_accuracy\": 0.9, \"seconds\": 12.5, "
+             "\"images_per_second\": 1024, \"job\": {%s}, "
+             "\"staleness\": {\"count\": 100, \"mean\": 1.5, \"max\": 3, \"sum\": 150, "
+             "\"deviation\": 1.1, \"histogram\": [25, 25, 25, 25], \"renewed\": 30, "
+             "\"expected\": %u}, "
+             "\"spread\": {\"count\": 100, \"sum\": 50, \"max\": 1, \"histogram\": [50, 50]}, "
+             "\"part_spread\": {\"count\": 100, \"sum\": 0, \"max\": 0, \"histogram\": [100]}, "
+             "\"verdicts\": {\"applied\": 60, \"stale\": 20, \"duplicate\": 15, \"rejected\": 5}, "
+             "\"worker_details\": [{\"wall_seconds\": 19.75, \"compute_seconds\": 9, "
+             "\"exchange_seconds\": 1.5, \"waits\": {\"gate\": 2}, \"evaluate_seconds\": 0.25}]}",
+             mode, job, expected);
+    runs_write(folder, "run.json", text);
+    take(scene, name);
+}
+
+static const char all_arms[] =
+    "\"use_locking\": true, \"staleness_rate\": \"inverse\", \"delay_compensation\": 0.04, "
+    "\"max_staleness\": 2";
+
+/* Sync is given the same options, and has none of them; its steps that were late are no gradients
+ * that --max-staleness sent back. */
+static void take_arms(struct scene *scene)
+{
+    take_aged(scene, "sync", "sync", "\"use_locking\": false", 180);
+    take_aged(scene, "async", "async", all_arms, 180);
+}
+
+/* What `write` says, malloc'd. */
+static char *said(const struct scene *scene,
+                  void write(FILE *stream, const struct comparison *comparison))
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *stream = open_memstream(&text, &bytes);
+    write(stream, &scene->comparison);
+    fclose(stream);
+    return text;
+}
+
+TEST(modes_are_named_with_what_they_do_about_staleness)
+{
+    take_arms(scene);
+    char *text = said(scene, arms_write_text);
+    ck_assert_str_eq(text,
+                     "async: --use-locking --staleness-rate inverse --delay-compensation 0.04\n"
+                     "--max-staleness 2\n"
+                     "sync: none of these, which have no use in it: no gradient grows stale\n");
+    free(text);
+    text = said(scene, table_write_text);
+    ck_assert_ptr_eq(strstr(text, "async: --use-locking"), text);
+    free(text);
+}
+
+TEST(a_mode_of_stale_gradients_may_have_none_of_the_options)
+{
+    take_aged(scene, "sums", "async", "\"accumulate\": 4", 180);
+    take_aged(scene, "bound", "ssp:1", "\"use_locking\": false", 180);
+    char *text = said(scene, table_write_text);
+    ck_assert_msg(strncmp(text,
+                          "async: --accumulate 4\nssp:1: none of these\n"
+                          "each run: batches 200, examples a batch 64\n",
+                          strlen("async: --accumulate 4\nssp:1: none of these\n"
+                                 "each run: batches 200, examples a batch 64\n")) == 0,
+                  "%s", text);
+    free(text);
+}
+
+TEST(what_was_done_about_staleness_has_numbers)
+{
+    take_arms(scene);
+    const struct record *sync = scene->comparison.records[0];
+    const struct record *async = scene->comparison.records[1];
+    ck_assert_double_eq_tol(arm_sent_back(async), 0.2, 1e-12);
+    ck_assert_double_nan(arm_lost(async));
+    ck_assert_double_eq_tol(arm_rate(async), 2.5 / 3, 1e-6); /* Of 0, 1 and 2. */
+    ck_assert_double_eq_tol(arm_moved(async), 2.0 / 3, 1e-12);
+    ck_assert_double_nan(arm_sent_back(sync));
+    ck_assert_double_nan(arm_rate(sync));
+    ck_assert_double_nan(arm_moved(sync));
+    char *text = said(scene, arms_write_effects);
+    ck_assert_str_eq(text,
+                     "async, 4 workers: 20.00 % of the gradients sent back as too stale; learning "
+                     "rate\ntimes 0.833 on average; 66.67 % of the gradients compensated\n");
+    free(text);
+}
+
+TEST(lost_gradients_are_not_sent_back)
+{
+    take_aged(scene, "lost", "async", "\"max_staleness\": 2, \"staleness_loses\": true", 180);
+    ck_assert_double_eq_tol(arm_lost(scene->comparison.records[0]), 0.2, 1e-12);
+    ck_assert_double_nan(arm_sent_back(scene->comparison.records[0]));
+    char *text = said(scene, arms_write_effects);
+    ck_assert_str_eq(text, "async, 4 workers: 20.00 % of the gradients lost as too stale\n");
+    free(text);
+}
+
+TEST(a_rate_is_told_where_it_is_known)
+{
+    take_aged(scene, "all", "async", "\"staleness_rate\": \"inverse\"", 180);
+    take_aged(scene, "alike", "async", "\"staleness_rate\": \"constant\"", 180);
+    take_aged(scene, "sums", "async", "\"staleness_rate\": \"inverse\", \"accumulate\": 4", 180);
+    ck_assert_double_eq_tol(arm_rate(scene->comparison.records[0]), (2 + 0.5 + 1.0 / 3) / 4, 1e-6);
+    ck_assert_double_eq_tol(arm_rate(scene->comparison.records[1]), 1.0 / 3, 1e-6);
+    ck_assert_double_nan(arm_rate(scene->comparison.records[2]));
+}
+
+TEST(without_such_options_nothing_is_said_of_them)
+{
+    take_eight(scene);
+    char *text = said(scene, arms_write_text);
+    ck_assert_str_eq(text, "");
+    free(text);
+    text = said(scene, arms_write_effects);
+    ck_assert_str_eq(text, "");
+    free(text);
+}
+
+static void page_has(const struct scene *scene, const char *name, const char *what, size_t times)
+{
+    char *text = runs_read(scene->folder, name);
+    ck_assert_msg(occurrences(text, what) == times, "%s has %zu times, not %zu: %s", name,
+                  occurrences(text, what), times, what);
+    free(text);
+}
+
+TEST(the_report_has_the_options_and_what_they_did)
+{
+    take_arms(scene);
+    write_and_check(scene, "");
+    page_has(scene, "report.html",
+             "<li>async: <code>--use-locking</code> <code>--staleness-rate inverse</code> ", 1);
+    page_has(scene, "report.html", "<li>sync: none of these, which have no use in it", 1);
+    page_has(scene, "report.html", "too stale<br/>sent back %", 1);
+    page_has(scene, "report.html", "<td>20.00</td><td>0.833</td><td>66.67</td>", 1);
+    page_has(scene, "report.html", "<br/>lost %", 0);
+    page_has(scene, "report.html", "<li>async, 4 workers: 20.00 % of the gradients sent back", 1);
+    page_has(scene, "table.txt", "20.00 % of the gradients sent back", 1);
+    page_has(scene, "compare.json", "--max-staleness 2", 1);
+}
+
+TEST(staleness_has_both_sides_of_its_identity)
+{
+    take_aged(scene, "right", "async", "", 180);
+    take_aged(scene, "wrong", "ssp:1", "", 170);
+    write_and_check(scene, "");
+    page_has(scene, "report.html",
+             "<td>async, 4 workers</td><td>150</td><td>30</td><td>180</td><td>180</td>"
+             "<td>equal</td>",
+             1);
+    page_has(scene, "report.html",
+             "<td>ssp:1, 4 workers</td><td>150</td><td>30</td><td>180</td><td>170</td>"
+             "<td class=\"bad\">differ by 10</td>",
+             1);
+}
+
+TEST(one_run_does_not_hide_what_another_lacks)
+{
+    take_aged(scene, "more", "async", "", 170);
+    take_aged(scene, "less", "async", "", 190);
+    write_and_check(scene, "");
+    page_has(scene, "report.html", "differ by 20", 1);
+}
+
+TEST(the_spread_of_a_pull_is_drawn)
+{
+    take_aged(scene, "async", "async", "", 180);
+    write_and_check(scene, "");
+    page_has(scene, "spread.svg", "async, 4 workers, all chunks: spread 0: 50.00 %", 1);
+    page_has(scene, "spread.svg", "async, 4 workers, all chunks: spread 1: 50.00 %", 1);
+    page_has(scene, "spread.svg", "async, 4 workers, one part: spread 0: 100.00 %", 1);
+    page_has(scene, "staleness.svg", "async, 4 workers: staleness 3: 25.00 %", 1);
+}
+
+TEST(every_second_of_a_worker_has_a_name)
+{
+    take_aged(scene, "async", "async", "", 180);
+    write_and_check(scene, "");
+    page_has(scene, "time.svg", "async, 4 workers, worker 0: other: 7 s", 1);
+    page_has(scene, "time.svg", ">20 s, 46 % computing<", 1); /* 9 of 19.75. */
 }
 
 TEST(the_report_is_whole)

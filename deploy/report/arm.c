@@ -1,0 +1,252 @@
+/* arm.c - options as they can be typed, and numbers from verdicts and the shape of staleness. */
+
+#include "deploy/report/arm.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "common/base/wording.h"
+#include "common/job/compensation.h"
+#include "deploy/report/svg.h"
+
+#define LINE_BYTES 512
+
+/* --- what was asked for -------------------------------------------------------------------- */
+
+struct arm_text arm_text(const struct record *record)
+{
+    const struct job *job = &record->arm;
+    struct arm_text arm = {""};
+    if (job->use_locking)
+        wording_append(arm.text, sizeof(arm.text), " --use-locking");
+    if (job->staleness_rate != STALENESS_RATE_NONE)
+        wording_append(arm.text, sizeof(arm.text), " --staleness-rate %s",
+                       staleness_rate_numbered(job->staleness_rate));
+    if (job->delay_compensation > 0)
+        wording_append(arm.text, sizeof(arm.text), " --delay-compensation %s",
+                       compensation_text(job).text);
+    if (job->max_staleness > 0)
+        wording_append(arm.text, sizeof(arm.text), " --max-staleness %s",
+                       job_max_staleness_text(job).text);
+    if (record->accumulate > 1)
+        wording_append(arm.text, sizeof(arm.text), " --accumulate %" PRIu64, record->accumulate);
+    if (arm.text[0] == ' ')
+        memmove(arm.text, arm.text + 1, strlen(arm.text));
+    return arm;
+}
+
+/* --- what came of it ----------------------------------------------------------------------- */
+
+static double too_stale(const struct record *record)
+{
+    const struct verdict_counts *verdicts = &record->summary.verdicts;
+    double stale = (double)verdicts->stale;
+    double received = stale + (double)verdicts->applied + (double)verdicts->duplicate +
+                      (double)verdicts->rejected;
+    return record->arm.max_staleness > 0 && received > 0 ? stale / received : NAN;
+}
+
+double arm_sent_back(const struct record *record)
+{
+    return record->arm.staleness_loses ? NAN : too_stale(record);
+}
+
+double arm_lost(const struct record *record)
+{
+    return record->arm.staleness_loses ? too_stale(record) : NAN;
+}
+
+static double rate_left(const struct record *record, uint64_t staleness)
+{
+    return staleness_rate_of(record->arm.staleness_rate, 1, staleness, record->workers);
+}
+
+/* The mean of a number over the gradients that were applied: what is beyond --max-staleness is in
+ * the shape where it was lost, but did nothing. */
+static double mean_applied(const struct record *record,
+                           double number(const struct record *record, uint64_t staleness))
+{
+    const struct histogram *shape = &record->summary.staleness.shape;
+    double sum = 0, count = 0;
+    for (size_t bucket = 0; bucket < HISTOGRAM_BUCKETS; bucket++) {
+        uint64_t staleness = histogram_least(bucket);
+        if (record->arm.max_staleness > 0 && staleness > record->arm.max_staleness)
+            break;
+        count += (double)shape->buckets[bucket];
+        sum += (double)shape->buckets[bucket] * number(record, staleness);
+    }
+    return count > 0 ? sum / count : NAN;
+}
+
+double arm_rate(const struct record *record)
+{
+    bool unknown = record->accumulate > 1 && record->arm.staleness_rate == STALENESS_RATE_INVERSE;
+    if (record->arm.staleness_rate == STALENESS_RATE_NONE || record->workers == 0 || unknown)
+        return NAN;
+    return mean_applied(record, rate_left);
+}
+
+static double is_overtaken(const struct record *record, uint64_t staleness)
+{
+    (void)record;
+    return staleness > 0;
+}
+
+double arm_moved(const struct record *record)
+{
+    return record->arm.delay_compensation > 0 ? mean_applied(record, is_overtaken) : NAN;
+}
+
+/* --- lines --------------------------------------------------------------------------------- */
+
+static struct arm_text group_arm(const struct group *group)
+{
+    return group->record_count > 0 ? arm_text(group->records[0]) : (struct arm_text){""};
+}
+
+/* The numbers of workers of one mode have its options alike. */
+static bool is_first_of_mode(const struct comparison *comparison, size_t index)
+{
+    for (size_t i = 0; i < index; i++)
+        if (strcmp(comparison->groups[i].mode_text, comparison->groups[index].mode_text) == 0)
+            return false;
+    return true;
+}
+
+bool arms_differ(const struct comparison *comparison)
+{
+    for (size_t i = 0; i < comparison->group_count; i++)
+        if (group_arm(&comparison->groups[i]).text[0] != '\0')
+            return true;
+    return false;
+}
+
+/* Why a mode has none of the options that others have. */
+static const char *group_without(const struct group *group)
+{
+    return mode_facts_named(group->mode_text)->ages
+               ? "none of these"
+               : "none of these, which have no use in it: no gradient grows stale";
+}
+
+typedef void put_arm_fn(FILE *stream, const struct group *group, const char *options);
+
+static void each_arm(FILE *stream, const struct comparison *comparison, bool with, put_arm_fn *put)
+{
+    for (size_t i = 0; i < comparison->group_count; i++) {
+        const struct group *group = &comparison->groups[i];
+        struct arm_text arm = group_arm(group);
+        if (is_first_of_mode(comparison, i) && (arm.text[0] != '\0') == with)
+            put(stream, group, with ? arm.text : NULL);
+    }
+}
+
+static void put_text(FILE *stream, const struct group *group, const char *options)
+{
+    char line[LINE_BYTES];
+    snprintf(line, sizeof(line), "%s: %s", group->mode_text,
+             options != NULL ? options : group_without(group));
+    wording_wrap(stream, line, 0, 0);
+}
+
+void arms_write_text(FILE *stream, const struct comparison *comparison)
+{
+    if (!arms_differ(comparison))
+        return;
+    each_arm(stream, comparison, true, put_text);
+    each_arm(stream, comparison, false, put_text);
+}
+
+/* Lines are broken between options only: one that is torn apart cannot be typed again. */
+static void put_options(FILE *stream, const char *options)
+{
+    while (options != NULL) {
+        const char *next = strstr(options, " --");
+        fputs(" <code>", stream);
+        svg_escape(stream, options, next != NULL ? (size_t)(next - options) : LINE_BYTES);
+        fputs("</code>", stream);
+        options = next != NULL ? next + 1 : NULL;
+    }
+}
+
+static void put_html(FILE *stream, const struct group *group, const char *options)
+{
+    fputs("<li>", stream);
+    svg_escape(stream, group->mode_text, sizeof(group->mode_text));
+    fputc(':', stream);
+    if (options != NULL) {
+        put_options(stream, options);
+    } else {
+        fputc(' ', stream);
+        svg_escape(stream, group_without(group), LINE_BYTES);
+    }
+    fputs("</li>\n", stream);
+}
+
+void arms_write_html(FILE *stream, const struct comparison *comparison)
+{
+    if (!arms_differ(comparison))
+        return;
+    fputs("<ul class=\"arms\">\n", stream);
+    each_arm(stream, comparison, true, put_html);
+    each_arm(stream, comparison, false, put_html);
+    fputs("</ul>\n", stream);
+}
+
+static const struct effect {
+    record_number_fn *number;
+    const char *before, *behind;
+    double unit;
+    int decimals;
+} effects[] = {
+    {arm_sent_back, "", " % of the gradients sent back as too stale", 0.01, 2},
+    {arm_lost, "", " % of the gradients lost as too stale", 0.01, 2},
+    {arm_rate, "learning rate times ", " on average", 1, 3},
+    {arm_moved, "", " % of the gradients compensated", 0.01, 2},
+};
+
+/* Whether any of them tells something of the group. */
+static bool group_effects(const struct group *group, char *line, size_t bytes)
+{
+    bool any = false;
+    snprintf(line, bytes, "%s:", group->label);
+    for (size_t i = 0; i < sizeof(effects) / sizeof(effects[0]); i++) {
+        const struct effect *effect = &effects[i];
+        struct spread spread = group_spread(group, effect->number);
+        if (spread.count == 0)
+            continue;
+        wording_append(line, bytes, "%s %s%.*f", any ? ";" : "", effect->before, effect->decimals,
+                       spread.mean / effect->unit);
+        if (spread.count > 1 && spread.deviation > 0)
+            wording_append(line, bytes, " +- %.*f", effect->decimals,
+                           spread.deviation / effect->unit);
+        wording_append(line, bytes, "%s", effect->behind);
+        any = true;
+    }
+    return any;
+}
+
+void arms_write_effects(FILE *stream, const struct comparison *comparison)
+{
+    char line[LINE_BYTES];
+    for (size_t i = 0; i < comparison->group_count; i++)
+        if (group_effects(&comparison->groups[i], line, sizeof(line)))
+            wording_wrap(stream, line, 0, 0);
+}
+
+void arms_write_effects_html(FILE *stream, const struct comparison *comparison)
+{
+    char line[LINE_BYTES];
+    if (!arms_differ(comparison))
+        return;
+    fputs("<ul class=\"arms\">\n", stream);
+    for (size_t i = 0; i < comparison->group_count; i++) {
+        if (!group_effects(&comparison->groups[i], line, sizeof(line)))
+            continue;
+        fputs("<li>", stream);
+        svg_escape(stream, line, sizeof(line));
+        fputs("</li>\n", stream);
+    }
+    fputs("</ul>\n", stream);
+}
