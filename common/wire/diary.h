@@ -38,8 +38,11 @@ enum deed_kind {
     DEED_LEFT_OUT,    /* One that is not finite. */
     DEED_TAKEN,       /* An owner has taken a worker's gradient: chunk, step, node, worker. */
     DEED_REFUSED,     /* Or not: verdict. */
-    DEED_UPDATED,     /* A chunk: version is the new one; examples, staleness. */
+    DEED_UPDATED,     /* A chunk: version is the new one; members, all their examples, the greatest
+                       * staleness. */
     DEED_SKIPPED,     /* The same, by nothing. */
+    DEED_ADDED,       /* A chunk holds one more for an update of several: members so far; examples
+                       * and staleness of this one. */
     DEED_HELD,        /* An answer waits: chunk, worker, version that it waits for. */
     DEED_CUT,         /* A chunk is referred to as of version `step`. */
     DEED_PART,        /* A server's part of a checkpoint is written: step, bytes. */
@@ -54,6 +57,7 @@ enum deed_kind {
 struct deed {
     enum deed_kind kind;
     uint32_t chunk, worker;
+    uint32_t members; /* Batches in an update. */
     struct node node;
     uint64_t step, version;
     uint64_t examples, correct, staleness, bytes, us;

@@ -236,6 +236,27 @@ static bool alone(const struct moment *moment)
     return moment->partition->chunk_count == 0;
 }
 
+static bool accumulates(const struct moment *moment)
+{
+    return job_accumulates(moment->job);
+}
+
+static bool is_short(const struct moment *moment)
+{
+    return accumulates(moment) && moment->entry->deed.members < moment->job->accumulate;
+}
+
+static bool left_out(const struct moment *moment)
+{
+    return moment->entry->deed.examples == 0;
+}
+
+static bool applied_with_others(const struct moment *moment)
+{
+    return accumulates(moment) && result_of(moment)->parameters &&
+           result_of(moment)->verdict == VERDICT_APPLIED;
+}
+
 static bool goes_on(const struct moment *moment)
 {
     return moment->entry->deed.step > 0;
@@ -371,6 +392,10 @@ const struct words_row words_of_messages[] = {
      "answer "
      "was held for {@held}, until {@last} in.",
      "ps/owner/owner.c release_parked", NULL},
+    {MESSAGE_RESULT, applied_with_others,
+     "Your gradient counts, at staleness {staleness}, in an update of several. Here is version "
+     "{version} of chunk {chunk} ({@values}), be it in there yet or not.",
+     "ps/owner/owner.c answer_wish", NULL},
     {MESSAGE_RESULT, applied_aging,
      "Your gradient is applied, at staleness {staleness}. Here is version {version} of chunk "
      "{chunk} "
@@ -516,14 +541,41 @@ const struct words_row words_of_deeds[] = {
      "divides the sum by its {examples} examples and makes one update of all variables with "
      "{@optimizer}. Now they are at version {version}.",
      "common/job/update.c update_apply", NULL},
+    {DEED_UPDATED, is_short,
+     "chunk {chunk}: batches in the open group: {members} of {@accumulate}. No more are waited "
+     "for, "
+     "for an epoch or the job ends here or a checkpoint is made: the sum of their gradients is "
+     "divided by its {examples} examples and makes one update. The greatest staleness among them "
+     "is {staleness}. The update is made with {@optimizer}; now the chunk is at version {version}.",
+     "ps/shard/group.c apply_held", NULL},
+    {DEED_UPDATED, accumulates,
+     "chunk {chunk}: that was the last of {members} batches in a group. The sum of their gradients "
+     "is divided by its {examples} examples and makes one update. The greatest staleness among "
+     "them is {staleness}. The update is made with {@optimizer}; now the chunk is at version "
+     "{version}.",
+     "ps/shard/group.c apply_held", NULL},
     {DEED_UPDATED, NULL,
      "chunk {chunk}: {told}. The update is made with {@optimizer}; now the chunk is at version "
      "{version}.",
      NULL, told_updated},
+    {DEED_SKIPPED, accumulates,
+     "chunk {chunk}: a group ends in which no batch had a gradient; there were {members}. It is at "
+     "version {version}, its values as before.",
+     "ps/shard/group.c apply_held", NULL},
     {DEED_SKIPPED, NULL,
      "chunk {chunk}: a batch without a gradient is counted. It is at version {version}, its values "
      "as before.",
      "ps/shard/chunk.c chunk_skip", NULL},
+    {DEED_ADDED, left_out,
+     "chunk {chunk}: a batch without a gradient takes its place in the open group, which has "
+     "{members} of {@accumulate} batches. The chunk stays at version {version}.",
+     "ps/shard/group.c accumulate", NULL},
+    {DEED_ADDED, NULL,
+     "chunk {chunk}: the gradient, of {examples} examples and at staleness {staleness}, is added "
+     "to "
+     "the open group and waits there for more: it has {members} of {@accumulate} batches. The "
+     "chunk stays at version {version}.",
+     "ps/shard/group.c accumulate", NULL},
     {DEED_HELD, NULL, "chunk {chunk}: the answer to worker/{worker} waits {told}.", NULL,
      told_waits},
     {DEED_CUT, NULL,
@@ -568,10 +620,15 @@ const size_t words_of_deeds_count = sizeof words_of_deeds / sizeof *words_of_dee
     }
 
 static const struct message_field deed_fields[] = {
-    DEED_FIELD(chunk, FIELD_U32),     DEED_FIELD(worker, FIELD_U32),
-    DEED_FIELD(step, FIELD_U64),      DEED_FIELD(version, FIELD_U64),
-    DEED_FIELD(examples, FIELD_U64),  DEED_FIELD(correct, FIELD_U64),
-    DEED_FIELD(staleness, FIELD_U64), {.kind = FIELD_END},
+    DEED_FIELD(chunk, FIELD_U32),
+    DEED_FIELD(worker, FIELD_U32),
+    DEED_FIELD(step, FIELD_U64),
+    DEED_FIELD(version, FIELD_U64),
+    DEED_FIELD(examples, FIELD_U64),
+    DEED_FIELD(correct, FIELD_U64),
+    DEED_FIELD(staleness, FIELD_U64),
+    DEED_FIELD(members, FIELD_U32),
+    {.kind = FIELD_END},
 };
 
 /* --- what is made of several fields ---------------------------------------------------------- */
@@ -742,7 +799,13 @@ static void make_optimizer(const struct moment *moment, char *text, size_t size)
     snprintf(text, size, "%s (common/optimizer/optimizer_%s.c:apply)", name, name);
 }
 
+static void make_accumulate(const struct moment *moment, char *text, size_t size)
+{
+    snprintf(text, size, "%s", wording_count(moment->job->accumulate).text);
+}
+
 static const struct made mades[] = {
+    {"accumulate", make_accumulate, false},
     {"sender", make_sender, false},
     {"unit", make_unit, false},
     {"work", make_work, false},

@@ -392,13 +392,25 @@ static bool cut_array(struct owner *owner, struct owned *owned, uint32_t array, 
 }
 
 static void note_update(const struct owner *owner, const struct chunk *chunk,
-                        const struct update *update)
+                        const struct held *made)
+{
+    diary_did(owner->diary, &(struct deed){.kind = made->examples > 0 ? DEED_UPDATED : DEED_SKIPPED,
+                                           .chunk = chunk->index,
+                                           .version = chunk->version,
+                                           .members = made->members,
+                                           .examples = made->examples,
+                                           .staleness = made->staleness});
+}
+
+static void note_added(const struct owner *owner, const struct chunk *chunk,
+                       const struct update *update)
 {
     diary_did(owner->diary,
-              &(struct deed){.kind = update->gradient != NULL ? DEED_UPDATED : DEED_SKIPPED,
+              &(struct deed){.kind = DEED_ADDED,
                              .chunk = chunk->index,
                              .version = chunk->version,
-                             .examples = update->examples,
+                             .members = chunk->held.members,
+                             .examples = update->gradient != NULL ? update->examples : 0,
                              .staleness = update->staleness});
 }
 
@@ -406,7 +418,8 @@ static void note_update(const struct owner *owner, const struct chunk *chunk,
 static bool close_group(struct owner *owner, struct owned *owned, struct outbox *outbox)
 {
     struct chunk *chunk = &owned->shard.chunk;
-    if (chunk->held.members == 0)
+    const struct held made = chunk->held;
+    if (made.members == 0)
         return true;
     if (group_close(chunk) != STATUS_OK) {
         give_up(owner, outbox, "out of memory for an update");
@@ -414,6 +427,7 @@ static bool close_group(struct owner *owner, struct owned *owned, struct outbox 
     }
     if (owner->records)
         entries_close(&owned->entries);
+    note_update(owner, chunk, &made);
     return true;
 }
 
@@ -654,6 +668,18 @@ static enum status make_update(struct chunk *chunk, const struct update *update)
                             });
 }
 
+/* What a chunk has held, with this one. */
+static struct held held_with(struct held held, const struct update *update)
+{
+    held.members++;
+    if (update->gradient == NULL)
+        return held;
+    held.examples += update->examples;
+    if (update->staleness > held.staleness)
+        held.staleness = update->staleness;
+    return held;
+}
+
 /* Make the updates that can be made, each of them before any answer. Whether there was one. */
 static bool make_updates(struct owner *owner, struct owned *owned, const struct packet *packet,
                          uint64_t now_us, struct outbox *outbox)
@@ -662,6 +688,7 @@ static bool make_updates(struct owner *owner, struct owned *owned, const struct 
     struct update update;
     bool any = false;
     for (; owner->rules->next_update(&owned->shard, &update); any = true) {
+        const struct held made = held_with(chunk->held, &update);
         if (make_update(chunk, &update) != STATUS_OK) {
             frame_release(update.gradient);
             give_up(owner, outbox, "out of memory for an update");
@@ -673,7 +700,9 @@ static bool make_updates(struct owner *owner, struct owned *owned, const struct 
         count_staleness(owner, owned, packet, now_us, outbox); /* Before a cut, which reports it. */
         note_batches(owner, owned, outbox);
         if (chunk->held.members == 0)
-            note_update(owner, chunk, &update);
+            note_update(owner, chunk, &made);
+        else
+            note_added(owner, chunk, &update);
         if (owned->cut_step == chunk->batches)
             cut_chunk(owner, owned, outbox);
     }

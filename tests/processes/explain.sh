@@ -111,6 +111,21 @@ if short_run; then
     causal async-each
     named async 25
     ok "async: leases, and gradients that are applied as they come"
+
+    tells grouped --mode async --accumulate 4 --steps 6
+    expect grouped $((4 * n)) 'ms ps/[01] chunk [0-9]+: the gradient, of 64 examples .* waits there for more: it has [123] of 4 '
+    expect grouped "$n" 'ms ps/[01] chunk [0-9]+: that was the last of 4 batches .* by its 256 examples .* version 1\.'
+    expect grouped "$n" 'ms ps/[01] chunk [0-9]+: batches in the open group: 2 of 4\. .* by its 128 examples .* version 2\.'
+    expect grouped 0 'at once, without waiting for anybody|gradient is applied'
+    causal grouped-each
+    named grouped 25
+    tells cuts --mode async --accumulate 16 --steps 6 --checkpoint-every 2 # A cut may come too late, and is then made later.
+    members=$(sed -nE 's/.*chunk [0-9]+: batches in the open group: ([0-9]+) of 16\..*/\1/p' "$work/cuts-each.told" |
+        awk '{ n += $1 } END { print n + 0 }')
+    if [ "$members" != $((6 * n)) ]; then fail "updates of $members batches are told, not of $((6 * n))"; fi
+    updates=$(told cuts-each 'batches in the open group: ')
+    if [ "$updates" -le "$n" ]; then fail "no checkpoint closes a group: there are $updates updates of $n chunks"; fi
+    ok "async in groups: gradients that wait for more, full groups, and the one that the job's end closes"
 fi
 
 if short_run; then

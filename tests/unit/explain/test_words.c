@@ -189,6 +189,40 @@ TEST_PLAIN(alike_is_what_differs_in_chunk_and_time_alone)
     ck_assert_str_ne(write_words(MODE_ASYNC, &entry).like, other.like);
 }
 
+static const char *told_of(struct words *words, const struct deed *deed, uint32_t accumulate)
+{
+    const struct diary_entry entry = {.kind = DIARY_DID, .role = ROLE_PS, .deed = *deed};
+    const struct job job = {
+        .mode = MODE_ASYNC, .optimizer.name = "adam", .server_count = 1, .accumulate = accumulate};
+    const struct partition partition = {.chunk_count = 1};
+    const struct moment moment = {.entry = &entry, .job = &job, .partition = &partition};
+    words_write(words, &moment);
+    ck_assert_msg(strpbrk(words->text, "{}") == NULL, "%s", words->text);
+    return words->text;
+}
+
+TEST_PLAIN(of_several_gradients_it_is_told_which_wait_and_what_their_update_is_made_of)
+{
+    struct words words;
+    struct deed deed = {.kind = DEED_ADDED, .members = 2, .examples = 64, .staleness = 5};
+    const char *text = told_of(&words, &deed, 4);
+    ck_assert_ptr_nonnull(strstr(text, "waits there for more: it has 2 of 4 batches"));
+    deed.examples = 0;
+    ck_assert_ptr_nonnull(strstr(told_of(&words, &deed, 4), "without a gradient takes its place"));
+    deed = (struct deed){.kind = DEED_UPDATED, .members = 4, .examples = 256, .staleness = 5};
+    text = told_of(&words, &deed, 4);
+    ck_assert_ptr_nonnull(strstr(text, "the last of 4 batches in a group"));
+    ck_assert_ptr_nonnull(strstr(text, "its 256 examples"));
+    ck_assert_ptr_nonnull(strstr(text, "The greatest staleness among them is 5"));
+    deed.members = 3;
+    ck_assert_ptr_nonnull(strstr(told_of(&words, &deed, 4), "open group: 3 of 4. No more are"));
+    deed.members = 1;
+    ck_assert_ptr_nonnull(strstr(told_of(&words, &deed, 1), "at once, without waiting"));
+    deed = (struct deed){.kind = DEED_SKIPPED, .members = 4};
+    ck_assert_ptr_nonnull(
+        strstr(told_of(&words, &deed, 4), "no batch had a gradient; there were 4"));
+}
+
 int main(void)
 {
     return suite_run("words", NULL);
