@@ -11,6 +11,7 @@
 #include "common/base/wording.h"
 #include "common/job/compensation.h"
 #include "common/store/generation.h"
+#include "common/store/model_file.h"
 #include "common/store/run_directory.h"
 #include "common/store/run_record.h"
 
@@ -101,6 +102,7 @@ static enum status draw_job(struct history_plan *plan, struct random_sequence *r
                                                   : random_below(random, 5);
     job->use_locking = job_mode(job)->locks && one_in(random, 3);
     job->record = plan->seed % 6 == 0 ? RECORDING_OFF : RECORDING_ON;
+    job->keep_scored = plan->seed % 5 < 2;
     plan->kind = one_in(random, 2) ? WORK_MIXED : one_in(random, 3) ? WORK_UNIFORM : WORK_EXACT;
     job->seed = plan->seed;
     snprintf(job->model, sizeof job->model, "simulated");
@@ -243,6 +245,8 @@ void history_describe(const struct history_plan *plan, char *text, size_t size)
         wording_append(text, size, "+most:%s", job_max_staleness_text(job).text);
     if (job_accumulates(job))
         wording_append(text, size, "+accumulate:%" PRIu32, job->accumulate);
+    if (job->keep_scored)
+        wording_append(text, size, "+kept");
     wording_append(text, size, " %s %s steps=%" PRIu64 " leaves=%u", job->optimizer.name,
                    kinds[plan->kind], job->steps, job_leaves_max(job));
     for (uint32_t i = 0; i < plan->phase_count; i++) {
@@ -350,6 +354,55 @@ static void tell_checkpoints(struct running *r, struct witness *witness)
     }
 }
 
+/* The model that was kept as scored after so many batches; false: there is none. A file that is there
+ * is whole. */
+static bool read_kept(struct running *r, uint64_t batches, struct model_file *model)
+{
+    char path[DISK_PATH_MAX], text[600];
+    struct error error;
+    snprintf(path, sizeof path, "%s/scored/epoch-%" PRIu64 ".safetensors", SIMULATED_OUT,
+             job_epoch_ended(&r->plan->job, batches));
+    if (simulated_disk_find(&r->disks[0], path) == NULL)
+        return false;
+    if (model_file_open(model, &r->disks[0].disk, path, &error) == STATUS_OK)
+        return true;
+    snprintf(text, sizeof text, "a model that is kept does not open: %s", error.text);
+    fail(r, text);
+    return false;
+}
+
+/* The witness is told of every model that was kept when a phase begins. */
+static void tell_kept(struct running *r, struct witness *witness)
+{
+    const struct job *job = &r->plan->job;
+    struct model_file model;
+    for (uint64_t batches = 1; batches <= job->steps; batches++)
+        if (job_scores_at(job, batches) && read_kept(r, batches, &model)) {
+            witness_know_kept(witness, batches, model.parameters);
+            model_file_close(&model);
+        }
+}
+
+/* Those that are kept are what all chunks had when they were scored. */
+static void check_kept(struct running *r, const struct witness *witness)
+{
+    const struct job *job = &r->plan->job;
+    struct model_file model;
+    char text[200];
+    r->result->kept = 0;
+    for (uint64_t batches = 1; batches <= job->steps && !r->result->failed; batches++) {
+        if (!job_scores_at(job, batches) || !read_kept(r, batches, &model))
+            continue;
+        r->result->kept++;
+        snprintf(text, sizeof text,
+                 "the model that is kept as scored after %" PRIu64 " batches is another%s", batches,
+                 job->keep_scored ? "" : ", and none was to be kept");
+        if (!job->keep_scored || !witness_knows_kept(witness, batches, model.parameters))
+            fail(r, text);
+        model_file_close(&model);
+    }
+}
+
 /* How many checkpoints more there may be than are kept: whoever is killed between writing one and
  * removing another leaves one more, which a successor removes; a disk may refuse to remove any. */
 static size_t spare_checkpoints(const struct simulator *s, int code)
@@ -452,6 +505,8 @@ static void check_phase(struct running *r, struct simulator *s, int code)
         check_checkpoints(r, step, spare_checkpoints(s, code), &s->witness);
     if (!r->result->failed && step > r->began && r->plan->job.record == RECORDING_ON)
         check_record(r, &s->witness, r->began, step);
+    if (!r->result->failed)
+        check_kept(r, &s->witness);
     char path[DISK_PATH_MAX];
     snprintf(path, sizeof path, "%s/model.safetensors", SIMULATED_OUT);
     if ((code == EXIT_DONE || (any && s->options.plan == NULL && !ran_out_of_time(s))) &&
@@ -531,6 +586,7 @@ static int run_phase(struct running *r, const struct history_phase *phase, const
         fail(r, error.text);
     } else {
         tell_checkpoints(r, &simulator.witness);
+        tell_kept(r, &simulator.witness);
         code = r->result->failed ? -1 : simulator_run(&simulator);
         if (code == -1)
             fail(r, simulator.witness.failure);

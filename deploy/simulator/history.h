@@ -70,6 +70,7 @@ struct history_result {
     struct network_counts network;                /* The same. */
     uint64_t worker_batches[HISTORY_WORKERS_MAX]; /* Of the last phase. */
     uint64_t checkpoints;                         /* There at the end. */
+    uint64_t kept;                                /* Models that were scored, there at the end. */
 };
 
 /* STATUS_MEMORY. The caller frees the plan. */

@@ -17,6 +17,7 @@ void history_totals_add(struct history_totals *totals, const struct history_resu
     totals->virtual_seconds += (double)result->virtual_us * 1e-6;
     if (result->healing_us > totals->healing_us)
         totals->healing_us = result->healing_us;
+    totals->kept += result->kept;
     witness_counts_add(&totals->counts, &result->counts);
     network_counts_add(&totals->network, &result->network);
     for (uint32_t i = 0; i < FAULT_KIND_COUNT; i++)
@@ -51,6 +52,8 @@ static void print_faults(const struct history_totals *all)
            "; batches with entries of two computations %" PRIu64 "\n",
            all->counts.record.numbered, all->counts.record.entries, all->counts.record.kept,
            all->counts.record.torn);
+    printf("scored: shares %" PRIu64 "; models kept %" PRIu64 ", chunks handed over %" PRIu64 "\n",
+           all->counts.shares, all->kept, all->counts.handed);
     printf("processes %" PRIu64 ", chunks loaded %" PRIu64 ", gradients asked after %" PRIu64
            ", at most %s from the last fault to the end\n",
            all->processes, all->counts.loads, all->counts.retries,
@@ -64,6 +67,7 @@ static void sum(struct history_totals *all, const struct history_totals *it)
     all->failed += it->failed;
     all->processes += it->processes;
     all->healing_us = it->healing_us > all->healing_us ? it->healing_us : all->healing_us;
+    all->kept += it->kept;
     witness_counts_add(&all->counts, &it->counts);
     network_counts_add(&all->network, &it->network);
     for (uint32_t i = 0; i < FAULT_KIND_COUNT; i++)

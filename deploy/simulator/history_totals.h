@@ -13,6 +13,7 @@ struct history_totals {
     uint64_t histories, failed, stopped, ended, processes, events;
     double virtual_seconds;
     uint64_t healing_us; /* The longest. */
+    uint64_t kept;       /* Models that were scored, there at the ends. */
     struct witness_counts counts;
     struct network_counts network;
     uint64_t faults[FAULT_KIND_COUNT];

@@ -55,6 +55,7 @@ void witness_counts_add(struct witness_counts *to, const struct witness_counts *
     to->record.numbered += from->record.numbered;
     to->record.entries += from->record.entries;
     to->shares += from->shares;
+    to->handed += from->handed;
     to->record.kept += from->record.kept;
     to->record.torn += from->record.torn;
 }
@@ -401,6 +402,34 @@ static void note_scored(struct witness *w, const struct witness_server *server, 
     if (!w->promises->serial) /* By its count of batches, which need not be its version. */
         witness_learn(w, server->owners[witness_owner_of(w, index)].generation, SCORED | index,
                       chunk->had, chunk->check);
+}
+
+/* Whether that is what the chunk had after so many batches, of a generation. */
+static bool is_scored(const struct witness *w, uint64_t generation, uint32_t index,
+                      uint64_t batches, uint64_t check)
+{
+    return ever_was(w, generation, w->promises->serial ? index : SCORED | index, batches, check);
+}
+
+void witness_know_kept(struct witness *witness, uint64_t batches, const float *values)
+{
+    for (uint32_t i = 0; i < witness->partition->chunk_count; i++)
+        witness_learn(witness, 0, witness->promises->serial ? i : SCORED | i, batches,
+                      witness_check_space(witness, i, values));
+}
+
+bool witness_knows_kept(const struct witness *witness, uint64_t batches, const float *values)
+{
+    const struct witness *w = witness;
+    for (uint64_t generation = 0; generation <= w->begun_generation; generation++) {
+        uint32_t same = 0;
+        while (same < w->partition->chunk_count &&
+               is_scored(w, generation, same, batches, witness_check_space(w, same, values)))
+            same++;
+        if (same == w->partition->chunk_count)
+            return true;
+    }
+    return false;
 }
 
 static void open_chunk(struct witness *w, struct witness_server *server, uint32_t index,
@@ -902,6 +931,28 @@ static void check_cut(struct witness *w, struct witness_server *server, const st
         witness_check_staleness(w, server, order->from, figures);
 }
 
+/* A chunk of a model to be kept: it is what its score will be of. */
+static void check_kept(struct witness *w, const struct witness_server *server, uint32_t index,
+                       const struct packet *packet)
+{
+    const struct message_chunk_state *state = &packet->message.chunk_state;
+    const struct witness_chunk *chunk = &server->chunks[index];
+    w->counts.handed++;
+    if (!w->job->keep_scored)
+        witness_fail(w, "chunk %u is handed over after %" PRIu64 " batches, and none is to be kept",
+                     index, state->step);
+    else if (chunk->scored != state->step || chunk->had != state->step)
+        witness_fail(w,
+                     "chunk %u is handed over after %" PRIu64 " batches as scored after %" PRIu64,
+                     index, chunk->had, state->step);
+    else if (knows_values(w, server) &&
+             !is_scored(w, server->owners[witness_owner_of(w, index)].generation, index,
+                        state->step, check_values(w, index, packet->payload->data)))
+        witness_fail(
+            w, "chunk %u is handed over with values that it had not after %" PRIu64 " batches",
+            index, state->step);
+}
+
 /* An array of a chunk on its way to a checkpoint. */
 static void check_state(struct witness *w, struct witness_server *server,
                         const struct packet *packet)
@@ -910,6 +961,10 @@ static void check_state(struct witness *w, struct witness_server *server,
     uint32_t index = chunk_at(w, state->first);
     if (index < w->partition->chunk_count && state->array == CHECKPOINT_ENTRIES) {
         witness_record_cut(w, index, server->owners[witness_owner_of(w, index)].generation, packet);
+        return;
+    }
+    if (index < w->partition->chunk_count && state->array == CHECKPOINT_SCORED) {
+        check_kept(w, server, index, packet);
         return;
     }
     if (index == w->partition->chunk_count || state->array >= w->initial.array_count) {
@@ -1119,8 +1174,7 @@ void witness_scored(struct witness *witness, uint32_t process, uint64_t generati
     struct witness *w = witness;
     w->counts.shares++;
     for (uint32_t i = 0; i < w->partition->chunk_count; i++)
-        if (!ever_was(w, generation, w->promises->serial ? i : SCORED | i, work->scored,
-                      witness_check_space(w, i, values)))
+        if (!is_scored(w, generation, i, work->scored, witness_check_space(w, i, values)))
             witness_fail(w, "worker/%u scores a chunk %u that it was not after %" PRIu64 " batches",
                          w->processes[process].worker->index, i, work->scored);
 }

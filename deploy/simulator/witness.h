@@ -19,7 +19,8 @@
  *   S8       who waits for a version is answered in the moment it is there
  *   S12      apply, version + 1, release: values leave only as the version they are
  *   A9       what a score is made of are the values that each chunk had after just so many batches,
- *            and they are not let go before the score is whole, or can never be
+ *            and they are not let go before the score is whole, or can never be;
+ *            a model that is kept as a file is of these values, all of one generation
  *   F1       a worker that has been replaced is not heard any more
  *   F2       one owner a leaf and assignment
  *   F3       a cut that can be taken is taken, of each chunk in the moment it gets there
@@ -56,6 +57,7 @@ struct witness_counts {
     uint64_t bases, included;     /* Ssp: of chunks, held against the bound; against who is here. */
     struct witness_record_counts record;
     uint64_t shares; /* Of scores, whose values were right. */
+    uint64_t handed; /* Chunks of models to be kept. */
 };
 
 void witness_counts_add(struct witness_counts *to, const struct witness_counts *from);
@@ -260,6 +262,9 @@ void witness_free(struct witness *witness);
 enum status witness_know(struct witness *witness, uint64_t step, uint64_t version,
                          const struct model_state *model);
 
+/* A model is there that was kept as scored after so many batches. */
+void witness_know_kept(struct witness *witness, uint64_t batches, const float *values);
+
 /* Processes have numbers from 0, in the order they are added. */
 enum status witness_add_server(struct witness *witness, uint32_t index);
 enum status witness_add_worker(struct witness *witness, uint32_t index);
@@ -304,5 +309,8 @@ void witness_finish(struct witness *witness, uint64_t step);
 /* Whether a whole model as of `step` is one that there was: in sync mode the serial one, in async
  * mode chunk by chunk one that was cut. */
 bool witness_knows(const struct witness *witness, uint64_t step, const struct model_state *model);
+
+/* Whether a whole model is what all chunks had after so many batches, in one generation. */
+bool witness_knows_kept(const struct witness *witness, uint64_t batches, const float *values);
 
 #endif

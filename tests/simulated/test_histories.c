@@ -58,6 +58,7 @@ TEST_PLAIN(sync_histories_end_with_the_bits_of_serial_training)
     ck_assert_uint_gt(seen.counts.duplicate, 0);
     ck_assert_uint_gt(seen.counts.stale, 0);
     ck_assert_uint_gt(seen.counts.loads, 0);
+    ck_assert_uint_gt(seen.kept, 0);
     ck_assert_uint_gt(seen.network.overtaking, 0);
     ck_assert_uint_gt(seen.faults[FAULT_CRASH], 0);
 }
@@ -72,6 +73,7 @@ TEST_PLAIN(async_histories_apply_every_batch_once)
     ck_assert_uint_gt(seen.counts.record.entries, 0);
     ck_assert_uint_gt(seen.counts.record.kept, 0);
     ck_assert_uint_gt(seen.counts.loads, 0);
+    ck_assert_uint_gt(seen.kept, 0);
     ck_assert_uint_gt(seen.network.repeated, 0);
     ck_assert_uint_gt(seen.faults[FAULT_CRASH], 0);
 }

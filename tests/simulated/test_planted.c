@@ -62,6 +62,8 @@ enum bug {
     CHANGED_VALUE,    /* Simpler ones, to see that the witness looks everywhere: one item of a */
     CHANGED_GRADIENT, /* hundred is not what it was. */
     CHANGED_CUT,
+    CHANGED_HANDED, /* A chunk of a model to be kept, by its owner, ... */
+    CHANGED_KEPT,   /* ... and on its way to the file. */
     CHANGED_VERSION,
     CHANGED_VERDICT,
     CHANGED_NODE,
@@ -97,6 +99,8 @@ static const char *const bug_names[BUG_COUNT] = {
     "changed value",
     "changed gradient",
     "changed cut",
+    "changed chunk to be kept",
+    "changed chunk in a kept model",
     "changed version",
     "changed verdict",
     "changed node",
@@ -506,6 +510,11 @@ static void forget_duplicates(struct outgoing *item)
     memcpy(item->packet.inner.bytes, &order, sizeof order);
 }
 
+static bool is_kept(const struct message *message)
+{
+    return message->kind == MESSAGE_CHUNK_STATE && message->chunk_state.array == CHECKPOINT_SCORED;
+}
+
 static bool tamper(void *context, enum simulated_place place, uint32_t process,
                    struct outgoing *item)
 {
@@ -531,7 +540,11 @@ static bool tamper(void *context, enum simulated_place place, uint32_t process,
     else if (planted == CHANGED_GRADIENT && place == INSIDE_OWNER && gradient && is_chosen())
         change_a_float(item);
     else if (planted == CHANGED_CUT && place == OUT_OF_OWNER && kind == MESSAGE_CHUNK_STATE &&
-             is_chosen())
+             !is_kept(message) && is_chosen())
+        change_a_float(item);
+    else if (planted == CHANGED_HANDED && place == BY_OWNER && is_kept(message) && is_chosen())
+        change_a_float(item);
+    else if (planted == CHANGED_KEPT && place == OUT_OF_OWNER && is_kept(message) && is_chosen())
         change_a_float(item);
     else if (planted == CHANGED_VERSION && place == BY_OWNER && result && is_chosen())
         message->result.version++;
