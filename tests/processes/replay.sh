@@ -25,6 +25,23 @@ again()
     lacking=$(grep -c "no score there" "$work/$1-again.log" || true)
     if [ "$lacking" -gt "$(member "$work/$1" scores_dropped)" ]; then fail "${2:-$1}: $lacking scores are not there"; fi
 }
+# ages NAME - how old its gradients were is told by its record too, without the books of its owners, from
+# where run.json counts.
+ages()
+{
+    local told field
+    told=$(for field in count sum max renewed expected; do
+        echo "$field $(sed -n '/^  "staleness": {/,/^  }/p' "$work/$1/run.json" | sed -nE "s/^ *\"$field\": ([0-9]+),?$/\1/p")"
+    done | paste -sd ' ')
+    "$build/tests/processes/record_staleness" "$work/$1" "$(member "$work/$1" counted_from)" >"$work/$1-ages.log" 2>&1 ||
+        fail "$1: $(cat "$work/$1-ages.log")"
+    if [ "$(cat "$work/$1-ages.log")" != "$told" ]; then
+        fail "$1: run.json says of staleness: $told; its record: $(cat "$work/$1-ages.log")"
+    fi
+    # shellcheck disable=SC2086 # Five names, each with a number.
+    set -- $told
+    if [ "$4" -eq 0 ] || [ $(($4 + $8)) -ne "${10}" ]; then fail "staleness does not add up: $told"; fi
+}
 # torn NAME - batches with entries of two computations.
 torn() { sed -nE 's/.*; ([0-9,]+) batch(es have| has) entries of two.*/\1/p' "$work/$1-again.log" | paste -sd+ | bc; }
 
@@ -37,6 +54,10 @@ if short_run; then
     ok "four workers, one of them slow, two servers, shared memory: the bits of the run"
     trains bound --mode ssp:1 --workers 3 --ps 2
     again bound
+    ages four
+    ages bound
+    if [ "$(member "$work/bound" renewed)" -eq 0 ]; then fail "ssp:1: nobody was given anything anew"; fi
+    ok "async, ssp:1: how old gradients were, what was renewed and what it adds up to are in the record too"
     said bound-again '^ssp:1: .* what was promised$' || fail "nothing is said of what ssp promises"
     ok "ssp:1: the bits of the run, and every computation began from what was promised"
     run keygen 0 syncopate keygen "$work/keys" --workers 3
@@ -184,6 +205,7 @@ if short_run; then
     ends cut 130
     trains cut --mode async --workers 3 --ps 1 --epochs 4 --checkpoint-every 20
     again cut
+    ages cut
     said cut-again '^session 2: 3 workers, 1 server' || fail "the second session is not told"
     ok "stopped in the middle, and on with other workers and servers: the bits of the run"
 fi
@@ -223,14 +245,17 @@ killed()
 }
 if short_run; then
     killed worker-dies async worker 3 --workers 3 --ps 2
+    ages worker-dies
     ok "workers killed: the bits of the run ($(torn worker-dies) batches of two computations)"
     killed sums-die async worker 2 --workers 3 --ps 2 --accumulate 4
     ok "workers killed where gradients are summed up: the bits of the run"
 fi
 if long_run; then
     killed server-dies async ps 3 --workers 3 --ps 2 --transport tcp
+    ages server-dies
     ok "servers killed: the bits of the run"
     killed ssp-dies ssp:2 worker 3 --workers 3 --ps 2 --transport tcp
+    ages ssp-dies
     ok "ssp, workers killed: the bits of the run, and what was promised"
     killed ssp-server-dies ssp:0 ps 2 --workers 3 --ps 2
     ok "ssp, servers killed: the bits of the run, and what was promised"
