@@ -2,7 +2,8 @@
 # chaos.sh - a job under its launcher while its servers and workers are killed, stopped for longer
 # than their lease and let go on, joined by others and left by them, at random moments. In sync mode
 # it must end with the bits of the quiet run, in async mode and ssp, with gradients of whole numbers,
-# with the exact sum of all updates.
+# with the exact sum of all updates; and whatever is done about staleness, with the bits that its
+# record makes again.
 #
 # Before that the launcher itself is the victim: it is ended at some moment, kill -9 or a signal that
 # asks it to stop, alone or together with one of its processes, and the same command is given at
@@ -164,11 +165,12 @@ join_and_leave()
     esac
 }
 
-# storm MODE PROGRAMS ARGUMENT... - the job, and what befalls it.
+# storm MODE PROGRAMS ARGUMENT... - the job, and what befalls it. Its folder is $work/$storm-storm.
+storm=''
 storm()
 {
     local began code=0
-    job=$1-storm count=() times=() events=0
+    job=${storm:-$1}-storm count=() times=() events=0
     began=$SECONDS
     export SYNCOPATE_BIN_DIR=$2
     start "$job" syncopate run --mode "$1" --ps 2 --workers 3 --out "$work/$job" --steps "$steps" \
@@ -194,7 +196,7 @@ storm()
     wait "${pids[$job]}" || code=$?
     if [ "$code" -ne 0 ]; then fail "the job ended with exit code $code (seed $seed)"; fi
     nothing_runs
-    report "$1" $((SECONDS - began))
+    report "${storm:-$1}" $((SECONDS - began))
 }
 report()
 {
@@ -400,3 +402,26 @@ leased()
 }
 leased async
 if long_run || [ -n "${CHAOS_FAULTS:-}" ]; then leased ssp:3; fi
+
+# --- what is done about staleness: the bits that the record makes again -----------------------------
+wanted=$(((wanted + 2) / 3))
+steps=$((wanted * 250))
+# again NAME MODE ARGUMENT... - a storm, and the run once more in one process.
+again()
+{
+    local bits
+    storm=$1
+    storm "$2" "$build" "${small[@]}" --compute constant:60ms "${@:3}"
+    bits=$(member "$work/$1-storm" parameters_sha256)
+    run "$1-again" 0 syncopate replay "$work/$1-storm"
+    said "$1-again" "^parameters_sha256 ${bits:-none}: as recorded$" ||
+        fail "$1: its replay has other bits than the run (seed $seed)"
+    ok "$1 ($2 ${*:3}): $events kills, stops, joins and leaves, and the bits of the run in its replay"
+}
+if long_run || [ -n "${CHAOS_FAULTS:-}" ]; then
+    again bounded ssp:2 --staleness-rate constant
+    again compensated async --delay-compensation adaptive:1 --optimizer sgd --learning-rate 0.05
+    again inverse async --staleness-rate inverse --delay-compensation 0.5 --accumulate 2
+    again requeued async --max-staleness 4
+    again losing ssp:2 --max-staleness 3:lost
+fi
