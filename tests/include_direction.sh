@@ -30,8 +30,8 @@ worker  model data
 worker  mode
 worker  client
 worker  .
-deploy  launcher manual replay report simulator
-deploy  explain
+deploy  launcher manual replay report engine
+deploy  explain verify
 deploy  command
 deploy  .'
 most=22 # Files of C that a folder has.
@@ -64,7 +64,7 @@ crowded=$(find common ps worker deploy tests -name '*.c' | sed 's#/[^/]*$##' | s
 # A mode's number, a function or a flag that is called after a mode, a mode's name as a text, and a
 # comparison of facts->number. Assigning a mode is making a declaration, and is let through.
 moded=$(find common ps worker deploy -name '*.[ch]' ! -path 'common/job/*' ! -path 'common/options/*' \
-    ! -path '*/mode/*' ! -path 'deploy/simulator/promises*' -exec perl -0777 -ne '
+    ! -path '*/mode/*' ! -path 'deploy/verify/promises*' -exec perl -0777 -ne '
     BEGIN { $mode = "sync|async|ssp" }
     s{/\*.*?\*/}{$& =~ tr/\n//cdr}gse;          # Comments may speak of modes.
     my $line = 0;

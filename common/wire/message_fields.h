@@ -2,7 +2,7 @@
  *
  * What a field of a message is called, where it lies and what it may be is written in its row alone.
  * Everything else follows from the row: encoding, decoding and its bounds (message.h), the line of a
- * message (deploy/simulator/message_line.h), and the examples that the tests and fuzzers take
+ * message (deploy/engine/message_line.h), and the examples that the tests and fuzzers take
  * (tests/lib/specimens.h).
  *
  * Threads: constant. */

@@ -10,8 +10,8 @@
 #include "common/base/clock.h"
 #include "common/options/options.h"
 #include "deploy/command/command.h"
-#include "deploy/simulator/history.h"
-#include "deploy/simulator/history_totals.h"
+#include "deploy/verify/history.h"
+#include "deploy/verify/history_totals.h"
 
 #define DESCRIPTION_MAX 2000
 

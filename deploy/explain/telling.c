@@ -10,7 +10,7 @@
 #include "common/base/array.h"
 #include "common/base/wording.h"
 #include "common/process/terminal.h"
-#include "deploy/simulator/message_line.h"
+#include "deploy/engine/message_line.h"
 
 #define INDENT 6 /* Of texts: the longest name of a function must fit a page. */
 

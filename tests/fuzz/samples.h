@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "common/job/job.h"
-#include "deploy/simulator/simulated_disk.h"
+#include "deploy/engine/simulated_disk.h"
 
 /* Two small variables, "kernel" [3,4] and "bias" [4]: 32 elements with the gaps. Passes job_check.
  * The caller frees it. */

@@ -1,5 +1,5 @@
 /* Random histories of whole clusters: a few hundred in make check, TEST_SEEDS of them in make sim.
- * Every one must keep every promise that deploy/simulator/witness.h and deploy/simulator/history.h
+ * Every one must keep every promise that deploy/verify/witness.h and deploy/verify/history.h
  * name. */
 
 #include <inttypes.h>
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "common/base/clock.h"
-#include "deploy/simulator/history.h"
-#include "deploy/simulator/history_totals.h"
+#include "deploy/verify/history.h"
+#include "deploy/verify/history_totals.h"
 #include "tests/lib/golden.h"
 #include "tests/lib/suite.h"
 

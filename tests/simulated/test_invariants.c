@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "deploy/simulator/simulator.h"
+#include "deploy/verify/simulator.h"
 #include "ps/checkpointer/checkpointer_state.h"
 #include "ps/coordinator/coordinator_state.h"
 #include "ps/mode/async.h"

@@ -18,8 +18,8 @@
 
 #include "common/base/array.h"
 #include "common/job/update.h"
-#include "deploy/simulator/history.h"
-#include "deploy/simulator/simulated_disk.h"
+#include "deploy/engine/simulated_disk.h"
+#include "deploy/verify/history.h"
 #include "ps/mode/work_mode.h"
 #include "ps/owner/owner_state.h"
 #include "ps/router/sessions.h"

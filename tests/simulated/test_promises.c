@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "deploy/simulator/history.h"
+#include "deploy/verify/history.h"
 #include "tests/lib/suite.h"
 
 /* A history of a fixed shape without mishaps; tests change what they are about. */

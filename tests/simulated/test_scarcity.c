@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "deploy/simulator/history.h"
+#include "deploy/verify/history.h"
 #include "ps/cores.h"
 #include "tests/lib/memory/scarcity.h"
 #include "tests/lib/suite.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "deploy/simulator/history.h"
+#include "deploy/verify/history.h"
 #include "tests/lib/suite.h"
 
 /* --- the wire -------------------------------------------------------------------------------- */

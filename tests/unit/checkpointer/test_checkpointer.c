@@ -11,7 +11,7 @@
 #include "common/store/generation.h"
 #include "common/store/model_file.h"
 #include "common/store/run_directory.h"
-#include "deploy/simulator/simulated_disk.h"
+#include "deploy/engine/simulated_disk.h"
 #include "ps/shard/plan.h"
 #include "tests/lib/post.h"
 #include "tests/lib/scratch.h"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "deploy/command/command.h"
-#include "deploy/simulator/history.h"
+#include "deploy/verify/history.h"
 #include "tests/lib/suite.h"
 
 void __wrap_history_run(const struct history_plan *plan, struct history_result *result);

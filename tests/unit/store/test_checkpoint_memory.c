@@ -11,7 +11,7 @@
 
 #include "common/store/checkpoint.h"
 #include "common/store/generation.h"
-#include "deploy/simulator/simulated_disk.h"
+#include "deploy/engine/simulated_disk.h"
 #include "tests/lib/sample_job.h"
 #include "tests/lib/suite.h"
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "deploy/simulator/simulated_disk.h"
+#include "deploy/engine/simulated_disk.h"
 #include "tests/lib/sample_job.h"
 #include "tests/lib/suite.h"
 

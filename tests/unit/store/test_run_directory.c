@@ -12,7 +12,7 @@
 #include "common/file/json.h"
 #include "common/job/job_json.h"
 #include "common/store/run_directory.h"
-#include "deploy/simulator/simulated_disk.h"
+#include "deploy/engine/simulated_disk.h"
 #include "tests/lib/sample_job.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/suite.h"

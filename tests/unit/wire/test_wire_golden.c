@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "deploy/simulator/message_line.h"
+#include "deploy/engine/message_line.h"
 #include "proto/syncopate.pb-c.h"
 #include "tests/lib/golden.h"
 #include "tests/lib/specimens.h"

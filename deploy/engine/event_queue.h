@@ -1,0 +1,73 @@
+/* event_queue.h - what is going to happen in virtual time, soonest first.
+ *
+ * Events of the same time come out in the order they went in, so a history depends on its seed
+ * alone.
+ *
+ * Threads: one. Ownership: an event's item and parcel are whoever's takes it; event_queue_free
+ * frees those that nobody took. */
+
+#ifndef DEPLOY_ENGINE_EVENT_QUEUE_H
+#define DEPLOY_ENGINE_EVENT_QUEUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/wire/outbox.h"
+
+enum event_kind {
+    EVENT_TICK,    /* A process looks at the clock. */
+    EVENT_WIRE,    /* A parcel arrives; see simulated_network_arrive for where. */
+    EVENT_INBOX,   /* An item for a server's router thread, or from a trainer to its session. */
+    EVENT_ACTOR,   /* An item for an owner or checkpointer, or from a session to its trainer. */
+    EVENT_COMPUTE, /* A trainer has computed a gradient. */
+    EVENT_DISK,    /* What a checkpointer wrote is durable. */
+    EVENT_STOP,    /* Somebody asks a host for a clean stop: `process`. */
+    EVENT_LEAVE,   /* Somebody asks a worker to leave. */
+    EVENT_START,   /* A process is started at a place: `process` is the host. */
+    EVENT_FAULT,   /* Fault number `number` of the plan strikes. */
+    EVENT_HEAL,    /* What it did is over. */
+    EVENT_CALM,    /* No more faults. */
+};
+
+/* A message on a wire, as bytes. */
+struct parcel {
+    struct parcel *next;    /* While it is held up. */
+    uint32_t from;          /* Process. */
+    uint32_t wire;          /* See simulated_network.h. */
+    uint32_t connection;    /* That it was sent over. */
+    bool up;                /* To the server. */
+    bool again;             /* A repetition. */
+    bool was_held;          /* It has been held up. */
+    uint64_t sequence;      /* Among those of its wire and way. */
+    struct frame *payload;  /* One reference, or NULL. */
+    uint64_t payload_check; /* Checksum of the payload when it was sent. */
+    size_t header_bytes;
+    uint8_t header[]; /* [header_bytes] */
+};
+
+struct event {
+    uint64_t time_us;
+    uint64_t order; /* Filled in by the queue. */
+    enum event_kind kind;
+    uint32_t process;
+    uint64_t number;
+    struct parcel *parcel; /* EVENT_WIRE. */
+    struct outgoing *item; /* EVENT_INBOX, EVENT_ACTOR. */
+};
+
+struct event_queue {
+    struct event *events; /* [capacity] a binary heap. */
+    size_t count, capacity;
+    uint64_t added;
+};
+
+/* Out of memory ends the process: a simulation without an event would prove nothing. */
+void event_queue_add(struct event_queue *queue, const struct event *event);
+bool event_queue_take(struct event_queue *queue, struct event *event);
+void event_queue_free(struct event_queue *queue);
+
+void event_free(struct event *event);
+void parcel_free(struct parcel *parcel);
+
+#endif

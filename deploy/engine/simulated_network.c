@@ -1,0 +1,511 @@
+/* simulated_network.c - every parcel gets its time of arrival when it is sent; breaking, holding up
+ * and healing a wire decide what becomes of those in flight. */
+
+#include "deploy/engine/simulated_network.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/process/log.h"
+
+void network_counts_add(struct network_counts *to, const struct network_counts *from)
+{
+    to->sent += from->sent;
+    to->delivered += from->delivered;
+    to->repeated += from->repeated;
+    to->lost += from->lost;
+    to->overtaking += from->overtaking;
+    to->broken += from->broken;
+    to->partitioned += from->partitioned;
+    to->held += from->held;
+    to->connections += from->connections;
+    to->cuts += from->cuts;
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+enum status simulated_network_init(struct simulated_network *network,
+                                   const struct network_faults *faults, uint64_t seed,
+                                   uint32_t servers, struct event_queue *queue)
+{
+    memset(network, 0, sizeof *network);
+    network->faults = *faults;
+    network->queue = queue;
+    network->servers = servers;
+    network->counts.delay_min_us = UINT64_MAX;
+    random_sequence_init(&network->random, seed, RANDOM_STREAM_SIMULATOR, 1);
+    network->bound = malloc(servers * sizeof *network->bound);
+    if (network->bound == NULL)
+        return STATUS_MEMORY;
+    for (uint32_t i = 0; i < servers; i++)
+        network->bound[i] = NETWORK_NOBODY;
+    return STATUS_OK;
+}
+
+static void drop_held(struct network_way *way)
+{
+    while (way->held != NULL) {
+        struct parcel *parcel = way->held;
+        way->held = parcel->next;
+        parcel_free(parcel);
+    }
+    way->held_last = NULL;
+}
+
+void simulated_network_free(struct simulated_network *network)
+{
+    for (uint32_t i = 0; i < network->client_count * network->servers; i++) {
+        drop_held(&network->wires[i].up);
+        drop_held(&network->wires[i].down);
+    }
+    free(network->bound);
+    free(network->clients);
+    free(network->wires);
+    free(network->connections);
+    memset(network, 0, sizeof *network);
+}
+
+static void *grown(void *memory, size_t bytes)
+{
+    memory = realloc(memory, bytes);
+    if (memory == NULL) {
+        log_error("out of memory for a network");
+        exit(EXIT_TRAINING_FAILED);
+    }
+    return memory;
+}
+
+void simulated_network_add(struct simulated_network *network, uint32_t host, bool keeps)
+{
+    uint32_t process = network->client_count++;
+    network->clients = grown(network->clients, network->client_count * sizeof *network->clients);
+    network->clients[process] = (struct network_client){.host = host, .keeps = keeps};
+    network->wires = grown(network->wires, (size_t)network->client_count * network->servers *
+                                               sizeof *network->wires);
+    for (uint32_t i = 0; i < network->servers; i++)
+        network->wires[process * network->servers + i] =
+            (struct network_wire){.client = process, .server = i};
+}
+
+void simulated_network_bind(struct simulated_network *network, uint32_t server, uint32_t process)
+{
+    network->bound[server] = process;
+}
+
+uint64_t simulated_checksum(const void *data, size_t bytes)
+{
+    const uint8_t *at = data;
+    uint64_t sum = 0x9e3779b97f4a7c15u ^ bytes;
+    for (; bytes >= 8; at += 8, bytes -= 8) {
+        uint64_t word;
+        memcpy(&word, at, 8);
+        sum = (sum ^ word) * 0xff51afd7ed558ccdu;
+        sum ^= sum >> 32;
+    }
+    for (; bytes > 0; at++, bytes--)
+        sum = (sum ^ *at) * 0xff51afd7ed558ccdu;
+    return sum ^ sum >> 29;
+}
+
+static bool happens(struct simulated_network *network, double share)
+{
+    return share > 0 && random_unit_float(random_next(&network->random)) < (float)share;
+}
+
+static uint64_t up_to(struct simulated_network *network, uint64_t most)
+{
+    return random_below(&network->random, (uint32_t)most + 1);
+}
+
+/* --- connections ----------------------------------------------------------------------------- */
+
+static uint32_t process_of(const struct simulated_network *network, uint32_t connection)
+{
+    return connection == 0 ? NETWORK_NOBODY : network->connections[connection - 1].process;
+}
+
+static bool is_blocked(const struct simulated_network *network, uint32_t from, uint32_t to,
+                       bool *hold)
+{
+    for (uint32_t i = 0; i < NETWORK_PARTITIONS_MAX; i++) {
+        const struct network_partition *partition = &network->partitions[i];
+        *hold = partition->hold;
+        if (partition->from >> from & 1 && partition->to >> to & 1)
+            return true;
+    }
+    return false;
+}
+
+/* The connection of a wire ends. Of what is in flight on either way as much as is said is still
+ * delivered; the rest is lost when its time comes. */
+static void disconnect(struct simulated_network *network, struct network_wire *wire,
+                       bool up_survives, bool down_survives, uint64_t back_at_us)
+{
+    if (wire->connection == 0)
+        return;
+    struct network_way *up = &wire->up, *down = &wire->down;
+    uint64_t up_left = up->sent - up->arrived, down_left = down->sent - down->arrived;
+    up->survives = up_survives ? up->sent : up->sent - up_to(network, up_left);
+    down->survives = down_survives ? down->sent : down->sent - up_to(network, down_left);
+    wire->broken = wire->connection;
+    wire->connection = 0;
+    wire->down_until_us = back_at_us;
+    network->counts.cuts++;
+}
+
+static uint64_t fly(struct simulated_network *network, uint64_t now_us, struct parcel *parcel);
+
+static void release_held(struct simulated_network *network, uint64_t now_us,
+                         struct network_way *way)
+{
+    struct parcel *parcel = way->held;
+    way->held = way->held_last = NULL;
+    if (parcel == NULL)
+        return;
+    /* As if the wire had been empty: the rest comes later, see keep_behind. */
+    uint64_t busy_until_us = way->busy_until_us;
+    way->busy_until_us = now_us;
+    while (parcel != NULL) {
+        struct parcel *next = parcel->next;
+        parcel->next = NULL;
+        parcel->was_held = true;
+        fly(network, now_us, parcel);
+        parcel = next;
+    }
+    way->behind_us = way->busy_until_us;
+    if (way->busy_until_us < busy_until_us)
+        way->busy_until_us = busy_until_us;
+}
+
+static void connect_wire(struct simulated_network *network, uint64_t now_us,
+                         struct network_wire *wire)
+{
+    bool hold;
+    uint32_t process = network->bound[wire->server], host = network->clients[wire->client].host;
+    if (wire->connection != 0 || process == NETWORK_NOBODY || now_us < wire->down_until_us ||
+        is_blocked(network, host, wire->server, &hold) ||
+        is_blocked(network, wire->server, host, &hold))
+        return;
+    if (network->connection_count == network->connection_capacity) {
+        network->connection_capacity = 2 * network->connection_capacity + 32;
+        network->connections = grown(network->connections,
+                                     network->connection_capacity * sizeof *network->connections);
+    }
+    network->connections[network->connection_count++] =
+        (struct network_end){(uint32_t)(wire - network->wires), process};
+    network->counts.connections++;
+    wire->connection = network->connection_count;
+    for (struct parcel *parcel = wire->up.held; parcel != NULL; parcel = parcel->next)
+        if (parcel->connection == 0) /* Kept by the client; others were lost on the way. */
+            parcel->connection = wire->connection;
+    release_held(network, now_us, &wire->up);
+}
+
+void simulated_network_connect(struct simulated_network *network, uint64_t now_us, uint32_t process)
+{
+    for (uint32_t i = 0; i < network->servers; i++)
+        if (network->wires[process * network->servers + i].up.held != NULL)
+            connect_wire(network, now_us, &network->wires[process * network->servers + i]);
+}
+
+void simulated_network_end(struct simulated_network *network, uint32_t process, bool killed,
+                           uint64_t now_us, uint64_t back_us)
+{
+    for (uint32_t i = 0; i < network->servers; i++) {
+        struct network_wire *wire = &network->wires[process * network->servers + i];
+        disconnect(network, wire, !killed, false, UINT64_MAX);
+        drop_held(&wire->up);
+    }
+    for (uint32_t i = 0; i < network->client_count * network->servers; i++) {
+        struct network_wire *wire = &network->wires[i];
+        if (process_of(network, wire->connection) == process)
+            disconnect(network, wire, false, !killed, now_us + back_us);
+    }
+    for (uint32_t i = 0; i < network->servers; i++)
+        if (network->bound[i] == process)
+            network->bound[i] = NETWORK_NOBODY;
+}
+
+void simulated_network_cut(struct simulated_network *network, uint64_t now_us, uint64_t hosts,
+                           uint64_t others, uint64_t back_us)
+{
+    for (uint32_t i = 0; i < network->client_count * network->servers; i++) {
+        struct network_wire *wire = &network->wires[i];
+        uint64_t client = 1ull << network->clients[wire->client].host,
+                 server = 1ull << wire->server;
+        if ((client & hosts && server & others) || (client & others && server & hosts))
+            disconnect(network, wire, false, false, now_us + back_us);
+    }
+}
+
+/* --- partitions ------------------------------------------------------------------------------ */
+
+uint32_t simulated_network_part(struct simulated_network *network, uint64_t from, uint64_t to,
+                                bool hold)
+{
+    for (uint32_t i = 0; i < NETWORK_PARTITIONS_MAX; i++)
+        if (network->partitions[i].from == 0) {
+            network->partitions[i] = (struct network_partition){from, to, hold};
+            return i;
+        }
+    return NETWORK_NOBODY;
+}
+
+/* What was held up flies on; what is still blocked is held up once more when it arrives. */
+void simulated_network_heal(struct simulated_network *network, uint64_t now_us, uint32_t partition)
+{
+    if (partition == NETWORK_NOBODY)
+        return;
+    network->partitions[partition] = (struct network_partition){0};
+    for (uint32_t i = 0; i < network->client_count * network->servers; i++) {
+        struct network_wire *wire = &network->wires[i];
+        if (wire->connection != 0)
+            release_held(network, now_us, &wire->up);
+        release_held(network, now_us, &wire->down);
+    }
+}
+
+/* --- sending --------------------------------------------------------------------------------- */
+
+static struct frame *copy_frame(const struct frame *frame)
+{
+    struct frame *copy = frame_create(frame->bytes);
+    if (copy == NULL) {
+        log_error("out of memory for a frame");
+        exit(EXIT_TRAINING_FAILED);
+    }
+    memcpy(copy->data, frame->data, frame->bytes);
+    return copy;
+}
+
+static struct parcel *wrap(const struct message *message, struct frame *payload)
+{
+    uint8_t header[HEADER_BYTES_MAX];
+    size_t bytes = message_encode(message, header);
+    struct parcel *parcel = malloc(sizeof *parcel + bytes);
+    if (parcel == NULL) {
+        log_error("out of memory for a message");
+        exit(EXIT_TRAINING_FAILED);
+    }
+    *parcel = (struct parcel){.payload = payload, .header_bytes = bytes};
+    if (payload != NULL)
+        parcel->payload_check = simulated_checksum(payload->data, payload->bytes);
+    memcpy(parcel->header, header, bytes);
+    return parcel;
+}
+
+static struct parcel *copy_parcel(const struct parcel *parcel)
+{
+    struct parcel *copy = malloc(sizeof *copy + parcel->header_bytes);
+    if (copy == NULL) {
+        log_error("out of memory for a message");
+        exit(EXIT_TRAINING_FAILED);
+    }
+    memcpy(copy, parcel, sizeof *copy + parcel->header_bytes);
+    if (copy->payload != NULL)
+        copy->payload = copy_frame(parcel->payload);
+    return copy;
+}
+
+static struct network_way *way_of(struct simulated_network *network, const struct parcel *parcel)
+{
+    struct network_wire *wire = &network->wires[parcel->wire];
+    return parcel->up ? &wire->up : &wire->down;
+}
+
+/* When a message sent now arrives. */
+static uint64_t arrival(struct simulated_network *network, uint64_t now_us, struct network_way *way)
+{
+    const struct network_faults *faults = &network->faults;
+    uint64_t delay =
+        faults->delay_min_us + up_to(network, faults->delay_max_us - faults->delay_min_us);
+    if (happens(network, faults->straggle))
+        delay *= 10;
+    if (happens(network, faults->overtake)) {
+        network->counts.overtaking++;
+    } else {
+        if (now_us + delay < way->busy_until_us)
+            delay = way->busy_until_us - now_us;
+        way->busy_until_us = now_us + delay;
+    }
+    if (delay < network->counts.delay_min_us)
+        network->counts.delay_min_us = delay;
+    if (delay > network->counts.delay_max_us)
+        network->counts.delay_max_us = delay;
+    return now_us + delay;
+}
+
+/* When it will arrive. */
+static uint64_t fly(struct simulated_network *network, uint64_t now_us, struct parcel *parcel)
+{
+    struct network_way *way = way_of(network, parcel);
+    parcel->sequence = ++way->sent;
+    struct event event = {.time_us = arrival(network, now_us, way),
+                          .kind = EVENT_WIRE,
+                          .process = NETWORK_NOBODY,
+                          .parcel = parcel};
+    event_queue_add(network->queue, &event);
+    return event.time_us;
+}
+
+/* Onto the wire, once or twice or not at all. */
+static void dispatch(struct simulated_network *network, uint64_t now_us, struct parcel *parcel)
+{
+    network->counts.sent++;
+    if (happens(network, network->faults.lose)) {
+        network->counts.lost++;
+        parcel_free(parcel);
+        return;
+    }
+    struct parcel *again = happens(network, network->faults.repeat) ? copy_parcel(parcel) : NULL;
+    uint64_t first_us = fly(network, now_us, parcel);
+    if (again == NULL)
+        return;
+    network->counts.repeated++;
+    again->sequence = parcel->sequence;
+    again->again = true;
+    struct event event = {.time_us = first_us + up_to(network, network->faults.repeat_late_us),
+                          .kind = EVENT_WIRE,
+                          .process = NETWORK_NOBODY,
+                          .parcel = again};
+    event_queue_add(network->queue, &event);
+}
+
+static void hold(struct simulated_network *network, struct network_way *way, struct parcel *parcel)
+{
+    network->counts.held++;
+    parcel->next = NULL;
+    if (way->held == NULL)
+        way->held = parcel;
+    else
+        way->held_last->next = parcel;
+    way->held_last = parcel;
+}
+
+static bool is_kept(const struct network_client *client, enum message_kind kind)
+{
+    return client->keeps && kind != MESSAGE_JOIN && kind != MESSAGE_PING;
+}
+
+void simulated_network_send_up(struct simulated_network *network, uint64_t now_us, uint32_t process,
+                               uint32_t server, const struct message *message,
+                               struct frame *payload)
+{
+    uint32_t index = process * network->servers + server;
+    struct network_wire *wire = &network->wires[index];
+    connect_wire(network, now_us, wire);
+    struct parcel *parcel = wrap(message, payload);
+    parcel->from = process;
+    parcel->wire = index;
+    parcel->connection = wire->connection;
+    parcel->up = true;
+    if (wire->connection != 0) {
+        dispatch(network, now_us, parcel);
+    } else if (is_kept(&network->clients[process], message->kind)) {
+        hold(network, &wire->up, parcel);
+    } else {
+        network->counts.broken++;
+        parcel_free(parcel);
+    }
+}
+
+void simulated_network_send_down(struct simulated_network *network, uint64_t now_us,
+                                 uint32_t process, uint64_t peer, const struct message *message,
+                                 struct frame *payload)
+{
+    assert(peer > 0 && peer <= network->connection_count);
+    const struct network_end *end = &network->connections[peer - 1];
+    if (end->process != process || network->wires[end->wire].connection != peer) {
+        network->counts.broken++;
+        frame_release(payload);
+        return;
+    }
+    struct parcel *parcel = wrap(message, payload);
+    parcel->from = process;
+    parcel->wire = end->wire;
+    parcel->connection = (uint32_t)peer;
+    dispatch(network, now_us, parcel);
+}
+
+uint32_t simulated_network_client(const struct simulated_network *network, uint64_t peer)
+{
+    if (peer == 0 || peer > network->connection_count)
+        return NETWORK_NOBODY;
+    return network->wires[network->connections[peer - 1].wire].client;
+}
+
+/* --- arriving -------------------------------------------------------------------------------- */
+
+static bool has_broken(const struct network_wire *wire, const struct parcel *parcel)
+{
+    const struct network_way *way = parcel->up ? &wire->up : &wire->down;
+    if (parcel->connection == wire->connection)
+        return false;
+    return parcel->again || parcel->connection != wire->broken || parcel->sequence > way->survives;
+}
+
+/* What was sent behind something that was held up does not come before it. */
+static bool keep_behind(struct simulated_network *network, struct event *event)
+{
+    const struct network_way *way = way_of(network, event->parcel);
+    if (event->parcel->was_held || event->time_us >= way->behind_us)
+        return false;
+    event->time_us = way->behind_us;
+    event_queue_add(network->queue, event);
+    event->parcel = NULL;
+    return true;
+}
+
+uint32_t simulated_network_arrive(struct simulated_network *network, struct event *event,
+                                  uint64_t *peer)
+{
+    bool late;
+    if (keep_behind(network, event))
+        return NETWORK_NOBODY;
+    struct parcel *parcel = event->parcel;
+    struct network_wire *wire = &network->wires[parcel->wire];
+    struct network_way *way = way_of(network, parcel);
+    uint32_t client = network->clients[wire->client].host, server = wire->server;
+    if (!parcel->again && parcel->sequence > way->arrived)
+        way->arrived = parcel->sequence;
+    if (has_broken(wire, parcel)) {
+        network->counts.broken++;
+    } else if (is_blocked(network, parcel->up ? client : server, parcel->up ? server : client,
+                          &late)) {
+        if (late) {
+            hold(network, way, parcel);
+            event->parcel = NULL;
+            return NETWORK_NOBODY;
+        }
+        network->counts.partitioned++;
+    } else {
+        *peer = parcel->connection;
+        return parcel->up ? process_of(network, parcel->connection) : wire->client;
+    }
+    parcel_free(parcel);
+    event->parcel = NULL;
+    return NETWORK_NOBODY;
+}
+
+enum status simulated_network_open(struct simulated_network *network, struct parcel *parcel,
+                                   struct packet *packet, struct error *error)
+{
+    struct frame *payload = parcel->payload;
+    memset(packet, 0, sizeof *packet);
+    network->counts.delivered++;
+    enum status status =
+        message_decode(parcel->header, parcel->header_bytes, &packet->message, error);
+    if (status != STATUS_OK)
+        return status;
+    if (payload == NULL)
+        return STATUS_OK;
+    if (!message_may_have_payload(packet->message.kind))
+        return error_set(error, STATUS_INVALID, "%s with a payload",
+                         message_kind_name(packet->message.kind));
+    if (simulated_checksum(payload->data, payload->bytes) != parcel->payload_check)
+        return error_set(error, STATUS_INVALID, "the payload of %s was written in flight",
+                         message_kind_name(packet->message.kind));
+    packet->payload = network->faults.share_frames ? frame_retain(payload) : copy_frame(payload);
+    return STATUS_OK;
+}

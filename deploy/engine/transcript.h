@@ -1,0 +1,44 @@
+/* transcript.h - what happens in a simulated history, line by line, and a digest of all lines.
+ *
+ *       1.204000 worker/0 (2) < ps/0 (0) welcome restore_step=4 ... ps/0
+ *       1.371201 worker/1 (3) is killed
+ *
+ * The digest is over what happened and what it meant: when, between which processes, which kind of
+ * message with which values, and the payloads' bytes. It does not depend on how messages are
+ * encoded; a declaration, which travels in its encoding, is named instead. So a build that behaves
+ * as another one has the same digest for the same seed, and where two digests differ, the first
+ * line that differs in `syncopate simulate --seed N --verbose` says where they part.
+ *
+ * Threads: one. Units: virtual microseconds. */
+
+#ifndef DEPLOY_ENGINE_TRANSCRIPT_H
+#define DEPLOY_ENGINE_TRANSCRIPT_H
+
+#include "common/base/frame.h"
+#include "common/job/job.h"
+#include "common/wire/message.h"
+
+struct transcript {
+    bool shown; /* Print the lines too. */
+    uint8_t digest[HASH_BYTES];
+    uint8_t job_digest[DIGEST_BYTES];
+    uint8_t *job; /* [job_bytes] the declaration as it travels, owned. */
+    uint32_t job_bytes;
+};
+
+/* STATUS_MEMORY. */
+enum status transcript_init(struct transcript *transcript, const struct job *job, bool shown);
+void transcript_free(struct transcript *transcript);
+
+/* "worker/1 (3)" "is killed" */
+void transcript_note(struct transcript *transcript, uint64_t time_us, const char *process,
+                     const char *what);
+/* A process takes a message off the wire. */
+void transcript_message(struct transcript *transcript, uint64_t time_us, const char *process,
+                        const char *sender, const struct message *message,
+                        const struct frame *payload);
+
+/* Make `digest`, zeros at first, one of itself and what came next. */
+void transcript_join(uint8_t digest[HASH_BYTES], const uint8_t next[HASH_BYTES]);
+
+#endif

@@ -1,0 +1,339 @@
+/* fault_injector.c - one function for each kind of fault that needs more than a line; what cannot
+ * befall whoever is at the host now is left out. */
+
+#include "deploy/verify/fault_injector.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "deploy/verify/simulator.h"
+
+#define ALL_HOSTS           UINT64_MAX
+#define CONNECTION_HOLDS_US 5000000u /* ZeroMQ's heartbeats give a silent connection up. */
+#define BACK_MAX_US         2000000u
+#define SLOW_MAX_US         5000000u /* For a node; a worker slower than that seems stuck. */
+
+static const struct fault *fault_of(const struct simulator *s, uint32_t fault)
+{
+    return &s->options.plan->faults[fault];
+}
+
+void fault_injector_begin(struct simulator *simulator)
+{
+    struct simulator *s = simulator;
+    const struct fault_plan *plan = s->options.plan;
+    s->injector.lose = s->options.faults.lose;
+    for (uint32_t i = 0; i < plan->count; i++) {
+        s->injector.struck[i].partitions[0] = NO_PARTITION;
+        s->injector.struck[i].partitions[1] = NO_PARTITION;
+        if (plan->faults[i].time == FAULT_AT)
+            simulator_later(s, plan->faults[i].at_us, EVENT_FAULT, 0, i);
+    }
+    simulator_later(s, plan->calm_us, EVENT_CALM, 0, 0);
+}
+
+void fault_injector_delivered(struct simulator *simulator, enum message_kind kind)
+{
+    struct simulator *s = simulator;
+    const struct fault_plan *plan = s->options.plan;
+    uint32_t count = ++s->injector.delivered[kind];
+    for (uint32_t i = 0; i < plan->count; i++)
+        if (plan->faults[i].time == FAULT_MESSAGES && plan->faults[i].message == kind &&
+            plan->faults[i].count == count)
+            simulator_later(s, 0, EVENT_FAULT, 0, i);
+}
+
+/* A kill while a file is being written, at some moment until it is durable, or shortly after. */
+void fault_injector_wrote(struct simulator *simulator, const struct simulated_process *process)
+{
+    struct simulator *s = simulator;
+    uint64_t most_us = 1 + 3 * s->options.disks[process->index]->latency_us;
+    for (uint32_t i = 0; i < s->options.plan->count; i++) {
+        struct struck *struck = &s->injector.struck[i];
+        if (fault_of(s, i)->kind != FAULT_TORN || !struck->armed ||
+            struck->process != process->number)
+            continue;
+        struck->armed = false;
+        struck->due = true;
+        simulator_later(s, random_below(&s->random, (uint32_t)most_us), EVENT_FAULT, 0, i);
+    }
+}
+
+/* --- each kind ------------------------------------------------------------------------------- */
+
+/* Workers that are there and will stay. */
+static uint32_t workers_left(const struct simulator *s)
+{
+    uint32_t left = 0;
+    for (uint32_t i = simulator_servers(s); i < SIMULATED_HOSTS_MAX; i++)
+        left += s->at[i] != NULL && !(s->injector.gone >> i & 1) && !s->at[i]->excused;
+    return left;
+}
+
+static bool crash(struct simulator *s, const struct fault *fault, struct simulated_process *p)
+{
+    s->injector.began_again = s->injector.began_again || fault->host == 0;
+    simulator_kill(s, p);
+    simulator_later(s, fault->for_us, EVENT_START, fault->host, 0);
+    return true;
+}
+
+static bool tear(struct simulator *s, const struct fault *fault, struct struck *struck,
+                 struct simulated_process *p)
+{
+    if (struck->due) { /* The moment has come. */
+        struck->due = false;
+        if (p->number == struck->process)
+            crash(s, fault, p);
+        return false;
+    }
+    struck->armed = true;
+    struck->process = p->number;
+    if (s->options.disk_latency_us == 0)
+        s->options.disks[p->index]->latency_us += 1000;
+    return true;
+}
+
+static bool lose_worker(struct simulator *s, const struct fault *fault, struct simulated_process *p)
+{
+    if (p->is_server || !s->started || workers_left(s) < 2)
+        return false;
+    s->injector.gone |= 1ull << fault->host;
+    simulator_kill(s, p);
+    return true;
+}
+
+static bool leave(struct simulator *s, const struct fault *fault, struct simulated_process *p)
+{
+    if (p->is_server || !s->started || workers_left(s) < 2)
+        return false;
+    s->injector.gone |= 1ull << fault->host;
+    p->excused = true;
+    simulator_later(s, 0, EVENT_LEAVE, p->number, 0);
+    return true;
+}
+
+static bool replace(struct simulator *s, const struct fault *fault, struct simulated_process *p)
+{
+    simulator_stop(s, p);
+    s->injector.two_coordinators = s->injector.two_coordinators || fault->host == 0;
+    p->excused = true;
+    /* A lock of a host that is not heard of may run out, as those of network disks do. */
+    if (p->is_server && fault->number % 2 == 0)
+        simulated_disk_unlock(s->options.disks[p->index], p->number);
+    simulator_later(s, fault->number % fault->for_us, EVENT_START, fault->host, 1);
+    return true;
+}
+
+static bool twin(struct simulator *s, const struct fault *fault, struct simulated_process *p)
+{
+    if (fault->host == 0)
+        return false; /* It would open the same run directory, which is locked. */
+    simulator_start(s, fault->host, false)->excused = true;
+    p->excused = true; /* If it has not joined yet, or others think it is dead. */
+    return true;
+}
+
+static bool slow_down(struct simulator *s, struct struck *struck, struct simulated_process *p)
+{
+    if (p->is_server || 20 * p->slow * (double)s->options.compute_us > SLOW_MAX_US)
+        return false;
+    struck->slow = p->slow;
+    p->slow *= 20;
+    return true;
+}
+
+/* Somebody who says anything, or an honest worker that thinks it is still in yesterday's run. */
+static bool meet_stranger(struct simulator *s, const struct fault *fault, struct struck *struck)
+{
+    bool worker = fault->number % 2 == 0 && fault->host >= simulator_servers(s);
+    struct simulated_process *p = simulator_start(s, worker ? fault->host : STRANGERS_HOST, false);
+    if (worker)
+        p->foreign_run = fault->number | 1;
+    p->excused = true;
+    struck->process = p->number;
+    return true;
+}
+
+static bool part(struct simulator *s, const struct fault *fault, struct struck *struck,
+                 bool both_ways)
+{
+    struck->partitions[0] =
+        simulated_network_part(&s->network, fault->hosts, ~fault->hosts, fault->hold);
+    if (both_ways)
+        struck->partitions[1] =
+            simulated_network_part(&s->network, ~fault->hosts, fault->hosts, fault->hold);
+    return true;
+}
+
+static bool join(struct simulator *s)
+{
+    uint32_t host = simulator_servers(s) + simulator_workers(s) + s->injector.joined;
+    if (host >= SIMULATED_HOSTS_MAX)
+        return false;
+    s->injector.joined++;
+    simulator_start(s, host, true);
+    return true;
+}
+
+/* Strike whoever is at the host; false when there is nothing to be done to it. */
+static bool strike(struct simulator *s, const struct fault *fault, struct struck *struck,
+                   struct simulated_process *p)
+{
+    struct simulated_disk *disk = s->options.disks[p->is_server ? p->index : 0];
+    switch (fault->kind) {
+    case FAULT_CRASH:
+        return crash(s, fault, p);
+    case FAULT_TORN:
+        return tear(s, fault, struck, p);
+    case FAULT_LOST:
+        return lose_worker(s, fault, p);
+    case FAULT_PAUSE:
+        simulator_stop(s, p);
+        return true;
+    case FAULT_REPLACE:
+        return replace(s, fault, p);
+    case FAULT_TWIN:
+        return twin(s, fault, p);
+    case FAULT_CUT:
+        simulated_network_cut(&s->network, s->now_us, 1ull << fault->host, ALL_HOSTS,
+                              fault->for_us % BACK_MAX_US);
+        return true;
+    case FAULT_PARTITION:
+        return part(s, fault, struck, true);
+    case FAULT_ONE_WAY:
+        return part(s, fault, struck, false);
+    case FAULT_LOSS:
+        s->network.faults.lose = 0.1;
+        return true;
+    case FAULT_STUCK:
+        if (p->is_server)
+            return false;
+        p->stuck = p->excused = true;
+        return true;
+    case FAULT_SLOW:
+        return slow_down(s, struck, p);
+    case FAULT_JOIN:
+        return join(s);
+    case FAULT_STRANGER:
+        return meet_stranger(s, fault, struck);
+    case FAULT_LEAVE:
+        return leave(s, fault, p);
+    case FAULT_DISK:
+        disk->full = fault->number % 3 == 0;
+        disk->read_only = fault->number % 3 == 1;
+        disk->failing = fault->number % 3 == 2 ? 0.5 : 0;
+        return true;
+    case FAULT_SLOW_DISK:
+        disk->latency_us += 1000 + fault->number % 1000000;
+        return true;
+    default:
+        return false;
+    }
+}
+
+void fault_injector_strike(struct simulator *simulator, uint32_t fault)
+{
+    struct simulator *s = simulator;
+    const struct fault *what = fault_of(s, fault);
+    struct struck *struck = &s->injector.struck[fault];
+    struct simulated_process *p = s->at[what->host];
+    bool again = struck->active;
+    if (s->injector.calm || (again && !struck->due))
+        return;
+    if (!again && fault + 1 < s->options.plan->count && what[1].time == FAULT_FOLLOWS)
+        simulator_later(s, what[1].at_us, EVENT_FAULT, 0, fault + 1);
+    if (p == NULL)
+        return;
+    if (s->options.verbose)
+        printf("%12.6f fault %u: %s\n", (double)s->now_us * 1e-6, fault, fault_name(what->kind));
+    if (!strike(s, what, struck, p) || again)
+        return;
+    s->injector.counts[what->kind]++;
+    struck->active = true;
+    if (what->kind != FAULT_STRANGER)
+        struck->process = p->number;
+    simulator_later(s, what->for_us, EVENT_HEAL, 0, fault);
+}
+
+/* --- the end of each ------------------------------------------------------------------------- */
+
+static void heal_partition(struct simulator *s, const struct fault *fault, struct struck *struck)
+{
+    /* What waited for so long has been given up with its connection, if anybody looked after it. */
+    if (fault->for_us > CONNECTION_HOLDS_US && fault->number % 2 == 0)
+        simulated_network_cut(&s->network, s->now_us, fault->hosts, ~fault->hosts, 100000);
+    for (uint32_t i = 0; i < 2; i++) {
+        simulated_network_heal(&s->network, s->now_us, struck->partitions[i]);
+        struck->partitions[i] = NO_PARTITION;
+    }
+}
+
+static void heal(struct simulator *s, const struct fault *fault, struct struck *struck)
+{
+    struct simulated_process *p = s->processes[struck->process];
+    struct simulated_disk *disk = s->options.disks[p->is_server ? p->index : 0];
+    switch (fault->kind) {
+    case FAULT_PAUSE:
+    case FAULT_REPLACE:
+        simulator_continue(s, p);
+        break;
+    case FAULT_PARTITION:
+    case FAULT_ONE_WAY:
+        heal_partition(s, fault, struck);
+        break;
+    case FAULT_LOSS:
+        s->network.faults.lose = s->injector.lose;
+        break;
+    case FAULT_STRANGER:
+        simulator_kill(s, p);
+        break;
+    case FAULT_STUCK:
+        simulator_kill(s, p);
+        simulator_later(s, 1000, EVENT_START, fault->host, 0);
+        break;
+    case FAULT_SLOW:
+        p->slow = struck->slow;
+        break;
+    case FAULT_DISK:
+        disk->full = disk->read_only = false;
+        disk->failing = 0;
+        break;
+    case FAULT_SLOW_DISK:
+        disk->latency_us = s->options.disk_latency_us;
+        break;
+    default:
+        break;
+    }
+}
+
+void fault_injector_heal(struct simulator *simulator, uint32_t fault)
+{
+    struct struck *struck = &simulator->injector.struck[fault];
+    if (!struck->active || struck->armed || struck->due)
+        return;
+    struck->active = false;
+    if (simulator->options.verbose)
+        printf("%12.6f fault %u is over\n", (double)simulator->now_us * 1e-6, fault);
+    heal(simulator, fault_of(simulator, fault), struck);
+}
+
+void fault_injector_calm(struct simulator *simulator)
+{
+    struct simulator *s = simulator;
+    for (uint32_t i = 0; i < s->options.plan->count; i++) {
+        s->injector.struck[i].armed = s->injector.struck[i].due = false;
+        fault_injector_heal(s, i);
+    }
+    s->injector.calm = true;
+    if (s->options.verbose)
+        printf("%12.6f no more faults\n", (double)s->now_us * 1e-6);
+    uint32_t hosts = simulator_servers(s) + simulator_workers(s);
+    if (s->injector.began_again) /* A new server 0 waits for everybody. */
+        s->injector.gone = 0;
+    uint64_t stay_away = s->injector.gone | s->left;
+    for (uint32_t host = 0; host < hosts && !s->failed; host++)
+        if (s->at[host] == NULL && !(stay_away >> host & 1))
+            simulator_start(s, host, true);
+}

@@ -1,0 +1,48 @@
+/* fault_injector.h - makes happen in a simulated cluster what a fault plan says.
+ *
+ * Threads: one. */
+
+#ifndef DEPLOY_VERIFY_FAULT_INJECTOR_H
+#define DEPLOY_VERIFY_FAULT_INJECTOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "deploy/verify/fault_plan.h"
+
+#define NO_PARTITION UINT32_MAX
+
+/* A fault that has struck. */
+struct struck {
+    bool active;
+    bool armed, due;  /* FAULT_TORN: waits for a write, and then for the moment. */
+    uint32_t process; /* Number; of whom it struck. */
+    uint32_t partitions[2];
+    double slow; /* What it was before. */
+};
+
+struct fault_injector {
+    struct struck struck[FAULTS_MAX];
+    uint32_t delivered[MESSAGE_KIND_COUNT];
+    uint64_t gone;         /* Bits of hosts that stay away. */
+    bool began_again;      /* Server 0 has been killed. */
+    bool two_coordinators; /* Another server 0 was started while the first was stopped. */
+    uint32_t joined;       /* Workers more than declared. */
+    double lose;           /* What the network loses without us. */
+    bool calm;
+    uint64_t counts[FAULT_KIND_COUNT]; /* Struck somebody. */
+};
+
+struct simulator;
+struct simulated_process;
+
+void fault_injector_begin(struct simulator *simulator);
+void fault_injector_strike(struct simulator *simulator, uint32_t fault);
+void fault_injector_heal(struct simulator *simulator, uint32_t fault);
+void fault_injector_calm(struct simulator *simulator);
+
+/* What triggers some of them. */
+void fault_injector_delivered(struct simulator *simulator, enum message_kind kind);
+void fault_injector_wrote(struct simulator *simulator, const struct simulated_process *process);
+
+#endif

@@ -1,0 +1,105 @@
+/* history_totals.c - adds up counts of histories and prints them, a table a mode. */
+
+#include "deploy/verify/history_totals.h"
+#include "common/base/wording.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+void history_totals_add(struct history_totals *totals, const struct history_result *result)
+{
+    totals->histories++;
+    totals->failed += result->failed;
+    totals->stopped += result->stopped;
+    totals->ended += result->ended;
+    totals->processes += result->processes;
+    totals->events += result->events;
+    totals->virtual_seconds += (double)result->virtual_us * 1e-6;
+    if (result->healing_us > totals->healing_us)
+        totals->healing_us = result->healing_us;
+    totals->kept += result->kept;
+    witness_counts_add(&totals->counts, &result->counts);
+    network_counts_add(&totals->network, &result->network);
+    for (uint32_t i = 0; i < FAULT_KIND_COUNT; i++)
+        totals->faults[i] += result->faults[i];
+    transcript_join(totals->digest, result->digest);
+}
+
+static void print_mode(enum mode mode, const struct history_totals *it)
+{
+    const struct witness_counts *counts = &it->counts;
+    printf("%-6s %10" PRIu64 " %7" PRIu64 " %8" PRIu64 " %8" PRIu64 " %12" PRIu64 " %10" PRIu64
+           " %8" PRIu64 " %10.2f %10.0f\n",
+           mode_name(mode), it->histories, it->failed, it->stopped, it->ended, counts->applied,
+           counts->stale, counts->duplicate,
+           counts->applied > 0 ? (double)counts->staleness_sum / (double)counts->applied : 0.0,
+           it->virtual_seconds);
+}
+
+static void print_faults(const struct history_totals *all)
+{
+    const struct network_counts *network = &all->network;
+    printf("faults:");
+    for (enum fault_kind kind = 0; kind < FAULT_KIND_COUNT; kind++)
+        printf(" %s %" PRIu64 "%s", fault_name(kind), all->faults[kind],
+               kind + 1 < FAULT_KIND_COUNT ? "," : "\n");
+    printf("messages: sent %" PRIu64 ", lost %" PRIu64 ", lost with a connection %" PRIu64
+           ", lost between hosts %" PRIu64 ", held up %" PRIu64 ", repeated %" PRIu64
+           ", overtaking %" PRIu64 "\n",
+           network->sent, network->lost, network->broken, network->partitioned, network->held,
+           network->repeated, network->overtaking);
+    printf("recorded: computations %" PRIu64 ", entries %" PRIu64 ", of which at the end %" PRIu64
+           "; batches with entries of two computations %" PRIu64 "\n",
+           all->counts.record.numbered, all->counts.record.entries, all->counts.record.kept,
+           all->counts.record.torn);
+    printf("scored: shares %" PRIu64 "; models kept %" PRIu64 ", chunks handed over %" PRIu64 "\n",
+           all->counts.shares, all->kept, all->counts.handed);
+    printf("processes %" PRIu64 ", chunks loaded %" PRIu64 ", gradients asked after %" PRIu64
+           ", at most %s from the last fault to the end\n",
+           all->processes, all->counts.loads, all->counts.retries,
+           wording_duration((double)all->healing_us * 1e-6).text);
+}
+
+/* Numbers of both modes; what is only of use for one is left out. */
+static void sum(struct history_totals *all, const struct history_totals *it)
+{
+    all->histories += it->histories;
+    all->failed += it->failed;
+    all->processes += it->processes;
+    all->healing_us = it->healing_us > all->healing_us ? it->healing_us : all->healing_us;
+    all->kept += it->kept;
+    witness_counts_add(&all->counts, &it->counts);
+    network_counts_add(&all->network, &it->network);
+    for (uint32_t i = 0; i < FAULT_KIND_COUNT; i++)
+        all->faults[i] += it->faults[i];
+    transcript_join(all->digest, it->digest);
+}
+
+/* The first half: nobody forges these. */
+static void print_digest(const struct history_totals *all, const struct history_totals *modes)
+{
+    char text[HASH_HEX_LENGTH];
+    hash_hex(all->digest, HASH_BYTES / 2, text);
+    printf("hash of all that happened, the same in any build that behaves the same: %s\n", text);
+    for (enum mode mode = 0; mode < MODE_COUNT; mode++) {
+        hash_hex(modes[mode].digest, HASH_BYTES / 2, text);
+        if (modes[mode].histories > 0 && modes[mode].histories < all->histories)
+            printf("    in %s histories %s\n", mode_name(mode), text);
+    }
+}
+
+void history_totals_print(const struct history_totals *modes, double seconds)
+{
+    struct history_totals all = {0};
+    printf("%-6s %10s %7s %8s %8s %12s %10s %8s %10s %10s\n", "mode", "histories", "failed",
+           "stopped", "ended", "applied", "stale", "again", "staleness", "virtual s");
+    for (enum mode mode = 0; mode < MODE_COUNT; mode++) {
+        if (modes[mode].histories > 0)
+            print_mode(mode, &modes[mode]);
+        sum(&all, &modes[mode]);
+    }
+    print_faults(&all);
+    print_digest(&all, modes);
+    printf("%s in %s, %.0f a second\n", wording_counted(all.histories, "history", "histories").text,
+           wording_duration(seconds).text, (double)all.histories / seconds);
+}

@@ -1,0 +1,80 @@
+/* promises.h - what a mode promises, as the witness holds it against what owners, sessions and
+ * trainers do: a table a mode. What all modes promise is in witness.c.
+ *
+ * Members are required unless they say optional.
+ *
+ * Threads: the witness's. */
+
+#ifndef DEPLOY_VERIFY_PROMISES_H
+#define DEPLOY_VERIFY_PROMISES_H
+
+#include "deploy/verify/witness.h"
+
+struct promises {
+    /* The values of a version are those of the serial training (S1). Else the witness applies
+     * itself what owners take, and holds every bit of theirs against its own. */
+    bool serial;
+    /* Gradients grow stale, and owners count it. */
+    bool stale;
+    /* A version is asked for by its number, waited for, and answered in the moment it is there; the
+     * version before stays readable (S7, S8). Else whatever there is is given at once. */
+    bool releases;
+
+    /* A gradient goes into an owner: what has to become of it. */
+    enum verdict (*take)(struct witness *witness, struct witness_server *server, uint32_t chunk,
+                         const struct packet *packet, uint32_t sender);
+    /* A request about one that was sent before: fills witness->expected. */
+    void (*retry)(struct witness *witness, const struct witness_chunk *chunk,
+                  const struct message_exchange *exchange);
+    /* Optional. A chunk has got a version more than it had. */
+    void (*advanced)(struct witness *witness, struct witness_server *server, uint32_t chunk);
+    /* Optional. An array of a chunk is on its way to a checkpoint. */
+    void (*cut)(struct witness *witness, const struct witness_server *server, uint32_t chunk,
+                const struct packet *packet);
+    /* Optional. A trainer is given this step or batch to compute. */
+    void (*given)(struct witness *witness, struct witness_worker *worker, uint64_t step);
+    /* Optional. A session sends a gradient made from `base_version`. */
+    void (*sent)(struct witness *witness, const struct witness_worker *worker,
+                 const struct message *message);
+    /* Optional. Server 0 hears a message; and what it puts out, to `process` if that is one. */
+    void (*heard)(struct witness *witness, uint32_t server_0, const struct packet *packet);
+    void (*said)(struct witness *witness, uint32_t server_0, const struct outgoing *item,
+                 uint32_t process);
+    /* Optional. The job has ended at `step`. */
+    void (*finish)(struct witness *witness, const struct witness_chunk *chunk, uint32_t index,
+                   uint64_t step);
+};
+
+const struct promises *promises_of(const struct job *job);
+
+extern const struct promises promises_sync, promises_async, promises_ssp;
+
+/* --- the witness's own model, for the tables --------------------------------------------------- */
+
+/* The chunk has had a batch that makes a version; and what it holds, all of whose batches it has had, is
+ * made one, if there is something. */
+void witness_advance(struct witness *witness, struct witness_server *server, uint32_t chunk);
+void witness_close_group(struct witness *witness, struct witness_server *server, uint32_t chunk);
+
+/* The chunk is about to get a version more, from this worker's gradient; and what its owner says of
+ * all of them at its cut, NULL for nothing. */
+void witness_note_update(const struct witness *witness, struct witness_chunk *chunk,
+                         uint32_t worker, uint64_t base);
+void witness_check_staleness(struct witness *witness, const struct witness_server *server,
+                             uint32_t owner, const struct frame *said);
+
+/* Values that the chunk had at this version, in this generation; `check` is their checksum. */
+void witness_learn(struct witness *witness, uint64_t generation, uint32_t chunk, uint64_t version,
+                   uint64_t check);
+
+/* The checksum of a chunk's part of the parameter space. */
+uint64_t witness_check_space(const struct witness *witness, uint32_t chunk, const float *space);
+
+/* The owner that has the chunk, of its server's. */
+uint32_t witness_owner_of(const struct witness *witness, uint32_t chunk);
+
+/* A chunk of this state is cut at `step` and `version`: it may be loaded again. */
+void witness_note_cut(struct witness *witness, uint32_t chunk, uint64_t step, uint64_t version,
+                      const struct model_state *state);
+
+#endif

@@ -1,0 +1,70 @@
+/* simulated_process.h - one process of a simulated cluster, from its start to its exit or its kill:
+ * cores or session and trainer, the queues between its threads, and what it missed while stopped.
+ *
+ * The cores are those of the real programs, wired as ps/server.c and worker/client/client.c wire
+ * them: what a router thread has for itself is handled at once and in order, and what goes to or
+ * comes from an owner or checkpointer thread waits in a queue, in order for each writer.
+ *
+ * Threads: one. Ownership: owns its cores, worker and what is queued for it while it is stopped. */
+
+#ifndef DEPLOY_VERIFY_SIMULATED_PROCESS_H
+#define DEPLOY_VERIFY_SIMULATED_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/wire/outbox.h"
+#include "deploy/engine/event_queue.h"
+#include "deploy/verify/simulated_worker.h"
+#include "ps/cores.h"
+
+enum process_state {
+    PROCESS_RUNNING,
+    PROCESS_STOPPED, /* SIGSTOP: what comes waits. */
+    PROCESS_OVER,    /* It has left by itself. */
+    PROCESS_KILLED,
+};
+
+struct simulated_process {
+    uint32_t number; /* In the order of their starts. */
+    uint32_t host;   /* Its place, see simulator.h. */
+    uint32_t index;
+    bool is_server;
+    bool is_stranger; /* Neither: of another run, it says things and hears nothing. */
+    enum process_state state;
+    uint64_t foreign_run; /* A worker of this other run; 0: of ours. */
+    bool excused;         /* What happened to it may end it otherwise than the others. */
+    bool cores_made;
+    struct cores cores;                 /* A server's, with ... */
+    struct outbox outbox;               /* ... what its router thread has still to give out. */
+    bool checkpointer_busy;             /* Until what it wrote is durable: */
+    struct outbox checkpointer_waiting; /* then it takes this, ... */
+    struct outbox checkpointer_said;    /* ... and says this. */
+    struct simulated_worker worker;     /* A worker's. */
+    bool stuck;                         /* Its trainer does nothing any more. */
+    double slow;                        /* It takes so many times as long. */
+    uint64_t *queue_until_us;           /* When the last item of each queue arrives. */
+    struct event *missed;               /* [missed_count] while it is stopped. */
+    size_t missed_count, missed_capacity;
+    uint64_t payload_bytes; /* That have come, and that its cores still refer to. */
+    uint64_t heard_us;      /* When a message of server 0 reached it last. */
+    int exit_code;
+    char reason[MESSAGE_TEXT_MAX];
+};
+
+struct simulator;
+
+#define PROCESS_NAME_MAX 32
+/* "worker/1 (3)": its place, and which process it is. */
+void simulated_process_name(const struct simulated_process *process, char name[PROCESS_NAME_MAX]);
+
+/* NULL when out of memory. A host that is no place of the job: a stranger. */
+struct simulated_process *simulated_process_start(struct simulator *simulator, uint32_t host);
+void simulated_process_free(struct simulated_process *process);
+
+/* What happens to it; the event stays the caller's, without what has been taken out of it. peer:
+ * see simulated_network_arrive. */
+void simulated_process_event(struct simulator *simulator, struct simulated_process *process,
+                             struct event *event, uint64_t peer);
+
+#endif

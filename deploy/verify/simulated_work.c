@@ -1,0 +1,248 @@
+/* simulated_work.c - numbers from a scrambled counter, summed as the tree says, and the serial
+ * training of the same. */
+
+#include "deploy/verify/simulated_work.h"
+#include "common/job/update.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/random.h"
+#include "common/process/log.h"
+
+enum status simulated_work_init(struct simulated_work *work, const struct job *job,
+                                enum work_kind kind)
+{
+    memset(work, 0, sizeof *work);
+    work->job = job;
+    work->kind = kind;
+    uint64_t *offsets = calloc(job->variable_count, sizeof *offsets);
+    if (offsets == NULL)
+        return STATUS_MEMORY;
+    work->elements = variables_layout(job->variables, job->variable_count, offsets);
+    work->used = calloc(work->elements, 1);
+    for (uint32_t i = 0; i < job->variable_count && work->used != NULL; i++)
+        memset(work->used + offsets[i], 1, variable_elements(&job->variables[i]));
+    free(offsets);
+    return work->used == NULL ? STATUS_MEMORY : STATUS_OK;
+}
+
+void simulated_work_free(struct simulated_work *work)
+{
+    free(work->used);
+    memset(work, 0, sizeof *work);
+}
+
+/* --- gradients ------------------------------------------------------------------------------- */
+
+/* Stafford's variant 13 of the finalizer of splitmix64: far cheaper than Philox, and nobody needs
+ * more than numbers that look unrelated. */
+static uint64_t scramble(uint64_t x)
+{
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+static uint64_t number_of(const struct simulated_work *work, uint64_t step, uint32_t leaf,
+                          uint64_t element)
+{
+    uint64_t leaf_number = scramble(work->job->seed + 0x9e3779b97f4a7c15u * (step * 4096 + leaf));
+    return scramble(leaf_number + 0x9e3779b97f4a7c15u * element);
+}
+
+bool simulated_work_is_bad(const struct simulated_work *work, uint64_t step)
+{
+    return work->bad_one_in > 0 && job_mode(work->job)->may_skip &&
+           scramble(work->job->seed * 31 + step) % work->bad_one_in == 0;
+}
+
+int simulated_work_integer(const struct simulated_work *work, uint64_t step, uint32_t leaf,
+                           uint64_t element)
+{
+    if (work->kind == WORK_UNIFORM)
+        element = 0;
+    return (int)(number_of(work, step, leaf, element) % 17) - 8;
+}
+
+static float leaf_element(const struct simulated_work *work, uint64_t step, uint32_t leaf,
+                          uint64_t element, const float *parameters, float examples)
+{
+    if (work->kind != WORK_MIXED)
+        return (float)simulated_work_integer(work, step, leaf, element);
+    uint32_t number = (uint32_t)number_of(work, step, leaf, element);
+    uint64_t other = (element * 7 + 3) % work->elements;
+    return examples * (random_unit_float(number) - 0.5f + 0.25f * parameters[other]);
+}
+
+static void leaf_gradient(const struct simulated_work *work, uint64_t step, uint32_t leaf,
+                          const float *parameters, float *out)
+{
+    struct batch_range batch = job_batch(work->job, step);
+    float examples = (float)job_node_examples(work->job, batch, leaf, 1);
+    for (uint64_t i = 0; i < work->elements; i++)
+        out[i] = work->used[i] ? leaf_element(work, step, leaf, i, parameters, examples) : 0.0f;
+}
+
+/* Written out once more, and not taken from common/job/tree.c, because it is what that is measured
+ * by: n leaves split at the largest power of two below n. */
+void simulated_work_node(const struct simulated_work *work, uint64_t step, struct node node,
+                         const float *parameters, float *out)
+{
+    if (node.leaf_count == 1) {
+        leaf_gradient(work, step, node.first_leaf, parameters, out);
+        return;
+    }
+    uint32_t split = 1;
+    while (2 * split < node.leaf_count)
+        split *= 2;
+    float *right = malloc(work->elements * sizeof *right);
+    if (right == NULL) {
+        log_error("out of memory for a gradient");
+        exit(EXIT_TRAINING_FAILED);
+    }
+    simulated_work_node(work, step, (struct node){node.first_leaf, split}, parameters, out);
+    simulated_work_node(work, step, (struct node){node.first_leaf + split, node.leaf_count - split},
+                        parameters, right);
+    for (uint64_t i = 0; i < work->elements; i++)
+        out[i] += right[i];
+    free(right);
+}
+
+/* --- a model that one process trains --------------------------------------------------------- */
+
+enum status model_state_init(struct model_state *state, const struct job *job)
+{
+    struct slots slots = job_slots(job);
+    memset(state, 0, sizeof *state);
+    uint64_t *offsets = calloc(job->variable_count, sizeof *offsets);
+    if (offsets == NULL)
+        return STATUS_MEMORY;
+    state->offsets = offsets;
+    state->variable_count = job->variable_count;
+    state->elements = variables_layout(job->variables, job->variable_count, offsets);
+    state->array_count = 1 + slots.count;
+    for (uint32_t array = 0; array < state->array_count; array++) {
+        float first = array == 0 ? 0.0f : job_slot_initial(job, array - 1);
+        state->arrays[array] = malloc(state->elements * sizeof(float));
+        if (state->arrays[array] == NULL)
+            return STATUS_MEMORY;
+        for (uint64_t i = 0; i < state->elements; i++)
+            state->arrays[array][i] = first;
+    }
+    for (uint32_t i = 0; i < job->variable_count; i++)
+        variable_initialize(&job->variables[i], i, job->seed, 0,
+                            variable_elements(&job->variables[i]), state->arrays[0] + offsets[i]);
+    return STATUS_OK;
+}
+
+enum status model_state_copy(struct model_state *to, const struct model_state *from)
+{
+    memset(to, 0, sizeof *to);
+    to->array_count = from->array_count;
+    to->elements = from->elements;
+    to->variable_count = from->variable_count;
+    to->offsets = calloc(from->variable_count, sizeof *to->offsets);
+    if (to->offsets == NULL)
+        return STATUS_MEMORY;
+    memcpy(to->offsets, from->offsets, from->variable_count * sizeof *to->offsets);
+    for (uint32_t array = 0; array < from->array_count; array++) {
+        to->arrays[array] = malloc(from->elements * sizeof(float));
+        if (to->arrays[array] == NULL)
+            return STATUS_MEMORY;
+        memcpy(to->arrays[array], from->arrays[array], from->elements * sizeof(float));
+    }
+    return STATUS_OK;
+}
+
+void model_state_free(struct model_state *state)
+{
+    for (uint32_t array = 0; array < CHECKPOINT_ARRAYS_MAX; array++)
+        free(state->arrays[array]);
+    free(state->offsets);
+    memset(state, 0, sizeof *state);
+}
+
+/* Written out once more, as trees are. */
+static float rate_of(const struct job *job, const struct model_update *update)
+{
+    double rate = (double)schedule_learning_rate(&job->schedule, update->batches);
+    if (job->staleness_rate == STALENESS_RATE_INVERSE && update->staleness > 0)
+        rate /= (double)update->staleness;
+    if (job->staleness_rate == STALENESS_RATE_CONSTANT && job->worker_count > 1)
+        rate /= (double)(job->worker_count - 1);
+    return (float)rate;
+}
+
+/* What is done to a gradient that has been overtaken; and the mean square, which is the last slot. */
+static void compensate(const struct model_state *state, const struct job *job,
+                       const struct model_update *update, float *gradient)
+{
+    float *values = state->arrays[0] + update->first;
+    float *squares = state->arrays[state->array_count - 1] + update->first;
+    for (uint64_t i = 0; i < update->count; i++) {
+        float strength = job->delay_compensation;
+        float mean = gradient[i] * (1.0f / (float)update->examples);
+        if (job->compensation_adapts) {
+            squares[i] = 0.95f * squares[i] + 0.05f * (mean * mean);
+            strength /= sqrtf(squares[i] + 1e-7f);
+            strength = strength > 1 ? 1 : strength;
+        }
+        if (update->staleness > 0)
+            gradient[i] += strength * (mean * gradient[i]) * (values[i] - update->base[i]);
+    }
+}
+
+void model_state_compensate(struct model_state *state, const struct job *job,
+                            const struct model_update *update, float *out)
+{
+    memcpy(out, update->gradient, update->count * sizeof *out);
+    if (job->delay_compensation > 0)
+        compensate(state, job, update, out);
+}
+
+void model_state_make(struct model_state *state, const struct job *job,
+                      const struct model_update *update)
+{
+    struct optimizer_update step = {
+        .t = update->version + 1,
+        .learning_rate = rate_of(job, update),
+        .scale = 1.0f / (float)update->examples,
+        .count = update->count,
+        .gradient = update->gradient,
+        .values_in = state->arrays[0] + update->first,
+        .values_out = state->arrays[0] + update->first,
+    };
+    for (uint32_t slot = 0; slot + 1 < state->array_count && slot < OPTIMIZER_SLOTS_MAX; slot++)
+        step.slots[slot] = state->arrays[slot + 1] + update->first;
+    update_apply(job, state->offsets, update->first, &step);
+}
+
+void model_state_apply(struct model_state *state, const struct job *job,
+                       const struct model_update *update)
+{
+    struct model_update made = *update;
+    float *gradient = malloc(update->count * sizeof *gradient);
+    if (gradient == NULL) {
+        log_error("out of memory for a gradient");
+        exit(EXIT_TRAINING_FAILED);
+    }
+    model_state_compensate(state, job, update, gradient);
+    made.gradient = gradient;
+    model_state_make(state, job, &made);
+    free(gradient);
+}
+
+void model_state_step(struct model_state *state, const struct simulated_work *work, uint64_t step,
+                      uint64_t version, float *gradient)
+{
+    struct batch_range batch = job_batch(work->job, step);
+    simulated_work_node(work, step, tree_root(batch.leaves), state->arrays[0], gradient);
+    model_state_apply(state, work->job,
+                      &(struct model_update){.version = version,
+                                             .batches = step,
+                                             .examples = batch.examples,
+                                             .count = state->elements,
+                                             .gradient = gradient});
+}

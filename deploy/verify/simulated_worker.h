@@ -1,0 +1,59 @@
+/* simulated_worker.h - a worker of a simulated cluster: the real session, and a trainer that
+ * computes simulated work in as much virtual time as it is told to.
+ *
+ * The trainer follows worker/trainer.c and worker/client/client.c message by message. In async mode
+ * some batches have gradients that are not finite; it skips those.
+ *
+ * Threads: one. Ownership: owns session, parameters and gradient buffers. */
+
+#ifndef DEPLOY_VERIFY_SIMULATED_WORKER_H
+#define DEPLOY_VERIFY_SIMULATED_WORKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/base/deadlines.h"
+#include "common/job/tree.h"
+#include "deploy/verify/simulated_work.h"
+#include "deploy/verify/witness.h"
+#include "worker/client/session.h"
+
+#define SIMULATED_GRADIENTS_MAX (TREE_COVER_MAX + 2)
+
+struct simulated_worker {
+    uint32_t index, process; /* As the witness counts them. */
+    const struct simulated_work *work;
+    struct witness *witness;
+    struct session *session;
+    float *parameters; /* [elements] */
+    struct frame *gradients[SIMULATED_GRADIENTS_MAX];
+    uint32_t gradient_count;
+    /* The trainer. */
+    struct message_start start;
+    uint64_t step; /* Being computed. */
+    struct node nodes[TREE_COVER_MAX];
+    uint32_t node_count, node_next;
+    struct message_work score; /* The share that it scores; shares is 0 for none. */
+    uint64_t score_generation;
+    bool computing;   /* A gradient or score will be there later, ... */
+    bool expected;    /* ... and somebody will say when. */
+    bool over;        /* FINISHED has come. */
+    uint64_t batches; /* Steps or batches computed. */
+};
+
+enum status simulated_worker_init(struct simulated_worker *worker, uint32_t index, uint32_t process,
+                                  uint64_t incarnation, const struct simulated_work *work,
+                                  const struct partition *partition, struct witness *witness,
+                                  struct deadlines deadlines, uint64_t now_us);
+void simulated_worker_free(struct simulated_worker *worker);
+
+/* The trainer takes a message from its session. What it has to say goes to to_session; afterwards
+ * worker->computing tells whether simulated_worker_compute is to be called later. */
+void simulated_worker_take(struct simulated_worker *worker, struct packet *packet,
+                           struct outbox *to_session);
+
+/* One node's gradient, or a share of a score, is done. */
+void simulated_worker_compute(struct simulated_worker *worker, uint64_t took_us,
+                              struct outbox *to_session);
+
+#endif
