@@ -53,12 +53,22 @@ static void drop_held(struct network_way *way)
     way->held_last = NULL;
 }
 
+static void forget_partition(struct simulated_network *network, uint32_t partition)
+{
+    network->partition_count -= network->partitions[partition].in_use;
+    host_set_free(&network->partitions[partition].from);
+    host_set_free(&network->partitions[partition].to);
+    network->partitions[partition].in_use = false;
+}
+
 void simulated_network_free(struct simulated_network *network)
 {
     for (uint32_t i = 0; i < network->client_count * network->servers; i++) {
         drop_held(&network->wires[i].up);
         drop_held(&network->wires[i].down);
     }
+    for (uint32_t i = 0; i < NETWORK_PARTITIONS_MAX; i++)
+        forget_partition(network, i);
     free(network->bound);
     free(network->clients);
     free(network->wires);
@@ -128,10 +138,11 @@ static uint32_t process_of(const struct simulated_network *network, uint32_t con
 static bool is_blocked(const struct simulated_network *network, uint32_t from, uint32_t to,
                        bool *hold)
 {
-    for (uint32_t i = 0; i < NETWORK_PARTITIONS_MAX; i++) {
+    for (uint32_t i = 0; network->partition_count > 0 && i < NETWORK_PARTITIONS_MAX; i++) {
         const struct network_partition *partition = &network->partitions[i];
         *hold = partition->hold;
-        if (partition->from >> from & 1 && partition->to >> to & 1)
+        if (partition->in_use && host_set_has(&partition->from, from) &&
+            host_set_has(&partition->to, to))
             return true;
     }
     return false;
@@ -227,26 +238,29 @@ void simulated_network_end(struct simulated_network *network, uint32_t process, 
             network->bound[i] = NETWORK_NOBODY;
 }
 
-void simulated_network_cut(struct simulated_network *network, uint64_t now_us, uint64_t hosts,
-                           uint64_t others, uint64_t back_us)
+void simulated_network_cut(struct simulated_network *network, uint64_t now_us,
+                           const struct host_set *hosts, const struct host_set *others,
+                           uint64_t back_us)
 {
     for (uint32_t i = 0; i < network->client_count * network->servers; i++) {
         struct network_wire *wire = &network->wires[i];
-        uint64_t client = 1ull << network->clients[wire->client].host,
-                 server = 1ull << wire->server;
-        if ((client & hosts && server & others) || (client & others && server & hosts))
+        uint32_t client = network->clients[wire->client].host, server = wire->server;
+        if ((host_set_has(hosts, client) && host_set_has(others, server)) ||
+            (host_set_has(others, client) && host_set_has(hosts, server)))
             disconnect(network, wire, false, false, now_us + back_us);
     }
 }
 
 /* --- partitions ------------------------------------------------------------------------------ */
 
-uint32_t simulated_network_part(struct simulated_network *network, uint64_t from, uint64_t to,
-                                bool hold)
+uint32_t simulated_network_part(struct simulated_network *network, const struct host_set *from,
+                                const struct host_set *to, bool hold)
 {
     for (uint32_t i = 0; i < NETWORK_PARTITIONS_MAX; i++)
-        if (network->partitions[i].from == 0) {
-            network->partitions[i] = (struct network_partition){from, to, hold};
+        if (!network->partitions[i].in_use) {
+            network->partitions[i] =
+                (struct network_partition){true, host_set_copy(from), host_set_copy(to), hold};
+            network->partition_count++;
             return i;
         }
     return NETWORK_NOBODY;
@@ -257,7 +271,7 @@ void simulated_network_heal(struct simulated_network *network, uint64_t now_us, 
 {
     if (partition == NETWORK_NOBODY)
         return;
-    network->partitions[partition] = (struct network_partition){0};
+    forget_partition(network, partition);
     for (uint32_t i = 0; i < network->client_count * network->servers; i++) {
         struct network_wire *wire = &network->wires[i];
         if (wire->connection != 0)

@@ -17,7 +17,7 @@
  * share that overtake. (ZeroMQ keeps all of them in place; the protocol is meant not to depend on
  * it.)
  *
- * Hosts are what is cut off from one another: a number below 64 for each place of the job.
+ * Hosts are what is cut off from one another: a number for each place of the job.
  *
  * Threads: one. */
 
@@ -27,6 +27,7 @@
 #include "common/base/random.h"
 #include "common/wire/message.h"
 #include "deploy/engine/event_queue.h"
+#include "deploy/engine/host_set.h"
 
 #define NETWORK_NOBODY         UINT32_MAX
 #define NETWORK_PARTITIONS_MAX 16
@@ -72,8 +73,9 @@ struct network_wire {
 
 /* Nothing gets from one of `from` to one of `to`. */
 struct network_partition {
-    uint64_t from, to; /* Bits of hosts; 0: not in use. */
-    bool hold;         /* It arrives when it is over, instead of never. */
+    bool in_use;
+    struct host_set from, to; /* Its own. */
+    bool hold;                /* It arrives when it is over, instead of never. */
 };
 
 struct network_client {
@@ -95,6 +97,7 @@ struct simulated_network {
     } * connections;            /* [connection_count] number from 1; peers are called by it. */
     uint32_t connection_count, connection_capacity;
     struct network_partition partitions[NETWORK_PARTITIONS_MAX];
+    uint32_t partition_count; /* In use. */
     struct network_counts counts;
 };
 
@@ -126,11 +129,12 @@ void simulated_network_connect(struct simulated_network *network, uint64_t now_u
                                uint32_t process);
 
 /* Break the connections between two sets of hosts. They come back after back_us. */
-void simulated_network_cut(struct simulated_network *network, uint64_t now_us, uint64_t hosts,
-                           uint64_t others, uint64_t back_us);
+void simulated_network_cut(struct simulated_network *network, uint64_t now_us,
+                           const struct host_set *hosts, const struct host_set *others,
+                           uint64_t back_us);
 /* A number for simulated_network_heal, or NETWORK_NOBODY when there are too many. */
-uint32_t simulated_network_part(struct simulated_network *network, uint64_t from, uint64_t to,
-                                bool hold);
+uint32_t simulated_network_part(struct simulated_network *network, const struct host_set *from,
+                                const struct host_set *to, bool hold);
 void simulated_network_heal(struct simulated_network *network, uint64_t now_us, uint32_t partition);
 
 /* Where the parcel of an EVENT_WIRE gets to; NETWORK_NOBODY when it got lost or is held up (then

@@ -9,7 +9,7 @@
 
 #include "deploy/verify/simulator.h"
 
-#define ALL_HOSTS           UINT64_MAX
+#define HOSTS_MAX           32       /* Of a history. */
 #define CONNECTION_HOLDS_US 5000000u /* ZeroMQ's heartbeats give a silent connection up. */
 #define BACK_MAX_US         2000000u
 #define SLOW_MAX_US         5000000u /* For a node; a worker slower than that seems stuck. */
@@ -66,8 +66,8 @@ void fault_injector_wrote(struct simulator *simulator, const struct simulated_pr
 static uint32_t workers_left(const struct simulator *s)
 {
     uint32_t left = 0;
-    for (uint32_t i = simulator_servers(s); i < SIMULATED_HOSTS_MAX; i++)
-        left += s->at[i] != NULL && !(s->injector.gone >> i & 1) && !s->at[i]->excused;
+    for (uint32_t i = simulator_servers(s); i < s->host_count; i++)
+        left += s->at[i] != NULL && !host_set_has(&s->injector.gone, i) && !s->at[i]->excused;
     return left;
 }
 
@@ -99,7 +99,7 @@ static bool lose_worker(struct simulator *s, const struct fault *fault, struct s
 {
     if (p->is_server || !s->started || workers_left(s) < 2)
         return false;
-    s->injector.gone |= 1ull << fault->host;
+    host_set_add(&s->injector.gone, fault->host);
     simulator_kill(s, p);
     return true;
 }
@@ -108,7 +108,7 @@ static bool leave(struct simulator *s, const struct fault *fault, struct simulat
 {
     if (p->is_server || !s->started || workers_left(s) < 2)
         return false;
-    s->injector.gone |= 1ull << fault->host;
+    host_set_add(&s->injector.gone, fault->host);
     p->excused = true;
     simulator_later(s, 0, EVENT_LEAVE, p->number, 0);
     return true;
@@ -159,18 +159,20 @@ static bool meet_stranger(struct simulator *s, const struct fault *fault, struct
 static bool part(struct simulator *s, const struct fault *fault, struct struck *struck,
                  bool both_ways)
 {
-    struck->partitions[0] =
-        simulated_network_part(&s->network, fault->hosts, ~fault->hosts, fault->hold);
+    struct host_set hosts = host_set_of_bits(fault->hosts), others = host_set_copy(&hosts);
+    host_set_invert(&others);
+    struck->partitions[0] = simulated_network_part(&s->network, &hosts, &others, fault->hold);
     if (both_ways)
-        struck->partitions[1] =
-            simulated_network_part(&s->network, ~fault->hosts, fault->hosts, fault->hold);
+        struck->partitions[1] = simulated_network_part(&s->network, &others, &hosts, fault->hold);
+    host_set_free(&hosts);
+    host_set_free(&others);
     return true;
 }
 
 static bool join(struct simulator *s)
 {
     uint32_t host = simulator_servers(s) + simulator_workers(s) + s->injector.joined;
-    if (host >= SIMULATED_HOSTS_MAX)
+    if (host >= HOSTS_MAX)
         return false;
     s->injector.joined++;
     simulator_start(s, host, true);
@@ -197,8 +199,7 @@ static bool strike(struct simulator *s, const struct fault *fault, struct struck
     case FAULT_TWIN:
         return twin(s, fault, p);
     case FAULT_CUT:
-        simulated_network_cut(&s->network, s->now_us, 1ull << fault->host, ALL_HOSTS,
-                              fault->for_us % BACK_MAX_US);
+        simulator_cut_off(s, fault->host, fault->for_us % BACK_MAX_US);
         return true;
     case FAULT_PARTITION:
         return part(s, fault, struck, true);
@@ -262,8 +263,13 @@ void fault_injector_strike(struct simulator *simulator, uint32_t fault)
 static void heal_partition(struct simulator *s, const struct fault *fault, struct struck *struck)
 {
     /* What waited for so long has been given up with its connection, if anybody looked after it. */
-    if (fault->for_us > CONNECTION_HOLDS_US && fault->number % 2 == 0)
-        simulated_network_cut(&s->network, s->now_us, fault->hosts, ~fault->hosts, 100000);
+    if (fault->for_us > CONNECTION_HOLDS_US && fault->number % 2 == 0) {
+        struct host_set hosts = host_set_of_bits(fault->hosts), others = host_set_copy(&hosts);
+        host_set_invert(&others);
+        simulated_network_cut(&s->network, s->now_us, &hosts, &others, 100000);
+        host_set_free(&hosts);
+        host_set_free(&others);
+    }
     for (uint32_t i = 0; i < 2; i++) {
         simulated_network_heal(&s->network, s->now_us, struck->partitions[i]);
         struck->partitions[i] = NO_PARTITION;
@@ -331,9 +337,9 @@ void fault_injector_calm(struct simulator *simulator)
         printf("%12.6f no more faults\n", (double)s->now_us * 1e-6);
     uint32_t hosts = simulator_servers(s) + simulator_workers(s);
     if (s->injector.began_again) /* A new server 0 waits for everybody. */
-        s->injector.gone = 0;
-    uint64_t stay_away = s->injector.gone | s->left;
+        host_set_free(&s->injector.gone);
     for (uint32_t host = 0; host < hosts && !s->failed; host++)
-        if (s->at[host] == NULL && !(stay_away >> host & 1))
+        if (s->at[host] == NULL && !host_set_has(&s->injector.gone, host) &&
+            !host_set_has(&s->left, host))
             simulator_start(s, host, true);
 }

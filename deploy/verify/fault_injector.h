@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "deploy/engine/host_set.h"
 #include "deploy/verify/fault_plan.h"
 
 #define NO_PARTITION UINT32_MAX
@@ -24,7 +25,7 @@ struct struck {
 struct fault_injector {
     struct struck struck[FAULTS_MAX];
     uint32_t delivered[MESSAGE_KIND_COUNT];
-    uint64_t gone;         /* Bits of hosts that stay away. */
+    struct host_set gone;  /* Those that stay away. */
     bool began_again;      /* Server 0 has been killed. */
     bool two_coordinators; /* Another server 0 was started while the first was stopped. */
     uint32_t joined;       /* Workers more than declared. */

@@ -55,7 +55,7 @@ struct fault {
     enum message_kind message;
     uint32_t count;
     uint32_t host;
-    uint64_t hosts; /* Bits, of those that are cut off. */
+    uint64_t hosts; /* Those that are cut off, as bits: a history has some ten. */
     uint64_t for_us;
     bool hold;       /* What is cut off arrives late, instead of never. */
     uint64_t number; /* Whatever else has to be drawn. */

@@ -72,8 +72,8 @@ struct simulated_process *simulated_process_start(struct simulator *simulator, u
     p->number = s->process_count;
     p->host = host;
     p->is_server = host < simulator_servers(s);
-    p->is_stranger = host >= SIMULATED_HOSTS_MAX;
-    p->index = p->is_server ? host : host - simulator_servers(s);
+    p->is_stranger = host == STRANGERS_HOST;
+    p->index = p->is_server ? host : (p->is_stranger ? 40 : host) - simulator_servers(s);
     p->slow = !p->is_server && s->options.slow != NULL && p->index < simulator_workers(s)
                   ? s->options.slow[p->index]
                   : 1;

@@ -38,6 +38,24 @@ void simulator_later(struct simulator *simulator, uint64_t after_us, enum event_
     event_queue_add(&simulator->queue, &event);
 }
 
+static void out_of_memory(void)
+{
+    log_error("out of memory for a simulated process");
+    exit(EXIT_TRAINING_FAILED);
+}
+
+/* Nobody is there yet. */
+static void make_place(struct simulator *s, uint32_t host)
+{
+    while (s->host_count <= host) {
+        s->at =
+            array_room(s->at, s->host_count, &s->host_capacity, sizeof(struct simulated_process *));
+        if (s->at == NULL)
+            out_of_memory();
+        s->at[s->host_count++] = NULL;
+    }
+}
+
 enum status simulator_init(struct simulator *simulator, const struct simulator_options *options,
                            struct error *error)
 {
@@ -65,6 +83,7 @@ enum status simulator_init(struct simulator *simulator, const struct simulator_o
         status = transcript_init(&s->transcript, job, options->verbose);
     if (status != STATUS_OK)
         return error_set(error, status, "out of memory for a cluster");
+    make_place(s, hosts_of(s) - 1);
     for (uint32_t i = 0; i < hosts_of(s); i++)
         simulator_later(s, 1 + random_below(&s->random, (uint32_t)options->start_within_us + 1),
                         EVENT_START, i, 0);
@@ -81,6 +100,9 @@ void simulator_free(struct simulator *simulator)
     for (uint32_t i = 0; i < s->process_count; i++)
         simulated_process_free(s->processes[i]);
     free(s->processes);
+    free(s->at);
+    host_set_free(&s->left);
+    host_set_free(&s->injector.gone);
     transcript_free(&s->transcript);
     witness_free(&s->witness);
     simulated_work_free(&s->work);
@@ -95,12 +117,6 @@ static void note(struct simulator *s, const struct simulated_process *p, const c
     char name[PROCESS_NAME_MAX];
     simulated_process_name(p, name);
     transcript_note(&s->transcript, s->now_us, name, what);
-}
-
-static void out_of_memory(void)
-{
-    log_error("out of memory for a simulated process");
-    exit(EXIT_TRAINING_FAILED);
 }
 
 /* Of several who are there at once all but one must go, whichever. */
@@ -127,7 +143,9 @@ struct simulated_process *simulator_start(struct simulator *simulator, uint32_t 
     if (primary)
         excuse_rivals(s, p);
     simulated_network_add(&s->network, host, !p->is_server && !p->is_stranger);
-    if (primary || (host < SIMULATED_HOSTS_MAX && s->at[host] == NULL)) {
+    if (!p->is_stranger)
+        make_place(s, host);
+    if (primary || (!p->is_stranger && s->at[host] == NULL)) {
         s->at[host] = p;
         if (p->is_server)
             simulated_network_bind(&s->network, p->index, p->number);
@@ -144,7 +162,7 @@ static void leave_host(struct simulator *s, const struct simulated_process *p)
     if (p->is_stranger || s->at[p->host] != p)
         return;
     s->at[p->host] = NULL;
-    for (uint32_t i = 0; i < s->process_count && !(s->left >> p->host & 1); i++) {
+    for (uint32_t i = 0; i < s->process_count && !host_set_has(&s->left, p->host); i++) {
         struct simulated_process *other = s->processes[i];
         if (other->host != p->host || other->state > PROCESS_STOPPED)
             continue;
@@ -187,7 +205,7 @@ void simulator_over(struct simulator *simulator, struct simulated_process *proce
     s->left_unheard = s->left_unheard || strstr(reason, "unheard by") != NULL;
     bool told = exit_code == EXIT_DONE || exit_code == EXIT_INTERRUPTED || may_fail(s, process);
     if ((told || !process->excused) && !process->is_stranger)
-        s->left |= 1ull << process->host;
+        host_set_add(&s->left, process->host);
     end_process(s, process, PROCESS_OVER);
     if (process->is_server)
         simulated_disk_unlock(s->options.disks[process->index], process->number);
@@ -250,6 +268,13 @@ void simulator_kill(struct simulator *simulator, struct simulated_process *proce
         cores_free(&process->cores);
         process->cores_made = false;
     }
+}
+
+void simulator_cut_off(struct simulator *simulator, uint32_t host, uint64_t back_us)
+{
+    struct host_set hosts = host_set_of(host), all = {.rest = true};
+    simulated_network_cut(&simulator->network, simulator->now_us, &hosts, &all, back_us);
+    host_set_free(&hosts);
 }
 
 void simulator_stop(struct simulator *simulator, struct simulated_process *process)
@@ -339,14 +364,14 @@ static void wire_event(struct simulator *s, struct event *event)
 
 static void start_event(struct simulator *s, const struct event *event)
 {
-    bool anyway = event->number != 0, left = s->left >> event->process & 1;
+    bool anyway = event->number != 0, left = host_set_has(&s->left, event->process);
     s->starting--;
     if (left || s->failed || (!anyway && s->at[event->process] != NULL))
         return;
     simulator_start(s, event->process, true)->excused = anyway;
     /* Sooner or later whoever was connected to the one before gives it up. */
     if (anyway && random_below(&s->random, 2) == 0)
-        simulated_network_cut(&s->network, s->now_us, 1ull << event->process, UINT64_MAX, 0);
+        simulator_cut_off(s, event->process, 0);
 }
 
 static void stop_event(struct simulator *s, struct event *event)

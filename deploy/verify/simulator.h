@@ -30,9 +30,8 @@
 #include "deploy/verify/simulated_work.h"
 #include "deploy/verify/witness.h"
 
-#define SIMULATED_OUT       "run"
-#define SIMULATED_HOSTS_MAX 32
-#define STRANGERS_HOST      40
+#define SIMULATED_OUT  "run"
+#define STRANGERS_HOST UINT32_MAX /* No place of the job. */
 
 enum simulated_place {
     ON_WIRE,      /* What a process sends. */
@@ -91,7 +90,9 @@ struct simulator {
     struct simulated_process **processes; /* [process_count] by number. */
     uint32_t process_count;
     size_t process_capacity;
-    struct simulated_process *at[SIMULATED_HOSTS_MAX]; /* Who is at a host; NULL: nobody. */
+    struct simulated_process **at; /* [host_count] who is at a host; NULL: nobody. */
+    uint32_t host_count;           /* Those who joined have theirs, too. */
+    size_t host_capacity;
     struct fault_injector injector;
     uint64_t now_us, events;
     struct transcript transcript;
@@ -100,10 +101,10 @@ struct simulator {
     bool started;      /* A trainer was told to start. */
     bool finished;     /* Somebody has left at the end of the job, the first one at ... */
     uint64_t finished_us;
-    bool announced;    /* That the job has ended was said to somebody. */
-    bool failed;       /* Server 0 has given the job up, because of a disk. */
-    bool left_unheard; /* A worker has left, and no server 0 knows it. */
-    uint64_t left;     /* Bits of hosts whose processes have. */
+    bool announced;       /* That the job has ended was said to somebody. */
+    bool failed;          /* Server 0 has given the job up, because of a disk. */
+    bool left_unheard;    /* A worker has left, and no server 0 knows it. */
+    struct host_set left; /* Hosts whose processes have. */
 };
 
 enum status simulator_init(struct simulator *simulator, const struct simulator_options *options,
@@ -145,6 +146,8 @@ void simulator_later(struct simulator *simulator, uint64_t after_us, enum event_
 
 /* Start a process at a host. primary: whoever was there is not found there any more. */
 struct simulated_process *simulator_start(struct simulator *simulator, uint32_t host, bool primary);
+/* All connections of a host break. They come back after back_us. */
+void simulator_cut_off(struct simulator *simulator, uint32_t host, uint64_t back_us);
 void simulator_kill(struct simulator *simulator, struct simulated_process *process);
 void simulator_stop(struct simulator *simulator, struct simulated_process *process);
 void simulator_continue(struct simulator *simulator, struct simulated_process *process);

@@ -167,6 +167,15 @@ TEST_PLAIN(a_frame_written_in_flight_is_noticed)
     wire_close(&wire);
 }
 
+static uint32_t part(struct wire *wire, uint32_t from, uint32_t to, bool hold)
+{
+    struct host_set here = host_set_of(from), there = host_set_of(to);
+    uint32_t partition = simulated_network_part(&wire->network, &here, &there, hold);
+    host_set_free(&here);
+    host_set_free(&there);
+    return partition;
+}
+
 static const struct network_faults plain = {.delay_min_us = 100, .delay_max_us = 100};
 
 TEST_PLAIN(an_answer_goes_back_over_the_connection_of_its_request)
@@ -200,6 +209,7 @@ static bool gets_through(struct wire *wire, uint32_t process, uint32_t server)
 TEST_PLAIN(a_cut_loses_what_is_in_flight_and_only_there)
 {
     uint64_t lost = 0;
+    struct host_set client = host_set_of(CLIENT), server = host_set_of(1);
     for (uint32_t i = 0; i < 200; i++) {
         struct wire wire;
         struct packet packet;
@@ -211,7 +221,7 @@ TEST_PLAIN(a_cut_loses_what_is_in_flight_and_only_there)
             send_up(&wire, CLIENT, 1, MESSAGE_PING, 1 + j);
         for (uint32_t j = 0; j <= i; j++) /* What is left to chance is different every time. */
             random_next(&wire.network.random);
-        simulated_network_cut(&wire.network, wire.now_us, 1u << CLIENT, 1u << 1, 1000);
+        simulated_network_cut(&wire.network, wire.now_us, &client, &server, 1000);
         send_down(&wire, 1, packet.peer, 9); /* To a connection that is no more. */
         uint64_t came = take_pings(&wire, &out_of_order);
         ck_assert_uint_eq(wire.network.counts.broken, 11 - came);
@@ -223,6 +233,8 @@ TEST_PLAIN(a_cut_loses_what_is_in_flight_and_only_there)
         ck_assert(gets_through(&wire, CLIENT, 1));
         wire_close(&wire);
     }
+    host_set_free(&client);
+    host_set_free(&server);
     ck_assert_uint_gt(lost, 500);
     ck_assert_uint_lt(lost, 1500);
 }
@@ -257,8 +269,12 @@ TEST_PLAIN(a_partition_cuts_exactly_what_it_says)
         for (uint32_t client = CLIENT; client <= OTHER; client++)
             for (uint32_t server = 0; server < SERVERS; server++)
                 ck_assert(gets_through(&wire, client, server));
-        uint32_t there = simulated_network_part(&wire.network, hosts, ~hosts, false);
-        uint32_t back = simulated_network_part(&wire.network, ~hosts, hosts, false);
+        struct host_set some = host_set_of_bits(hosts), others = host_set_copy(&some);
+        host_set_invert(&others);
+        uint32_t there = simulated_network_part(&wire.network, &some, &others, false);
+        uint32_t back = simulated_network_part(&wire.network, &others, &some, false);
+        host_set_free(&some);
+        host_set_free(&others);
         for (uint32_t client = CLIENT; client <= OTHER; client++)
             for (uint32_t server = 0; server < SERVERS; server++)
                 ck_assert(gets_through(&wire, client, server) ==
@@ -278,7 +294,7 @@ TEST_PLAIN(what_is_held_up_arrives_later_and_in_order)
     struct packet packet;
     wire_open(&wire, &plain);
     ck_assert(gets_through(&wire, CLIENT, 1));
-    uint32_t there = simulated_network_part(&wire.network, 1u << CLIENT, 1u << 1, true);
+    uint32_t there = part(&wire, CLIENT, 1, true);
     for (uint32_t i = 0; i < 100; i++)
         send_up(&wire, CLIENT, 1, MESSAGE_PING, i);
     ck_assert_uint_eq(take(&wire, &packet), NETWORK_NOBODY);
@@ -299,7 +315,7 @@ TEST_PLAIN(one_way_is_lost_and_the_other_is_not)
     wire_open(&wire, &plain);
     send_up(&wire, CLIENT, 1, MESSAGE_PING, 1);
     ck_assert_uint_eq(take(&wire, &packet), 1);
-    simulated_network_part(&wire.network, 1u << CLIENT, 1u << 1, false);
+    part(&wire, CLIENT, 1, false);
     send_down(&wire, 1, packet.peer, 2);
     send_up(&wire, CLIENT, 1, MESSAGE_PING, 3);
     ck_assert_uint_eq(take(&wire, &packet), CLIENT);

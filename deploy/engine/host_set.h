@@ -1,0 +1,35 @@
+/* host_set.h - some of a cluster's hosts, of which there may be any number.
+ *
+ * One that is all zeros is empty. Inverted it has every host that it had not, also those that come to
+ * the cluster later.
+ *
+ * Threads: one. Ownership: owns its bits. Errors: out of memory ends the process, as in event_queue.h. */
+
+#ifndef DEPLOY_ENGINE_HOST_SET_H
+#define DEPLOY_ENGINE_HOST_SET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct host_set {
+    uint64_t *words; /* [word_count] a bit a host, from 0 on. */
+    uint32_t word_count;
+    bool rest; /* Hosts beyond those are in it. */
+};
+
+void host_set_free(struct host_set *set); /* It is empty then. */
+
+void host_set_add(struct host_set *set, uint32_t host);
+void host_set_invert(struct host_set *set);
+
+/* Of one host; of those that have a bit in `bits`, from host 0 on; another of the same hosts. */
+struct host_set host_set_of(uint32_t host);
+struct host_set host_set_of_bits(uint64_t bits);
+struct host_set host_set_copy(const struct host_set *set);
+
+static inline bool host_set_has(const struct host_set *set, uint32_t host)
+{
+    return host / 64 < set->word_count ? set->words[host / 64] >> host % 64 & 1 : set->rest;
+}
+
+#endif
