@@ -367,7 +367,7 @@ $(BUILD)/tests/simulated/test_planted: WRAP = $(WRAPPED:%=-Wl,--wrap=%)
 comma     := ,
 SCARCE    := malloc calloc realloc aligned_alloc
 ENTERED   := cores_make_owners cores_receive cores_deliver cores_tick session_handle_server \
-    session_handle_trainer session_tick simulator_over outbox_log outbox_warn
+    session_handle_trainer session_tick engine_over outbox_log outbox_warn
 $(addprefix $(BUILD)/tests/unit/,lib/test_memory store/test_run_record worker/test_solo): WRAP = $(addprefix -Wl$(comma)--wrap=,$(SCARCE))
 $(BUILD)/tests/simulated/test_scarcity: WRAP = $(addprefix -Wl$(comma)--wrap=,$(SCARCE) $(ENTERED))
 

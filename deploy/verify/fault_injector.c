@@ -7,47 +7,47 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "deploy/verify/simulator.h"
+#include "deploy/verify/engine.h"
 
 #define HOSTS_MAX           32       /* Of a history. */
 #define CONNECTION_HOLDS_US 5000000u /* ZeroMQ's heartbeats give a silent connection up. */
 #define BACK_MAX_US         2000000u
 #define SLOW_MAX_US         5000000u /* For a node; a worker slower than that seems stuck. */
 
-static const struct fault *fault_of(const struct simulator *s, uint32_t fault)
+static const struct fault *fault_of(const struct engine *s, uint32_t fault)
 {
     return &s->options.plan->faults[fault];
 }
 
-void fault_injector_begin(struct simulator *simulator)
+void fault_injector_begin(struct engine *engine)
 {
-    struct simulator *s = simulator;
+    struct engine *s = engine;
     const struct fault_plan *plan = s->options.plan;
     s->injector.lose = s->options.faults.lose;
     for (uint32_t i = 0; i < plan->count; i++) {
         s->injector.struck[i].partitions[0] = NO_PARTITION;
         s->injector.struck[i].partitions[1] = NO_PARTITION;
         if (plan->faults[i].time == FAULT_AT)
-            simulator_later(s, plan->faults[i].at_us, EVENT_FAULT, 0, i);
+            engine_later(s, plan->faults[i].at_us, EVENT_FAULT, 0, i);
     }
-    simulator_later(s, plan->calm_us, EVENT_CALM, 0, 0);
+    engine_later(s, plan->calm_us, EVENT_CALM, 0, 0);
 }
 
-void fault_injector_delivered(struct simulator *simulator, enum message_kind kind)
+void fault_injector_delivered(struct engine *engine, enum message_kind kind)
 {
-    struct simulator *s = simulator;
+    struct engine *s = engine;
     const struct fault_plan *plan = s->options.plan;
     uint32_t count = ++s->injector.delivered[kind];
     for (uint32_t i = 0; i < plan->count; i++)
         if (plan->faults[i].time == FAULT_MESSAGES && plan->faults[i].message == kind &&
             plan->faults[i].count == count)
-            simulator_later(s, 0, EVENT_FAULT, 0, i);
+            engine_later(s, 0, EVENT_FAULT, 0, i);
 }
 
 /* A kill while a file is being written, at some moment until it is durable, or shortly after. */
-void fault_injector_wrote(struct simulator *simulator, const struct simulated_process *process)
+void fault_injector_wrote(struct engine *engine, const struct simulated_process *process)
 {
-    struct simulator *s = simulator;
+    struct engine *s = engine;
     uint64_t most_us = 1 + 3 * s->options.disks[process->index]->latency_us;
     for (uint32_t i = 0; i < s->options.plan->count; i++) {
         struct struck *struck = &s->injector.struck[i];
@@ -56,30 +56,30 @@ void fault_injector_wrote(struct simulator *simulator, const struct simulated_pr
             continue;
         struck->armed = false;
         struck->due = true;
-        simulator_later(s, random_below(&s->random, (uint32_t)most_us), EVENT_FAULT, 0, i);
+        engine_later(s, random_below(&s->random, (uint32_t)most_us), EVENT_FAULT, 0, i);
     }
 }
 
 /* --- each kind ------------------------------------------------------------------------------- */
 
 /* Workers that are there and will stay. */
-static uint32_t workers_left(const struct simulator *s)
+static uint32_t workers_left(const struct engine *s)
 {
     uint32_t left = 0;
-    for (uint32_t i = simulator_servers(s); i < s->host_count; i++)
+    for (uint32_t i = engine_servers(s); i < s->host_count; i++)
         left += s->at[i] != NULL && !host_set_has(&s->injector.gone, i) && !s->at[i]->excused;
     return left;
 }
 
-static bool crash(struct simulator *s, const struct fault *fault, struct simulated_process *p)
+static bool crash(struct engine *s, const struct fault *fault, struct simulated_process *p)
 {
     s->injector.began_again = s->injector.began_again || fault->host == 0;
-    simulator_kill(s, p);
-    simulator_later(s, fault->for_us, EVENT_START, fault->host, 0);
+    engine_kill(s, p);
+    engine_later(s, fault->for_us, EVENT_START, fault->host, 0);
     return true;
 }
 
-static bool tear(struct simulator *s, const struct fault *fault, struct struck *struck,
+static bool tear(struct engine *s, const struct fault *fault, struct struck *struck,
                  struct simulated_process *p)
 {
     if (struck->due) { /* The moment has come. */
@@ -95,47 +95,47 @@ static bool tear(struct simulator *s, const struct fault *fault, struct struck *
     return true;
 }
 
-static bool lose_worker(struct simulator *s, const struct fault *fault, struct simulated_process *p)
+static bool lose_worker(struct engine *s, const struct fault *fault, struct simulated_process *p)
 {
     if (p->is_server || !s->started || workers_left(s) < 2)
         return false;
     host_set_add(&s->injector.gone, fault->host);
-    simulator_kill(s, p);
+    engine_kill(s, p);
     return true;
 }
 
-static bool leave(struct simulator *s, const struct fault *fault, struct simulated_process *p)
+static bool leave(struct engine *s, const struct fault *fault, struct simulated_process *p)
 {
     if (p->is_server || !s->started || workers_left(s) < 2)
         return false;
     host_set_add(&s->injector.gone, fault->host);
     p->excused = true;
-    simulator_later(s, 0, EVENT_LEAVE, p->number, 0);
+    engine_later(s, 0, EVENT_LEAVE, p->number, 0);
     return true;
 }
 
-static bool replace(struct simulator *s, const struct fault *fault, struct simulated_process *p)
+static bool replace(struct engine *s, const struct fault *fault, struct simulated_process *p)
 {
-    simulator_stop(s, p);
+    engine_stop(s, p);
     s->injector.two_coordinators = s->injector.two_coordinators || fault->host == 0;
     p->excused = true;
     /* A lock of a host that is not heard of may run out, as those of network disks do. */
     if (p->is_server && fault->number % 2 == 0)
         simulated_disk_unlock(s->options.disks[p->index], p->number);
-    simulator_later(s, fault->number % fault->for_us, EVENT_START, fault->host, 1);
+    engine_later(s, fault->number % fault->for_us, EVENT_START, fault->host, 1);
     return true;
 }
 
-static bool twin(struct simulator *s, const struct fault *fault, struct simulated_process *p)
+static bool twin(struct engine *s, const struct fault *fault, struct simulated_process *p)
 {
     if (fault->host == 0)
         return false; /* It would open the same run directory, which is locked. */
-    simulator_start(s, fault->host, false)->excused = true;
+    engine_start(s, fault->host, false)->excused = true;
     p->excused = true; /* If it has not joined yet, or others think it is dead. */
     return true;
 }
 
-static bool slow_down(struct simulator *s, struct struck *struck, struct simulated_process *p)
+static bool slow_down(struct engine *s, struct struck *struck, struct simulated_process *p)
 {
     if (p->is_server || 20 * p->slow * (double)s->options.compute_us > SLOW_MAX_US)
         return false;
@@ -145,10 +145,10 @@ static bool slow_down(struct simulator *s, struct struck *struck, struct simulat
 }
 
 /* Somebody who says anything, or an honest worker that thinks it is still in yesterday's run. */
-static bool meet_stranger(struct simulator *s, const struct fault *fault, struct struck *struck)
+static bool meet_stranger(struct engine *s, const struct fault *fault, struct struck *struck)
 {
-    bool worker = fault->number % 2 == 0 && fault->host >= simulator_servers(s);
-    struct simulated_process *p = simulator_start(s, worker ? fault->host : STRANGERS_HOST, false);
+    bool worker = fault->number % 2 == 0 && fault->host >= engine_servers(s);
+    struct simulated_process *p = engine_start(s, worker ? fault->host : STRANGERS_HOST, false);
     if (worker)
         p->foreign_run = fault->number | 1;
     p->excused = true;
@@ -156,8 +156,7 @@ static bool meet_stranger(struct simulator *s, const struct fault *fault, struct
     return true;
 }
 
-static bool part(struct simulator *s, const struct fault *fault, struct struck *struck,
-                 bool both_ways)
+static bool part(struct engine *s, const struct fault *fault, struct struck *struck, bool both_ways)
 {
     struct host_set hosts = host_set_of_bits(fault->hosts), others = host_set_copy(&hosts);
     host_set_invert(&others);
@@ -169,18 +168,18 @@ static bool part(struct simulator *s, const struct fault *fault, struct struck *
     return true;
 }
 
-static bool join(struct simulator *s)
+static bool join(struct engine *s)
 {
-    uint32_t host = simulator_servers(s) + simulator_workers(s) + s->injector.joined;
+    uint32_t host = engine_servers(s) + engine_workers(s) + s->injector.joined;
     if (host >= HOSTS_MAX)
         return false;
     s->injector.joined++;
-    simulator_start(s, host, true);
+    engine_start(s, host, true);
     return true;
 }
 
 /* Strike whoever is at the host; false when there is nothing to be done to it. */
-static bool strike(struct simulator *s, const struct fault *fault, struct struck *struck,
+static bool strike(struct engine *s, const struct fault *fault, struct struck *struck,
                    struct simulated_process *p)
 {
     struct simulated_disk *disk = s->options.disks[p->is_server ? p->index : 0];
@@ -192,14 +191,14 @@ static bool strike(struct simulator *s, const struct fault *fault, struct struck
     case FAULT_LOST:
         return lose_worker(s, fault, p);
     case FAULT_PAUSE:
-        simulator_stop(s, p);
+        engine_stop(s, p);
         return true;
     case FAULT_REPLACE:
         return replace(s, fault, p);
     case FAULT_TWIN:
         return twin(s, fault, p);
     case FAULT_CUT:
-        simulator_cut_off(s, fault->host, fault->for_us % BACK_MAX_US);
+        engine_cut_off(s, fault->host, fault->for_us % BACK_MAX_US);
         return true;
     case FAULT_PARTITION:
         return part(s, fault, struck, true);
@@ -234,9 +233,9 @@ static bool strike(struct simulator *s, const struct fault *fault, struct struck
     }
 }
 
-void fault_injector_strike(struct simulator *simulator, uint32_t fault)
+void fault_injector_strike(struct engine *engine, uint32_t fault)
 {
-    struct simulator *s = simulator;
+    struct engine *s = engine;
     const struct fault *what = fault_of(s, fault);
     struct struck *struck = &s->injector.struck[fault];
     struct simulated_process *p = s->at[what->host];
@@ -244,7 +243,7 @@ void fault_injector_strike(struct simulator *simulator, uint32_t fault)
     if (s->injector.calm || (again && !struck->due))
         return;
     if (!again && fault + 1 < s->options.plan->count && what[1].time == FAULT_FOLLOWS)
-        simulator_later(s, what[1].at_us, EVENT_FAULT, 0, fault + 1);
+        engine_later(s, what[1].at_us, EVENT_FAULT, 0, fault + 1);
     if (p == NULL)
         return;
     if (s->options.verbose)
@@ -255,12 +254,12 @@ void fault_injector_strike(struct simulator *simulator, uint32_t fault)
     struck->active = true;
     if (what->kind != FAULT_STRANGER)
         struck->process = p->number;
-    simulator_later(s, what->for_us, EVENT_HEAL, 0, fault);
+    engine_later(s, what->for_us, EVENT_HEAL, 0, fault);
 }
 
 /* --- the end of each ------------------------------------------------------------------------- */
 
-static void heal_partition(struct simulator *s, const struct fault *fault, struct struck *struck)
+static void heal_partition(struct engine *s, const struct fault *fault, struct struck *struck)
 {
     /* What waited for so long has been given up with its connection, if anybody looked after it. */
     if (fault->for_us > CONNECTION_HOLDS_US && fault->number % 2 == 0) {
@@ -276,14 +275,14 @@ static void heal_partition(struct simulator *s, const struct fault *fault, struc
     }
 }
 
-static void heal(struct simulator *s, const struct fault *fault, struct struck *struck)
+static void heal(struct engine *s, const struct fault *fault, struct struck *struck)
 {
     struct simulated_process *p = s->processes[struck->process];
     struct simulated_disk *disk = s->options.disks[p->is_server ? p->index : 0];
     switch (fault->kind) {
     case FAULT_PAUSE:
     case FAULT_REPLACE:
-        simulator_continue(s, p);
+        engine_continue(s, p);
         break;
     case FAULT_PARTITION:
     case FAULT_ONE_WAY:
@@ -293,11 +292,11 @@ static void heal(struct simulator *s, const struct fault *fault, struct struck *
         s->network.faults.lose = s->injector.lose;
         break;
     case FAULT_STRANGER:
-        simulator_kill(s, p);
+        engine_kill(s, p);
         break;
     case FAULT_STUCK:
-        simulator_kill(s, p);
-        simulator_later(s, 1000, EVENT_START, fault->host, 0);
+        engine_kill(s, p);
+        engine_later(s, 1000, EVENT_START, fault->host, 0);
         break;
     case FAULT_SLOW:
         p->slow = struck->slow;
@@ -314,20 +313,20 @@ static void heal(struct simulator *s, const struct fault *fault, struct struck *
     }
 }
 
-void fault_injector_heal(struct simulator *simulator, uint32_t fault)
+void fault_injector_heal(struct engine *engine, uint32_t fault)
 {
-    struct struck *struck = &simulator->injector.struck[fault];
+    struct struck *struck = &engine->injector.struck[fault];
     if (!struck->active || struck->armed || struck->due)
         return;
     struck->active = false;
-    if (simulator->options.verbose)
-        printf("%12.6f fault %u is over\n", (double)simulator->now_us * 1e-6, fault);
-    heal(simulator, fault_of(simulator, fault), struck);
+    if (engine->options.verbose)
+        printf("%12.6f fault %u is over\n", (double)engine->now_us * 1e-6, fault);
+    heal(engine, fault_of(engine, fault), struck);
 }
 
-void fault_injector_calm(struct simulator *simulator)
+void fault_injector_calm(struct engine *engine)
 {
-    struct simulator *s = simulator;
+    struct engine *s = engine;
     for (uint32_t i = 0; i < s->options.plan->count; i++) {
         s->injector.struck[i].armed = s->injector.struck[i].due = false;
         fault_injector_heal(s, i);
@@ -335,11 +334,11 @@ void fault_injector_calm(struct simulator *simulator)
     s->injector.calm = true;
     if (s->options.verbose)
         printf("%12.6f no more faults\n", (double)s->now_us * 1e-6);
-    uint32_t hosts = simulator_servers(s) + simulator_workers(s);
+    uint32_t hosts = engine_servers(s) + engine_workers(s);
     if (s->injector.began_again) /* A new server 0 waits for everybody. */
         host_set_free(&s->injector.gone);
     for (uint32_t host = 0; host < hosts && !s->failed; host++)
         if (s->at[host] == NULL && !host_set_has(&s->injector.gone, host) &&
             !host_set_has(&s->left, host))
-            simulator_start(s, host, true);
+            engine_start(s, host, true);
 }

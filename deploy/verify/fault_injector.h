@@ -34,16 +34,16 @@ struct fault_injector {
     uint64_t counts[FAULT_KIND_COUNT]; /* Struck somebody. */
 };
 
-struct simulator;
+struct engine;
 struct simulated_process;
 
-void fault_injector_begin(struct simulator *simulator);
-void fault_injector_strike(struct simulator *simulator, uint32_t fault);
-void fault_injector_heal(struct simulator *simulator, uint32_t fault);
-void fault_injector_calm(struct simulator *simulator);
+void fault_injector_begin(struct engine *engine);
+void fault_injector_strike(struct engine *engine, uint32_t fault);
+void fault_injector_heal(struct engine *engine, uint32_t fault);
+void fault_injector_calm(struct engine *engine);
 
 /* What triggers some of them. */
-void fault_injector_delivered(struct simulator *simulator, enum message_kind kind);
-void fault_injector_wrote(struct simulator *simulator, const struct simulated_process *process);
+void fault_injector_delivered(struct engine *engine, enum message_kind kind);
+void fault_injector_wrote(struct engine *engine, const struct simulated_process *process);
 
 #endif

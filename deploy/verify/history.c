@@ -296,7 +296,7 @@ static enum status phase_job(const struct history_plan *plan, const struct histo
     return job->servers == NULL ? STATUS_MEMORY : STATUS_OK;
 }
 
-static void add_counts(struct history_result *result, const struct simulator *s)
+static void add_counts(struct history_result *result, const struct engine *s)
 {
     witness_counts_add(&result->counts, &s->witness.counts);
     network_counts_add(&result->network, &s->network.counts);
@@ -405,7 +405,7 @@ static void check_kept(struct running *r, const struct witness *witness)
 
 /* How many checkpoints more there may be than are kept: whoever is killed between writing one and
  * removing another leaves one more, which a successor removes; a disk may refuse to remove any. */
-static size_t spare_checkpoints(const struct simulator *s, int code)
+static size_t spare_checkpoints(const struct engine *s, int code)
 {
     if (s->options.plan == NULL)
         return 0;
@@ -475,7 +475,7 @@ static void check_record(struct running *r, struct witness *witness, uint64_t be
 
 /* Whoever computes for long may be waited for too long when the job is to stop; then what stands is
  * the last checkpoint, and nothing is exported. */
-static bool ran_out_of_time(const struct simulator *s)
+static bool ran_out_of_time(const struct engine *s)
 {
     for (uint32_t i = 0; i < s->process_count; i++)
         if (s->processes[i]->host == 0 &&
@@ -485,7 +485,7 @@ static bool ran_out_of_time(const struct simulator *s)
 }
 
 /* Where the phase has left the job. */
-static void check_phase(struct running *r, struct simulator *s, int code)
+static void check_phase(struct running *r, struct engine *s, int code)
 {
     uint64_t step = r->step;
     uint64_t newest;
@@ -548,7 +548,7 @@ static int run_phase(struct running *r, const struct history_phase *phase, const
     struct simulated_disk *disks[HISTORY_SERVERS_MAX];
     for (uint32_t i = 0; i < HISTORY_SERVERS_MAX; i++)
         disks[i] = phase->shared_disk ? &r->disks[0] : &r->disks[i];
-    struct simulator_options options = {
+    struct engine_options options = {
         .seed = plan->seed * HISTORY_PHASES_MAX + r->result->phases,
         .job = job,
         .kind = plan->kind,
@@ -574,7 +574,7 @@ static int run_phase(struct running *r, const struct history_phase *phase, const
         .scarce = plan->scarce,
         .verbose = plan->verbose,
     };
-    struct simulator simulator;
+    struct engine engine;
     struct generation generation;
     struct error error = {STATUS_OK, ""};
     int code = -1;
@@ -582,19 +582,19 @@ static int run_phase(struct running *r, const struct history_phase *phase, const
         r->began = 0;
     if (generation_read(&generation, &r->disks[0].disk, SIMULATED_OUT, &error) == STATUS_OK)
         options.generation = generation.number;
-    if (simulator_init(&simulator, &options, &error) != STATUS_OK) {
+    if (engine_init(&engine, &options, &error) != STATUS_OK) {
         fail(r, error.text);
     } else {
-        tell_checkpoints(r, &simulator.witness);
-        tell_kept(r, &simulator.witness);
-        code = r->result->failed ? -1 : simulator_run(&simulator);
+        tell_checkpoints(r, &engine.witness);
+        tell_kept(r, &engine.witness);
+        code = r->result->failed ? -1 : engine_run(&engine);
         if (code == -1)
-            fail(r, simulator.witness.failure);
+            fail(r, engine.witness.failure);
         else
-            check_phase(r, &simulator, code);
-        add_counts(r->result, &simulator);
+            check_phase(r, &engine, code);
+        add_counts(r->result, &engine);
     }
-    simulator_free(&simulator);
+    engine_free(&engine);
     for (uint32_t i = 0; i < HISTORY_SERVERS_MAX; i++) /* Somebody has looked after them. */
         repair(&r->disks[i], plan->disk_latency_us);
     return code;

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "common/job/job.h"
-#include "deploy/verify/simulator.h"
+#include "deploy/verify/engine.h"
 
 #define HISTORY_PHASES_MAX  3
 #define HISTORY_WORKERS_MAX 8
@@ -49,7 +49,7 @@ struct history_plan {
     enum worker_loss on_worker_loss;
     struct history_phase phases[HISTORY_PHASES_MAX];
     uint32_t phase_count;
-    struct simulator_tamper tamper;
+    struct engine_tamper tamper;
     /* Allocations may fail, see tests/lib/memory/scarcity.h: a phase that fails is gone on from in peace,
      * and `failure` says why it did. */
     bool scarce;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/process/log.h"
-#include "deploy/verify/simulator.h"
+#include "deploy/verify/engine.h"
 
 /* Queues between threads, by writer and reader; each keeps its order. */
 #define QUEUE_TO_OWNER(owner)   (owner)
@@ -22,14 +22,14 @@
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-static uint64_t draw_u64(struct simulator *s)
+static uint64_t draw_u64(struct engine *s)
 {
     return (uint64_t)random_next(&s->random) << 32 | random_next(&s->random) | 1;
 }
 
-static enum status make_server(struct simulator *s, struct simulated_process *p)
+static enum status make_server(struct engine *s, struct simulated_process *p)
 {
-    const struct simulator_options *from = &s->options;
+    const struct engine_options *from = &s->options;
     struct cores_options options = {
         .router = {.self.index = p->index,
                    .self.incarnation = draw_u64(s),
@@ -55,7 +55,7 @@ static enum status make_server(struct simulator *s, struct simulated_process *p)
     return status == STATUS_OK ? witness_add_server(&s->witness, p->index) : status;
 }
 
-static enum status make_worker(struct simulator *s, struct simulated_process *p)
+static enum status make_worker(struct engine *s, struct simulated_process *p)
 {
     enum status status =
         simulated_worker_init(&p->worker, p->index, p->number, draw_u64(s), &s->work, &s->partition,
@@ -63,18 +63,18 @@ static enum status make_worker(struct simulator *s, struct simulated_process *p)
     return status == STATUS_OK ? witness_add_worker(&s->witness, p->index) : status;
 }
 
-struct simulated_process *simulated_process_start(struct simulator *simulator, uint32_t host)
+struct simulated_process *simulated_process_start(struct engine *engine, uint32_t host)
 {
-    struct simulator *s = simulator;
+    struct engine *s = engine;
     struct simulated_process *p = calloc(1, sizeof *p);
     if (p == NULL)
         return NULL;
     p->number = s->process_count;
     p->host = host;
-    p->is_server = host < simulator_servers(s);
+    p->is_server = host < engine_servers(s);
     p->is_stranger = host == STRANGERS_HOST;
-    p->index = p->is_server ? host : (p->is_stranger ? 40 : host) - simulator_servers(s);
-    p->slow = !p->is_server && s->options.slow != NULL && p->index < simulator_workers(s)
+    p->index = p->is_server ? host : (p->is_stranger ? 40 : host) - engine_servers(s);
+    p->slow = !p->is_server && s->options.slow != NULL && p->index < engine_workers(s)
                   ? s->options.slow[p->index]
                   : 1;
     p->heard_us = s->now_us;
@@ -116,17 +116,17 @@ void simulated_process_name(const struct simulated_process *process, char name[P
 
 /* --- queues within a process ----------------------------------------------------------------- */
 
-static bool is_let_through(struct simulator *s, enum simulated_place place, uint32_t process,
+static bool is_let_through(struct engine *s, enum simulated_place place, uint32_t process,
                            struct outgoing *item)
 {
-    const struct simulator_tamper *tamper = &s->options.tamper;
+    const struct engine_tamper *tamper = &s->options.tamper;
     if (tamper->item == NULL || tamper->item(tamper->context, place, process, item))
         return true;
     frame_release(item->packet.payload);
     return false;
 }
 
-static void enqueue(struct simulator *s, struct simulated_process *p, uint32_t queue,
+static void enqueue(struct engine *s, struct simulated_process *p, uint32_t queue,
                     enum event_kind kind, const struct outgoing *item)
 {
     uint64_t time_us =
@@ -145,7 +145,7 @@ static void enqueue(struct simulator *s, struct simulated_process *p, uint32_t q
     event_queue_add(&s->queue, &event);
 }
 
-static void tick_later(struct simulator *s, const struct simulated_process *p, int patience_ms)
+static void tick_later(struct engine *s, const struct simulated_process *p, int patience_ms)
 {
     struct event event = {.time_us =
                               s->now_us + 1000u * (uint64_t)(patience_ms > 0 ? patience_ms : 1),
@@ -154,7 +154,7 @@ static void tick_later(struct simulator *s, const struct simulated_process *p, i
     event_queue_add(&s->queue, &event);
 }
 
-static void note_refusal(struct simulator *s, const struct simulated_process *p,
+static void note_refusal(struct engine *s, const struct simulated_process *p,
                          const struct message *message)
 {
     s->witness.counts.refused++;
@@ -163,7 +163,7 @@ static void note_refusal(struct simulator *s, const struct simulated_process *p,
                      p->index, message->refused.text);
 }
 
-static void send_wire(struct simulator *s, struct simulated_process *p, struct outgoing *item)
+static void send_wire(struct engine *s, struct simulated_process *p, struct outgoing *item)
 {
     const struct message *message = &item->packet.message;
     if (p->foreign_run != 0)
@@ -183,7 +183,7 @@ static void send_wire(struct simulator *s, struct simulated_process *p, struct o
 }
 
 /* For people, and worded for them: no part of what the transcript sums up. */
-static void say(const struct simulator *s, const struct simulated_process *p,
+static void say(const struct engine *s, const struct simulated_process *p,
                 const struct outgoing *item)
 {
     if (s->options.verbose)
@@ -192,7 +192,7 @@ static void say(const struct simulator *s, const struct simulated_process *p,
 }
 
 /* What it takes off the wire. */
-static void note_message(struct simulator *s, const struct simulated_process *p, uint32_t from,
+static void note_message(struct engine *s, const struct simulated_process *p, uint32_t from,
                          const struct packet *packet)
 {
     char name[PROCESS_NAME_MAX], sender[PROCESS_NAME_MAX];
@@ -204,7 +204,7 @@ static void note_message(struct simulator *s, const struct simulated_process *p,
 /* --- servers --------------------------------------------------------------------------------- */
 
 /* Give an owner an item while the witness looks on; what it puts out is left in outbox. */
-static void run_owner(struct simulator *s, struct simulated_process *p, struct outgoing *item,
+static void run_owner(struct engine *s, struct simulated_process *p, struct outgoing *item,
                       struct outbox *outbox)
 {
     struct outbox fresh = {0};
@@ -226,14 +226,14 @@ static void run_owner(struct simulator *s, struct simulated_process *p, struct o
     outbox_free(&fresh);
 }
 
-static void make_owners(struct simulator *s, struct simulated_process *p)
+static void make_owners(struct engine *s, struct simulated_process *p)
 {
     if (p->cores.owners == NULL && cores_make_owners(&p->cores, NULL) != STATUS_OK)
         witness_fail(&s->witness, "out of memory for owners");
 }
 
 /* One item of the router thread's outbox, as dispatch in ps/server.c. */
-static void dispatch(struct simulator *s, struct simulated_process *p, struct outgoing *item)
+static void dispatch(struct engine *s, struct simulated_process *p, struct outgoing *item)
 {
     if (p->index == 0 && (item->to == TO_PEER || item->to == TO_CHECKPOINTER))
         witness_coordinator_says(&s->witness, p->number, item,
@@ -254,18 +254,18 @@ static void dispatch(struct simulator *s, struct simulated_process *p, struct ou
         send_wire(s, p, item);
 }
 
-static void flush_server(struct simulator *s, struct simulated_process *p)
+static void flush_server(struct engine *s, struct simulated_process *p)
 {
     struct outgoing item;
     while (outbox_take(&p->outbox, &item))
         dispatch(s, p, &item);
     if (p->state != PROCESS_RUNNING || !cores_are_over(&p->cores))
         return;
-    simulator_over(s, p, router_enrolment(p->cores.router)->exit_code,
-                   router_enrolment(p->cores.router)->reason);
+    engine_over(s, p, router_enrolment(p->cores.router)->exit_code,
+                router_enrolment(p->cores.router)->reason);
 }
 
-static void owner_turn(struct simulator *s, struct simulated_process *p, struct outgoing *item)
+static void owner_turn(struct engine *s, struct simulated_process *p, struct outgoing *item)
 {
     struct outbox outbox = {0};
     struct outgoing out;
@@ -281,22 +281,21 @@ static void owner_turn(struct simulator *s, struct simulated_process *p, struct 
 
 /* The checkpointer takes one item; what it has to say about its files is said when they are
  * durable. */
-static void checkpointer_turn(struct simulator *s, struct simulated_process *p,
-                              struct outgoing *item)
+static void checkpointer_turn(struct engine *s, struct simulated_process *p, struct outgoing *item)
 {
     struct simulated_disk *disk = s->options.disks[p->index];
     uint64_t writes = disk->writes;
-    simulated_disk_turn(disk, p->number, simulator_disk_us(s));
+    simulated_disk_turn(disk, p->number, engine_disk_us(s));
     cores_deliver(&p->cores, item, s->now_us, &p->checkpointer_said);
-    uint64_t took_us = simulated_disk_done_us(disk, p->number) - simulator_disk_us(s);
+    uint64_t took_us = simulated_disk_done_us(disk, p->number) - engine_disk_us(s);
     struct event event = {.time_us = s->now_us + took_us, .kind = EVENT_DISK, .process = p->number};
     event_queue_add(&s->queue, &event);
     p->checkpointer_busy = true;
     if (disk->writes > writes)
-        simulator_wrote(s, p);
+        engine_wrote(s, p);
 }
 
-static void checkpointer_done(struct simulator *s, struct simulated_process *p)
+static void checkpointer_done(struct engine *s, struct simulated_process *p)
 {
     struct outgoing out;
     while (outbox_take(&p->checkpointer_said, &out))
@@ -306,7 +305,7 @@ static void checkpointer_done(struct simulator *s, struct simulated_process *p)
         checkpointer_turn(s, p, &out);
 }
 
-static void actor_turn(struct simulator *s, struct simulated_process *p, struct outgoing *item)
+static void actor_turn(struct engine *s, struct simulated_process *p, struct outgoing *item)
 {
     if (item->to == TO_OWNER)
         owner_turn(s, p, item);
@@ -319,7 +318,7 @@ static void actor_turn(struct simulator *s, struct simulated_process *p, struct 
 }
 
 /* Take a packet off the wire; false if it is not what was sent. */
-static bool open_parcel(struct simulator *s, struct simulated_process *p, struct parcel *parcel,
+static bool open_parcel(struct engine *s, struct simulated_process *p, struct parcel *parcel,
                         struct packet *packet)
 {
     struct error error;
@@ -330,7 +329,7 @@ static bool open_parcel(struct simulator *s, struct simulated_process *p, struct
     if (!parcel->up && s->network.wires[parcel->wire].server == 0)
         p->heard_us = s->now_us;
     note_message(s, p, parcel->from, packet);
-    simulator_delivered(s, packet->message.kind);
+    engine_delivered(s, packet->message.kind);
     return true;
 }
 
@@ -367,21 +366,21 @@ static struct frame *count_payload(struct simulated_process *p, struct frame *pa
 
 /* What a server may hold of what others have sent: for each worker a window of gradients, for each
  * chunk the nodes of a step, and on server 0 a cut of all. */
-static void check_memory(struct simulator *s, const struct simulated_process *p)
+static void check_memory(struct engine *s, const struct simulated_process *p)
 {
     const struct job *job = s->options.job;
     uint64_t shard = partition_server_bytes(&s->partition, p->index);
     uint64_t space = s->partition.elements * sizeof(float);
     uint64_t window = WINDOW_BYTES > 2 * space ? WINDOW_BYTES : 2 * space;
     uint64_t most = (job_leaves_max(job) + 1) * shard +
-                    (simulator_workers(s) + s->injector.joined) * window +
+                    (engine_workers(s) + s->injector.joined) * window +
                     (p->index == 0 ? 2 * CHECKPOINT_ARRAYS_MAX * space : 0);
     if (p->payload_bytes > most)
         witness_fail(&s->witness, "ps/%u holds %llu bytes that it was sent, and may %llu", p->index,
                      (unsigned long long)p->payload_bytes, (unsigned long long)most);
 }
 
-static void server_receives(struct simulator *s, struct simulated_process *p, struct parcel *parcel,
+static void server_receives(struct engine *s, struct simulated_process *p, struct parcel *parcel,
                             uint64_t peer)
 {
     struct outgoing item = {.to = TO_ROUTER};
@@ -398,7 +397,7 @@ static void server_receives(struct simulator *s, struct simulated_process *p, st
         cores_receive(&p->cores, &item.packet, !parcel->up, s->now_us, &p->outbox);
 }
 
-static void server_event(struct simulator *s, struct simulated_process *p, struct event *event,
+static void server_event(struct engine *s, struct simulated_process *p, struct event *event,
                          uint64_t peer)
 {
     if (event->kind == EVENT_ACTOR) { /* Even when the router is over: nothing is left behind. */
@@ -427,7 +426,7 @@ static void server_event(struct simulator *s, struct simulated_process *p, struc
 
 /* --- workers --------------------------------------------------------------------------------- */
 
-static void flush_session(struct simulator *s, struct simulated_process *p, struct outbox *outbox)
+static void flush_session(struct engine *s, struct simulated_process *p, struct outbox *outbox)
 {
     struct outgoing item;
     while (outbox_take(outbox, &item)) {
@@ -442,10 +441,10 @@ static void flush_session(struct simulator *s, struct simulated_process *p, stru
     }
     const struct enrolment *enrolment = session_enrolment(p->worker.session);
     if (p->state == PROCESS_RUNNING && enrolment->over)
-        simulator_over(s, p, enrolment->exit_code, enrolment->reason);
+        engine_over(s, p, enrolment->exit_code, enrolment->reason);
 }
 
-static void flush_trainer(struct simulator *s, struct simulated_process *p, struct outbox *outbox)
+static void flush_trainer(struct engine *s, struct simulated_process *p, struct outbox *outbox)
 {
     struct outgoing item;
     while (outbox_take(outbox, &item))
@@ -461,8 +460,8 @@ static void flush_trainer(struct simulator *s, struct simulated_process *p, stru
     event_queue_add(&s->queue, &event);
 }
 
-static void session_receives(struct simulator *s, struct simulated_process *p,
-                             struct parcel *parcel, struct outbox *outbox)
+static void session_receives(struct engine *s, struct simulated_process *p, struct parcel *parcel,
+                             struct outbox *outbox)
 {
     struct outgoing item = {.to = TO_SERVER};
     if (!open_parcel(s, p, parcel, &item.packet))
@@ -473,7 +472,7 @@ static void session_receives(struct simulator *s, struct simulated_process *p,
 }
 
 /* As pass_on_stop in worker/client/client.c. */
-static void stop_worker(struct simulator *s, struct simulated_process *p, struct outbox *outbox)
+static void stop_worker(struct engine *s, struct simulated_process *p, struct outbox *outbox)
 {
     struct packet packet = {.message.kind = MESSAGE_STOP};
     packet.message.stop.exit_code = EXIT_INTERRUPTED;
@@ -481,7 +480,7 @@ static void stop_worker(struct simulator *s, struct simulated_process *p, struct
     session_handle_trainer(p->worker.session, &packet, s->now_us, outbox);
 }
 
-static void session_event(struct simulator *s, struct simulated_process *p, struct event *event)
+static void session_event(struct engine *s, struct simulated_process *p, struct event *event)
 {
     struct session *session = p->worker.session;
     struct outbox outbox = {0};
@@ -502,12 +501,12 @@ static void session_event(struct simulator *s, struct simulated_process *p, stru
     outbox_free(&outbox);
 }
 
-static void trainer_event(struct simulator *s, struct simulated_process *p, struct event *event)
+static void trainer_event(struct engine *s, struct simulated_process *p, struct event *event)
 {
     struct outbox outbox = {0};
     if (event->kind == EVENT_ACTOR) {
         if (event->item->packet.message.kind == MESSAGE_START)
-            simulator_note_start(s);
+            engine_note_start(s);
         simulated_worker_take(&p->worker, &event->item->packet, &outbox);
     } else {
         p->worker.expected = false;
@@ -521,7 +520,7 @@ static void trainer_event(struct simulator *s, struct simulated_process *p, stru
 /* --- strangers ------------------------------------------------------------------------------- */
 
 /* A gradient, or a chunk out of a checkpoint. */
-static void draw_floats(struct simulator *s, uint32_t number, struct message *message,
+static void draw_floats(struct engine *s, uint32_t number, struct message *message,
                         struct frame **payload)
 {
     const struct job *job = s->options.job;
@@ -547,7 +546,7 @@ static void draw_floats(struct simulator *s, uint32_t number, struct message *me
 }
 
 /* What somebody of another run may still have to say. */
-static void draw_words(struct simulator *s, struct message *message, struct frame **payload)
+static void draw_words(struct engine *s, struct message *message, struct frame **payload)
 {
     static const enum message_kind kinds[] = {
         MESSAGE_JOIN, MESSAGE_PING,       MESSAGE_EXCHANGE,     MESSAGE_EXCHANGE,
@@ -586,14 +585,14 @@ static void draw_words(struct simulator *s, struct message *message, struct fram
     }
 }
 
-static void stranger_event(struct simulator *s, struct simulated_process *p, struct event *event)
+static void stranger_event(struct engine *s, struct simulated_process *p, struct event *event)
 {
     if (event->kind != EVENT_TICK)
         return;
     bool server = random_below(&s->random, 3) == 0;
     struct message message = {
         .role = server ? ROLE_PS : ROLE_WORKER,
-        .index = random_below(&s->random, server ? simulator_servers(s) : simulator_workers(s)),
+        .index = random_below(&s->random, server ? engine_servers(s) : engine_workers(s)),
         .incarnation = draw_u64(s),
         .run_id = draw_u64(s),
         .generation = random_below(&s->random, 4),
@@ -603,21 +602,21 @@ static void stranger_event(struct simulator *s, struct simulated_process *p, str
     struct frame *payload = NULL;
     draw_words(s, &message, &payload);
     simulated_network_send_up(&s->network, s->now_us, p->number,
-                              random_below(&s->random, simulator_servers(s)), &message, payload);
+                              random_below(&s->random, engine_servers(s)), &message, payload);
     tick_later(s, p, 10);
 }
 
-void simulated_process_event(struct simulator *simulator, struct simulated_process *process,
+void simulated_process_event(struct engine *engine, struct simulated_process *process,
                              struct event *event, uint64_t peer)
 {
     if (process->is_stranger)
-        stranger_event(simulator, process, event);
+        stranger_event(engine, process, event);
     else if (process->is_server)
-        server_event(simulator, process, event, peer);
+        server_event(engine, process, event, peer);
     else if (process->state == PROCESS_OVER)
         return;
     else if (event->kind == EVENT_ACTOR || event->kind == EVENT_COMPUTE)
-        trainer_event(simulator, process, event);
+        trainer_event(engine, process, event);
     else
-        session_event(simulator, process, event);
+        session_event(engine, process, event);
 }

@@ -27,7 +27,7 @@ enum process_state {
 
 struct simulated_process {
     uint32_t number; /* In the order of their starts. */
-    uint32_t host;   /* Its place, see simulator.h. */
+    uint32_t host;   /* Its place, see engine.h. */
     uint32_t index;
     bool is_server;
     bool is_stranger; /* Neither: of another run, it says things and hears nothing. */
@@ -52,19 +52,19 @@ struct simulated_process {
     char reason[MESSAGE_TEXT_MAX];
 };
 
-struct simulator;
+struct engine;
 
 #define PROCESS_NAME_MAX 32
 /* "worker/1 (3)": its place, and which process it is. */
 void simulated_process_name(const struct simulated_process *process, char name[PROCESS_NAME_MAX]);
 
 /* NULL when out of memory. A host that is no place of the job: a stranger. */
-struct simulated_process *simulated_process_start(struct simulator *simulator, uint32_t host);
+struct simulated_process *simulated_process_start(struct engine *engine, uint32_t host);
 void simulated_process_free(struct simulated_process *process);
 
 /* What happens to it; the event stays the caller's, without what has been taken out of it. peer:
  * see simulated_network_arrive. */
-void simulated_process_event(struct simulator *simulator, struct simulated_process *process,
+void simulated_process_event(struct engine *engine, struct simulated_process *process,
                              struct event *event, uint64_t peer);
 
 #endif

@@ -133,18 +133,18 @@ static void listen(const char *text)
     was_said = was_said || strstr(text, "memory") != NULL;
 }
 
-void __real_simulator_over(struct simulator *simulator, struct simulated_process *process,
-                           int exit_code, const char *reason);
-void __wrap_simulator_over(struct simulator *simulator, struct simulated_process *process,
-                           int exit_code, const char *reason);
+void __real_engine_over(struct engine *engine, struct simulated_process *process, int exit_code,
+                        const char *reason);
+void __wrap_engine_over(struct engine *engine, struct simulated_process *process, int exit_code,
+                        const char *reason);
 void __wrap_outbox_log(struct outbox *outbox, const char *format, ...);
 void __wrap_outbox_warn(struct outbox *outbox, const char *format, ...);
 
-void __wrap_simulator_over(struct simulator *simulator, struct simulated_process *process,
-                           int exit_code, const char *reason)
+void __wrap_engine_over(struct engine *engine, struct simulated_process *process, int exit_code,
+                        const char *reason)
 {
     listen(reason);
-    __real_simulator_over(simulator, process, exit_code, reason);
+    __real_engine_over(engine, process, exit_code, reason);
 }
 
 void __wrap_outbox_log(struct outbox *outbox, const char *format, ...)

@@ -1,4 +1,4 @@
-/* simulator.h - a whole cluster in one thread, in virtual time, from one seed.
+/* engine.h - a whole cluster in one thread, in virtual time, from one seed.
  *
  *     ps/0: router+coordinator | owner 0 | owner 1 | checkpointer      worker/0: session | trainer
  *                 |  queues between the threads of a process, each late as the scheduler likes  |
@@ -13,8 +13,8 @@
  *
  * Units: virtual microseconds. Threads: one. */
 
-#ifndef DEPLOY_VERIFY_SIMULATOR_H
-#define DEPLOY_VERIFY_SIMULATOR_H
+#ifndef DEPLOY_VERIFY_ENGINE_H
+#define DEPLOY_VERIFY_ENGINE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,13 +43,13 @@ enum simulated_place {
 };
 
 /* Called for every item on its way. It may change the item; false loses it. */
-struct simulator_tamper {
+struct engine_tamper {
     bool (*item)(void *context, enum simulated_place place, uint32_t process,
                  struct outgoing *item);
     void *context;
 };
 
-struct simulator_options {
+struct engine_options {
     uint64_t seed;
     const struct job *job; /* Servers and workers as it says. */
     enum work_kind kind;
@@ -74,13 +74,13 @@ struct simulator_options {
     uint64_t stop_after_us;
     uint32_t stop_host;
     uint64_t time_limit_us; /* After calm_us of the plan, if there is one. */
-    struct simulator_tamper tamper;
+    struct engine_tamper tamper;
     bool scarce;  /* Allocations may fail, see witness.h. */
     bool verbose; /* Print what the processes log. */
 };
 
-struct simulator {
-    struct simulator_options options;
+struct engine {
+    struct engine_options options;
     struct partition partition;
     struct simulated_work work;
     struct witness witness;
@@ -107,49 +107,49 @@ struct simulator {
     struct host_set left; /* Hosts whose processes have. */
 };
 
-enum status simulator_init(struct simulator *simulator, const struct simulator_options *options,
-                           struct error *error);
-void simulator_free(struct simulator *simulator);
+enum status engine_init(struct engine *engine, const struct engine_options *options,
+                        struct error *error);
+void engine_free(struct engine *engine);
 
 /* Until everybody is over, a promise is broken or the time limit passes. The exit code all have
- * in common; -1 after a failure, which simulator->witness names. */
-int simulator_run(struct simulator *simulator);
+ * in common; -1 after a failure, which engine->witness names. */
+int engine_run(struct engine *engine);
 
-static inline uint32_t simulator_servers(const struct simulator *simulator)
+static inline uint32_t engine_servers(const struct engine *engine)
 {
-    return simulator->options.job->server_count;
+    return engine->options.job->server_count;
 }
 
-static inline uint32_t simulator_workers(const struct simulator *simulator)
+static inline uint32_t engine_workers(const struct engine *engine)
 {
-    return simulator->options.job->worker_count;
+    return engine->options.job->worker_count;
 }
 
-static inline uint64_t simulator_disk_us(const struct simulator *simulator)
+static inline uint64_t engine_disk_us(const struct engine *engine)
 {
-    return simulator->options.disks_us + simulator->now_us;
+    return engine->options.disks_us + engine->now_us;
 }
 
 /* --- for the parts of a simulator ------------------------------------------------------------ */
 
 /* A process has left by itself; written something; taken something off the wire; been told to start
  * training. */
-void simulator_over(struct simulator *simulator, struct simulated_process *process, int exit_code,
-                    const char *reason);
-void simulator_wrote(struct simulator *simulator, const struct simulated_process *process);
-void simulator_delivered(struct simulator *simulator, enum message_kind kind);
-void simulator_note_start(struct simulator *simulator);
+void engine_over(struct engine *engine, struct simulated_process *process, int exit_code,
+                 const char *reason);
+void engine_wrote(struct engine *engine, const struct simulated_process *process);
+void engine_delivered(struct engine *engine, enum message_kind kind);
+void engine_note_start(struct engine *engine);
 
 /* Let time pass first. */
-void simulator_later(struct simulator *simulator, uint64_t after_us, enum event_kind kind,
-                     uint32_t process, uint64_t number);
+void engine_later(struct engine *engine, uint64_t after_us, enum event_kind kind, uint32_t process,
+                  uint64_t number);
 
 /* Start a process at a host. primary: whoever was there is not found there any more. */
-struct simulated_process *simulator_start(struct simulator *simulator, uint32_t host, bool primary);
+struct simulated_process *engine_start(struct engine *engine, uint32_t host, bool primary);
 /* All connections of a host break. They come back after back_us. */
-void simulator_cut_off(struct simulator *simulator, uint32_t host, uint64_t back_us);
-void simulator_kill(struct simulator *simulator, struct simulated_process *process);
-void simulator_stop(struct simulator *simulator, struct simulated_process *process);
-void simulator_continue(struct simulator *simulator, struct simulated_process *process);
+void engine_cut_off(struct engine *engine, uint32_t host, uint64_t back_us);
+void engine_kill(struct engine *engine, struct simulated_process *process);
+void engine_stop(struct engine *engine, struct simulated_process *process);
+void engine_continue(struct engine *engine, struct simulated_process *process);
 
 #endif

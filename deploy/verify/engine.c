@@ -1,7 +1,7 @@
-/* simulator.c - takes the next event and lets it happen; starts, ends and judges processes, and at
+/* engine.c - takes the next event and lets it happen; starts, ends and judges processes, and at
  * the end whoever should not be left. */
 
-#include "deploy/verify/simulator.h"
+#include "deploy/verify/engine.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -22,20 +22,18 @@
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-static uint32_t hosts_of(const struct simulator *s)
+static uint32_t hosts_of(const struct engine *s)
 {
-    return simulator_servers(s) + simulator_workers(s);
+    return engine_servers(s) + engine_workers(s);
 }
 
-void simulator_later(struct simulator *simulator, uint64_t after_us, enum event_kind kind,
-                     uint32_t process, uint64_t number)
+void engine_later(struct engine *engine, uint64_t after_us, enum event_kind kind, uint32_t process,
+                  uint64_t number)
 {
-    struct event event = {.time_us = simulator->now_us + after_us,
-                          .kind = kind,
-                          .process = process,
-                          .number = number};
-    simulator->starting += kind == EVENT_START;
-    event_queue_add(&simulator->queue, &event);
+    struct event event = {
+        .time_us = engine->now_us + after_us, .kind = kind, .process = process, .number = number};
+    engine->starting += kind == EVENT_START;
+    event_queue_add(&engine->queue, &event);
 }
 
 static void out_of_memory(void)
@@ -45,7 +43,7 @@ static void out_of_memory(void)
 }
 
 /* Nobody is there yet. */
-static void make_place(struct simulator *s, uint32_t host)
+static void make_place(struct engine *s, uint32_t host)
 {
     while (s->host_count <= host) {
         s->at =
@@ -56,10 +54,10 @@ static void make_place(struct simulator *s, uint32_t host)
     }
 }
 
-enum status simulator_init(struct simulator *simulator, const struct simulator_options *options,
-                           struct error *error)
+enum status engine_init(struct engine *engine, const struct engine_options *options,
+                        struct error *error)
 {
-    struct simulator *s = simulator;
+    struct engine *s = engine;
     const struct job *job = options->job;
     memset(s, 0, sizeof *s);
     s->options = *options;
@@ -85,16 +83,16 @@ enum status simulator_init(struct simulator *simulator, const struct simulator_o
         return error_set(error, status, "out of memory for a cluster");
     make_place(s, hosts_of(s) - 1);
     for (uint32_t i = 0; i < hosts_of(s); i++)
-        simulator_later(s, 1 + random_below(&s->random, (uint32_t)options->start_within_us + 1),
-                        EVENT_START, i, 0);
+        engine_later(s, 1 + random_below(&s->random, (uint32_t)options->start_within_us + 1),
+                     EVENT_START, i, 0);
     if (options->plan != NULL)
         fault_injector_begin(s);
     return STATUS_OK;
 }
 
-void simulator_free(struct simulator *simulator)
+void engine_free(struct engine *engine)
 {
-    struct simulator *s = simulator;
+    struct engine *s = engine;
     event_queue_free(&s->queue);
     simulated_network_free(&s->network); /* Before those who count what is on its way. */
     for (uint32_t i = 0; i < s->process_count; i++)
@@ -112,7 +110,7 @@ void simulator_free(struct simulator *simulator)
 
 /* --- processes ------------------------------------------------------------------------------- */
 
-static void note(struct simulator *s, const struct simulated_process *p, const char *what)
+static void note(struct engine *s, const struct simulated_process *p, const char *what)
 {
     char name[PROCESS_NAME_MAX];
     simulated_process_name(p, name);
@@ -120,7 +118,7 @@ static void note(struct simulator *s, const struct simulated_process *p, const c
 }
 
 /* Of several who are there at once all but one must go, whichever. */
-static void excuse_rivals(struct simulator *s, struct simulated_process *p)
+static void excuse_rivals(struct engine *s, struct simulated_process *p)
 {
     for (uint32_t i = 0; i < s->process_count; i++) {
         struct simulated_process *other = s->processes[i];
@@ -129,9 +127,9 @@ static void excuse_rivals(struct simulator *s, struct simulated_process *p)
     }
 }
 
-struct simulated_process *simulator_start(struct simulator *simulator, uint32_t host, bool primary)
+struct simulated_process *engine_start(struct engine *engine, uint32_t host, bool primary)
 {
-    struct simulator *s = simulator;
+    struct engine *s = engine;
     s->processes = array_room(s->processes, s->process_count, &s->process_capacity,
                               sizeof(struct simulated_process *));
     if (s->processes == NULL)
@@ -152,12 +150,12 @@ struct simulated_process *simulator_start(struct simulator *simulator, uint32_t 
     }
     s->running++;
     note(s, p, "starts");
-    simulator_later(s, 0, EVENT_TICK, p->number, 0);
+    engine_later(s, 0, EVENT_TICK, p->number, 0);
     return p;
 }
 
 /* Somebody else who is there takes over the host, and its address. */
-static void leave_host(struct simulator *s, const struct simulated_process *p)
+static void leave_host(struct engine *s, const struct simulated_process *p)
 {
     if (p->is_stranger || s->at[p->host] != p)
         return;
@@ -172,7 +170,7 @@ static void leave_host(struct simulator *s, const struct simulated_process *p)
     }
 }
 
-static void end_process(struct simulator *s, struct simulated_process *p, enum process_state state)
+static void end_process(struct engine *s, struct simulated_process *p, enum process_state state)
 {
     p->state = state;
     s->running--;
@@ -183,7 +181,7 @@ static void end_process(struct simulator *s, struct simulated_process *p, enum p
 
 /* A disk that failed at the wrong moment ends the job, and says so; so does a loss, where it is to,
  * or where the deadline is shorter than what goes wrong. */
-static bool may_fail(const struct simulator *s, const struct simulated_process *p)
+static bool may_fail(const struct engine *s, const struct simulated_process *p)
 {
     bool disk = s->injector.counts[FAULT_DISK] > 0;
     bool lost = s->options.plan != NULL && (s->options.on_worker_loss != LOSS_CONTINUE ||
@@ -197,10 +195,10 @@ static bool may_fail(const struct simulator *s, const struct simulated_process *
            (lost && (p->exit_code == EXIT_CLUSTER_LOST || p->exit_code == EXIT_START_TIMEOUT));
 }
 
-void simulator_over(struct simulator *simulator, struct simulated_process *process, int exit_code,
-                    const char *reason)
+void engine_over(struct engine *engine, struct simulated_process *process, int exit_code,
+                 const char *reason)
 {
-    struct simulator *s = simulator;
+    struct engine *s = engine;
     process->exit_code = exit_code;
     s->left_unheard = s->left_unheard || strstr(reason, "unheard by") != NULL;
     bool told = exit_code == EXIT_DONE || exit_code == EXIT_INTERRUPTED || may_fail(s, process);
@@ -223,7 +221,7 @@ void simulator_over(struct simulator *simulator, struct simulated_process *proce
 }
 
 /* Whoever is killed whenever: what has a manifest is whole. */
-static void check_disk(struct simulator *s)
+static void check_disk(struct engine *s)
 {
     struct checkpoint_reader reader;
     struct error error;
@@ -242,7 +240,7 @@ static void check_disk(struct simulator *s)
 }
 
 /* The run had ended, though nobody has been told yet. */
-static void note_ended(struct simulator *s)
+static void note_ended(struct engine *s)
 {
     struct generation generation;
     struct error error;
@@ -252,17 +250,16 @@ static void note_ended(struct simulator *s)
         s->announced = true;
 }
 
-void simulator_kill(struct simulator *simulator, struct simulated_process *process)
+void engine_kill(struct engine *engine, struct simulated_process *process)
 {
-    struct simulator *s = simulator;
+    struct engine *s = engine;
     if (process->state > PROCESS_STOPPED)
         return;
     note(s, process, "is killed");
     end_process(s, process, PROCESS_KILLED);
     witness_ends(&s->witness, process->number);
     if (process->is_server) {
-        simulated_disk_crash(s->options.disks[process->index], process->number,
-                             simulator_disk_us(s));
+        simulated_disk_crash(s->options.disks[process->index], process->number, engine_disk_us(s));
         check_disk(s);
         note_ended(s);
         cores_free(&process->cores);
@@ -270,18 +267,18 @@ void simulator_kill(struct simulator *simulator, struct simulated_process *proce
     }
 }
 
-void simulator_cut_off(struct simulator *simulator, uint32_t host, uint64_t back_us)
+void engine_cut_off(struct engine *engine, uint32_t host, uint64_t back_us)
 {
     struct host_set hosts = host_set_of(host), all = {.rest = true};
-    simulated_network_cut(&simulator->network, simulator->now_us, &hosts, &all, back_us);
+    simulated_network_cut(&engine->network, engine->now_us, &hosts, &all, back_us);
     host_set_free(&hosts);
 }
 
-void simulator_stop(struct simulator *simulator, struct simulated_process *process)
+void engine_stop(struct engine *engine, struct simulated_process *process)
 {
     if (process->state == PROCESS_RUNNING)
         process->state = PROCESS_STOPPED;
-    note(simulator, process, "is stopped");
+    note(engine, process, "is stopped");
 }
 
 static void miss(struct simulated_process *p, const struct event *event)
@@ -293,9 +290,9 @@ static void miss(struct simulated_process *p, const struct event *event)
 }
 
 /* Everything it has missed happens now, in order; but it may look at the clock first or last. */
-void simulator_continue(struct simulator *simulator, struct simulated_process *process)
+void engine_continue(struct engine *engine, struct simulated_process *process)
 {
-    struct simulator *s = simulator;
+    struct engine *s = engine;
     if (process->state != PROCESS_STOPPED)
         return;
     process->state = PROCESS_RUNNING;
@@ -315,30 +312,30 @@ void simulator_continue(struct simulator *simulator, struct simulated_process *p
     process->missed_count = 0;
 }
 
-void simulator_wrote(struct simulator *simulator, const struct simulated_process *process)
+void engine_wrote(struct engine *engine, const struct simulated_process *process)
 {
-    if (simulator->options.plan != NULL)
-        fault_injector_wrote(simulator, process);
+    if (engine->options.plan != NULL)
+        fault_injector_wrote(engine, process);
 }
 
-void simulator_delivered(struct simulator *simulator, enum message_kind kind)
+void engine_delivered(struct engine *engine, enum message_kind kind)
 {
-    if (simulator->options.plan != NULL)
-        fault_injector_delivered(simulator, kind);
+    if (engine->options.plan != NULL)
+        fault_injector_delivered(engine, kind);
 }
 
 /* The first START: the moment from which a stop is counted. */
-void simulator_note_start(struct simulator *simulator)
+void engine_note_start(struct engine *engine)
 {
-    struct simulator *s = simulator;
+    struct engine *s = engine;
     if (!s->started && s->options.stop_after_us > 0)
-        simulator_later(s, s->options.stop_after_us, EVENT_STOP, s->options.stop_host, 0);
+        engine_later(s, s->options.stop_after_us, EVENT_STOP, s->options.stop_host, 0);
     s->started = true;
 }
 
 /* --- running --------------------------------------------------------------------------------- */
 
-static void process_event(struct simulator *s, struct simulated_process *p, struct event *event,
+static void process_event(struct engine *s, struct simulated_process *p, struct event *event,
                           uint64_t peer)
 {
     bool actors_left = p->state == PROCESS_OVER && p->is_server;
@@ -351,7 +348,7 @@ static void process_event(struct simulator *s, struct simulated_process *p, stru
     }
 }
 
-static void wire_event(struct simulator *s, struct event *event)
+static void wire_event(struct engine *s, struct event *event)
 {
     uint64_t peer = event->number;
     if (event->process == NETWORK_NOBODY) {
@@ -362,19 +359,19 @@ static void wire_event(struct simulator *s, struct event *event)
         process_event(s, s->processes[event->process], event, peer);
 }
 
-static void start_event(struct simulator *s, const struct event *event)
+static void start_event(struct engine *s, const struct event *event)
 {
     bool anyway = event->number != 0, left = host_set_has(&s->left, event->process);
     s->starting--;
     if (left || s->failed || (!anyway && s->at[event->process] != NULL))
         return;
-    simulator_start(s, event->process, true)->excused = anyway;
+    engine_start(s, event->process, true)->excused = anyway;
     /* Sooner or later whoever was connected to the one before gives it up. */
     if (anyway && random_below(&s->random, 2) == 0)
-        simulator_cut_off(s, event->process, 0);
+        engine_cut_off(s, event->process, 0);
 }
 
-static void stop_event(struct simulator *s, struct event *event)
+static void stop_event(struct engine *s, struct event *event)
 {
     struct simulated_process *p = s->at[event->process];
     /* A worker that does not know yet that it is in may leave without a word; then the others
@@ -387,10 +384,10 @@ static void stop_event(struct simulator *s, struct event *event)
     if (p != NULL)
         process_event(s, p, event, 0);
     else if (!s->finished)
-        simulator_later(s, 100000, EVENT_STOP, event->process, 0);
+        engine_later(s, 100000, EVENT_STOP, event->process, 0);
 }
 
-static void happen(struct simulator *s, struct event *event)
+static void happen(struct engine *s, struct event *event)
 {
     switch (event->kind) {
     case EVENT_WIRE:
@@ -420,7 +417,7 @@ static void happen(struct simulator *s, struct event *event)
     }
 }
 
-static void name_running(const struct simulator *s, char *text, size_t size)
+static void name_running(const struct engine *s, char *text, size_t size)
 {
     text[0] = '\0';
     for (uint32_t i = 0; i < s->process_count; i++) {
@@ -432,7 +429,7 @@ static void name_running(const struct simulator *s, char *text, size_t size)
     }
 }
 
-static void check_time(struct simulator *s)
+static void check_time(struct engine *s)
 {
     char names[300];
     uint64_t limit_us = s->options.time_limit_us;
@@ -448,7 +445,7 @@ static void check_time(struct simulator *s)
 /* --- the end --------------------------------------------------------------------------------- */
 
 /* A process that could not hear of the end, or heard nobody since, or came when all was over. */
-static bool was_left_behind(const struct simulator *s, const struct simulated_process *p)
+static bool was_left_behind(const struct engine *s, const struct simulated_process *p)
 {
     if (strstr(p->reason, REFUSED_OF_ANOTHER_RUN) != NULL)
         return false; /* Server 0 was heard, and could have said what became of its run. */
@@ -460,14 +457,14 @@ static bool was_left_behind(const struct simulator *s, const struct simulated_pr
     /* So it refuses whoever was killed then as well, and does not come from that run any more. */
     if (s->announced && s->injector.began_again &&
         strstr(p->reason, "holds a finished run") != NULL)
-        return p->number >= simulator_servers(s) + simulator_workers(s);
+        return p->number >= engine_servers(s) + engine_workers(s);
     if (s->options.plan == NULL || !s->finished ||
         (p->exit_code != EXIT_CLUSTER_LOST && p->exit_code != EXIT_START_TIMEOUT))
         return false;
     return s->finished_us < s->options.plan->calm_us + HEARD_LATE_US;
 }
 
-static void check_exit(struct simulator *s, const struct simulated_process *p, int *common)
+static void check_exit(struct engine *s, const struct simulated_process *p, int *common)
 {
     if (p->state != PROCESS_OVER || p->excused || was_left_behind(s, p) || may_fail(s, p))
         return;
@@ -484,7 +481,7 @@ static void check_exit(struct simulator *s, const struct simulated_process *p, i
                      p->reason);
 }
 
-static int common_exit_code(struct simulator *s)
+static int common_exit_code(struct engine *s)
 {
     int code = -1;
     for (uint32_t i = 0; i < s->process_count; i++)
@@ -499,9 +496,9 @@ static int common_exit_code(struct simulator *s)
     return s->witness.failed ? -1 : code;
 }
 
-int simulator_run(struct simulator *simulator)
+int engine_run(struct engine *engine)
 {
-    struct simulator *s = simulator;
+    struct engine *s = engine;
     struct event event;
     while (s->running + s->starting > 0 && !s->witness.failed &&
            event_queue_take(&s->queue, &event)) {
