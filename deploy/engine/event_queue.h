@@ -25,9 +25,7 @@ enum event_kind {
     EVENT_STOP,    /* Somebody asks a host for a clean stop: `process`. */
     EVENT_LEAVE,   /* Somebody asks a worker to leave. */
     EVENT_START,   /* A process is started at a place: `process` is the host. */
-    EVENT_FAULT,   /* Fault number `number` of the plan strikes. */
-    EVENT_HEAL,    /* What it did is over. */
-    EVENT_CALM,    /* No more faults. */
+    EVENT_FAULT,   /* What whoever makes faults (faults.h) calls by `number`. */
 };
 
 /* A message on a wire, as bytes. */

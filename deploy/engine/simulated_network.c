@@ -1,5 +1,5 @@
-/* simulated_network.c - every parcel gets its time of arrival when it is sent; breaking, holding up
- * and healing a wire decide what becomes of those in flight. */
+/* simulated_network.c - the carrier says when a parcel arrives; breaking, holding up and healing a wire
+ * decide what becomes of those in flight. */
 
 #include "deploy/engine/simulated_network.h"
 
@@ -25,12 +25,14 @@ void network_counts_add(struct network_counts *to, const struct network_counts *
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-enum status simulated_network_init(struct simulated_network *network,
-                                   const struct network_faults *faults, uint64_t seed,
-                                   uint32_t servers, struct event_queue *queue)
+enum status simulated_network_init(struct simulated_network *network, const struct carrier *carrier,
+                                   bool share_frames, uint64_t seed, uint32_t servers,
+                                   struct event_queue *queue)
 {
+    assert(carrier->carry != NULL);
     memset(network, 0, sizeof *network);
-    network->faults = *faults;
+    network->carrier = *carrier;
+    network->share_frames = share_frames;
     network->queue = queue;
     network->servers = servers;
     network->counts.delay_min_us = UINT64_MAX;
@@ -118,11 +120,6 @@ uint64_t simulated_checksum(const void *data, size_t bytes)
     return sum ^ sum >> 29;
 }
 
-static bool happens(struct simulated_network *network, double share)
-{
-    return share > 0 && random_unit_float(random_next(&network->random)) < (float)share;
-}
-
 static uint64_t up_to(struct simulated_network *network, uint64_t most)
 {
     return random_below(&network->random, (uint32_t)most + 1);
@@ -165,7 +162,7 @@ static void disconnect(struct simulated_network *network, struct network_wire *w
     network->counts.cuts++;
 }
 
-static uint64_t fly(struct simulated_network *network, uint64_t now_us, struct parcel *parcel);
+static void set_off(struct simulated_network *network, uint64_t now_us, struct parcel *parcel);
 
 static void release_held(struct simulated_network *network, uint64_t now_us,
                          struct network_way *way)
@@ -181,7 +178,7 @@ static void release_held(struct simulated_network *network, uint64_t now_us,
         struct parcel *next = parcel->next;
         parcel->next = NULL;
         parcel->was_held = true;
-        fly(network, now_us, parcel);
+        set_off(network, now_us, parcel);
         parcel = next;
     }
     way->behind_us = way->busy_until_us;
@@ -309,7 +306,38 @@ static struct parcel *wrap(const struct message *message, struct frame *payload)
     return parcel;
 }
 
-static struct parcel *copy_parcel(const struct parcel *parcel)
+struct network_way *simulated_network_way(struct simulated_network *network,
+                                          const struct parcel *parcel)
+{
+    struct network_wire *wire = &network->wires[parcel->wire];
+    return parcel->up ? &wire->up : &wire->down;
+}
+
+static void set_off(struct simulated_network *network, uint64_t now_us, struct parcel *parcel)
+{
+    parcel->sequence = ++simulated_network_way(network, parcel)->sent;
+    network->carrier.carry(network->carrier.context, network, now_us, parcel);
+}
+
+void simulated_network_lands(struct simulated_network *network, struct parcel *parcel,
+                             uint64_t at_us)
+{
+    struct event event = {
+        .time_us = at_us, .kind = EVENT_WIRE, .process = NETWORK_NOBODY, .parcel = parcel};
+    event_queue_add(network->queue, &event);
+}
+
+void simulated_network_loses(struct simulated_network *network, struct parcel *parcel)
+{
+    struct network_way *way = simulated_network_way(network, parcel);
+    assert(parcel->sequence == way->sent); /* Nobody comes after it yet: it was never there. */
+    way->sent--;
+    network->counts.lost++;
+    parcel_free(parcel);
+}
+
+struct parcel *simulated_network_repeat(struct simulated_network *network,
+                                        const struct parcel *parcel)
 {
     struct parcel *copy = malloc(sizeof *copy + parcel->header_bytes);
     if (copy == NULL) {
@@ -319,71 +347,9 @@ static struct parcel *copy_parcel(const struct parcel *parcel)
     memcpy(copy, parcel, sizeof *copy + parcel->header_bytes);
     if (copy->payload != NULL)
         copy->payload = copy_frame(parcel->payload);
-    return copy;
-}
-
-static struct network_way *way_of(struct simulated_network *network, const struct parcel *parcel)
-{
-    struct network_wire *wire = &network->wires[parcel->wire];
-    return parcel->up ? &wire->up : &wire->down;
-}
-
-/* When a message sent now arrives. */
-static uint64_t arrival(struct simulated_network *network, uint64_t now_us, struct network_way *way)
-{
-    const struct network_faults *faults = &network->faults;
-    uint64_t delay =
-        faults->delay_min_us + up_to(network, faults->delay_max_us - faults->delay_min_us);
-    if (happens(network, faults->straggle))
-        delay *= 10;
-    if (happens(network, faults->overtake)) {
-        network->counts.overtaking++;
-    } else {
-        if (now_us + delay < way->busy_until_us)
-            delay = way->busy_until_us - now_us;
-        way->busy_until_us = now_us + delay;
-    }
-    if (delay < network->counts.delay_min_us)
-        network->counts.delay_min_us = delay;
-    if (delay > network->counts.delay_max_us)
-        network->counts.delay_max_us = delay;
-    return now_us + delay;
-}
-
-/* When it will arrive. */
-static uint64_t fly(struct simulated_network *network, uint64_t now_us, struct parcel *parcel)
-{
-    struct network_way *way = way_of(network, parcel);
-    parcel->sequence = ++way->sent;
-    struct event event = {.time_us = arrival(network, now_us, way),
-                          .kind = EVENT_WIRE,
-                          .process = NETWORK_NOBODY,
-                          .parcel = parcel};
-    event_queue_add(network->queue, &event);
-    return event.time_us;
-}
-
-/* Onto the wire, once or twice or not at all. */
-static void dispatch(struct simulated_network *network, uint64_t now_us, struct parcel *parcel)
-{
-    network->counts.sent++;
-    if (happens(network, network->faults.lose)) {
-        network->counts.lost++;
-        parcel_free(parcel);
-        return;
-    }
-    struct parcel *again = happens(network, network->faults.repeat) ? copy_parcel(parcel) : NULL;
-    uint64_t first_us = fly(network, now_us, parcel);
-    if (again == NULL)
-        return;
+    copy->again = true;
     network->counts.repeated++;
-    again->sequence = parcel->sequence;
-    again->again = true;
-    struct event event = {.time_us = first_us + up_to(network, network->faults.repeat_late_us),
-                          .kind = EVENT_WIRE,
-                          .process = NETWORK_NOBODY,
-                          .parcel = again};
-    event_queue_add(network->queue, &event);
+    return copy;
 }
 
 static void hold(struct simulated_network *network, struct network_way *way, struct parcel *parcel)
@@ -415,7 +381,8 @@ void simulated_network_send_up(struct simulated_network *network, uint64_t now_u
     parcel->connection = wire->connection;
     parcel->up = true;
     if (wire->connection != 0) {
-        dispatch(network, now_us, parcel);
+        network->counts.sent++;
+        set_off(network, now_us, parcel);
     } else if (is_kept(&network->clients[process], message->kind)) {
         hold(network, &wire->up, parcel);
     } else {
@@ -439,7 +406,8 @@ void simulated_network_send_down(struct simulated_network *network, uint64_t now
     parcel->from = process;
     parcel->wire = end->wire;
     parcel->connection = (uint32_t)peer;
-    dispatch(network, now_us, parcel);
+    network->counts.sent++;
+    set_off(network, now_us, parcel);
 }
 
 uint32_t simulated_network_client(const struct simulated_network *network, uint64_t peer)
@@ -462,7 +430,7 @@ static bool has_broken(const struct network_wire *wire, const struct parcel *par
 /* What was sent behind something that was held up does not come before it. */
 static bool keep_behind(struct simulated_network *network, struct event *event)
 {
-    const struct network_way *way = way_of(network, event->parcel);
+    const struct network_way *way = simulated_network_way(network, event->parcel);
     if (event->parcel->was_held || event->time_us >= way->behind_us)
         return false;
     event->time_us = way->behind_us;
@@ -479,7 +447,7 @@ uint32_t simulated_network_arrive(struct simulated_network *network, struct even
         return NETWORK_NOBODY;
     struct parcel *parcel = event->parcel;
     struct network_wire *wire = &network->wires[parcel->wire];
-    struct network_way *way = way_of(network, parcel);
+    struct network_way *way = simulated_network_way(network, parcel);
     uint32_t client = network->clients[wire->client].host, server = wire->server;
     if (!parcel->again && parcel->sequence > way->arrived)
         way->arrived = parcel->sequence;
@@ -520,6 +488,6 @@ enum status simulated_network_open(struct simulated_network *network, struct par
     if (simulated_checksum(payload->data, payload->bytes) != parcel->payload_check)
         return error_set(error, STATUS_INVALID, "the payload of %s was written in flight",
                          message_kind_name(packet->message.kind));
-    packet->payload = network->faults.share_frames ? frame_retain(payload) : copy_frame(payload);
+    packet->payload = network->share_frames ? frame_retain(payload) : copy_frame(payload);
     return STATUS_OK;
 }

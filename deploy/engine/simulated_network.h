@@ -1,4 +1,4 @@
-/* simulated_network.h - wires between processes in virtual time: late, out of order, twice, never.
+/* simulated_network.h - wires between processes in virtual time, which break, are cut off and hold.
  *
  *     client (a worker, or a server's way to server 0) ==wire== server
  *                  up: to the server    down: back over the same connection
@@ -13,9 +13,7 @@
  * at either end, because nobody may write a frame that is in flight. Receivers get a copy, which
  * they may write, as from a socket; or, as over the transport in memory, the sender's own frame.
  *
- * A message keeps its place behind those sent before it over the same wire unless it is one of the
- * share that overtake. (ZeroMQ keeps all of them in place; the protocol is meant not to depend on
- * it.)
+ * When a message arrives, and in which order, is the carrier's (carrier.h).
  *
  * Hosts are what is cut off from one another: a number for each place of the job.
  *
@@ -26,24 +24,16 @@
 
 #include "common/base/random.h"
 #include "common/wire/message.h"
+#include "deploy/engine/carrier.h"
 #include "deploy/engine/event_queue.h"
 #include "deploy/engine/host_set.h"
 
 #define NETWORK_NOBODY         UINT32_MAX
 #define NETWORK_PARTITIONS_MAX 16
 
-struct network_faults {
-    uint64_t delay_min_us, delay_max_us;
-    double straggle;         /* Share that takes ten times as long. */
-    double overtake;         /* Share that does not wait for those before it. */
-    double repeat;           /* Share that arrives twice. */
-    uint64_t repeat_late_us; /* How much later than the first at most. */
-    double lose;             /* Share that never arrives. */
-    bool share_frames;       /* The receiver gets the sender's frame. */
-};
-
 struct network_counts {
-    uint64_t sent, delivered, repeated, lost, overtaking;
+    uint64_t sent, delivered, repeated, lost;
+    uint64_t overtaking;  /* The carrier's, as the delays are. */
     uint64_t broken;      /* Lost with a connection, or for want of one. */
     uint64_t partitioned; /* Lost between two hosts that are cut off. */
     uint64_t held;        /* Late for the same reason, or kept for the next connection. */
@@ -56,7 +46,7 @@ void network_counts_add(struct network_counts *to, const struct network_counts *
 
 /* One way of a wire. */
 struct network_way {
-    uint64_t busy_until_us; /* When the last message sent will arrive. */
+    uint64_t busy_until_us; /* The carrier's: when the last message sent will arrive. */
     uint64_t sent, arrived; /* Sequence numbers. */
     uint64_t survives;      /* Of the connection before: what still arrives, up to this. */
     struct parcel *held, *held_last;
@@ -84,7 +74,8 @@ struct network_client {
 };
 
 struct simulated_network {
-    struct network_faults faults;
+    struct carrier carrier;
+    bool share_frames; /* The receiver gets the sender's frame. */
     struct random_sequence random;
     struct event_queue *queue;
     uint32_t servers;
@@ -101,9 +92,9 @@ struct simulated_network {
     struct network_counts counts;
 };
 
-enum status simulated_network_init(struct simulated_network *network,
-                                   const struct network_faults *faults, uint64_t seed,
-                                   uint32_t servers, struct event_queue *queue);
+enum status simulated_network_init(struct simulated_network *network, const struct carrier *carrier,
+                                   bool share_frames, uint64_t seed, uint32_t servers,
+                                   struct event_queue *queue);
 void simulated_network_free(struct simulated_network *network);
 
 /* Another process, with the next number from 0. keeps: what it says without a connection is said
@@ -149,6 +140,19 @@ enum status simulated_network_open(struct simulated_network *network, struct par
 
 /* The client at the other end of a server's peer. */
 uint32_t simulated_network_client(const struct simulated_network *network, uint64_t peer);
+
+/* --- for its carrier ------------------------------------------------------------------------- */
+
+/* The way that a parcel goes; it arrives at this time; it never does. */
+struct network_way *simulated_network_way(struct simulated_network *network,
+                                          const struct parcel *parcel);
+void simulated_network_lands(struct simulated_network *network, struct parcel *parcel,
+                             uint64_t at_us);
+void simulated_network_loses(struct simulated_network *network, struct parcel *parcel);
+
+/* The same once more, the carrier's as well. */
+struct parcel *simulated_network_repeat(struct simulated_network *network,
+                                        const struct parcel *parcel);
 
 /* A checksum of bytes that any change of a few of them changes. */
 uint64_t simulated_checksum(const void *data, size_t bytes);

@@ -7,137 +7,146 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "deploy/verify/engine.h"
+#include "deploy/verify/examination.h"
+#include "deploy/verify/stranger.h"
 
 #define HOSTS_MAX           32       /* Of a history. */
+#define STRANGERS_PLACE     40       /* What they are called by: further than any host. */
 #define CONNECTION_HOLDS_US 5000000u /* ZeroMQ's heartbeats give a silent connection up. */
 #define BACK_MAX_US         2000000u
 #define SLOW_MAX_US         5000000u /* For a node; a worker slower than that seems stuck. */
 
-static const struct fault *fault_of(const struct engine *e, uint32_t fault)
+/* What the engine calls faults by: to strike those below FAULTS_MAX; that they are over; that all are. */
+#define HEALED FAULTS_MAX
+#define CALM   UINT64_MAX
+
+static const struct fault *fault_of(const struct examination *x, uint32_t fault)
 {
-    return &e->options.plan->faults[fault];
+    return &x->options.plan->faults[fault];
 }
 
-void fault_injector_begin(struct engine *engine)
+void fault_injector_begin(struct examination *examination)
 {
-    struct engine *e = engine;
-    const struct fault_plan *plan = e->options.plan;
-    e->injector.lose = e->options.faults.lose;
+    struct examination *x = examination;
+    const struct fault_plan *plan = x->options.plan;
+    x->injector.lose = x->options.faults.lose;
     for (uint32_t i = 0; i < plan->count; i++) {
-        e->injector.struck[i].partitions[0] = NO_PARTITION;
-        e->injector.struck[i].partitions[1] = NO_PARTITION;
+        x->injector.struck[i].partitions[0] = NO_PARTITION;
+        x->injector.struck[i].partitions[1] = NO_PARTITION;
         if (plan->faults[i].time == FAULT_AT)
-            engine_later(e, plan->faults[i].at_us, EVENT_FAULT, 0, i);
+            engine_later(&x->engine, plan->faults[i].at_us, EVENT_FAULT, 0, i);
     }
-    engine_later(e, plan->calm_us, EVENT_CALM, 0, 0);
+    engine_later(&x->engine, plan->calm_us, EVENT_FAULT, 0, CALM);
 }
 
-void fault_injector_delivered(struct engine *engine, enum message_kind kind)
+static void note_delivered(void *context, enum message_kind kind)
 {
-    struct engine *e = engine;
-    const struct fault_plan *plan = e->options.plan;
-    uint32_t count = ++e->injector.delivered[kind];
+    struct examination *x = context;
+    const struct fault_plan *plan = x->options.plan;
+    uint32_t count = ++x->injector.delivered[kind];
     for (uint32_t i = 0; i < plan->count; i++)
         if (plan->faults[i].time == FAULT_MESSAGES && plan->faults[i].message == kind &&
             plan->faults[i].count == count)
-            engine_later(e, 0, EVENT_FAULT, 0, i);
+            engine_later(&x->engine, 0, EVENT_FAULT, 0, i);
 }
 
 /* A kill while a file is being written, at some moment until it is durable, or shortly after. */
-void fault_injector_wrote(struct engine *engine, const struct simulated_process *process)
+static void note_wrote(void *context, const struct simulated_process *process)
 {
-    struct engine *e = engine;
-    uint64_t most_us = 1 + 3 * e->options.disks[process->index]->latency_us;
-    for (uint32_t i = 0; i < e->options.plan->count; i++) {
-        struct struck *struck = &e->injector.struck[i];
-        if (fault_of(e, i)->kind != FAULT_TORN || !struck->armed ||
+    struct examination *x = context;
+    uint64_t most_us = 1 + 3 * x->options.disks[process->index]->latency_us;
+    for (uint32_t i = 0; i < x->options.plan->count; i++) {
+        struct struck *struck = &x->injector.struck[i];
+        if (fault_of(x, i)->kind != FAULT_TORN || !struck->armed ||
             struck->process != process->number)
             continue;
         struck->armed = false;
         struck->due = true;
-        engine_later(e, random_below(&e->random, (uint32_t)most_us), EVENT_FAULT, 0, i);
+        engine_later(&x->engine, random_below(&x->engine.random, (uint32_t)most_us), EVENT_FAULT, 0,
+                     i);
     }
 }
 
 /* --- each kind ------------------------------------------------------------------------------- */
 
 /* Workers that are there and will stay. */
-static uint32_t workers_left(const struct engine *e)
+static uint32_t workers_left(const struct examination *x)
 {
     uint32_t left = 0;
-    for (uint32_t i = engine_servers(e); i < e->host_count; i++)
-        left += e->at[i] != NULL && !host_set_has(&e->injector.gone, i) && !e->at[i]->excused;
+    for (uint32_t i = engine_servers(&x->engine); i < x->engine.host_count; i++)
+        left += x->engine.at[i] != NULL && !host_set_has(&x->injector.gone, i) &&
+                !examination_excuses(x, x->engine.at[i]);
     return left;
 }
 
-static bool crash(struct engine *e, const struct fault *fault, struct simulated_process *p)
+static bool crash(struct examination *x, const struct fault *fault, struct simulated_process *p)
 {
-    e->injector.began_again = e->injector.began_again || fault->host == 0;
-    engine_kill(e, p);
-    engine_later(e, fault->for_us, EVENT_START, fault->host, 0);
+    x->injector.began_again = x->injector.began_again || fault->host == 0;
+    engine_kill(&x->engine, p);
+    engine_later(&x->engine, fault->for_us, EVENT_START, fault->host, START_AT_HOST);
     return true;
 }
 
-static bool tear(struct engine *e, const struct fault *fault, struct struck *struck,
+static bool tear(struct examination *x, const struct fault *fault, struct struck *struck,
                  struct simulated_process *p)
 {
     if (struck->due) { /* The moment has come. */
         struck->due = false;
         if (p->number == struck->process)
-            crash(e, fault, p);
+            crash(x, fault, p);
         return false;
     }
     struck->armed = true;
     struck->process = p->number;
-    if (e->options.disk_latency_us == 0)
-        e->options.disks[p->index]->latency_us += 1000;
+    if (x->options.disk_latency_us == 0)
+        x->options.disks[p->index]->latency_us += 1000;
     return true;
 }
 
-static bool lose_worker(struct engine *e, const struct fault *fault, struct simulated_process *p)
+static bool lose_worker(struct examination *x, const struct fault *fault,
+                        struct simulated_process *p)
 {
-    if (p->is_server || !e->started || workers_left(e) < 2)
+    if (p->is_server || !x->engine.started || workers_left(x) < 2)
         return false;
-    host_set_add(&e->injector.gone, fault->host);
-    engine_kill(e, p);
+    host_set_add(&x->injector.gone, fault->host);
+    engine_kill(&x->engine, p);
     return true;
 }
 
-static bool leave(struct engine *e, const struct fault *fault, struct simulated_process *p)
+static bool leave(struct examination *x, const struct fault *fault, struct simulated_process *p)
 {
-    if (p->is_server || !e->started || workers_left(e) < 2)
+    if (p->is_server || !x->engine.started || workers_left(x) < 2)
         return false;
-    host_set_add(&e->injector.gone, fault->host);
-    p->excused = true;
-    engine_later(e, 0, EVENT_LEAVE, p->number, 0);
+    host_set_add(&x->injector.gone, fault->host);
+    examination_excuse(x, p);
+    engine_later(&x->engine, 0, EVENT_LEAVE, p->number, 0);
     return true;
 }
 
-static bool replace(struct engine *e, const struct fault *fault, struct simulated_process *p)
+static bool replace(struct examination *x, const struct fault *fault, struct simulated_process *p)
 {
-    engine_stop(e, p);
-    e->injector.two_coordinators = e->injector.two_coordinators || fault->host == 0;
-    p->excused = true;
+    engine_stop(&x->engine, p);
+    x->injector.two_coordinators = x->injector.two_coordinators || fault->host == 0;
+    examination_excuse(x, p);
     /* A lock of a host that is not heard of may run out, as those of network disks do. */
     if (p->is_server && fault->number % 2 == 0)
-        simulated_disk_unlock(e->options.disks[p->index], p->number);
-    engine_later(e, fault->number % fault->for_us, EVENT_START, fault->host, 1);
+        simulated_disk_unlock(x->options.disks[p->index], p->number);
+    engine_later(&x->engine, fault->number % fault->for_us, EVENT_START, fault->host, START_ANYWAY);
     return true;
 }
 
-static bool twin(struct engine *e, const struct fault *fault, struct simulated_process *p)
+static bool twin(struct examination *x, const struct fault *fault, struct simulated_process *p)
 {
     if (fault->host == 0)
         return false; /* It would open the same run directory, which is locked. */
-    engine_start(e, fault->host, false)->excused = true;
-    p->excused = true; /* If it has not joined yet, or others think it is dead. */
+    examination_excuse(x, engine_start(&x->engine, fault->host, START_BESIDE));
+    examination_excuse(x, p); /* If it has not joined yet, or others think it is dead. */
     return true;
 }
 
-static bool slow_down(struct engine *e, struct struck *struck, struct simulated_process *p)
+static bool slow_down(struct examination *x, struct struck *struck, struct simulated_process *p)
 {
-    if (p->is_server || 20 * p->slow * (double)e->options.compute_us > SLOW_MAX_US)
+    if (p->is_server || 20 * examination_slow(x, p) * (double)x->options.compute_us > SLOW_MAX_US)
         return false;
     struck->slow = p->slow;
     p->slow *= 20;
@@ -145,81 +154,89 @@ static bool slow_down(struct engine *e, struct struck *struck, struct simulated_
 }
 
 /* Somebody who says anything, or an honest worker that thinks it is still in yesterday's run. */
-static bool meet_stranger(struct engine *e, const struct fault *fault, struct struck *struck)
+static bool meet_stranger(struct examination *x, const struct fault *fault, struct struck *struck)
 {
-    bool worker = fault->number % 2 == 0 && fault->host >= engine_servers(e);
-    struct simulated_process *p = engine_start(e, worker ? fault->host : STRANGERS_HOST, false);
+    bool worker = fault->number % 2 == 0 && fault->host >= engine_servers(&x->engine);
+    struct guest guest = stranger(&x->engine);
+    struct simulated_process *p =
+        worker
+            ? engine_start(&x->engine, fault->host, START_BESIDE)
+            : engine_start_guest(&x->engine, &guest, STRANGERS_PLACE - engine_servers(&x->engine));
     if (worker)
         p->foreign_run = fault->number | 1;
-    p->excused = true;
+    examination_excuse(x, p);
     struck->process = p->number;
     return true;
 }
 
-static bool part(struct engine *e, const struct fault *fault, struct struck *struck, bool both_ways)
+static bool part(struct examination *x, const struct fault *fault, struct struck *struck,
+                 bool both_ways)
 {
     struct host_set hosts = host_set_of_bits(fault->hosts), others = host_set_copy(&hosts);
     host_set_invert(&others);
-    struck->partitions[0] = simulated_network_part(&e->network, &hosts, &others, fault->hold);
+    struck->partitions[0] =
+        simulated_network_part(&x->engine.network, &hosts, &others, fault->hold);
     if (both_ways)
-        struck->partitions[1] = simulated_network_part(&e->network, &others, &hosts, fault->hold);
+        struck->partitions[1] =
+            simulated_network_part(&x->engine.network, &others, &hosts, fault->hold);
     host_set_free(&hosts);
     host_set_free(&others);
     return true;
 }
 
-static bool join(struct engine *e)
+static bool join(struct examination *x)
 {
-    uint32_t host = engine_servers(e) + engine_workers(e) + e->injector.joined;
+    uint32_t host = engine_servers(&x->engine) + engine_workers(&x->engine) + x->injector.joined;
     if (host >= HOSTS_MAX)
         return false;
-    e->injector.joined++;
-    engine_start(e, host, true);
+    x->injector.joined++;
+    engine_start(&x->engine, host, START_AT_HOST);
     return true;
 }
 
 /* Strike whoever is at the host; false when there is nothing to be done to it. */
-static bool strike(struct engine *e, const struct fault *fault, struct struck *struck,
+static bool strike(struct examination *x, const struct fault *fault, struct struck *struck,
                    struct simulated_process *p)
 {
-    struct simulated_disk *disk = e->options.disks[p->is_server ? p->index : 0];
+    struct simulated_disk *disk = x->options.disks[p->is_server ? p->index : 0];
     switch (fault->kind) {
     case FAULT_CRASH:
-        return crash(e, fault, p);
+        return crash(x, fault, p);
     case FAULT_TORN:
-        return tear(e, fault, struck, p);
+        return tear(x, fault, struck, p);
     case FAULT_LOST:
-        return lose_worker(e, fault, p);
+        return lose_worker(x, fault, p);
     case FAULT_PAUSE:
-        engine_stop(e, p);
+        engine_stop(&x->engine, p);
         return true;
     case FAULT_REPLACE:
-        return replace(e, fault, p);
+        return replace(x, fault, p);
     case FAULT_TWIN:
-        return twin(e, fault, p);
+        return twin(x, fault, p);
     case FAULT_CUT:
-        engine_cut_off(e, fault->host, fault->for_us % BACK_MAX_US);
+        engine_cut_off(&x->engine, fault->host, fault->for_us % BACK_MAX_US);
         return true;
     case FAULT_PARTITION:
-        return part(e, fault, struck, true);
+        return part(x, fault, struck, true);
     case FAULT_ONE_WAY:
-        return part(e, fault, struck, false);
+        return part(x, fault, struck, false);
     case FAULT_LOSS:
-        e->network.faults.lose = 0.1;
+        x->wires.lose = 0.1;
         return true;
     case FAULT_STUCK:
         if (p->is_server)
             return false;
-        p->stuck = p->excused = true;
+        p->stuck = true;
+        examination_excuse(x, p);
         return true;
     case FAULT_SLOW:
-        return slow_down(e, struck, p);
+        return slow_down(x, struck, p);
     case FAULT_JOIN:
-        return join(e);
+        return join(x);
     case FAULT_STRANGER:
-        return meet_stranger(e, fault, struck);
+        return meet_stranger(x, fault, struck);
     case FAULT_LEAVE:
-        return leave(e, fault, p);
+        return leave(x, fault, p);
     case FAULT_DISK:
         disk->full = fault->number % 3 == 0;
         disk->read_only = fault->number % 3 == 1;
@@ -233,70 +250,70 @@ static bool strike(struct engine *e, const struct fault *fault, struct struck *s
     }
 }
 
-void fault_injector_strike(struct engine *engine, uint32_t fault)
+static void begin_fault(struct examination *x, uint32_t fault)
 {
-    struct engine *e = engine;
-    const struct fault *what = fault_of(e, fault);
-    struct struck *struck = &e->injector.struck[fault];
-    struct simulated_process *p = e->at[what->host];
+    const struct fault *what = fault_of(x, fault);
+    struct struck *struck = &x->injector.struck[fault];
+    struct simulated_process *p = x->engine.at[what->host];
     bool again = struck->active;
-    if (e->injector.calm || (again && !struck->due))
+    if (x->injector.calm || (again && !struck->due))
         return;
-    if (!again && fault + 1 < e->options.plan->count && what[1].time == FAULT_FOLLOWS)
-        engine_later(e, what[1].at_us, EVENT_FAULT, 0, fault + 1);
+    if (!again && fault + 1 < x->options.plan->count && what[1].time == FAULT_FOLLOWS)
+        engine_later(&x->engine, what[1].at_us, EVENT_FAULT, 0, fault + 1);
     if (p == NULL)
         return;
-    if (e->options.verbose)
-        printf("%12.6f fault %u: %s\n", (double)e->now_us * 1e-6, fault, fault_name(what->kind));
-    if (!strike(e, what, struck, p) || again)
+    if (x->options.verbose)
+        printf("%12.6f fault %u: %s\n", (double)x->engine.now_us * 1e-6, fault,
+               fault_name(what->kind));
+    if (!strike(x, what, struck, p) || again)
         return;
-    e->injector.counts[what->kind]++;
+    x->injector.counts[what->kind]++;
     struck->active = true;
     if (what->kind != FAULT_STRANGER)
         struck->process = p->number;
-    engine_later(e, what->for_us, EVENT_HEAL, 0, fault);
+    engine_later(&x->engine, what->for_us, EVENT_FAULT, 0, HEALED + fault);
 }
 
 /* --- the end of each ------------------------------------------------------------------------- */
 
-static void heal_partition(struct engine *e, const struct fault *fault, struct struck *struck)
+static void heal_partition(struct examination *x, const struct fault *fault, struct struck *struck)
 {
     /* What waited for so long has been given up with its connection, if anybody looked after it. */
     if (fault->for_us > CONNECTION_HOLDS_US && fault->number % 2 == 0) {
         struct host_set hosts = host_set_of_bits(fault->hosts), others = host_set_copy(&hosts);
         host_set_invert(&others);
-        simulated_network_cut(&e->network, e->now_us, &hosts, &others, 100000);
+        simulated_network_cut(&x->engine.network, x->engine.now_us, &hosts, &others, 100000);
         host_set_free(&hosts);
         host_set_free(&others);
     }
     for (uint32_t i = 0; i < 2; i++) {
-        simulated_network_heal(&e->network, e->now_us, struck->partitions[i]);
+        simulated_network_heal(&x->engine.network, x->engine.now_us, struck->partitions[i]);
         struck->partitions[i] = NO_PARTITION;
     }
 }
 
-static void heal(struct engine *e, const struct fault *fault, struct struck *struck)
+static void heal(struct examination *x, const struct fault *fault, struct struck *struck)
 {
-    struct simulated_process *p = e->processes[struck->process];
-    struct simulated_disk *disk = e->options.disks[p->is_server ? p->index : 0];
+    struct simulated_process *p = x->engine.processes[struck->process];
+    struct simulated_disk *disk = x->options.disks[p->is_server ? p->index : 0];
     switch (fault->kind) {
     case FAULT_PAUSE:
     case FAULT_REPLACE:
-        engine_continue(e, p);
+        engine_continue(&x->engine, p);
         break;
     case FAULT_PARTITION:
     case FAULT_ONE_WAY:
-        heal_partition(e, fault, struck);
+        heal_partition(x, fault, struck);
         break;
     case FAULT_LOSS:
-        e->network.faults.lose = e->injector.lose;
+        x->wires.lose = x->injector.lose;
         break;
     case FAULT_STRANGER:
-        engine_kill(e, p);
+        engine_kill(&x->engine, p);
         break;
     case FAULT_STUCK:
-        engine_kill(e, p);
-        engine_later(e, 1000, EVENT_START, fault->host, 0);
+        engine_kill(&x->engine, p);
+        engine_later(&x->engine, 1000, EVENT_START, fault->host, START_AT_HOST);
         break;
     case FAULT_SLOW:
         p->slow = struck->slow;
@@ -306,39 +323,64 @@ static void heal(struct engine *e, const struct fault *fault, struct struck *str
         disk->failing = 0;
         break;
     case FAULT_SLOW_DISK:
-        disk->latency_us = e->options.disk_latency_us;
+        disk->latency_us = x->options.disk_latency_us;
         break;
     default:
         break;
     }
 }
 
-void fault_injector_heal(struct engine *engine, uint32_t fault)
+static void end_fault(struct examination *x, uint32_t fault)
 {
-    struct struck *struck = &engine->injector.struck[fault];
+    struct struck *struck = &x->injector.struck[fault];
     if (!struck->active || struck->armed || struck->due)
         return;
     struck->active = false;
-    if (engine->options.verbose)
-        printf("%12.6f fault %u is over\n", (double)engine->now_us * 1e-6, fault);
-    heal(engine, fault_of(engine, fault), struck);
+    if (x->options.verbose)
+        printf("%12.6f fault %u is over\n", (double)x->engine.now_us * 1e-6, fault);
+    heal(x, fault_of(x, fault), struck);
 }
 
-void fault_injector_calm(struct engine *engine)
+static void calm_down(struct examination *x)
 {
-    struct engine *e = engine;
-    for (uint32_t i = 0; i < e->options.plan->count; i++) {
-        e->injector.struck[i].armed = e->injector.struck[i].due = false;
-        fault_injector_heal(e, i);
+    const struct engine *e = &x->engine;
+    for (uint32_t i = 0; i < x->options.plan->count; i++) {
+        x->injector.struck[i].armed = x->injector.struck[i].due = false;
+        end_fault(x, i);
     }
-    e->injector.calm = true;
-    if (e->options.verbose)
+    x->injector.calm = true;
+    if (x->options.verbose)
         printf("%12.6f no more faults\n", (double)e->now_us * 1e-6);
     uint32_t hosts = engine_servers(e) + engine_workers(e);
-    if (e->injector.began_again) /* A new server 0 waits for everybody. */
-        host_set_free(&e->injector.gone);
-    for (uint32_t host = 0; host < hosts && !e->failed; host++)
-        if (e->at[host] == NULL && !host_set_has(&e->injector.gone, host) &&
+    if (x->injector.began_again) /* A new server 0 waits for everybody. */
+        host_set_free(&x->injector.gone);
+    for (uint32_t host = 0; host < hosts && !e->hopeless; host++)
+        if (e->at[host] == NULL && !host_set_has(&x->injector.gone, host) &&
             !host_set_has(&e->left, host))
-            engine_start(e, host, true);
+            engine_start(&x->engine, host, START_AT_HOST);
+}
+
+/* --- its table ------------------------------------------------------------------------------- */
+
+static void strike_number(void *context, uint64_t number)
+{
+    if (number == CALM)
+        calm_down(context);
+    else if (number >= HEALED)
+        end_fault(context, (uint32_t)(number - HEALED));
+    else
+        begin_fault(context, (uint32_t)number);
+}
+
+struct faults fault_injector_faults(struct examination *examination)
+{
+    return (struct faults){.context = examination,
+                           .strike = strike_number,
+                           .delivered = note_delivered,
+                           .wrote = note_wrote};
+}
+
+void fault_injector_free(struct fault_injector *injector)
+{
+    host_set_free(&injector->gone);
 }

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "deploy/engine/faults.h"
 #include "deploy/engine/host_set.h"
 #include "deploy/verify/fault_plan.h"
 
@@ -34,16 +35,12 @@ struct fault_injector {
     uint64_t counts[FAULT_KIND_COUNT]; /* Struck somebody. */
 };
 
-struct engine;
-struct simulated_process;
+struct examination;
 
-void fault_injector_begin(struct engine *engine);
-void fault_injector_strike(struct engine *engine, uint32_t fault);
-void fault_injector_heal(struct engine *engine, uint32_t fault);
-void fault_injector_calm(struct engine *engine);
+/* The table by which the engine drives it; its context is the examination. */
+struct faults fault_injector_faults(struct examination *examination);
 
-/* What triggers some of them. */
-void fault_injector_delivered(struct engine *engine, enum message_kind kind);
-void fault_injector_wrote(struct engine *engine, const struct simulated_process *process);
+void fault_injector_begin(struct examination *examination);
+void fault_injector_free(struct fault_injector *injector);
 
 #endif

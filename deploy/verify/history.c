@@ -296,22 +296,24 @@ static enum status phase_job(const struct history_plan *plan, const struct histo
     return job->servers == NULL ? STATUS_MEMORY : STATUS_OK;
 }
 
-static void add_counts(struct history_result *result, const struct engine *s)
+static void add_counts(struct history_result *result, const struct examination *x)
 {
-    witness_counts_add(&result->counts, &s->witness.counts);
-    network_counts_add(&result->network, &s->network.counts);
-    result->events += s->events;
-    result->virtual_us += s->now_us;
-    transcript_join(result->digest, s->transcript.digest);
-    result->processes += s->process_count;
+    witness_counts_add(&result->counts, &x->witness.counts);
+    network_counts_add(&result->network, &x->engine.network.counts);
+    result->events += x->engine.events;
+    result->virtual_us += x->engine.now_us;
+    transcript_join(result->digest, x->engine.transcript.digest);
+    result->processes += x->engine.process_count;
     for (uint32_t i = 0; i < FAULT_KIND_COUNT; i++)
-        result->faults[i] += s->injector.counts[i];
-    if (s->options.plan != NULL && s->now_us > s->options.plan->calm_us + result->healing_us)
-        result->healing_us = s->now_us - s->options.plan->calm_us;
+        result->faults[i] += x->injector.counts[i];
+    if (x->options.plan != NULL && x->engine.now_us > x->options.plan->calm_us + result->healing_us)
+        result->healing_us = x->engine.now_us - x->options.plan->calm_us;
     memset(result->worker_batches, 0, sizeof result->worker_batches);
-    for (uint32_t i = 0; i < s->process_count; i++)
-        if (!s->processes[i]->is_server && s->processes[i]->index < HISTORY_WORKERS_MAX)
-            result->worker_batches[s->processes[i]->index] += s->processes[i]->worker.batches;
+    for (uint32_t i = 0; i < x->engine.process_count; i++)
+        if (!x->engine.processes[i]->is_server &&
+            x->engine.processes[i]->index < HISTORY_WORKERS_MAX)
+            result->worker_batches[x->engine.processes[i]->index] +=
+                x->engine.processes[i]->worker.batches;
 }
 
 /* The model of a checkpoint on server 0's disk, which must be whole. The caller frees it. */
@@ -405,11 +407,11 @@ static void check_kept(struct running *r, const struct witness *witness)
 
 /* How many checkpoints more there may be than are kept: whoever is killed between writing one and
  * removing another leaves one more, which a successor removes; a disk may refuse to remove any. */
-static size_t spare_checkpoints(const struct engine *s, int code)
+static size_t spare_checkpoints(const struct examination *x, int code)
 {
-    if (s->options.plan == NULL)
+    if (x->options.plan == NULL)
         return 0;
-    return s->injector.counts[FAULT_DISK] > 0 ? CHECKPOINTS_KEPT : code != EXIT_DONE;
+    return x->injector.counts[FAULT_DISK] > 0 ? CHECKPOINTS_KEPT : code != EXIT_DONE;
 }
 
 /* The checkpoints on server 0's disk: all whole, and of models that there were; at `step` the
@@ -475,17 +477,17 @@ static void check_record(struct running *r, struct witness *witness, uint64_t be
 
 /* Whoever computes for long may be waited for too long when the job is to stop; then what stands is
  * the last checkpoint, and nothing is exported. */
-static bool ran_out_of_time(const struct engine *s)
+static bool ran_out_of_time(const struct examination *x)
 {
-    for (uint32_t i = 0; i < s->process_count; i++)
-        if (s->processes[i]->host == 0 &&
-            strstr(s->processes[i]->reason, "stopping took longer") != NULL)
+    for (uint32_t i = 0; i < x->engine.process_count; i++)
+        if (x->engine.processes[i]->host == 0 &&
+            strstr(x->engine.processes[i]->reason, "stopping took longer") != NULL)
             return true;
     return false;
 }
 
 /* Where the phase has left the job. */
-static void check_phase(struct running *r, struct engine *s, int code)
+static void check_phase(struct running *r, struct examination *x, int code)
 {
     uint64_t step = r->step;
     uint64_t newest;
@@ -495,21 +497,21 @@ static void check_phase(struct running *r, struct engine *s, int code)
     else if (any)
         step = newest;
     /* A stop that something went wrong with leaves the last whole checkpoint. */
-    if (code == EXIT_DONE || s->options.plan == NULL)
-        witness_finish(&s->witness, step);
-    if (s->witness.failed) {
-        fail(r, s->witness.failure);
+    if (code == EXIT_DONE || x->options.plan == NULL)
+        witness_finish(&x->witness, step);
+    if (x->witness.failed) {
+        fail(r, x->witness.failure);
         return;
     }
     if (any || code == EXIT_DONE)
-        check_checkpoints(r, step, spare_checkpoints(s, code), &s->witness);
+        check_checkpoints(r, step, spare_checkpoints(x, code), &x->witness);
     if (!r->result->failed && step > r->began && r->plan->job.record == RECORDING_ON)
-        check_record(r, &s->witness, r->began, step);
+        check_record(r, &x->witness, r->began, step);
     if (!r->result->failed)
-        check_kept(r, &s->witness);
+        check_kept(r, &x->witness);
     char path[DISK_PATH_MAX];
     snprintf(path, sizeof path, "%s/model.safetensors", SIMULATED_OUT);
-    if ((code == EXIT_DONE || (any && s->options.plan == NULL && !ran_out_of_time(s))) &&
+    if ((code == EXIT_DONE || (any && x->options.plan == NULL && !ran_out_of_time(x))) &&
         simulated_disk_find(&r->disks[0], path) == NULL)
         fail(r, "no model was exported");
 }
@@ -548,7 +550,7 @@ static int run_phase(struct running *r, const struct history_phase *phase, const
     struct simulated_disk *disks[HISTORY_SERVERS_MAX];
     for (uint32_t i = 0; i < HISTORY_SERVERS_MAX; i++)
         disks[i] = phase->shared_disk ? &r->disks[0] : &r->disks[i];
-    struct engine_options options = {
+    struct examination_options options = {
         .seed = plan->seed * HISTORY_PHASES_MAX + r->result->phases,
         .job = job,
         .kind = plan->kind,
@@ -574,7 +576,7 @@ static int run_phase(struct running *r, const struct history_phase *phase, const
         .scarce = plan->scarce,
         .verbose = plan->verbose,
     };
-    struct engine engine;
+    struct examination examination;
     struct generation generation;
     struct error error = {STATUS_OK, ""};
     int code = -1;
@@ -582,19 +584,19 @@ static int run_phase(struct running *r, const struct history_phase *phase, const
         r->began = 0;
     if (generation_read(&generation, &r->disks[0].disk, SIMULATED_OUT, &error) == STATUS_OK)
         options.generation = generation.number;
-    if (engine_init(&engine, &options, &error) != STATUS_OK) {
+    if (examination_init(&examination, &options, &error) != STATUS_OK) {
         fail(r, error.text);
     } else {
-        tell_checkpoints(r, &engine.witness);
-        tell_kept(r, &engine.witness);
-        code = r->result->failed ? -1 : engine_run(&engine);
+        tell_checkpoints(r, &examination.witness);
+        tell_kept(r, &examination.witness);
+        code = r->result->failed ? -1 : examination_run(&examination);
         if (code == -1)
-            fail(r, engine.witness.failure);
+            fail(r, examination.witness.failure);
         else
-            check_phase(r, &engine, code);
-        add_counts(r->result, &engine);
+            check_phase(r, &examination, code);
+        add_counts(r->result, &examination);
     }
-    engine_free(&engine);
+    examination_free(&examination);
     for (uint32_t i = 0; i < HISTORY_SERVERS_MAX; i++) /* Somebody has looked after them. */
         repair(&r->disks[i], plan->disk_latency_us);
     return code;

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "common/job/job.h"
-#include "deploy/verify/engine.h"
+#include "deploy/verify/examination.h"
 
 #define HISTORY_PHASES_MAX  3
 #define HISTORY_WORKERS_MAX 8

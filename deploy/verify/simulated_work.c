@@ -110,6 +110,43 @@ void simulated_work_node(const struct simulated_work *work, uint64_t step, struc
     free(right);
 }
 
+static enum status compute_node(void *context, uint64_t step, struct node node,
+                                const float *parameters, float *out,
+                                struct computing_report *report, struct error *error)
+{
+    const struct simulated_work *work = context;
+    struct batch_range batch = job_batch(work->job, step);
+    uint32_t examples = job_node_examples(work->job, batch, node.first_leaf, node.leaf_count);
+    report->took_us = work->says_us;
+    if (simulated_work_is_bad(work, step))
+        return error_set(error, STATUS_DIVERGED, "step %llu has no finite gradient",
+                         (unsigned long long)step);
+    simulated_work_node(work, step, node, parameters, out);
+    report->score.loss += (int64_t)examples << 20;
+    report->score.correct += examples / 2;
+    report->score.examples += examples;
+    return STATUS_OK;
+}
+
+/* Made up, but the shares add up. */
+static void compute_share(void *context, const struct message_work *share, const float *values,
+                          struct computing_report *report)
+{
+    const struct simulated_work *work = context;
+    uint64_t n = work->job->test_examples;
+    uint64_t from = n * share->share / share->shares, to = n * (share->share + 1) / share->shares;
+    (void)values;
+    report->score.loss += (int64_t)(to - from) << 20;
+    report->score.correct += to - from;
+    report->score.examples += to - from;
+    report->took_us = 10;
+}
+
+struct computing simulated_work_computing(struct simulated_work *work)
+{
+    return (struct computing){.context = work, .gradient = compute_node, .score = compute_share};
+}
+
 /* --- a model that one process trains --------------------------------------------------------- */
 
 enum status model_state_init(struct model_state *state, const struct job *job)

@@ -19,6 +19,7 @@
 #include "common/job/job.h"
 #include "common/job/tree.h"
 #include "common/store/checkpoint.h"
+#include "deploy/engine/computing.h"
 
 enum work_kind { WORK_EXACT, WORK_UNIFORM, WORK_MIXED, WORK_KIND_COUNT };
 
@@ -26,6 +27,7 @@ struct simulated_work {
     const struct job *job;
     enum work_kind kind;
     uint32_t bad_one_in; /* Async: one of so many batches has no finite gradient; 0: none. */
+    uint64_t says_us;    /* What workers say that a node took. */
     uint64_t elements;   /* Of the parameter space. */
     uint8_t *used;       /* [elements] 0 in the gaps between variables. */
 };
@@ -33,6 +35,9 @@ struct simulated_work {
 enum status simulated_work_init(struct simulated_work *work, const struct job *job,
                                 enum work_kind kind);
 void simulated_work_free(struct simulated_work *work);
+
+/* What the workers of a cluster compute; its context is `work`. Their scores add up. */
+struct computing simulated_work_computing(struct simulated_work *work);
 
 /* Whether a batch is one that cannot be computed; the same for whoever tries. */
 bool simulated_work_is_bad(const struct simulated_work *work, uint64_t step);

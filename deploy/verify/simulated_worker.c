@@ -1,38 +1,35 @@
 /* simulated_worker.c - worker/trainer.c once more, with an event in place of each computation. */
 
-#include "deploy/verify/simulated_worker.h"
+#include "deploy/engine/simulated_worker.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/process/log.h"
+#include "deploy/engine/engine.h"
 #include "worker/mode/follow_mode.h"
 
-enum status simulated_worker_init(struct simulated_worker *worker, uint32_t index, uint32_t process,
-                                  uint64_t incarnation, const struct simulated_work *work,
-                                  const struct partition *partition, struct witness *witness,
-                                  struct deadlines deadlines, uint64_t now_us)
+enum status simulated_worker_init(struct simulated_worker *worker, struct engine *engine,
+                                  const struct simulated_process *process, uint64_t incarnation)
 {
     memset(worker, 0, sizeof *worker);
-    worker->index = index;
+    worker->engine = engine;
     worker->process = process;
-    worker->work = work;
-    worker->witness = witness;
-    worker->parameters = calloc(work->elements, sizeof *worker->parameters);
+    worker->parameters = calloc(engine->partition.elements, sizeof *worker->parameters);
     if (worker->parameters == NULL)
         return STATUS_MEMORY;
     struct session_options options = {
-        .self.index = index,
+        .self.index = process->index,
         .self.incarnation = incarnation,
-        .job = work->job,
-        .partition = partition,
+        .job = engine->options.job,
+        .partition = &engine->partition,
         .parameters = worker->parameters,
         .self.host = "simulated",
         .self.arithmetic = "simulated",
-        .self.deadlines = deadlines,
+        .self.deadlines = engine->options.deadlines,
     };
-    return session_create(&worker->session, &options, now_us);
+    return session_create(&worker->session, &options, engine->now_us);
 }
 
 void simulated_worker_free(struct simulated_worker *worker)
@@ -51,7 +48,7 @@ static struct frame *free_gradient(struct simulated_worker *w)
         if (frame_is_unique(w->gradients[i]))
             return w->gradients[i];
     struct frame *frame = w->gradient_count < SIMULATED_GRADIENTS_MAX
-                              ? frame_create(w->work->elements * sizeof(float))
+                              ? frame_create(w->engine->partition.elements * sizeof(float))
                               : NULL;
     if (frame == NULL) {
         log_error("out of memory for a gradient");
@@ -61,33 +58,60 @@ static struct frame *free_gradient(struct simulated_worker *w)
     return frame;
 }
 
-/* This worker's share of the score; made up, but the shares add up. */
-static void report_share(struct simulated_worker *w, struct outbox *to_session)
+static const struct job *job_of(const struct simulated_worker *w)
 {
-    const struct message_work *score = &w->score;
-    uint64_t n = w->work->job->test_examples;
-    uint64_t from = n * score->share / score->shares, to = n * (score->share + 1) / score->shares;
-    witness_scored(w->witness, w->process, w->score_generation, score, session_scored(w->session));
+    return w->engine->options.job;
+}
+
+static const struct observer *observer_of(const struct simulated_worker *w)
+{
+    return &w->engine->options.observer;
+}
+
+/* What cannot be computed ends the job, as client_fail does. */
+static void give_up(struct simulated_worker *w, const char *reason, struct outbox *to_session)
+{
+    struct message *stop = &outbox_add(to_session, TO_SERVER, MESSAGE_STOP)->message;
+    stop->stop.exit_code = EXIT_TRAINING_FAILED;
+    snprintf(stop->stop.reason, MESSAGE_TEXT_MAX, "%s", reason);
+    w->computing = false;
+}
+
+static void tell_of_score(const struct simulated_worker *w)
+{
+    OBSERVE(observer_of(w), trainer_scores, w->process, w->score_generation, &w->score,
+            session_scored(w->session));
+}
+
+static void report_share(struct simulated_worker *w, uint64_t took_us, struct outbox *to_session)
+{
+    const struct computing *computing = &w->engine->options.computing;
+    const struct message_work *share = &w->score;
+    struct computing_report report = {.took_us = took_us};
+    tell_of_score(w);
+    computing->score(computing->context, share, session_scored(w->session), &report);
     outbox_add(to_session, TO_SERVER, MESSAGE_EVALUATION)->message.evaluation =
-        (struct message_evaluation){.step = score->scored,
-                                    .share = score->share,
-                                    .shares = score->shares,
-                                    .loss = (int64_t)(to - from) << 20,
-                                    .correct = to - from,
-                                    .examples = to - from,
-                                    .took_us = 10};
+        (struct message_evaluation){.step = share->scored,
+                                    .share = share->share,
+                                    .shares = share->shares,
+                                    .loss = report.score.loss,
+                                    .correct = report.score.correct,
+                                    .examples = report.score.examples,
+                                    .not_finite = report.score.not_finite,
+                                    .took_us = report.took_us};
     w->score = (struct message_work){0};
     w->computing = false;
 }
 
 static void choose_nodes(struct simulated_worker *w)
 {
-    const struct job *job = w->work->job;
+    const struct job *job = job_of(w);
     w->node_next = 0;
     w->node_count =
         follow_mode_of(job)->nodes(job, w->step, w->start.members, w->start.position, w->nodes);
     for (uint32_t i = 0; job_mode(job)->steps && i < w->node_count; i++)
-        witness_leases(w->witness, w->process, w->start.assignment, w->step, w->nodes[i]);
+        OBSERVE(observer_of(w), trainer_leases, w->process, w->start.assignment, w->step,
+                w->nodes[i]);
 }
 
 static void stand_by(struct simulated_worker *w, struct outbox *to_session)
@@ -99,7 +123,8 @@ static void stand_by(struct simulated_worker *w, struct outbox *to_session)
 static void take_work(struct simulated_worker *w, uint64_t step, bool enough,
                       struct outbox *to_session)
 {
-    witness_work(w->witness, w->process, step, enough, session_parameters(w->session));
+    OBSERVE(observer_of(w), trainer_given, w->process, step, enough,
+            session_parameters(w->session));
     if (enough) {
         outbox_add(to_session, TO_SERVER, MESSAGE_DONE);
         return;
@@ -117,15 +142,14 @@ static void take_share(struct simulated_worker *w, const struct message *message
 {
     w->score = message->work;
     w->score_generation = message->generation;
-    witness_scored(w->witness, w->process, w->score_generation, &w->score,
-                   session_scored(w->session));
+    tell_of_score(w);
     w->computing = true;
 }
 
 static void take_start(struct simulated_worker *w, const struct message *message)
 {
     w->start = message->start;
-    witness_start(w->witness, w->process, message);
+    OBSERVE(observer_of(w), trainer_starts, w->process, message);
 }
 
 void simulated_worker_take(struct simulated_worker *worker, struct packet *packet,
@@ -133,12 +157,13 @@ void simulated_worker_take(struct simulated_worker *worker, struct packet *packe
 {
     const struct message *message = &packet->message;
     if (worker->over)
-        witness_fail(worker->witness, "worker/%u is told something after the end", worker->index);
+        engine_fail(worker->engine, "worker/%u is told something after the end",
+                    worker->process->index);
     else if (message->kind == MESSAGE_FINISHED)
         worker->over = true;
     else if (worker->computing)
-        witness_fail(worker->witness, "worker/%u is told something while it computes",
-                     worker->index);
+        engine_fail(worker->engine, "worker/%u is told something while it computes",
+                    worker->process->index);
     else if (message->kind == MESSAGE_START)
         take_start(worker, message);
     else if (message->kind == MESSAGE_WORK && message->work.scored > 0)
@@ -151,47 +176,56 @@ void simulated_worker_take(struct simulated_worker *worker, struct packet *packe
     packet->payload = NULL;
 }
 
-static void push(struct simulated_worker *w, struct node node, uint64_t took_us,
-                 struct packet *packet)
+/* What there is to say of a node, but for its gradient. */
+static struct message_exchange describe(const struct simulated_worker *w, struct node node,
+                                        const struct computing_report *report, bool bad)
 {
-    const struct job *job = w->work->job;
-    bool bad = simulated_work_is_bad(w->work, w->step);
+    const struct job *job = job_of(w);
     uint32_t examples =
         job_node_examples(job, job_batch(job, w->step), node.first_leaf, node.leaf_count);
-    packet->message.exchange =
-        (struct message_exchange){.step = w->step,
-                                  .gradient = !bad,
-                                  .skip = bad,
-                                  .node = node,
-                                  .examples = examples,
-                                  .want = w->node_next == w->node_count,
-                                  .has_report = true,
-                                  .report = {.step = w->step,
-                                             .node = node,
-                                             .loss = bad ? 0 : (int64_t)examples << 20,
-                                             .correct = bad ? 0 : examples / 2,
-                                             .examples = bad ? 0 : examples,
-                                             .compute_us = took_us,
-                                             .bad = bad}};
-    if (bad)
-        return;
+    return (struct message_exchange){.step = w->step,
+                                     .gradient = !bad,
+                                     .skip = bad,
+                                     .node = node,
+                                     .examples = examples,
+                                     .want = w->node_next == w->node_count,
+                                     .has_report = true,
+                                     .report = {.step = w->step,
+                                                .node = node,
+                                                .loss = bad ? 0 : report->score.loss,
+                                                .correct = bad ? 0 : report->score.correct,
+                                                .examples = bad ? 0 : report->score.examples,
+                                                .compute_us = report->took_us,
+                                                .bad = bad}};
+}
+
+static void train_node(struct simulated_worker *w, uint64_t took_us, struct outbox *to_session)
+{
+    const struct computing *computing = &w->engine->options.computing;
+    struct computing_report report = {.took_us = took_us};
+    struct error error = {STATUS_OK, ""};
+    struct node node = w->nodes[w->node_next++];
     struct frame *gradient = free_gradient(w);
-    simulated_work_node(w->work, w->step, node, session_parameters(w->session), gradient->data);
-    packet->payload = frame_retain(gradient);
+    OBSERVE(observer_of(w), trainer_computed, w->process, session_parameters(w->session));
+    enum status status =
+        computing->gradient(computing->context, w->step, node, session_parameters(w->session),
+                            gradient->data, &report, &error);
+    bool bad = status == STATUS_DIVERGED && job_mode(job_of(w))->may_skip;
+    w->computing = w->node_next < w->node_count;
+    if (status != STATUS_OK && !bad) {
+        give_up(w, error.text, to_session);
+        return;
+    }
+    struct packet *packet = outbox_add(to_session, TO_SERVER, MESSAGE_EXCHANGE);
+    packet->message.exchange = describe(w, node, &report, bad);
+    packet->payload = bad ? NULL : frame_retain(gradient);
 }
 
 void simulated_worker_compute(struct simulated_worker *worker, uint64_t took_us,
                               struct outbox *to_session)
 {
-    struct simulated_worker *w = worker;
-    if (!w->computing)
-        return;
-    if (w->score.shares > 0) {
-        report_share(w, to_session);
-        return;
-    }
-    struct node node = w->nodes[w->node_next++];
-    witness_computed(w->witness, w->process, session_parameters(w->session));
-    push(w, node, took_us, outbox_add(to_session, TO_SERVER, MESSAGE_EXCHANGE));
-    w->computing = w->node_next < w->node_count;
+    if (worker->computing && worker->score.shares > 0)
+        report_share(worker, took_us, to_session);
+    else if (worker->computing)
+        train_node(worker, took_us, to_session);
 }

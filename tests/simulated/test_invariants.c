@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "deploy/verify/engine.h"
+#include "deploy/verify/examination.h"
 #include "ps/checkpointer/checkpointer_state.h"
 #include "ps/coordinator/coordinator_state.h"
 #include "ps/mode/async.h"
@@ -474,7 +474,7 @@ enum outcome_of_trial { NEVER_SPOILT = 3, SLIPPED, NAMED };
 
 struct trial {
     const struct row *row;
-    struct engine engine;
+    struct examination examination;
     const void *spoilt;
     unsigned messages; /* That the core was sent since. */
 };
@@ -524,7 +524,7 @@ static bool look_on(void *context, enum simulated_place place, uint32_t process,
                     struct outgoing *item)
 {
     struct trial *trial = context;
-    void *core = addressed(trial->row, trial->engine.processes[process], place, item);
+    void *core = addressed(trial->row, trial->examination.engine.processes[process], place, item);
     if (core == NULL)
         return true;
     if (trial->spoilt == NULL && spoil(trial->row, core, &item->packet.message))
@@ -555,7 +555,7 @@ static void run(const struct row *row)
     struct simulated_disk *disks[2] = {&disk, &disk};
     struct job job = job_of(row->mode);
     struct trial *trial = calloc(1, sizeof *trial);
-    const struct engine_options options = {
+    const struct examination_options options = {
         .seed = 1,
         .job = &job,
         .kind = WORK_MIXED,
@@ -573,10 +573,10 @@ static void run(const struct row *row)
     };
     simulated_disk_init(&disk, 1, options.disk_latency_us);
     trial->row = row;
-    if (engine_init(&trial->engine, &options, &error) != STATUS_OK)
+    if (examination_init(&trial->examination, &options, &error) != STATUS_OK)
         _exit(EXIT_FAILURE);
-    int code = engine_run(&trial->engine);
-    fprintf(stderr, "exit %d %s\n", code, trial->engine.witness.failure);
+    int code = examination_run(&trial->examination);
+    fprintf(stderr, "exit %d %s\n", code, trial->examination.witness.failure);
     _exit(trial->spoilt == NULL ? NEVER_SPOILT : SLIPPED);
 }
 

@@ -16,13 +16,17 @@
 struct wire {
     struct event_queue queue;
     struct simulated_network network;
+    struct network_faults faults;
     uint64_t now_us;
 };
 
 static void wire_open(struct wire *wire, const struct network_faults *faults)
 {
     memset(wire, 0, sizeof *wire);
-    ck_assert_int_eq(simulated_network_init(&wire->network, faults, 7, SERVERS, &wire->queue),
+    wire->faults = *faults;
+    struct carrier carrier = random_wires(&wire->faults);
+    ck_assert_int_eq(simulated_network_init(&wire->network, &carrier, faults->share_frames, 7,
+                                            SERVERS, &wire->queue),
                      STATUS_OK);
     for (uint32_t i = 0; i < SERVERS + 2; i++)
         simulated_network_add(&wire->network, i, i >= SERVERS);

@@ -1,9 +1,9 @@
-/* engine.c - takes the next event and lets it happen; starts, ends and judges processes, and at
- * the end whoever should not be left. */
+/* engine.c - takes the next event and lets it happen; starts and ends processes. */
 
-#include "deploy/verify/engine.h"
+#include "deploy/engine/engine.h"
 
 #include <assert.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,14 +11,6 @@
 #include "common/base/array.h"
 #include "common/base/wording.h"
 #include "common/process/log.h"
-#include "common/store/generation.h"
-
-/* Whoever has to do with what went wrong shortly before the end may not have heard of it. */
-#define HEARD_LATE_US 15000000u
-/* What a process ends with that server 0 does not know at all. */
-#define REFUSED_OF_ANOTHER_RUN "not a process of the run"
-/* A deadline longer than all that a plan does. */
-#define RECOVERY_IS_SURE_S 30.0
 
 /* --- life ------------------------------------------------------------------------------------ */
 
@@ -54,12 +46,20 @@ static void make_place(struct engine *e, uint32_t host)
     }
 }
 
+static void check_tables(const struct engine_options *options)
+{
+    assert(options->computing.gradient != NULL && options->computing.score != NULL);
+    assert(options->timing.queue_us != NULL && options->timing.compute_us != NULL);
+    assert(options->carrier.carry != NULL);
+}
+
 enum status engine_init(struct engine *engine, const struct engine_options *options,
                         struct error *error)
 {
     struct engine *e = engine;
     const struct job *job = options->job;
     memset(e, 0, sizeof *e);
+    check_tables(options);
     e->options = *options;
     random_sequence_init(&e->random, options->seed, RANDOM_STREAM_SIMULATOR, 0);
     enum status status = job_check(job, error);
@@ -68,15 +68,8 @@ enum status engine_init(struct engine *engine, const struct engine_options *opti
                                 job->server_count, job->chunk_bytes, job->use_locking, error);
     if (status != STATUS_OK)
         return status;
-    status = simulated_work_init(&e->work, job, options->kind);
-    e->work.bad_one_in = options->bad_one_in;
-    if (status == STATUS_OK)
-        status = witness_init(&e->witness, &e->work, &e->partition, options->owners_a_server);
-    e->witness.scarce = options->scarce;
-    e->witness.in_order = options->faults.overtake <= 0 && options->faults.repeat <= 0;
-    if (status == STATUS_OK)
-        status = simulated_network_init(&e->network, &e->options.faults, options->seed,
-                                        job->server_count, &e->queue);
+    status = simulated_network_init(&e->network, &options->carrier, options->share_frames,
+                                    options->seed, job->server_count, &e->queue);
     if (status == STATUS_OK)
         status = transcript_init(&e->transcript, job, options->verbose);
     if (status != STATUS_OK)
@@ -84,9 +77,7 @@ enum status engine_init(struct engine *engine, const struct engine_options *opti
     make_place(e, hosts_of(e) - 1);
     for (uint32_t i = 0; i < hosts_of(e); i++)
         engine_later(e, 1 + random_below(&e->random, (uint32_t)options->start_within_us + 1),
-                     EVENT_START, i, 0);
-    if (options->plan != NULL)
-        fault_injector_begin(e);
+                     EVENT_START, i, START_AT_HOST);
     return STATUS_OK;
 }
 
@@ -100,12 +91,25 @@ void engine_free(struct engine *engine)
     free(e->processes);
     free(e->at);
     host_set_free(&e->left);
-    host_set_free(&e->injector.gone);
     transcript_free(&e->transcript);
-    witness_free(&e->witness);
-    simulated_work_free(&e->work);
     partition_free(&e->partition);
     memset(e, 0, sizeof *e);
+}
+
+void engine_fail(struct engine *engine, const char *format, ...)
+{
+    if (engine->failed)
+        return;
+    engine->failed = true;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(engine->failure, sizeof engine->failure, format, arguments);
+    va_end(arguments);
+}
+
+uint64_t engine_draw_u64(struct engine *engine)
+{
+    return (uint64_t)random_next(&engine->random) << 32 | random_next(&engine->random) | 1;
 }
 
 /* --- processes ------------------------------------------------------------------------------- */
@@ -117,47 +121,62 @@ static void note(struct engine *e, const struct simulated_process *p, const char
     transcript_note(&e->transcript, e->now_us, name, what);
 }
 
-/* Of several who are there at once all but one must go, whichever. */
-static void excuse_rivals(struct engine *e, struct simulated_process *p)
+static struct simulated_process *add_process(struct engine *e, uint32_t host,
+                                             enum process_start how, const struct guest *guest,
+                                             uint32_t index)
 {
-    for (uint32_t i = 0; i < e->process_count; i++) {
-        struct simulated_process *other = e->processes[i];
-        if (other != p && other->host == p->host && other->state <= PROCESS_STOPPED)
-            p->excused = other->excused = true;
-    }
-}
-
-struct simulated_process *engine_start(struct engine *engine, uint32_t host, bool primary)
-{
-    struct engine *e = engine;
+    const struct observer *observer = &e->options.observer;
     e->processes = array_room(e->processes, e->process_count, &e->process_capacity,
                               sizeof(struct simulated_process *));
     if (e->processes == NULL)
         out_of_memory();
-    struct simulated_process *p = simulated_process_start(e, host);
+    struct simulated_process *p = simulated_process_start(e, host, guest, index);
     if (p == NULL)
         out_of_memory();
+    p->how = how;
     e->processes[e->process_count++] = p;
-    if (primary)
-        excuse_rivals(e, p);
-    simulated_network_add(&e->network, host, !p->is_server && !p->is_stranger);
-    if (!p->is_stranger)
-        make_place(e, host);
-    if (primary || (!p->is_stranger && e->at[host] == NULL)) {
+    if (observer->started != NULL && observer->started(observer->context, p) != STATUS_OK)
+        out_of_memory();
+    simulated_network_add(&e->network, host, !p->is_server && !p->is_guest);
+    return p;
+}
+
+static void begin(struct engine *e, const struct simulated_process *p)
+{
+    e->running++;
+    note(e, p, "starts");
+    engine_later(e, 0, EVENT_TICK, p->number, 0);
+}
+
+struct simulated_process *engine_start(struct engine *engine, uint32_t host, enum process_start how)
+{
+    struct engine *e = engine;
+    uint32_t servers = engine_servers(e);
+    struct simulated_process *p =
+        add_process(e, host, how, NULL, host < servers ? host : host - servers);
+    make_place(e, host);
+    if (how != START_BESIDE || e->at[host] == NULL) {
         e->at[host] = p;
         if (p->is_server)
             simulated_network_bind(&e->network, p->index, p->number);
     }
-    e->running++;
-    note(e, p, "starts");
-    engine_later(e, 0, EVENT_TICK, p->number, 0);
+    begin(e, p);
+    return p;
+}
+
+struct simulated_process *engine_start_guest(struct engine *engine, const struct guest *guest,
+                                             uint32_t index)
+{
+    assert(guest->speak != NULL);
+    struct simulated_process *p = add_process(engine, PROCESS_NOWHERE, START_BESIDE, guest, index);
+    begin(engine, p);
     return p;
 }
 
 /* Somebody else who is there takes over the host, and its address. */
 static void leave_host(struct engine *e, const struct simulated_process *p)
 {
-    if (p->is_stranger || e->at[p->host] != p)
+    if (p->is_guest || e->at[p->host] != p)
         return;
     e->at[p->host] = NULL;
     for (uint32_t i = 0; i < e->process_count && !host_set_has(&e->left, p->host); i++) {
@@ -179,20 +198,19 @@ static void end_process(struct engine *e, struct simulated_process *p, enum proc
     leave_host(e, p);
 }
 
-/* A disk that failed at the wrong moment ends the job, and says so; so does a loss, where it is to,
- * or where the deadline is shorter than what goes wrong. */
-static bool may_fail(const struct engine *e, const struct simulated_process *p)
+static struct ending ending_of(const struct engine *e, const struct simulated_process *p)
 {
-    bool disk = e->injector.counts[FAULT_DISK] > 0;
-    bool lost = e->options.plan != NULL && (e->options.on_worker_loss != LOSS_CONTINUE ||
-                                            e->options.deadlines.recovery < RECOVERY_IS_SURE_S);
-    /* A server 0 that comes after it waits for a worker of the job that will not come. */
-    lost = lost || e->left_unheard;
-    /* Two servers 0: each may have had a part of the members, and one the run directory. */
-    if (e->injector.two_coordinators && p->exit_code != EXIT_DONE)
-        return true;
-    return (disk && (p->exit_code == EXIT_CANNOT_OPEN || p->exit_code == EXIT_TRAINING_FAILED)) ||
-           (lost && (p->exit_code == EXIT_CLUSTER_LOST || p->exit_code == EXIT_START_TIMEOUT));
+    const struct limits *limits = &e->options.limits;
+    if (limits->ending != NULL)
+        return limits->ending(limits->context, p);
+    bool told = p->exit_code == EXIT_DONE || p->exit_code == EXIT_INTERRUPTED;
+    return (struct ending){.of_host = true, .of_job = told, .of_all = p->host == 0 && !told};
+}
+
+static void tell_of_end(struct engine *e, struct simulated_process *p)
+{
+    if (e->options.observer.ended != NULL)
+        e->options.observer.ended(e->options.observer.context, p);
 }
 
 void engine_over(struct engine *engine, struct simulated_process *process, int exit_code,
@@ -200,54 +218,19 @@ void engine_over(struct engine *engine, struct simulated_process *process, int e
 {
     struct engine *e = engine;
     process->exit_code = exit_code;
-    e->left_unheard = e->left_unheard || strstr(reason, "unheard by") != NULL;
-    bool told = exit_code == EXIT_DONE || exit_code == EXIT_INTERRUPTED || may_fail(e, process);
-    if ((told || !process->excused) && !process->is_stranger)
+    snprintf(process->reason, sizeof process->reason, "%s", reason);
+    struct ending ending = ending_of(e, process);
+    if (ending.of_host && !process->is_guest)
         host_set_add(&e->left, process->host);
     end_process(e, process, PROCESS_OVER);
     if (process->is_server)
         simulated_disk_unlock(e->options.disks[process->index], process->number);
-    if (exit_code != EXIT_DONE) /* What it still holds nobody will see. */
-        witness_ends(&e->witness, process->number);
-    snprintf(process->reason, sizeof process->reason, "%s", reason);
     char what[MESSAGE_TEXT_MAX + 40];
     snprintf(what, sizeof what, "exits with %d: %s", exit_code, reason);
     note(e, process, what);
-    e->failed = e->failed || (process->host == 0 && may_fail(e, process));
-    if (told && !process->excused) {
-        e->finished_us = e->finished ? e->finished_us : e->now_us;
-        e->finished = true;
-    }
-}
-
-/* Whoever is killed whenever: what has a manifest is whole. */
-static void check_disk(struct engine *e)
-{
-    struct checkpoint_reader reader;
-    struct error error;
-    uint64_t steps[2 * CHECKPOINTS_KEPT];
-    char path[DISK_PATH_MAX];
-    const struct disk *disk = &e->options.disks[0]->disk;
-    size_t count = checkpoint_list(disk, SIMULATED_OUT, steps, 2 * CHECKPOINTS_KEPT);
-    for (size_t i = 0; i < count; i++) {
-        checkpoint_path(path, SIMULATED_OUT, steps[i]);
-        if (checkpoint_open(&reader, disk, path, &error) == STATUS_OK)
-            checkpoint_close(&reader);
-        else
-            witness_fail(&e->witness, "a kill leaves a checkpoint that does not open: %s",
-                         error.text);
-    }
-}
-
-/* The run had ended, though nobody has been told yet. */
-static void note_ended(struct engine *e)
-{
-    struct generation generation;
-    struct error error;
-    if (generation_read(&generation, &e->options.disks[0]->disk, SIMULATED_OUT, &error) ==
-            STATUS_OK &&
-        generation.ended && generation.number > e->options.generation)
-        e->announced = true;
+    e->finished = e->finished || ending.of_job;
+    e->hopeless = e->hopeless || ending.of_all;
+    tell_of_end(e, process);
 }
 
 void engine_kill(struct engine *engine, struct simulated_process *process)
@@ -257,11 +240,10 @@ void engine_kill(struct engine *engine, struct simulated_process *process)
         return;
     note(e, process, "is killed");
     end_process(e, process, PROCESS_KILLED);
-    witness_ends(&e->witness, process->number);
-    if (process->is_server) {
+    if (process->is_server)
         simulated_disk_crash(e->options.disks[process->index], process->number, engine_disk_us(e));
-        check_disk(e);
-        note_ended(e);
+    tell_of_end(e, process);
+    if (process->is_server) {
         cores_free(&process->cores);
         process->cores_made = false;
     }
@@ -314,14 +296,12 @@ void engine_continue(struct engine *engine, struct simulated_process *process)
 
 void engine_wrote(struct engine *engine, const struct simulated_process *process)
 {
-    if (engine->options.plan != NULL)
-        fault_injector_wrote(engine, process);
+    OBSERVE(&engine->options.faults, wrote, process);
 }
 
 void engine_delivered(struct engine *engine, enum message_kind kind)
 {
-    if (engine->options.plan != NULL)
-        fault_injector_delivered(engine, kind);
+    OBSERVE(&engine->options.faults, delivered, kind);
 }
 
 /* The first START: the moment from which a stop is counted. */
@@ -361,14 +341,20 @@ static void wire_event(struct engine *e, struct event *event)
 
 static void start_event(struct engine *e, const struct event *event)
 {
-    bool anyway = event->number != 0, left = host_set_has(&e->left, event->process);
+    bool anyway = event->number == START_ANYWAY, left = host_set_has(&e->left, event->process);
     e->starting--;
-    if (left || e->failed || (!anyway && e->at[event->process] != NULL))
+    if (left || e->hopeless || (!anyway && e->at[event->process] != NULL))
         return;
-    engine_start(e, event->process, true)->excused = anyway;
+    engine_start(e, event->process, (enum process_start)event->number);
     /* Sooner or later whoever was connected to the one before gives it up. */
     if (anyway && random_below(&e->random, 2) == 0)
         engine_cut_off(e, event->process, 0);
+}
+
+static bool is_rival(const struct engine *e, const struct simulated_process *p)
+{
+    const struct limits *limits = &e->options.limits;
+    return limits->is_rival != NULL && limits->is_rival(limits->context, p);
 }
 
 static void stop_event(struct engine *e, struct event *event)
@@ -378,8 +364,7 @@ static void stop_event(struct engine *e, struct event *event)
      * wait for it until a deadline. So somebody else is asked. */
     if (p != NULL && !p->is_server && p->worker.start.members == 0)
         p = e->at[0];
-    /* A rival that is no member yet would go alone, with the place that both have. */
-    if (p != NULL && p->is_server && p->excused && e->at[0] != NULL)
+    if (p != NULL && is_rival(e, p) && e->at[0] != NULL)
         p = e->at[0];
     if (p != NULL)
         process_event(e, p, event, 0);
@@ -400,13 +385,7 @@ static void happen(struct engine *e, struct event *event)
         stop_event(e, event);
         break;
     case EVENT_FAULT:
-        fault_injector_strike(e, (uint32_t)event->number);
-        break;
-    case EVENT_HEAL:
-        fault_injector_heal(e, (uint32_t)event->number);
-        break;
-    case EVENT_CALM:
-        fault_injector_calm(e);
+        e->options.faults.strike(e->options.faults.context, event->number);
         break;
     case EVENT_TICK:
         simulated_network_connect(&e->network, e->now_us, event->process);
@@ -432,76 +411,23 @@ static void name_running(const struct engine *e, char *text, size_t size)
 static void check_time(struct engine *e)
 {
     char names[300];
-    uint64_t limit_us = e->options.time_limit_us;
-    if (e->options.plan != NULL)
-        limit_us += e->options.plan->calm_us;
-    if (e->now_us <= limit_us)
+    if (e->options.limits.time_us == 0 || e->now_us <= e->options.limits.time_us)
         return;
     name_running(e, names, sizeof names);
-    witness_fail(&e->witness, "after %.0f s these are not over:%s", (double)e->now_us * 1e-6,
-                 names);
+    engine_fail(e, "after %.0f s these are not over:%s", (double)e->now_us * 1e-6, names);
 }
 
-/* --- the end --------------------------------------------------------------------------------- */
-
-/* A process that could not hear of the end, or heard nobody since, or came when all was over. */
-static bool was_left_behind(const struct engine *e, const struct simulated_process *p)
+static bool has_failed(const struct engine *e)
 {
-    if (strstr(p->reason, REFUSED_OF_ANOTHER_RUN) != NULL)
-        return false; /* Server 0 was heard, and could have said what became of its run. */
-    /* A server 0 that was killed when the run had ended may begin another one, with others, or find
-     * nobody any more. */
-    if (e->announced && e->injector.began_again &&
-        (p->exit_code == EXIT_CLUSTER_LOST || p->exit_code == EXIT_START_TIMEOUT))
-        return true;
-    /* So it refuses whoever was killed then as well, and does not come from that run any more. */
-    if (e->announced && e->injector.began_again &&
-        strstr(p->reason, "holds a finished run") != NULL)
-        return p->number >= engine_servers(e) + engine_workers(e);
-    if (e->options.plan == NULL || !e->finished ||
-        (p->exit_code != EXIT_CLUSTER_LOST && p->exit_code != EXIT_START_TIMEOUT))
-        return false;
-    return e->finished_us < e->options.plan->calm_us + HEARD_LATE_US;
+    const struct observer *observer = &e->options.observer;
+    return e->failed || (observer->failed != NULL && observer->failed(observer->context));
 }
 
-static void check_exit(struct engine *e, const struct simulated_process *p, int *common)
-{
-    if (p->state != PROCESS_OVER || p->excused || was_left_behind(e, p) || may_fail(e, p))
-        return;
-    const char *role = p->is_server ? "ps" : "worker";
-    /* Whoever was asked to stop may have been killed, and forgotten it, after some had left. */
-    bool goes_on = e->injector.began_again && p->exit_code == EXIT_DONE;
-    if (*common == -1 || (goes_on && *common == EXIT_INTERRUPTED))
-        *common = p->exit_code;
-    if (p->exit_code != *common && !(e->injector.began_again && p->exit_code == EXIT_INTERRUPTED))
-        witness_fail(&e->witness, "%s/%u exits with %d and others with %d: %s", role, p->index,
-                     p->exit_code, *common, p->reason);
-    if (p->exit_code != EXIT_DONE && p->exit_code != EXIT_INTERRUPTED)
-        witness_fail(&e->witness, "%s/%u exits with %d: %s", role, p->index, p->exit_code,
-                     p->reason);
-}
-
-static int common_exit_code(struct engine *e)
-{
-    int code = -1;
-    for (uint32_t i = 0; i < e->process_count; i++)
-        check_exit(e, e->processes[i], &code);
-    for (uint32_t i = 0; i < e->process_count && code == -1; i++)
-        if (e->processes[i]->state == PROCESS_OVER && may_fail(e, e->processes[i]))
-            code = e->processes[i]->exit_code;
-    if (code == -1 && e->announced)
-        code = EXIT_CLUSTER_LOST;
-    if (code == -1)
-        witness_fail(&e->witness, "nobody has come to the end of the job");
-    return e->witness.failed ? -1 : code;
-}
-
-int engine_run(struct engine *engine)
+bool engine_run(struct engine *engine)
 {
     struct engine *e = engine;
     struct event event;
-    while (e->running + e->starting > 0 && !e->witness.failed &&
-           event_queue_take(&e->queue, &event)) {
+    while (e->running + e->starting > 0 && !has_failed(e) && event_queue_take(&e->queue, &event)) {
         assert(event.time_us >= e->now_us);
         e->now_us = event.time_us;
         e->events++;
@@ -509,8 +435,8 @@ int engine_run(struct engine *engine)
         event_free(&event);
         check_time(e);
     }
-    if (e->witness.failed)
-        return -1;
+    if (has_failed(e))
+        return false;
     /* Checkpointers and owners finish what they were given, as their threads do before they end. */
     while (event_queue_take(&e->queue, &event)) {
         e->now_us = event.time_us;
@@ -518,5 +444,5 @@ int engine_run(struct engine *engine)
             happen(e, &event);
         event_free(&event);
     }
-    return common_exit_code(e);
+    return !has_failed(e);
 }

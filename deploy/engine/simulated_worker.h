@@ -1,31 +1,32 @@
-/* simulated_worker.h - a worker of a simulated cluster: the real session, and a trainer that
- * computes simulated work in as much virtual time as it is told to.
+/* simulated_worker.h - a worker of a simulated cluster: the real session, and a trainer that computes
+ * what it is given (computing.h) in as much virtual time as it is told to (timing.h).
  *
- * The trainer follows worker/trainer.c and worker/client/client.c message by message. In async mode
- * some batches have gradients that are not finite; it skips those.
+ * The trainer follows worker/trainer.c and worker/client/client.c message by message, with the real
+ * mode's table (worker/mode/follow_mode.h). A batch without a finite gradient it skips, where the mode
+ * may; else it ends the job.
  *
  * Threads: one. Ownership: owns session, parameters and gradient buffers. */
 
-#ifndef DEPLOY_VERIFY_SIMULATED_WORKER_H
-#define DEPLOY_VERIFY_SIMULATED_WORKER_H
+#ifndef DEPLOY_ENGINE_SIMULATED_WORKER_H
+#define DEPLOY_ENGINE_SIMULATED_WORKER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "common/base/deadlines.h"
 #include "common/job/tree.h"
-#include "deploy/verify/simulated_work.h"
-#include "deploy/verify/witness.h"
 #include "worker/client/session.h"
 
 #define SIMULATED_GRADIENTS_MAX (TREE_COVER_MAX + 2)
 
+struct engine;
+struct simulated_process;
+
 struct simulated_worker {
-    uint32_t index, process; /* As the witness counts them. */
-    const struct simulated_work *work;
-    struct witness *witness;
+    struct engine *engine;
+    const struct simulated_process *process; /* That it is of. */
     struct session *session;
-    float *parameters; /* [elements] */
+    float *parameters; /* [elements of the space] */
     struct frame *gradients[SIMULATED_GRADIENTS_MAX];
     uint32_t gradient_count;
     /* The trainer. */
@@ -41,10 +42,8 @@ struct simulated_worker {
     uint64_t batches; /* Steps or batches computed. */
 };
 
-enum status simulated_worker_init(struct simulated_worker *worker, uint32_t index, uint32_t process,
-                                  uint64_t incarnation, const struct simulated_work *work,
-                                  const struct partition *partition, struct witness *witness,
-                                  struct deadlines deadlines, uint64_t now_us);
+enum status simulated_worker_init(struct simulated_worker *worker, struct engine *engine,
+                                  const struct simulated_process *process, uint64_t incarnation);
 void simulated_worker_free(struct simulated_worker *worker);
 
 /* The trainer takes a message from its session. What it has to say goes to to_session; afterwards

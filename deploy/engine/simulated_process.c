@@ -1,14 +1,14 @@
 /* simulated_process.c - the thread code's part played in virtual time: which core runs when, and
  * what goes from one to another late. */
 
-#include "deploy/verify/simulated_process.h"
+#include "deploy/engine/simulated_process.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/process/log.h"
-#include "deploy/verify/engine.h"
+#include "deploy/engine/engine.h"
 
 /* Queues between threads, by writer and reader; each keeps its order. */
 #define QUEUE_TO_OWNER(owner)   (owner)
@@ -22,22 +22,17 @@
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-static uint64_t draw_u64(struct engine *e)
-{
-    return (uint64_t)random_next(&e->random) << 32 | random_next(&e->random) | 1;
-}
-
 static enum status make_server(struct engine *e, struct simulated_process *p)
 {
     const struct engine_options *from = &e->options;
     struct cores_options options = {
         .router = {.self.index = p->index,
-                   .self.incarnation = draw_u64(e),
+                   .self.incarnation = engine_draw_u64(e),
                    .owner_count = from->owners_a_server,
                    .self.host = "simulated",
                    .self.arithmetic = "simulated",
                    .self.deadlines = from->deadlines},
-        .coordinator = {.run_id = draw_u64(e),
+        .coordinator = {.run_id = engine_draw_u64(e),
                         .out = SIMULATED_OUT,
                         .deadlines = from->deadlines,
                         .on_worker_loss = from->on_worker_loss,
@@ -52,18 +47,11 @@ static enum status make_server(struct engine *e, struct simulated_process *p)
              from->restore);
     enum status status = cores_init(&p->cores, &options, e->now_us);
     p->cores_made = status == STATUS_OK;
-    return status == STATUS_OK ? witness_add_server(&e->witness, p->index) : status;
+    return status;
 }
 
-static enum status make_worker(struct engine *e, struct simulated_process *p)
-{
-    enum status status =
-        simulated_worker_init(&p->worker, p->index, p->number, draw_u64(e), &e->work, &e->partition,
-                              &e->witness, e->options.deadlines, e->now_us);
-    return status == STATUS_OK ? witness_add_worker(&e->witness, p->index) : status;
-}
-
-struct simulated_process *simulated_process_start(struct engine *engine, uint32_t host)
+struct simulated_process *simulated_process_start(struct engine *engine, uint32_t host,
+                                                  const struct guest *guest, uint32_t index)
 {
     struct engine *e = engine;
     struct simulated_process *p = calloc(1, sizeof *p);
@@ -71,18 +59,18 @@ struct simulated_process *simulated_process_start(struct engine *engine, uint32_
         return NULL;
     p->number = e->process_count;
     p->host = host;
-    p->is_server = host < engine_servers(e);
-    p->is_stranger = host == STRANGERS_HOST;
-    p->index = p->is_server ? host : (p->is_stranger ? 40 : host) - engine_servers(e);
-    p->slow = !p->is_server && e->options.slow != NULL && p->index < engine_workers(e)
-                  ? e->options.slow[p->index]
-                  : 1;
+    p->index = index;
+    p->is_guest = guest != NULL;
+    p->is_server = !p->is_guest && host < engine_servers(e);
+    p->slow = 1;
     p->heard_us = e->now_us;
     p->queue_until_us = calloc(QUEUE_COUNT, sizeof *p->queue_until_us);
-    enum status status = p->queue_until_us == NULL ? STATUS_MEMORY
-                         : p->is_stranger          ? witness_add_worker(&e->witness, UINT32_MAX)
-                         : p->is_server            ? make_server(e, p)
-                                                   : make_worker(e, p);
+    enum status status = p->queue_until_us == NULL ? STATUS_MEMORY : STATUS_OK;
+    if (p->is_guest)
+        p->guest = *guest;
+    else if (status == STATUS_OK)
+        status = p->is_server ? make_server(e, p)
+                              : simulated_worker_init(&p->worker, e, p, engine_draw_u64(e));
     if (status != STATUS_OK) {
         simulated_process_free(p);
         return NULL;
@@ -98,7 +86,7 @@ void simulated_process_free(struct simulated_process *process)
     outbox_free(&p->checkpointer_said);
     if (p->cores_made)
         cores_free(&p->cores);
-    if (!p->is_server && !p->is_stranger)
+    if (!p->is_server && !p->is_guest)
         simulated_worker_free(&p->worker);
     for (size_t i = 0; i < p->missed_count; i++)
         event_free(&p->missed[i]);
@@ -129,8 +117,8 @@ static bool is_let_through(struct engine *e, enum simulated_place place, uint32_
 static void enqueue(struct engine *e, struct simulated_process *p, uint32_t queue,
                     enum event_kind kind, const struct outgoing *item)
 {
-    uint64_t time_us =
-        e->now_us + random_below(&e->random, (uint32_t)e->options.queue_delay_us + 1);
+    const struct timing *timing = &e->options.timing;
+    uint64_t time_us = e->now_us + timing->queue_us(timing->context, &e->random, p);
     uint64_t *until_us = &p->queue_until_us[queue];
     if (time_us < *until_us)
         time_us = *until_us;
@@ -154,15 +142,6 @@ static void tick_later(struct engine *e, const struct simulated_process *p, int 
     event_queue_add(&e->queue, &event);
 }
 
-static void note_refusal(struct engine *e, const struct simulated_process *p,
-                         const struct message *message)
-{
-    e->witness.counts.refused++;
-    if (e->options.plan == NULL)
-        witness_fail(&e->witness, "%s/%u refuses somebody: %s", p->is_server ? "ps" : "worker",
-                     p->index, message->refused.text);
-}
-
 static void send_wire(struct engine *e, struct simulated_process *p, struct outgoing *item)
 {
     const struct message *message = &item->packet.message;
@@ -170,10 +149,7 @@ static void send_wire(struct engine *e, struct simulated_process *p, struct outg
         item->packet.message.run_id = p->foreign_run;
     if (!is_let_through(e, ON_WIRE, p->number, item))
         return;
-    if (message->kind == MESSAGE_REFUSED)
-        note_refusal(e, p, message);
-    if (message->kind == MESSAGE_FINISHED && !message->stop.left)
-        e->announced = true;
+    OBSERVE(&e->options.observer, sends, p, message);
     if (item->to == TO_SERVER)
         simulated_network_send_up(&e->network, e->now_us, p->number, item->index, message,
                                   item->packet.payload);
@@ -207,39 +183,40 @@ static void note_message(struct engine *e, const struct simulated_process *p, ui
 static void run_owner(struct engine *e, struct simulated_process *p, struct outgoing *item,
                       struct outbox *outbox)
 {
+    const struct observer *observer = &e->options.observer;
     struct outbox fresh = {0};
     struct outgoing out;
     if (!is_let_through(e, INTO_OWNER, p->number, item))
         return;
-    witness_owner_takes(&e->witness, p->number, item->index, &item->packet,
-                        simulated_network_client(&e->network, item->packet.peer));
+    OBSERVE(observer, owner_takes, p, item->index, &item->packet,
+            simulated_network_client(&e->network, item->packet.peer));
     if (is_let_through(e, INSIDE_OWNER, p->number, item))
         cores_deliver(&p->cores, item, e->now_us, &fresh);
     while (outbox_take(&fresh, &out)) {
         if (!is_let_through(e, BY_OWNER, p->number, &out))
             continue;
-        witness_owner_gave(&e->witness, p->number, &out);
+        OBSERVE(observer, owner_gave, p, &out);
         if (is_let_through(e, OUT_OF_OWNER, p->number, &out))
             *outbox_add_to(outbox, out.to, out.index, out.packet.message.kind) = out.packet;
     }
-    witness_owner_done(&e->witness);
+    if (observer->owner_done != NULL)
+        observer->owner_done(observer->context);
     outbox_free(&fresh);
 }
 
 static void make_owners(struct engine *e, struct simulated_process *p)
 {
     if (p->cores.owners == NULL && cores_make_owners(&p->cores, NULL) != STATUS_OK)
-        witness_fail(&e->witness, "out of memory for owners");
+        engine_fail(e, "out of memory for owners");
 }
 
 /* One item of the router thread's outbox, as dispatch in ps/server.c. */
 static void dispatch(struct engine *e, struct simulated_process *p, struct outgoing *item)
 {
-    if (p->index == 0 && (item->to == TO_PEER || item->to == TO_CHECKPOINTER))
-        witness_coordinator_says(&e->witness, p->number, item,
-                                 item->to == TO_PEER
-                                     ? simulated_network_client(&e->network, item->packet.peer)
-                                     : UINT32_MAX);
+    if (item->to == TO_PEER || item->to == TO_CHECKPOINTER)
+        OBSERVE(&e->options.observer, server_says, p, item,
+                item->to == TO_PEER ? simulated_network_client(&e->network, item->packet.peer)
+                                    : UINT32_MAX);
     if (item->to == TO_OWNER)
         make_owners(e, p);
     if (item->to == TO_OWNER && e->options.owners_inline)
@@ -323,7 +300,7 @@ static bool open_parcel(struct engine *e, struct simulated_process *p, struct pa
 {
     struct error error;
     if (simulated_network_open(&e->network, parcel, packet, &error) != STATUS_OK) {
-        witness_fail(&e->witness, "%s", error.text);
+        engine_fail(e, "%s", error.text);
         return false;
     }
     if (!parcel->up && e->network.wires[parcel->wire].server == 0)
@@ -333,53 +310,6 @@ static bool open_parcel(struct engine *e, struct simulated_process *p, struct pa
     return true;
 }
 
-/* --- memory ---------------------------------------------------------------------------------- */
-
-/* A payload that a server has been given. */
-struct counted {
-    struct frame *frame;
-    uint64_t *bytes;
-};
-
-static void uncount(void *context)
-{
-    struct counted *counted = context;
-    *counted->bytes -= counted->frame->bytes;
-    frame_release(counted->frame);
-    free(counted);
-}
-
-static struct frame *count_payload(struct simulated_process *p, struct frame *payload)
-{
-    struct counted *counted = malloc(sizeof *counted);
-    struct frame *frame = counted == NULL ? NULL
-                                          : frame_wrap(payload->data, payload->bytes,
-                                                       payload->exclusive, uncount, counted);
-    if (frame == NULL) {
-        log_error("out of memory for a payload");
-        exit(EXIT_TRAINING_FAILED);
-    }
-    *counted = (struct counted){payload, &p->payload_bytes};
-    p->payload_bytes += payload->bytes;
-    return frame;
-}
-
-/* What a server may hold of what others have sent: for each worker a window of gradients, for each
- * chunk the nodes of a step, and on server 0 a cut of all. */
-static void check_memory(struct engine *e, const struct simulated_process *p)
-{
-    const struct job *job = e->options.job;
-    uint64_t shard = partition_server_bytes(&e->partition, p->index);
-    uint64_t space = e->partition.elements * sizeof(float);
-    uint64_t window = WINDOW_BYTES > 2 * space ? WINDOW_BYTES : 2 * space;
-    uint64_t most = (job_leaves_max(job) + 1) * shard +
-                    (engine_workers(e) + e->injector.joined) * window +
-                    (p->index == 0 ? 2 * CHECKPOINT_ARRAYS_MAX * space : 0);
-    if (p->payload_bytes > most)
-        witness_fail(&e->witness, "ps/%u holds %llu bytes that it was sent, and may %llu", p->index,
-                     (unsigned long long)p->payload_bytes, (unsigned long long)most);
-}
-
 static void server_receives(struct engine *e, struct simulated_process *p, struct parcel *parcel,
                             uint64_t peer)
 {
@@ -387,12 +317,7 @@ static void server_receives(struct engine *e, struct simulated_process *p, struc
     if (!open_parcel(e, p, parcel, &item.packet))
         return;
     item.packet.peer = peer;
-    if (item.packet.payload != NULL && !e->network.faults.share_frames) {
-        item.packet.payload = count_payload(p, item.packet.payload);
-        check_memory(e, p);
-    }
-    if (p->index == 0)
-        witness_coordinator_hears(&e->witness, p->number, &item.packet);
+    OBSERVE(&e->options.observer, server_hears, p, &item.packet);
     if (is_let_through(e, OFF_WIRE, p->number, &item))
         cores_receive(&p->cores, &item.packet, !parcel->up, e->now_us, &p->outbox);
 }
@@ -435,7 +360,7 @@ static void flush_session(struct engine *e, struct simulated_process *p, struct 
         } else if (item.to == TO_TRAINER) {
             enqueue(e, p, QUEUE_TO_TRAINER, EVENT_ACTOR, &item);
         } else {
-            witness_session_asks(&e->witness, p->number, &item.packet);
+            OBSERVE(&e->options.observer, session_asks, p, &item.packet);
             send_wire(e, p, &item);
         }
     }
@@ -451,12 +376,13 @@ static void flush_trainer(struct engine *e, struct simulated_process *p, struct 
         enqueue(e, p, QUEUE_TO_SESSION, EVENT_INBOX, &item);
     if (!p->worker.computing || p->worker.expected || p->stuck)
         return;
-    uint64_t took_us =
-        e->options.compute_us + random_below(&e->random, (uint32_t)e->options.compute_us + 1);
-    took_us = (uint64_t)((double)took_us * p->slow);
+    const struct timing *timing = &e->options.timing;
+    uint64_t took_us = timing->compute_us(timing->context, &e->random, p);
     p->worker.expected = true;
-    struct event event = {
-        .time_us = e->now_us + took_us, .kind = EVENT_COMPUTE, .process = p->number};
+    struct event event = {.time_us = e->now_us + took_us,
+                          .kind = EVENT_COMPUTE,
+                          .process = p->number,
+                          .number = took_us};
     event_queue_add(&e->queue, &event);
 }
 
@@ -511,106 +437,25 @@ static void trainer_event(struct engine *e, struct simulated_process *p, struct 
     } else {
         p->worker.expected = false;
         if (!p->stuck)
-            simulated_worker_compute(&p->worker, e->options.compute_us, &outbox);
+            simulated_worker_compute(&p->worker, event->number, &outbox);
     }
     flush_trainer(e, p, &outbox);
     outbox_free(&outbox);
 }
 
-/* --- strangers ------------------------------------------------------------------------------- */
+/* --- all ------------------------------------------------------------------------------------- */
 
-/* A gradient, or a chunk out of a checkpoint. */
-static void draw_floats(struct engine *e, uint32_t number, struct message *message,
-                        struct frame **payload)
+static void guest_event(struct engine *e, struct simulated_process *p, const struct event *event)
 {
-    const struct job *job = e->options.job;
-    uint32_t chunk = number % e->partition.chunk_count;
-    const struct chunk_range *range = &e->partition.chunks[chunk];
-    uint64_t step = number / 7 % job->steps;
-    struct batch_range batch = job_batch(job, step);
-    *payload = frame_create(range->count * sizeof(float));
-    if (*payload != NULL)
-        memset((*payload)->data, 1, (*payload)->bytes);
-    if (message->kind == MESSAGE_CHUNK_STATE)
-        message->chunk_state = (struct message_chunk_state){
-            .step = step, .first = range->first, .count = range->count};
-    else
-        message->exchange = (struct message_exchange){.chunk = chunk,
-                                                      .step = step,
-                                                      .base_version = step,
-                                                      .gradient = true,
-                                                      .node = tree_root(batch.leaves),
-                                                      .examples = batch.examples,
-                                                      .want = true,
-                                                      .want_version = step + 1};
-}
-
-/* What somebody of another run may still have to say. */
-static void draw_words(struct engine *e, struct message *message, struct frame **payload)
-{
-    static const enum message_kind kinds[] = {
-        MESSAGE_JOIN, MESSAGE_PING,       MESSAGE_EXCHANGE,     MESSAGE_EXCHANGE,
-        MESSAGE_DONE, MESSAGE_LEASE,      MESSAGE_EVALUATION,   MESSAGE_LEAVE,
-        MESSAGE_STOP, MESSAGE_READY,      MESSAGE_PART_WRITTEN, MESSAGE_CUT_TAKEN,
-        MESSAGE_BYE,  MESSAGE_CHUNK_STATE};
-    uint32_t number = random_next(&e->random);
-    message->kind = kinds[random_below(&e->random, sizeof kinds / sizeof *kinds)];
-    switch (message->kind) {
-    case MESSAGE_JOIN:
-        message->join = (struct message_join){.version_min = PROTOCOL_VERSION_MIN,
-                                              .version_max = PROTOCOL_VERSION_MAX};
-        break;
-    case MESSAGE_DONE:
-        message->done.step = e->options.job->steps;
-        break;
-    case MESSAGE_STOP:
-        message->stop.exit_code = number % 2 == 0 ? 1 : EXIT_INTERRUPTED;
-        break;
-    case MESSAGE_PART_WRITTEN:
-        message->part_written = (struct message_part_written){.written = number % 2 == 0,
-                                                              .part = {.name = "part", .bytes = 1}};
-        break;
-    case MESSAGE_EVALUATION:
-        message->evaluation.shares = 1;
-        break;
-    case MESSAGE_LEASE:
-        message->lease.finished = true;
-        break;
-    case MESSAGE_EXCHANGE:
-    case MESSAGE_CHUNK_STATE:
-        draw_floats(e, number, message, payload);
-        break;
-    default:
-        break;
-    }
-}
-
-static void stranger_event(struct engine *e, struct simulated_process *p, struct event *event)
-{
-    if (event->kind != EVENT_TICK)
-        return;
-    bool server = random_below(&e->random, 3) == 0;
-    struct message message = {
-        .role = server ? ROLE_PS : ROLE_WORKER,
-        .index = random_below(&e->random, server ? engine_servers(e) : engine_workers(e)),
-        .incarnation = draw_u64(e),
-        .run_id = draw_u64(e),
-        .generation = random_below(&e->random, 4),
-        .ticket = random_below(&e->random, 20),
-        .request = e->events,
-    };
-    struct frame *payload = NULL;
-    draw_words(e, &message, &payload);
-    simulated_network_send_up(&e->network, e->now_us, p->number,
-                              random_below(&e->random, engine_servers(e)), &message, payload);
-    tick_later(e, p, 10);
+    if (event->kind == EVENT_TICK)
+        tick_later(e, p, p->guest.speak(p->guest.context, p));
 }
 
 void simulated_process_event(struct engine *engine, struct simulated_process *process,
                              struct event *event, uint64_t peer)
 {
-    if (process->is_stranger)
-        stranger_event(engine, process, event);
+    if (process->is_guest)
+        guest_event(engine, process, event);
     else if (process->is_server)
         server_event(engine, process, event, peer);
     else if (process->state == PROCESS_OVER)

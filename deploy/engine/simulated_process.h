@@ -7,15 +7,16 @@
  *
  * Threads: one. Ownership: owns its cores, worker and what is queued for it while it is stopped. */
 
-#ifndef DEPLOY_VERIFY_SIMULATED_PROCESS_H
-#define DEPLOY_VERIFY_SIMULATED_PROCESS_H
+#ifndef DEPLOY_ENGINE_SIMULATED_PROCESS_H
+#define DEPLOY_ENGINE_SIMULATED_PROCESS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "common/wire/outbox.h"
 #include "deploy/engine/event_queue.h"
-#include "deploy/verify/simulated_worker.h"
+#include "deploy/engine/guest.h"
+#include "deploy/engine/simulated_worker.h"
 #include "ps/cores.h"
 
 enum process_state {
@@ -25,15 +26,23 @@ enum process_state {
     PROCESS_KILLED,
 };
 
+/* How it comes to its host. */
+enum process_start {
+    START_AT_HOST, /* Nobody is there, or whoever is: it is not found there any more. */
+    START_BESIDE,  /* It is only found there if nobody else is. */
+    START_ANYWAY,  /* As at a host that was given up for lost, and is not. */
+};
+
 struct simulated_process {
     uint32_t number; /* In the order of their starts. */
-    uint32_t host;   /* Its place, see engine.h. */
+    uint32_t host;   /* Its place, see engine.h; PROCESS_NOWHERE: a guest's. */
     uint32_t index;
+    enum process_start how;
     bool is_server;
-    bool is_stranger; /* Neither: of another run, it says things and hears nothing. */
+    bool is_guest; /* Neither server nor worker. */
+    struct guest guest;
     enum process_state state;
     uint64_t foreign_run; /* A worker of this other run; 0: of ours. */
-    bool excused;         /* What happened to it may end it otherwise than the others. */
     bool cores_made;
     struct cores cores;                 /* A server's, with ... */
     struct outbox outbox;               /* ... what its router thread has still to give out. */
@@ -42,12 +51,11 @@ struct simulated_process {
     struct outbox checkpointer_said;    /* ... and says this. */
     struct simulated_worker worker;     /* A worker's. */
     bool stuck;                         /* Its trainer does nothing any more. */
-    double slow;                        /* It takes so many times as long. */
+    double slow;                        /* It takes so many times as long: a fault's doing. */
     uint64_t *queue_until_us;           /* When the last item of each queue arrives. */
     struct event *missed;               /* [missed_count] while it is stopped. */
     size_t missed_count, missed_capacity;
-    uint64_t payload_bytes; /* That have come, and that its cores still refer to. */
-    uint64_t heard_us;      /* When a message of server 0 reached it last. */
+    uint64_t heard_us; /* When a message of server 0 reached it last. */
     int exit_code;
     char reason[MESSAGE_TEXT_MAX];
 };
@@ -55,11 +63,14 @@ struct simulated_process {
 struct engine;
 
 #define PROCESS_NAME_MAX 32
+#define PROCESS_NOWHERE  UINT32_MAX
 /* "worker/1 (3)": its place, and which process it is. */
 void simulated_process_name(const struct simulated_process *process, char name[PROCESS_NAME_MAX]);
 
-/* NULL when out of memory. A host that is no place of the job: a stranger. */
-struct simulated_process *simulated_process_start(struct engine *engine, uint32_t host);
+/* NULL when out of memory. guest: NULL for a server or worker; else the host is PROCESS_NOWHERE, and the
+ * index is what it is called by. */
+struct simulated_process *simulated_process_start(struct engine *engine, uint32_t host,
+                                                  const struct guest *guest, uint32_t index);
 void simulated_process_free(struct simulated_process *process);
 
 /* What happens to it; the event stays the caller's, without what has been taken out of it. peer:

@@ -1,0 +1,31 @@
+/* carrier.h - who carries parcels from one end of a wire to the other: in which time, in which order,
+ * and whether at all.
+ *
+ * The network hands over each parcel once, with its number among those of its wire and way, and once
+ * more if it was held up and sets off again (parcel->was_held). The carrier ends with one of
+ *
+ *     simulated_network_lands(network, parcel, at_us)    it arrives then: at once, or when that is known
+ *     simulated_network_loses(network, parcel)           never; only of what has just been handed over
+ *
+ * and may have copies of it land as well (simulated_network_repeat). What becomes of it when it lands
+ * while its connection is broken or its way cut off is the network's business.
+ *
+ * The member is required; simulated_network_init asserts it. What is random is drawn from network->random.
+ *
+ * Threads: the engine's. Ownership: a parcel is the carrier's until it lands or is lost. */
+
+#ifndef DEPLOY_ENGINE_CARRIER_H
+#define DEPLOY_ENGINE_CARRIER_H
+
+#include <stdint.h>
+
+struct parcel;
+struct simulated_network;
+
+struct carrier {
+    void *context;
+    void (*carry)(void *context, struct simulated_network *network, uint64_t now_us,
+                  struct parcel *parcel);
+};
+
+#endif

@@ -1,0 +1,29 @@
+/* faults.h - who makes things go wrong in a cluster: it is told when something happens that it waits
+ * for, and does it by the doors of engine.h and simulated_network.h.
+ *
+ * Members are optional; without any nothing goes wrong. A fault at a time is asked for by
+ * engine_later(engine, after_us, EVENT_FAULT, 0, number), and `strike` must be there then.
+ *
+ * Threads: the engine's. */
+
+#ifndef DEPLOY_ENGINE_FAULTS_H
+#define DEPLOY_ENGINE_FAULTS_H
+
+#include <stdint.h>
+
+#include "common/wire/message.h"
+
+struct simulated_process;
+
+struct faults {
+    void *context;
+
+    /* The time of EVENT_FAULT `number` has come; what that is, only its asker knows. */
+    void (*strike)(void *context, uint64_t number);
+    /* A process has taken a message of this kind off a wire. */
+    void (*delivered)(void *context, enum message_kind kind);
+    /* A server's checkpointer has begun to write to its disk. */
+    void (*wrote)(void *context, const struct simulated_process *process);
+};
+
+#endif
