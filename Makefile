@@ -81,7 +81,7 @@ TESTLIB  := $(call objects,tests/lib)
 # What the programs say of themselves: the manual, and what shells need to complete their options. (Named
 # here as well, so that uninstall need not build them; tests/processes/install.sh compares.)
 PAGES     := $(patsubst %,$(BUILD)/man1/syncopate%.1,\
-    -compare -completion -evaluate -export -inspect -keygen -man -ps -replay -run -simulate -worker) \
+    -compare -completion -evaluate -export -inspect -keygen -man -ps -replay -run -verify -worker) \
     $(BUILD)/man1/syncopate.1
 DOCUMENTS := $(PAGES) $(addprefix $(BUILD)/completion/,bash zsh fish)
 BASHDIR   := $(PREFIX)/share/bash-completion/completions
@@ -97,7 +97,7 @@ UNIT      := $(call programs,unit)
 # one program of many names (tests/lib/together_main.c). Apart are those that put functions of their own
 # in the place of libc's.
 APART     := $(filter $(addprefix %/,test_checkpoint_memory test_disk_faults test_memory test_owner_memory \
-    test_resolver test_run_record test_simulate test_solo),$(UNIT))
+    test_resolver test_run_record test_solo test_verify),$(UNIT))
 TOGETHER  := $(if $(filter release coverage,$(MODE)),$(filter-out $(APART),$(UNIT)))
 # Without ThreadSanitizer unsuppressed.sh has nothing to add to test_cluster.
 THREADS   := $(call programs,threads) $(if $(filter tsan,$(MODE)),$(call scripts,threads))
@@ -300,7 +300,7 @@ $(BUILD)/lib%.a:
 # Objects first, wherever they stand among the prerequisites.
 LINKED = $(filter %.o,$^) $(filter %.a,$^)
 
-# Its cores are the simulator's.
+# Its cores are those of virtual time.
 $(BUILD)/syncopate: $(BUILD)/deploy/syncopate_main.o $(DEPLOY_A) $(WORKER_CHECKED_A) $(PS_CHECKED_A) $(COMMON_A)
 $(BUILD)/syncopate-ps: $(BUILD)/ps/ps_main.o $(if $(SANITIZE),$(PS_CHECKED_A),$(PS_A)) $(COMMON_A)
 $(BUILD)/syncopate-worker: $(BUILD)/worker/worker_main.o $(if $(SANITIZE),$(WORKER_CHECKED_A),$(WORKER_A)) $(COMMON_A)
@@ -374,8 +374,8 @@ $(BUILD)/tests/simulated/test_scarcity: WRAP = $(addprefix -Wl$(comma)--wrap=,$(
 # Memory that test_owner_memory has not.
 $(BUILD)/tests/unit/owner/test_owner_memory: WRAP = -Wl,--wrap=frame_create
 
-# Histories of test_simulate's own.
-$(BUILD)/tests/unit/command/test_simulate: WRAP = -Wl,--wrap=history_run
+# Histories of test_verify's own.
+$(BUILD)/tests/unit/command/test_verify: WRAP = -Wl,--wrap=history_run
 
 # A name server of test_resolver's own.
 $(BUILD)/tests/unit/address/test_resolver: WRAP = -Wl,--wrap=getaddrinfo

@@ -1,7 +1,7 @@
 /* cores.h - the cores of one server and which message goes to which.
  *
  * The one place that knows how router, coordinator, owners and checkpointer are wired. Threads
- * (server.c) and the simulator both drive it, so what is simulated is what runs.
+ * (server.c) and the engine of virtual time both drive it, so what is simulated is what runs.
  *
  * Threads: each core belongs to one thread; cores_deliver touches only the core an item is for.
  * Ownership: owns all cores. */

@@ -39,7 +39,7 @@ enum option_user {
     OPTION_EVALUATE = 16,
     OPTION_EXPORT = 32,
     OPTION_INSPECT = 64,
-    OPTION_SIMULATE = 128,
+    OPTION_VERIFY = 128,
     OPTION_KEYGEN = 256,
     OPTION_COMPLETION = 512,
     OPTION_MAN = 1024,
@@ -56,7 +56,7 @@ struct options {
     const char *model, *data;
     uint32_t global_batch, worker_batch; /* worker_batch 0: as global_batch. */
     uint64_t epochs;
-    uint64_t histories; /* simulate: how many, from seed on. */
+    uint64_t histories; /* verify: how many, from seed on. */
     uint64_t until;     /* replay: so many batches; 0: all. */
 
     /* The cluster. */
@@ -106,7 +106,7 @@ struct options {
 
     bool explain;      /* run: tell every message. */
     const char *diary; /* ps, worker: where they are written; NULL: nowhere. See diary.h. */
-    bool quiet, verbose;
+    bool quiet, verbose, legend;
     double log_every;       /* Seconds between progress lines where output is not a terminal. */
     const char *log_format; /* "text" or "json". */
 

@@ -251,10 +251,10 @@ const struct option_row option_rows[] = {
      JOB_ANY_NUMBER, NULL, NULL,
      "Decides synthetic data. Default: what the run or the checkpoint was trained with; for a model "
      "file alone 1."},
-    {"seed", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(job.seed), OPTION_SIMULATE, "N", "1", 0,
+    {"seed", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(job.seed), OPTION_VERIFY, "N", "1", 0,
      JOB_ANY_NUMBER, NULL, NULL, "Decides everything about a history: job, cluster and mishaps."},
-    {"histories", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(histories), OPTION_SIMULATE, "N", "1", 1,
-     1e9, NULL, NULL, "Simulate so many, with seeds from --seed on."},
+    {"histories", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(histories), OPTION_VERIFY, "N", "1", 1,
+     1e9, NULL, NULL, "Play so many, with seeds from --seed on."},
     {"seeds", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(seeds), OPTION_COMPARE, "N", "1", 1, 1000,
      NULL, NULL, "Repeat every run with this many seeds, from --seed on."},
 
@@ -456,9 +456,11 @@ const struct option_row option_rows[] = {
      NULL, NULL, "Changes nothing: there is nothing but what was asked for."},
     {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), OPTION_EXPORT | OPTION_KEYGEN,
      NULL, NULL, 0, 0, NULL, NULL, "Nothing but what is wrong: the result is in the files."},
-    {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), OPTION_SIMULATE, NULL, NULL, 0,
+    {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), OPTION_VERIFY, NULL, NULL, 0,
      0, NULL, NULL, "Nothing but histories that fail."},
-    {"verbose", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(verbose), RUNS | OPTION_SIMULATE, NULL,
+    {"legend", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(legend), OPTION_VERIFY, NULL, NULL, 0, 0,
+     NULL, NULL, "Say what the counts, the faults and the lines of --verbose mean; play nothing."},
+    {"verbose", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(verbose), RUNS | OPTION_VERIFY, NULL,
      NULL, 0, 0, NULL, NULL, "Say more."},
 };
 /* clang-format on */
@@ -504,8 +506,8 @@ const char *option_user_program(enum option_user user)
         return "syncopate export";
     case OPTION_INSPECT:
         return "syncopate inspect";
-    case OPTION_SIMULATE:
-        return "syncopate simulate";
+    case OPTION_VERIFY:
+        return "syncopate verify";
     case OPTION_KEYGEN:
         return "syncopate keygen";
     case OPTION_COMPLETION:

@@ -70,12 +70,14 @@ static const struct program_text program_texts[] = {
      "--workers N, all that a job needs: servers, observer, and worker-0 to worker-(N-1) in the "
      "folder PATH. Files are as czmq's, and never overwritten.",
      "  syncopate keygen keys --workers 4"},
-    {OPTION_SIMULATE, "[options]", NULL,
+    {OPTION_VERIFY, "[options]", NULL,
      "clusters in virtual time with mishaps: do they keep their promises",
      "Run whole clusters in this one process, in virtual time: the real servers' and workers' "
-     "logic with a made-up model, late, reordered and repeated messages, clean stops. Each history "
-     "follows from its seed alone and is checked against training done serially.",
-     "  syncopate simulate --seed 1 --histories 1000"},
+     "logic with a made-up model, late, reordered and repeated messages, processes that are "
+     "killed, "
+     "stopped and cut off, clean stops. Each history follows from its seed alone and is checked "
+     "against training done serially, message by message. --legend says what is printed.",
+     "  syncopate verify --seed 1 --histories 1000"},
     {OPTION_COMPLETION, "bash|zsh|fish", "a shell: bash, zsh or fish",
      "what bash, zsh or fish need to complete the programs' options",
      "Print a script that teaches a shell to complete commands, options and what may stand there, "

@@ -7,7 +7,7 @@
  * message with which values, and the payloads' bytes. It does not depend on how messages are
  * encoded; a declaration, which travels in its encoding, is named instead. So a build that behaves
  * as another one has the same digest for the same seed, and where two digests differ, the first
- * line that differs in `syncopate simulate --seed N --verbose` says where they part.
+ * line that differs in `syncopate verify --seed N --verbose` says where they part.
  *
  * Threads: one. Units: virtual microseconds. */
 

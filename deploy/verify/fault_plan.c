@@ -12,29 +12,37 @@
 static const struct {
     const char *name;
     uint32_t weight;
+    const char *meaning; /* For people. */
 } kinds[FAULT_KIND_COUNT] = {
-    [FAULT_CRASH] = {"crash", 10},
-    [FAULT_TORN] = {"torn", 8},
-    [FAULT_LOST] = {"lost", 2},
-    [FAULT_PAUSE] = {"pause", 5},
-    [FAULT_REPLACE] = {"replace", 3},
-    [FAULT_TWIN] = {"twin", 2},
-    [FAULT_CUT] = {"cut", 4},
-    [FAULT_PARTITION] = {"partition", 5},
-    [FAULT_ONE_WAY] = {"one-way", 3},
-    [FAULT_LOSS] = {"loss", 4},
-    [FAULT_STUCK] = {"stuck", 1},
-    [FAULT_SLOW] = {"slow", 2},
-    [FAULT_JOIN] = {"join", 3},
-    [FAULT_LEAVE] = {"leave", 2},
-    [FAULT_STRANGER] = {"stranger", 2},
-    [FAULT_DISK] = {"disk", 2},
-    [FAULT_SLOW_DISK] = {"slow-disk", 2},
+    [FAULT_CRASH] = {"crash", 10,
+                     "a process is killed (kill -9) and started again some time later"},
+    [FAULT_TORN] = {"torn", 8, "the same, while a server writes a file"},
+    [FAULT_LOST] = {"lost", 2, "a worker is killed and stays away: others take over its work"},
+    [FAULT_PAUSE] = {"pause", 5, "a process is stopped (SIGSTOP) and goes on later"},
+    [FAULT_REPLACE] = {"replace", 3,
+                       "the same, and meanwhile a second process has taken its place"},
+    [FAULT_TWIN] = {"twin", 2, "a second process comes to a place while the first one lives"},
+    [FAULT_CUT] = {"cut", 4, "all connections of a host break"},
+    [FAULT_PARTITION] = {"partition", 5, "some hosts are cut off from all others, both ways"},
+    [FAULT_ONE_WAY] = {"one-way", 3, "some hosts are heard by nobody, and hear the others"},
+    [FAULT_LOSS] = {"loss", 4, "one message in ten is lost, anywhere"},
+    [FAULT_STUCK] = {"stuck", 1, "a worker computes for ever; it is killed later"},
+    [FAULT_SLOW] = {"slow", 2, "a worker takes twenty times as long"},
+    [FAULT_JOIN] = {"join", 3, "one worker comes that was not declared"},
+    [FAULT_LEAVE] = {"leave", 2, "a worker leaves, properly"},
+    [FAULT_STRANGER] = {"stranger", 2, "somebody of another run says anything to everybody"},
+    [FAULT_DISK] = {"disk", 2, "a server's disk is full, read-only, or fails half of its writes"},
+    [FAULT_SLOW_DISK] = {"slow-disk", 2, "a server's disk takes up to a second a write"},
 };
 
 const char *fault_name(enum fault_kind kind)
 {
     return kinds[kind].name;
+}
+
+const char *fault_meaning(enum fault_kind kind)
+{
+    return kinds[kind].meaning;
 }
 
 static enum fault_kind draw_kind(struct random_sequence *random)

@@ -25,6 +25,24 @@ void history_totals_add(struct history_totals *totals, const struct history_resu
     transcript_join(totals->digest, result->digest);
 }
 
+static const struct history_column columns[] = {
+    {"mode", -6, "of the jobs"},
+    {"histories", 10, "played, each from a seed of its own"},
+    {"failed", 7, "of which a promise was broken: named above the table, with the seed"},
+    {"stopped", 8, "clean stops; another start of the job went on from each"},
+    {"ended", 8, "other early ends, as faults may force them; gone on from, too"},
+    {"applied", 12, "gradients of a chunk that became part of an update"},
+    {"stale", 10, "gradients that came too late to count, and changed nothing"},
+    {"again", 8, "gradients that had been taken before, and changed nothing"},
+    {"staleness", 10, "updates between a gradient's values and those it met, on the mean"},
+    {"virtual s", 10, "seconds that went by in all of them"},
+};
+
+const struct history_column *history_column(unsigned number)
+{
+    return number < sizeof columns / sizeof *columns ? &columns[number] : NULL;
+}
+
 static void print_mode(enum mode mode, const struct history_totals *it)
 {
     const struct witness_counts *counts = &it->counts;
@@ -91,8 +109,10 @@ static void print_digest(const struct history_totals *all, const struct history_
 void history_totals_print(const struct history_totals *modes, double seconds)
 {
     struct history_totals all = {0};
-    printf("%-6s %10s %7s %8s %8s %12s %10s %8s %10s %10s\n", "mode", "histories", "failed",
-           "stopped", "ended", "applied", "stale", "again", "staleness", "virtual s");
+    for (const struct history_column *it = columns; it < columns + sizeof columns / sizeof *columns;
+         it++)
+        printf("%s%*s", it > columns ? " " : "", it->width, it->name);
+    putchar('\n');
     for (enum mode mode = 0; mode < MODE_COUNT; mode++) {
         if (modes[mode].histories > 0)
             print_mode(mode, &modes[mode]);

@@ -88,7 +88,7 @@ unwritten()
 unwritten evaluate evaluate "$work/plain" --data synthetic:500 --seed 3
 unwritten inspect inspect "$work/plain"
 unwritten export export "$work/plain" --out "$work/exported"
-unwritten simulate simulate --histories 1
+unwritten verify verify --histories 1
 unwritten help run --help
 unwritten version --version
 code=0

@@ -43,7 +43,7 @@ narrow wide-score "^model          conv 32x3 relu, "
 run wide-export 0 syncopate export "$work/wide" --out "$work/wide.safetensors"
 narrow wide-export "^8 variables, "
 run wide-help 0 syncopate help
-narrow wide-help "^  simulate "
+narrow wide-help "^  verify "
 ok "what is said has its place in 80 columns"
 
 # --- the data -------------------------------------------------------------------------------------

@@ -166,8 +166,8 @@ does quiet-export 0 export "$work/run" --quiet --out "$work/model.safetensors"
 silent quiet-export
 does quiet-keygen 0 keygen "$work/keys" --quiet --workers 1
 silent quiet-keygen
-does quiet-simulate 0 simulate --quiet --seed 7
-silent quiet-simulate
+does quiet-verify 0 verify --quiet --seed 7
+silent quiet-verify
 does quiet-compare 0 compare --quiet --out "$work/quiet-compare" "${small[@]}" --epochs 1
 if [ -s "$work/quiet-compare.log" ] || grep -qE "^(run |epoch |training|  done)" "$work/quiet-compare.out"; then
     fail "compare --quiet says more than the table: $(cat "$work/quiet-compare.out")"

@@ -158,7 +158,7 @@ mistake 2 "--chunk-bytes=64X: needs a size such as 64KiB" "${run[@]}" --chunk-by
 mistake 2 "--quiet=maybe: needs true or false" "${run[@]}" --quiet=maybe
 mistake 2 "--workers=0: needs a whole number from 1 to 1024" "${run[@]}" --workers 0
 mistake 2 "--workers=3: without servers .--ps 0. there is one worker" "${run[@]}" --ps 0 --workers 3
-mistake 2 "--histories=0: needs a whole number, at least 1" syncopate simulate --histories 0
+mistake 2 "--histories=0: needs a whole number, at least 1" syncopate verify --histories 0
 
 answered "about numbers"
 

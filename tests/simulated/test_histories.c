@@ -32,7 +32,7 @@ static void run(uint64_t seed, enum mode mode, struct history_totals *totals)
         history_run(&plan, &result);
         history_totals_add(totals, &result);
         if (result.failed)
-            printf("FAILED %s\n    %s\n    build/release/syncopate simulate --seed %" PRIu64
+            printf("FAILED %s\n    %s\n    build/release/syncopate verify --seed %" PRIu64
                    " --verbose\n",
                    result.failure, text, seed);
     }
@@ -121,7 +121,7 @@ TEST_PLAIN(the_first_hundred_histories_are_as_they_were)
         golden_line(golden, name, digest);
     }
     golden_check(golden, "Processes behave otherwise than before: compare what both builds print "
-                         "for\nsyncopate simulate --seed N --verbose");
+                         "for\nsyncopate verify --seed N --verbose");
     golden_free(golden);
 }
 

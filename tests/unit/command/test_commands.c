@@ -3,6 +3,8 @@
  * starts processes is tried where there are some, in tests/processes. */
 
 #include "deploy/command/command.h"
+#include "deploy/verify/fault_plan.h"
+#include "deploy/verify/history_totals.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -84,7 +86,7 @@ static enum option_user user_of(const char *name)
         enum option_user user;
     } users[] = {
         {"run", OPTION_RUN},       {"compare", OPTION_COMPARE}, {"evaluate", OPTION_EVALUATE},
-        {"export", OPTION_EXPORT}, {"inspect", OPTION_INSPECT}, {"simulate", OPTION_SIMULATE},
+        {"export", OPTION_EXPORT}, {"inspect", OPTION_INSPECT}, {"verify", OPTION_VERIFY},
         {"keygen", OPTION_KEYGEN}, {"man", OPTION_MAN},         {"completion", OPTION_COMPLETION},
         {"replay", OPTION_REPLAY},
     };
@@ -468,15 +470,56 @@ TEST(what_came_of_a_run_is_one_object)
 
 TEST(a_history_is_told_by_its_seed)
 {
-    ck_assert_int_eq(call(f, command_simulate, "simulate", "--seed=5", NULL), EXIT_DONE);
+    ck_assert_int_eq(call(f, command_verify, "verify", "--seed=5", NULL), EXIT_DONE);
     char *first = strdup(f->out);
     expect_in(first, "seed 5: ");
-    ck_assert_int_eq(call(f, command_simulate, "simulate", "--seed=5", "--quiet", NULL), EXIT_DONE);
+    ck_assert_int_eq(call(f, command_verify, "verify", "--seed=5", "--quiet", NULL), EXIT_DONE);
     ck_assert_str_eq(f->out, "");
-    ck_assert_int_eq(call(f, command_simulate, "simulate", "--seed=5", "--verbose", NULL),
-                     EXIT_DONE);
+    ck_assert_int_eq(call(f, command_verify, "verify", "--seed=5", "--verbose", NULL), EXIT_DONE);
     ck_assert_uint_gt(strlen(f->out), 2 * strlen(first));
     free(first);
+}
+
+/* Every word of what verify prints by default is explained, within the width of a terminal. */
+TEST(a_legend_has_every_column_fault_and_count)
+{
+    static const char *const counts[] = {
+        "sent",
+        "lost ",
+        "lost with a connection",
+        "lost between hosts",
+        "held up",
+        "repeated",
+        "overtaking",
+        "computations",
+        "entries",
+        "at the end",
+        "of two computations",
+        "processes",
+        "chunks loaded",
+        "gradients asked",
+        "from the last fault",
+        "hash",
+    };
+    ck_assert_int_eq(call(f, command_verify, "verify", "--seed=5", NULL), EXIT_DONE);
+    char *said = strdup(f->out);
+    ck_assert_int_eq(call(f, command_verify, "verify", "--legend", NULL), EXIT_DONE);
+    for (unsigned i = 0; history_column(i) != NULL; i++) {
+        expect_in(said, history_column(i)->name);
+        expect_in(f->out, history_column(i)->meaning);
+    }
+    for (enum fault_kind kind = 0; kind < FAULT_KIND_COUNT; kind++) {
+        expect_in(said, fault_name(kind));
+        expect_in(f->out, fault_name(kind));
+        ck_assert_uint_gt(strlen(fault_meaning(kind)), 10);
+    }
+    for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++) {
+        expect_in(said, counts[i]);
+        expect_in(f->out, counts[i]);
+    }
+    for (char *line = strtok(f->out, "\n"); line != NULL; line = strtok(NULL, "\n"))
+        ck_assert_uint_le(strlen(line), 80);
+    free(said);
 }
 
 TEST(pages_and_completions_are_printed)

@@ -1,4 +1,4 @@
-/* syncopate simulate --seed S --histories N: whole clusters in virtual time, one history a seed,
+/* syncopate verify --seed S --histories N: whole clusters in virtual time, one history a seed,
  * whether each of them kept the promises, and a hash of all that happened. */
 
 #include <inttypes.h>
@@ -11,6 +11,7 @@
 #include "common/options/options.h"
 #include "deploy/command/command.h"
 #include "deploy/verify/history.h"
+#include "deploy/verify/history_legend.h"
 #include "deploy/verify/history_totals.h"
 
 #define DESCRIPTION_MAX 2000
@@ -26,8 +27,7 @@ static void say_last_words(int number)
         return; /* There is nobody to tell. */
 }
 
-static enum status simulate(uint64_t seed, const struct options *options,
-                            struct history_totals *modes)
+static enum status play(uint64_t seed, const struct options *options, struct history_totals *modes)
 {
     struct history_plan plan;
     struct history_result result;
@@ -39,13 +39,13 @@ static enum status simulate(uint64_t seed, const struct options *options,
     plan.verbose = options->verbose;
     snprintf(last_words, sizeof last_words,
              "seed %" PRIu64 " FAILED: the line above ended it\n"
-             "    syncopate simulate --seed %" PRIu64 " --verbose\n",
+             "    syncopate verify --seed %" PRIu64 " --verbose\n",
              seed, seed);
     history_describe(&plan, description, sizeof description);
     history_run(&plan, &result);
     history_totals_add(&modes[job_mode(&plan.job)->number], &result);
     if (result.failed)
-        printf("seed %" PRIu64 " FAILED: %s\n    %s\n    syncopate simulate --seed %" PRIu64
+        printf("seed %" PRIu64 " FAILED: %s\n    %s\n    syncopate verify --seed %" PRIu64
                " --verbose\n",
                seed, result.failure, description, seed);
     else if (options->histories == 1 && !options->quiet)
@@ -54,15 +54,19 @@ static enum status simulate(uint64_t seed, const struct options *options,
     return STATUS_OK;
 }
 
-int command_simulate(const struct command_call *call, struct error *error)
+int command_verify(const struct command_call *call, struct error *error)
 {
     const struct options *options = &call->options;
+    if (options->legend) {
+        history_legend_print();
+        return EXIT_DONE;
+    }
     struct history_totals modes[MODE_COUNT] = {0};
     double began = clock_now_seconds();
     setvbuf(stdout, NULL, _IOLBF, 0); /* So that what was said before an abort is there. */
     signal(SIGABRT, say_last_words);
     for (uint64_t i = 0; i < options->histories; i++)
-        if (simulate(options->job.seed + i, options, modes) != STATUS_OK) {
+        if (play(options->job.seed + i, options, modes) != STATUS_OK) {
             error_set(error, STATUS_MEMORY, "out of memory");
             return EXIT_TRAINING_FAILED;
         }

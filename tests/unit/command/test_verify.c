@@ -1,4 +1,4 @@
-/* test_simulate.c - syncopate simulate when a history ends its process.
+/* test_verify.c - syncopate verify when a history ends its process.
  *
  * history_run is this program's own first (Makefile: --wrap): the third seed aborts. */
 
@@ -22,7 +22,7 @@ void __wrap_history_run(const struct history_plan *plan, struct history_result *
 }
 
 /* How the command ends as a process of its own, and what it says on standard error. */
-static int simulate(uint64_t seed, char text[2000])
+static int verify(uint64_t seed, char text[2000])
 {
     int pipes[2], status;
     static struct command_call call;
@@ -35,7 +35,7 @@ static int simulate(uint64_t seed, char text[2000])
     ck_assert_int_ge(child, 0);
     if (child == 0) {
         dup2(pipes[1], STDERR_FILENO);
-        _exit(command_simulate(&call, &error));
+        _exit(command_verify(&call, &error));
     }
     close(pipes[1]);
     FILE *said = fdopen(pipes[0], "r");
@@ -49,21 +49,21 @@ static int simulate(uint64_t seed, char text[2000])
 TEST_PLAIN(a_history_that_ends_the_process_is_named)
 {
     char text[2000];
-    int status = simulate(1, text);
+    int status = verify(1, text);
     ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
     ck_assert_str_eq(text, "seed 3 FAILED: the line above ended it\n"
-                           "    syncopate simulate --seed 3 --verbose\n");
+                           "    syncopate verify --seed 3 --verbose\n");
 }
 
 TEST_PLAIN(without_one_nothing_is_said)
 {
     char text[2000];
-    int status = simulate(4, text);
+    int status = verify(4, text);
     ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_DONE, "%s", text);
     ck_assert_str_eq(text, "");
 }
 
 int main(void)
 {
-    return suite_run("simulate", NULL);
+    return suite_run("verify", NULL);
 }
