@@ -296,12 +296,16 @@ void engine_continue(struct engine *engine, struct simulated_process *process)
 
 void engine_wrote(struct engine *engine, const struct simulated_process *process)
 {
-    OBSERVE(&engine->options.faults, wrote, process);
+    const struct faults *faults = &engine->options.faults;
+    if (faults->wrote != NULL)
+        faults->wrote(faults->context, process);
 }
 
 void engine_delivered(struct engine *engine, enum message_kind kind)
 {
-    OBSERVE(&engine->options.faults, delivered, kind);
+    const struct faults *faults = &engine->options.faults;
+    if (faults->delivered != NULL)
+        faults->delivered(faults->context, kind);
 }
 
 /* The first START: the moment from which a stop is counted. */
@@ -385,6 +389,7 @@ static void happen(struct engine *e, struct event *event)
         stop_event(e, event);
         break;
     case EVENT_FAULT:
+        assert(e->options.faults.strike != NULL);
         e->options.faults.strike(e->options.faults.context, event->number);
         break;
     case EVENT_TICK:

@@ -68,12 +68,13 @@ static const struct observer *observer_of(const struct simulated_worker *w)
     return &w->engine->options.observer;
 }
 
-/* What cannot be computed ends the job, as client_fail does. */
+/* What cannot be computed ends the job, as with client_fail. */
 static void give_up(struct simulated_worker *w, const char *reason, struct outbox *to_session)
 {
     struct message *stop = &outbox_add(to_session, TO_SERVER, MESSAGE_STOP)->message;
     stop->stop.exit_code = EXIT_TRAINING_FAILED;
     snprintf(stop->stop.reason, MESSAGE_TEXT_MAX, "%s", reason);
+    w->gave_up = true;
     w->computing = false;
 }
 
@@ -152,6 +153,17 @@ static void take_start(struct simulated_worker *w, const struct message *message
     OBSERVE(observer_of(w), trainer_starts, w->process, message);
 }
 
+static void take(struct simulated_worker *w, const struct message *message,
+                 struct outbox *to_session)
+{
+    if (message->kind == MESSAGE_START)
+        take_start(w, message);
+    else if (message->kind == MESSAGE_WORK && message->work.scored > 0)
+        take_share(w, message);
+    else if (message->kind == MESSAGE_WORK)
+        take_work(w, message->work.batch, message->work.enough, to_session);
+}
+
 void simulated_worker_take(struct simulated_worker *worker, struct packet *packet,
                            struct outbox *to_session)
 {
@@ -164,12 +176,8 @@ void simulated_worker_take(struct simulated_worker *worker, struct packet *packe
     else if (worker->computing)
         engine_fail(worker->engine, "worker/%u is told something while it computes",
                     worker->process->index);
-    else if (message->kind == MESSAGE_START)
-        take_start(worker, message);
-    else if (message->kind == MESSAGE_WORK && message->work.scored > 0)
-        take_share(worker, message);
-    else if (message->kind == MESSAGE_WORK)
-        take_work(worker, message->work.batch, message->work.enough, to_session);
+    else if (!worker->gave_up)
+        take(worker, message, to_session);
     if (worker->over)
         worker->computing = false;
     frame_release(packet->payload);

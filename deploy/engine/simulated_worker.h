@@ -38,6 +38,7 @@ struct simulated_worker {
     uint64_t score_generation;
     bool computing;   /* A gradient or score will be there later, ... */
     bool expected;    /* ... and somebody will say when. */
+    bool gave_up;     /* It waits for the end, whatever it is told. */
     bool over;        /* FINISHED has come. */
     uint64_t batches; /* Steps or batches computed. */
 };

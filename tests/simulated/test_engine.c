@@ -1,0 +1,294 @@
+/* The engine by itself, with next to no tables: clusters larger than any history, at which nobody looks,
+ * and in which what is given wrong ends as it would with real processes. */
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "deploy/engine/engine.h"
+#include "deploy/verify/random_wires.h"
+#include "tests/lib/post.h"
+#include "tests/lib/suite.h"
+
+#define SERVERS 3
+#define MANY    100 /* Workers: more than a word has bits. */
+
+/* A cluster, and what its tables have seen. */
+struct cluster {
+    struct engine engine;
+    struct job job;
+    struct simulated_disk disk;
+    struct simulated_disk *disks[SERVERS];
+    struct network_faults wires;
+    uint64_t gradients, started, ended, struck;
+    uint64_t bad_step;  /* Has no finite gradient. */
+    uint64_t exchanges; /* Delivered. */
+    uint32_t partition;
+};
+
+static enum status compute_gradient(void *context, uint64_t step, struct node node,
+                                    const float *parameters, float *out,
+                                    struct computing_report *report, struct error *error)
+{
+    struct cluster *c = context;
+    c->gradients++;
+    if (step == c->bad_step)
+        return error_set(error, STATUS_DIVERGED, "step %u is bad", (unsigned)step);
+    for (uint64_t i = 0; i < c->engine.partition.elements; i++)
+        out[i] = 0.5f * parameters[i] + (float)node.leaf_count;
+    report->score.examples += 1;
+    return STATUS_OK;
+}
+
+static void compute_score(void *context, const struct message_work *work, const float *values,
+                          struct computing_report *report)
+{
+    struct cluster *c = context;
+    uint64_t n = c->job.test_examples;
+    (void)values;
+    report->score.examples = n * (work->share + 1) / work->shares - n * work->share / work->shares;
+}
+
+static uint64_t queue_us(void *context, struct random_sequence *random,
+                         const struct simulated_process *process)
+{
+    (void)context, (void)process;
+    return random_below(random, 10);
+}
+
+static uint64_t compute_us(void *context, struct random_sequence *random,
+                           const struct simulated_process *process)
+{
+    (void)context, (void)process;
+    return 1000 + random_below(random, 100);
+}
+
+static void cluster_open(struct cluster *c, enum mode mode, uint32_t workers)
+{
+    memset(c, 0, sizeof *c);
+    c->job = small_job(mode, workers, SERVERS);
+    c->job.schedule.learning_rate = 0.01;
+    c->job.steps = 12;
+    c->bad_step = UINT64_MAX;
+    c->wires = (struct network_faults){.delay_min_us = 50, .delay_max_us = 60};
+    simulated_disk_init(&c->disk, 1, 1);
+    for (uint32_t i = 0; i < SERVERS; i++)
+        c->disks[i] = &c->disk;
+}
+
+static struct engine_options options_of(struct cluster *c)
+{
+    return (struct engine_options){
+        .seed = 1,
+        .job = &c->job,
+        .owners_a_server = 1,
+        .computing = {.context = c, .gradient = compute_gradient, .score = compute_score},
+        .timing = {.context = c, .queue_us = queue_us, .compute_us = compute_us},
+        .carrier = random_wires(&c->wires),
+        .start_within_us = 1000,
+        .disks = c->disks,
+        .restore = "auto",
+        .deadlines = {.start = 60, .silence = 5, .recovery = 20, .progress = 30, .stop = 20},
+    };
+}
+
+static void cluster_begin(struct cluster *c, const struct engine_options *options)
+{
+    struct error error = {STATUS_OK, ""};
+    ck_assert_msg(engine_init(&c->engine, options, &error) == STATUS_OK, "%s", error.text);
+}
+
+static void cluster_close(struct cluster *c)
+{
+    engine_free(&c->engine);
+    simulated_disk_free(&c->disk);
+    job_free(&c->job);
+}
+
+/* Every process has come to its end with this exit code. */
+static void expect_exits(const struct cluster *c, int exit_code)
+{
+    const struct engine *e = &c->engine;
+    ck_assert_uint_eq(e->process_count, SERVERS + c->job.worker_count);
+    for (uint32_t i = 0; i < e->process_count; i++) {
+        const struct simulated_process *p = e->processes[i];
+        ck_assert_msg(p->state == PROCESS_OVER && p->exit_code == exit_code, "%s/%u: %d %s",
+                      p->is_server ? "ps" : "worker", p->index, p->exit_code, p->reason);
+    }
+}
+
+TEST_TIMES(a_hundred_workers_come_to_the_end_though_nobody_looks, MODE_COUNT)
+{
+    struct cluster c;
+    cluster_open(&c, (enum mode)_i, MANY);
+    struct engine_options options = options_of(&c);
+    cluster_begin(&c, &options);
+    ck_assert_msg(engine_run(&c.engine), "%s", c.engine.failure);
+    expect_exits(&c, EXIT_DONE);
+    ck_assert_uint_ge(c.gradients, c.job.steps);
+    ck_assert(c.engine.finished && !c.engine.hopeless);
+    ck_assert_ptr_nonnull(simulated_disk_find(&c.disk, SIMULATED_OUT "/model.safetensors"));
+    cluster_close(&c);
+}
+
+/* --- what goes wrong ------------------------------------------------------------------------- */
+
+static struct host_set last_ten(void)
+{
+    struct host_set hosts = {0};
+    for (uint32_t i = 0; i < 10; i++)
+        host_set_add(&hosts, SERVERS + MANY - 1 - i);
+    return hosts;
+}
+
+/* 0: hosts beyond the first 64 are cut off; 1: they are heard again. */
+static void strike(void *context, uint64_t number)
+{
+    struct cluster *c = context;
+    struct simulated_network *network = &c->engine.network;
+    struct host_set hosts = last_ten(), others = host_set_copy(&hosts);
+    host_set_invert(&others);
+    c->struck++;
+    if (number == 0)
+        c->partition = simulated_network_part(network, &hosts, &others, false);
+    else
+        simulated_network_heal(network, c->engine.now_us, c->partition);
+    host_set_free(&hosts);
+    host_set_free(&others);
+}
+
+/* In the middle of training, for 3 ms. */
+static void note_delivered(void *context, enum message_kind kind)
+{
+    struct cluster *c = context;
+    if (kind != MESSAGE_EXCHANGE || ++c->exchanges != 500)
+        return;
+    engine_later(&c->engine, 0, EVENT_FAULT, 0, 0);
+    engine_later(&c->engine, 3000, EVENT_FAULT, 0, 1);
+}
+
+TEST_PLAIN(a_partition_is_of_any_hosts_and_struck_by_the_table)
+{
+    struct cluster c;
+    cluster_open(&c, MODE_ASYNC, MANY);
+    c.job.steps = 2000;
+    struct engine_options options = options_of(&c);
+    options.faults = (struct faults){.context = &c, .strike = strike, .delivered = note_delivered};
+    cluster_begin(&c, &options);
+    ck_assert_msg(engine_run(&c.engine), "%s", c.engine.failure);
+    ck_assert_uint_eq(c.struck, 2);
+    ck_assert_uint_gt(c.engine.network.counts.partitioned, 0);
+    expect_exits(&c, EXIT_DONE);
+    cluster_close(&c);
+}
+
+TEST_PLAIN(a_step_without_a_finite_gradient_ends_a_sync_job)
+{
+    struct cluster c;
+    cluster_open(&c, MODE_SYNC, 2);
+    c.bad_step = 3;
+    struct engine_options options = options_of(&c);
+    cluster_begin(&c, &options);
+    ck_assert_msg(engine_run(&c.engine), "%s", c.engine.failure);
+    expect_exits(&c, EXIT_TRAINING_FAILED);
+    for (uint32_t i = 0; i < c.engine.process_count; i++)
+        ck_assert_ptr_nonnull(strstr(c.engine.processes[i]->reason, "step 3 is bad"));
+    cluster_close(&c);
+}
+
+TEST_PLAIN(a_batch_without_one_is_left_out_in_async)
+{
+    struct cluster c;
+    cluster_open(&c, MODE_ASYNC, 2);
+    c.bad_step = 3;
+    struct engine_options options = options_of(&c);
+    cluster_begin(&c, &options);
+    ck_assert_msg(engine_run(&c.engine), "%s", c.engine.failure);
+    expect_exits(&c, EXIT_DONE);
+    cluster_close(&c);
+}
+
+TEST_PLAIN(whoever_is_not_over_in_time_is_named)
+{
+    struct cluster c;
+    cluster_open(&c, MODE_SYNC, 2);
+    struct engine_options options = options_of(&c);
+    options.limits.time_us = 5000;
+    cluster_begin(&c, &options);
+    ck_assert(!engine_run(&c.engine));
+    ck_assert(c.engine.failed);
+    ck_assert_ptr_nonnull(strstr(c.engine.failure, "ps/2"));
+    ck_assert_ptr_nonnull(strstr(c.engine.failure, "worker/1"));
+    cluster_close(&c);
+}
+
+/* --- who looks on ---------------------------------------------------------------------------- */
+
+static enum status note_started(void *context, struct simulated_process *process)
+{
+    (void)process;
+    ((struct cluster *)context)->started++;
+    return STATUS_OK;
+}
+
+static void note_ended(void *context, struct simulated_process *process)
+{
+    ((struct cluster *)context)->ended += process->state == PROCESS_OVER;
+}
+
+static bool has_seen_enough(const void *context)
+{
+    return ((const struct cluster *)context)->ended == 1;
+}
+
+TEST_PLAIN(an_observer_has_the_members_that_it_wants_and_may_end_it)
+{
+    for (int enough = 0; enough < 2; enough++) {
+        struct cluster c;
+        cluster_open(&c, MODE_SYNC, 2);
+        struct engine_options options = options_of(&c);
+        options.observer =
+            (struct observer){.context = &c, .started = note_started, .ended = note_ended};
+        options.observer.failed = enough ? has_seen_enough : NULL;
+        cluster_begin(&c, &options);
+        ck_assert(engine_run(&c.engine) == !enough);
+        ck_assert(!c.engine.failed); /* That is for what the engine itself finds. */
+        ck_assert_uint_eq(c.started, SERVERS + 2);
+        ck_assert_uint_eq(c.ended, enough ? 1 : SERVERS + 2);
+        cluster_close(&c);
+    }
+}
+
+/* --- what must be there ---------------------------------------------------------------------- */
+
+START_TEST(a_table_that_wants_a_member_is_noticed_at_once)
+{
+    struct cluster c;
+    cluster_open(&c, MODE_SYNC, 2);
+    struct engine_options options = options_of(&c);
+    if (_i == 0)
+        options.computing.gradient = NULL;
+    else if (_i == 1)
+        options.computing.score = NULL;
+    else if (_i == 2)
+        options.timing.queue_us = NULL;
+    else if (_i == 3)
+        options.timing.compute_us = NULL;
+    else
+        options.carrier.carry = NULL;
+    cluster_begin(&c, &options);
+}
+END_TEST
+
+static void add_tests(TCase *tcase)
+{
+    tcase_set_timeout(tcase, 60);
+    tcase_add_loop_test_raise_signal(tcase, a_table_that_wants_a_member_is_noticed_at_once, SIGABRT,
+                                     0, 5);
+}
+
+int main(void)
+{
+    return suite_run("engine", add_tests);
+}
