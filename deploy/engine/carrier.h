@@ -4,7 +4,7 @@
  * The network hands over each parcel once, with its number among those of its wire and way, and once
  * more if it was held up and sets off again (parcel->was_held). The carrier ends with one of
  *
- *     simulated_network_lands(network, parcel, at_us)    it arrives then: at once, or when that is known
+ *     simulated_network_lands(network, parcel, at_ns)    it arrives then
  *     simulated_network_loses(network, parcel)           never; only of what has just been handed over
  *
  * and may have copies of it land as well (simulated_network_repeat). What becomes of it when it lands
@@ -12,7 +12,7 @@
  *
  * The member is required; simulated_network_init asserts it. What is random is drawn from network->random.
  *
- * Threads: the engine's. Ownership: a parcel is the carrier's until it lands or is lost. */
+ * Units: virtual nanoseconds. Threads: the engine's. Ownership: a parcel is the carrier's until it lands or is lost. */
 
 #ifndef DEPLOY_ENGINE_CARRIER_H
 #define DEPLOY_ENGINE_CARRIER_H
@@ -24,7 +24,7 @@ struct simulated_network;
 
 struct carrier {
     void *context;
-    void (*carry)(void *context, struct simulated_network *network, uint64_t now_us,
+    void (*carry)(void *context, struct simulated_network *network, uint64_t now_ns,
                   struct parcel *parcel);
 };
 

@@ -22,8 +22,10 @@ static uint32_t hosts_of(const struct engine *e)
 void engine_later(struct engine *engine, uint64_t after_us, enum event_kind kind, uint32_t process,
                   uint64_t number)
 {
-    struct event event = {
-        .time_us = engine->now_us + after_us, .kind = kind, .process = process, .number = number};
+    struct event event = {.time_ns = engine->now_ns + 1000 * after_us,
+                          .kind = kind,
+                          .process = process,
+                          .number = number};
     engine->starting += kind == EVENT_START;
     event_queue_add(&engine->queue, &event);
 }
@@ -49,7 +51,7 @@ static void make_place(struct engine *e, uint32_t host)
 static void check_tables(const struct engine_options *options)
 {
     assert(options->computing.gradient != NULL && options->computing.score != NULL);
-    assert(options->timing.queue_us != NULL && options->timing.compute_us != NULL);
+    assert(options->timing.queue_ns != NULL && options->timing.compute_ns != NULL);
     assert(options->carrier.carry != NULL);
 }
 
@@ -193,8 +195,9 @@ static void end_process(struct engine *e, struct simulated_process *p, enum proc
 {
     p->state = state;
     e->running--;
-    simulated_network_end(&e->network, p->number, state == PROCESS_KILLED, e->now_us,
-                          100000 + random_below(&e->random, 2000000));
+    uint64_t back_us = 100000 + random_below(&e->random, 2000000);
+    simulated_network_end(&e->network, p->number, state == PROCESS_KILLED, e->now_ns,
+                          1000 * back_us);
     leave_host(e, p);
 }
 
@@ -252,7 +255,7 @@ void engine_kill(struct engine *engine, struct simulated_process *process)
 void engine_cut_off(struct engine *engine, uint32_t host, uint64_t back_us)
 {
     struct host_set hosts = host_set_of(host), all = {.rest = true};
-    simulated_network_cut(&engine->network, engine->now_us, &hosts, &all, back_us);
+    simulated_network_cut(&engine->network, engine->now_ns, &hosts, &all, 1000 * back_us);
     host_set_free(&hosts);
 }
 
@@ -280,16 +283,16 @@ void engine_continue(struct engine *engine, struct simulated_process *process)
     process->state = PROCESS_RUNNING;
     note(e, process, "goes on");
     bool tick_last = random_below(&e->random, 2) == 0;
-    struct event tick = {.time_us = 0};
+    struct event tick = {.time_ns = 0};
     for (size_t i = 0; i < process->missed_count; i++) {
         struct event *event = &process->missed[i];
-        event->time_us = e->now_us;
+        event->time_ns = e->now_ns;
         if (event->kind == EVENT_TICK && tick_last)
             tick = *event;
         else
             event_queue_add(&e->queue, event);
     }
-    if (tick.time_us > 0)
+    if (tick.time_ns > 0)
         event_queue_add(&e->queue, &tick);
     process->missed_count = 0;
 }
@@ -393,7 +396,7 @@ static void happen(struct engine *e, struct event *event)
         e->options.faults.strike(e->options.faults.context, event->number);
         break;
     case EVENT_TICK:
-        simulated_network_connect(&e->network, e->now_us, event->process);
+        simulated_network_connect(&e->network, e->now_ns, event->process);
         process_event(e, e->processes[event->process], event, 0);
         break;
     default:
@@ -428,13 +431,19 @@ static bool has_failed(const struct engine *e)
     return e->failed || (observer->failed != NULL && observer->failed(observer->context));
 }
 
+static void set_time(struct engine *e, uint64_t now_ns)
+{
+    e->now_ns = now_ns;
+    e->now_us = now_ns / 1000;
+}
+
 bool engine_run(struct engine *engine)
 {
     struct engine *e = engine;
     struct event event;
     while (e->running + e->starting > 0 && !has_failed(e) && event_queue_take(&e->queue, &event)) {
-        assert(event.time_us >= e->now_us);
-        e->now_us = event.time_us;
+        assert(event.time_ns >= e->now_ns);
+        set_time(e, event.time_ns);
         e->events++;
         happen(e, &event);
         event_free(&event);
@@ -444,7 +453,7 @@ bool engine_run(struct engine *engine)
         return false;
     /* Checkpointers and owners finish what they were given, as their threads do before they end. */
     while (event_queue_take(&e->queue, &event)) {
-        e->now_us = event.time_us;
+        set_time(e, event.time_ns);
         if (event.kind == EVENT_ACTOR || event.kind == EVENT_DISK)
             happen(e, &event);
         event_free(&event);

@@ -17,7 +17,10 @@
  * Several processes may have been at one host, one after the other or at once. There may be any number
  * of hosts.
  *
- * Units: virtual microseconds. Threads: one. */
+ * Time is virtual, and the engine's is in nanoseconds. Cores and people are told whole microseconds of it,
+ * rounded down, and what is asked for from outside is in microseconds.
+ *
+ * Threads: one. */
 
 #ifndef DEPLOY_ENGINE_ENGINE_H
 #define DEPLOY_ENGINE_ENGINE_H
@@ -96,7 +99,8 @@ struct engine {
     struct simulated_process **at; /* [host_count] who is at a host; NULL: nobody. */
     uint32_t host_count;           /* Those who joined have theirs, too. */
     size_t host_capacity;
-    uint64_t now_us, events;
+    uint64_t now_ns, now_us; /* The same, of which the second is rounded. */
+    uint64_t events;
     struct transcript transcript;
     uint32_t running;     /* Processes. */
     uint32_t starting;    /* Will be started. */

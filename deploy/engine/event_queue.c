@@ -10,7 +10,7 @@
 
 static bool sooner(const struct event *a, const struct event *b)
 {
-    return a->time_us != b->time_us ? a->time_us < b->time_us : a->order < b->order;
+    return a->time_ns != b->time_ns ? a->time_ns < b->time_ns : a->order < b->order;
 }
 
 void event_queue_add(struct event_queue *queue, const struct event *event)

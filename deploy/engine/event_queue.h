@@ -3,7 +3,7 @@
  * Events of the same time come out in the order they went in, so a history depends on its seed
  * alone.
  *
- * Threads: one. Ownership: an event's item and parcel are whoever's takes it; event_queue_free
+ * Units: virtual nanoseconds. Threads: one. Ownership: an event's item and parcel are whoever's takes it; event_queue_free
  * frees those that nobody took. */
 
 #ifndef DEPLOY_ENGINE_EVENT_QUEUE_H
@@ -45,7 +45,7 @@ struct parcel {
 };
 
 struct event {
-    uint64_t time_us;
+    uint64_t time_ns;
     uint64_t order; /* Filled in by the queue. */
     enum event_kind kind;
     uint32_t process;

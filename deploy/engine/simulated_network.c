@@ -148,7 +148,7 @@ static bool is_blocked(const struct simulated_network *network, uint32_t from, u
 /* The connection of a wire ends. Of what is in flight on either way as much as is said is still
  * delivered; the rest is lost when its time comes. */
 static void disconnect(struct simulated_network *network, struct network_wire *wire,
-                       bool up_survives, bool down_survives, uint64_t back_at_us)
+                       bool up_survives, bool down_survives, uint64_t back_at_ns)
 {
     if (wire->connection == 0)
         return;
@@ -158,13 +158,13 @@ static void disconnect(struct simulated_network *network, struct network_wire *w
     down->survives = down_survives ? down->sent : down->sent - up_to(network, down_left);
     wire->broken = wire->connection;
     wire->connection = 0;
-    wire->down_until_us = back_at_us;
+    wire->down_until_ns = back_at_ns;
     network->counts.cuts++;
 }
 
-static void set_off(struct simulated_network *network, uint64_t now_us, struct parcel *parcel);
+static void set_off(struct simulated_network *network, uint64_t now_ns, struct parcel *parcel);
 
-static void release_held(struct simulated_network *network, uint64_t now_us,
+static void release_held(struct simulated_network *network, uint64_t now_ns,
                          struct network_way *way)
 {
     struct parcel *parcel = way->held;
@@ -172,26 +172,26 @@ static void release_held(struct simulated_network *network, uint64_t now_us,
     if (parcel == NULL)
         return;
     /* As if the wire had been empty: the rest comes later, see keep_behind. */
-    uint64_t busy_until_us = way->busy_until_us;
-    way->busy_until_us = now_us;
+    uint64_t busy_until_ns = way->busy_until_ns;
+    way->busy_until_ns = now_ns;
     while (parcel != NULL) {
         struct parcel *next = parcel->next;
         parcel->next = NULL;
         parcel->was_held = true;
-        set_off(network, now_us, parcel);
+        set_off(network, now_ns, parcel);
         parcel = next;
     }
-    way->behind_us = way->busy_until_us;
-    if (way->busy_until_us < busy_until_us)
-        way->busy_until_us = busy_until_us;
+    way->behind_ns = way->busy_until_ns;
+    if (way->busy_until_ns < busy_until_ns)
+        way->busy_until_ns = busy_until_ns;
 }
 
-static void connect_wire(struct simulated_network *network, uint64_t now_us,
+static void connect_wire(struct simulated_network *network, uint64_t now_ns,
                          struct network_wire *wire)
 {
     bool hold;
     uint32_t process = network->bound[wire->server], host = network->clients[wire->client].host;
-    if (wire->connection != 0 || process == NETWORK_NOBODY || now_us < wire->down_until_us ||
+    if (wire->connection != 0 || process == NETWORK_NOBODY || now_ns < wire->down_until_ns ||
         is_blocked(network, host, wire->server, &hold) ||
         is_blocked(network, wire->server, host, &hold))
         return;
@@ -207,18 +207,18 @@ static void connect_wire(struct simulated_network *network, uint64_t now_us,
     for (struct parcel *parcel = wire->up.held; parcel != NULL; parcel = parcel->next)
         if (parcel->connection == 0) /* Kept by the client; others were lost on the way. */
             parcel->connection = wire->connection;
-    release_held(network, now_us, &wire->up);
+    release_held(network, now_ns, &wire->up);
 }
 
-void simulated_network_connect(struct simulated_network *network, uint64_t now_us, uint32_t process)
+void simulated_network_connect(struct simulated_network *network, uint64_t now_ns, uint32_t process)
 {
     for (uint32_t i = 0; i < network->servers; i++)
         if (network->wires[process * network->servers + i].up.held != NULL)
-            connect_wire(network, now_us, &network->wires[process * network->servers + i]);
+            connect_wire(network, now_ns, &network->wires[process * network->servers + i]);
 }
 
 void simulated_network_end(struct simulated_network *network, uint32_t process, bool killed,
-                           uint64_t now_us, uint64_t back_us)
+                           uint64_t now_ns, uint64_t back_ns)
 {
     for (uint32_t i = 0; i < network->servers; i++) {
         struct network_wire *wire = &network->wires[process * network->servers + i];
@@ -228,23 +228,23 @@ void simulated_network_end(struct simulated_network *network, uint32_t process, 
     for (uint32_t i = 0; i < network->client_count * network->servers; i++) {
         struct network_wire *wire = &network->wires[i];
         if (process_of(network, wire->connection) == process)
-            disconnect(network, wire, false, !killed, now_us + back_us);
+            disconnect(network, wire, false, !killed, now_ns + back_ns);
     }
     for (uint32_t i = 0; i < network->servers; i++)
         if (network->bound[i] == process)
             network->bound[i] = NETWORK_NOBODY;
 }
 
-void simulated_network_cut(struct simulated_network *network, uint64_t now_us,
+void simulated_network_cut(struct simulated_network *network, uint64_t now_ns,
                            const struct host_set *hosts, const struct host_set *others,
-                           uint64_t back_us)
+                           uint64_t back_ns)
 {
     for (uint32_t i = 0; i < network->client_count * network->servers; i++) {
         struct network_wire *wire = &network->wires[i];
         uint32_t client = network->clients[wire->client].host, server = wire->server;
         if ((host_set_has(hosts, client) && host_set_has(others, server)) ||
             (host_set_has(others, client) && host_set_has(hosts, server)))
-            disconnect(network, wire, false, false, now_us + back_us);
+            disconnect(network, wire, false, false, now_ns + back_ns);
     }
 }
 
@@ -264,7 +264,7 @@ uint32_t simulated_network_part(struct simulated_network *network, const struct 
 }
 
 /* What was held up flies on; what is still blocked is held up once more when it arrives. */
-void simulated_network_heal(struct simulated_network *network, uint64_t now_us, uint32_t partition)
+void simulated_network_heal(struct simulated_network *network, uint64_t now_ns, uint32_t partition)
 {
     if (partition == NETWORK_NOBODY)
         return;
@@ -272,8 +272,8 @@ void simulated_network_heal(struct simulated_network *network, uint64_t now_us, 
     for (uint32_t i = 0; i < network->client_count * network->servers; i++) {
         struct network_wire *wire = &network->wires[i];
         if (wire->connection != 0)
-            release_held(network, now_us, &wire->up);
-        release_held(network, now_us, &wire->down);
+            release_held(network, now_ns, &wire->up);
+        release_held(network, now_ns, &wire->down);
     }
 }
 
@@ -313,17 +313,17 @@ struct network_way *simulated_network_way(struct simulated_network *network,
     return parcel->up ? &wire->up : &wire->down;
 }
 
-static void set_off(struct simulated_network *network, uint64_t now_us, struct parcel *parcel)
+static void set_off(struct simulated_network *network, uint64_t now_ns, struct parcel *parcel)
 {
     parcel->sequence = ++simulated_network_way(network, parcel)->sent;
-    network->carrier.carry(network->carrier.context, network, now_us, parcel);
+    network->carrier.carry(network->carrier.context, network, now_ns, parcel);
 }
 
 void simulated_network_lands(struct simulated_network *network, struct parcel *parcel,
-                             uint64_t at_us)
+                             uint64_t at_ns)
 {
     struct event event = {
-        .time_us = at_us, .kind = EVENT_WIRE, .process = NETWORK_NOBODY, .parcel = parcel};
+        .time_ns = at_ns, .kind = EVENT_WIRE, .process = NETWORK_NOBODY, .parcel = parcel};
     event_queue_add(network->queue, &event);
 }
 
@@ -368,13 +368,13 @@ static bool is_kept(const struct network_client *client, enum message_kind kind)
     return client->keeps && kind != MESSAGE_JOIN && kind != MESSAGE_PING;
 }
 
-void simulated_network_send_up(struct simulated_network *network, uint64_t now_us, uint32_t process,
+void simulated_network_send_up(struct simulated_network *network, uint64_t now_ns, uint32_t process,
                                uint32_t server, const struct message *message,
                                struct frame *payload)
 {
     uint32_t index = process * network->servers + server;
     struct network_wire *wire = &network->wires[index];
-    connect_wire(network, now_us, wire);
+    connect_wire(network, now_ns, wire);
     struct parcel *parcel = wrap(message, payload);
     parcel->from = process;
     parcel->wire = index;
@@ -382,7 +382,7 @@ void simulated_network_send_up(struct simulated_network *network, uint64_t now_u
     parcel->up = true;
     if (wire->connection != 0) {
         network->counts.sent++;
-        set_off(network, now_us, parcel);
+        set_off(network, now_ns, parcel);
     } else if (is_kept(&network->clients[process], message->kind)) {
         hold(network, &wire->up, parcel);
     } else {
@@ -391,7 +391,7 @@ void simulated_network_send_up(struct simulated_network *network, uint64_t now_u
     }
 }
 
-void simulated_network_send_down(struct simulated_network *network, uint64_t now_us,
+void simulated_network_send_down(struct simulated_network *network, uint64_t now_ns,
                                  uint32_t process, uint64_t peer, const struct message *message,
                                  struct frame *payload)
 {
@@ -407,7 +407,7 @@ void simulated_network_send_down(struct simulated_network *network, uint64_t now
     parcel->wire = end->wire;
     parcel->connection = (uint32_t)peer;
     network->counts.sent++;
-    set_off(network, now_us, parcel);
+    set_off(network, now_ns, parcel);
 }
 
 uint32_t simulated_network_client(const struct simulated_network *network, uint64_t peer)
@@ -431,9 +431,9 @@ static bool has_broken(const struct network_wire *wire, const struct parcel *par
 static bool keep_behind(struct simulated_network *network, struct event *event)
 {
     const struct network_way *way = simulated_network_way(network, event->parcel);
-    if (event->parcel->was_held || event->time_us >= way->behind_us)
+    if (event->parcel->was_held || event->time_ns >= way->behind_ns)
         return false;
-    event->time_us = way->behind_us;
+    event->time_ns = way->behind_ns;
     event_queue_add(network->queue, event);
     event->parcel = NULL;
     return true;

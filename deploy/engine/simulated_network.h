@@ -17,7 +17,7 @@
  *
  * Hosts are what is cut off from one another: a number for each place of the job.
  *
- * Threads: one. */
+ * Units: virtual nanoseconds. Threads: one. */
 
 #ifndef DEPLOY_ENGINE_SIMULATED_NETWORK_H
 #define DEPLOY_ENGINE_SIMULATED_NETWORK_H
@@ -38,7 +38,7 @@ struct network_counts {
     uint64_t partitioned; /* Lost between two hosts that are cut off. */
     uint64_t held;        /* Late for the same reason, or kept for the next connection. */
     uint64_t connections, cuts;
-    uint64_t delay_min_us, delay_max_us; /* Among first copies. */
+    uint64_t delay_min_us, delay_max_us; /* Among first copies; microseconds. */
 };
 
 /* But for the delays. */
@@ -46,18 +46,18 @@ void network_counts_add(struct network_counts *to, const struct network_counts *
 
 /* One way of a wire. */
 struct network_way {
-    uint64_t busy_until_us; /* The carrier's: when the last message sent will arrive. */
+    uint64_t busy_until_ns; /* The carrier's: when the last message sent will arrive. */
     uint64_t sent, arrived; /* Sequence numbers. */
     uint64_t survives;      /* Of the connection before: what still arrives, up to this. */
     struct parcel *held, *held_last;
-    uint64_t behind_us; /* What was in flight when held ones were released keeps behind them. */
+    uint64_t behind_ns; /* What was in flight when held ones were released keeps behind them. */
 };
 
 struct network_wire {
     uint32_t client, server; /* Process; index of a server. */
     uint32_t connection;     /* 0: none. */
     uint32_t broken;         /* The one before. */
-    uint64_t down_until_us;
+    uint64_t down_until_ns;
     struct network_way up, down;
 };
 
@@ -104,29 +104,29 @@ void simulated_network_add(struct simulated_network *network, uint32_t host, boo
 void simulated_network_bind(struct simulated_network *network, uint32_t server, uint32_t process);
 /* All of a process's connections end. killed: what it said last may be lost. */
 void simulated_network_end(struct simulated_network *network, uint32_t process, bool killed,
-                           uint64_t now_us, uint64_t back_us);
+                           uint64_t now_ns, uint64_t back_ns);
 
 /* Take over the payload. Up: from client `process` to server number `server`. Down: from
  * server `process` to the peer of a packet. */
-void simulated_network_send_up(struct simulated_network *network, uint64_t now_us, uint32_t process,
+void simulated_network_send_up(struct simulated_network *network, uint64_t now_ns, uint32_t process,
                                uint32_t server, const struct message *message,
                                struct frame *payload);
-void simulated_network_send_down(struct simulated_network *network, uint64_t now_us,
+void simulated_network_send_down(struct simulated_network *network, uint64_t now_ns,
                                  uint32_t process, uint64_t peer, const struct message *message,
                                  struct frame *payload);
 
 /* A client connects again wherever it can, and says what it has kept. */
-void simulated_network_connect(struct simulated_network *network, uint64_t now_us,
+void simulated_network_connect(struct simulated_network *network, uint64_t now_ns,
                                uint32_t process);
 
-/* Break the connections between two sets of hosts. They come back after back_us. */
-void simulated_network_cut(struct simulated_network *network, uint64_t now_us,
+/* Break the connections between two sets of hosts. They come back after back_ns. */
+void simulated_network_cut(struct simulated_network *network, uint64_t now_ns,
                            const struct host_set *hosts, const struct host_set *others,
-                           uint64_t back_us);
+                           uint64_t back_ns);
 /* A number for simulated_network_heal, or NETWORK_NOBODY when there are too many. */
 uint32_t simulated_network_part(struct simulated_network *network, const struct host_set *from,
                                 const struct host_set *to, bool hold);
-void simulated_network_heal(struct simulated_network *network, uint64_t now_us, uint32_t partition);
+void simulated_network_heal(struct simulated_network *network, uint64_t now_ns, uint32_t partition);
 
 /* Where the parcel of an EVENT_WIRE gets to; NETWORK_NOBODY when it got lost or is held up (then
  * event->parcel is NULL). peer: what the receiver calls the sender. */
@@ -147,7 +147,7 @@ uint32_t simulated_network_client(const struct simulated_network *network, uint6
 struct network_way *simulated_network_way(struct simulated_network *network,
                                           const struct parcel *parcel);
 void simulated_network_lands(struct simulated_network *network, struct parcel *parcel,
-                             uint64_t at_us);
+                             uint64_t at_ns);
 void simulated_network_loses(struct simulated_network *network, struct parcel *parcel);
 
 /* The same once more, the carrier's as well. */

@@ -64,8 +64,8 @@ struct simulated_process *simulated_process_start(struct engine *engine, uint32_
     p->is_server = !p->is_guest && host < engine_servers(e);
     p->slow = 1;
     p->heard_us = e->now_us;
-    p->queue_until_us = calloc(QUEUE_COUNT, sizeof *p->queue_until_us);
-    enum status status = p->queue_until_us == NULL ? STATUS_MEMORY : STATUS_OK;
+    p->queue_until_ns = calloc(QUEUE_COUNT, sizeof *p->queue_until_ns);
+    enum status status = p->queue_until_ns == NULL ? STATUS_MEMORY : STATUS_OK;
     if (p->is_guest)
         p->guest = *guest;
     else if (status == STATUS_OK)
@@ -91,7 +91,7 @@ void simulated_process_free(struct simulated_process *process)
     for (size_t i = 0; i < p->missed_count; i++)
         event_free(&p->missed[i]);
     free(p->missed);
-    free(p->queue_until_us);
+    free(p->queue_until_ns);
     memset(p, 0, sizeof *p);
     free(p);
 }
@@ -118,12 +118,12 @@ static void enqueue(struct engine *e, struct simulated_process *p, uint32_t queu
                     enum event_kind kind, const struct outgoing *item)
 {
     const struct timing *timing = &e->options.timing;
-    uint64_t time_us = e->now_us + timing->queue_us(timing->context, &e->random, p);
-    uint64_t *until_us = &p->queue_until_us[queue];
-    if (time_us < *until_us)
-        time_us = *until_us;
-    *until_us = time_us;
-    struct event event = {.time_us = time_us, .kind = kind, .process = p->number};
+    uint64_t time_ns = e->now_ns + timing->queue_ns(timing->context, &e->random, p);
+    uint64_t *until_ns = &p->queue_until_ns[queue];
+    if (time_ns < *until_ns)
+        time_ns = *until_ns;
+    *until_ns = time_ns;
+    struct event event = {.time_ns = time_ns, .kind = kind, .process = p->number};
     event.item = malloc(sizeof *event.item);
     if (event.item == NULL) {
         log_error("out of memory for an item");
@@ -135,10 +135,9 @@ static void enqueue(struct engine *e, struct simulated_process *p, uint32_t queu
 
 static void tick_later(struct engine *e, const struct simulated_process *p, int patience_ms)
 {
-    struct event event = {.time_us =
-                              e->now_us + 1000u * (uint64_t)(patience_ms > 0 ? patience_ms : 1),
-                          .kind = EVENT_TICK,
-                          .process = p->number};
+    uint64_t after_ms = patience_ms > 0 ? (uint64_t)patience_ms : 1;
+    struct event event = {
+        .time_ns = e->now_ns + 1000000 * after_ms, .kind = EVENT_TICK, .process = p->number};
     event_queue_add(&e->queue, &event);
 }
 
@@ -151,10 +150,10 @@ static void send_wire(struct engine *e, struct simulated_process *p, struct outg
         return;
     OBSERVE(&e->options.observer, sends, p, message);
     if (item->to == TO_SERVER)
-        simulated_network_send_up(&e->network, e->now_us, p->number, item->index, message,
+        simulated_network_send_up(&e->network, e->now_ns, p->number, item->index, message,
                                   item->packet.payload);
     else
-        simulated_network_send_down(&e->network, e->now_us, p->number, item->packet.peer, message,
+        simulated_network_send_down(&e->network, e->now_ns, p->number, item->packet.peer, message,
                                     item->packet.payload);
 }
 
@@ -265,7 +264,8 @@ static void checkpointer_turn(struct engine *e, struct simulated_process *p, str
     simulated_disk_turn(disk, p->number, engine_disk_us(e));
     cores_deliver(&p->cores, item, e->now_us, &p->checkpointer_said);
     uint64_t took_us = simulated_disk_done_us(disk, p->number) - engine_disk_us(e);
-    struct event event = {.time_us = e->now_us + took_us, .kind = EVENT_DISK, .process = p->number};
+    struct event event = {
+        .time_ns = e->now_ns + 1000 * took_us, .kind = EVENT_DISK, .process = p->number};
     event_queue_add(&e->queue, &event);
     p->checkpointer_busy = true;
     if (disk->writes > writes)
@@ -377,12 +377,12 @@ static void flush_trainer(struct engine *e, struct simulated_process *p, struct 
     if (!p->worker.computing || p->worker.expected || p->stuck)
         return;
     const struct timing *timing = &e->options.timing;
-    uint64_t took_us = timing->compute_us(timing->context, &e->random, p);
+    uint64_t took_ns = timing->compute_ns(timing->context, &e->random, p);
     p->worker.expected = true;
-    struct event event = {.time_us = e->now_us + took_us,
+    struct event event = {.time_ns = e->now_ns + took_ns,
                           .kind = EVENT_COMPUTE,
                           .process = p->number,
-                          .number = took_us};
+                          .number = took_ns};
     event_queue_add(&e->queue, &event);
 }
 
@@ -437,7 +437,7 @@ static void trainer_event(struct engine *e, struct simulated_process *p, struct 
     } else {
         p->worker.expected = false;
         if (!p->stuck)
-            simulated_worker_compute(&p->worker, event->number, &outbox);
+            simulated_worker_compute(&p->worker, event->number / 1000, &outbox);
     }
     flush_trainer(e, p, &outbox);
     outbox_free(&outbox);

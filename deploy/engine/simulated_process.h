@@ -52,7 +52,7 @@ struct simulated_process {
     struct simulated_worker worker;     /* A worker's. */
     bool stuck;                         /* Its trainer does nothing any more. */
     double slow;                        /* It takes so many times as long: a fault's doing. */
-    uint64_t *queue_until_us;           /* When the last item of each queue arrives. */
+    uint64_t *queue_until_ns;           /* When the last item of each queue arrives. */
     struct event *missed;               /* [missed_count] while it is stopped. */
     size_t missed_count, missed_capacity;
     uint64_t heard_us; /* When a message of server 0 reached it last. */

@@ -4,7 +4,7 @@
  * Both members are required; engine_init asserts it. What is random is drawn from the sequence that
  * they are given, the engine's own: so a history depends on its seed alone.
  *
- * Units: virtual microseconds. Threads: the engine's. */
+ * Units: virtual nanoseconds. Threads: the engine's. */
 
 #ifndef DEPLOY_ENGINE_TIMING_H
 #define DEPLOY_ENGINE_TIMING_H
@@ -19,12 +19,12 @@ struct timing {
     void *context;
 
     /* How much later an item that one thread puts into a queue is taken out by another. */
-    uint64_t (*queue_us)(void *context, struct random_sequence *random,
+    uint64_t (*queue_ns)(void *context, struct random_sequence *random,
                          const struct simulated_process *process);
 
     /* How long the trainer of a worker takes for what it begins now: the next node of its step, or a
      * share of a score (simulated_worker.h). */
-    uint64_t (*compute_us)(void *context, struct random_sequence *random,
+    uint64_t (*compute_ns)(void *context, struct random_sequence *random,
                            const struct simulated_process *process);
 };
 

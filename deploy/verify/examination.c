@@ -19,21 +19,21 @@ double examination_slow(const struct examination *examination,
     return slowed ? slow[process->index] * process->slow : process->slow;
 }
 
-static uint64_t queue_us(void *context, struct random_sequence *random,
+static uint64_t queue_ns(void *context, struct random_sequence *random,
                          const struct simulated_process *process)
 {
     const struct examination *x = context;
     (void)process;
-    return random_below(random, (uint32_t)x->options.queue_delay_us + 1);
+    return UINT64_C(1000) * random_below(random, (uint32_t)x->options.queue_delay_us + 1);
 }
 
-static uint64_t compute_us(void *context, struct random_sequence *random,
+static uint64_t compute_ns(void *context, struct random_sequence *random,
                            const struct simulated_process *process)
 {
     const struct examination *x = context;
     uint64_t most_us = x->options.compute_us;
     uint64_t took_us = most_us + random_below(random, (uint32_t)most_us + 1);
-    return (uint64_t)((double)took_us * examination_slow(x, process));
+    return 1000 * (uint64_t)((double)took_us * examination_slow(x, process));
 }
 
 /* --- life ------------------------------------------------------------------------------------ */
@@ -48,7 +48,7 @@ static struct engine_options engine_options_of(struct examination *x)
         .owners_a_server = from->owners_a_server,
         .owners_inline = from->owners_inline,
         .computing = simulated_work_computing(&x->work),
-        .timing = {.context = x, .queue_us = queue_us, .compute_us = compute_us},
+        .timing = {.context = x, .queue_ns = queue_ns, .compute_ns = compute_ns},
         .carrier = random_wires(&x->wires),
         .observer = onlooker(x),
         .limits = {.context = x,

@@ -14,7 +14,8 @@
 #define STRANGERS_PLACE     40       /* What they are called by: further than any host. */
 #define CONNECTION_HOLDS_US 5000000u /* ZeroMQ's heartbeats give a silent connection up. */
 #define BACK_MAX_US         2000000u
-#define SLOW_MAX_US         5000000u /* For a node; a worker slower than that seems stuck. */
+#define BACK_NS             100000000u /* After a partition. */
+#define SLOW_MAX_US         5000000u   /* For a node; a worker slower than that seems stuck. */
 
 /* What the engine calls faults by: to strike those below FAULTS_MAX; that they are over; that all are. */
 #define HEALED FAULTS_MAX
@@ -282,12 +283,12 @@ static void heal_partition(struct examination *x, const struct fault *fault, str
     if (fault->for_us > CONNECTION_HOLDS_US && fault->number % 2 == 0) {
         struct host_set hosts = host_set_of_bits(fault->hosts), others = host_set_copy(&hosts);
         host_set_invert(&others);
-        simulated_network_cut(&x->engine.network, x->engine.now_us, &hosts, &others, 100000);
+        simulated_network_cut(&x->engine.network, x->engine.now_ns, &hosts, &others, BACK_NS);
         host_set_free(&hosts);
         host_set_free(&others);
     }
     for (uint32_t i = 0; i < 2; i++) {
-        simulated_network_heal(&x->engine.network, x->engine.now_us, struck->partitions[i]);
+        simulated_network_heal(&x->engine.network, x->engine.now_ns, struck->partitions[i]);
         struck->partitions[i] = NO_PARTITION;
     }
 }

@@ -16,28 +16,30 @@ static uint64_t up_to(struct simulated_network *network, uint64_t most)
 
 /* When a message that sets off now arrives. */
 static uint64_t arrival(const struct network_faults *faults, struct simulated_network *network,
-                        uint64_t now_us, struct network_way *way)
+                        uint64_t now_ns, struct network_way *way)
 {
-    uint64_t delay =
+    uint64_t delay_us =
         faults->delay_min_us + up_to(network, faults->delay_max_us - faults->delay_min_us);
     if (happens(network, faults->straggle))
-        delay *= 10;
+        delay_us *= 10;
+    uint64_t at_ns = now_ns + 1000 * delay_us;
     if (happens(network, faults->overtake)) {
         network->counts.overtaking++;
     } else {
-        if (now_us + delay < way->busy_until_us)
-            delay = way->busy_until_us - now_us;
-        way->busy_until_us = now_us + delay;
+        if (at_ns < way->busy_until_ns)
+            at_ns = way->busy_until_ns;
+        way->busy_until_ns = at_ns;
     }
-    if (delay < network->counts.delay_min_us)
-        network->counts.delay_min_us = delay;
-    if (delay > network->counts.delay_max_us)
-        network->counts.delay_max_us = delay;
-    return now_us + delay;
+    delay_us = (at_ns - now_ns) / 1000;
+    if (delay_us < network->counts.delay_min_us)
+        network->counts.delay_min_us = delay_us;
+    if (delay_us > network->counts.delay_max_us)
+        network->counts.delay_max_us = delay_us;
+    return at_ns;
 }
 
 /* Once or twice or not at all; but what was held up only late. */
-static void carry(void *context, struct simulated_network *network, uint64_t now_us,
+static void carry(void *context, struct simulated_network *network, uint64_t now_ns,
                   struct parcel *parcel)
 {
     const struct network_faults *faults = context;
@@ -48,10 +50,11 @@ static void carry(void *context, struct simulated_network *network, uint64_t now
     }
     if (!parcel->was_held && happens(network, faults->repeat))
         again = simulated_network_repeat(network, parcel);
-    uint64_t at_us = arrival(faults, network, now_us, simulated_network_way(network, parcel));
-    simulated_network_lands(network, parcel, at_us);
+    uint64_t at_ns = arrival(faults, network, now_ns, simulated_network_way(network, parcel));
+    simulated_network_lands(network, parcel, at_ns);
     if (again != NULL)
-        simulated_network_lands(network, again, at_us + up_to(network, faults->repeat_late_us));
+        simulated_network_lands(network, again,
+                                at_ns + 1000 * up_to(network, faults->repeat_late_us));
 }
 
 struct carrier random_wires(struct network_faults *faults)

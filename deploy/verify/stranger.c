@@ -89,7 +89,7 @@ static int speak(void *context, const struct simulated_process *p)
     };
     struct frame *payload = NULL;
     draw_words(e, &message, &payload);
-    simulated_network_send_up(&e->network, e->now_us, p->number,
+    simulated_network_send_up(&e->network, e->now_ns, p->number,
                               random_below(&e->random, engine_servers(e)), &message, payload);
     return EVERY_MS;
 }

@@ -50,18 +50,18 @@ static void compute_score(void *context, const struct message_work *work, const 
     report->score.examples = n * (work->share + 1) / work->shares - n * work->share / work->shares;
 }
 
-static uint64_t queue_us(void *context, struct random_sequence *random,
+static uint64_t queue_ns(void *context, struct random_sequence *random,
                          const struct simulated_process *process)
 {
     (void)context, (void)process;
-    return random_below(random, 10);
+    return random_below(random, 10000);
 }
 
-static uint64_t compute_us(void *context, struct random_sequence *random,
+static uint64_t compute_ns(void *context, struct random_sequence *random,
                            const struct simulated_process *process)
 {
     (void)context, (void)process;
-    return 1000 + random_below(random, 100);
+    return 1000000 + random_below(random, 100000);
 }
 
 static void cluster_open(struct cluster *c, enum mode mode, uint32_t workers)
@@ -84,7 +84,7 @@ static struct engine_options options_of(struct cluster *c)
         .job = &c->job,
         .owners_a_server = 1,
         .computing = {.context = c, .gradient = compute_gradient, .score = compute_score},
-        .timing = {.context = c, .queue_us = queue_us, .compute_us = compute_us},
+        .timing = {.context = c, .queue_ns = queue_ns, .compute_ns = compute_ns},
         .carrier = random_wires(&c->wires),
         .start_within_us = 1000,
         .disks = c->disks,
@@ -153,7 +153,7 @@ static void strike(void *context, uint64_t number)
     if (number == 0)
         c->partition = simulated_network_part(network, &hosts, &others, false);
     else
-        simulated_network_heal(network, c->engine.now_us, c->partition);
+        simulated_network_heal(network, c->engine.now_ns, c->partition);
     host_set_free(&hosts);
     host_set_free(&others);
 }
@@ -272,9 +272,9 @@ START_TEST(a_table_that_wants_a_member_is_noticed_at_once)
     else if (_i == 1)
         options.computing.score = NULL;
     else if (_i == 2)
-        options.timing.queue_us = NULL;
+        options.timing.queue_ns = NULL;
     else if (_i == 3)
-        options.timing.compute_us = NULL;
+        options.timing.compute_ns = NULL;
     else
         options.carrier.carry = NULL;
     cluster_begin(&c, &options);

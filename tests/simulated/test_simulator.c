@@ -9,6 +9,7 @@
 /* --- the wire -------------------------------------------------------------------------------- */
 
 #define MESSAGES 20000
+#define MS       1000000u /* In nanoseconds. */
 #define SERVERS  3
 #define CLIENT   3 /* Processes 0 to 2 are the servers. */
 #define OTHER    4
@@ -17,7 +18,7 @@ struct wire {
     struct event_queue queue;
     struct simulated_network network;
     struct network_faults faults;
-    uint64_t now_us;
+    uint64_t now_ns;
 };
 
 static void wire_open(struct wire *wire, const struct network_faults *faults)
@@ -44,13 +45,13 @@ static void send_up(struct wire *wire, uint32_t process, uint32_t server, enum m
                     uint64_t request)
 {
     const struct message message = {.kind = kind, .role = ROLE_WORKER, .request = request};
-    simulated_network_send_up(&wire->network, wire->now_us, process, server, &message, NULL);
+    simulated_network_send_up(&wire->network, wire->now_ns, process, server, &message, NULL);
 }
 
 static void send_down(struct wire *wire, uint32_t process, uint64_t peer, uint64_t request)
 {
     const struct message message = {.kind = MESSAGE_PONG, .role = ROLE_PS, .request = request};
-    simulated_network_send_down(&wire->network, wire->now_us, process, peer, &message, NULL);
+    simulated_network_send_down(&wire->network, wire->now_ns, process, peer, &message, NULL);
 }
 
 /* Somebody gets the next message that arrives anywhere; NETWORK_NOBODY when there is none left. */
@@ -60,7 +61,7 @@ static uint32_t take(struct wire *wire, struct packet *packet)
     struct error error;
     while (event_queue_take(&wire->queue, &event)) {
         uint64_t peer;
-        wire->now_us = event.time_us;
+        wire->now_ns = event.time_ns;
         uint32_t process = simulated_network_arrive(&wire->network, &event, &peer);
         if (process == NETWORK_NOBODY) {
             event_free(&event);
@@ -79,7 +80,7 @@ static uint32_t take(struct wire *wire, struct packet *packet)
 static void send_pings(struct wire *wire)
 {
     for (uint64_t i = 0; i < MESSAGES; i++) {
-        wire->now_us = 10 * i;
+        wire->now_ns = 10000 * i;
         send_up(wire, CLIENT, 1, MESSAGE_PING, i);
     }
 }
@@ -225,7 +226,7 @@ TEST_PLAIN(a_cut_loses_what_is_in_flight_and_only_there)
             send_up(&wire, CLIENT, 1, MESSAGE_PING, 1 + j);
         for (uint32_t j = 0; j <= i; j++) /* What is left to chance is different every time. */
             random_next(&wire.network.random);
-        simulated_network_cut(&wire.network, wire.now_us, &client, &server, 1000);
+        simulated_network_cut(&wire.network, wire.now_ns, &client, &server, MS);
         send_down(&wire, 1, packet.peer, 9); /* To a connection that is no more. */
         uint64_t came = take_pings(&wire, &out_of_order);
         ck_assert_uint_eq(wire.network.counts.broken, 11 - came);
@@ -233,7 +234,7 @@ TEST_PLAIN(a_cut_loses_what_is_in_flight_and_only_there)
         ck_assert(gets_through(&wire, CLIENT, 2));
         ck_assert(gets_through(&wire, OTHER, 1));
         ck_assert(!gets_through(&wire, CLIENT, 1)); /* Not connected again yet. */
-        wire.now_us += 1000;
+        wire.now_ns += MS;
         ck_assert(gets_through(&wire, CLIENT, 1));
         wire_close(&wire);
     }
@@ -253,10 +254,10 @@ TEST_PLAIN(a_worker_keeps_what_it_cannot_send)
     send_up(&wire, CLIENT, 1, MESSAGE_JOIN, 2); /* Said again anyway. */
     send_up(&wire, CLIENT, 1, MESSAGE_DONE, 3);
     send_up(&wire, 2, 1, MESSAGE_DONE, 4); /* A server does not keep anything. */
-    simulated_network_connect(&wire.network, wire.now_us, CLIENT);
+    simulated_network_connect(&wire.network, wire.now_ns, CLIENT);
     ck_assert_uint_eq(take(&wire, &packet), NETWORK_NOBODY);
     simulated_network_bind(&wire.network, 1, 0); /* Somebody else answers there. */
-    simulated_network_connect(&wire.network, wire.now_us, CLIENT);
+    simulated_network_connect(&wire.network, wire.now_ns, CLIENT);
     ck_assert_uint_eq(take(&wire, &packet), 0);
     ck_assert_uint_eq(packet.message.request, 1);
     ck_assert_uint_eq(take(&wire, &packet), 0);
@@ -283,8 +284,8 @@ TEST_PLAIN(a_partition_cuts_exactly_what_it_says)
             for (uint32_t server = 0; server < SERVERS; server++)
                 ck_assert(gets_through(&wire, client, server) ==
                           ((hosts >> client & 1) == (hosts >> server & 1)));
-        simulated_network_heal(&wire.network, wire.now_us, there);
-        simulated_network_heal(&wire.network, wire.now_us, back);
+        simulated_network_heal(&wire.network, wire.now_ns, there);
+        simulated_network_heal(&wire.network, wire.now_ns, back);
         for (uint32_t client = CLIENT; client <= OTHER; client++)
             for (uint32_t server = 0; server < SERVERS; server++)
                 ck_assert(gets_through(&wire, client, server));
@@ -303,11 +304,11 @@ TEST_PLAIN(what_is_held_up_arrives_later_and_in_order)
         send_up(&wire, CLIENT, 1, MESSAGE_PING, i);
     ck_assert_uint_eq(take(&wire, &packet), NETWORK_NOBODY);
     ck_assert_uint_eq(wire.network.counts.held, 100);
-    simulated_network_heal(&wire.network, 1000000, there);
+    simulated_network_heal(&wire.network, 1000 * MS, there);
     for (uint32_t i = 0; i < 100; i++) {
         ck_assert_uint_eq(take(&wire, &packet), 1);
         ck_assert_uint_eq(packet.message.request, i);
-        ck_assert_uint_ge(wire.now_us, 1000000);
+        ck_assert_uint_ge(wire.now_ns, 1000 * MS);
     }
     wire_close(&wire);
 }
@@ -342,7 +343,7 @@ TEST_PLAIN(a_killed_process_is_not_reached_and_its_last_words_may_be)
         send_down(&wire, 1, packet.peer, 4);
         for (uint32_t j = 0; j <= i; j++)
             random_next(&wire.network.random);
-        simulated_network_end(&wire.network, 1, true, wire.now_us, 1000);
+        simulated_network_end(&wire.network, 1, true, wire.now_ns, MS);
         uint32_t words = 0, process;
         while ((process = take(&wire, &packet)) != NETWORK_NOBODY)
             if (process == CLIENT) /* Not something that reached the dead one. */
