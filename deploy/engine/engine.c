@@ -210,7 +210,7 @@ static struct ending ending_of(const struct engine *e, const struct simulated_pr
     return (struct ending){.of_host = true, .of_job = told, .of_all = p->host == 0 && !told};
 }
 
-static void tell_of_end(struct engine *e, struct simulated_process *p)
+static void tell_of_end(struct engine *e, const struct simulated_process *p)
 {
     if (e->options.observer.ended != NULL)
         e->options.observer.ended(e->options.observer.context, p);
@@ -431,6 +431,19 @@ static bool has_failed(const struct engine *e)
     return e->failed || (observer->failed != NULL && observer->failed(observer->context));
 }
 
+/* What comes first: of the queue, or of what is carried, which then is in the queue. */
+static bool take_event(struct engine *e, struct event *event)
+{
+    const struct carrier *carrier = &e->options.carrier;
+    while (carrier->next_ns != NULL) {
+        uint64_t next_ns = carrier->next_ns(carrier->context);
+        if (next_ns == UINT64_MAX || (e->queue.count > 0 && e->queue.events[0].time_ns <= next_ns))
+            break;
+        carrier->advance(carrier->context, &e->network, next_ns);
+    }
+    return event_queue_take(&e->queue, event);
+}
+
 static void set_time(struct engine *e, uint64_t now_ns)
 {
     e->now_ns = now_ns;
@@ -441,7 +454,7 @@ bool engine_run(struct engine *engine)
 {
     struct engine *e = engine;
     struct event event;
-    while (e->running + e->starting > 0 && !has_failed(e) && event_queue_take(&e->queue, &event)) {
+    while (e->running + e->starting > 0 && !has_failed(e) && take_event(e, &event)) {
         assert(event.time_ns >= e->now_ns);
         set_time(e, event.time_ns);
         e->events++;

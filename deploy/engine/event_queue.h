@@ -3,8 +3,8 @@
  * Events of the same time come out in the order they went in, so a history depends on its seed
  * alone.
  *
- * Units: virtual nanoseconds. Threads: one. Ownership: an event's item and parcel are whoever's takes it; event_queue_free
- * frees those that nobody took. */
+ * Units: virtual nanoseconds. Threads: one. Ownership: an event's item and parcel are whoever's takes
+ * it; event_queue_free frees those that nobody took. */
 
 #ifndef DEPLOY_ENGINE_EVENT_QUEUE_H
 #define DEPLOY_ENGINE_EVENT_QUEUE_H

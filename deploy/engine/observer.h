@@ -25,9 +25,9 @@ struct observer {
     void *context;
 
     /* A process has been started; STATUS_MEMORY ends this one. */
-    enum status (*started)(void *context, struct simulated_process *process);
+    enum status (*started)(void *context, const struct simulated_process *process);
     /* It has ended by itself (PROCESS_OVER), or was killed; then what its disk lost is lost. */
-    void (*ended)(void *context, struct simulated_process *process);
+    void (*ended)(void *context, const struct simulated_process *process);
 
     /* Before an owner is given a packet, and with everything it puts out for it. `sender` is the
      * process that an EXCHANGE really comes from. */
@@ -41,7 +41,8 @@ struct observer {
     void (*sends)(void *context, const struct simulated_process *process,
                   const struct message *message);
     /* A server takes a packet off a wire. It may be given another frame in the payload's place. */
-    void (*server_hears)(void *context, struct simulated_process *process, struct packet *packet);
+    void (*server_hears)(void *context, const struct simulated_process *process,
+                         struct packet *packet);
     /* A server's router thread puts out an item for a peer, or its checkpointer. `to`: the process at
      * the other end, UINT32_MAX for none. */
     void (*server_says)(void *context, const struct simulated_process *process,

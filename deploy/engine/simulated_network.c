@@ -29,7 +29,7 @@ enum status simulated_network_init(struct simulated_network *network, const stru
                                    bool share_frames, uint64_t seed, uint32_t servers,
                                    struct event_queue *queue)
 {
-    assert(carrier->carry != NULL);
+    assert(carrier->carry != NULL && (carrier->next_ns == NULL) == (carrier->advance == NULL));
     memset(network, 0, sizeof *network);
     network->carrier = *carrier;
     network->share_frames = share_frames;

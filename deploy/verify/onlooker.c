@@ -70,7 +70,7 @@ static void excuse_rivals(struct examination *x, const struct simulated_process 
     }
 }
 
-static enum status note_started(void *context, struct simulated_process *p)
+static enum status note_started(void *context, const struct simulated_process *p)
 {
     struct examination *x = context;
     struct examined **examined =
@@ -119,7 +119,7 @@ static void note_ended(struct examination *x)
         x->announced = true;
 }
 
-static void note_end(void *context, struct simulated_process *p)
+static void note_end(void *context, const struct simulated_process *p)
 {
     struct examination *x = context;
     if (x->engine.finished && !x->finished)
@@ -150,7 +150,7 @@ static void note_sent(void *context, const struct simulated_process *p,
                      p->index, message->refused.text);
 }
 
-static void note_heard(void *context, struct simulated_process *p, struct packet *packet)
+static void note_heard(void *context, const struct simulated_process *p, struct packet *packet)
 {
     struct examination *x = context;
     if (packet->payload != NULL && !x->options.faults.share_frames) {

@@ -53,14 +53,16 @@ static void compute_score(void *context, const struct message_work *work, const 
 static uint64_t queue_ns(void *context, struct random_sequence *random,
                          const struct simulated_process *process)
 {
-    (void)context, (void)process;
+    (void)context;
+    (void)process;
     return random_below(random, 10000);
 }
 
 static uint64_t compute_ns(void *context, struct random_sequence *random,
                            const struct simulated_process *process)
 {
-    (void)context, (void)process;
+    (void)context;
+    (void)process;
     return 1000000 + random_below(random, 100000);
 }
 
@@ -129,6 +131,72 @@ TEST_TIMES(a_hundred_workers_come_to_the_end_though_nobody_looks, MODE_COUNT)
     ck_assert_uint_ge(c.gradients, c.job.steps);
     ck_assert(c.engine.finished && !c.engine.hopeless);
     ck_assert_ptr_nonnull(simulated_disk_find(&c.disk, SIMULATED_OUT "/model.safetensors"));
+    cluster_close(&c);
+}
+
+/* --- how messages travel --------------------------------------------------------------------- */
+
+/* One lane for all, a microsecond each: nobody knows beforehand how many will be in front. */
+struct lane {
+    struct parcel *first, *last;
+    uint64_t arrives_ns; /* The first one. */
+    uint64_t carried, waiting, waiting_max;
+};
+
+static void enter_lane(void *context, struct simulated_network *network, uint64_t now_ns,
+                       struct parcel *parcel)
+{
+    struct lane *lane = context;
+    (void)network;
+    parcel->next = NULL;
+    if (lane->first == NULL) {
+        lane->first = parcel;
+        lane->arrives_ns = now_ns + 1000;
+    } else {
+        lane->last->next = parcel;
+    }
+    lane->last = parcel;
+    lane->waiting++;
+    lane->waiting_max = lane->waiting > lane->waiting_max ? lane->waiting : lane->waiting_max;
+}
+
+static uint64_t lane_next_ns(void *context)
+{
+    const struct lane *lane = context;
+    return lane->first == NULL ? UINT64_MAX : lane->arrives_ns;
+}
+
+static void lane_advance(void *context, struct simulated_network *network, uint64_t now_ns)
+{
+    struct lane *lane = context;
+    struct parcel *parcel = lane->first;
+    ck_assert_uint_eq(now_ns, lane->arrives_ns);
+    lane->first = parcel->next;
+    lane->arrives_ns = now_ns + 1000;
+    lane->carried++;
+    lane->waiting--;
+    parcel->next = NULL;
+    simulated_network_lands(network, parcel, now_ns);
+}
+
+TEST_PLAIN(a_carrier_may_learn_on_the_way_when_a_message_arrives)
+{
+    struct lane lane = {0};
+    struct cluster c;
+    cluster_open(&c, MODE_SYNC, 10);
+    struct engine_options options = options_of(&c);
+    options.carrier = (struct carrier){
+        .context = &lane, .carry = enter_lane, .next_ns = lane_next_ns, .advance = lane_advance};
+    cluster_begin(&c, &options);
+    ck_assert_msg(engine_run(&c.engine), "%s", c.engine.failure);
+    expect_exits(&c, EXIT_DONE);
+    ck_assert_uint_gt(lane.waiting_max, 1);
+    ck_assert_uint_ge(lane.carried + lane.waiting, c.engine.network.counts.sent);
+    while (lane.first != NULL) {
+        struct parcel *left = lane.first;
+        lane.first = left->next;
+        parcel_free(left);
+    }
     cluster_close(&c);
 }
 
@@ -225,14 +293,14 @@ TEST_PLAIN(whoever_is_not_over_in_time_is_named)
 
 /* --- who looks on ---------------------------------------------------------------------------- */
 
-static enum status note_started(void *context, struct simulated_process *process)
+static enum status note_started(void *context, const struct simulated_process *process)
 {
     (void)process;
     ((struct cluster *)context)->started++;
     return STATUS_OK;
 }
 
-static void note_ended(void *context, struct simulated_process *process)
+static void note_ended(void *context, const struct simulated_process *process)
 {
     ((struct cluster *)context)->ended += process->state == PROCESS_OVER;
 }
