@@ -12,7 +12,7 @@
 
 #define HOSTS_MAX           32       /* Of a history. */
 #define STRANGERS_PLACE     40       /* What they are called by: further than any host. */
-#define CONNECTION_HOLDS_US 5000000u /* ZeroMQ's heartbeats give a silent connection up. */
+#define CONNECTION_HOLDS_US 5000000u /* TCP gives a silent connection up. */
 #define BACK_MAX_US         2000000u
 #define BACK_NS             100000000u /* After a partition. */
 #define SLOW_MAX_US         5000000u   /* For a node; a worker slower than that seems stuck. */

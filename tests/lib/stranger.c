@@ -43,6 +43,13 @@ void stranger_close(struct stranger *stranger)
     stranger->fd = -1;
 }
 
+void stranger_reset(struct stranger *stranger)
+{
+    struct linger none = {.l_onoff = 1, .l_linger = 0};
+    setsockopt(stranger->fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
+    stranger_close(stranger);
+}
+
 static bool wait_for(const struct stranger *stranger, short events, uint64_t until_us)
 {
     uint64_t now_us = clock_now_us();
@@ -84,14 +91,12 @@ static bool read_all(struct stranger *stranger, void *bytes, size_t count)
 }
 
 /* ZMTP 3.1, section "Greeting", and READY of the NULL mechanism. */
-bool stranger_open(struct stranger *stranger, const char *address)
+static bool shake_hands(struct stranger *stranger)
 {
     uint8_t greeting[GREETING] = {0xff, [9] = 0x7f, [10] = 3}, theirs[GREETING], ready[257];
     static const char hello[] = "\x04\x1c\x05READY\x0bSocket-Type\0\0\0\x06"
                                 "DEALER";
     memcpy(greeting + 12, "NULL", 4);
-    if (!stranger_connect(stranger, address))
-        return false;
     bool open =
         stranger_write(stranger, greeting, sizeof greeting, HANDSHAKE_MS) == GREETING &&
         read_all(stranger, theirs, sizeof theirs) &&
@@ -100,6 +105,21 @@ bool stranger_open(struct stranger *stranger, const char *address)
     if (!open)
         stranger_close(stranger);
     return open;
+}
+
+bool stranger_open(struct stranger *stranger, const char *address)
+{
+    return stranger_connect(stranger, address) && shake_hands(stranger);
+}
+
+bool stranger_accept(struct stranger *stranger, int listening)
+{
+    struct stranger waiting = {listening};
+    stranger->fd = -1;
+    if (!wait_for(&waiting, POLLIN, clock_now_us() + HANDSHAKE_MS * 1000))
+        return false;
+    stranger->fd = accept4(listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    return stranger->fd >= 0 && shake_hands(stranger);
 }
 
 bool stranger_frame(struct stranger *stranger, unsigned flags, uint64_t bytes)

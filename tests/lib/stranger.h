@@ -27,7 +27,13 @@ bool stranger_connect(struct stranger *stranger, const char *address);
 /* And the handshake without keys, as a DEALER; waits for the other side's. */
 bool stranger_open(struct stranger *stranger, const char *address);
 
+/* The same of whoever connects to a listening socket within a handshake's time. */
+bool stranger_accept(struct stranger *stranger, int listening);
+
 void stranger_close(struct stranger *stranger);
+
+/* And what is under way either way is lost: the other side's connection breaks. */
+void stranger_reset(struct stranger *stranger);
 
 /* As many bytes as are taken within timeout_ms; less than all when the other side does not read, or
  * has hung up. */

@@ -47,8 +47,9 @@
  * Where the kernel does not tell a connection's first sequence number (it began before this module,
  * or in a flood of them), it has no limit, and is ended when it holds half as much again as it may.
  *
- * Heartbeats and handshakes are not heard: a connection may have a little more unheard the longer
- * it lives. Where the kernel or libzmq does not tell enough to be sure, nothing is done.
+ * Handshakes are not heard, nor ZMTP heartbeats of peers that have them: a connection may have a
+ * little more unheard the longer it lives. Where the kernel or libzmq does not tell enough to be sure,
+ * nothing is done.
  *
  * Threads: one. Units: bytes on the wire. Linux. */
 

@@ -91,17 +91,21 @@ static enum status configure(struct endpoint *endpoint, size_t max_payload)
          * in use: libzmq 4.3.4 would tell connections that may have gone already. */
         {ZMQ_RCVHWM, 0},
         {ZMQ_SNDHWM, endpoint->listening ? (int)SEND_HWM : 0},
-        /* Z9. Who connects says how long its silence may be (TTL); a listening socket asks itself
-         * only so that nobody stays for ever. More often it would cut off whoever waits for credit
-         * (gate.h), who then comes again, which costs more than to let him wait. */
-        {ZMQ_HEARTBEAT_IVL, endpoint->listening ? 5000 : 1000},
-        {ZMQ_HEARTBEAT_TIMEOUT, endpoint->listening ? 30000 : 5000},
-        {ZMQ_HEARTBEAT_TTL, 5000},
+        /* Z9. The kernel asks whether the other side is still there, and gives up what it has sent
+         * when nobody has acknowledged it for so long. Who listens is the more patient: it would cut
+         * off whoever waits for credit (gate.h), who then comes again, which costs more than to let
+         * him wait. Heartbeats of libzmq's own are off, as they are by default: their timer fails an
+         * assertion (out_event of stream_engine_base.cpp) on a connection that has ended while its
+         * socket was closing, so that any peer could end this process. */
+        {ZMQ_TCP_KEEPALIVE, 1},
+        {ZMQ_TCP_KEEPALIVE_IDLE, endpoint->listening ? 10 : 1},
+        {ZMQ_TCP_KEEPALIVE_INTVL, endpoint->listening ? 5 : 1},
+        {ZMQ_TCP_KEEPALIVE_CNT, 4},
+        {ZMQ_TCP_MAXRT, endpoint->listening ? 30000 : 5000},
         {ZMQ_HANDSHAKE_IVL, endpoint->listening ? MONITOR_HANDSHAKE_MS : MONITOR_OWN_MS},
         {ZMQ_RECONNECT_IVL, 100},
         {ZMQ_RECONNECT_IVL_MAX, 2000}, /* Z10 */
         {ZMQ_IPV6, 1},
-        {ZMQ_TCP_KEEPALIVE, 1},
     };
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         if (set_int(endpoint->socket, options[i][0], options[i][1]) != STATUS_OK)
