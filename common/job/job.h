@@ -59,6 +59,10 @@ struct job {
     enum recording record;     /* Whether it is written down what was computed from what. */
     bool keep_scored;          /* The model that a score is of is kept as a file. */
 
+    /* The options of controlled time as the worker that declared the job was given them, for people:
+     * each worker goes by its own. Empty: not given; one that does not fit ends in "...". */
+    char compute[128], slow[1024], straggle[128];
+
     /* How the work is spread; decides nothing about what is computed. */
     uint64_t chunk_bytes;
     uint32_t worker_count;

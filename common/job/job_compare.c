@@ -293,9 +293,10 @@ void job_hash(const struct job *job, enum job_scope scope, uint8_t digest[DIGEST
     hash_init(&hash);
     for (size_t i = 0; i < job_field_count; i++) {
         const struct job_field *field = &job_fields[i];
-        bool unknown = field->flags & JOB_LATER && job_field_real(field, job) == 0;
-        if (!is_in_scope(field, scope) || unknown) /* What older programs did not know was 0. */
+        if (!is_in_scope(field, scope))
             continue;
+        if (field->flags & JOB_LATER && job_field_real(field, job) == 0)
+            continue; /* What older programs did not know was 0. */
         hash_text(&hash, field->member);
         hash_value(&hash, field, job);
     }

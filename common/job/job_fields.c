@@ -109,6 +109,8 @@ double job_field_real(const struct job_field *field, const struct job *job)
 bool job_field_is_zero(const struct job_field *field, const struct job *job)
 {
     static const uint8_t zeros[sizeof(uint64_t)];
+    if (field->kind == JOB_TEXT)
+        return *(const char *)job_field_at(field, job) == '\0';
     assert(job_field_is_real(field) || job_field_is_whole(field));
     return memcmp(job_field_at(field, job), zeros, field->size) == 0;
 }

@@ -39,8 +39,8 @@ enum {
     JOB_WHEN_READ = 8,   /* Not to be compared in JOB_SCOPE_UNREAD. */
     JOB_OR_ZERO = 16,    /* 0 may stand for "choose", beside what is within the bounds. */
     JOB_UNSET_ZERO = 32, /* 0 where it has no use; as an option it is out of bounds. */
-    /* Younger than the formats: left out of JSON when 0, and 0 when it is not there, so that older
-     * checkpoints are read and older programs read what they know. */
+    /* Younger than the formats: left out of JSON when 0 (a text: empty), and that when it is not
+     * there, so that older checkpoints are read and older programs read what they know. */
     JOB_LATER = 64,
 };
 
@@ -77,7 +77,7 @@ double job_field_real(const struct job_field *field, const struct job *job);
 uint64_t job_field_whole(const struct job_field *field, const struct job *job);
 bool job_field_is_real(const struct job_field *field);  /* Has digits behind the point. */
 bool job_field_is_whole(const struct job_field *field); /* U32, U64, BYTES, FLAG, WORD. */
-/* A number that is 0; -0 is not. */
+/* A number that is 0 (-0 is not), or an empty text. */
 bool job_field_is_zero(const struct job_field *field, const struct job *job);
 /* The value fits the kind. */
 void job_field_set_whole(const struct job_field *field, struct job *job, uint64_t value);

@@ -95,10 +95,21 @@ static enum status job_processes(const struct options *options, struct job *job,
                          error);
 }
 
+/* As it was given; cut, visibly, where it does not fit. */
+static void copy_given(char *to, size_t size, const char *given)
+{
+    int length = snprintf(to, size, "%s", given != NULL ? given : "");
+    if ((size_t)length >= size)
+        memcpy(to + size - 4, "...", 4);
+}
+
 enum status options_job(const struct options *options, uint64_t examples, struct job *job,
                         struct error *error)
 {
     *job = options->job;
+    copy_given(job->compute, sizeof job->compute, options->compute);
+    copy_given(job->slow, sizeof job->slow, options->slow);
+    copy_given(job->straggle, sizeof job->straggle, options->straggle);
     enum status status = job_work(options, examples, job, error);
     if (status == STATUS_OK)
         status = job_optimizer(job, error);

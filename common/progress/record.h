@@ -47,7 +47,8 @@ struct record {
     uint64_t
         accumulate;    /* Gradients in an update, of which `steps` counts the former; at least 1. */
     uint64_t examples; /* Of the training set; 0: not known. */
-    /* Of the declaration only use_locking and what was done about staleness; the rest is zero. */
+    /* Of the declaration only use_locking, what was done about staleness, and controlled time; the
+     * rest is zero. */
     struct job arm;
     double learning_rate;
     struct run_summary summary; /* But its state. */

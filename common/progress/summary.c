@@ -206,10 +206,22 @@ static void print_faults(FILE *out, const struct run_faults *faults)
         fprintf(out, "\n");
 }
 
-/* Whether times were as they were to be. */
-static void print_controlled(FILE *out, const struct run_summary *summary)
+/* "--compute constant:30ms --slow 1:3", and whether times were as they were to be. */
+static void print_controlled(FILE *out, const struct record *record)
 {
-    double longer = run_summary_longer(summary);
+    double longer = run_summary_longer(&record->summary);
+    const char *const options[][2] = {{"--compute", record->arm.compute},
+                                      {"--slow", record->arm.slow},
+                                      {"--straggle", record->arm.straggle}};
+    const char *between = "  times          ";
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        if (options[i][1][0] == '\0')
+            continue;
+        fprintf(out, "%s%s %s", between, options[i][0], options[i][1]);
+        between = " ";
+    }
+    if (between[1] == '\0')
+        fputc('\n', out);
     if (!isnan(longer))
         fprintf(out,
                 "  leaf times     %.1f %% of leaves took longer to compute than they should%s\n",
@@ -345,7 +357,7 @@ void summary_print(FILE *out, const struct record *record, uint32_t restarts)
     print_gradients(out, record);
     print_mode_figures(out, &record->summary.mode_figures);
     print_faults(out, &record->summary.faults);
-    print_controlled(out, &record->summary);
+    print_controlled(out, record);
     print_workers(out, record);
     print_apart(out, record);
     print_events(out, record);

@@ -97,7 +97,7 @@ static void write_configuration(struct json_writer *writer, const struct job *jo
 }
 
 /* "" says that there is none. */
-static void write_digest(struct json_writer *writer, const char *name, const char *text)
+static void write_any(struct json_writer *writer, const char *name, const char *text)
 {
     json_writer_text(writer, name, text[0] != '\0' ? text : NULL);
 }
@@ -147,10 +147,14 @@ double run_summary_longer(const struct run_summary *summary)
     return leaves > 0 ? (double)longer / (double)leaves : (double)NAN;
 }
 
-static void write_controlled(struct json_writer *writer, const struct run_summary *summary)
+static void write_controlled(struct json_writer *writer, const struct job *job,
+                             const struct run_summary *summary)
 {
     double longer = run_summary_longer(summary);
     json_writer_object(writer, "controlled_time");
+    write_any(writer, "compute", job->compute);
+    write_any(writer, "slow", job->slow);
+    write_any(writer, "straggle", job->straggle);
     json_writer_real(writer, "longer", longer);
     if (isnan(longer))
         json_writer_null(writer, "processor_bound");
@@ -239,7 +243,7 @@ static void write_members(struct json_writer *writer, const struct job *job, uin
         json_writer_u64(writer, "keep", keep);
     write_results(writer, summary);
     write_mode_figures(writer, &summary->mode_figures);
-    write_controlled(writer, summary);
+    write_controlled(writer, job, summary);
     write_recorded(writer, &summary->record);
     write_scored(writer, &summary->scored);
     write_faults(writer, &summary->faults);
@@ -247,8 +251,8 @@ static void write_members(struct json_writer *writer, const struct job *job, uin
     for (uint32_t i = 0; i < summary->worker_count; i++)
         write_worker(writer, &summary->workers[i]);
     json_writer_end(writer);
-    write_digest(writer, "parameters_sha256", summary->parameters_sha256);
-    write_digest(writer, "model_sha256", summary->model_sha256);
+    write_any(writer, "parameters_sha256", summary->parameters_sha256);
+    write_any(writer, "model_sha256", summary->model_sha256);
     job_write_json(writer, "job", job);
 }
 

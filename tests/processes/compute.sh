@@ -38,6 +38,24 @@ for name in timed uneven alone; do
 done
 ok "a leaf takes its time in sync training and alone, and no bit depends on it"
 
+# controlled NAME COMPUTE SLOW STRAGGLE - what run.json says was modelled, as JSON has it.
+controlled()
+{
+    sed -n '/^  "controlled_time": {/,/^  }/p' "$work/$1/run.json" >"$work/$1.controlled"
+    for member in "\"compute\": $2" "\"slow\": $3" "\"straggle\": $4"; do
+        if ! grep -qxF "    $member," "$work/$1.controlled"; then
+            fail "$1: controlled_time is not $member but $(tr -d '\n' <"$work/$1.controlled")"
+        fi
+    done
+}
+controlled plain null null null
+controlled uneven '"lognormal:3ms,0.5"' '"2:3"' '"0.2:pareto:4"'
+controlled alone '"uniform:8ms,12ms"' null null
+says uneven "^  times +--compute lognormal:3ms,0.5 --slow 2:3 --straggle 0.2:pareto:4$"
+run further 0 syncopate run "${base[@]}" --steps 12 --out "$work/uneven" --workers 3 --ps 2 --slow 1:2
+controlled uneven null '"1:2"' null
+ok "run.json has the options of controlled time as they were given, those of the last session"
+
 # --- async: who takes three times as long makes a third of the batches ----------------------------
 # Its 180 leaf times are long against what is not controlled: the exchanges, and one worker beginning later.
 leaf_ms=10

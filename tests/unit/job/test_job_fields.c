@@ -126,7 +126,7 @@ static bool is_among(const char *member, const char *const *list)
 }
 
 /* Written here once more: that a row moves from one list to another has to be meant. */
-static const char *const labels[] = {"data", NULL};
+static const char *const labels[] = {"data", "compute", "slow", "straggle", NULL};
 static const char *const spread[] = {"steps",       "checkpoint_every", "record",  "keep_scored",
                                      "chunk_bytes", "worker_count",     "servers", NULL};
 static const char *const read_later[] = {"data_digest", NULL};
@@ -140,6 +140,9 @@ static const char *const without_option[] = {"staleness_bound",
                                              "examples",
                                              "test_examples",
                                              "batch",
+                                             "compute",
+                                             "slow",
+                                             "straggle",
                                              "worker_count",
                                              "servers",
                                              NULL};

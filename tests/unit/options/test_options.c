@@ -734,6 +734,31 @@ TEST_PLAIN(a_batch_has_no_more_examples_than_there_are)
     job_free(&job);
 }
 
+TEST_PLAIN(a_declaration_says_of_controlled_time_what_was_given_and_where_it_was_cut)
+{
+    struct job job =
+        job_of(OPTION_RUN, "--compute lognormal:30ms,0.5 --slow 1:4 --straggle 0.1:constant:3");
+    ck_assert_str_eq(job.compute, "lognormal:30ms,0.5");
+    ck_assert_str_eq(job.slow, "1:4");
+    ck_assert_str_eq(job.straggle, "0.1:constant:3");
+    job_free(&job);
+    job = job_of(OPTION_RUN, "--steps 5");
+    ck_assert(job.compute[0] == '\0' && job.slow[0] == '\0' && job.straggle[0] == '\0');
+    job_free(&job);
+
+    struct options options;
+    char list[1200] = "1:2";
+    for (size_t at = 3; at + 5 < sizeof list; at += 4)
+        memcpy(list + at, ",1:2", 5);
+    expect_run(&options, OPTION_RUN, "--steps 5");
+    options.slow = list;
+    ck_assert_int_eq(options_job(&options, 60000, &job, NULL), STATUS_OK);
+    ck_assert_uint_eq(strlen(job.slow), sizeof job.slow - 1);
+    ck_assert(memcmp(job.slow, list, sizeof job.slow - 4) == 0);
+    ck_assert_str_eq(job.slow + sizeof job.slow - 4, "...");
+    job_free(&job);
+}
+
 TEST_PLAIN(steps_and_checkpoints_can_be_given)
 {
     struct job job = job_of(OPTION_RUN, "--steps 5 --checkpoint-every 0");
