@@ -263,7 +263,7 @@ static enum status update(struct state *s, struct error *error)
     note_gradient(s, root, &score, clock_now_seconds() - began);
     s->step++;
     take_gradient(s, batch.examples);
-    s->worker.updates++;
+    s->worker.batches++;
     s->worker.examples += batch.examples;
     score_add(&s->window, &score);
     if (batch.first == 0) {
@@ -438,6 +438,7 @@ static enum status write_summary(struct state *s, enum run_state state, const ch
     summary->state = state;
     snprintf(summary->reason, sizeof summary->reason, "%s", reason);
     summary->step = s->step;
+    summary->versions = s->version;
     uint64_t now_us = clock_now_us();
     training_clock_end(&s->clock);
     summary->seconds = training_clock_seconds(&s->clock, now_us);
@@ -449,7 +450,7 @@ static enum status write_summary(struct state *s, enum run_state state, const ch
     summary->train_accuracy = accuracy(&s->epoch);
     summary->train_epoch = s->epoch_number;
     summary->train_examples = s->epoch.examples;
-    summary->verdicts.applied = s->worker.updates;
+    summary->verdicts.applied = s->worker.batches;
     summary->worker_count = 1;
     summary->workers = &s->worker;
     if (state == RUN_DONE || state == RUN_STOPPED) {

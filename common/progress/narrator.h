@@ -1,7 +1,7 @@
 /* narrator.h - tells on standard output how a run goes and how it ended, for those who do the work:
  * server 0, and a worker that trains alone.
  *
- *     training on 60,000 examples, 938 updates an epoch, 2,814 in all
+ *     training on 60,000 examples, 938 batches an epoch, 2,814 in all
  *     epoch 0.4 of 3  step 375 of 2,814  loss 0.612  accuracy 78.1 %  21,300 images/s  2 min left
  *     epoch 1  step 938  loss 0.3578  accuracy 87.06 %  test accuracy 86.21 %
  *     ...

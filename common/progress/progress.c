@@ -196,10 +196,10 @@ static void on_start(struct progress *progress, const struct json *event)
     wording_append(text, PROGRESS_LINE_MAX, again ? "server 0 is back: %s" : "training on %s",
                    wording_counted(state->examples, "example", "examples").text);
     wording_append(text, PROGRESS_LINE_MAX, ", %s an epoch",
-                   wording_counted(state->steps_per_epoch, "update", "updates").text);
+                   wording_counted(state->steps_per_epoch, "batch", "batches").text);
     wording_append(text, PROGRESS_LINE_MAX, ", %s in all", wording_count(state->steps).text);
     if (again || state->step > 0)
-        wording_append(text, PROGRESS_LINE_MAX, "; going on after update %s",
+        wording_append(text, PROGRESS_LINE_MAX, "; going on after batch %s",
                        wording_count(state->step).text);
     if (!progress->style.quiet)
         print_line(progress, text, 0);
@@ -325,7 +325,7 @@ static void on_generation(struct progress *progress, const struct json *event)
     wording_append(text, PROGRESS_LINE_MAX,
                    "a lost server is back: going back to step %s: %s made again",
                    wording_count(state->step).text,
-                   wording_counted(json_u64(event, "recomputed", 0), "update", "updates").text);
+                   wording_counted(json_u64(event, "recomputed", 0), "batch", "batches").text);
     if (!progress->style.quiet)
         print_line(progress, text, 0);
 }

@@ -140,7 +140,7 @@ static enum status take_workers(struct record *record, const struct json *root, 
     for (size_t i = 0; i < count; i++) {
         const struct json *item = json_item(details, i);
         record->worker_details[i] = (struct worker_summary){
-            .updates = json_u64(item, "updates", 0),
+            .batches = json_u64(item, "batches", json_u64(item, "updates", 0)),
             .examples = json_u64(item, "examples", 0),
             .controlled_leaves = json_u64(item, "controlled_leaves", 0),
             .longer_leaves = json_u64(item, "longer_leaves", 0),

@@ -30,10 +30,13 @@ static void print_work(FILE *out, const struct record *record)
     uint64_t worked = 0;
     for (uint32_t i = 0; i < summary->worker_count; i++)
         worked += summary->workers[i].examples;
-    fprintf(out, "  %s        %s of %s", record->accumulate > 1 ? "batches" : "updates",
+    bool several = record->accumulate > 1;
+    fprintf(out, "  %s        %s of %s", several ? "batches" : "updates",
             wording_count(summary->step).text, wording_count(record->steps).text);
-    if (record->accumulate > 1)
+    if (several)
         fprintf(out, ", %s to an update", wording_count(record->accumulate).text);
+    if (several && summary->versions > 0)
+        fprintf(out, ", %s made", wording_counted(summary->versions, "update", "updates").text);
     if (worked > 0)
         fprintf(out, ", %s computed", wording_counted(worked, "example", "examples").text);
     fprintf(out, "\n");
@@ -76,7 +79,7 @@ static void print_session(FILE *out, const struct record *record)
     if (record->summary.counted_from > record->summary.session_step)
         fprintf(out,
                 "  counted        from step %s on: a damaged checkpoint had what was" LINE
-                "counted before, of updates, gradients, staleness, images/s\n",
+                "counted before, of batches, gradients, staleness, images/s\n",
                 wording_count(record->summary.counted_from).text);
     if (record->summary.session_step > 0)
         fprintf(out, "  this session   from step %s on; figures of time and work are its own\n",
@@ -196,7 +199,7 @@ static void print_faults(FILE *out, const struct run_faults *faults)
     print_count(out, faults->servers_lost, "server lost", "servers lost", &first);
     print_count(out, faults->generation, "time gone on from a checkpoint",
                 "times gone on from a checkpoint", &first);
-    print_count(out, faults->recomputed, "update made again", "updates made again", &first);
+    print_count(out, faults->recomputed, "batch made again", "batches made again", &first);
     print_count(out, faults->fenced, "message of a lost process dropped",
                 "messages of lost processes dropped", &first);
     print_count(out, faults->bad_gradients, "gradient not finite", "gradients not finite", &first);
@@ -318,7 +321,7 @@ static void print_files(FILE *out, const struct record *record)
     if (summary->record.files > 0)
         fprintf(out, "\n");
     if (summary->record.ended)
-        fprintf(out, "%s it ends at update %s: this run cannot be made again\n",
+        fprintf(out, "%s it ends at batch %s: this run cannot be made again\n",
                 summary->record.files > 0 ? "                " : "  record        ",
                 wording_count(summary->record.ends_at).text);
     if (summary->scored.missing > 0)

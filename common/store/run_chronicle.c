@@ -79,7 +79,7 @@ static void note_end(struct run_chronicle *c, uint64_t step)
     c->step = c->ended ? c->found.batches : step;
     if (c->ended && c->on && c->remark.text[0] == '\0')
         error_set(&c->remark, STATUS_NOT_FOUND,
-                  "the record of this run ends at update %" PRIu64
+                  "the record of this run ends at batch %" PRIu64
                   ": nothing more of it is recorded, and it cannot be replayed",
                   c->step);
 }

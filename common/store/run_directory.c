@@ -204,10 +204,31 @@ static void write_faults(struct json_writer *writer, const struct run_faults *fa
     json_writer_end(writer);
 }
 
-static void write_worker(struct json_writer *writer, const struct worker_summary *worker)
+/* How many updates they made has a number where each makes its own. */
+static void write_updates(struct json_writer *writer, const struct job *job, uint64_t batches)
+{
+    if (job_accumulates(job))
+        json_writer_null(writer, "updates");
+    else
+        json_writer_u64(writer, "updates", batches);
+}
+
+static void write_versions(struct json_writer *writer, const struct job *job,
+                           const struct run_summary *summary)
+{
+    uint64_t versions = job_accumulates(job) ? summary->versions : summary->step;
+    if (versions == 0 && summary->step > 0)
+        json_writer_null(writer, "versions");
+    else
+        json_writer_u64(writer, "versions", versions);
+}
+
+static void write_worker(struct json_writer *writer, const struct job *job,
+                         const struct worker_summary *worker)
 {
     json_writer_object(writer, NULL);
-    json_writer_u64(writer, "updates", worker->updates);
+    json_writer_u64(writer, "batches", worker->batches);
+    write_updates(writer, job, worker->batches);
     json_writer_u64(writer, "examples", worker->examples);
     json_writer_u64(writer, "controlled_leaves", worker->controlled_leaves);
     json_writer_u64(writer, "longer_leaves", worker->longer_leaves);
@@ -236,6 +257,7 @@ static void write_members(struct json_writer *writer, const struct job *job, uin
     if (summary->replay_of != NULL)
         json_writer_text(writer, "replay_of", summary->replay_of);
     json_writer_u64(writer, "step", summary->step);
+    write_versions(writer, job, summary);
     write_configuration(writer, job);
     if (keep == CHECKPOINTS_ALL)
         json_writer_text(writer, "keep", "all");
@@ -249,7 +271,7 @@ static void write_members(struct json_writer *writer, const struct job *job, uin
     write_faults(writer, &summary->faults);
     json_writer_array(writer, "worker_details");
     for (uint32_t i = 0; i < summary->worker_count; i++)
-        write_worker(writer, &summary->workers[i]);
+        write_worker(writer, job, &summary->workers[i]);
     json_writer_end(writer);
     write_any(writer, "parameters_sha256", summary->parameters_sha256);
     write_any(writer, "model_sha256", summary->model_sha256);
@@ -332,6 +354,7 @@ void run_summary_read(struct run_summary *summary, const struct json *root)
 {
     *summary = (struct run_summary){
         .step = json_u64(root, "step", 0),
+        .versions = json_u64(root, "versions", 0),
         .session_step = json_u64(root, "session_step", 0),
         .counted_from = json_u64(root, "counted_from", 0),
         .processors = (uint32_t)json_u64(root, "processors", 0),

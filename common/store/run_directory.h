@@ -21,7 +21,7 @@
  *     evaluation   the test score of the model after an epoch: of every chunk as it was when it had
  *                  had `step` batches
  *     score_dropped  a chunk passed the next such count before that score was made; up to `step`
- *     generation   training went back to `step`, undoing `recomputed` updates; what was told beyond it
+ *     generation   training went back to `step`, undoing `recomputed` batches; what was told beyond it
  *                  is told again
  *
  * While it is open, events.jsonl is locked, so that no two runs share a folder; the lock of a
@@ -56,7 +56,7 @@ struct json;
 /* How one worker spent the run. What was undone when all went back to a checkpoint counts in the seconds,
  * which have passed, and in nothing else. */
 struct worker_summary {
-    uint64_t updates;  /* That its gradients are in: steps of which it had leaves, or batches. */
+    uint64_t batches;  /* That its gradients are in: steps of which it had leaves, or its own. */
     uint64_t examples; /* It computed gradients of. */
     /* Leaves of controlled time, and of these those whose computing took longer than it. */
     uint64_t controlled_leaves, longer_leaves;
@@ -80,7 +80,7 @@ struct run_spread {
 struct run_faults {
     uint64_t generation; /* How often the run went back to a checkpoint. */
     uint64_t workers_lost, servers_lost;
-    uint64_t recomputed;          /* Updates undone with a lost server, and made again. */
+    uint64_t recomputed;          /* Batches undone with a lost server, and made again. */
     uint64_t fenced;              /* Messages of older generations and replaced processes. */
     uint64_t bad_gradients;       /* Async: not finite, and left out. */
     uint64_t checkpoints_skipped; /* Fell due while another was being written. */
@@ -120,9 +120,12 @@ struct run_summary {
     enum run_state state;
     char reason[256];      /* Why it stopped or failed; empty when done. */
     const char *replay_of; /* Of a replay: the run that it was made again from; else NULL. */
-    uint64_t step;         /* Updates made in all, earlier sessions of this run included ... */
+    /* Updates made of every chunk; fewer than batches where several make one, and then 0 when they
+     * are not known, because training failed between two checkpoints. */
+    uint64_t versions;
+    uint64_t step;         /* Batches done in all, earlier sessions of this run included ... */
     uint64_t session_step; /* ... and of these before this session. What follows is of it alone. */
-    /* Updates that stand are counted from here on: later than session_step when a damaged checkpoint
+    /* Batches that stand are counted from here on: later than session_step when a damaged checkpoint
      * took with it what was known. */
     uint64_t counted_from;
     double seconds; /* Training, evaluation and checkpoints left out. */

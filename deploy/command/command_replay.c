@@ -349,7 +349,8 @@ static enum status finish(struct replaying *r, struct error *error)
 {
     const float *parameters = replay_parameters(r->rerun.replay);
     const struct rerun_outcome outcome = {r->options->path, parameters,
-                                          replay_batches(r->rerun.replay), r->seconds};
+                                          replay_batches(r->rerun.replay),
+                                          replay_version(r->rerun.replay), r->seconds};
     compare_digests(r, parameters);
     if (!is_silent(r)) {
         print_promises(r);

@@ -44,7 +44,8 @@ struct replay {
     size_t spare_count, gradients;
     float *carried[CHECKPOINT_ARRAYS_MAX]; /* [elements] what the segment before ended with. */
     float *parameters;                     /* [elements] what a gradient is made from. */
-    float *result;                         /* [elements] at `until`. */
+    float *result;                         /* [elements] at `until` ... */
+    uint64_t result_version;               /* ... and which version of every chunk that is. */
     struct passing *passing;
     struct tally *epochs; /* [epoch_count] */
     uint64_t epoch_count;
@@ -219,6 +220,8 @@ static enum status passed(struct replay *r, struct passing *p, struct error *err
 static enum status pass(struct replay *r, const struct chunk *chunk, uint64_t batches,
                         struct error *error)
 {
+    if (batches == r->until)
+        r->result_version = chunk->version;
     if (!is_passed(r, batches))
         return STATUS_OK;
     struct passing *p = find_passing(r, batches);
@@ -601,6 +604,11 @@ const float *replay_parameters(struct replay *replay)
 uint64_t replay_batches(const struct replay *replay)
 {
     return replay_is_over(replay) ? replay->until : replay->reader.stretch.to.batches;
+}
+
+uint64_t replay_version(const struct replay *replay)
+{
+    return replay_is_over(replay) ? replay->result_version : replay->reader.stretch.to.version;
 }
 
 const struct tally *replay_epoch(const struct replay *replay, uint64_t epoch)

@@ -71,6 +71,7 @@ const struct replay_figures *replay_figures(const struct replay *replay);
 /* [elements] as they are now; at `until`, after so many batches. */
 const float *replay_parameters(struct replay *replay);
 uint64_t replay_batches(const struct replay *replay);
+uint64_t replay_version(const struct replay *replay); /* Updates made of every chunk. */
 
 /* What the gradients of an epoch (from 0) scored as they were made, each at the values that it was
  * made from; of a batch that was computed twice the later one. NULL when none was. */

@@ -153,7 +153,8 @@ static void tell_segment(const struct rerun *rerun, struct rerun_segment segment
     const struct replay_figures *f = replay_figures(rerun->replay);
     segment.to = replay_reader(rerun->replay)->stretch.to;
     if (replay_is_over(rerun->replay))
-        segment.to.batches = segment.to.version = replay_batches(rerun->replay);
+        segment.to = (struct run_record_cut){replay_batches(rerun->replay),
+                                             replay_version(rerun->replay), segment.to.computation};
     segment.computations = f->computations - segment.computations;
     segment.entries = f->entries - segment.entries;
     segment.torn = f->torn - segment.torn;

@@ -93,6 +93,7 @@ static void sum_up(struct run_summary *summary, const struct rerun *rerun,
         (struct run_summary){.state = outcome->batches == rerun->job.steps ? RUN_DONE : RUN_STOPPED,
                              .replay_of = outcome->of,
                              .step = outcome->batches,
+                             .versions = outcome->versions,
                              .seconds = outcome->seconds,
                              .evaluation_seconds = rerun->score_seconds};
     summary->train_loss = summary->train_accuracy = (double)NAN;

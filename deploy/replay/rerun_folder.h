@@ -15,7 +15,7 @@ enum status rerun_folder_check(const char *out, struct error *error);
 struct rerun_outcome {
     const char *of;          /* The run's folder. */
     const float *parameters; /* Of the whole space. */
-    uint64_t batches;
+    uint64_t batches, versions;
     double seconds; /* That it took, scores left out. */
 };
 

@@ -205,10 +205,10 @@ static char *draw_loss_over_time(const struct comparison *comparison)
 static char *draw_loss_over_step(const struct comparison *comparison)
 {
     static const struct curve_figure figure = {
-        {"Training loss over updates",
+        {"Training loss over batches",
          "cross-entropy, means over a fortieth of an epoch each, logarithmic scale",
-         "Line chart: training loss of each mode against the number of updates made.",
-         "updates of the model", "training loss"},
+         "Line chart: training loss of each mode against the number of batches done.", "batches",
+         "training loss"},
         loss_over_step,
         true,
         false};
@@ -611,8 +611,9 @@ static const struct {
      "more updates a second and still be no further, when each of them helps less. The clock "
      "stands while the model is evaluated and saved: it is that of the table's seconds."},
     {"loss-step", draw_loss_over_step,
-     "The same losses against the number of updates: how much each update helped, however long it "
-     "took. Synchronous lines for different numbers of workers lie on each other, because the "
+     "The same losses against the number of batches: how much each helped, however long it "
+     "took. Each makes an update, or with --accumulate several make one. Synchronous lines for "
+     "different numbers of workers lie on each other, because the "
      "updates are the same to the bit; the dashes let the lower lines show. An asynchronous update "
      "is made from parameters that others have changed meanwhile, and may help less."},
     {"accuracy-epoch", draw_accuracy,

@@ -156,7 +156,7 @@ static void put_lead(FILE *page, const struct comparison *comparison)
     fprintf(page,
             "%s of the same work: ", wording_counted(comparison->record_count, "run", "runs").text);
     put(page, record->data);
-    fprintf(page, ", %s, %s an update, ", wording_counted(record->epochs, "epoch", "epochs").text,
+    fprintf(page, ", %s, %s a batch, ", wording_counted(record->epochs, "epoch", "epochs").text,
             wording_counted(record->global_batch, "example", "examples").text);
     put(page, record->optimizer);
     if (isfinite(record->learning_rate))
@@ -208,7 +208,7 @@ static void put_figures(FILE *page, const struct comparison *comparison,
 static const char measured[] =
     "<h2>How it was measured</h2>\n"
     "<p>The runs were made one after another on one machine, each with fresh processes, the same "
-    "data, the same initial parameters for the same seed, and the same number of updates of the "
+    "data, the same initial parameters for the same seed, and the same number of batches of the "
     "same "
     "number of examples. The servers and the workers of a run share the machine's processors, so "
     "more "

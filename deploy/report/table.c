@@ -12,13 +12,21 @@
 #include "deploy/report/svg.h"
 
 #define CELL_BYTES   48
-#define COLUMN_COUNT 22 /* Two of them texts. */
+#define COLUMN_COUNT 23 /* Two of them texts. */
 
 /* --- columns ------------------------------------------------------------------------------- */
 
-static double number_updates(const struct record *record)
+static double number_batches(const struct record *record)
 {
     return (double)record->summary.step;
+}
+
+/* Of every chunk; of several batches each, where that is asked for. */
+static double number_updates(const struct record *record)
+{
+    if (record->accumulate <= 1)
+        return (double)record->summary.step;
+    return record->summary.versions > 0 ? (double)record->summary.versions : (double)NAN;
 }
 
 static double number_examples(const struct record *record)
@@ -97,14 +105,15 @@ struct column {
     bool rare;   /* Left out where no run has the number. */
 };
 
-enum { COLUMN_MODE, COLUMN_WORKERS, COLUMN_SEEDS, COLUMN_UPDATES, COLUMN_EXAMPLES };
+enum { COLUMN_MODE, COLUMN_WORKERS, COLUMN_SEEDS, COLUMN_BATCHES, COLUMN_EXAMPLES, COLUMN_UPDATES };
 
 static const struct column columns[COLUMN_COUNT] = {
     {"", "mode", "mode", NULL, 0, 1, .wide = false},
     {"", "workers", "workers", NULL, 0, 1, .wide = false},
     {"", "seeds", "seeds", NULL, 0, 1, .wide = false},
+    {"", "batches", "batches", number_batches, 0, 1, .wide = false},
+    {"examples", "a batch", "examples_per_batch", number_examples, 0, 1, .wide = false},
     {"", "updates", "updates", number_updates, 0, 1, .wide = false},
-    {"examples", "an update", "examples_per_update", number_examples, 0, 1, .wide = false},
     {"", "seconds", "seconds", number_seconds, 1, 1, .wide = false},
     {"", "images/s", "images_per_second", number_images, 0, 1, .wide = false},
     {"final", "loss", "train_loss", number_loss, 4, 1, .wide = false},
@@ -125,9 +134,9 @@ static const struct column columns[COLUMN_COUNT] = {
 };
 
 static const char *const notes[] = {
-    "updates: of the model, in all; with --accumulate batches, of which several make one. Every "
-    "mode "
-    "does the same work, so that the numbers can be compared.",
+    "batches, updates: in all. A batch (in sync a step's, of all workers) makes an update of the "
+    "model, or several make one (--accumulate). Every mode does the same work, so that the numbers "
+    "can be compared.",
     "seconds: of training, to the last update; evaluation and checkpoints are left out.",
     "final loss: mean training loss over the last epoch's examples, each as it was trained.",
     "test accuracy: of the model as it ended.",
@@ -211,9 +220,21 @@ static bool any_has(const struct comparison *comparison, record_number_fn *numbe
     return false;
 }
 
-/* The column of seeds only says something when there are several. */
+/* Then batches are not updates. */
+static bool any_accumulates(const struct comparison *comparison)
+{
+    for (size_t i = 0; i < comparison->record_count; i++)
+        if (comparison->records[i]->accumulate > 1)
+            return true;
+    return false;
+}
+
+/* The columns of seeds and updates only say something when there are several, and other than
+ * batches. */
 static bool column_shown(const struct comparison *comparison, size_t column)
 {
+    if (column == COLUMN_UPDATES)
+        return any_accumulates(comparison);
     if (columns[column].rare)
         return any_has(comparison, columns[column].number);
     if (column != COLUMN_SEEDS)
@@ -245,26 +266,15 @@ static void write_cell(FILE *stream, size_t column, size_t width, const char *te
     fprintf(stream, column == COLUMN_MODE ? "%-*s" : "  %*s", (int)width, text);
 }
 
-/* Then what is counted are batches, of which several make an update. */
-static bool any_accumulates(const struct comparison *comparison)
-{
-    for (size_t i = 0; i < comparison->record_count; i++)
-        if (comparison->records[i]->accumulate > 1)
-            return true;
-    return false;
-}
-
 /* Whether the work of all rows was the same, and has been told. */
 static bool write_work(FILE *stream, const struct comparison *comparison)
 {
-    char updates[CELL_BYTES], examples[CELL_BYTES];
-    bool batches = any_accumulates(comparison);
-    if (!column_shared(comparison, COLUMN_UPDATES) || !column_shared(comparison, COLUMN_EXAMPLES))
+    char batches[CELL_BYTES], examples[CELL_BYTES];
+    if (!column_shared(comparison, COLUMN_BATCHES) || !column_shared(comparison, COLUMN_EXAMPLES))
         return false;
-    make_cell(updates, &comparison->groups[0], COLUMN_UPDATES, "+-");
+    make_cell(batches, &comparison->groups[0], COLUMN_BATCHES, "+-");
     make_cell(examples, &comparison->groups[0], COLUMN_EXAMPLES, "+-");
-    fprintf(stream, "each run: %s %s, examples %s %s\n", batches ? "batches" : "updates", updates,
-            batches ? "a batch" : "an update", examples);
+    fprintf(stream, "each run: batches %s, examples a batch %s\n", batches, examples);
     return true;
 }
 
@@ -278,7 +288,7 @@ void table_write_text(FILE *stream, const struct comparison *comparison)
         widths[column] = column_width(comparison, column);
     for (size_t row = 0; row < comparison->group_count + 2; row++) {
         for (size_t column = 0; column < COLUMN_COUNT; column++) {
-            bool work = column == COLUMN_UPDATES || column == COLUMN_EXAMPLES;
+            bool work = column == COLUMN_BATCHES || column == COLUMN_EXAMPLES;
             if (!column_shown(comparison, column) || (told && work) || columns[column].wide)
                 continue;
             if (row < 2) {

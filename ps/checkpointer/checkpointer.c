@@ -778,6 +778,7 @@ static enum status export_model(struct checkpointer *checkpointer, struct run_su
     if (status != STATUS_OK)
         return status;
     const struct job *job = &checkpointer->job;
+    summary->versions = reader.version_known ? reader.version : 0;
     snprintf(path, sizeof path, "%s/model.safetensors", checkpointer->options.out);
     status = model_file_write(checkpointer->options.disk, path, job->model, job->variables,
                               job->variable_count, reader.arrays[0], summary->model_sha256, error);

@@ -341,7 +341,7 @@ static void go_back(struct coordinator *c, uint64_t now_us, struct outbox *outbo
     c->summary.faults.recomputed += again;
     outbox_log(outbox, "generation %" PRIu64 ": going back to step %" PRIu64 ": %s made again",
                c->envelope.generation, c->first_step,
-               wording_counted(again, "update", "updates").text);
+               wording_counted(again, "batch", "batches").text);
     order_event(outbox, "generation",
                 EVENT_MEMBERS(event_count("generation", c->envelope.generation),
                               event_count("step", c->first_step),

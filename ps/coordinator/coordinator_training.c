@@ -115,7 +115,7 @@ static void end_record(const struct coordinator *c, struct outbox *outbox)
 {
     uint64_t recorded = c->last_cut != NO_STEP ? c->last_cut : c->first_step;
     outbox_warn(outbox,
-                "the record ends at update %" PRIu64
+                "the record ends at batch %" PRIu64
                 ": no checkpoint could be written since, and %u computations are as many as are "
                 "remembered; training goes on, and this run cannot be replayed",
                 recorded, (unsigned)COMPUTATIONS_MAX);
@@ -242,7 +242,7 @@ static void add_report(struct coordinator *c, struct member *worker,
                        const struct message_report *report)
 {
     struct worker_summary *summary = &worker->summary;
-    summary->updates += worker->reported != report->step + 1;
+    summary->batches += worker->reported != report->step + 1;
     worker->reported = report->step + 1;
     summary->examples += report->bad ? 0 : report->examples;
     summary->controlled_leaves += report->leaves;

@@ -259,7 +259,7 @@ void membership_mark_whole(struct membership *membership)
 void membership_forget_marks(struct membership *membership)
 {
     for (uint32_t i = 0; i < membership->worker_count; i++)
-        membership->workers[i].summary_whole = (struct worker_summary){.updates = 0};
+        membership->workers[i].summary_whole = (struct worker_summary){.batches = 0};
     for (uint32_t i = 0; i < membership->server_count; i++)
         membership->servers[i].verdicts_whole = (struct verdict_counts){0};
 }
@@ -269,7 +269,7 @@ void membership_go_back(struct membership *membership)
     for (uint32_t i = 0; i < membership->worker_count; i++) {
         struct worker_summary *summary = &membership->workers[i].summary;
         const struct worker_summary *whole = &membership->workers[i].summary_whole;
-        summary->updates = whole->updates;
+        summary->batches = whole->batches;
         membership->workers[i].reported = 0;
         summary->examples = whole->examples;
     }

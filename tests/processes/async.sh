@@ -154,11 +154,11 @@ murder ps1
 server again 1
 for i in w0 w1 w2 ps0 again; do ends "$i" 0 60; done
 again=$(member "$work/back" recomputed)
-says ps0 "generation 1: going back to step $(told generation): $again updates made again"
+says ps0 "generation 1: going back to step $(told generation): $again batches made again"
 if [ "$again" -lt 1 ]; then fail "nothing was undone"; fi
 all_applied "$work/back" "$steps" ps0
 updates=$(grep -oE '"updates": [0-9]+' "$work/back/run.json" | awk '{ n += $2 } END { print n }')
 if [ "$updates" != "$steps" ]; then fail "workers made $updates updates of $steps"; fi
 ok "a server that is killed takes the other one back to step $(told generation):" \
-    "$again updates made again, and each is counted once"
+    "$again batches made again, and each is counted once"
 nothing_runs

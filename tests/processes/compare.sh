@@ -39,7 +39,7 @@ expect "every run is announced" grep -q "run 8 of 8: async, 2 workers, 1 server,
 expect "the table has a row for each mode and number of workers" \
     test "$(grep -cE '^(sync|async) +[12] +2 +[0-9.]+ ' "$folder/output")" -eq 4
 expect "and the work, which is the same for all, stands above it" \
-    grep -qx "each run: updates 40, examples an update 64" "$folder/output"
+    grep -qx "each run: batches 40, examples a batch 64" "$folder/output"
 expect "sync has the same bits for one and two workers" \
     grep -q "^sync: the same bits for 1 and 2 workers, for each of 2 seeds" "$folder/output"
 for file in report.html table.txt compare.json loss-time.svg loss-step.svg accuracy-epoch.svg \

@@ -155,7 +155,7 @@ truncate -s -1 "$work/damaged/checkpoints/step-000000000064/manifest.json"
 run older 0 syncopate run "${job[@]}" --epochs 4 --seed 3 --out "$work/on" \
     --restore "$work/damaged"
 says older "warning: checkpoint damaged"
-says older "going on after update 32"
+says older "going on after batch 32"
 if [ "$(model_hash "$work/on")" != "$(model_hash "$work/straight")" ]; then
     fail "--restore with a damaged newest checkpoint ends elsewhere"
 fi

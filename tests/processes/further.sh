@@ -9,7 +9,7 @@ if [ "$mode" = tsan ]; then
     skip "training further under ThreadSanitizer: the same threads as for any run"
     exit 0
 fi
-# 32 updates an epoch, of which the last has 16 of 32 examples: every epoch is ragged.
+# 32 batches an epoch, of which the last has 16 of 32 examples: every epoch is ragged.
 plain=(--data synthetic:1008 --global-batch 32 --seed 5 --chunk-bytes 512
     --model "conv 4x3 relu, pool 4, flatten, dense 10")
 job=("${plain[@]}" --optimizer adam --warmup-steps 40 --schedule step --decay-steps 24)
@@ -52,7 +52,7 @@ cut()
     for pair in "$@"; do
         epochs=$((epochs + 1))
         train "$name-$epochs" --epochs "$epochs" --ps "${pair%:*}" --workers "${pair#*:}"
-        if [ "$epochs" -gt 1 ]; then says "$name-$epochs" "going on after update $(((epochs - 1) * epoch))"; fi
+        if [ "$epochs" -gt 1 ]; then says "$name-$epochs" "going on after batch $(((epochs - 1) * epoch))"; fi
         if [ "$(member "$out" state)" != "done" ]; then fail "$name: not done after $epochs epochs"; fi
     done
     run "$name-look" 0 syncopate inspect "$out"

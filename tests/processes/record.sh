@@ -54,13 +54,13 @@ if long_run && ! sanitized; then
     within 10 test -e "$full/record" || fail "it does not begin"
     rm -rf "$full/checkpoints"
     : >"$full/checkpoints"
-    says full "warning: the record ends at update 0: .*262144 .* training goes on" 40
+    says full "warning: the record ends at batch 0: .*262144 .* training goes on" 40
     rm "$full/checkpoints"
     ends full 0 60
     if [ "$(record_of "$full")" != 0 ]; then fail "run.json says that the record ends at $(record_of "$full")"; fi
     run more 0 syncopate run "${small[@]}" --steps 400010 --out "$full"
-    said more "the record of this run ends at update 0: nothing more of it is recorded" || fail "not said again"
-    said more "it ends at update 0: this run cannot be made again" || fail "the summary does not say it"
+    said more "the record of this run ends at batch 0: nothing more of it is recorded" || fail "not said again"
+    said more "it ends at batch 0: this run cannot be made again" || fail "the summary does not say it"
     run replayed 3 syncopate replay "$full"
     one_line replayed
     ok "where no checkpoint can be written training goes on, and the record ends, with a line and in run.json"
@@ -70,7 +70,7 @@ if short_run; then
     run half 0 syncopate run "${job[@]}" --epochs 2 --record off --out "$work/half"
     if [ "$(record_of "$work/half")" != 63 ]; then fail "a session without a record: not in run.json"; fi
     run half 0 syncopate run "${job[@]}" --epochs 3 --out "$work/half"
-    said half "warning: the record of this run ends at update 63" || fail "a record that has ended is gone on with"
+    said half "warning: the record of this run ends at batch 63" || fail "a record that has ended is gone on with"
     if [ "$(record_of "$work/half")" != 63 ]; then fail "a session after one without a record: not in run.json"; fi
     run replayed 3 syncopate replay "$work/half"
     said replayed "its record ends at batch 63, and the run went on to 189 without one" || fail "replayed otherwise"

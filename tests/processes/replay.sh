@@ -5,7 +5,7 @@
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# 63 updates an epoch, many small chunks.
+# 63 batches an epoch, many small chunks.
 job=(--data synthetic:1008 --global-batch 16 --seed 5 --chunk-bytes 512 --epochs 2
     --model "conv 4x3 relu, pool 4, flatten, dense 10")
 

@@ -110,6 +110,16 @@ if short_run; then
     ok "what is too stale is computed again, or lost and counted"
 fi
 
+# updates_are NAME COUNT [RECORDED] - what run.json says of the versions made, and what the record does.
+updates_are()
+{
+    local recorded
+    run "$1-recorded" 0 syncopate replay --json "${3:-$work/$1}"
+    recorded=$(sed -nE 's/.*"end_version": ([0-9]+).*/\1/p' "$work/$1-recorded.log" | tail -n 1)
+    if [ "$(member "$work/$1" versions)" != "$2" ] || [ "$recorded" != "$2" ]; then
+        fail "$1: $(member "$work/$1" versions) updates are said, $recorded recorded, $2 made"
+    fi
+}
 # --- sums of gradients -----------------------------------------------------------------------------
 if short_run; then
     trains sums --mode async --workers 4 --ps 2 --accumulate 4
@@ -121,16 +131,27 @@ if short_run; then
         [ "$(member "$work/sums" expected)" = 0 ]; then
         fail "staleness of sums does not add up to $(member "$work/sums" expected)"
     fi
-    run sums-again 0 syncopate replay "$work/sums"
+    # Updates are the versions made: of the 50 batches of an epoch 13, of the 10 behind it 3.
+    updates_are sums 16
+    said sums "batches  *60 of 60, 4 to an update, 16 updates made" || fail "the summary counts other updates"
+    if [ "$(member "$work/sums" updates)" != null ]; then fail "batches of a worker are said to be updates"; fi
+    worker_batches=$(grep -oE '^      "batches": [0-9]+' "$work/sums/run.json" | awk '{ n += $2 } END { print n }')
+    if [ "$worker_batches" != 60 ]; then fail "workers did $worker_batches batches of 60"; fi
+    run sums-again 0 syncopate replay "$work/sums" --out "$work/sums-replayed"
     said sums-again "as recorded" || fail "the replay of sums has other bits"
+    updates_are sums-replayed 16 "$work/sums"
+    run sums-until 0 syncopate replay "$work/sums" --until 50 --json
+    said sums-until '"end_version": 13' || fail "the replay of an epoch does not end with its 13 updates"
     # 60 batches of epochs of 50: groups of 7, 7 of them and one of 1, then 7 and 3.
     trains sums-serial --mode async --ps 0 --accumulate 7 --checkpoint-every 0
+    updates_are sums-serial 10
     run sums-serial-again 0 syncopate replay "$work/sums-serial"
     trains alone-sums --mode async --workers 1 --ps 2 --accumulate 1
     if [ "$(bits alone-sums)" != "$(bits alone)" ]; then fail "sums of one have other bits"; fi
     if [ "$(bits sums-serial)" = "$(bits alone)" ]; then fail "sums of seven have the same bits"; fi
     # Gone on with other servers, in the middle of an epoch.
     trains sums --mode async --workers 2 --ps 3 --accumulate 4 --steps 75
+    updates_are sums 20 # Then 15 more.
     run sums-longer 0 syncopate replay "$work/sums"
     for mode in sync ssp:2; do
         run sync 2 syncopate run "${base[@]}" --mode "$mode" --accumulate 4 --out "$work/sync"

@@ -67,7 +67,7 @@ for how in sync async together; do
     for name in ps 0 1; do ends "$how-$name" 0; done
 done
 for how in sync async; do
-    told "$how-ps" "^training on 2,000 examples, $steps updates an epoch, $((2 * steps)) in all$"
+    told "$how-ps" "^training on 2,000 examples, $steps batches an epoch, $((2 * steps)) in all$"
     told "$how-ps" "^epoch 1  step $steps  loss [0-9.]+  accuracy [0-9.]+ %  test accuracy"
     same_figures "$how-ps" "$work/$how"
     told "$how-ps" "^$how, 1 server, 2 workers: done$"
@@ -128,7 +128,7 @@ sleep 0.5
 kill -INT "${pids[more-ps]}"
 ends more-ps 130
 ends more-0 130
-told more-ps "; going on after update $(awk -v n="$reached" 'BEGIN { while (n >= 1000) { r = sprintf(",%03d%s", n % 1000, r); n = int(n / 1000) } print n r }')$"
+told more-ps "; going on after batch $(awk -v n="$reached" 'BEGIN { while (n >= 1000) { r = sprintf(",%03d%s", n % 1000, r); n = int(n / 1000) } print n r }')$"
 told more-ps "^  this session +from step "
 if [ "$(member "$work/stopped" session_step)" != "$reached" ]; then
     fail "the session began at step $(member "$work/stopped" session_step), not $reached"
@@ -168,7 +168,7 @@ if [ "$(member "$work/deaf" state)" != "done" ]; then fail "the job is not done"
 port=$(free_port)
 speaks gone-0 syncopate-worker --ps-hosts "127.0.0.1:$port" --workers 1 "${small[@]}" --epochs 2
 if [ "$("$build/syncopate-ps" --ps-hosts "127.0.0.1:$port" --out "$work/gone" 2>"$work/gone-ps.log" | head -n 1)" \
-    != "training on 2,000 examples, $steps updates an epoch, $((2 * steps)) in all" ]; then
+    != "training on 2,000 examples, $steps batches an epoch, $((2 * steps)) in all" ]; then
     fail "the first line of a report is another"
 fi
 ends gone-0 0

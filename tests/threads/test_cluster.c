@@ -537,8 +537,8 @@ static void check_updates(const struct cluster *cluster, const struct record *re
 {
     uint64_t made = cluster->job.steps - record->summary.session_step, sum = 0;
     for (uint32_t i = 0; i < record->summary.worker_count; i++) {
-        ck_assert_uint_le(record->summary.workers[i].updates, made);
-        sum += record->summary.workers[i].updates;
+        ck_assert_uint_le(record->summary.workers[i].batches, made);
+        sum += record->summary.workers[i].batches;
     }
     if (cluster->job.mode == MODE_SYNC)
         ck_assert_uint_ge(sum, made);
@@ -554,7 +554,7 @@ static void check_times(const struct record *record)
         const struct worker_summary *worker = &record->summary.workers[i];
         double named = worker->compute_seconds + worker->exchange_seconds +
                        worker->evaluate_seconds + worker_summary_wait(worker);
-        if (worker->updates == 0)
+        if (worker->batches == 0)
             continue;
         ck_assert_double_gt(worker->wall_seconds, 0);
         ck_assert_double_gt(worker->exchange_seconds + worker_summary_wait(worker), 0);

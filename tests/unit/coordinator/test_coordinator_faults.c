@@ -1231,7 +1231,7 @@ TEST_PREPARED(counts_begin_anew_behind_a_damaged_checkpoint_and_say_so, MODE_ASY
     ck_assert_uint_eq(summary.session_step, 0);
     ck_assert_uint_eq(summary.step, 4);
     ck_assert_uint_eq(summary.faults.recomputed, 3);
-    ck_assert_uint_eq(workers_of(p)[0].updates, 2);
+    ck_assert_uint_eq(workers_of(p)[0].batches, 2);
     ck_assert_uint_eq(workers_of(p)[0].examples, 4 + 8); /* An epoch's last batch, and a first. */
     ck_assert_uint_eq(summary.verdicts.applied,
                       2 * 40); /* As of the cut at 4, in this generation. */
@@ -1284,7 +1284,7 @@ TEST_PREPARED(going_back_leases_and_counts_every_batch_again, MODE_ASYNC)
     ck_assert_uint_eq(summary.verdicts.applied, 2 * (40 + 60)); /* Of both servers alike. */
     const struct worker_summary *workers = workers_of(p);
     ck_assert_uint_eq(workers[0].staleness.sum, 2 * (40 + 60));
-    ck_assert_uint_eq(workers[0].updates, 6);
+    ck_assert_uint_eq(workers[0].batches, 6);
     ck_assert_uint_eq(workers[0].examples, 2 * EPOCH_EXAMPLES);
 }
 
@@ -1301,8 +1301,8 @@ TEST(nodes_of_one_step_are_one_update_of_their_worker, MODE_SYNC)
     players_stop(p, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "enough");
     ck_assert_uint_eq(summary_of(p).worker_count, 2);
     const struct worker_summary *workers = workers_of(p);
-    ck_assert_uint_eq(workers[0].updates, 2);
-    ck_assert_uint_eq(workers[1].updates, 2);
+    ck_assert_uint_eq(workers[0].batches, 2);
+    ck_assert_uint_eq(workers[1].batches, 2);
 }
 
 /* A member that never asks may never do it, and hold up everybody. */

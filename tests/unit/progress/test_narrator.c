@@ -85,7 +85,7 @@ TEST(a_run_is_told_from_its_beginning_to_its_summary)
 {
     to_file(f);
     ck_assert_int_eq(train(f, false), EXIT_DONE);
-    expect(f, (const char *const[]){"training on 60 examples, 3 updates an epoch, 6 in all",
+    expect(f, (const char *const[]){"training on 60 examples, 3 batches an epoch, 6 in all",
                                     "epoch 1", "epoch 2", "sync, 0 servers, 1 worker: done",
                                     "updates        6 of 6", "test accuracy", "worker 0",
                                     "run.json", "parameters     sha256", NULL});

@@ -77,7 +77,7 @@ static void scene_end(struct scene *scene)
 /* What tests begin with, and how they end. */
 #define TEST(name) SUITE_TEST(name, struct scene, scene, scene_init(scene), scene_end(scene))
 
-#define STARTED    "training on 60,000 examples, 938 updates an epoch, 9,380 in all\n"
+#define STARTED    "training on 60,000 examples, 938 batches an epoch, 9,380 in all\n"
 #define EPOCH_LINE "epoch 3  step 2,814  loss 0.3115  accuracy 88.67 %  test accuracy 87.90 %\n"
 
 TEST_PLAIN(an_epoch_leaves_a_line_when_it_is_trained_and_scored)
@@ -223,7 +223,7 @@ TEST(events_of_an_earlier_session_are_not_told_again)
                   "\"steps\": 9380, \"steps_per_epoch\": 938, \"update_examples\": 64, "
                   "\"examples\": 60000}\n");
     progress_tick(&scene->progress, 101);
-    ck_assert_ptr_nonnull(strstr(shown(scene), "going on after update 938"));
+    ck_assert_ptr_nonnull(strstr(shown(scene), "going on after batch 938"));
 }
 
 TEST(a_line_that_a_crash_cut_off_is_passed_over)
@@ -342,7 +342,7 @@ TEST(a_new_generation_goes_back)
            "\"recomputed\": 1062}\n");
     progress_tick(&scene->progress, 1);
     ck_assert_ptr_nonnull(strstr(
-        shown(scene), "a lost server is back: going back to step 938: 1,062 updates made again\n"));
+        shown(scene), "a lost server is back: going back to step 938: 1,062 batches made again\n"));
     progress_describe(&scene->progress.state, 0, PROGRESS_LINE_MAX, text);
     ck_assert_ptr_nonnull(strstr(text, "epoch 1.0 of 10  step 938 of 9,380"));
 }
@@ -353,8 +353,8 @@ TEST(another_server_0_says_where_it_goes_on)
     happen(scene, START PROGRESS START);
     progress_tick(&scene->progress, 1);
     ck_assert_ptr_nonnull(strstr(shown(scene), "9,380 in all\n"));
-    ck_assert_ptr_nonnull(strstr(shown(scene), "server 0 is back: 60,000 examples, 938 updates an "
-                                               "epoch, 9,380 in all; going on after update 0\n"));
+    ck_assert_ptr_nonnull(strstr(shown(scene), "server 0 is back: 60,000 examples, 938 batches an "
+                                               "epoch, 9,380 in all; going on after batch 0\n"));
 }
 
 TEST(async_progress_tells_staleness)

@@ -34,7 +34,7 @@ static void open(struct fixture *f, const char *optimizer, uint64_t chunk_bytes)
     f->job = sample_job();
     f->job.mode = MODE_ASYNC;
     f->job.steps = BATCHES_MAX;
-    f->job.examples = 16 * f->job.batch - 1; /* 16 updates an epoch, the last a little smaller. */
+    f->job.examples = 16 * f->job.batch - 1; /* 16 batches an epoch, the last a little smaller. */
     snprintf(f->job.optimizer.name, sizeof f->job.optimizer.name, "%s", optimizer);
     f->elements = variables_layout(f->job.variables, f->job.variable_count, f->offsets);
     ck_assert_uint_le(f->elements, ELEMENTS_MAX);

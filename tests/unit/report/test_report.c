@@ -239,7 +239,7 @@ TEST(the_table_has_a_row_for_each_group)
     table_write_text(stream, &scene->comparison);
     fclose(stream);
     ck_assert_uint_eq(occurrences(text, "\n"), 7);
-    ck_assert_msg(strncmp(text, "each run: updates 200, examples an update 64\n", 45) == 0, "%s",
+    ck_assert_msg(strncmp(text, "each run: batches 200, examples a batch 64\n", 43) == 0, "%s",
                   text);
     ck_assert_ptr_nonnull(strstr(text, "89.00 +- 1.41")); /* async, 2 workers */
     ck_assert_ptr_nonnull(strstr(text, "0.4000 +- 0.1414"));
@@ -258,7 +258,7 @@ TEST(work_that_differs_has_columns)
     table_write_text(stream, &scene->comparison);
     fclose(stream);
     ck_assert_ptr_null(strstr(text, "each run"));
-    ck_assert_ptr_nonnull(strstr(text, "  updates  "));
+    ck_assert_ptr_nonnull(strstr(text, "  batches  "));
     ck_assert_ptr_nonnull(strstr(text, "150 +- 71"));
     free(text);
 }
@@ -289,7 +289,7 @@ static void take_aged(struct scene *scene, const char *name, const char *mode, c
     snprintf(folder, sizeof folder, "%s/%s", scene->folder, name);
     snprintf(text, sizeof text,
              "{\"mode\": \"%s\", \"workers\": 4, \"seed\": 1, \"step\": 200, \"global_batch\": 64, "
-             "\"train_loss\": 0.3, \"test_accuracy\": 0.9, \"seconds\": 12.5, "
+             "\"versions\": %d, \"train_loss\": 0.3, \"test_accuracy\": 0.9, \"seconds\": 12.5, "
              "\"images_per_second\": 1024, \"job\": {%s}, "
              "\"staleness\": {\"count\": 100, \"mean\": 1.5, \"max\": 3, \"sum\": 150, "
              "\"deviation\": 1.1, \"histogram\": [25, 25, 25, 25], \"renewed\": 30, "
@@ -299,7 +299,7 @@ static void take_aged(struct scene *scene, const char *name, const char *mode, c
              "\"verdicts\": {\"applied\": 60, \"stale\": 20, \"duplicate\": 15, \"rejected\": 5}, "
              "\"worker_details\": [{\"wall_seconds\": 19.75, \"compute_seconds\": 9, "
              "\"exchange_seconds\": 1.5, \"waits\": {\"gate\": 2}, \"evaluate_seconds\": 0.25}]}",
-             mode, job, expected);
+             mode, strstr(job, "accumulate") != NULL ? 50 : 200, job, expected);
     runs_write(folder, "run.json", text);
     take(scene, name);
 }
@@ -354,6 +354,29 @@ TEST(a_mode_of_stale_gradients_may_have_none_of_the_options)
                                  "each run: batches 200, examples a batch 64\n")) == 0,
                   "%s", text);
     free(text);
+}
+
+/* The one has done as many batches as the other, and made a quarter of its updates. */
+TEST(updates_are_those_that_were_made)
+{
+    take_aged(scene, "sums", "async", "\"accumulate\": 4", 180);
+    take_aged(scene, "bound", "ssp:1", "\"use_locking\": false", 180);
+    char *text = said(scene, table_write_text);
+    ck_assert_msg(strstr(text, "mode   workers  updates  ") != NULL, "%s", text);
+    ck_assert_msg(strstr(text, "\nasync        4       50  ") != NULL, "%s", text);
+    ck_assert_msg(strstr(text, "\nssp:1        4      200  ") != NULL, "%s", text);
+    free(text);
+    char *json = table_json(&scene->comparison, "");
+    ck_assert_msg(strstr(json, "\"batches\": {\"mean\": 200.0, ") != NULL, "%s", json);
+    ck_assert_ptr_nonnull(strstr(json, "\"updates\": {\"mean\": 50.0, "));
+    ck_assert_ptr_nonnull(strstr(json, "\"updates\": {\"mean\": 200.0, "));
+    free(json);
+    write_and_check(scene, "");
+    char *page = runs_read(scene->folder, "report.html");
+    ck_assert_ptr_nonnull(strstr(page, "<th scope=\"col\">batches</th>"));
+    ck_assert_ptr_nonnull(strstr(page, "<th scope=\"col\">updates</th>"));
+    ck_assert_ptr_null(strstr(page, "updates of the model"));
+    free(page);
 }
 
 TEST(what_was_done_about_staleness_has_numbers)

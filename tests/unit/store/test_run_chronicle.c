@@ -179,7 +179,7 @@ TEST(a_record_that_has_ended_is_not_gone_on_with)
     open_session(f, 9);
     ck_assert(run_chronicle_has_ended(&f->chronicle, &batches));
     ck_assert_uint_eq(batches, 5);
-    ck_assert_ptr_nonnull(strstr(f->chronicle.remark.text, "ends at update 5"));
+    ck_assert_ptr_nonnull(strstr(f->chronicle.remark.text, "ends at batch 5"));
     f->record = run_chronicle_record(&f->chronicle); /* Of a cut at 11. */
     ck_assert(f->record.session == 1 && f->record.bytes == whole.bytes && f->record.batches == 5);
     ck_assert_uint_eq(read_back(f, 1, f->record.bytes, &end), 1);

@@ -407,7 +407,7 @@ START_TEST(a_summary_has_its_documented_fields)
     struct job job = sample_job();
     struct run_directory directory;
     enum run_opening opening;
-    struct worker_summary workers[2] = {{.updates = 3,
+    struct worker_summary workers[2] = {{.batches = 3,
                                          .examples = 48,
                                          .wall_seconds = 2,
                                          .compute_seconds = 1,

@@ -293,12 +293,12 @@ TEST(what_a_place_did_is_kept_when_it_changes_hands)
     admit_at(m, join_of(ROLE_WORKER, 1, 1), 0);
     m->servers[1].verdicts.applied = 5;
     m->servers[1].ready = m->servers[1].has_job = true;
-    m->workers[1].summary.updates = 7;
+    m->workers[1].summary.batches = 7;
     ck_assert(admit_at(m, join_of(ROLE_PS, 1, 2), SUSPECT_US) == ADMISSION_REPLACE);
     ck_assert(admit_at(m, join_of(ROLE_WORKER, 1, 2), SUSPECT_US) == ADMISSION_REPLACE);
     ck_assert_uint_eq(m->servers[1].verdicts.applied, 5);
     ck_assert(!m->servers[1].ready && !m->servers[1].has_job);
-    ck_assert_uint_eq(m->workers[1].summary.updates, 7);
+    ck_assert_uint_eq(m->workers[1].summary.batches, 7);
 }
 
 /* Of two servers one is lost, and both go back: what is counted of an update is counted once. */
@@ -308,15 +308,15 @@ TEST(what_was_counted_after_the_checkpoint_is_taken_back)
     admit_at(m, join_of(ROLE_PS, 1, 1), 0);
     admit_at(m, join_of(ROLE_WORKER, 1, 1), 0);
     for (uint64_t round = 1; round < 4; round++) {
-        m->workers[1].summary.updates += 7;
+        m->workers[1].summary.batches += 7;
         m->workers[1].summary.examples += 70;
         m->workers[1].summary.compute_seconds += 1;
         membership_mark_cut(m);
-        m->workers[1].summary.updates++; /* While it is written. */
+        m->workers[1].summary.batches++; /* While it is written. */
         m->servers[0].verdicts.applied = m->servers[1].verdicts.applied = 5;
         membership_mark_whole(m);
         m->servers[0].verdicts.applied = 6; /* Of a cut that is given up. */
-        m->workers[1].summary.updates++;
+        m->workers[1].summary.batches++;
         membership_mark_cut(m);
         admit_at(m, join_of(ROLE_PS, 1, 1 + round), SUSPECT_US);
         membership_go_back(m);
@@ -324,7 +324,7 @@ TEST(what_was_counted_after_the_checkpoint_is_taken_back)
             ck_assert_uint_eq(m->servers[i].earlier.applied, 5 * round);
             ck_assert_uint_eq(m->servers[i].verdicts.applied, 0);
         }
-        ck_assert_uint_eq(m->workers[1].summary.updates, 7 * round);
+        ck_assert_uint_eq(m->workers[1].summary.batches, 7 * round);
         ck_assert_uint_eq(m->workers[1].summary.examples, 70 * round);
         ck_assert(m->workers[1].summary.compute_seconds == (double)round); /* They have passed. */
     }
@@ -335,11 +335,11 @@ TEST(without_a_checkpoint_nothing_remains_counted)
     admit_at(m, join_of(ROLE_PS, 1, 1), 0);
     admit_at(m, join_of(ROLE_WORKER, 1, 1), 0);
     m->servers[1].verdicts.applied = 5;
-    m->workers[1].summary.updates = 7;
+    m->workers[1].summary.batches = 7;
     membership_mark_cut(m);
     membership_go_back(m);
     ck_assert_uint_eq(m->servers[1].earlier.applied + m->servers[1].verdicts.applied, 0);
-    ck_assert_uint_eq(m->workers[1].summary.updates, 0);
+    ck_assert_uint_eq(m->workers[1].summary.batches, 0);
 }
 
 int main(void)
