@@ -29,6 +29,7 @@
 #include "ps/shard/entries.h"
 #include "ps/shard/group.h"
 #include "ps/work/evaluation.h"
+#include "tests/lib/post.h"
 #include "tests/lib/suite.h"
 #include "worker/mode/follow_mode.h"
 
@@ -113,7 +114,8 @@ static enum bug planted;
 static uint64_t times;    /* That it has done something. */
 static uint64_t seen;     /* Items that it could have spoiled. */
 static bool part_written; /* Just now. */
-static bool by_owner;     /* An update is made by an owner, and not by who checks it. */
+static bool by_owner;     /* An update is made by an owner, and not by who checks it, ... */
+static uint64_t batch_of; /* ... and this is the batch whose rate it has: its last. */
 static bool nobody_is_given;
 
 /* What an owner is doing, and from which step it has loaded its chunks. */
@@ -231,6 +233,7 @@ enum status __wrap_chunk_apply(struct chunk *chunk, const struct chunk_update *u
     times += planted == EARLY_DISCARD && update->keep_previous;
     changed.keep_previous = update->keep_previous && planted != EARLY_DISCARD;
     by_owner = true;
+    batch_of = chunk->batches;
     enum status status = __real_chunk_apply(chunk, &changed);
     by_owner = false;
     return status;
@@ -246,7 +249,7 @@ enum status __wrap_group_close(struct chunk *chunk)
 
 static void move_rate(const struct job *job, struct optimizer_update *update)
 {
-    float whole = schedule_learning_rate(&job->schedule, update->t - 1);
+    float whole = schedule_learning_rate(&job->schedule, batch_of);
     update->scale *= update->learning_rate / whole;
     times += update->learning_rate != whole;
     update->learning_rate = whole;
@@ -603,6 +606,39 @@ static struct finding search_apart(enum bug bug)
     ck_assert_msg(WIFEXITED(how) && WEXITSTATUS(how) == EXIT_SUCCESS, "history %" PRIu64 " crashes",
                   found.histories);
     return found;
+}
+
+/* Groups of three and a rate that every batch has its own of: what staleness takes off, and nothing
+ * else, is what the bug moves. */
+TEST_PLAIN(what_a_schedule_does_is_not_taken_for_staleness)
+{
+    struct plan *plan;
+    struct chunk chunk;
+    struct error error;
+    float sum[16] = {1, 2, 3};
+    struct job job = small_job(MODE_ASYNC, 4, 1);
+    job.schedule = (struct schedule){SCHEDULE_COSINE, 0.25, 0, 40, 0.5};
+    job.staleness_rate = STALENESS_RATE_INVERSE;
+    job.accumulate = 3;
+    job.examples = 100 * job.batch;
+    job.steps = 100;
+    ck_assert_msg(plan_create(&plan, &job, 0, 1, &error) == STATUS_OK, "%s", error.text);
+    ck_assert(chunk_init(&chunk, plan, 1, NULL) == STATUS_OK);
+    chunk_initialize(&chunk);
+    planted = RATE_ON_GRADIENT;
+    times = 0;
+    for (int batch = 0; batch < 12; batch++) /* Of four updates the last has a stale gradient. */
+        ck_assert_int_eq(
+            group_add(&chunk, &(struct chunk_gradient){.sum = sum,
+                                                       .examples = 8,
+                                                       .staleness = batch == 10 ? 2 : 0}),
+            STATUS_OK);
+    planted = NO_BUG;
+    ck_assert_uint_eq(chunk.version, 4);
+    ck_assert_uint_eq(times, 1);
+    chunk_free(&chunk);
+    plan_destroy(&plan);
+    job_free(&job);
 }
 
 START_TEST(a_planted_bug_is_found)

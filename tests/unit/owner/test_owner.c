@@ -50,14 +50,21 @@ static void load(struct fixture *f)
     loaded(f);
 }
 
-static void open_plan(struct fixture *f, struct job job, const struct chunk_memory *memory)
+static void open_server(struct fixture *f, struct job job, uint32_t server,
+                        const struct chunk_memory *memory)
 {
     struct error error;
     memset(f, 0, sizeof *f);
     f->job = job;
-    ck_assert_msg(plan_create(&f->plan, &f->job, 0, 99, &error) == STATUS_OK, "%s", error.text);
+    ck_assert_msg(plan_create(&f->plan, &f->job, server, 99, &error) == STATUS_OK, "%s",
+                  error.text);
     ck_assert(owner_create(&f->owner, f->plan, 0, 1, memory) == STATUS_OK);
     f->now_us = 1000;
+}
+
+static void open_plan(struct fixture *f, struct job job, const struct chunk_memory *memory)
+{
+    open_server(f, job, 0, memory);
 }
 
 static void open_fixture(struct fixture *f, enum mode mode)
@@ -1196,6 +1203,116 @@ TEST_PLAIN(what_is_held_is_in_a_cut_and_both_counts_are)
     send(&f, (struct sent){.chunk = 1, .step = 2, .base = 1, .value = 8, .want = true});
     ck_assert_int_eq(answer(&f, NULL).verdict, VERDICT_REJECTED); /* No such version is there. */
     close_fixture(&f);
+}
+
+/* Adam in groups of 4 and epochs of 10 batches, on 64 elements in chunks of this size. */
+static struct job job_of_groups(uint32_t servers, uint64_t chunk_bytes)
+{
+    struct job job = small_job(MODE_ASYNC, 2, servers);
+    job.optimizer = optimizer_find("adam")->defaults;
+    job.schedule.learning_rate = 0.25;
+    job.accumulate = 4;
+    job.examples = 10 * job.batch;
+    job.steps = 10;
+    job.chunk_bytes = chunk_bytes;
+    return job;
+}
+
+/* A batch for all chunks of a server. space: the values answered with; the version that they have. */
+static uint64_t give_batch(struct fixture *f, uint64_t batch, uint64_t base, float space[64])
+{
+    uint64_t version = 0;
+    for (uint32_t index = 0; index < f->plan->partition.chunk_count; index++) {
+        const struct chunk_range *range = &f->plan->partition.chunks[index];
+        if (range->server != f->plan->server)
+            continue;
+        struct sent sent = {.chunk = index, .step = batch, .base = base, .want = true};
+        struct frame *gradient = frame_of(0, range->count);
+        for (uint64_t i = 0; i < range->count; i++)
+            ((float *)gradient->data)[i] = (float)((range->first + i) % 7 + batch * batch);
+        post_clear(&f->post);
+        send_frame(f, &sent, gradient);
+        struct packet *packet = post_find(&f->post, TO_ROUTER, MESSAGE_RESULT);
+        ck_assert_ptr_nonnull(packet);
+        ck_assert_int_eq(packet->message.result.verdict, VERDICT_APPLIED);
+        ck_assert_uint_eq(packet->payload->bytes, range->count * sizeof(float));
+        memcpy(space + range->first, packet->payload->data, packet->payload->bytes);
+        version = packet->message.result.version;
+    }
+    return version;
+}
+
+/* What a cut hands over of the whole space: values and both of Adam's slots. */
+static uint64_t take_cut(struct fixture *f, uint64_t step, float arrays[3][64])
+{
+    uint64_t version = 0;
+    unsigned states = 0;
+    post_clear(&f->post);
+    cut(f, step);
+    post_count_all(&f->post);
+    for (size_t i = 0; i < f->post.taken_count; i++) {
+        const struct packet *packet = &f->post.taken[i].packet;
+        const struct message_chunk_state *state = &packet->message.chunk_state;
+        if (packet->message.kind != MESSAGE_CHUNK_STATE)
+            continue;
+        ck_assert_uint_eq(state->step, step);
+        memcpy(arrays[state->array] + state->first, packet->payload->data, packet->payload->bytes);
+        version = state->version;
+        states++;
+    }
+    ck_assert_uint_eq(states, 3 * 4);
+    return version;
+}
+
+static void load_cut(struct fixture *f, uint64_t step, uint64_t version, float arrays[3][64])
+{
+    order_load(f, (struct order_load){.plan = f->plan, .restore = true, .step = step});
+    for (uint32_t index = 0; index < f->plan->partition.chunk_count; index++) {
+        const struct chunk_range *range = &f->plan->partition.chunks[index];
+        for (uint32_t array = 0; array < 3 && range->server == f->plan->server; array++) {
+            struct packet state = {.message.kind = MESSAGE_CHUNK_STATE,
+                                   .payload = frame_of(0, range->count)};
+            memcpy(state.payload->data, arrays[array] + range->first, state.payload->bytes);
+            state.message.chunk_state = (struct message_chunk_state){.step = step,
+                                                                     .version = version,
+                                                                     .first = range->first,
+                                                                     .count = range->count,
+                                                                     .array = array};
+            owner_handle(f->owner, &state, f->now_us, &f->post.outbox);
+            frame_release(state.payload);
+        }
+    }
+    loaded(f);
+}
+
+/* One server of four chunks is cut after 2 batches of a group; it goes on, and beside it two servers of
+ * a chunk each, which were given what it had: all that was held is in that, once. */
+TEST_PLAIN(a_cut_of_an_open_group_is_gone_on_with_in_the_same_bits_by_other_servers)
+{
+    struct fixture one, two[2];
+    float arrays[3][64], alone[64], shared[64];
+    open_plan(&one, job_of_groups(1, 64), NULL);
+    load(&one);
+    for (uint64_t batch = 0; batch < 2; batch++)
+        ck_assert_uint_eq(give_batch(&one, batch, 0, alone), 0);
+    uint64_t version = take_cut(&one, 2, arrays);
+    ck_assert_uint_eq(version, 1);
+    for (uint32_t server = 0; server < 2; server++) {
+        open_server(&two[server], job_of_groups(2, 128), server, NULL);
+        ck_assert_uint_eq(two[server].plan->partition.chunk_count, 2);
+        load_cut(&two[server], 2, version, arrays);
+    }
+    for (uint64_t batch = 2; batch < 10; batch++) {
+        uint64_t made = give_batch(&one, batch, version, alone);
+        ck_assert_uint_eq(made, version + (batch == 5 || batch == 9)); /* Groups of 4 again. */
+        for (uint32_t server = 0; server < 2; server++)
+            ck_assert_uint_eq(give_batch(&two[server], batch, version, shared), made);
+        ck_assert(memcmp(alone, shared, sizeof alone) == 0);
+        version = made;
+    }
+    close_fixture(&one);
+    close_fixture(&two[0]);
+    close_fixture(&two[1]);
 }
 
 TEST_PLAIN(a_new_generation_knows_nothing_of_the_one_before)
