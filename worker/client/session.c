@@ -635,11 +635,14 @@ static void add_times(struct session *s, struct message_report *report, uint64_t
 }
 
 /* A START has come since WORK was given. In the same generation others may profit from what this
- * worker was asked for then; what was computed in another one nobody wants. */
+ * worker was asked for then; what was computed in another one nobody wants. Nor may it leave where it
+ * would have to be compensated: new values are asked for at once, and who has been given those is no
+ * longer known by the old ones, should that request come first. */
 static void finish_abandoned(struct session *s, struct message_exchange *what, bool last,
                              struct frame *gradient, uint64_t now_us, struct outbox *outbox)
 {
     bool current = s->work_generation == s->envelope->generation &&
+                   s->options.job->delay_compensation <= 0 &&
                    computation_may_leave(&s->follow.computation, what->step, &what->computation);
     enum status status = STATUS_OK;
     s->exchange.apart = true; /* What was pushed before the START may be where this would go. */
