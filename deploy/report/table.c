@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/wording.h"
 #include "common/file/json_writer.h"
 #include "deploy/report/arm.h"
 #include "deploy/report/svg.h"
@@ -105,7 +106,15 @@ struct column {
     bool rare;   /* Left out where no run has the number. */
 };
 
-enum { COLUMN_MODE, COLUMN_WORKERS, COLUMN_SEEDS, COLUMN_BATCHES, COLUMN_EXAMPLES, COLUMN_UPDATES };
+enum {
+    COLUMN_MODE,
+    COLUMN_WORKERS,
+    COLUMN_SEEDS,
+    COLUMN_BATCHES,
+    COLUMN_EXAMPLES,
+    COLUMN_UPDATES,
+    COLUMN_STALENESS = 10
+};
 
 static const struct column columns[COLUMN_COUNT] = {
     {"", "mode", "mode", NULL, 0, 1, .wide = false},
@@ -278,28 +287,67 @@ static bool write_work(FILE *stream, const struct comparison *comparison)
     return true;
 }
 
-void table_write_text(FILE *stream, const struct comparison *comparison)
-{
+/* Which columns are written, and how wide they are. */
+struct layout {
     size_t widths[COLUMN_COUNT];
+    bool written[COLUMN_COUNT];
+};
+
+static void lay_out(struct layout *layout, const struct comparison *comparison, bool told)
+{
+    for (size_t column = 0; column < COLUMN_COUNT; column++) {
+        bool work = column == COLUMN_BATCHES || column == COLUMN_EXAMPLES;
+        layout->widths[column] = column_width(comparison, column);
+        layout->written[column] =
+            column_shown(comparison, column) && !(told && work) && !columns[column].wide;
+    }
+}
+
+/* The columns from `first` on that fit beside a row's names; at least one. */
+static size_t block_end(const struct layout *layout, size_t first)
+{
+    size_t used = layout->widths[COLUMN_MODE] + 2 + layout->widths[COLUMN_WORKERS], fit = first;
+    for (size_t column = first; column < COLUMN_COUNT; column++) {
+        if (!layout->written[column])
+            continue;
+        used += 2 + layout->widths[column];
+        if (used > WORDING_COLUMNS && fit > first)
+            return fit;
+        if (column + 1 == COLUMN_COUNT || column != COLUMN_STALENESS)
+            fit = column + 1; /* Its maximum stands beside a mean. */
+    }
+    return COLUMN_COUNT;
+}
+
+static void write_block(FILE *stream, const struct comparison *comparison,
+                        const struct layout *layout, size_t first, size_t end)
+{
     char cell[CELL_BYTES];
-    arms_write_text(stream, comparison);
-    bool told = write_work(stream, comparison);
-    for (size_t column = 0; column < COLUMN_COUNT; column++)
-        widths[column] = column_width(comparison, column);
     for (size_t row = 0; row < comparison->group_count + 2; row++) {
-        for (size_t column = 0; column < COLUMN_COUNT; column++) {
-            bool work = column == COLUMN_BATCHES || column == COLUMN_EXAMPLES;
-            if (!column_shown(comparison, column) || (told && work) || columns[column].wide)
+        for (size_t column = 0; column < end; column++) {
+            if (!layout->written[column] || (column > COLUMN_WORKERS && column < first))
                 continue;
-            if (row < 2) {
+            if (row < 2)
                 snprintf(cell, sizeof(cell), "%s",
                          row == 0 ? columns[column].above : columns[column].heading);
-            } else {
+            else
                 make_cell(cell, &comparison->groups[row - 2], column, "+-");
-            }
-            write_cell(stream, column, widths[column], cell);
+            write_cell(stream, column, layout->widths[column], cell);
         }
         fputc('\n', stream);
+    }
+}
+
+void table_write_text(FILE *stream, const struct comparison *comparison)
+{
+    struct layout layout;
+    arms_write_text(stream, comparison);
+    lay_out(&layout, comparison, write_work(stream, comparison));
+    for (size_t first = COLUMN_SEEDS, end; first < COLUMN_COUNT; first = end) {
+        end = block_end(&layout, first);
+        if (first > COLUMN_SEEDS)
+            fputc('\n', stream);
+        write_block(stream, comparison, &layout, first, end);
     }
 }
 

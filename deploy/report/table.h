@@ -32,7 +32,7 @@ const char *table_note(size_t index);
  *     {"command": "...", "remark": "...", "same_bits": true | false | null,
  *      "groups": [{"mode", "workers", "options": "--max-staleness 2", "seeds": [..],
  *                  "runs": ["sync-w1-s1", ..],
- *                  "updates": {"mean", "deviation"}, "examples_per_update": {..}, "seconds": {..},
+ *                  "batches": {"mean", "deviation"}, "examples_per_batch", "updates", "seconds",
  *                  "images_per_second", "train_loss", "test_accuracy", "staleness_mean",
  *                  "staleness_deviation",
  *                  "staleness_p50", "staleness_p99", "staleness_max",
