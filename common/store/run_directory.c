@@ -46,7 +46,7 @@ double worker_summary_other(const struct worker_summary *worker)
 {
     double named = worker->compute_seconds + worker->exchange_seconds + worker->evaluate_seconds +
                    worker_summary_wait(worker);
-    return fmax(worker->wall_seconds - named, 0);
+    return worker->wall_seconds - named;
 }
 
 /* --- run.json ------------------------------------------------------------------------------ */

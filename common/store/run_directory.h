@@ -164,7 +164,10 @@ enum status run_format_check(const struct json *root, const char *file, struct e
 #define PROCESSOR_BOUND 0.01
 double run_summary_longer(const struct run_summary *summary);
 
-/* Seconds waiting in all; and those that have no name, of its wall_seconds. */
+/* Seconds waiting in all; and those that have no name, of its wall_seconds. Below 0 where more have a
+ * name than were told to have passed: not hidden. What a worker tells with a gradient of a batch that
+ * has been counted (it was too stale, and is computed again) is not counted, neither what passed nor
+ * its names, but what it scored meanwhile is. */
 double worker_summary_wait(const struct worker_summary *worker);
 double worker_summary_other(const struct worker_summary *worker);
 

@@ -401,6 +401,15 @@ START_TEST(events_are_lines_of_json_and_a_torn_one_is_dropped)
 }
 END_TEST
 
+/* Two seconds passed, and three have a name. */
+START_TEST(seconds_that_are_named_twice_are_not_hidden)
+{
+    const struct worker_summary worker = {
+        .wall_seconds = 2, .compute_seconds = 1.5, .evaluate_seconds = 1.5};
+    ck_assert_double_eq(worker_summary_other(&worker), -1);
+}
+END_TEST
+
 START_TEST(a_summary_has_its_documented_fields)
 {
     char path[DISK_PATH_MAX];
@@ -913,6 +922,7 @@ static void add(TCase *tcase)
     tcase_add_test(tcase, two_live_runs_cannot_share_a_folder);
     tcase_add_test(tcase, a_place_that_cannot_be_written_is_refused);
     tcase_add_test(tcase, events_are_lines_of_json_and_a_torn_one_is_dropped);
+    tcase_add_test(tcase, seconds_that_are_named_twice_are_not_hidden);
     tcase_add_test(tcase, a_summary_has_its_documented_fields);
     tcase_add_test(tcase, events_that_cannot_be_written_are_counted_and_the_others_are_whole);
     tcase_add_test(tcase, what_could_not_be_written_at_the_end_is_refused_at_the_start);
