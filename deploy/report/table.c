@@ -157,20 +157,19 @@ static const char *const notes[] = {
     "(half are not above), p99, max. With more workers than processors it is the scheduler's "
     "shape.",
     "spread of a pull: newest version of a chunk less the oldest among those that a gradient was "
-    "made "
-    "from, on average; of a part: the same within one variable on one server, which --use-locking "
+    "made from, on average; of a part: the same within one variable on one server, which "
+    "--use-locking "
     "makes 0.",
     "seconds waiting: for others, of one worker on average.",
     "too stale, sent back or lost %: of the gradients that servers received, counted by chunk, "
-    "those "
-    "more than --max-staleness updates old: computed again, or left out for good. A batch "
+    "those more than --max-staleness updates old: computed again, or left out for good. A batch "
     "that one chunk sent back comes again to all, and counts as received there, too.",
     "learning rate times: what --staleness-rate left of it, on average over the gradients that "
-    "were "
-    "applied, chunk by chunk; compensated %: of these the part that --delay-compensation moved, "
+    "were applied, chunk by chunk; compensated %: of these the part that --delay-compensation "
+    "moved, "
     "because others had been faster.",
-    "leaves longer %: of leaves whose time is controlled (--compute), those that took longer to "
-    "compute than they should. Above 1 a run is processor-bound: its times are this machine's.",
+    ("leaves longer %: of leaves whose time is controlled (--compute), those that took longer to "
+     "compute than they should. Above 1 a run is processor-bound: its times are this machine's."),
     "+-: mean and sample standard deviation over the seeds.",
 };
 
