@@ -833,6 +833,8 @@ static void say_tail(struct launcher *launcher)
 
 static int exit_code_of_start(enum status status)
 {
+    if (status == STATUS_MEMORY)
+        return EXIT_TRAINING_FAILED;
     return status == STATUS_TIMEOUT ? EXIT_START_TIMEOUT : EXIT_CANNOT_OPEN;
 }
 
