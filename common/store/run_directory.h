@@ -53,8 +53,8 @@
 
 struct json;
 
-/* How one worker spent the run. What was undone when all went back to a checkpoint counts in the seconds,
- * which have passed, and in nothing else. */
+/* How one worker spent the run. What was undone when all went back to a checkpoint, and a gradient that
+ * did not count, are in the seconds, which have passed, and in nothing else. */
 struct worker_summary {
     uint64_t batches;  /* That its gradients are in: steps of which it had leaves, or its own. */
     uint64_t examples; /* It computed gradients of. */
@@ -164,10 +164,8 @@ enum status run_format_check(const struct json *root, const char *file, struct e
 #define PROCESSOR_BOUND 0.01
 double run_summary_longer(const struct run_summary *summary);
 
-/* Seconds waiting in all; and those that have no name, of its wall_seconds. Below 0 where more have a
- * name than were told to have passed: not hidden. What a worker tells with a gradient of a batch that
- * has been counted (it was too stale, and is computed again) is not counted, neither what passed nor
- * its names, but what it scored meanwhile is. */
+/* Seconds waiting in all; and those that have no name, of its wall_seconds. Were more named than have
+ * passed, it would be below 0, and not hidden. */
 double worker_summary_wait(const struct worker_summary *worker);
 double worker_summary_other(const struct worker_summary *worker);
 

@@ -129,12 +129,14 @@ struct message_ping {
     bool computing;
 };
 
-/* Where a worker's time went since it said so last, but for what is computed and scored. */
+/* Where a worker's time went: sums since its first START, that only grow. */
 struct message_times {
-    uint64_t wall_us, exchange_us;
+    uint64_t wall_us; /* All that passed; of these: */
+    uint64_t compute_us, exchange_us, evaluate_us;
     uint64_t barrier_us, bound_us, gate_us, lease_us; /* Waiting; see common/base/wait.h. */
-    uint32_t whom;    /* One more than the worker that was waited for longest; 0: nobody known. */
-    uint64_t whom_us; /* How long. */
+    /* One more than the worker that was waited for longest since it said so last; 0: nobody known. */
+    uint32_t whom;
+    uint64_t whom_us; /* How long, and for those that it named before. */
 };
 
 struct message_report {
@@ -142,7 +144,6 @@ struct message_report {
     struct node node;
     int64_t loss; /* 2^-24 nats. */
     uint64_t correct, examples;
-    uint64_t compute_us;
     struct message_times times;
     bool bad;                     /* The gradient was not finite. */
     uint64_t spread, part_spread; /* Of what it was made from; see worker/client/spread.h. */
@@ -211,6 +212,7 @@ struct message_evaluation {
     int64_t loss;
     uint64_t correct, examples, not_finite, took_us;
     uint32_t share, shares; /* Which of how many equal ones of the test set. */
+    struct message_times times;
 };
 
 struct message_done {

@@ -203,7 +203,7 @@ static struct message_exchange describe(const struct simulated_worker *w, struct
                                                 .loss = bad ? 0 : report->score.loss,
                                                 .correct = bad ? 0 : report->score.correct,
                                                 .examples = bad ? 0 : report->score.examples,
-                                                .compute_us = report->took_us,
+                                                .times.compute_us = report->took_us,
                                                 .bad = bad}};
 }
 

@@ -117,14 +117,12 @@ void coordinator_handle_evaluation(struct coordinator *c, const struct packet *p
 {
     const struct message_evaluation *share = &packet->message.evaluation;
     struct member *worker = &c->work.membership.workers[packet->message.index];
+    coordinator_take_times(c, worker, &packet->message, &share->times);
     envelope_answer(&c->envelope, packet, MESSAGE_PONG, outbox);
     uint64_t known = c->evaluation.batches > 0 ? held_up_us(c) : 0;
     if (c->state != RUNNING || !evaluation_add(&c->evaluation, share))
         return;
     training_clock_hold_up(&c->clock, APART_EVALUATION, held_up_us(c) - known, now_us);
-    worker->summary.evaluate_seconds += (double)share->took_us * 1e-6;
-    if (worker->done) /* Its times ended there, and this is its last word. */
-        worker->summary.wall_seconds += (double)share->took_us * 1e-6;
     stragglers_moved(worker, now_us);
     if (evaluation_is_whole(&c->evaluation)) {
         tell_score(c, outbox);

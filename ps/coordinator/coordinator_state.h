@@ -174,6 +174,11 @@ bool coordinator_top_up(struct coordinator *c, uint32_t index, uint64_t request,
 void coordinator_top_up_all(struct coordinator *c, struct outbox *outbox);
 void coordinator_handle_report(struct coordinator *c, const struct packet *packet, uint64_t now_us,
                                struct outbox *outbox);
+/* What a worker tells of its times: sums, so it counts by how much they are more than what was heard
+ * of it before, whatever else becomes of the message. Of a process that has lost its place to another
+ * one nothing more is heard. */
+void coordinator_take_times(struct coordinator *c, struct member *worker,
+                            const struct message *message, const struct message_times *times);
 void coordinator_handle_done(struct coordinator *c, struct member *worker,
                              const struct packet *packet, uint64_t now_us, struct outbox *outbox);
 void coordinator_handle_stop(struct coordinator *c, const struct packet *packet, uint64_t now_us,

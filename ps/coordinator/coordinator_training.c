@@ -223,23 +223,38 @@ static void tell_epochs(struct coordinator *c, struct outbox *outbox)
     }
 }
 
-static void add_times(struct coordinator *c, struct worker_summary *summary,
-                      const struct message_times *times)
+/* What has passed since the most that was heard before. */
+static double growth(uint64_t *told_us, uint64_t heard_us)
 {
-    summary->wall_seconds += (double)times->wall_us * 1e-6;
-    summary->exchange_seconds += (double)times->exchange_us * 1e-6;
-    summary->waits[WAIT_BARRIER] += (double)times->barrier_us * 1e-6;
-    summary->waits[WAIT_BOUND] += (double)times->bound_us * 1e-6;
-    summary->waits[WAIT_GATE] += (double)times->gate_us * 1e-6;
-    summary->waits[WAIT_LEASE] += (double)times->lease_us * 1e-6;
+    uint64_t before_us = *told_us;
+    if (heard_us <= before_us)
+        return 0;
+    *told_us = heard_us;
+    return (double)(heard_us - before_us) * 1e-6;
+}
+
+void coordinator_take_times(struct coordinator *c, struct member *worker,
+                            const struct message *message, const struct message_times *times)
+{
+    struct worker_summary *summary = &worker->summary;
+    struct message_times *told = &worker->told;
+    if (message->incarnation != worker->incarnation)
+        return;
+    summary->wall_seconds += growth(&told->wall_us, times->wall_us);
+    summary->compute_seconds += growth(&told->compute_us, times->compute_us);
+    summary->exchange_seconds += growth(&told->exchange_us, times->exchange_us);
+    summary->evaluate_seconds += growth(&told->evaluate_us, times->evaluate_us);
+    summary->waits[WAIT_BARRIER] += growth(&told->barrier_us, times->barrier_us);
+    summary->waits[WAIT_BOUND] += growth(&told->bound_us, times->bound_us);
+    summary->waits[WAIT_GATE] += growth(&told->gate_us, times->gate_us);
+    summary->waits[WAIT_LEASE] += growth(&told->lease_us, times->lease_us);
     if (times->whom > 0 && times->whom <= c->work.membership.worker_count)
         c->work.membership.workers[times->whom - 1].summary.awaited_seconds +=
-            (double)times->whom_us * 1e-6;
+            growth(&told->whom_us, times->whom_us);
 }
 
 /* Of a step a worker may report several nodes, which are one update. */
-static void add_report(struct coordinator *c, struct member *worker,
-                       const struct message_report *report)
+static void add_report(struct member *worker, const struct message_report *report)
 {
     struct worker_summary *summary = &worker->summary;
     summary->batches += worker->reported != report->step + 1;
@@ -247,8 +262,6 @@ static void add_report(struct coordinator *c, struct member *worker,
     summary->examples += report->bad ? 0 : report->examples;
     summary->controlled_leaves += report->leaves;
     summary->longer_leaves += report->longer;
-    summary->compute_seconds += (double)report->compute_us * 1e-6;
-    add_times(c, summary, &report->times);
 }
 
 static void count_bad(struct coordinator *c, const struct packet *packet, uint64_t now_us,
@@ -276,6 +289,7 @@ void coordinator_handle_report(struct coordinator *c, const struct packet *packe
     if ((c->state != RUNNING && c->state != CLOSING) || packet->message.role != ROLE_WORKER ||
         worker == NULL || packet->message.run_id != c->envelope.run_id)
         return;
+    coordinator_take_times(c, worker, &packet->message, &report->times);
     if (packet->message.generation != c->envelope.generation) {
         c->summary.faults.fenced++;
         return;
@@ -287,7 +301,7 @@ void coordinator_handle_report(struct coordinator *c, const struct packet *packe
     if (!statistics_report(&c->work.statistics, report))
         return;
     training_clock_mark(&c->clock, now_us);
-    add_report(c, worker, report);
+    add_report(worker, report);
     if (!job_mode(c->job)->aligns) {
         histogram_add(&c->summary.spread.pulls, report->spread);
         histogram_add(&c->summary.spread.parts, report->part_spread);
@@ -346,6 +360,7 @@ void coordinator_handle_done(struct coordinator *c, struct member *worker,
                              const struct packet *packet, uint64_t now_us, struct outbox *outbox)
 {
     const struct message_done *done = &packet->message.done;
+    coordinator_take_times(c, worker, &packet->message, &done->times);
     if (c->state != RUNNING || worker->done || c->deal_due ||
         !assignment_is_followed(&c->work.assignment, worker))
         return;
@@ -356,7 +371,6 @@ void coordinator_handle_done(struct coordinator *c, struct member *worker,
     }
     worker->done = true;
     stragglers_moved(worker, now_us);
-    add_times(c, &worker->summary, &done->times);
     coordinator_finish_when_done(c, now_us, outbox);
 }
 

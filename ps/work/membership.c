@@ -216,6 +216,8 @@ struct member *membership_take(struct membership *membership, const struct packe
         .earlier = before.earlier,
         .reported = before.reported,
         .summary = before.summary,
+        .told = before.incarnation == message->incarnation ? before.told
+                                                           : (struct message_times){.wall_us = 0},
         .summary_cut = before.summary_cut,
         .summary_whole = before.summary_whole,
         .verdicts_whole = before.verdicts_whole,

@@ -85,6 +85,7 @@ struct member {
     uint64_t told_slow_after; /* Microseconds: when the last line said so. */
     uint64_t reported;        /* One more than the step or batch of its latest report; 0: none. */
     struct worker_summary summary;
+    struct message_times told; /* The most that was heard of the process's times: in the summary. */
 
     /* What goes back with the updates, see membership_go_back: as of the cut under way, and as of the
      * newest whole checkpoint. */

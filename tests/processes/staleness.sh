@@ -86,6 +86,19 @@ if short_run; then
     ok "the mean square is in checkpoints, whoever goes on from them"
 fi
 
+# seconds_add_up NAME WORKERS - every worker was there nearly all the time, and what has a name of its
+# seconds is nearly all of them, and no more.
+seconds_add_up()
+{
+    local wrong
+    if [ "$(grep -c '"wall_seconds"' "$work/$1/run.json")" -ne "$2" ]; then fail "$1: not every worker has seconds"; fi
+    wrong=$(awk -v training="$(member "$work/$1" seconds)" '
+        /"wall_seconds"/ { wall = $2 + 0; if (wall < 0.8 * training - 0.02) print wall " of " training " s" }
+        /"other_seconds"/ && ($2 + 0 < -1e-6 || $2 + 0 > 0.25 * wall + 0.05) { print $2 + 0 " s other of " wall }' \
+        "$work/$1/run.json")
+    if [ -n "$wrong" ]; then fail "$1: seconds of workers: $wrong"; fi
+}
+
 # --- the most that is applied ----------------------------------------------------------------------
 if short_run; then
     # While the slow one computes a batch the others make ten each.
@@ -95,6 +108,7 @@ if short_run; then
     trains lost --mode async --workers 4 --ps 2 --max-staleness 2:lost "${uneven[@]}"
     for name in requeued lost; do
         if [ "$(member "$work/$name" stale)" = 0 ]; then fail "$name: nothing was too stale"; fi
+        seconds_add_up "$name" 4
     done
     chunks=$(sed -nE 's/.* plan chunks=[0-9]+ of=([0-9]+) .*/\1/p' "$work/lost.log" | head -n 1)
     if [ $(($(member "$work/lost" applied) + $(member "$work/lost" stale))) != $((60 * chunks)) ]; then

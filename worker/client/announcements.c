@@ -47,11 +47,6 @@ void announcements_done(struct announcements *announcements, const struct messag
     announcements->done_message = *done;
 }
 
-void announcements_after_done(struct announcements *announcements, uint64_t took_us)
-{
-    announcements->done_message.times.wall_us += took_us;
-}
-
 void announcements_stop(struct announcements *announcements, uint32_t exit_code, const char *reason)
 {
     announcements->stop = true;

@@ -42,9 +42,6 @@ void announcements_heard(struct announcements *announcements, uint64_t request);
 
 /* Nothing leaves before the next tick. */
 void announcements_done(struct announcements *announcements, const struct message_done *done);
-/* After DONE it has scored for so long, which is to be in what DONE tells, if it is told again: a score
- * that server 0 hears before DONE is in these times; one that it hears after, it adds itself. */
-void announcements_after_done(struct announcements *announcements, uint64_t took_us);
 void announcements_stop(struct announcements *announcements, uint32_t exit_code,
                         const char *reason);
 void announcements_leave(struct announcements *announcements);

@@ -781,7 +781,7 @@ void client_push(struct client *client, const struct push *push, struct frame *g
         .loss = push->score.loss,
         .correct = push->score.correct,
         .examples = push->score.examples,
-        .compute_us = push->compute_us,
+        .times.compute_us = push->compute_us,
         .leaves = push->leaves,
         .longer = push->longer,
         .bad = push->bad,

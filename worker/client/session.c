@@ -626,10 +626,18 @@ void session_handle_server(struct session *session, uint32_t server, struct pack
 
 /* --- from the trainer ---------------------------------------------------------------------- */
 
-static void add_times(struct session *s, struct message_report *report, uint64_t now_us)
+/* Of what the trainer took, that in which this process was not stopped. */
+static uint64_t take_stopped(struct session *s, uint64_t took_us)
 {
+    uint64_t stopped_us = s->stopped_us < took_us ? s->stopped_us : took_us;
+    s->stopped_us = 0;
+    return took_us - stopped_us;
+}
+
+static void complete_report(struct session *s, struct message_report *report, uint64_t now_us)
+{
+    times_compute(&s->times, take_stopped(s, report->times.compute_us));
     times_tell(&s->times, &report->times, now_us);
-    report->compute_us -= s->stopped_us < report->compute_us ? s->stopped_us : report->compute_us;
     report->spread = s->spread;
     report->part_spread = s->part_spread;
 }
@@ -673,7 +681,7 @@ static void trainer_exchange(struct session *s, const struct packet *packet, uin
     assert(s->trainer == BUSY);
     s->busy_us = now_us;
     if (what.has_report)
-        add_times(s, &what.report, now_us);
+        complete_report(s, &what.report, now_us);
     s->stopped_us = 0;
     bool last = what.want;
     what.want = last && !s->abandoned;
@@ -709,11 +717,13 @@ static void leave_out_scoring(struct session *s, uint64_t now_us)
 static void trainer_evaluation(struct session *s, const struct message *message, uint64_t now_us,
                                struct outbox *outbox)
 {
+    struct message_evaluation evaluation = message->evaluation;
     assert(s->scoring.given);
     leave_out_scoring(s, now_us);
+    times_evaluate(&s->times, take_stopped(s, evaluation.took_us));
     if (scoring_finish(&s->scoring)) {
-        announcements_after_done(&s->announcements, message->evaluation.took_us);
-        announcements_score(&s->announcements, s->envelope, &message->evaluation, now_us, outbox);
+        times_tell(&s->times, &evaluation.times, now_us);
+        announcements_score(&s->announcements, s->envelope, &evaluation, now_us, outbox);
     }
     go_on(s, now_us, outbox);
 }
@@ -864,7 +874,7 @@ static void leave_out(struct session *s, uint64_t gap_us, uint64_t now_us)
     s->waiting_us += gap_us;
     s->busy_us += gap_us;
     s->complete_us = times_later(s->complete_us, gap_us, now_us);
-    s->stopped_us += s->trainer == BUSY ? gap_us : 0;
+    s->stopped_us += is_busy(s) ? gap_us : 0;
     s->held.since_us = times_later(s->held.since_us, gap_us, now_us);
     s->scoring.given_us = times_later(s->scoring.given_us, gap_us, now_us);
     times_resume(&s->times, gap_us, now_us);

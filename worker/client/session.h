@@ -26,7 +26,8 @@
  *   EXCHANGE   in answer to WORK, one for each node, the last with want. step, node, examples; with
  *              gradient: payload, the gradient over the whole parameter space, which is not to be
  *              written until its reference count says so, and has_report with a report (loss,
- *              correct, examples, compute_us, bad; the session adds the rest). With skip (async):
+ *              correct, examples, times.compute_us of this node, bad; the session
+ *              makes the rest, and sums of its times). With skip (async):
  *              no payload, the gradient was not finite. With neither: the worker has no leaves.
  *   EVALUATION in answer to WORK(scored); the session repeats it.
  *   DONE       in answer to WORK(enough). It leaves when all EVALUATIONs are known to have arrived.

@@ -6,8 +6,18 @@
 
 void times_begin(struct times *times, uint64_t now_us)
 {
-    if (times->told_us == 0)
-        times->told_us = now_us;
+    if (times->began_us == 0)
+        times->began_us = now_us;
+}
+
+void times_compute(struct times *times, uint64_t took_us)
+{
+    times->compute_us += took_us;
+}
+
+void times_evaluate(struct times *times, uint64_t took_us)
+{
+    times->evaluate_us += took_us;
 }
 
 void times_exchange(struct times *times, uint64_t took_us)
@@ -31,8 +41,8 @@ uint64_t times_later(uint64_t began_us, uint64_t gap_us, uint64_t now_us)
 
 void times_resume(struct times *times, uint64_t gap_us, uint64_t now_us)
 {
-    if (times->told_us != 0)
-        times->told_us = times_later(times->told_us, gap_us, now_us);
+    if (times->began_us != 0)
+        times->began_us = times_later(times->began_us, gap_us, now_us);
 }
 
 static uint64_t named_us(const struct times *times)
@@ -45,18 +55,22 @@ static uint64_t named_us(const struct times *times)
 
 void times_tell(struct times *times, struct message_times *told, uint64_t now_us)
 {
-    if (CHECKED && times->told_us != 0)
-        INVARIANT("times", named_us(times) <= now_us - times->told_us,
+    if (CHECKED && times->began_us != 0)
+        INVARIANT("times", named_us(times) <= now_us - times->began_us,
                   "no span of time is told under two names");
+    times->awaited_us += times->whom_us;
     *told = (struct message_times){
-        .wall_us = times->told_us != 0 ? now_us - times->told_us : 0,
+        .wall_us = times->began_us != 0 ? now_us - times->began_us : 0,
+        .compute_us = times->compute_us,
         .exchange_us = times->exchange_us,
+        .evaluate_us = times->evaluate_us,
         .barrier_us = times->waits_us[WAIT_BARRIER],
         .bound_us = times->waits_us[WAIT_BOUND],
         .gate_us = times->waits_us[WAIT_GATE],
         .lease_us = times->waits_us[WAIT_LEASE],
         .whom = times->whom,
-        .whom_us = times->whom_us,
+        .whom_us = times->awaited_us,
     };
-    *times = (struct times){.told_us = now_us};
+    times->whom = 0;
+    times->whom_us = 0;
 }

@@ -1,6 +1,7 @@
-/* times.h - where a worker's time goes, since it told so last: exchanging, and waiting for what and
- * whom. What it computes and scores its trainer measures; the time that has passed in all is here, so
- * that every second has a name, and what is left over is known to be.
+/* times.h - where a worker's time goes: computing and scoring, which its trainer measures, exchanging,
+ * and waiting for what and whom. The time that has passed in all is here too, so that every second has
+ * a name, and what is left over is known to be. What it tells are sums since it began, so nothing is
+ * lost with a message that does not count, nor counted twice with one that comes again.
  *
  *     |<------------------------------- passed ------------------------------->|
  *     | waiting | computing | exchanging | waiting (barrier) | scoring | other |
@@ -14,15 +15,19 @@
 #include "common/wire/message.h"
 
 struct times {
-    uint64_t told_us; /* When it was told last, or began; 0: it has not begun. */
-    uint64_t exchange_us, waits_us[WAIT_COUNT];
-    uint32_t whom;    /* One more than the index of who was waited for longest; 0: nobody known. */
-    uint64_t whom_us; /* For how long. */
+    uint64_t began_us; /* 0: it has not. */
+    uint64_t compute_us, exchange_us, evaluate_us, waits_us[WAIT_COUNT];
+    /* Since it was told last: one more than the index of who was waited for longest; 0: nobody known. */
+    uint32_t whom;
+    uint64_t whom_us;    /* For how long ... */
+    uint64_t awaited_us; /* ... and what was told of that before, added up. */
 };
 
 /* The worker takes part from now on, unless it does already. */
 void times_begin(struct times *times, uint64_t now_us);
 
+void times_compute(struct times *times, uint64_t took_us);
+void times_evaluate(struct times *times, uint64_t took_us);
 void times_exchange(struct times *times, uint64_t took_us);
 void times_wait(struct times *times, enum wait wait, uint32_t whom, uint64_t took_us);
 
@@ -31,7 +36,7 @@ void times_wait(struct times *times, enum wait wait, uint32_t whom, uint64_t too
 uint64_t times_later(uint64_t began_us, uint64_t gap_us, uint64_t now_us);
 void times_resume(struct times *times, uint64_t gap_us, uint64_t now_us);
 
-/* All since the last time; and begin anew. */
+/* All since it began, and whom it waited for since the last time. */
 void times_tell(struct times *times, struct message_times *told, uint64_t now_us);
 
 #endif

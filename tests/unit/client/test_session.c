@@ -230,7 +230,7 @@ static void push(struct fixture *f, uint64_t step, struct node node, bool want,
                                                  .want = want,
                                                  .has_report = gradient != NULL};
     message.exchange.report = (struct message_report){
-        .step = step, .node = node, .examples = 2 * node.leaf_count, .compute_us = 99};
+        .step = step, .node = node, .examples = 2 * node.leaf_count, .times.compute_us = 99};
     from_trainer(f, message, gradient);
 }
 
@@ -581,8 +581,7 @@ TEST(training_ends_at_the_last_version_that_server_0_names, MODE_SYNC)
     check_over(f, EXIT_DONE, "");
 }
 
-TEST(reports_travel_with_server_0_s_first_chunk_and_carry_the_times_of_the_exchange_before,
-     MODE_SYNC)
+TEST(reports_travel_with_server_0_s_first_chunk_and_carry_all_times_until_then, MODE_SYNC)
 {
     begin(f);
     push(f, 0, (struct node){2, 2}, true, frame_of(1, 64));
@@ -595,12 +594,14 @@ TEST(reports_travel_with_server_0_s_first_chunk_and_carry_the_times_of_the_excha
     const struct message_report *report = &exchange_for(f, 0)->message.exchange.report;
     ck_assert_uint_eq(report->times.barrier_us, 1500);
     ck_assert_uint_eq(report->times.exchange_us, 3500);
-    ck_assert_uint_eq(report->compute_us, 99);
+    ck_assert_uint_eq(report->times.compute_us, 2 * 99);
     ck_assert_uint_eq(report->step, 1);
     ck_assert_ptr_null(sent(f, 0, MESSAGE_REPORT));
     post_clear(&f->post);
-    push(f, 1, (struct node){3, 1}, true, frame_of(1, 64)); /* Told once. */
-    ck_assert_uint_eq(exchange_for(f, 0)->message.exchange.report.times.exchange_us, 0);
+    push(f, 1, (struct node){3, 1}, true, frame_of(1, 64));
+    report = &exchange_for(f, 0)->message.exchange.report;
+    ck_assert_uint_eq(report->times.exchange_us, 3500);
+    ck_assert_uint_eq(report->times.compute_us, 3 * 99);
 }
 
 /* --- async
@@ -698,12 +699,33 @@ TEST(every_microsecond_has_a_name, MODE_ASYNC)
     post_clear(&f->post);
     push(f, 4, (struct node){0, 4}, true, frame_of(1, 64));
     times = exchange_for(f, 0)->message.exchange.report.times;
-    ck_assert_uint_eq(times.wall_us, 300 + 700 + 1100);
-    ck_assert_uint_eq(times.exchange_us, 300);
+    ck_assert_uint_eq(times.wall_us, 1240 + 300 + 700 + 1100);
+    ck_assert_uint_eq(times.exchange_us, 40 + 300);
     ck_assert_uint_eq(times.gate_us, 700);
-    ck_assert_uint_eq(times.lease_us, 0);
+    ck_assert_uint_eq(times.lease_us, 200);
     ck_assert_uint_eq(times.whom, 2);
     ck_assert_uint_eq(times.whom_us, 700);
+}
+
+/* Of these server 0 counts one gradient, but the time of all: each says all until then. */
+TEST(a_gradient_that_is_computed_again_tells_of_both_computations, MODE_ASYNC)
+{
+    f->job.max_staleness = 1;
+    begin(f);
+    struct message_times before = {0};
+    for (int i = 0; i < 2; i++) {
+        f->now_us += 1000;
+        post_clear(&f->post);
+        push(f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+        struct message_times times = exchange_for(f, 0)->message.exchange.report.times;
+        ck_assert_uint_eq(times.compute_us, before.compute_us + 99);
+        ck_assert_uint_eq(times.wall_us, before.wall_us + 1000 + (i == 0 ? 0 : 300));
+        ck_assert_uint_eq(times.exchange_us, i == 0 ? 0 : 300);
+        before = times;
+        f->now_us += 300;
+        answer_all(f, (struct reply){.version = 9, .verdict = VERDICT_STALE});
+        ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.batch, 0);
+    }
 }
 
 /* --- ends
@@ -1944,6 +1966,7 @@ TEST_PLAIN(no_span_of_a_worker_s_time_is_told_twice_while_a_gradient_waits_for_i
         const struct message_report *report = &exchange_for(&f, 0)->message.exchange.report;
         ck_assert_uint_eq(report->times.wall_us, wall_us);
         ck_assert_uint_le(named_us(&report->times) + 4000, wall_us);
+        struct message_times told = report->times;
         f.now_us += 300;
         if (!scored_first)
             evaluation(&f, 3);
@@ -1956,9 +1979,9 @@ TEST_PLAIN(no_span_of_a_worker_s_time_is_told_twice_while_a_gradient_waits_for_i
         done(&f);
         tick(&f, 0.1);
         const struct message_times *rest = &sent(&f, 0, MESSAGE_DONE)->done.times;
-        ck_assert_uint_eq(rest->exchange_us, scored_first ? 350 : 50);
-        ck_assert_uint_eq(rest->wall_us, 1050);
-        ck_assert_uint_eq(named_us(rest) + 1000 - (scored_first ? 300 : 0), rest->wall_us);
+        ck_assert_uint_eq(rest->exchange_us - told.exchange_us, scored_first ? 350 : 50);
+        ck_assert_uint_eq(rest->wall_us, wall_us + 1050);
+        ck_assert_uint_eq(named_us(rest) - named_us(&told) + 1000 - (scored_first ? 300 : 0), 1050);
         close_fixture(&f);
     }
 }

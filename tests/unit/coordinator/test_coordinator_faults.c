@@ -1356,6 +1356,91 @@ TEST(bad_gradients_are_left_out_until_they_are_too_many, MODE_ASYNC)
     ck_assert_uint_eq(summary_of(p).faults.bad_gradients, 3);
 }
 
+/* --- times --------------------------------------------------------------------------------- */
+
+/* All until then, of somebody for whom so many seconds have passed. */
+static struct message_times times_until(uint64_t seconds)
+{
+    return (struct message_times){
+        .wall_us = 8 * seconds * PLAYERS_SECOND,
+        .compute_us = seconds * PLAYERS_SECOND,
+        .exchange_us = seconds * PLAYERS_SECOND,
+        .barrier_us = seconds * PLAYERS_SECOND,
+        .bound_us = seconds * PLAYERS_SECOND,
+        .gate_us = seconds * PLAYERS_SECOND,
+        .lease_us = seconds * PLAYERS_SECOND,
+        .whom = 1,
+        .whom_us = seconds * PLAYERS_SECOND,
+    };
+}
+
+static struct packet timed_report(struct players *p, uint64_t batch, uint64_t seconds)
+{
+    struct packet report = players_packet(p, ROLE_WORKER, 1, MESSAGE_REPORT);
+    report.message.report =
+        (struct message_report){.step = batch, .examples = 1, .times = times_until(seconds)};
+    return report;
+}
+
+static void check_times(const struct players *p, uint64_t batches, double seconds)
+{
+    const struct member *workers = p->coordinator->work.membership.workers;
+    const struct worker_summary *summary = &workers[1].summary;
+    ck_assert_uint_eq(summary->batches, batches);
+    ck_assert_double_eq_tol(summary->wall_seconds, 8 * seconds, 1e-9);
+    ck_assert_double_eq_tol(summary->compute_seconds, seconds, 1e-9);
+    ck_assert_double_eq_tol(summary->exchange_seconds, seconds, 1e-9);
+    for (enum wait wait = 0; wait < WAIT_COUNT; wait++)
+        ck_assert_double_eq_tol(summary->waits[wait], seconds, 1e-9);
+    ck_assert_double_eq_tol(workers[0].summary.awaited_seconds, seconds, 1e-9);
+}
+
+TEST(of_a_gradient_that_is_computed_again_the_time_counts_and_the_score_does_not, MODE_ASYNC)
+{
+    players_start(p);
+    for (uint64_t seconds = 1; seconds < 4; seconds++) {
+        players_give(p, timed_report(p, 0, seconds));
+        check_times(p, 1, (double)seconds);
+        players_give(p, timed_report(p, 0, seconds)); /* Again the same. */
+        check_times(p, 1, (double)seconds);
+    }
+    players_give(p, timed_report(p, 1, 2)); /* It was overtaken. */
+    check_times(p, 2, 3);
+    struct packet old = timed_report(p, 2, 4);
+    old.message.generation--;
+    players_give(p, old); /* What it scored is for nothing; the time has passed. */
+    check_times(p, 2, 4);
+    struct packet done = players_packet(p, ROLE_WORKER, 1, MESSAGE_DONE);
+    done.message.done.times = times_until(5);
+    players_give(p, done);
+    players_give(p, done);
+    check_times(p, 2, 5);
+}
+
+TEST(what_passed_before_a_worker_was_admitted_anew_counts_once, MODE_ASYNC)
+{
+    players_start(p);
+    players_give(p, timed_report(p, 0, 2));
+    players_kill(p, ROLE_WORKER, 1);
+    players_pass(p, 6);
+    struct packet late = timed_report(p, 1, 3);
+    players_give(p, late); /* It is gone, but has done that. */
+    check_times(p, 2, 3);
+    players_join(p, ROLE_WORKER, 1); /* The same process: its time goes on. */
+    players_pass(p, 1);
+    players_give(p, timed_report(p, 2, 4));
+    check_times(p, 3, 4);
+    players_kill(p, ROLE_WORKER, 1);
+    players_pass(p, 6);
+    struct packet of_former = timed_report(p, 3, 5);
+    players_restart(p, ROLE_WORKER, 1);
+    players_join(p, ROLE_WORKER, 1);
+    players_pass(p, 1);
+    players_give(p, of_former); /* As sums of its successor that would be twice. */
+    players_give(p, timed_report(p, 4, 1));
+    check_times(p, 5, 4 + 1);
+}
+
 /* --- the end ------------------------------------------------------------------------------- */
 
 TEST(a_loss_while_others_are_done_brings_them_back, MODE_SYNC)
@@ -1635,22 +1720,27 @@ TEST_SCORES(a_score_is_made_of_what_all_servers_have_kept, MODE_SYNC)
     ck_assert_ptr_null(players_event(p, "evaluation"));
 }
 
-/* What a worker scores after its DONE is the last of its time. */
-TEST_SCORES(what_is_scored_after_done_is_of_the_worker_s_time, MODE_SYNC)
+/* What a worker scores after its DONE is the last of its time; and a score that is of no use any more
+ * has taken its time too. */
+TEST_SCORES(what_is_scored_is_of_the_worker_s_time_whatever_becomes_of_it, MODE_SYNC)
 {
     players_start(p);
     kept(p, 3, false);
-    for (int is_done = 0; is_done < 2; is_done++) {
-        struct member *worker = &p->coordinator->work.membership.workers[is_done];
-        double wall = worker->summary.wall_seconds;
-        worker->done = is_done;
-        struct packet packet =
-            players_packet(p, ROLE_WORKER, (uint32_t)is_done, MESSAGE_EVALUATION);
+    struct member *worker = &p->coordinator->work.membership.workers[1];
+    for (uint64_t i = 1; i < 4; i++) {
+        worker->done = i == 2;
+        struct packet packet = players_packet(p, ROLE_WORKER, 1, MESSAGE_EVALUATION);
         packet.message.evaluation = (struct message_evaluation){
-            .step = 3, .examples = 5, .share = (uint32_t)is_done, .shares = 2, .took_us = 2000000};
+            .step = 3,
+            .examples = 5,
+            .share = 1,
+            .shares = 2,
+            .took_us = 2000000,
+            .times = {.wall_us = 3 * i * PLAYERS_SECOND, .evaluate_us = 2 * i * PLAYERS_SECOND}};
         players_give(p, packet);
-        ck_assert_double_eq(worker->summary.evaluate_seconds, 2);
-        ck_assert_double_eq(worker->summary.wall_seconds - wall, is_done ? 2 : 0);
+        players_give(p, packet);
+        ck_assert_double_eq_tol(worker->summary.evaluate_seconds, 2 * (double)i, 1e-9);
+        ck_assert_double_eq_tol(worker->summary.wall_seconds, 3 * (double)i, 1e-9);
         worker->done = false;
     }
 }

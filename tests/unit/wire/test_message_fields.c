@@ -193,6 +193,7 @@ static const struct {
     {"result.held_for", 0, JOB_WORKERS_MAX},
     {"report.times.whom", 0, JOB_WORKERS_MAX},
     {"done.times.whom", 0, JOB_WORKERS_MAX},
+    {"evaluation.times.whom", 0, JOB_WORKERS_MAX},
     {"report.correct", 0, BATCH_MAX},
     {"report.examples", 0, BATCH_MAX},
     {"report.longer", 0, TREE_LEAVES_MAX},
