@@ -101,6 +101,21 @@ void async_retry(struct witness *w, const struct witness_chunk *chunk,
     expected->verdict = VERDICT_DUPLICATE;
 }
 
+/* The batches of a cut have made as many versions of every chunk, or it is no checkpoint. */
+static void check_even(struct witness *w, uint64_t generation, uint32_t index, uint64_t step,
+                       uint64_t version)
+{
+    struct witness_even *even = &w->even;
+    if (generation < even->generation || (generation == even->generation && step < even->step))
+        return; /* Of one that was given up. */
+    if (generation == even->generation && step == even->step && version != even->version)
+        witness_fail(w,
+                     "chunk %u is cut at step %" PRIu64 " with version %" PRIu64
+                     ", and another chunk with %" PRIu64,
+                     index, step, version, even->version);
+    *even = (struct witness_even){generation, step, version};
+}
+
 void async_cut(struct witness *w, const struct witness_server *server, uint32_t index,
                const struct packet *packet)
 {
@@ -114,9 +129,11 @@ void async_cut(struct witness *w, const struct witness_server *server, uint32_t 
         if (!chunk->batches[batch])
             witness_fail(w, "chunk %u is cut at %" PRIu64 " without batch %" PRIu64, index,
                          state->step, batch);
-    if (state->array == 0)
-        witness_note_cut(w, index, state->step, job_version(w->job, state->step, state->version),
-                         &server->state);
+    if (state->array != 0)
+        return;
+    uint64_t version = job_version(w->job, state->step, state->version);
+    check_even(w, packet->message.generation, index, state->step, version);
+    witness_note_cut(w, index, state->step, version, &server->state);
 }
 
 /* A worker may be refused by a chunk, and then computes the batch once more. */

@@ -162,6 +162,11 @@ struct witness_cut {
     float *arrays[CHECKPOINT_ARRAYS_MAX]; /* [array_count][elements of the chunk] */
 };
 
+/* The chunks of a cut have all made as many versions. */
+struct witness_even {
+    uint64_t generation, step, version;
+};
+
 /* What must come out of an owner for what went in. */
 struct witness_expected {
     struct witness_server *server;
@@ -240,6 +245,7 @@ struct witness {
     size_t known_count, known_capacity;
     struct witness_cut *cuts; /* [cut_count] */
     size_t cut_count, cut_capacity;
+    struct witness_even even; /* Async: what the latest cut is like. */
     bool begun;
     uint64_t begun_generation, begun_step; /* The latest that an owner was told to load. */
     struct witness_lease *leases;          /* Sync: [2][leaves of a step] */

@@ -88,6 +88,9 @@ static void check_cut(const struct coordinator *c)
          "after training there is the last cut, or the summary");
     RULE(IMPLIES(c->closed, c->state == CLOSING && !cut->under_way && c->last_cut != NO_STEP),
          "the summary comes when the last checkpoint is whole");
+    RULE(cut->given_up_us == 0 || (!cut->under_way && job_accumulates(c->job) &&
+                                   c->work.rules->gate(&c->work) == cut->step),
+         "the gate is closed until all servers have had the cut of sums that was given up");
     if (!cut->under_way)
         return;
     RULE(cut->step <= c->job->steps, "no cut is after the last step");

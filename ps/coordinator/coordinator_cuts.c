@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "common/base/wording.h"
 #include "ps/coordinator/coordinator_state.h"
 
 /* What was computed up to the cut, for the record. At a gate, and at the end, nobody computes. */
@@ -85,6 +86,24 @@ static void open_gate(struct coordinator *c, uint64_t now_us, struct outbox *out
     coordinator_top_up_all(c, outbox);
 }
 
+/* Nothing is in the way of training and of the next checkpoint any more. */
+static void leave_cut(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    c->cut.given_up_us = 0;
+    if (is_gated(c))
+        open_gate(c, now_us, outbox); /* Nobody else would: some server has not taken its cut. */
+    coordinator_schedule_cut(c, c->work.rules->next_cut(&c->work, true), now_us, outbox);
+}
+
+/* Some server may have applied what its chunks hold, and another not yet: what is computed meanwhile
+ * would be in groups that end elsewhere, and no later checkpoint be of one version. */
+static bool must_be_had_by_all(const struct coordinator *c)
+{
+    uint32_t server;
+    return job_accumulates(c->job) && is_gated(c) &&
+           cut_unanswered(&c->work.membership, &server) != NULL;
+}
+
 /* Give up the cut under way: `failed`, or because training had passed it. */
 static void abandon_cut(struct coordinator *c, bool failed, const char *why, uint64_t now_us,
                         struct outbox *outbox)
@@ -107,9 +126,28 @@ static void abandon_cut(struct coordinator *c, bool failed, const char *why, uin
         return;
     }
     c->last_due = c->cut.step;
-    if (is_gated(c))
-        open_gate(c, now_us, outbox); /* Nobody else would: some server has not taken its cut. */
-    coordinator_schedule_cut(c, c->work.rules->next_cut(&c->work, true), now_us, outbox);
+    if (must_be_had_by_all(c))
+        c->cut.given_up_us = now_us;
+    else
+        leave_cut(c, now_us, outbox);
+}
+
+/* A cut that was given up is told until all have answered. One that is away has its own deadline. */
+static void watch_given_up(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    enum role role;
+    uint32_t index;
+    if (membership_awaited(&c->work.membership, &role, &index) != NULL)
+        c->cut.given_up_us = now_us;
+    const struct member *server = cut_unanswered(&c->work.membership, &index);
+    if (server != NULL && seconds_since(c->cut.given_up_us, now_us) > c->options.deadlines.recovery)
+        coordinator_fail(c, EXIT_CLUSTER_LOST, now_us, outbox,
+                         "ps/%u (on %s) is alive, but has not answered for %s what became of the "
+                         "checkpoint at step %" PRIu64,
+                         index, server->host, wording_duration(c->options.deadlines.recovery).text,
+                         c->cut.step);
+    else
+        cut_repeat(&c->cut, &c->work.membership, &c->envelope, now_us, outbox);
 }
 
 void coordinator_handle_cut_taken(struct coordinator *c, struct member *server,
@@ -119,7 +157,12 @@ void coordinator_handle_cut_taken(struct coordinator *c, struct member *server,
     const struct message_cut_taken *taken = &packet->message.cut_taken;
     server->verdicts = taken->verdicts;
     staleness_ledger_hear(&c->staleness, packet->message.index, packet->payload);
-    if (!c->cut.under_way || taken->step != c->cut.step || server->cut_taken)
+    if (taken->step != c->cut.step)
+        return;
+    server->cut_answered = true;
+    if (c->cut.given_up_us != 0 && !must_be_had_by_all(c))
+        leave_cut(c, now_us, outbox);
+    if (!c->cut.under_way || server->cut_taken)
         return;
     if (!taken->taken) {
         abandon_cut(c, false,
@@ -198,6 +241,10 @@ void coordinator_handle_manifest_written(struct coordinator *c, const struct ord
 
 void coordinator_watch_cut(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
+    if (c->cut.given_up_us != 0 && c->state == RUNNING) {
+        watch_given_up(c, now_us, outbox);
+        return;
+    }
     if (!c->cut.under_way || (c->state != RUNNING && c->state != CLOSING))
         return;
     if (c->work.rules->has_reached(&c->work, c->cut.step))

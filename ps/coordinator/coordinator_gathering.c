@@ -435,6 +435,7 @@ void coordinator_handle_ready(struct coordinator *c, struct member *server,
 
 void coordinator_raise_generation(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
+    c->cut.given_up_us = 0;
     if (c->cut.under_way) {
         c->cut.under_way = false;
         c->summary.faults.checkpoints_failed++;

@@ -104,7 +104,8 @@ static void cut_at_gate(struct coordinator *c, uint32_t last, uint64_t now_us,
                         struct outbox *outbox)
 {
     const struct work_mode *rules = c->work.rules;
-    if (rules->set_gate == NULL || !rules->is_at_gate(&c->work) || c->cut.under_way || c->stopping)
+    if (rules->set_gate == NULL || !rules->is_at_gate(&c->work) || c->cut.under_way ||
+        c->cut.given_up_us != 0 || c->stopping)
         return;
     c->gate_last = last + 1;
     coordinator_begin_cut(c, rules->gate(&c->work), false, now_us, outbox);

@@ -28,6 +28,7 @@ void cut_begin(struct cut *cut, struct membership *membership, const struct enve
                         .told_us = now_us};
     for (uint32_t i = 0; i < membership->server_count; i++) {
         membership->servers[i].cut_taken = membership->servers[i].part_written = false;
+        membership->servers[i].cut_answered = false;
         tell(cut, &membership->servers[i], envelope, outbox);
     }
 }
@@ -41,12 +42,23 @@ void cut_reached(struct cut *cut, uint64_t now_us)
 void cut_repeat(struct cut *cut, const struct membership *membership,
                 const struct envelope *envelope, uint64_t now_us, struct outbox *outbox)
 {
-    if (!cut->under_way || now_us - cut->told_us < REPEAT_US)
+    bool given_up = cut->given_up_us != 0;
+    if ((!cut->under_way && !given_up) || now_us - cut->told_us < REPEAT_US)
         return;
     cut->told_us = now_us;
-    for (uint32_t i = 0; i < membership->server_count; i++)
-        if (!membership->servers[i].cut_taken || !membership->servers[i].part_written)
-            tell(cut, &membership->servers[i], envelope, outbox);
+    for (uint32_t i = 0; i < membership->server_count; i++) {
+        const struct member *server = &membership->servers[i];
+        if (given_up ? !server->cut_answered : !server->cut_taken || !server->part_written)
+            tell(cut, server, envelope, outbox);
+    }
+}
+
+const struct member *cut_unanswered(const struct membership *membership, uint32_t *server)
+{
+    for (*server = 0; *server < membership->server_count; ++*server)
+        if (!membership->servers[*server].cut_answered)
+            return &membership->servers[*server];
+    return NULL;
 }
 
 bool cut_is_taken(const struct membership *membership)

@@ -6,6 +6,10 @@
  *
  * A server that has not answered is told again; one that has answered says so again.
  *
+ * For a cut chunks apply the sums that they hold (--accumulate), whatever becomes of it. So one that is
+ * given up is told until every server has had it, and nothing is given to be computed before: all
+ * chunks have as many versions, always.
+ *
  * Threads: the coordinator's. Time arrives as an argument. */
 
 #ifndef PS_COORDINATOR_CUT_H
@@ -24,7 +28,8 @@ struct cut {
     uint64_t step;
     uint64_t recorded; /* What chunks have had before this step is in the record. */
     uint64_t named_us, told_us;
-    uint64_t reached_us; /* When it began to be written; 0: training has not come there yet. */
+    uint64_t reached_us;  /* When it began to be written; 0: training has not come there yet. */
+    uint64_t given_up_us; /* Since then servers have still to say that they have had it; or 0. */
 };
 
 void cut_begin(struct cut *cut, struct membership *membership, const struct envelope *envelope,
@@ -40,6 +45,9 @@ void cut_repeat(struct cut *cut, const struct membership *membership,
 
 /* Whether all servers have taken it. */
 bool cut_is_taken(const struct membership *membership);
+
+/* The first server that has not said what became of it, a place of the membership; NULL: all have. */
+const struct member *cut_unanswered(const struct membership *membership, uint32_t *server);
 
 /* When all parts are durable: the manifest to the checkpointer, once, with what the cut's epoch had
  * scored before it. STATUS_AGAIN while they are not, or when it was sent; STATUS_MEMORY. */

@@ -439,7 +439,8 @@ static void check_server(const struct member *server)
 static void check_worker(const struct member *worker)
 {
     RULE(!worker->lost && !worker->ready, "workers are neither lost nor ready");
-    RULE(!worker->cut_taken && !worker->part_written, "workers cut nothing");
+    RULE(!worker->cut_taken && !worker->cut_answered && !worker->part_written,
+         "workers cut nothing");
     RULE(IMPLIES(worker->missed, worker->ever && !worker->present),
          "who is missed was here and is not");
     RULE(IMPLIES(worker->done, worker->first_assignment != 0), "only who was told a share is done");

@@ -68,6 +68,7 @@ struct member {
     bool scored_lost;
     /* Servers: of the cut under way. */
     bool cut_taken, part_written;
+    bool cut_answered; /* Taken or not: all its chunks have had the CUT. */
     struct checkpoint_part part;
     struct verdict_counts verdicts; /* Of this generation, as of its last cut ... */
     struct verdict_counts earlier;  /* ... and of what the generation began from. */

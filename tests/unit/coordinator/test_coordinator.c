@@ -708,6 +708,74 @@ TEST(async_training_goes_on_when_a_cut_fails_before_all_have_taken_it, MODE_ASYN
     ck_assert_uint_gt(batches_given(f, 0), 0);
 }
 
+/* Server 0 is at a cut with groups that it has applied for it; what server 1 says of it is to come. */
+static void sum_up_to_a_cut(struct players *f)
+{
+    f->job.checkpoint_every = 3;
+    f->job.accumulate = 2;
+    players_start(f);
+    players_lease(f, 0, false, 0);
+    for (uint64_t batch = 0; batch < 3; batch++)
+        players_lease(f, 0, true, batch);
+    ck_assert_uint_eq(players_told(f, 21, MESSAGE_CUT)->cut.step, 3);
+    post_clear(&f->post);
+}
+
+static void answer_cut(struct players *f, uint32_t server, bool taken)
+{
+    struct packet packet = players_packet(f, ROLE_PS, server, MESSAGE_CUT_TAKEN);
+    packet.message.cut_taken = (struct message_cut_taken){.step = 3, .taken = taken};
+    players_give(f, packet);
+}
+
+/* A batch that came to server 1 before its CUT would be one more in a group that server 0 has closed. */
+TEST_PLAIN(a_cut_of_sums_that_is_given_up_opens_no_gate_before_every_server_has_had_it)
+{
+    enum { NOT_TAKEN, NOT_WRITTEN, TOO_LATE, WAYS };
+    for (int way = 0; way < WAYS; way++) {
+        struct players f;
+        players_open(&f, MODE_ASYNC);
+        sum_up_to_a_cut(&f);
+        answer_cut(&f, 0, way != NOT_TAKEN);
+        struct message part = {.kind = MESSAGE_PART_WRITTEN};
+        part.part_written.step = 3;
+        if (way == NOT_WRITTEN)
+            players_checkpointer(&f, part);
+        if (way == TOO_LATE)
+            players_pass(&f, 31.5);
+        ck_assert_str_eq(players_event(&f, "checkpoint_failed"), "\"step\": 3");
+        players_lease(&f, 0, false, 0);
+        ck_assert_uint_eq(batches_given(&f, 0), 0);
+        post_clear(&f.post);
+        players_pass(&f, 2);
+        ck_assert_ptr_nonnull(players_told(&f, 21, MESSAGE_CUT));
+        ck_assert_ptr_null(players_told(&f, PEER_LOCAL, MESSAGE_CUT));
+        ck_assert_uint_eq(players_told(&f, 21, MESSAGE_CUT)->cut.step, 3);
+        ck_assert_ptr_null(players_event(&f, "checkpoint_failed"));
+        ck_assert_uint_eq(batches_given(&f, 0), 0);
+        answer_cut(&f, 1, way == NOT_WRITTEN);
+        ck_assert_uint_gt(batches_given(&f, 0), 0);
+        post_clear(&f.post);
+        for (uint64_t batch = 3; batch < 6; batch++)
+            players_lease(&f, 0, true, batch);
+        players_done(&f, 0, 6);
+        players_done(&f, 1, 6);
+        ck_assert_uint_eq(players_told(&f, 21, MESSAGE_CUT)->cut.step, 6);
+        players_close(&f);
+    }
+}
+
+TEST(a_server_that_never_answers_a_cut_of_sums_ends_the_job, MODE_ASYNC)
+{
+    sum_up_to_a_cut(f);
+    answer_cut(f, 0, false);
+    for (int i = 0; i < 21; i++) {
+        ck_assert_ptr_null(players_told(f, 10, MESSAGE_FINISHED));
+        players_pass(f, 1);
+    }
+    check_all_finished(f, EXIT_CLUSTER_LOST, "ps/1 (on host");
+}
+
 TEST(a_checkpoint_that_failed_does_not_stand, MODE_ASYNC)
 {
     f->job.checkpoint_every = 3;
