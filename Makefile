@@ -97,7 +97,7 @@ UNIT      := $(call programs,unit)
 # one program of many names (tests/lib/together_main.c). Apart are those that put functions of their own
 # in the place of libc's.
 APART     := $(filter $(addprefix %/,test_checkpoint_memory test_disk_faults test_memory test_owner_memory \
-    test_resolver test_run_record test_solo test_verify),$(UNIT))
+    test_network_memory test_resolver test_run_record test_solo test_verify),$(UNIT))
 TOGETHER  := $(if $(filter release coverage,$(MODE)),$(filter-out $(APART),$(UNIT)))
 # Without ThreadSanitizer unsuppressed.sh has nothing to add to test_cluster.
 THREADS   := $(call programs,threads) $(if $(filter tsan,$(MODE)),$(call scripts,threads))
@@ -337,10 +337,11 @@ endif
 $(BUILD)/tests/bench/%.o: CFLAGS = $(LIBRARY_CFLAGS)
 
 # A fuzzer's main is libFuzzer's, or else ours.
-FUZZ_MAIN := $(if $(filter fuzz,$(MODE)),,$(BUILD)/tests/fuzz/replay.o)
+FUZZ_MAIN := $(if $(filter fuzz,$(MODE)),,$(BUILD)/tests/fuzz/lib/replay.o)
 FUZZ_LINK := $(if $(filter fuzz,$(MODE)),-fsanitize=fuzzer)
 # What they read with: little, because `make check` builds it once more, with clang.
-FUZZLIB   := $(addprefix $(BUILD)/,tests/fuzz/input.o tests/fuzz/samples.o deploy/engine/simulated_disk.o) \
+FUZZLIB   := $(addprefix $(BUILD)/,tests/fuzz/lib/input.o tests/fuzz/lib/samples.o deploy/engine/simulated_disk.o) \
+    $(call objects,deploy/cluster) \
     $(filter $(BUILD)/worker/data/idx.o $(BUILD)/worker/model/%,$(WORKER)) \
     $(call checked,$(patsubst %,$(BUILD)/worker/client/%.o,announcements held_push exchange exchange_check spread times \
         scoring session session_check)) \
@@ -354,7 +355,7 @@ $(FUZZ_A): $(FUZZLIB)
 $(FUZZERS): $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/fuzz.o $(FUZZ_MAIN) $(FUZZ_A)
 	$(STEP) $(CC) $(ALL_CFLAGS) $(FUZZ_LINK) -o $@ $(LINKED) $(ALL_LIBS)
 $(BUILD)/tests/fuzz/fuzz_run_record: $(BUILD)/tests/lib/records/rewritten_record.o
-$(BUILD)/tests/fuzz/seeds: $(addprefix $(BUILD)/tests/,fuzz/seeds_main.o lib/records/sample_record.o lib/specimens.o) $(FUZZ_A)
+$(BUILD)/tests/fuzz/seeds: $(addprefix $(BUILD)/tests/,fuzz/lib/seeds_main.o lib/records/sample_record.o lib/specimens.o) $(FUZZ_A)
 	$(STEP) $(CC) $(ALL_CFLAGS) -o $@ $(LINKED) $(ALL_LIBS)
 
 # Functions that tests/simulated/test_planted.c puts its own in the place of.
@@ -368,7 +369,7 @@ comma     := ,
 SCARCE    := malloc calloc realloc aligned_alloc
 ENTERED   := cores_make_owners cores_receive cores_deliver cores_tick session_handle_server \
     session_handle_trainer session_tick engine_over outbox_log outbox_warn
-$(addprefix $(BUILD)/tests/unit/,lib/test_memory store/test_run_record worker/test_solo): WRAP = $(addprefix -Wl$(comma)--wrap=,$(SCARCE))
+$(addprefix $(BUILD)/tests/unit/,cluster/test_network_memory lib/test_memory store/test_run_record worker/test_solo): WRAP = $(addprefix -Wl$(comma)--wrap=,$(SCARCE))
 $(BUILD)/tests/simulated/test_scarcity: WRAP = $(addprefix -Wl$(comma)--wrap=,$(SCARCE) $(ENTERED))
 
 # Memory that test_owner_memory has not.

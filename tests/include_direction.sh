@@ -30,6 +30,7 @@ worker  model data
 worker  mode
 worker  client
 worker  .
+deploy  cluster
 deploy  launcher manual replay report engine
 deploy  explain verify
 deploy  command
@@ -51,6 +52,9 @@ wrong=$(awk '
         !index(" " below[from[1]] " ", " " to[1] " ") { print $1 " includes " $2 ", against the arrows" }
     to[1] == from[1] && other != room && height[other] >= height[room] {
         print $1 " includes " $2 ", of a room that is not below" }
+    # What is described knows nobody who trains.
+    room == "deploy/cluster" && other != room && to[1] !~ /^common$/ && $2 ~ /\// && $2 !~ /^sys\// {
+        print $1 " includes " $2 ", and deploy/cluster only what is common" }
     $2 ~ /^zmq/ && room != "common/transport/zmq" { only("common/transport/zmq") }
     $2 ~ /cblas/ { only("tests/bench/blas.c") }
     $2 ~ /pb-c\.h$|^protobuf-c/ { only("common/wire/message.c") }

@@ -159,6 +159,11 @@ bool json_is_a_record(const struct json *value)
     return json_is_object(inner(value));
 }
 
+bool json_is_a_list(const struct json *value)
+{
+    return json_is_array(inner(value));
+}
+
 bool json_next_member(const struct json *object, struct json_member *member)
 {
     /* jansson's iterators take an object that is not const, but leave it alone. */
@@ -176,6 +181,8 @@ static void copy_number(const json_t *value, struct json_writer *writer, const c
 {
     if (json_is_integer(value) && json_integer_value(value) >= 0)
         json_writer_u64(writer, name, (uint64_t)json_integer_value(value));
+    else if (json_is_integer(value) && json_integer_value(value) > -1000000000000000)
+        json_writer_decimals(writer, name, (double)json_integer_value(value), 0);
     else
         json_writer_real(writer, name, json_number_value(value));
 }

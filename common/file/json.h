@@ -57,6 +57,7 @@ size_t json_length(const struct json *value, const char *path);
 /* Item of an array, NULL beyond its end. */
 const struct json *json_item(const struct json *array, size_t index);
 bool json_is_a_record(const struct json *value);
+bool json_is_a_list(const struct json *value);
 
 /* The members of an object in the order of the text: start with a zeroed struct. */
 struct json_member {

@@ -11,7 +11,7 @@
 #include "common/base/hash.h"
 #include "common/store/checkpoint.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/fuzz/samples.h"
+#include "tests/fuzz/lib/samples.h"
 
 #define OUT   "out"
 #define STEP  10

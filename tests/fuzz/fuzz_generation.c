@@ -5,7 +5,7 @@
 
 #include "common/store/generation.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/fuzz/samples.h"
+#include "tests/fuzz/lib/samples.h"
 
 /* The disk with two files, and one of them as read. */
 const struct fuzz_bounds fuzz_bounds = {64u << 10, 8};

@@ -7,7 +7,7 @@
 #include "common/job/partition.h"
 #include "common/wire/message.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/fuzz/samples.h"
+#include "tests/fuzz/lib/samples.h"
 
 /* The arena, the variables themselves, twice, and the chunks of a partition. */
 const struct fuzz_bounds fuzz_bounds = {

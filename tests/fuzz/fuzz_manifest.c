@@ -8,7 +8,7 @@
 #include "common/base/hash.h"
 #include "common/store/manifest.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/fuzz/samples.h"
+#include "tests/fuzz/lib/samples.h"
 
 /* The file twice, its JSON, and the job's variables and servers; a server takes 256 bytes. */
 const struct fuzz_bounds fuzz_bounds = {256u << 10, 256};

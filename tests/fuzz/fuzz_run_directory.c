@@ -13,7 +13,7 @@
 #include "common/progress/record.h"
 #include "common/store/run_directory.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/fuzz/samples.h"
+#include "tests/fuzz/lib/samples.h"
 
 /* The files, their JSON, and a growing series of which each event takes 20 bytes or more. */
 const struct fuzz_bounds fuzz_bounds = {192u << 10, 384};

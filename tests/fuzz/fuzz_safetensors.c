@@ -7,7 +7,7 @@
 #include "common/store/model_file.h"
 #include "common/store/safetensors.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/fuzz/samples.h"
+#include "tests/fuzz/lib/samples.h"
 
 /* The disk, the file as read, its header as JSON, its variables and their values. */
 const struct fuzz_bounds fuzz_bounds = {256u << 10, 192};

@@ -16,7 +16,7 @@
 #include "common/wire/pages.h"
 #include "ps/cores.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/fuzz/samples.h"
+#include "tests/fuzz/lib/samples.h"
 
 enum { RUN = 77, INCARNATION = 1000, WORKERS = 2, PEERS = 4, PAYLOAD_MAX = 1024, STEPS_MAX = 200 };
 enum { OTHER = PEERS, SENDERS }; /* The other server's place among those that speak. */

@@ -11,7 +11,7 @@
 #include "common/base/frame.h"
 #include "common/wire/pages.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/fuzz/samples.h"
+#include "tests/fuzz/lib/samples.h"
 #include "worker/client/session.h"
 
 enum {

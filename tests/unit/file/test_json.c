@@ -302,8 +302,9 @@ TEST_PLAIN(a_declaration_out_of_range_is_refused)
 
 TEST_PLAIN(a_value_is_written_as_it_was_read)
 {
-    static const char text[] = "{\"a\":[1,2.5,-3.0,null],\"b\":{\"c\":\"x y\",\"d\":true},\"e\":[],"
-                               "\"f\":[{\"g\":9007199254740993}],\"h\":0.1,\"i\":1e-300}";
+    static const char text[] =
+        "{\"a\":[1,2.5,-3.0,-4,null],\"b\":{\"c\":\"x y\",\"d\":true},\"e\":[],"
+        "\"f\":[{\"g\":9007199254740993}],\"h\":0.1,\"i\":1e-300}";
     struct json *root = NULL;
     struct json_writer writer;
     ck_assert_int_eq(json_parse(text, strlen(text), "text", &root, NULL), STATUS_OK);

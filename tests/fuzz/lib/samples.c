@@ -1,7 +1,7 @@
 /* samples.c - a job with something in every field, and a disk in memory that takes what it is
  * given. */
 
-#include "tests/fuzz/samples.h"
+#include "tests/fuzz/lib/samples.h"
 
 #include <stdio.h>
 #include <stdlib.h>

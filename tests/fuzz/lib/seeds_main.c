@@ -13,8 +13,9 @@
 #include "common/job/job_json.h"
 #include "common/store/checkpoint.h"
 #include "common/wire/message.h"
+#include "deploy/cluster/cluster_file.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/fuzz/samples.h"
+#include "tests/fuzz/lib/samples.h"
 #include "tests/lib/records/sample_record.h"
 #include "tests/lib/specimens.h"
 
@@ -293,6 +294,47 @@ static void make_command_lines(void)
     make_options("unknown", 7, "--histori=3\n-x\n");
 }
 
+static void make_cluster(const char *name, const char *const (*options)[2])
+{
+    struct cluster cluster;
+    struct json_writer writer;
+    cluster_init(&cluster);
+    for (; (*options)[0] != NULL; options++)
+        fuzz_must(cluster_option(&cluster, (*options)[0], (*options)[1], NULL) == STATUS_OK,
+                  "a sample is right");
+    json_writer_init(&writer, true);
+    cluster_write(&cluster, &writer, NULL);
+    write_seed("cluster", name, writer.text, writer.bytes);
+    json_writer_free(&writer);
+    cluster_free(&cluster);
+}
+
+static void make_clusters(void)
+{
+    static const char *const plain[][2] = {{NULL, NULL}};
+    static const char *const much[][2] = {{"network", "10Gbit/1Gbit,50us"},
+                                          {"link", "worker/0-3,ps/0:100Mbit,1ms"},
+                                          {"jitter", "exponential:20us"},
+                                          {"loss", "0.01"},
+                                          {"switch-buffer", "40K"},
+                                          {"compute", "lognormal:20ms,0.3"},
+                                          {"straggle", "0.05:pareto:10"},
+                                          {"slow", "3:4.0,1:1.5"},
+                                          {NULL, NULL}};
+    make_cluster("plain", plain);
+    make_cluster("much", much);
+    write_text("cluster", "hosts",
+               "{\"format\":\"syncopate-cluster-1\",\"hosts\":[{\"processes\":\"ps/0,worker/0-3\","
+               "\"processors\":3},{\"processes\":\"worker/4\"}],\"placement\":\"together\"}");
+    write_text(
+        "outages", "typed",
+        "kill=worker/3@12s+5s,worker/4-5@1.5s\nstop=ps/1@3s+2s\npartition=worker/0-3|ps/0@5s+2s\n"
+        "join=@8s,@9s\nleave=worker/2@9s\nrestart=5s\n");
+    write_text("outages", "drawn", "faults=7:60\nkill=worker/0@60s\n");
+    write_text("outages", "network",
+               "network=2.5Gbit/100Mbit,50us\nlink=worker/7:100Mbit,1ms;ps/0:1Gbit\nslow=3:4\n");
+}
+
 static void make_certificates(void)
 {
     static const char key[] = "Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID";
@@ -493,6 +535,7 @@ int main(int argc, char **argv)
     make_models();
     make_command_lines();
     make_certificates();
+    make_clusters();
     make_rings();
     make_server("sync", false);
     make_server("async", true);

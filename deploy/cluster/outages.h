@@ -1,0 +1,117 @@
+/* outages.h - what is to go wrong in a cluster in virtual time, and when: typed, or drawn from a seed.
+ *
+ *     --kill worker/3@12s+5s             dead at 12 s, and 5 s later another process is in its place;
+ *                                        without +5s it stays away, or --restart says when
+ *     --stop ps/1@3s+2s                  stands still for 2 s
+ *     --partition worker/0-3|ps/0@5s+2s  nothing gets from one side to the other; without |, from these
+ *                                        to all others
+ *     --join @8s                         one worker more
+ *     --leave worker/2@9s                goes, properly
+ *     --restart 5s                       what is killed comes back after so long, unless it says itself
+ *     --faults SEED[:RATE]               drawn: RATE (1) a minute, over all processes; what would strike
+ *                                        somebody who is gone, or busy, is left out
+ *
+ * A list has several, after a comma or a semicolon: "worker/3@12s,worker/0-1,ps/0@20s". Times are virtual
+ * and count from the job's START. Workers that join are numbered on from the declared ones, as they come,
+ * and can be named, too.
+ *
+ * What simulates asks for the happenings: one for each process, in the order of time.
+ *
+ * Threads: plain values but for the list. Ownership: the list, freed by outages_free. Units:
+ * nanoseconds. */
+
+#ifndef DEPLOY_CLUSTER_OUTAGES_H
+#define DEPLOY_CLUSTER_OUTAGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/status.h"
+#include "deploy/cluster/places.h"
+
+#define OUTAGE_TEXT_MAX    (2 * PLACES_TEXT_MAX + 80)
+#define OUTAGES_MAX        4096
+#define OUTAGES_RATE_LEAST 1e-6 /* A minute. */
+#define OUTAGES_RATE_MOST  6000
+
+enum outage_kind {
+    OUTAGE_KILL,
+    OUTAGE_STOP,
+    OUTAGE_PARTITION,
+    OUTAGE_JOIN,
+    OUTAGE_LEAVE,
+    OUTAGE_KIND_COUNT
+};
+
+struct outage {
+    enum outage_kind kind;
+    struct places places; /* None of a join. */
+    struct places others; /* Of a partition: the other side; none: everybody else. */
+    uint64_t at_ns;
+    uint64_t for_ns; /* 0: for good, as joins and leaves always are. */
+};
+
+struct outages {
+    struct outage *list; /* [count] as they were written or drawn. */
+    size_t count, capacity;
+    uint64_t restart_ns; /* 0: what is killed for good stays away. */
+    bool drawing;
+    uint64_t seed;
+    double rate;            /* A minute. */
+    uint64_t drawn, due_ns; /* So many have been drawn; when the next is due. */
+};
+
+void outages_init(struct outages *outages);
+void outages_free(struct outages *outages);
+
+/* What an option of this name says: one of the above. STATUS_INVALID: the outages are as they were, and
+ * error is the whole line, "--kill=worker/3: ...". */
+enum status outages_option(struct outages *outages, const char *name, const char *text,
+                           struct error *error);
+
+/* An outage as outage_write wrote it, "kill worker/3@12s+5s". */
+enum status outages_add(struct outages *outages, const char *line, struct error *error);
+void outage_write(const struct outage *outage, char text[OUTAGE_TEXT_MAX]);
+
+/* Append what --faults draws up to a time, for a job of so many declared servers and workers: each a
+ * process that has nothing else then. Drawing up to a later time draws the same, and more; it strikes
+ * nobody twice at once, and lets half of the workers live. Nothing without --faults.
+ * STATUS_MEMORY; STATUS_INVALID beyond OUTAGES_MAX. */
+enum status outages_draw(struct outages *outages, uint32_t servers, uint32_t workers,
+                         uint64_t until_ns, struct error *error);
+
+/* How many join in all. */
+uint32_t outages_joining(const struct outages *outages);
+
+/* --- what happens ---------------------------------------------------------------------------- */
+
+enum happening_kind {
+    HAPPENING_START,    /* Another process in the place of one that was killed. */
+    HAPPENING_CONTINUE, /* The process that was stopped. */
+    HAPPENING_HEAL,     /* A partition is over. */
+    HAPPENING_KILL,
+    HAPPENING_STOP,
+    HAPPENING_PART,
+    HAPPENING_JOIN, /* place: what it will be. */
+    HAPPENING_LEAVE,
+};
+
+struct happening {
+    uint64_t at_ns;
+    enum happening_kind kind;
+    struct place place; /* Not of PART and HEAL: their outage says who. */
+    size_t outage;      /* Index into the list. */
+};
+
+/* All that happens to a job of so many declared servers and workers, by time; at one time first what is
+ * over, then in the order of the list. What was stopped and then killed does not continue. *happenings
+ * is the caller's, to be freed. STATUS_INVALID: one line says which of them cannot be: somebody who is
+ * not there, not yet, or not any more. STATUS_MEMORY. */
+enum status outages_happenings(const struct outages *outages, uint32_t servers, uint32_t workers,
+                               struct happening **happenings, size_t *count, struct error *error);
+
+/* Whether a partition is between two processes. */
+bool outage_parts(const struct outage *outage, struct place a, struct place b);
+
+#endif
