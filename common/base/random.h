@@ -19,6 +19,10 @@ enum random_stream {
     RANDOM_STREAM_PROBE = 5,
     RANDOM_STREAM_COMPUTE = 6,
     RANDOM_STREAM_STRAGGLE = 7,
+    RANDOM_STREAM_JITTER = 8,
+    RANDOM_STREAM_LOSS = 9,
+    RANDOM_STREAM_SWITCH = 10,
+    RANDOM_STREAM_OUTAGE = 11,
 };
 
 /* Four 32-bit numbers at position `counter` of sub-stream `sub` of a stream. */

@@ -1,0 +1,633 @@
+/* flows.c - progressive filling over the cards that have flows, the card that is full first; and a
+ * heap for each card of the flows that it is the bottleneck of, the first to end on top.
+ *
+ * Filling looks at every flow, each time that one begins or ends. Mostly only one bottleneck has
+ * another level then, as a server's card has that many workers share: the others of its flows have
+ * it too, and where their other cards have room for that, and none of these is a bottleneck, all is
+ * still max-min fair, and nothing else need be looked at (`adjust`). When it is not so, all is filled
+ * anew. */
+
+#include "deploy/cluster/flows.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/array.h"
+
+#define NOBODY       UINT32_MAX
+#define TOUCHED_MOST 16
+#define SECOND       1000000000ull
+
+/* What is served: units of rate times nanoseconds. */
+typedef unsigned __int128 amount;
+
+/* A flow, seen from a card. */
+struct edge {
+    uint32_t flow;
+    uint32_t other; /* The other card; the spare one when there is none. */
+};
+
+/* A flow ends when its card has served so much. */
+struct finish {
+    amount served;
+    uint32_t flow;
+};
+
+struct card {
+    amount served;       /* Each flow whose bottleneck it is, since ever. */
+    uint64_t rate;       /* Units. */
+    uint64_t level;      /* Units: of each flow whose bottleneck it is, while it is one. */
+    uint64_t end_ns;     /* Of the top of the heap, */
+    uint64_t end_level;  /* computed at this level; 0 when there is another top since. */
+    struct edge *edges;  /* [edge_count] every flow through it. */
+    struct finish *heap; /* [heap_count] those whose bottleneck it is. */
+    size_t edge_count, edge_capacity, heap_count, heap_capacity, reserved;
+    uint32_t place; /* Among those that have flows. */
+};
+
+struct flow {
+    amount left;      /* While it has no bottleneck yet. */
+    uint64_t tag;     /* The caller's. */
+    uint32_t card[2]; /* The second may be the spare one. */
+    uint32_t edge[2]; /* Where it is among their edges. */
+    uint32_t place;   /* In its bottleneck's heap. */
+    uint32_t next_free;
+};
+
+/* What the sharing looks at of a flow: 8 bytes, so that those of ten thousand flows stay near. */
+struct standing {
+    uint32_t filling;    /* The one that has set its rate. */
+    uint32_t bottleneck; /* A card; NOBODY before its first. */
+};
+
+/* What the sharing looks at of a card: what flows of other bottlenecks leave of it, and, while filling,
+ * for how many. */
+struct room {
+    uint64_t units;
+    uint32_t flows;
+    bool full; /* It is a bottleneck. */
+};
+
+/* A card and the level at which it would be full. */
+struct candidate {
+    uint64_t level;
+    uint32_t card;
+};
+
+struct flows {
+    uint64_t now_ns;  /* All cards have served until then. */
+    uint64_t next_ns; /* Unless changed. */
+    bool changed;     /* Since then flows have begun or ended, */
+    bool unlike;      /* and not only in a way that adjust() can deal with: */
+    uint32_t newcomers[TOUCHED_MOST], newcomer_count; /* these have begun, */
+    uint32_t touched[TOUCHED_MOST], touched_count;    /* these cards have lost some. */
+    uint32_t filling;                                 /* Its number. */
+    uint32_t card_count, used_count, bottleneck_count;
+    struct card *cards;           /* [card_count + 1] with the spare one. */
+    struct room *rooms;           /* [card_count + 1] */
+    uint32_t *used;               /* [used_count] cards that have flows. */
+    uint32_t *bottlenecks;        /* [bottleneck_count] of the last filling. */
+    struct candidate *candidates; /* [card_count] a heap, while filling. */
+    struct flow *flows;           /* [flow_count] */
+    struct standing *standings;   /* [flow_count] */
+    uint64_t *ended;              /* [flow_count] room for all. */
+    size_t flow_count, flow_capacity, standing_capacity, ended_capacity, reserved;
+    uint32_t live_count, first_free;
+};
+
+/* --- life -------------------------------------------------------------------------------------- */
+
+static bool flows_allocate(struct flows *flows)
+{
+    size_t cards = (size_t)flows->card_count + 1;
+    flows->cards = calloc(cards, sizeof *flows->cards);
+    flows->rooms = calloc(cards, sizeof *flows->rooms);
+    flows->used = calloc(cards, sizeof *flows->used);
+    flows->bottlenecks = calloc(cards, sizeof *flows->bottlenecks);
+    flows->candidates = calloc(cards, sizeof *flows->candidates);
+    return flows->cards != NULL && flows->rooms != NULL && flows->used != NULL &&
+           flows->bottlenecks != NULL && flows->candidates != NULL;
+}
+
+struct flows *flows_create(const uint64_t *rates, uint32_t card_count)
+{
+    struct flows *flows = calloc(1, sizeof *flows);
+    if (flows == NULL)
+        return NULL;
+    flows->card_count = card_count;
+    if (!flows_allocate(flows)) {
+        flows_free(flows);
+        return NULL;
+    }
+    flows->next_ns = FLOWS_NEVER;
+    flows->first_free = NOBODY;
+    for (uint32_t c = 0; c < card_count; c++) {
+        assert(rates[c] >= 1 && rates[c] <= FLOWS_RATE_MOST);
+        flows->cards[c].rate = rates[c] * FLOWS_RATE_UNIT;
+    }
+    return flows;
+}
+
+void flows_free(struct flows *flows)
+{
+    if (flows == NULL)
+        return;
+    for (uint32_t c = 0; flows->cards != NULL && c <= flows->card_count; c++) {
+        free(flows->cards[c].edges);
+        free(flows->cards[c].heap);
+    }
+    free(flows->cards);
+    free(flows->rooms);
+    free(flows->used);
+    free(flows->bottlenecks);
+    free(flows->candidates);
+    free(flows->flows);
+    free(flows->standings);
+    free(flows->ended);
+    free(flows);
+}
+
+/* --- a card's heap of ends ----------------------------------------------------------------------- */
+
+static void heap_put(struct flows *flows, struct card *card, size_t place, struct finish finish)
+{
+    card->heap[place] = finish;
+    if (place == 0)
+        card->end_level = 0;
+    flows->flows[finish.flow].place = (uint32_t)place;
+}
+
+/* The finish that is to go to `place` or above or below it. */
+static void heap_settle(struct flows *flows, struct card *card, size_t place, struct finish finish)
+{
+    for (; place > 0 && finish.served < card->heap[(place - 1) / 2].served; place = (place - 1) / 2)
+        heap_put(flows, card, place, card->heap[(place - 1) / 2]);
+    for (size_t child; (child = 2 * place + 1) < card->heap_count; place = child) {
+        if (child + 1 < card->heap_count && card->heap[child + 1].served < card->heap[child].served)
+            child++;
+        if (finish.served <= card->heap[child].served)
+            break;
+        heap_put(flows, card, place, card->heap[child]);
+    }
+    heap_put(flows, card, place, finish);
+}
+
+static void heap_add(struct flows *flows, struct card *card, struct finish finish)
+{
+    assert(card->heap_count < card->heap_capacity);
+    card->heap_count++;
+    heap_settle(flows, card, card->heap_count - 1, finish);
+}
+
+static void heap_remove(struct flows *flows, struct card *card, size_t place)
+{
+    assert(place < card->heap_count);
+    if (place == 0)
+        card->end_level = 0;
+    struct finish last = card->heap[--card->heap_count];
+    if (place < card->heap_count)
+        heap_settle(flows, card, place, last);
+}
+
+/* --- flows on cards ------------------------------------------------------------------------------ */
+
+/* Everybody is served until then. */
+static void serve(struct flows *flows, uint64_t now_ns)
+{
+    uint64_t passed = now_ns - flows->now_ns;
+    if (passed == 0)
+        return;
+    /* What has changed since then counts for the time that has passed. */
+    uint64_t next_ns = flows_next(flows);
+    assert(now_ns > flows->now_ns && now_ns <= next_ns);
+    flows->now_ns = now_ns;
+    for (uint32_t i = 0; i < flows->bottleneck_count; i++) {
+        struct card *card = &flows->cards[flows->bottlenecks[i]];
+        card->served += (amount)card->level * passed;
+    }
+}
+
+static bool make_room_on(struct card *card)
+{
+    struct edge *edges =
+        array_room(card->edges, card->reserved, &card->edge_capacity, sizeof *edges);
+    if (edges == NULL)
+        return false;
+    card->edges = edges;
+    struct finish *heap =
+        array_room(card->heap, card->reserved, &card->heap_capacity, sizeof *heap);
+    if (heap == NULL)
+        return false;
+    card->heap = heap;
+    return true;
+}
+
+static bool make_room(struct flows *flows)
+{
+    struct flow *list =
+        array_room(flows->flows, flows->reserved, &flows->flow_capacity, sizeof *list);
+    if (list == NULL)
+        return false;
+    flows->flows = list;
+    struct standing *standings =
+        array_room(flows->standings, flows->reserved, &flows->standing_capacity, sizeof *standings);
+    if (standings == NULL)
+        return false;
+    flows->standings = standings;
+    uint64_t *ended =
+        array_room(flows->ended, flows->reserved, &flows->ended_capacity, sizeof *ended);
+    if (ended == NULL)
+        return false;
+    flows->ended = ended;
+    return true;
+}
+
+/* With the spare card for a second that there is not. */
+static struct way both_of(const struct flows *flows, struct way way)
+{
+    if (way.second == FLOWS_NO_CARD)
+        way.second = flows->card_count;
+    assert(way.first < flows->card_count && way.second <= flows->card_count);
+    assert(way.first != way.second);
+    return way;
+}
+
+enum status flows_reserve(struct flows *flows, struct way way)
+{
+    way = both_of(flows, way);
+    struct card *first = &flows->cards[way.first], *second = &flows->cards[way.second];
+    if (!make_room(flows) || !make_room_on(first) || !make_room_on(second))
+        return STATUS_MEMORY;
+    flows->reserved++;
+    first->reserved++;
+    second->reserved++;
+    return STATUS_OK;
+}
+
+static void put_on(struct flows *flows, uint32_t flow, int side)
+{
+    uint32_t number = flows->flows[flow].card[side];
+    if (number == flows->card_count)
+        return;
+    struct card *card = &flows->cards[number];
+    if (card->edge_count == 0) {
+        card->place = flows->used_count;
+        flows->used[flows->used_count++] = number;
+        flows->rooms[number].units = card->rate;
+    }
+    assert(card->edge_count < card->reserved);
+    flows->flows[flow].edge[side] = (uint32_t)card->edge_count;
+    card->edges[card->edge_count++] = (struct edge){flow, flows->flows[flow].card[!side]};
+}
+
+static void take_off(struct flows *flows, uint32_t flow, int side)
+{
+    uint32_t number = flows->flows[flow].card[side], place = flows->flows[flow].edge[side];
+    if (number == flows->card_count)
+        return;
+    struct card *card = &flows->cards[number];
+    struct edge last = card->edges[--card->edge_count];
+    if (place < card->edge_count) {
+        card->edges[place] = last;
+        struct flow *moved = &flows->flows[last.flow];
+        moved->edge[moved->card[0] != number] = place;
+    }
+    if (card->edge_count == 0) {
+        uint32_t other = flows->used[--flows->used_count];
+        flows->used[card->place] = other;
+        flows->cards[other].place = card->place;
+    }
+}
+
+static uint32_t flow_number(struct flows *flows)
+{
+    uint32_t number = flows->first_free;
+    if (number == NOBODY)
+        return (uint32_t)flows->flow_count++;
+    flows->first_free = flows->flows[number].next_free;
+    return number;
+}
+
+uint32_t flows_begin(struct flows *flows, struct way way, uint64_t bytes, uint64_t tag,
+                     uint64_t now_ns)
+{
+    assert(bytes >= 1 && bytes <= FLOWS_BYTES_MOST && flows->live_count < flows->reserved);
+    way = both_of(flows, way);
+    serve(flows, now_ns);
+    uint32_t flow = flow_number(flows);
+    flows->flows[flow] = (struct flow){.left = (amount)bytes * FLOWS_RATE_UNIT * SECOND,
+                                       .tag = tag,
+                                       .card = {way.first, way.second}};
+    flows->standings[flow] = (struct standing){.bottleneck = NOBODY};
+    put_on(flows, flow, 0);
+    put_on(flows, flow, 1);
+    flows->live_count++;
+    flows->changed = true;
+    if (flows->newcomer_count < TOUCHED_MOST)
+        flows->newcomers[flows->newcomer_count++] = flow;
+    else
+        flows->unlike = true;
+    return flow;
+}
+
+static void touch(struct flows *flows, uint32_t card)
+{
+    if (flows->touched_count < TOUCHED_MOST)
+        flows->touched[flows->touched_count++] = card;
+    else
+        flows->unlike = true;
+}
+
+/* Its cards have room again. */
+static void give_back(struct flows *flows, uint32_t flow)
+{
+    uint32_t bottleneck = flows->standings[flow].bottleneck;
+    const uint32_t *cards = flows->flows[flow].card;
+    if (bottleneck == NOBODY) {
+        flows->unlike = true; /* It is a newcomer. */
+        return;
+    }
+    uint32_t other = cards[cards[0] == bottleneck];
+    flows->rooms[other].units += flows->cards[bottleneck].level;
+    touch(flows, bottleneck);
+    if (flows->rooms[other].full)
+        touch(flows, other);
+}
+
+/* It is in nobody's heap any more. */
+static void forget(struct flows *flows, uint32_t flow)
+{
+    give_back(flows, flow);
+    take_off(flows, flow, 0);
+    take_off(flows, flow, 1);
+    flows->standings[flow].bottleneck = NOBODY;
+    flows->flows[flow].next_free = flows->first_free;
+    flows->first_free = flow;
+    flows->live_count--;
+    flows->changed = true;
+}
+
+void flows_stop(struct flows *flows, uint32_t flow, uint64_t now_ns)
+{
+    serve(flows, now_ns);
+    uint32_t bottleneck = flows->standings[flow].bottleneck;
+    if (bottleneck != NOBODY)
+        heap_remove(flows, &flows->cards[bottleneck], flows->flows[flow].place);
+    forget(flows, flow);
+}
+
+/* --- sharing ------------------------------------------------------------------------------------- */
+
+static bool fills_before(struct candidate a, struct candidate b)
+{
+    return a.level < b.level || (a.level == b.level && a.card < b.card);
+}
+
+/* The candidate at `place` goes down to where it belongs. */
+static void candidate_sink(struct candidate *heap, size_t count, size_t place)
+{
+    struct candidate candidate = heap[place];
+    for (size_t child; (child = 2 * place + 1) < count; place = child) {
+        if (child + 1 < count && fills_before(heap[child + 1], heap[child]))
+            child++;
+        if (!fills_before(heap[child], candidate))
+            break;
+        heap[place] = heap[child];
+    }
+    heap[place] = candidate;
+}
+
+static size_t open_rooms(struct flows *flows)
+{
+    size_t count = flows->used_count;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t number = flows->used[i];
+        const struct card *card = &flows->cards[number];
+        flows->rooms[number] = (struct room){card->rate, (uint32_t)card->edge_count, false};
+        flows->candidates[i] = (struct candidate){card->rate / card->edge_count, number};
+    }
+    for (size_t i = count / 2; i-- > 0;)
+        candidate_sink(flows->candidates, count, i);
+    return count;
+}
+
+/* A flow's bottleneck is another than before. */
+static void move_to(struct flows *flows, uint32_t flow, uint32_t number)
+{
+    uint32_t before = flows->standings[flow].bottleneck;
+    amount left = flows->flows[flow].left;
+    if (before != NOBODY) {
+        struct card *old = &flows->cards[before];
+        uint32_t place = flows->flows[flow].place;
+        /* Less than what half a nanosecond serves may be missing from it: it ends at once. */
+        left = old->heap[place].served > old->served ? old->heap[place].served - old->served : 0;
+        heap_remove(flows, old, place);
+    }
+    struct card *card = &flows->cards[number];
+    heap_add(flows, card, (struct finish){card->served + left, flow});
+    flows->standings[flow].bottleneck = number;
+}
+
+/* A card is full: its flows that are not set yet have this level. */
+static uint32_t set_flows_of(struct flows *flows, uint32_t number, uint64_t level)
+{
+    struct card *card = &flows->cards[number];
+    uint32_t set = 0;
+    for (size_t i = 0; i < card->edge_count; i++) {
+        struct edge edge = card->edges[i];
+        struct standing *standing = &flows->standings[edge.flow];
+        if (standing->filling == flows->filling)
+            continue;
+        standing->filling = flows->filling;
+        struct room *room = &flows->rooms[edge.other];
+        room->units -= level;
+        room->flows--;
+        set++;
+        if (standing->bottleneck != number)
+            move_to(flows, edge.flow, number);
+    }
+    card->level = level;
+    flows->rooms[number].full = true;
+    flows->bottlenecks[flows->bottleneck_count++] = number;
+    return set;
+}
+
+static void begin_filling(struct flows *flows)
+{
+    for (uint32_t i = 0; i < flows->bottleneck_count; i++)
+        flows->rooms[flows->bottlenecks[i]].full = false;
+    flows->bottleneck_count = 0;
+    if (++flows->filling == 0) { /* Once in four thousand million: no number of before is left. */
+        for (size_t i = 0; i < flows->flow_count; i++)
+            flows->standings[i].filling = 0;
+        flows->filling = 1;
+    }
+}
+
+/* A level at which a card would be full only rises while other cards' flows are set, as these have less
+ * than it would have given them: so a candidate is looked at again when it is the lowest. */
+static void fill(struct flows *flows)
+{
+    begin_filling(flows);
+    size_t count = open_rooms(flows);
+    for (uint32_t left = flows->live_count; left > 0;) {
+        struct candidate *top = &flows->candidates[0];
+        struct room room = flows->rooms[top->card];
+        if (room.flows == 0) {
+            *top = flows->candidates[--count];
+        } else if (room.units / room.flows != top->level) {
+            top->level = room.units / room.flows;
+        } else {
+            assert(top->level > 0);
+            left -= set_flows_of(flows, top->card, top->level);
+            *top = flows->candidates[--count];
+        }
+        candidate_sink(flows->candidates, count, 0);
+    }
+}
+
+/* --- adjusting ----------------------------------------------------------------------------------- */
+
+/* A newcomer with one bottleneck among its cards has that one, and for now its level. */
+static bool adopt(struct flows *flows, uint32_t flow)
+{
+    const uint32_t *cards = flows->flows[flow].card;
+    bool first = flows->rooms[cards[0]].full, second = flows->rooms[cards[1]].full;
+    if (first == second)
+        return false;
+    uint32_t bottleneck = cards[second], other = cards[first];
+    uint64_t level = flows->cards[bottleneck].level;
+    if (other != flows->card_count && flows->rooms[other].units < level)
+        return false;
+    flows->rooms[other].units -= level;
+    move_to(flows, flow, bottleneck);
+    touch(flows, bottleneck);
+    return true;
+}
+
+/* Another level for those whose bottleneck a card is. False: others would have to change as well. */
+static bool set_level(struct flows *flows, uint32_t number, uint64_t level)
+{
+    struct card *card = &flows->cards[number];
+    uint64_t before = card->level;
+    for (size_t i = 0; i < card->edge_count; i++) {
+        struct edge edge = card->edges[i];
+        uint32_t bottleneck = flows->standings[edge.flow].bottleneck;
+        struct room *room = &flows->rooms[edge.other];
+        if (bottleneck != number) {
+            if (flows->cards[bottleneck].level > level)
+                return false; /* It would be faster here than the card's own. */
+            continue;
+        }
+        if (room->full || (edge.other != flows->card_count && room->units + before < level))
+            return false;
+        room->units += before - level;
+    }
+    card->level = level;
+    return true;
+}
+
+/* True: all is max-min fair again. False: nothing of what is known of cards and levels holds. */
+static bool adjust(struct flows *flows)
+{
+    for (uint32_t i = 0; i < flows->newcomer_count && !flows->unlike; i++)
+        if (!adopt(flows, flows->newcomers[i]))
+            return false;
+    for (uint32_t i = 0; i < flows->touched_count && !flows->unlike; i++) {
+        uint32_t number = flows->touched[i];
+        const struct card *card = &flows->cards[number];
+        if (card->heap_count == 0)
+            return false;
+        uint64_t level = flows->rooms[number].units / card->heap_count;
+        if (level != card->level && !set_level(flows, number, level))
+            return false;
+    }
+    return !flows->unlike;
+}
+
+static void share(struct flows *flows)
+{
+    if (!adjust(flows))
+        fill(flows);
+    flows->unlike = false;
+    flows->newcomer_count = flows->touched_count = 0;
+}
+
+/* --- time ---------------------------------------------------------------------------------------- */
+
+/* In the nearest whole nanosecond. */
+static uint64_t end_of(const struct flows *flows, const struct card *card)
+{
+    amount served = card->heap[0].served;
+    amount left = served > card->served ? served - card->served : 0;
+    amount ns = (2 * left + card->level) / (2 * (amount)card->level);
+    return ns < FLOWS_NEVER - flows->now_ns ? flows->now_ns + (uint64_t)ns : FLOWS_NEVER - 1;
+}
+
+static void find_next(struct flows *flows)
+{
+    flows->next_ns = FLOWS_NEVER;
+    for (uint32_t i = 0; i < flows->bottleneck_count; i++) {
+        struct card *card = &flows->cards[flows->bottlenecks[i]];
+        if (card->end_level != card->level) {
+            card->end_ns = end_of(flows, card);
+            card->end_level = card->level;
+        }
+        if (card->end_ns < flows->next_ns)
+            flows->next_ns = card->end_ns;
+    }
+}
+
+uint64_t flows_next(struct flows *flows)
+{
+    if (flows->changed) {
+        share(flows);
+        find_next(flows);
+        flows->changed = false;
+    }
+    return flows->next_ns;
+}
+
+/* Those of the card that are at their end, to half a nanosecond. */
+static size_t end_flows_of(struct flows *flows, struct card *card, size_t count)
+{
+    while (card->heap_count > 0 && 2 * card->heap[0].served <= 2 * card->served + card->level) {
+        uint32_t flow = card->heap[0].flow;
+        flows->ended[count++] = flows->flows[flow].tag;
+        heap_remove(flows, card, 0);
+        forget(flows, flow);
+    }
+    return count;
+}
+
+const uint64_t *flows_advance(struct flows *flows, uint64_t now_ns, size_t *count)
+{
+    uint64_t next_ns = flows_next(flows);
+    assert(now_ns <= next_ns);
+    serve(flows, now_ns);
+    *count = 0;
+    if (now_ns < next_ns)
+        return flows->ended;
+    for (uint32_t i = 0; i < flows->bottleneck_count; i++) {
+        struct card *card = &flows->cards[flows->bottlenecks[i]];
+        if (card->end_ns <= now_ns)
+            *count = end_flows_of(flows, card, *count);
+    }
+    return flows->ended;
+}
+
+/* --- looking ------------------------------------------------------------------------------------- */
+
+uint32_t flows_count(const struct flows *flows)
+{
+    return flows->live_count;
+}
+
+uint64_t flows_rate(struct flows *flows, uint32_t flow)
+{
+    flows_next(flows);
+    assert(flows->standings[flow].bottleneck != NOBODY);
+    return flows->cards[flows->standings[flow].bottleneck].level;
+}

@@ -1,0 +1,429 @@
+/* network.c - messages before their transfer, in a heap by time, and during it, as flows; those of a
+ * connection in a list, of which only the first is in either. */
+
+#include "deploy/cluster/network.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "common/base/array.h"
+#include "deploy/cluster/flows.h"
+#include "deploy/cluster/hazard.h"
+
+#define NOBODY UINT32_MAX
+
+/* What a stream has under way before it learns anything of the other's switch: ten segments of 1460
+ * bytes (RFC 6928). */
+#define FIRST_WINDOW_BYTES 14600u
+
+enum phase {
+    PHASE_BEHIND,  /* Another of the connection is before it. */
+    PHASE_WAITING, /* In the heap: its first byte is on its way, or its timer runs. */
+    PHASE_FLOWING,
+};
+
+struct message {
+    struct delivery delivery; /* Filled as things happen. */
+    uint64_t ready_ns;        /* Its transfer begins then, if it is the first. */
+    uint64_t number;          /* Among those of its connection since ever. */
+    enum phase phase;
+    uint32_t next; /* Of its connection, or of the free ones. */
+    uint32_t flow;
+    uint32_t again; /* How often the switch has dropped it. */
+};
+
+struct connection {
+    struct way way;
+    uint32_t to; /* Host. */
+    bool loopback;
+    uint64_t latency_ns;
+    uint64_t sent;        /* Messages since ever. */
+    uint32_t first, last; /* Under way. */
+};
+
+/* A message's transfer begins. */
+struct beginning {
+    uint64_t at_ns;
+    uint64_t sequence;
+    uint32_t lot;
+    uint32_t message;
+};
+
+struct network {
+    struct network_options options;
+    uint32_t host_count;
+    uint64_t now_ns, sent;
+    struct flows *flows;    /* Cards: host h has 3 h up, 3 h + 1 down, 3 h + 2 loopback. */
+    uint64_t *latencies_ns; /* [host_count] */
+    uint64_t *buffered;     /* [host_count] first windows towards it. */
+    struct connection *connections;
+    struct message *messages;
+    struct beginning *beginnings; /* A heap. */
+    struct delivery *deliveries;
+    size_t connection_count, connection_capacity, message_count, message_capacity;
+    size_t beginning_count, beginning_capacity, delivery_count, delivery_capacity;
+    size_t live_count; /* Messages under way. */
+    size_t taken;      /* Of the deliveries. */
+    uint32_t first_free;
+};
+
+/* --- life ---------------------------------------------------------------------------------------- */
+
+static struct flows *make_cards(uint64_t loopback_rate, const struct network_host *hosts,
+                                uint32_t host_count)
+{
+    uint64_t *rates = calloc(3 * (size_t)host_count, sizeof *rates);
+    if (rates == NULL)
+        return NULL;
+    for (uint32_t h = 0; h < host_count; h++) {
+        rates[3 * h] = hosts[h].up_rate;
+        rates[3 * h + 1] = hosts[h].down_rate;
+        rates[3 * h + 2] = loopback_rate;
+    }
+    struct flows *flows = flows_create(rates, 3 * host_count);
+    free(rates);
+    return flows;
+}
+
+struct network *network_create(const struct network_options *options,
+                               const struct network_host *hosts, uint32_t host_count)
+{
+    assert(host_count > 0);
+    struct network *network = calloc(1, sizeof *network);
+    if (network == NULL)
+        return NULL;
+    network->options = *options;
+    network->host_count = host_count;
+    network->first_free = NOBODY;
+    network->flows = make_cards(options->loopback_rate, hosts, host_count);
+    network->latencies_ns = calloc(host_count, sizeof *network->latencies_ns);
+    network->buffered = calloc(host_count, sizeof *network->buffered);
+    if (network->flows == NULL || network->latencies_ns == NULL || network->buffered == NULL) {
+        network_free(network);
+        return NULL;
+    }
+    for (uint32_t h = 0; h < host_count; h++)
+        network->latencies_ns[h] = hosts[h].latency_ns;
+    return network;
+}
+
+void network_free(struct network *network)
+{
+    if (network == NULL)
+        return;
+    flows_free(network->flows);
+    free(network->latencies_ns);
+    free(network->buffered);
+    free(network->connections);
+    free(network->messages);
+    free(network->beginnings);
+    free(network->deliveries);
+    free(network);
+}
+
+enum status network_connect(struct network *network, uint32_t from, uint32_t to,
+                            uint64_t further_ns, uint32_t *connection)
+{
+    assert(from < network->host_count && to < network->host_count);
+    struct connection *connections = array_room(network->connections, network->connection_count,
+                                                &network->connection_capacity, sizeof *connections);
+    if (connections == NULL)
+        return STATUS_MEMORY;
+    network->connections = connections;
+    bool loopback = from == to;
+    struct way way = {loopback ? 3 * from + 2 : 3 * from, loopback ? FLOWS_NO_CARD : 3 * to + 1};
+    if (flows_reserve(network->flows, way) != STATUS_OK)
+        return STATUS_MEMORY;
+    *connection = (uint32_t)network->connection_count++;
+    connections[*connection] = (struct connection){
+        .way = way,
+        .to = to,
+        .loopback = loopback,
+        .latency_ns =
+            further_ns + (loopback ? network->options.loopback_latency_ns
+                                   : network->options.latency_ns + network->latencies_ns[from] +
+                                         network->latencies_ns[to]),
+        .first = NOBODY,
+        .last = NOBODY,
+    };
+    return STATUS_OK;
+}
+
+/* --- transfers to begin, soonest first ------------------------------------------------------------- */
+
+static bool is_sooner(const struct beginning *a, const struct beginning *b)
+{
+    if (a->at_ns != b->at_ns)
+        return a->at_ns < b->at_ns;
+    return a->lot != b->lot ? a->lot < b->lot : a->sequence < b->sequence;
+}
+
+static void beginning_settle(struct network *network, size_t place, struct beginning beginning)
+{
+    struct beginning *heap = network->beginnings;
+    for (; place > 0 && is_sooner(&beginning, &heap[(place - 1) / 2]); place = (place - 1) / 2)
+        heap[place] = heap[(place - 1) / 2];
+    for (size_t child; (child = 2 * place + 1) < network->beginning_count; place = child) {
+        if (child + 1 < network->beginning_count && is_sooner(&heap[child + 1], &heap[child]))
+            child++;
+        if (!is_sooner(&heap[child], &beginning))
+            break;
+        heap[place] = heap[child];
+    }
+    heap[place] = beginning;
+}
+
+static void beginning_remove(struct network *network, size_t place)
+{
+    struct beginning last = network->beginnings[--network->beginning_count];
+    if (place < network->beginning_count)
+        beginning_settle(network, place, last);
+}
+
+static struct hazard_place place_of(const struct network *network, const struct message *message)
+{
+    return (struct hazard_place){network->options.seed, message->delivery.connection,
+                                 message->number};
+}
+
+/* The message, the first of its connection, begins its transfer then. */
+static void await(struct network *network, uint32_t number, uint64_t at_ns)
+{
+    struct message *message = &network->messages[number];
+    assert(network->beginning_count < network->beginning_capacity);
+    message->phase = PHASE_WAITING;
+    struct beginning beginning = {at_ns, message->delivery.sequence, 0, number};
+    if (network->options.switch_buffer_bytes > 0) {
+        struct hazard_place place = place_of(network, message);
+        beginning.lot = hazard_lot(&place, message->again);
+    }
+    network->beginning_count++;
+    beginning_settle(network, network->beginning_count - 1, beginning);
+}
+
+/* --- messages -------------------------------------------------------------------------------------- */
+
+/* For one message more. */
+static bool make_room(struct network *network)
+{
+    size_t count = network->message_count;
+    struct message *messages =
+        array_room(network->messages, count, &network->message_capacity, sizeof *messages);
+    if (messages == NULL)
+        return false;
+    network->messages = messages;
+    struct beginning *beginnings =
+        array_room(network->beginnings, count, &network->beginning_capacity, sizeof *beginnings);
+    if (beginnings == NULL)
+        return false;
+    network->beginnings = beginnings;
+    return true;
+}
+
+/* All that is under way may arrive at once, before what has arrived is taken. */
+static bool make_room_to_arrive(struct network *network)
+{
+    struct delivery *deliveries =
+        array_room(network->deliveries, network->delivery_count + network->live_count,
+                   &network->delivery_capacity, sizeof *deliveries);
+    if (deliveries == NULL)
+        return false;
+    network->deliveries = deliveries;
+    return true;
+}
+
+static uint32_t message_number(struct network *network)
+{
+    uint32_t number = network->first_free;
+    if (number == NOBODY)
+        return (uint32_t)network->message_count++;
+    network->first_free = network->messages[number].next;
+    return number;
+}
+
+/* How long its first byte is on its way, and what is lost of it before. */
+static void foresee(const struct network *network, const struct connection *connection,
+                    struct message *message)
+{
+    struct delivery *delivery = &message->delivery;
+    delivery->latency_ns = connection->latency_ns;
+    if (!connection->loopback) {
+        struct hazard_place place = place_of(network, message);
+        delivery->latency_ns += hazard_jitter_ns(&place, &network->options.jitter);
+        delivery->timers_ns =
+            hazard_loss_ns(&place, network->options.loss, 2 * connection->latency_ns);
+    }
+    message->ready_ns = delivery->sent_ns + delivery->latency_ns + delivery->timers_ns;
+}
+
+enum status network_send(struct network *network, uint32_t connection, uint64_t bytes,
+                         uint64_t now_ns, void *item)
+{
+    assert(connection < network->connection_count && bytes <= FLOWS_BYTES_MOST);
+    assert(now_ns >= network->now_ns);
+    if ((network->first_free == NOBODY && !make_room(network)) || !make_room_to_arrive(network))
+        return STATUS_MEMORY;
+    network->now_ns = now_ns;
+    uint32_t number = message_number(network);
+    struct connection *stream = &network->connections[connection];
+    struct message *message = &network->messages[number];
+    *message = (struct message){.delivery = {.sequence = network->sent++,
+                                             .item = item,
+                                             .bytes = bytes,
+                                             .sent_ns = now_ns,
+                                             .connection = connection},
+                                .number = stream->sent++,
+                                .phase = PHASE_BEHIND,
+                                .next = NOBODY};
+    foresee(network, stream, message);
+    if (stream->first == NOBODY) {
+        stream->first = number;
+        await(network, number, message->ready_ns);
+    } else {
+        network->messages[stream->last].next = number;
+    }
+    stream->last = number;
+    network->live_count++;
+    return STATUS_OK;
+}
+
+/* What it may put into the switch's buffer before it learns that others do. */
+static uint64_t window_of(const struct connection *stream, const struct message *message)
+{
+    uint64_t bytes = message->delivery.bytes;
+    if (stream->loopback)
+        return 0;
+    return bytes < FIRST_WINDOW_BYTES ? bytes : FIRST_WINDOW_BYTES;
+}
+
+/* The first of a connection leaves it: what is known of it, for the caller. */
+static void hand_over(struct network *network, uint32_t number, uint64_t at_ns, bool lost)
+{
+    struct message *message = &network->messages[number];
+    struct connection *stream = &network->connections[message->delivery.connection];
+    if (message->phase == PHASE_FLOWING)
+        network->buffered[stream->to] -= window_of(stream, message);
+    message->delivery.at_ns = at_ns;
+    message->delivery.lost = lost;
+    network->deliveries[network->delivery_count++] = message->delivery;
+    network->live_count--;
+    stream->first = message->next;
+    message->next = network->first_free;
+    network->first_free = number;
+}
+
+/* It has arrived, and the one behind it may begin. */
+static void deliver(struct network *network, uint32_t number)
+{
+    uint32_t connection = network->messages[number].delivery.connection;
+    hand_over(network, number, network->now_ns, false);
+    uint32_t next = network->connections[connection].first;
+    if (next == NOBODY)
+        return;
+    uint64_t ready_ns = network->messages[next].ready_ns;
+    await(network, next, ready_ns > network->now_ns ? ready_ns : network->now_ns);
+}
+
+/* Whoever comes to a queue that is empty is not dropped, whatever the buffer. */
+static bool switch_has_room(const struct network *network, const struct connection *stream,
+                            const struct message *message)
+{
+    uint64_t buffer = network->options.switch_buffer_bytes, there = network->buffered[stream->to];
+    return stream->loopback || buffer == 0 || there == 0 ||
+           there + window_of(stream, message) <= buffer;
+}
+
+static void begin(struct network *network, uint32_t number)
+{
+    struct message *message = &network->messages[number];
+    const struct connection *stream = &network->connections[message->delivery.connection];
+    message->delivery.begun_ns = network->now_ns;
+    if (message->delivery.bytes == 0) {
+        deliver(network, number);
+    } else if (switch_has_room(network, stream, message)) {
+        message->phase = PHASE_FLOWING;
+        network->buffered[stream->to] += window_of(stream, message);
+        message->flow = flows_begin(network->flows, stream->way, message->delivery.bytes, number,
+                                    network->now_ns);
+    } else {
+        uint64_t timer_ns = hazard_timer_ns(2 * stream->latency_ns, message->again++);
+        message->delivery.timers_ns += timer_ns;
+        await(network, number, network->now_ns + timer_ns);
+    }
+}
+
+/* --- time ------------------------------------------------------------------------------------------ */
+
+uint64_t network_next(struct network *network)
+{
+    uint64_t end_ns = flows_next(network->flows);
+    uint64_t begin_ns = network->beginning_count > 0 ? network->beginnings[0].at_ns : NETWORK_NEVER;
+    return end_ns < begin_ns ? end_ns : begin_ns;
+}
+
+static int by_sequence(const void *a, const void *b)
+{
+    uint64_t x = ((const struct delivery *)a)->sequence, y = ((const struct delivery *)b)->sequence;
+    return (x > y) - (x < y);
+}
+
+/* What ends makes room for what begins at the same time, which may end then, too. */
+void network_advance(struct network *network, uint64_t now_ns)
+{
+    uint64_t next_ns = network_next(network);
+    assert(now_ns >= network->now_ns && now_ns <= next_ns);
+    network->now_ns = now_ns;
+    size_t before = network->delivery_count;
+    do {
+        size_t ended;
+        const uint64_t *numbers = flows_advance(network->flows, now_ns, &ended);
+        for (size_t i = 0; i < ended; i++)
+            deliver(network, (uint32_t)numbers[i]);
+        while (network->beginning_count > 0 && network->beginnings[0].at_ns <= now_ns) {
+            uint32_t number = network->beginnings[0].message;
+            beginning_remove(network, 0);
+            begin(network, number);
+        }
+    } while (network_next(network) <= now_ns);
+    if (network->delivery_count > before + 1)
+        qsort(network->deliveries + before, network->delivery_count - before,
+              sizeof *network->deliveries, by_sequence);
+}
+
+bool network_take(struct network *network, struct delivery *delivery)
+{
+    if (network->taken == network->delivery_count) {
+        network->taken = network->delivery_count = 0;
+        return false;
+    }
+    *delivery = network->deliveries[network->taken++];
+    return true;
+}
+
+void network_disconnect(struct network *network, uint32_t connection, uint64_t now_ns)
+{
+    assert(connection < network->connection_count && now_ns >= network->now_ns);
+    struct connection *stream = &network->connections[connection];
+    network->now_ns = now_ns;
+    uint32_t first = stream->first;
+    if (first == NOBODY)
+        return;
+    if (network->messages[first].phase == PHASE_FLOWING)
+        flows_stop(network->flows, network->messages[first].flow, now_ns);
+    for (size_t place = 0; place < network->beginning_count; place++)
+        if (network->beginnings[place].message == first) {
+            beginning_remove(network, place);
+            break;
+        }
+    while (stream->first != NOBODY)
+        hand_over(network, stream->first, now_ns, true);
+}
+
+double network_rate(struct network *network, uint32_t connection)
+{
+    assert(connection < network->connection_count);
+    uint32_t first = network->connections[connection].first;
+    if (first == NOBODY || network->messages[first].phase != PHASE_FLOWING)
+        return 0;
+    return (double)flows_rate(network->flows, network->messages[first].flow) / FLOWS_RATE_UNIT;
+}
