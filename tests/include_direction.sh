@@ -32,7 +32,7 @@ worker  client
 worker  .
 deploy  cluster
 deploy  launcher manual replay report engine
-deploy  explain verify
+deploy  explain verify simulate
 deploy  command
 deploy  .'
 most=22 # Files of C that a folder has.
