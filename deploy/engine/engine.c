@@ -53,6 +53,8 @@ static void check_tables(const struct engine_options *options)
     assert(options->computing.gradient != NULL && options->computing.score != NULL);
     assert(options->timing.queue_ns != NULL && options->timing.compute_ns != NULL);
     assert(options->carrier.carry != NULL);
+    assert(options->storage.out != NULL && options->storage.disk != NULL &&
+           options->storage.begin != NULL && options->storage.end != NULL);
 }
 
 enum status engine_init(struct engine *engine, const struct engine_options *options,
@@ -216,6 +218,13 @@ static void tell_of_end(struct engine *e, const struct simulated_process *p)
         e->options.observer.ended(e->options.observer.context, p);
 }
 
+static void tell_storage(const struct engine *e, const struct simulated_process *p)
+{
+    const struct storage *storage = &e->options.storage;
+    if (p->is_server && storage->ended != NULL)
+        storage->ended(storage->context, p, e->now_us);
+}
+
 void engine_over(struct engine *engine, struct simulated_process *process, int exit_code,
                  const char *reason)
 {
@@ -226,8 +235,7 @@ void engine_over(struct engine *engine, struct simulated_process *process, int e
     if (ending.of_host && !process->is_guest)
         host_set_add(&e->left, process->host);
     end_process(e, process, PROCESS_OVER);
-    if (process->is_server)
-        simulated_disk_unlock(e->options.disks[process->index], process->number);
+    tell_storage(e, process);
     char what[MESSAGE_TEXT_MAX + 40];
     snprintf(what, sizeof what, "exits with %d: %s", exit_code, reason);
     note(e, process, what);
@@ -243,8 +251,7 @@ void engine_kill(struct engine *engine, struct simulated_process *process)
         return;
     note(e, process, "is killed");
     end_process(e, process, PROCESS_KILLED);
-    if (process->is_server)
-        simulated_disk_crash(e->options.disks[process->index], process->number, engine_disk_us(e));
+    tell_storage(e, process);
     tell_of_end(e, process);
     if (process->is_server) {
         cores_free(&process->cores);

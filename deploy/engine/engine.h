@@ -9,9 +9,10 @@
  *
  *     computing.h   what workers compute          timing.h    how long that and queues take
  *     carrier.h     how messages travel           limits.h    when it is enough
+ *     storage.h     where servers keep what must survive
  *     observer.h    who looks on                  faults.h    who makes things go wrong
  *
- * The first three are required.
+ * Those of computing, times, carrying and storing are required.
  *
  * A host is a place of the job: servers are hosts 0 to server_count - 1, workers come after them.
  * Several processes may have been at one host, one after the other or at once. There may be any number
@@ -37,13 +38,11 @@
 #include "deploy/engine/host_set.h"
 #include "deploy/engine/limits.h"
 #include "deploy/engine/observer.h"
-#include "deploy/engine/simulated_disk.h"
 #include "deploy/engine/simulated_network.h"
 #include "deploy/engine/simulated_process.h"
+#include "deploy/engine/storage.h"
 #include "deploy/engine/timing.h"
 #include "deploy/engine/transcript.h"
-
-#define SIMULATED_OUT "run"
 
 enum simulated_place {
     ON_WIRE,      /* What a process sends. */
@@ -69,14 +68,14 @@ struct engine_options {
     struct computing computing;
     struct timing timing;
     struct carrier carrier;
+    struct storage storage;
     struct observer observer;
     struct limits limits;
     struct faults faults;
-    bool share_frames;             /* A message's receiver gets the sender's frame, not a copy. */
-    uint64_t start_within_us;      /* Processes start in any order within this time. */
-    struct simulated_disk **disks; /* [server_count] several may be the same. */
-    uint64_t disks_us;             /* What the time is for them when it is 0 here. */
+    bool share_frames;        /* A message's receiver gets the sender's frame, not a copy. */
+    uint64_t start_within_us; /* Processes start in any order within this time. */
     const char *restore;
+    uint32_t keep; /* Checkpoints; 0: as the run was begun with. */
     struct deadlines deadlines;
     enum worker_loss on_worker_loss;
     /* Ask a host for a clean stop so long after the first worker was started; 0: never. Before
@@ -129,11 +128,6 @@ static inline uint32_t engine_servers(const struct engine *engine)
 static inline uint32_t engine_workers(const struct engine *engine)
 {
     return engine->options.job->worker_count;
-}
-
-static inline uint64_t engine_disk_us(const struct engine *engine)
-{
-    return engine->options.disks_us + engine->now_us;
 }
 
 /* --- for its parts and tables ----------------------------------------------------------------- */

@@ -33,16 +33,17 @@ static enum status make_server(struct engine *e, struct simulated_process *p)
                    .self.arithmetic = "simulated",
                    .self.deadlines = from->deadlines},
         .coordinator = {.run_id = engine_draw_u64(e),
-                        .out = SIMULATED_OUT,
                         .deadlines = from->deadlines,
                         .on_worker_loss = from->on_worker_loss,
                         .max_bad_gradients = UINT32_MAX},
         .checkpointer = {.server = p->index,
-                         .disk = &from->disks[p->index]->disk,
-                         .out = SIMULATED_OUT},
+                         .disk = from->storage.disk(from->storage.context, p),
+                         .keep = from->keep},
     };
     for (size_t i = 0; i < HASH_BYTES; i++)
         options.coordinator.secret[i] = (uint8_t)random_next(&e->random);
+    snprintf(options.coordinator.out, sizeof options.coordinator.out, "%s", from->storage.out);
+    snprintf(options.checkpointer.out, sizeof options.checkpointer.out, "%s", from->storage.out);
     snprintf(options.checkpointer.restore, sizeof options.checkpointer.restore, "%s",
              from->restore);
     enum status status = cores_init(&p->cores, &options, e->now_us);
@@ -259,16 +260,15 @@ static void owner_turn(struct engine *e, struct simulated_process *p, struct out
  * durable. */
 static void checkpointer_turn(struct engine *e, struct simulated_process *p, struct outgoing *item)
 {
-    struct simulated_disk *disk = e->options.disks[p->index];
-    uint64_t writes = disk->writes;
-    simulated_disk_turn(disk, p->number, engine_disk_us(e));
+    const struct storage *storage = &e->options.storage;
+    storage->begin(storage->context, p, e->now_us);
     cores_deliver(&p->cores, item, e->now_us, &p->checkpointer_said);
-    uint64_t took_us = simulated_disk_done_us(disk, p->number) - engine_disk_us(e);
+    struct stored stored = storage->end(storage->context, p, e->now_us);
     struct event event = {
-        .time_ns = e->now_ns + 1000 * took_us, .kind = EVENT_DISK, .process = p->number};
+        .time_ns = e->now_ns + 1000 * stored.took_us, .kind = EVENT_DISK, .process = p->number};
     event_queue_add(&e->queue, &event);
     p->checkpointer_busy = true;
-    if (disk->writes > writes)
+    if (stored.wrote)
         engine_wrote(e, p);
 }
 

@@ -57,8 +57,7 @@ static struct engine_options engine_options_of(struct examination *x)
                    .is_rival = judgement_is_rival},
         .share_frames = from->faults.share_frames,
         .start_within_us = from->start_within_us,
-        .disks = from->disks,
-        .disks_us = from->disks_us,
+        .storage = simulated_storage(&x->storage),
         .restore = from->restore,
         .deadlines = from->deadlines,
         .on_worker_loss = from->on_worker_loss,
@@ -79,6 +78,7 @@ enum status examination_init(struct examination *examination,
     memset(x, 0, sizeof *x);
     x->options = *options;
     x->wires = options->faults;
+    x->storage = (struct simulated_storage){.disks = options->disks, .from_us = options->disks_us};
     struct engine_options tables = engine_options_of(x);
     enum status status = engine_init(&x->engine, &tables, error);
     if (status != STATUS_OK)

@@ -7,6 +7,7 @@
 #define DEPLOY_VERIFY_EXAMINATION_H
 
 #include "deploy/engine/engine.h"
+#include "deploy/engine/simulated_storage.h"
 #include "deploy/verify/fault_injector.h"
 #include "deploy/verify/fault_plan.h"
 #include "deploy/verify/random_wires.h"
@@ -27,7 +28,7 @@ struct examination_options {
     struct simulated_disk **disks; /* [server_count] several may be the same. */
     uint64_t generation;           /* Of the run directory; 0: it has none. */
     uint64_t disk_latency_us;      /* When nothing slows them down. */
-    uint64_t disks_us;             /* See engine.h. */
+    uint64_t disks_us;             /* What the time is for them when it is 0 for the engine. */
     const char *restore;
     struct deadlines deadlines;
     enum worker_loss on_worker_loss;
@@ -53,6 +54,7 @@ struct examination {
     struct simulated_work work;
     struct witness witness;
     struct network_faults wires; /* As they are now. */
+    struct simulated_storage storage;
     struct fault_injector injector;
     struct examined **examined; /* [examined_count] by number of the process. */
     uint32_t examined_count;

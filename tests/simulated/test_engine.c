@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "deploy/engine/engine.h"
+#include "deploy/engine/simulated_storage.h"
 #include "deploy/verify/random_wires.h"
 #include "tests/lib/post.h"
 #include "tests/lib/suite.h"
@@ -20,6 +21,7 @@ struct cluster {
     struct job job;
     struct simulated_disk disk;
     struct simulated_disk *disks[SERVERS];
+    struct simulated_storage storage;
     struct network_faults wires;
     uint64_t gradients, started, ended, struck;
     uint64_t bad_step;  /* Has no finite gradient. */
@@ -77,6 +79,7 @@ static void cluster_open(struct cluster *c, enum mode mode, uint32_t workers)
     simulated_disk_init(&c->disk, 1, 1);
     for (uint32_t i = 0; i < SERVERS; i++)
         c->disks[i] = &c->disk;
+    c->storage.disks = c->disks;
 }
 
 static struct engine_options options_of(struct cluster *c)
@@ -89,7 +92,7 @@ static struct engine_options options_of(struct cluster *c)
         .timing = {.context = c, .queue_ns = queue_ns, .compute_ns = compute_ns},
         .carrier = random_wires(&c->wires),
         .start_within_us = 1000,
-        .disks = c->disks,
+        .storage = simulated_storage(&c->storage),
         .restore = "auto",
         .deadlines = {.start = 60, .silence = 5, .recovery = 20, .progress = 30, .stop = 20},
     };
