@@ -23,7 +23,7 @@ struct node_gradient {
     const struct job *job;
     struct model *model;
     const struct dataset *dataset;
-    struct order order;
+    struct example_order order;
     uint8_t *images;              /* [micro_batch][height][width][channels] of one leaf. */
     uint8_t *labels;              /* [micro_batch] */
     float *right[TREE_DEPTH_MAX]; /* [elements] right-hand sums, by depth; made when needed. */

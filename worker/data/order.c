@@ -8,7 +8,7 @@
 
 #include "common/base/random.h"
 
-enum status order_init(struct order *order, uint64_t seed, uint64_t examples)
+enum status order_init(struct example_order *order, uint64_t seed, uint64_t examples)
 {
     memset(order, 0, sizeof *order);
     if (examples == 0 || examples > UINT32_MAX)
@@ -20,14 +20,14 @@ enum status order_init(struct order *order, uint64_t seed, uint64_t examples)
     return order->permutation != NULL ? STATUS_OK : STATUS_MEMORY;
 }
 
-void order_free(struct order *order)
+void order_free(struct example_order *order)
 {
     free(order->permutation);
     memset(order, 0, sizeof *order);
 }
 
 /* Epochs past 2^32 would repeat the first ones; nobody trains as long. */
-static void permutation_draw(struct order *order, uint64_t epoch)
+static void permutation_draw(struct example_order *order, uint64_t epoch)
 {
     struct random_sequence sequence;
     random_sequence_init(&sequence, order->seed, RANDOM_STREAM_ORDER, (uint32_t)epoch);
@@ -43,7 +43,8 @@ static void permutation_draw(struct order *order, uint64_t epoch)
     order->epoch = epoch;
 }
 
-const uint32_t *order_places(struct order *order, uint64_t epoch, uint64_t first, uint32_t count)
+const uint32_t *order_places(struct example_order *order, uint64_t epoch, uint64_t first,
+                             uint32_t count)
 {
     assert(epoch != UINT64_MAX);
     assert(first <= order->examples && count <= order->examples - first);

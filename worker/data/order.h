@@ -13,17 +13,18 @@
 
 #include "common/base/status.h"
 
-struct order {
+struct example_order {
     uint64_t seed;
     uint64_t examples;
     uint64_t epoch;        /* Of `permutation`; UINT64_MAX before the first. */
     uint32_t *permutation; /* [examples], owned. */
 };
 
-enum status order_init(struct order *order, uint64_t seed, uint64_t examples);
-void order_free(struct order *order);
+enum status order_init(struct example_order *order, uint64_t seed, uint64_t examples);
+void order_free(struct example_order *order);
 
 /* Example numbers at places [first, first + count) of an epoch. Valid until the next call. */
-const uint32_t *order_places(struct order *order, uint64_t epoch, uint64_t first, uint32_t count);
+const uint32_t *order_places(struct example_order *order, uint64_t epoch, uint64_t first,
+                             uint32_t count);
 
 #endif

@@ -10,7 +10,7 @@
 
 TEST_PLAIN(every_example_stands_once_in_an_epoch)
 {
-    struct order order;
+    struct example_order order;
     ck_assert_int_eq(order_init(&order, 7, EXAMPLES), STATUS_OK);
     for (uint64_t epoch = 0; epoch < 3; epoch++) {
         uint8_t seen[EXAMPLES] = {0};
@@ -26,7 +26,7 @@ TEST_PLAIN(every_example_stands_once_in_an_epoch)
 
 TEST_PLAIN(a_place_depends_on_seed_epoch_and_place_alone)
 {
-    struct order straight, hopping;
+    struct example_order straight, hopping;
     uint32_t kept[3][EXAMPLES];
     order_init(&straight, 7, EXAMPLES);
     order_init(&hopping, 7, EXAMPLES);
@@ -42,7 +42,7 @@ TEST_PLAIN(a_place_depends_on_seed_epoch_and_place_alone)
 
 static uint32_t equal_places(uint64_t seed_a, uint64_t epoch_a, uint64_t seed_b, uint64_t epoch_b)
 {
-    struct order a, b;
+    struct example_order a, b;
     order_init(&a, seed_a, EXAMPLES);
     order_init(&b, seed_b, EXAMPLES);
     const uint32_t *x = order_places(&a, epoch_a, 0, EXAMPLES);
@@ -66,7 +66,7 @@ TEST_PLAIN(epochs_and_seeds_have_different_orders)
 TEST_PLAIN(every_order_of_three_is_equally_likely)
 {
     uint32_t seen[3][3] = {{0}};
-    struct order order;
+    struct example_order order;
     order_init(&order, 1, 3);
     for (uint64_t epoch = 0; epoch < 6000; epoch++) {
         const uint32_t *places = order_places(&order, epoch, 0, 3);
@@ -83,7 +83,7 @@ TEST_PLAIN(every_order_of_three_is_equally_likely)
 
 TEST_PLAIN(one_example_is_an_order_and_none_is_not)
 {
-    struct order order;
+    struct example_order order;
     ck_assert_int_eq(order_init(&order, 1, 1), STATUS_OK);
     ck_assert_uint_eq(*order_places(&order, 0, 0, 1), 0);
     order_free(&order);

@@ -1,0 +1,243 @@
+/* run_plan.c - the folder, and the lines that open a run. */
+
+#include "deploy/command/run_plan.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/base/wording.h"
+#include "common/job/compensation.h"
+#include "common/process/log.h"
+#include "common/store/occupancy.h"
+#include "common/store/run_directory.h"
+
+/* --- the folder ------------------------------------------------------------------------------ */
+
+/* "runs/sync-20240229-235959", with "-2" and so on when that one is taken. Made here, so that two
+ * runs of the same second do not take the same name. */
+static enum status make_out(struct run_plan *plan, struct error *error)
+{
+    time_t now = time(NULL);
+    struct tm local;
+    char date[32];
+    localtime_r(&now, &local);
+    strftime(date, sizeof date, "%Y%m%d-%H%M%S", &local);
+    if (mkdir("runs", 0777) != 0 && errno != EEXIST)
+        return error_set(error, STATUS_IO, "cannot make the folder runs here: %s (use --out)",
+                         strerror(errno));
+    for (unsigned n = 1; n < 1000; n++) {
+        int used = snprintf(plan->out, sizeof plan->out, "runs/%s-%s",
+                            job_mode_text(&plan->options.job).text, date);
+        if (n > 1)
+            snprintf(plan->out + used, sizeof plan->out - (size_t)used, "-%u", n);
+        plan->out_made = mkdir(plan->out, 0777) == 0;
+        if (plan->out_made)
+            return STATUS_OK;
+        if (errno != EEXIST)
+            break;
+    }
+    return error_set(error, STATUS_IO, "cannot make the folder %s: %s", plan->out, strerror(errno));
+}
+
+static void say_wait(void *context, const char *line)
+{
+    char remark[LOG_LINE_MAX];
+    (void)context;
+    log_remark(LOG_WARNING, line, remark);
+    fprintf(stderr, "%s\n", remark);
+}
+
+enum status run_plan_find_out(struct run_plan *plan, struct error *error)
+{
+    const char *out = plan->options.out;
+    if (out == NULL)
+        return make_out(plan, error);
+    if (strlen(out) >= sizeof plan->out)
+        return error_set(error, STATUS_INVALID, "--out: the path is too long");
+    snprintf(plan->out, sizeof plan->out, "%s", out);
+    enum status status = occupancy_await(
+        plan->out, occupancy_patience(plan->options.deadlines.stop), say_wait, NULL, error);
+    if (status != STATUS_OK)
+        return status;
+    return run_directory_check(&disk_posix, plan->out, &plan->workload.job, NULL, error);
+}
+
+/* --- what will be run ------------------------------------------------------------------------ */
+
+static void print_field(const struct run_plan *plan, const char *name, const char *text)
+{
+    int column = fprintf(plan->voice, "  %-9s  ", name);
+    wording_wrap(plan->voice, text, column, column);
+}
+
+static void print_learning_rate(const struct run_plan *plan)
+{
+    const struct schedule *schedule = &plan->workload.job.schedule;
+    const struct options *options = &plan->options;
+    fprintf(plan->voice, "  optimizer  %s, learning rate %g", options->job.optimizer.name,
+            schedule->learning_rate);
+    if (schedule->kind == SCHEDULE_STEP && options->job.schedule.decay_steps == 0)
+        fprintf(plan->voice, ", times %g after every epoch", schedule->decay_factor);
+    if (schedule->kind == SCHEDULE_STEP && options->job.schedule.decay_steps != 0)
+        fprintf(plan->voice, ", times %g every %s", schedule->decay_factor,
+                wording_counted(schedule->decay_steps, "update", "updates").text);
+    if (schedule->kind == SCHEDULE_COSINE)
+        fprintf(plan->voice, ", down to %g of it along a cosine", schedule->decay_factor);
+    if (schedule->warmup_steps > 0)
+        fprintf(plan->voice, ", rising over the first %s",
+                wording_counted(schedule->warmup_steps, "update", "updates").text);
+    fprintf(plan->voice, "\n");
+}
+
+static void print_work(const struct run_plan *plan)
+{
+    const struct options *options = &plan->options;
+    const struct job *job = &plan->workload.job;
+    uint32_t leaves = job_leaves_max(job);
+    if (job_mode(&options->job)->steps)
+        fprintf(plan->voice, "  update     %s in %s of %u, added up over all workers\n",
+                wording_counted(job->batch, "example", "examples").text,
+                wording_counted(leaves, "leaf", "leaves").text, job->micro_batch);
+    else
+        fprintf(plan->voice, "  update     %s of one worker, applied %s\n",
+                wording_counted(job->batch, "example", "examples").text,
+                options->job.use_locking ? "as it arrives, a variable at a time" : "as it arrives");
+    if (job->staleness_rate != STALENESS_RATE_NONE)
+        fprintf(plan->voice, "  staleness  the learning rate is divided by %s\n",
+                job->staleness_rate == STALENESS_RATE_INVERSE
+                    ? "each gradient's staleness, per chunk"
+                    : "one less than the workers, for all gradients alike");
+    if (job->delay_compensation > 0)
+        fprintf(plan->voice, "  staleness  gradients are compensated for it, strength %s\n",
+                compensation_text(job).text);
+    if (job->max_staleness > 0)
+        fprintf(plan->voice, "  staleness  a gradient more than %s old %s\n",
+                wording_counted(job->max_staleness, "update", "updates").text,
+                job->staleness_loses ? "is lost" : "is computed again");
+    if (job_accumulates(job))
+        fprintf(plan->voice, "  sums       %s make one update, as they come\n",
+                wording_counted(job->accumulate, "gradient", "gradients").text);
+    if (options->job.steps > 0)
+        fprintf(plan->voice, "  length     %s",
+                wording_counted(options->job.steps, "update", "updates").text);
+    else
+        fprintf(plan->voice, "  length     %s",
+                wording_counted(options->epochs, "epoch", "epochs").text);
+    fprintf(plan->voice, ", seed %" PRIu64 "\n", options->job.seed);
+}
+
+static void print_step_remarks(const struct run_plan *plan)
+{
+    uint32_t leaves = job_leaves_max(&plan->workload.job);
+    uint32_t workers = plan->options.workers;
+    if (workers > leaves)
+        fprintf(plan->voice, "  note       an update has %s: %u of %u workers %s by\n",
+                wording_counted(leaves, "leaf", "leaves").text, workers - leaves, workers,
+                workers - leaves == 1 ? "stands" : "stand");
+    else if (leaves % workers != 0)
+        fprintf(plan->voice, "  note       %u leaves do not divide evenly among %u workers\n",
+                leaves, workers);
+}
+
+static void print_lease_remarks(const struct run_plan *plan)
+{
+    const struct options *options = &plan->options;
+    bool bound = job_mode(&options->job)->bounds && options->job.staleness_bound != MODE_UNBOUNDED;
+    if (options->workers > 1)
+        fprintf(plan->voice, "  note       with %u workers a gradient is about %s old %s\n",
+                options->workers, wording_counted(options->workers - 1, "update", "updates").text,
+                bound ? "at most, on the mean" : "when it is applied");
+    if (options->workers > 1 && bound)
+        fprintf(plan->voice, "  note       nobody gets more than %s ahead of the slowest worker\n",
+                wording_counted(options->job.staleness_bound, "batch", "batches").text);
+    uint32_t batch = plan->workload.job.batch;
+    if (batch != options->global_batch)
+        fprintf(plan->voice, "  note       a sync update has %s (--global-batch), one here %u\n",
+                wording_counted(options->global_batch, "example", "examples").text, batch);
+}
+
+/* A cosine ends where it ends, however long the run goes on. */
+static void print_rate_remark(const struct run_plan *plan)
+{
+    const struct job *job = &plan->workload.job;
+    const struct schedule *schedule = &job->schedule;
+    if (schedule->kind == SCHEDULE_COSINE && schedule->decay_factor == 0 &&
+        schedule->decay_steps < job->steps)
+        fprintf(plan->voice,
+                "  note       the learning rate is 0 after update %s (--decay-steps)\n",
+                wording_count(schedule->decay_steps).text);
+}
+
+static void print_remarks(const struct run_plan *plan)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    if (plan->options.remarks[0] != '\0')
+        fprintf(plan->voice, "  note       %s\n", plan->options.remarks);
+    if (job_mode(&plan->options.job)->steps)
+        print_step_remarks(plan);
+    else
+        print_lease_remarks(plan);
+    print_rate_remark(plan);
+    if (plan->options.compute != NULL)
+        fprintf(plan->voice, "  note       a leaf of %s takes %s%s%s\n",
+                wording_counted(plan->workload.job.micro_batch, "example", "examples").text,
+                plan->options.compute, plan->options.straggle != NULL ? ", stragglers " : "",
+                plan->options.straggle != NULL ? plan->options.straggle : "");
+    if (plan->options.slow != NULL)
+        fprintf(plan->voice, "  note       slowed down on purpose: %s (worker:factor)\n",
+                plan->options.slow);
+    if (plan->cluster == NULL && processors > 0 &&
+        plan->options.workers > (unsigned long)processors)
+        fprintf(plan->voice, "  note       %u workers share %s\n", plan->options.workers,
+                wording_counted((uint64_t)processors, "processor", "processors").text);
+}
+
+static void print_model(const struct run_plan *plan)
+{
+    const struct job *job = &plan->workload.job;
+    uint64_t parameters = variables_elements(job->variables, job->variable_count);
+    char text[sizeof job->model + 64];
+    snprintf(text, sizeof text, "%s (%s)", job->model,
+             wording_counted(parameters, "parameter", "parameters").text);
+    print_field(plan, "model", text);
+}
+
+static void print_dealt(const struct run_plan *plan)
+{
+    const struct partition *partition = &plan->workload.partition;
+    char text[256];
+    if (partition->chunk_count == 0)
+        return;
+    snprintf(text, sizeof text, "%s up to %s, about %s a server, max/mean %.3f",
+             wording_counted(partition->chunk_count, "chunk", "chunks").text,
+             wording_bytes(partition->chunk_elements * sizeof(float)).text,
+             wording_bytes(partition_server_bytes(partition, 0)).text,
+             partition_imbalance(partition));
+    print_field(plan, "dealt", text);
+}
+
+void run_plan_print(const struct run_plan *plan)
+{
+    const struct options *options = &plan->options;
+    fprintf(plan->voice, "%s training on %s%s, ", job_mode_text(&options->job).text, options->data,
+            plan->cluster != NULL ? " in virtual time" : "");
+    if (options->ps == 0)
+        fprintf(plan->voice, "one process without servers\n");
+    else
+        fprintf(plan->voice, "%s and %s\n", wording_counted(options->ps, "server", "servers").text,
+                wording_counted(options->workers, "worker", "workers").text);
+    print_model(plan);
+    print_dealt(plan);
+    print_work(plan);
+    print_learning_rate(plan);
+    if (options->keys != NULL)
+        fprintf(plan->voice, "  keys       %s: encrypted, and only for whoever has one of them\n",
+                options->keys);
+    fprintf(plan->voice, "  out        %s\n", plan->out);
+    print_remarks(plan);
+    fflush(plan->voice);
+}

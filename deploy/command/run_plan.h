@@ -1,0 +1,32 @@
+/* run_plan.h - what `run` and `simulate` are about to do: the folder that it goes to, and the lines that
+ * tell people.
+ *
+ * Threads: one. */
+
+#ifndef DEPLOY_COMMAND_RUN_PLAN_H
+#define DEPLOY_COMMAND_RUN_PLAN_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "common/file/disk.h"
+#include "common/options/options.h"
+#include "worker/workload.h"
+
+struct run_plan {
+    struct options options;
+    struct workload workload; /* Looked at. */
+    char out[DISK_PATH_MAX];
+    FILE *voice;         /* Where people are told about it. */
+    const char *cluster; /* In virtual time: on what; NULL: on this machine. */
+    bool out_made;       /* By us, empty: to be taken away again when nothing comes into it. */
+};
+
+/* --out as it was given, where such a run may begin or go on; or a fresh folder in runs/. Waits for those
+ * who are about to leave it. */
+enum status run_plan_find_out(struct run_plan *plan, struct error *error);
+
+/* Onto its voice. */
+void run_plan_print(const struct run_plan *plan);
+
+#endif
