@@ -14,6 +14,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "common/base/clock.h"
 #include "common/file/file_lock.h"
 #include "common/file/folder.h"
 
@@ -616,6 +617,12 @@ static enum status posix_check_folder(void *context, const char *path, struct er
     return folder_check(path, error);
 }
 
+static double posix_seconds(void *context)
+{
+    (void)context;
+    return clock_now_seconds();
+}
+
 const struct disk disk_posix = {
     .write_file = posix_write_file,
     .put_behind = posix_put_behind,
@@ -630,4 +637,5 @@ const struct disk disk_posix = {
     .open_log = posix_open_log,
     .close_log = posix_close_log,
     .look_at_log = posix_look_at_log,
+    .seconds = posix_seconds,
 };

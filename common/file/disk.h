@@ -85,6 +85,8 @@ struct disk {
     /* STATUS_OK unless another process has it open at this moment. */
     enum status (*look_at_log)(void *context, const char *path, const char *what,
                                struct error *error);
+    /* What time it is for what is written, as clock_now_seconds has it. */
+    double (*seconds)(void *context);
 };
 
 /* The real one. */

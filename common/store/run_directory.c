@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/base/clock.h"
 #include "common/base/wording.h"
 #include "common/job/job_json.h"
 #include "common/store/histogram_json.h"
@@ -772,7 +771,7 @@ static enum status claim(struct run_directory *directory, const struct job *job,
     write_run_id(digits, run_id);
     if (strcmp(finding.run_id, digits) != 0) /* Of another session. */
         directory->earlier.faults = (struct run_faults){0};
-    directory->started = clock_now_seconds();
+    directory->started = directory->disk->seconds(directory->disk->context);
     return write_run_json(directory, job, run_id, &directory->earlier, error);
 }
 
@@ -808,7 +807,8 @@ void run_directory_close(struct run_directory *directory)
 
 void run_directory_event(struct run_directory *directory, const char *name, const char *members)
 {
-    event_log_add(&directory->events, clock_now_seconds() - directory->started, name, members);
+    double now = directory->disk->seconds(directory->disk->context);
+    event_log_add(&directory->events, now - directory->started, name, members);
 }
 
 /* Generations count by themselves. */

@@ -12,6 +12,8 @@
 #include "common/base/wording.h"
 #include "common/process/log.h"
 
+#define LOOK_EVENTS 64 /* From one look of the limits to the next. */
+
 /* --- life ------------------------------------------------------------------------------------ */
 
 static uint32_t hosts_of(const struct engine *e)
@@ -72,8 +74,9 @@ enum status engine_init(struct engine *engine, const struct engine_options *opti
                                 job->server_count, job->chunk_bytes, job->use_locking, error);
     if (status != STATUS_OK)
         return status;
-    status = simulated_network_init(&e->network, &options->carrier, options->share_frames,
-                                    options->seed, job->server_count, &e->queue);
+    status =
+        simulated_network_init(&e->network, &options->carrier, options->share_frames,
+                               options->unchecked, options->seed, job->server_count, &e->queue);
     if (status == STATUS_OK)
         status = transcript_init(&e->transcript, job, options->verbose);
     if (status != STATUS_OK)
@@ -121,6 +124,8 @@ uint64_t engine_draw_u64(struct engine *engine)
 static void note(struct engine *e, const struct simulated_process *p, const char *what)
 {
     char name[PROCESS_NAME_MAX];
+    if (e->options.unchecked && !e->options.verbose)
+        return;
     simulated_process_name(p, name);
     transcript_note(&e->transcript, e->now_us, name, what);
 }
@@ -271,6 +276,11 @@ void engine_stop(struct engine *engine, struct simulated_process *process)
     if (process->state == PROCESS_RUNNING)
         process->state = PROCESS_STOPPED;
     note(engine, process, "is stopped");
+}
+
+void engine_request_stop(struct engine *engine)
+{
+    engine_later(engine, 0, EVENT_STOP, 0, 0);
 }
 
 static void miss(struct simulated_process *p, const struct event *event)
@@ -457,6 +467,13 @@ static void set_time(struct engine *e, uint64_t now_ns)
     e->now_us = now_ns / 1000;
 }
 
+static void look(struct engine *e)
+{
+    const struct limits *limits = &e->options.limits;
+    if (limits->look != NULL && e->events % LOOK_EVENTS == 0)
+        limits->look(limits->context);
+}
+
 bool engine_run(struct engine *engine)
 {
     struct engine *e = engine;
@@ -468,6 +485,7 @@ bool engine_run(struct engine *engine)
         happen(e, &event);
         event_free(&event);
         check_time(e);
+        look(e);
     }
     if (has_failed(e))
         return false;

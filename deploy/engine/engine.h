@@ -73,11 +73,14 @@ struct engine_options {
     struct limits limits;
     struct faults faults;
     bool share_frames;        /* A message's receiver gets the sender's frame, not a copy. */
+    bool unchecked;           /* Nothing is summed up: no transcript, and no payload in flight. */
+    const char *arithmetic;   /* What processes say that they compute with; NULL: "simulated". */
     uint64_t start_within_us; /* Processes start in any order within this time. */
     const char *restore;
     uint32_t keep; /* Checkpoints; 0: as the run was begun with. */
     struct deadlines deadlines;
     enum worker_loss on_worker_loss;
+    uint32_t max_bad_gradients; /* 0: any number. */
     /* Ask a host for a clean stop so long after the first worker was started; 0: never. Before
      * that, processes that have not joined would stay behind until their start deadline. */
     uint64_t stop_after_us;
@@ -158,6 +161,8 @@ struct simulated_process *engine_start(struct engine *engine, uint32_t host,
 struct simulated_process *engine_start_guest(struct engine *engine, const struct guest *guest,
                                              uint32_t index);
 /* All connections of a host break. They come back after back_us. */
+/* Server 0 is asked for a clean stop now, or as soon as it is there. */
+void engine_request_stop(struct engine *engine);
 void engine_cut_off(struct engine *engine, uint32_t host, uint64_t back_us);
 void engine_kill(struct engine *engine, struct simulated_process *process);
 void engine_stop(struct engine *engine, struct simulated_process *process);

@@ -27,6 +27,10 @@ struct limits {
      * given up. */
     struct ending (*ending)(void *context, const struct simulated_process *process);
 
+    /* Called now and then, in real time rather than virtual: it may ask for a clean stop
+     * (engine_request_stop), or show how far all has come. */
+    void (*look)(void *context);
+
     /* Whether a server may be one too many at its place. Who is asked for a clean stop there is then
      * server 0 in its stead: a rival that is no member yet would go alone, with the place that both
      * have. Without it nobody is. */

@@ -460,6 +460,12 @@ static enum status check_folder(void *context, const char *path, struct error *e
 
 /* --- logs ---------------------------------------------------------------------------------- */
 
+static double seconds(void *context)
+{
+    const struct simulated_disk *disk = context;
+    return (double)disk->now_us * 1e-6;
+}
+
 static enum status look_at_log(void *context, const char *path, const char *what,
                                struct error *error)
 {
@@ -523,7 +529,8 @@ void simulated_disk_init(struct simulated_disk *disk, uint64_t seed, uint32_t su
                                .check_folder = check_folder,
                                .open_log = open_log,
                                .close_log = close_log,
-                               .look_at_log = look_at_log};
+                               .look_at_log = look_at_log,
+                               .seconds = seconds};
 }
 
 void simulated_disk_free(struct simulated_disk *disk)

@@ -10,7 +10,7 @@
  * what a server says is lost, as worker/client/client.c and ps/server.c have it.
  *
  * A message is really encoded when it is sent and decoded when it arrives. Its payload is summed up
- * at either end, because nobody may write a frame that is in flight. Receivers get a copy, which
+ * at either end (unless unchecked), because nobody may write a frame that is in flight. Receivers get a copy, which
  * they may write, as from a socket; or, as over the transport in memory, the sender's own frame.
  *
  * When a message arrives, and in which order, is the carrier's (carrier.h).
@@ -76,6 +76,7 @@ struct network_client {
 struct simulated_network {
     struct carrier carrier;
     bool share_frames; /* The receiver gets the sender's frame. */
+    bool unchecked;    /* Nobody looks whether payloads stay as they were sent. */
     struct random_sequence random;
     struct event_queue *queue;
     uint32_t servers;
@@ -93,8 +94,8 @@ struct simulated_network {
 };
 
 enum status simulated_network_init(struct simulated_network *network, const struct carrier *carrier,
-                                   bool share_frames, uint64_t seed, uint32_t servers,
-                                   struct event_queue *queue);
+                                   bool share_frames, bool unchecked, uint64_t seed,
+                                   uint32_t servers, struct event_queue *queue);
 void simulated_network_free(struct simulated_network *network);
 
 /* Another process, with the next number from 0. keeps: what it says without a connection is said

@@ -30,18 +30,20 @@ static enum status make_server(struct engine *e, struct simulated_process *p)
                    .self.incarnation = engine_draw_u64(e),
                    .owner_count = from->owners_a_server,
                    .self.host = "simulated",
-                   .self.arithmetic = "simulated",
                    .self.deadlines = from->deadlines},
         .coordinator = {.run_id = engine_draw_u64(e),
                         .deadlines = from->deadlines,
                         .on_worker_loss = from->on_worker_loss,
-                        .max_bad_gradients = UINT32_MAX},
+                        .max_bad_gradients =
+                            from->max_bad_gradients > 0 ? from->max_bad_gradients : UINT32_MAX},
         .checkpointer = {.server = p->index,
                          .disk = from->storage.disk(from->storage.context, p),
                          .keep = from->keep},
     };
     for (size_t i = 0; i < HASH_BYTES; i++)
         options.coordinator.secret[i] = (uint8_t)random_next(&e->random);
+    snprintf(options.router.self.arithmetic, sizeof options.router.self.arithmetic, "%s",
+             from->arithmetic != NULL ? from->arithmetic : "simulated");
     snprintf(options.coordinator.out, sizeof options.coordinator.out, "%s", from->storage.out);
     snprintf(options.checkpointer.out, sizeof options.checkpointer.out, "%s", from->storage.out);
     snprintf(options.checkpointer.restore, sizeof options.checkpointer.restore, "%s",
@@ -172,6 +174,8 @@ static void note_message(struct engine *e, const struct simulated_process *p, ui
                          const struct packet *packet)
 {
     char name[PROCESS_NAME_MAX], sender[PROCESS_NAME_MAX];
+    if (e->options.unchecked && !e->options.verbose)
+        return;
     simulated_process_name(p, name);
     simulated_process_name(e->processes[from], sender);
     transcript_message(&e->transcript, e->now_us, name, sender, &packet->message, packet->payload);

@@ -26,9 +26,10 @@ enum status simulated_worker_init(struct simulated_worker *worker, struct engine
         .partition = &engine->partition,
         .parameters = worker->parameters,
         .self.host = "simulated",
-        .self.arithmetic = "simulated",
         .self.deadlines = engine->options.deadlines,
     };
+    snprintf(options.self.arithmetic, sizeof options.self.arithmetic, "%s",
+             engine->options.arithmetic != NULL ? engine->options.arithmetic : "simulated");
     return session_create(&worker->session, &options, engine->now_us);
 }
 
