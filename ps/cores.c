@@ -11,14 +11,18 @@
 enum status cores_init(struct cores *cores, const struct cores_options *options, uint64_t now_us)
 {
     memset(cores, 0, sizeof *cores);
+    struct router_options router = options->router;
+    struct checkpointer_options checkpointer = options->checkpointer;
     struct coordinator_options coordinator = options->coordinator;
     coordinator.diary = options->diary;
+    router.unchecked = checkpointer.unchecked = coordinator.unchecked = options->unchecked;
     coordinator.incarnation = options->router.self.incarnation;
     cores->owner_count = options->router.owner_count;
     cores->diary = options->diary;
-    enum status status = router_create(&cores->router, &options->router, now_us);
+    cores->unchecked = options->unchecked;
+    enum status status = router_create(&cores->router, &router, now_us);
     if (status == STATUS_OK)
-        status = checkpointer_create(&cores->checkpointer, &options->checkpointer);
+        status = checkpointer_create(&cores->checkpointer, &checkpointer);
     if (status == STATUS_OK && options->router.self.index == 0)
         status = coordinator_create(&cores->coordinator, &coordinator, now_us);
     if (status != STATUS_OK)
@@ -55,6 +59,8 @@ enum status cores_make_owners(struct cores *cores, const struct chunk_memory *me
                               memory);
     for (uint32_t i = 0; i < cores->owner_count && status == STATUS_OK; i++)
         owner_keep_diary(cores->owners[i], cores->diary);
+    for (uint32_t i = 0; i < cores->owner_count && status == STATUS_OK && cores->unchecked; i++)
+        owner_uncheck(cores->owners[i]);
     if (status != STATUS_OK)
         owners_free(cores);
     return status;

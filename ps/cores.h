@@ -25,6 +25,7 @@ struct cores {
     struct owner **owners; /* [owner_count], NULL until the plan is there. */
     uint32_t owner_count;
     struct diary *diary; /* Borrowed. */
+    bool unchecked;
 };
 
 struct cores_options {
@@ -32,6 +33,7 @@ struct cores_options {
     struct coordinator_options coordinator; /* Used on server 0; but for incarnation. */
     struct checkpointer_options checkpointer;
     struct diary *diary; /* Of what happens inside; NULL: none is kept. */
+    bool unchecked;      /* None of them looks at itself (common/base/invariant.h). */
 };
 
 enum status cores_init(struct cores *cores, const struct cores_options *options, uint64_t now_us);

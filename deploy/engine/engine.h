@@ -72,8 +72,9 @@ struct engine_options {
     struct observer observer;
     struct limits limits;
     struct faults faults;
-    bool share_frames;        /* A message's receiver gets the sender's frame, not a copy. */
-    bool unchecked;           /* Nothing is summed up: no transcript, and no payload in flight. */
+    bool share_frames; /* A message's receiver gets the sender's frame, not a copy. */
+    bool unchecked;    /* Nothing is summed up, no transcript and no payload in flight, and no core
+                               * looks at itself. */
     const char *arithmetic;   /* What processes say that they compute with; NULL: "simulated". */
     uint64_t start_within_us; /* Processes start in any order within this time. */
     const char *restore;

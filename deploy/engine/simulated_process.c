@@ -39,6 +39,7 @@ static enum status make_server(struct engine *e, struct simulated_process *p)
         .checkpointer = {.server = p->index,
                          .disk = from->storage.disk(from->storage.context, p),
                          .keep = from->keep},
+        .unchecked = from->unchecked,
     };
     for (size_t i = 0; i < HASH_BYTES; i++)
         options.coordinator.secret[i] = (uint8_t)random_next(&e->random);

@@ -25,6 +25,7 @@ enum status simulated_worker_init(struct simulated_worker *worker, struct engine
         .job = engine->options.job,
         .partition = &engine->partition,
         .parameters = worker->parameters,
+        .unchecked = engine->options.unchecked,
         .self.host = "simulated",
         .self.deadlines = engine->options.deadlines,
     };

@@ -43,6 +43,7 @@ struct checkpointer_options {
     const struct disk *disk;
     char out[MESSAGE_TEXT_MAX];  /* Server 0: the run directory. */
     char restore[DISK_PATH_MAX]; /* Server 0: "auto", "never" or a checkpoint's directory. */
+    bool unchecked;              /* It does not look at itself (common/base/invariant.h). */
     uint32_t keep; /* Server 0: checkpoints (checkpoint.h); 0: as the run was begun with. */
 };
 

@@ -52,6 +52,7 @@ struct coordinator_options {
     uint32_t max_bad_gradients; /* Async: more end the job. */
     bool allow_mixed;
     struct diary *diary; /* It says who was lost; NULL: nobody is told. Outlives the coordinator. */
+    bool unchecked;      /* It does not look at itself (common/base/invariant.h). */
     uint32_t processors; /* Of this host, for run.json; 0: not known. */
 };
 

@@ -69,6 +69,11 @@ void owner_destroy(struct owner **owner)
     *owner = NULL;
 }
 
+void owner_uncheck(struct owner *owner)
+{
+    owner->unchecked = true;
+}
+
 void owner_keep_diary(struct owner *owner, struct diary *diary)
 {
     owner->diary = diary;
@@ -879,6 +884,6 @@ void owner_handle(struct owner *owner, struct packet *packet, uint64_t now_us,
         handle_current(owner, packet, now_us, outbox);
     frame_release(packet->payload);
     packet->payload = NULL;
-    if (CHECKED)
+    if (CHECKED && !owner->unchecked)
         owner_check(owner);
 }

@@ -44,6 +44,8 @@ void owner_destroy(struct owner **owner);
 
 /* What it does with gradients is to stand there; NULL: nowhere. Outlives the owner. */
 void owner_keep_diary(struct owner *owner, struct diary *diary);
+/* It looks at itself no more, where it would (common/base/invariant.h). */
+void owner_uncheck(struct owner *owner);
 
 /* Takes over the packet's payload. */
 void owner_handle(struct owner *owner, struct packet *packet, uint64_t now_us,

@@ -37,6 +37,7 @@ struct owned {
 };
 
 struct owner {
+    bool unchecked; /* It does not look at itself. */
     const struct plan *plan;
     const struct shard_mode *rules; /* The mode's. */
     uint32_t index;

@@ -42,6 +42,7 @@
 struct router_options {
     struct enrolment_options self; /* deadlines.start: until there is a job. */
     uint32_t owner_count;          /* 1 to 255. */
+    bool unchecked;                /* It does not look at itself (common/base/invariant.h). */
 };
 
 enum router_state {

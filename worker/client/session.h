@@ -59,6 +59,7 @@ struct session_options {
     const struct job *job; /* Outlives the session. */
     const struct partition *partition;
     float *parameters; /* [partition->elements] where parameters are copied to when they must. */
+    bool unchecked;    /* It does not look at itself (common/base/invariant.h). */
 };
 
 struct session;
