@@ -266,6 +266,15 @@ enum status flows_reserve(struct flows *flows, struct way way)
     return STATUS_OK;
 }
 
+void flows_unreserve(struct flows *flows, struct way way)
+{
+    way = both_of(flows, way);
+    assert(flows->live_count < flows->reserved);
+    flows->reserved--;
+    flows->cards[way.first].reserved--;
+    flows->cards[way.second].reserved--;
+}
+
 static void put_on(struct flows *flows, uint32_t flow, int side)
 {
     uint32_t number = flows->flows[flow].card[side];

@@ -56,6 +56,8 @@ void flows_free(struct flows *flows);
 /* Room for one flow more of this way at the same time; nothing else needs memory. STATUS_MEMORY: there
  * is none. */
 enum status flows_reserve(struct flows *flows, struct way way);
+/* That room is not needed any more. */
+void flows_unreserve(struct flows *flows, struct way way);
 
 /* Bytes (1 to FLOWS_BYTES_MOST) begin to flow, for which there is room. The number of the flow, until
  * its end. now_ns is not before the last of any call, and not beyond flows_next. */

@@ -35,10 +35,11 @@ struct message {
 struct connection {
     struct way way;
     uint32_t to; /* Host. */
-    bool loopback;
+    bool loopback, closed;
     uint64_t latency_ns;
-    uint64_t sent;        /* Messages since ever. */
+    uint64_t sent;        /* Messages since ever, those of closed ones of this number as well. */
     uint32_t first, last; /* Under way. */
+    uint32_t next_closed;
 };
 
 /* A message's transfer begins. */
@@ -65,6 +66,7 @@ struct network {
     size_t live_count; /* Messages under way. */
     size_t taken;      /* Of the deliveries. */
     uint32_t first_free;
+    uint32_t first_closed; /* Of the connections whose numbers may be given again. */
 };
 
 /* --- life ---------------------------------------------------------------------------------------- */
@@ -94,7 +96,7 @@ struct network *network_create(const struct network_options *options,
         return NULL;
     network->options = *options;
     network->host_count = host_count;
-    network->first_free = NOBODY;
+    network->first_free = network->first_closed = NOBODY;
     network->flows = make_cards(options->loopback_rate, hosts, host_count);
     network->latencies_ns = calloc(host_count, sizeof *network->latencies_ns);
     network->buffered = calloc(host_count, sizeof *network->buffered);
@@ -121,21 +123,41 @@ void network_free(struct network *network)
     free(network);
 }
 
+static bool make_room_to_connect(struct network *network)
+{
+    if (network->first_closed != NOBODY)
+        return true;
+    struct connection *connections = array_room(network->connections, network->connection_count,
+                                                &network->connection_capacity, sizeof *connections);
+    if (connections == NULL)
+        return false;
+    network->connections = connections;
+    return true;
+}
+
+static uint32_t connection_number(struct network *network)
+{
+    uint32_t number = network->first_closed;
+    if (number == NOBODY) {
+        number = (uint32_t)network->connection_count++;
+        network->connections[number].sent = 0;
+    } else {
+        network->first_closed = network->connections[number].next_closed;
+    }
+    return number;
+}
+
 enum status network_connect(struct network *network, uint32_t from, uint32_t to,
                             uint64_t further_ns, uint32_t *connection)
 {
     assert(from < network->host_count && to < network->host_count);
-    struct connection *connections = array_room(network->connections, network->connection_count,
-                                                &network->connection_capacity, sizeof *connections);
-    if (connections == NULL)
-        return STATUS_MEMORY;
-    network->connections = connections;
     bool loopback = from == to;
     struct way way = {loopback ? 3 * from + 2 : 3 * from, loopback ? FLOWS_NO_CARD : 3 * to + 1};
-    if (flows_reserve(network->flows, way) != STATUS_OK)
+    if (!make_room_to_connect(network) || flows_reserve(network->flows, way) != STATUS_OK)
         return STATUS_MEMORY;
-    *connection = (uint32_t)network->connection_count++;
-    connections[*connection] = (struct connection){
+    *connection = connection_number(network);
+    struct connection *stream = &network->connections[*connection];
+    *stream = (struct connection){
         .way = way,
         .to = to,
         .loopback = loopback,
@@ -143,10 +165,28 @@ enum status network_connect(struct network *network, uint32_t from, uint32_t to,
             further_ns + (loopback ? network->options.loopback_latency_ns
                                    : network->options.latency_ns + network->latencies_ns[from] +
                                          network->latencies_ns[to]),
+        .sent = stream->sent,
         .first = NOBODY,
         .last = NOBODY,
     };
     return STATUS_OK;
+}
+
+static void forget_connection(struct network *network, struct connection *stream)
+{
+    flows_unreserve(network->flows, stream->way);
+    stream->next_closed = network->first_closed;
+    network->first_closed = (uint32_t)(stream - network->connections);
+}
+
+void network_close(struct network *network, uint32_t connection)
+{
+    assert(connection < network->connection_count);
+    struct connection *stream = &network->connections[connection];
+    assert(!stream->closed);
+    stream->closed = true;
+    if (stream->first == NOBODY)
+        forget_connection(network, stream);
 }
 
 /* --- transfers to begin, soonest first ------------------------------------------------------------- */
@@ -266,6 +306,7 @@ enum status network_send(struct network *network, uint32_t connection, uint64_t 
     network->now_ns = now_ns;
     uint32_t number = message_number(network);
     struct connection *stream = &network->connections[connection];
+    assert(!stream->closed);
     struct message *message = &network->messages[number];
     *message = (struct message){.delivery = {.sequence = network->sent++,
                                              .item = item,
@@ -296,7 +337,7 @@ static uint64_t window_of(const struct connection *stream, const struct message 
     return bytes < FIRST_WINDOW_BYTES ? bytes : FIRST_WINDOW_BYTES;
 }
 
-/* The first of a connection leaves it: what is known of it, for the caller. */
+/* What is known of a message that leaves its connection, for the caller. */
 static void hand_over(struct network *network, uint32_t number, uint64_t at_ns, bool lost)
 {
     struct message *message = &network->messages[number];
@@ -307,7 +348,6 @@ static void hand_over(struct network *network, uint32_t number, uint64_t at_ns, 
     message->delivery.lost = lost;
     network->deliveries[network->delivery_count++] = message->delivery;
     network->live_count--;
-    stream->first = message->next;
     message->next = network->first_free;
     network->first_free = number;
 }
@@ -316,8 +356,11 @@ static void hand_over(struct network *network, uint32_t number, uint64_t at_ns, 
 static void deliver(struct network *network, uint32_t number)
 {
     uint32_t connection = network->messages[number].delivery.connection;
+    struct connection *stream = &network->connections[connection];
+    uint32_t next = stream->first = network->messages[number].next;
     hand_over(network, number, network->now_ns, false);
-    uint32_t next = network->connections[connection].first;
+    if (next == NOBODY && stream->closed)
+        forget_connection(network, stream);
     if (next == NOBODY)
         return;
     uint64_t ready_ns = network->messages[next].ready_ns;
@@ -400,14 +443,9 @@ bool network_take(struct network *network, struct delivery *delivery)
     return true;
 }
 
-void network_disconnect(struct network *network, uint32_t connection, uint64_t now_ns)
+/* The first of a connection, which alone may have begun, goes no further. */
+static void stop_first(struct network *network, uint32_t first, uint64_t now_ns)
 {
-    assert(connection < network->connection_count && now_ns >= network->now_ns);
-    struct connection *stream = &network->connections[connection];
-    network->now_ns = now_ns;
-    uint32_t first = stream->first;
-    if (first == NOBODY)
-        return;
     if (network->messages[first].phase == PHASE_FLOWING)
         flows_stop(network->flows, network->messages[first].flow, now_ns);
     for (size_t place = 0; place < network->beginning_count; place++)
@@ -415,8 +453,32 @@ void network_disconnect(struct network *network, uint32_t connection, uint64_t n
             beginning_remove(network, place);
             break;
         }
-    while (stream->first != NOBODY)
-        hand_over(network, stream->first, now_ns, true);
+}
+
+void network_disconnect(struct network *network, uint32_t connection, uint64_t keep,
+                        uint64_t now_ns)
+{
+    assert(connection < network->connection_count && now_ns >= network->now_ns);
+    struct connection *stream = &network->connections[connection];
+    network->now_ns = now_ns;
+    if (stream->first == NOBODY)
+        return;
+    uint32_t last = NOBODY, number = stream->first;
+    for (; keep > 0 && number != NOBODY; keep--) {
+        last = number;
+        number = network->messages[number].next;
+    }
+    if (last == NOBODY && number != NOBODY)
+        stop_first(network, number, now_ns);
+    stream->last = last;
+    *(last == NOBODY ? &stream->first : &network->messages[last].next) = NOBODY;
+    while (number != NOBODY) {
+        uint32_t next = network->messages[number].next;
+        hand_over(network, number, now_ns, true);
+        number = next;
+    }
+    if (stream->closed && stream->first == NOBODY)
+        forget_connection(network, stream);
 }
 
 double network_rate(struct network *network, uint32_t connection)

@@ -84,7 +84,8 @@ struct network *network_create(const struct network_options *options,
 void network_free(struct network *network);
 
 /* A connection from host to host, perhaps the same; further_ns is added to the latency, for hosts that
- * are further apart than others. *connection counts from 0 on. */
+ * are further apart than others. *connection counts from 0 on, but that those come first which have been
+ * closed. */
 enum status network_connect(struct network *network, uint32_t from, uint32_t to,
                             uint64_t further_ns, uint32_t *connection);
 
@@ -93,9 +94,15 @@ enum status network_connect(struct network *network, uint32_t from, uint32_t to,
 enum status network_send(struct network *network, uint32_t connection, uint64_t bytes,
                          uint64_t now_ns, void *item);
 
-/* The connection breaks: what is under way on it is to be taken, as lost, in the order in which it was
- * sent. What is sent on it from now on is a stream of its own. */
-void network_disconnect(struct network *network, uint32_t connection, uint64_t now_ns);
+/* The connection breaks: but for the first `keep` messages, which still arrive, what is under way on it is
+ * to be taken, as lost, in the order in which it was sent. What is sent on it from now on comes behind
+ * those. */
+void network_disconnect(struct network *network, uint32_t connection, uint64_t keep,
+                        uint64_t now_ns);
+
+/* Nothing is sent on it any more. What is under way still arrives; then its room is another's, and
+ * perhaps its number. */
+void network_close(struct network *network, uint32_t connection);
 
 /* When something happens next, if nothing is sent before; NETWORK_NEVER when nothing is under way. */
 uint64_t network_next(struct network *network);

@@ -11,8 +11,8 @@
  * and may have copies of it land as well (simulated_network_repeat). What becomes of it when it lands
  * while its connection is broken or its way cut off is the network's business.
  *
- * `carry` is required, and the other two are there together; simulated_network_init asserts it. What is
- * random is drawn from network->random.
+ * `carry` is required, and `next_ns` and `advance` are there together; simulated_network_init asserts it.
+ * What is random is drawn from network->random.
  *
  * Units: virtual nanoseconds. Threads: the engine's. Ownership: a parcel is the carrier's, and so is
  * its `next`, until it lands or is lost. */
@@ -35,6 +35,12 @@ struct carrier {
      * never), if it is handed nothing before; and it is that time now: what arrives lands. */
     uint64_t (*next_ns)(void *context);
     void (*advance)(void *context, struct simulated_network *network, uint64_t now_ns);
+
+    /* Optional: the connection of a wire has ended now, with the process `gone` or by itself
+     * (NETWORK_NOBODY). Of what is under way either way still arrives what its way's `survives` says,
+     * which the carrier may lower; the rest is lost whenever it lands, and may land at once. */
+    void (*breaks)(void *context, struct simulated_network *network, uint64_t now_ns, uint32_t wire,
+                   uint32_t gone);
 };
 
 #endif

@@ -343,6 +343,7 @@ static void process_event(struct engine *e, struct simulated_process *p, struct 
                           uint64_t peer)
 {
     bool actors_left = p->state == PROCESS_OVER && p->is_server;
+    e->network.counts.broken += event->parcel != NULL && p->state > PROCESS_STOPPED;
     if (p->state == PROCESS_STOPPED) {
         miss(p, event);
         event->parcel = NULL;
@@ -494,6 +495,7 @@ bool engine_run(struct engine *engine)
         set_time(e, event.time_ns);
         if (event.kind == EVENT_ACTOR || event.kind == EVENT_DISK)
             happen(e, &event);
+        e->network.counts.broken += event.parcel != NULL;
         event_free(&event);
     }
     return !has_failed(e);

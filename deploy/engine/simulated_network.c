@@ -17,6 +17,7 @@ void network_counts_add(struct network_counts *to, const struct network_counts *
     to->lost += from->lost;
     to->overtaking += from->overtaking;
     to->broken += from->broken;
+    to->unsent += from->unsent;
     to->partitioned += from->partitioned;
     to->held += from->held;
     to->connections += from->connections;
@@ -46,14 +47,17 @@ enum status simulated_network_init(struct simulated_network *network, const stru
     return STATUS_OK;
 }
 
-static void drop_held(struct network_way *way)
+static uint64_t drop_held(struct network_way *way)
 {
+    uint64_t sent = 0;
     while (way->held != NULL) {
         struct parcel *parcel = way->held;
         way->held = parcel->next;
+        sent += parcel->connection != 0;
         parcel_free(parcel);
     }
     way->held_last = NULL;
+    return sent;
 }
 
 static void forget_partition(struct simulated_network *network, uint32_t partition)
@@ -147,10 +151,12 @@ static bool is_blocked(const struct simulated_network *network, uint32_t from, u
 }
 
 /* The connection of a wire ends. Of what is in flight on either way as much as is said is still
- * delivered; the rest is lost when its time comes. */
+ * delivered; the rest is lost when its time comes, or earlier. */
 static void disconnect(struct simulated_network *network, struct network_wire *wire,
-                       bool up_survives, bool down_survives, uint64_t back_at_ns)
+                       bool up_survives, bool down_survives, uint64_t now_ns, uint32_t gone,
+                       uint64_t back_at_ns)
 {
+    const struct carrier *carrier = &network->carrier;
     if (wire->connection == 0)
         return;
     struct network_way *up = &wire->up, *down = &wire->down;
@@ -161,6 +167,8 @@ static void disconnect(struct simulated_network *network, struct network_wire *w
     wire->connection = 0;
     wire->down_until_ns = back_at_ns;
     network->counts.cuts++;
+    if (carrier->breaks != NULL)
+        carrier->breaks(carrier->context, network, now_ns, (uint32_t)(wire - network->wires), gone);
 }
 
 static void set_off(struct simulated_network *network, uint64_t now_ns, struct parcel *parcel);
@@ -206,8 +214,10 @@ static void connect_wire(struct simulated_network *network, uint64_t now_ns,
     network->counts.connections++;
     wire->connection = network->connection_count;
     for (struct parcel *parcel = wire->up.held; parcel != NULL; parcel = parcel->next)
-        if (parcel->connection == 0) /* Kept by the client; others were lost on the way. */
+        if (parcel->connection == 0) { /* Kept by the client; others were lost on the way. */
             parcel->connection = wire->connection;
+            network->counts.sent++;
+        }
     release_held(network, now_ns, &wire->up);
 }
 
@@ -223,13 +233,13 @@ void simulated_network_end(struct simulated_network *network, uint32_t process, 
 {
     for (uint32_t i = 0; i < network->servers; i++) {
         struct network_wire *wire = &network->wires[process * network->servers + i];
-        disconnect(network, wire, !killed, false, UINT64_MAX);
-        drop_held(&wire->up);
+        disconnect(network, wire, !killed, false, now_ns, process, UINT64_MAX);
+        network->counts.broken += drop_held(&wire->up);
     }
     for (uint32_t i = 0; i < network->client_count * network->servers; i++) {
         struct network_wire *wire = &network->wires[i];
         if (process_of(network, wire->connection) == process)
-            disconnect(network, wire, false, !killed, now_ns + back_ns);
+            disconnect(network, wire, false, !killed, now_ns, process, now_ns + back_ns);
     }
     for (uint32_t i = 0; i < network->servers; i++)
         if (network->bound[i] == process)
@@ -245,7 +255,7 @@ void simulated_network_cut(struct simulated_network *network, uint64_t now_ns,
         uint32_t client = network->clients[wire->client].host, server = wire->server;
         if ((host_set_has(hosts, client) && host_set_has(others, server)) ||
             (host_set_has(others, client) && host_set_has(hosts, server)))
-            disconnect(network, wire, false, false, now_ns + back_ns);
+            disconnect(network, wire, false, false, now_ns, NETWORK_NOBODY, now_ns + back_ns);
     }
 }
 
@@ -388,7 +398,7 @@ void simulated_network_send_up(struct simulated_network *network, uint64_t now_n
     } else if (is_kept(&network->clients[process], message->kind)) {
         hold(network, &wire->up, parcel);
     } else {
-        network->counts.broken++;
+        network->counts.unsent++;
         parcel_free(parcel);
     }
 }
@@ -400,7 +410,7 @@ void simulated_network_send_down(struct simulated_network *network, uint64_t now
     assert(peer > 0 && peer <= network->connection_count);
     const struct network_end *end = &network->connections[peer - 1];
     if (end->process != process || network->wires[end->wire].connection != peer) {
-        network->counts.broken++;
+        network->counts.unsent++;
         frame_release(payload);
         return;
     }

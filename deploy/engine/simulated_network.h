@@ -31,10 +31,13 @@
 #define NETWORK_NOBODY         UINT32_MAX
 #define NETWORK_PARTITIONS_MAX 16
 
+/* What was sent or repeated has been delivered, lost, broken or partitioned, or is still under way; but
+ * for what was broken before it was sent. */
 struct network_counts {
     uint64_t sent, delivered, repeated, lost;
     uint64_t overtaking;  /* The carrier's, as the delays are. */
-    uint64_t broken;      /* Lost with a connection, or for want of one. */
+    uint64_t broken;      /* Lost with a connection, at an end that is gone, ... */
+    uint64_t unsent;      /* ... or for want of a connection. */
     uint64_t partitioned; /* Lost between two hosts that are cut off. */
     uint64_t held;        /* Late for the same reason, or kept for the next connection. */
     uint64_t connections, cuts;

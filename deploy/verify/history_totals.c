@@ -64,8 +64,8 @@ static void print_faults(const struct history_totals *all)
     printf("messages: sent %" PRIu64 ", lost %" PRIu64 ", lost with a connection %" PRIu64
            ", lost between hosts %" PRIu64 ", held up %" PRIu64 ", repeated %" PRIu64
            ", overtaking %" PRIu64 "\n",
-           network->sent, network->lost, network->broken, network->partitioned, network->held,
-           network->repeated, network->overtaking);
+           network->sent, network->lost, network->broken + network->unsent, network->partitioned,
+           network->held, network->repeated, network->overtaking);
     printf("recorded: computations %" PRIu64 ", entries %" PRIu64 ", of which at the end %" PRIu64
            "; batches with entries of two computations %" PRIu64 "\n",
            all->counts.record.numbered, all->counts.record.entries, all->counts.record.kept,

@@ -123,6 +123,15 @@ static void expect_exits(const struct cluster *c, int exit_code)
     }
 }
 
+/* What was sent is accounted for, at its end or on its way to somebody who is gone. */
+static void expect_sums(const struct cluster *c)
+{
+    const struct network_counts *counts = &c->engine.network.counts;
+    ck_assert_uint_gt(counts->delivered, 0);
+    ck_assert_uint_eq(counts->sent + counts->repeated,
+                      counts->delivered + counts->lost + counts->broken + counts->partitioned);
+}
+
 TEST_TIMES(a_hundred_workers_come_to_the_end_though_nobody_looks, MODE_COUNT)
 {
     struct cluster c;
@@ -131,6 +140,7 @@ TEST_TIMES(a_hundred_workers_come_to_the_end_though_nobody_looks, MODE_COUNT)
     cluster_begin(&c, &options);
     ck_assert_msg(engine_run(&c.engine), "%s", c.engine.failure);
     expect_exits(&c, EXIT_DONE);
+    expect_sums(&c);
     ck_assert_uint_ge(c.gradients, c.job.steps);
     ck_assert(c.engine.finished && !c.engine.hopeless);
     ck_assert_ptr_nonnull(simulated_disk_find(&c.disk, SIMULATED_OUT "/model.safetensors"));
@@ -251,6 +261,41 @@ TEST_PLAIN(a_partition_is_of_any_hosts_and_struck_by_the_table)
     ck_assert_uint_eq(c.struck, 2);
     ck_assert_uint_gt(c.engine.network.counts.partitioned, 0);
     expect_exits(&c, EXIT_DONE);
+    expect_sums(&c);
+    cluster_close(&c);
+}
+
+/* The last ten are killed, and come back. */
+static void kill_last_ten(void *context, uint64_t number)
+{
+    struct cluster *c = context;
+    c->struck += number + 1;
+    for (uint32_t host = SERVERS + MANY - 10; host < SERVERS + MANY; host++) {
+        engine_kill(&c->engine, c->engine.at[host]);
+        engine_later(&c->engine, 1000, EVENT_START, host, START_AT_HOST);
+    }
+}
+
+static void kill_in_the_middle(void *context, enum message_kind kind)
+{
+    struct cluster *c = context;
+    if (kind == MESSAGE_EXCHANGE && ++c->exchanges % 1000 == 500)
+        engine_later(&c->engine, 0, EVENT_FAULT, 0, 0);
+}
+
+TEST_PLAIN(what_is_under_way_to_somebody_who_is_killed_is_accounted_for)
+{
+    struct cluster c;
+    cluster_open(&c, MODE_ASYNC, MANY);
+    c.job.steps = 2000;
+    struct engine_options options = options_of(&c);
+    options.faults =
+        (struct faults){.context = &c, .strike = kill_last_ten, .delivered = kill_in_the_middle};
+    cluster_begin(&c, &options);
+    ck_assert_msg(engine_run(&c.engine), "%s", c.engine.failure);
+    ck_assert_uint_gt(c.struck, 3);
+    ck_assert_uint_gt(c.engine.network.counts.broken, 0);
+    expect_sums(&c);
     cluster_close(&c);
 }
 

@@ -24,6 +24,7 @@
 #include "common/transport/zmq/transport_zmq_dialer.h"
 #include "common/transport/zmq/transport_zmq_guard.h"
 #include "common/transport/zmq/transport_zmq_monitor.h"
+#include "common/transport/zmq/zmtp.h"
 #include "common/wire/message.h"
 
 #define ROUTING_ID_BYTES 5 /* libzmq's own ids: a zero byte and 32 bits. */
@@ -214,8 +215,7 @@ static enum status zmq_connect_to(struct transport *transport, const char *addre
 /* What a frame of so many bytes is on the wire. */
 static uint64_t wire_bytes_of(const struct endpoint *endpoint, size_t bytes)
 {
-    uint64_t frame = bytes + (endpoint->keys != NULL ? CURVE_BYTES : 0);
-    return frame + (frame > 255 ? 9 : 2); /* ZMTP 3: flags, and a size of one or eight bytes. */
+    return zmtp_frame_bytes(bytes + (endpoint->keys != NULL ? CURVE_BYTES : 0));
 }
 
 static void payload_sent(void *data, void *hint)

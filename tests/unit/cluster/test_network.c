@@ -257,7 +257,7 @@ TEST(a_connection_that_breaks_gives_back_what_is_under_way, 0)
     push(f, stream, 10);
     pass(f, LATENCY_NS + 1000 * US);
     ck_assert_double_eq(network_rate(f->network, stream), RATE / 2.0);
-    network_disconnect(f->network, stream, f->now_ns);
+    network_disconnect(f->network, stream, 0, f->now_ns);
     take(f);
     ck_assert_uint_eq(f->count, 2);
     ck_assert(f->deliveries[0].lost && f->deliveries[0].sequence == 0);
@@ -265,13 +265,64 @@ TEST(a_connection_that_breaks_gives_back_what_is_under_way, 0)
     ck_assert_double_eq(network_rate(f->network, stream), 0);
     ck_assert_double_eq(network_rate(f->network, beside), RATE);
     push(f, stream, 125);
-    network_disconnect(f->network, stream, f->now_ns); /* Still on its way. */
+    network_disconnect(f->network, stream, 0, f->now_ns); /* Still on its way. */
     take(f);
     push(f, stream, 125);
     finish(f);
     ck_assert_uint_eq(f->count, 5);
     ck_assert_uint_eq(f->deliveries[3].at_ns, 2 * LATENCY_NS + 1000 * US + 200);
     ck_assert_uint_eq(f->deliveries[4].at_ns, LATENCY_NS + 1500 * US + 100);
+}
+
+TEST(a_connection_that_breaks_may_keep_its_first_messages, 0)
+{
+    for (uint64_t keep = 0; keep <= 3; keep++) {
+        uint32_t stream = connect(f, 0, 1);
+        uint64_t start_ns = f->now_ns;
+        f->count = 0;
+        for (int i = 0; i < 3; i++)
+            push(f, stream, 125000);
+        pass(f, start_ns + LATENCY_NS + 50 * US);
+        network_disconnect(f->network, stream, keep, f->now_ns);
+        take(f);
+        ck_assert_uint_eq(f->count, 3 - keep);
+        push(f, stream, 125000); /* Behind what is kept. */
+        finish(f);
+        ck_assert_uint_eq(f->count, 4);
+        for (uint64_t i = 0; i < 3; i++)
+            ck_assert(f->deliveries[i].lost == (i < 3 - keep));
+        uint64_t flowing_ns = LATENCY_NS + (keep + 1) * 100 * US;
+        ck_assert_uint_eq(f->now_ns - start_ns,
+                          keep > 0 ? flowing_ns : flowing_ns + LATENCY_NS + 50 * US);
+    }
+}
+
+/* What is under way on them still arrives. */
+TEST(closed_connections_leave_their_room_to_others, 0)
+{
+    uint32_t busy = connect(f, 0, 1), idle = connect(f, 0, 1);
+    push(f, busy, 125000);
+    network_close(f->network, idle);
+    network_close(f->network, busy);
+    ck_assert_uint_eq(connect(f, 3, 4), idle);
+    ck_assert_uint_eq(connect(f, 3, 5), 2); /* Not yet free. */
+    finish(f);
+    ck_assert_uint_eq(f->count, 1);
+    ck_assert(!f->deliveries[0].lost);
+    ck_assert_uint_eq(f->now_ns, LATENCY_NS + 100 * US);
+    ck_assert_uint_eq(connect(f, 6, 7), busy);
+    push(f, busy, 125000); /* Between others than before. */
+    push(f, connect(f, 0, 1), 125000);
+    finish(f);
+    ck_assert_uint_eq(f->now_ns, 2 * (LATENCY_NS + 100 * US));
+    push(f, busy, 125000);
+    network_close(f->network, busy);
+    network_disconnect(f->network, busy, 0, f->now_ns);
+    network_disconnect(f->network, busy, 0, f->now_ns);
+    take(f);
+    ck_assert(f->count == 4 && f->deliveries[3].lost);
+    ck_assert_uint_eq(connect(f, 6, 7), busy);
+    ck_assert_uint_eq(connect(f, 6, 7), 4);
 }
 
 /* What has arrived may be answered while the rest of it is taken, again and again. */
