@@ -55,6 +55,9 @@ static void check_tables(const struct engine_options *options)
     assert(options->computing.gradient != NULL && options->computing.score != NULL);
     assert(options->timing.queue_ns != NULL && options->timing.compute_ns != NULL);
     assert(options->carrier.carry != NULL);
+    bool shared = options->timing.processors != NULL;
+    assert(shared == (options->timing.host != NULL));
+    assert(shared == (options->timing.handling_ns != NULL));
     assert(options->storage.out != NULL && options->storage.disk != NULL &&
            options->storage.begin != NULL && options->storage.end != NULL);
 }
@@ -206,6 +209,7 @@ static void end_process(struct engine *e, struct simulated_process *p, enum proc
     simulated_network_end(&e->network, p->number, state == PROCESS_KILLED, e->now_ns,
                           1000 * back_us);
     leave_host(e, p);
+    simulated_process_end(e, p);
 }
 
 static struct ending ending_of(const struct engine *e, const struct simulated_process *p)
@@ -273,8 +277,10 @@ void engine_cut_off(struct engine *engine, uint32_t host, uint64_t back_us)
 
 void engine_stop(struct engine *engine, struct simulated_process *process)
 {
-    if (process->state == PROCESS_RUNNING)
+    if (process->state == PROCESS_RUNNING) {
         process->state = PROCESS_STOPPED;
+        simulated_process_hold(engine, process);
+    }
     note(engine, process, "is stopped");
 }
 
@@ -298,6 +304,7 @@ void engine_continue(struct engine *engine, struct simulated_process *process)
     if (process->state != PROCESS_STOPPED)
         return;
     process->state = PROCESS_RUNNING;
+    simulated_process_release(e, process);
     note(e, process, "goes on");
     bool tick_last = random_below(&e->random, 2) == 0;
     struct event tick = {.time_ns = 0};
@@ -339,8 +346,7 @@ void engine_note_start(struct engine *engine)
 
 /* --- running --------------------------------------------------------------------------------- */
 
-static void process_event(struct engine *e, struct simulated_process *p, struct event *event,
-                          uint64_t peer)
+static void process_event(struct engine *e, struct simulated_process *p, struct event *event)
 {
     bool actors_left = p->state == PROCESS_OVER && p->is_server;
     e->network.counts.broken += event->parcel != NULL && p->state > PROCESS_STOPPED;
@@ -349,19 +355,16 @@ static void process_event(struct engine *e, struct simulated_process *p, struct 
         event->parcel = NULL;
         event->item = NULL;
     } else if (p->state == PROCESS_RUNNING || actors_left) {
-        simulated_process_event(e, p, event, peer);
+        simulated_process_event(e, p, event);
     }
 }
 
 static void wire_event(struct engine *e, struct event *event)
 {
-    uint64_t peer = event->number;
-    if (event->process == NETWORK_NOBODY) {
-        event->process = simulated_network_arrive(&e->network, event, &peer);
-        event->number = peer;
-    }
+    if (event->process == NETWORK_NOBODY)
+        event->process = simulated_network_arrive(&e->network, event, &event->number);
     if (event->process != NETWORK_NOBODY)
-        process_event(e, e->processes[event->process], event, peer);
+        process_event(e, e->processes[event->process], event);
 }
 
 static void start_event(struct engine *e, const struct event *event)
@@ -392,7 +395,7 @@ static void stop_event(struct engine *e, struct event *event)
     if (p != NULL && is_rival(e, p) && e->at[0] != NULL)
         p = e->at[0];
     if (p != NULL)
-        process_event(e, p, event, 0);
+        process_event(e, p, event);
     else if (!e->finished)
         engine_later(e, 100000, EVENT_STOP, event->process, 0);
 }
@@ -415,10 +418,10 @@ static void happen(struct engine *e, struct event *event)
         break;
     case EVENT_TICK:
         simulated_network_connect(&e->network, e->now_ns, event->process);
-        process_event(e, e->processes[event->process], event, 0);
+        process_event(e, e->processes[event->process], event);
         break;
     default:
-        process_event(e, e->processes[event->process], event, 0);
+        process_event(e, e->processes[event->process], event);
     }
 }
 
@@ -449,17 +452,26 @@ static bool has_failed(const struct engine *e)
     return e->failed || (observer->failed != NULL && observer->failed(observer->context));
 }
 
-/* What comes first: of the queue, or of what is carried, which then is in the queue. */
-static bool take_event(struct engine *e, struct event *event)
+static bool comes_first(const struct engine *e, uint64_t time_ns)
 {
-    const struct carrier *carrier = &e->options.carrier;
-    while (carrier->next_ns != NULL) {
-        uint64_t next_ns = carrier->next_ns(carrier->context);
-        if (next_ns == UINT64_MAX || (e->queue.count > 0 && e->queue.events[0].time_ns <= next_ns))
-            break;
-        carrier->advance(carrier->context, &e->network, next_ns);
+    return time_ns != UINT64_MAX && (e->queue.count == 0 || time_ns < e->queue.events[0].time_ns);
+}
+
+/* What comes first: of the queue, or of work and of what is carried, which then is in the queue. */
+static bool take_event(struct engine *e, const struct carrier *carrier, struct event *event)
+{
+    const struct processors *processors = e->options.timing.processors;
+    for (;;) {
+        uint64_t carried_ns =
+            carrier->next_ns != NULL ? carrier->next_ns(carrier->context) : UINT64_MAX;
+        uint64_t worked_ns = processors != NULL ? processors_next_ns(processors) : UINT64_MAX;
+        if (worked_ns < carried_ns && comes_first(e, worked_ns))
+            threads_advance(e, worked_ns);
+        else if (worked_ns >= carried_ns && comes_first(e, carried_ns))
+            carrier->advance(carrier->context, &e->network, carried_ns);
+        else
+            return event_queue_take(&e->queue, event);
     }
-    return event_queue_take(&e->queue, event);
 }
 
 static void set_time(struct engine *e, uint64_t now_ns)
@@ -479,7 +491,8 @@ bool engine_run(struct engine *engine)
 {
     struct engine *e = engine;
     struct event event;
-    while (e->running + e->starting > 0 && !has_failed(e) && take_event(e, &event)) {
+    while (e->running + e->starting > 0 && !has_failed(e) &&
+           take_event(e, &e->options.carrier, &event)) {
         assert(event.time_ns >= e->now_ns);
         set_time(e, event.time_ns);
         e->events++;
@@ -491,9 +504,9 @@ bool engine_run(struct engine *engine)
     if (has_failed(e))
         return false;
     /* Checkpointers and owners finish what they were given, as their threads do before they end. */
-    while (event_queue_take(&e->queue, &event)) {
+    while (take_event(e, &(struct carrier){.next_ns = NULL}, &event)) {
         set_time(e, event.time_ns);
-        if (event.kind == EVENT_ACTOR || event.kind == EVENT_DISK)
+        if (event.kind == EVENT_ACTOR || event.kind == EVENT_DISK || event.kind == EVENT_WORKED)
             happen(e, &event);
         e->network.counts.broken += event.parcel != NULL;
         event_free(&event);

@@ -26,6 +26,7 @@ enum event_kind {
     EVENT_LEAVE,   /* Somebody asks a worker to leave. */
     EVENT_START,   /* A process is started at a place: `process` is the host. */
     EVENT_FAULT,   /* What whoever makes faults (faults.h) calls by `number`. */
+    EVENT_WORKED,  /* Thread `number` of a process has done its work (simulated_thread.h). */
 };
 
 /* A message on a wire, as bytes. */

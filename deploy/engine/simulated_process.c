@@ -1,5 +1,6 @@
 /* simulated_process.c - the thread code's part played in virtual time: which core runs when, and
- * what goes from one to another late. */
+ * what goes from one to another late. A thread takes what comes at once, unless that or what it does
+ * already takes it time (simulated_thread.h). */
 
 #include "deploy/engine/simulated_process.h"
 
@@ -69,7 +70,10 @@ struct simulated_process *simulated_process_start(struct engine *engine, uint32_
     p->slow = 1;
     p->heard_us = e->now_us;
     p->queue_until_ns = calloc(QUEUE_COUNT, sizeof *p->queue_until_ns);
-    enum status status = p->queue_until_ns == NULL ? STATUS_MEMORY : STATUS_OK;
+    p->thread_count = THREAD_OWNERS + (p->is_server ? e->options.owners_a_server : 0);
+    p->threads = calloc(p->thread_count, sizeof *p->threads);
+    bool rooms = p->queue_until_ns != NULL && p->threads != NULL;
+    enum status status = rooms ? STATUS_OK : STATUS_MEMORY;
     if (p->is_guest)
         p->guest = *guest;
     else if (status == STATUS_OK)
@@ -94,6 +98,9 @@ void simulated_process_free(struct simulated_process *process)
         simulated_worker_free(&p->worker);
     for (size_t i = 0; i < p->missed_count; i++)
         event_free(&p->missed[i]);
+    for (uint32_t i = 0; i < p->thread_count && p->threads != NULL; i++)
+        thread_free(&p->threads[i]);
+    free(p->threads);
     free(p->missed);
     free(p->queue_until_ns);
     memset(p, 0, sizeof *p);
@@ -104,6 +111,27 @@ void simulated_process_name(const struct simulated_process *process, char name[P
 {
     snprintf(name, PROCESS_NAME_MAX, "%s/%u (%u)", process->is_server ? "ps" : "worker",
              process->index, process->number);
+}
+
+void simulated_process_hold(struct engine *engine, const struct simulated_process *process)
+{
+    for (uint32_t i = 0; i < process->thread_count; i++)
+        thread_hold(engine, &process->threads[i]);
+}
+
+void simulated_process_release(struct engine *engine, const struct simulated_process *process)
+{
+    for (uint32_t i = 0; i < process->thread_count; i++)
+        thread_release(engine, &process->threads[i]);
+}
+
+void simulated_process_end(struct engine *engine, struct simulated_process *process)
+{
+    struct simulated_process *p = process;
+    uint32_t end = p->state == PROCESS_KILLED ? p->thread_count : (uint32_t)THREAD_OWNERS;
+    for (uint32_t i = 0; i < end; i++)
+        thread_end(engine, p, i);
+    outbox_free(&p->outbox);
 }
 
 /* --- queues within a process ----------------------------------------------------------------- */
@@ -118,6 +146,17 @@ static bool is_let_through(struct engine *e, enum simulated_place place, uint32_
     return false;
 }
 
+static struct outgoing *kept(const struct outgoing *item)
+{
+    struct outgoing *copy = malloc(sizeof *copy);
+    if (copy == NULL) {
+        log_error("out of memory for an item");
+        exit(EXIT_TRAINING_FAILED);
+    }
+    *copy = *item;
+    return copy;
+}
+
 static void enqueue(struct engine *e, struct simulated_process *p, uint32_t queue,
                     enum event_kind kind, const struct outgoing *item)
 {
@@ -127,13 +166,8 @@ static void enqueue(struct engine *e, struct simulated_process *p, uint32_t queu
     if (time_ns < *until_ns)
         time_ns = *until_ns;
     *until_ns = time_ns;
-    struct event event = {.time_ns = time_ns, .kind = kind, .process = p->number};
-    event.item = malloc(sizeof *event.item);
-    if (event.item == NULL) {
-        log_error("out of memory for an item");
-        exit(EXIT_TRAINING_FAILED);
-    }
-    *event.item = *item;
+    struct event event = {
+        .time_ns = time_ns, .kind = kind, .process = p->number, .item = kept(item)};
     event_queue_add(&e->queue, &event);
 }
 
@@ -159,6 +193,33 @@ static void send_wire(struct engine *e, struct simulated_process *p, struct outg
     else
         simulated_network_send_down(&e->network, e->now_ns, p->number, item->packet.peer, message,
                                     item->packet.payload);
+}
+
+static uint64_t payload_bytes(const struct frame *payload)
+{
+    return payload != NULL ? payload->bytes : 0;
+}
+
+/* What leaves a router or session when that has done the work there is with it; false: there is none. */
+static bool works_at(struct engine *e, struct simulated_process *p, enum labour labour,
+                     const struct outgoing *item)
+{
+    if (!thread_begin(e, p, THREAD_FRONT, labour, payload_bytes(item->packet.payload)))
+        return false;
+    p->threads[THREAD_FRONT].said = kept(item);
+    return true;
+}
+
+static void say_wire(struct engine *e, struct simulated_process *p, struct outgoing *item)
+{
+    if (!works_at(e, p, LABOUR_SEND, item))
+        send_wire(e, p, item);
+}
+
+/* Whether an owner has a gradient to apply. */
+static bool is_gradient(const struct outgoing *item)
+{
+    return item->packet.message.kind == MESSAGE_EXCHANGE && item->packet.payload != NULL;
 }
 
 /* For people, and worded for them: no part of what the transcript sums up. */
@@ -224,24 +285,26 @@ static void dispatch(struct engine *e, struct simulated_process *p, struct outgo
                                     : UINT32_MAX);
     if (item->to == TO_OWNER)
         make_owners(e, p);
-    if (item->to == TO_OWNER && e->options.owners_inline)
-        run_owner(e, p, item, &p->outbox);
-    else if (item->to == TO_OWNER)
+    if (item->to == TO_OWNER && e->options.owners_inline) {
+        if (!is_gradient(item) || !works_at(e, p, LABOUR_APPLY, item))
+            run_owner(e, p, item, &p->outbox);
+    } else if (item->to == TO_OWNER)
         enqueue(e, p, QUEUE_TO_OWNER(item->index), EVENT_ACTOR, item);
     else if (item->to == TO_CHECKPOINTER)
         enqueue(e, p, QUEUE_TO_CHECKPOINTER, EVENT_ACTOR, item);
     else if (item->to == TO_LOG)
         say(e, p, item);
     else if (cores_deliver(&p->cores, item, e->now_us, &p->outbox))
-        send_wire(e, p, item);
+        say_wire(e, p, item);
 }
 
 static void flush_server(struct engine *e, struct simulated_process *p)
 {
     struct outgoing item;
-    while (outbox_take(&p->outbox, &item))
+    while (!p->threads[THREAD_FRONT].busy && outbox_take(&p->outbox, &item))
         dispatch(e, p, &item);
-    if (p->state != PROCESS_RUNNING || !cores_are_over(&p->cores))
+    bool busy = p->threads[THREAD_FRONT].busy;
+    if (busy || p->state != PROCESS_RUNNING || !cores_are_over(&p->cores))
         return;
     engine_over(e, p, router_enrolment(p->cores.router)->exit_code,
                 router_enrolment(p->cores.router)->reason);
@@ -259,6 +322,47 @@ static void owner_turn(struct engine *e, struct simulated_process *p, struct out
         else
             enqueue(e, p, QUEUE_FROM_OWNER(owner), EVENT_INBOX, &out);
     outbox_free(&outbox);
+}
+
+/* Whoever it is done with: the item is the owner's. */
+static void owner_takes(struct engine *e, struct simulated_process *p, struct event *event)
+{
+    owner_turn(e, p, event->item);
+    event->item->packet.payload = NULL;
+    event_free(event);
+}
+
+/* It begins with an item; false: it takes no time. */
+static bool owner_begins(struct engine *e, struct simulated_process *p, struct event *event)
+{
+    const struct outgoing *item = event->item;
+    uint32_t number = THREAD_OWNERS + item->index;
+    if (!is_gradient(item) ||
+        !thread_begin(e, p, number, LABOUR_APPLY, payload_bytes(item->packet.payload)))
+        return false;
+    p->threads[number].doing = *event;
+    event->item = NULL;
+    return true;
+}
+
+static void owner_event(struct engine *e, struct simulated_process *p, struct event *event)
+{
+    struct simulated_thread *thread = &p->threads[THREAD_OWNERS + event->item->index];
+    if (thread->busy)
+        thread_wait(thread, event);
+    else if (!owner_begins(e, p, event))
+        owner_takes(e, p, event);
+}
+
+static void owner_worked(struct engine *e, struct simulated_process *p, uint32_t number)
+{
+    struct simulated_thread *thread = &p->threads[number];
+    struct event next = thread->doing;
+    thread->doing = (struct event){.item = NULL};
+    thread_done(e, p, number);
+    do
+        owner_takes(e, p, &next);
+    while (thread_next(thread, &next) && !owner_begins(e, p, &next));
 }
 
 /* The checkpointer takes one item; what it has to say about its files is said when they are
@@ -287,11 +391,9 @@ static void checkpointer_done(struct engine *e, struct simulated_process *p)
         checkpointer_turn(e, p, &out);
 }
 
-static void actor_turn(struct engine *e, struct simulated_process *p, struct outgoing *item)
+static void checkpointer_event(struct engine *e, struct simulated_process *p, struct outgoing *item)
 {
-    if (item->to == TO_OWNER)
-        owner_turn(e, p, item);
-    else if (p->checkpointer_busy)
+    if (p->checkpointer_busy)
         *outbox_add(&p->checkpointer_waiting, TO_CHECKPOINTER, item->packet.message.kind) =
             item->packet;
     else
@@ -327,21 +429,27 @@ static void server_receives(struct engine *e, struct simulated_process *p, struc
         cores_receive(&p->cores, &item.packet, !parcel->up, e->now_us, &p->outbox);
 }
 
-static void server_event(struct engine *e, struct simulated_process *p, struct event *event,
-                         uint64_t peer)
+/* Whether it was for another thread than the router's. These go on when that is over: nothing is left
+ * behind. */
+static bool actor_event(struct engine *e, struct simulated_process *p, struct event *event)
 {
-    if (event->kind == EVENT_ACTOR) { /* Even when the router is over: nothing is left behind. */
-        actor_turn(e, p, event->item);
-        return;
-    }
-    if (event->kind == EVENT_DISK) {
+    if (event->kind == EVENT_ACTOR && event->item->to == TO_OWNER)
+        owner_event(e, p, event);
+    else if (event->kind == EVENT_ACTOR)
+        checkpointer_event(e, p, event->item);
+    else if (event->kind == EVENT_DISK)
         checkpointer_done(e, p);
-        return;
-    }
-    if (p->state == PROCESS_OVER)
-        return;
+    else if (event->kind == EVENT_WORKED && event->number >= THREAD_OWNERS)
+        owner_worked(e, p, (uint32_t)event->number);
+    else
+        return false;
+    return true;
+}
+
+static void router_event(struct engine *e, struct simulated_process *p, struct event *event)
+{
     if (event->kind == EVENT_WIRE) {
-        server_receives(e, p, event->parcel, peer);
+        server_receives(e, p, event->parcel, event->number);
     } else if (event->kind == EVENT_INBOX) {
         dispatch(e, p, event->item);
         event->item->packet.payload = NULL;
@@ -351,26 +459,26 @@ static void server_event(struct engine *e, struct simulated_process *p, struct e
         cores_tick(&p->cores, e->now_us, &p->outbox);
         tick_later(e, p, enrolment_patience_ms(router_enrolment(p->cores.router)));
     }
-    flush_server(e, p);
 }
 
 /* --- workers --------------------------------------------------------------------------------- */
 
-static void flush_session(struct engine *e, struct simulated_process *p, struct outbox *outbox)
+static void flush_session(struct engine *e, struct simulated_process *p)
 {
     struct outgoing item;
-    while (outbox_take(outbox, &item)) {
+    while (!p->threads[THREAD_FRONT].busy && outbox_take(&p->outbox, &item)) {
         if (item.to == TO_LOG) {
             say(e, p, &item);
         } else if (item.to == TO_TRAINER) {
             enqueue(e, p, QUEUE_TO_TRAINER, EVENT_ACTOR, &item);
         } else {
             OBSERVE(&e->options.observer, session_asks, p, &item.packet);
-            send_wire(e, p, &item);
+            say_wire(e, p, &item);
         }
     }
     const struct enrolment *enrolment = session_enrolment(p->worker.session);
-    if (p->state == PROCESS_RUNNING && enrolment->over)
+    bool busy = p->threads[THREAD_FRONT].busy;
+    if (!busy && p->state == PROCESS_RUNNING && enrolment->over)
         engine_over(e, p, enrolment->exit_code, enrolment->reason);
 }
 
@@ -384,6 +492,10 @@ static void flush_trainer(struct engine *e, struct simulated_process *p, struct 
     const struct timing *timing = &e->options.timing;
     uint64_t took_ns = timing->compute_ns(timing->context, &e->random, p);
     p->worker.expected = true;
+    if (timing->processors != NULL) {
+        thread_work(e, p, THREAD_TRAINER, LABOUR_COMPUTE, took_ns);
+        return;
+    }
     struct event event = {.time_ns = e->now_ns + took_ns,
                           .kind = EVENT_COMPUTE,
                           .process = p->number,
@@ -391,45 +503,41 @@ static void flush_trainer(struct engine *e, struct simulated_process *p, struct 
     event_queue_add(&e->queue, &event);
 }
 
-static void session_receives(struct engine *e, struct simulated_process *p, struct parcel *parcel,
-                             struct outbox *outbox)
+static void session_receives(struct engine *e, struct simulated_process *p, struct parcel *parcel)
 {
     struct outgoing item = {.to = TO_SERVER};
     if (!open_parcel(e, p, parcel, &item.packet))
         return;
     if (is_let_through(e, OFF_WIRE, p->number, &item))
         session_handle_server(p->worker.session, e->network.wires[parcel->wire].server,
-                              &item.packet, e->now_us, outbox);
+                              &item.packet, e->now_us, &p->outbox);
 }
 
 /* As pass_on_stop in worker/client/client.c. */
-static void stop_worker(struct engine *e, struct simulated_process *p, struct outbox *outbox)
+static void stop_worker(struct engine *e, struct simulated_process *p)
 {
     struct packet packet = {.message.kind = MESSAGE_STOP};
     packet.message.stop.exit_code = EXIT_INTERRUPTED;
     snprintf(packet.message.stop.reason, MESSAGE_TEXT_MAX, "worker/%u was asked to", p->index);
-    session_handle_trainer(p->worker.session, &packet, e->now_us, outbox);
+    session_handle_trainer(p->worker.session, &packet, e->now_us, &p->outbox);
 }
 
 static void session_event(struct engine *e, struct simulated_process *p, struct event *event)
 {
     struct session *session = p->worker.session;
-    struct outbox outbox = {0};
     if (event->kind == EVENT_WIRE) {
-        session_receives(e, p, event->parcel, &outbox);
+        session_receives(e, p, event->parcel);
     } else if (event->kind == EVENT_INBOX) {
-        session_handle_trainer(session, &event->item->packet, e->now_us, &outbox);
+        session_handle_trainer(session, &event->item->packet, e->now_us, &p->outbox);
     } else if (event->kind == EVENT_STOP) {
-        stop_worker(e, p, &outbox);
+        stop_worker(e, p);
     } else if (event->kind == EVENT_LEAVE) {
         struct packet packet = {.message.kind = MESSAGE_LEAVE};
-        session_handle_trainer(session, &packet, e->now_us, &outbox);
+        session_handle_trainer(session, &packet, e->now_us, &p->outbox);
     } else {
-        session_tick(session, e->now_us, &outbox);
+        session_tick(session, e->now_us, &p->outbox);
         tick_later(e, p, session_patience_ms(session));
     }
-    flush_session(e, p, &outbox);
-    outbox_free(&outbox);
 }
 
 static void trainer_event(struct engine *e, struct simulated_process *p, struct event *event)
@@ -440,12 +548,82 @@ static void trainer_event(struct engine *e, struct simulated_process *p, struct 
             engine_note_start(e);
         simulated_worker_take(&p->worker, &event->item->packet, &outbox);
     } else {
+        uint64_t took_ns =
+            event->kind == EVENT_WORKED ? thread_done(e, p, THREAD_TRAINER) : event->number;
         p->worker.expected = false;
         if (!p->stuck)
-            simulated_worker_compute(&p->worker, event->number / 1000, &outbox);
+            simulated_worker_compute(&p->worker, took_ns / 1000, &outbox);
     }
     flush_trainer(e, p, &outbox);
     outbox_free(&outbox);
+}
+
+/* --- routers and sessions ---------------------------------------------------------------------- */
+
+static void front_flush(struct engine *e, struct simulated_process *p)
+{
+    if (p->is_server)
+        flush_server(e, p);
+    else
+        flush_session(e, p);
+}
+
+/* Something has its effect; the event is freed. */
+static void front_takes(struct engine *e, struct simulated_process *p, struct event *event)
+{
+    if (p->is_server)
+        router_event(e, p, event);
+    else
+        session_event(e, p, event);
+    front_flush(e, p);
+    event_free(event);
+}
+
+/* It begins with something; false: it takes no time. */
+static bool front_begins(struct engine *e, struct simulated_process *p, struct event *event)
+{
+    if (event->kind != EVENT_WIRE ||
+        !thread_begin(e, p, THREAD_FRONT, LABOUR_RECEIVE, payload_bytes(event->parcel->payload)))
+        return false;
+    p->threads[THREAD_FRONT].doing = *event;
+    event->parcel = NULL;
+    return true;
+}
+
+static void front_event(struct engine *e, struct simulated_process *p, struct event *event)
+{
+    struct simulated_thread *thread = &p->threads[THREAD_FRONT];
+    if (thread->busy)
+        thread_wait(thread, event);
+    else if (!front_begins(e, p, event))
+        front_takes(e, p, event);
+}
+
+/* What it said leaves it. */
+static void front_said(struct engine *e, struct simulated_process *p, struct outgoing *said)
+{
+    if (said->to == TO_OWNER)
+        run_owner(e, p, said, &p->outbox);
+    else
+        send_wire(e, p, said);
+    free(said);
+    front_flush(e, p);
+}
+
+static void front_worked(struct engine *e, struct simulated_process *p)
+{
+    struct simulated_thread *thread = &p->threads[THREAD_FRONT];
+    struct outgoing *said = thread->said;
+    struct event next = thread->doing;
+    thread_done(e, p, THREAD_FRONT);
+    thread->said = NULL;
+    thread->doing = (struct event){.item = NULL};
+    if (said != NULL)
+        front_said(e, p, said);
+    else
+        front_takes(e, p, &next);
+    while (!thread->busy && thread_next(thread, &next) && !front_begins(e, p, &next))
+        front_takes(e, p, &next);
 }
 
 /* --- all ------------------------------------------------------------------------------------- */
@@ -457,16 +635,18 @@ static void guest_event(struct engine *e, struct simulated_process *p, const str
 }
 
 void simulated_process_event(struct engine *engine, struct simulated_process *process,
-                             struct event *event, uint64_t peer)
+                             struct event *event)
 {
-    if (process->is_guest)
-        guest_event(engine, process, event);
-    else if (process->is_server)
-        server_event(engine, process, event, peer);
-    else if (process->state == PROCESS_OVER)
+    struct simulated_process *p = process;
+    bool worked = event->kind == EVENT_WORKED;
+    if (p->is_guest)
+        guest_event(engine, p, event);
+    else if ((p->is_server && actor_event(engine, p, event)) || p->state == PROCESS_OVER)
         return;
-    else if (event->kind == EVENT_ACTOR || event->kind == EVENT_COMPUTE)
-        trainer_event(engine, process, event);
+    else if (worked && event->number == THREAD_FRONT)
+        front_worked(engine, p);
+    else if (worked || event->kind == EVENT_ACTOR || event->kind == EVENT_COMPUTE)
+        trainer_event(engine, p, event);
     else
-        session_event(engine, process, event);
+        front_event(engine, p, event);
 }

@@ -16,6 +16,7 @@
 #include "common/wire/outbox.h"
 #include "deploy/engine/event_queue.h"
 #include "deploy/engine/guest.h"
+#include "deploy/engine/simulated_thread.h"
 #include "deploy/engine/simulated_worker.h"
 #include "ps/cores.h"
 
@@ -44,8 +45,10 @@ struct simulated_process {
     enum process_state state;
     uint64_t foreign_run; /* A worker of this other run; 0: of ours. */
     bool cores_made;
-    struct cores cores;                 /* A server's, with ... */
-    struct outbox outbox;               /* ... what its router thread has still to give out. */
+    struct cores cores;               /* A server's. */
+    struct outbox outbox;             /* What its router or session has still to give out. */
+    struct simulated_thread *threads; /* [thread_count] */
+    uint32_t thread_count;
     bool checkpointer_busy;             /* Until what it wrote is durable: */
     struct outbox checkpointer_waiting; /* then it takes this, ... */
     struct outbox checkpointer_said;    /* ... and says this. */
@@ -73,9 +76,15 @@ struct simulated_process *simulated_process_start(struct engine *engine, uint32_
                                                   const struct guest *guest, uint32_t index);
 void simulated_process_free(struct simulated_process *process);
 
-/* What happens to it; the event stays the caller's, without what has been taken out of it. peer:
- * see simulated_network_arrive. */
+/* It is stopped; goes on; or has ended, by itself or not: then its threads have nothing to do any more,
+ * but for the owners of one that has ended by itself. */
+void simulated_process_hold(struct engine *engine, const struct simulated_process *process);
+void simulated_process_release(struct engine *engine, const struct simulated_process *process);
+void simulated_process_end(struct engine *engine, struct simulated_process *process);
+
+/* What happens to it; the event stays the caller's, without what has been taken out of it. Its
+ * number is, of an EVENT_WIRE, what the process calls the sender. */
 void simulated_process_event(struct engine *engine, struct simulated_process *process,
-                             struct event *event, uint64_t peer);
+                             struct event *event);
 
 #endif

@@ -1,10 +1,16 @@
 /* timing.h - how long what happens within a process takes, in virtual time. How long wires take is the
- * carrier's (carrier.h), and how long disks take is written in them (simulated_disk.h).
+ * carrier's (carrier.h), and how long disks take the storage's (storage.h).
  *
- * Both members are required; engine_init asserts it. What is random is drawn from the sequence that
- * they are given, the engine's own: so a history depends on its seed alone.
+ * Two kinds of cluster have it. Without `processors` every thread has one for itself, messages cost it
+ * nothing, and a trainer takes as long as compute_ns says. With them threads have work to do for what
+ * they handle, and share the processors of their hosts while they do it.
  *
- * Units: virtual nanoseconds. Threads: the engine's. */
+ * The first two members are required, and `processors`, `host` and `handling_ns` are there together;
+ * engine_init asserts it. What is random is drawn from the sequence that they are given, the engine's
+ * own: so a history depends on its seed alone.
+ *
+ * Units: virtual nanoseconds. Threads: the engine's. Ownership: processors are borrowed, and serve one
+ * engine, which they outlive. */
 
 #ifndef DEPLOY_ENGINE_TIMING_H
 #define DEPLOY_ENGINE_TIMING_H
@@ -12,8 +18,18 @@
 #include <stdint.h>
 
 #include "common/base/random.h"
+#include "deploy/engine/processors.h"
 
 struct simulated_process;
+
+/* What a thread has to do before something has its effect. */
+enum labour {
+    LABOUR_RECEIVE, /* Router or session: take a message off a wire. */
+    LABOUR_SEND,    /* The same: put one on a wire. */
+    LABOUR_APPLY,   /* Owner, or a router that is one: a worker's gradient. */
+    LABOUR_COMPUTE, /* Trainer: what compute_ns speaks of. */
+    LABOUR_COUNT
+};
 
 struct timing {
     void *context;
@@ -23,9 +39,21 @@ struct timing {
                          const struct simulated_process *process);
 
     /* How long the trainer of a worker takes for what it begins now: the next node of its step, or a
-     * share of a score (simulated_worker.h). */
+     * share of a score (simulated_worker.h). With processors it is work for one of them. */
     uint64_t (*compute_ns)(void *context, struct random_sequence *random,
                            const struct simulated_process *process);
+
+    /* Optional: processors that threads share; on which of its hosts a process is; and how much work
+     * there is with so many bytes of payload, 0 for none. */
+    struct processors *processors;
+    uint32_t (*host)(void *context, const struct simulated_process *process);
+    uint64_t (*handling_ns)(void *context, const struct simulated_process *process,
+                            enum labour labour, uint64_t bytes);
+
+    /* Optional: a thread has done this, or its process has ended before. It had so much of a
+     * processor, in so much time. */
+    void (*worked)(void *context, const struct simulated_process *process, enum labour labour,
+                   uint64_t worked_ns, uint64_t took_ns);
 };
 
 #endif

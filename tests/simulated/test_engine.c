@@ -213,6 +213,160 @@ TEST_PLAIN(a_carrier_may_learn_on_the_way_when_a_message_arrives)
     cluster_close(&c);
 }
 
+/* --- shared processors ----------------------------------------------------------------------- */
+
+#define RECEIVE_NS 20000u
+#define SEND_NS    10000u
+#define APPLY_NS   50u /* A byte. */
+
+/* Whose threads work, and what they did. */
+struct shared {
+    struct cluster cluster;
+    bool together; /* All on host 0; else each on its own. */
+    uint64_t times[LABOUR_COUNT], worked_ns[LABOUR_COUNT], took_ns[LABOUR_COUNT];
+    const struct simulated_process *struck;
+    uint64_t ended_ns; /* What a killed one's trainer had done. */
+};
+
+static uint32_t host_of(void *context, const struct simulated_process *process)
+{
+    return ((const struct shared *)context)->together ? 0 : process->host;
+}
+
+static uint64_t handling_ns(void *context, const struct simulated_process *process,
+                            enum labour labour, uint64_t bytes)
+{
+    (void)context;
+    ck_assert(labour == LABOUR_RECEIVE || labour == LABOUR_SEND ||
+              (labour == LABOUR_APPLY && process->is_server && bytes > 0));
+    return labour == LABOUR_RECEIVE ? RECEIVE_NS
+           : labour == LABOUR_SEND  ? SEND_NS
+                                    : APPLY_NS * bytes;
+}
+
+static void note_worked(void *context, const struct simulated_process *process, enum labour labour,
+                        uint64_t worked_ns, uint64_t took_ns)
+{
+    struct shared *s = context;
+    ck_assert_uint_le(worked_ns, took_ns);
+    s->times[labour]++;
+    s->worked_ns[labour] += worked_ns;
+    s->took_ns[labour] += took_ns;
+    if (process == s->struck && process->state == PROCESS_KILLED && labour == LABOUR_COMPUTE)
+        s->ended_ns = worked_ns;
+}
+
+static struct engine_options shared_options(struct shared *s, enum mode mode, uint32_t workers)
+{
+    cluster_open(&s->cluster, mode, workers);
+    struct engine_options options = options_of(&s->cluster);
+    uint64_t counts[SERVERS + MANY];
+    for (uint32_t i = 0; i < SERVERS + workers; i++)
+        counts[i] = 2;
+    options.timing = (struct timing){.context = s,
+                                     .queue_ns = queue_ns,
+                                     .compute_ns = compute_ns,
+                                     .processors = processors_create(counts, SERVERS + workers),
+                                     .host = host_of,
+                                     .handling_ns = handling_ns,
+                                     .worked = note_worked};
+    return options;
+}
+
+static void shared_close(struct shared *s)
+{
+    struct processors *processors = s->cluster.engine.options.timing.processors;
+    cluster_close(&s->cluster);
+    processors_free(processors);
+}
+
+/* With owners of their own and with the router as one. */
+TEST_TIMES(what_is_handled_takes_processors_and_all_that_was_done_is_told, 2 * MODE_COUNT)
+{
+    struct shared s = {.together = true};
+    struct engine_options options = shared_options(&s, (enum mode)(_i % MODE_COUNT), 20);
+    options.owners_inline = _i >= MODE_COUNT;
+    cluster_begin(&s.cluster, &options);
+    const struct engine *e = &s.cluster.engine;
+    ck_assert_msg(engine_run(&s.cluster.engine), "%s", e->failure);
+    expect_exits(&s.cluster, EXIT_DONE);
+    /* Nobody ended in the middle of something, but for what the last ones were told. */
+    ck_assert_uint_le(s.times[LABOUR_SEND], e->network.counts.sent + 40);
+    ck_assert_uint_ge(s.times[LABOUR_SEND], e->network.counts.sent);
+    ck_assert_uint_le(s.times[LABOUR_RECEIVE], e->network.counts.delivered);
+    ck_assert_uint_gt(s.times[LABOUR_RECEIVE], e->network.counts.delivered / 2);
+    ck_assert_uint_ge(s.times[LABOUR_COMPUTE], s.cluster.gradients);
+    ck_assert_uint_gt(s.times[LABOUR_APPLY], s.cluster.job.steps);
+    uint64_t all_ns = 0;
+    for (unsigned i = 0; i < LABOUR_COUNT; i++) {
+        all_ns += s.worked_ns[i];
+        ck_assert_uint_gt(s.took_ns[i], s.worked_ns[i]); /* 23 processes on two processors. */
+    }
+    ck_assert_uint_le(all_ns, 2 * e->now_ns);
+    ck_assert_uint_eq(processors_running(options.timing.processors, 0), 0);
+    shared_close(&s);
+}
+
+/* A worker whose trainer is at work is stopped; a while later it goes on; then another is killed. */
+static void strike_trainers(void *context, uint64_t number)
+{
+    struct shared *s = context;
+    struct engine *e = &s->cluster.engine;
+    const struct processors *processors = e->options.timing.processors;
+    struct simulated_process *p = e->at[SERVERS + (number == 2)];
+    const struct simulated_thread *trainer = &p->threads[THREAD_TRAINER];
+    if (number != 1 && !trainer->on_processor) {
+        engine_later(e, 10, EVENT_FAULT, 0, number);
+        return;
+    }
+    s->cluster.struck++;
+    s->struck = p;
+    if (number == 0) {
+        engine_stop(e, p);
+        ck_assert_uint_eq(processors_running(processors, p->host), 0);
+        engine_later(e, 2000000, EVENT_FAULT, 0, 1);
+    } else if (number == 1) {
+        ck_assert(trainer->on_processor);
+        engine_continue(e, p);
+        ck_assert_uint_gt(processors_running(processors, p->host), 0);
+        engine_later(e, 1000, EVENT_FAULT, 0, 2);
+    } else {
+        ck_assert_uint_eq(s->ended_ns, 0);
+        engine_kill(e, p);
+        ck_assert_uint_eq(processors_running(processors, p->host), 0);
+    }
+}
+
+static void begin_to_strike(void *context, enum message_kind kind)
+{
+    struct shared *s = context;
+    if (kind == MESSAGE_EXCHANGE && ++s->cluster.exchanges == 30)
+        engine_later(&s->cluster.engine, 0, EVENT_FAULT, 0, 0);
+}
+
+TEST_PLAIN(a_stopped_thread_stands_still_and_a_killed_one_ends)
+{
+    struct shared s = {.together = false};
+    struct engine_options options = shared_options(&s, MODE_ASYNC, 3);
+    s.cluster.job.steps = 8000;
+    options.on_worker_loss = LOSS_CONTINUE;
+    options.faults =
+        (struct faults){.context = &s, .strike = strike_trainers, .delivered = begin_to_strike};
+    cluster_begin(&s.cluster, &options);
+    ck_assert_msg(engine_run(&s.cluster.engine), "%s", s.cluster.engine.failure);
+    ck_assert_uint_eq(s.cluster.struck, 3);
+    ck_assert_uint_gt(s.ended_ns, 0);
+    ck_assert_uint_lt(s.ended_ns, 1200000);
+    for (uint32_t i = 0; i < s.cluster.engine.process_count; i++) {
+        const struct simulated_process *p = s.cluster.engine.processes[i];
+        ck_assert(p == s.struck ? p->state == PROCESS_KILLED
+                                : p->state == PROCESS_OVER && p->exit_code == EXIT_DONE);
+    }
+    /* The time in which one stood still counts as its, and the work only once. */
+    ck_assert_uint_gt(s.took_ns[LABOUR_COMPUTE], s.worked_ns[LABOUR_COMPUTE] + 1990000000);
+    shared_close(&s);
+}
+
 /* --- what goes wrong ------------------------------------------------------------------------- */
 
 static struct host_set last_ten(void)
@@ -391,6 +545,10 @@ START_TEST(a_table_that_wants_a_member_is_noticed_at_once)
         options.timing.queue_ns = NULL;
     else if (_i == 3)
         options.timing.compute_ns = NULL;
+    else if (_i == 4)
+        options.timing.handling_ns = handling_ns;
+    else if (_i == 5)
+        options.timing.host = host_of;
     else
         options.carrier.carry = NULL;
     cluster_begin(&c, &options);
@@ -401,7 +559,7 @@ static void add_tests(TCase *tcase)
 {
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test_raise_signal(tcase, a_table_that_wants_a_member_is_noticed_at_once, SIGABRT,
-                                     0, 5);
+                                     0, 7);
 }
 
 int main(void)
