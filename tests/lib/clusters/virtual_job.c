@@ -103,7 +103,9 @@ void virtual_job_open(struct virtual_job *it, const struct virtual_job_options *
         .owners_a_server = 1,
         .owners_inline = true,
         .computing = {.context = it, .gradient = compute_gradient, .score = compute_score},
-        .timing = {.queue_ns = no_time, .compute_ns = no_time},
+        .timing = options->timing.queue_ns != NULL
+                      ? options->timing
+                      : (struct timing){.queue_ns = no_time, .compute_ns = no_time},
         .carrier = it->cards != NULL ? cards_carrier(it->cards) : options->carrier,
         .share_frames = true,
         .start_within_us = 1000,

@@ -1,5 +1,5 @@
-/* virtual_job.h - a job in virtual time whose messages share cards, and whose workers compute nothing in no
- * time: what it takes is the network's.
+/* virtual_job.h - a job in virtual time whose messages share cards, and whose workers compute nothing, in no
+ * time unless there is a timing: what it takes is the network's, and the timing's.
  *
  * Each server has one chunk, as large as the others'; in sync each worker has one leaf of each step.
  *
@@ -22,6 +22,7 @@ struct virtual_job_options {
     uint64_t seed;                 /* Of the cards. */
     const struct cluster *cluster; /* NULL: as cluster_init has it. */
     struct carrier carrier;        /* In the cards' place, if there is one. */
+    struct timing timing;          /* If there is one; else nothing takes a process time. */
     bool unchecked;                /* As in engine_options. */
 };
 

@@ -1,0 +1,208 @@
+/* timetable.c - asks the cluster for each time, and adds up what was done. */
+
+#include "deploy/simulate/timetable.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "deploy/engine/simulated_process.h"
+
+static uint32_t number_of(const struct timetable *t, const struct simulated_process *process)
+{
+    const struct layout *layout = t->options.layout;
+    enum role role = process->is_server ? ROLE_PS : ROLE_WORKER;
+    return layout_number(layout, (struct place){role, process->index});
+}
+
+static uint64_t times(uint64_t ns, double factor)
+{
+    return factor == 1 ? ns : (uint64_t)((double)ns * factor);
+}
+
+/* --- times ----------------------------------------------------------------------------------- */
+
+static uint64_t queue_ns(void *context, struct random_sequence *random,
+                         const struct simulated_process *process)
+{
+    (void)context;
+    (void)random;
+    (void)process;
+    return TIMETABLE_QUEUE_NS;
+}
+
+static uint64_t score_ns(const struct timetable *t, const struct compute_time *time,
+                         const struct message_work *share)
+{
+    const struct job *job = t->options.job;
+    uint64_t n = job->test_examples;
+    uint64_t examples = n * (share->share + 1) / share->shares - n * share->share / share->shares;
+    return (uint64_t)(distribution_mean(&time->leaf) * time->slow * (double)examples /
+                      (double)job->micro_batch);
+}
+
+static uint64_t node_ns(const struct timetable *t, const struct compute_time *time, uint32_t worker,
+                        uint64_t step, struct node node)
+{
+    uint64_t ns = 0;
+    for (uint32_t i = 0; i < node.leaf_count; i++)
+        ns += compute_time_leaf_ns(time, t->options.job, worker, step, node.first_leaf + i);
+    return ns;
+}
+
+static uint64_t compute_ns(void *context, struct random_sequence *random,
+                           const struct simulated_process *process)
+{
+    const struct timetable *t = context;
+    const struct simulated_worker *worker = &process->worker;
+    (void)random;
+    assert(process->index < t->options.layout->workers);
+    const struct compute_time *time = &t->times[process->index];
+    uint64_t ns = worker->score.shares > 0 ? score_ns(t, time, &worker->score)
+                                           : node_ns(t, time, process->index, worker->step,
+                                                     worker->nodes[worker->node_next]);
+    return times(ns, process->slow);
+}
+
+static uint32_t host_of(void *context, const struct simulated_process *process)
+{
+    const struct timetable *t = context;
+    return t->options.layout->host_of[number_of(t, process)];
+}
+
+static uint64_t handling_ns(void *context, const struct simulated_process *process,
+                            enum labour labour, uint64_t bytes)
+{
+    const struct cluster *cluster = ((const struct timetable *)context)->options.cluster;
+    const struct cluster_handling *handling =
+        process->is_server ? &cluster->server : &cluster->worker;
+    uint64_t ns = labour == LABOUR_APPLY ? cluster_apply_ns(cluster, bytes)
+                                         : cluster_message_ns(handling, bytes);
+    return times(ns, process->slow);
+}
+
+static void note_worked(void *context, const struct simulated_process *process, enum labour labour,
+                        uint64_t worked_ns, uint64_t took_ns)
+{
+    const struct timetable *t = context;
+    struct timetable_use *use = &t->uses[number_of(t, process)][labour];
+    use->times++;
+    use->worked_ns += worked_ns;
+    use->took_ns += took_ns;
+}
+
+struct timing timetable_timing(struct timetable *timetable)
+{
+    return (struct timing){.context = timetable,
+                           .queue_ns = queue_ns,
+                           .compute_ns = compute_ns,
+                           .processors = timetable->processors,
+                           .host = host_of,
+                           .handling_ns = handling_ns,
+                           .worked = note_worked};
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+static enum status make_processors(struct timetable *t)
+{
+    const struct layout *layout = t->options.layout;
+    uint64_t *counts = calloc((size_t)layout->host_count + 1, sizeof *counts);
+    if (counts == NULL)
+        return STATUS_MEMORY;
+    for (uint32_t i = 0; i < layout->host_count; i++)
+        counts[i] = layout->hosts[i].processors;
+    t->processors = processors_create(counts, layout->host_count);
+    free(counts);
+    return STATUS_OK;
+}
+
+enum status timetable_init(struct timetable *timetable, const struct timetable_options *options,
+                           struct error *error)
+{
+    struct timetable *t = timetable;
+    const struct layout *layout = options->layout;
+    *t = (struct timetable){.options = *options};
+    t->times = calloc((size_t)layout->workers + 1, sizeof *t->times);
+    t->uses = calloc((size_t)layout->servers + layout->workers + 1, sizeof *t->uses);
+    if (t->times == NULL || t->uses == NULL || make_processors(t) != STATUS_OK) {
+        timetable_free(t);
+        return error_set(error, STATUS_MEMORY, "no memory for the times of %u processes",
+                         layout->servers + layout->workers);
+    }
+    for (uint32_t i = 0; i < layout->workers; i++)
+        t->times[i] = cluster_compute_time(options->cluster, i);
+    return STATUS_OK;
+}
+
+void timetable_free(struct timetable *timetable)
+{
+    processors_free(timetable->processors);
+    free(timetable->times);
+    free(timetable->uses);
+    *timetable = (struct timetable){.processors = NULL};
+}
+
+/* --- what bound a run ------------------------------------------------------------------------ */
+
+static uint64_t message_took_ns(const struct timetable *t, uint32_t number)
+{
+    return t->uses[number][LABOUR_RECEIVE].took_ns + t->uses[number][LABOUR_SEND].took_ns;
+}
+
+static double part_busy_ns(const struct timetable *t, enum timetable_part part, uint32_t number)
+{
+    const struct timetable_use *uses = t->uses[number];
+    uint32_t owners = t->options.owner_threads;
+    switch (part) {
+    case PART_ROUTER:
+        return (double)(message_took_ns(t, number) +
+                        (owners == 0 ? uses[LABOUR_APPLY].took_ns : 0));
+    case PART_OWNERS:
+        return (double)uses[LABOUR_APPLY].took_ns / owners;
+    case PART_SESSION:
+        return (double)message_took_ns(t, number);
+    default:
+        return (double)uses[LABOUR_COMPUTE].took_ns;
+    }
+}
+
+static double host_busy_ns(const struct timetable *t, uint32_t host)
+{
+    const struct layout *layout = t->options.layout;
+    uint64_t worked_ns = 0;
+    for (uint32_t number = 0; number < layout->servers + layout->workers; number++)
+        for (unsigned labour = 0; labour < LABOUR_COUNT && layout->host_of[number] == host;
+             labour++)
+            worked_ns += t->uses[number][labour].worked_ns;
+    return (double)worked_ns / (double)layout->hosts[host].processors;
+}
+
+/* Numbers from first on: whose parts these are. */
+static uint32_t count_parts(const struct timetable *t, enum timetable_part part, uint32_t *first)
+{
+    const struct layout *layout = t->options.layout;
+    *first = part == PART_SESSION || part == PART_TRAINER ? layout->servers : 0;
+    if (part == PART_PROCESSORS)
+        return layout->host_count;
+    if (part == PART_OWNERS && t->options.owner_threads == 0)
+        return 0;
+    return *first > 0 ? layout->workers : layout->servers;
+}
+
+struct timetable_load timetable_load(const struct timetable *timetable, enum timetable_part part,
+                                     uint64_t duration_ns)
+{
+    uint32_t first, count = count_parts(timetable, part, &first);
+    struct timetable_load load = {.busiest = first};
+    for (uint32_t i = first; i < first + count && duration_ns > 0; i++) {
+        double busy_ns =
+            part == PART_PROCESSORS ? host_busy_ns(timetable, i) : part_busy_ns(timetable, part, i);
+        double share = busy_ns / (double)duration_ns;
+        load.mean += share / count;
+        if (share > load.most) {
+            load.most = share;
+            load.busiest = i;
+        }
+    }
+    return load;
+}

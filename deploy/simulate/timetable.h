@@ -1,0 +1,90 @@
+/* timetable.h - how long everything takes within the processes of a described cluster (deploy/cluster),
+ * as the engine asks for it (deploy/engine/timing.h); and what took how long in the end.
+ *
+ *     timetable_init(&timetable, &options);
+ *     engine_options.timing = timetable_timing(&timetable);
+ *     ... engine_run ...
+ *     load = timetable_load(&timetable, PART_ROUTER, engine.now_ns);
+ *     engine_free(&engine);
+ *     timetable_free(&timetable);
+ *
+ *     a message           as the cluster's worker and server say, for whoever sends and whoever receives
+ *     a gradient applied  apply_byte_ps
+ *     a leaf              what a real run with the same job, --compute, --slow and --straggle gives it,
+ *                         draw by draw (worker/pace.h); a node is the sum of its leaves
+ *     a score             what its examples come to in leaves of mean time, x slow
+ *     between threads     TIMETABLE_QUEUE_NS
+ *
+ * All but the last is work: of a processor of the process's host, which it shares with all others there.
+ * In a real run with controlled time a leaf is waited for, and processors are free meanwhile; here it is
+ * computed all that time.
+ *
+ * Not there: what checkpoints cost a processor, and whatever else runs on a host.
+ *
+ * Threads: the engine's. Ownership: borrows cluster, layout and job, which outlive it. One engine uses
+ * it, and is freed before. Units: virtual nanoseconds. */
+
+#ifndef DEPLOY_SIMULATE_TIMETABLE_H
+#define DEPLOY_SIMULATE_TIMETABLE_H
+
+#include <stdint.h>
+
+#include "deploy/cluster/layout.h"
+#include "deploy/engine/timing.h"
+
+/* A thread that sleeps on its mailbox (common/wire/mailbox.h) is woken by a write to an eventfd: it runs
+ * so much later on an idle processor. One that is at work anyway would find the item sooner. */
+#define TIMETABLE_QUEUE_NS UINT64_C(5000)
+
+struct timetable_options {
+    const struct cluster *cluster;
+    const struct layout *layout; /* Of that cluster, with all that join. */
+    const struct job *job;
+    uint32_t owner_threads; /* Of each server; 0: its router is the owner. */
+};
+
+/* What a process did of one kind. */
+struct timetable_use {
+    uint64_t times;
+    uint64_t worked_ns; /* Of a processor. */
+    uint64_t took_ns;   /* Longer, where processors were shared, or the process was stopped. */
+};
+
+struct timetable {
+    struct timetable_options options;
+    struct processors *processors;
+    struct compute_time *times;                 /* [layout->workers] */
+    struct timetable_use (*uses)[LABOUR_COUNT]; /* [layout->servers + layout->workers] by number. */
+};
+
+/* STATUS_MEMORY. */
+enum status timetable_init(struct timetable *timetable, const struct timetable_options *options,
+                           struct error *error);
+void timetable_free(struct timetable *timetable);
+
+struct timing timetable_timing(struct timetable *timetable);
+
+/* --- what bound a run ------------------------------------------------------------------------- */
+
+enum timetable_part {
+    PART_ROUTER,     /* Of a server: messages, and gradients where it is the owner. */
+    PART_OWNERS,     /* Of a server, all of them. */
+    PART_SESSION,    /* Of a worker: messages. */
+    PART_TRAINER,    /* Of a worker: gradients and scores. */
+    PART_PROCESSORS, /* Of a host, all of them. */
+    PART_COUNT
+};
+
+/* Which share of the time they were busy: 0 to 1, of threads (where they were at work or waited for a
+ * processor) and of processors. */
+struct timetable_load {
+    double mean;
+    double most;
+    uint32_t busiest; /* Who: number in the layout, or that of a host. */
+};
+
+/* In so much time. Nobody there, as owners without threads: zeros. */
+struct timetable_load timetable_load(const struct timetable *timetable, enum timetable_part part,
+                                     uint64_t duration_ns);
+
+#endif
