@@ -196,9 +196,10 @@ static enum status check_places(const struct outages *outages, uint32_t servers,
             status = places_check(&outage->others, servers, workers, &found);
         if (status == STATUS_OK)
             status = check_other_side(outage, servers, workers, &found);
+        if (status == STATUS_OK)
+            continue;
         outage_write(outage, text);
-        if (status != STATUS_OK)
-            return error_set(error, status, "%.120s: %.300s", text, found.text);
+        return error_set(error, status, "%.120s: %.300s", text, found.text);
     }
     return STATUS_OK;
 }

@@ -95,6 +95,7 @@ enum happening_kind {
     HAPPENING_PART,
     HAPPENING_JOIN, /* place: what it will be. */
     HAPPENING_LEAVE,
+    HAPPENING_KIND_COUNT
 };
 
 struct happening {

@@ -32,6 +32,13 @@ void engine_later(struct engine *engine, uint64_t after_us, enum event_kind kind
     event_queue_add(&engine->queue, &event);
 }
 
+void engine_fault_at(struct engine *engine, uint64_t at_ns, uint64_t number)
+{
+    struct event event = {.time_ns = at_ns, .kind = EVENT_FAULT, .number = number};
+    assert(at_ns >= engine->now_ns);
+    event_queue_add(&engine->queue, &event);
+}
+
 static void out_of_memory(void)
 {
     log_error("out of memory for a simulated process");
@@ -339,9 +346,14 @@ void engine_delivered(struct engine *engine, enum message_kind kind)
 void engine_note_start(struct engine *engine)
 {
     struct engine *e = engine;
-    if (!e->started && e->options.stop_after_us > 0)
-        engine_later(e, e->options.stop_after_us, EVENT_STOP, e->options.stop_host, 0);
+    const struct faults *faults = &e->options.faults;
+    if (e->started)
+        return;
     e->started = true;
+    if (e->options.stop_after_us > 0)
+        engine_later(e, e->options.stop_after_us, EVENT_STOP, e->options.stop_host, 0);
+    if (faults->started != NULL)
+        faults->started(faults->context);
 }
 
 /* --- running --------------------------------------------------------------------------------- */
@@ -487,12 +499,18 @@ static void look(struct engine *e)
         limits->look(limits->context);
 }
 
+static bool is_anybody_left(const struct engine *e)
+{
+    const struct faults *faults = &e->options.faults;
+    return e->running + e->starting > 0 ||
+           (faults->awaits != NULL && faults->awaits(faults->context));
+}
+
 bool engine_run(struct engine *engine)
 {
     struct engine *e = engine;
     struct event event;
-    while (e->running + e->starting > 0 && !has_failed(e) &&
-           take_event(e, &e->options.carrier, &event)) {
+    while (is_anybody_left(e) && !has_failed(e) && take_event(e, &e->options.carrier, &event)) {
         assert(event.time_ns >= e->now_ns);
         set_time(e, event.time_ns);
         e->events++;
@@ -505,9 +523,10 @@ bool engine_run(struct engine *engine)
         return false;
     /* Checkpointers and owners finish what they were given, as their threads do before they end. */
     while (take_event(e, &(struct carrier){.next_ns = NULL}, &event)) {
-        set_time(e, event.time_ns);
-        if (event.kind == EVENT_ACTOR || event.kind == EVENT_DISK || event.kind == EVENT_WORKED)
+        if (event.kind == EVENT_ACTOR || event.kind == EVENT_DISK || event.kind == EVENT_WORKED) {
+            set_time(e, event.time_ns);
             happen(e, &event);
+        }
         e->network.counts.broken += event.parcel != NULL;
         event_free(&event);
     }

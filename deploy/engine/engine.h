@@ -154,6 +154,8 @@ void engine_note_start(struct engine *engine);
 /* Let time pass first. */
 void engine_later(struct engine *engine, uint64_t after_us, enum event_kind kind, uint32_t process,
                   uint64_t number);
+/* The same of an EVENT_FAULT, at a time to the nanosecond, which is not past. */
+void engine_fault_at(struct engine *engine, uint64_t at_ns, uint64_t number);
 
 /* Start a process at a host, which may be one more; EVENT_START does it too, where nobody is or, with
  * START_ANYWAY for its number, whoever is. And a guest, which is called worker/INDEX. */

@@ -74,8 +74,9 @@ void simulated_network_free(struct simulated_network *network)
         drop_held(&network->wires[i].up);
         drop_held(&network->wires[i].down);
     }
-    for (uint32_t i = 0; i < NETWORK_PARTITIONS_MAX; i++)
+    for (uint32_t i = 0; i < network->partition_places; i++)
         forget_partition(network, i);
+    free(network->partitions);
     free(network->bound);
     free(network->clients);
     free(network->wires);
@@ -140,7 +141,7 @@ static uint32_t process_of(const struct simulated_network *network, uint32_t con
 static bool is_blocked(const struct simulated_network *network, uint32_t from, uint32_t to,
                        bool *hold)
 {
-    for (uint32_t i = 0; network->partition_count > 0 && i < NETWORK_PARTITIONS_MAX; i++) {
+    for (uint32_t i = 0; network->partition_count > 0 && i < network->partition_places; i++) {
         const struct network_partition *partition = &network->partitions[i];
         *hold = partition->hold;
         if (partition->in_use && host_set_has(&partition->from, from) &&
@@ -264,14 +265,16 @@ void simulated_network_cut(struct simulated_network *network, uint64_t now_ns,
 uint32_t simulated_network_part(struct simulated_network *network, const struct host_set *from,
                                 const struct host_set *to, bool hold)
 {
-    for (uint32_t i = 0; i < NETWORK_PARTITIONS_MAX; i++)
-        if (!network->partitions[i].in_use) {
-            network->partitions[i] =
-                (struct network_partition){true, host_set_copy(from), host_set_copy(to), hold};
-            network->partition_count++;
-            return i;
-        }
-    return NETWORK_NOBODY;
+    uint32_t place = 0;
+    while (place < network->partition_places && network->partitions[place].in_use)
+        place++;
+    if (place == network->partition_places)
+        network->partitions =
+            grown(network->partitions, ++network->partition_places * sizeof *network->partitions);
+    network->partitions[place] =
+        (struct network_partition){true, host_set_copy(from), host_set_copy(to), hold};
+    network->partition_count++;
+    return place;
 }
 
 /* What was held up flies on; what is still blocked is held up once more when it arrives. */

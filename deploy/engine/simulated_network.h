@@ -28,8 +28,7 @@
 #include "deploy/engine/event_queue.h"
 #include "deploy/engine/host_set.h"
 
-#define NETWORK_NOBODY         UINT32_MAX
-#define NETWORK_PARTITIONS_MAX 16
+#define NETWORK_NOBODY UINT32_MAX
 
 /* What was sent or repeated has been delivered, lost, broken or partitioned, or is still under way; but
  * for what was broken before it was sent. */
@@ -91,8 +90,8 @@ struct simulated_network {
         uint32_t wire, process; /* The server's. */
     } * connections;            /* [connection_count] number from 1; peers are called by it. */
     uint32_t connection_count, connection_capacity;
-    struct network_partition partitions[NETWORK_PARTITIONS_MAX];
-    uint32_t partition_count; /* In use. */
+    struct network_partition *partitions; /* [partition_places] of which partition_count in use. */
+    uint32_t partition_count, partition_places;
     struct network_counts counts;
 };
 
@@ -127,7 +126,7 @@ void simulated_network_connect(struct simulated_network *network, uint64_t now_n
 void simulated_network_cut(struct simulated_network *network, uint64_t now_ns,
                            const struct host_set *hosts, const struct host_set *others,
                            uint64_t back_ns);
-/* A number for simulated_network_heal, or NETWORK_NOBODY when there are too many. */
+/* A number for simulated_network_heal. */
 uint32_t simulated_network_part(struct simulated_network *network, const struct host_set *from,
                                 const struct host_set *to, bool hold);
 void simulated_network_heal(struct simulated_network *network, uint64_t now_ns, uint32_t partition);

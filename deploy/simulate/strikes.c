@@ -1,0 +1,487 @@
+/* strikes.c - one event at a time, the next that is due: something of the list, or something that is to
+ * be drawn. */
+
+#include "deploy/simulate/strikes.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/wording.h"
+#include "deploy/cluster/quantity.h"
+#include "deploy/engine/engine.h"
+
+/* What EVENT_FAULTs are called by: one of these above, and a number below. */
+#define IS_DUE           UINT64_C(0)
+#define PROCESS_SILENT   (UINT64_C(1) << 32) /* A process that was stopped. */
+#define PARTITION_SILENT (UINT64_C(2) << 32) /* An outage. */
+
+#define HOLDS_NS      UINT64_C(5000000000) /* common/transport/zmq: ZMQ_HEARTBEAT_TIMEOUT. */
+#define BACK_LEAST_US 100000u              /* ZMQ_RECONNECT_IVL, up to ZMQ_RECONNECT_IVL_MAX. */
+#define BACK_RANGE_US 1900000u
+
+static uint64_t elapsed_ns(const struct strikes *s)
+{
+    return s->started ? s->options.engine->now_ns - s->start_ns : 0;
+}
+
+static const struct outage *outage_of(const struct strikes *s, const struct happening *happening)
+{
+    return &s->options.outages->list[happening->outage];
+}
+
+static uint32_t host_of(const struct strikes *s, struct place place)
+{
+    return place.role == ROLE_PS ? place.index : s->options.job->server_count + place.index;
+}
+
+static struct simulated_process *who_is_at(const struct strikes *s, struct place place)
+{
+    uint32_t host = host_of(s, place);
+    return host < s->options.engine->host_count ? s->options.engine->at[host] : NULL;
+}
+
+static bool is_job_over(const struct strikes *s)
+{
+    const struct engine *e = s->options.engine;
+    return e->hopeless || host_set_has(&e->left, 0);
+}
+
+/* --- telling --------------------------------------------------------------------------------- */
+
+static void tell(const struct strikes *s, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void tell(const struct strikes *s, const char *format, ...)
+{
+    char text[STRIKES_TEXT_MAX];
+    if (s->options.told == NULL)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    s->options.told(s->options.context, elapsed_ns(s), text);
+}
+
+static void leave_out(struct strikes *s, const struct happening *happening, const char *why)
+{
+    char text[OUTAGE_TEXT_MAX];
+    s->left_out[happening->kind]++;
+    outage_write(outage_of(s, happening), text);
+    if (happening->kind == HAPPENING_START)
+        tell(s, "%s: %s is not started again: %s", text, place_text(happening->place).text, why);
+    else if (happening->place.role != ROLE_NONE)
+        tell(s, "%s: left out for %s: %s", text, place_text(happening->place).text, why);
+    else
+        tell(s, "%s: left out: %s", text, why);
+}
+
+static void leave_out_late(struct strikes *s, const struct happening *happening)
+{
+    leave_out(s, happening, is_job_over(s) ? "the job is over" : "it is over");
+}
+
+/* "worker/0-3 and ps/0" */
+static void name_sides(const struct outage *outage, char text[STRIKES_TEXT_MAX])
+{
+    char places[PLACES_TEXT_MAX];
+    places_write(&outage->places, places);
+    snprintf(text, STRIKES_TEXT_MAX, "%s and ", places);
+    places_write(&outage->others, places);
+    wording_append(text, STRIKES_TEXT_MAX, "%s", outage->others.count > 0 ? places : "all others");
+}
+
+/* --- each kind ------------------------------------------------------------------------------- */
+
+/* When the next of this kind comes to the place; UINT64_MAX: none does. */
+static uint64_t find_later(const struct strikes *s, enum happening_kind kind, struct place place)
+{
+    for (size_t i = s->next; i < s->count; i++) {
+        const struct happening *later = &s->happenings[i];
+        if (later->kind == kind && host_of(s, later->place) == host_of(s, place))
+            return later->at_ns;
+    }
+    return UINT64_MAX;
+}
+
+static void kill_process(struct strikes *s, const struct happening *happening,
+                         struct simulated_process *p)
+{
+    struct place_text name = place_text(happening->place);
+    uint64_t back_at_ns = find_later(s, HAPPENING_START, happening->place);
+    if (back_at_ns != UINT64_MAX) {
+        s->awaited[host_of(s, happening->place)] = true;
+        s->awaited_count++;
+        tell(s, "%s is killed; another comes in %s", name.text,
+             quantity_time(back_at_ns - happening->at_ns).text);
+    } else {
+        tell(s, "%s is killed, for good", name.text);
+    }
+    engine_kill(s->options.engine, p);
+}
+
+/* False: whoever was there was over when it was to be killed. */
+static bool take_awaited(struct strikes *s, struct place place)
+{
+    bool *awaited = &s->awaited[host_of(s, place)];
+    if (!*awaited)
+        return false;
+    *awaited = false;
+    s->awaited_count--;
+    return true;
+}
+
+static void start_process(struct strikes *s, const struct happening *happening)
+{
+    if (!take_awaited(s, happening->place))
+        return;
+    if (is_job_over(s) || who_is_at(s, happening->place) != NULL) {
+        leave_out_late(s, happening);
+        return;
+    }
+    s->struck[HAPPENING_START]++;
+    tell(s, "%s is started again", place_text(happening->place).text);
+    engine_start(s->options.engine, host_of(s, happening->place), START_AT_HOST);
+}
+
+static void stop_process(struct strikes *s, const struct happening *happening,
+                         struct simulated_process *p)
+{
+    uint64_t for_ns = outage_of(s, happening)->for_ns;
+    tell(s, "%s is stopped for %s", place_text(happening->place).text, quantity_time(for_ns).text);
+    engine_stop(s->options.engine, p);
+    if (for_ns > HOLDS_NS)
+        engine_fault_at(s->options.engine, s->options.engine->now_ns + HOLDS_NS,
+                        PROCESS_SILENT + p->number);
+}
+
+static void continue_process(struct strikes *s, const struct happening *happening)
+{
+    struct simulated_process *p = who_is_at(s, happening->place);
+    if (p == NULL || p->state != PROCESS_STOPPED)
+        return;
+    s->struck[HAPPENING_CONTINUE]++;
+    tell(s, "%s goes on", place_text(happening->place).text);
+    engine_continue(s->options.engine, p);
+}
+
+static void join(struct strikes *s, const struct happening *happening)
+{
+    if (is_job_over(s)) {
+        leave_out_late(s, happening);
+        return;
+    }
+    s->struck[HAPPENING_JOIN]++;
+    tell(s, "%s joins", place_text(happening->place).text);
+    engine_start(s->options.engine, host_of(s, happening->place), START_AT_HOST);
+}
+
+static void befall_process(struct strikes *s, const struct happening *happening)
+{
+    struct simulated_process *p = who_is_at(s, happening->place);
+    if (p == NULL) {
+        leave_out_late(s, happening);
+        return;
+    }
+    s->struck[happening->kind]++;
+    if (happening->kind == HAPPENING_KILL) {
+        kill_process(s, happening, p);
+    } else if (happening->kind == HAPPENING_STOP) {
+        stop_process(s, happening, p);
+    } else {
+        tell(s, "%s is asked to leave", place_text(happening->place).text);
+        engine_later(s->options.engine, 0, EVENT_LEAVE, p->number, 0);
+    }
+}
+
+/* --- partitions ------------------------------------------------------------------------------ */
+
+static struct host_set hosts_of(const struct strikes *s, const struct places *places)
+{
+    struct host_set hosts = {0};
+    for (uint32_t i = 0; i < places_count(places); i++)
+        host_set_add(&hosts, host_of(s, places_at(places, i)));
+    return hosts;
+}
+
+static void make_sides(const struct strikes *s, const struct outage *outage, struct host_set *hosts,
+                       struct host_set *others)
+{
+    *hosts = hosts_of(s, &outage->places);
+    *others = outage->others.count > 0 ? hosts_of(s, &outage->others) : host_set_copy(hosts);
+    if (outage->others.count == 0)
+        host_set_invert(others);
+}
+
+static void part(struct strikes *s, const struct happening *happening)
+{
+    struct engine *e = s->options.engine;
+    const struct outage *outage = outage_of(s, happening);
+    struct strikes_partition *partition = &s->partitions[happening->outage];
+    struct host_set hosts, others;
+    char sides[STRIKES_TEXT_MAX];
+    if (is_job_over(s)) {
+        leave_out_late(s, happening);
+        return;
+    }
+    name_sides(outage, sides);
+    tell(s, "nothing gets between %s for %s", sides, quantity_time(outage->for_ns).text);
+    make_sides(s, outage, &hosts, &others);
+    partition->in_use = true;
+    partition->ways[0] = simulated_network_part(&e->network, &hosts, &others, true);
+    partition->ways[1] = simulated_network_part(&e->network, &others, &hosts, true);
+    host_set_free(&hosts);
+    host_set_free(&others);
+    s->struck[HAPPENING_PART]++;
+    if (outage->for_ns > HOLDS_NS)
+        engine_fault_at(e, e->now_ns + HOLDS_NS, PARTITION_SILENT + happening->outage);
+}
+
+static void heal(struct strikes *s, const struct happening *happening)
+{
+    struct engine *e = s->options.engine;
+    struct strikes_partition *partition = &s->partitions[happening->outage];
+    char sides[STRIKES_TEXT_MAX];
+    if (!partition->in_use)
+        return;
+    partition->in_use = false;
+    for (size_t i = 0; i < 2; i++)
+        simulated_network_heal(&e->network, e->now_ns, partition->ways[i]);
+    s->struck[HAPPENING_HEAL]++;
+    name_sides(outage_of(s, happening), sides);
+    tell(s, "%s hear each other again", sides);
+}
+
+/* --- silence --------------------------------------------------------------------------------- */
+
+/* How long from now until who tries has a connection again, when it is possible from over_ns on. */
+static uint64_t back_ns(struct strikes *s, uint64_t over_ns)
+{
+    struct engine *e = s->options.engine;
+    assert(over_ns > e->now_ns);
+    return over_ns - e->now_ns + 1000 * (BACK_LEAST_US + random_below(&e->random, BACK_RANGE_US));
+}
+
+static void give_up_process(struct strikes *s, uint32_t number)
+{
+    struct engine *e = s->options.engine;
+    const struct simulated_process *p = e->processes[number];
+    if (p->state != PROCESS_STOPPED)
+        return;
+    struct place place = {p->is_server ? ROLE_PS : ROLE_WORKER, p->index};
+    tell(s, "%s is silent: its connections are given up", place_text(place).text);
+    uint64_t over_ns = s->start_ns + find_later(s, HAPPENING_CONTINUE, place);
+    engine_cut_off(e, p->host, back_ns(s, over_ns) / 1000);
+}
+
+static void give_up_side(struct strikes *s, size_t index)
+{
+    struct engine *e = s->options.engine;
+    const struct outage *outage = &s->options.outages->list[index];
+    struct host_set hosts, others;
+    char sides[STRIKES_TEXT_MAX];
+    if (!s->partitions[index].in_use)
+        return;
+    name_sides(outage, sides);
+    tell(s, "%s give up their connections", sides);
+    make_sides(s, outage, &hosts, &others);
+    simulated_network_cut(&e->network, e->now_ns, &hosts, &others,
+                          back_ns(s, s->start_ns + outage->at_ns + outage->for_ns));
+    host_set_free(&hosts);
+    host_set_free(&others);
+}
+
+/* --- the list -------------------------------------------------------------------------------- */
+
+/* Of all outages there are. What has happened stays where it is in it: what is drawn comes later. */
+static enum status list_happenings(struct strikes *s, struct error *error)
+{
+    const struct outages *outages = s->options.outages;
+    struct happening *list;
+    size_t count;
+    struct strikes_partition *partitions =
+        realloc(s->partitions, (outages->count + 1) * sizeof *partitions);
+    if (partitions == NULL)
+        return error_set(error, STATUS_MEMORY, "no memory for %zu outages", outages->count);
+    s->partitions = partitions;
+    for (; s->partition_count < outages->count; s->partition_count++)
+        partitions[s->partition_count] = (struct strikes_partition){.in_use = false};
+    enum status status = outages_happenings(outages, s->options.job->server_count,
+                                            s->options.job->worker_count, &list, &count, error);
+    if (status != STATUS_OK)
+        return status;
+    assert(s->next <= count);
+    free(s->happenings);
+    s->happenings = list;
+    s->count = count;
+    return STATUS_OK;
+}
+
+/* Too many are no reason to end what may have learnt for hours: there are no more of them then. */
+static void draw(struct strikes *s)
+{
+    struct outages *outages = s->options.outages;
+    struct error error;
+    size_t before = outages->count;
+    enum status status = outages_draw(outages, s->options.job->server_count,
+                                      s->options.job->worker_count, elapsed_ns(s), &error);
+    if (status == STATUS_INVALID) {
+        s->drawing = false;
+        tell(s, "no more faults are drawn: %s", error.text);
+        status = STATUS_OK;
+    }
+    if (status == STATUS_OK && outages->count > before)
+        status = list_happenings(s, &error);
+    if (status != STATUS_OK)
+        engine_fail(s->options.engine, "%s", error.text);
+}
+
+static void happen(struct strikes *s, const struct happening *happening)
+{
+    switch (happening->kind) {
+    case HAPPENING_START:
+        start_process(s, happening);
+        break;
+    case HAPPENING_CONTINUE:
+        continue_process(s, happening);
+        break;
+    case HAPPENING_HEAL:
+        heal(s, happening);
+        break;
+    case HAPPENING_PART:
+        part(s, happening);
+        break;
+    case HAPPENING_JOIN:
+        join(s, happening);
+        break;
+    default:
+        befall_process(s, happening);
+    }
+}
+
+/* When there is something to be done next, since the START; UINT64_MAX: never. */
+static uint64_t next_ns(const struct strikes *s)
+{
+    const struct outages *outages = s->options.outages;
+    uint64_t next_ns = s->next < s->count ? s->happenings[s->next].at_ns : UINT64_MAX;
+    if (s->drawing && outages->due_ns <= QUANTITY_TIME_MOST_NS && outages->due_ns < next_ns)
+        next_ns = outages->due_ns;
+    return next_ns;
+}
+
+/* All that is due, what is drawn now included; and then wait for the next. */
+static void do_what_is_due(struct strikes *s)
+{
+    uint64_t now_ns = elapsed_ns(s);
+    s->drawing = s->drawing && !is_job_over(s);
+    if (s->drawing)
+        draw(s);
+    while (s->next < s->count && s->happenings[s->next].at_ns <= now_ns) {
+        struct happening happening = s->happenings[s->next++];
+        happen(s, &happening);
+    }
+    uint64_t later_ns = next_ns(s);
+    if (later_ns != UINT64_MAX)
+        engine_fault_at(s->options.engine, s->start_ns + later_ns, IS_DUE);
+}
+
+/* --- its table ------------------------------------------------------------------------------- */
+
+static void note_started(void *context)
+{
+    struct strikes *s = context;
+    s->started = true;
+    s->start_ns = s->options.engine->now_ns;
+    engine_fault_at(s->options.engine, s->start_ns, IS_DUE);
+}
+
+static bool awaits(const void *context)
+{
+    const struct strikes *s = context;
+    return s->awaited_count > 0 && !is_job_over(s);
+}
+
+static void strike(void *context, uint64_t number)
+{
+    struct strikes *s = context;
+    if (number >= PARTITION_SILENT)
+        give_up_side(s, number - PARTITION_SILENT);
+    else if (number >= PROCESS_SILENT)
+        give_up_process(s, (uint32_t)(number - PROCESS_SILENT));
+    else
+        do_what_is_due(s);
+}
+
+struct faults strikes_faults(struct strikes *strikes)
+{
+    return (struct faults){
+        .context = strikes, .strike = strike, .started = note_started, .awaits = awaits};
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+enum status strikes_init(struct strikes *strikes, const struct strikes_options *options,
+                         struct error *error)
+{
+    struct strikes *s = strikes;
+    memset(s, 0, sizeof *s);
+    s->options = *options;
+    s->drawing = options->outages->drawing;
+    uint32_t joining = outages_joining(options->outages);
+    if (options->job->worker_count + joining > JOB_WORKERS_MAX)
+        return error_set(error, STATUS_INVALID,
+                         "%u workers and %u that join are more than a job has, %d",
+                         options->job->worker_count, joining, JOB_WORKERS_MAX);
+    return list_happenings(s, error);
+}
+
+void strikes_free(struct strikes *strikes)
+{
+    free(strikes->happenings);
+    free(strikes->partitions);
+    memset(strikes, 0, sizeof *strikes);
+}
+
+/* What would have ended something that never began, or that the end has ended, is nothing. */
+void strikes_finish(struct strikes *strikes)
+{
+    struct strikes *s = strikes;
+    for (; s->next < s->count; s->next++) {
+        const struct happening *happening = &s->happenings[s->next];
+        bool ends = happening->kind == HAPPENING_CONTINUE || happening->kind == HAPPENING_HEAL ||
+                    (happening->kind == HAPPENING_START && !take_awaited(s, happening->place));
+        if (!ends)
+            leave_out(s, happening, "the job is over");
+    }
+}
+
+uint32_t strikes_workers_most(const struct outages *outages, uint32_t workers)
+{
+    return outages->drawing ? JOB_WORKERS_MAX : workers + outages_joining(outages);
+}
+
+void strikes_sum_up(const struct strikes *strikes, char *text, size_t size)
+{
+    static const struct {
+        enum happening_kind kind;
+        const char *one, *many;
+    } words[] = {{HAPPENING_KILL, "kill", "kills"}, {HAPPENING_START, "restart", "restarts"},
+                 {HAPPENING_STOP, "stop", "stops"}, {HAPPENING_PART, "partition", "partitions"},
+                 {HAPPENING_JOIN, "join", "joins"}, {HAPPENING_LEAVE, "leave", "leaves"}};
+    uint64_t left_out = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        uint64_t count = strikes->struck[words[i].kind];
+        left_out += strikes->left_out[words[i].kind];
+        if (count > 0)
+            wording_append(text, size, "%s%s", text[0] != '\0' ? ", " : "",
+                           wording_counted(count, words[i].one, words[i].many).text);
+    }
+    if (text[0] == '\0')
+        snprintf(text, size, "nothing");
+    if (left_out > 0)
+        wording_append(text, size, "; %s left out", wording_count(left_out).text);
+}

@@ -1,0 +1,88 @@
+/* strikes.h - lets a cluster in virtual time suffer its outages (deploy/cluster/outages.h), with what
+ * they would mean for real processes.
+ *
+ *     kill       kill -9: what it had said last may be lost, and what its disk had not written is. Another
+ *                process in its place is as new: a server loads, a worker enrols. Who stays away is given
+ *                up by the others after their own deadlines
+ *     stop       SIGSTOP and SIGCONT: what comes meanwhile waits, and then is there all at once
+ *     partition  between two sides messages wait, as TCP keeps them, and get there when it is over
+ *     join       one worker more than there were is started
+ *     leave      a worker is asked to, as by SIGUSR1: it finishes what it has pushed
+ *
+ * Whoever is not heard for 5 s, being stopped or on the other side, has its connections given up by
+ * those who wait, as ZeroMQ's heartbeats have it: what was under way is lost, and is asked for again
+ * when they are back, some time within 2 s of the end of it. (TCP's own timers are not modelled: what
+ * a short partition held up goes on at once.)
+ *
+ * Times count from the first START, that of a cluster whose server 0 comes back included. What --faults
+ * draws is drawn as time passes, until the job is over, which it is when server 0 has left by itself:
+ * then, or when whom it would strike is over, an outage is left out, and counted.
+ *
+ *     strikes_init(&strikes, &options, &error);
+ *     engine_options.faults = strikes_faults(&strikes);     restore: "auto", or nobody loads
+ *     engine_init(&engine, &engine_options, &error);
+ *     engine_run(&engine);
+ *     strikes_finish(&strikes);
+ *
+ * Threads: the engine's. Units: virtual nanoseconds. */
+
+#ifndef DEPLOY_SIMULATE_STRIKES_H
+#define DEPLOY_SIMULATE_STRIKES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/job/job.h"
+#include "deploy/cluster/outages.h"
+#include "deploy/engine/faults.h"
+
+#define STRIKES_TEXT_MAX (2 * OUTAGE_TEXT_MAX)
+
+struct engine;
+
+struct strikes_options {
+    struct engine *engine; /* Need not be anything before it runs; it and the rest outlive this. */
+    struct outages *outages; /* Gets what is drawn. */
+    const struct job *job;   /* The engine's. */
+
+    /* Optional: what was struck, is over, or was left out, in a line; at_ns since the first START. */
+    void (*told)(void *context, uint64_t at_ns, const char *text);
+    void *context;
+};
+
+struct strikes {
+    struct strikes_options options;
+    struct happening *happenings; /* [count] of which `next` is the first that is still to come. */
+    size_t count, next;
+    struct strikes_partition {
+        bool in_use;
+        uint32_t ways[2]; /* Numbers of the network's. */
+    } * partitions;       /* [partition_count] by index of the outage. */
+    size_t partition_count;
+    bool awaited[JOB_SERVERS_MAX + JOB_WORKERS_MAX]; /* By host: killed, and another will come. */
+    uint32_t awaited_count;
+    bool started, drawing;
+    uint64_t start_ns;
+    uint64_t struck[HAPPENING_KIND_COUNT], left_out[HAPPENING_KIND_COUNT];
+};
+
+/* STATUS_INVALID: one line says which of the outages cannot be. STATUS_MEMORY. */
+enum status strikes_init(struct strikes *strikes, const struct strikes_options *options,
+                         struct error *error);
+void strikes_free(struct strikes *strikes);
+
+/* The table by which the engine drives it. */
+struct faults strikes_faults(struct strikes *strikes);
+
+/* The engine has run: what the end came before is left out, too. */
+void strikes_finish(struct strikes *strikes);
+
+/* How many workers there may be in the end, of so many declared: as many as may join when some are
+ * drawn, for nobody knows how many then. */
+uint32_t strikes_workers_most(const struct outages *outages, uint32_t workers);
+
+/* "2 kills, 1 restart, 1 join; 1 left out", or "nothing": into text[size]. */
+void strikes_sum_up(const struct strikes *strikes, char *text, size_t size);
+
+#endif
