@@ -25,6 +25,7 @@ static const struct command commands[] = {
     {"export", OPTION_EXPORT, command_export},
     {"inspect", OPTION_INSPECT, command_inspect},
     {"replay", OPTION_REPLAY, command_replay},
+    {"simulate", OPTION_SIMULATE, command_simulate},
     {"verify", OPTION_VERIFY, command_verify},
     {"keygen", OPTION_KEYGEN, command_keygen},
     {"completion", OPTION_COMPLETION, command_completion},

@@ -25,7 +25,7 @@
 #define SYNCOPATE_DATE    "November 22, 2026" /* Of the manual's pages. */
 
 /* Many more than there are rows; checked at the start of options_parse. */
-#define OPTION_ROWS_MAX 128
+#define OPTION_ROWS_MAX 192
 
 #define OPTIONS_COUNTS_MAX 32 /* Numbers in compare's --workers. */
 #define EXPLAIN_STEPS_MAX  16 /* Of a run that is told message by message. */
@@ -44,7 +44,31 @@ enum option_user {
     OPTION_COMPLETION = 512,
     OPTION_MAN = 1024,
     OPTION_REPLAY = 2048,
-    OPTION_USER_LAST = OPTION_REPLAY,
+    OPTION_SIMULATE = 4096,
+    OPTION_USER_LAST = OPTION_SIMULATE,
+};
+
+/* What simulate's options say of a cluster and of what goes wrong in it: texts that their rooms read
+ * (deploy/cluster). */
+enum cluster_text {
+    CLUSTER_TEXT_NETWORK,
+    CLUSTER_TEXT_LINK,
+    CLUSTER_TEXT_PROCESSORS,
+    CLUSTER_TEXT_SWITCH_BUFFER,
+    CLUSTER_TEXT_JITTER,
+    CLUSTER_TEXT_LOSS,
+    CLUSTER_TEXT_MEMORY,
+    CLUSTER_TEXT_COUNT
+};
+enum outage_text {
+    OUTAGE_TEXT_KILL,
+    OUTAGE_TEXT_STOP,
+    OUTAGE_TEXT_PARTITION,
+    OUTAGE_TEXT_JOIN,
+    OUTAGE_TEXT_LEAVE,
+    OUTAGE_TEXT_RESTART,
+    OUTAGE_TEXT_FAULTS,
+    OUTAGE_TEXT_COUNT
 };
 
 struct options {
@@ -93,6 +117,10 @@ struct options {
     const char *compute;  /* "constant:30ms": what a leaf takes; NULL: what it takes. */
     const char *slow;     /* "1:2.0,3:4": worker 1 at half speed, worker 3 at a quarter. */
     const char *straggle; /* "0.05:pareto:10": now and then ten times as long; with compute. */
+
+    /* simulate. NULL: not given. */
+    const char *cluster_file;
+    const char *cluster[CLUSTER_TEXT_COUNT], *outages[OUTAGE_TEXT_COUNT];
 
     /* keygen: what the key may be. */
     const char *role;

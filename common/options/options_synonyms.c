@@ -7,7 +7,7 @@
 #include "common/base/spelling.h"
 #include "common/options/options_table.h"
 
-#define JOB      (OPTION_WORKER | OPTION_RUN | OPTION_COMPARE)
+#define JOB      (OPTION_WORKER | OPTION_RUN | OPTION_COMPARE | OPTION_SIMULATE)
 #define ROLES    (OPTION_PS | OPTION_WORKER)
 #define LAUNCHES (OPTION_RUN | OPTION_COMPARE)
 #define ANYBODY  ~0u
@@ -31,7 +31,7 @@ static const struct synonym {
     {"num-epochs n-epochs nepochs max-epochs e", ANYBODY, "epochs", NULL},
     {"iterations iters num-steps max-steps train-steps updates", ANYBODY, "steps", NULL},
     {"dataset data-dir data-path d", ANYBODY, "data", NULL},
-    {"network net arch architecture layers m", ANYBODY, "model", NULL},
+    {"net arch architecture layers m", ANYBODY, "model", NULL},
     {"random-seed s", ANYBODY, "seed", NULL},
     {"async", ANYBODY, NULL, "write --mode async"},
     {"sync sync-replicas issync", ANYBODY, NULL, "write --mode sync"},

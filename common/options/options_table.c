@@ -188,10 +188,11 @@ static const struct option_choice choice_alone = {
 
 #define FIELD(name) offsetof(struct options, name)
 
-#define JOB      (OPTION_WORKER | OPTION_RUN | OPTION_COMPARE)
+#define JOB      (OPTION_WORKER | OPTION_RUN | OPTION_COMPARE | OPTION_SIMULATE)
 #define ROLES    (OPTION_PS | OPTION_WORKER)
 #define LAUNCHES (OPTION_RUN | OPTION_COMPARE)
 #define RUNS     (ROLES | LAUNCHES)
+#define TRAINS   (RUNS | OPTION_SIMULATE) /* In real time or virtual. */
 
 /* A field of the declaration that an option says: what job_rows.inc has in its row. */
 #define JOB_FIELD(...)
@@ -261,9 +262,11 @@ const struct option_row option_rows[] = {
     /* The cluster. */
     {"ps", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(ps), LAUNCHES, "N", "1",
      0, JOB_SERVERS_MAX, NULL, NULL, "Servers; 0: one process trains alone, without any."},
+    {"ps", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(ps), OPTION_SIMULATE, "N", "1", 1,
+     JOB_SERVERS_MAX, NULL, NULL, "Servers."},
     {"ps", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(ps), OPTION_WORKER, "N", NULL, 0, 0,
      &choice_alone, NULL, "0: train alone, without servers; needs --out."},
-    {"workers", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(workers), OPTION_RUN,
+    {"workers", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(workers), OPTION_RUN | OPTION_SIMULATE,
      "N", "2", 1, JOB_WORKERS_MAX, NULL, NULL, "Workers."},
     {"workers", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(worker_counts), OPTION_COMPARE,
      "LIST", "2", 0, 0, &choice_counts, NULL,
@@ -315,7 +318,7 @@ const struct option_row option_rows[] = {
      OPTION_PS | LAUNCHES, NULL, NULL, 0, 0, NULL, NULL,
      "Let processes join whose arithmetic differs in bits; results are then no longer exact."},
     {"instructions", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(instructions),
-     RUNS | OPTION_EVALUATE | OPTION_REPLAY, "SET", NULL, 0, 0, &choice_instructions, NULL,
+     TRAINS | OPTION_EVALUATE | OPTION_REPLAY, "SET", NULL, 0, 0, &choice_instructions, NULL,
      "Use no wider vector instructions than plain, avx2 or avx512; default: the widest there are. "
      "avx2 and avx512 give the same bits; plain, which cannot fuse products, gives others."},
     {"transport", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(transport), RUNS, "WAY", "auto", 0,
@@ -324,7 +327,7 @@ const struct option_row option_rows[] = {
      "for the rest; shm: the same, and it is an error when a server is elsewhere. With --keys, auto "
      "is tcp and shm an error: shared memory would bypass the keys."},
     {"owner-threads", OPTION_GROUP_CLUSTER, OPTION_KIND_I32, FIELD(owner_threads),
-     OPTION_PS | LAUNCHES, "N", "-1", -1, 256, NULL, NULL,
+     OPTION_PS | LAUNCHES | OPTION_SIMULATE, "N", "-1", -1, 256, NULL, NULL,
      "Threads of a server that own chunks; 0: the router's own thread; -1: choose."},
     {"compute", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(compute), JOB, "DIST", NULL, 0, 0,
      &choice_compute, NULL,
@@ -336,6 +339,29 @@ const struct option_row option_rows[] = {
      "Slow workers down, for experiments: 1:2.0,3:4 makes worker 1 take twice and worker 3 four "
      "times as long: as --compute draws or, without it, as was measured; it then sleeps, and the "
      "others have its processor meanwhile."},
+    {"cluster-file", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(cluster_file), OPTION_SIMULATE, "FILE",
+     NULL, 0, 0, NULL, NULL,
+     "The cluster in JSON (deploy/cluster/CLUSTERS.md); the options below say more than the file. "
+     "Default: the times of deploy/cluster/examples/laptop.json, and every process on a host of its "
+     "own, 10 Gbit/s and 50 us apart."},
+    {"network", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(cluster[CLUSTER_TEXT_NETWORK]), OPTION_SIMULATE, "RATE[,LATENCY]",
+     NULL, 0, 0, NULL, NULL,
+     "Of all hosts' cards and between any two, such as 10Gbit,50us or 100Mbit/20Mbit,2ms (up/down)."},
+    {"link", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(cluster[CLUSTER_TEXT_LINK]), OPTION_SIMULATE, "LIST",
+     NULL, 0, 0, NULL, NULL,
+     "Cards of some hosts, such as worker/7:100Mbit or ps/0:40Gbit,5us;worker/0-3:1Gbit (latency on top)."},
+    {"processors", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(cluster[CLUSTER_TEXT_PROCESSORS]), OPTION_SIMULATE, "N",
+     NULL, 0, 0, NULL, NULL,
+     "Of each host; the processes on it share them."},
+    {"switch-buffer", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(cluster[CLUSTER_TEXT_SWITCH_BUFFER]), OPTION_SIMULATE, "BYTES",
+     NULL, 0, 0, NULL, NULL,
+     "Of the switch towards each host: what has no room there is sent again 200 ms later. Default 0: deep."},
+    {"jitter", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(cluster[CLUSTER_TEXT_JITTER]), OPTION_SIMULATE, "DIST",
+     NULL, 0, 0, NULL, NULL,
+     "What a message takes longer, such as exponential:20us."},
+    {"loss", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(cluster[CLUSTER_TEXT_LOSS]), OPTION_SIMULATE, "P",
+     NULL, 0, 0, NULL, NULL,
+     "Probability that a message is lost and sent again, 200 ms later or more."},
     {"straggle", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(straggle), JOB, "P:DIST:F", NULL, 0,
      0, &choice_straggle, NULL,
      "With --compute: with probability P a worker's computation of a step or batch takes longer, by "
@@ -343,18 +369,18 @@ const struct option_row option_rows[] = {
      "uniform, exponential, lognormal; lognormal,0.5 and pareto,2 say their shape."},
 
     /* Deadlines. */
-    {"start-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(deadlines.start), RUNS, "S",
+    {"start-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(deadlines.start), TRAINS, "S",
      "60", 0.001, 1e9, NULL, NULL, "Seconds, from a process's start, until everybody must have joined (exit code 4)."},
-    {"worker-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(deadlines.silence), RUNS, "S",
+    {"worker-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(deadlines.silence), TRAINS, "S",
      "5", 0.001, 1e9, NULL, NULL,
      "Seconds of silence after which a process counts as lost: what then, --on-worker-loss and "
      "--recovery-timeout say."},
-    {"recovery-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(deadlines.recovery), RUNS,
+    {"recovery-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(deadlines.recovery), TRAINS,
      "S", "60", 0.001, 1e9, NULL, NULL,
      "Seconds that a job waits for a lost server, or for a worker when none is left, to come back "
      "(exit code 195)."},
     {"on-worker-loss", OPTION_GROUP_DEADLINES, OPTION_KIND_TEXT, FIELD(on_worker_loss),
-     OPTION_PS | LAUNCHES, "WHAT", "continue", 0, 0, &choice_loss, NULL,
+     OPTION_PS | LAUNCHES | OPTION_SIMULATE, "WHAT", "continue", 0, 0, &choice_loss, NULL,
      "When a worker is lost: continue: the others do its work; wait: until it is back, "
      "--recovery-timeout at most; fail: the job ends (exit code 195)."},
     {"on-term", OPTION_GROUP_DEADLINES, OPTION_KIND_TEXT, FIELD(on_term), OPTION_WORKER, "WHAT",
@@ -370,7 +396,28 @@ const struct option_row option_rows[] = {
     {"max-restarts", OPTION_GROUP_DEADLINES, OPTION_KIND_U32, FIELD(max_restarts), LAUNCHES, "N",
      "5", 0, 1000000, NULL, NULL,
      "How often a server or worker that crashed is started again; once more ends the job."},
-    {"progress-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(deadlines.progress), RUNS,
+    {"kill", OPTION_GROUP_DEADLINES, OPTION_KIND_TEXT, FIELD(outages[OUTAGE_TEXT_KILL]), OPTION_SIMULATE, "LIST",
+     NULL, 0, 0, NULL, NULL,
+     "In virtual time from the start of training: worker/3@12s is killed then, worker/3@12s+5s is back as a new process 5 s later."},
+    {"stop", OPTION_GROUP_DEADLINES, OPTION_KIND_TEXT, FIELD(outages[OUTAGE_TEXT_STOP]), OPTION_SIMULATE, "LIST",
+     NULL, 0, 0, NULL, NULL,
+     "Processes that stand still: ps/1@3s+2s for 2 s."},
+    {"partition", OPTION_GROUP_DEADLINES, OPTION_KIND_TEXT, FIELD(outages[OUTAGE_TEXT_PARTITION]), OPTION_SIMULATE, "LIST",
+     NULL, 0, 0, NULL, NULL,
+     "Nothing gets from one side to the other: worker/0-3|ps/0@5s+2s; without |, to nobody."},
+    {"join", OPTION_GROUP_DEADLINES, OPTION_KIND_TEXT, FIELD(outages[OUTAGE_TEXT_JOIN]), OPTION_SIMULATE, "LIST",
+     NULL, 0, 0, NULL, NULL,
+     "A worker more comes: @8s."},
+    {"leave", OPTION_GROUP_DEADLINES, OPTION_KIND_TEXT, FIELD(outages[OUTAGE_TEXT_LEAVE]), OPTION_SIMULATE, "LIST",
+     NULL, 0, 0, NULL, NULL,
+     "A worker leaves properly: worker/2@9s."},
+    {"restart", OPTION_GROUP_DEADLINES, OPTION_KIND_TEXT, FIELD(outages[OUTAGE_TEXT_RESTART]), OPTION_SIMULATE, "TIME",
+     NULL, 0, 0, NULL, NULL,
+     "What is killed is back after so long, unless --kill says when."},
+    {"faults", OPTION_GROUP_DEADLINES, OPTION_KIND_TEXT, FIELD(outages[OUTAGE_TEXT_FAULTS]), OPTION_SIMULATE, "SEED[:RATE]",
+     NULL, 0, 0, NULL, NULL,
+     "Faults drawn from this seed, RATE (1) a minute over all processes."},
+    {"progress-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(deadlines.progress), TRAINS,
      "S", "300", 0.001, 1e9, NULL, NULL,
      "Seconds without progress after which a process that is alive counts as stuck."},
     {"max-bad-gradients", OPTION_GROUP_DEADLINES, OPTION_KIND_U32, FIELD(max_bad_gradients),
@@ -378,15 +425,15 @@ const struct option_row option_rows[] = {
      "Async and ssp: gradients that are not finite and are left out; one more ends the job (exit code "
      "1)."},
     {"max-bad-gradients", OPTION_GROUP_DEADLINES, OPTION_KIND_U32, FIELD(max_bad_gradients),
-     LAUNCHES, "N", "10", 0, 1000000000, NULL, "mode=async|ssp",
+     LAUNCHES | OPTION_SIMULATE, "N", "10", 0, 1000000000, NULL, "mode=async|ssp",
      "Gradients that are not finite and are left out; one more ends the job (exit code 1)."},
-    {"stop-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(deadlines.stop), RUNS, "S", "30",
+    {"stop-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(deadlines.stop), TRAINS, "S", "30",
      0.001, 1e9, NULL, NULL,
      "Seconds for a clean stop; past it the last complete checkpoint stands."},
 
     /* Files. */
     {"out", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(out),
-     ROLES | LAUNCHES, "DIR", NULL, 0, 0, NULL, NULL,
+     ROLES | LAUNCHES | OPTION_SIMULATE, "DIR", NULL, 0, 0, NULL, NULL,
      "Folder for run.json, events.jsonl, checkpoints and the model. One that holds an unfinished "
      "run of the same job is resumed, one that holds a finished run of fewer --epochs or --steps is "
      "trained further; any other is refused."},
@@ -396,21 +443,24 @@ const struct option_row option_rows[] = {
      NULL, NULL,
      "Write what comes of it as a run's folder, with run.json, events and the model, but without "
      "checkpoints. It must be new or empty."},
-    {"restore", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(restore), ROLES | OPTION_RUN,
+    {"restore", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(restore), ROLES | OPTION_RUN | OPTION_SIMULATE,
      "auto|never|PATH", "auto", 0, 0, &choice_restore, NULL,
      "A run in --out that has begun goes on from its newest whole checkpoint. Otherwise auto: from "
      "the start; PATH: from that checkpoint, or a run's newest whole one; never: from the start, and "
      "not in an unfinished run."},
 
-    {"keep", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(keep), ROLES | LAUNCHES, "N|all", NULL, 0,
+    {"keep", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(keep), ROLES | LAUNCHES | OPTION_SIMULATE, "N|all", NULL, 0,
      0, &choice_keep, NULL,
      "Checkpoints to keep: the newest N that are whole, from 1 to 1000; older ones are removed. all: "
      "every one. Default: as the run was begun with, and 3 for a new one."},
 
     /* Output. */
     {"log-every", OPTION_GROUP_OUTPUT, OPTION_KIND_REAL, FIELD(log_every),
-     LAUNCHES, "S", "10", 0.001, 1e9, NULL, NULL,
+     LAUNCHES | OPTION_SIMULATE, "S", "10", 0.001, 1e9, NULL, NULL,
      "Seconds between progress lines where output is not a terminal."},
+    {"memory", OPTION_GROUP_OUTPUT, OPTION_KIND_TEXT, FIELD(cluster[CLUSTER_TEXT_MEMORY]), OPTION_SIMULATE, "BYTES",
+     NULL, 0, 0, NULL, NULL,
+     "Refuse a cluster that would take more of this machine, such as 2G. Default: half of what it has."},
     {"log-every", OPTION_GROUP_OUTPUT, OPTION_KIND_REAL, FIELD(log_every), OPTION_PS, "S", "10",
      0.001, 1e9, NULL, NULL,
      "Seconds between server 0's progress lines on standard output; other servers have none."},
@@ -427,7 +477,7 @@ const struct option_row option_rows[] = {
     {"json", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(json),
      OPTION_EVALUATE | OPTION_INSPECT | OPTION_REPLAY, NULL, NULL, 0, 0, NULL, NULL,
      "Print the result as one JSON object and nothing else; deploy/RUNS.md has its members."},
-    {"json", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(json), OPTION_RUN, NULL, NULL, 0, 0, NULL,
+    {"json", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(json), OPTION_RUN | OPTION_SIMULATE, NULL, NULL, 0, 0, NULL,
      NULL,
      "Print one JSON object at the end, also of a run that failed, and nothing else to standard "
      "output: path, exit_code, reason and what run.json holds. Progress goes to standard error."},
@@ -444,7 +494,7 @@ const struct option_row option_rows[] = {
      "Add to FILE every message that this process sends and gets, for syncopate run --explain; "
      "fd:N is a descriptor that it was given."},
     {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet),
-     RUNS & ~OPTION_COMPARE, NULL, NULL, 0, 0, NULL, NULL,
+     TRAINS & ~OPTION_COMPARE, NULL, NULL, 0, 0, NULL, NULL,
      "Nothing but warnings and errors: the result is in the run directory."},
     {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), OPTION_COMPARE, NULL, NULL, 0, 0,
      NULL, NULL, "Nothing but warnings, errors and, at the end, the table and where the report is."},
@@ -460,7 +510,7 @@ const struct option_row option_rows[] = {
      0, NULL, NULL, "Nothing but histories that fail."},
     {"legend", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(legend), OPTION_VERIFY, NULL, NULL, 0, 0,
      NULL, NULL, "Say what the counts, the faults and the lines of --verbose mean; play nothing."},
-    {"verbose", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(verbose), RUNS | OPTION_VERIFY, NULL,
+    {"verbose", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(verbose), TRAINS | OPTION_VERIFY, NULL,
      NULL, 0, 0, NULL, NULL, "Say more."},
 };
 /* clang-format on */
@@ -506,6 +556,8 @@ const char *option_user_program(enum option_user user)
         return "syncopate export";
     case OPTION_INSPECT:
         return "syncopate inspect";
+    case OPTION_SIMULATE:
+        return "syncopate simulate";
     case OPTION_VERIFY:
         return "syncopate verify";
     case OPTION_KEYGEN:

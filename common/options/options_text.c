@@ -31,6 +31,17 @@ static const struct program_text program_texts[] = {
      "Start servers and workers on this machine, watch them train, and end with a summary. The "
      "run directory holds run.json, events.jsonl, checkpoints and the trained model.",
      "  syncopate run --workers 4 --ps 2 --mode async --epochs 3 --out runs/async4"},
+    {OPTION_SIMULATE, "[options]", NULL, "train on a cluster that is not there, in virtual time",
+     "Train on a described cluster of any size in this one process: the real servers' and workers' "
+     "logic with the real model's gradients on the real data, each at the virtual moment in which "
+     "it "
+     "would be there. Computing, network, processors and faults are modelled; what is learned is "
+     "not. The run directory is as run's, with virtual seconds, and the same command gives the "
+     "same "
+     "bits. Without --compute a leaf takes what the cluster file says, never what it takes here.",
+     "  syncopate simulate --workers 64 --ps 4 --mode ssp:3 \\\n"
+     "      --compute lognormal:20ms,0.3 --slow 3:4 --network 10Gbit,50us \\\n"
+     "      --kill worker/5@12s --epochs 2"},
     {OPTION_COMPARE, "[options]", NULL,
      "run several modes on the same work, end with table and figures",
      "Run several modes and numbers of workers on the same work, one after the other, and end "
@@ -100,7 +111,7 @@ const struct program_text *program_text(enum option_user user)
     return &program_texts[0];
 }
 
-#define TRAINS (OPTION_PS | OPTION_WORKER | OPTION_RUN | OPTION_COMPARE)
+#define TRAINS (OPTION_PS | OPTION_WORKER | OPTION_RUN | OPTION_COMPARE | OPTION_SIMULATE)
 
 const struct exit_text exit_texts[] = {
     {EXIT_DONE, ~0u, "done"},

@@ -1,0 +1,352 @@
+/* syncopate simulate: one job on a cluster that is not there, from the plan to the summary. */
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+#include "common/base/wording.h"
+#include "common/kernels/kernels.h"
+#include "common/process/log.h"
+#include "common/process/output.h"
+#include "common/process/signals.h"
+#include "common/progress/progress.h"
+#include "common/progress/summary.h"
+#include "common/store/occupancy.h"
+#include "common/store/restore.h"
+#include "deploy/cluster/cluster_file.h"
+#include "deploy/cluster/quantity.h"
+#include "deploy/command/command.h"
+#include "deploy/command/run_json.h"
+#include "deploy/command/run_plan.h"
+#include "deploy/simulate/simulation.h"
+
+#define PROGRAM      "syncopate simulate"
+#define LOOK_SECONDS 0.1 /* Between looks at what there is to show. */
+
+struct laboratory {
+    struct run_plan plan;
+    struct cluster cluster;
+    struct outages outages;
+    char about[300]; /* The cluster, for people. */
+    struct simulation simulation;
+    struct progress progress;
+    double looked; /* When progress was looked at last. */
+    bool gone;     /* What is printed goes nowhere, and we said so. */
+};
+
+/* --- options --------------------------------------------------------------------------------- */
+
+static enum status take_texts(struct laboratory *l, struct error *error)
+{
+    static const char *const of_cluster[] = {"network", "link", "processors", "switch-buffer",
+                                             "jitter",  "loss", "memory"};
+    static const char *const of_outages[] = {"kill",  "stop",    "partition", "join",
+                                             "leave", "restart", "faults"};
+    const struct options *options = &l->plan.options;
+    enum status status = STATUS_OK;
+    for (int i = 0; i < CLUSTER_TEXT_COUNT && status == STATUS_OK; i++)
+        if (options->cluster[i] != NULL)
+            status = cluster_option(&l->cluster, of_cluster[i], options->cluster[i], error);
+    for (int i = 0; i < OUTAGE_TEXT_COUNT && status == STATUS_OK; i++)
+        if (options->outages[i] != NULL)
+            status = outages_option(&l->outages, of_outages[i], options->outages[i], error);
+    if (status == STATUS_OK && options->compute != NULL)
+        status = cluster_option(&l->cluster, "compute", options->compute, error);
+    if (status == STATUS_OK && options->straggle != NULL)
+        status = cluster_option(&l->cluster, "straggle", options->straggle, error);
+    if (status == STATUS_OK && options->slow != NULL)
+        status = cluster_option(&l->cluster, "slow", options->slow, error);
+    return status;
+}
+
+/* An exit code. */
+static int read_cluster(struct laboratory *l, struct error *error)
+{
+    const char *path = l->plan.options.cluster_file;
+    cluster_init(&l->cluster);
+    outages_init(&l->outages);
+    if (path != NULL) {
+        cluster_free(&l->cluster);
+        if (cluster_read_file(&l->cluster, &disk_posix, path, error) != STATUS_OK) {
+            cluster_init(&l->cluster);
+            return EXIT_CANNOT_OPEN;
+        }
+    }
+    enum status status = take_texts(l, error);
+    return status == STATUS_OK       ? EXIT_DONE
+           : status == STATUS_MEMORY ? EXIT_TRAINING_FAILED
+                                     : EXIT_USAGE;
+}
+
+static void describe_cluster(struct laboratory *l)
+{
+    const struct cluster *cluster = &l->cluster;
+    const struct cluster_card *card = &cluster->usual.card;
+    snprintf(l->about, sizeof l->about, "%s, %s, %s apart, %s a host; a leaf takes %s",
+             cluster->rest == CLUSTER_APART ? "every process on a host of its own"
+                                            : "all processes on one host",
+             quantity_rate(card->up_bytes_per_second).text, quantity_time(cluster->latency_ns).text,
+             wording_counted(cluster->usual.processors, "processor", "processors").text,
+             cluster->leaf_time);
+    l->plan.cluster = l->about;
+}
+
+/* Half of what this machine has. */
+static uint64_t default_memory(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size / 2 : UINT64_MAX;
+}
+
+static int check_memory(const struct laboratory *l, struct error *error)
+{
+    uint64_t most = l->cluster.memory_bytes > 0 ? l->cluster.memory_bytes : default_memory();
+    uint64_t needed =
+        simulation_memory(&l->plan.workload, l->plan.options.workers, l->plan.options.ps);
+    if (needed <= most)
+        return EXIT_DONE;
+    error_set(error, STATUS_MEMORY,
+              "this cluster takes about %s of memory, and may take %s (--memory)",
+              wording_bytes(needed).text, wording_bytes(most).text);
+    return EXIT_USAGE;
+}
+
+/* An exit code; what comes first is what a person most likely got wrong. */
+static int check(struct laboratory *l, struct error *error)
+{
+    struct run_plan *plan = &l->plan;
+    int code = read_cluster(l, error);
+    if (code == EXIT_DONE &&
+        options_slow_check(plan->options.slow, plan->options.workers, error) != STATUS_OK)
+        code = EXIT_USAGE;
+    if (code == EXIT_DONE)
+        code = workload_look(&plan->workload, &plan->options, error);
+    if (code == EXIT_DONE)
+        code = check_memory(l, error);
+    if (code != EXIT_DONE)
+        return code;
+    describe_cluster(l);
+    enum status status =
+        restore_check(plan->options.out, plan->options.restore, &plan->workload.job, error);
+    if (status == STATUS_OK)
+        status = run_plan_find_out(plan, error);
+    return status == STATUS_INVALID ? EXIT_CANNOT_OPEN : command_exit_code(status);
+}
+
+/* --- running --------------------------------------------------------------------------------- */
+
+static void notice_absence(struct laboratory *l)
+{
+    struct error error;
+    if (output_finish(&error) == STATUS_OK || l->gone)
+        return;
+    l->gone = true;
+    command_say(PROGRAM, LOG_WARNING, error.text);
+}
+
+static void look(void *context)
+{
+    struct laboratory *l = context;
+    double now = clock_now_seconds();
+    if (now < l->looked + LOOK_SECONDS)
+        return;
+    l->looked = now;
+    progress_tick(&l->progress, now);
+    notice_absence(l);
+}
+
+static void tell(void *context, uint64_t at_ns, const char *text)
+{
+    struct laboratory *l = context;
+    char line[STRIKES_TEXT_MAX + 64];
+    snprintf(line, sizeof line, "at %s of virtual time: %s",
+             wording_duration((double)at_ns * 1e-9).text, text);
+    if (!l->plan.options.quiet)
+        progress_say(&l->progress, line);
+}
+
+static void stop(void *context, int exit_code)
+{
+    struct laboratory *l = context;
+    simulation_request_stop(&l->simulation, exit_code);
+}
+
+/* Who was busy for which share of the time: what bound the run is what is near 100 %. */
+static void print_load(const struct laboratory *l)
+{
+    static const struct {
+        enum timetable_part part;
+        const char *name;
+    } parts[] = {{PART_ROUTER, "servers' routers"},
+                 {PART_OWNERS, "servers' owners"},
+                 {PART_SESSION, "workers' sessions"},
+                 {PART_TRAINER, "workers' trainers"},
+                 {PART_PROCESSORS, "hosts' processors"}};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        struct timetable_load load =
+            timetable_load(&l->simulation.timetable, parts[i].part, l->simulation.engine.now_ns);
+        if (load.most > 0)
+            fprintf(l->plan.voice, "  %-13s  %-17s %5.1f %% of the time, the busiest %5.1f %%\n",
+                    i == 0 ? "busy" : "", parts[i].name, 100 * load.mean, 100 * load.most);
+    }
+}
+
+/* What there is of it beside what a real run has. */
+static void print_virtual(const struct laboratory *l)
+{
+    const struct simulation *s = &l->simulation;
+    const struct network_counts *network = &s->engine.network.counts;
+    double gradients = (double)(s->learning.real_ns + s->learning.score_ns) * 1e-9;
+    char text[200];
+    strikes_sum_up(&s->strikes, text, sizeof text);
+    fprintf(l->plan.voice,
+            "  virtual        %s in %s of real time, of which %s gradients and scores\n",
+            wording_duration((double)s->engine.now_us * 1e-6).text,
+            wording_duration(s->real_seconds).text, wording_duration(gradients).text);
+    fprintf(l->plan.voice, "  messages       %s, %.1f us of real time each\n",
+            wording_count(network->delivered).text,
+            network->delivered > 0
+                ? 1e6 * (s->real_seconds - gradients) / (double)network->delivered
+                : 0.0);
+    fprintf(l->plan.voice, "  faults         %s\n", text);
+    print_load(l);
+}
+
+static int print_end(struct laboratory *l, int code, struct error *error)
+{
+    struct record record;
+    struct error no_summary = {0};
+    bool stopped = code == EXIT_INTERRUPTED || code == EXIT_TERMINATED;
+    if (code == EXIT_DONE || stopped) {
+        enum status status = record_read(&record, l->plan.out, &no_summary);
+        if (status == STATUS_OK && !l->plan.options.quiet) {
+            summary_print(l->plan.voice, &record, 0);
+            print_virtual(l);
+        }
+        if (status != STATUS_OK && code == EXIT_DONE) {
+            *error = no_summary;
+            code = EXIT_CANNOT_OPEN;
+        }
+        record_free(&record);
+    }
+    notice_absence(l);
+    if (code != EXIT_DONE)
+        command_fail(PROGRAM, code, error);
+    if (stopped && !l->plan.options.quiet) {
+        char text[DISK_PATH_MAX + 128];
+        snprintf(text, sizeof text, "the same command%s%s goes on from there",
+                 l->plan.out_made ? " with --out " : "", l->plan.out_made ? l->plan.out : "");
+        command_say(PROGRAM, LOG_INFO, text);
+    }
+    return code;
+}
+
+static int simulate(struct laboratory *l, struct error *error)
+{
+    struct simulation *s = &l->simulation;
+    struct signals signals;
+    const struct signals_options requests = {.context = l, .stop = stop};
+    if (signals_start(&signals, &requests) != STATUS_OK) {
+        error_set(error, STATUS_MEMORY, "cannot start a thread");
+        return EXIT_TRAINING_FAILED;
+    }
+    struct progress_style style = progress_style_of(
+        l->plan.voice, l->plan.options.quiet, l->plan.options.verbose, l->plan.options.log_every);
+    progress_open(&l->progress, l->plan.voice, style, l->plan.out, clock_now_seconds());
+    int occupied = occupancy_take(l->plan.out, false);
+    int code = simulation_run(s, error);
+    if (occupied >= 0)
+        close(occupied);
+    progress_tick(&l->progress, clock_now_seconds());
+    progress_close(&l->progress);
+    signals_stop(&signals);
+    return print_end(l, code, error);
+}
+
+/* Nobody listens anywhere, but a declaration has an address for each. */
+static enum status name_servers(struct run_plan *plan)
+{
+    struct job *job = &plan->workload.job;
+    job->servers = calloc(plan->options.ps, sizeof *job->servers);
+    if (job->servers == NULL)
+        return STATUS_MEMORY;
+    job->server_count = plan->options.ps;
+    for (uint32_t i = 0; i < job->server_count; i++)
+        snprintf(job->servers[i], sizeof job->servers[i], "ps-%u.virtual:1", i);
+    return STATUS_OK;
+}
+
+/* An exit code: the data are read, and the cluster is made. */
+static int prepare(struct laboratory *l, struct error *error)
+{
+    struct run_plan *plan = &l->plan;
+    workload_free(&plan->workload);
+    int code = workload_read(&plan->workload, &plan->options, error);
+    if (code != EXIT_DONE)
+        return code;
+    if (name_servers(plan) != STATUS_OK) {
+        error_set(error, STATUS_MEMORY, "out of memory");
+        return EXIT_TRAINING_FAILED;
+    }
+    const struct simulation_options options = {
+        .options = &plan->options,
+        .workload = &plan->workload,
+        .cluster = &l->cluster,
+        .outages = &l->outages,
+        .out = plan->out,
+        .look = look,
+        .told = tell,
+        .context = l,
+    };
+    enum status status = simulation_init(&l->simulation, &options, error);
+    return status == STATUS_OK       ? EXIT_DONE
+           : status == STATUS_MEMORY ? EXIT_TRAINING_FAILED
+                                     : EXIT_USAGE;
+}
+
+static int run(struct laboratory *l, struct error *error)
+{
+    int code = check(l, error);
+    if (code == EXIT_DONE && !l->plan.options.quiet)
+        run_plan_print(&l->plan);
+    if (code == EXIT_DONE)
+        code = prepare(l, error);
+    if (code != EXIT_DONE)
+        return command_fail(PROGRAM, code, error);
+    code = simulate(l, error);
+    simulation_free(&l->simulation);
+    return code;
+}
+
+int command_simulate(const struct command_call *call, struct error *unused)
+{
+    struct laboratory *l = calloc(1, sizeof *l);
+    struct error error = {0};
+    (void)unused;
+    if (l == NULL) {
+        error_set(&error, STATUS_MEMORY, "out of memory");
+        return command_fail(PROGRAM, EXIT_TRAINING_FAILED, &error);
+    }
+    signals_block();
+    kernels_init();
+    l->plan.options = call->options;
+    kernels_limit(options_instructions(&l->plan.options));
+    l->plan.voice = l->plan.options.json ? stderr : stdout;
+    int code = run(l, &error);
+    if (l->plan.options.json) {
+        struct run_outcome outcome = {.exit_code = code,
+                                      .path = l->plan.out[0] != '\0' ? l->plan.out : NULL,
+                                      .claimed = code == EXIT_DONE,
+                                      .reason = code == EXIT_DONE ? "" : error.text};
+        if (run_json_print(stdout, &outcome) != STATUS_OK)
+            command_say(PROGRAM, LOG_WARNING, "out of memory for the result");
+    }
+    if (l->plan.out_made)
+        rmdir(l->plan.out); /* Goes through only when nothing came into it. */
+    workload_free(&l->plan.workload);
+    cluster_free(&l->cluster);
+    outages_free(&l->outages);
+    free(l);
+    return code;
+}

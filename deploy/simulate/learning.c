@@ -1,0 +1,32 @@
+/* learning.c - computing.h by node_gradient.h. */
+
+#include "deploy/simulate/learning.h"
+
+#include "common/base/clock.h"
+
+static enum status compute(void *context, uint64_t step, struct node node, const float *parameters,
+                           float *out, struct computing_report *report, struct error *error)
+{
+    struct learning *learning = context;
+    uint64_t began_ns = clock_now_ns();
+    enum status status = node_gradient_compute(&learning->workload->gradient, parameters, step,
+                                               node, out, &report->score, error);
+    learning->gradients++;
+    learning->real_ns += clock_now_ns() - began_ns;
+    return status;
+}
+
+static void score(void *context, const struct message_work *work, const float *values,
+                  struct computing_report *report)
+{
+    struct learning *learning = context;
+    uint64_t began_ns = clock_now_ns();
+    node_gradient_evaluate(&learning->workload->gradient, values, work->shares, work->share,
+                           &report->score);
+    learning->score_ns += clock_now_ns() - began_ns;
+}
+
+struct computing learning(struct learning *learning)
+{
+    return (struct computing){.context = learning, .gradient = compute, .score = score};
+}

@@ -1,0 +1,204 @@
+/* simulation.c - makes the tables, runs the engine, and says how server 0 ended. */
+
+#include "deploy/simulate/simulation.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/base/wording.h"
+#include "common/store/generation.h"
+
+#define START_WITHIN_US 1000 /* Processes start in any order within this time. */
+
+/* --- memory ---------------------------------------------------------------------------------- */
+
+/* Copies of the parameters that a worker and all servers together have at the most, about. */
+#define COPIES_OF_WORKER 4
+#define COPIES_OF_SERVER 4
+
+uint64_t simulation_memory(const struct workload *workload, uint32_t workers, uint32_t servers)
+{
+    const struct job *job = &workload->job;
+    uint64_t model = sizeof(float) * variables_elements(job->variables, job->variable_count);
+    uint64_t data = (uint64_t)(workload->dataset.train.count + workload->dataset.test.count) *
+                    workload->dataset.height * workload->dataset.width * workload->dataset.channels;
+    uint64_t wires = (uint64_t)(workers + servers) * servers * sizeof(struct network_wire);
+    return data + wires + workers * COPIES_OF_WORKER * model +
+           (COPIES_OF_SERVER + job_slots(job).count) * model;
+}
+
+/* --- making it ------------------------------------------------------------------------------- */
+
+static void look(void *context)
+{
+    struct simulation *s = context;
+    if (atomic_load(&s->stop_code) != 0 && !s->stopping) {
+        s->stopping = true;
+        engine_request_stop(&s->engine);
+    }
+    if (s->options.look != NULL)
+        s->options.look(s->options.context);
+}
+
+/* As choose_owner_threads of ps/server.c, of a server's own host. */
+static uint32_t owner_threads(const struct simulation *s)
+{
+    uint64_t processors = s->layout.hosts[s->layout.host_of[0]].processors;
+    int32_t wish = s->options.options->owner_threads;
+    return wish >= 0 ? (uint32_t)wish : processors <= 2 ? 0 : processors >= 8 ? 4 : 2;
+}
+
+/* A session that goes on is another one, with numbers of its own. */
+static uint64_t seed_of(const struct simulation *s)
+{
+    struct generation generation;
+    struct error error;
+    uint64_t seed = s->options.workload->job.seed;
+    if (generation_read(&generation, &disk_posix, s->options.out, &error) == STATUS_OK)
+        seed ^= generation.number * UINT64_C(0x9e3779b97f4a7c15);
+    return seed;
+}
+
+static enum worker_loss worker_loss_of(const char *text)
+{
+    return strcmp(text, "fail") == 0   ? LOSS_FAIL
+           : strcmp(text, "wait") == 0 ? LOSS_WAIT
+                                       : LOSS_CONTINUE;
+}
+
+static struct engine_options tables(struct simulation *s)
+{
+    const struct options *from = s->options.options;
+    uint32_t owners = owner_threads(s);
+    return (struct engine_options){
+        .seed = seed_of(s),
+        .job = &s->options.workload->job,
+        .owners_a_server = owners > 0 ? owners : 1,
+        .owners_inline = owners == 0,
+        .computing = learning(&s->learning),
+        .timing = timetable_timing(&s->timetable),
+        .carrier = cards_carrier(s->cards),
+        .storage = folder_storage(&s->folder, s->options.out),
+        .limits = {.context = s, .look = look},
+        .faults = strikes_faults(&s->strikes),
+        .share_frames = true,
+        .unchecked = true,
+        .arithmetic = kernels_instructions_name(kernels_instructions()),
+        .start_within_us = START_WITHIN_US,
+        .restore = from->restore != NULL ? from->restore : "auto",
+        .keep = options_keep(from),
+        .deadlines = from->deadlines,
+        .on_worker_loss = worker_loss_of(from->on_worker_loss),
+        .max_bad_gradients = from->max_bad_gradients,
+        .verbose = from->verbose,
+    };
+}
+
+static enum status make_cluster(struct simulation *s, struct error *error)
+{
+    const struct simulation_options *options = &s->options;
+    const struct job *job = &options->workload->job;
+    uint32_t most = strikes_workers_most(options->outages, job->worker_count);
+    enum status status = cluster_check(options->cluster, job->server_count, most, error);
+    if (status == STATUS_OK)
+        status = layout_make(&s->layout, options->cluster, job->server_count, most, error);
+    if (status != STATUS_OK)
+        return status;
+    s->cards = cards_create(options->cluster, &s->layout, job->seed);
+    if (s->cards == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    const struct timetable_options times = {.cluster = options->cluster,
+                                            .layout = &s->layout,
+                                            .job = job,
+                                            .owner_threads = owner_threads(s)};
+    status = timetable_init(&s->timetable, &times, error);
+    s->timetable_made = status == STATUS_OK;
+    return status;
+}
+
+static enum status make_strikes(struct simulation *s, struct error *error)
+{
+    const struct strikes_options options = {
+        .engine = &s->engine,
+        .outages = s->options.outages,
+        .job = &s->options.workload->job,
+        .told = s->options.told,
+        .context = s->options.context,
+    };
+    enum status status = strikes_init(&s->strikes, &options, error);
+    s->strikes_made = status == STATUS_OK;
+    return status;
+}
+
+enum status simulation_init(struct simulation *simulation, const struct simulation_options *options,
+                            struct error *error)
+{
+    struct simulation *s = simulation;
+    memset(s, 0, sizeof *s);
+    s->options = *options;
+    s->learning.workload = options->workload;
+    enum status status = make_cluster(s, error);
+    if (status == STATUS_OK)
+        status = make_strikes(s, error);
+    if (status == STATUS_OK) {
+        struct engine_options engine_options = tables(s);
+        status = engine_init(&s->engine, &engine_options, error);
+        s->engine_made = status == STATUS_OK;
+    }
+    if (status != STATUS_OK)
+        simulation_free(s);
+    return status;
+}
+
+void simulation_free(struct simulation *simulation)
+{
+    struct simulation *s = simulation;
+    if (s->cards != NULL)
+        cards_free(s->cards);
+    if (s->engine_made)
+        engine_free(&s->engine);
+    if (s->timetable_made)
+        timetable_free(&s->timetable);
+    if (s->strikes_made)
+        strikes_free(&s->strikes);
+    layout_free(&s->layout);
+    memset(s, 0, sizeof *s);
+}
+
+/* --- running --------------------------------------------------------------------------------- */
+
+/* How the last server 0 ended. */
+static int exit_code_of(const struct simulation *s, struct error *error)
+{
+    const struct engine *e = &s->engine;
+    for (uint32_t i = e->process_count; i-- > 0;) {
+        const struct simulated_process *p = e->processes[i];
+        if (p->host != 0 || p->state != PROCESS_OVER)
+            continue;
+        error_set(error, STATUS_OK, "%s", p->reason);
+        int stop = atomic_load(&s->stop_code);
+        return p->exit_code == EXIT_INTERRUPTED && stop != 0 ? stop : p->exit_code;
+    }
+    error_set(error, STATUS_IO, "server 0 was killed, and no other came in its place (--restart)");
+    return EXIT_CLUSTER_LOST;
+}
+
+int simulation_run(struct simulation *simulation, struct error *error)
+{
+    struct simulation *s = simulation;
+    double began = clock_now_seconds();
+    bool well = engine_run(&s->engine);
+    s->real_seconds = clock_now_seconds() - began;
+    strikes_finish(&s->strikes);
+    if (well)
+        return exit_code_of(s, error);
+    error_set(error, STATUS_INVALID, "%s", s->engine.failure);
+    return EXIT_TRAINING_FAILED;
+}
+
+void simulation_request_stop(struct simulation *simulation, int exit_code)
+{
+    int none = 0;
+    atomic_compare_exchange_strong(&simulation->stop_code, &none, exit_code);
+}

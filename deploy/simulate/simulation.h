@@ -1,0 +1,80 @@
+/* simulation.h - a cluster of any size in virtual time that learns for real: the engine, with all its
+ * tables made from a job, a described cluster and what is to go wrong in it.
+ *
+ *     learning.h    what workers compute       timetable.h   how long everything in a process takes
+ *     cards.h       how messages travel        strikes.h     what goes wrong
+ *     folder.h      the run directory
+ *
+ *     simulation_init(&simulation, &options, &error);
+ *     exit_code = simulation_run(&simulation, &error);
+ *     simulation_free(&simulation);
+ *
+ * What comes of it, learning curve, staleness, bits, follows from the job, the cluster, the outages and
+ * the job's seed alone; and the run directory is as that of a real run, with virtual seconds.
+ *
+ * Threads: one, but for simulation_request_stop, which any may call. Ownership: borrows what the options
+ * point to. Units: as they are named. */
+
+#ifndef DEPLOY_SIMULATE_SIMULATION_H
+#define DEPLOY_SIMULATE_SIMULATION_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/options/options.h"
+#include "deploy/cluster/cluster.h"
+#include "deploy/cluster/layout.h"
+#include "deploy/cluster/outages.h"
+#include "deploy/engine/engine.h"
+#include "deploy/simulate/cards.h"
+#include "deploy/simulate/folder.h"
+#include "deploy/simulate/learning.h"
+#include "deploy/simulate/strikes.h"
+#include "deploy/simulate/timetable.h"
+
+struct simulation_options {
+    const struct options *options;
+    struct workload *workload; /* Read. */
+    const struct cluster *cluster;
+    struct outages *outages; /* Gets what is drawn. */
+    const char *out;         /* The run directory, checked. */
+    /* Called now and then, some thousand times a second. */
+    void (*look)(void *context);
+    /* What has gone wrong, as it does; at_ns since the first START. */
+    void (*told)(void *context, uint64_t at_ns, const char *text);
+    void *context;
+};
+
+struct simulation {
+    struct simulation_options options;
+    struct engine engine;
+    struct layout layout;
+    struct cards *cards;
+    struct strikes strikes;
+    struct timetable timetable;
+    struct learning learning;
+    struct folder folder;
+    bool engine_made, strikes_made, timetable_made;
+    atomic_int stop_code; /* Somebody has asked for a clean stop; 0: nobody. */
+    bool stopping;        /* And server 0 has been told. */
+    double real_seconds;  /* That simulation_run took. */
+};
+
+/* Bytes of memory that such a cluster takes, about: each worker has the parameters and the gradients that
+ * it has under way; servers have theirs once, with slots, what is being applied, and a copy for a
+ * checkpoint; and there is one model, with its data. SIMULATION_MESSAGE_BYTES for each process pair. */
+uint64_t simulation_memory(const struct workload *workload, uint32_t workers, uint32_t servers);
+
+/* STATUS_INVALID: the cluster or the outages do not suit the job. STATUS_MEMORY. */
+enum status simulation_init(struct simulation *simulation, const struct simulation_options *options,
+                            struct error *error);
+void simulation_free(struct simulation *simulation);
+
+/* An enum exit_code; when it is not EXIT_DONE, error holds one line. */
+int simulation_run(struct simulation *simulation, struct error *error);
+
+/* A clean stop at a checkpoint, with EXIT_INTERRUPTED or EXIT_TERMINATED. */
+void simulation_request_stop(struct simulation *simulation, int exit_code);
+
+#endif
