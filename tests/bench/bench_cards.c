@@ -1,6 +1,7 @@
 /* bench_cards.c - what a message in virtual time costs: of the processor, by itself, when workers send to all
  * servers at once and are answered, again and again; and with the cores of both its ends, in whole jobs
- * whose workers compute nothing, over cards and, as the limit, over wires that take always as long. */
+ * whose workers compute nothing, over cards and, as the limit, over wires that take always as long; and
+ * over cards where all that is handled takes shared processors, and, as the limit, nothing does. */
 
 #include <assert.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 
 #include "deploy/cluster/network.h"
 #include "deploy/engine/simulated_network.h"
+#include "deploy/simulate/timetable.h"
 #include "tests/lib/benchmark.h"
 #include "tests/lib/clusters/virtual_job.h"
 
@@ -106,6 +108,7 @@ static void show_crowd(struct benchmark *benchmark, const char *what, struct cro
 struct load {
     struct virtual_job_options options;
     bool plain;          /* Not over cards. */
+    bool timed;          /* By a timetable. */
     double us_a_message; /* Of the processor. */
     uint64_t messages;
 };
@@ -151,15 +154,34 @@ static void run_load(void *context)
     free(job);
 }
 
-static void show_job(struct benchmark *benchmark, const char *what,
-                     struct virtual_job_options options)
+/* On hosts of 4 processors, each process on its own or all on one. A leaf takes a millisecond or so. */
+static void run_timed(void *context)
 {
-    options.unchecked = true;
-    struct load loads[] = {{.options = options}, {.options = options, .plain = true}};
+    struct load *load = context;
+    const struct virtual_job_options *from = &load->options;
+    struct job job = {.seed = 7, .examples = 100000, .batch = from->workers, .micro_batch = 1};
+    struct cluster cluster = *from->cluster;
+    struct layout layout;
+    struct timetable timetable;
+    struct error error;
+    enum status status = layout_make(&layout, &cluster, from->servers, from->workers, &error);
+    assert(status == STATUS_OK);
+    const struct timetable_options options = {.cluster = &cluster, .layout = &layout, .job = &job};
+    status = timetable_init(&timetable, &options, &error);
+    assert(status == STATUS_OK);
+    load->options.timing = timetable_timing(&timetable);
+    run_load(load);
+    timetable_free(&timetable);
+    layout_free(&layout);
+}
+
+static void show_loads(struct benchmark *benchmark, const char *what, struct load loads[2],
+                       const char *limit_name)
+{
     struct piece pieces[2];
     struct measured measured[2];
     for (int i = 0; i < 2; i++)
-        pieces[i] = (struct piece){.work = run_load,
+        pieces[i] = (struct piece){.work = loads[i].timed ? run_timed : run_load,
                                    .context = &loads[i],
                                    .cold = true,
                                    .own_seconds = &loads[i].us_a_message};
@@ -170,10 +192,34 @@ static void show_job(struct benchmark *benchmark, const char *what,
                                                .per_call = 1,
                                                .ours = &measured[0],
                                                .limit = &measured[1],
-                                               .limit_name = "plain wires",
+                                               .limit_name = limit_name,
                                                .target = {.most = 10}});
     benchmark_remark(benchmark, "processor time of all, a message; %.0f thousand messages",
                      (double)loads[0].messages * 1e-3);
+}
+
+static void show_job(struct benchmark *benchmark, const char *what,
+                     struct virtual_job_options options)
+{
+    options.unchecked = true;
+    struct load loads[] = {{.options = options}, {.options = options, .plain = true}};
+    show_loads(benchmark, what, loads, "plain wires");
+}
+
+static void show_processors(struct benchmark *benchmark, const char *what, enum cluster_rest rest,
+                            struct virtual_job_options options)
+{
+    struct cluster cluster;
+    struct error error;
+    cluster_init(&cluster);
+    cluster.rest = rest;
+    enum status status = cluster_option(&cluster, "compute", "lognormal:1ms,0.3", &error);
+    assert(status == STATUS_OK);
+    options.unchecked = true;
+    options.cluster = &cluster;
+    struct load loads[] = {{.options = options, .timed = true}, {.options = options}};
+    show_loads(benchmark, what, loads, "no time");
+    cluster_free(&cluster);
 }
 
 int main(int argc, char **argv)
@@ -214,5 +260,13 @@ int main(int argc, char **argv)
                                           .chunk_floats = 496,
                                           .steps = 10000,
                                           .timing = up_to_a_millisecond});
+    const struct virtual_job_options few = {
+        .mode = MODE_ASYNC, .servers = 4, .workers = 64, .chunk_floats = 16384, .steps = 6400};
+    const struct virtual_job_options many = {
+        .mode = MODE_SYNC, .servers = 16, .workers = 1000, .chunk_floats = 496, .steps = 10};
+    show_processors(&benchmark, "64 x 4, async, processors", CLUSTER_APART, few);
+    show_processors(&benchmark, "64 x 4, async, on one host", CLUSTER_TOGETHER, few);
+    show_processors(&benchmark, "1,000 x 16, sync, processors", CLUSTER_APART, many);
+    show_processors(&benchmark, "1,000 x 16, sync, on one host", CLUSTER_TOGETHER, many);
     return benchmark_close(&benchmark);
 }
