@@ -350,6 +350,8 @@ void summary_print(FILE *out, const struct record *record, uint32_t restarts)
             wording_counted(record->servers, "server", "servers").text,
             wording_counted(record->workers, "worker", "workers").text, record->state,
             record->summary.reason[0] != '\0' ? ", " : "", record->summary.reason);
+    if (record->arm.cluster[0] != '\0')
+        fprintf(out, " (all seconds are virtual)");
     if (restarts > 0)
         fprintf(out, ", %s", wording_counted(restarts, "restart", "restarts").text);
     fprintf(out, "\n");

@@ -264,6 +264,7 @@ static void write_members(struct json_writer *writer, const struct job *job, uin
         json_writer_u64(writer, "keep", keep);
     write_results(writer, summary);
     write_mode_figures(writer, &summary->mode_figures);
+    write_any(writer, "virtual", job->cluster);
     write_controlled(writer, job, summary);
     write_recorded(writer, &summary->record);
     write_scored(writer, &summary->scored);

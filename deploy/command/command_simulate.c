@@ -242,6 +242,29 @@ static int print_end(struct laboratory *l, int code, struct error *error)
     return code;
 }
 
+/* OUT/cluster.json, beside a run that has begun. */
+static void keep_cluster(const struct laboratory *l)
+{
+    char path[DISK_PATH_MAX + 16];
+    struct json_writer writer;
+    struct error error = {0};
+    snprintf(path, sizeof path, "%s/run.json", l->plan.out);
+    if (disk_posix.look(disk_posix.context, path) != DISK_FILE)
+        return;
+    snprintf(path, sizeof path, "%s/cluster.json", l->plan.out);
+    json_writer_init(&writer, false);
+    cluster_write(&l->cluster, &writer, NULL);
+    json_writer_raw(&writer, "\n", 1);
+    const struct disk_piece piece = {writer.text, writer.bytes};
+    if (writer.failed)
+        error_set(&error, STATUS_MEMORY, "no memory to write %.300s", path);
+    else
+        disk_posix.write_file(disk_posix.context, path, &piece, 1, &error);
+    if (error.text[0] != '\0')
+        command_say(PROGRAM, LOG_WARNING, error.text);
+    json_writer_free(&writer);
+}
+
 static int simulate(struct laboratory *l, struct error *error)
 {
     struct simulation *s = &l->simulation;
@@ -258,6 +281,7 @@ static int simulate(struct laboratory *l, struct error *error)
     int code = simulation_run(s, error);
     if (occupied >= 0)
         close(occupied);
+    keep_cluster(l);
     progress_tick(&l->progress, clock_now_seconds());
     progress_close(&l->progress);
     signals_stop(&signals);
@@ -277,6 +301,15 @@ static enum status name_servers(struct run_plan *plan)
     return STATUS_OK;
 }
 
+/* What people are to know of a run that is found one day. */
+static void label(struct laboratory *l)
+{
+    struct job *job = &l->plan.workload.job;
+    snprintf(job->cluster, sizeof job->cluster, "%.250s", l->about);
+    if (job->compute[0] == '\0')
+        snprintf(job->compute, sizeof job->compute, "%.120s", l->cluster.leaf_time);
+}
+
 /* An exit code: the data are read, and the cluster is made. */
 static int prepare(struct laboratory *l, struct error *error)
 {
@@ -289,6 +322,7 @@ static int prepare(struct laboratory *l, struct error *error)
         error_set(error, STATUS_MEMORY, "out of memory");
         return EXIT_TRAINING_FAILED;
     }
+    label(l);
     const struct simulation_options options = {
         .options = &plan->options,
         .workload = &plan->workload,

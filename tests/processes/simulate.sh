@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# simulate.sh - clusters in virtual time that learn: sync has the bits of one process, whatever the cluster
+# and its faults; async is made again from its record, with its faults; the same command gives the same
+# bits and figures, everything else may differ; it stops and goes on; other commands take its folder as
+# any other; what cannot be is refused in one line.
+# shellcheck source=tests/processes/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# 63 updates an epoch, of 4 leaves; chunks that go to all servers.
+job=(--data synthetic:1008 --global-batch 16 --micro-batch 4 --seed 5 --chunk-bytes 512
+    --model "conv 4x3 relu, pool 4, flatten, dense 10")
+bits_of() { member "$1" parameters_sha256; }
+# simulates NAME ARGUMENT... - a run in $work/NAME, to its end.
+simulates() { run "$1" 0 syncopate simulate "${job[@]}" --out "$work/$1" "${@:2}"; }
+# What a run has told, without what is drawn anew for each folder.
+told() { sed -E 's/"run_id":"[^"]*"//' "$work/$1/events.jsonl"; }
+faults=(--kill "worker/1@300ms+200ms,ps/1@600ms+100ms" --stop "worker/2@100ms+50ms" --join @200ms
+    --leave "worker/0@500ms" --partition "worker/2|ps/0@400ms+30ms" --restart 1s)
+
+if short_run; then
+    run alone 0 syncopate run --ps 0 "${job[@]}" --epochs 2 --out "$work/alone"
+    simulates sync --epochs 2 --workers 3 --ps 2
+    simulates sync-far --epochs 2 --workers 7 --ps 3 --network 10Mbit/1Mbit,5ms --jitter exponential:1ms \
+        --loss 0.001 --slow 2:3 --compute lognormal:5ms,0.5 --cluster-file deploy/cluster/examples/laptop.json
+    simulates sync-faults --epochs 2 --workers 3 --ps 2 --compute constant:5ms "${faults[@]}"
+    for name in sync sync-far sync-faults; do
+        if [ "$(bits_of "$work/$name")" != "$(bits_of "$work/alone")" ]; then
+            fail "$name: other bits than without servers"
+        fi
+    done
+    says sync-faults "faults +2 kills, 2 restarts, 1 stop, 1 partition, 1 join, 1 leave"
+    ok "sync in virtual time, near, far and with faults: the bits of one process"
+
+    for name in once twice; do
+        simulates $name --mode async --epochs 2 --workers 6 --ps 2 --compute lognormal:5ms,0.5 "${faults[@]}"
+    done
+    if [ "$(bits_of "$work/once")" != "$(bits_of "$work/twice")" ]; then fail "the same command, other bits"; fi
+    cmp -s <(told once) <(told twice) || fail "the same command, other events"
+    if [ "$(bits_of "$work/once")" = "$(bits_of "$work/alone")" ]; then fail "async has the bits of sync"; fi
+    ok "async with faults: the same command gives the same bits, and the same events at the same times"
+
+    for name in bound: compensated:--delay-compensation summed:--accumulate; do
+        case $name in
+            bound:*) simulates bound --mode ssp:1 --workers 4 --ps 2 --epochs 1 --slow 1:3 --kill worker/2@200ms+50ms ;;
+            compensated:*) simulates compensated --mode async --workers 4 --ps 2 --epochs 1 --delay-compensation 0.5 ;;
+            *) simulates summed --mode async --workers 4 --ps 2 --epochs 1 --accumulate 3 ;;
+        esac
+    done
+    for name in once bound compensated summed; do
+        run "$name-again" 0 syncopate replay "$work/$name"
+        says "$name-again" "^parameters_sha256 $(bits_of "$work/$name"): as recorded$"
+        if said "$name-again" differs; then fail "$name: other scores"; fi
+    done
+    ok "async, ssp, compensated, summed: made again from its record, with its faults, to the bit"
+
+    run score 0 syncopate evaluate "$work/once" --json
+    grep -q "\"test_loss\": *$(member "$work/once" test_loss)\b" "$work/score.log" ||
+        fail "evaluate: $(cat "$work/score.log"), run.json: $(member "$work/once" test_loss)"
+    run look 0 syncopate inspect "$work/once"
+    run export 0 syncopate export "$work/once" --out "$work/once.safetensors"
+    cmp -s "$work/once.safetensors" "$work/once/model.safetensors" || fail "export differs from the model"
+    grep -q '"virtual": "every process on a host of its own' "$work/once/run.json" || fail "run.json does not say that it is virtual"
+    says once "all seconds are virtual"
+    simulates from-file --epochs 1 --cluster-file "$work/once/cluster.json"
+    ok "evaluate, inspect and export take its folder as any other, and simulate its cluster.json"
+
+    start going syncopate simulate "${job[@]}" --epochs 400 --workers 3 --ps 2 --out "$work/going"
+    within 10 grep -qs '"event": *"progress"' "$work/going/events.jsonl"
+    kill -INT "${pids[going]}"
+    ends going 130
+    says going "the same command goes on from there"
+    run went 0 syncopate simulate "${job[@]}" --steps "$(($(member "$work/going" step) + 20))" --workers 2 --ps 3 \
+        --out "$work/going"
+    run straight 0 syncopate run --ps 0 "${job[@]}" --steps "$(member "$work/going" step)" --out "$work/straight"
+    if [ "$(bits_of "$work/going")" != "$(bits_of "$work/straight")" ]; then fail "stopped and gone on: other bits"; fi
+    ok "stopped by Ctrl-C at a checkpoint, gone on with other workers and servers: the bits of one process"
+
+    # refused CODE TEXT ARGUMENT...
+    refused()
+    {
+        run wrong "$1" syncopate simulate "${job[@]}" --out "$work/wrong" --quiet "${@:3}"
+        says wrong "$2"
+        one_line wrong
+        if [ -e "$work/wrong" ]; then fail "$2: a folder was left"; fi
+    }
+    refused 2 "^syncopate simulate: --network=fast: " --network fast
+    refused 2 "^syncopate simulate: --kill=worker/3: " --kill worker/3
+    refused 2 "^syncopate simulate: .*worker/9" --kill worker/9@1s
+    refused 2 "^syncopate simulate: this cluster takes about .* \(--memory\)$" --memory 1K
+    refused 5 "^syncopate simulate: .*none.json" --cluster-file "$work/none.json"
+    echo '{"format": "syncopate-cluster-1", "hots": []}' >"$work/bad.json"
+    refused 5 "^syncopate simulate: .*bad.json.*hots" --cluster-file "$work/bad.json"
+    ok "what is mistyped, too large or not there is refused in one line, and leaves nothing"
+fi
+
+if long_run; then
+    drawn=(--mode async --workers 24 --ps 4 --epochs 3 --compute lognormal:20ms,0.5 --straggle 0.05:pareto:10
+        --network 100Mbit,1ms --faults 7:60 --restart 2s)
+    simulates drawn "${drawn[@]}"
+    simulates drawn-too "${drawn[@]}"
+    if [ "$(bits_of "$work/drawn")" != "$(bits_of "$work/drawn-too")" ]; then fail "drawn faults: other bits"; fi
+    run drawn-again 0 syncopate replay "$work/drawn"
+    says drawn-again "^parameters_sha256 $(bits_of "$work/drawn"): as recorded$"
+    ok "24 workers, faults drawn from a seed: the same bits twice, and from the record"
+    run thousand 0 syncopate simulate --data synthetic:4000 --model softmax --mode async --workers 1000 --ps 16 \
+        --worker-batch 16 --steps 2000 --out "$work/thousand"
+    run thousand-again 0 syncopate replay "$work/thousand"
+    says thousand-again "^parameters_sha256 $(bits_of "$work/thousand"): as recorded$"
+    ok "1,000 workers and 16 servers: made again from the record"
+fi
