@@ -94,8 +94,8 @@ if short_run; then
 fi
 
 if long_run; then
-    drawn=(--mode async --workers 24 --ps 4 --epochs 3 --compute lognormal:20ms,0.5 --straggle 0.05:pareto:10
-        --network 100Mbit,1ms --faults 7:60 --restart 2s)
+    drawn=(--mode async --workers 24 --ps 4 --epochs 3 --compute "lognormal:20ms,0.5" --straggle 0.05:pareto:10
+        --network "100Mbit,1ms" --faults 7:60 --restart 2s)
     simulates drawn "${drawn[@]}"
     simulates drawn-too "${drawn[@]}"
     if [ "$(bits_of "$work/drawn")" != "$(bits_of "$work/drawn-too")" ]; then fail "drawn faults: other bits"; fi
