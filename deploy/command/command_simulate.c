@@ -29,6 +29,7 @@ struct laboratory {
     struct cluster cluster;
     struct outages outages;
     char about[300]; /* The cluster, for people. */
+    char memory[64];
     struct simulation simulation;
     struct progress progress;
     double looked; /* When progress was looked at last. */
@@ -89,6 +90,11 @@ static void describe_cluster(struct laboratory *l)
              quantity_rate(card->up_bytes_per_second).text, quantity_time(cluster->latency_ns).text,
              wording_counted(cluster->usual.processors, "processor", "processors").text,
              cluster->leaf_time);
+    snprintf(l->memory, sizeof l->memory, "about %s of this machine",
+             wording_bytes(
+                 simulation_memory(&l->plan.workload, l->plan.options.workers, l->plan.options.ps))
+                 .text);
+    l->plan.memory = l->memory;
     l->plan.cluster = l->about;
 }
 

@@ -236,6 +236,8 @@ void run_plan_print(const struct run_plan *plan)
     print_learning_rate(plan);
     if (plan->cluster != NULL)
         print_field(plan, "cluster", plan->cluster);
+    if (plan->memory != NULL)
+        print_field(plan, "memory", plan->memory);
     if (options->keys != NULL)
         fprintf(plan->voice, "  keys       %s: encrypted, and only for whoever has one of them\n",
                 options->keys);

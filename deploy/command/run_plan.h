@@ -19,6 +19,7 @@ struct run_plan {
     char out[DISK_PATH_MAX];
     FILE *voice;         /* Where people are told about it. */
     const char *cluster; /* In virtual time: on what; NULL: on this machine. */
+    const char *memory;  /* And what that takes of this machine. */
     bool out_made;       /* By us, empty: to be taken away again when nothing comes into it. */
 };
 

@@ -16,6 +16,8 @@
 /* Copies of the parameters that a worker and all servers together have at the most, about. */
 #define COPIES_OF_WORKER 4
 #define COPIES_OF_SERVER 4
+/* And of any size of the model: a session or cores, with their books. */
+#define BYTES_OF_PROCESS (128u << 10)
 
 uint64_t simulation_memory(const struct workload *workload, uint32_t workers, uint32_t servers)
 {
@@ -24,7 +26,8 @@ uint64_t simulation_memory(const struct workload *workload, uint32_t workers, ui
     uint64_t data = (uint64_t)(workload->dataset.train.count + workload->dataset.test.count) *
                     workload->dataset.height * workload->dataset.width * workload->dataset.channels;
     uint64_t wires = (uint64_t)(workers + servers) * servers * sizeof(struct network_wire);
-    return data + wires + workers * COPIES_OF_WORKER * model +
+    uint64_t processes = (uint64_t)(workers + servers) * BYTES_OF_PROCESS;
+    return data + wires + processes + workers * COPIES_OF_WORKER * model +
            (COPIES_OF_SERVER + job_slots(job).count) * model;
 }
 

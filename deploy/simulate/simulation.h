@@ -61,9 +61,12 @@ struct simulation {
     double real_seconds;  /* That simulation_run took. */
 };
 
-/* Bytes of memory that such a cluster takes, about: each worker has the parameters and the gradients that
- * it has under way; servers have theirs once, with slots, what is being applied, and a copy for a
- * checkpoint; and there is one model, with its data. SIMULATION_MESSAGE_BYTES for each process pair. */
+/* Bytes of memory that such a cluster takes, about:
+ *
+ *     data  +  (W + S) x 128 KiB  +  W x 4 models  +  (4 + slots) models  +  a wire for each pair
+ *
+ * Each worker has the parameters and the gradients that it has under way; servers have theirs once, with
+ * slots, what is being applied, and a copy for a checkpoint. */
 uint64_t simulation_memory(const struct workload *workload, uint32_t workers, uint32_t servers);
 
 /* STATUS_INVALID: the cluster or the outages do not suit the job. STATUS_MEMORY. */
