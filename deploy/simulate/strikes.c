@@ -435,7 +435,10 @@ enum status strikes_init(struct strikes *strikes, const struct strikes_options *
         return error_set(error, STATUS_INVALID,
                          "%u workers and %u that join are more than a job has, %d",
                          options->job->worker_count, joining, JOB_WORKERS_MAX);
-    return list_happenings(s, error);
+    enum status status = list_happenings(s, error);
+    if (status != STATUS_OK)
+        strikes_free(s);
+    return status;
 }
 
 void strikes_free(struct strikes *strikes)
