@@ -17,7 +17,7 @@
 #include "common/base/array.h"
 
 #define NOBODY       UINT32_MAX
-#define TOUCHED_MOST 16
+#define TOUCHED_MOST 64
 #define SECOND       1000000000ull
 
 /* What is served: units of rate times nanoseconds. */
@@ -78,9 +78,10 @@ struct candidate {
 
 struct flows {
     uint64_t now_ns;  /* All cards have served until then. */
-    uint64_t next_ns; /* Unless changed. */
-    bool changed;     /* Since then flows have begun or ended, */
-    bool unlike;      /* and not only in a way that adjust() can deal with: */
+    uint64_t next_ns; /* Unless changed; exactly. */
+    uint64_t grain_ns;
+    bool changed; /* Since then flows have begun or ended, */
+    bool unlike;  /* and not only in a way that adjust() can deal with: */
     uint32_t newcomers[TOUCHED_MOST], newcomer_count; /* these have begun, */
     uint32_t touched[TOUCHED_MOST], touched_count;    /* these cards have lost some. */
     uint32_t filling;                                 /* Its number. */
@@ -122,6 +123,7 @@ struct flows *flows_create(const uint64_t *rates, uint32_t card_count)
         return NULL;
     }
     flows->next_ns = FLOWS_NEVER;
+    flows->grain_ns = 1;
     flows->first_free = NOBODY;
     for (uint32_t c = 0; c < card_count; c++) {
         assert(rates[c] >= 1 && rates[c] <= FLOWS_RATE_MOST);
@@ -589,6 +591,12 @@ static void find_next(struct flows *flows)
     }
 }
 
+void flows_set_grain(struct flows *flows, uint64_t grain_ns)
+{
+    assert(grain_ns > 0 && (grain_ns & (grain_ns - 1)) == 0);
+    flows->grain_ns = grain_ns;
+}
+
 uint64_t flows_next(struct flows *flows)
 {
     if (flows->changed) {
@@ -596,7 +604,9 @@ uint64_t flows_next(struct flows *flows)
         find_next(flows);
         flows->changed = false;
     }
-    return flows->next_ns;
+    uint64_t beyond = flows->grain_ns - 1;
+    return flows->next_ns < FLOWS_NEVER - beyond ? (flows->next_ns + beyond) & ~beyond
+                                                 : flows->next_ns;
 }
 
 /* Those of the card that are at their end, to half a nanosecond. */

@@ -67,6 +67,10 @@ uint32_t flows_begin(struct flows *flows, struct way way, uint64_t bytes, uint64
 /* It ends here and now, whatever is left of it. */
 void flows_stop(struct flows *flows, uint32_t flow, uint64_t now_ns);
 
+/* From now on ends are noticed at whole multiples of grain_ns (a power of two; 1 at first, which is exactly),
+ * so that many of them make new rates once. Until then a flow has its rate, though it is served. */
+void flows_set_grain(struct flows *flows, uint64_t grain_ns);
+
 /* When the next flow ends, if none begins before; FLOWS_NEVER without any. */
 uint64_t flows_next(struct flows *flows);
 

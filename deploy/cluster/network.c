@@ -54,6 +54,8 @@ struct network {
     struct network_options options;
     uint32_t host_count;
     uint64_t now_ns, sent;
+    uint64_t grain_ns;      /* A power of two. */
+    uint64_t transfer_ns;   /* What transfers take, those of late most. */
     struct flows *flows;    /* Cards: host h has 3 h up, 3 h + 1 down, 3 h + 2 loopback. */
     uint64_t *latencies_ns; /* [host_count] */
     uint64_t *buffered;     /* [host_count] first windows towards it. */
@@ -97,6 +99,7 @@ struct network *network_create(const struct network_options *options,
     network->options = *options;
     network->host_count = host_count;
     network->first_free = network->first_closed = NOBODY;
+    network->grain_ns = 1;
     network->flows = make_cards(options->loopback_rate, hosts, host_count);
     network->latencies_ns = calloc(host_count, sizeof *network->latencies_ns);
     network->buffered = calloc(host_count, sizeof *network->buffered);
@@ -358,6 +361,8 @@ static void deliver(struct network *network, uint32_t number)
     uint32_t connection = network->messages[number].delivery.connection;
     struct connection *stream = &network->connections[connection];
     uint32_t next = stream->first = network->messages[number].next;
+    uint64_t took_ns = network->now_ns - network->messages[number].delivery.begun_ns;
+    network->transfer_ns += took_ns / 64 - network->transfer_ns / 64;
     hand_over(network, number, network->now_ns, false);
     if (next == NOBODY && stream->closed)
         forget_connection(network, stream);
@@ -399,8 +404,10 @@ static void begin(struct network *network, uint32_t number)
 
 uint64_t network_next(struct network *network)
 {
-    uint64_t end_ns = flows_next(network->flows);
-    uint64_t begin_ns = network->beginning_count > 0 ? network->beginnings[0].at_ns : NETWORK_NEVER;
+    uint64_t end_ns = flows_next(network->flows), beyond = network->grain_ns - 1;
+    uint64_t begin_ns = network->beginning_count > 0
+                            ? (network->beginnings[0].at_ns + beyond) & ~beyond
+                            : NETWORK_NEVER;
     return end_ns < begin_ns ? end_ns : begin_ns;
 }
 
@@ -408,6 +415,18 @@ static int by_sequence(const void *a, const void *b)
 {
     uint64_t x = ((const struct delivery *)a)->sequence, y = ((const struct delivery *)b)->sequence;
     return (x > y) - (x < y);
+}
+
+/* Only where all until now has happened: so what comes next is never before now. */
+static void choose_grain(struct network *network)
+{
+    uint64_t most_ns = network->transfer_ns / NETWORK_GRAIN;
+    if (most_ns > network->options.latency_ns / 8)
+        most_ns = network->options.latency_ns / 8;
+    network->grain_ns = 1;
+    while (flows_count(network->flows) > NETWORK_MANY && 2 * network->grain_ns <= most_ns)
+        network->grain_ns *= 2;
+    flows_set_grain(network->flows, network->grain_ns);
 }
 
 /* What ends makes room for what begins at the same time, which may end then, too. */
@@ -428,6 +447,7 @@ void network_advance(struct network *network, uint64_t now_ns)
             begin(network, number);
         }
     } while (network_next(network) <= now_ns);
+    choose_grain(network);
     if (network->delivery_count > before + 1)
         qsort(network->deliveries + before, network->delivery_count - before,
               sizeof *network->deliveries, by_sequence);

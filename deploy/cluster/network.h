@@ -29,6 +29,10 @@
  *             ...                                         which may send, at next_ns
  *     }
  *
+ * While more than NETWORK_MANY messages flow at the same time, transfers begin and end a little late: at whole
+ * multiples of a grain of at most a NETWORK_GRAINth of what transfers took of late, and an eighth of the
+ * latency; then rates are shared out once for many of them, where each would cost as much as all.
+ *
  * All is decided by what was sent when, in which order, and by the seed; not by the machine: numbers are
  * whole, and random ones are drawn by common/base/random.h.
  *
@@ -46,6 +50,8 @@
 #include "common/compute/distribution.h"
 
 #define NETWORK_NEVER UINT64_MAX
+#define NETWORK_MANY  512
+#define NETWORK_GRAIN 512
 
 struct network;
 

@@ -4,6 +4,7 @@
  * over cards where all that is handled takes shared processors, and, as the limit, nothing does. */
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -222,6 +223,29 @@ static void show_processors(struct benchmark *benchmark, const char *what, enum 
     cluster_free(&cluster);
 }
 
+/* Every worker's link is another, and messages are never as far away: rates change at all cards at once. */
+static void show_unlike(struct benchmark *benchmark)
+{
+    struct cluster cluster;
+    struct error error;
+    char link[80];
+    cluster_init(&cluster);
+    cluster_option(&cluster, "jitter", "exponential:50us", &error);
+    for (int i = 0; i < 1000; i++) {
+        snprintf(link, sizeof link, "worker/%d:%dMbit", i, 50 + i * 7919 % 1000);
+        cluster_option(&cluster, "link", link, &error);
+    }
+    show_job(benchmark, "1,000 x 16, 2 kB, async, unlike",
+             (struct virtual_job_options){.mode = MODE_ASYNC,
+                                          .servers = 16,
+                                          .workers = 1000,
+                                          .chunk_floats = 496,
+                                          .steps = 10000,
+                                          .cluster = &cluster,
+                                          .timing = up_to_a_millisecond});
+    cluster_free(&cluster);
+}
+
 int main(int argc, char **argv)
 {
     struct benchmark benchmark;
@@ -260,6 +284,7 @@ int main(int argc, char **argv)
                                           .chunk_floats = 496,
                                           .steps = 10000,
                                           .timing = up_to_a_millisecond});
+    show_unlike(&benchmark);
     const struct virtual_job_options few = {
         .mode = MODE_ASYNC, .servers = 4, .workers = 64, .chunk_floats = 16384, .steps = 6400};
     const struct virtual_job_options many = {

@@ -343,6 +343,33 @@ TEST(who_takes_a_message_may_send, 0)
     ck_assert_uint_gt(count, 1000);
 }
 
+/* Many, unlike, to one: by what each has been served when others end. With more than NETWORK_MANY under way
+ * none is early, late by less than is said, and several end together; with fewer all is as if alone. */
+TEST(many_are_late_by_a_grain_and_few_are_not, 0)
+{
+    enum { MANY = 1600 };
+    uint64_t fifths_ns = 0, ends = 0, last_ns = 0, late_most = 0;
+    for (uint32_t i = 0; i < MANY; i++)
+        push(f, connect(f, 1 + i % (HOSTS_MOST - 1), 0), 1000 + (uint64_t)i);
+    finish(f);
+    ck_assert_uint_eq(f->count, MANY);
+    for (uint32_t i = 0; i < MANY; i++) {
+        const struct delivery *d = &f->deliveries[i];
+        ck_assert_uint_eq(d->sequence, i);
+        fifths_ns += (MANY - i) * (i == 0 ? 1000 : 1) * 4; /* A byte is 0.8 ns. */
+        uint64_t served_ns = fifths_ns / 5, expected_ns = LATENCY_NS + served_ns;
+        ck_assert_uint_ge(d->at_ns + 2, expected_ns);
+        uint64_t late_ns = d->at_ns - expected_ns;
+        late_most = late_ns + 2 > late_most ? late_ns + 2 : late_most;
+        ck_assert_uint_lt(late_ns, LATENCY_NS / 8 + served_ns / NETWORK_GRAIN);
+        ends += d->at_ns != last_ns;
+        last_ns = d->at_ns;
+    }
+    ck_assert_uint_gt(late_most, 1000);
+    ck_assert_uint_ge(ends, NETWORK_MANY);
+    ck_assert_uint_lt(ends, MANY);
+}
+
 /* --- mishaps ----------------------------------------------------------------------------------------- */
 
 /* One loses everything again and again, its timers doubling, until it is through; order is kept. */
