@@ -81,7 +81,7 @@ TESTLIB  := $(call objects,tests/lib)
 # What the programs say of themselves: the manual, and what shells need to complete their options. (Named
 # here as well, so that uninstall need not build them; tests/processes/install.sh compares.)
 PAGES     := $(patsubst %,$(BUILD)/man1/syncopate%.1,\
-    -compare -completion -evaluate -export -inspect -keygen -man -ps -replay -run -simulate -verify -worker) \
+    -calibrate -compare -completion -evaluate -export -inspect -keygen -man -ps -replay -run -simulate -verify -worker) \
     $(BUILD)/man1/syncopate.1
 DOCUMENTS := $(PAGES) $(addprefix $(BUILD)/completion/,bash zsh fish)
 BASHDIR   := $(PREFIX)/share/bash-completion/completions
@@ -126,7 +126,7 @@ SCRIPTS   := .ci/run $(wildcard deploy/*.sh tests/*.sh tests/*/*.sh)
 .PHONY: help setup setup-bench setup-check libraries all demo check check-rest check-all tests unit asan tsan sim \
         coverage run-coverage \
         fuzz fuzz-corpus fuzzers bench chaos matrix \
-        include-direction format format-check script-check tidy install uninstall clean benches run-tests FORCE
+        include-direction format format-check script-check validate tidy install uninstall clean benches run-tests FORCE
 
 help: ## this list
 	@echo "make TARGET [MODE=release|asan|tsan] [CC=gcc|clang] [JOBS=N] [V=1]"
@@ -212,6 +212,10 @@ bench: setup-bench ## measure; table and build/bench.json; BENCH=exchange for on
 	@for b in $(MEASURED); do \
 	    $$b --json build/bench.json $$([ $$b = $(lastword $(MEASURED)) ] || echo --more) || exit 1; \
 	done
+
+validate: setup-check ## is it so what simulate says? real jobs in network namespaces (root; 3 minutes)
+	@$(AGAIN) all tests
+	@TEST_BUILD=$(abspath $(BUILD)) tests/validation/validate.sh
 
 unit: setup-check ## the unit tests alone
 	@$(AGAIN) tests

@@ -26,6 +26,7 @@ static const struct command commands[] = {
     {"inspect", OPTION_INSPECT, command_inspect},
     {"replay", OPTION_REPLAY, command_replay},
     {"simulate", OPTION_SIMULATE, command_simulate},
+    {"calibrate", OPTION_CALIBRATE, command_calibrate},
     {"verify", OPTION_VERIFY, command_verify},
     {"keygen", OPTION_KEYGEN, command_keygen},
     {"completion", OPTION_COMPLETION, command_completion},

@@ -31,7 +31,7 @@ worker  mode
 worker  client
 worker  .
 deploy  cluster
-deploy  launcher manual replay report engine
+deploy  launcher manual replay report engine calibrate
 deploy  explain verify simulate
 deploy  command
 deploy  .'

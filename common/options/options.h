@@ -45,7 +45,8 @@ enum option_user {
     OPTION_MAN = 1024,
     OPTION_REPLAY = 2048,
     OPTION_SIMULATE = 4096,
-    OPTION_USER_LAST = OPTION_SIMULATE,
+    OPTION_CALIBRATE = 8192,
+    OPTION_USER_LAST = OPTION_CALIBRATE,
 };
 
 /* What simulate's options say of a cluster and of what goes wrong in it: texts that their rooms read

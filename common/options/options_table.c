@@ -209,10 +209,10 @@ const struct option_row option_rows[] = {
     /* The job. */
     {"modes", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(modes), OPTION_COMPARE, "LIST",
      "sync,async", 0, 0, &choice_modes, NULL, "Modes to compare."},
-    {"model", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(model), JOB, "MODEL", "cnn", 0, 0, &choice_model,
+    {"model", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(model), JOB | OPTION_CALIBRATE, "MODEL", "cnn", 0, 0, &choice_model,
      NULL,
      "cnn, mlp, softmax, or a layer list such as \"conv 32x3 relu, pool 2, flatten, dense 10\"."},
-    {"data", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(data), JOB, "DATA",
+    {"data", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(data), JOB | OPTION_CALIBRATE, "DATA",
      "fashion-mnist", 0, 0, &choice_data, NULL,
      "fashion-mnist (Debian's package dataset-fashion-mnist), synthetic or synthetic:N (N examples "
      "made from the seed), or a folder with MNIST-like IDX files."},
@@ -238,6 +238,12 @@ const struct option_row option_rows[] = {
     /* What the declaration has as it was given, and the optimizer's. */
 #include "common/job/job_rows.inc"
 
+    {"optimizer", OPTION_GROUP_OPTIMIZER, OPTION_KIND_NAME, FIELD(job.optimizer.name), OPTION_CALIBRATE,
+     "NAME", "adam", 0, 0, &choice_optimizer, NULL, "Update rule whose time a byte is measured."},
+    {"transport", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(transport), OPTION_CALIBRATE, "WAY", "tcp", 0,
+     0, &choice_transport, NULL,
+     "How the measured processes exchange: tcp: ZeroMQ, as between hosts; shm: shared memory, as between "
+     "processes of one; auto: which of the two a run would take here."},
     {"optimizer", OPTION_GROUP_OPTIMIZER, OPTION_KIND_NAME, FIELD(job.optimizer.name), OPTION_REPLAY,
      "NAME", NULL, 0, 0, &choice_optimizer, NULL,
      "Apply the same gradients' history by this rule, with its default settings and, unless "
@@ -439,6 +445,8 @@ const struct option_row option_rows[] = {
      "trained further; any other is refused."},
     {"out", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(out), OPTION_EXPORT, "FILE", NULL, 0, 0,
      NULL, NULL, "File to write. Default: model.safetensors in the working directory."},
+    {"out", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(out), OPTION_CALIBRATE, "FILE", NULL, 0, 0,
+     NULL, NULL, "Cluster file to write. Default: it goes to standard output, and figures to standard error."},
     {"out", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(out), OPTION_REPLAY, "DIR", NULL, 0, 0,
      NULL, NULL,
      "Write what comes of it as a run's folder, with run.json, events and the model, but without "
@@ -506,6 +514,8 @@ const struct option_row option_rows[] = {
      NULL, NULL, "Changes nothing: there is nothing but what was asked for."},
     {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), OPTION_EXPORT | OPTION_KEYGEN,
      NULL, NULL, 0, 0, NULL, NULL, "Nothing but what is wrong: the result is in the files."},
+    {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), OPTION_CALIBRATE, NULL, NULL, 0, 0,
+     NULL, NULL, "Nothing but the cluster file."},
     {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), OPTION_VERIFY, NULL, NULL, 0,
      0, NULL, NULL, "Nothing but histories that fail."},
     {"legend", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(legend), OPTION_VERIFY, NULL, NULL, 0, 0,
@@ -558,6 +568,8 @@ const char *option_user_program(enum option_user user)
         return "syncopate inspect";
     case OPTION_SIMULATE:
         return "syncopate simulate";
+    case OPTION_CALIBRATE:
+        return "syncopate calibrate";
     case OPTION_VERIFY:
         return "syncopate verify";
     case OPTION_KEYGEN:

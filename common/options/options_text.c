@@ -42,6 +42,16 @@ static const struct program_text program_texts[] = {
      "  syncopate simulate --workers 64 --ps 4 --mode ssp:3 \\\n"
      "      --compute lognormal:20ms,0.3 --slow 3:4 --network 10Gbit,50us \\\n"
      "      --kill worker/5@12s --epochs 2"},
+    {OPTION_CALIBRATE, "[options]", NULL, "measure this host for simulate, as a cluster file",
+     "Measure what this host takes, in about a minute: a leaf's gradient of a model, applying "
+     "gradients, and, with a server and a worker as processes of their own, what a message and "
+     "each "
+     "of its bytes cost them. What comes of it is a cluster file, all processes on one such host, "
+     "for "
+     "syncopate simulate --cluster-file. Nothing else should run meanwhile. Each figure is the "
+     "median, and is told with its quartiles. The network card is not measured.",
+     "  syncopate calibrate --model cnn --out here.json\n"
+     "  syncopate simulate --cluster-file here.json --workers 2 --epochs 1"},
     {OPTION_COMPARE, "[options]", NULL,
      "run several modes on the same work, end with table and figures",
      "Run several modes and numbers of workers on the same work, one after the other, and end "

@@ -28,8 +28,8 @@ struct command_call {
 typedef int command_fn(const struct command_call *call, struct error *error);
 
 command_fn command_run, command_compare, command_evaluate, command_export, command_inspect;
-command_fn command_simulate, command_verify, command_keygen, command_completion, command_man,
-    command_replay;
+command_fn command_simulate, command_calibrate, command_verify, command_keygen, command_completion,
+    command_man, command_replay;
 
 /* --- shared ---------------------------------------------------------------------------------- */
 

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# calibrate.sh - this host, measured, is a cluster file that simulate takes, and its figures are such as a
+# computer can have.
+# shellcheck source=tests/processes/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+job=(--model softmax --data synthetic:500)
+run measured 0 syncopate calibrate "${job[@]}" --micro-batch 8 --out "$work/here.json"
+says measured "a leaf's gradient .* ms .*half of them"
+
+# between MEMBER LEAST MOST - a figure of the file.
+between()
+{
+    local value
+    value=$("$build/tests/processes/json_value" "$work/here.json" "$1")
+    awk -v v="$value" -v least="$2" -v most="$3" 'BEGIN { exit !(v >= least && v <= most) }' ||
+        fail "$1 is $value, and should be from $2 to $3"
+}
+# A factor of a thousand or so each way: sanitizers and busy machines are slow.
+between host.processors 1 1024
+between worker.message_ns 1 20000000
+between server.message_ns 1 20000000
+between worker.message_byte_ps 0 1000000
+between server.message_byte_ps 0 1000000
+between server.apply_byte_ps 1 1000000
+between network.loopback_bits_per_second 1000000 8000000000000
+leaf=$("$build/tests/processes/json_value" "$work/here.json" compute.leaf_time)
+[[ $leaf =~ ^(constant|lognormal):([0-9]+)[.][0-9]+us ]] || fail "a leaf takes $leaf"
+if [ "${BASH_REMATCH[2]}" -lt 1 ]; then fail "a leaf takes $leaf"; fi
+ok "calibrate writes a cluster file with figures of a computer"
+
+run simulated 0 syncopate simulate "${job[@]}" --cluster-file "$work/here.json" --mode async --workers 2 \
+    --worker-batch 8 --epochs 1 --out "$work/virtual"
+says simulated "a leaf takes $leaf"
+ok "simulate takes it"
+
+run printed 0 syncopate calibrate "${job[@]}" --transport shm --quiet
+"$build/tests/processes/json_value" "$work/printed.log" >"$work/whole.log" || fail "standard output is more than a file"
+ok "without --out the file is all there is on standard output"
+
+run nowhere 5 syncopate calibrate "${job[@]}" --out "$work/none/here.json"
+one_line_at_end() { [ "$(tail -n 1 "$work/$1.log" | grep -c '^syncopate calibrate: ')" -eq 1 ]; }
+one_line_at_end nowhere || fail "a folder that is not there is not said in a line"
+run wrong 2 syncopate calibrate --model "dense x"
+says wrong "syncopate calibrate: "
+ok "what cannot be read or written is said"
