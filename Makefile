@@ -213,7 +213,7 @@ bench: setup-bench ## measure; table and build/bench.json; BENCH=exchange for on
 	    $$b --json build/bench.json $$([ $$b = $(lastword $(MEASURED)) ] || echo --more) || exit 1; \
 	done
 
-validate: setup-check ## is it so what simulate says? real jobs in network namespaces (root; 3 minutes)
+validate: setup-check ## simulate against real jobs in network namespaces (root)
 	@$(AGAIN) all tests
 	@TEST_BUILD=$(abspath $(BUILD)) tests/validation/validate.sh
 

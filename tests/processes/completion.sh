@@ -22,7 +22,7 @@ syncopate run --quiet --log-f|--log-format
 syncopate run --epochs |
 syncopate help ex|export
 syncopate completion |bash fish zsh
-syncopate man syncopate-c|syncopate-compare syncopate-completion
+syncopate man syncopate-c|syncopate-calibrate syncopate-compare syncopate-completion
 syncopate-ps --on-worker-loss |continue fail wait
 syncopate-worker --transport t|tcp
 END
