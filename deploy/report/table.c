@@ -350,20 +350,19 @@ void table_write_text(FILE *stream, const struct comparison *comparison)
     }
 }
 
+/* A line each: many groups may be. */
 void table_write_bound(FILE *stream, const struct comparison *comparison)
 {
-    bool first = true;
+    char line[sizeof comparison->groups->label + 80];
     for (size_t i = 0; i < comparison->group_count; i++) {
         struct spread longer = group_spread(&comparison->groups[i], record_longer);
         if (longer.count == 0 || longer.mean <= PROCESSOR_BOUND)
             continue;
-        fprintf(stream, "%s%s (%.1f %%)",
-                first ? "processor-bound, with leaves that took longer than they should: " : "; ",
-                comparison->groups[i].label, 100 * longer.mean);
-        first = false;
+        snprintf(line, sizeof line,
+                 "%s: processor-bound, %.1f %% of its leaves took longer than they should",
+                 comparison->groups[i].label, 100 * longer.mean);
+        wording_wrap(stream, line, 0, 0);
     }
-    if (!first)
-        fputc('\n', stream);
 }
 
 /* --- HTML ---------------------------------------------------------------------------------- */

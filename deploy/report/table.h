@@ -17,8 +17,8 @@
  * rows, a line that has them, which leaves it narrower. */
 void table_write_text(FILE *stream, const struct comparison *comparison);
 
-/* "processor-bound, with leaves that took longer than they should: async, 4 workers (12.3 %)" and a
- * newline, where there is such a group; else nothing. */
+/* "async, 4 workers: processor-bound, 12.3 % of its leaves took longer than they should", for each of
+ * which that is so. */
 void table_write_bound(FILE *stream, const struct comparison *comparison);
 
 /* A <table>. */
