@@ -359,7 +359,7 @@ void table_write_bound(FILE *stream, const struct comparison *comparison)
         if (longer.count == 0 || longer.mean <= PROCESSOR_BOUND)
             continue;
         snprintf(line, sizeof line,
-                 "%s: processor-bound, %.1f %% of its leaves took longer than they should",
+                 "%s: processor-bound, %.1f %% of leaves took longer than they should",
                  comparison->groups[i].label, 100 * longer.mean);
         wording_wrap(stream, line, 0, 0);
     }

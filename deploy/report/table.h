@@ -17,7 +17,7 @@
  * rows, a line that has them, which leaves it narrower. */
 void table_write_text(FILE *stream, const struct comparison *comparison);
 
-/* "async, 4 workers: processor-bound, 12.3 % of its leaves took longer than they should", for each of
+/* "async, 4 workers: processor-bound, 12.3 % of leaves took longer than they should", for each of
  * which that is so. */
 void table_write_bound(FILE *stream, const struct comparison *comparison);
 
