@@ -191,9 +191,9 @@ static void print_load(const struct laboratory *l)
                  {PART_PROCESSORS, "hosts' processors"}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         struct timetable_load load =
-            timetable_load(&l->simulation.timetable, parts[i].part, l->simulation.engine.now_ns);
+            timetable_load(&l->simulation.timetable, parts[i].part, simulation_ns(&l->simulation));
         if (load.most > 0)
-            fprintf(l->plan.voice, "  %-13s  %-17s %5.1f %% of the time, the busiest %5.1f %%\n",
+            fprintf(l->plan.voice, "  %-13s  %-17s %5.1f %% of the time from START on, the busiest %5.1f %%\n",
                     i == 0 ? "busy" : "", parts[i].name, 100 * load.mean, 100 * load.most);
     }
 }

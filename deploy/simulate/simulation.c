@@ -200,6 +200,11 @@ int simulation_run(struct simulation *simulation, struct error *error)
     return EXIT_TRAINING_FAILED;
 }
 
+uint64_t simulation_ns(const struct simulation *simulation)
+{
+    return simulation->engine.now_ns - simulation->strikes.start_ns;
+}
+
 void simulation_request_stop(struct simulation *simulation, int exit_code)
 {
     int none = 0;

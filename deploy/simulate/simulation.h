@@ -77,6 +77,9 @@ void simulation_free(struct simulation *simulation);
 /* An enum exit_code; when it is not EXIT_DONE, error holds one line. */
 int simulation_run(struct simulation *simulation, struct error *error);
 
+/* Virtual time from the first START on, to the last process's end. */
+uint64_t simulation_ns(const struct simulation *simulation);
+
 /* A clean stop at a checkpoint, with EXIT_INTERRUPTED or EXIT_TERMINATED. */
 void simulation_request_stop(struct simulation *simulation, int exit_code);
 
