@@ -15,10 +15,9 @@
 
 /* What EVENT_FAULTs are called by: one of these above, and a number below. */
 #define IS_DUE           UINT64_C(0)
-#define PROCESS_SILENT   (UINT64_C(1) << 32) /* A process that was stopped. */
-#define PARTITION_SILENT (UINT64_C(2) << 32) /* An outage. */
+#define PARTITION_SILENT (UINT64_C(1) << 32) /* An outage. */
 
-#define HOLDS_NS      UINT64_C(5000000000) /* common/transport/zmq: ZMQ_HEARTBEAT_TIMEOUT. */
+#define HOLDS_NS      UINT64_C(5000000000) /* common/transport/zmq: ZMQ_TCP_MAXRT of who connects. */
 #define BACK_LEAST_US 100000u              /* ZMQ_RECONNECT_IVL, up to ZMQ_RECONNECT_IVL_MAX. */
 #define BACK_RANGE_US 1900000u
 
@@ -153,9 +152,6 @@ static void stop_process(struct strikes *s, const struct happening *happening,
     uint64_t for_ns = outage_of(s, happening)->for_ns;
     tell(s, "%s is stopped for %s", place_text(happening->place).text, quantity_time(for_ns).text);
     engine_stop(s->options.engine, p);
-    if (for_ns > HOLDS_NS)
-        engine_fault_at(s->options.engine, s->options.engine->now_ns + HOLDS_NS,
-                        PROCESS_SILENT + p->number);
 }
 
 static void continue_process(struct strikes *s, const struct happening *happening)
@@ -263,18 +259,6 @@ static uint64_t back_ns(struct strikes *s, uint64_t over_ns)
     struct engine *e = s->options.engine;
     assert(over_ns > e->now_ns);
     return over_ns - e->now_ns + 1000 * (BACK_LEAST_US + random_below(&e->random, BACK_RANGE_US));
-}
-
-static void give_up_process(struct strikes *s, uint32_t number)
-{
-    struct engine *e = s->options.engine;
-    const struct simulated_process *p = e->processes[number];
-    if (p->state != PROCESS_STOPPED)
-        return;
-    struct place place = {p->is_server ? ROLE_PS : ROLE_WORKER, p->index};
-    tell(s, "%s is silent: its connections are given up", place_text(place).text);
-    uint64_t over_ns = s->start_ns + find_later(s, HAPPENING_CONTINUE, place);
-    engine_cut_off(e, p->host, back_ns(s, over_ns) / 1000);
 }
 
 static void give_up_side(struct strikes *s, size_t index)
@@ -409,8 +393,6 @@ static void strike(void *context, uint64_t number)
     struct strikes *s = context;
     if (number >= PARTITION_SILENT)
         give_up_side(s, number - PARTITION_SILENT);
-    else if (number >= PROCESS_SILENT)
-        give_up_process(s, (uint32_t)(number - PROCESS_SILENT));
     else
         do_what_is_due(s);
 }

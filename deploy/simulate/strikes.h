@@ -9,10 +9,11 @@
  *     join       one worker more than there were is started
  *     leave      a worker is asked to, as by SIGUSR1: it finishes what it has pushed
  *
- * Whoever is not heard for 5 s, being stopped or on the other side, has its connections given up by
- * those who wait, as ZeroMQ's heartbeats have it: what was under way is lost, and is asked for again
- * when they are back, some time within 2 s of the end of it. (TCP's own timers are not modelled: what
- * a short partition held up goes on at once.)
+ * Two sides that hear nothing of each other for 5 s give up their connections, as the TCP of whoever
+ * connects does in a real run: what was under way is lost, and is asked for again when they are back,
+ * some time within 2 s of the end of it. (TCP's own timers are not modelled: what a short partition
+ * held up goes on at once.) The kernel of a process that is stopped answers for it: its connections
+ * stay.
  *
  * Times count from the first START, that of a cluster whose server 0 comes back included. What --faults
  * draws is drawn as time passes, until the job is over, which it is when server 0 has left by itself:
