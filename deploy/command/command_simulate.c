@@ -34,6 +34,7 @@ struct laboratory {
     struct progress progress;
     double looked; /* When progress was looked at last. */
     bool gone;     /* What is printed goes nowhere, and we said so. */
+    bool kept;     /* cluster.json is there. */
 };
 
 /* --- options --------------------------------------------------------------------------------- */
@@ -151,6 +152,30 @@ static void notice_absence(struct laboratory *l)
     command_say(PROGRAM, LOG_WARNING, error.text);
 }
 
+/* OUT/cluster.json, beside a run that has begun. */
+static void keep_cluster(struct laboratory *l)
+{
+    char path[DISK_PATH_MAX + 16];
+    struct json_writer writer;
+    struct error error = {0};
+    snprintf(path, sizeof path, "%s/run.json", l->plan.out);
+    if (l->kept || disk_posix.look(disk_posix.context, path) != DISK_FILE)
+        return;
+    l->kept = true;
+    snprintf(path, sizeof path, "%s/cluster.json", l->plan.out);
+    json_writer_init(&writer, false);
+    cluster_write(&l->cluster, &writer, NULL);
+    json_writer_raw(&writer, "\n", 1);
+    const struct disk_piece piece = {writer.text, writer.bytes};
+    if (writer.failed)
+        error_set(&error, STATUS_MEMORY, "no memory to write %.300s", path);
+    else
+        disk_posix.write_file(disk_posix.context, path, &piece, 1, &error);
+    if (error.text[0] != '\0')
+        command_say(PROGRAM, LOG_WARNING, error.text);
+    json_writer_free(&writer);
+}
+
 static void look(void *context)
 {
     struct laboratory *l = context;
@@ -158,6 +183,7 @@ static void look(void *context)
     if (now < l->looked + LOOK_SECONDS)
         return;
     l->looked = now;
+    keep_cluster(l);
     progress_tick(&l->progress, now);
     notice_absence(l);
 }
@@ -193,7 +219,8 @@ static void print_load(const struct laboratory *l)
         struct timetable_load load =
             timetable_load(&l->simulation.timetable, parts[i].part, simulation_ns(&l->simulation));
         if (load.most > 0)
-            fprintf(l->plan.voice, "  %-13s  %-17s %5.1f %% of the time from START on, the busiest %5.1f %%\n",
+            fprintf(l->plan.voice,
+                    "  %-13s  %-17s %5.1f %% of the time from START on, the busiest %5.1f %%\n",
                     i == 0 ? "busy" : "", parts[i].name, 100 * load.mean, 100 * load.most);
     }
 }
@@ -210,7 +237,7 @@ static void print_virtual(const struct laboratory *l)
             "  virtual        %s in %s of real time, of which %s gradients and scores\n",
             wording_duration((double)s->engine.now_us * 1e-6).text,
             wording_duration(s->real_seconds).text, wording_duration(gradients).text);
-    fprintf(l->plan.voice, "  messages       %s, %.1f us of real time each\n",
+    fprintf(l->plan.voice, "  messages       %s; all else took %.1f us of real time for each\n",
             wording_count(network->delivered).text,
             network->delivered > 0
                 ? 1e6 * (s->real_seconds - gradients) / (double)network->delivered
@@ -246,29 +273,6 @@ static int print_end(struct laboratory *l, int code, struct error *error)
         command_say(PROGRAM, LOG_INFO, text);
     }
     return code;
-}
-
-/* OUT/cluster.json, beside a run that has begun. */
-static void keep_cluster(const struct laboratory *l)
-{
-    char path[DISK_PATH_MAX + 16];
-    struct json_writer writer;
-    struct error error = {0};
-    snprintf(path, sizeof path, "%s/run.json", l->plan.out);
-    if (disk_posix.look(disk_posix.context, path) != DISK_FILE)
-        return;
-    snprintf(path, sizeof path, "%s/cluster.json", l->plan.out);
-    json_writer_init(&writer, false);
-    cluster_write(&l->cluster, &writer, NULL);
-    json_writer_raw(&writer, "\n", 1);
-    const struct disk_piece piece = {writer.text, writer.bytes};
-    if (writer.failed)
-        error_set(&error, STATUS_MEMORY, "no memory to write %.300s", path);
-    else
-        disk_posix.write_file(disk_posix.context, path, &piece, 1, &error);
-    if (error.text[0] != '\0')
-        command_say(PROGRAM, LOG_WARNING, error.text);
-    json_writer_free(&writer);
 }
 
 static int simulate(struct laboratory *l, struct error *error)
@@ -377,7 +381,7 @@ int command_simulate(const struct command_call *call, struct error *unused)
     if (l->plan.options.json) {
         struct run_outcome outcome = {.exit_code = code,
                                       .path = l->plan.out[0] != '\0' ? l->plan.out : NULL,
-                                      .claimed = code == EXIT_DONE,
+                                      .claimed = l->kept,
                                       .reason = code == EXIT_DONE ? "" : error.text};
         if (run_json_print(stdout, &outcome) != STATUS_OK)
             command_say(PROGRAM, LOG_WARNING, "out of memory for the result");
