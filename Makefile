@@ -101,6 +101,7 @@ APART     := $(filter $(addprefix %/,test_checkpoint_memory test_disk_faults tes
 TOGETHER  := $(if $(filter release coverage,$(MODE)),$(filter-out $(APART),$(UNIT)))
 # Without ThreadSanitizer unsuppressed.sh has nothing to add to test_cluster.
 THREADS   := $(call programs,threads) $(if $(filter tsan,$(MODE)),$(call scripts,threads))
+# Virtual time passes in one thread: ThreadSanitizer, which makes it ten times as long, has nothing to see there.
 SIMULATED := $(call programs,simulated)
 # What is tried of scripts and documents is the same however the programs were built.
 ONCE      := $(addprefix tests/processes/,runner.sh install.sh completion.sh matrix.sh setup.sh rooms.sh promises.sh)
@@ -111,7 +112,7 @@ HELPERS   := $(filter-out $(PROCESSES),$(patsubst %.c,$(BUILD)/%,$(sort $(wildca
 FUZZERS   := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 # The longest come first, so that the short ones fill the gaps.
 LONGEST   := test_launch lifecycle.sh chaos.sh faults.sh test_hostile hosts.sh transports.sh wrong_input.sh
-TESTS     := $(PROCESSES) $(THREADS) $(SIMULATED) $(UNIT) $(FUZZERS)
+TESTS     := $(PROCESSES) $(THREADS) $(if $(filter tsan,$(MODE)),,$(SIMULATED)) $(UNIT) $(FUZZERS)
 TESTS     := $(foreach t,$(LONGEST),$(filter %/$t,$(TESTS))) $(filter-out $(addprefix %/,$(LONGEST)),$(TESTS))
 # Those of which `make check` leaves out a part (tests/lib/suite.h, tests/processes/lib.sh).
 LONG      := $(filter $(patsubst %.c,$(BUILD)/%,$(shell grep -rlE --include='*.c' --include='*.sh' '\<(suite_run_both|long_run)\>' tests)),$(TESTS))
@@ -167,7 +168,7 @@ asan: setup-check ## the same tests with Address-, UndefinedBehaviorSanitizer
 	@$(AGAIN) MODE=asan all tests
 	@$(MAKE) --no-print-directory MODE=asan run-tests
 
-tsan: setup-check ## the same tests with ThreadSanitizer
+tsan: setup-check ## with ThreadSanitizer, all that has threads or processes
 	@$(AGAIN) MODE=tsan all tests
 	@$(MAKE) --no-print-directory MODE=tsan run-tests
 

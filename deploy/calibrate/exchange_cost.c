@@ -23,6 +23,7 @@
 #define MANY_BYTES       (256u << 20)
 #define MANY_MOST        2050
 #define MANY_LEAST       250
+#define MANY_SECONDS     15.0 /* What many may take, by the pace of few: hosts and builds are slow. */
 #define PATH_ROOM        (DISK_PATH_MAX + 64)
 
 /* What a run of so many updates took. */
@@ -185,20 +186,35 @@ static enum status open_folder(struct pair *pair, struct error *error)
     return STATUS_OK;
 }
 
+/* Enough for the clock's grain, as few as the size and the host's pace allow. */
+static unsigned choose_many(uint64_t bytes, const struct trial *few)
+{
+    uint64_t by_size = MANY_BYTES / bytes;
+    unsigned many = by_size > MANY_MOST    ? MANY_MOST
+                    : by_size < MANY_LEAST ? MANY_LEAST
+                                           : (unsigned)by_size;
+    double each = (few->computing + few->exchanging) / FEW;
+    if (!(each * many > MANY_SECONDS))
+        return many;
+    double fit = MANY_SECONDS / each;
+    return fit > 2.0 * FEW ? (unsigned)fit : 2 * FEW;
+}
+
 enum status exchange_cost_measure(struct exchange_cost *cost, const char *programs,
                                   const char *transport, uint32_t width, struct error *error)
 {
     struct pair pair = {.programs = programs, .transport = transport};
     struct trial few, many;
     cost->bytes = (UINT64_C(795) * width + 10) * sizeof(float);
-    unsigned updates = (unsigned)(MANY_BYTES / cost->bytes);
-    updates = updates > MANY_MOST ? MANY_MOST : updates < MANY_LEAST ? MANY_LEAST : updates;
+    unsigned updates = 0;
     enum status status = open_folder(&pair, error);
     if (status != STATUS_OK)
         return status;
     status = run(&pair, width, FEW, &few, error);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK) {
+        updates = choose_many(cost->bytes, &few);
         status = run(&pair, width, updates, &many, error);
+    }
     finish(&pair.worker);
     finish(&pair.server);
     disk_posix.remove_tree(disk_posix.context, pair.folder, NULL);

@@ -2,8 +2,9 @@
  * how long it takes, on this host, by size.
  *
  * A server and a worker, processes of their own, train a model of that size asynchronously. Each size is
- * run twice, for few updates and for many: what many take longer is the updates' alone, without
- * starting, scoring and writing the model. What the worker computed meanwhile is taken off.
+ * run twice, for few updates and for many (as many as the size and the host's pace allow in some
+ * seconds): what many take longer is the updates' alone, without starting, scoring and writing the
+ * model. What the worker computed meanwhile is taken off.
  *
  * Threads: one. Units: nanoseconds an update; bytes one way. */
 
