@@ -18,6 +18,7 @@
 #define LEAF_SECONDS 5.0
 #define ROUNDS       5
 #define NARROW       1   /* Width of the small model, some 3 KB, ... */
+#define MIDDLE       32  /* ... of one between them, some 100 KB, by which the line is tried, ... */
 #define WIDE         256 /* ... and of the large one, some 800 KB. */
 #define MESSAGES     4   /* Of an async update at each end: deploy/cluster/CLUSTERS.md. */
 #define THREAD_NS                                                                                  \
@@ -28,8 +29,10 @@
 struct costs {
     struct quartiles leaf_ns, apply_byte_ns, sgd_byte_ns;
     struct quartiles worker_message_ns, worker_byte_ns, server_message_ns, server_byte_ns;
-    struct quartiles latency_ns, loopback; /* Bytes a second. */
-    struct quartiles narrow_ns, wide_ns;   /* Of a whole exchange. */
+    struct quartiles latency_ns, loopback;          /* Bytes a second. */
+    struct quartiles narrow_ns, middle_ns, wide_ns; /* Of a whole exchange. */
+    struct quartiles
+        line_ns; /* What the line through the small and the large one says of the middle one. */
 };
 
 /* --- measuring ------------------------------------------------------------------------------- */
@@ -89,18 +92,31 @@ static void divide(double narrow_ns, double wide_ns, double narrow_bytes, double
     *byte_ns = positive(handled / 2, 1e-3); /* There and back. */
 }
 
+/* The small, the middle and the large exchange. */
+static enum status measure_sizes(struct exchange_cost sizes[3], const char *programs,
+                                 const char *transport, struct error *error)
+{
+    static const uint32_t widths[3] = {NARROW, MIDDLE, WIDE};
+    for (unsigned i = 0; i < 3; i++) {
+        enum status status =
+            exchange_cost_measure(&sizes[i], programs, transport, widths[i], error);
+        if (status != STATUS_OK)
+            return status;
+    }
+    return STATUS_OK;
+}
+
 static enum status measure_exchange(struct costs *costs, const char *programs,
                                     const char *transport, struct error *error)
 {
-    double values[8][ROUNDS];
+    double values[10][ROUNDS];
     double applied = costs->sgd_byte_ns.median;
     for (unsigned i = 0; i < ROUNDS; i++) {
-        struct exchange_cost narrow, wide;
-        enum status status = exchange_cost_measure(&narrow, programs, transport, NARROW, error);
-        if (status == STATUS_OK)
-            status = exchange_cost_measure(&wide, programs, transport, WIDE, error);
+        struct exchange_cost sizes[3];
+        enum status status = measure_sizes(sizes, programs, transport, error);
         if (status != STATUS_OK)
             return status;
+        const struct exchange_cost narrow = sizes[0], middle = sizes[1], wide = sizes[2];
         double from = (double)narrow.bytes, to = (double)wide.bytes;
         divide(narrow.worker_ns, wide.worker_ns, from, to, 0, &values[0][i], &values[1][i]);
         divide(narrow.server_ns, wide.server_ns, from, to, applied, &values[2][i], &values[3][i]);
@@ -112,11 +128,14 @@ static enum status measure_exchange(struct costs *costs, const char *programs,
         values[5][i] = left > 0 ? fmin(2e9 / left, LOOPBACK_MOST) : LOOPBACK_MOST;
         values[6][i] = narrow.wall_ns;
         values[7][i] = wide.wall_ns;
+        values[8][i] = middle.wall_ns;
+        values[9][i] = narrow.wall_ns + byte_ns * ((double)middle.bytes - from);
     }
     struct quartiles *const all[] = {&costs->worker_message_ns, &costs->worker_byte_ns,
                                      &costs->server_message_ns, &costs->server_byte_ns,
                                      &costs->latency_ns,        &costs->loopback,
-                                     &costs->narrow_ns,         &costs->wide_ns};
+                                     &costs->narrow_ns,         &costs->wide_ns,
+                                     &costs->middle_ns,         &costs->line_ns};
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
         *all[i] = quartiles_of(values[i], ROUNDS);
     return STATUS_OK;
@@ -171,8 +190,15 @@ static void print_costs(FILE *out, const struct costs *costs, const struct clust
     print_line(out, "a message, server", costs->server_message_ns, 1e-3, "us");
     print_line(out, "... and a byte of it", costs->server_byte_ns, 1e3, "ps");
     print_line(out, "on its way, between processes", costs->latency_ns, 1e-3, "us");
-    print_line(out, "... bytes a second", costs->loopback, 1e-9, "GB/s");
+    if (costs->loopback.median < LOOPBACK_MOST)
+        print_line(out, "... bytes a second", costs->loopback, 1e-9, "GB/s");
+    else
+        fputs(
+            "... bytes a second                 no limit seen: the processors' part explains all\n",
+            out);
     print_line(out, "a whole exchange of 3.2 KB", costs->narrow_ns, 1e-3, "us");
+    print_line(out, "a whole exchange of 102 KB", costs->middle_ns, 1e-3, "us");
+    print_line(out, "... by the line through the others", costs->line_ns, 1e-3, "us");
     print_line(out, "a whole exchange of 814 KB", costs->wide_ns, 1e-3, "us");
 }
 

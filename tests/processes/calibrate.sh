@@ -12,6 +12,8 @@ fi
 job=(--model softmax --data synthetic:500)
 run measured 0 syncopate calibrate "${job[@]}" --micro-batch 8 --out "$work/here.json"
 says measured "a leaf's gradient .* ms .*half of them"
+says measured "a whole exchange of 102 KB .* us"
+says measured "by the line through the others .* us"
 
 # between MEMBER LEAST MOST - a figure of the file.
 between()
