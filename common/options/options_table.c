@@ -497,6 +497,10 @@ const struct option_row option_rows[] = {
      NULL, NULL,
      "Tell every message of a short run (--steps 1) in plain words, and what was done between them, "
      "with the function that does it. With --verbose each singly, with all its fields."},
+    {"explain", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(explain), OPTION_SIMULATE, NULL, NULL, 0, 0,
+     NULL, NULL,
+     "Print every term of the times of a short run (--steps 1): of each message that arrives how far it "
+     "was, for what it waited and what the cards took, and of each thread what it worked."},
     {"diary", OPTION_GROUP_OUTPUT, OPTION_KIND_TEXT, FIELD(diary), ROLES, "FILE", NULL, 0, 0, NULL,
      NULL,
      "Add to FILE every message that this process sends and gets, for syncopate run --explain; "

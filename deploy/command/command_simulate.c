@@ -342,6 +342,7 @@ static int prepare(struct laboratory *l, struct error *error)
         .look = look,
         .told = tell,
         .context = l,
+        .explain = plan->options.explain ? plan->voice : NULL,
     };
     enum status status = simulation_init(&l->simulation, &options, error);
     return status == STATUS_OK       ? EXIT_DONE

@@ -111,10 +111,18 @@ static enum status make_cluster(struct simulation *s, struct error *error)
     s->cards = cards_create(options->cluster, &s->layout, job->seed);
     if (s->cards == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
+    bool explained = options->explain != NULL;
+    s->terms = (struct terms){options->explain, &s->engine};
+    if (explained) {
+        const struct cards_watcher watcher = terms_watcher(&s->terms);
+        cards_watch(s->cards, &watcher);
+    }
     const struct timetable_options times = {.cluster = options->cluster,
                                             .layout = &s->layout,
                                             .job = job,
-                                            .owner_threads = owner_threads(s)};
+                                            .owner_threads = owner_threads(s),
+                                            .worked = explained ? terms_worked : NULL,
+                                            .context = &s->terms};
     status = timetable_init(&s->timetable, &times, error);
     s->timetable_made = status == STATUS_OK;
     return status;

@@ -3,7 +3,7 @@
  *
  *     learning.h    what workers compute       timetable.h   how long everything in a process takes
  *     cards.h       how messages travel        strikes.h     what goes wrong
- *     folder.h      the run directory
+ *     folder.h      the run directory          terms.h       each term of every time (--explain)
  *
  *     simulation_init(&simulation, &options, &error);
  *     exit_code = simulation_run(&simulation, &error);
@@ -31,6 +31,7 @@
 #include "deploy/simulate/folder.h"
 #include "deploy/simulate/learning.h"
 #include "deploy/simulate/strikes.h"
+#include "deploy/simulate/terms.h"
 #include "deploy/simulate/timetable.h"
 
 struct simulation_options {
@@ -44,6 +45,7 @@ struct simulation_options {
     /* What has gone wrong, as it does; at_ns since the first START. */
     void (*told)(void *context, uint64_t at_ns, const char *text);
     void *context;
+    FILE *explain; /* Each term of every time goes there; NULL: nowhere. */
 };
 
 struct simulation {
@@ -53,6 +55,7 @@ struct simulation {
     struct cards *cards;
     struct strikes strikes;
     struct timetable timetable;
+    struct terms terms;
     struct learning learning;
     struct folder folder;
     bool engine_made, strikes_made, timetable_made;

@@ -88,6 +88,8 @@ static void note_worked(void *context, const struct simulated_process *process, 
     use->times++;
     use->worked_ns += worked_ns;
     use->took_ns += took_ns;
+    if (t->options.worked != NULL)
+        t->options.worked(t->options.context, process, labour, worked_ns, took_ns);
 }
 
 struct timing timetable_timing(struct timetable *timetable)

@@ -41,6 +41,11 @@ struct timetable_options {
     const struct layout *layout; /* Of that cluster, with all that join. */
     const struct job *job;
     uint32_t owner_threads; /* Of each server; 0: its router is the owner. */
+
+    /* Optional: who is told of each piece of work as well (timing.h). */
+    void (*worked)(void *context, const struct simulated_process *process, enum labour labour,
+                   uint64_t worked_ns, uint64_t took_ns);
+    void *context;
 };
 
 /* What a process did of one kind. */

@@ -53,6 +53,16 @@ if short_run; then
     done
     ok "async, ssp, compensated, summed: made again from its record, with its faults, to the bit"
 
+    run terms 0 syncopate simulate "${job[@]}" --steps 1 --workers 2 --ps 2 --compute constant:5ms --explain \
+        --network "100Mbit,1ms" --out "$work/terms"
+    says terms "ms  worker/1 -> ps/1  EXCHANGE chunk [0-9]+, [0-9.]+ (B|KiB): sent at [0-9.]+ ms, 1ms away"
+    says terms "ms  worker/[01] computed: 5ms of a processor"
+    says terms "ms  ps/[01] applied a gradient: [0-9.]+[un]s of a processor"
+    if grep -E '^ +[0-9.]+ ms  ' "$work/terms.log" | awk '$1 < last { exit 1 } { last = $1 }'; then :; else
+        fail "what is explained is not in the order of time"
+    fi
+    ok "--explain: each message's and each thread's time, term by term"
+
     run score 0 syncopate evaluate "$work/once" --json
     grep -q "\"test_loss\": *$(member "$work/once" test_loss)\b" "$work/score.log" ||
         fail "evaluate: $(cat "$work/score.log"), run.json: $(member "$work/once" test_loss)"
