@@ -3,6 +3,7 @@
 #include "deploy/cluster/outages.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -228,6 +229,44 @@ void outage_write(const struct outage *outage, char text[OUTAGE_TEXT_MAX])
     wording_append(text, OUTAGE_TEXT_MAX, "@%s", quantity_time(outage->at_ns).text);
     if (outage->for_ns > 0)
         wording_append(text, OUTAGE_TEXT_MAX, "+%s", quantity_time(outage->for_ns).text);
+}
+
+/* As an outage's, without the kind. */
+static void append_outage(const struct outage *outage, char *texts, size_t size)
+{
+    char text[OUTAGE_TEXT_MAX];
+    outage_write(outage, text);
+    wording_append(texts, size, "%s%s", texts[0] != '\0' ? "," : "", strchr(text, ' ') + 1);
+}
+
+static enum status write_kind(const struct outages *outages, size_t count, enum outage_kind kind,
+                              struct json_writer *writer)
+{
+    size_t size = count * OUTAGE_TEXT_MAX + 1;
+    char *texts = calloc(1, size);
+    if (texts == NULL)
+        return STATUS_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        if (outages->list[i].kind == kind)
+            append_outage(&outages->list[i], texts, size);
+    if (texts[0] != '\0')
+        json_writer_text(writer, kinds[kind].name, texts);
+    free(texts);
+    return STATUS_OK;
+}
+
+enum status outages_write(const struct outages *outages, size_t count, struct json_writer *writer)
+{
+    enum status status = STATUS_OK;
+    char faults[64];
+    for (unsigned kind = 0; kind < OUTAGE_KIND_COUNT && status == STATUS_OK; kind++)
+        status = write_kind(outages, count, (enum outage_kind)kind, writer);
+    if (outages->restart_ns > 0)
+        json_writer_text(writer, "restart", quantity_time(outages->restart_ns).text);
+    snprintf(faults, sizeof faults, "%" PRIu64 ":%.17g", outages->seed, outages->rate);
+    if (outages->drawing)
+        json_writer_text(writer, "faults", faults);
+    return status;
 }
 
 /* --- asking ---------------------------------------------------------------------------------- */

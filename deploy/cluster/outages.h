@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 #include "common/base/status.h"
+#include "common/file/json_writer.h"
 #include "deploy/cluster/places.h"
 
 #define OUTAGE_TEXT_MAX    (2 * PLACES_TEXT_MAX + 80)
@@ -73,6 +74,10 @@ enum status outages_option(struct outages *outages, const char *name, const char
 /* An outage as outage_write wrote it, "kill worker/3@12s+5s". */
 enum status outages_add(struct outages *outages, const char *line, struct error *error);
 void outage_write(const struct outage *outage, char text[OUTAGE_TEXT_MAX]);
+
+/* The options that say the same as the first `count` of the list, and the rest: a member for each that
+ * says something, "kill": "worker/3@12s+5s,ps/0@60s", into an object. STATUS_MEMORY. */
+enum status outages_write(const struct outages *outages, size_t count, struct json_writer *writer);
 
 /* Append what --faults draws up to a time, for a job of so many declared servers and workers: each a
  * process that has nothing else then. Drawing up to a later time draws the same, and more; it strikes

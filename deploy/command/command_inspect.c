@@ -22,6 +22,7 @@
 #include "deploy/command/inspect_facts.h"
 #include "deploy/command/inspect_json.h"
 #include "deploy/command/watch_run.h"
+#include "deploy/simulate/account.h"
 
 #define REDRAW_SECONDS 1.0  /* Between looks, on a terminal ... */
 #define LINE_SECONDS   10.0 /* ... and elsewhere. */
@@ -180,6 +181,15 @@ static void print_checkpoints(const char *path, const struct record *record)
     free(steps);
 }
 
+/* Of a virtual run: what it was to suffer, and what bound it. */
+static void print_account(const char *path)
+{
+    struct json *account = account_read(path);
+    if (account != NULL)
+        account_print(stdout, account);
+    json_release(&account);
+}
+
 static enum status inspect_run(const char *path, struct error *error)
 {
     struct record record;
@@ -190,6 +200,7 @@ static enum status inspect_run(const char *path, struct error *error)
         printf("  data           %s, seed %" PRIu64 "\n", record.data, record.seed);
         printf("  optimizer      %s, learning rate %g\n", record.optimizer, record.learning_rate);
         summary_print(stdout, &record, 0);
+        print_account(path);
         print_latest(&record);
         print_checkpoints(path, &record);
     }

@@ -19,10 +19,13 @@
 #include "deploy/command/command.h"
 #include "deploy/command/run_json.h"
 #include "deploy/command/run_plan.h"
+#include "deploy/simulate/account.h"
+#include "deploy/simulate/load.h"
 #include "deploy/simulate/simulation.h"
 
 #define PROGRAM      "syncopate simulate"
-#define LOOK_SECONDS 0.1 /* Between looks at what there is to show. */
+#define LOOK_SECONDS 0.1   /* Between looks at what there is to show. */
+#define WORTH_A_LINE 0.001 /* A share of the time. */
 
 struct laboratory {
     struct run_plan plan;
@@ -35,6 +38,7 @@ struct laboratory {
     double looked; /* When progress was looked at last. */
     bool gone;     /* What is printed goes nowhere, and we said so. */
     bool kept;     /* cluster.json is there. */
+    struct account account;
 };
 
 /* --- options --------------------------------------------------------------------------------- */
@@ -152,7 +156,15 @@ static void notice_absence(struct laboratory *l)
     command_say(PROGRAM, LOG_WARNING, error.text);
 }
 
-/* OUT/cluster.json, beside a run that has begun. */
+/* OUT/virtual.json: what it is to suffer and, with its load, what came of it. */
+static void keep_account(const struct laboratory *l, const struct load *load)
+{
+    struct error error;
+    if (account_write(&l->account, load, l->plan.out, &error) != STATUS_OK)
+        command_say(PROGRAM, LOG_WARNING, error.text);
+}
+
+/* OUT/cluster.json and what is to go wrong, beside a run that has begun. */
 static void keep_cluster(struct laboratory *l)
 {
     char path[DISK_PATH_MAX + 16];
@@ -162,6 +174,7 @@ static void keep_cluster(struct laboratory *l)
     if (l->kept || disk_posix.look(disk_posix.context, path) != DISK_FILE)
         return;
     l->kept = true;
+    keep_account(l, NULL);
     snprintf(path, sizeof path, "%s/cluster.json", l->plan.out);
     json_writer_init(&writer, false);
     cluster_write(&l->cluster, &writer, NULL);
@@ -192,6 +205,7 @@ static void tell(void *context, uint64_t at_ns, const char *text)
 {
     struct laboratory *l = context;
     char line[STRIKES_TEXT_MAX + 64];
+    account_note(&l->account, at_ns, text);
     snprintf(line, sizeof line, "at %s of virtual time: %s",
              wording_duration((double)at_ns * 1e-9).text, text);
     if (!l->plan.options.quiet)
@@ -204,29 +218,27 @@ static void stop(void *context, int exit_code)
     simulation_request_stop(&l->simulation, exit_code);
 }
 
-/* Who was busy for which share of the time: what bound the run is what is near 100 %. */
-static void print_load(const struct laboratory *l)
+/* Who was busy for which share of the time from START on, and so what bound the run. */
+static void print_load(const struct laboratory *l, const struct load *load)
 {
-    static const struct {
-        enum timetable_part part;
-        const char *name;
-    } parts[] = {{PART_ROUTER, "servers' routers"},
-                 {PART_OWNERS, "servers' owners"},
-                 {PART_SESSION, "workers' sessions"},
-                 {PART_TRAINER, "workers' trainers"},
-                 {PART_PROCESSORS, "hosts' processors"}};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        struct timetable_load load =
-            timetable_load(&l->simulation.timetable, parts[i].part, simulation_ns(&l->simulation));
-        if (load.most > 0)
-            fprintf(l->plan.voice,
-                    "  %-13s  %-17s %5.1f %% of the time from START on, the busiest %5.1f %%\n",
-                    i == 0 ? "busy" : "", parts[i].name, 100 * load.mean, 100 * load.most);
+    FILE *voice = l->plan.voice;
+    char text[200];
+    bool first = true;
+    for (unsigned part = 0; part < LOAD_PART_COUNT; part++) {
+        const struct load_share *share = &load->shares[part];
+        if (share->most < WORTH_A_LINE)
+            continue;
+        fprintf(voice, "  %-13s  %-18s %5.1f %% of the time, %s %5.1f %%\n", first ? "busy" : "",
+                load_part_name((enum load_part)part), 100 * share->mean, share->busiest,
+                100 * share->most);
+        first = false;
     }
+    load_bound(load, text, sizeof text);
+    wording_wrap(voice, text, fprintf(voice, "  bound by       "), 17);
 }
 
 /* What there is of it beside what a real run has. */
-static void print_virtual(const struct laboratory *l)
+static void print_virtual(const struct laboratory *l, const struct load *load)
 {
     const struct simulation *s = &l->simulation;
     const struct network_counts *network = &s->engine.network.counts;
@@ -243,19 +255,24 @@ static void print_virtual(const struct laboratory *l)
                 ? 1e6 * (s->real_seconds - gradients) / (double)network->delivered
                 : 0.0);
     fprintf(l->plan.voice, "  faults         %s\n", text);
-    print_load(l);
+    print_load(l, load);
 }
 
 static int print_end(struct laboratory *l, int code, struct error *error)
 {
     struct record record;
     struct error no_summary = {0};
+    struct load load;
+    load_measure(&load, &l->simulation.timetable, l->simulation.cards,
+                 simulation_ns(&l->simulation));
+    if (l->kept)
+        keep_account(l, &load);
     bool stopped = code == EXIT_INTERRUPTED || code == EXIT_TERMINATED;
     if (code == EXIT_DONE || stopped) {
         enum status status = record_read(&record, l->plan.out, &no_summary);
         if (status == STATUS_OK && !l->plan.options.quiet) {
             summary_print(l->plan.voice, &record, 0);
-            print_virtual(l);
+            print_virtual(l, &load);
         }
         if (status != STATUS_OK && code == EXIT_DONE) {
             *error = no_summary;
@@ -333,6 +350,7 @@ static int prepare(struct laboratory *l, struct error *error)
         return EXIT_TRAINING_FAILED;
     }
     label(l);
+    account_init(&l->account, &l->outages);
     const struct simulation_options options = {
         .options = &plan->options,
         .workload = &plan->workload,
@@ -391,6 +409,7 @@ int command_simulate(const struct command_call *call, struct error *unused)
         rmdir(l->plan.out); /* Goes through only when nothing came into it. */
     workload_free(&l->plan.workload);
     cluster_free(&l->cluster);
+    account_free(&l->account);
     outages_free(&l->outages);
     free(l);
     return code;

@@ -11,6 +11,7 @@
 #include "common/progress/record.h"
 #include "common/store/checkpoint.h"
 #include "deploy/command/inspect_facts.h"
+#include "deploy/simulate/account.h"
 
 #define RUN_JSON_BYTES_MAX (16u << 20)
 
@@ -185,6 +186,17 @@ static void write_evaluations(struct json_writer *writer, const struct record *r
     json_writer_end(writer);
 }
 
+/* What virtual.json says, if there is one. */
+static void write_account(struct json_writer *writer, const char *path)
+{
+    struct json *account = account_read(path);
+    if (account != NULL)
+        json_write(account, writer, "virtual_account");
+    else
+        json_writer_null(writer, "virtual_account");
+    json_release(&account);
+}
+
 static void write_checkpoints(struct json_writer *writer, const char *path)
 {
     uint64_t *steps;
@@ -223,6 +235,7 @@ enum status inspect_json_run(struct json_writer *writer, const char *path, struc
         write_latest(writer, &record);
         write_evaluations(writer, &record);
         write_checkpoints(writer, path);
+        write_account(writer, path);
         while (json_next_member(root, &member))
             json_write(member.value, writer, member.name);
         json_writer_end(writer);

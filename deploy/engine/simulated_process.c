@@ -358,8 +358,8 @@ static void owner_worked(struct engine *e, struct simulated_process *p, uint32_t
 {
     struct simulated_thread *thread = &p->threads[number];
     struct event next = thread->doing;
-    thread->doing = (struct event){.item = NULL};
     thread_done(e, p, number);
+    thread->doing = (struct event){.item = NULL};
     do
         owner_takes(e, p, &next);
     while (thread_next(thread, &next) && !owner_begins(e, p, &next));

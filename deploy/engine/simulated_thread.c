@@ -42,14 +42,27 @@ bool thread_begin(struct engine *engine, const struct simulated_process *process
     return work_ns > 0;
 }
 
+static bool has_event(const struct simulated_thread *t)
+{
+    return t->doing.parcel != NULL || t->doing.item != NULL;
+}
+
 static uint64_t leave(const struct engine *e, const struct simulated_process *p,
                       struct simulated_thread *t, uint64_t worked_ns)
 {
     const struct timing *timing = &e->options.timing;
     uint64_t took_ns = e->now_ns - t->began_ns;
     t->busy = false;
+    const struct labour_done done = {
+        .labour = t->labour,
+        .worked_ns = worked_ns,
+        .took_ns = took_ns,
+        .waited_ns = has_event(t) ? t->began_ns - t->doing.time_ns : 0,
+        .parcel = t->doing.parcel,
+        .item = t->said != NULL ? t->said : t->doing.item,
+    };
     if (timing->worked != NULL)
-        timing->worked(timing->context, p, t->labour, worked_ns, took_ns);
+        timing->worked(timing->context, p, &done);
     return took_ns;
 }
 

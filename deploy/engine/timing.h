@@ -20,6 +20,8 @@
 #include "common/base/random.h"
 #include "deploy/engine/processors.h"
 
+struct outgoing;
+struct parcel;
 struct simulated_process;
 
 /* What a thread has to do before something has its effect. */
@@ -29,6 +31,18 @@ enum labour {
     LABOUR_APPLY,   /* Owner, or a router that is one: a worker's gradient. */
     LABOUR_COMPUTE, /* Trainer: what compute_ns speaks of. */
     LABOUR_COUNT
+};
+
+/* What a thread has done, or had when its process ended. */
+struct labour_done {
+    enum labour labour;
+    uint64_t worked_ns; /* Of a processor, ... */
+    uint64_t took_ns;   /* ... in so much time, ... */
+    uint64_t waited_ns; /* ... which it waited for the thread before. */
+    /* What it was about, borrowed: a message that was received; one that was sent, or has a gradient to
+     * apply; neither: what compute_ns speaks of. */
+    const struct parcel *parcel;
+    const struct outgoing *item;
 };
 
 struct timing {
@@ -50,10 +64,9 @@ struct timing {
     uint64_t (*handling_ns)(void *context, const struct simulated_process *process,
                             enum labour labour, uint64_t bytes);
 
-    /* Optional: a thread has done this, or its process has ended before. It had so much of a
-     * processor, in so much time. */
-    void (*worked)(void *context, const struct simulated_process *process, enum labour labour,
-                   uint64_t worked_ns, uint64_t took_ns);
+    /* Optional: a thread has done this, or its process has ended before. */
+    void (*worked)(void *context, const struct simulated_process *process,
+                   const struct labour_done *done);
 };
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/base/array.h"
 #include "common/process/log.h"
@@ -16,12 +17,15 @@ struct stream {
     uint64_t released_ns;        /* When something that had been held up set off last, ... */
     uint64_t released;           /* ... and how many of these are the first of all. */
     bool local;
+    uint32_t from, to; /* Hosts. */
 };
 
 struct cards {
     struct network *network;
     uint32_t *host_of; /* [place_count] */
     uint32_t place_count;
+    struct cards_use *uses; /* [host_count] */
+    uint32_t host_count;
     struct stream *streams; /* [stream_count] */
     size_t stream_count, stream_capacity;
     uint32_t *open;    /* [open_count] by wire and way: its stream's number, from 1 on. */
@@ -69,8 +73,10 @@ struct cards *cards_create(const struct cluster *cluster, const struct layout *l
         return NULL;
     cards->place_count = layout->servers + layout->workers;
     cards->host_of = calloc(cards->place_count, sizeof *cards->host_of);
+    cards->host_count = layout->host_count;
+    cards->uses = calloc(layout->host_count, sizeof *cards->uses);
     cards->network = make_network(cluster, layout, seed);
-    if (cards->host_of == NULL || cards->network == NULL) {
+    if (cards->host_of == NULL || cards->uses == NULL || cards->network == NULL) {
         cards_free(cards);
         return NULL;
     }
@@ -96,6 +102,7 @@ void cards_free(struct cards *cards)
         free_all(cards->streams[i].first);
     network_free(cards->network);
     free(cards->host_of);
+    free(cards->uses);
     free(cards->streams);
     free(cards->open);
     free(cards);
@@ -138,8 +145,8 @@ static uint32_t open_stream(struct cards *cards, const struct simulated_network 
     const struct network_wire *wire = &network->wires[parcel->wire];
     uint32_t client = host_of(cards, network->clients[wire->client].host), number;
     uint32_t server = host_of(cards, wire->server);
-    if (network_connect(cards->network, parcel->up ? client : server, parcel->up ? server : client,
-                        0, &number) != STATUS_OK)
+    uint32_t from = parcel->up ? client : server, to = parcel->up ? server : client;
+    if (network_connect(cards->network, from, to, 0, &number) != STATUS_OK)
         out_of_memory();
     if (number == cards->stream_count) {
         struct stream *streams = array_room(cards->streams, cards->stream_count,
@@ -149,7 +156,7 @@ static uint32_t open_stream(struct cards *cards, const struct simulated_network 
         cards->streams = streams;
         cards->stream_count++;
     }
-    cards->streams[number] = (struct stream){.local = client == server};
+    cards->streams[number] = (struct stream){.local = from == to, .from = from, .to = to};
     return number;
 }
 
@@ -264,8 +271,19 @@ static void note_delay(struct network_counts *counts, const struct delivery *del
         counts->delay_max_us = delay_us;
 }
 
+static void note_use(struct cards *cards, const struct stream *stream, uint64_t bytes)
+{
+    if (stream->local) {
+        cards->uses[stream->from].loopback_bytes += bytes;
+        return;
+    }
+    cards->uses[stream->from].up_bytes += bytes;
+    cards->uses[stream->to].down_bytes += bytes;
+}
+
 static void note_arrival(struct cards *cards, const struct delivery *delivery)
 {
+    note_use(cards, &cards->streams[delivery->connection], delivery->bytes);
     cards->counts.arrived++;
     cards->counts.bytes += delivery->bytes;
     cards->counts.waited += delivery->timers_ns > 0;
@@ -354,6 +372,16 @@ void cards_watch(struct cards *cards, const struct cards_watcher *watcher)
 const struct cards_counts *cards_counts(const struct cards *cards)
 {
     return &cards->counts;
+}
+
+const struct cards_use *cards_use(const struct cards *cards, uint32_t host)
+{
+    return &cards->uses[host];
+}
+
+void cards_forget_use(struct cards *cards)
+{
+    memset(cards->uses, 0, cards->host_count * sizeof *cards->uses);
 }
 
 uint64_t cards_under_way(const struct cards *cards)

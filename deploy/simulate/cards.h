@@ -64,6 +64,11 @@ struct cards_counts {
     uint64_t timers_ns; /* ... and so long they waited for timers in all. */
 };
 
+/* What has arrived through a host's card, each way, and within the host, in bytes on the wire. */
+struct cards_use {
+    uint64_t up_bytes, down_bytes, loopback_bytes;
+};
+
 /* Who is told of each that arrives where its time went; the parcel is still the cards'. */
 struct cards_watcher {
     void *context;
@@ -79,6 +84,10 @@ struct carrier cards_carrier(struct cards *cards);
 void cards_watch(struct cards *cards, const struct cards_watcher *watcher);
 
 const struct cards_counts *cards_counts(const struct cards *cards);
+
+const struct cards_use *cards_use(const struct cards *cards, uint32_t host);
+/* What has arrived so far does not count there. */
+void cards_forget_use(struct cards *cards);
 
 /* Counted one by one; and how many streams there were at the most at a time. */
 uint64_t cards_under_way(const struct cards *cards);

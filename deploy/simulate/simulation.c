@@ -128,6 +128,14 @@ static enum status make_cluster(struct simulation *s, struct error *error)
     return status;
 }
 
+/* What bound the run, bound it from here on. */
+static void forget_enrolment(void *context)
+{
+    struct simulation *s = context;
+    timetable_forget(&s->timetable);
+    cards_forget_use(s->cards);
+}
+
 static enum status make_strikes(struct simulation *s, struct error *error)
 {
     const struct strikes_options options = {
@@ -136,6 +144,8 @@ static enum status make_strikes(struct simulation *s, struct error *error)
         .job = &s->options.workload->job,
         .told = s->options.told,
         .context = s->options.context,
+        .started = forget_enrolment,
+        .started_context = s,
     };
     enum status status = strikes_init(&s->strikes, &options, error);
     s->strikes_made = status == STATUS_OK;

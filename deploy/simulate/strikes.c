@@ -379,6 +379,8 @@ static void note_started(void *context)
     struct strikes *s = context;
     s->started = true;
     s->start_ns = s->options.engine->now_ns;
+    if (s->options.started != NULL)
+        s->options.started(s->options.started_context);
     engine_fault_at(s->options.engine, s->start_ns, IS_DUE);
 }
 

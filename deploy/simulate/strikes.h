@@ -50,6 +50,10 @@ struct strikes_options {
     /* Optional: what was struck, is over, or was left out, in a line; at_ns since the first START. */
     void (*told)(void *context, uint64_t at_ns, const char *text);
     void *context;
+
+    /* Optional: now is what times count from. */
+    void (*started)(void *started_context);
+    void *started_context;
 };
 
 struct strikes {

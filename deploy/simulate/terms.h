@@ -1,12 +1,13 @@
 /* terms.h - a short run in virtual time with every term of its times: a line for each message that arrives
  * and for each piece of work that a thread has done.
  *
- *      12.345 ms  worker/1 -> ps/0  EXCHANGE chunk 1, 30.9 KiB: sent at 11.912 ms, 50us away, 131us behind
- *                 others of its connection, 252us through the cards
- *      12.360 ms  ps/0 received: 15us of a processor
+ *      12.345 ms  worker/1 -> ps/0  exchange of chunk 1, 30.9 KiB: sent at 11.912 ms; latency 50us, queue
+ *                 131us behind others of its connection, wire 252us
+ *      12.360 ms  ps/0 took worker/1's exchange of chunk 1 off the wire: queue 8us, processor 15us
+ *      12.392 ms  ps/0 applied a gradient, the exchange of chunk 1: processor 27us
  *
- * What a message took is the sum of its terms; what it waited for a thread lies between its line and the
- * line of the work on it.
+ * What a message took is the sum of its terms, from one line to the next. To put a message on the wire is
+ * work, too, and told as such.
  *
  * Threads: the engine's. */
 
@@ -30,7 +31,7 @@ struct terms {
 struct cards_watcher terms_watcher(struct terms *terms);
 
 /* For timetable_options. */
-void terms_worked(void *context, const struct simulated_process *process, enum labour labour,
-                  uint64_t worked_ns, uint64_t took_ns);
+void terms_worked(void *context, const struct simulated_process *process,
+                  const struct labour_done *done);
 
 #endif

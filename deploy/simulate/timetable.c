@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "deploy/engine/simulated_process.h"
 
@@ -80,16 +81,16 @@ static uint64_t handling_ns(void *context, const struct simulated_process *proce
     return times(ns, process->slow);
 }
 
-static void note_worked(void *context, const struct simulated_process *process, enum labour labour,
-                        uint64_t worked_ns, uint64_t took_ns)
+static void note_worked(void *context, const struct simulated_process *process,
+                        const struct labour_done *done)
 {
     const struct timetable *t = context;
-    struct timetable_use *use = &t->uses[number_of(t, process)][labour];
+    struct timetable_use *use = &t->uses[number_of(t, process)][done->labour];
     use->times++;
-    use->worked_ns += worked_ns;
-    use->took_ns += took_ns;
+    use->worked_ns += done->worked_ns;
+    use->took_ns += done->took_ns;
     if (t->options.worked != NULL)
-        t->options.worked(t->options.context, process, labour, worked_ns, took_ns);
+        t->options.worked(t->options.context, process, done);
 }
 
 struct timing timetable_timing(struct timetable *timetable)
@@ -142,6 +143,13 @@ void timetable_free(struct timetable *timetable)
     free(timetable->times);
     free(timetable->uses);
     *timetable = (struct timetable){.processors = NULL};
+}
+
+void timetable_forget(struct timetable *timetable)
+{
+    const struct layout *layout = timetable->options.layout;
+    memset(timetable->uses, 0,
+           ((size_t)layout->servers + layout->workers) * sizeof *timetable->uses);
 }
 
 /* --- what bound a run ------------------------------------------------------------------------ */

@@ -43,8 +43,8 @@ struct timetable_options {
     uint32_t owner_threads; /* Of each server; 0: its router is the owner. */
 
     /* Optional: who is told of each piece of work as well (timing.h). */
-    void (*worked)(void *context, const struct simulated_process *process, enum labour labour,
-                   uint64_t worked_ns, uint64_t took_ns);
+    void (*worked)(void *context, const struct simulated_process *process,
+                   const struct labour_done *done);
     void *context;
 };
 
@@ -68,6 +68,9 @@ enum status timetable_init(struct timetable *timetable, const struct timetable_o
 void timetable_free(struct timetable *timetable);
 
 struct timing timetable_timing(struct timetable *timetable);
+
+/* What has been done so far does not count in what follows. */
+void timetable_forget(struct timetable *timetable);
 
 /* --- what bound a run ------------------------------------------------------------------------- */
 

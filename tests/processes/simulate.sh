@@ -14,6 +14,8 @@ bits_of() { member "$1" parameters_sha256; }
 simulates() { run "$1" 0 syncopate simulate "${job[@]}" --out "$work/$1" "${@:2}"; }
 # What a run has told, without what is drawn anew for each folder.
 told() { sed -E 's/"run_id":"[^"]*"//' "$work/$1/events.jsonl"; }
+# account NAME MEMBER - of its virtual.json.
+account() { "$build/tests/processes/json_value" "$work/$1/virtual.json" "$2"; }
 faults=(--kill "worker/1@300ms+200ms,ps/1@600ms+100ms" --stop "worker/2@100ms+50ms" --join @200ms
     --leave "worker/0@500ms" --partition "worker/2|ps/0@400ms+30ms" --restart 1s)
 
@@ -55,13 +57,33 @@ if short_run; then
 
     run terms 0 syncopate simulate "${job[@]}" --steps 1 --workers 2 --ps 2 --compute constant:5ms --explain \
         --network "100Mbit,1ms" --out "$work/terms"
-    says terms "ms  worker/1 -> ps/1  EXCHANGE chunk [0-9]+, [0-9.]+ (B|KiB): sent at [0-9.]+ ms, 1ms away"
-    says terms "ms  worker/[01] computed: 5ms of a processor"
-    says terms "ms  ps/[01] applied a gradient: [0-9.]+[un]s of a processor"
-    if grep -E '^ +[0-9.]+ ms  ' "$work/terms.log" | awk '$1 < last { exit 1 } { last = $1 }'; then :; else
-        fail "what is explained is not in the order of time"
-    fi
-    ok "--explain: each message's and each thread's time, term by term"
+    # As one line each, without what broke them.
+    tr -s '\n ' ' ' <"$work/terms.log" | sed -E 's/ ([0-9]+\.[0-9]{3} ms (ps|worker)\/[0-9])/\n\1/g' >"$work/terms-lines.log"
+    says terms-lines "^[0-9.]+ ms worker/1 -> ps/1 exchange of chunk [0-9]+, [0-9.]+ (B|KiB): sent at [0-9.]+ ms; latency 1ms, queue [0-9.]+[um]s behind others of its connection, wire [0-9.]+us"
+    says terms-lines "^[0-9.]+ ms ps/1 took worker/1's exchange of chunk [0-9]+ off the wire: (queue [0-9.]+us, )?processor 5[0-9.]*us"
+    says terms-lines "^[0-9.]+ ms ps/1 applied a gradient, the exchange of chunk [0-9]+: (queue [0-9.]+us, )?processor [0-9.]+[un]s"
+    says terms-lines "^[0-9.]+ ms ps/1 put result of chunk [0-9]+ on the wire: processor "
+    says terms-lines "^[0-9.]+ ms worker/[01] computed 2 leaves: processor 10ms"
+    says terms-lines "^[0-9.]+ ms worker/[01] scored its share: processor [0-9.]+ms"
+    # The terms of the first message that needs no queue come to when it arrived.
+    awk '/ exchange of chunk .*latency 1ms, wire / {
+        sent = $0; sub(/.*sent at /, "", sent); wire = $0; sub(/.*wire /, "", wire); seen++
+        gap = $1 - sent - 1 - wire / 1000; if (gap > 0.0011 || gap < -0.0011) { print; exit 1 }
+    } / ms (ps|worker)/ && $1 < last { print; exit 1 } / ms (ps|worker)/ { last = $1 }
+    END { if (!seen) exit 1 }' "$work/terms-lines.log" || fail "--explain: out of order, or terms that do not add up"
+    ok "--explain: each message's and each thread's time, term by term, and they add up"
+
+    bound() { simulates "$1" --mode async --epochs 1 --workers 4 --ps 2 "${@:3}" && says "$1" "^  bound by +$2"; }
+    bound by-computing "worker/[0-3]'s computing and scoring, [89]. % of the time" --compute constant:20ms
+    bound by-slow "worker/2's computing and scoring, " --compute constant:20ms --slow 2:5
+    bound by-card "ps/[01]'s card, (in|out), [789]. % of the time" --compute constant:100us --network 1Mbit,50us
+    bound by-latency "latency and waiting" --compute constant:100us --network 10Gbit,50ms
+    echo '{"format": "syncopate-cluster-1", "server": {"message_ns": 2000000}}' >"$work/slow-server.json"
+    bound by-server "ps/0's handling of messages, (9.|100) % of the time" --compute constant:100us --cluster-file "$work/slow-server.json"
+    echo '{"format": "syncopate-cluster-1", "placement": "together", "host": {"processors": 2}}' >"$work/one-host.json"
+    bound by-processors "ps/0's host's processors, (9.|100) % of the time" --compute constant:20ms --cluster-file "$work/one-host.json"
+    if [ "$(account by-slow load.trainers.busiest)" != worker/2 ]; then fail "virtual.json: $(cat "$work/by-slow/virtual.json")"; fi
+    ok "what bound a run is said, and in virtual.json who was busy: computing, a slow worker, cards, latency, server 0, processors"
 
     run score 0 syncopate evaluate "$work/once" --json
     grep -q "\"test_loss\": *$(member "$work/once" test_loss)\b" "$work/score.log" ||
@@ -72,6 +94,18 @@ if short_run; then
     grep -q '"virtual": "every process on a host of its own' "$work/once/run.json" || fail "run.json does not say that it is virtual"
     says once "all seconds are virtual"
     simulates from-file --epochs 1 --cluster-file "$work/once/cluster.json"
+    # What went wrong is in virtual.json, as options and as it happened.
+    again=()
+    for name in kill stop join leave partition restart; do
+        again+=("--$name" "$(account once "options.$name")")
+    done
+    simulates once-more --mode async --epochs 2 --workers 6 --ps 2 --cluster-file "$work/once/cluster.json" "${again[@]}"
+    if [ "$(bits_of "$work/once-more")" != "$(bits_of "$work/once")" ]; then fail "from what its folder says: other bits"; fi
+    says look "^  happened +at 100 ms: worker/2 is stopped for 50ms"
+    says look "^  asked for +--kill 'worker/1@300ms"
+    says look "^  bound by +[a-z]"
+    run look-json 0 syncopate inspect "$work/once" --json
+    says look-json '"text": "worker/1 is killed; another comes in 200ms"'
     ok "evaluate, inspect and export take its folder as any other, and simulate its cluster.json"
 
     start going syncopate simulate "${job[@]}" --epochs 400 --workers 3 --ps 2 --out "$work/going"

@@ -224,6 +224,7 @@ struct shared {
     struct cluster cluster;
     bool together; /* All on host 0; else each on its own. */
     uint64_t times[LABOUR_COUNT], worked_ns[LABOUR_COUNT], took_ns[LABOUR_COUNT];
+    uint64_t waited_ns[LABOUR_COUNT];
     const struct simulated_process *struck;
     uint64_t ended_ns; /* What a killed one's trainer had done. */
 };
@@ -244,16 +245,29 @@ static uint64_t handling_ns(void *context, const struct simulated_process *proce
                                     : APPLY_NS * bytes;
 }
 
-static void note_worked(void *context, const struct simulated_process *process, enum labour labour,
-                        uint64_t worked_ns, uint64_t took_ns)
+/* What it was about is told with it. */
+static void check_subject(const struct labour_done *done)
+{
+    ck_assert_uint_le(done->worked_ns, done->took_ns);
+    ck_assert_int_eq(done->parcel != NULL, done->labour == LABOUR_RECEIVE);
+    ck_assert_int_eq(done->item != NULL,
+                     done->labour == LABOUR_SEND || done->labour == LABOUR_APPLY);
+    if (done->labour == LABOUR_APPLY)
+        ck_assert_int_eq(done->item->packet.message.kind, MESSAGE_EXCHANGE);
+}
+
+static void note_worked(void *context, const struct simulated_process *process,
+                        const struct labour_done *done)
 {
     struct shared *s = context;
-    ck_assert_uint_le(worked_ns, took_ns);
+    enum labour labour = done->labour;
+    check_subject(done);
     s->times[labour]++;
-    s->worked_ns[labour] += worked_ns;
-    s->took_ns[labour] += took_ns;
+    s->worked_ns[labour] += done->worked_ns;
+    s->took_ns[labour] += done->took_ns;
+    s->waited_ns[labour] += done->waited_ns;
     if (process == s->struck && process->state == PROCESS_KILLED && labour == LABOUR_COMPUTE)
-        s->ended_ns = worked_ns;
+        s->ended_ns = done->worked_ns;
 }
 
 static struct engine_options shared_options(struct shared *s, enum mode mode, uint32_t workers)
@@ -302,6 +316,8 @@ TEST_TIMES(what_is_handled_takes_processors_and_all_that_was_done_is_told, 2 * M
         all_ns += s.worked_ns[i];
         ck_assert_uint_gt(s.took_ns[i], s.worked_ns[i]); /* 23 processes on two processors. */
     }
+    ck_assert_uint_gt(s.waited_ns[LABOUR_RECEIVE], 0);
+    ck_assert_uint_eq(s.waited_ns[LABOUR_SEND], 0);
     ck_assert_uint_le(all_ns, 2 * e->now_ns);
     ck_assert_uint_eq(processors_running(options.timing.processors, 0), 0);
     shared_close(&s);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/base/wording.h"
+#include "common/file/json.h"
 #include "deploy/cluster/quantity.h"
 #include "tests/lib/suite.h"
 
@@ -40,6 +41,38 @@ static void expect_written(const struct outages *outages, const char *const *lin
                   one->for_ns == other->for_ns && places_equal(&one->places, &other->places) &&
                   places_equal(&one->others, &other->others));
     }
+    outages_free(&again);
+}
+
+TEST(the_options_that_say_the_same_are_written)
+{
+    static const char *const said[][2] = {{"kill", "worker/3@12s+5s;ps/0@0s"},
+                                          {"partition", "worker/0-3,ps/1|ps/0@5s+2s"},
+                                          {"join", "@8s,@9s"},
+                                          {"restart", "1.5s"},
+                                          {"faults", "7:0.1"}};
+    struct outages again;
+    struct json_writer writer;
+    struct json *root = NULL;
+    struct json_member member = {0};
+    outages_init(&again);
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        say(o, said[i][0], said[i][1]);
+    json_writer_init(&writer, false);
+    json_writer_object(&writer, NULL);
+    ck_assert_int_eq(outages_write(o, o->count - 1, &writer), STATUS_OK); /* One was drawn, say. */
+    json_writer_end(&writer);
+    ck_assert_int_eq(json_parse(writer.text, writer.bytes, "it", &root, NULL), STATUS_OK);
+    while (json_next_member(root, &member))
+        say(&again, member.name, json_text(member.value, ""));
+    ck_assert(again.drawing && again.seed == 7 && again.rate == 0.1);
+    ck_assert_uint_eq(again.restart_ns, o->restart_ns);
+    expect_written(&again,
+                   (const char *const[]){"kill worker/3@12s+5s", "kill ps/0@0s",
+                                         "partition worker/0-3,ps/1|ps/0@5s+2s", "join @8s"},
+                   4);
+    json_release(&root);
+    json_writer_free(&writer);
     outages_free(&again);
 }
 

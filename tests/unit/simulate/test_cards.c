@@ -203,6 +203,14 @@ static void expect_sums(const struct wires *w)
     ck_assert_uint_eq(sent->sent, sent->delivered + sent->broken + sent->partitioned + under_way +
                                       held_now(w) + w->queue.count);
     ck_assert(sent->lost == 0 && sent->repeated == 0);
+    uint64_t up = 0, down = 0, loopback = 0;
+    for (uint32_t host = 0; host < w->layout.host_count; host++) {
+        up += cards_use(w->cards, host)->up_bytes;
+        down += cards_use(w->cards, host)->down_bytes;
+        loopback += cards_use(w->cards, host)->loopback_bytes;
+    }
+    ck_assert_uint_eq(up, down);
+    ck_assert_uint_eq(up + loopback, cards->bytes);
 }
 
 static void cut(struct wires *w, uint32_t place, uint32_t server, uint64_t back_ns)

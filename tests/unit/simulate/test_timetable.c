@@ -138,10 +138,13 @@ TEST_PLAIN(a_process_is_on_its_host_and_busy_there)
     uint32_t host = timing.host(timing.context, &server);
     ck_assert_uint_eq(timing.host(timing.context, &worker), host);
     ck_assert_uint_ne(timing.host(timing.context, &(struct simulated_process){.index = 1}), host);
-    timing.worked(timing.context, &server, LABOUR_RECEIVE, 100, 200);
-    timing.worked(timing.context, &server, LABOUR_APPLY, 300, 400);
-    timing.worked(timing.context, &worker, LABOUR_SEND, 50, 50);
-    timing.worked(timing.context, &worker, LABOUR_COMPUTE, 150, 600);
+    static const struct labour_done done[] = {
+        {.labour = LABOUR_RECEIVE, .worked_ns = 100, .took_ns = 200},
+        {.labour = LABOUR_APPLY, .worked_ns = 300, .took_ns = 400},
+        {.labour = LABOUR_SEND, .worked_ns = 50, .took_ns = 50},
+        {.labour = LABOUR_COMPUTE, .worked_ns = 150, .took_ns = 600}};
+    for (size_t i = 0; i < 4; i++)
+        timing.worked(timing.context, i < 2 ? &server : &worker, &done[i]);
     static const struct {
         double most, mean;
     } expected[PART_COUNT] = {[PART_ROUTER] = {0.2, 0.1},

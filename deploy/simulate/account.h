@@ -1,0 +1,54 @@
+/* account.h - OUT/virtual.json: what a virtual run was told to suffer, what of it happened when, and who
+ * was busy.
+ *
+ *     {
+ *       "format": "syncopate-virtual-1",
+ *       "options": {"kill": "worker/1@300ms+200ms", "faults": "7:60"},     to give simulate again
+ *       "drawn": ["stop ps/0@12.41s+1.2s"],                                by --faults
+ *       "happened": [{"seconds": 0.3, "text": "worker/1 is killed; another comes in 200ms"}],
+ *       "load": {...}                                                      load.h; null while it runs
+ *     }
+ *
+ * With cluster.json and run.json beside it the command can be given again. It is of the last session.
+ *
+ * Threads: one owner. Ownership: its copies of texts; borrows the outages. */
+
+#ifndef DEPLOY_SIMULATE_ACCOUNT_H
+#define DEPLOY_SIMULATE_ACCOUNT_H
+
+#include <stdio.h>
+
+#include "common/file/json.h"
+#include "deploy/cluster/outages.h"
+#include "deploy/simulate/load.h"
+
+#define ACCOUNT_FORMAT "syncopate-virtual-1"
+#define ACCOUNT_FILE   "virtual.json"
+
+struct account {
+    const struct outages *outages;
+    size_t given; /* Outages that were asked for; those behind are drawn. */
+    struct account_event {
+        uint64_t at_ns;
+        char *text;
+    } * events;                   /* [count] */
+    size_t count, capacity, lost; /* lost: without memory. */
+};
+
+/* Nothing has been drawn yet. */
+void account_init(struct account *account, const struct outages *outages);
+void account_free(struct account *account);
+
+void account_note(struct account *account, uint64_t at_ns, const char *text);
+
+/* load: NULL while it runs. STATUS_IO, STATUS_MEMORY. */
+enum status account_write(const struct account *account, const struct load *load, const char *out,
+                          struct error *error);
+
+/* What is in a run directory, to be released; NULL: there is none, or it is no such file. */
+struct json *account_read(const char *out);
+
+/* For people, in the lines of a summary: what was asked for, what it suffered, what bound it. */
+void account_print(FILE *out, const struct json *account);
+
+#endif
