@@ -133,6 +133,20 @@ enum status node_gradient_compute(struct node_gradient *node_gradient, const flo
     return status;
 }
 
+/* One after the other, as steps go on: to a later one belongs what is added up behind it. */
+uint64_t node_gradient_sample(const struct node_gradient *node_gradient, uint64_t step,
+                              struct node node)
+{
+    const struct job *job = node_gradient->job;
+    uint32_t leaf = (uint32_t)(step % node.leaf_count);
+    struct batch_range batch = job_batch(job, step);
+    if (job_node_examples(job, batch, node.first_leaf + leaf, 1) < job->micro_batch && leaf > 0)
+        leaf--;
+    if (job_node_examples(job, batch, node.first_leaf + leaf, 1) < job->micro_batch)
+        return 0;
+    return node_gradient->leaf_ns[leaf];
+}
+
 void node_gradient_evaluate(struct node_gradient *node_gradient, const float *parameters,
                             uint32_t members, uint32_t position, struct score *score)
 {

@@ -43,6 +43,11 @@ enum status node_gradient_compute(struct node_gradient *node_gradient, const flo
                                   uint64_t step, struct node node, float *gradient,
                                   struct score *score, struct error *error);
 
+/* What one whole leaf of the node computed last took, as a sample of them all: another one each step. 0:
+ * its leaves have fewer examples. */
+uint64_t node_gradient_sample(const struct node_gradient *node_gradient, uint64_t step,
+                              struct node node);
+
 /* Score one member's share of the test set: examples [i * n / members, (i + 1) * n / members). */
 void node_gradient_evaluate(struct node_gradient *node_gradient, const float *parameters,
                             uint32_t members, uint32_t position, struct score *score);

@@ -242,6 +242,12 @@ static void take_gradient(struct state *s, uint32_t examples)
         close_group(s);
 }
 
+static void note_leaf(struct worker_summary *worker, uint64_t leaf_ns)
+{
+    if (leaf_ns > 0)
+        leaf_times_add(&worker->leaf_times, leaf_ns);
+}
+
 static enum status update(struct state *s, struct error *error)
 {
     struct score score = {0};
@@ -259,6 +265,7 @@ static enum status update(struct state *s, struct error *error)
     rest(s->solo);
     s->worker.controlled_leaves += pace->leaves;
     s->worker.longer_leaves += pace->longer;
+    note_leaf(&s->worker, node_gradient_sample(s->solo->gradient, s->step, root));
     s->worker.compute_seconds += clock_now_seconds() - began;
     note_gradient(s, root, &score, clock_now_seconds() - began);
     s->step++;

@@ -37,6 +37,7 @@ static bool train_node(struct trainer *t, const struct work *work, struct node n
     client_rest(t->client, t->pace.due_ns);
     push.leaves = t->pace.leaves;
     push.longer = t->pace.longer;
+    push.leaf_ns = node_gradient_sample(t->gradient, work->step, node);
     push.compute_us = clock_now_us() - began_us;
     if (status == STATUS_DIVERGED && job_mode(t->job)->may_skip) {
         /* One bad batch is no end: the job counts them. */

@@ -76,6 +76,28 @@ static int data_failed(enum status status, const struct error *why, struct error
     return exit_code_of(status, EXIT_CANNOT_OPEN);
 }
 
+/* What leaves took in the run that is named. */
+static int open_trace(struct workload *workload, const struct options *options, struct error *error)
+{
+    struct compute_time time = options_compute_time(options, 0);
+    if (time.traced == NULL)
+        return EXIT_DONE;
+    struct error found;
+    enum status status = leaf_trace_open(&workload->trace, &disk_posix, time.traced,
+                                         workload->job.micro_batch, &found);
+    if (status != STATUS_OK)
+        error_set(error, status, "--compute: %.400s", found.text);
+    return exit_code_of(status, EXIT_CANNOT_OPEN);
+}
+
+struct compute_time workload_compute_time(const struct workload *workload,
+                                          const struct options *options, uint32_t worker)
+{
+    struct compute_time time = options_compute_time(options, worker);
+    time.trace = &workload->trace;
+    return time;
+}
+
 int workload_look(struct workload *workload, const struct options *options, struct error *error)
 {
     struct error why = {0};
@@ -83,8 +105,10 @@ int workload_look(struct workload *workload, const struct options *options, stru
     if (dataset_check_name(options->data, error) != STATUS_OK)
         return EXIT_USAGE;
     enum status status = dataset_look(&workload->dataset, options->data, &why);
-    return status == STATUS_OK ? declare(workload, options, error)
-                               : data_failed(status, &why, error);
+    if (status != STATUS_OK)
+        return data_failed(status, &why, error);
+    int code = declare(workload, options, error);
+    return code == EXIT_DONE ? open_trace(workload, options, error) : code;
 }
 
 static int make_gradient(struct workload *workload, struct error *error)
@@ -109,6 +133,8 @@ int workload_read(struct workload *workload, const struct options *options, stru
     if (status != STATUS_OK)
         return data_failed(status, &why, error);
     code = declare(workload, options, error);
+    if (code == EXIT_DONE)
+        code = open_trace(workload, options, error);
     return code == EXIT_DONE ? make_gradient(workload, error) : code;
 }
 
@@ -120,5 +146,6 @@ void workload_free(struct workload *workload)
     model_destroy(&workload->model);
     job_free(&workload->job);
     dataset_close(&workload->dataset);
+    leaf_trace_close(&workload->trace);
     memset(workload, 0, sizeof *workload);
 }

@@ -31,7 +31,12 @@ struct workload {
     struct partition partition;
     struct node_gradient gradient; /* Read only. */
     bool gradient_made;
+    struct leaf_trace trace; /* Of --compute trace:RUN; else of nobody. */
 };
+
+/* How long worker number `worker` is to take; borrows the workload. */
+struct compute_time workload_compute_time(const struct workload *workload,
+                                          const struct options *options, uint32_t worker);
 
 /* Without --ps-hosts, --ps says how many servers there will be. */
 int workload_look(struct workload *workload, const struct options *options, struct error *error);

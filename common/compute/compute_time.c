@@ -76,7 +76,9 @@ static enum status read_real(const char *text, const char *what, double above, d
                      above, most);
 }
 
-static enum status read_kind(const char *text, enum distribution_kind *kind, struct error *error)
+/* last: of what it may be. */
+static enum status read_kind(const char *text, const char *last, enum distribution_kind *kind,
+                             struct error *error)
 {
     struct spelling spelling;
     char hint[SPELLING_HINT_MAX];
@@ -89,9 +91,8 @@ static enum status read_kind(const char *text, enum distribution_kind *kind, str
         }
         spelling_try(&spelling, name);
     }
-    return error_set(error, STATUS_INVALID,
-                     "'%s' is not constant, uniform, exponential, lognormal or pareto%s", text,
-                     spelling_hint(&spelling, "", hint));
+    return error_set(error, STATUS_INVALID, "'%s' is not constant, uniform, exponential, %s%s",
+                     text, last, spelling_hint(&spelling, "", hint));
 }
 
 /* --- the leaf's ------------------------------------------------------------------------------ */
@@ -133,12 +134,23 @@ static const char *second_example(enum distribution_kind kind)
                                             : "";
 }
 
-enum status compute_time_read(const char *text, struct compute_time *time, struct error *error)
+static enum status read_trace(const char *run, struct compute_time *time, struct error *error)
+{
+    if (run[0] == '\0')
+        return error_set(error, STATUS_INVALID, "trace needs a run, as in trace:runs/one");
+    time->controlled = true;
+    time->traced = run;
+    return STATUS_OK;
+}
+
+/* last: of what it may be. */
+static enum status read_drawn(const char *text, const char *last, struct compute_time *time,
+                              struct error *error)
 {
     char kind[WORD_MAX], first[WORD_MAX], second[WORD_MAX];
     struct distribution d = {0};
     const char *numbers = next_word(text, ':', kind);
-    enum status status = read_kind(kind, &d.kind, error);
+    enum status status = read_kind(kind, last, &d.kind, error);
     if (status != STATUS_OK)
         return status;
     const char *example = second_example(d.kind);
@@ -153,9 +165,24 @@ enum status compute_time_read(const char *text, struct compute_time *time, struc
         status = read_second(rest != NULL ? second : NULL, &d, error);
     if (status == STATUS_OK) {
         time->controlled = true;
+        time->traced = NULL;
         time->leaf = d;
     }
     return status;
+}
+
+enum status compute_time_read(const char *text, struct compute_time *time, struct error *error)
+{
+    static const char trace[] = "trace:";
+    if (strncmp(text, trace, sizeof trace - 1) == 0)
+        return read_trace(text + sizeof trace - 1, time, error);
+    return read_drawn(text, "lognormal, pareto or trace", time, error);
+}
+
+enum status compute_time_read_drawn(const char *text, struct compute_time *time,
+                                    struct error *error)
+{
+    return read_drawn(text, "lognormal or pareto", time, error);
 }
 
 /* --- stragglers ------------------------------------------------------------------------------ */
@@ -207,7 +234,7 @@ enum status compute_time_read_straggle(const char *text, struct compute_time *ti
     if (own != NULL)
         next_word(own, '\0', shape);
     if (status == STATUS_OK)
-        status = read_kind(kind, &d.kind, error);
+        status = read_kind(kind, "lognormal or pareto", &d.kind, error);
     if (status == STATUS_OK)
         status = read_shape(own != NULL ? shape : NULL, &d, error);
     if (status == STATUS_OK)
@@ -235,6 +262,20 @@ double compute_time_straggle(const struct compute_time *time, uint64_t seed, uin
     return factor > 1 ? factor : 1;
 }
 
+static double draw_leaf(const struct compute_time *time, uint32_t worker, const uint32_t random[3])
+{
+    assert(time->traced == NULL || time->trace != NULL);
+    return time->traced != NULL ? leaf_trace_draw(time->trace, worker, random)
+                                : distribution_draw(&time->leaf, random);
+}
+
+double compute_time_mean_ns(const struct compute_time *time, uint32_t worker)
+{
+    assert(time->traced == NULL || time->trace != NULL);
+    return time->traced != NULL ? leaf_trace_mean(time->trace, worker)
+                                : distribution_mean(&time->leaf);
+}
+
 uint64_t compute_time_leaf_ns(const struct compute_time *time, const struct job *job,
                               uint32_t worker, uint64_t step, uint32_t leaf)
 {
@@ -242,7 +283,7 @@ uint64_t compute_time_leaf_ns(const struct compute_time *time, const struct job 
     assert(time->controlled);
     uint32_t examples = job_node_examples(job, job_batch(job, step), leaf, 1);
     random_block(job->seed, RANDOM_STREAM_COMPUTE, leaf, step, random);
-    double ns = distribution_draw(&time->leaf, random) * time->slow *
+    double ns = draw_leaf(time, worker, random) * time->slow *
                 compute_time_straggle(time, job->seed, worker, step) * (double)examples /
                 (double)job->micro_batch;
     return ns < (double)COMPUTE_TIME_MOST_NS ? (uint64_t)ns : COMPUTE_TIME_MOST_NS;

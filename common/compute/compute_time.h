@@ -23,6 +23,7 @@
 
 #include "common/base/status.h"
 #include "common/compute/distribution.h"
+#include "common/compute/leaf_trace.h"
 #include "common/job/job.h"
 
 #define COMPUTE_TIME_MOST_NS UINT64_C(86400000000000) /* Of a leaf: a day. */
@@ -30,19 +31,28 @@
 /* Of one worker. */
 struct compute_time {
     bool controlled;          /* Else a leaf takes what it takes, `slow` times. */
-    struct distribution leaf; /* Nanoseconds of a whole leaf. */
-    double slow;              /* From 1 on. */
+    struct distribution leaf; /* Nanoseconds of a whole leaf ... */
+    /* ... unless it is to take what it took in a run: RUN of trace:RUN, borrowed from the text, and its
+     * times, which whoever draws has set. */
+    const char *traced;
+    const struct leaf_trace *trace;
+    double slow; /* From 1 on. */
     double straggle_probability;
     struct distribution straggle; /* A factor; what is drawn below 1 counts as 1. */
 };
 
-/* Sets controlled and leaf:
+/* Sets controlled and leaf, or traced:
  *
  *     constant:T | uniform:LEAST,MOST | exponential:MEAN[,LEAST] | lognormal:MEDIAN,SIGMA |
- *     pareto:MEDIAN,EXPONENT
+ *     pareto:MEDIAN,EXPONENT | trace:RUN
  *
- * with times such as 30ms, 1.5s, 200us. STATUS_INVALID: error says what is wrong. */
+ * with times such as 30ms, 1.5s, 200us. The run is not looked at. STATUS_INVALID: error says what is
+ * wrong. */
 enum status compute_time_read(const char *text, struct compute_time *time, struct error *error);
+
+/* The same of what is drawn from no run. */
+enum status compute_time_read_drawn(const char *text, struct compute_time *time,
+                                    struct error *error);
 
 /* Sets straggle: PROBABILITY:constant:FACTOR, and for the rest the median factor: uniform (from 1
  * on), exponential (from 1 on), lognormal[,SIGMA] (0.5), pareto[,EXPONENT] (2). */
@@ -52,6 +62,9 @@ enum status compute_time_read_straggle(const char *text, struct compute_time *ti
 /* What a leaf takes; `time` is controlled. */
 uint64_t compute_time_leaf_ns(const struct compute_time *time, const struct job *job,
                               uint32_t worker, uint64_t step, uint32_t leaf);
+
+/* The mean of a whole leaf, before `slow` and stragglers. */
+double compute_time_mean_ns(const struct compute_time *time, uint32_t worker);
 
 /* What a computation's leaves take longer: 1 for most. */
 double compute_time_straggle(const struct compute_time *time, uint64_t seed, uint32_t worker,

@@ -76,6 +76,11 @@ static const char *role_word(unsigned index)
     return words[index];
 }
 
+static const char *compute_word(unsigned i)
+{
+    return i == DISTRIBUTION_COUNT ? "trace" : distribution_name(i);
+}
+
 static const char *loss_word(unsigned index)
 {
     static const char *const words[] = {"continue", "wait", "fail", NULL};
@@ -174,7 +179,7 @@ static const struct option_choice choice_data = {.known = data_word};
 static const struct option_choice choice_restore = {.known = restore_word};
 static const struct option_choice choice_counts = {.check = check_counts};
 static const struct option_choice choice_compute = {.check = option_compute_check,
-                                                    .known = distribution_name};
+                                                    .known = compute_word};
 static const struct option_choice choice_straggle = {.check = option_straggle_check};
 static const struct option_choice choice_slow = {.check = option_slow_check};
 static const struct option_choice choice_keep = {.check = option_keep_check, .known = keep_word};
@@ -339,7 +344,8 @@ const struct option_row option_rows[] = {
      &choice_compute, NULL,
      "Let a leaf's gradient take a time drawn from the seed, for experiments: constant:30ms, "
      "uniform:20ms,40ms, exponential:30ms (mean; exponential:30ms,10ms: 10 ms at least), "
-     "lognormal:30ms,0.3 (median, sigma) or pareto:30ms,2 (median, exponent). Default: what it takes."},
+     "lognormal:30ms,0.3 (median, sigma), pareto:30ms,2 (median, exponent), or trace:RUN, what the same "
+     "worker's leaves took in a real run. Default: what it takes."},
     {"slow", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(slow), JOB, "LIST", NULL, 0, 0,
      &choice_slow, NULL,
      "Slow workers down, for experiments: 1:2.0,3:4 makes worker 1 take twice and worker 3 four "

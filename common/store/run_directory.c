@@ -222,6 +222,24 @@ static void write_versions(struct json_writer *writer, const struct job *job,
         json_writer_u64(writer, "versions", versions);
 }
 
+/* Of the buckets in which there are any. */
+static void write_leaf_times(struct json_writer *writer, const struct leaf_times *times)
+{
+    json_writer_object(writer, "leaf_times");
+    json_writer_u64(writer, "count", leaf_times_count(times));
+    json_writer_array_line(writer, "least_ns");
+    for (unsigned i = 0; i < LEAF_TIMES_BUCKETS; i++)
+        if (times->counts[i] > 0)
+            json_writer_u64(writer, NULL, leaf_times_least(i));
+    json_writer_end(writer);
+    json_writer_array_line(writer, "counts");
+    for (unsigned i = 0; i < LEAF_TIMES_BUCKETS; i++)
+        if (times->counts[i] > 0)
+            json_writer_u64(writer, NULL, times->counts[i]);
+    json_writer_end(writer);
+    json_writer_end(writer);
+}
+
 static void write_worker(struct json_writer *writer, const struct job *job,
                          const struct worker_summary *worker)
 {
@@ -243,6 +261,7 @@ static void write_worker(struct json_writer *writer, const struct job *job,
     json_writer_end(writer);
     json_writer_real(writer, "awaited_seconds", worker->awaited_seconds);
     write_share(writer, &worker->staleness);
+    write_leaf_times(writer, &worker->leaf_times);
     json_writer_end(writer);
 }
 

@@ -43,6 +43,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/base/leaf_times.h"
 #include "common/base/status.h"
 #include "common/base/wait.h"
 #include "common/job/job.h"
@@ -60,6 +61,7 @@ struct worker_summary {
     uint64_t examples; /* It computed gradients of. */
     /* Leaves of controlled time, and of these those whose computing took longer than it. */
     uint64_t controlled_leaves, longer_leaves;
+    struct leaf_times leaf_times; /* What computing took, of one leaf of each of its gradients. */
     /* Of wall_seconds, from its first START to its last word. What is left of them is no part of
      * training: starting, joining the flow, being told that there is no more. */
     double wall_seconds, compute_seconds, exchange_seconds, evaluate_seconds;

@@ -148,6 +148,7 @@ struct message_report {
     bool bad;                     /* The gradient was not finite. */
     uint64_t spread, part_spread; /* Of what it was made from; see worker/client/spread.h. */
     uint32_t leaves, longer;      /* Of controlled time, and of these those that took longer. */
+    uint64_t leaf_ns;             /* What computing one of them took, a whole one; 0: none. */
 };
 
 struct message_exchange {

@@ -221,9 +221,15 @@ static enum status keep_text(char kept[CLUSTER_TEXT_MAX], const char *text, stru
     return STATUS_OK;
 }
 
+enum status cluster_jitter_check(const char *text, struct error *error)
+{
+    struct compute_time time;
+    return compute_time_read_drawn(text, &time, error);
+}
+
 static enum status read_jitter(struct cluster *cluster, const char *text, struct error *error)
 {
-    enum status status = option_compute_check(text, error);
+    enum status status = cluster_jitter_check(text, error);
     return status == STATUS_OK ? keep_text(cluster->jitter, text, error) : status;
 }
 
@@ -314,7 +320,7 @@ enum status cluster_check(const struct cluster *cluster, uint32_t servers, uint3
 struct compute_time cluster_compute_time(const struct cluster *cluster, uint32_t worker)
 {
     struct compute_time time = {.slow = 1};
-    enum status status = compute_time_read(cluster->leaf_time, &time, NULL);
+    enum status status = compute_time_read(cluster->leaf_time, &time, NULL); /* May be traced. */
     if (status == STATUS_OK && cluster->straggle[0] != '\0')
         status = compute_time_read_straggle(cluster->straggle, &time, NULL);
     assert(status == STATUS_OK);
@@ -329,7 +335,7 @@ struct distribution cluster_jitter(const struct cluster *cluster)
     struct compute_time time = {.leaf = {DISTRIBUTION_CONSTANT, 0, 0}};
     enum status status = STATUS_OK;
     if (cluster->jitter[0] != '\0')
-        status = compute_time_read(cluster->jitter, &time, NULL);
+        status = compute_time_read_drawn(cluster->jitter, &time, NULL);
     assert(status == STATUS_OK);
     return time.leaf;
 }

@@ -145,7 +145,10 @@ enum status cluster_set_slow(struct cluster *cluster, uint64_t worker, double fa
 enum status cluster_check(const struct cluster *cluster, uint32_t servers, uint32_t workers,
                           struct error *error);
 
-/* How long worker number `worker` computes. */
+/* Whether a text, as --compute's, can be a jitter. STATUS_INVALID. */
+enum status cluster_jitter_check(const char *text, struct error *error);
+
+/* How long worker number `worker` computes; where that is traced, whoever draws sets the trace. */
 struct compute_time cluster_compute_time(const struct cluster *cluster, uint32_t worker);
 
 /* In nanoseconds; constant 0 where there is none. */

@@ -150,7 +150,7 @@ static enum status check_distribution(const char *text, struct error *error)
 
 static enum status check_jitter(const char *text, struct error *error)
 {
-    return text[0] == '\0' ? STATUS_OK : check_distribution(text, error);
+    return text[0] == '\0' ? STATUS_OK : cluster_jitter_check(text, error);
 }
 
 static enum status check_straggle(const char *text, struct error *error)

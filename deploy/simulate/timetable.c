@@ -32,12 +32,12 @@ static uint64_t queue_ns(void *context, struct random_sequence *random,
 }
 
 static uint64_t score_ns(const struct timetable *t, const struct compute_time *time,
-                         const struct message_work *share)
+                         uint32_t worker, const struct message_work *share)
 {
     const struct job *job = t->options.job;
     uint64_t n = job->test_examples;
     uint64_t examples = n * (share->share + 1) / share->shares - n * share->share / share->shares;
-    return (uint64_t)(distribution_mean(&time->leaf) * time->slow * (double)examples /
+    return (uint64_t)(compute_time_mean_ns(time, worker) * time->slow * (double)examples /
                       (double)job->micro_batch);
 }
 
@@ -58,7 +58,7 @@ static uint64_t compute_ns(void *context, struct random_sequence *random,
     (void)random;
     assert(process->index < t->options.layout->workers);
     const struct compute_time *time = &t->times[process->index];
-    uint64_t ns = worker->score.shares > 0 ? score_ns(t, time, &worker->score)
+    uint64_t ns = worker->score.shares > 0 ? score_ns(t, time, process->index, &worker->score)
                                            : node_ns(t, time, process->index, worker->step,
                                                      worker->nodes[worker->node_next]);
     return times(ns, process->slow);
@@ -119,6 +119,14 @@ static enum status make_processors(struct timetable *t)
     return STATUS_OK;
 }
 
+static enum status open_trace(struct timetable *t, struct error *error)
+{
+    const char *run = cluster_compute_time(t->options.cluster, 0).traced;
+    return run != NULL
+               ? leaf_trace_open(&t->trace, &disk_posix, run, t->options.job->micro_batch, error)
+               : STATUS_OK;
+}
+
 enum status timetable_init(struct timetable *timetable, const struct timetable_options *options,
                            struct error *error)
 {
@@ -132,15 +140,21 @@ enum status timetable_init(struct timetable *timetable, const struct timetable_o
         return error_set(error, STATUS_MEMORY, "no memory for the times of %u processes",
                          layout->servers + layout->workers);
     }
-    for (uint32_t i = 0; i < layout->workers; i++)
+    for (uint32_t i = 0; i < layout->workers; i++) {
         t->times[i] = cluster_compute_time(options->cluster, i);
-    return STATUS_OK;
+        t->times[i].trace = &t->trace;
+    }
+    enum status status = open_trace(t, error);
+    if (status != STATUS_OK)
+        timetable_free(t);
+    return status;
 }
 
 void timetable_free(struct timetable *timetable)
 {
     processors_free(timetable->processors);
     free(timetable->times);
+    leaf_trace_close(&timetable->trace);
     free(timetable->uses);
     *timetable = (struct timetable){.processors = NULL};
 }

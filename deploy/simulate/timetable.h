@@ -59,10 +59,12 @@ struct timetable {
     struct timetable_options options;
     struct processors *processors;
     struct compute_time *times;                 /* [layout->workers] */
+    struct leaf_trace trace;                    /* That they draw from, where they do. */
     struct timetable_use (*uses)[LABOUR_COUNT]; /* [layout->servers + layout->workers] by number. */
 };
 
-/* STATUS_MEMORY. */
+/* STATUS_MEMORY; STATUS_INVALID, STATUS_NOT_FOUND, STATUS_IO: a leaf takes what it took in a run that has no
+ * such times, which the line names. */
 enum status timetable_init(struct timetable *timetable, const struct timetable_options *options,
                            struct error *error);
 void timetable_free(struct timetable *timetable);

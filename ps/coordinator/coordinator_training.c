@@ -263,6 +263,8 @@ static void add_report(struct member *worker, const struct message_report *repor
     summary->examples += report->bad ? 0 : report->examples;
     summary->controlled_leaves += report->leaves;
     summary->longer_leaves += report->longer;
+    if (report->leaf_ns > 0)
+        leaf_times_add(&summary->leaf_times, report->leaf_ns);
 }
 
 static void count_bad(struct coordinator *c, const struct packet *packet, uint64_t now_us,

@@ -120,3 +120,47 @@ kill -TERM "${pids[hermit]}"
 ends hermit 143 15
 ok "nobody waits for a time that nobody needs any more"
 nothing_runs
+
+# --- trace: what leaves took in a real run -------------------------------------------------------------
+traced=(--data synthetic:500 --model softmax --mode async --worker-batch 8 --steps 120 --checkpoint-every 0)
+# trace NAME MEMBER - of worker 1's times of leaves.
+trace() { "$build/tests/processes/json_value" "$work/$1/run.json" worker_details | grep -o '"leaf_times":{[^}]*}' | sed -n 2p; }
+run leaves 0 syncopate run "${traced[@]}" --workers 2 --out "$work/leaves"
+if ! trace leaves | grep -qE '"count":[1-9][0-9]*,"least_ns":\[[0-9]'; then fail "no times of leaves: $(trace leaves)"; fi
+run alone-leaves 0 syncopate-worker --ps 0 "${base[@]}" --steps 10 --out "$work/alone-leaves"
+grep -qE '"count": 10,' <(sed -n '/"leaf_times"/,/}/p' "$work/alone-leaves/run.json") ||
+    fail "alone: $(sed -n '/"leaf_times"/,/}/p' "$work/alone-leaves/run.json")"
+# As if worker 0's had taken 30 to 32 ms and worker 1's 60 to 64 ms.
+mkdir "$work/slower"
+sed -E '/"least_ns"/c\        "least_ns": [TIMES],' "$work/leaves/run.json" |
+    sed -E 's/^( *"counts": ).*/\1[5]/' |
+    awk '/TIMES/ { sub(/TIMES/, ++seen == 1 ? "30408704" : "60817408") } { print }' >"$work/slower/run.json"
+run drawn 0 syncopate run "${base[@]}" --steps 10 --workers 2 --out "$work/drawn" --compute "trace:$work/slower"
+at_least "what worker 0 computed in 20 leaves of 30 ms" "$(of_worker "$work/drawn" compute_seconds 0)" 0.6
+at_least "what worker 1 computed in 20 leaves of 60 ms" "$(of_worker "$work/drawn" compute_seconds 1)" 1.2
+for name in virtual virtual-too; do
+    run $name 0 syncopate simulate "${base[@]}" --steps 10 --workers 2 --out "$work/$name" --compute "trace:$work/slower"
+done
+for i in 0 1; do
+    seconds=$(of_worker "$work/virtual" compute_seconds "$i")
+    at_least "what virtual worker $i computed" "$seconds" "$(awk -v i="$i" 'BEGIN { print 0.6 * (i + 1) }')"
+    at_least "$(awk -v i="$i" 'BEGIN { print 0.65 * (i + 1) }'), and worker $i's" "$(awk -v i="$i" 'BEGIN { print 0.65 * (i + 1) }')" "$seconds"
+done
+cmp -s <(sed -E 's/"run_id":"[^"]*"//' "$work/virtual/events.jsonl") <(sed -E 's/"run_id":"[^"]*"//' "$work/virtual-too/events.jsonl") ||
+    fail "the same trace, other times"
+run from-file 0 syncopate simulate "${base[@]}" --steps 10 --workers 2 --out "$work/from-file" --cluster-file "$work/virtual/cluster.json"
+if [ "$(of_worker "$work/from-file" compute_seconds 1)" != "$(of_worker "$work/virtual" compute_seconds 1)" ]; then
+    fail "the trace of a cluster file draws other times"
+fi
+# refused TEXT ARGUMENT...
+refused()
+{
+    run refused 5 "${@:2}" "${base[@]}" --steps 10 --workers 2 --out "$work/refused"
+    says refused "$1"
+    one_line refused
+}
+for command in run simulate; do
+    refused "--compute: .*/virtual is a run in virtual time" syncopate "$command" --compute "trace:$work/virtual"
+    refused "--compute: cannot read .*/nothing/run.json: No such file" syncopate "$command" --compute "trace:$work/nothing"
+done
+ok "--compute trace:RUN: each worker's leaves take what a real run's took, in real and in virtual time; a run without is refused"

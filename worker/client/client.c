@@ -784,6 +784,7 @@ void client_push(struct client *client, const struct push *push, struct frame *g
         .times.compute_us = push->compute_us,
         .leaves = push->leaves,
         .longer = push->longer,
+        .leaf_ns = push->leaf_ns,
         .bad = push->bad,
     };
     if (gradient != NULL)

@@ -75,6 +75,7 @@ struct push {
     bool bad;  /* Async: the gradient is not finite, and NULL: the batch is skipped, and counted. */
     uint64_t compute_us;
     uint32_t leaves, longer; /* Of controlled time, and of these the longer ones; see pace.h. */
+    uint64_t leaf_ns;        /* What one of its leaves took; see node_gradient_sample. */
     struct score score;      /* Counted once, with the node. */
 };
 

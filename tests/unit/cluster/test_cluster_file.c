@@ -218,7 +218,8 @@ TEST_PLAIN(a_mistake_is_named_with_its_line)
          "line 3: network.jitter 'often' is not constant, uniform, exponential, lognormal or "
          "pareto"},
         {HEAD ",\n\"compute\": {\"leaf_time\": \"\"}}",
-         "line 3: compute.leaf_time '' is not constant, uniform, exponential, lognormal or pareto"},
+         "line 3: compute.leaf_time '' is not constant, uniform, exponential, lognormal, pareto or "
+         "trace"},
         {HEAD ",\n\"compute\": {\"slow\": [{\"worker\": 1, \"factor\": 2},\n"
               "{\"worker\": 1, \"factor\": 3}]}}",
          "line 4: compute.slow[1] has worker 1, who was there already"},

@@ -150,10 +150,10 @@ static void expect_mistakes(const struct mistake *mistakes, size_t count,
 TEST_PLAIN(a_time_that_is_none_is_named)
 {
     static const struct mistake mistakes[] = {
-        {"", "'' is not constant, uniform, exponential, lognormal or pareto"},
-        {"30ms", "'30ms' is not constant, uniform, exponential, lognormal or pareto"},
+        {"", "'' is not constant, uniform, exponential, lognormal, pareto or trace"},
+        {"30ms", "'30ms' is not constant, uniform, exponential, lognormal, pareto or trace"},
         {"lognorml:30ms,0.3",
-         "'lognorml' is not constant, uniform, exponential, lognormal or pareto "
+         "'lognorml' is not constant, uniform, exponential, lognormal, pareto or trace "
          "(did you mean lognormal?)"},
         {"constant", "constant needs a time, as in constant:30ms"},
         {"constant:", "'' is not a time such as 30ms, 1.5s or 200us"},
