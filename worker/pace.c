@@ -5,25 +5,36 @@
 void pace_begin(struct pace *pace, uint64_t now_ns)
 {
     pace->due_ns = now_ns;
+    pace->fresh = true;
+}
+
+static uint64_t take_pause(struct pace *pace, uint64_t step)
+{
+    bool fresh = pace->fresh;
+    pace->fresh = false;
+    return fresh ? compute_time_pause_ns(&pace->time, pace->job->seed, pace->worker, step) : 0;
 }
 
 /* What took so long takes `slow` times as long. */
-static void slow_down(struct pace *pace, struct node node, const uint64_t *took_ns, uint64_t now_ns)
+static void slow_down(struct pace *pace, struct node node, const uint64_t *took_ns, uint64_t now_ns,
+                      uint64_t pause_ns)
 {
     uint64_t took = 0;
     for (uint32_t i = 0; i < node.leaf_count; i++)
         took += took_ns[i];
-    pace->due_ns = now_ns + (uint64_t)((pace->time.slow - 1) * (double)took);
+    pace->due_ns = now_ns + pause_ns + (uint64_t)((pace->time.slow - 1) * (double)took);
 }
 
 void pace_node(struct pace *pace, uint64_t step, struct node node, const uint64_t *took_ns,
                uint64_t now_ns)
 {
+    uint64_t pause_ns = take_pause(pace, step);
     pace->leaves = pace->longer = 0;
     if (!pace->time.controlled) {
-        slow_down(pace, node, took_ns, now_ns);
+        slow_down(pace, node, took_ns, now_ns, pause_ns);
         return;
     }
+    pace->due_ns += pause_ns;
     for (uint32_t i = 0; i < node.leaf_count; i++) {
         uint64_t wanted =
             compute_time_leaf_ns(&pace->time, pace->job, pace->worker, step, node.first_leaf + i);

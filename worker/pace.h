@@ -1,6 +1,6 @@
 /* pace.h - when what a worker computes may be sent: of controlled time (compute_time.h) the sum of
  * what its leaves are to take since it had values and work, of slowed-down time what they took,
- * `slow` times.
+ * `slow` times; and before it the pause that this computation has, if it has one.
  *
  *     pace_begin(&pace, clock_now_ns());          values and work are here
  *     node_gradient_compute(gradient, ...);
@@ -23,6 +23,7 @@ struct pace {
     const struct job *job;
     uint32_t worker;
     uint64_t due_ns; /* From when on what has been computed since pace_begin may be sent. */
+    bool fresh;      /* Nothing has been computed since pace_begin. */
     /* Of the node computed last, where time is controlled. */
     uint32_t leaves, longer;
 };

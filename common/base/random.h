@@ -23,6 +23,7 @@ enum random_stream {
     RANDOM_STREAM_LOSS = 9,
     RANDOM_STREAM_SWITCH = 10,
     RANDOM_STREAM_OUTAGE = 11,
+    RANDOM_STREAM_PAUSE = 12,
 };
 
 /* Four 32-bit numbers at position `counter` of sub-stream `sub` of a stream. */

@@ -247,6 +247,28 @@ enum status compute_time_read_straggle(const char *text, struct compute_time *ti
     return STATUS_OK;
 }
 
+/* --- pauses ---------------------------------------------------------------------------------- */
+
+enum status compute_time_read_pause(const char *text, struct compute_time *time,
+                                    struct error *error)
+{
+    char probability[WORD_MAX];
+    double chance;
+    struct compute_time drawn = {.controlled = false};
+    const char *rest = next_word(text, ':', probability);
+    if (rest == NULL)
+        return error_set(error, STATUS_INVALID,
+                         "needs PROBABILITY:DISTRIBUTION, as in 0.01:exponential:200ms");
+    enum status status = read_real(probability, "a probability", 0, 1, &chance, error);
+    if (status == STATUS_OK)
+        status = compute_time_read_drawn(rest, &drawn, error);
+    if (status != STATUS_OK)
+        return status;
+    time->pause_probability = chance;
+    time->pause = drawn.leaf;
+    return STATUS_OK;
+}
+
 /* --- draws ----------------------------------------------------------------------------------- */
 
 double compute_time_straggle(const struct compute_time *time, uint64_t seed, uint32_t worker,
@@ -260,6 +282,23 @@ double compute_time_straggle(const struct compute_time *time, uint64_t seed, uin
         return 1;
     double factor = distribution_draw(&time->straggle, random);
     return factor > 1 ? factor : 1;
+}
+
+static uint64_t whole_ns(double ns)
+{
+    return ns < (double)COMPUTE_TIME_MOST_NS ? (uint64_t)ns : COMPUTE_TIME_MOST_NS;
+}
+
+uint64_t compute_time_pause_ns(const struct compute_time *time, uint64_t seed, uint32_t worker,
+                               uint64_t step)
+{
+    uint32_t random[4];
+    if (time->pause_probability <= 0)
+        return 0;
+    random_block(seed, RANDOM_STREAM_PAUSE, worker, step, random);
+    if ((double)random[3] * 0x1p-32 >= time->pause_probability)
+        return 0;
+    return whole_ns(distribution_draw(&time->pause, random));
 }
 
 static double draw_leaf(const struct compute_time *time, uint32_t worker, const uint32_t random[3])
@@ -286,5 +325,5 @@ uint64_t compute_time_leaf_ns(const struct compute_time *time, const struct job 
     double ns = draw_leaf(time, worker, random) * time->slow *
                 compute_time_straggle(time, job->seed, worker, step) * (double)examples /
                 (double)job->micro_batch;
-    return ns < (double)COMPUTE_TIME_MOST_NS ? (uint64_t)ns : COMPUTE_TIME_MOST_NS;
+    return whole_ns(ns);
 }

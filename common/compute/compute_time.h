@@ -9,7 +9,11 @@
  *         x straggle(seed, worker, step or batch)
  *                                          with a probability, for all leaves of one computation
  *
- * so that nothing depends on when or how often it is asked. A computation is known by its worker and
+ *
+ * and before a computation, with another probability, a worker stands still for a time of its own: as for
+ * a collection of garbage, or for somebody else's work.
+ *
+ * Nothing depends on when or how often it is asked. A computation is known by its worker and
  * its step or batch: a number given to it would come only after it has begun, and one that is made
  * again is as it was.
  *
@@ -39,6 +43,9 @@ struct compute_time {
     double slow; /* From 1 on. */
     double straggle_probability;
     struct distribution straggle; /* A factor; what is drawn below 1 counts as 1. */
+    double pause_probability;
+    struct distribution
+        pause; /* Nanoseconds, before a computation; also where time is not controlled. */
 };
 
 /* Sets controlled and leaf, or traced:
@@ -59,6 +66,10 @@ enum status compute_time_read_drawn(const char *text, struct compute_time *time,
 enum status compute_time_read_straggle(const char *text, struct compute_time *time,
                                        struct error *error);
 
+/* Sets pause: PROBABILITY:DISTRIBUTION, the latter as above but of no run, 0.01:exponential:200ms. */
+enum status compute_time_read_pause(const char *text, struct compute_time *time,
+                                    struct error *error);
+
 /* What a leaf takes; `time` is controlled. */
 uint64_t compute_time_leaf_ns(const struct compute_time *time, const struct job *job,
                               uint32_t worker, uint64_t step, uint32_t leaf);
@@ -69,5 +80,9 @@ double compute_time_mean_ns(const struct compute_time *time, uint32_t worker);
 /* What a computation's leaves take longer: 1 for most. */
 double compute_time_straggle(const struct compute_time *time, uint64_t seed, uint32_t worker,
                              uint64_t step);
+
+/* How long a worker stands still before a computation: 0 for most. */
+uint64_t compute_time_pause_ns(const struct compute_time *time, uint64_t seed, uint32_t worker,
+                               uint64_t step);
 
 #endif

@@ -61,7 +61,7 @@ struct job {
 
     /* The options of controlled time as the worker that declared the job was given them, for people:
      * each worker goes by its own. Empty: not given; one that does not fit ends in "...". */
-    char compute[128], slow[1024], straggle[128];
+    char compute[128], slow[1024], straggle[128], pause[128];
     /* Of a run in virtual time: the cluster, in a line for people. Empty: processes are real. */
     char cluster[256];
 

@@ -117,6 +117,7 @@ struct options {
     uint32_t seeds;
     const char *compute;  /* "constant:30ms": what a leaf takes; NULL: what it takes. */
     const char *slow;     /* "1:2.0,3:4": worker 1 at half speed, worker 3 at a quarter. */
+    const char *pause;    /* "0.01:exponential:200ms": now and then it stands still first. */
     const char *straggle; /* "0.05:pareto:10": now and then ten times as long; with compute. */
 
     /* simulate. NULL: not given. */
@@ -209,7 +210,7 @@ enum kernels_instructions options_instructions(const struct options *options);
 /* The slow-down factor of one worker in a --slow list; 1 when it is not named. */
 double options_slow_factor(const char *slow, uint32_t worker);
 
-/* What --compute, --slow and --straggle are for one worker. */
+/* What --compute, --slow, --straggle and --pause are for one worker. */
 struct compute_time options_compute_time(const struct options *options, uint32_t worker);
 
 /* The part of a job that options decide (everything but variables, data, counts of examples and the

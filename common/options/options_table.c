@@ -181,6 +181,7 @@ static const struct option_choice choice_counts = {.check = check_counts};
 static const struct option_choice choice_compute = {.check = option_compute_check,
                                                     .known = compute_word};
 static const struct option_choice choice_straggle = {.check = option_straggle_check};
+static const struct option_choice choice_pause = {.check = option_pause_check};
 static const struct option_choice choice_slow = {.check = option_slow_check};
 static const struct option_choice choice_keep = {.check = option_keep_check, .known = keep_word};
 static const struct option_choice choice_instructions = {.check = option_instructions_check,
@@ -379,6 +380,10 @@ const struct option_row option_rows[] = {
      "With --compute: with probability P a worker's computation of a step or batch takes longer, by "
      "a factor from DIST with median F and never below 1: 0.05:pareto:10, 0.1:constant:3; also "
      "uniform, exponential, lognormal; lognormal,0.5 and pareto,2 say their shape."},
+    {"pause", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(pause), JOB, "P:DIST", NULL, 0, 0, &choice_pause,
+     NULL,
+     "Let a worker stand still now and then, as for a collection of garbage: with probability P before "
+     "a step or batch, for a time drawn from DIST: 0.01:exponential:200ms (as --compute's, but no trace)."},
 
     /* Deadlines. */
     {"start-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(deadlines.start), TRAINS, "S",

@@ -120,8 +120,9 @@ enum status option_instructions_check(const char *text, struct error *error);
 /* Whether every item of a --slow list is right, whatever workers there are. */
 enum status option_slow_check(const char *list, struct error *error);
 
-/* Whether text is a value of --compute, of --straggle. */
+/* Whether text is a value of --compute, of --straggle, of --pause. */
 enum status option_compute_check(const char *text, struct error *error);
 enum status option_straggle_check(const char *text, struct error *error);
+enum status option_pause_check(const char *text, struct error *error);
 
 #endif

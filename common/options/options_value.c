@@ -296,6 +296,12 @@ enum status option_straggle_check(const char *text, struct error *error)
     return compute_time_read_straggle(text, &time, error);
 }
 
+enum status option_pause_check(const char *text, struct error *error)
+{
+    struct compute_time time;
+    return compute_time_read_pause(text, &time, error);
+}
+
 struct compute_time options_compute_time(const struct options *options, uint32_t worker)
 {
     struct compute_time time = {.slow = options_slow_factor(options->slow, worker)};
@@ -303,5 +309,7 @@ struct compute_time options_compute_time(const struct options *options, uint32_t
         compute_time_read(options->compute, &time, NULL);
     if (options->straggle != NULL)
         compute_time_read_straggle(options->straggle, &time, NULL);
+    if (options->pause != NULL)
+        compute_time_read_pause(options->pause, &time, NULL);
     return time;
 }

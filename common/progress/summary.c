@@ -215,7 +215,8 @@ static void print_controlled(FILE *out, const struct record *record)
     double longer = run_summary_longer(&record->summary);
     const char *const options[][2] = {{"--compute", record->arm.compute},
                                       {"--slow", record->arm.slow},
-                                      {"--straggle", record->arm.straggle}};
+                                      {"--straggle", record->arm.straggle},
+                                      {"--pause", record->arm.pause}};
     const char *between = "  times          ";
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         if (options[i][1][0] == '\0')

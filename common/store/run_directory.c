@@ -154,6 +154,7 @@ static void write_controlled(struct json_writer *writer, const struct job *job,
     write_any(writer, "compute", job->compute);
     write_any(writer, "slow", job->slow);
     write_any(writer, "straggle", job->straggle);
+    write_any(writer, "pause", job->pause);
     json_writer_real(writer, "longer", longer);
     if (isnan(longer))
         json_writer_null(writer, "processor_bound");

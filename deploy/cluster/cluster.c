@@ -245,6 +245,12 @@ static enum status read_straggle(struct cluster *cluster, const char *text, stru
     return status == STATUS_OK ? keep_text(cluster->straggle, text, error) : status;
 }
 
+static enum status read_pause(struct cluster *cluster, const char *text, struct error *error)
+{
+    enum status status = option_pause_check(text, error);
+    return status == STATUS_OK ? keep_text(cluster->pause, text, error) : status;
+}
+
 /* In place of all that a file says: "3:1" is how to say that nobody is. */
 static enum status read_slow(struct cluster *cluster, const char *text, struct error *error)
 {
@@ -270,15 +276,11 @@ static const struct {
     const char *name;
     enum status (*read)(struct cluster *cluster, const char *text, struct error *error);
 } options[] = {
-    {"network", read_network},
-    {"link", read_links},
-    {"processors", read_processors},
-    {"switch-buffer", read_switch_buffer},
-    {"jitter", read_jitter},
-    {"loss", read_loss},
-    {"compute", read_compute},
-    {"straggle", read_straggle},
-    {"slow", read_slow},
+    {"network", read_network},       {"link", read_links},
+    {"processors", read_processors}, {"switch-buffer", read_switch_buffer},
+    {"jitter", read_jitter},         {"loss", read_loss},
+    {"compute", read_compute},       {"straggle", read_straggle},
+    {"pause", read_pause},           {"slow", read_slow},
     {"memory", read_memory},
 };
 
@@ -323,6 +325,8 @@ struct compute_time cluster_compute_time(const struct cluster *cluster, uint32_t
     enum status status = compute_time_read(cluster->leaf_time, &time, NULL); /* May be traced. */
     if (status == STATUS_OK && cluster->straggle[0] != '\0')
         status = compute_time_read_straggle(cluster->straggle, &time, NULL);
+    if (status == STATUS_OK && cluster->pause[0] != '\0')
+        status = compute_time_read_pause(cluster->pause, &time, NULL);
     assert(status == STATUS_OK);
     for (size_t i = 0; i < cluster->slow_count; i++)
         if (cluster->slow[i].worker == worker)
@@ -396,7 +400,8 @@ static bool lists_equal(const struct cluster *a, const struct cluster *b)
 static bool texts_equal(const struct cluster *a, const struct cluster *b)
 {
     return strcmp(a->about, b->about) == 0 && strcmp(a->jitter, b->jitter) == 0 &&
-           strcmp(a->leaf_time, b->leaf_time) == 0 && strcmp(a->straggle, b->straggle) == 0;
+           strcmp(a->leaf_time, b->leaf_time) == 0 && strcmp(a->straggle, b->straggle) == 0 &&
+           strcmp(a->pause, b->pause) == 0;
 }
 
 bool cluster_equal(const struct cluster *a, const struct cluster *b)

@@ -102,6 +102,7 @@ struct cluster {
 
     char leaf_time[CLUSTER_TEXT_MAX]; /* As --compute's; never "". */
     char straggle[CLUSTER_TEXT_MAX];  /* As --straggle's; "": nobody does. */
+    char pause[CLUSTER_TEXT_MAX];     /* As --pause's; "": nobody does. */
     struct cluster_slow *slow;        /* Each worker once. */
     size_t slow_count, slow_capacity;
 
@@ -126,6 +127,7 @@ void cluster_free(struct cluster *cluster);
  *     loss           PROBABILITY
  *     compute        DIST                                time of a leaf
  *     straggle       P:DIST:F
+ *     pause          P:DIST
  *     slow           WORKER:FACTOR,...                   in place of all that were slow
  *     memory         BYTES
  *

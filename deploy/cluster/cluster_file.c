@@ -159,6 +159,12 @@ static enum status check_straggle(const char *text, struct error *error)
     return text[0] == '\0' ? STATUS_OK : compute_time_read_straggle(text, &time, error);
 }
 
+static enum status check_pause(const char *text, struct error *error)
+{
+    struct compute_time time;
+    return text[0] == '\0' ? STATUS_OK : compute_time_read_pause(text, &time, error);
+}
+
 static enum status check_line(const char *text, struct error *error)
 {
     for (; *text != '\0'; text++)
@@ -234,6 +240,7 @@ static const struct member network_members[] = {
 static const struct member compute_members[] = {
     TEXT("leaf_time", AT(struct cluster, leaf_time), check_distribution),
     TEXT("straggle", AT(struct cluster, straggle), check_straggle),
+    TEXT("pause", AT(struct cluster, pause), check_pause),
     {"slow", MEMBER_LIST, .table = &slow_table},
 };
 static const struct member worker_members[] = {HANDLING(AT(struct cluster, worker))};

@@ -61,6 +61,8 @@ static enum status take_texts(struct laboratory *l, struct error *error)
         status = cluster_option(&l->cluster, "compute", options->compute, error);
     if (status == STATUS_OK && options->straggle != NULL)
         status = cluster_option(&l->cluster, "straggle", options->straggle, error);
+    if (status == STATUS_OK && options->pause != NULL)
+        status = cluster_option(&l->cluster, "pause", options->pause, error);
     if (status == STATUS_OK && options->slow != NULL)
         status = cluster_option(&l->cluster, "slow", options->slow, error);
     return status;

@@ -187,6 +187,8 @@ static void print_remarks(const struct run_plan *plan)
                 wording_counted(plan->workload.job.micro_batch, "example", "examples").text,
                 plan->options.compute, plan->options.straggle != NULL ? ", stragglers " : "",
                 plan->options.straggle != NULL ? plan->options.straggle : "");
+    if (plan->options.pause != NULL)
+        fprintf(plan->voice, "  note       pauses now and then: %s\n", plan->options.pause);
     if (plan->options.slow != NULL)
         fprintf(plan->voice, "  note       slowed down on purpose: %s (worker:factor)\n",
                 plan->options.slow);

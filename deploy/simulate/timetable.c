@@ -42,9 +42,9 @@ static uint64_t score_ns(const struct timetable *t, const struct compute_time *t
 }
 
 static uint64_t node_ns(const struct timetable *t, const struct compute_time *time, uint32_t worker,
-                        uint64_t step, struct node node)
+                        uint64_t step, struct node node, bool first)
 {
-    uint64_t ns = 0;
+    uint64_t ns = first ? compute_time_pause_ns(time, t->options.job->seed, worker, step) : 0;
     for (uint32_t i = 0; i < node.leaf_count; i++)
         ns += compute_time_leaf_ns(time, t->options.job, worker, step, node.first_leaf + i);
     return ns;
@@ -58,9 +58,10 @@ static uint64_t compute_ns(void *context, struct random_sequence *random,
     (void)random;
     assert(process->index < t->options.layout->workers);
     const struct compute_time *time = &t->times[process->index];
-    uint64_t ns = worker->score.shares > 0 ? score_ns(t, time, process->index, &worker->score)
-                                           : node_ns(t, time, process->index, worker->step,
-                                                     worker->nodes[worker->node_next]);
+    uint64_t ns = worker->score.shares > 0
+                      ? score_ns(t, time, process->index, &worker->score)
+                      : node_ns(t, time, process->index, worker->step,
+                                worker->nodes[worker->node_next], worker->node_next == 0);
     return times(ns, process->slow);
 }
 

@@ -10,7 +10,7 @@
  *
  *     a message           as the cluster's worker and server say, for whoever sends and whoever receives
  *     a gradient applied  apply_byte_ps
- *     a leaf              what a real run with the same job, --compute, --slow and --straggle gives it,
+ *     a leaf              what a real run with the same job, --compute, --slow, --straggle and --pause gives it,
  *                         draw by draw (worker/pace.h); a node is the sum of its leaves
  *     a score             what its examples come to in leaves of mean time, x slow
  *     between threads     TIMETABLE_QUEUE_NS

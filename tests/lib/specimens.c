@@ -178,6 +178,7 @@ struct job specimen_job(enum mode mode)
         .compute = {mode == MODE_SSP ? 'a' : '\0', 'b'},
         .slow = {mode == MODE_SSP ? 'c' : '\0', 'd'},
         .straggle = {mode == MODE_SSP ? 'e' : '\0', 'f'},
+        .pause = {mode == MODE_SSP ? 'i' : '\0', 'j'},
         .cluster = {mode == MODE_SSP ? 'g' : '\0', 'h'},
         .chunk_bytes = 4096,
         .worker_count = 3,

@@ -121,6 +121,19 @@ ends hermit 143 15
 ok "nobody waits for a time that nobody needs any more"
 nothing_runs
 
+# --- pauses: 40 leaves of 1 ms, each batch behind 50 ms ----------------------------------------------
+pausing=(--data synthetic:500 --model softmax --mode async --worker-batch 8 --steps 20 --checkpoint-every 0 --workers 1)
+run paused 0 syncopate run "${pausing[@]}" --out "$work/paused" --compute constant:1ms --pause 1:constant:50ms
+run paused-plain 0 syncopate run "${pausing[@]}" --out "$work/paused-plain" --pause 1:constant:50ms
+run paused-virtual 0 syncopate simulate "${pausing[@]}" --out "$work/paused-virtual" --compute constant:1ms --pause 1:constant:50ms
+for name in paused paused-plain paused-virtual; do
+    at_least "$name: what 20 batches took" "$(of_worker "$work/$name" compute_seconds 0)" 1
+    grep -qxF '    "pause": "1:constant:50ms",' "$work/$name/run.json" || fail "$name: controlled_time has no pause"
+done
+at_least "1.1 s, and the virtual ones" 1.1 "$(of_worker "$work/paused-virtual" compute_seconds 0)"
+says paused "^  times +--compute constant:1ms --pause 1:constant:50ms$"
+ok "--pause: a worker stands still before a computation, in real and in virtual time"
+
 # --- trace: what leaves took in a real run -------------------------------------------------------------
 traced=(--data synthetic:500 --model softmax --mode async --worker-batch 8 --steps 120 --checkpoint-every 0)
 # trace NAME MEMBER - of worker 1's times of leaves.

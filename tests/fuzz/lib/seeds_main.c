@@ -285,7 +285,9 @@ static void make_command_lines(void)
     make_options("run", 2,
                  "--mode=async\n--ps\n2\n--workers\n3\n--chunk-bytes=64KiB\n--learning-rate\n1e-3\n"
                  "--schedule=cosine\n--decay-factor=0.1\n--out\nruns/a\n--slow\n1:2.0\n");
-    make_options("compute", 2, "--compute\nlognormal:30ms,0.3\n--straggle=0.05:pareto,1.5:10\n");
+    make_options("compute", 2,
+                 "--compute\nlognormal:30ms,0.3\n--straggle=0.05:pareto,1.5:10\n"
+                 "--pause\n0.01:uniform:1ms,5ms\n");
     make_options("compare", 3, "--modes\nsync,async\n--workers=1,2,4\n--seeds=2\n");
     make_options("evaluate", 4, "--quiet\n--\nruns/a\n");
     make_options("help", 6, "--help\n");
@@ -312,15 +314,12 @@ static void make_cluster(const char *name, const char *const (*options)[2])
 static void make_clusters(void)
 {
     static const char *const plain[][2] = {{NULL, NULL}};
-    static const char *const much[][2] = {{"network", "10Gbit/1Gbit,50us"},
-                                          {"link", "worker/0-3,ps/0:100Mbit,1ms"},
-                                          {"jitter", "exponential:20us"},
-                                          {"loss", "0.01"},
-                                          {"switch-buffer", "40K"},
-                                          {"compute", "lognormal:20ms,0.3"},
-                                          {"straggle", "0.05:pareto:10"},
-                                          {"slow", "3:4.0,1:1.5"},
-                                          {NULL, NULL}};
+    static const char *const much[][2] = {
+        {"network", "10Gbit/1Gbit,50us"}, {"link", "worker/0-3,ps/0:100Mbit,1ms"},
+        {"jitter", "exponential:20us"},   {"loss", "0.01"},
+        {"switch-buffer", "40K"},         {"compute", "lognormal:20ms,0.3"},
+        {"straggle", "0.05:pareto:10"},   {"pause", "0.01:exponential:200ms"},
+        {"slow", "3:4.0,1:1.5"},          {NULL, NULL}};
     make_cluster("plain", plain);
     make_cluster("much", much);
     write_text("cluster", "hosts",

@@ -317,12 +317,16 @@ TEST(a_worker_computes_as_long_as_a_real_one_with_the_same_options)
     say(c, "compute", "lognormal:20ms,0.3");
     say(c, "straggle", "0.5:pareto:10");
     say(c, "slow", "3:4.0,5:2");
+    say(c, "pause", "0.5:constant:1s");
+    ck_assert_int_eq(compute_time_read_pause("0.5:constant:1s", &expected, NULL), STATUS_OK);
     ck_assert_int_eq(compute_time_read("lognormal:20ms,0.3", &expected, NULL), STATUS_OK);
     ck_assert_int_eq(compute_time_read_straggle("0.5:pareto:10", &expected, NULL), STATUS_OK);
     time = cluster_compute_time(c, 3);
     for (uint32_t i = 0; i < 40; i++)
-        ck_assert_uint_eq(compute_time_leaf_ns(&time, &job, 3, i, i % 4),
-                          compute_time_leaf_ns(&expected, &job, 3, i, i % 4));
+        ck_assert(compute_time_leaf_ns(&time, &job, 3, i, i % 4) ==
+                      compute_time_leaf_ns(&expected, &job, 3, i, i % 4) &&
+                  compute_time_pause_ns(&time, 7, 3, i) ==
+                      compute_time_pause_ns(&expected, 7, 3, i));
     ck_assert(cluster_compute_time(c, 5).slow == 2 && cluster_compute_time(c, 4).slow == 1);
     /* What is said later is all that holds. */
     say(c, "slow", "4:3,3:1");
@@ -369,6 +373,7 @@ TEST(an_option_that_cannot_be_changes_nothing_and_says_why)
         {"jitter", "exponential:20", "'20' needs a unit: us, ms or s"},
         {"compute", "constant", "constant needs a time, as in constant:30ms"},
         {"straggle", "0.5", "needs PROBABILITY:DISTRIBUTION:FACTOR, as in 0.05:pareto:10"},
+        {"pause", "0.5", "needs PROBABILITY:DISTRIBUTION, as in 0.01:exponential:200ms"},
         {"slow", "3:0.5",
          "'3:0.5' is not WORKER:FACTOR such as 1:2.0, with a factor from 1 to 1000"},
     };

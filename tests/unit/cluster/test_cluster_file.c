@@ -66,7 +66,8 @@ TEST_PLAIN(everything_that_can_be_said_is_written_and_read_again)
               "\"network\": {\"latency_ns\": 1, \"jitter\": \"uniform:1us,2us\","
               " \"loss\": 0.1, \"switch_buffer_bytes\": 40000,"
               " \"loopback_bits_per_second\": 80000, \"loopback_latency_ns\": 2},\n"
-              "\"compute\": {\"leaf_time\": \"pareto:30ms,2\", \"straggle\": \"0.05:pareto:10\","
+              "\"compute\": {\"leaf_time\": \"pareto:30ms,2\", \"straggle\": \"0.05:pareto:10\", "
+              "\"pause\": \"0.01:exponential:200ms\","
               " \"slow\": [{\"worker\": 3, \"factor\": 4}, {\"worker\": 1023,"
               " \"factor\": 1.1}]},\n"
               "\"worker\": {\"message_ns\": 3, \"message_byte_ps\": 4},\n"
@@ -134,6 +135,7 @@ TEST_PLAIN(no_member_is_overlooked)
         "\"network\": {\"loopback_latency_ns\": 1}",
         "\"compute\": {\"leaf_time\": \"constant:1s\"}",
         "\"compute\": {\"straggle\": \"0.05:pareto:10\"}",
+        "\"compute\": {\"pause\": \"0.05:constant:10ms\"}",
         "\"compute\": {\"slow\": [{\"worker\": 1, \"factor\": 2}]}",
         "\"compute\": {\"slow\": [{\"worker\": 1, \"factor\": 3}]}",
         "\"worker\": {\"message_ns\": 1}",

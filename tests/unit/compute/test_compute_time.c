@@ -195,6 +195,38 @@ TEST_PLAIN(a_straggler_that_is_none_is_named)
     expect_mistakes(mistakes, sizeof mistakes / sizeof *mistakes, compute_time_read_straggle);
 }
 
+TEST_PLAIN(a_worker_pauses_before_some_computations_and_others_before_others)
+{
+    struct compute_time time = {.slow = 3};
+    uint32_t paused = 0, both = 0;
+    double sum = 0;
+    ck_assert_uint_eq(compute_time_pause_ns(&time, 1, 0, 0), 0);
+    ck_assert_int_eq(compute_time_read_pause("0.1:exponential:200ms", &time, NULL), STATUS_OK);
+    ck_assert(!time.controlled);
+    for (uint64_t step = 0; step < 10000; step++) {
+        uint64_t ns = compute_time_pause_ns(&time, 1, 3, step);
+        ck_assert_uint_eq(ns, compute_time_pause_ns(&time, 1, 3, step));
+        paused += ns > 0;
+        both += ns > 0 && compute_time_pause_ns(&time, 1, 4, step) > 0;
+        sum += (double)ns;
+    }
+    ck_assert(paused > 900 && paused < 1100 && both > 50 && both < 160);
+    ck_assert_double_eq_tol(sum / paused, 200e6, 25e6);
+}
+
+TEST_PLAIN(a_pause_that_is_none_is_named)
+{
+    static const struct mistake mistakes[] = {
+        {"", "needs PROBABILITY:DISTRIBUTION, as in 0.01:exponential:200ms"},
+        {"0.1", "needs PROBABILITY:DISTRIBUTION, as in 0.01:exponential:200ms"},
+        {"2:constant:1ms", "'2' is not a probability above 0, at most 1"},
+        {"0.1:trace:runs/one",
+         "'trace' is not constant, uniform, exponential, lognormal or pareto"},
+        {"0.1:constant:1", "'1' needs a unit: us, ms or s"},
+    };
+    expect_mistakes(mistakes, sizeof mistakes / sizeof *mistakes, compute_time_read_pause);
+}
+
 int main(void)
 {
     return suite_run("compute time", NULL);

@@ -737,13 +737,16 @@ TEST_PLAIN(a_batch_has_no_more_examples_than_there_are)
 TEST_PLAIN(a_declaration_says_of_controlled_time_what_was_given_and_where_it_was_cut)
 {
     struct job job =
-        job_of(OPTION_RUN, "--compute lognormal:30ms,0.5 --slow 1:4 --straggle 0.1:constant:3");
+        job_of(OPTION_RUN, "--compute lognormal:30ms,0.5 --slow 1:4 --straggle 0.1:constant:3 "
+                           "--pause 0.1:constant:1s");
+    ck_assert_str_eq(job.pause, "0.1:constant:1s");
     ck_assert_str_eq(job.compute, "lognormal:30ms,0.5");
     ck_assert_str_eq(job.slow, "1:4");
     ck_assert_str_eq(job.straggle, "0.1:constant:3");
     job_free(&job);
     job = job_of(OPTION_RUN, "--steps 5");
     ck_assert(job.compute[0] == '\0' && job.slow[0] == '\0' && job.straggle[0] == '\0');
+    ck_assert(job.pause[0] == '\0');
     job_free(&job);
 
     struct options options;

@@ -59,13 +59,14 @@ static void close_described(struct described *d)
 static const struct job JOB = {
     .seed = 3, .examples = 630, .batch = 64, .micro_batch = 16, .steps = 20, .test_examples = 100};
 
-static uint64_t timed_node(struct described *d, uint32_t worker, uint64_t step, struct node node)
+static uint64_t timed_node(struct described *d, uint32_t worker, uint64_t step, struct node node,
+                           uint32_t place)
 {
     struct timing timing = timetable_timing(&d->timetable);
     struct simulated_process process = {.index = worker, .slow = 1};
     process.worker.step = step;
-    process.worker.nodes[1] = node;
-    process.worker.node_next = 1;
+    process.worker.nodes[place] = node;
+    process.worker.node_next = place;
     return timing.compute_ns(timing.context, NULL, &process);
 }
 
@@ -74,6 +75,7 @@ TEST_PLAIN(a_leaf_takes_to_the_nanosecond_what_a_real_run_waits_for_it)
     static const char *const said[][2] = {{"compute", "lognormal:30ms,0.5"},
                                           {"straggle", "0.3:pareto:10"},
                                           {"slow", "2:2.5"},
+                                          {"pause", "0.3:exponential:90ms"},
                                           {NULL, NULL}};
     static const uint64_t took[4] = {0};
     struct described d = {.job = JOB};
@@ -84,11 +86,14 @@ TEST_PLAIN(a_leaf_takes_to_the_nanosecond_what_a_real_run_waits_for_it)
         pace.time.slow = worker == 2 ? 2.5 : 1;
         ck_assert_int_eq(compute_time_read("lognormal:30ms,0.5", &pace.time, NULL), STATUS_OK);
         ck_assert_int_eq(compute_time_read_straggle("0.3:pareto:10", &pace.time, NULL), STATUS_OK);
+        ck_assert_int_eq(compute_time_read_pause("0.3:exponential:90ms", &pace.time, NULL),
+                         STATUS_OK);
         for (uint64_t step = 0; step < 20; step++)
             for (uint32_t first = 0; first < 3; first++) {
                 pace_begin(&pace, 0);
+                pace.fresh = first == 0; /* Else there was another node before. */
                 pace_node(&pace, step, (struct node){first, 2}, took, 0);
-                ck_assert_uint_eq(timed_node(&d, worker, step, (struct node){first, 2}),
+                ck_assert_uint_eq(timed_node(&d, worker, step, (struct node){first, 2}, first > 0),
                                   pace.due_ns);
             }
     }

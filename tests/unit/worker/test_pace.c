@@ -37,6 +37,29 @@ TEST_PLAIN(a_leaf_goes_when_those_before_it_and_it_have_had_their_time)
     ck_assert_uint_eq(pace.due_ns, 2030 * MS);
 }
 
+/* Once, before the first node, with controlled time and without. */
+TEST_PLAIN(a_pause_comes_before_what_is_computed)
+{
+    static const uint64_t took[4] = {0};
+    for (int controlled = 0; controlled < 2; controlled++) {
+        struct pace pace = of_time(controlled ? "constant:30ms" : NULL, 1);
+        ck_assert(compute_time_read_pause("0.5:uniform:100ms,200ms", &pace.time, NULL) ==
+                  STATUS_OK);
+        uint32_t paused = 0;
+        for (uint64_t step = 0; step < 20; step++) {
+            uint64_t pause = compute_time_pause_ns(&pace.time, job.seed, 1, step);
+            uint64_t leaf = controlled ? 30 * MS : 0;
+            paused += pause >= 100 * MS;
+            pace_begin(&pace, 5);
+            pace_node(&pace, step, (struct node){0, 1}, took, 5);
+            ck_assert_uint_eq(pace.due_ns, 5 + pause + leaf);
+            pace_node(&pace, step, (struct node){1, 1}, took, pace.due_ns);
+            ck_assert_uint_eq(pace.due_ns, 5 + pause + 2 * leaf);
+        }
+        ck_assert(paused > 3 && paused < 17);
+    }
+}
+
 TEST_PLAIN(draws_are_those_of_its_worker_step_and_leaves)
 {
     static const uint64_t took[4] = {0};
