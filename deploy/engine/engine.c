@@ -278,7 +278,7 @@ void engine_kill(struct engine *engine, struct simulated_process *process)
 void engine_cut_off(struct engine *engine, uint32_t host, uint64_t back_us)
 {
     struct host_set hosts = host_set_of(host), all = {.rest = true};
-    simulated_network_cut(&engine->network, engine->now_ns, &hosts, &all, 1000 * back_us);
+    simulated_network_cut(&engine->network, engine->now_ns, &hosts, &all, 1000 * back_us, 0);
     host_set_free(&hosts);
 }
 

@@ -249,14 +249,17 @@ void simulated_network_end(struct simulated_network *network, uint32_t process, 
 
 void simulated_network_cut(struct simulated_network *network, uint64_t now_ns,
                            const struct host_set *hosts, const struct host_set *others,
-                           uint64_t back_ns)
+                           uint64_t back_ns, uint64_t stale_ns)
 {
     for (uint32_t i = 0; i < network->client_count * network->servers; i++) {
         struct network_wire *wire = &network->wires[i];
         uint32_t client = network->clients[wire->client].host, server = wire->server;
         if ((host_set_has(hosts, client) && host_set_has(others, server)) ||
-            (host_set_has(others, client) && host_set_has(hosts, server)))
+            (host_set_has(others, client) && host_set_has(hosts, server))) {
+            wire->stale = wire->connection != 0 ? wire->connection : wire->stale;
+            wire->stale_until_ns = now_ns + stale_ns;
             disconnect(network, wire, false, false, now_ns, NETWORK_NOBODY, now_ns + back_ns);
+        }
     }
 }
 
@@ -412,8 +415,12 @@ void simulated_network_send_down(struct simulated_network *network, uint64_t now
 {
     assert(peer > 0 && peer <= network->connection_count);
     const struct network_end *end = &network->connections[peer - 1];
-    if (end->process != process || network->wires[end->wire].connection != peer) {
-        network->counts.unsent++;
+    const struct network_wire *wire = &network->wires[end->wire];
+    if (end->process != process || wire->connection != peer) {
+        bool stale =
+            end->process == process && wire->stale == peer && now_ns < wire->stale_until_ns;
+        network->counts.sent += stale;
+        *(stale ? &network->counts.partitioned : &network->counts.unsent) += 1;
         frame_release(payload);
         return;
     }

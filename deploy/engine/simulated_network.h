@@ -60,6 +60,8 @@ struct network_wire {
     uint32_t connection;     /* 0: none. */
     uint32_t broken;         /* The one before. */
     uint64_t down_until_ns;
+    uint32_t stale; /* A connection that its client has given up and its server has not ... */
+    uint64_t stale_until_ns; /* ... until now: what is said on it goes nowhere. */
     struct network_way up, down;
 };
 
@@ -122,10 +124,11 @@ void simulated_network_send_down(struct simulated_network *network, uint64_t now
 void simulated_network_connect(struct simulated_network *network, uint64_t now_ns,
                                uint32_t process);
 
-/* Break the connections between two sets of hosts. They come back after back_ns. */
+/* Break the connections between two sets of hosts. They come back after back_ns; servers take theirs for
+ * whole for stale_ns. */
 void simulated_network_cut(struct simulated_network *network, uint64_t now_ns,
                            const struct host_set *hosts, const struct host_set *others,
-                           uint64_t back_ns);
+                           uint64_t back_ns, uint64_t stale_ns);
 /* A number for simulated_network_heal. */
 uint32_t simulated_network_part(struct simulated_network *network, const struct host_set *from,
                                 const struct host_set *to, bool hold);

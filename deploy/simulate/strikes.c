@@ -15,10 +15,13 @@
 
 /* What EVENT_FAULTs are called by: one of these above, and a number below. */
 #define IS_DUE           UINT64_C(0)
-#define PARTITION_SILENT (UINT64_C(1) << 32) /* An outage. */
+#define PARTITION_SILENT (UINT64_C(1) << 32) /* An outage, for who connects; */
+#define PARTITION_DEAF   (UINT64_C(1) << 33) /* and for who listens. */
 
-#define HOLDS_NS      UINT64_C(5000000000) /* common/transport/zmq: ZMQ_TCP_MAXRT of who connects. */
-#define BACK_LEAST_US 100000u              /* ZMQ_RECONNECT_IVL, up to ZMQ_RECONNECT_IVL_MAX. */
+/* common/transport/zmq: ZMQ_TCP_MAXRT of who connects, and of who listens. */
+#define HOLDS_NS      UINT64_C(5000000000)
+#define LISTENS_NS    UINT64_C(30000000000)
+#define BACK_LEAST_US 100000u /* ZMQ_RECONNECT_IVL, up to ZMQ_RECONNECT_IVL_MAX. */
 #define BACK_RANGE_US 1900000u
 
 static uint64_t elapsed_ns(const struct strikes *s)
@@ -234,6 +237,8 @@ static void part(struct strikes *s, const struct happening *happening)
     s->struck[HAPPENING_PART]++;
     if (outage->for_ns > HOLDS_NS)
         engine_fault_at(e, e->now_ns + HOLDS_NS, PARTITION_SILENT + happening->outage);
+    if (outage->for_ns > LISTENS_NS)
+        engine_fault_at(e, e->now_ns + LISTENS_NS, PARTITION_DEAF + happening->outage);
 }
 
 static void heal(struct strikes *s, const struct happening *happening)
@@ -261,19 +266,30 @@ static uint64_t back_ns(struct strikes *s, uint64_t over_ns)
     return over_ns - e->now_ns + 1000 * (BACK_LEAST_US + random_below(&e->random, BACK_RANGE_US));
 }
 
+/* Of who listens, until when it hears that nobody is there any more: as soon as it is heard again. */
+static uint64_t stale_ns(const struct outage *outage)
+{
+    return (outage->for_ns < LISTENS_NS ? outage->for_ns : LISTENS_NS) - HOLDS_NS;
+}
+
+static void tell_of_giving_up(const struct strikes *s, size_t index, const char *who)
+{
+    char sides[STRIKES_TEXT_MAX];
+    name_sides(&s->options.outages->list[index], sides);
+    tell(s, "%s: who %s gives up its connections", sides, who);
+}
+
+/* What is under way is who connects' to lose, and so is lost. */
 static void give_up_side(struct strikes *s, size_t index)
 {
     struct engine *e = s->options.engine;
     const struct outage *outage = &s->options.outages->list[index];
     struct host_set hosts, others;
-    char sides[STRIKES_TEXT_MAX];
-    if (!s->partitions[index].in_use)
-        return;
-    name_sides(outage, sides);
-    tell(s, "%s give up their connections", sides);
+    tell_of_giving_up(s, index, "connects");
     make_sides(s, outage, &hosts, &others);
     simulated_network_cut(&e->network, e->now_ns, &hosts, &others,
-                          back_ns(s, s->start_ns + outage->at_ns + outage->for_ns));
+                          back_ns(s, s->start_ns + outage->at_ns + outage->for_ns),
+                          stale_ns(outage));
     host_set_free(&hosts);
     host_set_free(&others);
 }
@@ -393,10 +409,14 @@ static bool awaits(const void *context)
 static void strike(void *context, uint64_t number)
 {
     struct strikes *s = context;
-    if (number >= PARTITION_SILENT)
-        give_up_side(s, number - PARTITION_SILENT);
-    else
+    size_t index = (uint32_t)number;
+    bool over = number >= PARTITION_SILENT && !s->partitions[index].in_use;
+    if (number < PARTITION_SILENT)
         do_what_is_due(s);
+    else if (!over && number >= PARTITION_DEAF)
+        tell_of_giving_up(s, index, "listens");
+    else if (!over)
+        give_up_side(s, index);
 }
 
 struct faults strikes_faults(struct strikes *strikes)

@@ -9,9 +9,10 @@
  *     join       one worker more than there were is started
  *     leave      a worker is asked to, as by SIGUSR1: it finishes what it has pushed
  *
- * Two sides that hear nothing of each other for 5 s give up their connections, as the TCP of whoever
- * connects does in a real run: what was under way is lost, and is asked for again when they are back,
- * some time within 2 s of the end of it. (TCP's own timers are not modelled: what a short partition
+ * Of two sides that hear nothing of each other who connects gives up after 5 s, as its TCP does in a real
+ * run: what was under way is lost, and is asked for again when they are back, some time within 2 s of the
+ * end of it. Who listens (a server) takes its connections for whole until 30 s have passed, or until it is
+ * heard again and told that nobody is there: what it says on them meanwhile goes nowhere. (TCP's own timers are not modelled: what a short partition
  * held up goes on at once.) The kernel of a process that is stopped answers for it: its connections
  * stay.
  *

@@ -283,7 +283,7 @@ static void heal_partition(struct examination *x, const struct fault *fault, str
     if (fault->for_us > CONNECTION_HOLDS_US && fault->number % 2 == 0) {
         struct host_set hosts = host_set_of_bits(fault->hosts), others = host_set_copy(&hosts);
         host_set_invert(&others);
-        simulated_network_cut(&x->engine.network, x->engine.now_ns, &hosts, &others, BACK_NS);
+        simulated_network_cut(&x->engine.network, x->engine.now_ns, &hosts, &others, BACK_NS, 0);
         host_set_free(&hosts);
         host_set_free(&others);
     }

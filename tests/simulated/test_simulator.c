@@ -226,7 +226,7 @@ TEST_PLAIN(a_cut_loses_what_is_in_flight_and_only_there)
             send_up(&wire, CLIENT, 1, MESSAGE_PING, 1 + j);
         for (uint32_t j = 0; j <= i; j++) /* What is left to chance is different every time. */
             random_next(&wire.network.random);
-        simulated_network_cut(&wire.network, wire.now_ns, &client, &server, MS);
+        simulated_network_cut(&wire.network, wire.now_ns, &client, &server, MS, 0);
         send_down(&wire, 1, packet.peer, 9); /* To a connection that is no more. */
         uint64_t came = take_pings(&wire, &out_of_order);
         ck_assert_uint_eq(wire.network.counts.broken, 10 - came);
@@ -243,6 +243,35 @@ TEST_PLAIN(a_cut_loses_what_is_in_flight_and_only_there)
     host_set_free(&server);
     ck_assert_uint_gt(lost, 500);
     ck_assert_uint_lt(lost, 1500);
+}
+
+/* Who connects knows of it first. */
+TEST_PLAIN(who_listens_speaks_into_a_cut_until_its_own_deadline)
+{
+    struct host_set client = host_set_of(CLIENT), server = host_set_of(1);
+    struct wire wire;
+    struct packet packet, next;
+    const struct network_counts *counts = &wire.network.counts;
+    wire_open(&wire, &plain);
+    send_up(&wire, CLIENT, 1, MESSAGE_PING, 0);
+    ck_assert_uint_eq(take(&wire, &packet), 1);
+    simulated_network_cut(&wire.network, wire.now_ns, &client, &server, MS, 3 * MS);
+    uint64_t sent = counts->sent;
+    send_down(&wire, 1, packet.peer, 9);
+    ck_assert_uint_eq(take(&wire, &next), NETWORK_NOBODY);
+    ck_assert(counts->partitioned == 1 && counts->unsent == 0 && counts->sent == sent + 1);
+    wire.now_ns += 2 * MS;
+    ck_assert(
+        gets_through(&wire, CLIENT, 1)); /* Over another, beside which the old one is there. */
+    send_down(&wire, 1, packet.peer, 10);
+    ck_assert_uint_eq(take(&wire, &next), NETWORK_NOBODY);
+    ck_assert(counts->partitioned == 2 && counts->unsent == 0);
+    wire.now_ns += MS;
+    send_down(&wire, 1, packet.peer, 11);
+    ck_assert(counts->partitioned == 2 && counts->unsent == 1);
+    wire_close(&wire);
+    host_set_free(&client);
+    host_set_free(&server);
 }
 
 TEST_PLAIN(a_worker_keeps_what_it_cannot_send)

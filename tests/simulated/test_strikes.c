@@ -284,8 +284,8 @@ static const struct ordeal {
      "4.000000000 nothing gets between worker/0 and ps/0 for 2s\n", false},
     {"partition=worker/0,worker/2@4s+9s", "1 partition",
      "13.000000000 worker/0,worker/2 and all others hear each other again\n", false},
-    {"partition=ps/1@4s+9s", "1 partition", "9.000000000 ps/1 and all others give up their con",
-     false},
+    {"partition=ps/1@4s+9s", "1 partition",
+     "9.000000000 ps/1 and all others: who connects gives up its con", false},
     {"partition=worker/0|ps/0@4s+2s,worker/0|ps/1@4s+2s,worker/1|ps/0@4s+2s,worker/1|ps/1@4s+2s,"
      "worker/2|ps/0@4s+2s,worker/2|ps/1@4s+2s,worker/3|ps/0@4s+2s,worker/3|ps/1@4s+2s,ps/0|ps/"
      "1@4s+2s",
@@ -353,7 +353,7 @@ TEST_TIMES(what_is_struck_is_felt, MODE_COUNT)
             calm_us = c.engine.now_us;
             calm_cuts = c.engine.network.counts.cuts;
         } else {
-            bool given_up = strstr(c.log, "give up") != NULL;
+            bool given_up = strstr(c.log, "gives up") != NULL;
             ck_assert(given_up == (strncmp(whats[i - 1], "partition", 9) == 0));
             if (strncmp(whats[i - 1], "stop", 4) == 0)
                 ck_assert_uint_eq(c.engine.network.counts.cuts, calm_cuts);
@@ -380,6 +380,30 @@ TEST_TIMES(between_two_sides_nothing_gets_either_way, MODE_COUNT)
     ck_assert_uint_eq(c.engine.network.counts.partitioned, 0); /* It waits, and is not lost. */
     expect_serial(&c);
     cluster_close(&c);
+}
+
+/* As their TCP does: after 5 s and 30 s, and neither where it is over before. */
+TEST_TIMES(who_connects_gives_up_before_who_listens, MODE_COUNT)
+{
+    static const struct {
+        const char *what;
+        bool connects, listens;
+    } cases[] = {{"partition=worker/0|ps/1@4s+4.9s", false, false},
+                 {"partition=worker/0|ps/1@4s+29s", true, false},
+                 {"partition=worker/0|ps/1@4s+31s", true, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct cluster c;
+        cluster_open(&c, (enum mode)_i);
+        cluster_run(&c, cases[i].what);
+        ck_assert_msg((strstr(c.log, "\n9.000000000 worker/0 and ps/1: who connects gives up") !=
+                       NULL) == cases[i].connects,
+                      "%s", c.log);
+        ck_assert_msg((strstr(c.log, "\n34.000000000 worker/0 and ps/1: who listens gives up") !=
+                       NULL) == cases[i].listens,
+                      "%s", c.log);
+        expect_serial(&c);
+        cluster_close(&c);
+    }
 }
 
 /* --- what there is no way back from ---------------------------------------------------------- */

@@ -216,7 +216,7 @@ static void expect_sums(const struct wires *w)
 static void cut(struct wires *w, uint32_t place, uint32_t server, uint64_t back_ns)
 {
     struct host_set one = host_set_of(place), other = host_set_of(server);
-    simulated_network_cut(&w->network, w->now_ns, &one, &other, back_ns);
+    simulated_network_cut(&w->network, w->now_ns, &one, &other, back_ns, 0);
     host_set_free(&one);
     host_set_free(&other);
 }
