@@ -1,4 +1,5 @@
-/* evaluation.c - one score at a time: an array of holders, and a bit for each share that has come. */
+/* evaluation.c - one score at a time: an array of holders, and a bit for each share that has come. Who has
+ * which is asked for each of a thousand workers, again and again: so it is kept from their side, too. */
 
 #include "ps/work/evaluation.h"
 
@@ -73,24 +74,24 @@ uint64_t evaluation_take_dropped(struct evaluation *evaluation)
 
 /* --- shares -------------------------------------------------------------------------------- */
 
-/* That the worker holds; if none, the first that nobody does; else `shares`. */
-static uint32_t find_share(const struct evaluation *evaluation, uint32_t worker)
+/* The first that nobody holds; else `shares`. */
+static uint32_t find_free(struct evaluation *evaluation)
 {
-    uint32_t found = evaluation->shares;
-    for (uint32_t i = evaluation->shares; i-- > 0;)
-        if (evaluation->holders[i] == worker + 1)
-            return i;
-        else if (evaluation->holders[i] == 0 && !has_come(evaluation, i))
-            found = i;
-    return found;
+    uint32_t *share = &evaluation->taken;
+    while (*share < evaluation->shares &&
+           (evaluation->holders[*share] != 0 || has_come(evaluation, *share)))
+        ++*share;
+    return *share;
 }
 
 bool evaluation_deal(struct evaluation *evaluation, uint32_t worker, struct message_work *work)
 {
-    uint32_t share = find_share(evaluation, worker);
+    uint32_t held = evaluation->held[worker];
+    uint32_t share = held > 0 ? held - 1 : find_free(evaluation);
     if (share == evaluation->shares)
         return false;
     evaluation->holders[share] = worker + 1;
+    evaluation->held[worker] = share + 1;
     *work = (struct message_work){
         .scored = evaluation->batches, .share = share, .shares = evaluation->shares};
     return true;
@@ -98,15 +99,18 @@ bool evaluation_deal(struct evaluation *evaluation, uint32_t worker, struct mess
 
 bool evaluation_holds(const struct evaluation *evaluation, uint32_t worker)
 {
-    uint32_t share = find_share(evaluation, worker);
-    return share < evaluation->shares && evaluation->holders[share] == worker + 1;
+    return evaluation->held[worker] > 0;
 }
 
 void evaluation_lost(struct evaluation *evaluation, uint32_t worker)
 {
-    for (uint32_t i = 0; i < evaluation->shares; i++)
-        if (evaluation->holders[i] == worker + 1)
-            evaluation->holders[i] = 0;
+    uint32_t held = evaluation->held[worker];
+    if (held == 0)
+        return;
+    evaluation->holders[held - 1] = 0;
+    evaluation->held[worker] = 0;
+    if (held - 1 < evaluation->taken)
+        evaluation->taken = held - 1;
 }
 
 bool evaluation_add(struct evaluation *evaluation, const struct message_evaluation *share)
@@ -115,6 +119,8 @@ bool evaluation_add(struct evaluation *evaluation, const struct message_evaluati
         share->shares != evaluation->shares || has_come(evaluation, share->share))
         return false;
     evaluation->had[share->share / 64] |= (uint64_t)1 << (share->share % 64);
+    if (evaluation->holders[share->share] > 0)
+        evaluation->held[evaluation->holders[share->share] - 1] = 0;
     evaluation->holders[share->share] = 0;
     evaluation->share_count++;
     evaluation->tally.loss += share->loss;
@@ -144,9 +150,17 @@ static void check_shares(const struct evaluation *evaluation)
         RULE(evaluation->holders[i] <= JOB_WORKERS_MAX, "who has a share is a worker");
         RULE(IMPLIES(has_come(evaluation, i), evaluation->holders[i] == 0),
              "a share that has come is nobody's to score");
-        for (uint32_t j = 0; j < i; j++)
-            RULE(evaluation->holders[i] == 0 || evaluation->holders[i] != evaluation->holders[j],
-                 "nobody has two shares at a time");
+        RULE(IMPLIES(evaluation->holders[i] != 0,
+                     evaluation->held[evaluation->holders[i] - 1] == i + 1),
+             "nobody has two shares at a time");
+        RULE(IMPLIES(i < evaluation->taken, has_come(evaluation, i) || evaluation->holders[i] != 0),
+             "what is taken is nobody else's to take");
+    }
+    for (uint32_t worker = 0; worker < JOB_WORKERS_MAX; worker++) {
+        uint32_t held = evaluation->held[worker];
+        RULE(held <= evaluation->shares &&
+                 IMPLIES(held > 0, evaluation->holders[held - 1] == worker + 1),
+             "who holds a share is its holder");
     }
     RULE(evaluation->share_count == come, "every share that has come is counted once");
 }
