@@ -2,10 +2,10 @@
  * heap for each card of the flows that it is the bottleneck of, the first to end on top.
  *
  * Filling looks at every flow, each time that one begins or ends. Mostly only one bottleneck has
- * another level then, as a server's card has that many workers share: the others of its flows have
- * it too, and where their other cards have room for that, and none of these is a bottleneck, all is
- * still max-min fair, and nothing else need be looked at (`adjust`). When it is not so, all is filled
- * anew. */
+ * another level then, as a server's card has that many workers share: its flows have it too, and where
+ * their other cards have room for that all is still max-min fair, and nothing else need be looked at
+ * (`adjust`). One of these that is a bottleneck itself has another level in turn; after some of that, or
+ * when a flow's bottleneck would be another, all is filled anew. */
 
 #include "deploy/cluster/flows.h"
 
@@ -501,24 +501,68 @@ static void fill(struct flows *flows)
 
 /* --- adjusting ----------------------------------------------------------------------------------- */
 
-/* A newcomer with one bottleneck among its cards has that one, and for now its level. */
+static uint64_t room_of(const struct flows *flows, uint32_t card)
+{
+    return card == flows->card_count ? UINT64_MAX : flows->rooms[card].units;
+}
+
+/* A newcomer takes all that one of its cards has left. False: others there are faster than that. */
+static bool open_bottleneck(struct flows *flows, uint32_t flow)
+{
+    const uint32_t *cards = flows->flows[flow].card;
+    bool is_second = room_of(flows, cards[1]) < room_of(flows, cards[0]);
+    uint32_t number = cards[is_second], other = cards[!is_second];
+    struct card *card = &flows->cards[number];
+    uint64_t level = flows->rooms[number].units;
+    for (size_t i = 0; i < card->edge_count; i++) {
+        uint32_t bottleneck = flows->standings[card->edges[i].flow].bottleneck;
+        if (bottleneck != NOBODY && flows->cards[bottleneck].level > level)
+            return false;
+    }
+    if (level == 0)
+        return false;
+    move_to(flows, flow, number);
+    card->level = level;
+    flows->rooms[number].full = true;
+    flows->bottlenecks[flows->bottleneck_count++] = number;
+    flows->rooms[other].units -= level;
+    return true;
+}
+
+/* A card without flows of its own has room for others. */
+static void close_bottleneck(struct flows *flows, uint32_t number)
+{
+    uint32_t i = 0;
+    while (flows->bottlenecks[i] != number)
+        i++;
+    flows->bottlenecks[i] = flows->bottlenecks[--flows->bottleneck_count];
+    flows->rooms[number].full = false;
+}
+
+/* A newcomer with one bottleneck among its cards has that one, and for now its level; with two the
+ * lower. */
 static bool adopt(struct flows *flows, uint32_t flow)
 {
     const uint32_t *cards = flows->flows[flow].card;
     bool first = flows->rooms[cards[0]].full, second = flows->rooms[cards[1]].full;
-    if (first == second)
-        return false;
-    uint32_t bottleneck = cards[second], other = cards[first];
+    if (!first && !second)
+        return open_bottleneck(flows, flow);
+    bool is_second = first ? second && flows->cards[cards[1]].level < flows->cards[cards[0]].level
+                           : second;
+    uint32_t bottleneck = cards[is_second], other = cards[!is_second];
     uint64_t level = flows->cards[bottleneck].level;
     if (other != flows->card_count && flows->rooms[other].units < level)
         return false;
     flows->rooms[other].units -= level;
     move_to(flows, flow, bottleneck);
     touch(flows, bottleneck);
+    if (flows->rooms[other].full)
+        touch(flows, other);
     return true;
 }
 
-/* Another level for those whose bottleneck a card is. False: others would have to change as well. */
+/* Another level, or the same, for those whose bottleneck a card is. False: it is not their bottleneck any
+ * more, or not that of others that are faster. */
 static bool set_level(struct flows *flows, uint32_t number, uint64_t level)
 {
     struct card *card = &flows->cards[number];
@@ -532,9 +576,11 @@ static bool set_level(struct flows *flows, uint32_t number, uint64_t level)
                 return false; /* It would be faster here than the card's own. */
             continue;
         }
-        if (room->full || (edge.other != flows->card_count && room->units + before < level))
+        if (edge.other != flows->card_count && room->units + before < level)
             return false;
         room->units += before - level;
+        if (room->full && level != before)
+            touch(flows, edge.other);
     }
     card->level = level;
     return true;
@@ -549,10 +595,12 @@ static bool adjust(struct flows *flows)
     for (uint32_t i = 0; i < flows->touched_count && !flows->unlike; i++) {
         uint32_t number = flows->touched[i];
         const struct card *card = &flows->cards[number];
+        if (card->heap_count == 0 && flows->rooms[number].full)
+            close_bottleneck(flows, number);
         if (card->heap_count == 0)
-            return false;
+            continue;
         uint64_t level = flows->rooms[number].units / card->heap_count;
-        if (level != card->level && !set_level(flows, number, level))
+        if (level == 0 || !set_level(flows, number, level))
             return false;
     }
     return !flows->unlike;
