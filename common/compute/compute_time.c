@@ -308,13 +308,6 @@ static double draw_leaf(const struct compute_time *time, uint32_t worker, const 
                                 : distribution_draw(&time->leaf, random);
 }
 
-double compute_time_mean_ns(const struct compute_time *time, uint32_t worker)
-{
-    assert(time->traced == NULL || time->trace != NULL);
-    return time->traced != NULL ? leaf_trace_mean(time->trace, worker)
-                                : distribution_mean(&time->leaf);
-}
-
 uint64_t compute_time_leaf_ns(const struct compute_time *time, const struct job *job,
                               uint32_t worker, uint64_t step, uint32_t leaf)
 {

@@ -74,9 +74,6 @@ enum status compute_time_read_pause(const char *text, struct compute_time *time,
 uint64_t compute_time_leaf_ns(const struct compute_time *time, const struct job *job,
                               uint32_t worker, uint64_t step, uint32_t leaf);
 
-/* The mean of a whole leaf, before `slow` and stragglers. */
-double compute_time_mean_ns(const struct compute_time *time, uint32_t worker);
-
 /* What a computation's leaves take longer: 1 for most. */
 double compute_time_straggle(const struct compute_time *time, uint64_t seed, uint32_t worker,
                              uint64_t step);

@@ -12,6 +12,7 @@
 #define WARM_LEAVES  3           /* Not counted. */
 #define APPLIED      (64u << 10) /* Elements. */
 #define APPLICATIONS 64
+#define SCORES_MAX   64
 
 static enum status compute(struct workload *workload, float *values, float *gradient, uint64_t step,
                            double *ns, struct error *error)
@@ -65,6 +66,33 @@ enum status computing_cost_leaf(struct workload *workload, double seconds,
     free(values);
     free(gradient);
     free(times);
+    return status;
+}
+
+static double score(struct workload *workload, const float *values)
+{
+    struct score score = {0};
+    uint64_t began_ns = clock_now_ns();
+    node_gradient_evaluate(&workload->gradient, values, 1, 0, &score);
+    return (double)(clock_now_ns() - began_ns) / (double)workload->job.test_examples;
+}
+
+enum status computing_cost_score(struct workload *workload, double seconds,
+                                 struct quartiles *example_ns, struct error *error)
+{
+    double times[SCORES_MAX];
+    size_t count = 0;
+    float *values = calloc(model_elements(workload->model), sizeof *values);
+    enum status status = values != NULL ? begin(&workload->job, values, error)
+                                        : error_set(error, STATUS_MEMORY, "out of memory");
+    double end = clock_now_seconds() + seconds;
+    if (status == STATUS_OK)
+        score(workload, values); /* Not counted. */
+    while (status == STATUS_OK && count < SCORES_MAX && (count < 2 || clock_now_seconds() < end))
+        times[count++] = score(workload, values);
+    if (status == STATUS_OK)
+        *example_ns = quartiles_of(times, count);
+    free(values);
     return status;
 }
 

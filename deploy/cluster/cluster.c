@@ -25,6 +25,7 @@ void cluster_init(struct cluster *cluster)
         .loopback_bytes_per_second = UINT64_C(5000000000),
         .loopback_latency_ns = 10000,
         .leaf_time = "constant:1.2ms",
+        .score_example_ns = 25000,
         .worker = {.message_ns = 5000, .message_byte_ps = 100},
         .server = {.message_ns = 5000, .message_byte_ps = 100},
         .apply_byte_ps = 200,
@@ -399,9 +400,9 @@ static bool lists_equal(const struct cluster *a, const struct cluster *b)
 
 static bool texts_equal(const struct cluster *a, const struct cluster *b)
 {
-    return strcmp(a->about, b->about) == 0 && strcmp(a->jitter, b->jitter) == 0 &&
-           strcmp(a->leaf_time, b->leaf_time) == 0 && strcmp(a->straggle, b->straggle) == 0 &&
-           strcmp(a->pause, b->pause) == 0;
+    return a->score_example_ns == b->score_example_ns && strcmp(a->about, b->about) == 0 &&
+           strcmp(a->jitter, b->jitter) == 0 && strcmp(a->leaf_time, b->leaf_time) == 0 &&
+           strcmp(a->straggle, b->straggle) == 0 && strcmp(a->pause, b->pause) == 0;
 }
 
 bool cluster_equal(const struct cluster *a, const struct cluster *b)

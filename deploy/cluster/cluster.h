@@ -39,6 +39,7 @@
 #define CLUSTER_BUFFER_MOST    (UINT64_C(1) << 40)
 #define CLUSTER_MESSAGE_MOST   UINT64_C(10000000000) /* 10 s. */
 #define CLUSTER_BYTE_MOST_PS   UINT64_C(1000000)     /* 1 us. */
+#define CLUSTER_SCORE_MOST     UINT64_C(10000000000) /* 10 s. */
 #define CLUSTER_SLOW_MOST      1000
 #define CLUSTER_TEXT_MAX       128
 
@@ -103,7 +104,8 @@ struct cluster {
     char leaf_time[CLUSTER_TEXT_MAX]; /* As --compute's; never "". */
     char straggle[CLUSTER_TEXT_MAX];  /* As --straggle's; "": nobody does. */
     char pause[CLUSTER_TEXT_MAX];     /* As --pause's; "": nobody does. */
-    struct cluster_slow *slow;        /* Each worker once. */
+    uint64_t score_example_ns; /* Of a processor, to score one example; nobody is slow at it. */
+    struct cluster_slow *slow; /* Each worker once. */
     size_t slow_count, slow_capacity;
 
     struct cluster_handling worker, server;

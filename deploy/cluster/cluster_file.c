@@ -241,6 +241,7 @@ static const struct member compute_members[] = {
     TEXT("leaf_time", AT(struct cluster, leaf_time), check_distribution),
     TEXT("straggle", AT(struct cluster, straggle), check_straggle),
     TEXT("pause", AT(struct cluster, pause), check_pause),
+    WHOLE("score_example_ns", AT(struct cluster, score_example_ns), 0, CLUSTER_SCORE_MOST),
     {"slow", MEMBER_LIST, .table = &slow_table},
 };
 static const struct member worker_members[] = {HANDLING(AT(struct cluster, worker))};

@@ -547,8 +547,8 @@ static bool adopt(struct flows *flows, uint32_t flow)
     bool first = flows->rooms[cards[0]].full, second = flows->rooms[cards[1]].full;
     if (!first && !second)
         return open_bottleneck(flows, flow);
-    bool is_second = first ? second && flows->cards[cards[1]].level < flows->cards[cards[0]].level
-                           : second;
+    bool is_second =
+        first ? second && flows->cards[cards[1]].level < flows->cards[cards[0]].level : second;
     uint32_t bottleneck = cards[is_second], other = cards[!is_second];
     uint64_t level = flows->cards[bottleneck].level;
     if (other != flows->card_count && flows->rooms[other].units < level)

@@ -15,19 +15,20 @@
 #include "deploy/command/command.h"
 #include "deploy/launcher/programs.h"
 
-#define LEAF_SECONDS 5.0
-#define ROUNDS       5
-#define NARROW       1   /* Width of the small model, some 3 KB, ... */
-#define MIDDLE       32  /* ... of one between them, some 100 KB, by which the line is tried, ... */
-#define WIDE         256 /* ... and of the large one, some 800 KB. */
-#define MESSAGES     4   /* Of an async update at each end: deploy/cluster/CLUSTERS.md. */
+#define LEAF_SECONDS  5.0
+#define SCORE_SECONDS 1.0
+#define ROUNDS        5
+#define NARROW        1  /* Width of the small model, some 3 KB, ... */
+#define MIDDLE        32 /* ... of one between them, some 100 KB, by which the line is tried, ... */
+#define WIDE          256 /* ... and of the large one, some 800 KB. */
+#define MESSAGES      4   /* Of an async update at each end: deploy/cluster/CLUSTERS.md. */
 #define THREAD_NS                                                                                  \
     5000.0 /* From one thread to another, twice an exchange: deploy/cluster/CLUSTERS.md. */
 #define LOOPBACK_MOST 1e12 /* Bytes a second, where the processors' share explains all. */
 
 /* What is told of the host; of each figure how far apart the measured ones are. */
 struct costs {
-    struct quartiles leaf_ns, apply_byte_ns, sgd_byte_ns;
+    struct quartiles leaf_ns, score_ns, apply_byte_ns, sgd_byte_ns;
     struct quartiles worker_message_ns, worker_byte_ns, server_message_ns, server_byte_ns;
     struct quartiles latency_ns, loopback;          /* Bytes a second. */
     struct quartiles narrow_ns, middle_ns, wide_ns; /* Of a whole exchange. */
@@ -64,6 +65,8 @@ static int measure_computing(struct costs *costs, const struct options *options,
     enum status status = STATUS_OK;
     if (code == EXIT_DONE) {
         status = computing_cost_leaf(&workload, LEAF_SECONDS, &costs->leaf_ns, error);
+        if (status == STATUS_OK)
+            status = computing_cost_score(&workload, SCORE_SECONDS, &costs->score_ns, error);
         if (status == STATUS_OK)
             status = computing_cost_apply("sgd", &costs->sgd_byte_ns, error);
         if (status == STATUS_OK)
@@ -164,6 +167,7 @@ static void describe(struct cluster *cluster, const struct costs *costs,
     cluster->rest = CLUSTER_TOGETHER;
     cluster->usual.processors = processors > 0 ? (uint64_t)processors : 1;
     describe_leaf(&costs->leaf_ns, cluster->leaf_time);
+    cluster->score_example_ns = (uint64_t)ceil(costs->score_ns.median);
     cluster->worker.message_ns = (uint64_t)costs->worker_message_ns.median;
     cluster->worker.message_byte_ps = (uint64_t)(1000 * costs->worker_byte_ns.median);
     cluster->server.message_ns = (uint64_t)costs->server_message_ns.median;
@@ -184,6 +188,7 @@ static void print_costs(FILE *out, const struct costs *costs, const struct clust
 {
     fprintf(out, "%-34s %10llu\n", "processors", (unsigned long long)cluster->usual.processors);
     print_line(out, "a leaf's gradient", costs->leaf_ns, 1e-6, "ms");
+    print_line(out, "scoring an example", costs->score_ns, 1e-3, "us");
     print_line(out, "applying a gradient, a byte", costs->apply_byte_ns, 1e3, "ps");
     print_line(out, "a message, worker", costs->worker_message_ns, 1e-3, "us");
     print_line(out, "... and a byte of it", costs->worker_byte_ns, 1e3, "ps");

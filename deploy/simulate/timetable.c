@@ -31,14 +31,12 @@ static uint64_t queue_ns(void *context, struct random_sequence *random,
     return TIMETABLE_QUEUE_NS;
 }
 
-static uint64_t score_ns(const struct timetable *t, const struct compute_time *time,
-                         uint32_t worker, const struct message_work *share)
+static uint64_t score_ns(const struct timetable *t, const struct message_work *share)
 {
     const struct job *job = t->options.job;
     uint64_t n = job->test_examples;
     uint64_t examples = n * (share->share + 1) / share->shares - n * share->share / share->shares;
-    return (uint64_t)(compute_time_mean_ns(time, worker) * time->slow * (double)examples /
-                      (double)job->micro_batch);
+    return examples * t->options.cluster->score_example_ns;
 }
 
 static uint64_t node_ns(const struct timetable *t, const struct compute_time *time, uint32_t worker,
@@ -59,7 +57,7 @@ static uint64_t compute_ns(void *context, struct random_sequence *random,
     assert(process->index < t->options.layout->workers);
     const struct compute_time *time = &t->times[process->index];
     uint64_t ns = worker->score.shares > 0
-                      ? score_ns(t, time, process->index, &worker->score)
+                      ? score_ns(t, &worker->score)
                       : node_ns(t, time, process->index, worker->step,
                                 worker->nodes[worker->node_next], worker->node_next == 0);
     return times(ns, process->slow);

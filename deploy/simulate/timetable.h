@@ -12,7 +12,8 @@
  *     a gradient applied  apply_byte_ps
  *     a leaf              what a real run with the same job, --compute, --slow, --straggle and --pause gives it,
  *                         draw by draw (worker/pace.h); a node is the sum of its leaves
- *     a score             what its examples come to in leaves of mean time, x slow
+ *     a score             score_example_ns for each of its examples: as in a real run, neither --compute
+ *                         nor --slow has a part in it
  *     between threads     TIMETABLE_QUEUE_NS
  *
  * All but the last is work: of a processor of the process's host, which it shares with all others there.

@@ -26,6 +26,7 @@ between()
 # A factor of a thousand or so each way: sanitizers and busy machines are slow.
 between host.processors 1 1024
 between worker.message_ns 1 20000000
+between compute.score_example_ns 1 20000000
 between server.message_ns 1 20000000
 between worker.message_byte_ps 0 1000000
 between server.message_byte_ps 0 1000000

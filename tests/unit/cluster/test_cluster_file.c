@@ -136,6 +136,7 @@ TEST_PLAIN(no_member_is_overlooked)
         "\"compute\": {\"leaf_time\": \"constant:1s\"}",
         "\"compute\": {\"straggle\": \"0.05:pareto:10\"}",
         "\"compute\": {\"pause\": \"0.05:constant:10ms\"}",
+        "\"compute\": {\"score_example_ns\": 7}",
         "\"compute\": {\"slow\": [{\"worker\": 1, \"factor\": 2}]}",
         "\"compute\": {\"slow\": [{\"worker\": 1, \"factor\": 3}]}",
         "\"worker\": {\"message_ns\": 1}",
