@@ -37,6 +37,10 @@
 #define CLUSTER_LOSS_MOST      0.5
 #define CLUSTER_BUFFER_LEAST   UINT64_C(2048) /* A frame. */
 #define CLUSTER_BUFFER_MOST    (UINT64_C(1) << 40)
+#define CLUSTER_SEGMENT_MOST   UINT64_C(65535)
+#define CLUSTER_OVERHEAD_MOST  UINT64_C(1000)
+#define CLUSTER_TURN_LEAST     UINT64_C(1448)
+#define CLUSTER_TURN_MOST      (UINT64_C(1) << 30)
 #define CLUSTER_MESSAGE_MOST   UINT64_C(10000000000) /* 10 s. */
 #define CLUSTER_BYTE_MOST_PS   UINT64_C(1000000)     /* 1 us. */
 #define CLUSTER_SCORE_MOST     UINT64_C(10000000000) /* 10 s. */
@@ -78,6 +82,12 @@ enum cluster_rest {
     CLUSTER_REST_COUNT
 };
 
+/* What streams are cut into, between hosts. */
+struct cluster_segment {
+    uint64_t bytes;          /* Of a stream, at most. */
+    uint64_t overhead_bytes; /* What it takes of a card on top. */
+};
+
 /* What a process's processor does beside computing and applying. */
 struct cluster_handling {
     uint64_t message_ns;      /* For a message, sent or received, ... */
@@ -100,6 +110,8 @@ struct cluster {
     char jitter[CLUSTER_TEXT_MAX]; /* As --compute's, "exponential:20us"; "": none. */
     double loss;                   /* Of a message, each time it is sent. */
     uint64_t switch_buffer_bytes;  /* Of the switch towards each host; 0: deep. */
+    struct cluster_segment segment;
+    uint64_t turn_bytes; /* Of a stream, that a card sends before another's; 0: a fair mix. */
 
     char leaf_time[CLUSTER_TEXT_MAX]; /* As --compute's; never "". */
     char straggle[CLUSTER_TEXT_MAX];  /* As --straggle's; "": nobody does. */
@@ -125,6 +137,7 @@ void cluster_free(struct cluster *cluster);
  *     link           PLACES:RATE[/RATE][,LATENCY];...    of the hosts of some; latency on top
  *     processors     N                                   of each host
  *     switch-buffer  BYTES                               0: deep
+ *     turns          BYTES                               of a stream; 0: a fair mix
  *     jitter         DIST                                as --compute's
  *     loss           PROBABILITY
  *     compute        DIST                                time of a leaf

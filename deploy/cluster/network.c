@@ -9,6 +9,7 @@
 #include "common/base/array.h"
 #include "deploy/cluster/flows.h"
 #include "deploy/cluster/hazard.h"
+#include "deploy/cluster/turns.h"
 
 #define NOBODY UINT32_MAX
 
@@ -19,7 +20,7 @@
 enum phase {
     PHASE_BEHIND,  /* Another of the connection is before it. */
     PHASE_WAITING, /* In the heap: its first byte is on its way, or its timer runs. */
-    PHASE_FLOWING,
+    PHASE_FLOWING, /* In turns others of the connection may be as well. */
 };
 
 struct message {
@@ -29,6 +30,7 @@ struct message {
     enum phase phase;
     uint32_t next; /* Of its connection, or of the free ones. */
     uint32_t flow;
+    uint64_t window; /* What it has put into the switch's buffer. */
     uint32_t again; /* How often the switch has dropped it. */
 };
 
@@ -57,6 +59,7 @@ struct network {
     uint64_t grain_ns;      /* A power of two. */
     uint64_t transfer_ns;   /* What transfers take, those of late most. */
     struct flows *flows;    /* Cards: host h has 3 h up, 3 h + 1 down, 3 h + 2 loopback. */
+    struct turns *turns;    /* Between hosts, if streams take turns; NULL: as flows. */
     uint64_t *latencies_ns; /* [host_count] */
     uint64_t *buffered;     /* [host_count] first windows towards it. */
     struct connection *connections;
@@ -89,6 +92,25 @@ static struct flows *make_cards(uint64_t loopback_rate, const struct network_hos
     return flows;
 }
 
+/* True as well where nobody takes any. */
+static bool make_turns(struct network *network, const struct network_host *hosts)
+{
+    if (network->options.turn_bytes == 0)
+        return true;
+    uint64_t *rates = calloc(2 * (size_t)network->host_count, sizeof *rates);
+    if (rates == NULL)
+        return false;
+    uint64_t *down_rates = rates + network->host_count;
+    for (uint32_t h = 0; h < network->host_count; h++) {
+        rates[h] = hosts[h].up_rate;
+        down_rates[h] = hosts[h].down_rate;
+    }
+    network->turns =
+        turns_create(rates, down_rates, network->host_count, network->options.turn_bytes);
+    free(rates);
+    return network->turns != NULL;
+}
+
 struct network *network_create(const struct network_options *options,
                                const struct network_host *hosts, uint32_t host_count)
 {
@@ -103,7 +125,8 @@ struct network *network_create(const struct network_options *options,
     network->flows = make_cards(options->loopback_rate, hosts, host_count);
     network->latencies_ns = calloc(host_count, sizeof *network->latencies_ns);
     network->buffered = calloc(host_count, sizeof *network->buffered);
-    if (network->flows == NULL || network->latencies_ns == NULL || network->buffered == NULL) {
+    if (network->flows == NULL || !make_turns(network, hosts) || network->latencies_ns == NULL ||
+        network->buffered == NULL) {
         network_free(network);
         return NULL;
     }
@@ -117,6 +140,7 @@ void network_free(struct network *network)
     if (network == NULL)
         return;
     flows_free(network->flows);
+    turns_free(network->turns);
     free(network->latencies_ns);
     free(network->buffered);
     free(network->connections);
@@ -150,6 +174,18 @@ static uint32_t connection_number(struct network *network)
     return number;
 }
 
+static bool takes_turns(const struct network *network, const struct connection *stream)
+{
+    return network->turns != NULL && !stream->loopback;
+}
+
+static void forget_connection(struct network *network, struct connection *stream)
+{
+    flows_unreserve(network->flows, stream->way);
+    stream->next_closed = network->first_closed;
+    network->first_closed = (uint32_t)(stream - network->connections);
+}
+
 enum status network_connect(struct network *network, uint32_t from, uint32_t to,
                             uint64_t further_ns, uint32_t *connection)
 {
@@ -172,14 +208,11 @@ enum status network_connect(struct network *network, uint32_t from, uint32_t to,
         .first = NOBODY,
         .last = NOBODY,
     };
-    return STATUS_OK;
-}
-
-static void forget_connection(struct network *network, struct connection *stream)
-{
-    flows_unreserve(network->flows, stream->way);
-    stream->next_closed = network->first_closed;
-    network->first_closed = (uint32_t)(stream - network->connections);
+    if (network->turns == NULL ||
+        turns_connect(network->turns, *connection, from, to) == STATUS_OK)
+        return STATUS_OK;
+    forget_connection(network, stream);
+    return STATUS_MEMORY;
 }
 
 void network_close(struct network *network, uint32_t connection)
@@ -299,12 +332,20 @@ static void foresee(const struct network *network, const struct connection *conn
     message->ready_ns = delivery->sent_ns + delivery->latency_ns + delivery->timers_ns;
 }
 
+/* Whether the one behind a message need not wait until that is there. */
+static bool begins_behind(const struct network *network, const struct connection *stream,
+                          uint32_t before)
+{
+    return takes_turns(network, stream) && network->messages[before].phase == PHASE_FLOWING;
+}
+
 enum status network_send(struct network *network, uint32_t connection, uint64_t bytes,
                          uint64_t now_ns, void *item)
 {
     assert(connection < network->connection_count && bytes <= FLOWS_BYTES_MOST);
     assert(now_ns >= network->now_ns);
-    if ((network->first_free == NOBODY && !make_room(network)) || !make_room_to_arrive(network))
+    if ((network->first_free == NOBODY && !make_room(network)) || !make_room_to_arrive(network) ||
+        (network->turns != NULL && turns_make_room(network->turns, network->live_count) != STATUS_OK))
         return STATUS_MEMORY;
     network->now_ns = now_ns;
     uint32_t number = message_number(network);
@@ -320,24 +361,15 @@ enum status network_send(struct network *network, uint32_t connection, uint64_t 
                                 .phase = PHASE_BEHIND,
                                 .next = NOBODY};
     foresee(network, stream, message);
-    if (stream->first == NOBODY) {
+    if (stream->first == NOBODY)
         stream->first = number;
-        await(network, number, message->ready_ns);
-    } else {
+    else
         network->messages[stream->last].next = number;
-    }
+    if (stream->first == number || begins_behind(network, stream, stream->last))
+        await(network, number, message->ready_ns);
     stream->last = number;
     network->live_count++;
     return STATUS_OK;
-}
-
-/* What it may put into the switch's buffer before it learns that others do. */
-static uint64_t window_of(const struct connection *stream, const struct message *message)
-{
-    uint64_t bytes = message->delivery.bytes;
-    if (stream->loopback)
-        return 0;
-    return bytes < FIRST_WINDOW_BYTES ? bytes : FIRST_WINDOW_BYTES;
 }
 
 /* What is known of a message that leaves its connection, for the caller. */
@@ -345,8 +377,7 @@ static void hand_over(struct network *network, uint32_t number, uint64_t at_ns, 
 {
     struct message *message = &network->messages[number];
     struct connection *stream = &network->connections[message->delivery.connection];
-    if (message->phase == PHASE_FLOWING)
-        network->buffered[stream->to] -= window_of(stream, message);
+    network->buffered[stream->to] -= message->window;
     message->delivery.at_ns = at_ns;
     message->delivery.lost = lost;
     network->deliveries[network->delivery_count++] = message->delivery;
@@ -355,30 +386,67 @@ static void hand_over(struct network *network, uint32_t number, uint64_t at_ns, 
     network->first_free = number;
 }
 
+/* No sooner than what is before it. */
+static void await_behind(struct network *network, uint32_t number)
+{
+    uint64_t ready_ns = network->messages[number].ready_ns;
+    await(network, number, ready_ns > network->now_ns ? ready_ns : network->now_ns);
+}
+
 /* It has arrived, and the one behind it may begin. */
 static void deliver(struct network *network, uint32_t number)
 {
     uint32_t connection = network->messages[number].delivery.connection;
     struct connection *stream = &network->connections[connection];
+    assert(stream->first == number);
     uint32_t next = stream->first = network->messages[number].next;
     uint64_t took_ns = network->now_ns - network->messages[number].delivery.begun_ns;
     network->transfer_ns += took_ns / 64 - network->transfer_ns / 64;
     hand_over(network, number, network->now_ns, false);
     if (next == NOBODY && stream->closed)
         forget_connection(network, stream);
-    if (next == NOBODY)
-        return;
-    uint64_t ready_ns = network->messages[next].ready_ns;
-    await(network, next, ready_ns > network->now_ns ? ready_ns : network->now_ns);
+    if (next != NOBODY && network->messages[next].phase == PHASE_BEHIND)
+        await_behind(network, next);
+}
+
+/* What it may put into the switch's buffer before it learns that others do. What comes behind others of
+ * its connection has learned it. */
+static uint64_t window_of(const struct network *network, uint32_t number)
+{
+    const struct message *message = &network->messages[number];
+    const struct connection *stream = &network->connections[message->delivery.connection];
+    uint64_t bytes = message->delivery.bytes;
+    if (stream->loopback || stream->first != number)
+        return 0;
+    return bytes < FIRST_WINDOW_BYTES ? bytes : FIRST_WINDOW_BYTES;
 }
 
 /* Whoever comes to a queue that is empty is not dropped, whatever the buffer. */
-static bool switch_has_room(const struct network *network, const struct connection *stream,
-                            const struct message *message)
+static bool switch_has_room(const struct network *network, uint32_t number)
 {
-    uint64_t buffer = network->options.switch_buffer_bytes, there = network->buffered[stream->to];
-    return stream->loopback || buffer == 0 || there == 0 ||
-           there + window_of(stream, message) <= buffer;
+    const struct message *message = &network->messages[number];
+    uint64_t buffer = network->options.switch_buffer_bytes, window = window_of(network, number);
+    uint64_t there = network->buffered[network->connections[message->delivery.connection].to];
+    return buffer == 0 || there == 0 || window == 0 || there + window <= buffer;
+}
+
+static void flow(struct network *network, uint32_t number)
+{
+    struct message *message = &network->messages[number];
+    uint32_t connection = message->delivery.connection;
+    const struct connection *stream = &network->connections[connection];
+    uint64_t bytes = message->delivery.bytes, now_ns = network->now_ns;
+    message->phase = PHASE_FLOWING;
+    message->window = window_of(network, number);
+    network->buffered[stream->to] += message->window;
+    if (!takes_turns(network, stream)) {
+        message->flow = flows_begin(network->flows, stream->way, bytes, number, now_ns);
+        return;
+    }
+    message->flow =
+        turns_begin(network->turns, connection, bytes > 0 ? bytes : 1, number, now_ns);
+    if (message->next != NOBODY)
+        await_behind(network, message->next);
 }
 
 static void begin(struct network *network, uint32_t number)
@@ -386,13 +454,10 @@ static void begin(struct network *network, uint32_t number)
     struct message *message = &network->messages[number];
     const struct connection *stream = &network->connections[message->delivery.connection];
     message->delivery.begun_ns = network->now_ns;
-    if (message->delivery.bytes == 0) {
+    if (message->delivery.bytes == 0 && stream->first == number) {
         deliver(network, number);
-    } else if (switch_has_room(network, stream, message)) {
-        message->phase = PHASE_FLOWING;
-        network->buffered[stream->to] += window_of(stream, message);
-        message->flow = flows_begin(network->flows, stream->way, message->delivery.bytes, number,
-                                    network->now_ns);
+    } else if (switch_has_room(network, number)) {
+        flow(network, number);
     } else {
         uint64_t timer_ns = hazard_timer_ns(2 * stream->latency_ns, message->again++);
         message->delivery.timers_ns += timer_ns;
@@ -408,7 +473,9 @@ uint64_t network_next(struct network *network)
     uint64_t begin_ns = network->beginning_count > 0
                             ? (network->beginnings[0].at_ns + beyond) & ~beyond
                             : NETWORK_NEVER;
-    return end_ns < begin_ns ? end_ns : begin_ns;
+    uint64_t turn_ns = network->turns != NULL ? turns_next(network->turns) : NETWORK_NEVER;
+    uint64_t next_ns = end_ns < begin_ns ? end_ns : begin_ns;
+    return turn_ns < next_ns ? turn_ns : next_ns;
 }
 
 static int by_sequence(const void *a, const void *b)
@@ -441,6 +508,11 @@ void network_advance(struct network *network, uint64_t now_ns)
         const uint64_t *numbers = flows_advance(network->flows, now_ns, &ended);
         for (size_t i = 0; i < ended; i++)
             deliver(network, (uint32_t)numbers[i]);
+        ended = 0;
+        if (network->turns != NULL)
+            numbers = turns_advance(network->turns, now_ns, &ended);
+        for (size_t i = 0; i < ended; i++)
+            deliver(network, (uint32_t)numbers[i]);
         while (network->beginning_count > 0 && network->beginnings[0].at_ns <= now_ns) {
             uint32_t number = network->beginnings[0].message;
             beginning_remove(network, 0);
@@ -463,16 +535,27 @@ bool network_take(struct network *network, struct delivery *delivery)
     return true;
 }
 
-/* The first of a connection, which alone may have begun, goes no further. */
-static void stop_first(struct network *network, uint32_t first, uint64_t now_ns)
+static void forget_beginning(struct network *network, uint32_t message)
 {
-    if (network->messages[first].phase == PHASE_FLOWING)
-        flows_stop(network->flows, network->messages[first].flow, now_ns);
     for (size_t place = 0; place < network->beginning_count; place++)
-        if (network->beginnings[place].message == first) {
+        if (network->beginnings[place].message == message) {
             beginning_remove(network, place);
-            break;
+            return;
         }
+}
+
+/* It goes no further. */
+static void stop(struct network *network, uint32_t number, uint64_t now_ns)
+{
+    const struct message *message = &network->messages[number];
+    if (message->phase == PHASE_WAITING)
+        forget_beginning(network, number);
+    if (message->phase != PHASE_FLOWING)
+        return;
+    if (takes_turns(network, &network->connections[message->delivery.connection]))
+        turns_stop(network->turns, message->flow, now_ns);
+    else
+        flows_stop(network->flows, message->flow, now_ns);
 }
 
 void network_disconnect(struct network *network, uint32_t connection, uint64_t keep,
@@ -488,12 +571,11 @@ void network_disconnect(struct network *network, uint32_t connection, uint64_t k
         last = number;
         number = network->messages[number].next;
     }
-    if (last == NOBODY && number != NOBODY)
-        stop_first(network, number, now_ns);
     stream->last = last;
     *(last == NOBODY ? &stream->first : &network->messages[last].next) = NOBODY;
     while (number != NOBODY) {
         uint32_t next = network->messages[number].next;
+        stop(network, number, now_ns);
         hand_over(network, number, now_ns, true);
         number = next;
     }
@@ -507,5 +589,8 @@ double network_rate(struct network *network, uint32_t connection)
     uint32_t first = network->connections[connection].first;
     if (first == NOBODY || network->messages[first].phase != PHASE_FLOWING)
         return 0;
-    return (double)flows_rate(network->flows, network->messages[first].flow) / FLOWS_RATE_UNIT;
+    if (takes_turns(network, &network->connections[connection]))
+        return (double)turns_rate(network->turns, connection);
+    uint32_t flow = network->messages[first].flow;
+    return (double)flows_rate(network->flows, flow) / FLOWS_RATE_UNIT;
 }

@@ -22,6 +22,7 @@ struct stream {
 
 struct cards {
     struct network *network;
+    struct cluster_segment segment;
     uint32_t *host_of; /* [place_count] */
     uint32_t place_count;
     struct cards_use *uses; /* [host_count] */
@@ -42,6 +43,13 @@ static void out_of_memory(void)
 
 /* --- life ---------------------------------------------------------------------------------------- */
 
+/* What so many bytes of a stream take of a card. */
+static uint64_t in_segments(const struct cluster_segment *segment, uint64_t bytes)
+{
+    uint64_t segments = (bytes + segment->bytes - 1) / segment->bytes;
+    return bytes + segments * segment->overhead_bytes;
+}
+
 static struct network *make_network(const struct cluster *cluster, const struct layout *layout,
                                     uint64_t seed)
 {
@@ -51,7 +59,8 @@ static struct network *make_network(const struct cluster *cluster, const struct 
                                       .loopback_latency_ns = cluster->loopback_latency_ns,
                                       .jitter = cluster_jitter(cluster),
                                       .loss = cluster->loss,
-                                      .switch_buffer_bytes = cluster->switch_buffer_bytes};
+                                      .switch_buffer_bytes = cluster->switch_buffer_bytes,
+                                      .turn_bytes = in_segments(&cluster->segment, cluster->turn_bytes)};
     struct network_host *hosts = calloc(layout->host_count, sizeof *hosts);
     if (hosts == NULL)
         return NULL;
@@ -71,6 +80,7 @@ struct cards *cards_create(const struct cluster *cluster, const struct layout *l
     struct cards *cards = calloc(1, sizeof *cards);
     if (cards == NULL)
         return NULL;
+    cards->segment = cluster->segment;
     cards->place_count = layout->servers + layout->workers;
     cards->host_of = calloc(cards->place_count, sizeof *cards->host_of);
     cards->host_count = layout->host_count;
@@ -172,13 +182,13 @@ static uint32_t stream_of(struct cards *cards, const struct simulated_network *n
 /* --- carrying ------------------------------------------------------------------------------------ */
 
 /* As a TCP stream is cut into segments, the last of a message its own. */
-uint64_t cards_wire_bytes(uint64_t header_bytes, uint64_t payload_bytes, bool local)
+uint64_t cards_wire_bytes(const struct cluster_segment *segment, uint64_t header_bytes,
+                          uint64_t payload_bytes, bool local)
 {
     uint64_t bytes = zmtp_frame_bytes(header_bytes);
     if (payload_bytes > 0)
         bytes += zmtp_frame_bytes(payload_bytes);
-    uint64_t segments = (bytes + CARDS_SEGMENT_BYTES - 1) / CARDS_SEGMENT_BYTES;
-    return local ? bytes : bytes + segments * CARDS_HEADERS_BYTES;
+    return local ? bytes : in_segments(segment, bytes);
 }
 
 static void put_behind(struct cards *cards, uint32_t number, uint64_t now_ns, struct parcel *parcel)
@@ -188,9 +198,9 @@ static void put_behind(struct cards *cards, uint32_t number, uint64_t now_ns, st
     parcel->next = NULL;
     *(stream->first == NULL ? &stream->first : &stream->last->next) = parcel;
     stream->last = parcel;
-    if (network_send(cards->network, number,
-                     cards_wire_bytes(parcel->header_bytes, payload, stream->local), now_ns,
-                     parcel) != STATUS_OK)
+    uint64_t bytes =
+        cards_wire_bytes(&cards->segment, parcel->header_bytes, payload, stream->local);
+    if (network_send(cards->network, number, bytes, now_ns, parcel) != STATUS_OK)
         out_of_memory();
 }
 

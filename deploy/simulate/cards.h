@@ -47,10 +47,6 @@
 #include "deploy/cluster/network.h"
 #include "deploy/engine/carrier.h"
 
-/* A segment's bytes of a stream, and what Ethernet, IP and TCP (with time stamps) cost it. */
-#define CARDS_SEGMENT_BYTES 1448
-#define CARDS_HEADERS_BYTES 90
-
 struct cards;
 
 /* Parcels. Those carried have arrived, were broken, or are under way. */
@@ -95,6 +91,7 @@ uint64_t cards_streams_most(const struct cards *cards);
 
 /* What a message is on the wire: without a payload 0 bytes of it. local: between processes of one
  * host, where segments are long and headers nothing. */
-uint64_t cards_wire_bytes(uint64_t header_bytes, uint64_t payload_bytes, bool local);
+uint64_t cards_wire_bytes(const struct cluster_segment *segment, uint64_t header_bytes,
+                          uint64_t payload_bytes, bool local);
 
 #endif

@@ -61,21 +61,28 @@ static struct history run(const struct random_cluster *cluster)
     return history;
 }
 
-TEST_PLAIN(without_memory_nothing_is_sent_and_nothing_is_lost)
+static void fail_each_allocation(const struct random_cluster *cluster)
 {
-    static struct random_cluster cluster;
-    random_cluster_draw(&cluster, 7);
-    struct history whole = run(&cluster);
+    struct history whole = run(cluster);
     ck_assert_uint_eq(whole.failures, 0);
     unsigned n = 0;
     for (bool hit = true; hit;) {
         scarcity_arm(++n);
-        struct history scarce = run(&cluster);
+        struct history scarce = run(cluster);
         hit = scarcity_disarm();
         ck_assert_msg(scarce.failures == hit, "allocation %u: %u failures", n, scarce.failures);
         ck_assert_msg(scarce.arrivals == whole.arrivals, "allocation %u: others arrive", n);
     }
     ck_assert_uint_gt(n, 50);
+}
+
+TEST_PLAIN(without_memory_nothing_is_sent_and_nothing_is_lost)
+{
+    static struct random_cluster cluster;
+    random_cluster_draw(&cluster, 7);
+    fail_each_allocation(&cluster);
+    cluster.options.turn_bytes = 70000;
+    fail_each_allocation(&cluster);
 }
 
 int main(void)
