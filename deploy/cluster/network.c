@@ -1,5 +1,6 @@
-/* network.c - messages before their transfer, in a heap by time, and during it, as flows; those of a
- * connection in a list, of which only the first is in either. */
+/* network.c - messages before their transfer, in a heap by time, and during it, as flows or in turns; those of
+ * a connection in a list, of which only the first is in either, or, in turns, the first of those that are
+ * not under way yet in the heap. */
 
 #include "deploy/cluster/network.h"
 
@@ -407,6 +408,8 @@ static void deliver(struct network *network, uint32_t number)
         forget_connection(network, stream);
     if (next != NOBODY && network->messages[next].phase == PHASE_BEHIND)
         await_behind(network, next);
+    else if (next != NOBODY && network->messages[next].phase == PHASE_FLOWING)
+        network->messages[next].delivery.begun_ns = network->now_ns;
 }
 
 /* What it may put into the switch's buffer before it learns that others do. What comes behind others of

@@ -32,7 +32,8 @@ struct stream {
 
 struct up_card {
     uint64_t rate;
-    uint32_t first, last; /* Pieces; the first is leaving. */
+    uint64_t since_ns;    /* The first piece is leaving since. */
+    uint32_t first, last; /* Pieces. */
 };
 
 struct down_card {
@@ -92,7 +93,7 @@ struct turns *turns_create(const uint64_t *up_rates, const uint64_t *down_rates,
         return NULL;
     }
     for (uint32_t h = 0; h < host_count; h++) {
-        turns->up[h] = (struct up_card){up_rates[h], NOBODY, NOBODY};
+        turns->up[h] = (struct up_card){up_rates[h], 0, NOBODY, NOBODY};
         turns->down[h] = (struct down_card){.rate = down_rates[h]};
     }
     return turns;
@@ -222,6 +223,7 @@ static void set_off(struct turns *turns, uint32_t host)
     struct down_card *down = &turns->down[turns->streams[card->first / AHEAD].to];
     serve(turns, down);
     down->coming += card->rate;
+    card->since_ns = turns->now_ns;
     amount bytes = piece_of(turns, card->first)->bytes;
     event_add(turns, after(turns, (bytes * SECOND + card->rate / 2) / card->rate), false, host);
 }
@@ -379,15 +381,31 @@ uint64_t turns_next(const struct turns *turns)
     return turns->event_count > 0 ? turns->events[0].at_ns : TURNS_NEVER;
 }
 
+/* Times are whole: what a card's first piece has brought until now is not quite what it has. Behind a slow card
+ * that would be seen. */
+static void count_exactly(struct turns *turns, uint32_t host)
+{
+    const struct up_card *card = &turns->up[host];
+    struct down_card *down = &turns->down[turns->streams[card->first / AHEAD].to];
+    serve(turns, down);
+    amount counted = (amount)(turns->now_ns - card->since_ns) * card->rate;
+    amount exactly = (amount)piece_of(turns, card->first)->bytes * SECOND;
+    if (exactly > counted)
+        down->waiting += exactly - counted;
+    else
+        down->waiting -= down->waiting < counted - exactly ? down->waiting : counted - exactly;
+}
+
 /* A card's first piece has left. If it was the last of its transfer, its end is there as soon as the queue
  * as it is now has gone. */
 static void leave(struct turns *turns, uint32_t host)
 {
+    count_exactly(turns, host);
     uint32_t number = take_off(turns, host);
     const struct transfer *transfer = &turns->transfers[number];
     if (transfer->left == 0 && transfer->given == 0) {
         const struct down_card *down = &turns->down[turns->streams[transfer->stream].to];
-        amount ns = (down->waiting + down->rate - 1) / down->rate;
+        amount ns = (2 * down->waiting + down->rate - 1) / (2 * (amount)down->rate);
         event_add(turns, after(turns, ns), true, number);
     }
     give(turns, transfer->stream);

@@ -24,7 +24,7 @@
  *     while ((next = turns_next(turns)) != TURNS_NEVER)
  *         tags = turns_advance(turns, next, &count);   those that are there then
  *
- * Numbers: times in whole nanoseconds, a piece leaving in the nearest one; what waits in rates times
+ * Numbers: times in whole nanoseconds, a piece leaving and a transfer being there in the nearest one; what waits in rates times
  * nanoseconds, exactly, in 128 bits. The same bits everywhere.
  *
  * Threads: one at a time. Ownership: tags that turns_advance gives are its own, until the next call.

@@ -467,6 +467,89 @@ TEST_PLAIN(a_network_with_mishaps_has_the_nanoseconds_that_are_written_here)
     close(&f);
 }
 
+/* --- in turns -------------------------------------------------------------------------------------- */
+
+/* A turn takes 10 us of a card. */
+static void open_in_turns(struct fixture *f)
+{
+    struct network_options options = usual;
+    options.turn_bytes = RATE / 100000;
+    open(f, options, 0);
+}
+
+#define TEST_IN_TURNS(name) SUITE_TEST(name, struct fixture, f, open_in_turns(f), close(f))
+
+static void expect_delivery(struct fixture *f, size_t i, uint64_t sequence, uint64_t begun_us,
+                            uint64_t at_us)
+{
+    ck_assert_uint_eq(f->deliveries[i].sequence, sequence);
+    ck_assert_uint_eq(f->deliveries[i].begun_ns, LATENCY_NS + begun_us * US);
+    ck_assert_uint_eq(f->deliveries[i].at_ns, LATENCY_NS + at_us * US);
+}
+
+/* Where a fair mix has the first after 45 us. */
+TEST_IN_TURNS(the_first_of_a_host_stays_first)
+{
+    uint32_t first = connect(f, 0, 1), second = connect(f, 0, 2);
+    push(f, first, 30 * RATE / 1000000);
+    pass(f, 15 * US);
+    push(f, second, 30 * RATE / 1000000);
+    finish(f);
+    ck_assert_uint_eq(f->count, 2);
+    expect_delivery(f, 0, 0, 0, 30);
+    expect_delivery(f, 1, 1, 15, 60);
+}
+
+/* A stream of bytes goes on while its first message still waits for the receiver's card. */
+TEST_IN_TURNS(what_is_behind_on_a_connection_sets_off_before_that_is_there)
+{
+    uint32_t stream = connect(f, 0, 2), beside = connect(f, 1, 2);
+    push(f, stream, 20 * RATE / 1000000);
+    push(f, stream, 20 * RATE / 1000000);
+    push(f, stream, 0);
+    push(f, beside, 20 * RATE / 1000000);
+    finish(f);
+    ck_assert_uint_eq(f->count, 4);
+    expect_delivery(f, 0, 0, 0, 40);
+    expect_delivery(f, 1, 3, 0, 40);
+    expect_delivery(f, 2, 1, 40, 60);
+    ck_assert_uint_eq(f->deliveries[3].sequence, 2);
+}
+
+TEST_IN_TURNS(a_broken_connection_keeps_its_first_and_leaves_its_turns)
+{
+    uint32_t stream = connect(f, 0, 1), beside = connect(f, 0, 2);
+    for (int i = 0; i < 4; i++)
+        push(f, stream, 20 * RATE / 1000000);
+    pass(f, LATENCY_NS + 5 * US);
+    push(f, beside, 20 * RATE / 1000000); /* Its first byte is there after LATENCY_NS. */
+    ck_assert_double_eq(network_rate(f->network, stream), RATE);
+    ck_assert_double_eq(network_rate(f->network, beside), 0);
+    network_disconnect(f->network, stream, 1, f->now_ns);
+    take(f);
+    ck_assert_uint_eq(f->count, 3);
+    for (size_t i = 0; i < 3; i++)
+        ck_assert(f->deliveries[i].lost && f->deliveries[i].sequence == 1 + i);
+    push(f, stream, 20 * RATE / 1000000);
+    finish(f);
+    ck_assert_uint_eq(f->count, 6);
+    expect_delivery(f, 3, 0, 0, 20);
+    ck_assert(f->deliveries[4].sequence == 4 && f->deliveries[5].sequence == 5);
+    ck_assert_uint_eq(f->deliveries[4].at_ns, 2 * LATENCY_NS + 25 * US);
+    ck_assert_uint_eq(f->deliveries[5].at_ns, 2 * LATENCY_NS + 45 * US);
+}
+
+TEST_IN_TURNS(processes_of_one_host_share_their_loopback_evenly)
+{
+    uint32_t first = connect(f, 0, 0), second = connect(f, 0, 0);
+    push(f, first, LOCAL_BYTES / 1000);
+    push(f, second, LOCAL_BYTES / 1000);
+    finish(f);
+    ck_assert_uint_eq(f->count, 2);
+    ck_assert_uint_eq(f->deliveries[0].at_ns, 5 * US + 2 * MS);
+    ck_assert_uint_eq(f->deliveries[1].at_ns, 5 * US + 2 * MS);
+}
+
 int main(void)
 {
     return suite_run("network", NULL);

@@ -569,7 +569,7 @@ TEST(streams_that_are_over_leave_their_memory, NULL)
 
 /* --- what is held up ----------------------------------------------------------------------------------- */
 
-TEST(what_was_held_up_is_there_before_what_came_later, NULL)
+TEST(what_was_held_up_is_there_before_what_came_later, fairly)
 {
     say(w, WORKER, 0, 0, 0);
     finish(w);

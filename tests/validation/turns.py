@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""How two connections of one host share its card: how much of the one goes before any of the other.
+
+Two messages of 400 KB are written to two connections at once, from one network namespace whose card tbf holds to
+100 Mbit/s; what comes out of it is seen on the bridge. Nothing of Syncopate takes part. It is what
+`network.turn_bytes` of a cluster file (65160) and the two pieces of deploy/cluster/turns.h are: a run of the first
+message is two pieces and what was written before them, later ones are one. Needs root.
+
+    tests/validation/turns.py [ROUNDS]
+"""
+
+import os
+import socket
+import struct
+import subprocess
+import sys
+import time
+
+MESSAGE = 400_000
+PORT = 4720
+TAG = f"st{os.getpid() % 100000}"
+ETH_P_ALL, RECEIVE_BUFFER_FORCED = 3, 33
+
+
+def ip(*words):
+    subprocess.run(["ip", *words], check=True)
+
+
+def control(name):
+    """As validate.sh: cubic, or reno where a namespace may not have it. bbr sends smaller pieces, by a clock."""
+    for which in ("cubic", "reno"):
+        if subprocess.run(["ip", "netns", "exec", name, "sysctl", "-q", f"net.ipv4.tcp_congestion_control={which}"],
+                          stderr=subprocess.DEVNULL).returncode == 0:
+            return
+
+
+def receive():
+    """Reads all of one connection, and ends with it."""
+    with socket.create_server(("0.0.0.0", PORT)) as server:
+        connection, _ = server.accept()
+        while connection.recv(1 << 20):
+            pass
+
+
+def send(rounds):
+    """A message to each of both at once, and a pause as long as both take."""
+    connections = [socket.create_connection((f"10.213.79.{host}", PORT)) for host in (11, 12)]
+    for connection in connections:
+        connection.setblocking(False)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 << 20)
+    for _ in range(rounds):
+        for connection in connections:
+            assert connection.send(bytes(MESSAGE)) == MESSAGE, "the send buffer is too small"
+        time.sleep(0.12)
+
+
+def capture(interface, until):
+    """(receiver, bytes) of each segment that has left the sender's card, in order."""
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)) as raw:
+        raw.setsockopt(socket.SOL_SOCKET, RECEIVE_BUFFER_FORCED, 64 << 20)
+        raw.bind((interface, 0))
+        raw.settimeout(0.3)
+        segments = []
+        while True:
+            try:
+                frame = raw.recv(80)
+            except socket.timeout:
+                if until():
+                    return segments
+                continue
+            if frame[12:14] != b"\x08\x00" or frame[23] != socket.IPPROTO_TCP or frame[29] != 10:
+                continue  # Not from the sender.
+            total = struct.unpack("!H", frame[16:18])[0]
+            payload = total - 20 - (frame[46] >> 4) * 4
+            if payload > 0:
+                segments.append((frame[33], payload))
+
+
+def runs(segments):
+    """Bytes of one connection before the other has one."""
+    lengths, before = [], None
+    for receiver, payload in segments:
+        if receiver != before:
+            lengths.append(0)
+        lengths[-1] += payload
+        before = receiver
+    return lengths
+
+
+def main(rounds):
+    names = [f"{TAG}-{i}" for i in range(3)]
+    children = []
+    try:
+        ip("link", "add", TAG, "type", "bridge")
+        ip("link", "set", TAG, "up")
+        for i, name in enumerate(names):
+            ip("netns", "add", name)
+            ip("link", "add", f"{TAG}.{i}", "type", "veth", "peer", "name", "eth0", "netns", name)
+            ip("link", "set", f"{TAG}.{i}", "master", TAG, "up")
+            ip("-n", name, "address", "add", f"10.213.79.{10 + i}/24", "dev", "eth0")
+            ip("-n", name, "link", "set", "eth0", "up")
+            control(name)
+        subprocess.run(["tc", "-n", names[0], "qdisc", "replace", "dev", "eth0", "root", "tbf", "rate",
+                        "100mbit", "burst", "3100", "limit", "8000000"], check=True)
+        for name, *words in [(names[1], "receive"), (names[2], "receive"), (names[0], "send", str(rounds))]:
+            if words[0] == "send":
+                time.sleep(0.5)
+            children.append(subprocess.Popen(["ip", "netns", "exec", name, sys.executable, __file__, *words]))
+        segments = capture(f"{TAG}.0", lambda: children[-1].poll() is not None)
+        assert children[-1].returncode == 0, "the sender has failed"
+    finally:
+        for child in children:
+            child.kill()
+            child.wait()
+        for name in names:
+            subprocess.run(["ip", "netns", "delete", name], check=False)
+        subprocess.run(["ip", "link", "delete", TAG], check=False)
+    # The first messages are slow starts: windows, not turns.
+    total, first = 0, 0
+    while total < 2 * MESSAGE * min(5, rounds // 2):
+        total += segments[first][1]
+        first += 1
+    lengths = sorted(runs(segments[first:]))
+    assert lengths, "nothing was seen"
+    print(f"{len(lengths)} runs of one connection, in bytes: quartiles",
+          *(lengths[len(lengths) * q // 4] for q in (1, 2, 3)), f"(45 segments of 1448: {45 * 1448})")
+    for what, low, high in (("less than a piece", 0, 65160 * 3 // 4), ("a piece", 65160 * 3 // 4, 65160 * 5 // 4),
+                            ("two", 65160 * 5 // 4, 65160 * 9 // 4), ("more", 65160 * 9 // 4, 1 << 60)):
+        those = [length for length in lengths if low <= length < high]
+        print(f"{what:>18}: {len(those):4} runs, {100 * sum(those) / sum(lengths):3.0f} % of all bytes")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["receive"]:
+        receive()
+    elif sys.argv[1:2] == ["send"]:
+        send(int(sys.argv[2]))
+    else:
+        main(int(sys.argv[1]) if len(sys.argv) > 1 else 50)
