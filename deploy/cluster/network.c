@@ -106,8 +106,10 @@ static bool make_turns(struct network *network, const struct network_host *hosts
         rates[h] = hosts[h].up_rate;
         down_rates[h] = hosts[h].down_rate;
     }
-    network->turns =
-        turns_create(rates, down_rates, network->host_count, network->options.turn_bytes);
+    struct turns_options options = {.piece_bytes = network->options.turn_bytes,
+                                    .first_bytes = network->options.turn_first_bytes,
+                                    .ahead_ns = network->options.turn_ahead_ns};
+    network->turns = turns_create(&options, rates, down_rates, network->host_count);
     free(rates);
     return network->turns != NULL;
 }

@@ -69,8 +69,9 @@ struct network_options {
     double loss;                /* Probability that a message is lost, each time: 0 to 0.5. */
     /* Of the switch, towards each host; 0: deep, nothing is dropped. */
     uint64_t switch_buffer_bytes;
-    /* Streams of a host take turns of so many bytes (turns.h); 0: all share max-min fairly. */
-    uint64_t turn_bytes;
+    /* Streams of a host take turns of so many bytes, the first of each message, and what they may have
+     * given their card (turns.h); turn_bytes 0: all share max-min fairly. */
+    uint64_t turn_bytes, turn_first_bytes, turn_ahead_ns;
 };
 
 /* A message that has arrived, and where its time went. */

@@ -10,13 +10,13 @@
 #include "common/base/array.h"
 
 #define NOBODY UINT32_MAX
-#define AHEAD  2 /* Pieces that a stream has given its card. */
+#define AHEAD  4 /* Pieces of a stream that its card may have: the first of a message, and three. */
 #define SECOND 1000000000ull
 
 /* What waits: bytes a second times nanoseconds. */
 typedef unsigned __int128 amount;
 
-/* Number AHEAD * stream + 0 or 1. */
+/* Number AHEAD * stream and up. */
 struct piece {
     uint64_t bytes; /* 0: not in use. */
     uint32_t transfer;
@@ -27,12 +27,16 @@ struct piece {
 struct stream {
     uint32_t from, to;
     uint32_t first, last; /* Transfers. */
+    uint64_t given;       /* Bytes that its card has. */
     struct piece pieces[AHEAD];
 };
 
 struct up_card {
     uint64_t rate;
+    uint64_t ahead_bytes; /* A stream may have less than that here, whatever its pieces. */
+    uint64_t piece_bytes;
     uint64_t since_ns;    /* The first piece is leaving since. */
+    uint64_t over;        /* Of a nanosecond, what those before have had too little: in 1 / rate. */
     uint32_t first, last; /* Pieces. */
 };
 
@@ -45,6 +49,7 @@ struct down_card {
 
 struct transfer {
     uint64_t tag;
+    bool begun;    /* Its first piece is given. */
     uint64_t left; /* Bytes that the card has not been given. */
     uint32_t stream;
     uint32_t given; /* Pieces that have not left. */
@@ -60,7 +65,7 @@ struct event {
 };
 
 struct turns {
-    uint64_t now_ns, events_ever, piece_bytes;
+    uint64_t now_ns, events_ever, first_bytes;
     struct up_card *up;     /* [host_count] */
     struct down_card *down; /* [host_count] */
     struct stream *streams;
@@ -74,15 +79,27 @@ struct turns {
 
 /* --- life ---------------------------------------------------------------------------------------- */
 
-struct turns *turns_create(const uint64_t *up_rates, const uint64_t *down_rates,
-                           uint32_t host_count, uint64_t piece_bytes)
+static struct up_card up_card(const struct turns_options *options, uint64_t rate)
 {
-    assert(piece_bytes > 0);
+    uint64_t ahead = (uint64_t)((amount)rate * options->ahead_ns / SECOND);
+    return (struct up_card){
+        .rate = rate,
+        .ahead_bytes = ahead,
+        .piece_bytes = ahead / 2 > options->piece_bytes ? ahead / 2 : options->piece_bytes,
+        .first = NOBODY,
+        .last = NOBODY,
+    };
+}
+
+struct turns *turns_create(const struct turns_options *options, const uint64_t *up_rates,
+                           const uint64_t *down_rates, uint32_t host_count)
+{
+    assert(options->piece_bytes > 0 && options->ahead_ns <= SECOND);
     struct turns *turns = calloc(1, sizeof *turns);
     if (turns == NULL)
         return NULL;
     turns->host_count = host_count;
-    turns->piece_bytes = piece_bytes;
+    turns->first_bytes = options->first_bytes;
     turns->first_free = NOBODY;
     turns->up = calloc(host_count, sizeof *turns->up);
     turns->down = calloc(host_count, sizeof *turns->down);
@@ -93,7 +110,7 @@ struct turns *turns_create(const uint64_t *up_rates, const uint64_t *down_rates,
         return NULL;
     }
     for (uint32_t h = 0; h < host_count; h++) {
-        turns->up[h] = (struct up_card){up_rates[h], 0, NOBODY, NOBODY};
+        turns->up[h] = up_card(options, up_rates[h]);
         turns->down[h] = (struct down_card){.rate = down_rates[h]};
     }
     return turns;
@@ -224,8 +241,9 @@ static void set_off(struct turns *turns, uint32_t host)
     serve(turns, down);
     down->coming += card->rate;
     card->since_ns = turns->now_ns;
-    amount bytes = piece_of(turns, card->first)->bytes;
-    event_add(turns, after(turns, (bytes * SECOND + card->rate / 2) / card->rate), false, host);
+    amount due = (amount)piece_of(turns, card->first)->bytes * SECOND + card->over;
+    card->over = (uint64_t)(due % card->rate);
+    event_add(turns, after(turns, due / card->rate), false, host);
 }
 
 /* The first piece of a card is gone, to its end or not: of this transfer. */
@@ -233,12 +251,14 @@ static uint32_t take_off(struct turns *turns, uint32_t host)
 {
     struct up_card *card = &turns->up[host];
     struct piece *piece = piece_of(turns, card->first);
-    struct down_card *down = &turns->down[turns->streams[card->first / AHEAD].to];
+    struct stream *stream = &turns->streams[card->first / AHEAD];
+    struct down_card *down = &turns->down[stream->to];
     serve(turns, down);
     down->coming -= card->rate;
     card->first = piece->next;
     if (card->first == NOBODY)
         card->last = NOBODY;
+    stream->given -= piece->bytes;
     piece->bytes = 0;
     turns->transfers[piece->transfer].given--;
     return piece->transfer;
@@ -253,15 +273,25 @@ static void put_behind(struct turns *turns, struct up_card *card, uint32_t piece
     card->last = piece;
 }
 
-/* A piece of the stream's first transfer that is not all given. */
-static struct piece cut(struct turns *turns, struct stream *stream)
+/* How long the next piece of a transfer is. */
+static uint64_t next_piece(const struct turns *turns, const struct up_card *card,
+                           const struct transfer *transfer)
+{
+    uint64_t most = card->piece_bytes;
+    if (!transfer->begun && turns->first_bytes > 0 && turns->first_bytes < most)
+        most = turns->first_bytes;
+    return transfer->left < most ? transfer->left : most;
+}
+
+/* So many bytes of the stream's first transfer that is not all given. */
+static struct piece cut(struct turns *turns, struct stream *stream, uint64_t bytes)
 {
     uint32_t number = stream->first;
     struct transfer *transfer = &turns->transfers[number];
-    bool last = transfer->left < turns->piece_bytes + turns->piece_bytes / 2;
-    uint64_t bytes = last ? transfer->left : turns->piece_bytes;
+    transfer->begun = true;
     transfer->left -= bytes;
     transfer->given++;
+    stream->given += bytes;
     if (transfer->left == 0) {
         stream->first = transfer->next;
         if (stream->first == NOBODY)
@@ -274,11 +304,15 @@ static struct piece cut(struct turns *turns, struct stream *stream)
 static void give(struct turns *turns, uint32_t number)
 {
     struct stream *stream = &turns->streams[number];
+    struct up_card *card = &turns->up[stream->from];
     for (uint32_t slot = 0; slot < AHEAD && stream->first != NOBODY; slot++) {
         if (stream->pieces[slot].bytes > 0)
             continue;
-        stream->pieces[slot] = cut(turns, stream);
-        put_behind(turns, &turns->up[stream->from], number * AHEAD + slot);
+        uint64_t bytes = next_piece(turns, card, &turns->transfers[stream->first]);
+        if (stream->given > 0 && stream->given >= 2 * bytes && stream->given >= card->ahead_bytes)
+            return;
+        stream->pieces[slot] = cut(turns, stream, bytes);
+        put_behind(turns, card, number * AHEAD + slot);
     }
 }
 
@@ -313,10 +347,13 @@ uint32_t turns_begin(struct turns *turns, uint32_t stream, uint64_t bytes, uint6
     struct stream *it = &turns->streams[stream];
     *(it->last == NOBODY ? &it->first : &turns->transfers[it->last].next) = number;
     it->last = number;
-    bool idle = turns->up[it->from].first == NOBODY;
+    struct up_card *card = &turns->up[it->from];
+    bool idle = card->first == NOBODY;
     give(turns, stream);
-    if (idle)
+    if (idle) {
+        card->over = card->rate / 2; /* So that each leaves in the nearest nanosecond. */
         set_off(turns, it->from);
+    }
     return number;
 }
 
@@ -346,6 +383,7 @@ static void withdraw(struct turns *turns, uint32_t number)
             continue;
         }
         piece_of(turns, before)->next = piece_of(turns, i)->next;
+        turns->streams[i / AHEAD].given -= piece_of(turns, i)->bytes;
         piece_of(turns, i)->bytes = 0;
         turns->transfers[number].given--;
         if (card->last == i)
@@ -381,13 +419,15 @@ uint64_t turns_next(const struct turns *turns)
     return turns->event_count > 0 ? turns->events[0].at_ns : TURNS_NEVER;
 }
 
-/* Times are whole: what a card's first piece has brought until now is not quite what it has. Behind a slow card
- * that would be seen. */
+/* Times are whole: what a card's first piece has brought until now is not quite what it has. In a queue in front
+ * of a slow card that would be seen. */
 static void count_exactly(struct turns *turns, uint32_t host)
 {
     const struct up_card *card = &turns->up[host];
     struct down_card *down = &turns->down[turns->streams[card->first / AHEAD].to];
     serve(turns, down);
+    if (down->waiting < down->rate)
+        return;
     amount counted = (amount)(turns->now_ns - card->since_ns) * card->rate;
     amount exactly = (amount)piece_of(turns, card->first)->bytes * SECOND;
     if (exactly > counted)

@@ -1,14 +1,14 @@
 /* turns.h - bytes that leave a host in turns, and wait for a card behind a deep buffer: how a kernel's
  * streams really share one.
  *
- * A stream does not give its host's card all that it has to send: it gives two pieces, of at most
- * piece_bytes each, and another whenever one of them has left; the card sends pieces in the order in which
- * it was given them, one after the other, each at its full rate. (Linux: a piece is what segmentation is
- * left to the card for, 64 KB; two, because of what `tcp_small_queues` lets a socket have there.) So of two
+ * A stream does not give its host's card all that it has to send, but pieces: another while what it has there
+ * is less than two such ones, or than what the card sends in ahead_ns. The card sends pieces in the order in
+ * which it was given them, one after the other, each at its full rate. (Linux: a piece is what segmentation
+ * is left to the card for, 64 KB, and how much a socket may have there is tcp_small_queue_check's.) So of two
  * messages that a host sends, the one that is first stays first by up to two pieces, where under max-min
  * sharing (flows.h) both would be late:
  *
- *     two of 200 KB, the second asked for when half of the first is gone (a: first, b: second)
+ *     two of two pieces, the second asked for when half of the first is gone (a: first, b: second)
  *         max-min    aaaaabababababababbbbb       the first is there after 3/4, the second after 1
  *         turns      aaaaaaaaaabbbbbbbbbbbb       after 1/2, and after 1
  *
@@ -42,9 +42,15 @@
 
 struct turns;
 
+struct turns_options {
+    uint64_t piece_bytes; /* At most; but half of what is sent in ahead_ns, if that is more. At least 1. */
+    uint64_t first_bytes; /* Of a transfer, the first piece: what is written before the rest. 0: as all. */
+    uint64_t ahead_ns;    /* At most 1 s. */
+};
+
 /* Rates in bytes a second, 1 to 2^46; hosts are numbered from 0 on. NULL without memory. */
-struct turns *turns_create(const uint64_t *up_rates, const uint64_t *down_rates,
-                           uint32_t host_count, uint64_t piece_bytes);
+struct turns *turns_create(const struct turns_options *options, const uint64_t *up_rates,
+                           const uint64_t *down_rates, uint32_t host_count);
 void turns_free(struct turns *turns);
 
 /* A stream from one host to another: number `stream`, which is one that nothing is under way on, or the next that

@@ -60,7 +60,9 @@ static struct network *make_network(const struct cluster *cluster, const struct 
                                       .jitter = cluster_jitter(cluster),
                                       .loss = cluster->loss,
                                       .switch_buffer_bytes = cluster->switch_buffer_bytes,
-                                      .turn_bytes = in_segments(&cluster->segment, cluster->turn_bytes)};
+                                      .turn_bytes = in_segments(&cluster->segment, cluster->turn_bytes),
+                                      .turn_first_bytes = in_segments(&cluster->segment, CARDS_FIRST_BYTES),
+                                      .turn_ahead_ns = CARDS_AHEAD_NS};
     struct network_host *hosts = calloc(layout->host_count, sizeof *hosts);
     if (hosts == NULL)
         return NULL;

@@ -47,6 +47,11 @@
 #include "deploy/cluster/network.h"
 #include "deploy/engine/carrier.h"
 
+/* What libzmq writes to a socket of a message before the rest of it, and how long a kernel's card is busy
+ * with what a socket may have given it (sk_pacing_shift). */
+#define CARDS_FIRST_BYTES 8192
+#define CARDS_AHEAD_NS    976563
+
 struct cards;
 
 /* Parcels. Those carried have arrived, were broken, or are under way. */

@@ -3,10 +3,12 @@
 
 Two messages of 400 KB are written to two connections at once, from one network namespace whose card tbf holds to
 100 Mbit/s; what comes out of it is seen on the bridge. Nothing of Syncopate takes part. It is what
-`network.turn_bytes` of a cluster file (65160) and the two pieces of deploy/cluster/turns.h are: a run of the first
-message is two pieces and what was written before them, later ones are one. Needs root.
+`network.turn_bytes` of a cluster file (65160) and the two pieces of deploy/cluster/turns.h are. Then messages of
+200 KB one at a time, and one at a time with as much going the other way: what these take beyond the shortest, for
+acknowledgements share the card with it and wait behind it, is the jitter with which validate.sh predicts its jobs.
+Needs root.
 
-    tests/validation/turns.py [ROUNDS]
+    tests/validation/turns.py [ROUNDS [RATE]]        a rate of tc's, 100mbit
 """
 
 import os
@@ -14,12 +16,13 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
 
-MESSAGE = 400_000
+MESSAGE, ALONE = 400_000, 200_000
 PORT = 4720
 TAG = f"st{os.getpid() % 100000}"
-ETH_P_ALL, RECEIVE_BUFFER_FORCED = 3, 33
+ETH_P_ALL, RECEIVE_BUFFER_FORCED, TIMESTAMPS = 3, 33, 35
 
 
 def ip(*words):
@@ -34,16 +37,25 @@ def control(name):
             return
 
 
-def receive():
-    """Reads all of one connection, and ends with it."""
+def receive(rounds):
+    """Reads all of one connection, and ends with it; answers each of the last messages as soon as it begins."""
+    quiet, there = rounds * (MESSAGE + ALONE), 0
     with socket.create_server(("0.0.0.0", PORT)) as server:
         connection, _ = server.accept()
-        while connection.recv(1 << 20):
-            pass
+        while piece := connection.recv(1 << 16):
+            there += len(piece)
+            if there > quiet:
+                quiet += ALONE
+                connection.sendall(bytes(ALONE))
 
 
-def send(rounds):
-    """A message to each of both at once, and a pause as long as both take."""
+def swallow(connection):
+    while connection.recv(1 << 20):
+        pass
+
+
+def send(rounds, pause):
+    """A message to each of both at once, then smaller ones alone, then answered; and a pause as long as they take."""
     connections = [socket.create_connection((f"10.213.79.{host}", PORT)) for host in (11, 12)]
     for connection in connections:
         connection.setblocking(False)
@@ -51,19 +63,25 @@ def send(rounds):
     for _ in range(rounds):
         for connection in connections:
             assert connection.send(bytes(MESSAGE)) == MESSAGE, "the send buffer is too small"
-        time.sleep(0.12)
+        time.sleep(pause)
+    connections[0].setblocking(True)
+    threading.Thread(target=swallow, args=(connections[0],), daemon=True).start()
+    for _ in range(2 * rounds):
+        connections[0].sendall(bytes(ALONE))
+        time.sleep(pause)
 
 
 def capture(interface, until):
-    """(receiver, bytes) of each segment that has left the sender's card, in order."""
+    """(receiver, bytes, nanoseconds) of each segment that has left the sender's card, in order."""
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)) as raw:
         raw.setsockopt(socket.SOL_SOCKET, RECEIVE_BUFFER_FORCED, 64 << 20)
+        raw.setsockopt(socket.SOL_SOCKET, TIMESTAMPS, 1)
         raw.bind((interface, 0))
         raw.settimeout(0.3)
         segments = []
         while True:
             try:
-                frame = raw.recv(80)
+                frame, ancillary, _, _ = raw.recvmsg(80, 64)
             except socket.timeout:
                 if until():
                     return segments
@@ -73,13 +91,14 @@ def capture(interface, until):
             total = struct.unpack("!H", frame[16:18])[0]
             payload = total - 20 - (frame[46] >> 4) * 4
             if payload > 0:
-                segments.append((frame[33], payload))
+                seconds, ns = struct.unpack("qq", ancillary[0][2][:16])
+                segments.append((frame[33], payload, seconds * 10**9 + ns))
 
 
 def runs(segments):
     """Bytes of one connection before the other has one."""
     lengths, before = [], None
-    for receiver, payload in segments:
+    for receiver, payload, _ in segments:
         if receiver != before:
             lengths.append(0)
         lengths[-1] += payload
@@ -87,7 +106,19 @@ def runs(segments):
     return lengths
 
 
-def main(rounds):
+def durations(segments):
+    """Microseconds of each message from its first segment to its last."""
+    times, there, begun = [], 0, 0
+    for _, payload, ns in segments:
+        begun = ns if there == 0 else begun
+        there += payload
+        if there >= ALONE:
+            times.append((ns - begun) / 1000)
+            there = 0
+    return times
+
+
+def main(rounds, rate):
     names = [f"{TAG}-{i}" for i in range(3)]
     children = []
     try:
@@ -100,9 +131,11 @@ def main(rounds):
             ip("-n", name, "address", "add", f"10.213.79.{10 + i}/24", "dev", "eth0")
             ip("-n", name, "link", "set", "eth0", "up")
             control(name)
-        subprocess.run(["tc", "-n", names[0], "qdisc", "replace", "dev", "eth0", "root", "tbf", "rate",
-                        "100mbit", "burst", "3100", "limit", "8000000"], check=True)
-        for name, *words in [(names[1], "receive"), (names[2], "receive"), (names[0], "send", str(rounds))]:
+        for name in names:
+            burst = "3100" if rate == "100mbit" else "71428"
+            subprocess.run(["tc", "-n", name, "qdisc", "replace", "dev", "eth0", "root", "tbf", "rate", rate,
+                            "burst", burst, "limit", "8000000"], check=True)
+        for name, *words in [(names[1], "receive", str(rounds)), (names[2], "receive", str(rounds)), (names[0], "send", str(rounds), "0.12")]:
             if words[0] == "send":
                 time.sleep(0.5)
             children.append(subprocess.Popen(["ip", "netns", "exec", name, sys.executable, __file__, *words]))
@@ -120,7 +153,11 @@ def main(rounds):
     while total < 2 * MESSAGE * min(5, rounds // 2):
         total += segments[first][1]
         first += 1
-    lengths = sorted(runs(segments[first:]))
+    last = first
+    while total < 2 * MESSAGE * rounds:
+        total += segments[last][1]
+        last += 1
+    lengths = sorted(runs(segments[first:last]))
     assert lengths, "nothing was seen"
     print(f"{len(lengths)} runs of one connection, in bytes: quartiles",
           *(lengths[len(lengths) * q // 4] for q in (1, 2, 3)), f"(45 segments of 1448: {45 * 1448})")
@@ -128,12 +165,17 @@ def main(rounds):
                             ("two", 65160 * 5 // 4, 65160 * 9 // 4), ("more", 65160 * 9 // 4, 1 << 60)):
         those = [length for length in lengths if low <= length < high]
         print(f"{what:>18}: {len(those):4} runs, {100 * sum(those) / sum(lengths):3.0f} % of all bytes")
+    times = durations(segments[last:])
+    for what, those in (("alone", times[:rounds]), ("answered meanwhile", times[rounds:])):
+        late = sorted(time - min(times) for time in those)
+        print(f"{what:>18}: {len(late):4} messages, beyond the shortest in us: quartiles",
+              *(round(late[len(late) * q // 4]) for q in (1, 2, 3)), f"mean {sum(late) / len(late):.0f}")
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["receive"]:
-        receive()
+        receive(int(sys.argv[2]))
     elif sys.argv[1:2] == ["send"]:
-        send(int(sys.argv[2]))
+        send(int(sys.argv[2]), float(sys.argv[3]))
     else:
-        main(int(sys.argv[1]) if len(sys.argv) > 1 else 50)
+        main(int((sys.argv[1:] or ["50"])[0]), (sys.argv[2:] or ["100mbit"])[0])

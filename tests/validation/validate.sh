@@ -14,6 +14,9 @@ median_most=5 worst_most=10 # Per cent.
 leaf=constant:30ms
 drawn=lognormal:30ms,0.3 # The same draws in both.
 latency=50us
+# What a message takes longer while others go the other way, as their acknowledgements do: tests/validation/turns.py
+# measures it, without Syncopate ("answered meanwhile", mean).
+declare -A jitter=([100Mbit]=exponential:333us [1Gbit]=exponential:14us)
 
 # Name, mode, workers, servers, rate, links (-: none), further options of the job (-: none). Those of a
 # rate with the name up to the last dash alike are compared in order, too. Async is random: it has a run of each
@@ -33,6 +36,8 @@ cases=(
     "a3x2-slow    async 3 2 100Mbit - -"
     "alink-slow   async 3 2 100Mbit worker/2:40Mbit -"
     "astrag-slow  async 3 2 100Mbit - --slow=2:4"
+    "s3small-slow sync  3 1 100Mbit - small"
+    "a3small-slow async 3 1 100Mbit - small"
     "ajoin-slow   async 2 2 100Mbit - join@2s"
     "s3-fast      sync  3 1 1Gbit - -"
     "s3x2-fast    sync  3 2 1Gbit - -"
@@ -194,8 +199,10 @@ one()
     local name=$1 mode_of_job=$2 workers=$3 servers=$4 rate=$5 link=$6 option=$7
     local i steps join="" width=128 leaf_time job virtual seed seeds=5
     if [ "$rate" = 1Gbit ]; then width=512; fi
+    if [ "$option" = small ]; then width=32; fi
     for i in 0 1 2 3 4; do card "$i" "$rate"; done
-    virtual=(--cluster-file "$work/tbf.json" --network "$rate,$latency" --ps "$servers")
+    virtual=(--cluster-file "$work/tbf.json" --network "$rate,$latency" --ps "$servers"
+        --jitter "${jitter[$rate]}")
     steps=40
     leaf_time=$leaf
     if [ "$mode_of_job" = async ]; then

@@ -13,14 +13,17 @@
 
 /* --- by hand: hosts of one rate, pieces of 100 bytes ------------------------------------------------- */
 
+static const struct turns_options pieces_of_100 = {.piece_bytes = 100};
+
 struct hosts {
     struct turns *turns;
     uint32_t streams;
 };
 
-static void open_hosts(struct hosts *h, const uint64_t *up, const uint64_t *down, uint32_t count)
+static void open_hosts(struct hosts *h, const struct turns_options *options, const uint64_t *up,
+                       const uint64_t *down, uint32_t count)
 {
-    *h = (struct hosts){.turns = turns_create(up, down, count, 100)};
+    *h = (struct hosts){.turns = turns_create(options, up, down, count)};
     ck_assert_ptr_nonnull(h->turns);
     for (uint32_t from = 0; from < count; from++)
         for (uint32_t to = 0; to < count; to++)
@@ -32,7 +35,7 @@ static void open_hosts(struct hosts *h, const uint64_t *up, const uint64_t *down
 static void open_alike(struct hosts *h)
 {
     static const uint64_t rates[] = {RATE, RATE, RATE, RATE};
-    open_hosts(h, rates, rates, 4);
+    open_hosts(h, &pieces_of_100, rates, rates, 4);
 }
 
 static void close_hosts(struct hosts *h)
@@ -78,7 +81,7 @@ TEST_PLAIN(a_transfer_alone_has_the_slower_of_its_cards)
     static const uint64_t up[] = {RATE, RATE, RATE / 2, RATE};
     static const uint64_t down[] = {RATE, RATE / 4, RATE, RATE};
     struct hosts it, *h = &it;
-    open_hosts(h, up, down, 4);
+    open_hosts(h, &pieces_of_100, up, down, 4);
     turns_begin(h->turns, of(0, 3), 1001, 7, 5);
     ends(h, 7, 1006);
     turns_begin(h->turns, of(0, 1), 1000, 8, 2000);
@@ -112,12 +115,43 @@ TEST(long_ones_take_turns_piece_by_piece)
     ends(h, 2, 2000);
 }
 
-TEST(a_remainder_is_no_turn_of_its_own)
+TEST(what_is_less_than_half_a_piece_waits_until_those_before_it_have_left)
 {
     turns_begin(h->turns, of(0, 1), 140, 1, 0);
     turns_begin(h->turns, of(0, 2), 160, 2, 0);
-    ends(h, 1, 140);
-    ends(h, 2, 300);
+    ends(h, 2, 260);
+    ends(h, 1, 300);
+}
+
+/* As libzmq writes a message: three of its pieces may be there then. */
+TEST_PLAIN(a_first_piece_is_as_long_as_is_said)
+{
+    static const struct turns_options options = {.piece_bytes = 100, .first_bytes = 10};
+    static const uint64_t rates[] = {RATE, RATE, RATE, RATE};
+    struct hosts it, *h = &it;
+    open_hosts(h, &options, rates, rates, 4);
+    turns_begin(h->turns, of(0, 1), 320, 1, 0);
+    turns_begin(h->turns, of(0, 2), 50, 2, 0); /* 10 and 40. */
+    ends(h, 2, 260);
+    ends(h, 1, 370);
+    close_hosts(h);
+}
+
+TEST_PLAIN(a_fast_card_is_given_as_much_as_it_sends_in_a_while)
+{
+    static const struct turns_options options = {.piece_bytes = 100, .ahead_ns = 1000};
+    static const uint64_t rates[] = {RATE, RATE, RATE / 10, RATE};
+    struct hosts it, *h = &it;
+    open_hosts(h, &options, rates, rates, 4);
+    turns_begin(h->turns, of(0, 1), 1000, 1, 0);
+    turns_begin(h->turns, of(0, 3), 1000, 2, 0);
+    ends(h, 1, 1000);
+    ends(h, 2, 2000);
+    turns_begin(h->turns, of(2, 1), 300, 3, 3000);
+    turns_begin(h->turns, of(2, 3), 200, 4, 3000);
+    ends(h, 4, 3000 + 4000);
+    ends(h, 3, 3000 + 5000);
+    close_hosts(h);
 }
 
 TEST(what_comes_from_several_is_mixed_in_front_of_a_card)
@@ -134,7 +168,7 @@ TEST_PLAIN(a_slow_receiver_holds_up_nobody_else)
     static const uint64_t up[] = {RATE, RATE, RATE, RATE};
     static const uint64_t down[] = {RATE, RATE / 10, RATE, RATE};
     struct hosts it, *h = &it;
-    open_hosts(h, up, down, 4);
+    open_hosts(h, &pieces_of_100, up, down, 4);
     turns_begin(h->turns, of(0, 1), 200, 1, 0);
     turns_begin(h->turns, of(0, 2), 200, 2, 0);
     ends(h, 2, 400);
@@ -184,7 +218,7 @@ TEST(what_waits_for_its_card_only_may_still_be_stopped)
 #define STREAMS 12
 #define ASKED   60
 #define PIECE   24u
-#define AHEAD   2
+#define AHEAD   4
 
 struct asked {
     uint32_t stream;
@@ -196,6 +230,7 @@ struct asked {
 };
 
 struct world {
+    struct turns_options options;
     uint32_t from[STREAMS], to[STREAMS];
     uint64_t up[HOSTS], down[HOSTS];
     struct asked asked[ASKED];
@@ -207,6 +242,9 @@ static void draw(struct world *w, uint64_t seed)
     struct random_sequence random;
     random_sequence_init(&random, seed, RANDOM_STREAM_SIMULATOR, 9);
     memset(w, 0, sizeof *w);
+    w->options = (struct turns_options){.piece_bytes = PIECE,
+                                        .first_bytes = 12 * random_below(&random, 2),
+                                        .ahead_ns = 24 * random_below(&random, 2)};
     for (int h = 0; h < HOSTS; h++) {
         w->up[h] = rates[random_below(&random, 4)];
         w->down[h] = rates[random_below(&random, 4)];
@@ -227,29 +265,46 @@ static void draw(struct world *w, uint64_t seed)
 /* The slow one: a list of pieces of each host, in which a byte is a byte. */
 struct piece {
     uint32_t asked;
-    uint64_t left;
+    uint64_t bytes, left;
 };
 struct list {
     struct piece pieces[STREAMS * AHEAD];
     size_t count;
 };
 
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Of what has been asked for; false when the card has enough of the stream. */
+static bool give_piece(struct world *w, struct list *list, uint32_t i)
+{
+    struct asked *asked = &w->asked[i];
+    uint64_t ahead = w->up[w->from[asked->stream]] * w->options.ahead_ns, there = 0, pieces = 0;
+    for (size_t j = 0; j < list->count; j++)
+        if (w->asked[list->pieces[j].asked].stream == asked->stream) {
+            there += list->pieces[j].bytes;
+            pieces++;
+        }
+    bool first = asked->left == asked->bytes && w->options.first_bytes > 0;
+    uint64_t most = first ? w->options.first_bytes : larger(PIECE, ahead / 2);
+    uint64_t bytes = asked->left < most ? asked->left : most;
+    if (pieces == AHEAD || (there > 0 && there >= larger(2 * bytes, ahead)))
+        return false;
+    list->pieces[list->count++] = (struct piece){i, bytes, bytes};
+    asked->left -= bytes;
+    asked->in_card++;
+    return true;
+}
+
 /* A stream gives its card what it may of the first `count` that have been asked for. */
 static void give(struct world *w, struct list *lists, uint32_t stream, uint32_t count)
 {
-    struct list *list = &lists[w->from[stream]];
-    size_t there = 0;
-    for (size_t i = 0; i < list->count; i++)
-        there += w->asked[list->pieces[i].asked].stream == stream;
-    for (uint32_t i = 0; i < count; i++) {
-        struct asked *asked = &w->asked[i];
-        for (; asked->stream == stream && asked->left > 0 && there < AHEAD; there++) {
-            uint64_t bytes = 2 * asked->left < 3 * PIECE ? asked->left : PIECE;
-            list->pieces[list->count++] = (struct piece){i, bytes};
-            asked->left -= bytes;
-            asked->in_card++;
-        }
-    }
+    for (uint32_t i = 0; i < count; i++)
+        while (w->asked[i].stream == stream && w->asked[i].left > 0)
+            if (!give_piece(w, &lists[w->from[stream]], i))
+                return;
 }
 
 /* One nanosecond of a card up; the stream of which a piece has left, or STREAMS. */
@@ -323,7 +378,7 @@ static void expect_the_same(struct world *w)
         up[h] = w->up[h] * RATE;
         down[h] = w->down[h] * RATE;
     }
-    struct turns *turns = turns_create(up, down, HOSTS, PIECE);
+    struct turns *turns = turns_create(&w->options, up, down, HOSTS);
     for (uint32_t s = 0; s < STREAMS; s++)
         ck_assert_int_eq(turns_connect(turns, s, w->from[s], w->to[s]), STATUS_OK);
     for (uint32_t asked = 0, there = 0; there < ASKED;) {
