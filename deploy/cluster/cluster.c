@@ -433,7 +433,6 @@ bool cluster_equal(const struct cluster *a, const struct cluster *b)
            a->switch_buffer_bytes == b->switch_buffer_bytes &&
            a->segment.bytes == b->segment.bytes &&
            a->segment.overhead_bytes == b->segment.overhead_bytes &&
-           a->turn_bytes == b->turn_bytes &&
-           handling_equal(&a->worker, &b->worker) && handling_equal(&a->server, &b->server) &&
-           a->apply_byte_ps == b->apply_byte_ps;
+           a->turn_bytes == b->turn_bytes && handling_equal(&a->worker, &b->worker) &&
+           handling_equal(&a->server, &b->server) && a->apply_byte_ps == b->apply_byte_ps;
 }

@@ -32,7 +32,7 @@ struct message {
     uint32_t next; /* Of its connection, or of the free ones. */
     uint32_t flow;
     uint64_t window; /* What it has put into the switch's buffer. */
-    uint32_t again; /* How often the switch has dropped it. */
+    uint32_t again;  /* How often the switch has dropped it. */
 };
 
 struct connection {
@@ -211,8 +211,7 @@ enum status network_connect(struct network *network, uint32_t from, uint32_t to,
         .first = NOBODY,
         .last = NOBODY,
     };
-    if (network->turns == NULL ||
-        turns_connect(network->turns, *connection, from, to) == STATUS_OK)
+    if (network->turns == NULL || turns_connect(network->turns, *connection, from, to) == STATUS_OK)
         return STATUS_OK;
     forget_connection(network, stream);
     return STATUS_MEMORY;
@@ -348,7 +347,8 @@ enum status network_send(struct network *network, uint32_t connection, uint64_t 
     assert(connection < network->connection_count && bytes <= FLOWS_BYTES_MOST);
     assert(now_ns >= network->now_ns);
     if ((network->first_free == NOBODY && !make_room(network)) || !make_room_to_arrive(network) ||
-        (network->turns != NULL && turns_make_room(network->turns, network->live_count) != STATUS_OK))
+        (network->turns != NULL &&
+         turns_make_room(network->turns, network->live_count) != STATUS_OK))
         return STATUS_MEMORY;
     network->now_ns = now_ns;
     uint32_t number = message_number(network);
@@ -448,8 +448,7 @@ static void flow(struct network *network, uint32_t number)
         message->flow = flows_begin(network->flows, stream->way, bytes, number, now_ns);
         return;
     }
-    message->flow =
-        turns_begin(network->turns, connection, bytes > 0 ? bytes : 1, number, now_ns);
+    message->flow = turns_begin(network->turns, connection, bytes > 0 ? bytes : 1, number, now_ns);
     if (message->next != NOBODY)
         await_behind(network, message->next);
 }

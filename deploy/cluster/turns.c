@@ -132,8 +132,8 @@ void turns_free(struct turns *turns)
 enum status turns_connect(struct turns *turns, uint32_t stream, uint32_t from, uint32_t to)
 {
     assert(stream <= turns->stream_count && from < turns->host_count && to < turns->host_count);
-    struct stream *streams = array_room(turns->streams, turns->stream_count,
-                                        &turns->stream_capacity, sizeof *streams);
+    struct stream *streams =
+        array_room(turns->streams, turns->stream_count, &turns->stream_capacity, sizeof *streams);
     if (streams == NULL)
         return STATUS_MEMORY;
     turns->streams = streams;

@@ -43,9 +43,11 @@
 struct turns;
 
 struct turns_options {
-    uint64_t piece_bytes; /* At most; but half of what is sent in ahead_ns, if that is more. At least 1. */
-    uint64_t first_bytes; /* Of a transfer, the first piece: what is written before the rest. 0: as all. */
-    uint64_t ahead_ns;    /* At most 1 s. */
+    uint64_t
+        piece_bytes; /* At most; but half of what is sent in ahead_ns, if that is more. At least 1. */
+    uint64_t
+        first_bytes; /* Of a transfer, the first piece: what is written before the rest. 0: as all. */
+    uint64_t ahead_ns; /* At most 1 s. */
 };
 
 /* Rates in bytes a second, 1 to 2^46; hosts are numbered from 0 on. NULL without memory. */

@@ -256,8 +256,10 @@ static void draw(struct world *w, uint64_t seed)
     uint64_t at_ns = 1;
     for (int i = 0; i < ASKED; i++) {
         uint64_t bytes = 12 * (1 + random_below(&random, 40));
-        w->asked[i] = (struct asked){.stream = random_below(&random, STREAMS), .at_ns = at_ns,
-                                     .bytes = bytes, .left = bytes};
+        w->asked[i] = (struct asked){.stream = random_below(&random, STREAMS),
+                                     .at_ns = at_ns,
+                                     .bytes = bytes,
+                                     .left = bytes};
         at_ns += random_below(&random, 2) * random_below(&random, 200);
     }
 }
