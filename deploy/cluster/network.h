@@ -2,16 +2,16 @@
  *
  * Hosts have a card of a rate each way, all beside one switch that never is the limit. A message is so
  * many bytes from one host to another: its first byte travels for a latency, and then its bytes flow
- * through the sender's card (up) and the receiver's (down), which it shares with all others max-min
- * fairly (flows.h):
+ * through the sender's card (up) and the receiver's (down), which it shares with all others, max-min
+ * fairly (flows.h) or in turns (turns.h):
  *
  *     sent      latency, jitter, timers        the others' rates decide
  *       |----------------------------------|------------------------------|
  *     sent_ns                           begun_ns                        at_ns   delivered
  *
  * Connections are what order is about: messages of one connection arrive as they were sent, a later one
- * beginning its transfer behind the one before, as in a TCP stream; its latency goes by meanwhile. A
- * connection has one direction; each wire of each pair of processes has two. Connections know nothing
+ * beginning its transfer behind the one before, as in a TCP stream; its latency goes by meanwhile. (In
+ * turns it sets off behind it at once, and begun_ns is when that before it is there.) A connection has one direction; each wire of each pair of processes has two. Connections know nothing
  * of each other: two between the same hosts have two shares, as streams have.
  *
  * Processes of one host do not use its card: their messages share its loopback rate, both ways

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # incast.sh [BUILD] - how long a step of many workers takes on few servers, and where server 0 becomes the
 # limit: in virtual time, beside the closed form of deploy/cluster/NETWORK.md. A leaf takes 1 ms; cards have
-# 1 Gbit/s, 50 us apart. Then the same with a small model on fast cards, where messages alone are what counts.
+# 1 Gbit/s, 50 us apart, and are shared evenly, as the closed form has it. Then the same with a small model on fast cards, where messages alone are what counts.
 set -euo pipefail
 build=${1:-build/release}
 work=$(mktemp -d)
@@ -13,7 +13,7 @@ step()
     rm -rf "$work/run"
     "$build/syncopate" simulate --quiet --data synthetic:8192 --record off --checkpoint-every 0 --optimizer sgd \
         --global-batch "$1" --micro-batch 1 --compute constant:1ms --workers "$1" --ps "$2" --steps 8 \
-        --out "$work/run" "${@:3}"
+        --turns 0 --out "$work/run" "${@:3}"
     sed -nE 's/^ *"seconds": ([0-9.e-]+),?$/\1/p' "$work/run/run.json" | awk '{ printf "%.2f\n", 1000 * $1 / 8 }'
 }
 
