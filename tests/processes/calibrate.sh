@@ -10,6 +10,8 @@ if [ "$mode" = tsan ]; then
 fi
 
 job=(--model softmax --data synthetic:500)
+mkdir "$work/apart"
+export TMPDIR=$work/apart
 run measured 0 syncopate calibrate "${job[@]}" --micro-batch 8 --out "$work/here.json"
 says measured "a leaf's gradient .* ms .*half of them"
 says measured "a whole exchange of 102 KB .* us"
@@ -36,6 +38,8 @@ leaf=$("$build/tests/processes/json_value" "$work/here.json" compute.leaf_time)
 [[ $leaf =~ ^(constant|lognormal):([0-9]+)[.][0-9]+us ]] || fail "a leaf takes $leaf"
 if [ "${BASH_REMATCH[2]}" -lt 1 ]; then fail "a leaf takes $leaf"; fi
 ok "calibrate writes a cluster file with figures of a computer"
+[ -z "$(ls -A "$work/apart")" ] || fail "calibrate leaves something in TMPDIR: $(ls "$work/apart")"
+ok "calibrate leaves nothing in TMPDIR"
 
 run simulated 0 syncopate simulate "${job[@]}" --cluster-file "$work/here.json" --mode async --workers 2 \
     --worker-batch 8 --epochs 1 --out "$work/virtual"
