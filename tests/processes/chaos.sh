@@ -379,7 +379,8 @@ fi
 # --- sync: the same bits --------------------------------------------------------------------------
 slow=600
 if sanitized; then slow=25; fi
-steps=$((wanted * 90)) # A fault takes some four seconds, of which half are spent training.
+# A fault takes some four seconds, of which half are spent training; with a few, chance may make more of it.
+steps=$((wanted * 90 + 240))
 run quiet 0 syncopate run --mode sync --ps 1 --workers 1 --out "$work/quiet" --steps "$steps" \
     --checkpoint-every 0 --quiet "${small[@]}"
 storm sync "$build" "${small[@]}" --slow "0:$slow,1:$slow,2:$slow"
