@@ -9,7 +9,6 @@
  *         x straggle(seed, worker, step or batch)
  *                                          with a probability, for all leaves of one computation
  *
- *
  * and before a computation, with another probability, a worker stands still for a time of its own: as for
  * a collection of garbage, or for somebody else's work.
  *
@@ -44,8 +43,7 @@ struct compute_time {
     double straggle_probability;
     struct distribution straggle; /* A factor; what is drawn below 1 counts as 1. */
     double pause_probability;
-    struct distribution
-        pause; /* Nanoseconds, before a computation; also where time is not controlled. */
+    struct distribution pause; /* Nanoseconds, also where time is not controlled. */
 };
 
 /* Sets controlled and leaf, or traced:

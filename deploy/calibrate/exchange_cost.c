@@ -36,7 +36,18 @@ struct pair {
     const char *programs, *transport;
     char folder[DISK_PATH_MAX]; /* Ours, removed at the end. */
     pid_t server, worker;       /* 0: not there. */
+    const atomic_int *stop;
 };
+
+static bool is_stopped(const struct pair *pair)
+{
+    return atomic_load(pair->stop) != 0;
+}
+
+static enum status report_stop(struct error *error)
+{
+    return error_set(error, STATUS_INTERRUPTED, "stopped; nothing is kept");
+}
 
 /* A pid, or -1 with errno. What they have to say, they say in the folder's `log`. */
 static pid_t start(const struct pair *pair, const char *program, const char *const *arguments)
@@ -60,17 +71,22 @@ static pid_t start(const struct pair *pair, const char *program, const char *con
     _exit(127);
 }
 
-static enum status await(pid_t *pid, const char *who, double *cpu, struct error *error)
+static enum status await(const struct pair *pair, pid_t *pid, const char *who, double *cpu,
+                         struct error *error)
 {
     struct rusage used;
     int how = 0;
     pid_t ended;
     double end = clock_now_seconds() + PATIENCE_SECONDS;
-    while ((ended = wait4(*pid, &how, WNOHANG, &used)) == 0 && clock_now_seconds() < end)
+    while ((ended = wait4(*pid, &how, WNOHANG, &used)) == 0 && clock_now_seconds() < end &&
+           !is_stopped(pair))
         usleep(LOOK_US);
+    if (ended != 0)
+        *pid = 0;
+    if (is_stopped(pair)) /* A terminal's Ctrl-C has ended it, too. */
+        return report_stop(error);
     if (ended == 0)
         return error_set(error, STATUS_IO, "%s has not ended within %.0f s", who, PATIENCE_SECONDS);
-    *pid = 0;
     if (ended < 0 || !WIFEXITED(how) || WEXITSTATUS(how) != 0)
         return error_set(error, STATUS_IO,
                          "%s, which was started to measure exchanges, failed (%d)", who,
@@ -90,11 +106,12 @@ static void finish(pid_t *pid)
 }
 
 /* Where the server listens, once it does. */
-static enum status find_address(const char *path, char address[128], struct error *error)
+static enum status find_address(const struct pair *pair, const char *path, char address[128],
+                                struct error *error)
 {
     double end = clock_now_seconds() + PATIENCE_SECONDS;
     address[0] = '\0';
-    while (clock_now_seconds() < end) {
+    while (clock_now_seconds() < end && !is_stopped(pair)) {
         FILE *file = fopen(path, "re");
         bool whole = file != NULL && fgets(address, 128, file) != NULL && strchr(address, '\n');
         if (file != NULL)
@@ -105,6 +122,8 @@ static enum status find_address(const char *path, char address[128], struct erro
         }
         usleep(LOOK_US);
     }
+    if (is_stopped(pair))
+        return report_stop(error);
     return error_set(error, STATUS_IO, "the server that was started does not listen");
 }
 
@@ -136,7 +155,7 @@ static enum status run(struct pair *pair, uint32_t width, unsigned updates, stru
     pair->server = start(pair, "syncopate-ps", server);
     if (pair->server < 0)
         return error_set(error, STATUS_IO, "cannot start syncopate-ps: %s", strerror(errno));
-    enum status status = find_address(port, address, error);
+    enum status status = find_address(pair, port, address, error);
     if (status != STATUS_OK)
         return status;
     const char *const worker[] = {"syncopate-worker",
@@ -170,9 +189,9 @@ static enum status run(struct pair *pair, uint32_t width, unsigned updates, stru
     pair->worker = start(pair, "syncopate-worker", worker);
     if (pair->worker < 0)
         return error_set(error, STATUS_IO, "cannot start syncopate-worker: %s", strerror(errno));
-    status = await(&pair->worker, "syncopate-worker", &trial->worker_cpu, error);
+    status = await(pair, &pair->worker, "syncopate-worker", &trial->worker_cpu, error);
     if (status == STATUS_OK)
-        status = await(&pair->server, "syncopate-ps", &trial->server_cpu, error);
+        status = await(pair, &pair->server, "syncopate-ps", &trial->server_cpu, error);
     return status == STATUS_OK ? read_times(out, trial, error) : status;
 }
 
@@ -218,9 +237,10 @@ static enum status remove_folder(const char *folder, struct error *error)
 }
 
 enum status exchange_cost_measure(struct exchange_cost *cost, const char *programs,
-                                  const char *transport, uint32_t width, struct error *error)
+                                  const char *transport, uint32_t width, const atomic_int *stop,
+                                  struct error *error)
 {
-    struct pair pair = {.programs = programs, .transport = transport};
+    struct pair pair = {.programs = programs, .transport = transport, .stop = stop};
     struct trial few, many;
     cost->bytes = (UINT64_C(795) * width + 10) * sizeof(float);
     unsigned updates = 0;

@@ -11,6 +11,7 @@
 #ifndef DEPLOY_CALIBRATE_EXCHANGE_COST_H
 #define DEPLOY_CALIBRATE_EXCHANGE_COST_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "common/base/status.h"
@@ -22,8 +23,10 @@ struct exchange_cost {
 };
 
 /* programs: the folder of syncopate-ps and syncopate-worker. width: of the model's first dense layer,
- * which has 795 numbers for each. transport: as --transport. */
+ * which has 795 numbers for each. transport: as --transport. stop: not 0, from whatever thread: both
+ * processes are ended, what they wrote is removed, and the answer is STATUS_INTERRUPTED. */
 enum status exchange_cost_measure(struct exchange_cost *cost, const char *programs,
-                                  const char *transport, uint32_t width, struct error *error);
+                                  const char *transport, uint32_t width, const atomic_int *stop,
+                                  struct error *error);
 
 #endif

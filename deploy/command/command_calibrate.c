@@ -1,6 +1,9 @@
 /* syncopate calibrate: this host as a cluster file, for syncopate simulate. */
 
+#include <errno.h>
+#include <limits.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +12,7 @@
 #include "common/base/wording.h"
 #include "common/file/disk.h"
 #include "common/kernels/kernels.h"
+#include "common/process/signals.h"
 #include "deploy/calibrate/computing_cost.h"
 #include "deploy/calibrate/exchange_cost.h"
 #include "deploy/cluster/cluster_file.h"
@@ -97,12 +101,12 @@ static void divide(double narrow_ns, double wide_ns, double narrow_bytes, double
 
 /* The small, the middle and the large exchange. */
 static enum status measure_sizes(struct exchange_cost sizes[3], const char *programs,
-                                 const char *transport, struct error *error)
+                                 const char *transport, const atomic_int *stop, struct error *error)
 {
     static const uint32_t widths[3] = {NARROW, MIDDLE, WIDE};
     for (unsigned i = 0; i < 3; i++) {
         enum status status =
-            exchange_cost_measure(&sizes[i], programs, transport, widths[i], error);
+            exchange_cost_measure(&sizes[i], programs, transport, widths[i], stop, error);
         if (status != STATUS_OK)
             return status;
     }
@@ -110,13 +114,14 @@ static enum status measure_sizes(struct exchange_cost sizes[3], const char *prog
 }
 
 static enum status measure_exchange(struct costs *costs, const char *programs,
-                                    const char *transport, struct error *error)
+                                    const char *transport, const atomic_int *stop,
+                                    struct error *error)
 {
     double values[10][ROUNDS];
     double applied = costs->sgd_byte_ns.median;
     for (unsigned i = 0; i < ROUNDS; i++) {
         struct exchange_cost sizes[3];
-        enum status status = measure_sizes(sizes, programs, transport, error);
+        enum status status = measure_sizes(sizes, programs, transport, stop, error);
         if (status != STATUS_OK)
             return status;
         const struct exchange_cost narrow = sizes[0], middle = sizes[1], wide = sizes[2];
@@ -226,22 +231,66 @@ static enum status write_cluster(const struct cluster *cluster, const char *path
     return status;
 }
 
+/* A minute of measuring should not end with a file that cannot be written. */
+static enum status try_out(const char *path, struct error *error)
+{
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof folder, "%s", path);
+    char *slash = strrchr(folder, '/');
+    if (slash == NULL)
+        snprintf(folder, sizeof folder, ".");
+    else
+        slash[slash == folder ? 1 : 0] = '\0';
+    if (disk_posix.look(disk_posix.context, path) == DISK_FOLDER)
+        return error_set(error, STATUS_IO, "cannot write %.300s: it is a folder", path);
+    if (access(folder, W_OK | X_OK) != 0)
+        return error_set(error, STATUS_IO, "cannot write %.300s: %s: %s", path, folder,
+                         strerror(errno));
+    return STATUS_OK;
+}
+
+static void request_stop(void *context, int exit_code)
+{
+    atomic_store((atomic_int *)context, exit_code);
+}
+
+/* What the host's figures are; an exit code. */
+static int measure(struct costs *costs, const struct options *options, const char *programs,
+                   struct error *error)
+{
+    struct signals signals;
+    atomic_int stop = 0;
+    const struct signals_options requests = {.context = &stop, .stop = request_stop};
+    if (signals_start(&signals, &requests) != STATUS_OK) {
+        error_set(error, STATUS_MEMORY, "cannot start a thread");
+        return EXIT_TRAINING_FAILED;
+    }
+    int code = measure_computing(costs, options, error);
+    enum status status = STATUS_OK;
+    if (code == EXIT_DONE) {
+        status = measure_exchange(costs, programs, options->transport, &stop, error);
+        code = status == STATUS_INTERRUPTED ? atomic_load(&stop) : command_exit_code(status);
+    }
+    signals_stop(&signals);
+    return code;
+}
+
 int command_calibrate(const struct command_call *call, struct error *error)
 {
     const struct options *options = &call->options;
     struct costs costs;
     struct cluster cluster;
     char programs[PATH_MAX];
+    signals_block();
     kernels_init();
     enum status status = programs_find(programs, error);
-    if (status != STATUS_OK)
-        return EXIT_CANNOT_OPEN;
-    int code = measure_computing(&costs, options, error);
-    if (code != EXIT_DONE)
-        return code;
-    status = measure_exchange(&costs, programs, options->transport, error);
+    if (status == STATUS_OK && options->out != NULL)
+        status = try_out(options->out, error);
     if (status != STATUS_OK)
         return command_exit_code(status);
+    int code = measure(&costs, options, programs, error);
+    if (code != EXIT_DONE)
+        return code;
     cluster_init(&cluster);
     describe(&cluster, &costs, options);
     if (!options->quiet)

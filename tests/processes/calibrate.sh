@@ -50,9 +50,23 @@ run printed 0 syncopate calibrate "${job[@]}" --transport shm --quiet
 "$build/tests/processes/json_value" "$work/printed.log" >"$work/whole.log" || fail "standard output is more than a file"
 ok "without --out the file is all there is on standard output"
 
+# Neither is measured for.
 run nowhere 5 syncopate calibrate "${job[@]}" --out "$work/none/here.json"
+run folder 5 syncopate calibrate "${job[@]}" --out "$work"
+says folder "it is a folder"
+if said folder "leaf.s gradient"; then fail "calibrate measures before it looks where its file goes"; fi
 one_line_at_end() { [ "$(tail -n 1 "$work/$1.log" | grep -c '^syncopate calibrate: ')" -eq 1 ]; }
 one_line_at_end nowhere || fail "a folder that is not there is not said in a line"
 run wrong 2 syncopate calibrate --model "dense x"
 says wrong "syncopate calibrate: "
 ok "what cannot be read or written is said"
+
+start stopped syncopate calibrate "${job[@]}" --out "$work/never.json"
+children() { pgrep -P "${pids[stopped]}" -f syncopate-worker >/dev/null; }
+within $((20 * patience)) children || fail "calibrate starts no worker"
+kill -TERM "${pids[stopped]}"
+ends stopped 143 $((10 * patience))
+says stopped "syncopate calibrate: stopped; nothing is kept"
+[ ! -e "$work/never.json" ] || fail "a calibration that was stopped writes its file"
+[ -z "$(ls -A "$work/apart")" ] || fail "a stopped calibration leaves $(ls "$work/apart")"
+ok "SIGTERM ends its processes and leaves nothing"
