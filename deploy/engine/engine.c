@@ -133,11 +133,9 @@ uint64_t engine_draw_u64(struct engine *engine)
 
 static void note(struct engine *e, const struct simulated_process *p, const char *what)
 {
-    char name[PROCESS_NAME_MAX];
     if (e->options.unchecked && !e->options.verbose)
         return;
-    simulated_process_name(p, name);
-    transcript_note(&e->transcript, e->now_us, name, what);
+    transcript_note(&e->transcript, e->now_us, p->name, what);
 }
 
 static struct simulated_process *add_process(struct engine *e, uint32_t host,

@@ -67,6 +67,8 @@ struct simulated_process *simulated_process_start(struct engine *engine, uint32_
     p->index = index;
     p->is_guest = guest != NULL;
     p->is_server = !p->is_guest && host < engine_servers(e);
+    snprintf(p->name, sizeof p->name, "%s/%u (%u)", p->is_server ? "ps" : "worker", p->index,
+             p->number);
     p->slow = 1;
     p->heard_us = e->now_us;
     p->queue_until_ns = calloc(QUEUE_COUNT, sizeof *p->queue_until_ns);
@@ -105,12 +107,6 @@ void simulated_process_free(struct simulated_process *process)
     free(p->queue_until_ns);
     memset(p, 0, sizeof *p);
     free(p);
-}
-
-void simulated_process_name(const struct simulated_process *process, char name[PROCESS_NAME_MAX])
-{
-    snprintf(name, PROCESS_NAME_MAX, "%s/%u (%u)", process->is_server ? "ps" : "worker",
-             process->index, process->number);
 }
 
 void simulated_process_hold(struct engine *engine, const struct simulated_process *process)
@@ -235,12 +231,10 @@ static void say(const struct engine *e, const struct simulated_process *p,
 static void note_message(struct engine *e, const struct simulated_process *p, uint32_t from,
                          const struct packet *packet)
 {
-    char name[PROCESS_NAME_MAX], sender[PROCESS_NAME_MAX];
     if (e->options.unchecked && !e->options.verbose)
         return;
-    simulated_process_name(p, name);
-    simulated_process_name(e->processes[from], sender);
-    transcript_message(&e->transcript, e->now_us, name, sender, &packet->message, packet->payload);
+    transcript_message(&e->transcript, e->now_us, p->name, e->processes[from]->name,
+                       &packet->message, packet->payload);
 }
 
 /* --- servers --------------------------------------------------------------------------------- */

@@ -34,9 +34,12 @@ enum process_start {
     START_ANYWAY,  /* As at a host that was given up for lost, and is not. */
 };
 
+#define PROCESS_NAME_MAX 32
+
 struct simulated_process {
-    uint32_t number; /* In the order of their starts. */
-    uint32_t host;   /* Its place, see engine.h; PROCESS_NOWHERE: a guest's. */
+    uint32_t number;             /* In the order of their starts. */
+    char name[PROCESS_NAME_MAX]; /* "worker/1 (3)": its place, and its number. */
+    uint32_t host;               /* Its place, see engine.h; PROCESS_NOWHERE: a guest's. */
     uint32_t index;
     enum process_start how;
     bool is_server;
@@ -65,10 +68,7 @@ struct simulated_process {
 
 struct engine;
 
-#define PROCESS_NAME_MAX 32
-#define PROCESS_NOWHERE  UINT32_MAX
-/* "worker/1 (3)": its place, and which process it is. */
-void simulated_process_name(const struct simulated_process *process, char name[PROCESS_NAME_MAX]);
+#define PROCESS_NOWHERE UINT32_MAX
 
 /* NULL when out of memory. guest: NULL for a server or worker; else the host is PROCESS_NOWHERE, and the
  * index is what it is called by. */

