@@ -91,6 +91,20 @@ TEST_PLAIN(a_transfer_alone_has_the_slower_of_its_cards)
     close_hosts(h);
 }
 
+/* 333 1/3 ns a piece: what one's end is rounded by is not lost for the next. */
+TEST_PLAIN(a_piece_leaves_in_the_nearest_nanosecond)
+{
+    static const uint64_t up[] = {3 * RATE / 10, RATE};
+    static const uint64_t down[] = {RATE, RATE};
+    struct hosts it, *h = &it;
+    open_hosts(h, &pieces_of_100, up, down, 2);
+    turns_begin(h->turns, 1, 200, 1, 0);
+    ends(h, 1, 667);
+    turns_begin(h->turns, 1, 1000, 2, 1000);
+    ends(h, 2, 4333);
+    close_hosts(h);
+}
+
 /* What the picture of turns.h says. */
 TEST(the_one_that_is_first_stays_first_by_two_pieces)
 {
