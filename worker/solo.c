@@ -52,10 +52,15 @@ struct state {
     struct run_summary summary;
     struct worker_summary worker;
     struct score window, epoch; /* Since the last progress event; of the epoch so far. */
+    struct windows windows;
+    struct window whole; /* The window that the last batch completed, if ... */
+    bool has_whole;      /* ... it did. */
+    double windows_from; /* Training seconds at the end of the last window; NaN: not known. */
     struct training_clock clock;
     uint64_t epoch_number;  /* From 1; 0: no update has been made. */
     uint64_t epoch_updates; /* That `epoch` is of. */
     uint64_t last_cut, version;
+    struct window_so_far so_far;  /* Of the window that it went on in. */
     struct held held;             /* The group that is open. */
     struct manifest_record found; /* Of the checkpoint that it went on from. */
     struct run_chronicle chronicle;
@@ -143,7 +148,8 @@ static enum status restore(struct state *s, enum run_opening opening, struct err
         s->step = s->last_cut = reader.manifest.step;
         s->summary.session_step = s->summary.counted_from = reader.manifest.step;
         s->version = reader.version;
-        adopt_epoch(s, &reader.manifest.so_far);
+        adopt_epoch(s, &reader.manifest.so_far.epoch);
+        s->so_far = reader.manifest.so_far.window;
         s->found = reader.manifest.record;
     }
     checkpoint_close(&reader);
@@ -280,6 +286,8 @@ static enum status update(struct state *s, struct error *error)
     s->epoch_updates++;
     s->epoch_number = batch.epoch + 1;
     score_add(&s->epoch, &score);
+    struct tally tally = {score.loss, score.correct, score.examples, 1};
+    s->has_whole = windows_count(&s->windows, s->step - 1, &tally, &s->whole);
     return STATUS_OK;
 }
 
@@ -310,6 +318,18 @@ static void progress(struct state *s)
                                   seconds > 0 ? (double)s->window.examples / seconds : 0.0, 1),
                        event_training_seconds(training_clock_marked(&s->clock))));
     memset(&s->window, 0, sizeof s->window);
+}
+
+static void tell_window(struct state *s)
+{
+    struct event_member members[RUN_WINDOW_MEMBERS];
+    double now = training_clock_marked(&s->clock);
+    if (!s->has_whole)
+        return;
+    s->summary.window = run_window_of(s->job, &s->whole, now - s->windows_from);
+    s->windows_from = now;
+    run_window_tell(&s->summary.window, now, members);
+    tell(s, "window", members);
 }
 
 static void tell_epoch(struct state *s, const struct epoch_range *epoch)
@@ -409,8 +429,9 @@ static enum status write_checkpoint_files(struct state *s, struct error *error)
                                 .part_count = 1,
                                 .parts = &part};
     if (s->step % job_steps_per_epoch(s->job) != 0)
-        manifest.so_far =
+        manifest.so_far.epoch =
             (struct tally){s->epoch.loss, s->epoch.correct, s->epoch.examples, s->epoch_updates};
+    manifest.so_far.window = windows_so_far(&s->windows, s->step);
     diary_did(s->solo->diary,
               &(struct deed){.kind = DEED_PART, .step = s->step, .bytes = part.bytes});
     status = checkpoint_write_manifest(&disk_posix, s->solo->out, &manifest, error);
@@ -495,6 +516,7 @@ static void try_checkpoint(struct state *s)
 static enum status train(struct state *s, struct error *error)
 {
     training_clock_begin(&s->clock, clock_now_us());
+    s->windows_from = windows_begin_at(s->job, s->step) ? 0 : (double)NAN;
     tell(s, "start",
          EVENT_MEMBERS(event_text("mode", job_mode_text(s->job).text), event_count("workers", 1),
                        event_count("servers", 0), event_count("step", s->step),
@@ -508,6 +530,7 @@ static enum status train(struct state *s, struct error *error)
             return status;
         training_clock_mark(&s->clock, clock_now_us());
         progress(s);
+        tell_window(s);
         evaluate(s);
         bool due = s->job->checkpoint_every > 0 && s->step % s->job->checkpoint_every == 0;
         if (due && s->step < s->job->steps)
@@ -590,6 +613,8 @@ int solo_run(struct solo *solo, struct error *error)
         status = initialize(&s, error);
     if (status == STATUS_OK)
         status = restore(&s, opening, error);
+    if (status == STATUS_OK && windows_init(&s.windows, s.job, s.step, &s.so_far) != STATUS_OK)
+        status = error_set(error, STATUS_MEMORY, "out of memory");
     if (status == STATUS_OK) /* Not before: nothing is to be left of a run that cannot begin. */
         status = run_directory_open(&s.directory, &disk_posix, solo->out, s.job, s.run_id,
                                     solo->keep, &opening, error);
@@ -622,6 +647,7 @@ int solo_run(struct solo *solo, struct error *error)
     free(s.gradient);
     free(s.held.sum);
     free(s.offsets);
+    windows_free(&s.windows);
     for (uint32_t i = 0; i < CHECKPOINT_ARRAYS_MAX; i++)
         free(s.arrays[i]);
     return exit_code;

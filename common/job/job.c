@@ -329,6 +329,12 @@ uint64_t job_epochs(const struct job *job)
     return job->steps / updates + (job->steps % updates != 0);
 }
 
+uint64_t job_examples_before(const struct job *job, uint64_t step)
+{
+    uint64_t updates = job_steps_per_epoch(job);
+    return step / updates * job->examples + step % updates * job->batch;
+}
+
 struct epoch_range job_epoch(const struct job *job, uint64_t epoch)
 {
     uint64_t updates = job_steps_per_epoch(job);

@@ -58,6 +58,7 @@ struct job {
     uint64_t checkpoint_every; /* Updates between checkpoints; 0: at the end and on a stop only. */
     enum recording record;     /* Whether it is written down what was computed from what. */
     bool keep_scored;          /* The model that a score is of is kept as a file. */
+    uint64_t report_every;     /* Batches in a window of windows.h; 0: there are none. */
 
     /* The options of controlled time as the worker that declared the job was given them, for people:
      * each worker goes by its own. Empty: not given; one that does not fit ends in "...". */
@@ -172,6 +173,9 @@ uint64_t job_scores_between(const struct job *job, uint64_t after, uint64_t befo
 
 /* The epoch, from 1, that the batch before is of: that a score at this count is the score of. */
 uint64_t job_epoch_ended(const struct job *job, uint64_t batches);
+
+/* Of the first so many batches of the job, modulo 2^64. */
+uint64_t job_examples_before(const struct job *job, uint64_t step);
 
 /* Most leaves any step of the job has. */
 uint32_t job_leaves_max(const struct job *job);

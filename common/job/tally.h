@@ -13,4 +13,22 @@ struct tally {
     uint64_t correct, examples, updates;
 };
 
+void tally_add(struct tally *to, const struct tally *from);
+
+double tally_loss(const struct tally *tally);     /* Mean; NaN for none. */
+double tally_accuracy(const struct tally *tally); /* 0 to 1; NaN for none. */
+
+/* The first part of a window of --report-every, up to a step that lies in it: see windows.h. */
+struct window_so_far {
+    uint64_t first; /* Where the window begins. */
+    struct tally tally;
+};
+
+/* What was scored before a step by updates of whose kind there are more to come. Tallies of no updates
+ * where none are, or they are not known. */
+struct tally_so_far {
+    struct tally epoch; /* Of the epoch that the step lies in. */
+    struct window_so_far window;
+};
+
 #endif

@@ -15,6 +15,7 @@
 #include "common/file/json.h"
 #include "common/process/terminal.h"
 #include "common/store/event_log.h"
+#include "common/store/run_window.h"
 
 /* --- what suits the terminal ----------------------------------------------------------------- */
 
@@ -152,7 +153,7 @@ static void print_plain(struct progress *progress, double now)
 
 /* --- events ---------------------------------------------------------------------------------- */
 
-static void event_text(const struct json *event, const char *name, char *text, size_t size)
+static void copy_text(const struct json *event, const char *name, char *text, size_t size)
 {
     const char *value = json_text(event, name);
     snprintf(text, size, "%s", value != NULL ? value : "");
@@ -181,7 +182,7 @@ static void on_start(struct progress *progress, const struct json *event)
     bool again = state->started; /* By another server 0. */
     reset(state);
     memset(progress->epochs, 0, sizeof progress->epochs);
-    event_text(event, "mode", mode, sizeof mode);
+    copy_text(event, "mode", mode, sizeof mode);
     state->started = true;
     state->facts = mode_facts_named(mode);
     state->first_step = state->step = json_u64(event, "step", 0);
@@ -305,11 +306,23 @@ static void tell_epochs(struct progress *progress)
             tell_epoch(progress, &epochs[(older + i) % 2]);
 }
 
+/* --- windows of --report-every ---------------------------------------------------------------- */
+
+static void on_window(struct progress *progress, const struct json *event)
+{
+    char text[RUN_WINDOW_TEXT_MAX];
+    size_t emphasis;
+    struct run_window window = run_window_read(event);
+    run_window_describe(&window, text, &emphasis);
+    if (!progress->style.quiet)
+        print_line(progress, text, emphasis);
+}
+
 /* --- other events ---------------------------------------------------------------------------- */
 
 static void on_waiting(struct progress *progress, const struct json *event)
 {
-    event_text(event, "text", progress->state.waiting, sizeof progress->state.waiting);
+    copy_text(event, "text", progress->state.waiting, sizeof progress->state.waiting);
 }
 
 /* A lost server took updates with it: what was told beyond this step is told again. */
@@ -336,6 +349,7 @@ static const struct {
 } event_table[] = {
     {"start", on_start},           {"progress", on_progress}, {"epoch", on_epoch},
     {"evaluation", on_evaluation}, {"waiting", on_waiting},   {"generation", on_generation},
+    {"window", on_window},
 };
 
 bool progress_take_event(struct progress *progress, const char *line)

@@ -24,6 +24,7 @@ void record_free(struct record *record)
     free(record->worker_details);
     free(record->points);
     free(record->evaluations);
+    free(record->windows);
     memset(record, 0, sizeof(*record));
 }
 
@@ -189,7 +190,7 @@ static enum status read_run(struct record *record, struct error *error)
 struct reading {
     struct record *record;
     double earlier; /* Training seconds of the sessions before, up to the last point kept. */
-    size_t point_capacity, evaluation_capacity;
+    size_t point_capacity, evaluation_capacity, window_capacity;
     unsigned logs; /* Begun to be read. */
 };
 
@@ -202,6 +203,9 @@ static void go_back(struct record *record, const struct json *event)
     while (record->evaluation_count > 0 &&
            record->evaluations[record->evaluation_count - 1].step > step)
         record->evaluation_count--;
+    while (record->window_count > 0 &&
+           (double)record->windows[record->window_count - 1].window.end > step)
+        record->window_count--;
 }
 
 /* A session begins, and its clock at 0; those of the record go on where the kept ones end. */
@@ -255,6 +259,30 @@ static bool take_evaluation(struct reading *reading, const struct json *event)
     return true;
 }
 
+/* One that is told again is another: the last of a run that has been made longer. */
+static bool take_window(struct reading *reading, const struct json *event)
+{
+    struct record *record = reading->record;
+    struct record_window *windows = array_room(record->windows, record->window_count,
+                                               &reading->window_capacity, sizeof(*windows));
+    if (windows == NULL)
+        return false;
+    record->windows = windows;
+    struct record_window told = {run_window_read(event),
+                                 json_number(event, "training_seconds") + reading->earlier};
+    size_t place = record->window_count;
+    while (place > 0 && windows[place - 1].window.end > told.window.end)
+        place--;
+    if (place > 0 && windows[place - 1].window.first == told.window.first) {
+        windows[place - 1] = told;
+        return true;
+    }
+    memmove(&windows[place + 1], &windows[place],
+            (record->window_count++ - place) * sizeof(*windows));
+    windows[place] = told;
+    return true;
+}
+
 static enum status read_log(struct reading *reading, const char *name, struct error *error);
 
 /* The log goes on from an earlier one, unless that is a name of somebody else's making. */
@@ -287,6 +315,8 @@ static enum status take_event(struct reading *reading, const struct json *event,
         go_back(reading->record, event);
     else if (strcmp(name, "progress") == 0)
         room = take_progress(reading, event);
+    else if (strcmp(name, "window") == 0)
+        room = take_window(reading, event);
     else if (strcmp(name, "evaluation") == 0)
         room = take_evaluation(reading, event);
     return room ? STATUS_OK : error_set(error, STATUS_MEMORY, "out of memory");

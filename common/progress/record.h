@@ -37,6 +37,11 @@ struct record_evaluation {
     double seconds; /* That it held up training. */
 };
 
+struct record_window {
+    struct run_window window;
+    double training_seconds;
+};
+
 struct record {
     char path[DISK_PATH_MAX];
     char mode_text[32], optimizer[32], data[256], model[1024];
@@ -59,6 +64,8 @@ struct record {
     size_t point_count;
     struct record_evaluation *evaluations; /* [evaluation_count], owned, in order. */
     size_t evaluation_count;
+    struct record_window *windows; /* [window_count], owned, in order. */
+    size_t window_count;
     uint64_t damaged_lines; /* Of events.jsonl, left out. */
     struct error
         no_events; /* Why the events could not be read (to their end); "" when they were. */

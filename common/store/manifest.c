@@ -57,17 +57,28 @@ static void digest_of(const char *text, size_t bytes, uint8_t digest[HASH_BYTES]
 
 /* --- writing ------------------------------------------------------------------------------- */
 
+static void write_tally(struct json_writer *writer, const struct tally *tally)
+{
+    json_writer_u64(writer, "updates", tally->updates);
+    json_writer_u64(writer, "examples", tally->examples);
+    json_writer_u64(writer, "correct", tally->correct);
+    json_writer_u64(writer, "loss", (uint64_t)tally->loss);
+}
+
 static void write_members(struct json_writer *writer, const struct manifest *manifest)
 {
     json_writer_text(writer, "format", CHECKPOINT_FORMAT);
     json_writer_id(writer, "run_id", manifest->run_id);
     json_writer_u64(writer, "step", manifest->step);
     json_writer_object(writer, "epoch_so_far");
-    json_writer_u64(writer, "updates", manifest->so_far.updates);
-    json_writer_u64(writer, "examples", manifest->so_far.examples);
-    json_writer_u64(writer, "correct", manifest->so_far.correct);
-    json_writer_u64(writer, "loss", (uint64_t)manifest->so_far.loss);
+    write_tally(writer, &manifest->so_far.epoch);
     json_writer_end(writer);
+    if (manifest->so_far.window.tally.updates > 0) {
+        json_writer_object(writer, "window_so_far");
+        json_writer_u64(writer, "first", manifest->so_far.window.first);
+        write_tally(writer, &manifest->so_far.window.tally);
+        json_writer_end(writer);
+    }
     json_writer_object(writer, "record");
     json_writer_u64(writer, "session", manifest->record.session);
     json_writer_u64(writer, "bytes", manifest->record.bytes);
@@ -163,15 +174,33 @@ static enum status read_parts(struct manifest *manifest, const struct json *list
     return status;
 }
 
-static enum status read_so_far(struct tally *so_far, const struct json *object, const char *path,
-                               struct error *error)
+static void read_tally(struct tally *tally, struct json_fields *fields)
+{
+    tally->updates = json_fields_u64(fields, "updates", UINT64_MAX);
+    tally->examples = json_fields_u64(fields, "examples", UINT64_MAX);
+    tally->correct = json_fields_u64(fields, "correct", tally->examples);
+    tally->loss = (int64_t)json_fields_u64(fields, "loss", UINT64_MAX);
+}
+
+static enum status read_epoch(struct tally *epoch, const struct json *object, const char *path,
+                              struct error *error)
 {
     struct json_fields fields;
     json_fields_init(&fields, object, path, error);
-    so_far->updates = json_fields_u64(&fields, "updates", UINT64_MAX);
-    so_far->examples = json_fields_u64(&fields, "examples", UINT64_MAX);
-    so_far->correct = json_fields_u64(&fields, "correct", so_far->examples);
-    so_far->loss = (int64_t)json_fields_u64(&fields, "loss", UINT64_MAX);
+    read_tally(epoch, &fields);
+    return json_fields_end(&fields);
+}
+
+/* It need not be there. */
+static enum status read_window(struct window_so_far *window, const struct json *object,
+                               const char *path, struct error *error)
+{
+    struct json_fields fields;
+    if (object == NULL)
+        return STATUS_OK;
+    json_fields_init(&fields, object, path, error);
+    window->first = json_fields_u64(&fields, "first", UINT64_MAX);
+    read_tally(&window->tally, &fields);
     return json_fields_end(&fields);
 }
 
@@ -191,7 +220,12 @@ static enum status read_record(struct manifest_record *record, const struct json
 static bool is_of_the_step(const struct manifest *manifest)
 {
     uint64_t before = manifest->step % job_steps_per_epoch(&manifest->job);
-    return manifest->so_far.updates <= before;
+    return manifest->so_far.epoch.updates <= before;
+}
+
+static bool is_before_the_step(const struct window_so_far *window, uint64_t step)
+{
+    return window->first <= step && window->tally.updates <= step - window->first;
 }
 
 static enum status read_members(struct manifest *manifest, const struct json *root,
@@ -204,13 +238,18 @@ static enum status read_members(struct manifest *manifest, const struct json *ro
     manifest->run_id = json_fields_id(&fields, "run_id");
     manifest->step = json_fields_u64(&fields, "step", UINT64_MAX);
     const struct json *so_far = json_fields_object(&fields, "epoch_so_far");
+    const struct json *window = json_at(root, "window_so_far") != NULL
+                                    ? json_fields_object(&fields, "window_so_far")
+                                    : NULL;
     const struct json *record = json_fields_object(&fields, "record");
     const struct json *job = json_fields_object(&fields, "job");
     const struct json *parts = json_fields_array(&fields, "parts", JOB_SERVERS_MAX);
     json_fields_text(&fields, "blake2b"); /* Checked already. */
     enum status status = json_fields_end(&fields);
     if (status == STATUS_OK)
-        status = read_so_far(&manifest->so_far, so_far, path, error);
+        status = read_epoch(&manifest->so_far.epoch, so_far, path, error);
+    if (status == STATUS_OK)
+        status = read_window(&manifest->so_far.window, window, path, error);
     if (status == STATUS_OK)
         status = read_record(&manifest->record, record, path, error);
     if (status == STATUS_OK)
@@ -225,6 +264,10 @@ static enum status read_members(struct manifest *manifest, const struct json *ro
         status = error_set(error, STATUS_INVALID,
                            "%.300s: the record goes up to batch %" PRIu64 ", beyond step %" PRIu64,
                            path, manifest->record.batches, manifest->step);
+    if (status == STATUS_OK && !is_before_the_step(&manifest->so_far.window, manifest->step))
+        status = error_set(error, STATUS_INVALID,
+                           "%.300s: window_so_far is not of batches before step %" PRIu64, path,
+                           manifest->step);
     if (status == STATUS_OK && !is_of_the_step(manifest))
         status =
             error_set(error, STATUS_INVALID,

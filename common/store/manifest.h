@@ -6,6 +6,8 @@
  *       "step": 938,
  *       "epoch_so_far": {"updates": 0, "examples": 0, "correct": 0, "loss": 0},  before this step, as
  *                                              trained; loss in 2^-24 nats; no updates: not known
+ *       "window_so_far": {"first": 930, "updates": 8, ...},  of the window (windows.h) that the step
+ *                                              lies in; left out where that is not known, or nothing
  *       "record": {"session": 1, "bytes": 20480, "computation": 939, "batches": 938},  what there is
  *                                              of it, the next number, and how many batches it goes up
  *                                              to: fewer than `step` when it has ended and the run has
@@ -47,7 +49,7 @@ struct manifest {
     struct job job;
     uint64_t run_id;
     uint64_t step;
-    struct tally so_far; /* Of the epoch that `step` lies in; of no updates when it begins there. */
+    struct tally_so_far so_far; /* See statistics_so_far. */
     struct manifest_record record;
     uint32_t part_count;
     struct checkpoint_part *parts; /* [part_count], owned. */

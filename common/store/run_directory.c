@@ -107,6 +107,7 @@ static void write_results(struct json_writer *writer, const struct run_summary *
     json_writer_u64(writer, "train_examples", summary->train_examples);
     json_writer_real(writer, "train_loss", summary->train_loss);
     json_writer_real(writer, "train_accuracy", summary->train_accuracy);
+    run_window_write(writer, "window", &summary->window);
     json_writer_u64(writer, "test_step", summary->test_step);
     json_writer_real(writer, "test_loss", summary->test_loss);
     json_writer_real(writer, "test_accuracy", summary->test_accuracy);
@@ -401,6 +402,7 @@ void run_summary_read(struct run_summary *summary, const struct json *root)
                    .scores_dropped = read_fault(root, "scores_dropped"),
                    .events_lost = read_fault(root, "events_lost")},
     };
+    summary->window = run_window_read(json_at(root, "window"));
     read_mode_figures(&summary->mode_figures, root);
     summary->record.files = json_u64(root, "record.files", 0);
     summary->record.bytes = json_u64(root, "record.bytes", 0);

@@ -18,6 +18,7 @@
  *                  one before, `epoch_loss` and `epoch_accuracy` over those of the epoch so far
  *     epoch        an epoch's updates are all made: means over its examples as they were trained;
  *                  `examples` says over how many, `of` how many it has
+ *     window       the same of a window of --report-every: see run_window.h
  *     evaluation   the test score of the model after an epoch: of every chunk as it was when it had
  *                  had `step` batches
  *     score_dropped  a chunk passed the next such count before that score was made; up to `step`
@@ -51,6 +52,7 @@
 #include "common/job/verdict.h"
 #include "common/store/checkpoint.h"
 #include "common/store/event_log.h"
+#include "common/store/run_window.h"
 
 struct json;
 
@@ -137,6 +139,7 @@ struct run_summary {
      * there was none), and how many of its examples. */
     double train_loss, train_accuracy;
     uint64_t train_epoch, train_examples;
+    struct run_window window; /* The last of --report-every that was whole; of number 0: none. */
     /* The last score of the model, after so many batches; NaN when there was none. */
     double test_loss, test_accuracy;
     uint64_t test_step;

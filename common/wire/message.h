@@ -340,7 +340,7 @@ struct message {
 
 /* In the place of a message, what the parts of one process say to each other: what it means they
  * know alone (ps/orders/orders.h). */
-#define PACKET_INNER_BYTES 512
+#define PACKET_INNER_BYTES 560
 struct packet_inner {
     enum message_kind kind; /* MESSAGE_NONE; lies where a message's does. */
     _Alignas(8) unsigned char bytes[PACKET_INNER_BYTES];

@@ -153,6 +153,12 @@ static void print_latest(const struct record *record)
                      wording_count((uint64_t)speed).text);
         wording_wrap(stdout, text, printf("  latest         "), 17);
     }
+    if (record->window_count > 0) {
+        char text[RUN_WINDOW_TEXT_MAX];
+        size_t emphasis;
+        run_window_describe(&record->windows[record->window_count - 1].window, text, &emphasis);
+        wording_wrap(stdout, text, printf("  window         "), 17);
+    }
     for (size_t i = 0; i < record->evaluation_count; i++)
         printf("  evaluation     epoch %.4g, test loss %.4f, test accuracy %.2f %%\n",
                record->evaluations[i].epoch, record->evaluations[i].test_loss,

@@ -186,6 +186,14 @@ static void write_evaluations(struct json_writer *writer, const struct record *r
     json_writer_end(writer);
 }
 
+static void write_windows(struct json_writer *writer, const struct record *record)
+{
+    json_writer_array(writer, "windows");
+    for (size_t i = 0; i < record->window_count; i++)
+        run_window_write(writer, NULL, &record->windows[i].window);
+    json_writer_end(writer);
+}
+
 /* What virtual.json says, if there is one. */
 static void write_account(struct json_writer *writer, const char *path)
 {
@@ -234,6 +242,7 @@ enum status inspect_json_run(struct json_writer *writer, const char *path, struc
         json_writer_text(writer, "path", path);
         write_latest(writer, &record);
         write_evaluations(writer, &record);
+        write_windows(writer, &record);
         write_checkpoints(writer, path);
         write_account(writer, path);
         while (json_next_member(root, &member))

@@ -21,8 +21,21 @@
 
 /* --- what is drawn ------------------------------------------------------------------------- */
 
+/* Where there are windows of --report-every, their means are drawn; else those of progress. */
+static int loss_of_window(const struct record *record, size_t index, double *y)
+{
+    if (index >= record->window_count)
+        return 0;
+    *y = record->windows[index].window.loss;
+    return 1;
+}
+
 static int loss_over_time(const struct record *record, size_t index, double *x, double *y)
 {
+    if (record->window_count > 0) {
+        *x = index < record->window_count ? record->windows[index].training_seconds : 0;
+        return loss_of_window(record, index, y);
+    }
     if (index >= record->point_count)
         return 0;
     *x = record->points[index].training_seconds;
@@ -32,6 +45,10 @@ static int loss_over_time(const struct record *record, size_t index, double *x, 
 
 static int loss_over_step(const struct record *record, size_t index, double *x, double *y)
 {
+    if (record->window_count > 0) {
+        *x = index < record->window_count ? (double)record->windows[index].window.end : 0;
+        return loss_of_window(record, index, y);
+    }
     if (index >= record->point_count)
         return 0;
     *x = record->points[index].step;
@@ -149,8 +166,25 @@ static void curves_subtitle(char *text, size_t bytes, const struct comparison *c
         snprintf(text, bytes, "%s", subtitle);
 }
 
+/* What a point of the losses is a mean over. */
+static const char *losses_subtitle(const struct comparison *comparison)
+{
+    size_t runs = 0, windowed = 0;
+    for (size_t i = 0; i < comparison->group_count; i++) {
+        runs += comparison->groups[i].record_count;
+        for (size_t j = 0; j < comparison->groups[i].record_count; j++)
+            windowed += comparison->groups[i].records[j]->window_count > 0;
+    }
+    return windowed == 0
+               ? "cross-entropy, means over a fortieth of an epoch each, logarithmic scale"
+           : windowed == runs
+               ? "cross-entropy, means over --report-every batches each, logarithmic scale"
+               : "cross-entropy, means over --report-every batches each or, without, a "
+                 "fortieth of an epoch, logarithmic scale";
+}
+
 struct curve_figure {
-    struct plot_words words;
+    struct plot_words words; /* Without a subtitle: losses_subtitle. */
     curve_pair_fn *pair;
     bool logarithmic; /* In y. */
     bool epochs;      /* x counts epochs: whole ticks, and a dot for each. */
@@ -164,7 +198,8 @@ static char *draw_curves(const struct curve_figure *figure, const struct compari
         return NULL;
     char subtitle[SVG_TEXT_MAX];
     struct plot_words words = figure->words;
-    curves_subtitle(subtitle, sizeof(subtitle), comparison, words.subtitle);
+    curves_subtitle(subtitle, sizeof(subtitle), comparison,
+                    words.subtitle != NULL ? words.subtitle : losses_subtitle(comparison));
     words.subtitle = subtitle;
 
     struct plot plot;
@@ -192,8 +227,7 @@ static char *draw_curves(const struct curve_figure *figure, const struct compari
 static char *draw_loss_over_time(const struct comparison *comparison)
 {
     static const struct curve_figure figure = {
-        {"Training loss over time",
-         "cross-entropy, means over a fortieth of an epoch each, logarithmic scale",
+        {"Training loss over time", NULL,
          "Line chart: training loss of each mode against seconds of training.",
          "seconds of training", "training loss"},
         loss_over_time,
@@ -205,8 +239,7 @@ static char *draw_loss_over_time(const struct comparison *comparison)
 static char *draw_loss_over_step(const struct comparison *comparison)
 {
     static const struct curve_figure figure = {
-        {"Training loss over batches",
-         "cross-entropy, means over a fortieth of an epoch each, logarithmic scale",
+        {"Training loss over batches", NULL,
          "Line chart: training loss of each mode against the number of batches done.", "batches",
          "training loss"},
         loss_over_step,

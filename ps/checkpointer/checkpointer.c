@@ -663,7 +663,7 @@ static void handle_chunk_state(struct checkpointer *checkpointer, struct packet 
 }
 
 static enum status write_manifest(struct checkpointer *checkpointer, uint64_t step,
-                                  const struct tally *so_far, const struct frame *parts,
+                                  const struct tally_so_far *so_far, const struct frame *parts,
                                   struct error *error)
 {
     struct manifest manifest = {

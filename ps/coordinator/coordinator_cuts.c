@@ -183,7 +183,7 @@ void coordinator_collect_cut(struct coordinator *c, uint64_t now_us, struct outb
 {
     if (!c->cut.under_way || (!c->cut.final && !c->work.rules->has_reached(&c->work, c->cut.step)))
         return;
-    struct tally so_far = statistics_so_far(&c->work.statistics, c->cut.step);
+    struct tally_so_far so_far = statistics_so_far(&c->work.statistics, c->cut.step);
     if (cut_collect(&c->cut, &c->work.membership, &c->envelope, &so_far, outbox) == STATUS_MEMORY)
         abandon_cut(c, true, "out of memory", now_us, outbox);
 }

@@ -290,8 +290,8 @@ static uint64_t scored_before(const struct coordinator *c)
     return c->first_step - lost;
 }
 
-static void open_first(struct coordinator *c, const struct tally *so_far, uint64_t computation,
-                       uint64_t now_us, struct outbox *outbox)
+static void open_first(struct coordinator *c, const struct tally_so_far *so_far,
+                       uint64_t computation, uint64_t now_us, struct outbox *outbox)
 {
     if (c->restore)
         outbox_log(outbox, "resuming from the checkpoint at step %" PRIu64, c->first_step);
@@ -334,6 +334,9 @@ static void go_back(struct coordinator *c, uint64_t now_us, struct outbox *outbo
     staleness_ledger_go_back(&c->staleness, c->first_step);
     membership_go_back(&c->work.membership);
     c->summary.spread = c->spread_whole;
+    c->windows_from = (double)NAN;
+    if (c->summary.window.end > c->first_step)
+        c->summary.window = (struct run_window){0};
     if (c->summary.test_step > c->first_step && !job_mode(c->job)->exact) { /* Of a model undone. */
         c->summary.test_loss = c->summary.test_accuracy = (double)NAN;
         c->summary.test_step = 0;
@@ -480,6 +483,7 @@ static bool is_gathered(const struct coordinator *c, uint64_t now_us)
 static void say_started(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
     training_clock_begin(&c->clock, now_us);
+    c->windows_from = windows_begin_at(c->job, c->first_step) ? 0 : (double)NAN;
     order_event(outbox, "start",
                 EVENT_MEMBERS(event_text("mode", job_mode_text(c->job).text),
                               event_count("workers", c->job->worker_count),

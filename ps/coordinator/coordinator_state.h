@@ -84,6 +84,7 @@ struct coordinator {
     struct run_faults noted; /* The faults that run.json has, but for `fenced` ... */
     uint64_t noted_us;       /* ... since then. */
     struct training_clock clock;
+    double windows_from; /* Training seconds at the end of the last window; NaN: not known. */
     uint64_t waited_us, told_us;
     uint64_t refused;                /* JOINs. */
     uint64_t watchers[WATCHERS_MAX]; /* Peers to be told of the end: the last who asked, ... */

@@ -224,6 +224,20 @@ static void tell_epochs(struct coordinator *c, struct outbox *outbox)
     }
 }
 
+/* The window of --report-every that the last report has completed. */
+static void tell_window(struct coordinator *c, struct outbox *outbox)
+{
+    struct window window;
+    struct event_member members[RUN_WINDOW_MEMBERS];
+    double now = training_clock_marked(&c->clock);
+    if (!statistics_take_whole(&c->work.statistics, &window))
+        return;
+    c->summary.window = run_window_of(c->job, &window, now - c->windows_from);
+    c->windows_from = now;
+    run_window_tell(&c->summary.window, now, members);
+    order_event(outbox, "window", members);
+}
+
 /* What has passed since the most that was heard before. */
 static double growth(uint64_t *told_us, uint64_t heard_us)
 {
@@ -314,6 +328,7 @@ void coordinator_handle_report(struct coordinator *c, const struct packet *packe
         count_bad(c, packet, now_us, outbox);
     coordinator_collect_cut(c, now_us, outbox);
     progress(c, outbox);
+    tell_window(c, outbox);
     tell_epochs(c, outbox);
 }
 

@@ -82,7 +82,7 @@ static uint32_t instructions_of(const struct membership *membership)
 }
 
 enum status cut_collect(struct cut *cut, const struct membership *membership,
-                        const struct envelope *envelope, const struct tally *so_far,
+                        const struct envelope *envelope, const struct tally_so_far *so_far,
                         struct outbox *outbox)
 {
     if (cut->collected)

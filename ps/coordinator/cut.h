@@ -52,7 +52,7 @@ const struct member *cut_unanswered(const struct membership *membership, uint32_
 /* When all parts are durable: the manifest to the checkpointer, once, with what the cut's epoch had
  * scored before it. STATUS_AGAIN while they are not, or when it was sent; STATUS_MEMORY. */
 enum status cut_collect(struct cut *cut, const struct membership *membership,
-                        const struct envelope *envelope, const struct tally *so_far,
+                        const struct envelope *envelope, const struct tally_so_far *so_far,
                         struct outbox *outbox);
 
 /* Bytes of all parts. */

@@ -36,13 +36,14 @@ const struct work_mode *work_mode_of(const struct job *job)
 }
 
 enum status work_begin(struct work *work, const struct job *job, uint64_t first,
-                       const struct tally *so_far)
+                       const struct tally_so_far *so_far)
 {
     assert(work->rules == NULL);
     work->job = job;
     work->rules = work_mode_of(job);
     work->stop_step = job->steps;
-    statistics_init(&work->statistics, job, first, so_far);
+    if (statistics_init(&work->statistics, job, first, so_far) != STATUS_OK)
+        return STATUS_MEMORY;
     if (work->rules->state_bytes > 0 && (work->state = calloc(1, work->rules->state_bytes)) == NULL)
         return STATUS_MEMORY;
     return work->rules->init(work, first);

@@ -124,10 +124,10 @@ struct work_mode {
 /* The table of the job's mode. */
 const struct work_mode *work_mode_of(const struct job *job);
 
-/* The work of a job that begins at `first`, whose epoch had scored `so_far` before it (see
+/* The work of a job that begins at `first`, whose epoch and window had scored `so_far` before it (see
  * statistics_init); membership and assignment stay as they are. STATUS_MEMORY. */
 enum status work_begin(struct work *work, const struct job *job, uint64_t first,
-                       const struct tally *so_far);
+                       const struct tally_so_far *so_far);
 void work_free(struct work *work);
 
 /* All of it, once there are rules; see common/base/invariant.h. */

@@ -57,10 +57,10 @@ struct order_run_opened {
     char text[MESSAGE_TEXT_MAX]; /* When status is not STATUS_OK. */
     bool restore;
     uint64_t restore_step;
-    struct tally so_far;  /* Of restore_step's epoch, before it; see statistics_init. */
-    uint64_t computation; /* The next number. */
-    uint64_t run_id;      /* The run's, which outlives server 0's process; see also ... */
-    uint64_t generation;  /* ... both as recorded in the run directory. */
+    struct tally_so_far so_far; /* Of restore_step's epoch, before it; see statistics_init. */
+    uint64_t computation;       /* The next number. */
+    uint64_t run_id;            /* The run's, which outlives server 0's process; see also ... */
+    uint64_t generation;        /* ... both as recorded in the run directory. */
     /* Said whether or not another run can be opened: */
     uint64_t ended_run_id; /* Of the run that the directory held, if it had ended; else 0 ... */
     uint32_t exit_code;    /* ... with this. */
@@ -125,8 +125,8 @@ struct order {
         } stop_at;
         struct {
             uint64_t step;
-            struct tally so_far;   /* See statistics_so_far. */
-            uint32_t instructions; /* Of workers: see struct run_record_segment. */
+            struct tally_so_far so_far; /* See statistics_so_far. */
+            uint32_t instructions;      /* Of workers: see struct run_record_segment. */
         } manifest;
         struct {
             uint64_t batches;

@@ -4,15 +4,13 @@
 #include "ps/work/statistics.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/array.h"
 #include "common/base/invariant.h"
 
-#define LOSS_UNIT 0x1p-24
-#define NO_STEP   UINT64_MAX
+#define NO_STEP UINT64_MAX
 
 static void clear_epochs(struct statistics_epochs *epochs, uint64_t since)
 {
@@ -41,8 +39,16 @@ static void adopt(struct statistics *statistics, uint64_t step, const struct tal
     epochs->tallies[epoch % 2] = *so_far;
 }
 
-void statistics_init(struct statistics *statistics, const struct job *job, uint64_t first_step,
-                     const struct tally *so_far)
+/* As it stands, training having come to just before the step. */
+static void pass_mark(const struct statistics *statistics, struct statistics_mark *mark)
+{
+    mark->passed = true;
+    mark->epochs = statistics->epochs;
+    mark->window = windows_so_far(&statistics->windows, mark->step);
+}
+
+enum status statistics_init(struct statistics *statistics, const struct job *job,
+                            uint64_t first_step, const struct tally_so_far *so_far)
 {
     memset(statistics, 0, sizeof *statistics);
     statistics->job = job;
@@ -50,25 +56,23 @@ void statistics_init(struct statistics *statistics, const struct job *job, uint6
     batch_set_init(&statistics->batches, first_step);
     forget_open_steps(statistics);
     clear_epochs(&statistics->epochs, first_step);
-    adopt(statistics, first_step, so_far);
+    adopt(statistics, first_step, &so_far->epoch);
     for (unsigned i = 0; i < STATISTICS_MARKS; i++)
         statistics->marks[i].step = NO_STEP;
-    statistics->marks[0] = (struct statistics_mark){first_step, true, statistics->epochs};
+    enum status status = windows_init(&statistics->windows, job, first_step, &so_far->window);
+    if (status == STATUS_OK) {
+        statistics->marks[0].step = first_step;
+        pass_mark(statistics, &statistics->marks[0]);
+    }
+    return status;
 }
 
 void statistics_free(struct statistics *statistics)
 {
     for (unsigned i = 0; i < STATISTICS_OPEN_STEPS; i++)
         free(statistics->open[i].nodes);
+    windows_free(&statistics->windows);
     memset(statistics, 0, sizeof *statistics);
-}
-
-static void tally_add(struct tally *to, const struct tally *from)
-{
-    to->loss += from->loss;
-    to->correct += from->correct;
-    to->examples += from->examples;
-    to->updates += from->updates;
 }
 
 /* --- epochs -------------------------------------------------------------------------------- */
@@ -116,6 +120,14 @@ bool statistics_take_epoch(struct statistics *statistics, struct statistics_epoc
     return true;
 }
 
+bool statistics_take_whole(struct statistics *statistics, struct window *window)
+{
+    bool there = statistics->has_whole;
+    *window = statistics->whole;
+    statistics->has_whole = false;
+    return there;
+}
+
 uint64_t statistics_made(const struct statistics *statistics)
 {
     return statistics->first + statistics->updates;
@@ -141,13 +153,14 @@ static void count_update(struct statistics *statistics, uint64_t step, const str
 {
     count_in_epoch(statistics, job_batch(statistics->job, step).epoch, tally);
     tally_add(&statistics->window, tally);
+    statistics->has_whole = windows_count(&statistics->windows, step, tally, &statistics->whole);
     statistics->updates++;
     if (step + 1 > statistics->step)
         statistics->step = step + 1;
     for (unsigned i = 0; i < STATISTICS_MARKS; i++) {
         struct statistics_mark *mark = &statistics->marks[i];
         if (!mark->passed && is_just_before(statistics, mark->step))
-            *mark = (struct statistics_mark){mark->step, true, statistics->epochs};
+            pass_mark(statistics, mark);
     }
 }
 
@@ -271,32 +284,41 @@ void statistics_mark(struct statistics *statistics, uint64_t step, uint64_t whol
     if (mark->step != step)
         *mark = (struct statistics_mark){.step = step};
     if (!mark->passed && is_just_before(statistics, step))
-        *mark = (struct statistics_mark){step, true, statistics->epochs};
+        pass_mark(statistics, mark);
 }
 
-struct tally statistics_so_far(const struct statistics *statistics, uint64_t step)
+struct tally_so_far statistics_so_far(const struct statistics *statistics, uint64_t step)
 {
+    struct tally_so_far so_far = {0};
     uint64_t epoch = step / job_steps_per_epoch(statistics->job);
     for (unsigned i = 0; i < STATISTICS_MARKS; i++) {
         const struct statistics_mark *mark = &statistics->marks[i];
-        if (mark->step == step && mark->passed && mark->epochs.numbers[epoch % 2] == epoch)
-            return mark->epochs.tallies[epoch % 2];
+        if (mark->step != step || !mark->passed)
+            continue;
+        so_far.window = mark->window;
+        if (mark->epochs.numbers[epoch % 2] == epoch)
+            so_far.epoch = mark->epochs.tallies[epoch % 2];
     }
-    return (struct tally){0};
+    return so_far;
 }
 
 uint64_t statistics_go_back(struct statistics *statistics, uint64_t step)
 {
     uint64_t made = statistics_made(statistics);
+    struct window_so_far window = {0};
     clear_epochs(&statistics->epochs, step);
     statistics->finished_count = 0;
+    statistics->has_whole = false;
     for (unsigned i = 0; i < STATISTICS_MARKS; i++) {
         struct statistics_mark *mark = &statistics->marks[i];
-        if (mark->step == step && mark->passed)
+        if (mark->step == step && mark->passed) {
             statistics->epochs = mark->epochs;
-        else
+            window = mark->window;
+        } else {
             mark->step = NO_STEP;
+        }
     }
+    windows_go_back(&statistics->windows, step, &window);
     forget_open_steps(statistics);
     batch_set_init(&statistics->batches, step);
     memset(&statistics->window, 0, sizeof statistics->window);
@@ -314,17 +336,6 @@ struct tally statistics_take_window(struct statistics *statistics)
     struct tally window = statistics->window;
     memset(&statistics->window, 0, sizeof statistics->window);
     return window;
-}
-
-double tally_loss(const struct tally *tally)
-{
-    return tally->examples == 0 ? (double)NAN
-                                : (double)tally->loss * LOSS_UNIT / (double)tally->examples;
-}
-
-double tally_accuracy(const struct tally *tally)
-{
-    return tally->examples == 0 ? (double)NAN : (double)tally->correct / (double)tally->examples;
 }
 
 /* --- what is always true ------------------------------------------------------------------- */
@@ -348,6 +359,8 @@ void statistics_check(const struct statistics *statistics)
     RULE(statistics->first <= statistics->step, "the count begins where the session does");
     RULE(statistics->window.updates <= statistics->updates, "the window is a part of all");
     RULE(statistics->finished_count == 0, "every epoch that is complete has been told");
+    RULE(!statistics->has_whole, "every window that is whole has been told");
+    windows_check(&statistics->windows);
     for (unsigned i = 0; i < STATISTICS_OPEN_STEPS; i++) {
         const struct open_step *open = &statistics->open[i];
         if (open->step == NO_STEP) {

@@ -19,6 +19,7 @@
 
 #include "common/job/job.h"
 #include "common/job/tally.h"
+#include "common/job/windows.h"
 #include "common/wire/message.h"
 #include "ps/shard/batch_set.h"
 
@@ -55,6 +56,7 @@ struct statistics_mark {
     uint64_t step; /* UINT64_MAX for none. */
     bool passed;   /* All updates before it have been counted. */
     struct statistics_epochs epochs;
+    struct window_so_far window;
 };
 
 struct statistics {
@@ -65,15 +67,19 @@ struct statistics {
     struct statistics_epochs epochs;
     struct statistics_epoch finished[2]; /* [finished_count], for statistics_take_epoch. */
     unsigned finished_count;
+    struct windows windows;
+    struct window whole; /* For statistics_take_whole, if ... */
+    bool has_whole;      /* ... there is one. */
     struct statistics_mark marks[STATISTICS_MARKS];
     uint64_t first;   /* Where this session's count starts. */
     uint64_t updates; /* In this session, each once. */
     uint64_t step;    /* Highest update counted whole, plus one. Async: see statistics_made. */
 };
 
-/* `so_far`: what the epoch of first_step had scored before it; of no updates: nobody knows. */
-void statistics_init(struct statistics *statistics, const struct job *job, uint64_t first_step,
-                     const struct tally *so_far);
+/* `so_far`: what the epoch and the window of first_step had scored before it, as far as anybody
+ * knows. STATUS_MEMORY. */
+enum status statistics_init(struct statistics *statistics, const struct job *job,
+                            uint64_t first_step, const struct tally_so_far *so_far);
 void statistics_free(struct statistics *statistics);
 
 /* Count a report; false when it was counted before or does not fit the job. One of a bad gradient
@@ -87,9 +93,9 @@ bool statistics_lacks(const struct statistics *statistics, struct node leaves);
  * `whole`: the step of the newest that there is, whose mark is kept. */
 void statistics_mark(struct statistics *statistics, uint64_t step, uint64_t whole);
 
-/* What the epoch of the marked step had scored before it, for its checkpoint. Of no updates where
- * that is the epoch's first step, or not all before it is counted. */
-struct tally statistics_so_far(const struct statistics *statistics, uint64_t step);
+/* What the epoch and the window of the marked step had scored before it, for its checkpoint. Of no
+ * updates where that is their first step, or not all before it is counted. */
+struct tally_so_far statistics_so_far(const struct statistics *statistics, uint64_t step);
 
 /* Forget all updates from this step on; how many had been counted. */
 uint64_t statistics_go_back(struct statistics *statistics, uint64_t step);
@@ -110,10 +116,11 @@ struct statistics_epoch statistics_epoch_now(const struct statistics *statistics
  * be called after each statistics_report that counted. */
 bool statistics_take_epoch(struct statistics *statistics, struct statistics_epoch *epoch);
 
+/* The window of --report-every that the last report has completed, if it has. To be called after each
+ * statistics_report that counted. */
+bool statistics_take_whole(struct statistics *statistics, struct window *window);
+
 /* See common/base/invariant.h; also that all epochs have been taken. */
 void statistics_check(const struct statistics *statistics);
-
-double tally_loss(const struct tally *tally);     /* Mean; NaN for none. */
-double tally_accuracy(const struct tally *tally); /* 0 to 1; NaN for none. */
 
 #endif

@@ -175,6 +175,7 @@ struct job specimen_job(enum mode mode)
         .checkpoint_every = 938,
         .record = RECORDING_ON,
         .keep_scored = mode == MODE_SSP,
+        .report_every = mode == MODE_SSP ? 10 : 0,
         .compute = {mode == MODE_SSP ? 'a' : '\0', 'b'},
         .slow = {mode == MODE_SSP ? 'c' : '\0', 'd'},
         .straggle = {mode == MODE_SSP ? 'e' : '\0', 'f'},

@@ -171,9 +171,9 @@ enum aggregator_result __wrap_aggregator_offer(struct aggregator *aggregator, st
 bool __real_evaluation_is_whole(const struct evaluation *evaluation);
 bool __wrap_evaluation_is_whole(const struct evaluation *evaluation);
 enum status __real_work_begin(struct work *work, const struct job *job, uint64_t first,
-                              const struct tally *so_far);
+                              const struct tally_so_far *so_far);
 enum status __wrap_work_begin(struct work *work, const struct job *job, uint64_t first,
-                              const struct tally *so_far);
+                              const struct tally_so_far *so_far);
 bool __real_async_ask(struct work *work, uint32_t worker, uint64_t *batch);
 bool __wrap_async_ask(struct work *work, uint32_t worker, uint64_t *batch);
 enum status __real_follow_init(struct follow *follow, const struct job *job, uint32_t chunk_count);
@@ -411,7 +411,7 @@ static uint64_t go_back_without_leases(struct work *work, uint64_t step)
 }
 
 enum status __wrap_work_begin(struct work *work, const struct job *job, uint64_t first,
-                              const struct tally *so_far)
+                              const struct tally_so_far *so_far)
 {
     static struct work_mode table;
     enum status status = __real_work_begin(work, job, first, so_far);

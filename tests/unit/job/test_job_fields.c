@@ -128,8 +128,9 @@ static bool is_among(const char *member, const char *const *list)
 /* Written here once more: that a row moves from one list to another has to be meant. */
 static const char *const labels[] = {"data",  "compute", "slow", "straggle",
                                      "pause", "cluster", NULL};
-static const char *const spread[] = {"steps",       "checkpoint_every", "record",  "keep_scored",
-                                     "chunk_bytes", "worker_count",     "servers", NULL};
+static const char *const spread[] = {"steps",        "checkpoint_every", "record",
+                                     "keep_scored",  "report_every",     "chunk_bytes",
+                                     "worker_count", "servers",          NULL};
 static const char *const read_later[] = {"data_digest", NULL};
 static const char *const without_option[] = {
     "staleness_bound", "staleness_loses", "compensation_adapts",

@@ -40,7 +40,7 @@ static void open_fixture(struct fixture *f, uint64_t bound, uint32_t workers)
     f->job.staleness_bound = bound;
     f->job.steps = STEPS;
     ck_assert_int_eq(membership_init(&f->work.membership, 1, WORKERS, secret), STATUS_OK);
-    ck_assert_int_eq(work_begin(&f->work, &f->job, 0, &(struct tally){0}), STATUS_OK);
+    ck_assert_int_eq(work_begin(&f->work, &f->job, 0, &(struct tally_so_far){0}), STATUS_OK);
     for (uint32_t i = 0; i < workers; i++)
         join(f, i);
 }

@@ -130,6 +130,26 @@ TEST(an_epoch_that_is_not_whole_says_so)
                 "epoch 1.5  step 1,407  loss 0.5000  accuracy 75.00 %  test accuracy 50.00 %\n");
 }
 
+TEST(windows_leave_a_line_each_and_the_last_says_that_it_is_shorter)
+{
+    scene_open(scene, false, false, false);
+    happen(scene, START
+           "{\"event\": \"window\", \"window\": 1, \"from\": 0, \"step\": 10, \"every\": 10, "
+           "\"batches\": 10, \"loss\": 2.30258, \"accuracy\": 0.125, \"examples\": 640, "
+           "\"of\": 640, \"seconds\": 0.51}\n"
+           "{\"event\": \"window\", \"window\": 2, \"from\": 10, \"step\": 20, \"every\": 10, "
+           "\"batches\": 7, \"loss\": 1.5, \"accuracy\": 0.5, \"examples\": 448, "
+           "\"of\": 640, \"seconds\": null}\n"
+           "{\"event\": \"window\", \"window\": 3, \"from\": 20, \"step\": 21, \"every\": 10, "
+           "\"batches\": 1, \"loss\": null, \"accuracy\": null, \"examples\": 0, "
+           "\"of\": 64, \"seconds\": 0.051}\n");
+    progress_tick(&scene->progress, 1);
+    ck_assert_str_eq(shown(scene), STARTED
+                     "batches 1 to 10  loss 2.3026  accuracy 12.50 %  640 examples  0.51 s\n"
+                     "batches 11 to 20  loss 1.5000  accuracy 50.00 % over 448 of 640 examples\n"
+                     "batch 21, the last 1 over 0 of 64 examples  0.051 s\n");
+}
+
 TEST(the_model_is_scored_in_async_as_in_sync)
 {
     scene_open(scene, false, false, false);

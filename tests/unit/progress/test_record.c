@@ -141,6 +141,31 @@ TEST(damaged_events_are_counted_and_left_out)
     ck_assert_str_eq(scene->record.no_events.text, "");
 }
 
+#define WINDOW_OF(first, last, score)                                                              \
+    "{\"time\": 1, \"event\": \"window\", \"window\": 1, \"from\": " #first ", \"step\": " #last   \
+    ", \"every\": 10, \"batches\": 10, \"loss\": " #score ", \"accuracy\": 0.5, \"examples\": 9, " \
+    "\"of\": 9, \"seconds\": 1, \"training_seconds\": " #last "}\n"
+
+/* Told across each other, told again after going back, and the last once more when the run was made
+ * longer. */
+TEST(of_every_window_the_last_that_was_told_is_read)
+{
+    runs_write(scene->run, "run.json", "{}");
+    runs_write(
+        scene->run, "events.jsonl",
+        START_AT(0) WINDOW_OF(10, 20, 2) WINDOW_OF(
+            0, 10, 1) "{\"time\": 2, \"event\": \"generation\", \"step\": 15}\n" WINDOW_OF(10, 20,
+                                                                                           3)
+            WINDOW_OF(20, 23, 4) START_AT(23) WINDOW_OF(30, 40, 6) WINDOW_OF(20, 30, 5));
+    ck_assert_int_eq(read_again(scene), STATUS_OK);
+    ck_assert_uint_eq(scene->record.window_count, 4);
+    const double losses[] = {1, 3, 5, 6};
+    for (uint64_t i = 0; i < 4; i++) {
+        ck_assert_uint_eq(scene->record.windows[i].window.first, 10 * i);
+        ck_assert(scene->record.windows[i].window.loss == losses[i]);
+    }
+}
+
 /* Anything in the place of the events is no reason not to show the run. */
 TEST(events_that_cannot_be_read_are_a_remark)
 {

@@ -22,7 +22,7 @@ static bool report(struct statistics *statistics, uint64_t step, struct node nod
 /* What tests begin with, and how they end. */
 #define TEST(name, mode, workers, first)                                                           \
     SUITE_TEST(name, struct statistics, statistics, struct job job = small_job(mode, workers, 1);  \
-               statistics_init(statistics, &job, first, &(struct tally){0}),                       \
+               statistics_init(statistics, &job, first, &(struct tally_so_far){0}),                \
                statistics_free(statistics);                                                        \
                job_free(&job))
 
@@ -126,7 +126,7 @@ TEST_PLAIN(an_epoch_is_complete_with_its_last_update_and_is_told_once)
     struct statistics statistics;
     struct statistics_epoch none;
     struct tally tally;
-    statistics_init(&statistics, &job, 0, &(struct tally){0});
+    statistics_init(&statistics, &job, 0, &(struct tally_so_far){0});
     for (uint64_t step = 0; step < 6; step++) {
         ck_assert_uint_eq(completes(&statistics, step, &tally), step % 3 == 2 ? step / 3 + 1 : 0);
         if (step % 3 == 2) {
@@ -147,7 +147,7 @@ TEST_PLAIN(an_epoch_that_the_job_ends_within_is_complete_there)
     job.steps = 5;
     ck_assert_uint_eq(job_epochs(&job), 2);
     ck_assert_uint_eq(job_epoch(&job, 1).examples, 16);
-    statistics_init(&statistics, &job, 0, &(struct tally){0});
+    statistics_init(&statistics, &job, 0, &(struct tally_so_far){0});
     for (uint64_t step = 0; step < 4; step++)
         ck_assert_uint_eq(completes(&statistics, step, &tally), step == 2 ? 1 : 0);
     ck_assert_uint_eq(completes(&statistics, 4, &tally), 2);
@@ -161,7 +161,7 @@ TEST_PLAIN(an_epoch_resumed_within_is_of_what_this_session_has_counted)
     struct job job = small_job(MODE_SYNC, 1, 1);
     struct statistics statistics;
     struct tally tally;
-    statistics_init(&statistics, &job, 1, &(struct tally){0});
+    statistics_init(&statistics, &job, 1, &(struct tally_so_far){0});
     ck_assert_uint_eq(statistics_epoch_now(&statistics).tally.updates, 0);
     ck_assert_uint_eq(completes(&statistics, 1, &tally), 0);
     ck_assert_uint_eq(completes(&statistics, 2, &tally), 1);
@@ -176,7 +176,7 @@ TEST_PLAIN(an_epoch_gone_back_into_is_told_again)
     struct statistics statistics;
     struct tally tally;
     for (int marked = 0; marked <= 1; marked++) {
-        statistics_init(&statistics, &job, 0, &(struct tally){0});
+        statistics_init(&statistics, &job, 0, &(struct tally_so_far){0});
         if (marked)
             statistics_mark(&statistics, 2, UINT64_MAX);
         for (uint64_t step = 0; step < 4; step++)
@@ -197,7 +197,7 @@ TEST_PLAIN(async_epochs_overlap_and_each_is_complete_with_its_own_updates)
     struct job job = small_job(MODE_ASYNC, 2, 1);
     struct statistics statistics;
     struct tally tally;
-    statistics_init(&statistics, &job, 0, &(struct tally){0});
+    statistics_init(&statistics, &job, 0, &(struct tally_so_far){0});
     static const uint64_t steps[] = {0, 3, 2, 4, 1, 5};
     static const uint64_t complete[] = {0, 0, 0, 0, 1, 2};
     for (size_t i = 0; i < 6; i++) {
@@ -218,7 +218,7 @@ TEST_PLAIN(an_epoch_that_is_left_far_behind_is_told_without_its_last_update)
     struct statistics statistics;
     struct tally tally;
     job.steps = 12;
-    statistics_init(&statistics, &job, 0, &(struct tally){0});
+    statistics_init(&statistics, &job, 0, &(struct tally_so_far){0});
     static const uint64_t steps[] = {0, 1, 3, 4, 5}; /* Number 2 is somebody's who sleeps. */
     for (size_t i = 0; i < 5; i++)
         ck_assert_uint_eq(completes(&statistics, steps[i], &tally), steps[i] == 5 ? 2 : 0);
@@ -316,12 +316,14 @@ TEST(the_epoch_in_which_a_run_goes_on_is_counted_whole, MODE_SYNC, 2, 0)
 {
     statistics_mark(statistics, 3, UINT64_MAX);
     report_steps(statistics, 0, 3);
-    ck_assert_uint_eq(statistics_so_far(statistics, 3).updates, 0); /* An epoch begins there. */
+    ck_assert_uint_eq(statistics_so_far(statistics, 3).epoch.updates,
+                      0); /* An epoch begins there. */
     statistics_mark(statistics, 4, 3);
-    ck_assert_uint_eq(statistics_so_far(statistics, 4).updates, 0); /* It is not counted yet. */
+    ck_assert_uint_eq(statistics_so_far(statistics, 4).epoch.updates,
+                      0); /* It is not counted yet. */
     report_steps(statistics, 3, 6);
-    struct tally so_far = statistics_so_far(statistics, 4);
-    ck_assert_uint_eq(so_far.updates, 1);
+    struct tally_so_far so_far = statistics_so_far(statistics, 4);
+    ck_assert_uint_eq(so_far.epoch.updates, 1);
     struct tally whole = statistics_epoch_now(statistics).tally;
 
     struct statistics on;
@@ -336,6 +338,34 @@ TEST(the_epoch_in_which_a_run_goes_on_is_counted_whole, MODE_SYNC, 2, 0)
         statistics_go_back(&on, 4);       /* To where it began. */
     }
     statistics_free(&on);
+}
+
+/* Windows of four: the checkpoint at step 3 lies in the first. */
+TEST(windows_are_counted_whole_through_going_back_and_going_on, MODE_SYNC, 2, 0)
+{
+    struct job job = *statistics->job;
+    job.report_every = 4;
+    struct statistics live, on;
+    struct window first, again;
+    statistics_init(&live, &job, 0, &(struct tally_so_far){0});
+    statistics_mark(&live, 3, UINT64_MAX);
+    report_steps(&live, 0, 4);
+    ck_assert(statistics_take_whole(&live, &first));
+    ck_assert(!statistics_take_whole(&live, &again));
+    ck_assert_uint_eq(first.tally.updates, 4);
+    ck_assert_uint_eq(first.tally.examples, 28);
+    struct tally_so_far so_far = statistics_so_far(&live, 3);
+    ck_assert_uint_eq(so_far.window.tally.updates, 3);
+    statistics_init(&on, &job, 3, &so_far);
+    statistics_go_back(&live, 3);
+    struct statistics *both[] = {&live, &on};
+    for (int i = 0; i < 2; i++) {
+        report_steps(both[i], 3, 4);
+        ck_assert(statistics_take_whole(both[i], &again));
+        ck_assert_mem_eq(&again, &first, sizeof first);
+        ck_assert_uint_eq(statistics_so_far(both[i], 3).window.tally.updates, 3);
+        statistics_free(both[i]);
+    }
 }
 
 TEST(going_back_further_than_this_session_counts_from_there, MODE_SYNC, 2, 4)

@@ -1,0 +1,109 @@
+/* run_window.c - the members of a window, there and back, and a line for people. */
+
+#include "common/store/run_window.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "common/base/wording.h"
+#include "common/file/json.h"
+#include "common/file/json_writer.h"
+
+struct run_window run_window_of(const struct job *job, const struct window *window, double seconds)
+{
+    return (struct run_window){
+        .number = window->number + 1,
+        .first = window->first,
+        .end = window->end,
+        .every = job->report_every,
+        .batches = window->tally.updates,
+        .loss = tally_loss(&window->tally),
+        .accuracy = tally_accuracy(&window->tally),
+        .examples = window->tally.examples,
+        .of = window->examples,
+        .seconds = seconds,
+    };
+}
+
+void run_window_tell(const struct run_window *window, double training_seconds,
+                     struct event_member members[RUN_WINDOW_MEMBERS])
+{
+    const struct event_member told[RUN_WINDOW_MEMBERS] = {
+        event_count("window", window->number),
+        event_count("from", window->first),
+        event_count("step", window->end),
+        event_count("every", window->every),
+        event_count("batches", window->batches),
+        event_real("loss", window->loss, JSON_EXACT),
+        event_real("accuracy", window->accuracy, JSON_EXACT),
+        event_count("examples", window->examples),
+        event_count("of", window->of),
+        event_real("seconds", window->seconds, 6),
+        event_training_seconds(training_seconds),
+        {.kind = EVENT_NOTHING},
+    };
+    memcpy(members, told, sizeof told);
+}
+
+void run_window_write(struct json_writer *writer, const char *name, const struct run_window *window)
+{
+    if (window->number == 0) {
+        json_writer_null(writer, name);
+        return;
+    }
+    json_writer_object(writer, name);
+    json_writer_u64(writer, "window", window->number);
+    json_writer_u64(writer, "from", window->first);
+    json_writer_u64(writer, "step", window->end);
+    json_writer_u64(writer, "every", window->every);
+    json_writer_u64(writer, "batches", window->batches);
+    json_writer_real(writer, "loss", window->loss);
+    json_writer_real(writer, "accuracy", window->accuracy);
+    json_writer_u64(writer, "examples", window->examples);
+    json_writer_u64(writer, "of", window->of);
+    json_writer_real(writer, "seconds", window->seconds);
+    json_writer_end(writer);
+}
+
+struct run_window run_window_read(const struct json *object)
+{
+    return (struct run_window){
+        .number = json_u64(object, "window", 0),
+        .first = json_u64(object, "from", 0),
+        .end = json_u64(object, "step", 0),
+        .every = json_u64(object, "every", 0),
+        .batches = json_u64(object, "batches", 0),
+        .loss = json_number(object, "loss"),
+        .accuracy = json_number(object, "accuracy"),
+        .examples = json_u64(object, "examples", 0),
+        .of = json_u64(object, "of", 0),
+        .seconds = json_number(object, "seconds"),
+    };
+}
+
+void run_window_describe(const struct run_window *window, char text[RUN_WINDOW_TEXT_MAX],
+                         size_t *emphasis)
+{
+    uint64_t size = window->end > window->first ? window->end - window->first : 0;
+    text[0] = '\0';
+    if (size == 1)
+        wording_append(text, RUN_WINDOW_TEXT_MAX, "batch %s", wording_count(window->end).text);
+    else
+        wording_append(text, RUN_WINDOW_TEXT_MAX, "batches %s to %s",
+                       wording_count(window->first + 1).text, wording_count(window->end).text);
+    *emphasis = strlen(text);
+    if (size < window->every)
+        wording_append(text, RUN_WINDOW_TEXT_MAX, ", the last %s", wording_count(size).text);
+    if (!isnan(window->loss))
+        wording_append(text, RUN_WINDOW_TEXT_MAX, "  loss %.4f  accuracy %.2f %%", window->loss,
+                       100 * window->accuracy);
+    if (window->examples < window->of)
+        wording_append(text, RUN_WINDOW_TEXT_MAX, " over %s of %s",
+                       wording_count(window->examples).text,
+                       wording_counted(window->of, "example", "examples").text);
+    else
+        wording_append(text, RUN_WINDOW_TEXT_MAX, "  %s",
+                       wording_counted(window->of, "example", "examples").text);
+    if (!isnan(window->seconds))
+        wording_append(text, RUN_WINDOW_TEXT_MAX, "  %.3g s", window->seconds);
+}

@@ -1,0 +1,55 @@
+/* run_window.h - what a window of --report-every scored, as events.jsonl, run.json and people are told.
+ *
+ *     {"event": "window", "window": 4, "from": 30, "step": 40, "every": 10, "batches": 10,
+ *      "loss": 0.45, "accuracy": 0.87, "examples": 640, "of": 640, "seconds": 0.53, ...}
+ *
+ * The window is of the batches from + 1 to step, counted from 1; the job's last may have fewer than
+ * `every`. `batches` of them are counted, all unless the first part was scored in a session of which
+ * nothing is known; `examples` are those that the means are over, `of` those that there are. `seconds`
+ * are of training, from the end of the window that was told before; null where training went back or
+ * began within.
+ *
+ * Threads: plain values. */
+
+#ifndef COMMON_STORE_RUN_WINDOW_H
+#define COMMON_STORE_RUN_WINDOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/job/windows.h"
+#include "common/store/event_member.h"
+
+struct json;
+struct json_writer;
+
+struct run_window {
+    uint64_t number;     /* From 1; 0: there is none. */
+    uint64_t first, end; /* Batches done before it, and at its end. */
+    uint64_t every, batches;
+    double loss, accuracy; /* Means; NaN for none. */
+    uint64_t examples, of;
+    double seconds; /* NaN: not known. */
+};
+
+struct run_window run_window_of(const struct job *job, const struct window *window, double seconds);
+
+/* For an event that came when training had gone on so long. */
+#define RUN_WINDOW_MEMBERS 12
+void run_window_tell(const struct run_window *window, double training_seconds,
+                     struct event_member members[RUN_WINDOW_MEMBERS]);
+
+/* As a member of run.json: null where there is none. */
+void run_window_write(struct json_writer *writer, const char *name,
+                      const struct run_window *window);
+/* From such an object or an event. What is not there is 0 or NaN. */
+struct run_window run_window_read(const struct json *object);
+
+/* "batches 41 to 43, the last 3  loss 0.4512  accuracy 87.06 %  0.53 s", the first `emphasis` letters of
+ * which name it. */
+#define RUN_WINDOW_TEXT_MAX 192
+void run_window_describe(const struct run_window *window, char text[RUN_WINDOW_TEXT_MAX],
+                         size_t *emphasis);
+
+#endif
