@@ -81,13 +81,16 @@ enum status outages_write(const struct outages *outages, size_t count, struct js
 
 /* Append what --faults draws up to a time, for a job of so many declared servers and workers: each a
  * process that has nothing else then. Drawing up to a later time draws the same, and more; it strikes
- * nobody twice at once, and lets half of the workers live. Nothing without --faults.
+ * nobody twice at once, lets half of the workers live, and lets no more join than there were. Nothing
+ * without --faults.
  * STATUS_MEMORY; STATUS_INVALID beyond OUTAGES_MAX. */
 enum status outages_draw(struct outages *outages, uint32_t servers, uint32_t workers,
                          uint64_t until_ns, struct error *error);
 
-/* How many join in all. */
+/* How many join in all; and with how many none is drawn any more: as many as the job was declared with,
+ * for each takes memory, and half of a job may be new. 0 without --faults. */
 uint32_t outages_joining(const struct outages *outages);
+uint32_t outages_joining_most(const struct outages *outages, uint32_t workers);
 
 /* --- what happens ---------------------------------------------------------------------------- */
 

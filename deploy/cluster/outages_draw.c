@@ -82,10 +82,18 @@ static uint32_t gone_workers(const struct outages *outages, uint32_t workers)
     return gone;
 }
 
+uint32_t outages_joining_most(const struct outages *outages, uint32_t workers)
+{
+    uint32_t room = workers < JOB_WORKERS_MAX ? JOB_WORKERS_MAX - workers : 0;
+    if (!outages->drawing)
+        return 0;
+    return workers < room ? workers : room;
+}
+
 static bool fits(const struct outages *outages, const struct outage *outage, uint32_t workers)
 {
     if (outage->kind == OUTAGE_JOIN)
-        return workers + outages_joining(outages) < JOB_WORKERS_MAX;
+        return outages_joining(outages) < outages_joining_most(outages, workers);
     if (outage->for_ns == 0 && 2 * (gone_workers(outages, workers) + 1) > workers)
         return false;
     return is_free(outages, outage);

@@ -87,6 +87,13 @@ static int read_cluster(struct laboratory *l, struct error *error)
                                      : EXIT_USAGE;
 }
 
+static uint64_t memory_needed(const struct laboratory *l)
+{
+    const struct options *options = &l->plan.options;
+    return simulation_memory(&l->plan.workload, strikes_workers_most(&l->outages, options->workers),
+                             options->ps);
+}
+
 static void describe_cluster(struct laboratory *l)
 {
     const struct cluster *cluster = &l->cluster;
@@ -98,9 +105,7 @@ static void describe_cluster(struct laboratory *l)
              wording_counted(cluster->usual.processors, "processor", "processors").text,
              cluster->leaf_time);
     snprintf(l->memory, sizeof l->memory, "about %s of this machine",
-             wording_bytes(
-                 simulation_memory(&l->plan.workload, l->plan.options.workers, l->plan.options.ps))
-                 .text);
+             wording_bytes(memory_needed(l)).text);
     l->plan.memory = l->memory;
     l->plan.cluster = l->about;
 }
@@ -115,8 +120,7 @@ static uint64_t default_memory(void)
 static int check_memory(const struct laboratory *l, struct error *error)
 {
     uint64_t most = l->cluster.memory_bytes > 0 ? l->cluster.memory_bytes : default_memory();
-    uint64_t needed =
-        simulation_memory(&l->plan.workload, l->plan.options.workers, l->plan.options.ps);
+    uint64_t needed = memory_needed(l);
     if (needed <= most)
         return EXIT_DONE;
     error_set(error, STATUS_MEMORY,

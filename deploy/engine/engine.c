@@ -107,6 +107,7 @@ void engine_free(struct engine *engine)
         simulated_process_free(e->processes[i]);
     free(e->processes);
     free(e->at);
+    free(e->ended);
     host_set_free(&e->left);
     transcript_free(&e->transcript);
     partition_free(&e->partition);
@@ -206,6 +207,21 @@ static void leave_host(struct engine *e, const struct simulated_process *p)
     }
 }
 
+/* Once what happens now is over: whoever ends may still be in the middle of it. */
+static void bury_later(struct engine *e, const struct simulated_process *p)
+{
+    e->ended = array_room(e->ended, e->ended_count, &e->ended_capacity, sizeof *e->ended);
+    if (e->ended == NULL)
+        out_of_memory();
+    e->ended[e->ended_count++] = p->number;
+}
+
+static void bury(struct engine *e)
+{
+    while (e->ended_count > 0)
+        simulated_process_bury(e->processes[e->ended[--e->ended_count]]);
+}
+
 static void end_process(struct engine *e, struct simulated_process *p, enum process_state state)
 {
     p->state = state;
@@ -215,6 +231,8 @@ static void end_process(struct engine *e, struct simulated_process *p, enum proc
                           1000 * back_us);
     leave_host(e, p);
     simulated_process_end(e, p);
+    if (e->options.unchecked)
+        bury_later(e, p);
 }
 
 static struct ending ending_of(const struct engine *e, const struct simulated_process *p)
@@ -514,6 +532,7 @@ bool engine_run(struct engine *engine)
         e->events++;
         happen(e, &event);
         event_free(&event);
+        bury(e);
         check_time(e);
         look(e);
     }

@@ -73,8 +73,9 @@ struct engine_options {
     struct limits limits;
     struct faults faults;
     bool share_frames; /* A message's receiver gets the sender's frame, not a copy. */
-    bool unchecked;    /* Nothing is summed up, no transcript and no payload in flight, and no core
-                               * looks at itself. */
+    bool
+        unchecked; /* Nothing is summed up, no transcript and no payload in flight, no core looks at
+                        * itself, and nobody looks at those who have ended. */
     const char *arithmetic;   /* What processes say that they compute with; NULL: "simulated". */
     uint64_t start_within_us; /* Processes start in any order within this time. */
     const char *restore;
@@ -105,6 +106,9 @@ struct engine {
     uint64_t now_ns, now_us; /* The same, of which the second is rounded. */
     uint64_t events;
     struct transcript transcript;
+    uint32_t *ended; /* [ended_count] whose memory is to be given back, by number. */
+    uint32_t ended_count;
+    size_t ended_capacity;
     uint32_t running;     /* Processes. */
     uint32_t starting;    /* Will be started. */
     bool started;         /* A trainer was told to start. */

@@ -88,6 +88,13 @@ struct simulated_process *simulated_process_start(struct engine *engine, uint32_
     return p;
 }
 
+static void forget_missed(struct simulated_process *p)
+{
+    for (size_t i = 0; i < p->missed_count; i++)
+        event_free(&p->missed[i]);
+    p->missed_count = 0;
+}
+
 void simulated_process_free(struct simulated_process *process)
 {
     struct simulated_process *p = process;
@@ -98,8 +105,7 @@ void simulated_process_free(struct simulated_process *process)
         cores_free(&p->cores);
     if (!p->is_server && !p->is_guest)
         simulated_worker_free(&p->worker);
-    for (size_t i = 0; i < p->missed_count; i++)
-        event_free(&p->missed[i]);
+    forget_missed(p);
     for (uint32_t i = 0; i < p->thread_count && p->threads != NULL; i++)
         thread_free(&p->threads[i]);
     free(p->threads);
@@ -128,6 +134,13 @@ void simulated_process_end(struct engine *engine, struct simulated_process *proc
     for (uint32_t i = 0; i < end; i++)
         thread_end(engine, p, i);
     outbox_free(&p->outbox);
+}
+
+void simulated_process_bury(struct simulated_process *process)
+{
+    forget_missed(process);
+    if (!process->is_server && !process->is_guest)
+        simulated_worker_free(&process->worker);
 }
 
 /* --- queues within a process ----------------------------------------------------------------- */

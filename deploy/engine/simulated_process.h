@@ -81,6 +81,9 @@ void simulated_process_free(struct simulated_process *process);
 void simulated_process_hold(struct engine *engine, const struct simulated_process *process);
 void simulated_process_release(struct engine *engine, const struct simulated_process *process);
 void simulated_process_end(struct engine *engine, struct simulated_process *process);
+/* After that: what nobody needs of it any more is given back. Where many come and go, that is most of what
+ * there is. */
+void simulated_process_bury(struct simulated_process *process);
 
 /* What happens to it; the event stays the caller's, without what has been taken out of it. Its
  * number is, of an EVENT_WIRE, what the process calls the sender. */

@@ -8,6 +8,7 @@
 #include "common/base/clock.h"
 #include "common/base/wording.h"
 #include "common/store/generation.h"
+#include "common/store/run_directory.h"
 
 #define START_WITHIN_US 1000 /* Processes start in any order within this time. */
 
@@ -38,10 +39,26 @@ static void look(void *context)
     struct simulation *s = context;
     if (atomic_load(&s->stop_code) != 0 && !s->stopping) {
         s->stopping = true;
+        strikes_stop(&s->strikes); /* Nobody kills the server 0 that is told, either. */
         engine_request_stop(&s->engine);
     }
     if (s->options.look != NULL)
         s->options.look(s->options.context);
+}
+
+static void note_ended(void *context, const struct simulated_process *process)
+{
+    struct simulation *s = context;
+    s->replaced |= process->host == 0 && process->state == PROCESS_KILLED;
+}
+
+/* Server 0 tells how it ends: there is nothing left that could go wrong. */
+static void note_sent(void *context, const struct simulated_process *process,
+                      const struct message *message)
+{
+    struct simulation *s = context;
+    if (process->host == 0 && message->kind == MESSAGE_FINISHED && !message->stop.left)
+        strikes_note_over(&s->strikes);
 }
 
 /* As choose_owner_threads of ps/server.c, of a server's own host. */
@@ -83,6 +100,7 @@ static struct engine_options tables(struct simulation *s)
         .timing = timetable_timing(&s->timetable),
         .carrier = cards_carrier(s->cards),
         .storage = folder_storage(&s->folder, s->options.out),
+        .observer = {.context = s, .ended = note_ended, .sends = note_sent},
         .limits = {.context = s, .look = look},
         .faults = strikes_faults(&s->strikes),
         .share_frames = true,
@@ -189,6 +207,18 @@ void simulation_free(struct simulation *simulation)
 
 /* --- running --------------------------------------------------------------------------------- */
 
+/* What a server 0 that comes in the place of another says at the end of a run that the other had written
+ * down as done is no word on the run: it finds nobody, or nothing to do. */
+static bool is_done(const struct simulation *s)
+{
+    struct run_found found;
+    struct error error;
+    if (run_directory_find(&found, &disk_posix, s->options.out, &error) != STATUS_OK)
+        return false;
+    job_free(&found.job);
+    return s->replaced && found.state == RUN_DONE;
+}
+
 /* How the last server 0 ended. */
 static int exit_code_of(const struct simulation *s, struct error *error)
 {
@@ -197,10 +227,14 @@ static int exit_code_of(const struct simulation *s, struct error *error)
         const struct simulated_process *p = e->processes[i];
         if (p->host != 0 || p->state != PROCESS_OVER)
             continue;
+        if (p->exit_code != EXIT_DONE && is_done(s))
+            return EXIT_DONE;
         error_set(error, STATUS_OK, "%s", p->reason);
         int stop = atomic_load(&s->stop_code);
         return p->exit_code == EXIT_INTERRUPTED && stop != 0 ? stop : p->exit_code;
     }
+    if (is_done(s))
+        return EXIT_DONE;
     error_set(error, STATUS_IO, "server 0 was killed, and no other came in its place (--restart)");
     return EXIT_CLUSTER_LOST;
 }

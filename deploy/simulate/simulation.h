@@ -61,6 +61,7 @@ struct simulation {
     bool engine_made, strikes_made, timetable_made;
     atomic_int stop_code; /* Somebody has asked for a clean stop; 0: nobody. */
     bool stopping;        /* And server 0 has been told. */
+    bool replaced;        /* A server 0 was killed. */
     double real_seconds;  /* That simulation_run took. */
 };
 

@@ -48,7 +48,7 @@ static struct simulated_process *who_is_at(const struct strikes *s, struct place
 static bool is_job_over(const struct strikes *s)
 {
     const struct engine *e = s->options.engine;
-    return e->hopeless || host_set_has(&e->left, 0);
+    return s->over || e->hopeless || host_set_has(&e->left, 0);
 }
 
 /* --- telling --------------------------------------------------------------------------------- */
@@ -169,10 +169,6 @@ static void continue_process(struct strikes *s, const struct happening *happenin
 
 static void join(struct strikes *s, const struct happening *happening)
 {
-    if (is_job_over(s)) {
-        leave_out_late(s, happening);
-        return;
-    }
     s->struck[HAPPENING_JOIN]++;
     tell(s, "%s joins", place_text(happening->place).text);
     engine_start(s->options.engine, host_of(s, happening->place), START_AT_HOST);
@@ -222,10 +218,6 @@ static void part(struct strikes *s, const struct happening *happening)
     struct strikes_partition *partition = &s->partitions[happening->outage];
     struct host_set hosts, others;
     char sides[STRIKES_TEXT_MAX];
-    if (is_job_over(s)) {
-        leave_out_late(s, happening);
-        return;
-    }
     name_sides(outage, sides);
     tell(s, "nothing gets between %s for %s", sides, quantity_time(outage->for_ns).text);
     make_sides(s, outage, &hosts, &others);
@@ -339,8 +331,18 @@ static void draw(struct strikes *s)
         engine_fail(s->options.engine, "%s", error.text);
 }
 
+/* Of somebody who suffers from something already. */
+static bool is_end(enum happening_kind kind)
+{
+    return kind == HAPPENING_START || kind == HAPPENING_CONTINUE || kind == HAPPENING_HEAL;
+}
+
 static void happen(struct strikes *s, const struct happening *happening)
 {
+    if (!is_end(happening->kind) && (s->stopping || is_job_over(s))) {
+        leave_out(s, happening, is_job_over(s) ? "the job is over" : "a stop was asked for");
+        return;
+    }
     switch (happening->kind) {
     case HAPPENING_START:
         start_process(s, happening);
@@ -452,6 +454,17 @@ void strikes_free(struct strikes *strikes)
     memset(strikes, 0, sizeof *strikes);
 }
 
+void strikes_note_over(struct strikes *strikes)
+{
+    strikes->over = true;
+}
+
+void strikes_stop(struct strikes *strikes)
+{
+    strikes->stopping = true;
+    strikes->drawing = false;
+}
+
 /* What would have ended something that never began, or that the end has ended, is nothing. */
 void strikes_finish(struct strikes *strikes)
 {
@@ -467,7 +480,8 @@ void strikes_finish(struct strikes *strikes)
 
 uint32_t strikes_workers_most(const struct outages *outages, uint32_t workers)
 {
-    return outages->drawing ? JOB_WORKERS_MAX : workers + outages_joining(outages);
+    uint32_t joining = outages_joining(outages), most = outages_joining_most(outages, workers);
+    return workers + (joining > most ? joining : most);
 }
 
 void strikes_sum_up(const struct strikes *strikes, char *text, size_t size)

@@ -17,8 +17,11 @@
  * stay.
  *
  * Times count from the first START, that of a cluster whose server 0 comes back included. What --faults
- * draws is drawn as time passes, until the job is over, which it is when server 0 has left by itself:
- * then, or when whom it would strike is over, an outage is left out, and counted.
+ * draws is drawn as time passes, until the job is over, which it is when server 0 has left by itself,
+ * or, told by whoever hears it, when it says that it will:
+ * then, or when whom it would strike is over, an outage is left out, and counted. Who asks for a stop wants
+ * a checkpoint, which never comes when servers die faster than they write it: from then on nothing more
+ * goes wrong, and what has is over in its time.
  *
  *     strikes_init(&strikes, &options, &error);
  *     engine_options.faults = strikes_faults(&strikes);     restore: "auto", or nobody loads
@@ -68,7 +71,7 @@ struct strikes {
     size_t partition_count;
     bool awaited[JOB_SERVERS_MAX + JOB_WORKERS_MAX]; /* By host: killed, and another will come. */
     uint32_t awaited_count;
-    bool started, drawing;
+    bool started, drawing, stopping, over;
     uint64_t start_ns;
     uint64_t struck[HAPPENING_KIND_COUNT], left_out[HAPPENING_KIND_COUNT];
 };
@@ -81,11 +84,16 @@ void strikes_free(struct strikes *strikes);
 /* The table by which the engine drives it. */
 struct faults strikes_faults(struct strikes *strikes);
 
+/* Server 0 has said how the job ends. */
+void strikes_note_over(struct strikes *strikes);
+
+/* A stop has been asked for: nothing is struck any more. */
+void strikes_stop(struct strikes *strikes);
+
 /* The engine has run: what the end came before is left out, too. */
 void strikes_finish(struct strikes *strikes);
 
-/* How many workers there may be in the end, of so many declared: as many as may join when some are
- * drawn, for nobody knows how many then. */
+/* How many workers there may be in the end, of so many declared: with the most that may be drawn. */
 uint32_t strikes_workers_most(const struct outages *outages, uint32_t workers);
 
 /* "2 kills, 1 restart, 1 join; 1 left out", or "nothing": into text[size]. */

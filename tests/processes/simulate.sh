@@ -119,6 +119,35 @@ if short_run; then
     if [ "$(bits_of "$work/going")" != "$(bits_of "$work/straight")" ]; then fail "stopped and gone on: other bits"; fi
     ok "stopped by Ctrl-C at a checkpoint, gone on with other workers and servers: the bits of one process"
 
+    # So often that no checkpoint is ever written: a stop must not wait for one.
+    for how in "sync INT 130" "async TERM 143"; do
+        read -r kind signal code <<<"$how"
+        start "storm-$kind" syncopate simulate "${job[@]}" --mode "$kind" --steps 1000000 --workers 5 --ps 2 \
+            --faults 2:3000 --out "$work/storm-$kind"
+        says "storm-$kind" "going back to step" 20
+        kill "-$signal" "${pids[storm-$kind]}"
+        ends "storm-$kind" "$code"
+        says "storm-$kind" "the same command goes on from there"
+        latest=$(find "$work/storm-$kind/checkpoints" -name 'step-*' | sort | tail -n 1 | sed 's/.*-0*//')
+        run "calm-$kind" 0 syncopate simulate "${job[@]}" --mode "$kind" --workers 3 --ps 1 \
+            --steps "$((${latest:-0} + 20))" --out "$work/storm-$kind"
+    done
+    ok "in a storm of faults a stop is one, soon"
+
+    # Server 0 dies in its last moments, after it has written that the run is done: another that comes is told
+    # so, or finds nobody any more. Once it has said so, nothing goes wrong.
+    simulates ended --epochs 1 --workers 2 --ps 2
+    for moment in 1000+50ms:1 500:1 500+600s:1 100+50ms:nothing 50+50ms:nothing; do
+        earlier=${moment%%[+:]*} back=${moment#"$earlier"} befell=${moment#*:}
+        at=$(awk -v end="$(account ended load.seconds)" -v earlier="$earlier" \
+            'BEGIN { printf "%dus", end * 1e6 - earlier }')
+        simulates "ended-$earlier" --epochs 1 --workers 2 --ps 2 --kill "ps/0@$at${back%:*}"
+        says "ended-$earlier" "^  faults +$befell"
+        if [ "$(bits_of "$work/ended-$earlier")" != "$(bits_of "$work/ended")" ]; then fail "ended-$earlier: other bits"; fi
+        rm -rf "$work/ended-$earlier"
+    done
+    ok "server 0 killed when the run is done: it stays done"
+
     # refused CODE TEXT ARGUMENT...
     refused()
     {

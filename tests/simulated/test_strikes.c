@@ -45,6 +45,8 @@ struct cluster {
     uint64_t said_us; /* When server 0 heard worker/0 last. */
     uint64_t parted_us, up_us,
         down_us; /* worker/0 and server 0; and when they heard last, as it ended. */
+    const char *stop_at, *over_at; /* Told this, a stop is asked for; the job is said to be over. */
+    size_t drawn_then;
     char log[20000];
     struct checkpoint_reader model; /* In the end. */
 };
@@ -76,6 +78,12 @@ static void note_told(void *context, uint64_t at_ns, const char *text)
     }
     ck_assert_uint_ge(at_ns, c->told_ns);
     c->told_ns = at_ns;
+    if (c->stop_at != NULL && strstr(text, c->stop_at) != NULL)
+        strikes_stop(&c->strikes);
+    if (c->over_at != NULL && strstr(text, c->over_at) != NULL)
+        strikes_note_over(&c->strikes);
+    if (strstr(text, "worker/1 is killed") != NULL)
+        c->drawn_then = c->outages.count;
     wording_append(c->log, sizeof c->log, "%.9f %s\n", (double)at_ns * 1e-9, text);
 }
 
@@ -454,6 +462,47 @@ TEST_PLAIN(who_is_over_suffers_nothing_more)
     strikes_sum_up(&c.strikes, sum, sizeof sum);
     ck_assert_str_eq(sum, "1 kill, 1 partition; 3 left out");
     ck_assert_uint_lt(c.engine.now_us, 1000000000);
+    expect_serial(&c);
+    cluster_close(&c);
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+/* Who suffers already gets over it, in its time; nothing else is struck, though much is to come. */
+TEST_TIMES(after_a_stop_is_asked_for_nothing_more_goes_wrong, MODE_COUNT)
+{
+    struct cluster c;
+    char sum[200];
+    cluster_open(&c, (enum mode)_i);
+    c.stop_at = "worker/1 is killed";
+    cluster_run(&c,
+                "stop=worker/2@4s+2s,worker/0@9s+1s partition=worker/3@4.5s+1s,worker/2@9s+1s "
+                "kill=worker/1@5s+3s,ps/1@7s+1s,ps/0@8s+1s join=@9s leave=worker/0@15s faults=7:6");
+    expect_told(&c, "5.500000000 worker/3 and all others hear each other again\n");
+    expect_told(&c, "6.000000000 worker/2 goes on\n");
+    expect_told(&c, "8.000000000 worker/1 is started again\n");
+    expect_told(&c, "left out for ps/0: a stop was asked for\n");
+    expect_told(&c, "leave worker/0@15s: left out for worker/0: a stop was asked for\n");
+    strikes_sum_up(&c.strikes, sum, sizeof sum);
+    ck_assert_str_eq(sum, "1 kill, 1 restart, 1 stop, 1 partition; 6 left out");
+    ck_assert_uint_eq(c.outages.count, c.drawn_then);
+    expect_serial(&c);
+    cluster_close(&c);
+}
+
+/* Nobody comes back, either. */
+TEST_PLAIN(once_server_0_says_that_it_is_over_it_is)
+{
+    struct cluster c;
+    char sum[200];
+    cluster_open(&c, MODE_ASYNC);
+    c.over_at = "worker/1 is killed";
+    cluster_run(&c, "kill=worker/1@5s+3s,ps/0@7s+1s faults=7:6");
+    expect_told(&c, "worker/1 is not started again: the job is over\n");
+    expect_told(&c, "left out for ps/0: the job is over\n");
+    strikes_sum_up(&c.strikes, sum, sizeof sum);
+    ck_assert_str_eq(sum, "1 kill; 2 left out");
+    ck_assert_uint_eq(c.outages.count, c.drawn_then);
     expect_serial(&c);
     cluster_close(&c);
 }

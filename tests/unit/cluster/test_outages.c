@@ -340,7 +340,7 @@ TEST(drawing_further_draws_the_same_and_more)
 }
 
 /* Beside outages that were typed, too. */
-TEST_TIMES(what_is_drawn_can_be_and_lets_half_of_the_workers_live, 200)
+TEST_TIMES(what_is_drawn_can_be_and_lets_half_of_the_workers_live_and_doubles_them_at_most, 200)
 {
     struct outages outages;
     struct happening *list;
@@ -365,8 +365,25 @@ TEST_TIMES(what_is_drawn_can_be_and_lets_half_of_the_workers_live, 200)
             outage->kind == OUTAGE_LEAVE || (outage->kind == OUTAGE_KILL && outage->for_ns == 0);
     }
     ck_assert_uint_le(2 * gone, workers);
+    ck_assert_uint_le(outages_joining(&outages), workers);
     free(list);
     outages_free(&outages);
+}
+
+/* As many join as there were, typed ones among them, and no more. */
+TEST(joins_are_drawn_until_there_are_twice_as_many)
+{
+    say(o, "faults", "5:600");
+    ck_assert_uint_eq(outages_joining_most(o, 3), 3);
+    ck_assert_uint_eq(outages_joining_most(o, JOB_WORKERS_MAX - 2), 2);
+    expect_drawn(o, 2, 3, 10 * MINUTE);
+    ck_assert_uint_eq(outages_joining(o), 3);
+    outages_free(o);
+    say(o, "join", "@1s,@2s,@3s,@4s");
+    ck_assert_uint_eq(outages_joining_most(o, 3), 0);
+    say(o, "faults", "5:600");
+    expect_drawn(o, 2, 3, 10 * MINUTE);
+    ck_assert_uint_eq(outages_joining(o), 4);
 }
 
 TEST(every_kind_is_drawn_at_the_rate_that_was_asked_for)
