@@ -3,7 +3,7 @@
 
 #include "worker/solo.h"
 #include "common/job/compensation.h"
-#include "common/job/update.h"
+#include "common/job/update_sum.h"
 #include "common/kernels/kernels.h"
 
 #include <inttypes.h>
@@ -33,8 +33,8 @@
 
 /* Gradients that make one update together, as in ps/shard/group.h. */
 struct held {
-    uint32_t members, examples;
-    float *sum; /* [elements]; NULL where each makes its own. */
+    uint32_t members, examples; /* Batches, all of which are in it. */
+    float *sum;                 /* [elements]; NULL where each makes its own. */
 };
 
 struct state {
@@ -202,20 +202,21 @@ static void note_gradient(const struct state *s, struct node node, const struct 
 }
 
 /* One version: from the gradient of the last batch that was computed, or the sum of several. */
-static void apply_sum(struct state *s, uint64_t batch, const float *sum, uint32_t examples)
+static void apply_sum(struct state *s, uint64_t batch, const float *sum, uint32_t examples,
+                      uint32_t gradients)
 {
-    struct optimizer_update apply = {
-        .t = s->version + 1,
-        .learning_rate = schedule_learning_rate(&s->job->schedule, batch),
-        .scale = 1.0f / (float)examples,
+    const struct update_sum what = {
+        .version = s->version,
+        .batches = batch,
+        .examples = examples,
+        .gradients = gradients,
         .count = s->elements,
-        .gradient = sum,
+        .sum = sum,
         .values_in = s->arrays[0],
         .values_out = s->arrays[0],
+        .slots = &s->arrays[1],
     };
-    for (uint32_t slot = 0; slot < OPTIMIZER_SLOTS_MAX && slot < s->slots.count; slot++)
-        apply.slots[slot] = s->arrays[1 + slot];
-    update_apply(s->job, s->offsets, 0, &apply);
+    update_by_sum(s->job, s->offsets, &what);
     s->version++;
     diary_did(s->solo->diary,
               &(struct deed){.kind = DEED_UPDATED, .version = s->version, .examples = examples});
@@ -226,7 +227,7 @@ static void close_group(struct state *s)
 {
     struct held *held = &s->held;
     if (held->members > 0)
-        apply_sum(s, s->step - 1, held->sum, held->examples);
+        apply_sum(s, s->step - 1, held->sum, held->examples, held->members);
     held->members = held->examples = 0;
 }
 
@@ -234,9 +235,9 @@ static void close_group(struct state *s)
 static void take_gradient(struct state *s, uint32_t examples)
 {
     struct held *held = &s->held;
-    count_squares(s, 1.0f / (float)examples);
+    count_squares(s, update_scale(s->job, examples, 1));
     if (!job_accumulates(s->job)) {
-        apply_sum(s, s->step - 1, s->gradient, examples);
+        apply_sum(s, s->step - 1, s->gradient, examples, 1);
         return;
     }
     if (held->members++ == 0)

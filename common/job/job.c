@@ -20,6 +20,12 @@ const struct mode_facts *job_mode(const struct job *job)
     return mode_facts(job->mode);
 }
 
+const char *loss_scale_numbered(unsigned number)
+{
+    static const char *const names[LOSS_SCALE_COUNT] = {"examples", "global-batch"};
+    return number < LOSS_SCALE_COUNT ? names[number] : NULL;
+}
+
 const char *recording_numbered(unsigned number)
 {
     static const char *const words[RECORDING_COUNT] = {"off", "on"};

@@ -29,6 +29,10 @@
 enum recording { RECORDING_OFF, RECORDING_ON, RECORDING_COUNT };
 const char *recording_numbered(unsigned number); /* NULL from the first that is not there. */
 
+/* What the sum of an update's gradients is divided by, see update_sum.h. */
+enum loss_scale { LOSS_SCALE_EXAMPLES, LOSS_SCALE_GLOBAL_BATCH, LOSS_SCALE_COUNT };
+const char *loss_scale_numbered(unsigned number); /* NULL from the first that is not there. */
+
 struct job {
     enum mode mode;
     bool use_locking;         /* Where the mode has something to lock. */
@@ -48,6 +52,7 @@ struct job {
     uint32_t variable_count;
     struct optimizer_settings optimizer;
     struct schedule schedule;
+    enum loss_scale loss_scale;
 
     char data[256]; /* Name of the data set, for people; each host may have its own. */
     uint8_t data_digest[DIGEST_BYTES]; /* Of the decoded examples. */

@@ -28,8 +28,8 @@
 #include "common/job/tree.h"
 #include "common/job/verdict.h"
 
-#define PROTOCOL_VERSION_MIN 4
-#define PROTOCOL_VERSION_MAX 4
+#define PROTOCOL_VERSION_MIN 5
+#define PROTOCOL_VERSION_MAX 5
 #define HEADER_BYTES_MAX     4096
 #define MESSAGE_TEXT_MAX     400
 #define JOB_PAGE_BYTES       1024

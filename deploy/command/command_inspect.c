@@ -68,6 +68,8 @@ static void print_job(const struct job *job)
     printf("  data         %s\n", job->data);
     printf("  optimizer    %s, learning rate %g, schedule %s\n", job->optimizer.name,
            job->schedule.learning_rate, schedule_kind_name(job->schedule.kind));
+    if (job->loss_scale != LOSS_SCALE_EXAMPLES)
+        printf("  loss scale   %s\n", loss_scale_numbered(job->loss_scale));
 }
 
 static void print_parts(const char *path, const struct manifest *manifest)

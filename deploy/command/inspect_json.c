@@ -89,6 +89,8 @@ static void write_job(struct json_writer *writer, const struct job *job)
         json_writer_text(writer, "max_staleness", job_max_staleness_text(job).text);
     if (job_accumulates(job))
         json_writer_u64(writer, "accumulate", job->accumulate);
+    if (job->loss_scale != LOSS_SCALE_EXAMPLES)
+        json_writer_text(writer, "loss_scale", loss_scale_numbered(job->loss_scale));
     json_writer_u64(writer, "seed", job->seed);
     json_writer_u64(writer, "global_batch", job->batch);
     json_writer_u64(writer, "micro_batch", job->micro_batch);

@@ -134,6 +134,8 @@ static void draw_staleness(struct history_plan *plan)
     }
     if (one_in(&random, 4))
         job->accumulate = from_to(&random, 2, 5);
+    if (one_in(&random, 3))
+        job->loss_scale = LOSS_SCALE_GLOBAL_BATCH;
     job_forget_unused(job);
 }
 
@@ -246,6 +248,8 @@ void history_describe(const struct history_plan *plan, char *text, size_t size)
         wording_append(text, size, "+most:%s", job_max_staleness_text(job).text);
     if (job_accumulates(job))
         wording_append(text, size, "+accumulate:%" PRIu32, job->accumulate);
+    if (job->loss_scale != LOSS_SCALE_EXAMPLES)
+        wording_append(text, size, "+scale:%s", loss_scale_numbered(job->loss_scale));
     if (job->keep_scored)
         wording_append(text, size, "+kept");
     wording_append(text, size, " %s %s steps=%" PRIu64 " leaves=%u", job->optimizer.name,

@@ -30,6 +30,7 @@ static void add_gradient(struct witness_server *server, struct witness_chunk *ch
         chunk->group.sum[i] =
             chunk->group.examples == 0 ? moved[i] : chunk->group.sum[i] + moved[i];
     chunk->group.examples += update->examples;
+    chunk->group.gradients++;
     if (update->staleness > chunk->group.staleness)
         chunk->group.staleness = update->staleness;
 }
@@ -75,6 +76,7 @@ enum verdict async_take(struct witness *w, struct witness_server *server, uint32
                                             .batches = chunk->had,
                                             .staleness = w->expected.staleness,
                                             .examples = exchange->examples,
+                                            .gradients = 1,
                                             .first = range->first,
                                             .count = range->count,
                                             .gradient = packet->payload->data,

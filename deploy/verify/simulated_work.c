@@ -212,6 +212,12 @@ static float rate_of(const struct job *job, const struct model_update *update)
     return (float)rate;
 }
 
+static float scale_of(const struct job *job, uint32_t examples, uint32_t gradients)
+{
+    bool whole = job->loss_scale == LOSS_SCALE_GLOBAL_BATCH;
+    return 1.0f / (whole ? (float)((uint64_t)gradients * job->batch) : (float)examples);
+}
+
 /* What is done to a gradient that has been overtaken; and the mean square, which is the last slot. */
 static void compensate(const struct model_state *state, const struct job *job,
                        const struct model_update *update, float *gradient)
@@ -220,7 +226,7 @@ static void compensate(const struct model_state *state, const struct job *job,
     float *squares = state->arrays[state->array_count - 1] + update->first;
     for (uint64_t i = 0; i < update->count; i++) {
         float strength = job->delay_compensation;
-        float mean = gradient[i] * (1.0f / (float)update->examples);
+        float mean = gradient[i] * scale_of(job, update->examples, 1);
         if (job->compensation_adapts) {
             squares[i] = 0.95f * squares[i] + 0.05f * (mean * mean);
             strength /= sqrtf(squares[i] + 1e-7f);
@@ -245,7 +251,7 @@ void model_state_make(struct model_state *state, const struct job *job,
     struct optimizer_update step = {
         .t = update->version + 1,
         .learning_rate = rate_of(job, update),
-        .scale = 1.0f / (float)update->examples,
+        .scale = scale_of(job, update->examples, update->gradients),
         .count = update->count,
         .gradient = update->gradient,
         .values_in = state->arrays[0] + update->first,
@@ -280,6 +286,7 @@ void model_state_step(struct model_state *state, const struct simulated_work *wo
                       &(struct model_update){.version = version,
                                              .batches = step,
                                              .examples = batch.examples,
+                                             .gradients = 1,
                                              .count = state->elements,
                                              .gradient = gradient});
 }

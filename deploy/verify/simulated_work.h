@@ -67,10 +67,10 @@ void model_state_free(struct model_state *state);
 
 /* One update of elements [first, first + count). */
 struct model_update {
-    uint64_t version;   /* From this one to the next. */
-    uint64_t batches;   /* That there were before the last one in it. */
-    uint64_t staleness; /* Of the gradient. */
-    uint32_t examples;
+    uint64_t version;             /* From this one to the next. */
+    uint64_t batches;             /* That there were before the last one in it. */
+    uint64_t staleness;           /* Of the gradient. */
+    uint32_t examples, gradients; /* In the sum; batches that it is of. */
     uint64_t first, count;
     const float *gradient; /* [count] */
     const float *base;     /* [count] what it was computed from; NULL where that is the values. */

@@ -439,7 +439,7 @@ static void open_chunk(struct witness *w, struct witness_server *server, uint32_
     chunk->loaded = true;
     chunk->had = chunk->first = batches;
     chunk->version = chunk->first_version = version;
-    chunk->group.members = chunk->group.examples = 0;
+    chunk->group.members = chunk->group.gradients = chunk->group.examples = 0;
     chunk->group.staleness = 0;
     chunk->leaves_in = 0;
     memset(chunk->leaves, 0, job_leaves_max(w->job));
@@ -643,10 +643,11 @@ void witness_close_group(struct witness *w, struct witness_server *server, uint3
                                                 .batches = chunk->had - 1,
                                                 .staleness = chunk->group.staleness,
                                                 .examples = chunk->group.examples,
+                                                .gradients = chunk->group.gradients,
                                                 .first = range->first,
                                                 .count = range->count,
                                                 .gradient = chunk->group.sum});
-    chunk->group.members = chunk->group.examples = 0;
+    chunk->group.members = chunk->group.gradients = chunk->group.examples = 0;
     chunk->group.staleness = 0;
     chunk->version++;
     w->counts.updates++;

@@ -83,8 +83,8 @@ struct witness_chunk {
     uint64_t version;
     uint64_t had; /* Batches. */
     struct {
-        uint32_t members, examples;
-        uint64_t staleness; /* The greatest. */
+        uint32_t members, gradients, examples; /* Batches; those not left out; in them. */
+        uint64_t staleness;                    /* The greatest. */
         float *sum, *moved; /* [elements of the chunk]; moved: one that is to be added. */
     } group;                /* That is open, where the job accumulates. */
     uint64_t check;         /* Checksum of its values, async. */

@@ -3,7 +3,7 @@
 
 #include "ps/shard/chunk.h"
 #include "common/base/invariant.h"
-#include "common/job/update.h"
+#include "common/job/update_sum.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -157,31 +157,25 @@ static void keep_spare(struct chunk *chunk, struct frame *frame)
         frame_release(frame);
 }
 
-/* The schedule's, and what is taken off it. */
-static float rate_of(const struct chunk *chunk, const struct chunk_update *update)
-{
-    const struct job *job = &chunk->plan->job;
-    return staleness_rate_of(job->staleness_rate,
-                             schedule_learning_rate(&job->schedule, chunk->batches),
-                             update->staleness, job->worker_count);
-}
-
 enum status chunk_apply(struct chunk *chunk, const struct chunk_update *update)
 {
     struct frame *next = next_frame(chunk, update->keep_previous);
     if (next == NULL)
         return STATUS_MEMORY;
-    struct optimizer_update step = {
-        .t = chunk->version + 1,
-        .learning_rate = rate_of(chunk, update),
-        .scale = 1.0f / (float)update->examples,
+    const struct update_sum what = {
+        .version = chunk->version,
+        .batches = chunk->batches,
+        .staleness = update->staleness,
+        .examples = update->examples,
+        .gradients = update->gradients,
+        .first = chunk->first,
         .count = chunk->count,
-        .gradient = update->gradient,
+        .sum = update->gradient,
         .values_in = chunk->values->data,
         .values_out = next->data,
+        .slots = chunk->slots,
     };
-    memcpy(step.slots, chunk->slots, sizeof step.slots);
-    update_apply(&chunk->plan->job, chunk->plan->offsets, chunk->first, &step);
+    update_by_sum(&chunk->plan->job, chunk->plan->offsets, &what);
 
     if (next != chunk->values) {
         chunk_drop_previous(chunk);

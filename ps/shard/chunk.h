@@ -34,7 +34,8 @@
 /* Gradients that wait to make one update together. */
 struct held {
     uint32_t members;   /* Batches; 0: none is open. */
-    uint32_t examples;  /* In the sum; 0: all were left out. */
+    uint32_t examples;  /* In the sum; 0: all were left out ... */
+    uint32_t gradients; /* ... but for so many batches. */
     uint64_t staleness; /* The greatest of them. */
     float *sum;         /* [count]; NULL where every gradient makes its own update. Owned. */
 };
@@ -85,6 +86,7 @@ float *chunk_array(struct chunk *chunk, uint32_t array);
 struct chunk_update {
     const float *gradient; /* [count] sum over `examples` examples. */
     uint32_t examples;
+    uint32_t gradients; /* Batches in the sum. */
     uint64_t staleness; /* Versions made since the one that it was computed from. */
     bool keep_previous; /* The values of before stay readable as `previous`. */
 };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/job/compensation.h"
+#include "common/job/update_sum.h"
 #include "common/kernels/kernels.h"
 
 bool group_needs_base(const struct chunk *chunk, uint64_t staleness)
@@ -22,7 +23,7 @@ static const float *compensated(struct chunk *chunk, const struct chunk_gradient
     const struct kernels_compensation what = {
         .count = chunk->count,
         .sum = gradient->sum,
-        .scale = 1.0f / (float)gradient->examples,
+        .scale = update_scale(job, gradient->examples, 1),
         .now = chunk->values->data,
         .base = overtaken ? gradient->base : NULL,
         .mean_square = job->compensation_adapts ? chunk->slots[chunk->plan->slots.count - 1] : NULL,
@@ -49,6 +50,7 @@ static void hold(struct chunk *chunk, const struct chunk_gradient *gradient)
     else
         kernels_add(held->sum, sum, chunk->count);
     held->examples += gradient->examples;
+    held->gradients++;
     if (gradient->staleness > held->staleness)
         held->staleness = gradient->staleness;
 }
@@ -63,6 +65,7 @@ static enum status apply_held(struct chunk *chunk)
     else
         status = chunk_apply(chunk, &(struct chunk_update){.gradient = held.sum,
                                                            .examples = held.examples,
+                                                           .gradients = held.gradients,
                                                            .staleness = held.staleness});
     chunk->held = (struct held){.sum = held.sum};
     return status;
@@ -100,6 +103,7 @@ enum status group_add(struct chunk *chunk, const struct chunk_gradient *gradient
     return chunk_apply(chunk, &(struct chunk_update){
                                   .gradient = compensated(chunk, gradient),
                                   .examples = gradient->examples,
+                                  .gradients = 1,
                                   .staleness = gradient->staleness,
                                   .keep_previous = gradient->keep_previous,
                               });

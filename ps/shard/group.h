@@ -4,7 +4,7 @@
  *     batch  1  2  3  | 4  5  6  | 7 |        G = 3, a cut or the end of an epoch after 7
  *     version         1          2   3
  *
- * A group is summed up in order of arrival, and divided by the examples that are in it. A batch that is
+ * A group is summed up in order of arrival, and divided as update_sum.h says. A batch that is
  * left out fills its place. The rate is that of the last batch's, and of the greatest staleness: while
  * a group is open no version is made, so each member's is what it was on arrival.
  *

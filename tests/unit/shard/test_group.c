@@ -290,6 +290,27 @@ TEST_PLAIN(the_rate_of_a_group_is_that_of_its_oldest_member_and_of_its_last_batc
     close_fixture(&plain);
 }
 
+/* Three gradients of 8, 4 and 8 examples, one of them left out: the others are of two batches. */
+TEST_PLAIN(a_group_is_divided_by_the_batches_of_those_that_are_in_it)
+{
+    struct fixture f, plain;
+    open_groups(&f, "sgd", 3);
+    open_groups(&plain, "sgd", 0);
+    f.plan->job.loss_scale = plain.plan->job.loss_scale = LOSS_SCALE_GLOBAL_BATCH;
+    add_number(&f, 0, 4, 0);
+    float sum[COUNT];
+    memcpy(sum, f.gradient, sizeof sum);
+    group_add(&f.chunk, &(struct chunk_gradient){.examples = 8});
+    add_number(&f, 1, 8, 0);
+    chunk_stand(&plain.chunk, 2, 2);
+    for (int i = 0; i < COUNT; i++)
+        plain.gradient[i] = (sum[i] + f.gradient[i]) / 2;
+    add(&plain, 8, 0); /* Halved by us, and 1 / 8 by it: 1 / 16 in all. */
+    ck_assert(memcmp(values(&plain), values(&f), sizeof sum) == 0);
+    close_fixture(&f);
+    close_fixture(&plain);
+}
+
 TEST_PLAIN(a_group_of_one_is_as_without)
 {
     struct fixture f, plain;

@@ -119,7 +119,7 @@ TEST_PLAIN(a_refusal_can_be_written_and_read_in_any_version)
     struct message message = {.kind = MESSAGE_REFUSED, .role = ROLE_PS}, back;
     struct error error;
     message.refused.reason = REFUSAL_VERSION;
-    for (uint32_t version = 0; version < 4; version++) {
+    for (uint32_t version = 0; version < PROTOCOL_VERSION_MAX; version++) {
         message.refused.version = version;
         size_t bytes = message_encode(&message, buffer);
         Syncopate__Header *header = syncopate__header__unpack(NULL, bytes, buffer);
