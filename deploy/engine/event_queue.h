@@ -41,6 +41,7 @@ struct parcel {
     uint64_t sequence;      /* Among those of its wire and way. */
     struct frame *payload;  /* One reference, or NULL. */
     uint64_t payload_check; /* Checksum of the payload when it was sent. */
+    size_t carried_bytes;   /* Of the header, as carriers count it: without texts for people. */
     size_t header_bytes;
     uint8_t header[]; /* [header_bytes] */
 };

@@ -202,7 +202,7 @@ static void put_behind(struct cards *cards, uint32_t number, uint64_t now_ns, st
     *(stream->first == NULL ? &stream->first : &stream->last->next) = parcel;
     stream->last = parcel;
     uint64_t bytes =
-        cards_wire_bytes(&cards->segment, parcel->header_bytes, payload, stream->local);
+        cards_wire_bytes(&cards->segment, parcel->carried_bytes, payload, stream->local);
     if (network_send(cards->network, number, bytes, now_ns, parcel) != STATUS_OK)
         out_of_memory();
 }

@@ -41,6 +41,31 @@ if short_run; then
     if [ "$(bits_of "$work/once")" = "$(bits_of "$work/alone")" ]; then fail "async has the bits of sync"; fi
     ok "async with faults: the same command gives the same bits, and the same events at the same times"
 
+    # Whatever is around the process: locale, addresses, environment, folder, and how long its name is.
+    # alike NAME OUT ENVIRONMENT... - a run in $work/OUT, from $work/NAME.
+    alike()
+    {
+        mkdir -p "$work/$1" "$work/$(dirname "$2")"
+        (cd "$work/$1" && env "${@:3}" "$build/syncopate" simulate "${job[@]}" "${kind[@]}" --out "$work/$2") \
+            >"$work/$1.log" 2>&1 </dev/null || fail "$1: simulate ends with $?"
+    }
+    still=() other=C.UTF-8
+    if setarch -R true 2>/dev/null; then still=(setarch -R); else skip "addresses that do not change: setarch -R is refused"; fi
+    for locale in $(locale -a 2>/dev/null | grep -iE '^(de|fr)_' || true); do other=$locale; done
+    long=$(printf 'long%.0s' {1..45})
+    for seed in 1 2 3 4 5 6; do
+        kind=(--workers "$((2 + seed))" --ps "$((1 + seed % 3))" --seed "$seed" --compute "lognormal:5ms,0.5" --epochs 1)
+        if [ $((seed % 3)) -eq 0 ]; then kind+=(--mode ssp:2); fi
+        if [ $((seed % 3)) -eq 1 ]; then kind+=(--mode async); fi
+        if [ "$seed" -gt 3 ]; then kind+=(--faults "$seed:120" --restart 1s); fi
+        alike here "alike/$seed" LC_ALL=C
+        alike elsewhere/far/away "alike-$long/$seed" LC_ALL="$other" PADDING="$(head -c 5000 /dev/zero | tr '\0' x)" "${still[@]}"
+    done
+    # The record, the bits, run.json with its times, events.jsonl and virtual.json.
+    diff -r "$work/alike" "$work/alike-$long" >"$work/alike.log" 2>&1 || fail "another locale or address, another run"
+    [ -s "$work/alike-$long/6/record/0001.log" ] || fail "there is no record"
+    ok "six seeds twice, in other surroundings: the same folder, byte for byte"
+
     for name in bound: compensated:--delay-compensation summed:--accumulate; do
         case $name in
             bound:*) simulates bound --mode ssp:1 --workers 4 --ps 2 --epochs 1 --slow 1:3 --kill worker/2@200ms+50ms ;;
