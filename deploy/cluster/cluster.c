@@ -321,19 +321,27 @@ enum status cluster_option(struct cluster *cluster, const char *name, const char
 
 /* --- a job ----------------------------------------------------------------------------------- */
 
+static enum status refuse_link(const struct places *processes, const struct error *found,
+                               struct error *error)
+{
+    char text[PLACES_TEXT_MAX];
+    places_write(processes, text);
+    return error_set(error, STATUS_INVALID, "link %.120s: %.300s", text, found->text);
+}
+
 enum status cluster_check(const struct cluster *cluster, uint32_t servers, uint32_t workers,
                           struct error *error)
 {
     struct error found;
     for (size_t i = 0; i < cluster->link_count; i++)
         if (places_check(&cluster->links[i].processes, servers, workers, &found) != STATUS_OK)
-            return error_set(error, STATUS_INVALID, "a link: %.300s", found.text);
+            return refuse_link(&cluster->links[i].processes, &found, error);
     for (size_t i = 0; i < cluster->slow_count; i++)
         if (cluster->slow[i].worker >= workers)
             return error_set(error, STATUS_INVALID,
-                             "a slow worker: there is no worker/%" PRIu64 "; there are %" PRIu32
-                             ", from 0 on",
-                             cluster->slow[i].worker, workers);
+                             "slow %" PRIu64 ": there is no worker/%" PRIu64
+                             "; there are worker/0-%" PRIu32,
+                             cluster->slow[i].worker, cluster->slow[i].worker, workers - 1);
     return STATUS_OK;
 }
 

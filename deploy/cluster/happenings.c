@@ -7,10 +7,12 @@
 #include <string.h>
 
 #include "common/base/wording.h"
+#include "common/job/job.h"
 #include "deploy/cluster/outages.h"
 #include "deploy/cluster/quantity.h"
 
-#define NONE SIZE_MAX
+#define NONE            SIZE_MAX
+#define OUTAGE_NAME_MAX (OUTAGE_TEXT_MAX + 2)
 
 /* --- the list -------------------------------------------------------------------------------- */
 
@@ -104,6 +106,15 @@ static size_t number_of(const struct agenda *agenda, struct place place)
     return place.role == ROLE_PS ? place.index : (size_t)agenda->servers + place.index;
 }
 
+/* "--kill=worker/9@1s" */
+static void name_outage(const struct outage *outage, char text[OUTAGE_NAME_MAX])
+{
+    char written[OUTAGE_TEXT_MAX];
+    outage_write(outage, written);
+    snprintf(text, OUTAGE_NAME_MAX, "--%s", written);
+    *strchr(text, ' ') = '=';
+}
+
 static enum status refuse(const struct agenda *agenda, const struct happening *happening,
                           const struct process *process, struct error *error)
 {
@@ -112,10 +123,10 @@ static enum status refuse(const struct agenda *agenda, const struct happening *h
                                         [STOPPED] = "is stopped already",
                                         [KILLED] = "has been killed",
                                         [LEFT] = "has left"};
-    char text[OUTAGE_TEXT_MAX], before[OUTAGE_TEXT_MAX] = "";
-    outage_write(&agenda->outages->list[happening->outage], text);
+    char text[OUTAGE_NAME_MAX], before[OUTAGE_NAME_MAX] = "";
+    name_outage(&agenda->outages->list[happening->outage], text);
     if (process->outage != NONE)
-        outage_write(&agenda->outages->list[process->outage], before);
+        name_outage(&agenda->outages->list[process->outage], before);
     return error_set(error, STATUS_INVALID, "%.120s: %s %s at %s%s%.120s%s", text,
                      place_text(happening->place).text, words[process->presence],
                      quantity_time(happening->at_ns).text, before[0] != '\0' ? " (" : "", before,
@@ -188,7 +199,7 @@ static enum status check_places(const struct outages *outages, uint32_t servers,
                                 struct error *error)
 {
     struct error found;
-    char text[OUTAGE_TEXT_MAX];
+    char text[OUTAGE_NAME_MAX];
     for (size_t i = 0; i < outages->count; i++) {
         const struct outage *outage = &outages->list[i];
         enum status status = places_check(&outage->places, servers, workers, &found);
@@ -198,7 +209,7 @@ static enum status check_places(const struct outages *outages, uint32_t servers,
             status = check_other_side(outage, servers, workers, &found);
         if (status == STATUS_OK)
             continue;
-        outage_write(outage, text);
+        name_outage(outage, text);
         return error_set(error, status, "%.120s: %.300s", text, found.text);
     }
     return STATUS_OK;
@@ -241,4 +252,19 @@ enum status outages_happenings(const struct outages *outages, uint32_t servers, 
     *happenings = agenda.list;
     *count = agenda.count;
     return STATUS_OK;
+}
+
+enum status outages_check(const struct outages *outages, uint32_t servers, uint32_t workers,
+                          struct error *error)
+{
+    struct happening *happenings;
+    size_t count;
+    uint32_t joining = outages_joining(outages);
+    if (workers + joining > JOB_WORKERS_MAX)
+        return error_set(error, STATUS_INVALID,
+                         "--join: %u workers and %u that join are more than a job has, %d", workers,
+                         joining, JOB_WORKERS_MAX);
+    enum status status = outages_happenings(outages, servers, workers, &happenings, &count, error);
+    free(happenings);
+    return status;
 }

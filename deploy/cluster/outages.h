@@ -120,6 +120,10 @@ struct happening {
 enum status outages_happenings(const struct outages *outages, uint32_t servers, uint32_t workers,
                                struct happening **happenings, size_t *count, struct error *error);
 
+/* Whether outages_happenings would go through, and nothing else. */
+enum status outages_check(const struct outages *outages, uint32_t servers, uint32_t workers,
+                          struct error *error);
+
 /* Whether a partition is between two processes. */
 bool outage_parts(const struct outage *outage, struct place a, struct place b);
 

@@ -179,6 +179,18 @@ bool places_equal(const struct places *a, const struct places *b)
     return a->count == b->count;
 }
 
+static enum status refuse_missing(struct place missing, uint32_t servers, uint32_t workers,
+                                  struct error *error)
+{
+    const struct places all = {.ranges = {{ROLE_WORKER, 0, workers - 1}, {ROLE_PS, 0, servers - 1}},
+                               .count = 2};
+    char there[PLACES_TEXT_MAX];
+    assert(servers > 0 && workers > 0);
+    places_write(&all, there);
+    return error_set(error, STATUS_INVALID, "there is no %s; there are %s",
+                     place_text(missing).text, there);
+}
+
 enum status places_check(const struct places *places, uint32_t servers, uint32_t workers,
                          struct error *error)
 {
@@ -188,10 +200,7 @@ enum status places_check(const struct places *places, uint32_t servers, uint32_t
         uint32_t there = server ? servers : workers;
         struct place missing = {range->role, range->first > there ? range->first : there};
         if (range->last >= there)
-            return error_set(error, STATUS_INVALID, "there is no %s; there %s %s, from 0 on",
-                             place_text(missing).text, there == 1 ? "is" : "are",
-                             server ? wording_counted(there, "server", "servers").text
-                                    : wording_counted(there, "worker", "workers").text);
+            return refuse_missing(missing, servers, workers, error);
     }
     return STATUS_OK;
 }

@@ -129,6 +129,20 @@ static int check_memory(const struct laboratory *l, struct error *error)
     return EXIT_USAGE;
 }
 
+/* Whom options and the cluster's file name. */
+static enum status check_places(const struct laboratory *l, struct error *error)
+{
+    const struct options *options = &l->plan.options;
+    struct error found;
+    uint32_t most = strikes_workers_most(&l->outages, options->workers);
+    enum status status = outages_check(&l->outages, options->ps, options->workers, error);
+    if (status != STATUS_OK || cluster_check(&l->cluster, options->ps, most, &found) == STATUS_OK)
+        return status;
+    bool by_option = options->cluster[CLUSTER_TEXT_LINK] != NULL || options->cluster_file == NULL;
+    return error_set(error, STATUS_INVALID, "%.200s%s%.400s",
+                     by_option ? "" : options->cluster_file, by_option ? "--" : ": ", found.text);
+}
+
 /* An exit code; what comes first is what a person most likely got wrong. */
 static int check(struct laboratory *l, struct error *error)
 {
@@ -137,6 +151,8 @@ static int check(struct laboratory *l, struct error *error)
     if (code == EXIT_DONE &&
         options_slow_check(plan->options.slow, plan->options.workers, error) != STATUS_OK)
         code = EXIT_USAGE;
+    if (code == EXIT_DONE && check_places(l, error) != STATUS_OK)
+        code = error->status == STATUS_MEMORY ? EXIT_TRAINING_FAILED : EXIT_USAGE;
     if (code == EXIT_DONE)
         code = workload_look(&plan->workload, &plan->options, error);
     if (code == EXIT_DONE)

@@ -436,12 +436,10 @@ enum status strikes_init(struct strikes *strikes, const struct strikes_options *
     memset(s, 0, sizeof *s);
     s->options = *options;
     s->drawing = options->outages->drawing;
-    uint32_t joining = outages_joining(options->outages);
-    if (options->job->worker_count + joining > JOB_WORKERS_MAX)
-        return error_set(error, STATUS_INVALID,
-                         "%u workers and %u that join are more than a job has, %d",
-                         options->job->worker_count, joining, JOB_WORKERS_MAX);
-    enum status status = list_happenings(s, error);
+    enum status status = outages_check(options->outages, options->job->server_count,
+                                       options->job->worker_count, error);
+    if (status == STATUS_OK)
+        status = list_happenings(s, error);
     if (status != STATUS_OK)
         strikes_free(s);
     return status;

@@ -54,7 +54,8 @@ if short_run; then
     for locale in $(locale -a 2>/dev/null | grep -iE '^(de|fr)_' || true); do other=$locale; done
     long=$(printf 'long%.0s' {1..45})
     for seed in 1 2 3 4 5 6; do
-        kind=(--workers "$((2 + seed))" --ps "$((1 + seed % 3))" --seed "$seed" --compute "lognormal:5ms,0.5" --epochs 1)
+        kind=(--workers "$((2 + seed))" --ps "$((1 + seed % 3))" --seed "$seed" --compute "lognormal:5ms,0.5" --epochs 1
+            --network "5Mbit,1ms")
         if [ $((seed % 3)) -eq 0 ]; then kind+=(--mode ssp:2); fi
         if [ $((seed % 3)) -eq 1 ]; then kind+=(--mode async); fi
         if [ "$seed" -gt 3 ]; then kind+=(--faults "$seed:120" --restart 1s); fi
@@ -176,14 +177,27 @@ if short_run; then
     # refused CODE TEXT ARGUMENT...
     refused()
     {
-        run wrong "$1" syncopate simulate "${job[@]}" --out "$work/wrong" --quiet "${@:3}"
+        run wrong "$1" syncopate simulate "${job[@]}" --out "$work/wrong" "${@:3}"
         says wrong "$2"
         one_line wrong
         if [ -e "$work/wrong" ]; then fail "$2: a folder was left"; fi
     }
     refused 2 "^syncopate simulate: --network=fast: " --network fast
     refused 2 "^syncopate simulate: --kill=worker/3: " --kill worker/3
-    refused 2 "^syncopate simulate: .*worker/9" --kill worker/9@1s
+    # Who is not there is said before anything is, and where it stands.
+    there="there are worker/0-1,ps/0$"
+    refused 2 "^syncopate simulate: --kill=worker/9@1s: there is no worker/9; $there" --kill worker/9@1s --workers 2
+    refused 2 "^syncopate simulate: --stop=ps/1@1s\+1s: there is no ps/1; $there" --stop ps/1@1s+1s --workers 2
+    refused 2 "^syncopate simulate: --partition=worker/1\|ps/3@1s\+1s: there is no ps/3; $there" \
+        --partition "worker/1|ps/3@1s+1s" --workers 2
+    refused 2 "^syncopate simulate: --leave=worker/2@1s: there is no worker/2; $there" --leave worker/2@1s --workers 2
+    refused 2 "^syncopate simulate: --leave=worker/1@2s: worker/1 has been killed at 2s \(--kill=worker/1@1s\)$" \
+        --kill worker/1@1s --leave worker/1@2s --workers 2
+    refused 2 "^syncopate simulate: --link worker/2: there is no worker/2; $there" --link worker/2:1Gbit --workers 2
+    refused 2 "^syncopate simulate: --slow=2:3: there is no worker 2; " --slow 2:3 --workers 2
+    echo '{"format": "syncopate-cluster-1", "compute": {"slow": [{"worker": 4, "factor": 2}]}}' >"$work/slow.json"
+    refused 2 "^syncopate simulate: .*slow.json: slow 4: there is no worker/4; there are worker/0-1$" \
+        --cluster-file "$work/slow.json" --workers 2
     refused 2 "^syncopate simulate: this cluster takes about .* \(--memory\)$" --memory 1K
     refused 5 "^syncopate simulate: .*none.json" --cluster-file "$work/none.json"
     echo '{"format": "syncopate-cluster-1", "hots": []}' >"$work/bad.json"

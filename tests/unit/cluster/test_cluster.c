@@ -408,12 +408,13 @@ TEST(who_is_not_there_is_named)
     say(c, "slow", "8:2.0");
     ck_assert_int_eq(cluster_check(c, 1, 9, &error), STATUS_OK);
     ck_assert_int_eq(cluster_check(c, 1, 8, &error), STATUS_INVALID);
-    ck_assert_str_eq(error.text, "a slow worker: there is no worker/8; there are 8, from 0 on");
+    ck_assert_str_eq(error.text, "slow 8: there is no worker/8; there are worker/0-7");
     ck_assert_int_eq(cluster_check(c, 1, 4, &error), STATUS_INVALID);
-    ck_assert_str_eq(error.text, "a link: there is no worker/4; there are 4 workers, from 0 on");
+    ck_assert_str_eq(error.text,
+                     "link worker/2-7: there is no worker/4; there are worker/0-3,ps/0");
     say(c, "link", "ps/1:1Gbit");
     ck_assert_int_eq(cluster_check(c, 1, 9, &error), STATUS_INVALID);
-    ck_assert_str_eq(error.text, "a link: there is no ps/1; there is 1 server, from 0 on");
+    ck_assert_str_eq(error.text, "link ps/1: there is no ps/1; there are worker/0-8,ps/0");
 }
 
 int main(void)

@@ -224,7 +224,7 @@ TEST(who_is_killed_comes_back_when_it_or_restart_says)
     struct error error;
     ck_assert_int_eq(outages_happenings(o, 1, 2, &list, &count, &error), STATUS_INVALID);
     ck_assert_str_eq(error.text,
-                     "kill worker/0@10s: worker/0 has been killed at 10s (kill worker/0@1s)");
+                     "--kill=worker/0@10s: worker/0 has been killed at 10s (--kill=worker/0@1s)");
     ck_assert(list == NULL && count == 0);
     say(o, "restart", "5s");
     expect_happenings(o, 1, 2,
@@ -248,28 +248,28 @@ TEST(who_is_not_there_is_named)
     } mistakes[] = {
         {{"kill", "worker/4@1s"},
          {NULL, NULL},
-         "kill worker/4@1s: there is no worker/4; there are 4 workers, from 0 on"},
+         "--kill=worker/4@1s: there is no worker/4; there are worker/0-3,ps/0-1"},
         {{"stop", "ps/0-2@1s+1s"},
          {NULL, NULL},
-         "stop ps/0-2@1s+1s: there is no ps/2; there are 2 servers, from 0 on"},
+         "--stop=ps/0-2@1s+1s: there is no ps/2; there are worker/0-3,ps/0-1"},
         {{"partition", "ps/0|worker/3-9@1s+1s"},
          {NULL, NULL},
-         "partition ps/0|worker/3-9@1s+1s: there is no worker/4; there are 4 workers, from 0 on"},
+         "--partition=ps/0|worker/3-9@1s+1s: there is no worker/4; there are worker/0-3,ps/0-1"},
         {{"partition", "ps/0-1,worker/0-3@1s+1s"},
          {NULL, NULL},
-         "partition ps/0-1,worker/0-3@1s+1s: nobody is left for the other side"},
+         "--partition=ps/0-1,worker/0-3@1s+1s: nobody is left for the other side"},
         {{"join", "@8s"},
          {"kill", "worker/4@7s"},
-         "kill worker/4@7s: worker/4 has not joined yet at 7s"},
+         "--kill=worker/4@7s: worker/4 has not joined yet at 7s"},
         {{"leave", "worker/2@9s"},
          {"kill", "worker/1-2@12s"},
-         "kill worker/1-2@12s: worker/2 has left at 12s (leave worker/2@9s)"},
+         "--kill=worker/1-2@12s: worker/2 has left at 12s (--leave=worker/2@9s)"},
         {{"stop", "worker/2@9s+5s"},
          {"leave", "worker/2@12s"},
-         "leave worker/2@12s: worker/2 is stopped already at 12s (stop worker/2@9s+5s)"},
+         "--leave=worker/2@12s: worker/2 is stopped already at 12s (--stop=worker/2@9s+5s)"},
         {{"kill", "ps/1@9s+5s"},
          {"stop", "ps/1@12s+1s"},
-         "stop ps/1@12s+1s: ps/1 has been killed at 12s (kill ps/1@9s+5s)"},
+         "--stop=ps/1@12s+1s: ps/1 has been killed at 12s (--kill=ps/1@9s+5s)"},
     };
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
         struct error error;
