@@ -3,6 +3,7 @@
 
 #include "worker/solo.h"
 #include "common/job/compensation.h"
+#include "common/job/l2.h"
 #include "common/job/update_sum.h"
 #include "common/kernels/kernels.h"
 
@@ -386,13 +387,16 @@ static void evaluate(struct state *s)
     s->worker.evaluate_seconds += took;
     s->summary.test_loss = score.not_finite > 0 ? (double)NAN : mean_loss(&score);
     s->summary.test_accuracy = accuracy(&score);
+    s->summary.test_regularisation = l2_loss(s->job, s->arrays[0]);
     s->summary.test_step = s->step;
-    tell(s, "evaluation",
-         EVENT_MEMBERS(event_count("epoch", s->epoch_number), event_count("step", s->step),
-                       event_real("test_loss", s->summary.test_loss, JSON_EXACT),
-                       event_real("test_accuracy", s->summary.test_accuracy, JSON_EXACT),
-                       event_real("seconds", took, 6),
-                       event_training_seconds(training_clock_marked(&s->clock))));
+    tell(
+        s, "evaluation",
+        EVENT_MEMBERS(event_count("epoch", s->epoch_number), event_count("step", s->step),
+                      event_real("test_loss", s->summary.test_loss, JSON_EXACT),
+                      event_real("test_accuracy", s->summary.test_accuracy, JSON_EXACT),
+                      event_real("regularisation_loss", s->summary.test_regularisation, JSON_EXACT),
+                      event_real("seconds", took, 6),
+                      event_training_seconds(training_clock_marked(&s->clock))));
     keep_scored(s);
 }
 
@@ -605,7 +609,7 @@ int solo_run(struct solo *solo, struct error *error)
                       .run_id = hash_random_u64(),
                       .last_cut = UINT64_MAX};
     s.elements = model_elements(solo->gradient->model);
-    s.summary.test_loss = s.summary.test_accuracy = (double)NAN;
+    s.summary.test_loss = s.summary.test_accuracy = s.summary.test_regularisation = (double)NAN;
 
     enum status status = make_arrays(&s, error);
     if (status == STATUS_OK)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/base/clock.h"
+#include "common/job/l2.h"
 #include "common/process/log.h"
 #include "worker/mode/follow_mode.h"
 
@@ -14,7 +15,9 @@ static void evaluate(struct trainer *t, const struct work *work)
     uint64_t began_us = clock_now_us();
     node_gradient_evaluate(t->gradient, client_scored(t->client), work->shares, work->share,
                            &score);
-    client_evaluation(t->client, work, &score, clock_now_us() - began_us);
+    double regularisation =
+        work->share == 0 && t->job->l2 > 0.0f ? l2_loss(t->job, client_scored(t->client)) : 0;
+    client_evaluation(t->client, work, &score, regularisation, clock_now_us() - began_us);
 }
 
 /* Compute and push one node; false when this worker cannot go on. */

@@ -53,6 +53,7 @@ struct job {
     struct optimizer_settings optimizer;
     struct schedule schedule;
     enum loss_scale loss_scale;
+    float l2; /* 2 l2 w is added to a kernel's gradient, see update.h; 0: nothing. */
 
     char data[256]; /* Name of the data set, for people; each host may have its own. */
     uint8_t data_digest[DIGEST_BYTES]; /* Of the decoded examples. */

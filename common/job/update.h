@@ -1,6 +1,9 @@
 /* update.h - one update of any stretch of the parameter space.
  *
- * A rule is elementwise, but one that spares biases has to know which elements are whose. A kernel
+ * With --l2 F the gradient of a kernel has 2 F w more, w being the value as it is when the update is made:
+ * what gradients were computed from does not matter to it. Not so that of a bias, as with Keras' regularizers.
+ *
+ * A rule is elementwise, but one that spares biases, or l2, has to know which elements are whose. A kernel
  * is a variable of more than one axis, a bias one of a single axis; a stretch that spans several is
  * updated piece by piece, so where chunks begin and end decides no bit.
  *

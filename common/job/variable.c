@@ -25,14 +25,22 @@ uint64_t variables_elements(const struct variable *variables, uint32_t count)
     return total;
 }
 
+bool variable_is_bias(const struct variable *variable)
+{
+    return variable->rank == 1;
+}
+
+uint64_t variable_room(uint64_t elements)
+{
+    return (elements + PARAMETER_ALIGNMENT - 1) / PARAMETER_ALIGNMENT * PARAMETER_ALIGNMENT;
+}
+
 uint64_t variables_layout(const struct variable *variables, uint32_t count, uint64_t *offsets)
 {
     uint64_t end = 0;
     for (uint32_t i = 0; i < count; i++) {
         offsets[i] = end;
-        uint64_t elements = variable_elements(&variables[i]);
-        uint64_t granules = (elements + PARAMETER_ALIGNMENT - 1) / PARAMETER_ALIGNMENT;
-        end += granules * PARAMETER_ALIGNMENT;
+        end += variable_room(variable_elements(&variables[i]));
     }
     return end;
 }

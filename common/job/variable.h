@@ -9,6 +9,7 @@
 #ifndef COMMON_JOB_VARIABLE_H
 #define COMMON_JOB_VARIABLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define VARIABLE_NAME_MAX   64 /* With the terminating zero. */
@@ -36,6 +37,12 @@ const char *initializer_name(enum initializer initializer);
 
 /* Elements of one variable. The shape has been checked not to overflow. */
 uint64_t variable_elements(const struct variable *variable);
+
+/* Of a single axis: what a rule that spares biases spares. Others are kernels. */
+bool variable_is_bias(const struct variable *variable);
+
+/* What so many elements take up in the parameter space, up to where the next variable starts. */
+uint64_t variable_room(uint64_t elements);
 
 /* Elements of all of them, without the gaps between them. */
 uint64_t variables_elements(const struct variable *variables, uint32_t count);

@@ -254,6 +254,7 @@ static bool take_evaluation(struct reading *reading, const struct json *event)
         .epoch = json_number(event, "epoch"),
         .test_loss = json_number(event, "test_loss"),
         .test_accuracy = json_number(event, "test_accuracy"),
+        .regularisation = json_number(event, "regularisation_loss"),
         .seconds = json_number(event, "seconds"),
     };
     return true;

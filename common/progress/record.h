@@ -34,7 +34,8 @@ struct record_point {
 struct record_evaluation {
     double training_seconds, step, epoch;
     double test_loss, test_accuracy;
-    double seconds; /* That it held up training. */
+    double regularisation; /* NaN without --l2. */
+    double seconds;        /* That it held up training. */
 };
 
 struct record_window {

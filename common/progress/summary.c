@@ -67,6 +67,8 @@ static void print_test_score(FILE *out, const struct record *record)
         return;
     fprintf(out, "  test accuracy  %.2f %%, loss %.4f", 100 * summary->test_accuracy,
             summary->test_loss);
+    if (!isnan(summary->test_regularisation))
+        fprintf(out, ", regularisation loss %.4f", summary->test_regularisation);
     if (summary->test_step == summary->step)
         fprintf(out, " (of this model)\n");
     else

@@ -111,6 +111,7 @@ static void write_results(struct json_writer *writer, const struct run_summary *
     json_writer_u64(writer, "test_step", summary->test_step);
     json_writer_real(writer, "test_loss", summary->test_loss);
     json_writer_real(writer, "test_accuracy", summary->test_accuracy);
+    json_writer_real(writer, "regularisation_loss", summary->test_regularisation);
     json_writer_u64(writer, "session_step", summary->session_step);
     json_writer_u64(writer, "counted_from", summary->counted_from);
     json_writer_u64(writer, "processors", summary->processors);
@@ -345,7 +346,7 @@ static void empty_summary(struct run_summary *summary)
 {
     memset(summary, 0, sizeof *summary);
     summary->train_loss = summary->train_accuracy = NAN;
-    summary->test_loss = summary->test_accuracy = NAN;
+    summary->test_loss = summary->test_accuracy = summary->test_regularisation = NAN;
 }
 
 static uint64_t read_fault(const struct json *root, const char *name)
@@ -391,6 +392,7 @@ void run_summary_read(struct run_summary *summary, const struct json *root)
         .test_step = json_u64(root, "test_step", 0),
         .test_loss = json_number(root, "test_loss"),
         .test_accuracy = json_number(root, "test_accuracy"),
+        .test_regularisation = json_number(root, "regularisation_loss"),
         .faults = {.generation = read_fault(root, "generation"),
                    .workers_lost = read_fault(root, "workers_lost"),
                    .servers_lost = read_fault(root, "servers_lost"),

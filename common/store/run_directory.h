@@ -142,6 +142,7 @@ struct run_summary {
     struct run_window window; /* The last of --report-every that was whole; of number 0: none. */
     /* The last score of the model, after so many batches; NaN when there was none. */
     double test_loss, test_accuracy;
+    double test_regularisation; /* Of that model, see l2.h; NaN without --l2. */
     uint64_t test_step;
     /* Of updates that stand: what was undone is in neither, see run_faults.recomputed. */
     struct staleness staleness;     /* Of all (gradient, chunk); empty where none grows stale. */

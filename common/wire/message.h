@@ -213,6 +213,7 @@ struct message_evaluation {
     int64_t loss;
     uint64_t correct, examples, not_finite, took_us;
     uint32_t share, shares; /* Which of how many equal ones of the test set. */
+    double regularisation;  /* Of share 0: l2_loss of the model, where the job has it. */
     struct message_times times;
 };
 

@@ -12,6 +12,7 @@
 
 #include "common/base/wording.h"
 #include "common/file/json_writer.h"
+#include "common/job/l2.h"
 #include "common/options/options.h"
 #include "common/store/checkpoint.h"
 #include "deploy/command/command.h"
@@ -164,10 +165,12 @@ static double accuracy(const struct score *score)
     return score->examples == 0 ? (double)NAN : (double)score->correct / (double)score->examples;
 }
 
-static void print_score(const struct score *score)
+static void print_score(const struct model_file *file, const struct score *score)
 {
     printf("test loss      %.6f\n", mean_loss(score));
     printf("test accuracy  %.2f %%\n", 100 * accuracy(score));
+    if (file->declared && file->job.l2 > 0.0f)
+        printf("regularisation %.6f\n", l2_loss(&file->job, file->parameters));
     if (score->not_finite > 0)
         printf("not finite     %s\n",
                wording_counted(score->not_finite, "example", "examples").text);
@@ -192,6 +195,8 @@ static enum status print_json(const struct choice *choice, const struct model_fi
     json_writer_u64(&writer, "test_examples", score->examples);
     json_writer_real(&writer, "test_loss", mean_loss(score));
     json_writer_real(&writer, "test_accuracy", accuracy(score));
+    json_writer_real(&writer, "regularisation_loss",
+                     file->declared ? l2_loss(&file->job, file->parameters) : (double)NAN);
     json_writer_u64(&writer, "not_finite", score->not_finite);
     json_writer_end(&writer);
     return command_print_json(&writer, error);
@@ -205,7 +210,7 @@ static void print_all(const struct options *options, const struct choice *choice
         print_source(file);
         print_data(options, choice, dataset, file);
     }
-    print_score(score);
+    print_score(file, score);
 }
 
 /* A safetensors file of somebody else's making has variables, but does not say what to do with

@@ -70,6 +70,8 @@ static void print_job(const struct job *job)
            job->schedule.learning_rate, schedule_kind_name(job->schedule.kind));
     if (job->loss_scale != LOSS_SCALE_EXAMPLES)
         printf("  loss scale   %s\n", loss_scale_numbered(job->loss_scale));
+    if (job->l2 > 0.0f)
+        printf("  l2           %g, on kernels\n", (double)job->l2);
 }
 
 static void print_parts(const char *path, const struct manifest *manifest)

@@ -130,7 +130,9 @@ static const struct record_evaluation *find_score(const struct replaying *r, uin
 
 static bool is_same(const struct rerun_score *score, const struct record_evaluation *was)
 {
-    return was->test_loss == score->loss && was->test_accuracy == score->accuracy;
+    bool regularised = isnan(score->regularisation) ? isnan(was->regularisation)
+                                                    : was->regularisation == score->regularisation;
+    return was->test_loss == score->loss && was->test_accuracy == score->accuracy && regularised;
 }
 
 static void print_score(const struct rerun_score *score, const struct record_evaluation *was,
@@ -281,6 +283,7 @@ static void write_score(struct json_writer *writer, const struct replaying *r,
     json_writer_u64(writer, "step", score->batches);
     json_writer_real(writer, "test_loss", score->loss);
     json_writer_real(writer, "test_accuracy", score->accuracy);
+    json_writer_real(writer, "regularisation_loss", score->regularisation);
     json_writer_real(writer, "run_test_loss", was != NULL ? was->test_loss : (double)NAN);
     json_writer_real(writer, "run_test_accuracy", was != NULL ? was->test_accuracy : (double)NAN);
     if (was == NULL || r->changed)

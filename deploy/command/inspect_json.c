@@ -91,6 +91,8 @@ static void write_job(struct json_writer *writer, const struct job *job)
         json_writer_u64(writer, "accumulate", job->accumulate);
     if (job->loss_scale != LOSS_SCALE_EXAMPLES)
         json_writer_text(writer, "loss_scale", loss_scale_numbered(job->loss_scale));
+    if (job->l2 > 0.0f)
+        json_writer_real(writer, "l2", (double)job->l2);
     json_writer_u64(writer, "seed", job->seed);
     json_writer_u64(writer, "global_batch", job->batch);
     json_writer_u64(writer, "micro_batch", job->micro_batch);
@@ -182,6 +184,7 @@ static void write_evaluations(struct json_writer *writer, const struct record *r
         json_writer_real(writer, "step", record->evaluations[i].step);
         json_writer_real(writer, "test_loss", record->evaluations[i].test_loss);
         json_writer_real(writer, "test_accuracy", record->evaluations[i].test_accuracy);
+        json_writer_real(writer, "regularisation_loss", record->evaluations[i].regularisation);
         json_writer_real(writer, "training_seconds", record->evaluations[i].training_seconds);
         json_writer_end(writer);
     }

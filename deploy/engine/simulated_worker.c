@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/job/l2.h"
 #include "common/process/log.h"
 #include "deploy/engine/engine.h"
 #include "worker/mode/follow_mode.h"
@@ -86,6 +87,12 @@ static void tell_of_score(const struct simulated_worker *w)
             session_scored(w->session));
 }
 
+static double regularisation_of(const struct simulated_worker *w, const struct message_work *share)
+{
+    bool tells = share->share == 0 && job_of(w)->l2 > 0.0f;
+    return tells ? l2_loss(job_of(w), session_scored(w->session)) : 0;
+}
+
 static void report_share(struct simulated_worker *w, uint64_t took_us, struct outbox *to_session)
 {
     const struct computing *computing = &w->engine->options.computing;
@@ -101,6 +108,7 @@ static void report_share(struct simulated_worker *w, uint64_t took_us, struct ou
                                     .correct = report.score.correct,
                                     .examples = report.score.examples,
                                     .not_finite = report.score.not_finite,
+                                    .regularisation = regularisation_of(w, share),
                                     .took_us = report.took_us};
     w->score = (struct message_work){0};
     w->computing = false;

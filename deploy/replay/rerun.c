@@ -9,6 +9,7 @@
 
 #include "common/base/array.h"
 #include "common/base/clock.h"
+#include "common/job/l2.h"
 #include "common/job/tree.h"
 #include "common/kernels/kernels.h"
 
@@ -41,6 +42,7 @@ static enum status evaluate(void *context, uint64_t batches, const float *parame
         .batches = batches,
         .loss = (double)score.loss * SCORE_LOSS_UNIT / (double)score.examples,
         .accuracy = (double)score.correct / (double)score.examples,
+        .regularisation = l2_loss(&rerun->job, parameters),
     };
     return STATUS_OK;
 }

@@ -22,6 +22,7 @@
 struct rerun_score {
     uint64_t batches;
     double loss, accuracy;
+    double regularisation; /* NaN without --l2. */
 };
 
 /* One session of the run, as far as it was gone through. */

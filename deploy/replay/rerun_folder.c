@@ -67,6 +67,7 @@ static void tell_score(struct run_directory *directory, const struct rerun *reru
                        event_count("step", score->batches),
                        event_real("test_loss", score->loss, JSON_EXACT),
                        event_real("test_accuracy", score->accuracy, JSON_EXACT),
+                       event_real("regularisation_loss", score->regularisation, JSON_EXACT),
                        event_real("seconds", 0, 6)));
 }
 
@@ -98,6 +99,7 @@ static void sum_up(struct run_summary *summary, const struct rerun *rerun,
                              .evaluation_seconds = rerun->score_seconds};
     summary->train_loss = summary->train_accuracy = (double)NAN;
     summary->test_loss = summary->test_accuracy = (double)NAN;
+    summary->test_regularisation = (double)NAN;
     while (last > 0 && replay_epoch(rerun->replay, last - 1) == NULL)
         last--;
     if (last > 0) {
@@ -112,6 +114,7 @@ static void sum_up(struct run_summary *summary, const struct rerun *rerun,
         summary->test_step = score->batches;
         summary->test_loss = score->loss;
         summary->test_accuracy = score->accuracy;
+        summary->test_regularisation = score->regularisation;
     }
     summary->verdicts.applied = replay_figures(rerun->replay)->entries;
     snprintf(summary->reason, sizeof summary->reason, "%s",

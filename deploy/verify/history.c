@@ -136,6 +136,8 @@ static void draw_staleness(struct history_plan *plan)
         job->accumulate = from_to(&random, 2, 5);
     if (one_in(&random, 3))
         job->loss_scale = LOSS_SCALE_GLOBAL_BATCH;
+    if (one_in(&random, 4))
+        job->l2 = 0.125f * (float)from_to(&random, 1, 4);
     job_forget_unused(job);
 }
 
@@ -250,6 +252,8 @@ void history_describe(const struct history_plan *plan, char *text, size_t size)
         wording_append(text, size, "+accumulate:%" PRIu32, job->accumulate);
     if (job->loss_scale != LOSS_SCALE_EXAMPLES)
         wording_append(text, size, "+scale:%s", loss_scale_numbered(job->loss_scale));
+    if (job->l2 > 0)
+        wording_append(text, size, "+l2");
     if (job->keep_scored)
         wording_append(text, size, "+kept");
     wording_append(text, size, " %s %s steps=%" PRIu64 " leaves=%u", job->optimizer.name,

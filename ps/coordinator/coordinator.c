@@ -51,7 +51,7 @@ enum status coordinator_create(struct coordinator **coordinator,
     c->job = &c->declaration.job;
     c->driven_us = c->began_us = c->entered_us = c->waited_us = now_us;
     c->last_cut = c->last_due = NO_STEP;
-    c->summary.test_accuracy = c->summary.test_loss = (double)NAN;
+    c->summary.test_accuracy = c->summary.test_loss = c->summary.test_regularisation = (double)NAN;
     return STATUS_OK;
 }
 

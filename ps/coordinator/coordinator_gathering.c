@@ -339,6 +339,7 @@ static void go_back(struct coordinator *c, uint64_t now_us, struct outbox *outbo
         c->summary.window = (struct run_window){0};
     if (c->summary.test_step > c->first_step && !job_mode(c->job)->exact) { /* Of a model undone. */
         c->summary.test_loss = c->summary.test_accuracy = (double)NAN;
+        c->summary.test_regularisation = (double)NAN;
         c->summary.test_step = 0;
     }
     c->summary.faults.recomputed += again;

@@ -102,14 +102,17 @@ static void tell_score(struct coordinator *c, struct outbox *outbox)
     c->summary.test_loss =
         c->evaluation.not_finite > 0 ? (double)NAN : tally_loss(&c->evaluation.tally);
     c->summary.test_accuracy = tally_accuracy(&c->evaluation.tally);
+    c->summary.test_regularisation = c->job->l2 > 0.0f ? c->evaluation.regularisation : (double)NAN;
     c->summary.test_step = batches;
-    order_event(outbox, "evaluation",
-                EVENT_MEMBERS(event_count("epoch", job_epoch_ended(c->job, batches)),
-                              event_count("step", batches),
-                              event_real("test_loss", c->summary.test_loss, JSON_EXACT),
-                              event_real("test_accuracy", c->summary.test_accuracy, JSON_EXACT),
-                              event_real("seconds", (double)held_up_us(c) * 1e-6, 6),
-                              event_training_seconds(training_clock_marked(&c->clock))));
+    order_event(
+        outbox, "evaluation",
+        EVENT_MEMBERS(event_count("epoch", job_epoch_ended(c->job, batches)),
+                      event_count("step", batches),
+                      event_real("test_loss", c->summary.test_loss, JSON_EXACT),
+                      event_real("test_accuracy", c->summary.test_accuracy, JSON_EXACT),
+                      event_real("regularisation_loss", c->summary.test_regularisation, JSON_EXACT),
+                      event_real("seconds", (double)held_up_us(c) * 1e-6, 6),
+                      event_training_seconds(training_clock_marked(&c->clock))));
 }
 
 void coordinator_handle_evaluation(struct coordinator *c, const struct packet *packet,

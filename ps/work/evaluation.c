@@ -127,6 +127,8 @@ bool evaluation_add(struct evaluation *evaluation, const struct message_evaluati
     evaluation->tally.correct += share->correct;
     evaluation->tally.examples += share->examples;
     evaluation->not_finite += share->not_finite;
+    if (share->share == 0)
+        evaluation->regularisation = share->regularisation;
     evaluation->took_sum_us += share->took_us;
     if (share->took_us > evaluation->took_max_us)
         evaluation->took_max_us = share->took_us;

@@ -38,7 +38,8 @@ struct evaluation {
     uint32_t taken;                     /* No share below this one is to be dealt. */
     uint64_t had[JOB_WORKERS_MAX / 64]; /* Bits: shares that have come. */
     struct tally tally;
-    uint64_t not_finite; /* Examples whose loss is no finite number: then the mean is none. */
+    uint64_t not_finite;   /* Examples whose loss is no finite number: then the mean is none. */
+    double regularisation; /* Of share 0, of the whole model. */
     uint64_t took_sum_us, took_max_us;
 };
 

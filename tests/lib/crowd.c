@@ -145,7 +145,7 @@ static void score(struct member *member, const struct work *todo)
     uint64_t first = todo->share * tests / todo->shares;
     uint64_t count = (todo->share + 1) * tests / todo->shares - first;
     struct score share = {.correct = count, .examples = count};
-    client_evaluation(member->client, todo, &share, 1);
+    client_evaluation(member->client, todo, &share, 0, 1);
 }
 
 static void *work(void *argument)

@@ -176,6 +176,7 @@ struct job specimen_job(enum mode mode)
         .record = RECORDING_ON,
         .keep_scored = mode == MODE_SSP,
         .report_every = mode == MODE_SSP ? 10 : 0,
+        .l2 = mode == MODE_SSP ? 0.25f : 0,
         .loss_scale = mode == MODE_SSP ? LOSS_SCALE_GLOBAL_BATCH : LOSS_SCALE_EXAMPLES,
         .compute = {mode == MODE_SSP ? 'a' : '\0', 'b'},
         .slow = {mode == MODE_SSP ? 'c' : '\0', 'd'},

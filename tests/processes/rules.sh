@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# rules.sh - what is done to a sum before it is applied (--loss-scale) has the same bits whoever applies:
+# rules.sh - what is done to a sum before it is applied (--loss-scale, --l2) has the same bits whoever applies:
 # in sync those of --ps 0, in async with one worker too, and whatever others did, those of its replay.
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -92,4 +92,44 @@ run joins 3 syncopate run "${job[@]}" --global-batch 64 --ps 0 --workers 1 --epo
 one_line joins
 said joins 'loss scale: ' || fail "it does not say that the loss scale is another"
 ok "the loss that is told stays the mean over examples; a run goes on with its own divisor only"
+
+# --- l2 ---------------------------------------------------------------------------------------------
+as_alone regularised --l2 0.01
+if [ "$(bits_of "$work/regularised-alone")" = "$plain" ]; then fail "--l2 changes no bit"; fi
+as_recorded regularised --l2 0.01
+as_alone both --l2 0.003 --loss-scale global-batch --optimizer adamw
+trained none --global-batch $batch --ps 0 --workers 1 --l2 0
+if [ "$bits" != "$plain" ]; then fail "--l2 0 is not the default"; fi
+ok "--l2: the same bits in sync as alone, in async as replayed"
+
+# It is told beside the loss, with the same digits whoever tells it: of the model that is scored.
+expected=$(member "$work/regularised-alone" regularisation_loss)
+if [ -z "$expected" ] || [ "$expected" = null ]; then fail "run.json has no regularisation_loss"; fi
+if [ "$(member "$work/regularised-3" regularisation_loss)" != "$expected" ]; then
+    fail "with servers the regularisation loss is $(member "$work/regularised-3" regularisation_loss), not $expected"
+fi
+grep -q "\"event\": \"evaluation\".*\"regularisation_loss\": $expected," "$work/regularised-3/events.jsonl" ||
+    fail "no event has it"
+for run in regularised-alone regularised-3 regularised-async; do
+    run evaluated 0 syncopate evaluate --json "$work/$run"
+    if [ "$(sed -nE 's/^ *"regularisation_loss": ([^,]*),?$/\1/p' "$work/evaluated.log")" != "$(member "$work/$run" regularisation_loss)" ]; then
+        fail "evaluate says another regularisation loss of $run"
+    fi
+done
+said regularised-3 '^  test accuracy .*, regularisation loss [0-9.]+ \(of this model\)$' || fail "the summary does not say it"
+if [ "$(member "$work/none" regularisation_loss)" != null ]; then fail "a run without --l2 has a regularisation loss"; fi
+ok "the regularisation loss is told beside the loss, by run.json, events, the summary and evaluate alike"
+
+# Killed on the way: a server, and everybody goes back; the slots and values that l2 is added to are of the cut.
+start struck syncopate run "${job[@]}" --global-batch $batch --ps 2 --workers 3 --l2 0.01 --checkpoint-every 10 \
+    --compute constant:4ms --out "$work/struck"
+within 30 grep -qs '"event": "checkpoint"' "$work/struck/events.jsonl" || fail "no checkpoint"
+for pid in $(survivors); do
+    words=" $({ tr '\0' ' ' <"/proc/$pid/cmdline"; } 2>/dev/null || true)"
+    if [[ $words == *" --job-name=ps "* && $words == *" --task-index=1 "* ]]; then kill -KILL "$pid"; fi
+done
+ends struck 0 60
+if [ "$(member "$work/struck" servers_lost)" != 1 ]; then fail "no server was lost"; fi
+if [ "$(bits_of "$work/struck")" != "$(bits_of "$work/regularised-alone")" ]; then fail "other bits after a kill"; fi
+ok "a server killed: the same bits with --l2"
 nothing_runs

@@ -291,7 +291,7 @@ static void score(struct worker *worker, const struct work *work)
     uint64_t first = work->share * tests / work->shares;
     uint64_t end = (work->share + 1) * tests / work->shares;
     struct score share = {.correct = end - first, .examples = end - first};
-    client_evaluation(worker->client, work, &share, 1);
+    client_evaluation(worker->client, work, &share, 0, 1);
 }
 
 static void train(struct worker *worker)

@@ -793,7 +793,7 @@ void client_push(struct client *client, const struct push *push, struct frame *g
 }
 
 void client_evaluation(struct client *client, const struct work *work, const struct score *score,
-                       uint64_t took_us)
+                       double regularisation, uint64_t took_us)
 {
     struct packet packet = {.message.kind = MESSAGE_EVALUATION};
     packet.message.evaluation = (struct message_evaluation){
@@ -804,6 +804,7 @@ void client_evaluation(struct client *client, const struct work *work, const str
         .correct = score->correct,
         .examples = score->examples,
         .not_finite = score->not_finite,
+        .regularisation = regularisation,
         .took_us = took_us,
     };
     diary_did(client->options.diary, &(struct deed){.kind = DEED_SCORED,

@@ -4,7 +4,7 @@
  *     while (client_next(client, &work) == STATUS_OK) {
  *         if (work.shares > 0) {
  *             score from client_scored(client) ...
- *             client_evaluation(client, &work, &score, took_us);
+ *             client_evaluation(client, &work, &score, 0, took_us);
  *         } else if (work.enough) {
  *             client_done(client);                        and wait: there may be more, after all
  *         } else {
@@ -105,9 +105,10 @@ void client_rest(struct client *client, uint64_t due_ns);
  * without leaves in this step, which only asks for parameters, and for a bad one. */
 void client_push(struct client *client, const struct push *push, struct frame *gradient);
 
-/* Report the share of a test score that the work asked for. */
+/* Report the share of a test score that the work asked for. regularisation: l2_loss of the model, with
+ * share 0 where the job has it; else 0. */
 void client_evaluation(struct client *client, const struct work *work, const struct score *score,
-                       uint64_t took_us);
+                       double regularisation, uint64_t took_us);
 
 /* Training is over for this worker, as far as is known; client_next waits until the job has ended
  * for everybody. */
