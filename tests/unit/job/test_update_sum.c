@@ -2,8 +2,14 @@
 
 #include "common/job/update_sum.h"
 
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
 #include "tests/lib/post.h"
 #include "tests/lib/suite.h"
+#include "tests/reference/optimizer_reference.h"
+#include "tests/reference/update_reference.h"
 
 enum { COUNT = 64 };
 
@@ -62,6 +68,104 @@ TEST_PLAIN(the_rate_is_that_of_the_place_in_the_schedule_and_of_staleness)
     job.staleness_rate = STALENESS_RATE_INVERSE;
     ck_assert(moved_by(&job, what, 8) == 1);
     job_free(&job);
+}
+
+/* --- float64 -------------------------------------------------------------------------------- */
+
+enum { CASE_COUNT = sizeof update_cases / sizeof *update_cases, BIAS = 16, ROOM = 32 };
+
+/* A kernel and a bias of as many elements each. */
+static struct job job_of_case(size_t index)
+{
+    struct job job = small_job(MODE_SYNC, 1, 1);
+    job.variables[0] = (struct variable){"dense1/kernel", 2, {UPDATE_COUNT, 1}, INITIALIZER_ZEROS,
+                                         UPDATE_COUNT,    1};
+    job.variables[1] = (struct variable){"dense1/bias", 1, {UPDATE_COUNT}, INITIALIZER_ZEROS, 0, 0};
+    job.optimizer = update_cases[index].settings;
+    job.schedule.learning_rate = (double)update_cases[index].learning_rate;
+    job.l2 = update_cases[index].l2;
+    job.loss_scale = update_cases[index].scale;
+    job.batch = UPDATE_BATCH;
+    return job;
+}
+
+struct elements {
+    float values[ROOM], slots[OPTIMIZER_SLOTS_MAX][ROOM];
+};
+
+static void begin(const struct job *job, struct elements *elements)
+{
+    const struct optimizer *rule = optimizer_find(job->optimizer.name);
+    memset(elements, 0, sizeof *elements);
+    for (int i = 0; i < UPDATE_COUNT; i++)
+        elements->values[i] = elements->values[BIAS + i] = reference_initial[i];
+    for (uint32_t slot = 0; slot < rule->slot_count; slot++)
+        for (int i = 0; i < ROOM; i++)
+            elements->slots[slot][i] = rule->slot_initial(&job->optimizer, slot);
+}
+
+static void make_update(const struct job *job, struct elements *elements, uint64_t step)
+{
+    uint64_t offsets[2] = {0, BIAS};
+    float sum[ROOM] = {0}, *slots[] = {elements->slots[0], elements->slots[1]};
+    for (int i = 0; i < UPDATE_COUNT; i++)
+        sum[i] = sum[BIAS + i] = reference_gradient[step][i];
+    update_by_sum(job, offsets,
+                  &(struct update_sum){.version = step,
+                                       .batches = step,
+                                       .examples = update_examples[step],
+                                       .gradients = 1,
+                                       .count = ROOM,
+                                       .sum = sum,
+                                       .values_in = elements->values,
+                                       .values_out = elements->values,
+                                       .slots = slots});
+}
+
+/* One element against float64: a few roundings a step, of the value and of what was added to it. */
+struct course {
+    double before, moved;
+};
+
+static void compare(struct course *course, const char *rule, int i, float got, double expected)
+{
+    double first = (double)reference_initial[i];
+    course->moved += fabs(expected - course->before);
+    course->before = expected;
+    double tolerance = 4 * (double)FLT_EPSILON * (fabs(first) + fabs(expected) + course->moved);
+    ck_assert_msg(fabs((double)got - expected) <= tolerance, "%s, element %d: %.9g, not %.9g", rule,
+                  i, (double)got, expected);
+}
+
+TEST_TIMES(every_rule_with_l2_and_ragged_batches_is_that_of_float64, CASE_COUNT)
+{
+    size_t index = (size_t)_i;
+    struct job job = job_of_case(index);
+    struct elements elements;
+    begin(&job, &elements);
+    struct course kernel[UPDATE_COUNT], bias[UPDATE_COUNT];
+    for (int i = 0; i < UPDATE_COUNT; i++)
+        kernel[i] = bias[i] = (struct course){(double)reference_initial[i], 0};
+    for (uint64_t step = 0; step < UPDATE_STEPS; step++) {
+        make_update(&job, &elements, step);
+        for (int i = 0; i < UPDATE_COUNT; i++) {
+            compare(&kernel[i], job.optimizer.name, i, elements.values[i],
+                    update_cases[index].kernel[step][i]);
+            compare(&bias[i], job.optimizer.name, i, elements.values[BIAS + i],
+                    update_cases[index].bias[step][i]);
+        }
+    }
+    job_free(&job);
+}
+
+TEST_PLAIN(every_rule_is_among_them)
+{
+    for (unsigned i = 0; optimizer_at(i) != NULL; i++) {
+        unsigned found = 0;
+        for (size_t j = 0; j < CASE_COUNT; j++)
+            found += strcmp(update_cases[j].settings.name, optimizer_at(i)->name) == 0;
+        ck_assert_msg(found >= 2, "%s has none", optimizer_at(i)->name);
+    }
 }
 
 int main(void)
