@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/base/wording.h"
 #include "common/job/job_fields.h"
 #include "common/job/tree.h"
 
@@ -288,6 +289,14 @@ static enum status check_servers(const struct job *job, struct error *error)
     enum status status = check_entries("servers", job->server_count, error);
     for (uint32_t i = 0; i < job->server_count && status == STATUS_OK; i++)
         status = check_server(job, i, error);
+    /* A plan has no addresses yet. */
+    if (status == STATUS_OK && job->colocated && job->server_count != 0 &&
+        job->server_count != job->worker_count)
+        return error_set(error, STATUS_INVALID,
+                         "with a server at each worker's place there are as many of both, not %s "
+                         "and %s",
+                         wording_counted(job->server_count, "server", "servers").text,
+                         wording_counted(job->worker_count, "worker", "workers").text);
     return status;
 }
 
@@ -305,6 +314,11 @@ bool job_has_read_data(const struct job *job)
 {
     static const uint8_t none[DIGEST_BYTES];
     return memcmp(job->data_digest, none, sizeof none) != 0;
+}
+
+bool job_place_owns(const struct job *job, uint32_t worker)
+{
+    return job->colocated && worker < job->worker_count;
 }
 
 /* --- derived ------------------------------------------------------------------------------- */

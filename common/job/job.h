@@ -75,6 +75,7 @@ struct job {
     /* How the work is spread; decides nothing about what is computed. */
     uint64_t chunk_bytes;
     uint32_t worker_count;
+    bool colocated; /* There is a server at each declared worker's place, and nowhere else. */
     uint32_t server_count;
     char (*servers)[ADDRESS_MAX]; /* [server_count], in order; server 0 coordinates. Owned. */
 };
@@ -127,6 +128,9 @@ enum status job_read_max_staleness(const char *text, struct job *job);
 #define MAX_STALENESS_WORDS "N from 1 to 1000000000, :requeue or :lost may follow"
 
 #define ACCUMULATE_MOST 1024
+
+/* Whether the place of a worker owns chunks: it has a server as well, and cannot leave. */
+bool job_place_owns(const struct job *job, uint32_t worker);
 
 /* Whether an update may be made of several gradients, and then whether one is made of those that there
  * are after so many batches: at the end of an epoch, and of the job. */

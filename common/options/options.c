@@ -452,6 +452,43 @@ static enum status check_server(const struct parser *parser)
     return STATUS_OK;
 }
 
+/* --ps colocated by hand: there are as many workers as servers, and who beside each other. */
+static enum status place_together(const struct parser *parser)
+{
+    struct options *options = parser->options;
+    uint32_t servers = 0, named = 0;
+    options_hosts(options->ps_hosts, NULL, JOB_SERVERS_MAX, &servers, NULL);
+    options_hosts(options->worker_hosts, NULL, JOB_WORKERS_MAX, &named, NULL);
+    const char *other = options->workers > 0 ? "workers" : "worker-hosts";
+    uint32_t workers = options->workers > 0 ? options->workers : named;
+    if (workers != 0 && workers != servers)
+        return refuse(parser,
+                      "--ps=colocated: every worker's place has a server, but --ps-hosts names %s "
+                      "and --%s %s",
+                      wording_counted(servers, "server", "servers").text, other,
+                      wording_counted(workers, "worker", "workers").text);
+    options->workers = servers;
+    return STATUS_OK;
+}
+
+/* The same where a command starts all of them. */
+static enum status place_all_together(const struct parser *parser)
+{
+    struct options *options = parser->options;
+    if (strcmp(options->on_term, "leave") == 0)
+        return refuse(parser,
+                      "%s: with --ps=colocated each worker's place owns chunks, and cannot "
+                      "leave",
+                      source_of(parser, "on-term"));
+    if (parser->user == OPTION_COMPARE)
+        return STATUS_OK; /* It has several numbers of workers. */
+    if (options->workers > JOB_SERVERS_MAX)
+        return refuse(parser, "--ps=colocated: %s would be as many servers, and the most is %d",
+                      wording_counted(options->workers, "worker", "workers").text, JOB_SERVERS_MAX);
+    options->ps = options->workers;
+    return STATUS_OK;
+}
+
 static enum status check_worker(const struct parser *parser)
 {
     const struct options *options = parser->options;
@@ -461,6 +498,8 @@ static enum status check_worker(const struct parser *parser)
         return STATUS_OK;
     if (options->ps_hosts == NULL)
         return refuse(parser, "needs --ps-hosts, the servers' host:port in order");
+    if (options->job.colocated)
+        return place_together(parser);
     if (options->worker_hosts == NULL && options->workers == 0)
         return refuse(parser, "needs --worker-hosts or --workers, to know how many workers join");
     uint32_t named = options->workers;
@@ -549,6 +588,9 @@ static enum status check_whole(const struct parser *parser)
         status = check_server(parser);
     if (status == STATUS_OK && parser->user == OPTION_WORKER)
         status = check_worker(parser);
+    if (status == STATUS_OK && options->job.colocated && parser->user != OPTION_PS &&
+        parser->user != OPTION_WORKER)
+        status = place_all_together(parser);
     if (status == STATUS_OK && parser->user == OPTION_INSPECT && !options->watch &&
         is_typed(source_of(parser, "log-every")))
         status = refuse(parser, "%s: only used with --watch", source_of(parser, "log-every"));

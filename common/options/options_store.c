@@ -182,6 +182,20 @@ static const char *number_hint(const struct option_row *row, const char *text,
     return hint;
 }
 
+/* A number, or one of a few words. */
+static enum status refuse_choice(const struct option_choice *choice, const char *text,
+                                 char hint[SPELLING_HINT_MAX], struct error *error)
+{
+    struct spelling spelling;
+    const char *word;
+    spelling_begin(&spelling, text);
+    for (unsigned i = 0; choice->known != NULL && (word = choice->known(i)) != NULL; i++)
+        spelling_try(&spelling, word);
+    if (hint[0] == '\0')
+        spelling_hint(&spelling, "", hint);
+    return error_set(error, STATUS_INVALID, "needs %s%s", choice->expected, hint);
+}
+
 static enum status refuse_number(const struct option_row *row, const char *text,
                                  struct error *error)
 {
@@ -195,7 +209,7 @@ static enum status refuse_number(const struct option_row *row, const char *text,
     bool too_large = option_parse_real(text, &number) && number > row->max;
     number_hint(row, text, hint);
     if (row->choice != NULL)
-        return error_set(error, STATUS_INVALID, "needs %s", row->choice->expected);
+        return refuse_choice(row->choice, text, hint, error);
     if (row->max >= 1e9 && row->kind != OPTION_KIND_BYTES && !too_large)
         return error_set(error, STATUS_INVALID, "needs %s, at least %g%s", what, row->min, hint);
     return error_set(error, STATUS_INVALID, "needs %s from %.10g to %.20g%s", what, row->min,

@@ -5,9 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/spelling.h"
 #include "common/job/compensation.h"
 #include "common/job/job_fields.h"
 #include "common/job/partition.h"
+
+#define TO_TEXT(number)    TO_TEXT_OF(number)
+#define TO_TEXT_OF(number) #number
 
 /* --- choices ------------------------------------------------------------------------------- */
 
@@ -52,10 +56,58 @@ static void write_max_staleness(const struct options *options, char *text, size_
     snprintf(text, size, "%s", job_max_staleness_text(&options->job).text);
 }
 
+static const char *colocated_word(unsigned index)
+{
+    static const char *const words[] = {"colocated", NULL};
+    return words[index];
+}
+
 static const char *optimizer_word(unsigned index)
 {
     const struct optimizer *optimizer = optimizer_at(index);
     return optimizer != NULL ? optimizer->name : NULL;
+}
+
+/* A number of servers, or that there is one beside each worker: how many that is comes with the
+ * workers, and until then there are some. */
+static bool read_servers(const char *text, uint64_t least, struct options *options)
+{
+    uint64_t number = 1;
+    bool colocated = spelling_same(text, colocated_word(0));
+    if (!colocated &&
+        (!option_parse_u64(text, &number) || number < least || number > JOB_SERVERS_MAX))
+        return false;
+    options->job.colocated = colocated;
+    options->ps = (uint32_t)number;
+    return true;
+}
+
+static bool read_any_servers(const char *text, struct options *options)
+{
+    return read_servers(text, 0, options);
+}
+
+static bool read_some_servers(const char *text, struct options *options)
+{
+    return read_servers(text, 1, options);
+}
+
+/* Of a worker, whose servers are named by --ps-hosts. */
+static bool read_alone(const char *text, struct options *options)
+{
+    struct options read = *options;
+    if (!read_servers(text, 0, &read) || (!read.job.colocated && read.ps != 0))
+        return false;
+    *options = read;
+    return true;
+}
+
+static void write_servers(const struct options *options, char *text, size_t size)
+{
+    if (options->job.colocated)
+        snprintf(text, size, "%s", colocated_word(0));
+    else
+        snprintf(text, size, "%u", options->ps);
 }
 
 static const char *job_name_word(unsigned index)
@@ -188,9 +240,25 @@ static const struct option_choice choice_slow = {.check = option_slow_check};
 static const struct option_choice choice_keep = {.check = option_keep_check, .known = keep_word};
 static const struct option_choice choice_instructions = {.check = option_instructions_check,
                                                          .known = instructions_word};
+static const struct option_choice choice_servers = {
+    .read = read_any_servers,
+    .write = write_servers,
+    .expected = "a whole number from 0 to " TO_TEXT(JOB_SERVERS_MAX) ", or colocated",
+    .known = colocated_word,
+};
+static const struct option_choice choice_some_servers = {
+    .read = read_some_servers,
+    .write = write_servers,
+    .expected = "a whole number from 1 to " TO_TEXT(JOB_SERVERS_MAX) ", or colocated",
+    .known = colocated_word,
+};
 static const struct option_choice choice_alone = {
-    .expected = "0, for a worker that trains alone; servers are named by --ps-hosts, and "
-                "'syncopate run --ps N' starts servers and workers"};
+    .read = read_alone,
+    .write = write_servers,
+    .expected = "0, for a worker that trains alone, or colocated; servers are named by --ps-hosts, "
+                "and 'syncopate run --ps N' starts servers and workers",
+    .known = colocated_word,
+};
 
 /* --- rows ---------------------------------------------------------------------------------- */
 
@@ -274,12 +342,17 @@ const struct option_row option_rows[] = {
      NULL, NULL, "Repeat every run with this many seeds, from --seed on."},
 
     /* The cluster. */
-    {"ps", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(ps), LAUNCHES, "N", "1",
-     0, JOB_SERVERS_MAX, NULL, NULL, "Servers; 0: one process trains alone, without any."},
-    {"ps", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(ps), OPTION_SIMULATE, "N", "1", 1,
-     JOB_SERVERS_MAX, NULL, NULL, "Servers."},
-    {"ps", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(ps), OPTION_WORKER, "N", NULL, 0, 0,
-     &choice_alone, NULL, "0: train alone, without servers; needs --out."},
+    {"ps", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(ps), LAUNCHES, "N|colocated", "1",
+     0, JOB_SERVERS_MAX, &choice_servers, NULL,
+     "Servers; 0: one process trains alone, without any. colocated: as many as there are workers, one at "
+     "each worker's place, so that there are no dedicated servers."},
+    {"ps", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(ps), OPTION_SIMULATE, "N|colocated", "1", 1,
+     JOB_SERVERS_MAX, &choice_some_servers, NULL,
+     "Servers. colocated: as many as there are workers, each on the host of one."},
+    {"ps", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(ps), OPTION_WORKER, "0|colocated", NULL, 0, 0,
+     &choice_alone, NULL,
+     "0: train alone, without servers; needs --out. colocated: server I of --ps-hosts runs at the place of "
+     "worker I, and there are as many workers as it names; who comes beyond them owns nothing, and may leave."},
     {"workers", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(workers), OPTION_RUN | OPTION_SIMULATE,
      "N", "2", 1, JOB_WORKERS_MAX, NULL, NULL, "Workers."},
     {"workers", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(worker_counts), OPTION_COMPARE,

@@ -108,6 +108,7 @@ static void take_arm(struct job *arm, const struct json *job)
     copy_text(job, "straggle", arm->straggle, sizeof arm->straggle);
     copy_text(job, "pause", arm->pause, sizeof arm->pause);
     copy_text(job, "cluster", arm->cluster, sizeof arm->cluster);
+    arm->colocated = json_flag(job, "colocated");
     arm->use_locking = json_flag(job, "use_locking");
     arm->staleness_rate = staleness_rate_named(json_text(job, "staleness_rate"));
     arm->delay_compensation = (float)fmin(count_of(job, "delay_compensation"), COMPENSATION_MAX);

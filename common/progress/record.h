@@ -53,7 +53,7 @@ struct record {
     uint64_t
         accumulate;    /* Gradients in an update, of which `steps` counts the former; at least 1. */
     uint64_t examples; /* Of the training set; 0: not known. */
-    /* Of the declaration only use_locking, what was done about staleness, and controlled time; the
+    /* Of the declaration only use_locking, colocated, what was done about staleness, and controlled time; the
      * rest is zero. */
     struct job arm;
     double learning_rate;

@@ -349,10 +349,14 @@ static void print_events(FILE *out, const struct record *record)
 
 void summary_print(FILE *out, const struct record *record, uint32_t restarts)
 {
-    fprintf(out, "%s, %s, %s: %s%s%s", record->mode_text,
-            wording_counted(record->servers, "server", "servers").text,
-            wording_counted(record->workers, "worker", "workers").text, record->state,
-            record->summary.reason[0] != '\0' ? ", " : "", record->summary.reason);
+    fprintf(out, "%s, ", record->mode_text);
+    if (!record->arm.colocated)
+        fprintf(out, "%s, ", wording_counted(record->servers, "server", "servers").text);
+    fprintf(out, "%s", wording_counted(record->workers, "worker", "workers").text);
+    if (record->arm.colocated)
+        fprintf(out, ", %swith a server beside it", record->workers > 1 ? "each " : "");
+    fprintf(out, ": %s%s%s", record->state, record->summary.reason[0] != '\0' ? ", " : "",
+            record->summary.reason);
     if (record->arm.cluster[0] != '\0')
         fprintf(out, " (all seconds are virtual)");
     if (restarts > 0)

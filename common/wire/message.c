@@ -104,7 +104,7 @@ static const char *wait_word(unsigned number)
 static const char *refusal_word(unsigned number)
 {
     static const char *const names[REFUSAL_COUNT] = {
-        "none", "version", "job", "member", "run", "probe", "malformed", "rejoin", "key"};
+        "none", "version", "job", "member", "run", "probe", "malformed", "rejoin", "key", "owner"};
     return number < REFUSAL_COUNT ? names[number] : "unknown";
 }
 

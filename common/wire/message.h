@@ -50,6 +50,7 @@ enum refusal {
     REFUSAL_MALFORMED,
     REFUSAL_REJOIN,
     REFUSAL_KEY,
+    REFUSAL_OWNER, /* Of a LEAVE alone; its sender is a member as before. */
     REFUSAL_COUNT
 };
 
@@ -273,6 +274,7 @@ struct message_status_answer {
     char mode_text[MODE_TEXT_MAX];         /* As --mode has it. */
     uint64_t step, steps, steps_per_epoch; /* step: updates made. */
     uint32_t workers, worker_count, servers, server_count;
+    bool colocated;                       /* A server at each declared worker's place. */
     uint64_t train_epoch, train_examples; /* From 1; 0: nothing has been trained. */
     double train_loss, train_accuracy;    /* Means over these examples. */
     uint64_t test_step;                   /* 0: no score yet. */

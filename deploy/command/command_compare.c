@@ -63,6 +63,8 @@ static void make_run(struct run *run, const struct plan *plan, size_t index)
     options->job.seed += index / round;
     job_set_mode(&options->job, plan->modes[index % round / plan->workers_count]);
     options->workers = plan->workers[index % plan->workers_count];
+    if (options->job.colocated)
+        options->ps = options->workers;
     job_forget_unused(&options->job); /* Variants of async: sync has nothing to lock. */
     snprintf(run->name, sizeof(run->name), "%s-w%" PRIu32 "-s%" PRIu64,
              job_mode_text(&options->job).text, options->workers, options->job.seed);
@@ -125,6 +127,11 @@ static enum status read_plan(struct plan *plan, struct error *error)
         return error_set(error, STATUS_INVALID, "--seeds=%u: more than %d runs in all",
                          plan->options.seeds, COMPARISON_RUNS_MAX);
     }
+    if (plan->options.job.colocated && workers_most(plan) > JOB_SERVERS_MAX)
+        return error_set(error, STATUS_INVALID,
+                         "--ps=colocated: %" PRIu32
+                         " workers would be as many servers, and the most is %d",
+                         workers_most(plan), JOB_SERVERS_MAX);
     if (plan->options.ps == 0) {
         return error_set(error, STATUS_INVALID,
                          "--ps=0: there is nothing to compare without servers");
@@ -198,7 +205,10 @@ static void print_heading(const struct plan *plan, const struct run *run, size_t
     snprintf(text, sizeof(text), "run %zu of %zu: %s, %s, %s, seed %" PRIu64, index + 1,
              plan->run_count, job_mode_text(&run->options.job).text,
              wording_counted(run->options.workers, "worker", "workers").text,
-             wording_counted(run->options.ps, "server", "servers").text, run->options.job.seed);
+             run->options.job.colocated
+                 ? "servers beside them"
+                 : wording_counted(run->options.ps, "server", "servers").text,
+             run->options.job.seed);
     print_strong(plan, text);
     fflush(stdout);
 }
@@ -290,6 +300,7 @@ static enum status write_report(const struct plan *plan, const struct comparison
     struct report_facts facts = {.command = command,
                                  .machine = machine,
                                  .date = date,
+                                 .colocated = plan->options.job.colocated,
                                  .compute = plan->options.compute,
                                  .slow = plan->options.slow,
                                  .straggle = plan->options.straggle,
@@ -302,6 +313,8 @@ static void print_end(const struct plan *plan, const struct comparison *comparis
     struct bits_verdict bits;
     comparison_bits(comparison, &bits);
     printf("\n");
+    if (plan->options.job.colocated)
+        printf("each worker with a server beside it (--ps colocated)\n");
     table_write_text(stdout, comparison);
     arms_write_effects(stdout, comparison);
     table_write_bound(stdout, comparison);

@@ -63,7 +63,8 @@ static void print_job(FILE *out, const struct message_status_answer *status)
     fprintf(out, "mode: %s\n", status->mode_text);
     print_progress(out, status);
     fprintf(out, "workers: %" PRIu32 " of %" PRIu32 "\n", status->workers, status->worker_count);
-    fprintf(out, "servers: %" PRIu32 " of %" PRIu32 "\n", status->servers, status->server_count);
+    fprintf(out, "servers: %" PRIu32 " of %" PRIu32 "%s\n", status->servers, status->server_count,
+            status->colocated ? ", beside the workers" : "");
     print_fault(out, "times gone back to a checkpoint", status->generation);
     print_fault(out, "workers lost", status->workers_lost);
     print_fault(out, "servers lost", status->servers_lost);
@@ -117,6 +118,10 @@ void job_status_line(const struct message_status_answer *status, char text[JOB_S
                        status->train_loss, 100 * status->train_accuracy);
     wording_append(text, JOB_STATUS_LINE_MAX, "  %" PRIu32 " of %s", status->workers,
                    wording_counted(status->worker_count, "worker", "workers").text);
+    if (status->colocated)
+        wording_append(text, JOB_STATUS_LINE_MAX, "  %" PRIu32 " of %s beside them",
+                       status->servers,
+                       wording_counted(status->server_count, "server", "servers").text);
     if (status->text[0] != '\0')
         wording_append(text, JOB_STATUS_LINE_MAX, "  %s", status->text);
 }
@@ -193,6 +198,10 @@ void job_status_json(struct json_writer *writer, const char *address,
     write_count(writer, "workers_declared", job, status->worker_count);
     write_count(writer, "servers", job, status->servers);
     write_count(writer, "servers_declared", job, status->server_count);
+    if (job)
+        json_writer_bool(writer, "colocated", status->colocated);
+    else
+        json_writer_null(writer, "colocated");
     write_count(writer, "checkpoint_step", job && status->has_checkpoint, status->checkpoint_step);
     write_count(writer, "generation", job, status->generation);
     write_count(writer, "workers_lost", job, status->workers_lost);

@@ -222,16 +222,26 @@ static void print_dealt(const struct run_plan *plan)
     print_field(plan, "dealt", text);
 }
 
+static void print_processes(const struct run_plan *plan)
+{
+    const struct options *options = &plan->options;
+    if (options->ps == 0)
+        fprintf(plan->voice, "one process without servers\n");
+    else if (options->job.colocated)
+        fprintf(plan->voice, "%s, %swith a server beside it\n",
+                wording_counted(options->workers, "worker", "workers").text,
+                options->workers > 1 ? "each " : "");
+    else
+        fprintf(plan->voice, "%s and %s\n", wording_counted(options->ps, "server", "servers").text,
+                wording_counted(options->workers, "worker", "workers").text);
+}
+
 void run_plan_print(const struct run_plan *plan)
 {
     const struct options *options = &plan->options;
     fprintf(plan->voice, "%s training on %s%s, ", job_mode_text(&options->job).text, options->data,
             plan->cluster != NULL ? " in virtual time" : "");
-    if (options->ps == 0)
-        fprintf(plan->voice, "one process without servers\n");
-    else
-        fprintf(plan->voice, "%s and %s\n", wording_counted(options->ps, "server", "servers").text,
-                wording_counted(options->workers, "worker", "workers").text);
+    print_processes(plan);
     print_model(plan);
     print_dealt(plan);
     print_work(plan);

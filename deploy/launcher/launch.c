@@ -616,6 +616,8 @@ static enum status start_worker(struct launcher *launcher, uint32_t index, struc
         arguments_add(&arguments, "ps", "0");
     else
         arguments_add(&arguments, "ps-hosts", "%s", hosts);
+    if (launcher->options->job.colocated)
+        arguments_add(&arguments, "ps", "colocated");
     if (servers == 0) /* Else server 0 writes the run directory. */
         arguments_add(&arguments, "out", "%s", launcher->out);
     arguments_add_options(&arguments, launcher->options, OPTION_WORKER);

@@ -238,6 +238,7 @@ static void put_page(FILE *page, const struct comparison *comparison, const stru
     fputs("<dl>\n", page);
     put_fact(page, "Machine", facts->machine);
     put_fact(page, "Model", comparison->record_count ? comparison->records[0]->model : NULL);
+    put_fact(page, "Servers (--ps colocated)", facts->colocated ? "one beside each worker" : NULL);
     put_fact(page, "Time of a leaf (--compute)", facts->compute);
     put_fact(page, "Workers slowed down (worker:factor)", facts->slow);
     put_fact(page, "Stragglers (--straggle)", facts->straggle);

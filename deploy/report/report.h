@@ -20,6 +20,7 @@ struct report_facts {
     const char *command;                   /* As it can be typed again. */
     const char *machine;                   /* See report_machine. */
     const char *date;                      /* When it was made. */
+    bool colocated;                        /* Servers beside the workers. */
     const char *compute, *slow, *straggle; /* Options, as they were given. */
     const char *remark; /* Something the reader must know, e.g. that it was ended early. */
 };

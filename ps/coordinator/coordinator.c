@@ -482,6 +482,7 @@ static void describe_job(const struct coordinator *c, struct message_status_answ
     answer->worker_count = c->job->worker_count;
     answer->servers = membership_servers(&c->work.membership);
     answer->server_count = c->job->server_count;
+    answer->colocated = c->job->colocated;
     answer->has_checkpoint = c->last_cut != NO_STEP;
     answer->checkpoint_step = answer->has_checkpoint ? c->last_cut : 0;
     answer->generation = c->envelope.generation;

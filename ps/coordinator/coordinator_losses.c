@@ -110,6 +110,12 @@ void coordinator_handle_leave(struct coordinator *c, const struct packet *packet
 {
     uint32_t index = packet->message.index;
     struct member *worker = &c->work.membership.workers[index];
+    if (job_place_owns(c->job, index)) {
+        envelope_refuse(
+            &c->envelope, packet, REFUSAL_OWNER, outbox,
+            "the place of worker/%" PRIu32 " owns chunks of the model, and cannot leave", index);
+        return;
+    }
     if (is_held(c, worker, now_us))
         return;
     outbox_log(outbox, "worker/%u leaves", index);

@@ -184,7 +184,8 @@ struct job specimen_job(enum mode mode)
         .pause = {mode == MODE_SSP ? 'i' : '\0', 'j'},
         .cluster = {mode == MODE_SSP ? 'g' : '\0', 'h'},
         .chunk_bytes = 4096,
-        .worker_count = 3,
+        .worker_count = mode == MODE_SSP ? 2 : 3,
+        .colocated = mode == MODE_SSP,
         .server_count = 2,
     };
     static const struct variable variables[] = {

@@ -157,6 +157,11 @@ mistake 2 "--start-timeout=10s: needs a number of seconds, .* .did you mean 10\?
 mistake 2 "--chunk-bytes=64X: needs a size such as 64KiB" "${run[@]}" --chunk-bytes 64X
 mistake 2 "--quiet=maybe: needs true or false" "${run[@]}" --quiet=maybe
 mistake 2 "--workers=0: needs a whole number from 1 to 1024" "${run[@]}" --workers 0
+mistake 2 "--ps=colcoated: needs a whole number from 0 to 256, or colocated .did you mean colocated" \
+    "${run[@]}" --ps colcoated
+mistake 2 "--ps=colocated: 257 workers would be as many servers" "${run[@]}" --ps colocated --workers 257
+mistake 2 "--on-term=leave: with --ps=colocated each worker's place owns chunks, and cannot leave" \
+    "${run[@]}" --ps colocated --on-term leave
 mistake 2 "--workers=3: without servers .--ps 0. there is one worker" "${run[@]}" --ps 0 --workers 3
 mistake 2 "--histories=0: needs a whole number, at least 1" syncopate verify --histories 0
 
@@ -208,6 +213,8 @@ mistake 2 "--straggle=0.05:pareto: needs PROBABILITY:DISTRIBUTION:FACTOR" "${run
 mistake 2 "--straggle=0.05:pareto:10: only used with --compute" "${run[@]}" --straggle 0.05:pareto:10
 mistake 2 "--seeds=0: needs a whole number from 1 to 1000" "${compare[@]}" --seeds 0
 mistake 2 "--ps=0: there is nothing to compare without servers" "${compare[@]}" --ps 0
+mistake 2 "--ps=colocated: 300 workers would be as many servers, and the most is 256" \
+    "${compare[@]}" --ps colocated --workers 2,300
 for list in "sync;async" "sync, async" "async sync"; do
     understood syncopate compare --data synthetic:200 --modes "$list"
 done
@@ -465,8 +472,14 @@ answered "about keys"
 
 # --- the programs themselves ----------------------------------------------------------------------
 worker=(syncopate-worker --ps-hosts 127.0.0.1:1 --workers 1)
-mistake 2 "--ps=2: needs 0, for a worker that trains alone; servers are named by --ps-hosts" \
+mistake 2 "--ps=2: needs 0, for a worker that trains alone, or colocated; servers are named by --ps-hosts" \
     syncopate-worker --ps 2
+mistake 2 "--ps=colocate: needs 0.*did you mean colocated" syncopate-worker --ps colocate
+mistake 2 "needs --ps-hosts" syncopate-worker --ps colocated --workers 2
+mistake 2 "--ps=colocated: every worker's place has a server, but --ps-hosts names 2 servers and --workers 3 workers" \
+    syncopate-worker --ps colocated --ps-hosts alpha:7000,beta:7000 --workers 3
+mistake 2 "but --ps-hosts names 1 server and --worker-hosts 2 workers" \
+    syncopate-worker --ps colocated --ps-hosts alpha:7000 --worker-hosts alpha:0,beta:0
 mistake 2 "--ps=0 needs --out" syncopate-worker --ps 0
 mistake 2 "needs --ps-hosts, the servers' host:port in order" syncopate-worker
 mistake 2 "needs --worker-hosts or --workers" syncopate-worker --ps-hosts alpha:7000

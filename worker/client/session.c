@@ -764,6 +764,12 @@ static void trainer_stop(struct session *s, const struct message *message, struc
 static void trainer_leave(struct session *s, const struct message *message, uint64_t now_us,
                           struct outbox *outbox)
 {
+    if (job_place_owns(s->options.job, s->envelope->index)) { /* As server 0 would. */
+        outbox_warn(outbox,
+                    "asked to leave, and going on: the server at this worker's place owns "
+                    "chunks of the model (--ps colocated); a signal to a server stops the job");
+        return;
+    }
     s->leave_us = now_us;
     s->leave_code = (int)message->stop.exit_code;
     outbox_log(outbox, "leaving, exit=%d; the job goes on without this worker", s->leave_code);

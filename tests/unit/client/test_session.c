@@ -1252,6 +1252,34 @@ static void ask_to_leave(struct fixture *f, uint32_t exit_code)
     from_trainer(f, (struct message){.kind = MESSAGE_LEAVE, .stop.exit_code = exit_code}, NULL);
 }
 
+/* A place that owns chunks stays, joined or not; one more than was declared owns none. */
+TEST_PLAIN(a_worker_beside_a_server_is_asked_to_leave_and_goes_on)
+{
+    for (int joined = 0; joined < 2; joined++) {
+        struct fixture f;
+        open_fixture(&f, MODE_SYNC);
+        f.job.colocated = true;
+        if (joined)
+            begin(&f);
+        else
+            tick(&f, 0.1);
+        ask_to_leave(&f, EXIT_TERMINATED);
+        tick(&f, 2);
+        ck_assert_ptr_null(sent(&f, 0, MESSAGE_LEAVE));
+        ck_assert(!session_enrolment(f.session)->over);
+        ck_assert_ptr_nonnull(post_log(&f.post, "asked to leave, and going on"));
+        close_fixture(&f);
+    }
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    f.job.colocated = true;
+    f.job.worker_count = 1; /* It is worker/1. */
+    tick(&f, 0.1);
+    ask_to_leave(&f, EXIT_DONE);
+    check_over(&f, EXIT_DONE, "left the job");
+    close_fixture(&f);
+}
+
 /* A job that ends just then has its own code. */
 TEST_PLAIN(whoever_leaves_ends_with_the_code_it_was_given)
 {

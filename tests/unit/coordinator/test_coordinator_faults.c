@@ -637,6 +637,29 @@ static void leave(struct players *p, uint32_t worker)
     players_say(p, ROLE_WORKER, worker, MESSAGE_LEAVE);
 }
 
+/* Its server stays, and needs somebody to compute for; workers beyond those declared own nothing. */
+TEST_PREPARED(a_worker_whose_place_owns_chunks_cannot_leave, MODE_SYNC)
+{
+    p->job.colocated = true;
+    players_create(p);
+    players_start(p);
+    leave(p, 0);
+    const struct message *refused = players_told(p, 10, MESSAGE_REFUSED);
+    ck_assert_ptr_nonnull(refused);
+    ck_assert_int_eq(refused->refused.reason, REFUSAL_OWNER);
+    ck_assert_str_eq(refused->refused.text,
+                     "the place of worker/0 owns chunks of the model, and cannot leave");
+    ck_assert_ptr_null(players_told(p, 10, MESSAGE_FINISHED));
+    ck_assert_ptr_null(players_event(p, "left"));
+    players_say(p, ROLE_WORKER, 0, MESSAGE_PING);
+    ck_assert_ptr_nonnull(players_told(p, 10, MESSAGE_PONG)); /* A member as before. */
+
+    players_join(p, ROLE_WORKER, 2);
+    ck_assert_ptr_nonnull(players_told(p, 12, MESSAGE_WELCOME));
+    leave(p, 2);
+    check_finished(p, 12, EXIT_DONE, "left the job");
+}
+
 TEST(the_last_to_leave_stays_a_little_and_then_others_are_waited_for, MODE_SYNC)
 {
     players_start(p);

@@ -184,6 +184,10 @@ TEST_PLAIN(the_spread_of_the_work_is_checked)
     REFUSED("chunk bytes", j->chunk_bytes = 63);
     REFUSED("chunk bytes", j->chunk_bytes = CHUNK_BYTES_MAX + 1);
     ACCEPTED(j->chunk_bytes = CHUNK_BYTES_MAX);
+    REFUSED("as many of both, not 2 servers and 3 workers", j->worker_count = 3;
+            j->colocated = true);
+    ACCEPTED(j->colocated = true);
+    ACCEPTED(j->colocated = true; j->server_count = 0); /* A plan has no addresses yet. */
     REFUSED("ps/1", j->servers[1][0] = '\0');
     REFUSED("ps/1", j->servers[1][2] = '\t');
     REFUSED("ps/0", memset(j->servers[0], 'a', ADDRESS_MAX));

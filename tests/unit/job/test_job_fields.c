@@ -29,7 +29,7 @@ static void set_real(const struct job_field *field, struct job *job, double valu
 static struct job base_job(void)
 {
     struct job job = specimen_job(MODE_SSP);
-    job.use_locking = false;
+    job.use_locking = job.colocated = false; /* But there are as many servers as workers. */
     for (size_t i = 0; i < job_field_count; i++) {
         const struct job_field *field = &job_fields[i];
         if (job_field_is_real(field) && field->flags & JOB_LATER)
@@ -128,20 +128,40 @@ static bool is_among(const char *member, const char *const *list)
 /* Written here once more: that a row moves from one list to another has to be meant. */
 static const char *const labels[] = {"data",  "compute", "slow", "straggle",
                                      "pause", "cluster", NULL};
-static const char *const spread[] = {"steps",        "checkpoint_every", "record",
-                                     "keep_scored",  "report_every",     "chunk_bytes",
-                                     "worker_count", "servers",          NULL};
+static const char *const spread[] = {
+    "steps",       "checkpoint_every", "record",  "keep_scored", "report_every",
+    "chunk_bytes", "worker_count",     "servers", "colocated",   NULL};
 static const char *const read_later[] = {"data_digest", NULL};
-static const char *const without_option[] = {
-    "staleness_bound", "staleness_loses", "compensation_adapts",
-    "model",           "variables",       "data",
-    "data_digest",     "examples",        "test_examples",
-    "batch",           "compute",         "slow",
-    "straggle",        "pause",           "cluster",
-    "worker_count",    "servers",         NULL};
-static const char *const boundless[] = {
-    "staleness_bound", "staleness_loses", "compensation_adapts", "use_locking", "seed",
-    "data_digest",     "test_examples",   "checkpoint_every",    "keep_scored", NULL};
+static const char *const without_option[] = {"staleness_bound",
+                                             "staleness_loses",
+                                             "compensation_adapts",
+                                             "model",
+                                             "variables",
+                                             "data",
+                                             "data_digest",
+                                             "examples",
+                                             "test_examples",
+                                             "batch",
+                                             "compute",
+                                             "slow",
+                                             "straggle",
+                                             "pause",
+                                             "cluster",
+                                             "worker_count",
+                                             "servers",
+                                             "colocated",
+                                             NULL};
+static const char *const boundless[] = {"staleness_bound",
+                                        "staleness_loses",
+                                        "compensation_adapts",
+                                        "use_locking",
+                                        "seed",
+                                        "data_digest",
+                                        "test_examples",
+                                        "checkpoint_every",
+                                        "keep_scored",
+                                        "colocated",
+                                        NULL};
 
 static void expect_compared(const struct job_field *field, enum job_scope scope, bool told)
 {

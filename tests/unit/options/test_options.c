@@ -212,8 +212,17 @@ TEST_PLAIN(errors_name_bounds_and_choices)
                "syncopate run: --steps=99999999999999999999: needs a whole number from 1 to "
                "1000000000000000");
     expect_bad(OPTION_WORKER, "--ps 2",
-               "syncopate-worker: --ps=2: needs 0, for a worker that trains alone; servers are "
-               "named by --ps-hosts, and 'syncopate run --ps N' starts servers and workers");
+               "syncopate-worker: --ps=2: needs 0, for a worker that trains alone, or colocated; "
+               "servers are named by --ps-hosts, and 'syncopate run --ps N' starts servers and "
+               "workers");
+    expect_bad(
+        OPTION_RUN, "--ps colocate",
+        "syncopate run: --ps=colocate: needs a whole number from 0 to 256, or colocated (did "
+        "you mean colocated?)");
+    expect_bad(OPTION_COMPARE, "--ps 257",
+               "syncopate compare: --ps=257: needs a whole number from 0 to 256, or colocated");
+    expect_bad(OPTION_SIMULATE, "--ps 0",
+               "syncopate simulate: --ps=0: needs a whole number from 1 to 256, or colocated");
     expect_bad(OPTION_RUN, "--start-timeout 1m",
                "syncopate run: --start-timeout=1m: needs a number of seconds, at least 0.001");
 }

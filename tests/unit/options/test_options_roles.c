@@ -141,6 +141,48 @@ TEST_PLAIN(hosts_of_a_range_are_counted_one_by_one)
                "syncopate-ps: --task-index=2: --ps-hosts names only 2");
 }
 
+TEST_PLAIN(servers_may_stand_beside_the_workers)
+{
+    struct options options;
+    struct job job;
+    struct error error;
+    expect_run(&options, OPTION_RUN, "--ps colocated --workers 4");
+    ck_assert(options.job.colocated);
+    ck_assert_uint_eq(options.ps, 4);
+    expect_run(&options, OPTION_RUN, "--workers 3 --ps Colocated --ps 2"); /* The last counts. */
+    ck_assert(!options.job.colocated);
+    ck_assert_uint_eq(options.ps, 2);
+    expect_run(&options, OPTION_SIMULATE, "--ps colocated");
+    ck_assert_uint_eq(options.ps, 2); /* As many as there are workers when nothing is said. */
+    expect_run(&options, OPTION_COMPARE, "--ps colocated --workers 1,2,4");
+    ck_assert(options.job.colocated && options.ps > 0);
+    expect_bad(OPTION_RUN, "--ps colocated --workers 257",
+               "syncopate: --ps=colocated: 257 workers would be as many servers, and the most "
+               "is 256");
+    expect_bad(OPTION_RUN, "--ps colocated --on-term leave",
+               "syncopate: --on-term=leave: with --ps=colocated each worker's place owns "
+               "chunks, and cannot leave");
+
+    expect_run(&options, OPTION_WORKER, "--ps colocated --ps-hosts n[1-3]:7000 --task-index 3");
+    ck_assert_int_eq(options_job(&options, 1000, &job, &error), STATUS_OK);
+    ck_assert(job.colocated);
+    ck_assert_uint_eq(job.worker_count, 3);
+    ck_assert_uint_eq(job.server_count, 3);
+    job_free(&job);
+    expect_run(&options, OPTION_WORKER, "--ps colocated --ps-hosts a:1,b:1 --workers 2");
+    expect_run(&options, OPTION_WORKER, "--ps colocated --ps-hosts a:1 --worker-hosts a:0");
+    expect_bad(OPTION_WORKER, "--ps colocated --workers 2",
+               "syncopate-worker: needs --ps-hosts, the servers' host:port in order");
+    expect_bad(OPTION_WORKER, "--ps colocated --ps-hosts a:1,b:1 --workers 3",
+               "syncopate-worker: --ps=colocated: every worker's place has a server, but "
+               "--ps-hosts names 2 servers and --workers 3 workers");
+    expect_bad(OPTION_WORKER, "--ps colocated --ps-hosts a:1,b:1 --worker-hosts a:0",
+               "syncopate-worker: --ps=colocated: every worker's place has a server, but "
+               "--ps-hosts names 2 servers and --worker-hosts 1 worker");
+    expect_run(&options, OPTION_PS, "--ps-hosts a:1,b:1 --ps colocated");
+    ck_assert_str_eq(options.ignored, "--ps");
+}
+
 TEST_PLAIN(an_address_to_listen_on_is_checked)
 {
     struct options options;

@@ -181,7 +181,7 @@ static const struct {
     {"job_page.offset", 0, JOB_BYTES_MAX - JOB_PAGE_BYTES},
     {"job_page.total", 1, JOB_BYTES_MAX},
     {"job_page.page", 1, JOB_PAGE_BYTES},
-    {"refused.reason", 0, REFUSAL_KEY},
+    {"refused.reason", 0, REFUSAL_OWNER},
     {"start.position", 0, JOB_WORKERS_MAX - 1},
     {"start.members", 1, JOB_WORKERS_MAX},
     {"exchange.computation", 0, COMPUTATION_MAX},
