@@ -38,6 +38,7 @@ struct laboratory {
     double looked; /* When progress was looked at last. */
     bool gone;     /* What is printed goes nowhere, and we said so. */
     bool kept;     /* cluster.json is there. */
+    int occupied;  /* The run directory, so that others see that somebody stays; -1: not yet. */
     struct account account;
 };
 
@@ -211,10 +212,19 @@ static void keep_cluster(struct laboratory *l)
     json_writer_free(&writer);
 }
 
+/* As soon as there is a folder: server 0 makes it, and one that is locked and not occupied is about to be
+ * left. */
+static void occupy(struct laboratory *l)
+{
+    if (l->occupied < 0 && !l->kept)
+        l->occupied = occupancy_take(l->plan.out, false);
+}
+
 static void look(void *context)
 {
     struct laboratory *l = context;
     double now = clock_now_seconds();
+    occupy(l);
     if (now < l->looked + LOOK_SECONDS)
         return;
     l->looked = now;
@@ -326,10 +336,11 @@ static int simulate(struct laboratory *l, struct error *error)
     struct progress_style style = progress_style_of(
         l->plan.voice, l->plan.options.quiet, l->plan.options.verbose, l->plan.options.log_every);
     progress_open(&l->progress, l->plan.voice, style, l->plan.out, clock_now_seconds());
-    int occupied = occupancy_take(l->plan.out, false);
+    l->occupied = -1;
+    occupy(l);
     int code = simulation_run(s, error);
-    if (occupied >= 0)
-        close(occupied);
+    if (l->occupied >= 0)
+        close(l->occupied);
     keep_cluster(l);
     progress_tick(&l->progress, clock_now_seconds());
     progress_close(&l->progress);

@@ -134,8 +134,11 @@ if short_run; then
     says look-json '"text": "worker/1 is killed; another comes in 200ms"'
     ok "evaluate, inspect and export take its folder as any other, and simulate its cluster.json"
 
-    start going syncopate simulate "${job[@]}" --epochs 400 --workers 3 --ps 2 --out "$work/going"
+    start going syncopate simulate "${job[@]}" --epochs 4000 --workers 3 --ps 2 --out "$work/going"
     within 10 grep -qs '"event": *"progress"' "$work/going/events.jsonl"
+    run beside 5 syncopate simulate "${job[@]}" --epochs 4000 --workers 3 --ps 2 --out "$work/going"
+    says beside "^syncopate simulate: another run is using .*/going: process ${pids[going]} \(syncopate\); choose another --out"
+    if said beside "about to leave|training"; then fail "beside: $(cat "$work/beside.log")"; fi
     kill -INT "${pids[going]}"
     ends going 130
     says going "the same command goes on from there"
@@ -180,6 +183,7 @@ if short_run; then
         run wrong "$1" syncopate simulate "${job[@]}" --out "$work/wrong" "${@:3}"
         says wrong "$2"
         one_line wrong
+        if [ "$(wc -l <"$work/wrong.log")" -ne 1 ]; then fail "$2: more is said before"; fi
         if [ -e "$work/wrong" ]; then fail "$2: a folder was left"; fi
     }
     refused 2 "^syncopate simulate: --network=fast: " --network fast
