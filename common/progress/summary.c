@@ -17,7 +17,15 @@
 #define NOTICED_SECONDS 0.01 /* Less is not worth a word. */
 
 /* A line goes on below, where the first began after its name. */
-#define LINE "\n                 "
+#define FAULTS_TEXT_MAX 500
+#define LINE            "\n                 "
+
+/* "  name           text", with what does not fit below it. */
+static void print_wrapped(FILE *out, const char *name, const char *text)
+{
+    int column = fprintf(out, "  %-15s", name);
+    wording_wrap(out, text, column, column);
+}
 
 static uint64_t whole(double count)
 {
@@ -31,15 +39,19 @@ static void print_work(FILE *out, const struct record *record)
     for (uint32_t i = 0; i < summary->worker_count; i++)
         worked += summary->workers[i].examples;
     bool several = record->accumulate > 1;
-    fprintf(out, "  %s        %s of %s", several ? "batches" : "updates",
-            wording_count(summary->step).text, wording_count(record->steps).text);
+    char text[200] = "";
+    wording_append(text, sizeof text, "%s of %s", wording_count(summary->step).text,
+                   wording_count(record->steps).text);
     if (several)
-        fprintf(out, ", %s to an update", wording_count(record->accumulate).text);
+        wording_append(text, sizeof text, ", %s to an update",
+                       wording_count(record->accumulate).text);
     if (several && summary->versions > 0)
-        fprintf(out, ", %s made", wording_counted(summary->versions, "update", "updates").text);
+        wording_append(text, sizeof text, ", %s made",
+                       wording_counted(summary->versions, "update", "updates").text);
     if (worked > 0)
-        fprintf(out, ", %s computed", wording_counted(worked, "example", "examples").text);
-    fprintf(out, "\n");
+        wording_append(text, sizeof text, ", %s computed",
+                       wording_counted(worked, "example", "examples").text);
+    print_wrapped(out, several ? "batches" : "updates", text);
     if (!isnan(summary->seconds))
         fprintf(out, "  training       %s, %s images/s\n", wording_duration(summary->seconds).text,
                 wording_count(whole(summary->images_per_second)).text);
@@ -127,11 +139,13 @@ static void print_staleness(FILE *out, const struct record *record)
     print_staleness_about(out, record);
     print_staleness_less(out, record);
     fprintf(out, ")\n");
-    fprintf(out,
-            "                 its shape: deviation %.2f, half up to %s, 99 %% up to %s, max %s\n",
-            histogram_deviation(shape), wording_count(histogram_quantile(shape, 0.5)).text,
-            wording_count(histogram_quantile(shape, 0.99)).text,
-            wording_counted(shape->max, "update", "updates").text);
+    char text[200] = "";
+    wording_append(text, sizeof text,
+                   "its shape: deviation %.2f, half up to %s, 99 %% up to %s, max %s",
+                   histogram_deviation(shape), wording_count(histogram_quantile(shape, 0.5)).text,
+                   wording_count(histogram_quantile(shape, 0.99)).text,
+                   wording_counted(shape->max, "update", "updates").text);
+    print_wrapped(out, "", text);
     bool own_times = run_summary_longer(summary) <= PROCESSOR_BOUND; /* Not where there are none. */
     if (summary->processors > 0 && summary->workers_beside > summary->processors && !own_times)
         fprintf(out, "                 %s on %s: this is the scheduler's shape\n",
@@ -172,43 +186,43 @@ static void print_gradients(FILE *out, const struct record *record)
 /* "batches apart max 2, waits 31". */
 static void print_mode_figures(FILE *out, const struct mode_figures *figures)
 {
+    char text[MODE_FIGURES_MAX * (sizeof figures->figures[0].name + 32)] = "";
     for (uint32_t i = 0; i < figures->count; i++) {
         char name[sizeof figures->figures[0].name];
         snprintf(name, sizeof name, "%s", figures->figures[i].name);
         for (char *c = name; *c != '\0'; c++)
             *c = *c == '_' ? ' ' : *c;
-        fprintf(out, "%s%s %s", i == 0 ? "  mode           " : ", ", name,
-                wording_count(figures->figures[i].value).text);
+        wording_append(text, sizeof text, "%s%s %s", i == 0 ? "" : ", ", name,
+                       wording_count(figures->figures[i].value).text);
     }
     if (figures->count > 0)
-        fputc('\n', out);
+        print_wrapped(out, "mode", text);
 }
 
 /* ", 3 of something" when there were any; one of them is `one`. */
-static void print_count(FILE *out, uint64_t count, const char *one, const char *many, bool *first)
+static void append_count(char text[FAULTS_TEXT_MAX], uint64_t count, const char *one,
+                         const char *many)
 {
-    if (count == 0)
-        return;
-    fprintf(out, "%s%s", *first ? "  made good      " : ", ",
-            wording_counted(count, one, many).text);
-    *first = false;
+    if (count > 0)
+        wording_append(text, FAULTS_TEXT_MAX, "%s%s", text[0] != '\0' ? ", " : "",
+                       wording_counted(count, one, many).text);
 }
 
 static void print_faults(FILE *out, const struct run_faults *faults)
 {
-    bool first = true;
-    print_count(out, faults->workers_lost, "worker lost", "workers lost", &first);
-    print_count(out, faults->servers_lost, "server lost", "servers lost", &first);
-    print_count(out, faults->generation, "time gone on from a checkpoint",
-                "times gone on from a checkpoint", &first);
-    print_count(out, faults->recomputed, "batch made again", "batches made again", &first);
-    print_count(out, faults->fenced, "message of a lost process dropped",
-                "messages of lost processes dropped", &first);
-    print_count(out, faults->bad_gradients, "gradient not finite", "gradients not finite", &first);
-    print_count(out, faults->checkpoints_failed, "checkpoint failed", "checkpoints failed", &first);
-    print_count(out, faults->scores_dropped, "score dropped", "scores dropped", &first);
-    if (!first)
-        fprintf(out, "\n");
+    char text[FAULTS_TEXT_MAX] = "";
+    append_count(text, faults->workers_lost, "worker lost", "workers lost");
+    append_count(text, faults->servers_lost, "server lost", "servers lost");
+    append_count(text, faults->generation, "time gone on from a checkpoint",
+                 "times gone on from a checkpoint");
+    append_count(text, faults->recomputed, "batch made again", "batches made again");
+    append_count(text, faults->fenced, "message of a lost process dropped",
+                 "messages of lost processes dropped");
+    append_count(text, faults->bad_gradients, "gradient not finite", "gradients not finite");
+    append_count(text, faults->checkpoints_failed, "checkpoint failed", "checkpoints failed");
+    append_count(text, faults->scores_dropped, "score dropped", "scores dropped");
+    if (text[0] != '\0')
+        print_wrapped(out, "made good", text);
 }
 
 /* "--compute constant:30ms --slow 1:3", and whether times were as they were to be. */
@@ -219,15 +233,14 @@ static void print_controlled(FILE *out, const struct record *record)
                                       {"--slow", record->arm.slow},
                                       {"--straggle", record->arm.straggle},
                                       {"--pause", record->arm.pause}};
-    const char *between = "  times          ";
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-        if (options[i][1][0] == '\0')
-            continue;
-        fprintf(out, "%s%s %s", between, options[i][0], options[i][1]);
-        between = " ";
-    }
-    if (between[1] == '\0')
-        fputc('\n', out);
+    char text[sizeof record->arm.compute + sizeof record->arm.slow + sizeof record->arm.straggle +
+              sizeof record->arm.pause + 50] = "";
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (options[i][1][0] != '\0')
+            wording_append(text, sizeof text, "%s%s %s", text[0] != '\0' ? " " : "", options[i][0],
+                           options[i][1]);
+    if (text[0] != '\0')
+        print_wrapped(out, "times", text);
     if (!isnan(longer))
         fprintf(out,
                 "  leaf times     %.1f %% of leaves took longer to compute than they should%s\n",

@@ -19,7 +19,9 @@
 #include "deploy/replay/rerun_folder.h"
 #include "worker/data/dataset.h"
 
-#define PROGRAM "syncopate replay"
+#define TEXT_MAX     400
+#define SCORES_SHOWN 20 /* That are as they were to be. */
+#define PROGRAM      "syncopate replay"
 
 struct replaying {
     const struct options *options;
@@ -30,6 +32,7 @@ struct replaying {
     struct rerun rerun;
     double seconds; /* Scores left out. */
     bool differs;
+    uint64_t scores, scores_shown;
     char digest[65], expected[65];  /* Of the parameters; "": nothing says what they were. */
     const char *expected_in;        /* "run.json", "checkpoint", or NULL. */
     struct rerun_segment *segments; /* [segment_count], at most one a session. Owned. */
@@ -88,25 +91,34 @@ static enum status change(struct replaying *r, struct error *error)
 
 /* --- on the way ------------------------------------------------------------------------------ */
 
+/* A line of people's, or as many as it takes. */
+static void print_text(const char *text)
+{
+    wording_wrap(stdout, text, 0, 2);
+}
+
 static void print_segment(const struct rerun_segment *s)
 {
-    printf("session %" PRIu64 ": %s, %s, ", s->session,
-           wording_counted(s->workers, "worker", "workers").text,
-           wording_counted(s->servers, "server", "servers").text);
-    printf("batches %s to %s", wording_count(s->from.batches).text,
-           wording_count(s->to.batches).text);
+    char text[TEXT_MAX] = "";
+    wording_append(text, sizeof text, "session %" PRIu64 ": %s, %s, ", s->session,
+                   wording_counted(s->workers, "worker", "workers").text,
+                   wording_counted(s->servers, "server", "servers").text);
+    wording_append(text, sizeof text, "batches %s to %s", wording_count(s->from.batches).text,
+                   wording_count(s->to.batches).text);
     if (s->chunks == 0) {
-        printf(", as one process makes them\n");
+        wording_append(text, sizeof text, ", as one process makes them");
+        print_text(text);
         return;
     }
     if (s->to.version != s->to.batches)
-        printf(" in versions %s to %s", wording_count(s->from.version).text,
-               wording_count(s->to.version).text);
-    printf(", %s, ", wording_counted(s->chunks, "chunk", "chunks").text);
-    printf("%s, ", wording_counted(s->computations, "computation", "computations").text);
-    printf("%s; ", wording_counted(s->entries, "entry", "entries").text);
-    printf("%s entries of two computations\n",
-           wording_counted(s->torn, "batch has", "batches have").text);
+        wording_append(text, sizeof text, " in versions %s to %s",
+                       wording_count(s->from.version).text, wording_count(s->to.version).text);
+    wording_append(text, sizeof text, ", %s, %s, %s; %s entries of two computations",
+                   wording_counted(s->chunks, "chunk", "chunks").text,
+                   wording_counted(s->computations, "computation", "computations").text,
+                   wording_counted(s->entries, "entry", "entries").text,
+                   wording_counted(s->torn, "batch has", "batches have").text);
+    print_text(text);
 }
 
 static void take_segment(void *context, const struct rerun_segment *segment)
@@ -138,15 +150,18 @@ static bool is_same(const struct rerun_score *score, const struct record_evaluat
 static void print_score(const struct rerun_score *score, const struct record_evaluation *was,
                         bool differs)
 {
-    printf("after batch %s: test loss %.6f, test accuracy %.2f %%",
-           wording_count(score->batches).text, score->loss, 100 * score->accuracy);
+    char text[TEXT_MAX] = "";
+    wording_append(text, sizeof text, "after batch %s: test loss %.6f, test accuracy %.2f %%",
+                   wording_count(score->batches).text, score->loss, 100 * score->accuracy);
     if (was == NULL)
-        printf("; the run has no score there\n");
+        wording_append(text, sizeof text, "; the run has no score there");
     else if (is_same(score, was))
-        printf(": as recorded\n");
+        wording_append(text, sizeof text, ": as recorded");
     else
-        printf("%s %.6f, %.2f %%\n", differs ? ": differs from the run's" : "; the run has",
-               was->test_loss, 100 * was->test_accuracy);
+        wording_append(text, sizeof text, "%s %.6f, %.2f %%",
+                       differs ? ": differs from the run's" : "; the run has", was->test_loss,
+                       100 * was->test_accuracy);
+    print_text(text);
 }
 
 static void take_score(void *context, const struct rerun_score *score)
@@ -154,9 +169,21 @@ static void take_score(void *context, const struct rerun_score *score)
     struct replaying *r = context;
     const struct record_evaluation *was = find_score(r, score->batches);
     bool differs = !r->changed && was != NULL && !is_same(score, was);
+    bool shown = !is_silent(r) && r->scores_shown < SCORES_SHOWN;
     r->differs = r->differs || differs;
-    if (!is_silent(r) || (differs && !r->options->json))
-        print_score(score, was, differs);
+    r->scores++;
+    if (!shown && !(differs && !r->options->json))
+        return;
+    r->scores_shown++;
+    print_score(score, was, differs);
+}
+
+/* Of many, --json has all. */
+static void print_more_scores(const struct replaying *r)
+{
+    if (r->scores > r->scores_shown)
+        printf("and %s more, none of which differs from the run's\n",
+               wording_counted(r->scores - r->scores_shown, "score", "scores").text);
 }
 
 /* --- at the end ------------------------------------------------------------------------------ */
@@ -172,34 +199,41 @@ static uint64_t last_epoch(const struct replaying *r)
 
 static void print_loss(const struct replaying *r)
 {
+    char text[TEXT_MAX] = "";
     uint64_t epoch = last_epoch(r);
     if (epoch == 0)
         return;
-    printf("loss %.6f", rerun_loss(&r->rerun, epoch - 1));
+    wording_append(text, sizeof text, "loss %.6f", rerun_loss(&r->rerun, epoch - 1));
     bool whole = r->recorded.told.summary.train_epoch == epoch && !replay_is_over(r->rerun.replay);
     if (r->changed && whole)
-        printf("; the run has %.6f", r->recorded.told.summary.train_loss);
-    printf(" (mean over the examples of epoch %" PRIu64
-           ", each batch at the values that its gradient was made from)\n",
-           epoch);
+        wording_append(text, sizeof text, "; the run has %.6f",
+                       r->recorded.told.summary.train_loss);
+    wording_append(text, sizeof text,
+                   " (mean over the examples of epoch %" PRIu64
+                   ", each batch at the values that its gradient was made from)",
+                   epoch);
+    print_text(text);
 }
 
 static void print_cost(const struct replaying *r)
 {
+    char text[TEXT_MAX] = "";
     const struct replay_figures *f = replay_figures(r->rerun.replay);
     uint64_t batches = replay_batches(r->rerun.replay);
-    printf("%s in %s", wording_counted(batches, "batch", "batches").text,
-           wording_duration(r->seconds).text);
+    wording_append(text, sizeof text, "%s in %s", wording_counted(batches, "batch", "batches").text,
+                   wording_duration(r->seconds).text);
     if (r->seconds > 0)
-        printf(", %.0f a second", (double)batches / r->seconds);
+        wording_append(text, sizeof text, ", %.0f a second", (double)batches / r->seconds);
     if (r->recorded.told.summary.seconds > 0)
-        printf(" (the run: %s)", wording_duration(r->recorded.told.summary.seconds).text);
-    printf("; record %s", wording_bytes(r->recorded.bytes).text);
-    printf("; kept %s at most: %s of a chunk, ", wording_bytes(f->bytes_max).text,
-           wording_counted(f->versions_max, "version", "versions").text);
-    printf("%s; staleness up to %s\n",
-           wording_counted(f->gradients_max, "gradient", "gradients").text,
-           wording_count(f->staleness_max).text);
+        wording_append(text, sizeof text, " (the run: %s)",
+                       wording_duration(r->recorded.told.summary.seconds).text);
+    wording_append(text, sizeof text, "; record %s", wording_bytes(r->recorded.bytes).text);
+    wording_append(text, sizeof text, "; kept %s at most: %s of a chunk, %s; staleness up to %s",
+                   wording_bytes(f->bytes_max).text,
+                   wording_counted(f->versions_max, "version", "versions").text,
+                   wording_counted(f->gradients_max, "gradient", "gradients").text,
+                   wording_count(f->staleness_max).text);
+    print_text(text);
 }
 
 static void print_promises(const struct replaying *r)
@@ -357,6 +391,7 @@ static enum status finish(struct replaying *r, struct error *error)
     compare_digests(r, parameters);
     if (!is_silent(r)) {
         print_promises(r);
+        print_more_scores(r);
         print_loss(r);
         print_cost(r);
     }

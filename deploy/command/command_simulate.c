@@ -269,6 +269,12 @@ static void print_load(const struct laboratory *l, const struct load *load)
     wording_wrap(voice, text, fprintf(voice, "  bound by       "), 17);
 }
 
+static void print_wrapped(const struct laboratory *l, const char *name, const char *text)
+{
+    int column = fprintf(l->plan.voice, "  %-15s", name);
+    wording_wrap(l->plan.voice, text, column, column);
+}
+
 /* What there is of it beside what a real run has. */
 static void print_virtual(const struct laboratory *l, const struct load *load)
 {
@@ -276,17 +282,17 @@ static void print_virtual(const struct laboratory *l, const struct load *load)
     const struct network_counts *network = &s->engine.network.counts;
     double gradients = (double)(s->learning.real_ns + s->learning.score_ns) * 1e-9;
     char text[200];
-    strikes_sum_up(&s->strikes, text, sizeof text);
-    fprintf(l->plan.voice,
-            "  virtual        %s in %s of real time, of which %s gradients and scores\n",
-            wording_duration((double)s->engine.now_us * 1e-6).text,
-            wording_duration(s->real_seconds).text, wording_duration(gradients).text);
+    snprintf(text, sizeof text, "%s in %s of real time, of which %s gradients and scores",
+             wording_duration((double)s->engine.now_us * 1e-6).text,
+             wording_duration(s->real_seconds).text, wording_duration(gradients).text);
+    print_wrapped(l, "virtual", text);
     fprintf(l->plan.voice, "  messages       %s; all else took %.1f us of real time for each\n",
             wording_count(network->delivered).text,
             network->delivered > 0
                 ? 1e6 * (s->real_seconds - gradients) / (double)network->delivered
                 : 0.0);
-    fprintf(l->plan.voice, "  faults         %s\n", text);
+    strikes_sum_up(&s->strikes, text, sizeof text);
+    print_wrapped(l, "faults", text);
     print_load(l, load);
 }
 

@@ -147,10 +147,12 @@ static void print_lease_remarks(const struct run_plan *plan)
 {
     const struct options *options = &plan->options;
     bool bound = job_mode(&options->job)->bounds && options->job.staleness_bound != MODE_UNBOUNDED;
+    char text[200];
+    snprintf(text, sizeof text, "with %u workers a gradient is about %s old %s", options->workers,
+             wording_counted(options->workers - 1, "update", "updates").text,
+             bound ? "at most, on the mean" : "when it is applied");
     if (options->workers > 1)
-        fprintf(plan->voice, "  note       with %u workers a gradient is about %s old %s\n",
-                options->workers, wording_counted(options->workers - 1, "update", "updates").text,
-                bound ? "at most, on the mean" : "when it is applied");
+        print_field(plan, "note", text);
     if (options->workers > 1 && bound)
         fprintf(plan->voice, "  note       nobody gets more than %s ahead of the slowest worker\n",
                 wording_counted(options->job.staleness_bound, "batch", "batches").text);

@@ -43,7 +43,7 @@ ages()
     if [ "$4" -eq 0 ] || [ $(($4 + $8)) -ne "${10}" ]; then fail "staleness does not add up: $told"; fi
 }
 # torn NAME - batches with entries of two computations.
-torn() { sed -nE 's/.*; ([0-9,]+) batch(es have| has) entries of two.*/\1/p' "$work/$1-again.log" | paste -sd+ | bc; }
+torn() { tr -s '\n ' ' ' <"$work/$1-again.log" | grep -oE '[0-9,]+ batch(es have| has) entries of two' | cut -d ' ' -f 1 | paste -sd+ | bc; }
 
 if short_run; then
     trains two --mode async --workers 2 --ps 1 --transport tcp --compute constant:8ms --checkpoint-every 21

@@ -81,6 +81,19 @@ if short_run; then
     done
     ok "async, ssp, compensated, summed: made again from its record, with its faults, to the bit"
 
+    # Many scores are told of 20, and of those that differ.
+    simulates scored --mode async --workers 3 --ps 1 --epochs 30
+    run scored-again 0 syncopate replay "$work/scored"
+    if [ "$(grep -c '^after batch ' "$work/scored-again.log")" -ne 20 ]; then fail "scored-again: not 20 scores"; fi
+    says scored-again "^and 10 scores more, none of which differs from the run's$"
+    for name in sync-faults once bound compensated summed; do
+        run "look-$name" 0 syncopate inspect "$work/$name"
+    done
+    for log in "$work"/{sync-faults,once,bound,compensated,summed,scored}.log "$work"/{look-,}*-again.log "$work"/look-*.log; do
+        if [ -e "$log" ] && grep -vE "$work|sha256" "$log" | grep -E '.{81}'; then fail "$log: lines beyond 80 columns"; fi
+    done
+    ok "what simulate, inspect and replay say has 80 columns at most, and replay 20 scores"
+
     run terms 0 syncopate simulate "${job[@]}" --steps 1 --workers 2 --ps 2 --compute constant:5ms --explain \
         --network "100Mbit,1ms" --out "$work/terms"
     # As one line each, without what broke them.

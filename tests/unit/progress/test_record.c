@@ -273,7 +273,9 @@ TEST(staleness_is_told_with_what_its_mean_has_to_be_about_and_its_shape)
                                "speeds;\n                 0.60 less") != NULL,
                   "%s", text);
     ck_assert_msg(
-        strstr(text, "deviation 614.00, half up to 1, 99 % up to 2,047, max 2,047 updates") != NULL,
+        strstr(text,
+               "deviation 614.00, half up to 1, 99 % up to 2,047,\n                 max 2,047 "
+               "updates") != NULL,
         "%s", text);
     ck_assert_msg(strstr(text, "4 workers on 2 processors: this is the scheduler's shape") != NULL,
                   "%s", text);
