@@ -348,7 +348,7 @@ FUZZ_LINK := $(if $(filter fuzz,$(MODE)),-fsanitize=fuzzer)
 FUZZLIB   := $(addprefix $(BUILD)/,tests/fuzz/lib/input.o tests/fuzz/lib/samples.o deploy/engine/simulated_disk.o) \
     $(call objects,deploy/cluster) \
     $(filter $(BUILD)/worker/data/idx.o $(BUILD)/worker/model/%,$(WORKER)) \
-    $(call checked,$(patsubst %,$(BUILD)/worker/client/%.o,announcements held_push exchange exchange_check spread times \
+    $(call checked,$(patsubst %,$(BUILD)/worker/client/%.o,announcements held_push exchange exchange_check replica spread times \
         scoring session session_check)) \
     $(filter $(BUILD)/worker/mode/%,$(WORKER)) \
     $(call checked,$(filter-out $(BUILD)/ps/server.o,$(PS))) \
@@ -364,7 +364,7 @@ $(BUILD)/tests/fuzz/seeds: $(addprefix $(BUILD)/tests/,fuzz/lib/seeds_main.o lib
 	$(STEP) $(CC) $(ALL_CFLAGS) -o $@ $(LINKED) $(ALL_LIBS)
 
 # Functions that tests/simulated/test_planted.c puts its own in the place of.
-WRAPPED   := batch_set_has evaluation_is_whole chunk_apply update_apply aggregator_offer sessions_judge work_begin async_ask \
+WRAPPED   := batch_set_has evaluation_is_whole chunk_apply update_apply replica_apply replica_put aggregator_offer sessions_judge work_begin async_ask \
     owner_handle follow_init simulated_disk_done_us checkpoint_write_part entries_add computation_may_leave \
     group_close __assert_fail
 $(BUILD)/tests/simulated/test_planted: WRAP = $(WRAPPED:%=-Wl,--wrap=%)

@@ -25,6 +25,7 @@
  *                      async (2 + k) S; with delay compensation (W + 3 + k) S, or 1 more where it
  *                      adapts: what each worker computes from, a gradient that is moved, and the
  *                      mean square; with --accumulate S more: the sum of the group that is open
+ *                      allreduce (5 + k) S: the sums that made the version and the one before as well
  *     held gradients   sync, at the barrier: (min(W n, L / 2 rounded up) + 1) S
  *     between threads  W G: gradients and requests with the owners, see sessions.h
  *     a score          S: values kept until it is whole, see scored.h; with --keep-scored S more,

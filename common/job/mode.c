@@ -47,6 +47,20 @@ static const struct mode_facts modes[MODE_COUNT] = {
                           "moment it comes; but nobody is given a batch that would bring it more "
                           "than S batches ahead of the slowest. The fast wait, for WORK and not "
                           "for values, and who has waited pulls the newest before it computes."},
+    [MODE_ALLREDUCE] = {.number = MODE_ALLREDUCE,
+                        .name = "allreduce",
+                        .hue = 3,
+                        .unit = "step",
+                        .steps = true,
+                        .exact = true,
+                        .aligns = true,
+                        .replicates = true,
+                        .told =
+                            "as in sync, the leaves of a step are dealt over the workers, and a "
+                            "chunk adds their gradients up; but what it answers with is the sum. "
+                            "Every worker keeps the model and the optimizer's slots, a replica, "
+                            "and makes the same update of it; the servers make it too, for "
+                            "checkpoints and for whoever joins."},
 };
 
 const struct mode_facts *mode_facts(enum mode mode)

@@ -15,7 +15,7 @@
 #include "common/base/status.h"
 
 /* As on the wire. */
-enum mode { MODE_ASYNC, MODE_SYNC, MODE_SSP, MODE_COUNT };
+enum mode { MODE_ASYNC, MODE_SYNC, MODE_SSP, MODE_ALLREDUCE, MODE_COUNT };
 
 struct mode_facts {
     enum mode number; /* To index tables with, and for nothing else. */
@@ -29,6 +29,7 @@ struct mode_facts {
     bool may_skip;    /* A gradient that is not finite is left out, and counted; else the end. */
     bool records;     /* What is computed has a number, and chunks note it (--record). */
     bool lends;       /* Workers of the host read values where servers write them. */
+    bool replicates;  /* Workers are given the sums, and make every update themselves as well. */
     const char *told; /* What it is, for who has never heard of it. */
     unsigned hue;     /* Of it in figures, from 1; 0: any that is left. */
     bool bounds;      /* A number belongs to it: "ssp:S", how many batches workers may be apart. */

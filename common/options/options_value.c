@@ -170,7 +170,8 @@ static enum status read_mode(const char *item, struct mode_setting *setting, str
     for (unsigned i = 0; i < MODE_COUNT; i++)
         spelling_try(&spelling, mode_facts((enum mode)i)->bounds ? "ssp:S" : mode_numbered(i));
     return error_set(error, STATUS_INVALID,
-                     "'%s' is no mode; there are sync, async and ssp:S " MODE_BOUND_WORDS "%s",
+                     "'%s' is no mode; there are sync, async, allreduce and ssp:S " MODE_BOUND_WORDS
+                     "%s",
                      item, spelling_hint(&spelling, "", hint));
 }
 

@@ -168,7 +168,10 @@ struct message_exchange {
     bool has_report; /* For server 0's first chunk alone. */
     struct message_report report;
     uint64_t computation; /* The number it was announced under; 0: of a job without record. */
-    bool scored; /* Want the values that are kept for the score after want_version batches. */
+    bool scored;      /* Want the values that are kept for the score after want_version batches. */
+    bool sum;         /* All-reduce: want the sum that makes want_version, not its values ... */
+    bool slots;       /* ... or the values and the slots. */
+    uint64_t replica; /* Hash of the sender's replica at base_version (replica.h); 0: not said. */
 };
 
 struct message_lease {
@@ -196,7 +199,9 @@ struct message_result {
     uint32_t held_for; /* One more than the worker whose gradient it waited for; 0: it did not. */
     uint64_t stop_step;
     bool parameters;
-    bool scored; /* Values that were kept for a score: version is a count of batches. */
+    bool scored;    /* Values that were kept for a score: version is a count of batches. */
+    bool sum;       /* The payload is the sum of the step that made the version. */
+    uint32_t array; /* It is this array of the chunk: 0 the values, 1 and on the slots. */
 };
 
 struct message_work {

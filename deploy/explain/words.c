@@ -130,6 +130,21 @@ static bool pulls_newest(const struct moment *moment)
     return exchange_of(moment)->newest;
 }
 
+static bool gives_slots(const struct moment *moment)
+{
+    return result_of(moment)->array > 0;
+}
+
+static bool gives_sum(const struct moment *moment)
+{
+    return result_of(moment)->sum;
+}
+
+static bool gives_held_sum(const struct moment *moment)
+{
+    return gives_sum(moment) && result_of(moment)->held_us > 0;
+}
+
 static bool was_held(const struct moment *moment)
 {
     return result_of(moment)->parameters && result_of(moment)->held_us > 0;
@@ -387,6 +402,19 @@ const struct words_row words_of_messages[] = {
      "while "
      "training goes on.",
      "ps/owner/owner.c answer_scored", NULL},
+    {MESSAGE_RESULT, gives_slots,
+     "Here is slot array {array} of chunk {chunk} at version {version} ({@values}), for your "
+     "replica.",
+     "ps/owner/owner.c add_slots", NULL},
+    {MESSAGE_RESULT, gives_held_sum,
+     "Your gradient was {verdict}. Here is the sum of all gradients of chunk {chunk} ({@values}): "
+     "make version {version} of it yourself. The answer was held for {@held}, until {@last} in.",
+     "ps/mode/allreduce.c allreduce_answer", NULL},
+    {MESSAGE_RESULT, gives_sum,
+     "Your gradient is applied. Here is the sum of all gradients of chunk {chunk} ({@values}): "
+     "make "
+     "version {version} of it yourself.",
+     "ps/mode/allreduce.c allreduce_answer", NULL},
     {MESSAGE_RESULT, was_held,
      "Your gradient was {verdict}. Here is version {version} of chunk {chunk} ({@values}). The "
      "answer "

@@ -103,6 +103,7 @@ static enum status draw_job(struct history_plan *plan, struct random_sequence *r
     job->use_locking = job_mode(job)->locks && one_in(random, 3);
     job->record = plan->seed % 6 == 0 ? RECORDING_OFF : RECORDING_ON;
     job->keep_scored = plan->seed % 5 < 2;
+    job->verify_every = job_mode(job)->replicates ? plan->seed % 3 : 0;
     job->report_every = plan->seed % 7 < 4 ? plan->seed % 11 : 0;
     plan->kind = one_in(random, 2) ? WORK_MIXED : one_in(random, 3) ? WORK_UNIFORM : WORK_EXACT;
     job->seed = plan->seed;

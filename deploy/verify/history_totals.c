@@ -26,7 +26,7 @@ void history_totals_add(struct history_totals *totals, const struct history_resu
 }
 
 static const struct history_column columns[] = {
-    {"mode", -6, "of the jobs"},
+    {"mode", -9, "of the jobs"},
     {"histories", 10, "played, each from a seed of its own"},
     {"failed", 7, "of which a promise was broken: named above the table, with the seed"},
     {"stopped", 8, "clean stops; another start of the job went on from each"},
@@ -46,7 +46,7 @@ const struct history_column *history_column(unsigned number)
 static void print_mode(enum mode mode, const struct history_totals *it)
 {
     const struct witness_counts *counts = &it->counts;
-    printf("%-6s %10" PRIu64 " %7" PRIu64 " %8" PRIu64 " %8" PRIu64 " %12" PRIu64 " %10" PRIu64
+    printf("%-9s %10" PRIu64 " %7" PRIu64 " %8" PRIu64 " %8" PRIu64 " %12" PRIu64 " %10" PRIu64
            " %8" PRIu64 " %10.2f %10.0f\n",
            mode_name(mode), it->histories, it->failed, it->stopped, it->ended, counts->applied,
            counts->stale, counts->duplicate,
@@ -72,6 +72,8 @@ static void print_faults(const struct history_totals *all)
            all->counts.record.torn);
     printf("scored: shares %" PRIu64 "; models kept %" PRIu64 ", chunks handed over %" PRIu64 "\n",
            all->counts.shares, all->kept, all->counts.handed);
+    printf("replicas: sums %" PRIu64 ", chunks' slots %" PRIu64 "\n", all->counts.sums,
+           all->counts.slots);
     printf("processes %" PRIu64 ", chunks loaded %" PRIu64 ", gradients asked after %" PRIu64
            ", at most %s from the last fault to the end\n",
            all->processes, all->counts.loads, all->counts.retries,

@@ -8,6 +8,7 @@ static const struct promises *const tables[MODE_COUNT] = {
     [MODE_ASYNC] = &promises_async,
     [MODE_SYNC] = &promises_sync,
     [MODE_SSP] = &promises_ssp,
+    [MODE_ALLREDUCE] = &promises_allreduce,
 };
 
 const struct promises *promises_of(const struct job *job)

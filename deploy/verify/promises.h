@@ -20,6 +20,10 @@ struct promises {
      * version before stays readable (S7, S8). Else whatever there is is given at once. */
     bool releases;
 
+    /* Workers make the updates too: who has a replica of a version is given the sum of its step, who has
+     * none the values and slots of the next. */
+    bool replicates;
+
     /* A gradient goes into an owner: what has to become of it. */
     enum verdict (*take)(struct witness *witness, struct witness_server *server, uint32_t chunk,
                          const struct packet *packet, uint32_t sender);
@@ -47,7 +51,7 @@ struct promises {
 
 const struct promises *promises_of(const struct job *job);
 
-extern const struct promises promises_sync, promises_async, promises_ssp;
+extern const struct promises promises_sync, promises_async, promises_ssp, promises_allreduce;
 
 /* --- the witness's own model, for the tables --------------------------------------------------- */
 

@@ -1,5 +1,6 @@
 /* promises_sync.c - one update a step, when all leaves are in; chunks of one generation are at most
- * one version apart; the values are those of the serial training. */
+ * one version apart; the values are those of the serial training. So it is in all-reduce, where what
+ * trainers compute from are versions that their own workers have made. */
 
 #include "deploy/verify/promises.h"
 
@@ -79,6 +80,15 @@ static void sync_advanced(struct witness *w, struct witness_server *server, uint
 const struct promises promises_sync = {
     .serial = true,
     .releases = true,
+    .take = sync_take,
+    .retry = sync_retry,
+    .advanced = sync_advanced,
+};
+
+const struct promises promises_allreduce = {
+    .serial = true,
+    .releases = true,
+    .replicates = true,
     .take = sync_take,
     .retry = sync_retry,
     .advanced = sync_advanced,

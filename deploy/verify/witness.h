@@ -53,6 +53,7 @@ struct witness_counts {
     uint64_t loads; /* Of chunks, from a checkpoint. */
     uint64_t retries, receipts, newest;
     uint64_t grants, apart_max;   /* Ssp: batches given, and how far ahead anybody was then. */
+    uint64_t sums, slots;         /* That replicas were fed with, by chunk. */
     uint64_t identities, renewed; /* Of staleness that were held against owners; updates renewed. */
     uint64_t bases, included;     /* Ssp: of chunks, held against the bound; against who is here. */
     struct witness_record_counts record;
@@ -178,6 +179,7 @@ struct witness_expected {
     uint64_t staleness, want_version;
     bool want, newest, answered, missing;
     bool scored, kept;  /* Values for a score; and they must be there. */
+    bool slots;         /* Values and slots of a version, which there are only of the newest. */
     bool receipt;       /* One is owed at once. */
     bool may_be_silent; /* Waits at the barrier, or is dropped. */
 };

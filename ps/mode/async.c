@@ -128,7 +128,7 @@ static enum when async_answer(const struct shard *shard, const struct wish *wish
                               struct reply *reply)
 {
     (void)wish;
-    *reply = (struct reply){shard->chunk.values, shard->chunk.version};
+    *reply = (struct reply){.values = shard->chunk.values, .version = shard->chunk.version};
     return WHEN_NOW;
 }
 

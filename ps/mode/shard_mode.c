@@ -12,6 +12,7 @@ static const struct shard_mode *const tables[MODE_COUNT] = {
     [MODE_ASYNC] = &shard_async,
     [MODE_SYNC] = &shard_sync,
     [MODE_SSP] = &shard_async,
+    [MODE_ALLREDUCE] = &shard_allreduce,
 };
 
 static bool is_whole(const struct shard_mode *mode)

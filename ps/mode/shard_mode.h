@@ -49,10 +49,12 @@ struct update {
     bool keep_previous;       /* The values of before stay readable. */
 };
 
-/* Values that a worker asks for. */
+/* Values that a worker asks for; or, where workers make updates themselves, what they make them of. */
 struct wish {
     bool newest;
     uint64_t version; /* Exactly this one, if not the newest. */
+    bool sum;         /* The sum of the step that made it. */
+    bool slots;       /* The values, and the slots with them. */
 };
 
 enum when {
@@ -64,6 +66,8 @@ enum when {
 struct reply {
     struct frame *values; /* The chunk's; no reference is given. */
     uint64_t version;
+    bool sum;   /* They are no values, but the sum of the step that made the version. */
+    bool slots; /* The slots, as they are, belong to it. */
 };
 
 struct shard_mode {
@@ -97,6 +101,9 @@ struct shard_mode {
      * asks again if it needs to. */
     bool (*gives)(struct shard *shard, const struct message *message, const struct reply *reply);
 
+    /* Optional. Whether the replica that the sender computes from is another than the chunk. */
+    bool (*doubts)(struct shard *shard, const struct message_exchange *exchange);
+
     /* What people are told (told.h) that it does with a gradient that is taken, when an update is
      * made, and, where answers wait, what such a one waits for. */
     struct told taken, updated, waits;
@@ -116,6 +123,6 @@ void shard_check(const struct shard *shard);
 /* The table of the job's mode. */
 const struct shard_mode *shard_mode_of(const struct job *job);
 
-extern const struct shard_mode shard_sync, shard_async;
+extern const struct shard_mode shard_sync, shard_async, shard_allreduce;
 
 #endif

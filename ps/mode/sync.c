@@ -7,43 +7,38 @@
  * own; the order within it is apply, version + 1, release. Mind the sum's bits: they depend on the
  * tree alone, see proto/CONTRACT.md. */
 
+#include "ps/mode/sync.h"
+
 #include "common/base/invariant.h"
-#include "ps/mode/shard_mode.h"
 #include "ps/mode/work_mode.h"
-#include "ps/shard/aggregator.h"
 
 #define CUT_MARGIN 2 /* Versions between naming a cut and reaching it. */
 
 /* --- one chunk ----------------------------------------------------------------------------- */
-
-struct sync_shard {
-    struct aggregator aggregator; /* Of step chunk.version. */
-    bool complete;                /* Its root is there. */
-};
 
 static struct sync_shard *state_of(const struct shard *shard)
 {
     return shard->state;
 }
 
-static void sync_open(struct shard *shard)
+void sync_open(struct shard *shard)
 {
     const struct job *job = &shard->chunk.plan->job;
     if (shard->chunk.version < job->steps)
         aggregator_open(&state_of(shard)->aggregator, job_batch(job, shard->chunk.version).leaves);
 }
 
-static void sync_forget(struct shard *shard)
+void sync_forget(struct shard *shard)
 {
     aggregator_reset(&state_of(shard)->aggregator);
 }
 
-static void sync_close(struct shard *shard)
+void sync_close(struct shard *shard)
 {
     aggregator_free(&state_of(shard)->aggregator);
 }
 
-static const char *sync_fault(const struct job *job, const struct message_exchange *exchange)
+const char *sync_fault(const struct job *job, const struct message_exchange *exchange)
 {
     struct batch_range batch = job_batch(job, exchange->step);
     if (exchange->skip)
@@ -60,7 +55,7 @@ static const char *sync_fault(const struct job *job, const struct message_exchan
     return NULL;
 }
 
-static enum verdict sync_judge(const struct shard *shard, const struct message_exchange *exchange)
+enum verdict sync_judge(const struct shard *shard, const struct message_exchange *exchange)
 {
     if (exchange->step < shard->chunk.version)
         return VERDICT_STALE;
@@ -68,8 +63,8 @@ static enum verdict sync_judge(const struct shard *shard, const struct message_e
     return exchange->step > shard->chunk.version ? VERDICT_REJECTED : VERDICT_NONE;
 }
 
-static enum status sync_take(struct shard *shard, const struct message *message,
-                             struct frame *gradient, enum verdict *verdict)
+enum status sync_take(struct shard *shard, const struct message *message, struct frame *gradient,
+                      enum verdict *verdict)
 {
     const struct message_exchange *exchange = &message->exchange;
     struct sync_shard *state = state_of(shard);
@@ -81,8 +76,7 @@ static enum status sync_take(struct shard *shard, const struct message *message,
     return result == AGGREGATOR_MEMORY ? STATUS_MEMORY : STATUS_OK;
 }
 
-static enum fate sync_sent_before(const struct shard *shard,
-                                  const struct message_exchange *exchange)
+enum fate sync_sent_before(const struct shard *shard, const struct message_exchange *exchange)
 {
     if (exchange->step > shard->chunk.version)
         return FATE_UNKNOWN;
@@ -92,7 +86,7 @@ static enum fate sync_sent_before(const struct shard *shard,
                                                                           : FATE_MISSING;
 }
 
-static bool sync_next_update(struct shard *shard, struct update *update)
+bool sync_next_update(struct shard *shard, struct update *update)
 {
     struct sync_shard *state = state_of(shard);
     if (!state->complete)
@@ -112,8 +106,7 @@ static void sync_applied(struct shard *shard, const struct update *update)
     sync_open(shard);
 }
 
-static enum when sync_answer(const struct shard *shard, const struct wish *wish,
-                             struct reply *reply)
+enum when sync_answer(const struct shard *shard, const struct wish *wish, struct reply *reply)
 {
     const struct chunk *chunk = &shard->chunk;
     uint64_t want = wish->newest ? chunk->version : wish->version;
@@ -121,13 +114,14 @@ static enum when sync_answer(const struct shard *shard, const struct wish *wish,
         return WHEN_LATER;
     if (want < chunk->version && (want + 1 < chunk->version || chunk->previous == NULL))
         return WHEN_NEVER;
-    *reply = (struct reply){want == chunk->version ? chunk->values : chunk->previous, want};
+    *reply = (struct reply){.values = want == chunk->version ? chunk->values : chunk->previous,
+                            .version = want};
     return WHEN_NOW;
 }
 
 /* Nothing waits for a step that is made, and nothing of the version before once somebody has shown
  * that all have left it. */
-static void sync_check(const struct shard *shard)
+void sync_check(const struct shard *shard)
 {
     const struct chunk *chunk = &shard->chunk;
     const struct aggregator *aggregator = &state_of(shard)->aggregator;

@@ -523,13 +523,46 @@ static void add_moved_on(const struct owner *owner, const struct owned *owned,
     moved_on->message.moved_on.scored = to->message.exchange.scored;
 }
 
-static void attach_values(struct packet *packet, const struct chunk *chunk,
-                          const struct reply *reply)
+/* The slots go by themselves behind the values, and to nowhere in shared memory, where a chunk has one
+ * place. One that there is no memory to copy is asked for again. */
+static void add_slots(const struct owner *owner, const struct packet *values,
+                      const struct chunk *chunk, struct outbox *outbox)
+{
+    const struct packet first = *values; /* The outbox may grow. */
+    for (uint32_t slot = 0; slot < owner->plan->slots.count; slot++) {
+        struct frame *copy = frame_create(chunk->count * sizeof(float));
+        if (copy == NULL)
+            return;
+        memcpy(copy->data, chunk->slots[slot], copy->bytes);
+        struct packet *packet = outbox_add(outbox, TO_ROUTER, MESSAGE_RESULT);
+        *packet = first;
+        packet->weight = 0; /* That is given back with the first. */
+        packet->message.result.array = 1 + slot;
+        packet->payload = copy;
+        packet->place = TRANSPORT_PLACE_NOWHERE;
+    }
+}
+
+static void attach(const struct owner *owner, struct packet *packet, const struct chunk *chunk,
+                   const struct reply *reply, struct outbox *outbox)
 {
     packet->message.result.version = reply->version;
     packet->message.result.parameters = true;
+    packet->message.result.sum = reply->sum;
     packet->payload = frame_retain(reply->values);
     packet->place = chunk->plan->partition.chunks[chunk->index].place * sizeof(float);
+    if (reply->slots)
+        add_slots(owner, packet, chunk, outbox);
+}
+
+static struct wish wish_of(const struct message_exchange *exchange)
+{
+    return (struct wish){
+        .newest = exchange->newest,
+        .version = exchange->want_version,
+        .sum = exchange->sum,
+        .slots = exchange->slots,
+    };
 }
 
 static void count_verdict(struct owner *owner, enum verdict verdict)
@@ -600,7 +633,7 @@ static void park(struct owner *owner, struct owned *owned, const struct packet *
             .waiting = true,
             .peer = packet->peer,
             .request = packet->message.request,
-            .want_version = exchange->want_version,
+            .wish = wish_of(exchange),
             .since_us = now_us,
             .outcome = outcome,
         };
@@ -616,8 +649,7 @@ static void answer_wish(struct owner *owner, struct owned *owned, const struct p
                         struct outcome outcome, uint64_t now_us, struct outbox *outbox)
 {
     const struct chunk *chunk = &owned->shard.chunk;
-    const struct message_exchange *exchange = &packet->message.exchange;
-    const struct wish wish = {exchange->newest, exchange->want_version};
+    const struct wish wish = wish_of(&packet->message.exchange);
     struct reply reply;
     if (packet->message.index < owned->parked_count)
         owned->parked[packet->message.index].waiting = false;
@@ -628,7 +660,7 @@ static void answer_wish(struct owner *owner, struct owned *owned, const struct p
             say_taken(owner, packet, outbox);
             break;
         }
-        attach_values(add_result(owner, owned, packet, outcome, outbox), chunk, &reply);
+        attach(owner, add_result(owner, owned, packet, outcome, outbox), chunk, &reply, outbox);
         break;
     case WHEN_LATER:
         park(owner, owned, packet, outcome, now_us, outbox);
@@ -645,20 +677,20 @@ static void release_parked(const struct owner *owner, struct owned *owned, uint3
 {
     for (uint32_t i = 0; i < owned->parked_count; i++) {
         struct parked *parked = &owned->parked[i];
-        const struct wish wish = {.version = parked->want_version};
         struct reply reply;
-        if (!parked->waiting || owner->rules->answer(&owned->shard, &wish, &reply) != WHEN_NOW)
+        if (!parked->waiting ||
+            owner->rules->answer(&owned->shard, &parked->wish, &reply) != WHEN_NOW)
             continue;
         struct packet *result = tell(owner, TO_ROUTER, MESSAGE_RESULT, outbox);
         result->peer = parked->peer;
         result->message.index = i;
         result->message.request = parked->request;
         set_result(result, owned, parked->outcome);
-        attach_values(result, &owned->shard.chunk, &reply);
         uint64_t held = now_us - parked->since_us;
         result->message.result.held_us = held > UINT32_MAX ? UINT32_MAX : (uint32_t)held;
         result->message.result.held_for = last + 1;
         parked->waiting = false;
+        attach(owner, result, &owned->shard.chunk, &reply, outbox);
     }
 }
 
@@ -767,6 +799,39 @@ static void note_gradient(const struct owner *owner, const struct message *messa
                              .verdict = verdict});
 }
 
+/* "a, b and c": the variables that a chunk has something of, as far as there is room. */
+static void name_variables(const struct owned *owned, char *text, size_t size)
+{
+    const struct chunk *chunk = &owned->shard.chunk;
+    const struct plan *plan = chunk->plan;
+    size_t used = 0;
+    for (uint32_t i = 0; i < plan->job.variable_count && used < size; i++) {
+        const struct variable *variable = &plan->job.variables[i];
+        if (plan->offsets[i] >= chunk->first + chunk->count ||
+            plan->offsets[i] + variable_elements(variable) <= chunk->first)
+            continue;
+        used += (size_t)snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "",
+                                 variable->name);
+    }
+}
+
+/* Whether a worker's replica is another than the chunk. Then nothing that comes of it is exact: the end. */
+static bool has_gone_astray(const struct owner *owner, struct owned *owned,
+                            const struct packet *packet, struct outbox *outbox)
+{
+    const struct message_exchange *exchange = &packet->message.exchange;
+    char names[MESSAGE_TEXT_MAX / 2], text[MESSAGE_TEXT_MAX];
+    if (owner->rules->doubts == NULL || !owner->rules->doubts(&owned->shard, exchange))
+        return false;
+    name_variables(owned, names, sizeof names);
+    snprintf(text, sizeof text,
+             "worker/%u has another model than the servers at step %llu, in chunk %u: %s",
+             packet->message.index, (unsigned long long)exchange->step, exchange->chunk, names);
+    give_up(owner, outbox, text);
+    say_taken(owner, packet, outbox);
+    return true;
+}
+
 /* What becomes of a gradient, or of a batch to be left out. */
 static enum verdict take_gradient(struct owner *owner, struct owned *owned, struct packet *packet,
                                   struct outbox *outbox)
@@ -826,6 +891,8 @@ static void handle_exchange(struct owner *owner, struct packet *packet, uint64_t
         answer_retry(owner, owned, packet, now_us, outbox);
         return;
     }
+    if (has_gone_astray(owner, owned, packet, outbox))
+        return;
     if (sent) {
         outcome.verdict = take_gradient(owner, owned, packet, outbox);
         note_gradient(owner, &packet->message, outcome.verdict);

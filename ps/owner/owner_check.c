@@ -16,10 +16,9 @@ static void check_parked(const struct owner *owner, const struct owned *owned)
     RULE((owned->parked == NULL) == (owned->parked_count == 0),
          "places to park in are there or not");
     for (uint32_t i = 0; i < owned->parked_count; i++) {
-        const struct wish wish = {.version = owned->parked[i].want_version};
         if (!owned->parked[i].waiting)
             continue;
-        RULE(owner->rules->answer(&owned->shard, &wish, &reply) == WHEN_LATER,
+        RULE(owner->rules->answer(&owned->shard, &owned->parked[i].wish, &reply) == WHEN_LATER,
              "a parked request wants a version that is not there");
         RULE(owner->to_load == 0, "nobody waits for a version while chunks are loaded");
     }

@@ -20,7 +20,8 @@ struct outcome {
 /* A worker's request that waits for a version. */
 struct parked {
     bool waiting;
-    uint64_t peer, request, want_version, since_us;
+    uint64_t peer, request, since_us;
+    struct wish wish;
     struct outcome outcome;
 };
 

@@ -66,8 +66,7 @@ static bool reserve(struct aggregator *aggregator)
     return parts != NULL;
 }
 
-/* A frame to write a sum to: the last root's, if its taker is done with it. */
-static struct frame *take_spare(struct aggregator *aggregator, size_t bytes)
+struct frame *aggregator_room(struct aggregator *aggregator, size_t bytes)
 {
     struct frame *spare = aggregator->spare;
     aggregator->spare = NULL;
@@ -91,7 +90,7 @@ static struct frame *join(struct aggregator *aggregator, struct frame *a, struct
     if (frame_is_writable(a)) {
         kernels_add(a->data, b->data, count);
     } else {
-        struct frame *sum = take_spare(aggregator, a->bytes);
+        struct frame *sum = aggregator_room(aggregator, a->bytes);
         if (sum == NULL)
             return NULL;
         kernels_sum(sum->data, a->data, b->data, count);

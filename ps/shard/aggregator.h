@@ -65,6 +65,10 @@ enum aggregator_result aggregator_offer(struct aggregator *aggregator, struct no
 /* The root's sum, once, after AGGREGATOR_COMPLETE. One reference, the caller's. */
 struct frame *aggregator_take_root(struct aggregator *aggregator);
 
+/* Memory for as many bytes as a root has, the last root's if that is done with; NULL without. One
+ * reference, the caller's. */
+struct frame *aggregator_room(struct aggregator *aggregator, size_t bytes);
+
 /* Give the root's reference back, so that its memory serves the next step. */
 void aggregator_recycle(struct aggregator *aggregator, struct frame *root);
 

@@ -175,6 +175,7 @@ struct job specimen_job(enum mode mode)
         .checkpoint_every = 938,
         .record = RECORDING_ON,
         .keep_scored = mode == MODE_SSP,
+        .verify_every = mode == MODE_ALLREDUCE ? 100 : 0,
         .report_every = mode == MODE_SSP ? 10 : 0,
         .l2 = mode == MODE_SSP ? 0.25f : 0,
         .loss_scale = mode == MODE_SSP ? LOSS_SCALE_GLOBAL_BATCH : LOSS_SCALE_EXAMPLES,

@@ -4,6 +4,7 @@
  *     COUNTING_PAUSE_US=N    every gradient takes N microseconds
  *     COUNTING_STUCK=W:S     worker W never ends the gradient of its first step from S on
  *     COUNTING_BAD=W:S       worker W's gradient of its first step from S on is not finite
+ *     COUNTING_ASTRAY=W:S    worker W's own copy of the model is changed before step S
  *
  * Started by `syncopate run` in a folder where it is called syncopate-worker, or by hand. Needs
  * --optimizer sgd --learning-rate 1, and powers of two as batches. */
@@ -30,7 +31,7 @@ struct counting_worker {
     struct options options;
     struct job job;
     uint64_t elements;
-    uint64_t pause_us, stuck_at, bad_from, bad_at; /* UINT64_MAX: never. */
+    uint64_t pause_us, stuck_at, bad_from, bad_at, astray_at; /* UINT64_MAX: never. */
     struct client *client;
 };
 
@@ -90,7 +91,9 @@ static bool do_work(struct counting_worker *w, const struct work *work)
 {
     struct node nodes[TREE_COVER_MAX] = {tree_root(job_batch(&w->job, work->step).leaves)};
     uint32_t leaves = nodes[0].leaf_count, count = 1;
-    if (w->job.mode == MODE_SYNC) {
+    if (work->step == w->astray_at) /* Ours, whatever the library promises not to do with it. */
+        ((float *)(uintptr_t)client_parameters(w->client))[w->elements / 2] += 1;
+    if (job_mode(&w->job)->steps) {
         struct node run = tree_run(leaves, work->members, work->position);
         count = tree_cover(leaves, run.first_leaf, run.leaf_count, nodes);
     }
@@ -196,6 +199,7 @@ int main(int argc, char **argv)
     w.pause_us = pause_us != NULL ? strtoull(pause_us, NULL, 10) : 0;
     w.stuck_at = step_of("COUNTING_STUCK", w.options.task_index);
     w.bad_from = step_of("COUNTING_BAD", w.options.task_index);
+    w.astray_at = step_of("COUNTING_ASTRAY", w.options.task_index);
     w.bad_at = UINT64_MAX;
 
     int exit_code = EXIT_USAGE;

@@ -72,7 +72,7 @@ SPOIL(owner_to_cut, owner, c->filled, c->to_cut++)
 SPOIL(owner_cut_step, owner, chunk_of(c)->version > 0, c->owned[0].cut_step = 0)
 SPOIL(owner_arrays_loaded, owner, c->filled, c->owned[0].arrays_loaded = 1)
 SPOIL(owner_want_version, owner, chunk_of(c)->version >= 2 && waiting_of(c) != NULL,
-      waiting_of(c)->want_version = 0)
+      waiting_of(c)->wish.version = 0)
 SPOIL(owner_applied, owner, c->filled, c->verdicts.applied++)
 SPOIL(chunk_version, owner, chunk_of(c)->version > 0, chunk_of(c)->version++)
 SPOIL(chunk_lent, owner, c->filled,
@@ -216,7 +216,7 @@ static const struct row rows[] = {
      {.owner = owner_arrays_loaded},
      "loaded whole",
      NULL},
-    {"parked.want_version",
+    {"parked.wish.version",
      "0",
      OWNER,
      MODE_SYNC,

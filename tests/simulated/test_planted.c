@@ -31,6 +31,7 @@
 #include "ps/work/evaluation.h"
 #include "tests/lib/post.h"
 #include "tests/lib/suite.h"
+#include "worker/client/replica.h"
 #include "worker/mode/follow_mode.h"
 
 #define HISTORIES_MAX 1000
@@ -60,6 +61,8 @@ enum bug {
     NO_FRESH_PULL,    /* Ssp: a batch given late is computed from the values that are here. */
     RATE_ON_GRADIENT, /* What staleness takes off the rate is taken off the gradient. */
     GROUP_KEPT,       /* What a chunk holds is not applied before a cut. */
+    UPDATE_SKIPPED,   /* All-reduce: a replica leaves an update out; ... */
+    SLOTS_NOT_TAKEN,  /* ... whoever has come goes on with slots of its own. */
     CHANGED_VALUE,    /* Simpler ones, to see that the witness looks everywhere: one item of a */
     CHANGED_GRADIENT, /* hundred is not what it was. */
     CHANGED_CUT,
@@ -97,6 +100,8 @@ static const char *const bug_names[BUG_COUNT] = {
     "no fresh pull",
     "rate applied to the gradient",
     "group open at a cut",
+    "a replica skips an update",
+    "slots not handed to a joiner",
     "changed value",
     "changed gradient",
     "changed cut",
@@ -164,6 +169,14 @@ void __real_update_apply(const struct job *job, const uint64_t *offsets, uint64_
                          const struct optimizer_update *update);
 void __wrap_update_apply(const struct job *job, const uint64_t *offsets, uint64_t first,
                          const struct optimizer_update *update);
+void __real_replica_apply(struct replica *replica, uint32_t chunk, uint64_t version,
+                          const float *sum);
+void __wrap_replica_apply(struct replica *replica, uint32_t chunk, uint64_t version,
+                          const float *sum);
+bool __real_replica_put(struct replica *replica, uint32_t chunk, uint32_t array, uint64_t version,
+                        const float *data);
+bool __wrap_replica_put(struct replica *replica, uint32_t chunk, uint32_t array, uint64_t version,
+                        const float *data);
 enum aggregator_result __real_aggregator_offer(struct aggregator *aggregator, struct node node,
                                                struct frame *gradient);
 enum aggregator_result __wrap_aggregator_offer(struct aggregator *aggregator, struct node node,
@@ -267,6 +280,32 @@ void __wrap_update_apply(const struct job *job, const uint64_t *offsets, uint64_
     if (planted == RATE_ON_GRADIENT && by_owner)
         move_rate(job, &changed);
     __real_update_apply(job, offsets, first, &changed);
+}
+
+void __wrap_replica_apply(struct replica *replica, uint32_t chunk, uint64_t version,
+                          const float *sum)
+{
+    if (planted != UPDATE_SKIPPED || version % 5 != 3) {
+        __real_replica_apply(replica, chunk, version, sum);
+        return;
+    }
+    replica->chunks[chunk].held++;
+    times++;
+}
+
+bool __wrap_replica_put(struct replica *replica, uint32_t chunk, uint32_t array, uint64_t version,
+                        const float *data)
+{
+    const struct chunk_range *range = &replica->partition->chunks[chunk];
+    if (planted != SLOTS_NOT_TAKEN || array == 0)
+        return __real_replica_put(replica, chunk, array, version, data);
+    float *own = malloc(range->count * sizeof *own);
+    ck_assert_ptr_nonnull(own);
+    memcpy(own, replica->slots[array - 1] + range->first, range->count * sizeof *own);
+    bool whole = __real_replica_put(replica, chunk, array, version, own);
+    free(own);
+    times++;
+    return whole;
 }
 
 /* Take what lies below the node out of sight; how many. */

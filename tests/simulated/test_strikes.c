@@ -129,7 +129,7 @@ static void note_given(void *context, const struct simulated_process *p, uint64_
 {
     struct cluster *c = context;
     (void)parameters;
-    if (c->lost.there && !enough && c->job.mode != MODE_SYNC && step == c->lost.step)
+    if (c->lost.there && !enough && !job_mode(&c->job)->steps && step == c->lost.step)
         c->lost.done_again |= p->number != c->lost.process;
 }
 
@@ -141,14 +141,14 @@ static void cluster_open(struct cluster *c, enum mode mode)
     memset(c, 0, sizeof *c);
     c->job = small_job(mode, WORKERS, SERVERS);
     c->job.schedule.learning_rate = 1.0 / 1024;
-    c->job.steps = mode == MODE_SYNC ? 80 : 320;
+    c->job.steps = mode_facts(mode)->steps ? 80 : 320;
     c->job.checkpoint_every = c->job.steps / 10;
     c->wires = (struct network_faults){.delay_min_us = 50, .delay_max_us = 60};
     simulated_disk_init(&c->disk, 1, 1);
     for (uint32_t i = 0; i < SERVERS; i++)
         c->disks[i] = &c->disk;
     c->storage.disks = c->disks;
-    enum work_kind kind = mode == MODE_SYNC ? WORK_MIXED : WORK_EXACT;
+    enum work_kind kind = mode_facts(mode)->steps ? WORK_MIXED : WORK_EXACT;
     ck_assert_int_eq(simulated_work_init(&c->work, &c->job, kind), STATUS_OK);
     outages_init(&c->outages);
 }

@@ -22,6 +22,9 @@
  * Servers and other workers may come and go meanwhile: the next work is then from elsewhere, also
  * one that was done before.
  *
+ * Memory, in copies of the model: the parameters, with --mode allreduce the optimizer's slots as well, a
+ * gradient, and values while they are scored or on their way.
+ *
  * Threads: all functions from one thread, but client_request_stop, client_abandoned and
  *   client_request_leave from any. */
 

@@ -106,12 +106,18 @@ static uint64_t chunk_bytes(const struct exchange *x, uint32_t chunk)
     return x->partition->chunks[chunk].count * sizeof(float);
 }
 
-/* Gradients of one step lie beside each other until all are used. What is asked for to be scored
- * comes the way that the question goes, and in shared memory would lie where training's values do. */
+/* What is answered with more than training's values comes the way that the question goes, and in shared
+ * memory would lie where those do. */
+static bool goes_apart(const struct message_exchange *exchange)
+{
+    return exchange->scored || exchange->slots;
+}
+
+/* Gradients of one step lie beside each other until all are used. */
 static uint64_t place_of(const struct exchange *x, uint32_t node, uint32_t chunk)
 {
     const struct chunk_range *range = &x->partition->chunks[chunk];
-    if (x->apart || x->pushed[node].what.scored)
+    if (x->apart)
         return TRANSPORT_PLACE_NOWHERE;
     return (node * x->links[range->server].shard_elements + range->place) * sizeof(float);
 }
@@ -123,6 +129,22 @@ static bool needs_receipt(const struct exchange *x, uint32_t server)
     const struct link *link = &x->links[server];
     return job_mode(x->job)->steps &&
            x->pushed_count * link->shard_elements * sizeof(float) > link->window_bytes;
+}
+
+/* Whether what comes is for the replica, and not values to be read as they are. */
+static bool feeds_replica(const struct exchange *x)
+{
+    return x->replica != NULL && !x->pulls;
+}
+
+/* What makes the next version of the replica's chunk: its sum, or all of that version. */
+static void ask_replica(const struct exchange *x, struct message_exchange *exchange)
+{
+    uint64_t every = x->job->verify_every, version = x->version - 1;
+    exchange->sum = replica_has(x->replica, exchange->chunk, version);
+    exchange->slots = !exchange->sum;
+    if (exchange->sum && every > 0 && version % every == 0)
+        exchange->replica = replica_hash_of(x->replica, exchange->chunk);
 }
 
 static struct message_exchange *add_header(const struct exchange *x,
@@ -137,10 +159,12 @@ static struct message_exchange *add_header(const struct exchange *x,
     exchange->chunk = chunk;
     if (chunk != x->report_chunk)
         exchange->has_report = false;
-    if (exchange->scored)
-        (*packet)->place = TRANSPORT_PLACE_NOWHERE;
     if (!job_mode(x->job)->aligns)
         exchange->base_version = x->chunks[chunk].version;
+    if (exchange->want && feeds_replica(x))
+        ask_replica(x, exchange);
+    if (goes_apart(exchange))
+        (*packet)->place = TRANSPORT_PLACE_NOWHERE;
     if (exchange->want && x->pushed[node].gradient != NULL)
         exchange->receipt = needs_receipt(x, x->partition->chunks[chunk].server);
     return exchange;
@@ -170,9 +194,11 @@ static enum status send_chunk(struct exchange *x, const struct envelope *envelop
             x->links[x->partition->chunks[chunk].server].unconfirmed_bytes += slice->bytes;
     }
     pushed->sent[chunk] = SENT;
-    add_header(x, envelope, node, chunk, request_of(x, node, chunk), &packet, outbox);
+    const struct message_exchange *exchange =
+        add_header(x, envelope, node, chunk, request_of(x, node, chunk), &packet, outbox);
     packet->payload = slice;
-    packet->place = place_of(x, node, chunk);
+    if (!goes_apart(exchange))
+        packet->place = place_of(x, node, chunk);
     return STATUS_OK;
 }
 
@@ -259,7 +285,7 @@ enum status exchange_push(struct exchange *exchange, struct envelope *envelope,
         for (uint32_t i = 0; i < partition->chunk_count; i++)
             ask(x, i, pushed->first_request + i, any ? EXCHANGE_WHATEVER : what->want_version);
         begin_waiting(x, now_us);
-        x->newest = what->newest;
+        x->newest = x->pulls = what->newest;
         x->version = what->want_version;
         x->began_us = now_us;
         x->held_us = x->held_for = 0;
@@ -385,17 +411,36 @@ static bool must_be_latest(const struct exchange *x, const struct packet *packet
     return packet->payload->stays || x->job->delay_compensation > 0.0f;
 }
 
-static void take_values(struct exchange *x, const struct packet *packet)
+/* Whether the answer is of the kind that the chunk needs now. */
+static bool is_fit(const struct exchange *x, const struct message_result *result)
+{
+    if (!feeds_replica(x))
+        return !result->sum && result->array == 0;
+    if (replica_has(x->replica, result->chunk, x->version - 1))
+        return result->sum;
+    return !result->sum && result->array <= x->replica->slot_count;
+}
+
+/* Values, or what they are made of: whether all of the chunk's are here now. */
+static bool take_values(struct exchange *x, const struct packet *packet)
 {
     const struct message_result *result = &packet->message.result;
     struct asked *asked = &x->chunks[result->chunk];
-    if (packet->payload->stays)
+    const float *data = packet->payload->data;
+    if (result->sum)
+        replica_apply(x->replica, result->chunk, x->version - 1, data);
+    else if (feeds_replica(x)) {
+        if (!replica_put(x->replica, result->chunk, result->array, result->version, data))
+            return false;
+    } else if (packet->payload->stays && x->replica == NULL) {
         asked->stays = frame_retain(packet->payload);
-    else
-        memcpy(x->parameters + x->partition->chunks[result->chunk].first, packet->payload->data,
+    } else {
+        memcpy(x->parameters + x->partition->chunks[result->chunk].first, data,
                packet->payload->bytes);
+    }
     asked->version = x->spread.versions[result->chunk] = result->version;
     asked->first_request = asked->request = 0;
+    return true;
 }
 
 static void take_numbers(struct exchange *x, const struct message_result *result)
@@ -422,13 +467,14 @@ enum exchange_outcome exchange_take_result(struct exchange *exchange, struct env
     if (!result->parameters || packet->payload == NULL ||
         packet->payload->bytes != chunk_bytes(x, chunk) ||
         (must_be_latest(x, packet) && packet->message.request != asked->request) ||
-        (asked->want != EXCHANGE_WHATEVER && result->version != asked->want))
+        (asked->want != EXCHANGE_WHATEVER && result->version != asked->want) || !is_fit(x, result))
         return EXCHANGE_IGNORED;
-    take_values(x, packet);
-    take_numbers(x, result);
     struct link *link = &x->links[server];
     link->asked_us = link->heard_us = now_us;
     link->retry_us = EXCHANGE_RETRY_US;
+    take_numbers(x, result);
+    if (!take_values(x, packet))
+        return EXCHANGE_PROGRESS;
     link->unanswered--;
     x->under_way--;
     if (confirm(x, envelope, x->pushed_count - 1, chunk, outbox) == EXCHANGE_MEMORY)

@@ -31,6 +31,7 @@
 #include "common/job/tree.h"
 #include "common/transport/transport.h"
 #include "common/wire/envelope.h"
+#include "worker/client/replica.h"
 #include "worker/client/spread.h"
 
 #define EXCHANGE_RETRY_US      1000000u   /* Without any progress; doubled ... */
@@ -60,8 +61,9 @@ enum exchange_outcome {
 struct exchange {
     const struct job *job;
     const struct partition *partition;
-    float *parameters; /* [elements] where values are copied to that do not stay. */
-    const float *view; /* [elements] the parameters that have come. */
+    float *parameters;       /* [elements] where values are copied to that do not stay. */
+    const float *view;       /* [elements] the parameters that have come. */
+    struct replica *replica; /* The session's: sums are applied to it. NULL: values are given. */
     struct asked *chunks;
     struct link *links;
     uint32_t report_chunk; /* The one whose EXCHANGE carries the report: server 0's first. */
@@ -69,6 +71,7 @@ struct exchange {
     struct pushed pushed[TREE_COVER_MAX];
     uint32_t pushed_count;
     bool newest;      /* This is a newest one. */
+    bool pulls;       /* It began as one: values are asked for, whatever there is beside. */
     bool apart;       /* Gradients must not go through memory that servers see. */
     uint64_t version; /* Sync: that all chunks have, or will have. */
     uint64_t began_us;

@@ -48,6 +48,10 @@ enum status session_create(struct session **session, const struct session_option
     enum status status = follow_init(&s->follow, options->job, options->partition->chunk_count);
     if (status == STATUS_OK)
         status = exchange_init(&s->exchange, options->job, options->partition, options->parameters);
+    if (status == STATUS_OK && job_mode(options->job)->replicates) {
+        status = replica_init(&s->replica, options->job, options->partition, options->parameters);
+        s->exchange.replica = &s->replica;
+    }
     if (status == STATUS_OK)
         status = scoring_init(&s->scoring, options->job, options->partition);
     if (status == STATUS_OK)
@@ -67,6 +71,7 @@ void session_destroy(struct session **session)
         return;
     if ((*session)->exchange.chunks != NULL)
         exchange_free(&(*session)->exchange);
+    replica_free(&(*session)->replica);
     held_push_forget(&(*session)->held);
     scoring_free(&(*session)->scoring);
     follow_free(&(*session)->follow);
@@ -348,6 +353,8 @@ static void leave_generation(struct session *s, uint64_t now_us)
     s->have_parameters = false;
     s->waiting_us = now_us;
     forget_pushed(s);
+    if (s->exchange.replica != NULL)
+        replica_forget(&s->replica);
     scoring_forget(&s->scoring);
     s->follow.rules->forget(&s->follow);
     announcements_forget_scores(&s->announcements);

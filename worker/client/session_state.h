@@ -23,8 +23,9 @@ struct session {
     uint8_t *job_bytes; /* [job_size] the declaration. */
     uint32_t job_size;
     struct exchange exchange;
-    struct follow follow;  /* What the mode makes of it; the steps that it is at. */
-    struct held_push held; /* Computed, and its number is not here yet. */
+    struct replica replica; /* Where workers make the updates too; else nothing. */
+    struct follow follow;   /* What the mode makes of it; the steps that it is at. */
+    struct held_push held;  /* Computed, and its number is not here yet. */
     struct announcements announcements;
     struct scoring scoring; /* What is to be scored, beside training. */
 

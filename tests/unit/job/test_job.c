@@ -458,9 +458,10 @@ TEST_PLAIN(modes_go_both_ways)
         {"ssp:0", {MODE_SSP, 0}},
         {"ssp:1000000000", {MODE_SSP, MODE_BOUND_MAX}},
         {"ssp:inf", {MODE_SSP, MODE_UNBOUNDED}},
+        {"allreduce", {MODE_ALLREDUCE, 0}},
     };
     static const char *const none[] = {"",
-                                       "allreduce",
+                                       "allgather",
                                        "ssp",
                                        "ssp:",
                                        "ssp:x",

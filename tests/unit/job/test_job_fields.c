@@ -129,8 +129,9 @@ static bool is_among(const char *member, const char *const *list)
 static const char *const labels[] = {"data",  "compute", "slow", "straggle",
                                      "pause", "cluster", NULL};
 static const char *const spread[] = {
-    "steps",       "checkpoint_every", "record",  "keep_scored", "report_every",
-    "chunk_bytes", "worker_count",     "servers", "colocated",   NULL};
+    "steps",        "checkpoint_every", "record",      "keep_scored",
+    "verify_every", "report_every",     "chunk_bytes", "worker_count",
+    "servers",      "colocated",        NULL};
 static const char *const read_later[] = {"data_digest", NULL};
 static const char *const without_option[] = {"staleness_bound",
                                              "staleness_loses",

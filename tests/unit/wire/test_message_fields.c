@@ -191,6 +191,7 @@ static const struct {
     {"work.computation", 0, COMPUTATION_MAX},
     {"result.verdict", 0, VERDICT_REJECTED},
     {"result.held_for", 0, JOB_WORKERS_MAX},
+    {"result.array", 0, SLOTS_MAX},
     {"report.times.whom", 0, JOB_WORKERS_MAX},
     {"done.times.whom", 0, JOB_WORKERS_MAX},
     {"evaluation.times.whom", 0, JOB_WORKERS_MAX},
