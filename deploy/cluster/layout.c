@@ -40,6 +40,34 @@ static enum status find_named(const struct cluster *cluster, struct place place,
     return STATUS_OK;
 }
 
+/* Whether the place has both a server and a worker. */
+static bool is_shared(const struct layout *layout, struct place place)
+{
+    return layout->colocated && place.index < layout->servers && place.index < layout->workers;
+}
+
+/* The same where naming one of a place's two names both. */
+static enum status find_shared(const struct layout *layout, const struct cluster *cluster,
+                               struct place place, size_t *index, struct error *error)
+{
+    struct place other = {place.role == ROLE_PS ? ROLE_WORKER : ROLE_PS, place.index};
+    size_t beside;
+    enum status status = find_named(cluster, place, index, error);
+    if (status != STATUS_OK || !is_shared(layout, place))
+        return status;
+    status = find_named(cluster, other, &beside, error);
+    if (status != STATUS_OK)
+        return status;
+    if (*index == cluster->host_count)
+        *index = beside;
+    if (beside == cluster->host_count || beside == *index)
+        return STATUS_OK;
+    return error_set(error, STATUS_INVALID,
+                     "%s and %s are beside each other (--ps colocated), but on two hosts, number "
+                     "%zu and number %zu of the cluster, from 0 on",
+                     place_text(place).text, place_text(other).text, *index, beside);
+}
+
 /* made: the number of each named host, and behind them of the one where the rest is; NOBODY before
  * its first process has come. */
 static enum status place_all(struct layout *layout, const struct cluster *cluster, uint32_t *made,
@@ -48,10 +76,15 @@ static enum status place_all(struct layout *layout, const struct cluster *cluste
     for (size_t i = 0; i <= cluster->host_count; i++)
         made[i] = NOBODY;
     for (uint32_t number = 0; number < layout->servers + layout->workers; number++) {
+        struct place place = layout_place(layout, number);
         size_t index;
-        enum status status = find_named(cluster, layout_place(layout, number), &index, error);
+        enum status status = find_shared(layout, cluster, place, &index, error);
         if (status != STATUS_OK)
             return status;
+        if (place.role == ROLE_WORKER && is_shared(layout, place)) { /* Its server came first. */
+            layout->host_of[number] = layout->host_of[place.index];
+            continue;
+        }
         bool named = index < cluster->host_count;
         if (made[index] == NOBODY || (!named && cluster->rest == CLUSTER_APART)) {
             made[index] = layout->host_count++;
@@ -104,13 +137,13 @@ static enum status link_all(struct layout *layout, const struct cluster *cluster
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
-enum status layout_make(struct layout *layout, const struct cluster *cluster, uint32_t servers,
-                        uint32_t workers, struct error *error)
+static enum status make(struct layout *layout, const struct cluster *cluster, uint32_t servers,
+                        uint32_t workers, bool colocated, struct error *error)
 {
     size_t processes = (size_t)servers + workers;
     size_t most = (processes > cluster->host_count ? processes : cluster->host_count) + 1;
     uint32_t *scratch = calloc(most, sizeof *scratch);
-    *layout = (struct layout){.servers = servers, .workers = workers};
+    *layout = (struct layout){.servers = servers, .workers = workers, .colocated = colocated};
     layout->hosts = calloc(processes + 1, sizeof *layout->hosts);
     layout->host_of = calloc(processes + 1, sizeof *layout->host_of);
     enum status status;
@@ -125,6 +158,18 @@ enum status layout_make(struct layout *layout, const struct cluster *cluster, ui
     if (status != STATUS_OK)
         layout_free(layout);
     return status;
+}
+
+enum status layout_make(struct layout *layout, const struct cluster *cluster, uint32_t servers,
+                        uint32_t workers, struct error *error)
+{
+    return make(layout, cluster, servers, workers, false, error);
+}
+
+enum status layout_make_colocated(struct layout *layout, const struct cluster *cluster,
+                                  uint32_t servers, uint32_t workers, struct error *error)
+{
+    return make(layout, cluster, servers, workers, true, error);
 }
 
 void layout_free(struct layout *layout)

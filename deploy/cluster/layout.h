@@ -14,6 +14,8 @@
 
 struct layout {
     uint32_t servers, workers;
+    bool
+        colocated; /* Server and worker of a number are on one host, as far as there are servers. */
     struct cluster_host *hosts; /* [host_count] */
     uint32_t host_count;
     uint32_t *host_of; /* [servers + workers] index into hosts. */
@@ -24,6 +26,10 @@ struct layout {
  * STATUS_MEMORY. */
 enum status layout_make(struct layout *layout, const struct cluster *cluster, uint32_t servers,
                         uint32_t workers, struct error *error);
+/* The same where each server is beside the worker of its number, so that naming either says where both
+ * are. STATUS_INVALID also: a server and its worker are named on two hosts. */
+enum status layout_make_colocated(struct layout *layout, const struct cluster *cluster,
+                                  uint32_t servers, uint32_t workers, struct error *error);
 void layout_free(struct layout *layout);
 
 uint32_t layout_number(const struct layout *layout, struct place place);

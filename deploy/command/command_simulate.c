@@ -100,8 +100,9 @@ static void describe_cluster(struct laboratory *l)
     const struct cluster *cluster = &l->cluster;
     const struct cluster_card *card = &cluster->usual.card;
     snprintf(l->about, sizeof l->about, "%s, %s, %s apart, %s a host; a leaf takes %s",
-             cluster->rest == CLUSTER_APART ? "every process on a host of its own"
-                                            : "all processes on one host",
+             cluster->rest != CLUSTER_APART  ? "all processes on one host"
+             : l->plan.options.job.colocated ? "every worker on a host with its server"
+                                             : "every process on a host of its own",
              quantity_rate(card->up_bytes_per_second).text, quantity_time(cluster->latency_ns).text,
              wording_counted(cluster->usual.processors, "processor", "processors").text,
              cluster->leaf_time);
@@ -130,6 +131,25 @@ static int check_memory(const struct laboratory *l, struct error *error)
     return EXIT_USAGE;
 }
 
+/* Whoever owns chunks stays. Of faults that are drawn it is told to leave, and does not. */
+static enum status check_leaves(const struct laboratory *l, struct error *error)
+{
+    const struct options *options = &l->plan.options;
+    for (size_t i = 0; options->job.colocated && i < l->outages.count; i++) {
+        const struct outage *outage = &l->outages.list[i];
+        for (uint32_t k = 0; outage->kind == OUTAGE_LEAVE && k < places_count(&outage->places);
+             k++) {
+            struct place place = places_at(&outage->places, k);
+            if (place.index < options->workers)
+                return error_set(error, STATUS_INVALID,
+                                 "--leave: with --ps=colocated the place of %s owns chunks, and "
+                                 "cannot leave; --kill kills one",
+                                 place_text(place).text);
+        }
+    }
+    return STATUS_OK;
+}
+
 /* Whom options and the cluster's file name. */
 static enum status check_places(const struct laboratory *l, struct error *error)
 {
@@ -152,7 +172,8 @@ static int check(struct laboratory *l, struct error *error)
     if (code == EXIT_DONE &&
         options_slow_check(plan->options.slow, plan->options.workers, error) != STATUS_OK)
         code = EXIT_USAGE;
-    if (code == EXIT_DONE && check_places(l, error) != STATUS_OK)
+    if (code == EXIT_DONE &&
+        (check_leaves(l, error) != STATUS_OK || check_places(l, error) != STATUS_OK))
         code = error->status == STATUS_MEMORY ? EXIT_TRAINING_FAILED : EXIT_USAGE;
     if (code == EXIT_DONE)
         code = workload_look(&plan->workload, &plan->options, error);

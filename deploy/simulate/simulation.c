@@ -123,7 +123,8 @@ static enum status make_cluster(struct simulation *s, struct error *error)
     uint32_t most = strikes_workers_most(options->outages, job->worker_count);
     enum status status = cluster_check(options->cluster, job->server_count, most, error);
     if (status == STATUS_OK)
-        status = layout_make(&s->layout, options->cluster, job->server_count, most, error);
+        status = (job->colocated ? layout_make_colocated : layout_make)(
+            &s->layout, options->cluster, job->server_count, most, error);
     if (status != STATUS_OK)
         return status;
     s->cards = cards_create(options->cluster, &s->layout, job->seed);

@@ -187,7 +187,11 @@ static void befall_process(struct strikes *s, const struct happening *happening)
     } else if (happening->kind == HAPPENING_STOP) {
         stop_process(s, happening, p);
     } else {
-        tell(s, "%s is asked to leave", place_text(happening->place).text);
+        bool owns = job_place_owns(s->options.job, happening->place.index);
+        tell(s,
+             owns ? "%s is asked to leave, and cannot: its place owns chunks"
+                  : "%s is asked to leave",
+             place_text(happening->place).text);
         engine_later(s->options.engine, 0, EVENT_LEAVE, p->number, 0);
     }
 }

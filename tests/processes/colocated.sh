@@ -132,6 +132,32 @@ if long_run; then
     ok "server 0 of a place, workers of async and ssp, and a server of ssp"
 fi
 
+# --- in virtual time ----------------------------------------------------------------------------------------
+# simulates NAME MODE ARGUMENT... - four places, each with a host that its two processes share.
+simulates()
+{
+    run "$1" 0 syncopate simulate "${job[@]}" --mode "$2" --ps colocated --workers 4 --out "$work/$1" \
+        --compute lognormal:5ms,0.3 "${@:3}"
+    trained "$1" "$2"
+}
+if short_run; then
+    for of in sync async ssp:1; do simulates "virtual-${of%:*}" "$of"; done
+    says virtual-sync "cluster .*every worker on a host with its server"
+    # A host that is lost takes both of its processes; then one of each alone, one more joins and leaves.
+    gone=(--checkpoint-every 10 --kill "worker/1@100ms+100ms,ps/1@100ms+150ms,worker/2@400ms+50ms,ps/3@550ms+50ms"
+        --join @50ms --leave worker/4@300ms)
+    for of in sync async ssp:1; do
+        simulates "virtual-gone-${of%:*}" "$of" "${gone[@]}"
+        says "virtual-gone-${of%:*}" "faults +4 kills, 4 restarts, 1 join, 1 leave"
+    done
+    run owner 2 syncopate simulate "${job[@]}" --ps colocated --workers 2 --leave worker/1@1s
+    said owner "leave: with --ps=colocated the place of worker/1 owns chunks, and cannot leave" ||
+        fail "simulate lets an owner leave"
+    one_line owner
+    simulates virtual-drawn sync --checkpoint-every 10 --faults 3:200
+    ok "in virtual time, each place a host: every mode, and hosts that are lost with both of their processes"
+fi
+
 # --- by hand ---------------------------------------------------------------------------------------------
 # hosts COUNT - so many addresses, in $hosts.
 hosts()

@@ -191,23 +191,39 @@ static void say(struct cluster *cluster, const char *name, const char *text)
     ck_assert_msg(cluster_option(cluster, name, text, &error) == STATUS_OK, "%s", error.text);
 }
 
-/* Servers, then workers. */
+/* Servers, then workers; frees it. */
+static void expect_layout(struct layout *layout, const char *expected)
+{
+    char text[256] = "";
+    for (uint32_t i = 0; i < layout->servers + layout->workers; i++)
+        wording_append(text, sizeof text, "%s%u", i > 0 ? " " : "", layout->host_of[i]);
+    wording_append(text, sizeof text, " of %u:", layout->host_count);
+    for (uint32_t i = 0; i < layout->host_count; i++)
+        wording_append(text, sizeof text, " %s",
+                       quantity_rate(layout->hosts[i].card.up_bytes_per_second).text);
+    ck_assert_str_eq(text, expected);
+    layout_free(layout);
+}
+
 static void expect_hosts(const struct cluster *cluster, uint32_t servers, uint32_t workers,
                          const char *expected)
 {
     struct layout layout;
     struct error error;
-    char text[256] = "";
     ck_assert_msg(layout_make(&layout, cluster, servers, workers, &error) == STATUS_OK, "%s",
                   error.text);
-    for (uint32_t i = 0; i < servers + workers; i++)
-        wording_append(text, sizeof text, "%s%u", i > 0 ? " " : "", layout.host_of[i]);
-    wording_append(text, sizeof text, " of %u:", layout.host_count);
-    for (uint32_t i = 0; i < layout.host_count; i++)
-        wording_append(text, sizeof text, " %s",
-                       quantity_rate(layout.hosts[i].card.up_bytes_per_second).text);
-    ck_assert_str_eq(text, expected);
-    layout_free(&layout);
+    expect_layout(&layout, expected);
+}
+
+/* The same of a server beside each of the first workers. */
+static void expect_beside(const struct cluster *cluster, uint32_t servers, uint32_t workers,
+                          const char *expected)
+{
+    struct layout layout;
+    struct error error;
+    ck_assert_msg(layout_make_colocated(&layout, cluster, servers, workers, &error) == STATUS_OK,
+                  "%s", error.text);
+    expect_layout(&layout, expected);
 }
 
 static void put_host(struct cluster *cluster, const char *who, uint64_t processors)
@@ -275,6 +291,26 @@ TEST(who_shares_a_host_shares_its_link)
     ck_assert_int_eq(layout_make(&layout, c, 1, 2, &error), STATUS_INVALID);
     ck_assert_str_eq(error.text,
                      "worker/1 is on two hosts, number 0 and number 1 of the cluster, from 0 on");
+}
+
+TEST(a_server_is_on_the_host_of_its_worker_where_they_are_beside_each_other)
+{
+    struct layout layout;
+    struct error error;
+    expect_beside(c, 2, 3, "0 1 0 1 2 of 3: 10Gbit 10Gbit 10Gbit"); /* One has joined. */
+    say(c, "link", "worker/1:100Mbit");
+    expect_beside(c, 2, 2, "0 1 0 1 of 2: 10Gbit 100Mbit");
+    put_host(c, "worker/0", 3); /* And so its server. */
+    ck_assert_int_eq(layout_make_colocated(&layout, c, 2, 2, &error), STATUS_OK);
+    ck_assert_uint_eq(layout.hosts[0].processors, 3);
+    expect_layout(&layout, "0 1 0 1 of 2: 10Gbit 100Mbit");
+    put_host(c, "ps/0,worker/1", 5);
+    ck_assert_int_eq(layout_make_colocated(&layout, c, 2, 2, &error), STATUS_INVALID);
+    ck_assert_str_eq(error.text, "ps/0 and worker/0 are beside each other (--ps colocated), but on "
+                                 "two hosts, number 1 and number 0 of the cluster, from 0 on");
+    c->rest = CLUSTER_TOGETHER;
+    c->host_count = 0;
+    expect_beside(c, 2, 3, "0 0 0 0 0 of 1: 100Mbit");
 }
 
 TEST(processes_are_numbered_servers_first)
