@@ -186,8 +186,9 @@ chaos: setup-check ## real processes killed and stopped at random (minutes)
 	@$(AGAIN) all tests
 	@TEST_LONG=1 TEST_TIMEOUT=3600 $(RUN_TESTS) $(addprefix tests/processes/,chaos.sh faults.sh waits.sh hosts.sh)
 
-matrix: ## write the table of deploy/FAILURES.md anew
+matrix: ## write the tables of deploy/FAILURES.md and proto/CONTRACT.md anew
 	@tests/processes/matrix.sh --write
+	@tests/processes/same_bits.sh --write
 
 fuzz: export RUNS := $(RUNS)
 fuzz: setup-check ## libFuzzer on others' bytes; RUNS=100000, PARSERS="job json"

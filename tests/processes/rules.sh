@@ -43,6 +43,18 @@ as_alone()
         if [ "$bits" != "$expected" ]; then fail "$what: $workers workers, $servers servers: other bits than alone"; fi
     done
 }
+# The same where every worker applies: the bits of $1-alone.
+as_replicas()
+{
+    local what=$1 how workers servers chunk
+    shift
+    for how in "1 1 0" "3 2 256" "4 1 4K"; do
+        read -r workers servers chunk <<<"$how"
+        trained "$what-replicas-$workers" --mode allreduce --global-batch $batch --ps "$servers" --workers "$workers" \
+            --chunk-bytes "$chunk" "$@"
+        if [ "$bits" != "$(bits_of "$work/$what-alone")" ]; then fail "$what: $workers replicas: other bits than alone"; fi
+    done
+}
 # as_recorded WHAT ARGUMENT... - async with one worker as serial; with several, and in the modes beside it,
 # as replayed.
 as_recorded()
@@ -71,6 +83,7 @@ trained said --global-batch $batch --ps 0 --workers 1 --loss-scale examples
 if [ "$bits" != "$plain" ]; then fail "--loss-scale examples is not the default"; fi
 as_alone scaled --loss-scale global-batch
 if [ "$(bits_of "$work/scaled-alone")" = "$plain" ]; then fail "a ragged batch is divided as without"; fi
+as_replicas scaled --loss-scale global-batch
 as_recorded scaled --loss-scale global-batch
 # 2,000 is 40 times 50: every batch is full.
 batch=50
@@ -78,7 +91,7 @@ trained full --global-batch $batch --ps 0 --workers 1
 full=$bits
 trained full-scaled --global-batch $batch --ps 0 --workers 1 --loss-scale global-batch
 if [ "$bits" != "$full" ]; then fail "where every batch is full the divisor is another"; fi
-ok "--loss-scale global-batch: the same bits in sync as alone, in async as replayed, and without ragged batches as without"
+ok "--loss-scale global-batch: the same bits in sync and all-reduce as alone, in async as replayed, and without ragged batches as without"
 
 # The loss that is told is the mean over examples all the same: it is that of the first epoch's batches.
 batch=64
@@ -96,11 +109,13 @@ ok "the loss that is told stays the mean over examples; a run goes on with its o
 # --- l2 ---------------------------------------------------------------------------------------------
 as_alone regularised --l2 0.01
 if [ "$(bits_of "$work/regularised-alone")" = "$plain" ]; then fail "--l2 changes no bit"; fi
+as_replicas regularised --l2 0.01
 as_recorded regularised --l2 0.01
 as_alone both --l2 0.003 --loss-scale global-batch --optimizer adamw
+as_replicas both --l2 0.003 --loss-scale global-batch --optimizer adamw
 trained none --global-batch $batch --ps 0 --workers 1 --l2 0
 if [ "$bits" != "$plain" ]; then fail "--l2 0 is not the default"; fi
-ok "--l2: the same bits in sync as alone, in async as replayed"
+ok "--l2: the same bits in sync and all-reduce as alone, in async as replayed"
 
 # It is told beside the loss, with the same digits whoever tells it: of the model that is scored.
 expected=$(member "$work/regularised-alone" regularisation_loss)

@@ -59,6 +59,8 @@ fi
 same() { if [ "$(windows "$1")" != "$expected" ]; then fail "$1: other windows than one process: $(windows "$1")"; fi; }
 run three 0 syncopate run "${base[@]}" "${batch[@]}" --ps 2 --workers 3 --out "$work/three"
 same "$work/three"
+run replicas 0 syncopate run "${base[@]}" "${batch[@]}" --mode allreduce --ps 2 --workers 3 --out "$work/replicas"
+same "$work/replicas"
 ok "windows in sync are those of one process, digit by digit, and the last is named as shorter"
 
 for kind in async ssp:1; do

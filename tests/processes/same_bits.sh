@@ -1,0 +1,272 @@
+#!/usr/bin/env bash
+# same_bits.sh [CELL...] - what "the same bits" means, mode by mode: a command for each cell of the table of
+# proto/CONTRACT.md section 2, kills included; without cells, all of them, and that the table is this one's.
+#
+#     tests/processes/same_bits.sh sync-struck      one cell (make all first)
+#     tests/processes/same_bits.sh --cells          the cells; --table: as a table; --write: into the page
+# shellcheck source=tests/processes/lib.sh
+root=$(cd "$(dirname "$0")/../.." && pwd)
+
+# cell|mode|its bits are those of|under. A cell's function has its name, with _ for -.
+cells()
+{
+    cat <<'END'
+sync-spread|sync|`--ps 0`, one process|1 to 7 workers, 1 to 3 servers, 1 to 3 owner threads, chunks of 64 bytes to all in one
+sync-wires|sync|`--ps 0`, one process|tcp, shared memory, keys
+sync-struck|sync|`--ps 0`, one process|a worker, a server and server 0 killed on the way
+sync-moved|sync|`--ps 0`, one process|stopped, and gone on with other workers and servers, or none
+allreduce-spread|all-reduce|`--ps 0`, one process|1 to 7 workers, 1 to 3 servers, chunks of 64 bytes to all in one
+allreduce-struck|all-reduce|`--ps 0`, one process|a worker, a server and server 0 killed on the way
+allreduce-moved|all-reduce|`--ps 0`, one process|stopped, and gone on with other workers and servers
+async-one|async|the serial run, `--mode async --ps 0`|one worker
+async-replay|async|`replay` of the same run|4 workers, 2 servers
+async-struck|async|`replay` of the same run|a worker, a server and server 0 killed on the way
+async-moved|async|`replay` of the same run|stopped, and gone on with other workers and servers
+ssp-one|ssp|the serial run|one worker
+ssp-replay|ssp, with and without `--use-locking`|`replay` of the same run|4 workers, 2 servers
+ssp-struck|ssp|`replay` of the same run|a worker, a server and server 0 killed on the way
+compensated-one|async, `--delay-compensation`, `--staleness-rate`|the serial run without them|one worker
+compensated-struck|async, `--delay-compensation`, `--staleness-rate`|`replay` of the same run|a worker, a server and server 0 killed on the way
+accumulated-one|async, `--accumulate 1`|the serial run|one worker
+accumulated-struck|async, `--accumulate 3`|`replay` of the same run|a worker, a server and server 0 killed on the way
+END
+}
+page=$root/proto/CONTRACT.md
+begins='<!-- same bits: made by make matrix -->' ends='<!-- end of same bits -->'
+table()
+{
+    echo "| mode | its bits are those of | under | shown by \`tests/processes/same_bits.sh\` |"
+    echo '|---|---|---|---|'
+    cells | awk -F'|' '{ printf "| %s | %s | %s | `%s` |\n", $2, $3, $4, $1 }'
+}
+case ${1:-} in
+    --cells) cells | cut -d '|' -f 1; exit ;;
+    --table) table; exit ;;
+    --write)
+        made=$(mktemp)
+        table >"$made"
+        sed -i -e "/^$begins$/,/^$ends$/{//!d}" -e "/^$begins$/r $made" "$page"
+        rm -f "$made"
+        exit ;;
+esac
+
+. "$(dirname "$0")/lib.sh"
+if [ "$mode" = tsan ]; then
+    skip "the same bits under ThreadSanitizer: the same threads as everywhere"
+    exit 0
+fi
+
+# Epochs of 42 batches in leaves of 8, the last batch of 32 examples; kernels and biases across chunks.
+job=(--data synthetic:2000 --model "flatten, dense 12 relu, dense 10" --micro-batch 8 --seed 11)
+sync=(--mode sync --global-batch 48)
+async=(--worker-batch 48)
+bits_of() { member "$1" parameters_sha256; }
+
+# makes NAME ARGUMENT... - a run.
+makes() { run "$1" 0 syncopate run "${job[@]}" --out "$work/$1" "${@:2}"; }
+# as NAME EXPECTED - it has these bits.
+as()
+{
+    if [ -z "$2" ] || [ "$(bits_of "$work/$1")" != "$2" ]; then
+        fail "$1 ends with '$(bits_of "$work/$1")', not with '$2'"
+    fi
+}
+# replays NAME - it has the bits of its replay.
+replays()
+{
+    run "$1-replay" 0 syncopate replay "$work/$1"
+    said "$1-replay" ': as recorded$' || fail "$1 has other bits than its replay"
+}
+part()
+{
+    local pid words
+    for pid in $(survivors); do
+        words=" $({ tr '\0' ' ' <"/proc/$pid/cmdline"; } 2>/dev/null || true)"
+        if [[ $words == *" --job-name=$1 "* && $words == *" --task-index=$2 "* ]]; then echo "$pid"; fi
+    done
+}
+made() { grep -c '"event": "checkpoint"' "$1/events.jsonl" 2>/dev/null || true; }
+checkpoints() { [ "$(made "$1")" -ge "$2" ] 2>/dev/null; }
+# struck NAME ARGUMENT... - a run of which worker 1, server 1 and server 0 are killed, each after a checkpoint more.
+struck()
+{
+    local name=$1 who count=0 victim
+    start "$name" syncopate run "${job[@]}" --workers 3 --ps 2 --epochs 5 --checkpoint-every 20 \
+        --compute constant:3ms --max-restarts 20 --out "$work/$name" "${@:2}"
+    for who in "worker 1" "ps 1" "ps 0"; do
+        within 30 checkpoints "$work/$name" $((count + 1)) || fail "$name does not get on"
+        victim=$(part "${who% *}" "${who#* }")
+        if [ -z "$victim" ]; then fail "$name: there is no $who"; fi
+        kill -KILL "$victim"
+        if [ "$who" = "ps 1" ]; then
+            within 30 grep -qs '"event": "generation"' "$work/$name/events.jsonl" || fail "$name: nobody goes back"
+        fi
+        count=$(made "$work/$name")
+    done
+    ends "$name" 0 120
+    if [ "$(member "$work/$name" generation)" -lt 2 ]; then fail "$name: not all went back twice"; fi
+}
+# stopped NAME ARGUMENT... - a run that is stopped after its first checkpoint.
+stopped()
+{
+    local name=$1
+    start "$name" syncopate run "${job[@]}" --checkpoint-every 20 --compute constant:2ms --out "$work/$name" "${@:2}"
+    within 30 checkpoints "$work/$name" 1 || fail "$name does not get on"
+    kill -INT "${pids[$name]}"
+    ends "$name" 130 30
+}
+# serial NAME ARGUMENT... - the bits of one process, in $bits; made once.
+serial()
+{
+    if [ ! -e "$work/$1/model.safetensors" ]; then makes "$1" --ps 0 --workers 1 "${@:2}"; fi
+    bits=$(bits_of "$work/$1")
+}
+
+sync_spread()
+{
+    local how workers servers owners chunk
+    serial sync-alone "${sync[@]}" --epochs 2
+    for how in "1 1 1 0" "2 3 1 256" "3 2 2 4K" "4 1 3 1K" "5 2 1 64" "6 1 1 1M" "7 3 2 512"; do
+        if sanitized && [ "$how" != "3 2 2 4K" ]; then continue; fi
+        read -r workers servers owners chunk <<<"$how"
+        makes "sync-$workers" "${sync[@]}" --epochs 2 --workers "$workers" --ps "$servers" --owner-threads "$owners" \
+            --chunk-bytes "$chunk"
+        as "sync-$workers" "$bits"
+    done
+}
+sync_wires()
+{
+    serial sync-alone "${sync[@]}" --epochs 2
+    makes sync-tcp "${sync[@]}" --epochs 2 --workers 3 --ps 2 --transport tcp
+    as sync-tcp "$bits"
+    makes sync-shm "${sync[@]}" --epochs 2 --workers 3 --ps 2 --transport shm
+    as sync-shm "$bits"
+    run keygen 0 syncopate keygen "$work/keys" --workers 3
+    makes sync-keys "${sync[@]}" --epochs 2 --workers 3 --ps 2 --keys "$work/keys"
+    as sync-keys "$bits"
+}
+sync_struck()
+{
+    serial sync-long "${sync[@]}" --epochs 5
+    struck sync-struck "${sync[@]}"
+    as sync-struck "$bits"
+}
+sync_moved()
+{
+    serial sync-alone "${sync[@]}" --epochs 2
+    stopped sync-moved "${sync[@]}" --epochs 2 --workers 2 --ps 2
+    makes sync-moved "${sync[@]}" --epochs 2 --workers 5 --ps 1
+    as sync-moved "$bits"
+    stopped sync-home "${sync[@]}" --epochs 2 --workers 3 --ps 3
+    makes sync-home "${sync[@]}" --epochs 2 --workers 1 --ps 0
+    as sync-home "$bits"
+}
+allreduce=(--mode allreduce --global-batch 48)
+allreduce_spread()
+{
+    local how workers servers chunk
+    serial sync-alone "${sync[@]}" --epochs 2
+    for how in "1 1 0" "2 3 256" "3 2 4K" "4 1 1K" "5 2 64" "7 3 512"; do
+        if sanitized && [ "$how" != "3 2 4K" ]; then continue; fi
+        read -r workers servers chunk <<<"$how"
+        makes "allreduce-$workers" "${allreduce[@]}" --epochs 2 --workers "$workers" --ps "$servers" --chunk-bytes "$chunk"
+        as "allreduce-$workers" "$bits"
+    done
+}
+allreduce_struck()
+{
+    serial sync-long "${sync[@]}" --epochs 5
+    struck allreduce-struck "${allreduce[@]}"
+    as allreduce-struck "$bits"
+}
+allreduce_moved()
+{
+    serial sync-alone "${sync[@]}" --epochs 2
+    stopped allreduce-moved "${allreduce[@]}" --epochs 2 --workers 2 --ps 2
+    makes allreduce-moved "${allreduce[@]}" --epochs 2 --workers 5 --ps 1
+    as allreduce-moved "$bits"
+}
+async_one()
+{
+    serial async-alone --mode async "${async[@]}" --epochs 2
+    makes async-one --mode async "${async[@]}" --epochs 2 --workers 1 --ps 2
+    as async-one "$bits"
+}
+async_replay()
+{
+    makes async-many --mode async "${async[@]}" --epochs 2 --workers 4 --ps 2
+    replays async-many
+}
+async_struck()
+{
+    struck async-struck --mode async "${async[@]}"
+    replays async-struck
+}
+async_moved()
+{
+    stopped async-moved --mode async "${async[@]}" --epochs 2 --workers 4 --ps 2
+    makes async-moved --mode async "${async[@]}" --epochs 2 --workers 2 --ps 1
+    replays async-moved
+}
+ssp_one()
+{
+    serial async-alone --mode async "${async[@]}" --epochs 2
+    makes ssp-one --mode ssp:1 "${async[@]}" --epochs 2 --workers 1 --ps 2
+    as ssp-one "$bits"
+}
+ssp_replay()
+{
+    makes ssp-many --mode ssp:1 "${async[@]}" --epochs 2 --workers 4 --ps 2
+    replays ssp-many
+    makes ssp-locked --mode ssp:0 --use-locking "${async[@]}" --epochs 2 --workers 4 --ps 2
+    replays ssp-locked
+}
+ssp_struck()
+{
+    struck ssp-struck --mode ssp:2 "${async[@]}"
+    replays ssp-struck
+}
+moved=(--delay-compensation 0.5 --staleness-rate inverse --optimizer sgd)
+compensated_one()
+{
+    serial plain-sgd --mode async "${async[@]}" --epochs 2 --optimizer sgd
+    makes moved-one --mode async "${async[@]}" --epochs 2 --workers 1 --ps 2 "${moved[@]}"
+    as moved-one "$bits"
+}
+compensated_struck()
+{
+    struck moved-struck --mode async "${async[@]}" "${moved[@]}"
+    replays moved-struck
+}
+accumulated_one()
+{
+    serial async-alone --mode async "${async[@]}" --epochs 2
+    makes sums-one --mode async "${async[@]}" --epochs 2 --workers 1 --ps 2 --accumulate 1
+    as sums-one "$bits"
+}
+accumulated_struck()
+{
+    struck sums-struck --mode async "${async[@]}" --accumulate 3
+    replays sums-struck
+}
+
+# In make check one of the kills and what is quick; by name, or in make check-all, all.
+wanted=("$@")
+if [ $# -eq 0 ]; then
+    if ! diff <(sed -n "/^$begins$/,/^$ends$/{//!p}" "$page") <(table); then
+        fail "proto/CONTRACT.md has another table of the same bits: make matrix"
+    fi
+    ok "the table of the same bits in proto/CONTRACT.md is of these cells"
+    mapfile -t wanted < <(cells | cut -d '|' -f 1)
+    long='ssp-struck allreduce-moved compensated-struck accumulated-struck sync-moved async-moved'
+    if ! long_run; then mapfile -t wanted < <(printf '%s\n' "${wanted[@]}" | grep -vxF "${long// /$'\n'}"); fi
+    if [ "${TEST_LONG:-}" = only ]; then read -ra wanted <<<"$long"; fi
+fi
+for cell in "${wanted[@]}"; do
+    line=$(cells | grep -- "^$cell|" || true)
+    if [ -z "$line" ]; then fail "there is no cell $cell: $(cells | cut -d '|' -f 1 | tr '\n' ' ')"; fi
+    "${cell//-/_}"
+    IFS='|' read -r _ kind those under <<<"$line"
+    ok "$cell: ${kind//\`/} has the bits of ${those//\`/}: ${under//\`/}"
+done
+nothing_runs
