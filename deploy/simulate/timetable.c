@@ -69,14 +69,19 @@ static uint32_t host_of(void *context, const struct simulated_process *process)
     return t->options.layout->host_of[number_of(t, process)];
 }
 
+/* A worker with a replica makes an update of whatever it is given, as an owner does. (Of values too, which
+ * come when it joins or scores, and are only copied.) */
 static uint64_t handling_ns(void *context, const struct simulated_process *process,
                             enum labour labour, uint64_t bytes)
 {
-    const struct cluster *cluster = ((const struct timetable *)context)->options.cluster;
+    const struct timetable *t = context;
+    const struct cluster *cluster = t->options.cluster;
     const struct cluster_handling *handling =
         process->is_server ? &cluster->server : &cluster->worker;
     uint64_t ns = labour == LABOUR_APPLY ? cluster_apply_ns(cluster, bytes)
                                          : cluster_message_ns(handling, bytes);
+    if (labour == LABOUR_RECEIVE && !process->is_server && job_mode(t->options.job)->replicates)
+        ns += cluster_apply_ns(cluster, bytes);
     return times(ns, process->slow);
 }
 

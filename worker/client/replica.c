@@ -88,7 +88,10 @@ bool replica_put(struct replica *replica, uint32_t chunk, uint32_t array, uint64
     assert(array <= replica->slot_count);
     float *to = array == 0 ? replica->values : replica->slots[array - 1];
     memcpy(to + range->first, data, range->count * sizeof *data);
+    if (held->coming != version) /* Of another one some may have been lost on the way. */
+        held->arrays = 0;
     held->held = 0;
+    held->coming = version;
     held->arrays |= 1u << array;
     if (held->arrays != all)
         return false;

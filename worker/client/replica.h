@@ -30,7 +30,8 @@ struct replica {
     uint64_t *offsets; /* [variable_count] where variables begin. Owned. */
     struct replica_chunk {
         uint64_t held;   /* The slots are of this version + 1; 0: of none. */
-        uint32_t arrays; /* Bits: those that have come of a version that comes whole. */
+        uint64_t coming; /* This version comes whole: ... */
+        uint32_t arrays; /* ... bits: those of its arrays that have come. */
     } * chunks;          /* [chunk_count], owned. */
 };
 

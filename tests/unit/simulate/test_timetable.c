@@ -264,19 +264,25 @@ TEST_PLAIN(a_server_of_one_thread_is_the_limit_of_however_many_workers)
 }
 
 /* The first worker is told when the server has made one message; when all have computed, it takes and applies
- * n gradients, and then the next step begins. */
-TEST_PLAIN(a_step_ends_when_the_server_has_taken_all_gradients_one_after_the_other)
+ * n gradients, and then the next step begins: by all-reduce when the workers have applied the sum too. */
+static void expect_steps(enum mode mode, uint64_t steps, uint64_t also_ns)
 {
     for (uint32_t n = 1; n <= 16; n *= 2)
         for (uint64_t worker_ns = 0; worker_ns <= 30 * US; worker_ns += 30 * US) {
             struct run run = {.step_ns = 0};
             describe_slow_server(&run.described, "constant:10ms");
             run.described.cluster.worker.message_ns = worker_ns;
-            run_job(&run, MODE_SYNC, n, 100);
+            run_job(&run, mode, n, steps);
             expect_step(&run, 10 * MS + WAY_NS + 2 * worker_ns + MESSAGE_NS +
-                                  n * (MESSAGE_NS + APPLY_NS));
+                                  n * (MESSAGE_NS + APPLY_NS) + also_ns);
             close_run(&run);
         }
+}
+
+TEST_PLAIN(a_step_ends_when_the_server_has_taken_all_gradients_one_after_the_other)
+{
+    expect_steps(MODE_SYNC, 100, 0);
+    expect_steps(MODE_ALLREDUCE, 1000, APPLY_NS); /* In the first all are given values and slots. */
 }
 
 /* n trainers on P processors. */
