@@ -93,7 +93,7 @@ child()
 {
     local pid
     for pid in $(survivors); do
-        if tr '\0' ' ' <"/proc/$pid/cmdline" | grep -q "syncopate-$1 .*--task-index=$2 "; then echo "$pid"; fi
+        if tr '\0' ' ' 2>/dev/null <"/proc/$pid/cmdline" | grep -q "syncopate-$1 .*--task-index=$2 "; then echo "$pid"; fi
     done
 }
 progressed() { [ -e "$work/$1/events.jsonl" ] && [ "$(grep -c '"event": "checkpoint' "$work/$1/events.jsonl")" -ge "$2" ]; }
@@ -104,7 +104,7 @@ dies()
     if [ "$role" = worker ]; then beside="ps"; fi
     shift 4
     start "$name" syncopate run "${job[@]}" --mode "$mode" --ps colocated --workers 3 --out "$work/$name" \
-        --compute constant:15ms --checkpoint-every 5 "$@"
+        --compute constant:40ms --checkpoint-every 5 "$@"
     within 30 progressed "$name" 2 || fail "$name makes no progress"
     before=$(child "$beside" "$index")
     kill -KILL "$(child "$role" "$index")"
