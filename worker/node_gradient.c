@@ -75,9 +75,14 @@ static void note_time(struct node_gradient *g, uint32_t leaf)
     g->mark_ns = now_ns;
 }
 
+static bool has_some(const struct leaf_set *set, struct node node)
+{
+    return set == NULL || leaf_set_count(set, node) > 0;
+}
+
 static enum status compute(struct node_gradient *g, const float *parameters, uint64_t step,
-                           struct node node, unsigned depth, float *gradient, struct score *score,
-                           struct error *error)
+                           struct node node, const struct leaf_set *set, unsigned depth,
+                           float *gradient, struct score *score, struct error *error)
 {
     if (node.leaf_count == 1) {
         enum status computed =
@@ -87,13 +92,17 @@ static enum status compute(struct node_gradient *g, const float *parameters, uin
     }
     struct node left, right;
     tree_children(node, &left, &right);
+    if (!has_some(set, left) ||
+        !has_some(set, right)) /* What is absent is not added, as zeros are. */
+        return compute(g, parameters, step, has_some(set, left) ? left : right, set, depth + 1,
+                       gradient, score, error);
     if (g->right[depth] == NULL)
         g->right[depth] = aligned_alloc(64, model_elements(g->model) * sizeof(float));
     if (g->right[depth] == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory for a gradient");
-    enum status status = compute(g, parameters, step, left, depth + 1, gradient, score, error);
+    enum status status = compute(g, parameters, step, left, set, depth + 1, gradient, score, error);
     if (status == STATUS_OK)
-        status = compute(g, parameters, step, right, depth + 1, g->right[depth], score, error);
+        status = compute(g, parameters, step, right, set, depth + 1, g->right[depth], score, error);
     if (status == STATUS_OK)
         kernels_add(gradient, g->right[depth], model_elements(g->model));
     return status;
@@ -102,10 +111,13 @@ static enum status compute(struct node_gradient *g, const float *parameters, uin
 /* Which leaf made the sum not finite. They are computed again to find out, which costs less than
  * looking at every leaf of every step. */
 static enum status explain(struct node_gradient *g, const float *parameters, uint64_t step,
-                           struct node node, float *gradient, struct error *error)
+                           struct node node, const struct leaf_set *set, float *gradient,
+                           struct error *error)
 {
     for (uint32_t leaf = node.first_leaf; leaf < node.first_leaf + node.leaf_count; leaf++) {
         struct score score = {0};
+        if (!has_some(set, (struct node){leaf, 1}))
+            continue;
         enum status status = compute_leaf(g, parameters, step, leaf, gradient, &score, error);
         if (status != STATUS_OK || !kernels_all_finite(gradient, model_elements(g->model)))
             return diverged(step, leaf, error);
@@ -118,17 +130,17 @@ static enum status explain(struct node_gradient *g, const float *parameters, uin
 }
 
 enum status node_gradient_compute(struct node_gradient *node_gradient, const float *parameters,
-                                  uint64_t step, struct node node, float *gradient,
-                                  struct score *score, struct error *error)
+                                  uint64_t step, struct node node, const struct leaf_set *set,
+                                  float *gradient, struct score *score, struct error *error)
 {
     struct node_gradient *g = node_gradient;
     memset(g->leaf_ns, 0, node.leaf_count * sizeof *g->leaf_ns);
     g->first_leaf = node.first_leaf;
     g->mark_ns = clock_now_ns();
-    enum status status = compute(g, parameters, step, node, 0, gradient, score, error);
+    enum status status = compute(g, parameters, step, node, set, 0, gradient, score, error);
     /* What is not finite stays so, whatever is added to it. */
     if (status == STATUS_OK && !kernels_all_finite(gradient, model_elements(g->model)))
-        status = explain(g, parameters, step, node, gradient, error);
+        status = explain(g, parameters, step, node, set, gradient, error);
     note_time(g, node.leaf_count - 1);
     return status;
 }

@@ -12,6 +12,7 @@
 
 #include "common/base/status.h"
 #include "common/job/job.h"
+#include "common/job/leaf_set.h"
 #include "common/job/tree.h"
 #include "worker/data/dataset.h"
 #include "worker/data/order.h"
@@ -37,11 +38,12 @@ enum status node_gradient_init(struct node_gradient *node_gradient, const struct
                                struct model *model, const struct dataset *dataset);
 void node_gradient_free(struct node_gradient *node_gradient);
 
-/* gradient: [model_elements], overwritten. score: added to. STATUS_MEMORY, or STATUS_DIVERGED with
+/* set: only the leaves of the node that are in it, of which there are some, summed along the pruned
+ * tree (leaf_set.h); NULL: all. gradient: [model_elements], overwritten. score: added to. STATUS_MEMORY, or STATUS_DIVERGED with
  * the step and leaf named when a leaf's loss or gradient, or their sum, is not finite. */
 enum status node_gradient_compute(struct node_gradient *node_gradient, const float *parameters,
-                                  uint64_t step, struct node node, float *gradient,
-                                  struct score *score, struct error *error);
+                                  uint64_t step, struct node node, const struct leaf_set *set,
+                                  float *gradient, struct score *score, struct error *error);
 
 /* What one whole leaf of the node computed last took, as a sample of them all: another one each step. 0:
  * its leaves have fewer examples. */

@@ -265,7 +265,7 @@ static enum status update(struct state *s, struct error *error)
     double began = clock_now_seconds();
     diary_did(s->solo->diary, &(struct deed){.kind = DEED_GIVEN, .step = s->step});
     pace_begin(pace, clock_now_ns());
-    enum status status = node_gradient_compute(s->solo->gradient, s->arrays[0], s->step, root,
+    enum status status = node_gradient_compute(s->solo->gradient, s->arrays[0], s->step, root, NULL,
                                                s->gradient, &score, error);
     if (status != STATUS_OK)
         return status;

@@ -25,8 +25,7 @@ static bool train_node(struct trainer *t, const struct work *work, struct node n
 {
     struct error error;
     struct push push = {.step = work->step, .node = node, .last = last};
-    push.examples =
-        job_node_examples(t->job, job_batch(t->job, work->step), node.first_leaf, node.leaf_count);
+    push.examples = leaf_set_examples(work->set, t->job, job_batch(t->job, work->step), node);
     struct frame *gradient = client_gradient(t->client);
     if (gradient == NULL) {
         client_fail(t->client, EXIT_TRAINING_FAILED, "out of memory for a gradient");
@@ -35,7 +34,7 @@ static bool train_node(struct trainer *t, const struct work *work, struct node n
     uint64_t began_us = clock_now_us();
     enum status status =
         node_gradient_compute(t->gradient, client_parameters(t->client), work->step, node,
-                              gradient->data, &push.score, &error);
+                              work->set, gradient->data, &push.score, &error);
     pace_node(&t->pace, work->step, node, t->gradient->leaf_ns, clock_now_ns());
     client_rest(t->client, t->pace.due_ns);
     push.leaves = t->pace.leaves;
@@ -61,6 +60,8 @@ static bool train_step(struct trainer *t, const struct work *work)
     struct node nodes[TREE_COVER_MAX];
     uint32_t count =
         follow_mode_of(t->job)->nodes(t->job, work->step, work->members, work->position, nodes);
+    if (work->set != NULL)
+        count = leaf_set_keep(work->set, nodes, count);
     pace_begin(&t->pace, clock_now_ns());
     if (count == 0) { /* Stand by: nothing to compute, but the next parameters are wanted. */
         struct push pull = {.step = work->step, .last = true};

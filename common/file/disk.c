@@ -350,11 +350,11 @@ static enum status put_file(const char *path, const struct disk_piece *pieces, s
 }
 
 static bool write_behind(int file, uint64_t offset, const struct disk_piece *pieces,
-                         size_t piece_count)
+                         size_t piece_count, bool lasting)
 {
     if (ftruncate(file, (off_t)offset) == 0 &&
         lseek(file, (off_t)offset, SEEK_SET) == (off_t)offset)
-        return fill_file(file, pieces, piece_count, true);
+        return fill_file(file, pieces, piece_count, lasting);
     int number = errno;
     close_file(file);
     errno = number;
@@ -379,11 +379,30 @@ static enum status posix_put_behind(void *context, const char *path, uint64_t of
         return error_set(error, STATUS_INVALID, "%.300s: is shorter than the %llu bytes it had",
                          path, (unsigned long long)offset);
     }
-    if (!write_behind(file, offset, pieces, piece_count)) /* Which closes it. */
+    if (!write_behind(file, offset, pieces, piece_count, true)) /* Which closes it. */
         return report(error, "write", path);
     if (created && !flush_directory_of(path))
         return report(error, "flush the directory of", path);
     return STATUS_OK;
+}
+
+static enum status posix_append(void *context, const char *path, uint64_t offset,
+                                const struct disk_piece *pieces, size_t piece_count,
+                                struct error *error)
+{
+    (void)context;
+    int file;
+    struct stat about;
+    enum status status = disk_open(path, O_RDWR, &file, error);
+    if (status != STATUS_OK)
+        return status;
+    if (fstat(file, &about) != 0 || (uint64_t)about.st_size < offset) {
+        close_file(file);
+        return error_set(error, STATUS_INVALID, "%.300s: is shorter than the %llu bytes it had",
+                         path, (unsigned long long)offset);
+    }
+    return write_behind(file, offset, pieces, piece_count, false) ? STATUS_OK
+                                                                  : report(error, "write", path);
 }
 
 static enum status posix_write_file(void *context, const char *path,
@@ -626,6 +645,7 @@ static double posix_seconds(void *context)
 const struct disk disk_posix = {
     .write_file = posix_write_file,
     .put_behind = posix_put_behind,
+    .append = posix_append,
     .read_file = posix_read_file,
     .read_start = posix_read_start,
     .look = posix_look,

@@ -55,6 +55,10 @@ struct disk {
     enum status (*put_behind)(void *context, const char *path, uint64_t offset,
                               const struct disk_piece *pieces, size_t piece_count,
                               struct error *error);
+    /* As put_behind, of a file that is there, without waiting for the device: what is written outlives
+     * this process, and not a loss of power. */
+    enum status (*append)(void *context, const char *path, uint64_t offset,
+                          const struct disk_piece *pieces, size_t piece_count, struct error *error);
     /* The whole file in *data (malloc'd, the caller's) with *bytes; at most max_bytes. */
     enum status (*read_file)(void *context, const char *path, size_t max_bytes, void **data,
                              size_t *bytes, struct error *error);

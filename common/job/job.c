@@ -35,13 +35,18 @@ const char *recording_numbered(unsigned number)
 
 struct mode_text job_mode_text(const struct job *job)
 {
-    return mode_text((struct mode_setting){job->mode, job->staleness_bound});
+    bool spares = job_mode(job)->spares;
+    return mode_text(
+        (struct mode_setting){job->mode, spares ? job->backup_workers : job->staleness_bound});
 }
 
 void job_set_mode(struct job *job, struct mode_setting setting)
 {
+    bool spares = mode_facts(setting.mode)->spares;
     job->mode = setting.mode;
-    job->staleness_bound = setting.bound;
+    job->staleness_bound = spares ? 0 : setting.bound;
+    if (spares) /* Else they may have been said beside it. */
+        job->backup_workers = (uint32_t)setting.bound;
 }
 
 struct staleness_text job_max_staleness_text(const struct job *job)
@@ -73,6 +78,8 @@ void job_forget_unused(struct job *job)
     job->use_locking = facts->locks && job->use_locking;
     if (!facts->accumulates)
         job->accumulate = 0;
+    if (!facts->spares)
+        job->backup_workers = 0;
     if (facts->ages)
         return;
     job->staleness_rate = STALENESS_RATE_NONE;
@@ -245,6 +252,26 @@ static enum status check_ages(const struct job *job, struct error *error)
                      job_mode(job)->name);
 }
 
+/* Somebody has to be waited for. */
+static enum status check_spares(const struct job *job, struct error *error)
+{
+    bool spares = job_mode(job)->spares;
+    if (!spares && job->backup_workers == 0)
+        return STATUS_OK;
+    if (!spares)
+        return error_set(error, STATUS_INVALID, "backup workers are for sync; %s mode has none",
+                         job_mode(job)->name);
+    if (job->backup_workers == 0)
+        return error_set(error, STATUS_INVALID, "%s mode needs a backup worker at least",
+                         job_mode(job)->name);
+    if (job->backup_workers < job->worker_count)
+        return STATUS_OK;
+    return error_set(error, STATUS_INVALID,
+                     "of %u workers %u cannot be backup workers: a step needs one at least that it "
+                     "waits for",
+                     job->worker_count, job->backup_workers);
+}
+
 /* What one field cannot say alone. */
 static enum status check_work(const struct job *job, struct error *error)
 {
@@ -264,6 +291,8 @@ static enum status check_work(const struct job *job, struct error *error)
                          "larger micro-batches",
                          job->batch, job->micro_batch, job_leaves_max(job), TREE_LEAVES_MAX);
     enum status status = check_ages(job, error);
+    if (status == STATUS_OK)
+        status = check_spares(job, error);
     if (status == STATUS_OK)
         status = optimizer_settings_check(&job->optimizer, error);
     return status != STATUS_OK ? status : schedule_check(&job->schedule, error);

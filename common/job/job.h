@@ -47,6 +47,8 @@ struct job {
     uint64_t max_staleness;   /* Most that is applied; 0: any. */
     uint32_t accumulate;      /* Gradients in one update; 0 and 1: each makes its own. */
 
+    uint32_t backup_workers; /* Workers that no step waits for, in a mode that has some; else 0. */
+
     char model[MODEL_TEXT_MAX]; /* Canonical layer list. */
     struct variable *variables; /* [variable_count], owned. */
     uint32_t variable_count;

@@ -61,6 +61,20 @@ static const struct mode_facts modes[MODE_COUNT] = {
                             "Every worker keeps the model and the optimizer's slots, a replica, "
                             "and makes the same update of it; the servers make it too, for "
                             "checkpoints and for whoever joins."},
+    [MODE_BACKUP] = {.number = MODE_BACKUP,
+                     .name = "sync+backup",
+                     .unit = "step",
+                     .steps = true,
+                     .exact = true,
+                     .aligns = true,
+                     .spares = true,
+                     .sets = true,
+                     .told =
+                         "as in sync, the leaves of a step are dealt over the workers, and a "
+                         "chunk makes one update of a step; but B workers are spare: as soon as "
+                         "all but B have reported theirs, server 0 closes the step with those "
+                         "leaves, and what the late ones have computed is dropped. Which leaves "
+                         "a step was made of is recorded, so that the run can be made again."},
 };
 
 const struct mode_facts *mode_facts(enum mode mode)
@@ -84,7 +98,7 @@ struct mode_text mode_text(struct mode_setting setting)
 {
     struct mode_text text;
     const struct mode_facts *facts = mode_facts(setting.mode);
-    if (!facts->bounds)
+    if (!facts->bounds && !facts->spares)
         snprintf(text.text, sizeof text.text, "%s", facts->name);
     else if (setting.bound == MODE_UNBOUNDED)
         snprintf(text.text, sizeof text.text, "%s:inf", facts->name);
@@ -94,7 +108,7 @@ struct mode_text mode_text(struct mode_setting setting)
 }
 
 /* "3" or "inf". */
-static bool read_bound(const char *text, uint64_t *bound)
+static bool read_number(const char *text, uint64_t *bound)
 {
     *bound = MODE_UNBOUNDED;
     if (strcasecmp(text, "inf") == 0)
@@ -110,6 +124,12 @@ static bool read_bound(const char *text, uint64_t *bound)
     return text[0] != '\0';
 }
 
+static bool read_bound(const struct mode_facts *facts, const char *text, uint64_t *bound)
+{
+    return read_number(text, bound) &&
+           (!facts->spares || (*bound > 0 && *bound <= MODE_SPARES_MAX));
+}
+
 enum status mode_read(const char *text, struct mode_setting *setting)
 {
     for (unsigned i = 0; i < MODE_COUNT; i++) {
@@ -117,8 +137,9 @@ enum status mode_read(const char *text, struct mode_setting *setting)
         if (strncasecmp(text, modes[i].name, length) != 0)
             continue;
         *setting = (struct mode_setting){.mode = (enum mode)i};
-        if (modes[i].bounds ? text[length] == ':' && read_bound(text + length + 1, &setting->bound)
-                            : text[length] == '\0')
+        if (modes[i].bounds || modes[i].spares
+                ? text[length] == ':' && read_bound(&modes[i], text + length + 1, &setting->bound)
+                : text[length] == '\0')
             return STATUS_OK;
     }
     return STATUS_NOT_FOUND;

@@ -15,7 +15,7 @@
 #include "common/base/status.h"
 
 /* As on the wire. */
-enum mode { MODE_ASYNC, MODE_SYNC, MODE_SSP, MODE_ALLREDUCE, MODE_COUNT };
+enum mode { MODE_ASYNC, MODE_SYNC, MODE_SSP, MODE_ALLREDUCE, MODE_BACKUP, MODE_COUNT };
 
 struct mode_facts {
     enum mode number; /* To index tables with, and for nothing else. */
@@ -33,6 +33,8 @@ struct mode_facts {
     const char *told; /* What it is, for who has never heard of it. */
     unsigned hue;     /* Of it in figures, from 1; 0: any that is left. */
     bool bounds;      /* A number belongs to it: "ssp:S", how many batches workers may be apart. */
+    bool spares;      /* One does that is how many workers a step does not wait for, from 1. */
+    bool sets;        /* Which leaves a step is made of is decided as it goes, and recorded. */
     bool locks;       /* --use-locking has something to lock. */
     bool accumulates; /* One update may be made of several gradients. */
     bool ages;        /* Updates are made while gradients are computed: something may be done about
@@ -48,14 +50,16 @@ const char *mode_numbered(unsigned number); /* NULL from the first that is not t
 /* The facts of the mode that a run.json names, "ssp:3"; of none, if it names none of ours. */
 const struct mode_facts *mode_facts_named(const char *name);
 
-/* What --mode, run.json and reports say: "sync", "async", "ssp:3", "ssp:inf". */
+/* What --mode, run.json and reports say: "sync", "async", "ssp:3", "ssp:inf", "sync+backup:1". */
 #define MODE_UNBOUNDED   UINT64_MAX
 #define MODE_BOUND_MAX   1000000000
+#define MODE_SPARES_MAX  1023 /* Of at most 1024 workers. */
 #define MODE_BOUND_WORDS "with S from 0 to 1000000000, or inf"
 
 struct mode_setting {
     enum mode mode;
-    uint64_t bound; /* Of a mode that has one; MODE_UNBOUNDED for "inf". Else 0. */
+    uint64_t
+        bound; /* Of a mode that has one; MODE_UNBOUNDED for "inf". Else 0. See also `spares`. */
 };
 
 #define MODE_TEXT_MAX 32

@@ -566,6 +566,60 @@ static enum status check_explain(const struct parser *parser)
     return STATUS_OK;
 }
 
+/* How many workers the job has, as far as is known. */
+static uint32_t workers_of(const struct options *options)
+{
+    uint32_t count = 0;
+    if (options->worker_hosts == NULL ||
+        options_hosts(options->worker_hosts, NULL, JOB_WORKERS_MAX, &count, NULL) != STATUS_OK)
+        return options->workers;
+    return count;
+}
+
+/* The same said in TensorFlow's way: how many are waited for, not how many are spare. */
+static enum status check_replicas(const struct parser *parser, uint32_t workers)
+{
+    struct options *options = parser->options;
+    const char *said = source_of(parser, "replicas-to-aggregate");
+    const char *backup = source_of(parser, "backup-workers");
+    uint32_t replicas = options->replicas_to_aggregate;
+    if (said[0] == '\0')
+        return STATUS_OK;
+    if (replicas > workers)
+        return refuse(parser, "%s: there are %" PRIu32 " workers", said, workers);
+    if (backup[0] != '\0' && options->job.backup_workers != workers - replicas)
+        return refuse(parser, "%s and %s: of %" PRIu32 " workers that is not the same", said,
+                      backup, workers);
+    options->job.backup_workers = workers - replicas;
+    return STATUS_OK;
+}
+
+/* Backup workers make a mode of their own of sync. */
+static enum status check_backup(const struct parser *parser)
+{
+    struct options *options = parser->options;
+    uint32_t workers = workers_of(options);
+    bool user = parser->user == OPTION_RUN || parser->user == OPTION_WORKER ||
+                parser->user == OPTION_SIMULATE;
+    enum status status = user ? check_replicas(parser, workers) : STATUS_OK;
+    if (status != STATUS_OK || !user)
+        return status;
+    if (options->job.backup_workers == 0) {
+        if (job_mode(&options->job)->spares)
+            job_set_mode(&options->job, (struct mode_setting){.mode = MODE_SYNC});
+        return STATUS_OK;
+    }
+    if (options->ps == 0)
+        return refuse(parser, "backup workers: nobody is late where one process is alone (--ps=0)");
+    if (options->job.backup_workers >= workers)
+        return refuse(parser,
+                      "of %" PRIu32 " workers %" PRIu32
+                      " cannot be backup workers: a step waits for one at least",
+                      workers, options->job.backup_workers);
+    job_set_mode(&options->job, (struct mode_setting){MODE_BACKUP, options->job.backup_workers});
+    return STATUS_OK;
+}
+
 static enum status check_whole(const struct parser *parser)
 {
     const struct options *options = parser->options;
@@ -576,6 +630,8 @@ static enum status check_whole(const struct parser *parser)
         return refuse(parser, "needs %s (--help tells more)", program_text(parser->user)->operand);
     choose_length(parser);
     enum status status = check_used(parser);
+    if (status == STATUS_OK)
+        status = check_backup(parser);
     if (status == STATUS_OK && options->straggle != NULL && options->compute == NULL)
         status = refuse(parser, "%s: only used with --compute", source_of(parser, "straggle"));
     if (status == STATUS_OK)

@@ -87,6 +87,7 @@ struct options {
 
     /* The cluster. */
     uint32_t ps, workers;                /* Counts, for run. */
+    uint32_t replicas_to_aggregate;      /* Workers that a step waits for; 0: not said so. */
     const char *ps_hosts, *worker_hosts; /* "a:p,b:p" */
     const char *job_name;                /* "ps" or "worker" */
     uint32_t task_index;

@@ -355,6 +355,10 @@ const struct option_row option_rows[] = {
      "worker I, and there are as many workers as it names; who comes beyond them owns nothing, and may leave."},
     {"workers", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(workers), OPTION_RUN | OPTION_SIMULATE,
      "N", "2", 1, JOB_WORKERS_MAX, NULL, NULL, "Workers."},
+    {"replicas-to-aggregate", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(replicas_to_aggregate),
+     OPTION_WORKER | OPTION_RUN | OPTION_SIMULATE, "R", NULL, 1, JOB_WORKERS_MAX, NULL, "mode=sync",
+     "How many workers each step waits for: TensorFlow's way to say --backup-workers, which is the "
+     "others."},
     {"workers", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(worker_counts), OPTION_COMPARE,
      "LIST", "2", 0, 0, &choice_counts, NULL,
      "Numbers of workers to compare, for example 1,2,4."},

@@ -79,6 +79,7 @@ enum message_kind {
     MESSAGE_STOP,
     MESSAGE_CUT,
     MESSAGE_CUT_TAKEN,
+    MESSAGE_CLOSE,
     MESSAGE_CHUNK_STATE,
     MESSAGE_PART_WRITTEN,
     MESSAGE_FINISHED,
@@ -339,6 +340,9 @@ struct message {
             uint64_t recorded; /* What chunks have had before this step is in the record. */
         } cut;
         struct message_cut_taken cut_taken;
+        struct {
+            uint64_t step; /* The payload: a list (leaf_set.h) of its set. */
+        } close;
         struct message_chunk_state chunk_state;
         struct message_part_written part_written;
         struct message_status status;

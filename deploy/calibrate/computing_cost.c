@@ -21,7 +21,7 @@ static enum status compute(struct workload *workload, float *values, float *grad
     uint64_t began_ns = clock_now_ns();
     enum status status = node_gradient_compute(&workload->gradient, values, step,
                                                (struct node){.first_leaf = 0, .leaf_count = 1},
-                                               gradient, &score, error);
+                                               NULL, gradient, &score, error);
     *ns = (double)(clock_now_ns() - began_ns);
     return status;
 }

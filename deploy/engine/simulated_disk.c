@@ -519,6 +519,7 @@ void simulated_disk_init(struct simulated_disk *disk, uint64_t seed, uint32_t su
     disk->disk = (struct disk){.context = disk,
                                .write_file = write_file,
                                .put_behind = put_behind,
+                               .append = put_behind,
                                .read_file = read_file,
                                .read_start = read_start,
                                .look = look,

@@ -40,6 +40,7 @@ void simulated_worker_free(struct simulated_worker *worker)
     session_destroy(&worker->session);
     for (uint32_t i = 0; i < worker->gradient_count; i++)
         frame_release(worker->gradients[i]);
+    frame_release(worker->sets);
     free(worker->parameters);
     memset(worker, 0, sizeof *worker);
 }
@@ -120,6 +121,9 @@ static void choose_nodes(struct simulated_worker *w)
     w->node_next = 0;
     w->node_count =
         follow_mode_of(job)->nodes(job, w->step, w->start.members, w->start.position, w->nodes);
+    w->has_set = w->sets != NULL && leaf_sets_find(w->sets->data, w->sets->bytes, w->step, &w->set);
+    if (w->has_set)
+        w->node_count = leaf_set_keep(&w->set, w->nodes, w->node_count);
     for (uint32_t i = 0; job_mode(job)->steps && i < w->node_count; i++)
         OBSERVE(observer_of(w), trainer_leases, w->process, w->start.assignment, w->step,
                 w->nodes[i]);
@@ -157,17 +161,20 @@ static void take_share(struct simulated_worker *w, const struct message *message
     w->computing = true;
 }
 
-static void take_start(struct simulated_worker *w, const struct message *message)
+static void take_start(struct simulated_worker *w, const struct packet *packet)
 {
+    const struct message *message = &packet->message;
     w->start = message->start;
+    frame_release(w->sets);
+    w->sets = packet->payload != NULL ? frame_retain(packet->payload) : NULL;
     OBSERVE(observer_of(w), trainer_starts, w->process, message);
 }
 
-static void take(struct simulated_worker *w, const struct message *message,
-                 struct outbox *to_session)
+static void take(struct simulated_worker *w, const struct packet *packet, struct outbox *to_session)
 {
+    const struct message *message = &packet->message;
     if (message->kind == MESSAGE_START)
-        take_start(w, message);
+        take_start(w, packet);
     else if (message->kind == MESSAGE_WORK && message->work.scored > 0)
         take_share(w, message);
     else if (message->kind == MESSAGE_WORK)
@@ -187,7 +194,7 @@ void simulated_worker_take(struct simulated_worker *worker, struct packet *packe
         engine_fail(worker->engine, "worker/%u is told something while it computes",
                     worker->process->index);
     else if (!worker->gave_up)
-        take(worker, message, to_session);
+        take(worker, packet, to_session);
     if (worker->over)
         worker->computing = false;
     frame_release(packet->payload);
@@ -200,7 +207,7 @@ static struct message_exchange describe(const struct simulated_worker *w, struct
 {
     const struct job *job = job_of(w);
     uint32_t examples =
-        job_node_examples(job, job_batch(job, w->step), node.first_leaf, node.leaf_count);
+        leaf_set_examples(w->has_set ? &w->set : NULL, job, job_batch(job, w->step), node);
     return (struct message_exchange){.step = w->step,
                                      .gradient = !bad,
                                      .skip = bad,
@@ -226,8 +233,8 @@ static void train_node(struct simulated_worker *w, uint64_t took_us, struct outb
     struct frame *gradient = free_gradient(w);
     OBSERVE(observer_of(w), trainer_computed, w->process, session_parameters(w->session));
     enum status status =
-        computing->gradient(computing->context, w->step, node, session_parameters(w->session),
-                            gradient->data, &report, &error);
+        computing->gradient(computing->context, w->step, node, w->has_set ? &w->set : NULL,
+                            session_parameters(w->session), gradient->data, &report, &error);
     bool bad = status == STATUS_DIVERGED && job_mode(job_of(w))->may_skip;
     w->computing = w->node_next < w->node_count;
     if (status != STATUS_OK && !bad) {

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "common/base/deadlines.h"
+#include "common/job/leaf_set.h"
 #include "common/job/tree.h"
 #include "worker/client/session.h"
 
@@ -31,6 +32,9 @@ struct simulated_worker {
     uint32_t gradient_count;
     /* The trainer. */
     struct message_start start;
+    struct frame *sets;  /* That came with it; or NULL. Owned. */
+    struct leaf_set set; /* Of the step being computed, if has_set. */
+    bool has_set;
     uint64_t step; /* Being computed. */
     struct node nodes[TREE_COVER_MAX];
     uint32_t node_count, node_next;

@@ -493,6 +493,11 @@ const struct words_row words_of_messages[] = {
      "ps/coordinator/cut.c tell", NULL},
     {MESSAGE_CUT, NULL, "Write your chunks down as of version {step}, for a checkpoint.",
      "ps/coordinator/cut.c tell", NULL},
+    {MESSAGE_CLOSE, NULL,
+     "Enough workers have reported step {step}, and it is written down which: make it of the "
+     "leaves "
+     "that I name here, and of no others.",
+     "ps/coordinator/coordinator_closings.c tell_set", NULL},
     {MESSAGE_CUT_TAKEN, was_cut,
      "I have my chunks as of version {step}. {applied} gradients were applied to them so far.",
      "ps/router/router.c say_cut_taken", NULL},

@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/job/leaf_set.h"
 #include "common/kernels/kernels.h"
 #include "common/store/checkpoint.h"
 #include "common/store/manifest.h"
+#include "common/store/set_log.h"
 
 /* Whatever is wrong with a record, there is none to replay: but memory. */
 static enum status unfit(enum status status, const struct error *why, struct error *error)
@@ -177,6 +179,28 @@ static enum status read_record(struct recorded *recorded, const struct disk *dis
     return status;
 }
 
+/* What steps are made of, of all of them. */
+static enum status read_sets(struct recorded *recorded, const struct disk *disk, const char *path,
+                             struct error *error)
+{
+    struct leaf_sets list;
+    char damaged[DISK_PATH_MAX];
+    if (!job_mode(&recorded->found.job)->sets)
+        return STATUS_OK;
+    enum status status = set_log_read(disk, path, recorded->file_count, &recorded->found.job, 0,
+                                      &recorded->sets, &recorded->set_bytes, damaged, error);
+    if (status != STATUS_OK)
+        return status;
+    if (leaf_sets_open(&list, recorded->sets, recorded->set_bytes) &&
+        list.left >= recorded->end.batches)
+        return STATUS_OK;
+    return error_set(error, STATUS_INVALID,
+                     "%.300s: of which leaves its steps were made is recorded of %" PRIu64
+                     " of %" PRIu64 "%s%.200s",
+                     path, list.left, recorded->end.batches,
+                     damaged[0] != '\0' ? ", and damaged: " : "", damaged);
+}
+
 enum status recorded_open(struct recorded *recorded, const struct disk *disk, const char *path,
                           struct error *error)
 {
@@ -187,7 +211,8 @@ enum status recorded_open(struct recorded *recorded, const struct disk *disk, co
         status = record_read(&recorded->told, path, error);
     if (status != STATUS_OK)
         return status;
-    return unfit(read_record(recorded, disk, path, &why), &why, error);
+    status = unfit(read_record(recorded, disk, path, &why), &why, error);
+    return status != STATUS_OK ? status : unfit(read_sets(recorded, disk, path, &why), &why, error);
 }
 
 void recorded_close(struct recorded *recorded)
@@ -195,6 +220,7 @@ void recorded_close(struct recorded *recorded)
     for (uint32_t i = 0; i < recorded->file_count; i++)
         free(recorded->files[i].bytes);
     free(recorded->files);
+    free(recorded->sets);
     record_free(&recorded->told);
     job_free(&recorded->found.job);
     memset(recorded, 0, sizeof *recorded);

@@ -28,6 +28,10 @@ struct recorded {
     struct record told;          /* What run.json and events.jsonl tell. */
     struct recorded_file *files; /* [file_count] one a session, in order. Owned. */
     uint32_t file_count;
+    void *
+        sets; /* [set_bytes] A list (common/job/leaf_set.h) of what its steps are made of, where that
+                 * is not all their leaves; else NULL. Owned. */
+    size_t set_bytes;
     struct run_record_cut end;      /* Of the last. */
     bool plain;                     /* Gradients were made without fused products. */
     uint64_t bytes;                 /* Of all files. */

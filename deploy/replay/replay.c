@@ -15,9 +15,10 @@
 
 /* A computation of the stretch. */
 struct making {
-    float *gradient; /* [elements] while some chunk is to have it yet ... */
-    float *base;     /* ... and what it was made from, where gradients are compensated. */
-    bool counts;     /* Its score does: it is the last of its batch. */
+    float *gradient;   /* [elements] while some chunk is to have it yet ... */
+    float *base;       /* ... and what it was made from, where gradients are compensated. */
+    bool counts;       /* Its score does: it is the last of its batch. */
+    uint32_t examples; /* That it is of; 0: all of its batch. */
 };
 
 /* The chunks as they were after so many batches, as far as they have come there. */
@@ -32,6 +33,7 @@ struct replay {
     struct job job;
     struct replay_calls calls;
     uint64_t until, elements;
+    struct leaf_sets sets; /* Those of the steps to come, where there are some. */
     struct run_record_reader reader;
     struct plan *plan; /* Of the segment. */
     struct chunk *chunks;
@@ -377,7 +379,7 @@ static enum status make(struct replay *r, uint32_t index, struct error *error)
     if (making->base != NULL)
         memcpy(making->base, r->parameters, r->elements * sizeof(float));
     r->figures.computations++;
-    enum status status = r->calls.gradient(r->calls.context, r->parameters, c->batch,
+    enum status status = r->calls.gradient(r->calls.context, r->parameters, c->batch, NULL,
                                            making->gradient, &score, error);
     if (status == STATUS_OK && making->counts)
         add_score(r, c->batch, &score);
@@ -395,7 +397,8 @@ static enum status apply(struct replay *r, uint32_t index, const struct making *
     struct chunk_gradient gradient = {.staleness = staleness};
     if (made != NULL) {
         gradient.sum = made->gradient + chunk->first;
-        gradient.examples = job_batch(&r->job, batch).examples;
+        gradient.examples =
+            made->examples > 0 ? made->examples : job_batch(&r->job, batch).examples;
         gradient.base = made->base != NULL ? made->base + chunk->first : NULL;
     }
     if (group_add(chunk, &gradient) != STATUS_OK || (closes && group_close(chunk) != STATUS_OK))
@@ -539,6 +542,28 @@ static enum status replay_entries(struct replay *r, struct error *error)
     return status;
 }
 
+void replay_take_sets(struct replay *replay, const void *list, size_t count)
+{
+    if (!leaf_sets_open(&replay->sets, list, count))
+        replay->sets = (struct leaf_sets){.left = 0};
+}
+
+/* Which leaves the step was made of; *set stays NULL where it was all. */
+static enum status find_set(struct replay *r, uint64_t step, struct leaf_set *room,
+                            const struct leaf_set **set, struct error *error)
+{
+    *set = NULL;
+    if (!job_mode(&r->job)->sets)
+        return STATUS_OK;
+    while (r->sets.step <= step)
+        if (!leaf_sets_next(&r->sets, room))
+            return error_set(error, STATUS_INVALID,
+                             "%s: of which leaves step %" PRIu64 " was made is not recorded",
+                             r->reader.name, step);
+    *set = room;
+    return STATUS_OK;
+}
+
 /* Every step from the values of the one before. */
 static enum status replay_serially(struct replay *r, struct error *error)
 {
@@ -550,14 +575,20 @@ static enum status replay_serially(struct replay *r, struct error *error)
         return no_memory(error);
     while (status == STATUS_OK && r->places[0] < s->to.batches && !replay_is_over(r)) {
         struct tally score = {0};
+        struct leaf_set room;
+        const struct leaf_set *set;
         uint64_t batch = r->places[0];
         memcpy(r->parameters, whole->values->data, whole->values->bytes);
-        status = r->calls.gradient(r->calls.context, r->parameters, batch, gradient, &score, error);
+        status = find_set(r, batch, &room, &set, error);
+        if (status == STATUS_OK)
+            status = r->calls.gradient(r->calls.context, r->parameters, batch, set, gradient,
+                                       &score, error);
         r->figures.computations++;
         if (status != STATUS_OK)
             break;
         add_score(r, batch, &score);
-        const struct making made = {.gradient = gradient};
+        const struct making made = {.gradient = gradient,
+                                    .examples = set != NULL ? (uint32_t)score.examples : 0};
         bool closes = group_closes(whole) || batch + 1 == s->to.batches;
         status = apply(r, 0, &made, batch, whole->version, closes, error);
     }

@@ -10,7 +10,8 @@
  * gradients that some chunks have had and others have not.
  *
  * A segment without chunks is of a mode whose steps are the same whoever computes: they are made one
- * after the other, over the whole space, as `--ps 0` does.
+ * after the other, over the whole space, as `--ps 0` does; of the leaves that were recorded, where a
+ * step was not made of all.
  *
  * Nothing here knows what a gradient is made of. Threads: one owner.
  * Errors: STATUS_INVALID, with a line, for a history that cannot have been; what the gradient says;
@@ -24,6 +25,7 @@
 
 #include "common/base/status.h"
 #include "common/job/job.h"
+#include "common/job/leaf_set.h"
 #include "common/job/tally.h"
 #include "common/store/run_record.h"
 
@@ -31,10 +33,11 @@ struct replay;
 
 struct replay_calls {
     void *context;
-    /* The whole gradient of a batch at these parameters, both [elements] of the space; score: its
-     * sums. STATUS_DIVERGED when it is not finite. */
-    enum status (*gradient)(void *context, const float *parameters, uint64_t batch, float *gradient,
-                            struct tally *score, struct error *error);
+    /* The whole gradient of a batch at these parameters, both [elements] of the space, or that of the
+     * leaves in the set, unless it is NULL; score: its sums. STATUS_DIVERGED when it is not finite. */
+    enum status (*gradient)(void *context, const float *parameters, uint64_t batch,
+                            const struct leaf_set *set, float *gradient, struct tally *score,
+                            struct error *error);
     /* Optional. Every chunk as it was after its first `batches`: the end of an epoch. */
     enum status (*passed)(void *context, uint64_t batches, const float *parameters,
                           struct error *error);
@@ -53,6 +56,10 @@ struct replay_figures {
 enum status replay_create(struct replay **replay, const struct job *job, uint64_t until,
                           const struct replay_calls *calls, struct error *error);
 void replay_destroy(struct replay **replay);
+
+/* Where steps are made of sets of leaves: the list (common/job/leaf_set.h) of those from step 0 on, which
+ * outlives the replay. */
+void replay_take_sets(struct replay *replay, const void *list, size_t count);
 
 /* The first segment begins with initial values, a later one with what the last one ended with. It is
  * looked through once beforehand for what has to be kept: bytes[count] are the segment's file. */

@@ -13,14 +13,15 @@
 #include "common/job/tree.h"
 #include "common/kernels/kernels.h"
 
-static enum status compute(void *context, const float *parameters, uint64_t batch, float *gradient,
-                           struct tally *tally, struct error *error)
+static enum status compute(void *context, const float *parameters, uint64_t batch,
+                           const struct leaf_set *set, float *gradient, struct tally *tally,
+                           struct error *error)
 {
     struct rerun *rerun = context;
     struct score score = {0};
     struct node root = tree_root(job_batch(&rerun->job, batch).leaves);
-    enum status status =
-        node_gradient_compute(&rerun->gradient, parameters, batch, root, gradient, &score, error);
+    enum status status = node_gradient_compute(&rerun->gradient, parameters, batch, root, set,
+                                               gradient, &score, error);
     *tally = (struct tally){score.loss, score.correct, score.examples, 1};
     return status;
 }
@@ -106,6 +107,8 @@ enum status rerun_open(struct rerun *rerun, const struct recorded *recorded, con
         status = make_model(rerun, error);
     if (status == STATUS_OK)
         status = replay_create(&rerun->replay, &rerun->job, until, &calls, error);
+    if (status == STATUS_OK)
+        replay_take_sets(rerun->replay, recorded->sets, recorded->set_bytes);
     return status;
 }
 

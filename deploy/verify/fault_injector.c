@@ -239,6 +239,7 @@ static bool strike(struct examination *x, const struct fault *fault, struct stru
     case FAULT_LEAVE:
         return leave(x, fault, p);
     case FAULT_DISK:
+        x->witness.forgetful = true;
         disk->full = fault->number % 3 == 0;
         disk->read_only = fault->number % 3 == 1;
         disk->failing = fault->number % 3 == 2 ? 0.5 : 0;

@@ -100,6 +100,7 @@ static enum status draw_job(struct history_plan *plan, struct random_sequence *r
     job->staleness_bound = !job_mode(job)->bounds ? 0
                            : one_in(random, 10)   ? MODE_UNBOUNDED
                                                   : random_below(random, 5);
+    job->backup_workers = job_mode(job)->spares ? from_to(random, 1, 2) : 0;
     job->use_locking = job_mode(job)->locks && one_in(random, 3);
     job->record = plan->seed % 6 == 0 ? RECORDING_OFF : RECORDING_ON;
     job->keep_scored = plan->seed % 5 < 2;
@@ -181,6 +182,8 @@ static void draw_phase(struct history_plan *plan, struct history_phase *phase,
     phase->servers =
         from_to(random, 1, pieces < HISTORY_SERVERS_MAX ? pieces : HISTORY_SERVERS_MAX);
     phase->workers = from_to(random, 1, one_in(random, 4) ? HISTORY_WORKERS_MAX : 4);
+    if (phase->workers <= plan->job.backup_workers)
+        phase->workers = plan->job.backup_workers + 1;
     phase->owners_a_server = from_to(random, 1, 3);
     phase->owners_inline = one_in(random, 4);
     if (phase->owners_inline)
@@ -279,7 +282,10 @@ struct running {
     struct simulated_disk disks[HISTORY_SERVERS_MAX];
     struct model_state model; /* As of `step`. */
     uint64_t step;
-    uint64_t began; /* Of the newest checkpoint that there was when the phase began. */
+    uint64_t began;              /* Of the newest checkpoint that there was when the phase began. */
+    struct witness_closed *told; /* [steps] Of which leaves steps were said to be made. */
+    struct witness_deal deals[WITNESS_DEALS];
+    bool forgetful; /* Some of that may be lost. */
 };
 
 static void fail(struct running *r, const char *text)
@@ -393,6 +399,24 @@ static void tell_kept(struct running *r, struct witness *witness)
             witness_know_kept(witness, batches, model.parameters);
             model_file_close(&model);
         }
+}
+
+/* What server 0 has said of sets of leaves holds in the phases that come, too. */
+static void tell_sets(const struct running *r, struct witness *witness)
+{
+    if (witness->sets.earlier != NULL)
+        memcpy(witness->sets.earlier, r->told, r->plan->job.steps * sizeof *r->told);
+    memcpy(witness->sets.deals, r->deals, sizeof r->deals);
+    witness->forgetful = witness->forgetful || r->forgetful;
+}
+
+static void note_sets(struct running *r, const struct witness *witness)
+{
+    for (uint64_t step = 0; witness->sets.steps != NULL && step < r->plan->job.steps; step++)
+        if (witness->sets.steps[step].there)
+            r->told[step] = witness->sets.steps[step];
+    memcpy(r->deals, witness->sets.deals, sizeof r->deals);
+    r->forgetful = r->forgetful || witness->forgetful;
 }
 
 /* Those that are kept are what all chunks had when they were scored. */
@@ -599,11 +623,13 @@ static int run_phase(struct running *r, const struct history_phase *phase, const
     } else {
         tell_checkpoints(r, &examination.witness);
         tell_kept(r, &examination.witness);
+        tell_sets(r, &examination.witness);
         code = r->result->failed ? -1 : examination_run(&examination);
         if (code == -1)
             fail(r, examination.witness.failure);
         else
             check_phase(r, &examination, code);
+        note_sets(r, &examination.witness);
         add_counts(r->result, &examination);
     }
     examination_free(&examination);
@@ -617,7 +643,8 @@ static void check_sums(struct running *r)
 {
     const struct history_plan *plan = r->plan;
     struct simulated_work work;
-    if (plan->kind == WORK_MIXED || simulated_work_init(&work, &plan->job, plan->kind) != STATUS_OK)
+    if (plan->kind == WORK_MIXED || job_mode(&plan->job)->sets ||
+        simulated_work_init(&work, &plan->job, plan->kind) != STATUS_OK)
         return;
     work.bad_one_in = plan->bad_one_in;
     for (uint64_t i = 0; i < work.elements && !r->result->failed; i++) {
@@ -674,7 +701,8 @@ void history_run(const struct history_plan *plan, struct history_result *result)
         simulated_disk_init(&r.disks[i], plan->seed, SUB_DISK + i);
         repair(&r.disks[i], plan->disk_latency_us);
     }
-    if (model_state_init(&r.model, &plan->job) != STATUS_OK)
+    r.told = calloc(plan->job.steps, sizeof *r.told);
+    if (r.told == NULL || model_state_init(&r.model, &plan->job) != STATUS_OK)
         fail(&r, "out of memory");
     int code = EXIT_INTERRUPTED;
     for (uint32_t i = 0; i < plan->phase_count && code != EXIT_DONE && !result->failed; i++)
@@ -695,4 +723,5 @@ void history_run(const struct history_plan *plan, struct history_result *result)
     for (uint32_t i = 0; i < HISTORY_SERVERS_MAX; i++)
         simulated_disk_free(&r.disks[i]);
     model_state_free(&r.model);
+    free(r.told);
 }

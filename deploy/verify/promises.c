@@ -5,9 +5,8 @@
 #include <assert.h>
 
 static const struct promises *const tables[MODE_COUNT] = {
-    [MODE_ASYNC] = &promises_async,
-    [MODE_SYNC] = &promises_sync,
-    [MODE_SSP] = &promises_ssp,
+    [MODE_ASYNC] = &promises_async,         [MODE_SYNC] = &promises_sync,
+    [MODE_BACKUP] = &promises_backup,       [MODE_SSP] = &promises_ssp,
     [MODE_ALLREDUCE] = &promises_allreduce,
 };
 

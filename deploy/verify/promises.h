@@ -30,6 +30,11 @@ struct promises {
     /* A request about one that was sent before: fills witness->expected. */
     void (*retry)(struct witness *witness, const struct witness_chunk *chunk,
                   const struct message_exchange *exchange);
+    /* Optional. Its owner is told of which leaves a step is made; and then verdicts of what is taken are
+     * counted, by `take` and this, when an update is made. */
+    void (*closed)(struct witness *witness, struct witness_server *server, uint32_t chunk,
+                   uint64_t step, const struct leaf_set *set);
+    bool judges_late;
     /* Optional. A chunk has got a version more than it had. */
     void (*advanced)(struct witness *witness, struct witness_server *server, uint32_t chunk);
     /* Optional. An array of a chunk is on its way to a checkpoint. */
@@ -51,7 +56,18 @@ struct promises {
 
 const struct promises *promises_of(const struct job *job);
 
-extern const struct promises promises_sync, promises_async, promises_ssp, promises_allreduce;
+extern const struct promises promises_sync, promises_async, promises_ssp, promises_allreduce,
+    promises_backup;
+
+/* Chunks of one generation are at most one version apart: for `advanced`. */
+void promises_keep_abreast(struct witness *witness, struct witness_server *server, uint32_t chunk);
+
+/* Where steps are made of sets of leaves (promises_backup.c). */
+enum status witness_sets_init(struct witness *witness);
+void witness_sets_free(struct witness *witness);
+/* The model is known as `step` begins. */
+enum status witness_sets_begin(struct witness *witness, uint64_t step,
+                               const struct model_state *model);
 
 /* --- the witness's own model, for the tables --------------------------------------------------- */
 

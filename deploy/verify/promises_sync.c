@@ -55,8 +55,7 @@ static void sync_retry(struct witness *w, const struct witness_chunk *chunk,
     }
 }
 
-/* Only chunks of one generation can be compared. */
-static void sync_advanced(struct witness *w, struct witness_server *server, uint32_t chunk)
+void promises_keep_abreast(struct witness *w, struct witness_server *server, uint32_t chunk)
 {
     uint64_t generation = server->owners[witness_owner_of(w, chunk)].generation;
     uint64_t version = server->chunks[chunk].version;
@@ -82,7 +81,7 @@ const struct promises promises_sync = {
     .releases = true,
     .take = sync_take,
     .retry = sync_retry,
-    .advanced = sync_advanced,
+    .advanced = promises_keep_abreast,
 };
 
 const struct promises promises_allreduce = {
@@ -91,5 +90,5 @@ const struct promises promises_allreduce = {
     .replicates = true,
     .take = sync_take,
     .retry = sync_retry,
-    .advanced = sync_advanced,
+    .advanced = promises_keep_abreast,
 };

@@ -87,8 +87,17 @@ static void leaf_gradient(const struct simulated_work *work, uint64_t step, uint
 
 /* Written out once more, and not taken from common/job/tree.c, because it is what that is measured
  * by: n leaves split at the largest power of two below n. */
+static bool has_some(const struct leaf_set *set, struct node node)
+{
+    for (uint32_t i = 0; i < node.leaf_count; i++)
+        if (set == NULL ||
+            (set->bits[(node.first_leaf + i) / 64] >> ((node.first_leaf + i) % 64) & 1))
+            return true;
+    return false;
+}
+
 void simulated_work_node(const struct simulated_work *work, uint64_t step, struct node node,
-                         const float *parameters, float *out)
+                         const struct leaf_set *set, const float *parameters, float *out)
 {
     if (node.leaf_count == 1) {
         leaf_gradient(work, step, node.first_leaf, parameters, out);
@@ -97,31 +106,36 @@ void simulated_work_node(const struct simulated_work *work, uint64_t step, struc
     uint32_t split = 1;
     while (2 * split < node.leaf_count)
         split *= 2;
+    struct node low = {node.first_leaf, split};
+    struct node high = {node.first_leaf + split, node.leaf_count - split};
+    if (!has_some(set, low) || !has_some(set, high)) {
+        simulated_work_node(work, step, has_some(set, low) ? low : high, set, parameters, out);
+        return;
+    }
     float *right = malloc(work->elements * sizeof *right);
     if (right == NULL) {
         log_error("out of memory for a gradient");
         exit(EXIT_TRAINING_FAILED);
     }
-    simulated_work_node(work, step, (struct node){node.first_leaf, split}, parameters, out);
-    simulated_work_node(work, step, (struct node){node.first_leaf + split, node.leaf_count - split},
-                        parameters, right);
+    simulated_work_node(work, step, low, set, parameters, out);
+    simulated_work_node(work, step, high, set, parameters, right);
     for (uint64_t i = 0; i < work->elements; i++)
         out[i] += right[i];
     free(right);
 }
 
 static enum status compute_node(void *context, uint64_t step, struct node node,
-                                const float *parameters, float *out,
+                                const struct leaf_set *set, const float *parameters, float *out,
                                 struct computing_report *report, struct error *error)
 {
     const struct simulated_work *work = context;
     struct batch_range batch = job_batch(work->job, step);
-    uint32_t examples = job_node_examples(work->job, batch, node.first_leaf, node.leaf_count);
+    uint32_t examples = leaf_set_examples(set, work->job, batch, node);
     report->took_us = work->says_us;
     if (simulated_work_is_bad(work, step))
         return error_set(error, STATUS_DIVERGED, "step %llu has no finite gradient",
                          (unsigned long long)step);
-    simulated_work_node(work, step, node, parameters, out);
+    simulated_work_node(work, step, node, set, parameters, out);
     report->score.loss += (int64_t)examples << 20;
     report->score.correct += examples / 2;
     report->score.examples += examples;
@@ -278,15 +292,17 @@ void model_state_apply(struct model_state *state, const struct job *job,
 }
 
 void model_state_step(struct model_state *state, const struct simulated_work *work, uint64_t step,
-                      uint64_t version, float *gradient)
+                      const struct leaf_set *set, uint64_t version, float *gradient)
 {
     struct batch_range batch = job_batch(work->job, step);
-    simulated_work_node(work, step, tree_root(batch.leaves), state->arrays[0], gradient);
-    model_state_apply(state, work->job,
-                      &(struct model_update){.version = version,
-                                             .batches = step,
-                                             .examples = batch.examples,
-                                             .gradients = 1,
-                                             .count = state->elements,
-                                             .gradient = gradient});
+    struct node root = tree_root(batch.leaves);
+    simulated_work_node(work, step, root, set, state->arrays[0], gradient);
+    model_state_apply(
+        state, work->job,
+        &(struct model_update){.version = version,
+                               .batches = step,
+                               .examples = leaf_set_examples(set, work->job, batch, root),
+                               .gradients = 1,
+                               .count = state->elements,
+                               .gradient = gradient});
 }

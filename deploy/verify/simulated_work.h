@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "common/job/job.h"
+#include "common/job/leaf_set.h"
 #include "common/job/tree.h"
 #include "common/store/checkpoint.h"
 #include "deploy/engine/computing.h"
@@ -46,9 +47,10 @@ bool simulated_work_is_bad(const struct simulated_work *work, uint64_t step);
 int simulated_work_integer(const struct simulated_work *work, uint64_t step, uint32_t leaf,
                            uint64_t element);
 
-/* The gradient of a node of the step's tree into out[elements]. */
+/* The gradient of a node of the step's tree into out[elements]; of its leaves that are in the set, of
+ * which there are some, unless that is NULL. */
 void simulated_work_node(const struct simulated_work *work, uint64_t step, struct node node,
-                         const float *parameters, float *out);
+                         const struct leaf_set *set, const float *parameters, float *out);
 
 /* --- a model that one process trains --------------------------------------------------------- */
 
@@ -83,8 +85,9 @@ void model_state_compensate(struct model_state *state, const struct job *job,
 void model_state_make(struct model_state *state, const struct job *job,
                       const struct model_update *update);
 
-/* Make step number `step`, all of it, from the state as it is. gradient: [elements] scratch. */
+/* Make step number `step`, all of it or these leaves, from the state as it is. gradient: [elements]
+ * scratch. */
 void model_state_step(struct model_state *state, const struct simulated_work *work, uint64_t step,
-                      uint64_t version, float *gradient);
+                      const struct leaf_set *set, uint64_t version, float *gradient);
 
 #endif

@@ -49,6 +49,9 @@ void witness_counts_add(struct witness_counts *to, const struct witness_counts *
         to->apart_max = from->apart_max;
     to->bases += from->bases;
     to->included += from->included;
+    to->closes += from->closes;
+    to->told_again += from->told_again;
+    to->left_out += from->left_out;
     to->identities += from->identities;
     to->renewed += from->renewed;
     to->sums += from->sums;
@@ -190,7 +193,7 @@ enum status witness_know(struct witness *witness, uint64_t step, uint64_t versio
     for (uint32_t i = 0; i < w->partition->chunk_count; i++)
         if (add_cut(w, i, step, version, model) != STATUS_OK)
             return STATUS_MEMORY;
-    return STATUS_OK;
+    return w->sets.states != NULL ? witness_sets_begin(w, step, model) : STATUS_OK;
 }
 
 bool witness_knows(const struct witness *witness, uint64_t step, const struct model_state *model)
@@ -214,7 +217,7 @@ static enum status train_serially(struct witness *w)
     for (uint64_t step = 0; step <= w->job->steps && status == STATUS_OK; step++) {
         status = witness_know(w, step, step, &state);
         if (step < w->job->steps)
-            model_state_step(&state, w->work, step, step, gradient);
+            model_state_step(&state, w->work, step, NULL, step, gradient);
     }
     free(gradient);
     model_state_free(&state);
@@ -237,6 +240,8 @@ enum status witness_init(struct witness *witness, const struct simulated_work *w
         return STATUS_MEMORY;
     if (witness_record_init(w) != STATUS_OK)
         return STATUS_MEMORY;
+    if (job_mode(w->job)->sets)
+        return witness_sets_init(w);
     return w->promises->serial ? train_serially(w) : STATUS_OK;
 }
 
@@ -277,6 +282,7 @@ void witness_free(struct witness *witness)
         for (uint32_t array = 0; array < CHECKPOINT_ARRAYS_MAX; array++)
             free(w->cuts[i].arrays[array]);
     witness_record_free(w);
+    witness_sets_free(w);
     free(w->processes);
     free(w->known);
     free(w->cuts);
@@ -443,7 +449,8 @@ static void open_chunk(struct witness *w, struct witness_server *server, uint32_
     chunk->version = chunk->first_version = version;
     chunk->group.members = chunk->group.gradients = chunk->group.examples = 0;
     chunk->group.staleness = 0;
-    chunk->leaves_in = 0;
+    chunk->leaves_in = chunk->part_count = 0;
+    memset(chunk->closed, 0, sizeof chunk->closed);
     memset(chunk->leaves, 0, job_leaves_max(w->job));
     memset(chunk->batches, 0, w->job->steps);
     memset(chunk->batches, 1, batches);
@@ -663,7 +670,8 @@ static void count_gradient(struct witness *w, struct witness_server *server, uin
                            const struct witness_expected *expected, bool skip)
 {
     struct verdict_counts *counts = &server->owners[owner].verdicts;
-    struct verdict_counts one = {.applied = expected->verdict == VERDICT_APPLIED,
+    bool later = w->promises->judges_late;
+    struct verdict_counts one = {.applied = !later && expected->verdict == VERDICT_APPLIED,
                                  .stale = expected->verdict == VERDICT_STALE,
                                  .duplicate = expected->verdict == VERDICT_DUPLICATE,
                                  .rejected = expected->verdict == VERDICT_REJECTED};
@@ -797,6 +805,22 @@ static void take_exchange(struct witness *w, struct witness_server *server, uint
         expected->receipt = true;
 }
 
+static void take_close(struct witness *w, struct witness_server *server, uint32_t owner,
+                       const struct packet *packet)
+{
+    struct leaf_set set;
+    uint64_t step = packet->message.close.step;
+    if (packet->message.generation != server->owners[owner].generation ||
+        w->promises->closed == NULL ||
+        !leaf_sets_find(packet->payload->data, packet->payload->bytes, step, &set))
+        return;
+    for (uint32_t i = 0; i < w->partition->chunk_count; i++)
+        if (is_of(w, i, server, owner) && server->chunks[i].loaded) {
+            w->promises->closed(w, server, i, step, &set);
+            note_scored(w, server, i);
+        }
+}
+
 void witness_owner_takes(struct witness *witness, uint32_t process, uint32_t owner,
                          const struct packet *packet, uint32_t sender)
 {
@@ -815,6 +839,8 @@ void witness_owner_takes(struct witness *witness, uint32_t process, uint32_t own
         take_load(w, server, owner, order);
     else if (packet->message.kind == MESSAGE_CHUNK_STATE)
         take_state(w, server, owner, packet);
+    else if (packet->message.kind == MESSAGE_CLOSE)
+        take_close(w, server, owner, packet);
     else if (packet->message.kind == MESSAGE_CUT)
         take_cut(w, server, owner, &packet->message);
 }

@@ -57,6 +57,8 @@ struct witness_counts {
     uint64_t identities, renewed; /* Of staleness that were held against owners; updates renewed. */
     uint64_t bases, included;     /* Ssp: of chunks, held against the bound; against who is here. */
     struct witness_record_counts record;
+    uint64_t closes, told_again,
+        left_out;    /* Backup: steps, those said before, leaves not counted. */
     uint64_t shares; /* Of scores, whose values were right. */
     uint64_t handed; /* Chunks of models to be kept. */
 };
@@ -78,7 +80,23 @@ struct witness_update {
     uint64_t ticket, clock; /* Ssp: the worker's; UINT64_MAX: not known. */
 };
 
+#define WITNESS_PARTS_MAX 256
+
+/* What a chunk has been sent of the open step, where not all leaves may count; and which do, of a step. */
+struct witness_part {
+    struct node node;
+    uint32_t examples;
+};
+struct witness_closed {
+    bool there;
+    uint64_t step;
+    struct leaf_set set;
+};
+
 struct witness_chunk {
+    struct witness_part parts[WITNESS_PARTS_MAX]; /* [part_count] */
+    uint32_t part_count;
+    struct witness_closed closed[2]; /* Place step % 2. */
     bool loaded;
     uint32_t arrays; /* Bits of those that have been loaded. */
     uint64_t version;
@@ -230,6 +248,21 @@ struct witness_clocks {
     struct witness_clock workers[WITNESS_WORKERS_MAX];
 };
 
+/* Where steps are made of sets of leaves: what server 0 has told of them, and the serial training. */
+#define WITNESS_DEALS 16
+struct witness_deal {
+    uint32_t members, declared; /* Workers. */
+};
+
+struct witness_sets {
+    struct witness_closed *steps;   /* [steps] those that were told, ... */
+    struct witness_closed *earlier; /* ... and that were before this simulation began. */
+    struct model_state
+        *states;     /* [steps + 1] as each step begins, of no arrays where nobody knows. */
+    float *gradient; /* [elements] scratch. */
+    struct witness_deal deals[WITNESS_DEALS]; /* The latest first. */
+};
+
 struct promises;
 
 struct witness {
@@ -253,6 +286,8 @@ struct witness {
     struct witness_lease *leases;          /* Sync: [2][leaves of a step] */
     struct witness_giving giving;          /* Async, ssp. */
     struct witness_clocks clocks;          /* Ssp. */
+    struct witness_sets sets;              /* Backup. */
+    bool forgetful; /* What was told of sets may be lost: a disk has failed. */
     struct witness_scores scores;
     uint64_t most_started; /* One more than the highest batch or step given to a trainer. */
     struct witness_record record;

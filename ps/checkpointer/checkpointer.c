@@ -234,6 +234,43 @@ static enum status open_record(struct checkpointer *checkpointer, bool records, 
     return status;
 }
 
+/* What steps are made of goes on beside the record. */
+static enum status open_sets(struct checkpointer *checkpointer, bool records, struct error *error)
+{
+    const struct run_chronicle *chronicle = &checkpointer->chronicle;
+    checkpointer->sets = (struct set_log){.disk = NULL};
+    if (!records || !job_mode(&checkpointer->job)->sets || chronicle->ended)
+        return STATUS_OK;
+    return set_log_open(&checkpointer->sets, checkpointer->options.disk, checkpointer->options.out,
+                        chronicle->session, &checkpointer->job, error);
+}
+
+/* Those that were told of the steps from `step` on, or NULL: nothing was written of them. */
+static enum status read_sets(const struct checkpointer *checkpointer, uint64_t step,
+                             struct frame **sets, struct outbox *outbox, struct error *error)
+{
+    void *list;
+    size_t count;
+    char damaged[DISK_PATH_MAX];
+    *sets = NULL;
+    if (checkpointer->sets.disk == NULL)
+        return STATUS_OK;
+    enum status status = set_log_read(checkpointer->options.disk, checkpointer->options.out,
+                                      checkpointer->chronicle.session, &checkpointer->job, step,
+                                      &list, &count, damaged, error);
+    if (status != STATUS_OK)
+        return status;
+    if (damaged[0] != '\0')
+        outbox_warn(outbox, "%.300s is damaged: what is behind is decided anew", damaged);
+    *sets = frame_create(count);
+    if (*sets != NULL)
+        memcpy((*sets)->data, list, count);
+    free(list);
+    return *sets != NULL
+               ? STATUS_OK
+               : error_set(error, STATUS_MEMORY, "out of memory for what steps are made of");
+}
+
 /* The run directory is ours from here on. The record is read again when it is locked: another
  * server 0 may have come and gone since we looked. (That it has also written checkpoints since is
  * no harm: ours is older, and as good to go on from.) */
@@ -262,6 +299,8 @@ static enum status take_place(struct checkpointer *checkpointer, const struct re
         status = claim(checkpointer, next, error);
     if (status == STATUS_OK)
         status = open_record(checkpointer, records, next->number, outbox, error);
+    if (status == STATUS_OK)
+        status = open_sets(checkpointer, records, error);
     return status;
 }
 
@@ -311,8 +350,12 @@ static void sweep(struct checkpointer *checkpointer, uint64_t before, struct out
 
 /* Of the run as claimed, or why it is not. */
 static void answer_opened(struct checkpointer *checkpointer, struct order_run_opened opened,
-                          enum status status, const struct error *error, struct outbox *outbox)
+                          enum status status, struct error *error, struct outbox *outbox)
 {
+    struct frame *sets = NULL;
+    uint64_t step = checkpointer->reader_open ? checkpointer->reader.manifest.step : 0;
+    if (status == STATUS_OK && !opened.ended)
+        status = read_sets(checkpointer, step, &sets, outbox, error);
     opened.status = status;
     if (status != STATUS_OK) {
         snprintf(opened.text, sizeof opened.text, "%s", error->text);
@@ -329,7 +372,8 @@ static void answer_opened(struct checkpointer *checkpointer, struct order_run_op
     }
     order_add(outbox, TO_COORDINATOR, 0,
               &(struct order){
-                  .kind = ORDER_RUN_OPENED, .generation = opened.generation, .run_opened = opened});
+                  .kind = ORDER_RUN_OPENED, .generation = opened.generation, .run_opened = opened})
+        ->payload = sets;
 }
 
 /* Killed between writing a checkpoint and removing an older one, time and again, server 0 would
@@ -729,6 +773,21 @@ static void handle_manifest(struct checkpointer *checkpointer, const struct orde
     say_written(checkpointer, ORDER_MANIFEST_WRITTEN, status, step, &error, outbox);
 }
 
+/* Before anybody is told: it is written, but not waited for until it is on the device. */
+static void handle_sets(struct checkpointer *checkpointer, const struct order *order,
+                        const struct frame *list, struct outbox *outbox)
+{
+    struct error error = {STATUS_OK, ""};
+    enum status status =
+        checkpointer->sets.disk == NULL
+            ? error_set(&error, STATUS_NOT_FOUND, "the record of this run has ended")
+            : check_claim(checkpointer, &error);
+    if (status == STATUS_OK)
+        status = set_log_append(&checkpointer->sets, list->data, list->bytes, &error);
+    say_written(checkpointer, ORDER_SETS_WRITTEN, status,
+                status == STATUS_OK ? order->sets.end : order->sets.first, &error, outbox);
+}
+
 /* --- the run directory --------------------------------------------------------------------- */
 
 /* One line. A journal that cannot be written is a pity, not a reason to stop. */
@@ -882,6 +941,9 @@ static void obey(struct checkpointer *checkpointer, const struct order *order,
         checkpointer->computed_step = order->computations.step;
         checkpointer->computed_next = order->computations.next;
         checkpointer->computed_over = order->computations.over;
+        break;
+    case ORDER_SETS:
+        handle_sets(checkpointer, order, payload, outbox);
         break;
     case ORDER_MANIFEST:
         handle_manifest(checkpointer, order, payload, outbox);

@@ -254,6 +254,7 @@ static void handle_heartbeat(struct coordinator *c, struct member *member,
     if (message->kind == MESSAGE_READY && current) {
         staleness_ledger_hear(&c->staleness, message->index, packet->payload);
         coordinator_handle_ready(c, member, packet, now_us, outbox);
+        coordinator_repeat_closings(c, member, now_us, outbox);
     }
 }
 
@@ -666,6 +667,8 @@ static void pass_on_chunk(struct coordinator *c, struct packet *packet, struct o
 /* Only the router here knows what has been given out. */
 static void handle_stop_at(struct coordinator *c, uint64_t step)
 {
+    /* A worker that is late may wait for a version that there will not be. */
+    c->deal_due = c->deal_due || (c->state == RUNNING && coordinator_closings(c) != NULL);
     if (c->state >= FINISHING)
         return;
     c->stop_named = true;
@@ -673,17 +676,19 @@ static void handle_stop_at(struct coordinator *c, uint64_t step)
         c->work.stop_step = step;
 }
 
-static void obey(struct coordinator *c, const struct order *order, uint64_t now_us,
-                 struct outbox *outbox)
+static void obey(struct coordinator *c, const struct order *order, const struct frame *payload,
+                 uint64_t now_us, struct outbox *outbox)
 {
     if (order->kind == ORDER_RUN_OPENED)
-        coordinator_handle_run_opened(c, &order->run_opened, now_us, outbox);
+        coordinator_handle_run_opened(c, &order->run_opened, payload, now_us, outbox);
     else if (order->kind == ORDER_SUMMARY_WRITTEN)
         handle_summary_written(c, &order->written, now_us, outbox);
     else if (order->generation != c->envelope.generation)
         ; /* It was under way when the generation was raised. */
     else if (order->kind == ORDER_MANIFEST_WRITTEN)
         coordinator_handle_manifest_written(c, &order->written, now_us, outbox);
+    else if (order->kind == ORDER_SETS_WRITTEN)
+        coordinator_handle_sets_written(c, &order->written, now_us, outbox);
     else if (order->kind == ORDER_STOP_AT)
         handle_stop_at(c, order->stop_at.step);
 }
@@ -706,7 +711,7 @@ void coordinator_handle_inside(struct coordinator *coordinator, struct packet *p
     const struct order *order = order_of(packet);
     uint64_t own_us = own_time(coordinator, now_us);
     if (order != NULL)
-        obey(coordinator, order, own_us, outbox);
+        obey(coordinator, order, packet->payload, own_us, outbox);
     else
         handle_checkpointer(coordinator, packet, own_us, outbox);
     frame_release(packet->payload);

@@ -218,6 +218,8 @@ void coordinator_handle_manifest_written(struct coordinator *c, const struct ord
     computations_drop(&c->computations, c->cut_computations);
     c->cut_computations = (struct computations_mark){0};
     c->last_cut = c->last_due = c->cut.step;
+    if (coordinator_closings(c) != NULL)
+        closings_forget(coordinator_closings(c), c->cut.step);
     coordinator_mark_cut(c); /* A report may have been lost with its worker. */
     membership_mark_whole(&c->work.membership);
     c->spread_whole = c->spread_cut;

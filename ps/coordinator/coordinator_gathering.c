@@ -291,16 +291,22 @@ static uint64_t scored_before(const struct coordinator *c)
 }
 
 static void open_first(struct coordinator *c, const struct tally_so_far *so_far,
-                       uint64_t computation, uint64_t now_us, struct outbox *outbox)
+                       uint64_t computation, const struct frame *sets, uint64_t now_us,
+                       struct outbox *outbox)
 {
     if (c->restore)
         outbox_log(outbox, "resuming from the checkpoint at step %" PRIu64, c->first_step);
+    if (job_mode(c->job)->sets && c->job->record != RECORDING_ON)
+        outbox_log(outbox, "which leaves steps are made of is not recorded (--record off): the run "
+                           "cannot be made again, and a server that is killed changes what it "
+                           "comes to");
     if (c->job->record == RECORDING_ON && c->options.allow_mixed)
         outbox_log(outbox, "nothing is recorded: with --allow-mixed processes may compute other "
                            "bits, and the run could not be made again");
     c->whole_step = c->summary.counted_from = c->first_step;
     evaluation_init(&c->evaluation, c->job, scored_before(c));
     if (work_begin(&c->work, c->job, c->first_step, so_far) != STATUS_OK ||
+        coordinator_begin_closings(c, sets) != STATUS_OK ||
         staleness_ledger_init(&c->staleness, c->work.membership.server_count, c->first_step) !=
             STATUS_OK ||
         computations_init(&c->computations, c->job, coordinator_records(c), computation) !=
@@ -324,11 +330,17 @@ static void count_anew(struct coordinator *c, uint64_t now_us, struct outbox *ou
                c->first_step);
 }
 
-static void go_back(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+static void go_back(struct coordinator *c, const struct frame *sets, uint64_t now_us,
+                    struct outbox *outbox)
 {
     if (c->first_step != c->whole_step)
         count_anew(c, now_us, outbox);
     uint64_t again = c->work.rules->go_back(&c->work, c->first_step);
+    if (coordinator_begin_closings(c, sets) != STATUS_OK) {
+        coordinator_fail(c, EXIT_TRAINING_FAILED, now_us, outbox,
+                         "out of memory for what steps are made of");
+        return;
+    }
     evaluation_go_back(&c->evaluation, c->first_step);
     c->kept_at = 0;
     staleness_ledger_go_back(&c->staleness, c->first_step);
@@ -357,7 +369,7 @@ static void go_back(struct coordinator *c, uint64_t now_us, struct outbox *outbo
 }
 
 void coordinator_handle_run_opened(struct coordinator *c, const struct order_run_opened *opened,
-                                   uint64_t now_us, struct outbox *outbox)
+                                   const struct frame *sets, uint64_t now_us, struct outbox *outbox)
 {
     bool first = c->state == OPENING;
     if (!first && c->raising == 0)
@@ -385,9 +397,9 @@ void coordinator_handle_run_opened(struct coordinator *c, const struct order_run
                          " steps of this job",
                          c->first_step, c->job->steps);
     else if (first)
-        open_first(c, &opened->so_far, opened->computation, now_us, outbox);
+        open_first(c, &opened->so_far, opened->computation, sets, now_us, outbox);
     else
-        go_back(c, now_us, outbox);
+        go_back(c, sets, now_us, outbox);
 }
 
 /* --- servers ------------------------------------------------------------------------------- */
@@ -505,7 +517,8 @@ void coordinator_send_start(struct coordinator *c, struct member *worker, struct
         .stop_step = c->work.stop_step,
         .records = coordinator_records(c),
     };
-    assignment_send(&c->work.assignment, worker, &c->envelope, &from, outbox);
+    struct frame *sets = coordinator_closings(c) != NULL ? coordinator_start_sets(c) : NULL;
+    assignment_send(&c->work.assignment, worker, &c->envelope, &from, sets, outbox);
 }
 
 void coordinator_deal_when_due(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
@@ -514,6 +527,7 @@ void coordinator_deal_when_due(struct coordinator *c, uint64_t now_us, struct ou
         return;
     c->deal_due = false;
     assignment_deal(&c->work.assignment, &c->work.membership, now_us);
+    coordinator_deal_closings(c);
     order_event(outbox, "assignment",
                 EVENT_MEMBERS(event_count("number", c->work.assignment.number),
                               event_count("members", c->work.assignment.members)));
@@ -542,4 +556,5 @@ void coordinator_start_when_gathered(struct coordinator *c, uint64_t now_us, str
     c->deal_due = true;
     coordinator_stop_training(c, outbox);
     coordinator_deal_when_due(c, now_us, outbox);
+    coordinator_tell_closings(c, now_us, outbox);
 }

@@ -6,6 +6,7 @@
  *   coordinator_training.c   leases, reports, stopping, being done
  *   coordinator_scores.c     the model's test scores
  *   coordinator_cuts.c       checkpoints
+ *   coordinator_closings.c   which leaves steps are made of, where not all are waited for
  *   coordinator_end.c        the summary, and everybody is told
  *   coordinator_check.c      what is true between two messages
  *
@@ -68,6 +69,14 @@ struct coordinator {
     struct computations computations;          /* Since the last cut that is in the record ... */
     struct computations_mark cut_computations; /* ... and those that the next one adds to it. */
 
+    /* Where steps are made of sets of leaves (closings.h): sets of steps before these ... */
+    uint64_t sets_sent;    /* ... are with the checkpointer, to be written down; */
+    uint64_t sets_written; /* ... are written; */
+    uint64_t sets_told;    /* ... servers have been told; */
+    uint64_t sets_dealt;   /* ... workers have been told with START; */
+    uint64_t sets_again;   /* ... had been told before all went back. */
+    bool sets_ended;       /* They are not written down any more. */
+
     struct cut cut;
     bool marked;       /* Training has come to its step: what was counted then is known. */
     uint64_t last_cut; /* Step of the newest whole checkpoint; NO_STEP for none. */
@@ -123,7 +132,8 @@ bool coordinator_handle_join(struct coordinator *c, const struct packet *packet,
 void coordinator_handle_job_page(struct coordinator *c, const struct packet *packet,
                                  uint64_t now_us, struct outbox *outbox);
 void coordinator_handle_run_opened(struct coordinator *c, const struct order_run_opened *opened,
-                                   uint64_t now_us, struct outbox *outbox);
+                                   const struct frame *sets, uint64_t now_us,
+                                   struct outbox *outbox);
 void coordinator_handle_ready(struct coordinator *c, struct member *server,
                               const struct packet *packet, uint64_t now_us, struct outbox *outbox);
 /* Whether what is computed has a number, and chunks note it. */
@@ -175,6 +185,8 @@ bool coordinator_top_up(struct coordinator *c, uint32_t index, uint64_t request,
 void coordinator_top_up_all(struct coordinator *c, struct outbox *outbox);
 void coordinator_handle_report(struct coordinator *c, const struct packet *packet, uint64_t now_us,
                                struct outbox *outbox);
+/* What has come of the worker's report is counted. */
+void coordinator_add_report(struct member *worker, const struct message_report *report);
 /* What a worker tells of its times: sums, so it counts by how much they are more than what was heard
  * of it before, whatever else becomes of the message. Of a process that has lost its place to another
  * one nothing more is heard. */
@@ -218,6 +230,25 @@ void coordinator_handle_part_written(struct coordinator *c, const struct packet 
 void coordinator_handle_manifest_written(struct coordinator *c, const struct order_written *written,
                                          uint64_t now_us, struct outbox *outbox);
 void coordinator_watch_cut(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
+
+/* --- closings ------------------------------------------------------------------------------ */
+
+/* NULL in a mode whose steps are made of all leaves. */
+struct closings *coordinator_closings(const struct coordinator *c);
+/* All go on from first_step, with the sets that were told from there on: a list, or NULL. */
+enum status coordinator_begin_closings(struct coordinator *c, const struct frame *sets);
+/* A worker's report. Whether the step is counted with it. */
+bool coordinator_close_step(struct coordinator *c, const struct packet *packet, double seconds,
+                            uint64_t now_us, struct outbox *outbox);
+/* What is decided and not told is, as far as it is written down; else it is sent to be that. */
+void coordinator_tell_closings(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
+void coordinator_repeat_closings(struct coordinator *c, const struct member *server,
+                                 uint64_t now_us, struct outbox *outbox);
+void coordinator_handle_sets_written(struct coordinator *c, const struct order_written *written,
+                                     uint64_t now_us, struct outbox *outbox);
+/* The work is dealt anew; and what START tells of sets: NULL without memory. */
+void coordinator_deal_closings(struct coordinator *c);
+struct frame *coordinator_start_sets(const struct coordinator *c);
 
 /* --- the end ------------------------------------------------------------------------------- */
 

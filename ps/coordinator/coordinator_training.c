@@ -269,7 +269,7 @@ void coordinator_take_times(struct coordinator *c, struct member *worker,
 }
 
 /* Of a step a worker may report several nodes, which are one update. */
-static void add_report(struct member *worker, const struct message_report *report)
+void coordinator_add_report(struct member *worker, const struct message_report *report)
 {
     struct worker_summary *summary = &worker->summary;
     summary->batches += worker->reported != report->step + 1;
@@ -306,6 +306,7 @@ void coordinator_handle_report(struct coordinator *c, const struct packet *packe
     if ((c->state != RUNNING && c->state != CLOSING) || packet->message.role != ROLE_WORKER ||
         worker == NULL || packet->message.run_id != c->envelope.run_id)
         return;
+    double before = worker->summary.compute_seconds;
     coordinator_take_times(c, worker, &packet->message, &report->times);
     if (packet->message.generation != c->envelope.generation) {
         c->summary.faults.fenced++;
@@ -315,10 +316,14 @@ void coordinator_handle_report(struct coordinator *c, const struct packet *packe
         membership_hear(worker, now_us);
         stragglers_moved(worker, now_us);
     }
-    if (!statistics_report(&c->work.statistics, report))
+    bool closes = coordinator_closings(c) != NULL;
+    if (closes ? !coordinator_close_step(c, packet, worker->summary.compute_seconds - before,
+                                         now_us, outbox)
+               : !statistics_report(&c->work.statistics, report))
         return;
     training_clock_mark(&c->clock, now_us);
-    add_report(worker, report);
+    if (!closes)
+        coordinator_add_report(worker, report);
     if (!job_mode(c->job)->aligns) {
         histogram_add(&c->summary.spread.pulls, report->spread);
         histogram_add(&c->summary.spread.parts, report->part_spread);

@@ -9,15 +9,15 @@
 #include "common/base/invariant.h"
 
 static const struct shard_mode *const tables[MODE_COUNT] = {
-    [MODE_ASYNC] = &shard_async,
-    [MODE_SYNC] = &shard_sync,
-    [MODE_SSP] = &shard_async,
-    [MODE_ALLREDUCE] = &shard_allreduce,
+    [MODE_ASYNC] = &shard_async,         [MODE_SYNC] = &shard_sync,     [MODE_SSP] = &shard_async,
+    [MODE_ALLREDUCE] = &shard_allreduce, [MODE_BACKUP] = &shard_backup,
 };
 
 static bool is_whole(const struct shard_mode *mode)
 {
-    return mode->open != NULL && mode->fault != NULL && mode->judge != NULL && mode->take != NULL &&
+    bool closes = mode->judges_late;
+    return (mode->close_step != NULL) == closes && (mode->left_out != NULL) == closes &&
+           mode->open != NULL && mode->fault != NULL && mode->judge != NULL && mode->take != NULL &&
            mode->sent_before != NULL && mode->next_update != NULL && mode->applied != NULL &&
            mode->answer != NULL && mode->taken.text != NULL && mode->updated.text != NULL;
 }

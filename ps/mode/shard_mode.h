@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/job/leaf_set.h"
 #include "common/job/told.h"
 #include "common/wire/message.h"
 #include "ps/shard/chunk.h"
@@ -47,6 +48,8 @@ struct update {
     uint64_t staleness;       /* Versions made since the one that it was computed from ... */
     const struct frame *base; /* ... and that, where it is needed. */
     bool keep_previous;       /* The values of before stay readable. */
+    bool lost;                /* There was no memory for it: training cannot go on. */
+    uint32_t used, left;      /* Gradients taken that are in it, and not; of rules->judges_late. */
 };
 
 /* Values that a worker asks for; or, where workers make updates themselves, what they make them of. */
@@ -96,6 +99,13 @@ struct shard_mode {
     /* It was made: chunk.version counts it. Takes the update's reference back. */
     void (*applied)(struct shard *shard, const struct update *update);
 
+    /* Optional, these three together: of a step not all leaves may count. `judges_late`: verdicts on what
+     * was taken are counted when the update is made. Those leaves of `step` make it; said again, it
+     * changes nothing. Whether the last update was made without what this worker had sent for it. */
+    bool judges_late;
+    void (*close_step)(struct shard *shard, uint64_t step, const struct leaf_set *set);
+    bool (*left_out)(const struct shard *shard, uint32_t worker);
+
     enum when (*answer)(const struct shard *shard, const struct wish *wish, struct reply *reply);
     /* Optional. Whether these may be given to whoever sent the EXCHANGE, now. Else nothing is, and it
      * asks again if it needs to. */
@@ -123,6 +133,6 @@ void shard_check(const struct shard *shard);
 /* The table of the job's mode. */
 const struct shard_mode *shard_mode_of(const struct job *job);
 
-extern const struct shard_mode shard_sync, shard_async, shard_allreduce;
+extern const struct shard_mode shard_sync, shard_async, shard_allreduce, shard_backup;
 
 #endif

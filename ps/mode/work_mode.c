@@ -8,10 +8,8 @@
 #include "common/base/invariant.h"
 
 static const struct work_mode *const tables[MODE_COUNT] = {
-    [MODE_ASYNC] = &work_async,
-    [MODE_SYNC] = &work_sync,
-    [MODE_SSP] = &work_ssp,
-    [MODE_ALLREDUCE] = &work_sync,
+    [MODE_ASYNC] = &work_async,    [MODE_SYNC] = &work_sync,     [MODE_SSP] = &work_ssp,
+    [MODE_ALLREDUCE] = &work_sync, [MODE_BACKUP] = &work_backup,
 };
 
 static bool is_whole(const struct work_mode *mode)

@@ -26,6 +26,7 @@
 #include "common/job/told.h"
 #include "common/store/run_directory.h"
 #include "ps/work/assignment.h"
+#include "ps/work/closings.h"
 #include "ps/work/membership.h"
 #include "ps/work/statistics.h"
 
@@ -84,6 +85,10 @@ struct work_mode {
     /* Whether training has come to the step of a cut. */
     bool (*has_reached)(const struct work *work, uint64_t step);
 
+    /* --- optional: sets of leaves, where a step does not wait for all of them (closings.h) */
+
+    struct closings *(*closings)(const struct work *work);
+
     /* --- optional: gates */
 
     void (*set_gate)(struct work *work, uint64_t step);
@@ -133,6 +138,6 @@ void work_free(struct work *work);
 /* All of it, once there are rules; see common/base/invariant.h. */
 void work_check(const struct work *work);
 
-extern const struct work_mode work_sync, work_async, work_ssp;
+extern const struct work_mode work_sync, work_async, work_ssp, work_backup;
 
 #endif

@@ -1,7 +1,8 @@
 /* orders.h - what the cores of one server say to each other, and nobody else hears.
  *
- *   coordinator -> checkpointer       OPEN_RUN GO_BACK SEND_CHUNKS COMPUTATIONS MANIFEST EVENT SUMMARY
- *   checkpointer -> coordinator       RUN_OPENED MANIFEST_WRITTEN SUMMARY_WRITTEN
+ *   coordinator -> checkpointer       OPEN_RUN GO_BACK SEND_CHUNKS COMPUTATIONS SETS MANIFEST EVENT
+ *                                     SUMMARY
+ *   checkpointer -> coordinator       RUN_OPENED SETS_WRITTEN MANIFEST_WRITTEN SUMMARY_WRITTEN
  *   router -> owners, checkpointer    LOAD; owners LET_GO
  *   owners, checkpointer -> router    LOADED; owners TAKEN, FIGURES, OWNER_CUT, SCORED
  *   router -> coordinator       STOP_AT (server 0)
@@ -28,7 +29,8 @@ enum order_kind {
     ORDER_NONE,
     ORDER_OPEN_RUN,   /* Claim the run directory, find a checkpoint. Payload: the declaration. */
     ORDER_GO_BACK,    /* A new generation; find a checkpoint again. */
-    ORDER_RUN_OPENED, /* The answer to both. */
+    ORDER_RUN_OPENED, /* The answer to both. Payload: sets that were told from there on, if there
+                       * are some. */
     ORDER_LOAD,       /* Get this server's chunks. */
     ORDER_LOADED,     /* An owner: my chunks are there. The checkpointer: what it could do. */
     ORDER_TAKEN,      /* An exchange has been looked at; no answer yet. With the packet's weight. */
@@ -41,6 +43,8 @@ enum order_kind {
     ORDER_MANIFEST,    /* All parts are durable. Payload: struct checkpoint_part of each server. */
     ORDER_MANIFEST_WRITTEN,
     ORDER_COMPUTATIONS, /* For the record of the cut that comes: see computations_pack. */
+    ORDER_SETS,         /* What steps are made of, to be written down: a list (leaf_set.h). */
+    ORDER_SETS_WRITTEN, /* Those before the step are; or nothing more of them will be. */
     ORDER_EVENT,        /* One line for events.jsonl. */
     ORDER_SUMMARY, /* Rewrite run.json; export the model at the end. Of a run that goes on only the
                     * faults count, and nothing is answered. Payload: struct run_summary,
@@ -136,6 +140,9 @@ struct order {
             uint64_t next; /* The first number that is not among them. */
             bool over;     /* There were too many, and they are not remembered any more. */
         } computations;
+        struct {
+            uint64_t first, end; /* Of these steps. */
+        } sets;
         struct order_written written;
         struct order_event event;
     };

@@ -671,13 +671,14 @@ static void answer_wish(struct owner *owner, struct owned *owned, const struct p
     }
 }
 
-/* last: whose gradient made the update that they have waited for. */
+/* last: whose gradient made the update that they have waited for; UINT32_MAX: nobody's, it was a CLOSE. */
 static void release_parked(const struct owner *owner, struct owned *owned, uint32_t last,
                            uint64_t now_us, struct outbox *outbox)
 {
     for (uint32_t i = 0; i < owned->parked_count; i++) {
         struct parked *parked = &owned->parked[i];
         struct reply reply;
+        struct outcome outcome = parked->outcome;
         if (!parked->waiting ||
             owner->rules->answer(&owned->shard, &parked->wish, &reply) != WHEN_NOW)
             continue;
@@ -685,7 +686,10 @@ static void release_parked(const struct owner *owner, struct owned *owned, uint3
         result->peer = parked->peer;
         result->message.index = i;
         result->message.request = parked->request;
-        set_result(result, owned, parked->outcome);
+        if (owner->rules->judges_late && outcome.verdict == VERDICT_APPLIED &&
+            owner->rules->left_out(&owned->shard, i))
+            outcome.verdict = VERDICT_STALE;
+        set_result(result, owned, outcome);
         uint64_t held = now_us - parked->since_us;
         result->message.result.held_us = held > UINT32_MAX ? UINT32_MAX : (uint32_t)held;
         result->message.result.held_for = last + 1;
@@ -717,7 +721,8 @@ static struct held held_with(struct held held, const struct update *update)
     return held;
 }
 
-/* Make the updates that can be made, each of them before any answer. Whether there was one. */
+/* Make the updates that can be made, each of them before any answer. packet: the gradient that came;
+ * NULL: none did. Whether there was one. */
 static bool make_updates(struct owner *owner, struct owned *owned, const struct packet *packet,
                          uint64_t now_us, struct outbox *outbox)
 {
@@ -726,7 +731,7 @@ static bool make_updates(struct owner *owner, struct owned *owned, const struct 
     bool any = false;
     for (; owner->rules->next_update(&owned->shard, &update); any = true) {
         const struct held made = held_with(chunk->held, &update);
-        if (make_update(chunk, &update) != STATUS_OK) {
+        if (update.lost || make_update(chunk, &update) != STATUS_OK) {
             frame_release(update.gradient);
             give_up(owner, outbox, "out of memory for an update");
             if (owner->records)
@@ -734,6 +739,8 @@ static bool make_updates(struct owner *owner, struct owned *owned, const struct 
             return false;
         }
         owner->rules->applied(&owned->shard, &update);
+        owner->verdicts.applied += update.used;
+        owner->verdicts.stale += update.left;
         count_staleness(owner, owned, packet, now_us, outbox); /* Before a cut, which reports it. */
         note_batches(owner, owned, outbox);
         if (chunk->held.members == 0)
@@ -899,7 +906,8 @@ static void handle_exchange(struct owner *owner, struct packet *packet, uint64_t
     }
     if (outcome.verdict == VERDICT_APPLIED)
         outcome.staleness = staleness;
-    count_verdict(owner, outcome.verdict); /* Before a cut, which reports the counts. */
+    if (!owner->rules->judges_late || outcome.verdict != VERDICT_APPLIED)
+        count_verdict(owner, outcome.verdict); /* Before a cut, which reports the counts. */
     bool updated = make_updates(owner, owned, packet, now_us, outbox);
     if (exchange->want)
         answer_wish(owner, owned, packet, outcome, now_us, outbox);
@@ -907,6 +915,23 @@ static void handle_exchange(struct owner *owner, struct packet *packet, uint64_t
         add_result(owner, owned, packet, outcome, outbox);
     if (updated)
         release_parked(owner, owned, packet->message.index, now_us, outbox);
+}
+
+/* A step is to be made of these leaves: they may all be here. The router has looked at the list. */
+static void handle_close(struct owner *owner, const struct packet *packet, uint64_t now_us,
+                         struct outbox *outbox)
+{
+    struct leaf_set set;
+    uint64_t step = packet->message.close.step;
+    if (owner->rules->close_step == NULL || owner->to_load > 0 ||
+        !leaf_sets_find(packet->payload->data, packet->payload->bytes, step, &set))
+        return;
+    for (uint32_t i = 0; i < owner->owned_count; i++) {
+        struct owned *owned = &owner->owned[i];
+        owner->rules->close_step(&owned->shard, step, &set);
+        if (make_updates(owner, owned, NULL, now_us, outbox))
+            release_parked(owner, owned, UINT32_MAX, now_us, outbox);
+    }
 }
 
 static void handle_current(struct owner *owner, struct packet *packet, uint64_t now_us,
@@ -924,6 +949,9 @@ static void handle_current(struct owner *owner, struct packet *packet, uint64_t 
         break;
     case MESSAGE_CUT:
         handle_cut(owner, packet, outbox);
+        break;
+    case MESSAGE_CLOSE:
+        handle_close(owner, packet, now_us, outbox);
         break;
     default:
         assert(!"a message that owners do not take");

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "common/base/invariant.h"
+#include "common/job/leaf_set.h"
 #include "ps/mode/shard_mode.h"
 #include "ps/router/router_state.h"
 
@@ -527,11 +528,26 @@ static void handle_stop(struct router *router, struct outbox *outbox)
                               .stop_at.step = router->stop_step});
 }
 
+/* Every owner gets it: the set is the same for all chunks. */
+static void forward_close(struct router *router, const struct packet *packet, struct outbox *outbox)
+{
+    const struct frame *payload = packet->payload;
+    if (router_state(router) != ROUTER_SERVING || payload == NULL ||
+        !leaf_sets_fit(payload->data, payload->bytes, &router->plan->job))
+        return;
+    for (uint32_t i = 0; i < router->options.owner_count; i++) {
+        struct packet *out = outbox_add_to(outbox, TO_OWNER, i, MESSAGE_CLOSE);
+        out->message.generation = router->enrolment.envelope.generation;
+        out->message.close = packet->message.close;
+        out->payload = frame_retain(packet->payload);
+    }
+}
+
 /* Whether a message that only makes sense within a generation is of this one. */
 static bool is_current(struct router *router, const struct message *message)
 {
     bool bound = message->kind == MESSAGE_CHUNK_STATE || message->kind == MESSAGE_CUT ||
-                 message->kind == MESSAGE_STOP;
+                 message->kind == MESSAGE_STOP || message->kind == MESSAGE_CLOSE;
     if (!bound || message->generation == router->enrolment.envelope.generation)
         return true;
     router->counts.fenced += message->generation < router->enrolment.envelope.generation;
@@ -570,6 +586,9 @@ static void handle_known(struct router *router, struct packet *packet, uint64_t 
         break;
     case MESSAGE_CUT:
         handle_cut(router, message, now_us, outbox);
+        break;
+    case MESSAGE_CLOSE:
+        forward_close(router, packet, outbox);
         break;
     case MESSAGE_STOP:
         handle_stop(router, outbox);

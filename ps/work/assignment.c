@@ -17,10 +17,11 @@ void assignment_deal(struct assignment *assignment, struct membership *membershi
 
 void assignment_send(const struct assignment *assignment, struct member *worker,
                      const struct envelope *envelope, const struct message_start *from,
-                     struct outbox *outbox)
+                     struct frame *sets, struct outbox *outbox)
 {
-    struct message_start *start =
-        &envelope_to_peer(envelope, worker->peer, MESSAGE_START, outbox)->message.start;
+    struct packet *packet = envelope_to_peer(envelope, worker->peer, MESSAGE_START, outbox);
+    struct message_start *start = &packet->message.start;
+    packet->payload = sets;
     *start = *from;
     start->assignment = assignment->number;
     start->members = assignment->members;

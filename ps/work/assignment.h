@@ -25,10 +25,11 @@ struct assignment {
 /* A new number; whoever was done may have work again. */
 void assignment_deal(struct assignment *assignment, struct membership *membership, uint64_t now_us);
 
-/* START for one worker. `from`: step, stop_step and scored. */
+/* START for one worker. `from`: step and stop_step. sets: those of the steps that are closed, or NULL;
+ * its reference is taken over. */
 void assignment_send(const struct assignment *assignment, struct member *worker,
                      const struct envelope *envelope, const struct message_start *from,
-                     struct outbox *outbox);
+                     struct frame *sets, struct outbox *outbox);
 
 /* Whether the worker's DONE can be for this assignment and no older one. */
 bool assignment_is_followed(const struct assignment *assignment, const struct member *worker);

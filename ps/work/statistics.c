@@ -164,6 +164,12 @@ static void count_update(struct statistics *statistics, uint64_t step, const str
     }
 }
 
+void statistics_count_step(struct statistics *statistics, uint64_t step, const struct tally *tally)
+{
+    assert(step == statistics->step && step < statistics->job->steps && tally->updates == 1);
+    count_update(statistics, step, tally);
+}
+
 static struct tally tally_of(const struct message_report *report, uint64_t updates)
 {
     if (report->bad)

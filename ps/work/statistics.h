@@ -86,6 +86,9 @@ void statistics_free(struct statistics *statistics);
  * counts its batch, which has no loss then. */
 bool statistics_report(struct statistics *statistics, const struct message_report *report);
 
+/* The step is whole: what it scored, of one update. For modes that find that out themselves. */
+void statistics_count_step(struct statistics *statistics, uint64_t step, const struct tally *tally);
+
 /* Sync: whether any of these leaves of the open step (number `step`) has not been reported. */
 bool statistics_lacks(const struct statistics *statistics, struct node leaves);
 

@@ -128,6 +128,7 @@ struct job small_job(enum mode mode, uint32_t workers, uint32_t servers)
 {
     struct job job = {
         .mode = mode,
+        .backup_workers = mode == MODE_BACKUP,
         .seed = 7,
         .model = "dense 4",
         .optimizer = optimizer_find("sgd")->defaults,

@@ -30,7 +30,7 @@ struct cluster {
 };
 
 static enum status compute_gradient(void *context, uint64_t step, struct node node,
-                                    const float *parameters, float *out,
+                                    const struct leaf_set *set, const float *parameters, float *out,
                                     struct computing_report *report, struct error *error)
 {
     struct cluster *c = context;
@@ -39,7 +39,7 @@ static enum status compute_gradient(void *context, uint64_t step, struct node no
         return error_set(error, STATUS_DIVERGED, "step %u is bad", (unsigned)step);
     for (uint64_t i = 0; i < c->engine.partition.elements; i++)
         out[i] = 0.5f * parameters[i] + (float)node.leaf_count;
-    report->score.examples += 1;
+    report->score.examples += leaf_set_examples(set, &c->job, job_batch(&c->job, step), node);
     return STATUS_OK;
 }
 

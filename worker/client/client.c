@@ -73,6 +73,8 @@ struct client {
     atomic_int leave_code;
     atomic_int stop_code;                   /* 0: go on. */
     struct message_start start;             /* The trainer's, as is all below. */
+    struct frame *sets;                     /* That came with it; or NULL. */
+    struct leaf_set set;                    /* Of the step that is worked at. */
     const float *view;                      /* [elements] the parameters. */
     const float *scored;                    /* [elements] those to be scored. */
     bool apart;                             /* Gradients must be in memory that no server sees. */
@@ -545,6 +547,7 @@ void client_close(struct client **client)
     partition_free(&c->partition);
     pthread_mutex_destroy(&c->lock);
     close(c->doorbell);
+    frame_release(c->sets);
     free(c->parameters);
     free(c->servers);
     free(c->pending);
@@ -638,6 +641,9 @@ static void take_work(struct client *client, const struct message *message, stru
         .members = client->start.members,
         .position = client->start.position,
     };
+    const struct frame *sets = client->sets;
+    if (sets != NULL && leaf_sets_find(sets->data, sets->bytes, work->step, &client->set))
+        work->set = &client->set;
 }
 
 enum status client_next(struct client *client, struct work *work)
@@ -648,6 +654,8 @@ enum status client_next(struct client *client, struct work *work)
         switch (packet.message.kind) {
         case MESSAGE_START:
             client->start = packet.message.start;
+            frame_release(client->sets);
+            client->sets = packet.payload;
             break;
         case MESSAGE_WORK:
             if (client->options.must_share && !client->shares && !all_share(client)) {

@@ -38,6 +38,7 @@
 #include "common/base/frame.h"
 #include "common/base/status.h"
 #include "common/job/job.h"
+#include "common/job/leaf_set.h"
 #include "common/job/tree.h"
 #include "common/transport/transport.h"
 #include "common/wire/diary.h"
@@ -66,6 +67,7 @@ struct work {
     uint64_t step;              /* Step (sync) or batch (async); when enough, the last version. */
     uint64_t started;           /* Step at which the job, or this assignment of it, began. */
     uint32_t members, position; /* Sync: leaves are dealt among the members. */
+    const struct leaf_set *set; /* Sync: only these leaves of the step count; NULL: any may. */
     uint32_t share, shares;     /* With shares, none of the above but: score this one of so many of
                              * the test set, on the model after `step` batches. */
 };

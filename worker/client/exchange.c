@@ -520,6 +520,7 @@ enum exchange_outcome exchange_take_moved_on(struct exchange *exchange, uint32_t
     if (!is_asked(x, server, message->moved_on.chunk, message->request))
         return EXCHANGE_IGNORED;
     x->links[server].heard_us = now_us;
+    x->missed_at = message->moved_on.version;
     return EXCHANGE_MISSED;
 }
 

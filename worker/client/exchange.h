@@ -78,6 +78,7 @@ struct exchange {
     /* Of the answers: */
     uint32_t held_us;     /* The longest wait at a barrier, ... */
     uint32_t held_for;    /* ... one more than the worker that it was for, or 0. */
+    uint64_t missed_at;   /* After EXCHANGE_MISSED: the version that some chunk is at. */
     bool refused;         /* Some chunk has not taken the gradient: it was too stale. */
     struct spread spread; /* The versions that they are of. */
 };

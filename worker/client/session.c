@@ -74,6 +74,7 @@ void session_destroy(struct session **session)
     replica_free(&(*session)->replica);
     held_push_forget(&(*session)->held);
     scoring_free(&(*session)->scoring);
+    frame_release((*session)->sets);
     follow_free(&(*session)->follow);
     free((*session)->job_bytes);
     free(*session);
@@ -207,6 +208,7 @@ static void hand_to_trainer(struct session *s, uint64_t step, bool enough, uint6
         struct packet *start = outbox_add(outbox, TO_TRAINER, MESSAGE_START);
         start->message.generation = s->envelope->generation;
         start->message.start = s->start;
+        start->payload = s->sets != NULL ? frame_retain(s->sets) : NULL;
         s->start_told = true;
         s->told_assignment = s->start.assignment;
     }
@@ -302,6 +304,21 @@ static void join_flow(struct session *s, uint64_t now_us, struct outbox *outbox)
         s->ask_at_us = now_us + ROUND_US;
 }
 
+/* This worker was late, and the others have gone on. What they make next it cannot help with any more:
+ * it goes on with them from a version that they have yet to come to. */
+static void catch_up(struct session *s, uint64_t now_us, struct outbox *outbox)
+{
+    uint64_t version =
+        s->follow.rules->catch_up(&s->follow, s->start.members, s->exchange.missed_at);
+    const struct message_exchange what = {.want = true, .want_version = version};
+    forget_pushed(s);
+    s->have_parameters = s->exchanged = false;
+    s->follow.step = version;
+    enum status status = exchange_push(&s->exchange, s->envelope, &what, NULL, now_us, outbox);
+    assert(status == STATUS_OK); /* Without a gradient nothing is allocated. */
+    (void)status;
+}
+
 static void begin_anew(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
     s->rounds = 0;
@@ -388,8 +405,8 @@ static bool only_members_change(const struct session *s, const struct message *m
 
 /* One that comes before its WELCOME is of no use, because the ticket is not known: it is repeated
  * when a PING shows that it is missing. */
-static void handle_start(struct session *s, const struct message *message, uint64_t now_us,
-                         struct outbox *outbox)
+static void handle_start(struct session *s, const struct message *message, struct frame *sets,
+                         uint64_t now_us, struct outbox *outbox)
 {
     const struct message_start *start = &message->start;
     uint64_t pushed;
@@ -410,6 +427,8 @@ static void handle_start(struct session *s, const struct message *message, uint6
     if (!same || !s->enrolment.started || start->stop_step < s->follow.stop_step)
         s->follow.stop_step = start->stop_step;
     s->start = *start;
+    frame_release(s->sets);
+    s->sets = sets != NULL ? frame_retain(sets) : NULL;
     s->follow.computation.announces = start->records;
     s->start_told = false;
     s->rejoined = false;
@@ -440,7 +459,10 @@ static void follow(struct session *s, enum exchange_outcome outcome, uint64_t no
         exchange_complete(s, now_us, outbox);
         break;
     case EXCHANGE_MISSED:
-        join_flow(s, now_us, outbox);
+        if (s->follow.rules->catch_up != NULL && s->ask_at_us == 0 && !s->exchange.newest)
+            catch_up(s, now_us, outbox);
+        else
+            join_flow(s, now_us, outbox);
         break;
     case EXCHANGE_REJECTED:
         fail(s, EXIT_TRAINING_FAILED, "a server rejected a gradient as not finite or out of place",
@@ -562,9 +584,10 @@ static void handle_finished(struct session *s, const struct message *message, st
         end(s, (int)message->stop.exit_code, message->stop.reason, outbox);
 }
 
-static void handle_from_0(struct session *s, const struct message *message, uint64_t now_us,
+static void handle_from_0(struct session *s, const struct packet *packet, uint64_t now_us,
                           struct outbox *outbox)
 {
+    const struct message *message = &packet->message;
     switch (message->kind) {
     case MESSAGE_WANT_JOB:
         if (s->enrolment.joining)
@@ -574,7 +597,7 @@ static void handle_from_0(struct session *s, const struct message *message, uint
         handle_welcome(s, message, now_us);
         break;
     case MESSAGE_START:
-        handle_start(s, message, now_us, outbox);
+        handle_start(s, message, packet->payload, now_us, outbox);
         break;
     case MESSAGE_WORK:
         handle_work(s, message, now_us, outbox);
@@ -619,7 +642,7 @@ void session_handle_server(struct session *session, uint32_t server, struct pack
         break;
     default:
         if (server == 0)
-            handle_from_0(s, message, now_us, outbox);
+            handle_from_0(s, packet, now_us, outbox);
         break;
     }
     if (is_member(s))

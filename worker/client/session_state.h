@@ -31,7 +31,9 @@ struct session {
 
     /* What server 0 has said. */
     struct message_start start; /* Of this generation; assignment 0: none yet. */
-    bool rejoined;              /* Welcomed again since the last START. */
+    struct frame *sets; /* Of which leaves the steps are made that are closed, as `start` has
+                                 * told; NULL where steps are made of all. Owned. */
+    bool rejoined;      /* Welcomed again since the last START. */
 
     /* The trainer's side. */
     bool start_told;              /* The trainer has heard of `start`. */

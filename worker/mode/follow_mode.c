@@ -9,10 +9,8 @@
 #include "common/base/invariant.h"
 
 static const struct follow_mode *const tables[MODE_COUNT] = {
-    [MODE_ASYNC] = &follow_async,
-    [MODE_SYNC] = &follow_sync,
-    [MODE_SSP] = &follow_ssp,
-    [MODE_ALLREDUCE] = &follow_sync,
+    [MODE_ASYNC] = &follow_async,    [MODE_SYNC] = &follow_sync,     [MODE_SSP] = &follow_ssp,
+    [MODE_ALLREDUCE] = &follow_sync, [MODE_BACKUP] = &follow_backup,
 };
 
 static bool is_whole(const struct follow_mode *mode)

@@ -62,6 +62,9 @@ struct follow_mode {
     /* All chunks have answered; where they are of one version, of this. */
     void (*complete)(struct follow *follow, uint64_t version, struct envelope *envelope,
                      uint64_t now_us, struct outbox *outbox);
+    /* Optional. What was asked for is gone, and some chunk was at `version`: which version to go on
+     * from, that every chunk may have yet to come to. Else it begins with the newest. */
+    uint64_t (*catch_up)(const struct follow *follow, uint32_t members, uint64_t version);
     /* The step that DONE names. */
     uint64_t (*done_step)(const struct follow *follow);
 
@@ -98,6 +101,6 @@ void follow_check(const struct follow *follow);
 /* The table of the job's mode. */
 const struct follow_mode *follow_mode_of(const struct job *job);
 
-extern const struct follow_mode follow_sync, follow_async, follow_ssp;
+extern const struct follow_mode follow_sync, follow_async, follow_ssp, follow_backup;
 
 #endif

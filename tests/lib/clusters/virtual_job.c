@@ -13,9 +13,10 @@ static void expect(bool so, const char *what)
 }
 
 static enum status compute_gradient(void *context, uint64_t step, struct node node,
-                                    const float *parameters, float *out,
+                                    const struct leaf_set *set, const float *parameters, float *out,
                                     struct computing_report *report, struct error *error)
 {
+    (void)set;
     struct virtual_job *it = context;
     (void)parameters;
     (void)error;

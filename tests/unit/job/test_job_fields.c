@@ -44,9 +44,13 @@ static struct job base_job(void)
 static struct job base_for(const struct job_field *field)
 {
     struct job job = base_job();
-    if (strcmp(field->member, "accumulate") != 0)
+    bool spares = strcmp(field->member, "backup_workers") == 0;
+    if (!spares && strcmp(field->member, "accumulate") != 0)
         return job;
-    job.mode = MODE_ASYNC;
+    job.mode = spares ? MODE_BACKUP : MODE_ASYNC;
+    job.backup_workers = spares;
+    job.worker_count = spares ? 4 : job.worker_count;
+    job_forget_unused(&job);
     job.staleness_bound = 0;
     return job;
 }
@@ -91,6 +95,8 @@ static struct job changed_job(const struct job_field *field)
     change(field, &job);
     if (!job_mode(&job)->bounds)
         job.staleness_bound = 0;
+    if (job_mode(&job)->spares != (job.backup_workers > 0)) /* Each needs the other. */
+        job.backup_workers = job_mode(&job)->spares;
     job_forget_unused(&job);
     ck_assert_msg(job_check(&job, &error) == STATUS_OK, "%s: %s", field->member, error.text);
     return job;
@@ -335,8 +341,9 @@ static enum options_result parse(const struct option_row *row, const char *text,
     snprintf(given, sizeof given, "--%s=%s", row->name, text);
     if (row->only_with != NULL)
         snprintf(with, sizeof with, "--%.*s", (int)strcspn(row->only_with, "|"), row->only_with);
-    char program[] = "run", *argv[] = {program, with, given, NULL};
-    return options_parse(options, OPTION_RUN, "run", 3, argv, &error);
+    char program[] = "run", workers[] = "--workers=1024"; /* As many as any option speaks of. */
+    char *argv[] = {program, with, given, workers, NULL};
+    return options_parse(options, OPTION_RUN, "run", 4, argv, &error);
 }
 
 static struct job job_of(const struct option_row *row, const char *text)

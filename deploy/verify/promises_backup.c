@@ -1,0 +1,288 @@
+/* promises_backup.c - one update a step, of the leaves that server 0 has closed it with: whole runs of as
+ * many workers as are to be waited for, told of a step once and never otherwise, whoever was lost; the
+ * values are those of the serial training with these leaves; chunks are at most one version apart. */
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "deploy/verify/promises.h"
+
+/* --- which leaves count -------------------------------------------------------------------- */
+
+enum status witness_sets_init(struct witness *w)
+{
+    struct witness_sets *sets = &w->sets;
+    sets->steps = calloc(w->job->steps, sizeof *sets->steps);
+    sets->earlier = calloc(w->job->steps, sizeof *sets->earlier);
+    sets->states = calloc(w->job->steps + 1, sizeof *sets->states);
+    sets->gradient = malloc(w->work->elements * sizeof *sets->gradient);
+    if (sets->steps == NULL || sets->earlier == NULL || sets->states == NULL ||
+        sets->gradient == NULL)
+        return STATUS_MEMORY;
+    return witness_know(w, 0, 0, &w->initial);
+}
+
+/* A model out of a checkpoint does not say where its variables are. */
+enum status witness_sets_begin(struct witness *w, uint64_t step, const struct model_state *model)
+{
+    struct model_state *state = &w->sets.states[step];
+    if (state->array_count > 0)
+        return STATUS_OK;
+    if (model_state_copy(state, &w->initial) != STATUS_OK)
+        return STATUS_MEMORY;
+    for (uint32_t array = 0; array < state->array_count; array++)
+        memcpy(state->arrays[array], model->arrays[array], state->elements * sizeof(float));
+    return STATUS_OK;
+}
+
+void witness_sets_free(struct witness *w)
+{
+    struct witness_sets *sets = &w->sets;
+    for (uint64_t i = 0; sets->states != NULL && i <= w->job->steps; i++)
+        model_state_free(&sets->states[i]);
+    free(sets->steps);
+    free(sets->earlier);
+    free(sets->states);
+    free(sets->gradient);
+    *sets = (struct witness_sets){.steps = NULL};
+}
+
+/* The step after the last that is known: the serial training goes on with this set. */
+static void make_step(struct witness *w, uint64_t step, const struct leaf_set *set)
+{
+    struct witness_sets *sets = &w->sets;
+    struct model_state *next = &sets->states[step + 1];
+    for (uint64_t i = step + 1; i <= w->job->steps;
+         i++) { /* What was made of it before is undone. */
+        if (i < w->job->steps)
+            sets->steps[i].there = false;
+        model_state_free(&sets->states[i]);
+        sets->states[i] = (struct model_state){.array_count = 0};
+    }
+    if (model_state_copy(next, &sets->states[step]) != STATUS_OK) {
+        witness_fail(w, "out of memory for a witness");
+        return;
+    }
+    model_state_step(next, w->work, step, set, step, sets->gradient);
+    sets->steps[step] = (struct witness_closed){true, step, *set};
+    if (witness_know(w, step + 1, step + 1, next) != STATUS_OK)
+        witness_fail(w, "out of memory for a witness");
+}
+
+/* Whether the set is of whole runs, so dealt, of as many workers as it takes. */
+static bool is_of_runs(const struct witness *w, uint64_t step, const struct leaf_set *set,
+                       struct witness_deal deal)
+{
+    uint32_t leaves = job_batch(w->job, step).leaves, whole = 0, in = 0;
+    uint32_t members = deal.members, needed = deal.declared - w->job->backup_workers;
+    needed = leaves < members ? leaves : needed < members ? needed : members;
+    for (uint32_t i = 0; i < members; i++) {
+        uint32_t first = (uint32_t)((uint64_t)i * leaves / members);
+        uint32_t end = (uint32_t)(((uint64_t)i + 1) * leaves / members), has = 0;
+        for (uint32_t leaf = first; leaf < end; leaf++)
+            has += leaf_set_has(set, leaf);
+        if (has > 0 && has < end - first)
+            return false;
+        whole += has > 0;
+        in += has;
+    }
+    return whole == needed && in == leaf_set_count(set, (struct node){0, TREE_LEAVES_MAX});
+}
+
+/* It may have been decided before the latest who came or went did. */
+static void check_runs(struct witness *w, uint64_t step, const struct leaf_set *set)
+{
+    const struct witness_sets *sets = &w->sets;
+    for (unsigned i = 0; i < WITNESS_DEALS; i++)
+        if (sets->deals[i].members > 0 && is_of_runs(w, step, set, sets->deals[i]))
+            return;
+    witness_fail(w,
+                 "step %" PRIu64 " is closed with %u leaves that are not the whole runs of as many "
+                 "workers as it waits for",
+                 step, leaf_set_count(set, (struct node){0, TREE_LEAVES_MAX}));
+}
+
+static void hear_close(struct witness *w, const struct packet *packet)
+{
+    struct witness_sets *sets = &w->sets;
+    uint64_t step = packet->message.close.step;
+    struct leaf_set set;
+    if (packet->payload == NULL || step >= w->job->steps ||
+        !leaf_sets_find(packet->payload->data, packet->payload->bytes, step, &set)) {
+        witness_fail(w, "step %" PRIu64 " is closed with what is no set", step);
+        return;
+    }
+    if (sets->states[step].array_count == 0) {
+        witness_fail(w, "step %" PRIu64 " is closed before the one before it", step);
+        return;
+    }
+    const struct witness_closed *before =
+        sets->steps[step].there ? &sets->steps[step] : &sets->earlier[step];
+    bool keeps = w->job->record == RECORDING_ON && !w->forgetful && !w->scarce;
+    w->counts.closes++;
+    w->counts.told_again += before->there;
+    if (sets->steps[step].there && leaf_set_equal(&before->set, &set))
+        return;
+    if (before->there && keeps && !leaf_set_equal(&before->set, &set)) {
+        witness_fail(w, "step %" PRIu64 " is closed again, with other leaves than before", step);
+        return;
+    }
+    if (!before->there)
+        check_runs(w, step, &set);
+    make_step(w, step, &set);
+    w->counts.left_out +=
+        job_batch(w->job, step).leaves - leaf_set_count(&set, (struct node){0, TREE_LEAVES_MAX});
+}
+
+static void backup_said(struct witness *w, uint32_t server_0, const struct outgoing *item,
+                        uint32_t process)
+{
+    const struct message *message = &item->packet.message;
+    struct witness_sets *sets = &w->sets;
+    (void)server_0;
+    (void)process;
+    if (order_of(&item->packet) != NULL)
+        return;
+    struct witness_deal deal = {message->start.members, w->job->worker_count};
+    if (message->kind == MESSAGE_START &&
+        (deal.members != sets->deals[0].members || deal.declared != sets->deals[0].declared)) {
+        memmove(sets->deals + 1, sets->deals, (WITNESS_DEALS - 1) * sizeof *sets->deals);
+        sets->deals[0] = deal;
+    } else if (message->kind == MESSAGE_CLOSE) {
+        hear_close(w, &item->packet);
+    }
+}
+
+/* --- a chunk ------------------------------------------------------------------------------- */
+
+static const struct leaf_set *set_of(const struct witness_chunk *chunk, uint64_t step)
+{
+    const struct witness_closed *closed = &chunk->closed[step % 2];
+    return closed->there && closed->step == step ? &closed->set : NULL;
+}
+
+static uint32_t examples_of(const struct witness *w, const struct witness_chunk *chunk,
+                            struct node node, const struct leaf_set *set)
+{
+    return leaf_set_examples(set, w->job, job_batch(w->job, chunk->version), node);
+}
+
+static bool is_of_use(const struct witness *w, const struct witness_chunk *chunk,
+                      const struct witness_part *part)
+{
+    const struct leaf_set *set = set_of(chunk, chunk->version);
+    return set == NULL || part->examples == examples_of(w, chunk, part->node, set);
+}
+
+static const struct witness_part *find(const struct witness *w, const struct witness_chunk *chunk,
+                                       struct node node, uint32_t examples, bool exact)
+{
+    bool all = examples == examples_of(w, chunk, node, NULL);
+    for (uint32_t i = 0; i < chunk->part_count; i++) {
+        const struct witness_part *part = &chunk->parts[i];
+        if (node_equal(part->node, node) &&
+            (part->examples == examples_of(w, chunk, node, NULL)) == all &&
+            (!exact || part->examples == examples))
+            return part;
+    }
+    return NULL;
+}
+
+/* Leaf by leaf: what is of use has only leaves that count. */
+static bool is_whole(const struct witness *w, const struct witness_chunk *chunk)
+{
+    const struct leaf_set *set = set_of(chunk, chunk->version);
+    uint32_t leaves = job_batch(w->job, chunk->version).leaves;
+    if (set == NULL)
+        return false;
+    for (uint32_t leaf = 0; leaf < leaves; leaf++) {
+        bool in = !leaf_set_has(set, leaf);
+        for (uint32_t i = 0; i < chunk->part_count && !in; i++)
+            in = node_within((struct node){leaf, 1}, chunk->parts[i].node) &&
+                 is_of_use(w, chunk, &chunk->parts[i]);
+        if (!in)
+            return false;
+    }
+    return true;
+}
+
+static void advance_when_whole(struct witness *w, struct witness_server *server, uint32_t index)
+{
+    struct witness_chunk *chunk = &server->chunks[index];
+    struct verdict_counts *verdicts = &server->owners[witness_owner_of(w, index)].verdicts;
+    if (chunk->version >= w->job->steps || !is_whole(w, chunk))
+        return;
+    for (uint32_t i = 0; i < chunk->part_count; i++) {
+        bool used = is_of_use(w, chunk, &chunk->parts[i]);
+        verdicts->applied += used;
+        verdicts->stale += !used;
+        w->counts.applied += used;
+        w->counts.stale += !used;
+    }
+    chunk->part_count = chunk->leaves_in = 0;
+    witness_advance(w, server, index);
+}
+
+static enum verdict backup_take(struct witness *w, struct witness_server *server, uint32_t index,
+                                const struct packet *packet, uint32_t sender)
+{
+    struct witness_chunk *chunk = &server->chunks[index];
+    const struct message_exchange *exchange = &packet->message.exchange;
+    const struct witness_part part = {exchange->node, exchange->examples};
+    (void)sender;
+    if (exchange->step != chunk->version)
+        return exchange->step < chunk->version ? VERDICT_STALE : VERDICT_REJECTED;
+    if (!is_of_use(w, chunk, &part))
+        return VERDICT_STALE;
+    chunk->leaves_in = 1; /* Whoever computed from this version has seen all chunks reach it. */
+    if (find(w, chunk, part.node, part.examples, false) != NULL)
+        return VERDICT_DUPLICATE;
+    if (chunk->part_count == WITNESS_PARTS_MAX) {
+        witness_fail(w, "more gradients than a witness remembers");
+        return VERDICT_APPLIED;
+    }
+    chunk->parts[chunk->part_count++] = part;
+    advance_when_whole(w, server, index);
+    return VERDICT_APPLIED;
+}
+
+static void backup_retry(struct witness *w, const struct witness_chunk *chunk,
+                         const struct message_exchange *exchange)
+{
+    struct witness_expected *expected = &w->expected;
+    const struct witness_part part = {exchange->node, exchange->examples};
+    bool held =
+        exchange->step == chunk->version && find(w, chunk, part.node, part.examples, true) != NULL;
+    if (exchange->step == chunk->version && is_of_use(w, chunk, &part)) {
+        expected->missing = !held;
+        expected->receipt = !held || !exchange->want || exchange->want_version > chunk->version;
+        expected->verdict = VERDICT_DUPLICATE;
+    } else if (exchange->step > chunk->version) {
+        expected->may_be_silent = true;
+    } else {
+        expected->receipt = exchange->want && exchange->want_version > chunk->version;
+        expected->verdict = VERDICT_STALE;
+    }
+}
+
+static void backup_closed(struct witness *w, struct witness_server *server, uint32_t index,
+                          uint64_t step, const struct leaf_set *set)
+{
+    struct witness_chunk *chunk = &server->chunks[index];
+    if (step < chunk->version || step >= chunk->version + 2)
+        return;
+    chunk->closed[step % 2] = (struct witness_closed){true, step, *set};
+    advance_when_whole(w, server, index);
+}
+
+const struct promises promises_backup = {
+    .serial = true,
+    .releases = true,
+    .judges_late = true,
+    .take = backup_take,
+    .retry = backup_retry,
+    .closed = backup_closed,
+    .advanced = promises_keep_abreast,
+    .said = backup_said,
+};

@@ -1,0 +1,195 @@
+/* coordinator_closings.c - where a step is made of the leaves of some workers: what is decided is
+ * written down, then told to all servers, and told again until no server can lack it. */
+
+#include "common/job/leaf_set.h"
+#include "ps/coordinator/coordinator_state.h"
+
+#define SETS_A_START                                                                               \
+    256u /* A START tells the sets of so many steps, and another one those behind. */
+
+struct closings *coordinator_closings(const struct coordinator *c)
+{
+    bool any = c->work.rules != NULL && c->work.rules->closings != NULL;
+    return any ? c->work.rules->closings(&c->work) : NULL;
+}
+
+/* Whether what is decided is written down before it is told. */
+static bool are_recorded(const struct coordinator *c)
+{
+    return job_mode(c->job)->sets && c->job->record == RECORDING_ON && !c->options.allow_mixed &&
+           !c->sets_ended;
+}
+
+static void fail_for_memory(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    coordinator_fail(c, EXIT_TRAINING_FAILED, now_us, outbox,
+                     "out of memory for what steps are made of");
+}
+
+/* --- telling ------------------------------------------------------------------------------- */
+
+/* To one server, or to all that are there. */
+static bool tell_set(const struct coordinator *c, const struct closings *closings, uint64_t step,
+                     const struct member *server, struct outbox *outbox)
+{
+    struct frame *list = closings_list(closings, step, step + 1);
+    if (list == NULL)
+        return false;
+    for (uint32_t i = 0; i < c->work.membership.server_count; i++) {
+        const struct member *to = &c->work.membership.servers[i];
+        if ((server != NULL && server != to) || !to->present || to->lost)
+            continue;
+        struct packet *packet = envelope_to_peer(&c->envelope, to->peer, MESSAGE_CLOSE, outbox);
+        packet->message.close.step = step;
+        packet->payload = frame_retain(list);
+    }
+    frame_release(list);
+    return true;
+}
+
+static bool write_down(struct coordinator *c, const struct closings *closings,
+                       struct outbox *outbox)
+{
+    struct frame *list = closings_list(closings, c->sets_sent, closings->end);
+    if (list == NULL)
+        return false;
+    const struct order order = {.kind = ORDER_SETS,
+                                .generation = c->envelope.generation,
+                                .sets = {.first = c->sets_sent, .end = closings->end}};
+    order_add(outbox, TO_CHECKPOINTER, 0, &order)->payload = list;
+    return true;
+}
+
+void coordinator_tell_closings(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    struct closings *closings = coordinator_closings(c);
+    if (closings == NULL || c->raising != 0 || (c->state != RUNNING && c->state != CLOSING))
+        return;
+    bool told = true;
+    if (c->sets_sent < closings->end && are_recorded(c))
+        told = write_down(c, closings, outbox);
+    else
+        closings_wrote(closings, c->sets_sent < closings->end ? closings->end : c->sets_written);
+    c->sets_sent = closings->end;
+    /* A chunk holds those of two steps: what is told again is told as training comes to it. */
+    for (; told && c->sets_told < closings->written && c->sets_told <= closings->step;
+         c->sets_told++)
+        told = tell_set(c, closings, c->sets_told, NULL, outbox);
+    if (!told)
+        fail_for_memory(c, now_us, outbox);
+}
+
+/* It may not have come; it costs little, and the server says every half second that it is there. */
+void coordinator_repeat_closings(struct coordinator *c, const struct member *server,
+                                 uint64_t now_us, struct outbox *outbox)
+{
+    const struct closings *closings = coordinator_closings(c);
+    if (closings == NULL || c->raising != 0 || (c->state != RUNNING && c->state != CLOSING))
+        return;
+    uint64_t step = closings->step > 0 ? closings->step - 1 : 0;
+    for (step = step < closings->first ? closings->first : step; step < c->sets_told; step++)
+        if (!tell_set(c, closings, step, server, outbox))
+            fail_for_memory(c, now_us, outbox);
+}
+
+void coordinator_handle_sets_written(struct coordinator *c, const struct order_written *written,
+                                     uint64_t now_us, struct outbox *outbox)
+{
+    struct closings *closings = coordinator_closings(c);
+    if (closings == NULL || c->state >= FINISHING)
+        return;
+    if (written->status ==
+        STATUS_EXISTS) { /* The run is another's now, and so is what is decided. */
+        if (log_once_add(&c->log_once, written->text))
+            outbox_warn(outbox, "no more steps are closed here: %.300s", written->text);
+        return;
+    }
+    if (written->status != STATUS_OK && !c->sets_ended) {
+        c->sets_ended = true;
+        outbox_warn(outbox,
+                    "what steps are made of is recorded no longer: %.200s; training goes on, and "
+                    "this run cannot be replayed",
+                    written->text);
+        order_event(outbox, "record_ended", EVENT_MEMBERS(event_count("step", written->step)));
+    }
+    c->sets_written = c->sets_ended ? closings->end : written->step;
+    closings_wrote(closings, c->sets_written);
+    coordinator_tell_closings(c, now_us, outbox);
+}
+
+/* --- dealing ------------------------------------------------------------------------------- */
+
+void coordinator_deal_closings(struct coordinator *c)
+{
+    struct closings *closings = coordinator_closings(c);
+    if (closings == NULL)
+        return;
+    closings_deal(closings, c->work.assignment.members);
+    c->sets_dealt = closings->end;
+    if (c->sets_dealt > closings->step + SETS_A_START)
+        c->sets_dealt = closings->step + SETS_A_START;
+}
+
+/* A chunk may be a step behind, on a server that has not heard all yet. */
+struct frame *coordinator_start_sets(const struct coordinator *c)
+{
+    const struct closings *closings = coordinator_closings(c);
+    uint64_t first = closings->step > closings->first ? closings->step - 1 : closings->first;
+    uint64_t end = c->sets_dealt;
+    if (end < closings->step && closings->step <= closings->end) /* It is a late START. */
+        end = closings->step;
+    return closings_list(closings, first, end < first ? first : end);
+}
+
+/* Sets that were told before a going back, and the workers do not know those that come now. */
+static bool must_tell_more(const struct coordinator *c, const struct closings *closings)
+{
+    return c->sets_again > c->sets_dealt && closings->step + 1 >= c->sets_dealt &&
+           c->sets_dealt < closings->end && closings->step < c->sets_again;
+}
+
+enum status coordinator_begin_closings(struct coordinator *c, const struct frame *sets)
+{
+    struct closings *closings = coordinator_closings(c);
+    if (closings == NULL)
+        return STATUS_OK;
+    enum status status = sets != NULL
+                             ? closings_go_back(closings, c->first_step, sets->data, sets->bytes)
+                             : closings_go_back(closings, c->first_step, NULL, 0);
+    c->sets_sent = c->sets_written = c->sets_again = closings->end;
+    c->sets_told = c->first_step;
+    return status;
+}
+
+/* --- reports ------------------------------------------------------------------------------- */
+
+/* The step is made, as far as it is known here. Whoever has computed what is in it has it counted. */
+static void count_step(struct coordinator *c, struct closings *closings)
+{
+    struct tally tally = closings_counted(closings);
+    statistics_count_step(&c->work.statistics, closings->step, &tally);
+    for (size_t i = 0; i < closings->report_count; i++)
+        if (closings->reports[i].counts)
+            coordinator_add_report(&c->work.membership.workers[closings->reports[i].worker],
+                                   &closings->reports[i].report);
+    closings_go_on(closings);
+    c->deal_due = c->deal_due || must_tell_more(c, closings);
+}
+
+bool coordinator_close_step(struct coordinator *c, const struct packet *packet, double seconds,
+                            uint64_t now_us, struct outbox *outbox)
+{
+    struct closings *closings = coordinator_closings(c);
+    const struct message *message = &packet->message;
+    const struct member *worker = membership_find(&c->work.membership, message);
+    bool has_place = worker != NULL && worker->present && worker->first_assignment != 0;
+    enum closings_result result =
+        closings_report(closings, &message->report, message->index,
+                        has_place ? worker->position : CLOSINGS_NOBODY, seconds);
+    if (result == CLOSINGS_MEMORY)
+        fail_for_memory(c, now_us, outbox);
+    if (result == CLOSINGS_COUNTED)
+        count_step(c, closings);
+    coordinator_tell_closings(c, now_us, outbox);
+    return result == CLOSINGS_COUNTED;
+}

@@ -1,0 +1,396 @@
+/* backup.c - synchronous training with backup workers (Chen et al. 2016, TensorFlow's
+ * SyncReplicasOptimizer): one update a step, of the leaves of the first R workers.
+ *
+ *     node of step t -> kept as it came ---.
+ *     server 0: R have reported -> CLOSE --+--> all leaves of the set are here -> one update by their
+ *                                               sum along the pruned tree, divided by their examples
+ *
+ * Versions are as in sync: asked for by number, released when they are made; those of the version
+ * before stay until a gradient of the newest proves that every chunk has it. A worker that is late
+ * finds what it asks for gone, is told so (MOVED_ON), and joins the others two versions on. Values
+ * are not lent, because being late is nothing unusual here. Which leaves count is decided by server 0
+ * alone, once, and written down before any chunk hears of it: so the bits are those of the record,
+ * whoever is killed. */
+
+#include <assert.h>
+#include <string.h>
+
+#include "common/base/invariant.h"
+#include "ps/mode/shard_mode.h"
+#include "ps/mode/work_mode.h"
+#include "ps/shard/pruned.h"
+
+#define CUT_MARGIN 2 /* Versions between naming a cut and reaching it. */
+#define SETS_HELD  2 /* At a chunk: no server is more than a step behind server 0. */
+
+/* --- one chunk ----------------------------------------------------------------------------- */
+
+struct closed {
+    bool there;
+    uint64_t step;
+    struct leaf_set set;
+};
+
+struct backup_shard {
+    struct pruned pruned;                                         /* Of step chunk.version. */
+    struct closed closed[SETS_HELD];                              /* Place step % SETS_HELD. */
+    uint64_t in[JOB_WORKERS_MAX / 64], out[JOB_WORKERS_MAX / 64]; /* Of the last update, by worker:
+                                                                   * something of its is in it; or not. */
+};
+
+static struct backup_shard *state_of(const struct shard *shard)
+{
+    return shard->state;
+}
+
+static const struct job *job_of(const struct shard *shard)
+{
+    return &shard->chunk.plan->job;
+}
+
+/* The set of the step that is being made, or NULL: it is not known yet. */
+static const struct leaf_set *set_of(const struct shard *shard)
+{
+    const struct closed *closed = &state_of(shard)->closed[shard->chunk.version % SETS_HELD];
+    return closed->there && closed->step == shard->chunk.version ? &closed->set : NULL;
+}
+
+static void backup_open(struct shard *shard)
+{
+    if (shard->chunk.version < job_of(shard)->steps)
+        pruned_open(&state_of(shard)->pruned, job_of(shard), shard->chunk.version);
+}
+
+static void backup_forget(struct shard *shard)
+{
+    struct backup_shard *state = state_of(shard);
+    pruned_reset(&state->pruned);
+    memset(state->closed, 0, sizeof state->closed);
+    memset(state->in, 0, sizeof state->in);
+    memset(state->out, 0, sizeof state->out);
+}
+
+static void backup_close(struct shard *shard)
+{
+    pruned_free(&state_of(shard)->pruned);
+}
+
+static const char *backup_fault(const struct job *job, const struct message_exchange *exchange)
+{
+    struct batch_range batch = job_batch(job, exchange->step);
+    if (exchange->skip)
+        return "a step to be skipped, where every leaf counts";
+    if (!tree_has(batch.leaves, exchange->node))
+        return "not a node of the step's tree";
+    if (exchange->retry)
+        return NULL;
+    if (exchange->examples == 0 ||
+        exchange->examples > leaf_set_examples(NULL, job, batch, exchange->node))
+        return "a wrong number of examples";
+    if (exchange->base_version != exchange->step)
+        return "a gradient of one step made from another version";
+    return NULL;
+}
+
+/* Whether the sum over so many examples of a node can be a part of the set's. */
+static bool is_of_use(const struct shard *shard, const struct leaf_set *set, struct node node,
+                      uint32_t examples)
+{
+    struct batch_range batch = job_batch(job_of(shard), shard->chunk.version);
+    return examples == leaf_set_examples(set, job_of(shard), batch, node);
+}
+
+static enum verdict backup_judge(const struct shard *shard, const struct message_exchange *exchange)
+{
+    if (exchange->step != shard->chunk.version)
+        return exchange->step < shard->chunk.version ? VERDICT_STALE : VERDICT_REJECTED;
+    const struct leaf_set *set = set_of(shard);
+    if (set != NULL && !is_of_use(shard, set, exchange->node, exchange->examples))
+        return VERDICT_STALE; /* The step is closed, and this is not in it. */
+    return VERDICT_NONE;
+}
+
+static enum status backup_take(struct shard *shard, const struct message *message,
+                               struct frame *gradient, enum verdict *verdict)
+{
+    const struct message_exchange *exchange = &message->exchange;
+    /* Whoever computed from this version has seen every chunk reach it. */
+    chunk_drop_previous(&shard->chunk);
+    enum pruned_result result = pruned_offer(&state_of(shard)->pruned, exchange->node,
+                                             exchange->examples, message->index, gradient);
+    *verdict = result == PRUNED_DUPLICATE ? VERDICT_DUPLICATE : VERDICT_APPLIED;
+    return result == PRUNED_MEMORY ? STATUS_MEMORY : STATUS_OK;
+}
+
+static enum fate backup_sent_before(const struct shard *shard,
+                                    const struct message_exchange *exchange)
+{
+    const struct leaf_set *set = set_of(shard);
+    if (exchange->step > shard->chunk.version)
+        return FATE_UNKNOWN;
+    if (exchange->step < shard->chunk.version)
+        return FATE_STALE;
+    if (set != NULL && !is_of_use(shard, set, exchange->node, exchange->examples))
+        return FATE_STALE;
+    return pruned_holds(&state_of(shard)->pruned, exchange->node, exchange->examples)
+               ? FATE_HELD
+               : FATE_MISSING;
+}
+
+static void backup_close_step(struct shard *shard, uint64_t step, const struct leaf_set *set)
+{
+    struct closed *closed = &state_of(shard)->closed[step % SETS_HELD];
+    if (step < shard->chunk.version || step >= shard->chunk.version + SETS_HELD)
+        return; /* It is made; or said again of one that will be told again in time. */
+    *closed = (struct closed){true, step, *set};
+}
+
+static void set_bit(uint64_t bits[], uint32_t i)
+{
+    bits[i / 64] |= UINT64_C(1) << (i % 64);
+}
+
+static bool has_bit(const uint64_t bits[], uint32_t i)
+{
+    return i < JOB_WORKERS_MAX && (bits[i / 64] >> (i % 64) & 1) != 0;
+}
+
+/* Whose gradients are in the update, and whose were for nothing. */
+static void note_used(struct shard *shard, const struct leaf_set *set, struct update *update)
+{
+    struct backup_shard *state = state_of(shard);
+    memset(state->in, 0, sizeof state->in);
+    memset(state->out, 0, sizeof state->out);
+    for (uint32_t i = 0; i < state->pruned.part_count; i++) {
+        const struct pruned_part *part = &state->pruned.parts[i];
+        bool used = is_of_use(shard, set, part->node, part->examples);
+        update->used += used;
+        update->left += !used;
+        if (part->worker < JOB_WORKERS_MAX)
+            set_bit(used ? state->in : state->out, part->worker);
+    }
+}
+
+static bool backup_left_out(const struct shard *shard, uint32_t worker)
+{
+    return has_bit(state_of(shard)->out, worker) && !has_bit(state_of(shard)->in, worker);
+}
+
+static bool backup_next_update(struct shard *shard, struct update *update)
+{
+    struct backup_shard *state = state_of(shard);
+    const struct job *job = job_of(shard);
+    const struct leaf_set *set = set_of(shard);
+    if (shard->chunk.version >= job->steps || set == NULL || !pruned_is_whole(&state->pruned, set))
+        return false;
+    struct batch_range batch = job_batch(job, shard->chunk.version);
+    *update = (struct update){
+        .examples = leaf_set_examples(set, job, batch, tree_root(batch.leaves)),
+        .keep_previous = true,
+    };
+    note_used(shard, set, update);
+    update->gradient = pruned_take(&state->pruned, set);
+    update->lost = update->gradient == NULL;
+    return true;
+}
+
+static void backup_applied(struct shard *shard, const struct update *update)
+{
+    pruned_recycle(&state_of(shard)->pruned, update->gradient);
+    backup_open(shard);
+}
+
+static enum when backup_answer(const struct shard *shard, const struct wish *wish,
+                               struct reply *reply)
+{
+    const struct chunk *chunk = &shard->chunk;
+    uint64_t want = wish->newest ? chunk->version : wish->version;
+    if (want > chunk->version)
+        return WHEN_LATER;
+    if (want < chunk->version && (want + 1 < chunk->version || chunk->previous == NULL))
+        return WHEN_NEVER;
+    *reply = (struct reply){.values = want == chunk->version ? chunk->values : chunk->previous,
+                            .version = want};
+    return WHEN_NOW;
+}
+
+/* Nothing waits for a step that is made, nor a step that could be. */
+static void backup_check(const struct shard *shard)
+{
+    const struct chunk *chunk = &shard->chunk;
+    const struct pruned *pruned = &state_of(shard)->pruned;
+    const struct leaf_set *set = set_of(shard);
+    pruned_check(pruned);
+    INVARIANT("backup shard",
+              set == NULL || chunk->version >= job_of(shard)->steps ||
+                  !pruned_is_whole(pruned, set),
+              "a step whose leaves are all in has been made");
+    if (pruned->part_count == 0)
+        return;
+    INVARIANT("backup shard",
+              chunk->version < job_of(shard)->steps &&
+                  pruned->batch.leaves == job_batch(job_of(shard), chunk->version).leaves,
+              "gradients wait for the step of the version that there is");
+    INVARIANT("backup shard", pruned->parts[0].sum->bytes == chunk->values->bytes,
+              "sums are as large as the chunk");
+    INVARIANT("backup shard", chunk->previous == NULL,
+              "with a gradient of this version the one before is dropped");
+}
+
+const struct shard_mode shard_backup = {
+    .state_bytes = sizeof(struct backup_shard),
+    .open = backup_open,
+    .forget = backup_forget,
+    .close = backup_close,
+    .fault = backup_fault,
+    .judge = backup_judge,
+    .take = backup_take,
+    .sent_before = backup_sent_before,
+    .next_update = backup_next_update,
+    .applied = backup_applied,
+    .judges_late = true,
+    .close_step = backup_close_step,
+    .left_out = backup_left_out,
+    .answer = backup_answer,
+    .taken = {"keeps it as it came: whether it counts is known when server 0 closes the step",
+              "ps/mode/backup.c backup_take"},
+    .updated = {"server 0 has closed the step, and all its leaves that count are in. Their sum, "
+                "left + right along the step's tree where both sides have some, is divided by "
+                "their {examples} examples, and makes one update",
+                "ps/mode/backup.c backup_next_update"},
+    .waits = {"until version {version} is made: when enough workers have reported, server 0 closes "
+              "the step, and it waits for the others no longer",
+              "ps/mode/backup.c backup_answer"},
+    .check = backup_check,
+};
+
+/* --- the work ------------------------------------------------------------------------------ */
+
+struct backup_work {
+    struct closings closings;
+};
+
+static struct backup_work *work_of(const struct work *work)
+{
+    return work->state;
+}
+
+static struct closings *backup_closings(const struct work *work)
+{
+    return &work_of(work)->closings;
+}
+
+static enum status backup_init(struct work *work, uint64_t first)
+{
+    closings_init(&work_of(work)->closings, work->job, first);
+    return STATUS_OK;
+}
+
+static void backup_close_work(struct work *work)
+{
+    closings_free(&work_of(work)->closings);
+}
+
+static uint64_t backup_step(const struct work *work)
+{
+    return work->statistics.step;
+}
+
+static uint64_t backup_end(const struct work *work, bool deserted)
+{
+    return deserted ? work->statistics.step : work->stop_step;
+}
+
+static uint64_t backup_go_back(struct work *work, uint64_t step)
+{
+    return statistics_go_back(&work->statistics, step);
+}
+
+/* Its router knows which version it has let out. */
+static bool backup_stop(struct work *work)
+{
+    (void)work;
+    return false;
+}
+
+/* Who is late and waits for a later version is in nobody's way. */
+static bool backup_owes(const struct work *work, uint32_t worker)
+{
+    const struct member *member = &work->membership.workers[worker];
+    if (work->statistics.step >= work->stop_step)
+        return !member->done;
+    return member->step <= work->statistics.step &&
+           closings_owes(&work_of(work)->closings, member->position);
+}
+
+static bool backup_may_be_done(const struct work *work, uint32_t worker,
+                               const struct message_done *done)
+{
+    (void)worker;
+    return done->step >= work->stop_step; /* Else of before it was told that there is more. */
+}
+
+static bool backup_is_drained(const struct work *work)
+{
+    (void)work;
+    return true;
+}
+
+static uint64_t backup_next_cut(const struct work *work, bool started)
+{
+    return work->statistics.step + (started ? CUT_MARGIN : 1);
+}
+
+static void backup_cutting(struct work *work, uint64_t step, uint64_t whole)
+{
+    statistics_mark(&work->statistics, step, whole);
+}
+
+static bool backup_has_reached(const struct work *work, uint64_t step)
+{
+    return work->statistics.step >= step;
+}
+
+static void backup_figures(const struct work *work, struct mode_figures *figures)
+{
+    const struct closings_dropped *dropped = &work_of(work)->closings.dropped;
+    mode_figures_add(figures, "examples_dropped", dropped->examples);
+    mode_figures_add(figures, "gradients_dropped", dropped->reports);
+    mode_figures_add(figures, "worker_ms_dropped", (uint64_t)(1e3 * dropped->seconds));
+}
+
+static void backup_check_work(const struct work *work)
+{
+    const struct statistics *statistics = &work->statistics;
+    const struct closings *closings = &work_of(work)->closings;
+    closings_check(closings);
+    INVARIANT("backup work", statistics->first + statistics->updates <= statistics->step,
+              "no more updates are counted than steps were made");
+    INVARIANT("backup work", statistics->step <= work->job->steps,
+              "no step is counted after the last one");
+    INVARIANT("backup work", closings->step == statistics->step,
+              "the step that is open is the first that is not counted");
+}
+
+const struct work_mode work_backup = {
+    .state_bytes = sizeof(struct backup_work),
+    .init = backup_init,
+    .close = backup_close_work,
+    .step = backup_step,
+    .end = backup_end,
+    .go_back = backup_go_back,
+    .stop = backup_stop,
+    .owes = backup_owes,
+    .may_be_done = backup_may_be_done,
+    .is_drained = backup_is_drained,
+    .figures = backup_figures,
+    .next_cut = backup_next_cut,
+    .cutting = backup_cutting,
+    .has_reached = backup_has_reached,
+    .closings = backup_closings,
+    .starts =
+        {"That decides which leaves of every step are yours: nobody asks for work, and who is "
+         "late with them is not waited for",
+         "ps/work/assignment.c assignment_send"},
+    .check = backup_check_work,
+};

@@ -1,0 +1,120 @@
+/* closings.h - on server 0: which leaves each step is made of, where a step does not wait for all its
+ * workers, and what those leaves scored.
+ *
+ *     reports of a step --> R workers have reported their whole runs: the set is decided
+ *           |                                   |
+ *           |                        it is written down, and then told (CLOSE)
+ *           '--> all leaves of the set are reported: the step is counted, the next one is open
+ *
+ * R is how many are declared without the backup workers, or all who are dealt in if those are fewer.
+ * A step with fewer leaves than workers waits for all who have a leaf: the others would be no help,
+ * and with fewer than all of them it could be one that nobody is there to make (CONTRACT.md).
+ *
+ * A set that was told is never decided again: after a going back it is told once more, as it was
+ * written, and whoever has its leaves then computes those. So sets are kept since the newest
+ * checkpoint.
+ *
+ * Reports of nodes are kept as they come until the step is counted; nodes are then those that the sum
+ * of gradients is made of (pruned.h), each report once. What was reported and is not in the set, or
+ * comes when its step is over, is dropped, and counted.
+ *
+ * Threads: the coordinator's. */
+
+#ifndef PS_WORK_CLOSINGS_H
+#define PS_WORK_CLOSINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/status.h"
+#include "common/job/leaf_set.h"
+#include "common/job/tally.h"
+#include "common/wire/message.h"
+
+#define CLOSINGS_NOBODY UINT32_MAX
+
+struct closing_report {
+    struct message_report report;
+    uint32_t worker;
+    double seconds; /* That its worker has computed for it. */
+    bool counts;    /* It is of the set; of a step that is counted. */
+};
+
+/* What came of no use; since the session began, and going back takes back what is made again. */
+struct closings_dropped {
+    uint64_t examples; /* Of the steps made, that are in none: nobody has trained with them. */
+    uint64_t reports;  /* Gradients that were computed and not used ... */
+    double seconds;    /* ... and how long that took their workers, together. */
+};
+
+struct closings {
+    const struct job *job;
+    uint32_t required;              /* Workers: the declared without the backup ones. */
+    uint32_t members;               /* Dealt in now; 0: nothing is dealt. */
+    uint64_t step;                  /* The open one. */
+    struct closing_report *reports; /* [report_count] of the open step. Owned. */
+    size_t report_count, report_capacity;
+    struct leaf_set done;        /* Leaves that were reported by whom they are dealt to. */
+    bool whole[JOB_WORKERS_MAX]; /* By place in the row: its run is. */
+    uint32_t whole_count;
+    /* Sets of the steps [first, end), in a list without its start. */
+    uint64_t first, end;
+    uint8_t *bytes; /* [byte_count] Owned. */
+    size_t byte_count, byte_capacity;
+    size_t *places; /* [end - first] where each set begins. Owned. */
+    size_t place_capacity;
+    uint64_t written; /* Sets of steps before this one may be told. */
+    struct closings_dropped dropped;
+    uint64_t counted; /* Steps before this one are counted in dropped.examples, from ... */
+    uint64_t counted_from;
+};
+
+void closings_init(struct closings *closings, const struct job *job, uint64_t first);
+void closings_free(struct closings *closings);
+
+/* All go on from `step`, the cut of a checkpoint, with the sets that were told from there on: a list
+ * (leaf_set.h), or of no bytes. Sets of a list that does not fit the job do not count. STATUS_MEMORY. */
+enum status closings_go_back(struct closings *closings, uint64_t step, const void *sets,
+                             size_t count);
+/* There is a whole checkpoint at this step: older sets are of no more use. */
+void closings_forget(struct closings *closings, uint64_t step);
+
+/* The row of workers is another one: what was reported stays, but who has to report what is new. */
+void closings_deal(struct closings *closings, uint32_t members);
+
+/* How many workers have to report the open step. */
+uint32_t closings_needed(const struct closings *closings);
+
+enum closings_result {
+    CLOSINGS_KEPT,    /* More have to come. */
+    CLOSINGS_STRANGE, /* It fits no step, or was here before. */
+    CLOSINGS_LATE,    /* Its step is over: dropped. */
+    CLOSINGS_COUNTED, /* The step is counted: see closings_counted. */
+    CLOSINGS_MEMORY,
+};
+
+/* A worker's report; `place`: in the row, CLOSINGS_NOBODY when it has none. */
+enum closings_result closings_report(struct closings *closings, const struct message_report *report,
+                                     uint32_t worker, uint32_t place, double seconds);
+/* After CLOSINGS_COUNTED: what the step scored. Its reports[report_count], of which those that count say
+ * so, are there until closings_go_on, which opens the next step. */
+struct tally closings_counted(const struct closings *closings);
+void closings_go_on(struct closings *closings);
+
+/* Whether this place in the row has leaves that the open step waits for. */
+bool closings_owes(const struct closings *closings, uint32_t place);
+
+/* --- telling ------------------------------------------------------------------------------- */
+
+/* The set of a step; false when it is not decided, or forgotten. */
+bool closings_set(const struct closings *closings, uint64_t step, struct leaf_set *set);
+/* Sets that are not written down yet, [written, end). */
+void closings_wrote(struct closings *closings, uint64_t end);
+/* The sets of these steps as a list, which are there: a frame of its bytes. NULL without memory. */
+struct frame *closings_list(const struct closings *closings, uint64_t first, uint64_t end);
+
+/* See common/base/invariant.h. */
+void closings_check(const struct closings *closings);
+
+#endif

@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# backup.sh - steps that do not wait for their latest workers: what was dropped is counted, the bits are
+# those of the recorded sets, whoever is killed, and nobody who is late starves or holds up the end.
+# shellcheck source=tests/processes/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+base=(--mode sync --data synthetic:2000 --micro-batch 8 --chunk-bytes 1K
+    --model "conv 4x3 relu, pool 4, flatten, dense 10" --verbose)
+late=(--compute "lognormal:5ms,0.5" --slow 3:6) # The last of four workers is mostly late.
+
+# again NAME - one process makes the steps of the leaves that were recorded, with the bits of the run.
+again()
+{
+    run "$1-again" 0 syncopate replay "$work/$1"
+    says "$1-again" "^parameters_sha256 $(member "$work/$1" parameters_sha256): as recorded$"
+}
+# dropped NAME MOST - some examples were, and no more than so many.
+dropped()
+{
+    local count
+    count=$(member "$work/$1" examples_dropped)
+    if [ "${count:-0}" -eq 0 ] || [ "$count" -gt "$2" ]; then fail "$1: ${count:-no} examples were dropped"; fi
+}
+# batches NAME WORKER - how many steps there is something of this worker in.
+batches() { grep -oE '^      "updates": [0-9]+' "$work/$1/run.json" | sed -n "$(($2 + 1))s/.*: //p"; }
+# kill_one RUN PROGRAM INDEX - one of the processes that the run in the background has started.
+kill_one()
+{
+    local id
+    id=$(pgrep -P "${pids[$1]}" -f "^[^ ]*$2 .*--task-index=$3 ")
+    if [ -z "$id" ]; then fail "there is no $2 $3"; fi
+    kill -KILL "$id"
+}
+# at_step NAME STEP - it has come so far.
+has_come() { [ -f "$work/$1/events.jsonl" ] && [ "$(grep -c '"event": *"progress"' "$work/$1/events.jsonl")" -ge "$2" ]; }
+at() { within 60 has_come "$1" "$2" || fail "$1 gets nowhere"; }
+
+if short_run; then
+    for wire in tcp shm; do
+        run $wire 0 syncopate run "${base[@]}" "${late[@]}" --backup-workers 1 --workers 4 --ps $((1 + ${#wire} % 2)) \
+            --transport $wire --steps 80 --out "$work/$wire"
+        if [ "$(member "$work/$wire" mode)" != sync+backup:1 ]; then fail "$wire is not called sync+backup:1"; fi
+        dropped $wire $((80 * 16))
+        if [ "$(batches $wire 3)" -eq 0 ]; then fail "$wire: nothing of the slow worker was ever in time"; fi
+        again $wire
+    done
+    ok "over TCP and in shared memory: examples dropped, and the bits of the recorded sets"
+
+    run r 0 syncopate run "${base[@]}" --replicas-to-aggregate 2 --workers 4 --ps 1 --steps 30 --out "$work/r"
+    if [ "$(member "$work/r" mode)" != sync+backup:2 ]; then fail "--replicas-to-aggregate 2 of 4 is not sync+backup:2"; fi
+    run none 0 syncopate run "${base[@]}" --backup-workers 0 --workers 3 --ps 1 --steps 30 --out "$work/none"
+    run alone 0 syncopate run "${base[@]}" --ps 0 --steps 30 --out "$work/alone"
+    if [ "$(member "$work/none" mode)" != sync ] || [ "$(model_hash "$work/none")" != "$(model_hash "$work/alone")" ]; then
+        fail "no backup workers are not sync"
+    fi
+    ok "TensorFlow's --replicas-to-aggregate says the same; with none it is sync, to the bit"
+
+    wrong() { run wrong 2 syncopate run "${base[@]}" --workers 4 --ps 1 --out "$work/wrong" "${@:2}" && says wrong "$1"; }
+    wrong "only used with --mode=sync" --mode async --backup-workers 1
+    wrong "there are 4 workers" --replicas-to-aggregate 5
+    wrong "that is not the same" --replicas-to-aggregate 3 --backup-workers 2
+    wrong "cannot be backup workers" --backup-workers 4
+    ok "what cannot be is refused before anything starts"
+
+    start stopped syncopate run "${base[@]}" "${late[@]}" --backup-workers 1 --workers 4 --ps 1 --steps 100000 \
+        --out "$work/stopped"
+    at stopped 30
+    kill -INT "${pids[stopped]}"
+    ends stopped 130
+    again stopped
+    ok "a clean stop ends, though a worker waits for a version that will not be, and is made again"
+fi
+
+if long_run; then
+    start killed syncopate run "${base[@]}" "${late[@]}" --backup-workers 1 --workers 4 --ps 2 --steps 1200 \
+        --checkpoint-every 300 --worker-timeout 1 --out "$work/killed"
+    at killed 100
+    kill_one killed syncopate-worker 3
+    at killed 350
+    kill_one killed syncopate-worker 0
+    at killed 550
+    kill_one killed syncopate-ps 1
+    at killed 800
+    kill_one killed syncopate-ps 0
+    ends killed 0
+    again killed
+    ok "the late worker, a quick one, a server and server 0 are killed: the bits of the recorded sets"
+
+    run unrecorded 0 syncopate run "${base[@]}" "${late[@]}" --backup-workers 1 --workers 4 --ps 1 --steps 60 \
+        --record off --out "$work/unrecorded"
+    grep -q "is not recorded" "$work/unrecorded/logs/"* || fail "nobody says that sets are not recorded"
+    run unrecorded-again 3 syncopate replay "$work/unrecorded"
+    ok "without a record the run says so, and cannot be made again"
+fi

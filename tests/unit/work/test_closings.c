@@ -1,0 +1,174 @@
+/* test_closings.c - whose leaves a step is made of: decided when as many have reported as it takes, once;
+ * and what they scored. */
+
+#include "ps/work/closings.h"
+
+#include <string.h>
+
+#include "common/base/frame.h"
+#include "tests/lib/post.h"
+#include "tests/lib/suite.h"
+
+/* Four workers, one of them spare; steps of 8 leaves of one example, and a last one of 3. */
+static struct job job_of(void)
+{
+    struct job job = small_job(MODE_BACKUP, 4, 1);
+    job.micro_batch = 1;
+    job.batch = 8;
+    job.examples = 19;
+    job.steps = 9;
+    return job;
+}
+
+static enum closings_result report(struct closings *c, uint64_t step, struct node node,
+                                   uint32_t place)
+{
+    const struct message_report report = {.step = step,
+                                          .node = node,
+                                          .examples = node.leaf_count,
+                                          .correct = node.leaf_count,
+                                          .loss = 100 * (int64_t)(node.first_leaf + 1)};
+    enum closings_result result = closings_report(c, &report, place, place, 0.5);
+    if (result != CLOSINGS_COUNTED)
+        closings_check(c);
+    return result;
+}
+
+static enum closings_result report_run(struct closings *c, uint64_t step, uint32_t members,
+                                       uint32_t place)
+{
+    return report(c, step, tree_run(job_batch(c->job, step).leaves, members, place), place);
+}
+
+static void expect_tally(struct closings *c, uint64_t examples, int64_t loss)
+{
+    struct tally tally = closings_counted(c);
+    ck_assert_uint_eq(tally.examples, examples);
+    ck_assert_uint_eq(tally.correct, examples);
+    ck_assert_int_eq(tally.loss, loss);
+    ck_assert_uint_eq(tally.updates, 1);
+    closings_go_on(c);
+    closings_check(c);
+}
+
+TEST_PLAIN(a_step_is_made_of_the_first_who_report)
+{
+    struct job job = job_of();
+    struct closings c;
+    struct leaf_set set;
+    closings_init(&c, &job, 0);
+    closings_deal(&c, 4);
+    ck_assert_uint_eq(closings_needed(&c), 3);
+    ck_assert_int_eq(report_run(&c, 0, 4, 3), CLOSINGS_KEPT);
+    ck_assert_int_eq(report_run(&c, 0, 4, 0), CLOSINGS_KEPT);
+    ck_assert_int_eq(report_run(&c, 0, 4, 0), CLOSINGS_STRANGE); /* Nobody counts twice. */
+    ck_assert(closings_owes(&c, 1) && closings_owes(&c, 2) && !closings_owes(&c, 3));
+    ck_assert(!closings_set(&c, 0, &set));
+    ck_assert_int_eq(report_run(&c, 0, 4, 2), CLOSINGS_COUNTED);
+    ck_assert(closings_set(&c, 0, &set));
+    ck_assert_uint_eq(leaf_set_count(&set, tree_root(8)), 6);
+    ck_assert(!leaf_set_has(&set, 2) && !leaf_set_has(&set, 3));
+    expect_tally(&c, 6, 100 * (7 + 1 + 5));
+    ck_assert_int_eq(report_run(&c, 0, 4, 1), CLOSINGS_LATE);
+    ck_assert_uint_eq(c.dropped.examples, 2);
+    ck_assert_uint_eq(c.dropped.reports, 1);
+    ck_assert(c.dropped.seconds == 0.5);
+    closings_free(&c);
+    job_free(&job);
+}
+
+TEST_PLAIN(what_was_reported_and_is_not_in_the_set_is_dropped)
+{
+    struct job job = job_of();
+    struct closings c;
+    closings_init(&c, &job, 0);
+    closings_deal(&c, 4);
+    report(&c, 0, (struct node){2, 1}, 1); /* Half of its run. */
+    report_run(&c, 0, 4, 3);
+    report_run(&c, 0, 4, 0);
+    ck_assert_int_eq(report_run(&c, 0, 4, 2), CLOSINGS_COUNTED);
+    expect_tally(&c, 6, 100 * (7 + 1 + 5));
+    ck_assert_uint_eq(c.dropped.reports, 1);
+    closings_free(&c);
+    job_free(&job);
+}
+
+TEST_PLAIN(a_short_step_waits_for_all_who_have_a_leaf)
+{
+    struct job job = job_of();
+    struct closings c;
+    closings_init(&c, &job, 2);
+    closings_deal(&c, 4); /* Three leaves, of places 1, 2 and 3. */
+    ck_assert_uint_eq(closings_needed(&c), 3);
+    ck_assert(!closings_owes(&c, 0));
+    report_run(&c, 2, 4, 1);
+    report_run(&c, 2, 4, 3);
+    ck_assert_int_eq(report_run(&c, 2, 4, 2), CLOSINGS_COUNTED);
+    expect_tally(&c, 3, 600);
+    ck_assert_uint_eq(c.dropped.examples, 0);
+    closings_deal(&c, 2); /* Fewer than are to be waited for: all of them. */
+    ck_assert_uint_eq(closings_needed(&c), 2);
+    closings_free(&c);
+    job_free(&job);
+}
+
+TEST_PLAIN(dealt_anew_who_has_to_report_is_new_and_reports_stay)
+{
+    struct job job = job_of();
+    struct closings c;
+    closings_init(&c, &job, 0);
+    closings_deal(&c, 4);
+    report_run(&c, 0, 4, 0);
+    report_run(&c, 0, 4, 1);
+    closings_deal(&c, 3);
+    ck_assert_int_eq(report_run(&c, 0, 3, 0), CLOSINGS_STRANGE); /* It was here. */
+    ck_assert_int_eq(report(&c, 0, (struct node){2, 2}, 1), CLOSINGS_STRANGE);
+    ck_assert_int_eq(report(&c, 0, (struct node){4, 1}, 1), CLOSINGS_KEPT);
+    ck_assert_int_eq(report(&c, 0, (struct node){5, 1}, 2), CLOSINGS_KEPT);
+    ck_assert_int_eq(report(&c, 0, (struct node){6, 2}, 2), CLOSINGS_COUNTED);
+    expect_tally(&c, 8, 100 * (1 + 3 + 5 + 6 + 7));
+    closings_free(&c);
+    job_free(&job);
+}
+
+/* After a going back a set is told as it was, whoever reports first; and whoever knows it reports only
+ * its leaves. */
+TEST_PLAIN(what_was_told_is_not_decided_again)
+{
+    struct job job = job_of();
+    struct closings c;
+    struct leaf_set set;
+    closings_init(&c, &job, 0);
+    closings_deal(&c, 4);
+    for (uint64_t step = 0; step < 2; step++) {
+        for (uint32_t place = 0; place < 3; place++)
+            report_run(&c, step, 4, place);
+        closings_go_on(&c);
+    }
+    ck_assert_uint_eq(c.dropped.examples, 4);
+    struct frame *list = closings_list(&c, 1, 2);
+    ck_assert_int_eq(closings_go_back(&c, 1, list->data, list->bytes), STATUS_OK);
+    frame_release(list);
+    closings_check(&c);
+    ck_assert_uint_eq(c.dropped.examples, 2);
+    ck_assert_uint_eq(c.written, 2);
+    closings_deal(&c, 2);
+    ck_assert(closings_set(&c, 1, &set) && !leaf_set_has(&set, 6));
+    ck_assert_int_eq(report(&c, 1, (struct node){4, 4}, 1), CLOSINGS_KEPT); /* It did not know. */
+    ck_assert(closings_owes(&c, 1));
+    ck_assert_int_eq(report(&c, 1, (struct node){0, 4}, 0), CLOSINGS_KEPT);
+    ck_assert(!closings_owes(&c, 0));
+    const struct message_report some = {
+        .step = 1, .node = {4, 4}, .examples = 2, .correct = 2, .loss = 7};
+    ck_assert_int_eq(closings_report(&c, &some, 1, 1, 0), CLOSINGS_COUNTED);
+    expect_tally(&c, 6, 107);
+    closings_forget(&c, 2);
+    ck_assert(!closings_set(&c, 1, &set));
+    closings_free(&c);
+    job_free(&job);
+}
+
+int main(void)
+{
+    return suite_run("closings", NULL);
+}

@@ -1,0 +1,84 @@
+/* backup.c - synchronous training with backup workers, at the worker: step after step, its run of
+ * leaves of each, as in sync. A worker that is late with a step finds its values gone; then it leaves
+ * out two, and goes on in time. */
+
+#include "worker/mode/follow_mode.h"
+
+#define AHEAD 2 /* The step under way will be over before its values are here. */
+
+static void backup_init(struct follow *follow)
+{
+    (void)follow;
+}
+
+static enum next backup_next(struct follow *follow, uint64_t *step)
+{
+    *step = follow->step;
+    return follow->step >= follow->stop_step ? NEXT_ENOUGH : NEXT_COMPUTE;
+}
+
+static uint32_t backup_nodes(const struct job *job, uint64_t step, uint32_t members,
+                             uint32_t position, struct node nodes[TREE_COVER_MAX])
+{
+    uint32_t leaves = job_batch(job, step).leaves;
+    struct node run = tree_run(leaves, members, position);
+    return tree_cover(leaves, run.first_leaf, run.leaf_count, nodes);
+}
+
+static void backup_push(struct follow *follow, struct message_exchange *what)
+{
+    what->base_version = what->step;
+    what->want_version = what->step + 1;
+    if (what->want)
+        follow->step = what->step + 1;
+}
+
+static void backup_complete(struct follow *follow, uint64_t version, struct envelope *envelope,
+                            uint64_t now_us, struct outbox *outbox)
+{
+    (void)envelope;
+    (void)now_us;
+    (void)outbox;
+    follow->step = version;
+}
+
+static bool is_for_all(const struct follow *follow, uint32_t members, uint64_t step)
+{
+    return job_batch(follow->job, step).leaves >= members;
+}
+
+/* Whether the step can be made without this worker: as many as it takes were in the set of the step
+ * before, and so are there. A step with fewer leaves than workers waits for all who have one, and may
+ * be one of few: neither it nor the one behind it can be left out. */
+static bool may_leave_out(const struct follow *follow, uint32_t members, uint64_t step)
+{
+    return step < follow->stop_step && is_for_all(follow, members, step) &&
+           (step == 0 || is_for_all(follow, members, step - 1));
+}
+
+static uint64_t backup_catch_up(const struct follow *follow, uint32_t members, uint64_t version)
+{
+    uint64_t target = version;
+    while (target < version + AHEAD && may_leave_out(follow, members, target))
+        target++;
+    return target;
+}
+
+static uint64_t backup_done_step(const struct follow *follow)
+{
+    return follow->step;
+}
+
+const struct follow_mode follow_backup = {
+    .init = backup_init,
+    .forget = backup_init,
+    .next = backup_next,
+    .nodes = backup_nodes,
+    .push = backup_push,
+    .complete = backup_complete,
+    .catch_up = backup_catch_up,
+    .done_step = backup_done_step,
+    .given =
+        {"All chunks are here, all of version {step}. Now step {step} can be computed from them",
+         "worker/mode/backup.c backup_next"},
+};
