@@ -88,6 +88,22 @@ static bool crash(struct examination *x, const struct fault *fault, struct simul
     return true;
 }
 
+/* The other process of a place, who may be gone already. */
+static bool lose_host(struct examination *x, const struct fault *fault, struct simulated_process *p)
+{
+    uint32_t servers = engine_servers(&x->engine);
+    bool is_server = fault->host < servers;
+    uint32_t index = is_server ? fault->host : fault->host - servers;
+    struct fault beside = *fault;
+    beside.host = is_server ? servers + index : index;
+    if (!job_place_owns(x->engine.options.job, index))
+        return false;
+    struct simulated_process *other = x->engine.at[beside.host];
+    if (other != NULL)
+        crash(x, &beside, other);
+    return crash(x, fault, p);
+}
+
 static bool tear(struct examination *x, const struct fault *fault, struct struck *struck,
                  struct simulated_process *p)
 {
@@ -118,9 +134,11 @@ static bool leave(struct examination *x, const struct fault *fault, struct simul
 {
     if (p->is_server || !x->engine.started || workers_left(x) < 2)
         return false;
+    engine_later(&x->engine, 0, EVENT_LEAVE, p->number, 0);
+    if (job_place_owns(x->engine.options.job, p->index))
+        return true; /* It stays. */
     host_set_add(&x->injector.gone, fault->host);
     examination_excuse(x, p);
-    engine_later(&x->engine, 0, EVENT_LEAVE, p->number, 0);
     return true;
 }
 
@@ -203,6 +221,8 @@ static bool strike(struct examination *x, const struct fault *fault, struct stru
     switch (fault->kind) {
     case FAULT_CRASH:
         return crash(x, fault, p);
+    case FAULT_HOST:
+        return lose_host(x, fault, p);
     case FAULT_TORN:
         return tear(x, fault, struck, p);
     case FAULT_LOST:

@@ -16,6 +16,8 @@ static const struct {
 } kinds[FAULT_KIND_COUNT] = {
     [FAULT_CRASH] = {"crash", 10,
                      "a process is killed (kill -9) and started again some time later"},
+    [FAULT_HOST] = {"host", 0, /* Made of crashes, see fault_plan_lose_hosts. */
+                    "the same of both processes of a place (--ps colocated)"},
     [FAULT_TORN] = {"torn", 8, "the same, while a server writes a file"},
     [FAULT_LOST] = {"lost", 2, "a worker is killed and stays away: others take over its work"},
     [FAULT_PAUSE] = {"pause", 5, "a process is stopped (SIGSTOP) and goes on later"},
@@ -106,6 +108,13 @@ void fault_plan_draw(struct fault_plan *plan, struct random_sequence *random, ui
     if (plan->faults[0].time == FAULT_FOLLOWS)
         plan->faults[0].time = FAULT_AT;
     plan->calm_us = about_us + 10000000;
+}
+
+void fault_plan_lose_hosts(struct fault_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->count; i++)
+        if (plan->faults[i].kind == FAULT_CRASH && plan->faults[i].number % 2 == 0)
+            plan->faults[i].kind = FAULT_HOST;
 }
 
 static void describe(const struct fault *fault, uint32_t servers, char *text, size_t size)

@@ -23,6 +23,7 @@
 
 enum fault_kind {
     FAULT_CRASH,     /* kill -9; started again after for_us. */
+    FAULT_HOST,      /* The same of both processes of a place, where there are such. */
     FAULT_TORN,      /* The same, in the middle of one of the next writes to its disk. */
     FAULT_LOST,      /* A worker is killed and stays away: others take over. */
     FAULT_PAUSE,     /* SIGSTOP, SIGCONT after for_us. */
@@ -70,6 +71,9 @@ struct fault_plan {
 /* For so many servers and workers in a job that takes about_us when nothing happens. */
 void fault_plan_draw(struct fault_plan *plan, struct random_sequence *random, uint32_t servers,
                      uint32_t workers, uint64_t about_us);
+
+/* Of a cluster whose places have a server and a worker: half of the crashes are of a whole place. */
+void fault_plan_lose_hosts(struct fault_plan *plan);
 
 const char *fault_name(enum fault_kind kind);
 const char *fault_meaning(enum fault_kind kind); /* What it does, in a line. */

@@ -199,6 +199,16 @@ static void draw_phase(struct history_plan *plan, struct history_phase *phase,
     phase->stop_process = random_below(random, phase->servers + phase->workers);
 }
 
+/* Of some a server is beside each worker. Nothing is drawn, so that all others are what they were. */
+static void place_together(const struct history_plan *plan, struct history_phase *phase)
+{
+    phase->colocated = plan->seed % 4 == 1 && phase->servers > plan->job.backup_workers;
+    if (!phase->colocated)
+        return;
+    phase->workers = phase->servers;
+    phase->stop_process %= phase->servers + phase->workers;
+}
+
 /* In a sequence of their own, so that a history with faults is the quiet one with faults. */
 static void draw_phase_faults(struct history_plan *plan, struct history_phase *phase,
                               struct random_sequence *random)
@@ -208,6 +218,8 @@ static void draw_phase_faults(struct history_plan *plan, struct history_phase *p
                                            2 * plan->queue_delay_us);
     phase->faulty = !one_in(random, 4);
     fault_plan_draw(&phase->faults, random, phase->servers, phase->workers, about_us);
+    if (phase->colocated)
+        fault_plan_lose_hosts(&phase->faults);
 }
 
 enum status history_draw(struct history_plan *plan, uint64_t seed)
@@ -226,8 +238,10 @@ enum status history_draw(struct history_plan *plan, uint64_t seed)
     uint32_t pieces = (uint32_t)(work.elements / PARAMETER_ALIGNMENT);
     simulated_work_free(&work);
     plan->phase_count = one_in(&random, 2) ? 1 : from_to(&random, 2, HISTORY_PHASES_MAX);
-    for (uint32_t i = 0; i < plan->phase_count; i++)
+    for (uint32_t i = 0; i < plan->phase_count; i++) {
         draw_phase(plan, &plan->phases[i], &random, pieces);
+        place_together(plan, &plan->phases[i]);
+    }
     plan->phases[plan->phase_count - 1].stop_after_us = 0;
     random_sequence_init(&random, seed, RANDOM_STREAM_SIMULATOR, SUB_FAULTS);
     for (uint32_t i = 0; i < plan->phase_count; i++)
@@ -267,6 +281,8 @@ void history_describe(const struct history_plan *plan, char *text, size_t size)
         wording_append(text, size, " %sps=%u workers=%u owners=%u%s", i > 0 ? "then " : "",
                        phase->servers, phase->workers, phase->owners_a_server,
                        phase->shared_disk ? "" : " own-disks");
+        if (phase->colocated)
+            wording_append(text, size, " colocated");
         if (!phase->faulty)
             continue;
         wording_append(text, size, ": ");
@@ -304,6 +320,7 @@ static enum status phase_job(const struct history_plan *plan, const struct histo
         return status;
     job->server_count = phase->servers;
     job->worker_count = phase->workers;
+    job->colocated = phase->colocated;
     job->chunk_bytes = phase->chunk_bytes;
     free(job->servers);
     job->servers = calloc(phase->servers, sizeof *job->servers);

@@ -29,6 +29,7 @@ struct history_phase {
     uint32_t servers, workers;
     uint32_t owners_a_server;
     bool owners_inline, shared_disk;
+    bool colocated; /* Servers and workers of a number share a place. */
     uint64_t chunk_bytes;
     uint64_t stop_after_us; /* After the start; 0: never. */
     uint32_t stop_process;

@@ -30,7 +30,10 @@ as_recorded()
 trained()
 {
     if [ "$(member "$work/$1" step)" != 60 ]; then fail "$1 made $(member "$work/$1" step) steps of 60"; fi
-    if [ "$2" = sync ]; then as_alone "$1"; else as_recorded "$1"; fi
+    case $2 in
+        sync | allreduce) as_alone "$1" ;;
+        *) as_recorded "$1" ;;
+    esac
 }
 # places NAME MODE WORKERS ARGUMENT... - so many places under the launcher.
 places()
@@ -47,13 +50,14 @@ if short_run; then
     places tcp sync 4 --transport tcp
     places async async 3
     places ssp ssp:1 2 --transport shm
+    places sums allreduce 3 --verify-every 1
     said sync "^sync training on synthetic:1000, 3 workers, each with a server beside it$" ||
         fail "the plan does not say where servers are"
     said sync "^sync, 3 workers, each with a server beside it: done$" || fail "nor does the summary"
     said one "^sync, 1 worker, with a server beside it: done$" || fail "the summary of one place"
     grep -q '"colocated": true' "$work/sync/run.json" || fail "run.json does not say colocated"
     grep -q '"colocated"' "$work/alone/run.json" && fail "run.json says colocated without servers"
-    ok "every place has a server: sync has the bits of --ps 0 over shared memory and tcp, async and ssp those of their replay"
+    ok "every place has a server: sync and allreduce have the bits of --ps 0 over shared memory and tcp, async and ssp those of their replay"
 
     run keygen 0 syncopate keygen "$work/keys" --workers 2
     places keyed sync 2 --keys "$work/keys"
@@ -61,7 +65,8 @@ if short_run; then
 fi
 if long_run; then
     places locking async 3 --use-locking --transport tcp
-    places sums async 4 --accumulate 2
+    places groups async 4 --accumulate 2
+    places sums-tcp allreduce 4 --transport tcp --verify-every 3
     places zero ssp:0 3
     places slow sync 3 --compute constant:1ms --slow 1:4 --checkpoint-every 7
     places stale async 3 --max-staleness 2 --staleness-rate inverse
@@ -127,9 +132,11 @@ fi
 if long_run; then
     dies first-dies sync ps 0 --transport tcp
     dies async-worker-dies async worker 0
+    dies sums-worker-dies allreduce worker 2 --verify-every 1
+    dies sums-server-dies allreduce ps 0 --verify-every 1
     dies ssp-worker-dies ssp:1 worker 2
     dies ssp-server-dies ssp:1 ps 1 --transport tcp
-    ok "server 0 of a place, workers of async and ssp, and a server of ssp"
+    ok "server 0 of a place, workers of async and ssp, a server of ssp, and both of allreduce"
 fi
 
 # --- in virtual time ----------------------------------------------------------------------------------------
@@ -141,12 +148,12 @@ simulates()
     trained "$1" "$2"
 }
 if short_run; then
-    for of in sync async ssp:1; do simulates "virtual-${of%:*}" "$of"; done
+    for of in sync allreduce async ssp:1; do simulates "virtual-${of%:*}" "$of"; done
     says virtual-sync "cluster .*every worker on a host with its server"
     # A host that is lost takes both of its processes; then one of each alone, one more joins and leaves.
     gone=(--checkpoint-every 10 --kill "worker/1@100ms+100ms,ps/1@100ms+150ms,worker/2@400ms+50ms,ps/3@550ms+50ms"
         --join @50ms --leave worker/4@300ms)
-    for of in sync async ssp:1; do
+    for of in sync allreduce async ssp:1; do
         simulates "virtual-gone-${of%:*}" "$of" "${gone[@]}"
         says "virtual-gone-${of%:*}" "faults +4 kills, 4 restarts, 1 join, 1 leave"
     done

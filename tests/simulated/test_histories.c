@@ -15,7 +15,7 @@
 
 #define SEEDS_IN_CHECK  400
 #define SEEDS_IN_GOLDEN 100
-#define SEEDS_OF_SUMS   6000
+#define SEEDS_OF_SUMS   8000
 
 static uint64_t seeds(void)
 {
@@ -63,6 +63,7 @@ TEST_PLAIN(sync_histories_end_with_the_bits_of_serial_training)
     ck_assert_uint_gt(seen.kept, 0);
     ck_assert_uint_gt(seen.network.overtaking, 0);
     ck_assert_uint_gt(seen.faults[FAULT_CRASH], 0);
+    ck_assert_uint_gt(seen.faults[FAULT_HOST], 0);
 }
 
 TEST_PLAIN(async_histories_apply_every_batch_once)
@@ -78,6 +79,7 @@ TEST_PLAIN(async_histories_apply_every_batch_once)
     ck_assert_uint_gt(seen.kept, 0);
     ck_assert_uint_gt(seen.network.repeated, 0);
     ck_assert_uint_gt(seen.faults[FAULT_CRASH], 0);
+    ck_assert_uint_gt(seen.faults[FAULT_HOST], 0);
 }
 
 /* 4002: a stranger's LEASE was taken for one of a worker that had never come. */
