@@ -135,6 +135,32 @@ static void hear_close(struct witness *w, const struct packet *packet)
         job_batch(w->job, step).leaves - leaf_set_count(&set, (struct node){0, TREE_LEAVES_MAX});
 }
 
+/* What an epoch is said to have been trained with is of the leaves that its steps are made of: what a
+ * run that goes on does not know of is left out, and nothing is more. */
+static void check_epoch(struct witness *w, const struct order_event *event)
+{
+    const struct witness_sets *sets = &w->sets;
+    const char *number = strstr(event->members, "\"epoch\":");
+    const char *examples = strstr(event->members, "\"examples\":");
+    if (strcmp(event->name, "epoch") != 0 || number == NULL || examples == NULL)
+        return;
+    struct epoch_range epoch =
+        job_epoch(w->job, strtoull(number + strlen("\"epoch\":"), NULL, 10) - 1);
+    uint64_t most = 0, said = strtoull(examples + strlen("\"examples\":"), NULL, 10);
+    for (uint64_t step = epoch.first; step < epoch.end && step < w->job->steps; step++) {
+        const struct witness_closed *closed =
+            sets->steps[step].there ? &sets->steps[step] : &sets->earlier[step];
+        struct batch_range batch = job_batch(w->job, step);
+        most += leaf_set_examples(closed->there ? &closed->set : NULL, w->job, batch,
+                                  tree_root(batch.leaves));
+    }
+    if (said > most)
+        witness_fail(w,
+                     "epoch %" PRIu64 " is said to have been trained with %" PRIu64
+                     " examples, and its steps are made of %" PRIu64,
+                     job_batch(w->job, epoch.first).epoch + 1, said, most);
+}
+
 static void backup_said(struct witness *w, uint32_t server_0, const struct outgoing *item,
                         uint32_t process)
 {
@@ -142,7 +168,10 @@ static void backup_said(struct witness *w, uint32_t server_0, const struct outgo
     struct witness_sets *sets = &w->sets;
     (void)server_0;
     (void)process;
-    if (order_of(&item->packet) != NULL)
+    const struct order *order = order_of(&item->packet);
+    if (order != NULL && order->kind == ORDER_EVENT)
+        check_epoch(w, &order->event);
+    if (order != NULL)
         return;
     struct witness_deal deal = {message->start.members, w->job->worker_count};
     if (message->kind == MESSAGE_START &&

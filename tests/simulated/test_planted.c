@@ -28,6 +28,8 @@
 #include "ps/shard/chunk.h"
 #include "ps/shard/entries.h"
 #include "ps/shard/group.h"
+#include "ps/shard/pruned.h"
+#include "ps/work/closings.h"
 #include "ps/work/evaluation.h"
 #include "tests/lib/post.h"
 #include "tests/lib/suite.h"
@@ -63,6 +65,10 @@ enum bug {
     GROUP_KEPT,       /* What a chunk holds is not applied before a cut. */
     UPDATE_SKIPPED,   /* All-reduce: a replica leaves an update out; ... */
     SLOTS_NOT_TAKEN,  /* ... whoever has come goes on with slots of its own. */
+    WORKER_TWICE,     /* Backup: a worker that has reported counts for two; ... */
+    TREE_COMPACTED,   /* ... leaves are summed along the tree of those that are left; ... */
+    DECIDED_AGAIN,    /* ... what a step is made of is decided again after a going back; ... */
+    DROPPED_COUNTED,  /* ... what was dropped is counted in loss and accuracy. */
     CHANGED_VALUE,    /* Simpler ones, to see that the witness looks everywhere: one item of a */
     CHANGED_GRADIENT, /* hundred is not what it was. */
     CHANGED_CUT,
@@ -102,6 +108,10 @@ static const char *const bug_names[BUG_COUNT] = {
     "group open at a cut",
     "a replica skips an update",
     "slots not handed to a joiner",
+    "a set with a worker twice",
+    "a compacted tree",
+    "a set decided again",
+    "dropped leaves counted in scores",
     "changed value",
     "changed gradient",
     "changed cut",
@@ -181,6 +191,20 @@ enum aggregator_result __real_aggregator_offer(struct aggregator *aggregator, st
                                                struct frame *gradient);
 enum aggregator_result __wrap_aggregator_offer(struct aggregator *aggregator, struct node node,
                                                struct frame *gradient);
+enum closings_result __real_closings_report(struct closings *closings,
+                                            const struct message_report *report, uint32_t worker,
+                                            uint32_t place, double seconds);
+enum closings_result __wrap_closings_report(struct closings *closings,
+                                            const struct message_report *report, uint32_t worker,
+                                            uint32_t place, double seconds);
+enum status __real_closings_go_back(struct closings *closings, uint64_t step, const void *sets,
+                                    size_t count);
+enum status __wrap_closings_go_back(struct closings *closings, uint64_t step, const void *sets,
+                                    size_t count);
+struct tally __real_closings_counted(const struct closings *closings);
+struct tally __wrap_closings_counted(const struct closings *closings);
+struct frame *__real_pruned_take(struct pruned *pruned, const struct leaf_set *set);
+struct frame *__wrap_pruned_take(struct pruned *pruned, const struct leaf_set *set);
 bool __real_evaluation_is_whole(const struct evaluation *evaluation);
 bool __wrap_evaluation_is_whole(const struct evaluation *evaluation);
 enum status __real_work_begin(struct work *work, const struct job *job, uint64_t first,
@@ -211,6 +235,63 @@ bool __wrap_evaluation_is_whole(const struct evaluation *evaluation)
 }
 
 static bool is_chosen(void);
+
+enum closings_result __wrap_closings_report(struct closings *closings,
+                                            const struct message_report *report, uint32_t worker,
+                                            uint32_t place, double seconds)
+{
+    bool twice = planted == WORKER_TWICE && closings->step == closings->end &&
+                 closings->members >= closings->required && closings->required > 1;
+    closings->required -= twice;
+    enum closings_result result = __real_closings_report(closings, report, worker, place, seconds);
+    closings->required += twice;
+    times += twice && result == CLOSINGS_COUNTED;
+    return result;
+}
+
+/* As they come, and not where they stand. */
+struct frame *__wrap_pruned_take(struct pruned *pruned, const struct leaf_set *set)
+{
+    struct frame *sum = NULL;
+    if (planted != TREE_COMPACTED)
+        return __real_pruned_take(pruned, set);
+    for (uint32_t i = 0; i < pruned->part_count; i++) {
+        struct pruned_part *part = &pruned->parts[i];
+        if (leaf_set_examples(set, pruned->job, pruned->batch, part->node) != part->examples)
+            continue;
+        struct frame *next = frame_create(part->sum->bytes);
+        const float *old = sum != NULL ? sum->data : NULL, *more = part->sum->data;
+        float *to = next->data;
+        for (size_t j = 0; j < next->bytes / sizeof(float); j++)
+            to[j] = old != NULL ? old[j] + more[j] : more[j];
+        frame_release(sum);
+        sum = next;
+    }
+    times++;
+    pruned_reset(pruned);
+    return sum;
+}
+
+enum status __wrap_closings_go_back(struct closings *closings, uint64_t step, const void *sets,
+                                    size_t count)
+{
+    bool again = planted == DECIDED_AGAIN && count > 0;
+    times += again;
+    return __real_closings_go_back(closings, step, sets, again ? 0 : count);
+}
+
+struct tally __wrap_closings_counted(const struct closings *closings)
+{
+    struct tally tally = __real_closings_counted(closings);
+    for (size_t i = 0; planted == DROPPED_COUNTED && i < closings->report_count; i++) {
+        const struct closing_report *it = &closings->reports[i];
+        times += !it->counts;
+        tally.examples += it->counts ? 0 : it->report.examples;
+        tally.correct += it->counts ? 0 : it->report.correct;
+        tally.loss += it->counts ? 0 : it->report.loss;
+    }
+    return tally;
+}
 
 /* The others move up, so that nothing but what they are of is wrong. */
 void __wrap_entries_add(struct entries *entries, uint64_t computation, unsigned flags)
