@@ -23,6 +23,7 @@
 #include "common/base/clock.h"
 #include "common/base/invariant.h"
 #include "common/base/wording.h"
+#include "common/job/leaf_set.h"
 #include "common/wire/pages.h"
 #include "worker/client/session_state.h"
 
@@ -403,6 +404,14 @@ static bool only_members_change(const struct session *s, const struct message *m
            message->generation == s->envelope->generation;
 }
 
+/* The first step that START says nothing of. */
+static uint64_t end_of_sets(const struct frame *sets)
+{
+    struct leaf_sets list;
+    bool any = sets != NULL && leaf_sets_open(&list, sets->data, sets->bytes);
+    return any ? list.step + list.left : 0;
+}
+
 /* One that comes before its WELCOME is of no use, because the ticket is not known: it is repeated
  * when a PING shows that it is missing. */
 static void handle_start(struct session *s, const struct message *message, struct frame *sets,
@@ -429,6 +438,7 @@ static void handle_start(struct session *s, const struct message *message, struc
     s->start = *start;
     frame_release(s->sets);
     s->sets = sets != NULL ? frame_retain(sets) : NULL;
+    s->follow.closed_end = end_of_sets(sets);
     s->follow.computation.announces = start->records;
     s->start_told = false;
     s->rejoined = false;

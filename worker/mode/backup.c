@@ -48,11 +48,14 @@ static bool is_for_all(const struct follow *follow, uint32_t members, uint64_t s
 }
 
 /* Whether the step can be made without this worker: as many as it takes were in the set of the step
- * before, and so are there. A step with fewer leaves than workers waits for all who have one, and may
- * be one of few: neither it nor the one behind it can be left out. */
+ * before, and so are there. That is not so where the set before is of other workers, as leaves were dealt
+ * then: steps that START has told of may need this one, and the one behind them whoever there is. A
+ * step with fewer leaves than workers waits for all who have one, and may be one of few: neither it nor
+ * the one behind it can be left out. */
 static bool may_leave_out(const struct follow *follow, uint32_t members, uint64_t step)
 {
-    return step < follow->stop_step && is_for_all(follow, members, step) &&
+    return step < follow->stop_step && step > follow->closed_end &&
+           is_for_all(follow, members, step) &&
            (step == 0 || is_for_all(follow, members, step - 1));
 }
 

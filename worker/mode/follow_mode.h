@@ -33,6 +33,7 @@ struct follow {
     void *state;                     /* [rules->state_bytes] the mode's. Owned. */
     uint64_t step;                   /* Version held or asked for; or the latest batch. */
     uint64_t stop_step;              /* The last version that there will be. */
+    uint64_t closed_end;             /* START has told of which leaves the steps before are made. */
     struct computation computation;  /* What is computed, where that is announced. */
     bool refused;                    /* Some chunk found the latest gradient too stale. */
 };
