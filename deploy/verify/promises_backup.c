@@ -135,8 +135,8 @@ static void hear_close(struct witness *w, const struct packet *packet)
         job_batch(w->job, step).leaves - leaf_set_count(&set, (struct node){0, TREE_LEAVES_MAX});
 }
 
-/* What an epoch is said to have been trained with is of the leaves that its steps are made of: what a
- * run that goes on does not know of is left out, and nothing is more. */
+/* What an epoch that was seen whole is said to have been trained with is of the leaves that its steps are
+ * made of, and of no more. */
 static void check_epoch(struct witness *w, const struct order_event *event)
 {
     const struct witness_sets *sets = &w->sets;
@@ -148,11 +148,10 @@ static void check_epoch(struct witness *w, const struct order_event *event)
         job_epoch(w->job, strtoull(number + strlen("\"epoch\":"), NULL, 10) - 1);
     uint64_t most = 0, said = strtoull(examples + strlen("\"examples\":"), NULL, 10);
     for (uint64_t step = epoch.first; step < epoch.end && step < w->job->steps; step++) {
-        const struct witness_closed *closed =
-            sets->steps[step].there ? &sets->steps[step] : &sets->earlier[step];
         struct batch_range batch = job_batch(w->job, step);
-        most += leaf_set_examples(closed->there ? &closed->set : NULL, w->job, batch,
-                                  tree_root(batch.leaves));
+        if (!sets->steps[step].there)
+            return; /* It was begun before this witness looked on. */
+        most += leaf_set_examples(&sets->steps[step].set, w->job, batch, tree_root(batch.leaves));
     }
     if (said > most)
         witness_fail(w,
