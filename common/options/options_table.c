@@ -330,6 +330,11 @@ const struct option_row option_rows[] = {
     {"staleness-rate", OPTION_GROUP_OPTIMIZER, OPTION_KIND_WORD, FIELD(job.staleness_rate),
      OPTION_REPLAY, "NAME", NULL, 0, 0, &choice_staleness_rate, NULL,
      "What staleness takes off the learning rate, in place of the run's."},
+    {"l2", OPTION_GROUP_OPTIMIZER, OPTION_KIND_FLOAT, FIELD(job.l2), OPTION_REPLAY, "F", NULL, 0, 1e6, NULL,
+     NULL, "What is added to the gradients of kernels, 2 F w, in place of the run's."},
+    {"loss-scale", OPTION_GROUP_OPTIMIZER, OPTION_KIND_WORD, FIELD(job.loss_scale), OPTION_REPLAY,
+     "examples|global-batch", NULL, 0, 0, &choice_loss_scale, NULL,
+     "What a sum of gradients is divided by, in place of the run's."},
     {"seed", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(job.seed), OPTION_EVALUATE, "N", NULL, 0,
      JOB_ANY_NUMBER, NULL, NULL,
      "Decides synthetic data. Default: what the run or the checkpoint was trained with; for a model "

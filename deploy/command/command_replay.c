@@ -79,6 +79,10 @@ static enum status change(struct replaying *r, struct error *error)
                          job_mode_text(&r->job).text);
     if (is_given(r, "staleness-rate"))
         r->job.staleness_rate = r->options->job.staleness_rate;
+    if (is_given(r, "l2"))
+        r->job.l2 = r->options->job.l2;
+    if (is_given(r, "loss-scale"))
+        r->job.loss_scale = r->options->job.loss_scale;
     if (status == STATUS_OK)
         status = job_check(&r->job, error);
     struct error difference = {0};

@@ -117,6 +117,18 @@ trained none --global-batch $batch --ps 0 --workers 1 --l2 0
 if [ "$bits" != "$plain" ]; then fail "--l2 0 is not the default"; fi
 ok "--l2: the same bits in sync and all-reduce as alone, in async as replayed"
 
+# A replay with it is the paired experiment; of a sync run that is the run that has it.
+straight=plain_servers
+trained "$straight" --global-batch $batch --ps 2 --workers 3
+run paired 0 syncopate replay "$work/$straight" --l2 0.01 --out "$work/paired"
+said paired ': l2: 0 in the run, 0.01 in the replay$' || fail "it does not say what is changed"
+if [ "$(bits_of "$work/paired")" != "$(bits_of "$work/regularised-alone")" ]; then fail "a replay with --l2 has other bits"; fi
+run paired-scale 0 syncopate replay "$work/$straight" --loss-scale global-batch --out "$work/paired-scale"
+if [ "$(bits_of "$work/paired-scale")" != "$(bits_of "$work/scaled-alone")" ]; then
+    fail "a replay with --loss-scale has other bits"
+fi
+ok "a replay of a sync run with --l2 or --loss-scale is the run with it"
+
 # It is told beside the loss, with the same digits whoever tells it: of the model that is scored.
 expected=$(member "$work/regularised-alone" regularisation_loss)
 if [ -z "$expected" ] || [ "$expected" = null ]; then fail "run.json has no regularisation_loss"; fi
