@@ -18,7 +18,7 @@
 static const char *mode_word(unsigned index)
 {
     /* sync first, as everywhere that people read. */
-    static const char *const words[] = {"sync", "async", "ssp:S", NULL};
+    static const char *const words[] = {"sync", "async", "ssp:S", "allreduce", NULL};
     return words[index];
 }
 

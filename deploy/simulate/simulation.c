@@ -17,7 +17,7 @@
 /* Copies of the parameters that a worker and all servers together have at the most, about. */
 #define COPIES_OF_WORKER 4
 #define COPIES_OF_SERVER 4
-/* And of any size of the model: a session or cores, with their books. */
+/* (Where workers have replicas they have the slots as well.) And of any size of the model: a session or cores, with their books. */
 #define BYTES_OF_PROCESS (128u << 10)
 
 uint64_t simulation_memory(const struct workload *workload, uint32_t workers, uint32_t servers)
@@ -28,8 +28,9 @@ uint64_t simulation_memory(const struct workload *workload, uint32_t workers, ui
                     workload->dataset.height * workload->dataset.width * workload->dataset.channels;
     uint64_t wires = (uint64_t)(workers + servers) * servers * sizeof(struct network_wire);
     uint64_t processes = (uint64_t)(workers + servers) * BYTES_OF_PROCESS;
-    return data + wires + processes + workers * COPIES_OF_WORKER * model +
-           (COPIES_OF_SERVER + job_slots(job).count) * model;
+    uint64_t slots = job_slots(job).count, replica = job_mode(job)->replicates ? slots : 0;
+    return data + wires + processes + workers * (COPIES_OF_WORKER + replica) * model +
+           (COPIES_OF_SERVER + slots) * model;
 }
 
 /* --- making it ------------------------------------------------------------------------------- */

@@ -11,9 +11,9 @@ cd "$work"
 cases=$(cat <<'END'
 syncopate com|compare completion
 syncopate run --mo|--mode --model --momentum
-syncopate run --mode |async ssp:S sync
+syncopate run --mode |allreduce async ssp:S sync
 syncopate run --optimizer a|adagrad adam adamw
-syncopate compare --modes sync,a|sync,async
+syncopate compare --modes sync,as|sync,async
 syncopate compare --modes sync,ss|sync,ssp:S
 syncopate export --out folder/f|folder/file
 syncopate evaluate folder/o|folder/other

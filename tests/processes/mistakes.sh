@@ -168,10 +168,10 @@ mistake 2 "--histories=0: needs a whole number, at least 1" syncopate verify --h
 answered "about numbers"
 
 # --- words ----------------------------------------------------------------------------------------
-mistake 2 "--mode=ssync: needs one of sync, async, ssp:S with S from 0 to 1000000000, or inf .did you mean sync\?" \
+mistake 2 "--mode=ssync: needs one of sync, async, ssp:S, allreduce with S from 0 to 1000000000, or inf .did you mean sync\?" \
     "${run[@]}" --mode ssync
 for word in ssp ssp: ssp:-1 ssp:x ssp:1e3; do
-    mistake 2 "--mode=$word: needs one of sync, async, ssp:S with S from 0 to 1000000000, or inf" \
+    mistake 2 "--mode=$word: needs one of sync, async, ssp:S, allreduce with S from 0 to 1000000000, or inf" \
         "${run[@]}" --mode "$word"
 done
 mistake 2 "--mode=ssp:1000000001: needs one of .* with S from 0 to 1000000000, or inf" \

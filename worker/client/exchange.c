@@ -286,6 +286,8 @@ enum status exchange_push(struct exchange *exchange, struct envelope *envelope,
             ask(x, i, pushed->first_request + i, any ? EXCHANGE_WHATEVER : what->want_version);
         begin_waiting(x, now_us);
         x->newest = x->pulls = what->newest;
+        if (x->replica != NULL)
+            replica_begin(x->replica);
         x->version = what->want_version;
         x->began_us = now_us;
         x->held_us = x->held_for = 0;

@@ -45,6 +45,12 @@ void replica_forget(struct replica *replica)
     memset(replica->chunks, 0, replica->partition->chunk_count * sizeof *replica->chunks);
 }
 
+void replica_begin(struct replica *replica)
+{
+    for (uint32_t i = 0; i < replica->partition->chunk_count; i++)
+        replica->chunks[i].arrays = 0;
+}
+
 bool replica_has(const struct replica *replica, uint32_t chunk, uint64_t version)
 {
     return replica->chunks[chunk].held == version + 1;
@@ -88,10 +94,7 @@ bool replica_put(struct replica *replica, uint32_t chunk, uint32_t array, uint64
     assert(array <= replica->slot_count);
     float *to = array == 0 ? replica->values : replica->slots[array - 1];
     memcpy(to + range->first, data, range->count * sizeof *data);
-    if (held->coming != version) /* Of another one some may have been lost on the way. */
-        held->arrays = 0;
     held->held = 0;
-    held->coming = version;
     held->arrays |= 1u << array;
     if (held->arrays != all)
         return false;

@@ -9,7 +9,7 @@
  * version has the same bits here and there, whichever way it came.
  *
  * Threads: the session's; the values lie where the trainer reads them (session.h).
- * Ownership: borrows job, partition and values. Memory: the job's slots, and 8 bytes a chunk. */
+ * Ownership: borrows job, partition and values. Memory: the job's slots, and 16 bytes a chunk. */
 
 #ifndef WORKER_CLIENT_REPLICA_H
 #define WORKER_CLIENT_REPLICA_H
@@ -29,10 +29,10 @@ struct replica {
     uint32_t slot_count;
     uint64_t *offsets; /* [variable_count] where variables begin. Owned. */
     struct replica_chunk {
-        uint64_t held;   /* The slots are of this version + 1; 0: of none. */
-        uint64_t coming; /* This version comes whole: ... */
-        uint32_t arrays; /* ... bits: those of its arrays that have come. */
-    } * chunks;          /* [chunk_count], owned. */
+        uint64_t held; /* The slots are of this version + 1; 0: of none. */
+        uint32_t
+            arrays; /* Bits: those that have come, in this exchange, of a version that comes whole. */
+    } * chunks;     /* [chunk_count], owned. */
 };
 
 /* It has nothing yet. STATUS_MEMORY. */
@@ -42,6 +42,10 @@ void replica_free(struct replica *replica);
 
 /* What it has is not to be believed any more. */
 void replica_forget(struct replica *replica);
+
+/* An exchange begins: of what was on its way in the one before nothing more comes, and what has come may
+ * have been written over. */
+void replica_begin(struct replica *replica);
 
 /* Whether it has the slots of that version of a chunk. */
 bool replica_has(const struct replica *replica, uint32_t chunk, uint64_t version);
