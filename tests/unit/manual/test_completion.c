@@ -17,9 +17,9 @@ static struct completion of(enum option_user user, const char *name)
 TEST_PLAIN(words_of_a_choice_are_offered)
 {
     struct completion mode = of(OPTION_RUN, "mode"), modes = of(OPTION_COMPARE, "modes");
-    ck_assert_str_eq(mode.words, "sync async ssp:S");
+    ck_assert_str_eq(mode.words, "sync async ssp:S allreduce");
     ck_assert(!mode.list && !mode.files && !mode.folders);
-    ck_assert_str_eq(modes.words, "sync async ssp:S");
+    ck_assert_str_eq(modes.words, "sync async ssp:S allreduce");
     ck_assert(modes.list);
 }
 

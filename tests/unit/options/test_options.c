@@ -198,10 +198,12 @@ TEST_PLAIN(errors_name_bounds_and_choices)
     expect_bad(OPTION_RUN, "--workers 0",
                "syncopate run: --workers=0: needs a whole number from 1 to 1024");
     expect_bad(OPTION_RUN, "--mode parallel",
-               "syncopate run: --mode=parallel: needs one of sync, async, ssp:S " MODE_BOUND_WORDS);
-    expect_bad(OPTION_RUN, "--mode ssync",
-               "syncopate run: --mode=ssync: needs one of sync, async, ssp:S " MODE_BOUND_WORDS
-               " (did you mean sync?)");
+               "syncopate run: --mode=parallel: needs one of sync, async, ssp:S, "
+               "allreduce " MODE_BOUND_WORDS);
+    expect_bad(
+        OPTION_RUN, "--mode ssync",
+        "syncopate run: --mode=ssync: needs one of sync, async, ssp:S, allreduce " MODE_BOUND_WORDS
+        " (did you mean sync?)");
     expect_bad(OPTION_RUN, "--transport udp",
                "syncopate run: --transport=udp: needs one of auto, tcp, shm");
     expect_bad(OPTION_RUN, "--schedule line",
