@@ -306,8 +306,8 @@ const struct option_row option_rows[] = {
      BATCH_MAX, NULL, NULL, "Examples in one sync update; no more than there are to train on."},
     {"worker-batch", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(worker_batch), JOB, "N", NULL, 1,
      BATCH_MAX, NULL, "mode=async|ssp",
-     "Examples in one update of async or ssp. Default: as --global-batch, so that all modes make "
-     "as many updates."},
+     "Examples in one batch of async or ssp. Default: as --global-batch, so that all modes train on "
+     "as many batches."},
     {"epochs", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(epochs), JOB, "N", "10", 1, 1000000, NULL,
      NULL, "Passes over the training set."},
 

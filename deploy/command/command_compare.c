@@ -304,6 +304,7 @@ static enum status write_report(const struct plan *plan, const struct comparison
                                  .compute = plan->options.compute,
                                  .slow = plan->options.slow,
                                  .straggle = plan->options.straggle,
+                                 .pause = plan->options.pause,
                                  .remark = remark};
     return report_write(&disk_posix, plan->out, comparison, &facts, error);
 }

@@ -242,6 +242,7 @@ static void put_page(FILE *page, const struct comparison *comparison, const stru
     put_fact(page, "Time of a leaf (--compute)", facts->compute);
     put_fact(page, "Workers slowed down (worker:factor)", facts->slow);
     put_fact(page, "Stragglers (--straggle)", facts->straggle);
+    put_fact(page, "Pauses (--pause)", facts->pause);
     put_fact(page, "Date", facts->date);
     fputs("</dl>\n", page);
     if (facts->command != NULL && facts->command[0]) {

@@ -17,11 +17,11 @@
 
 /* What the runs themselves do not tell. Texts are borrowed; NULL or "" for unknown. */
 struct report_facts {
-    const char *command;                   /* As it can be typed again. */
-    const char *machine;                   /* See report_machine. */
-    const char *date;                      /* When it was made. */
-    bool colocated;                        /* Servers beside the workers. */
-    const char *compute, *slow, *straggle; /* Options, as they were given. */
+    const char *command;                           /* As it can be typed again. */
+    const char *machine;                           /* See report_machine. */
+    const char *date;                              /* When it was made. */
+    bool colocated;                                /* Servers beside the workers. */
+    const char *compute, *slow, *straggle, *pause; /* Options, as they were given. */
     const char *remark; /* Something the reader must know, e.g. that it was ended early. */
 };
 

@@ -45,6 +45,13 @@ static uint64_t minimum(const struct witness *w)
     return least == UINT64_MAX ? 0 : least;
 }
 
+/* All but who it is. */
+static void forget_clock(struct witness_clock *clock)
+{
+    *clock = (struct witness_clock){
+        .ticket = clock->ticket, .proof = clock->proof, .generation = clock->generation};
+}
+
 /* Another generation, or another server 0. */
 static void begin(struct witness *w, uint32_t server_0, const struct message *start)
 {
@@ -54,11 +61,7 @@ static void begin(struct witness *w, uint32_t server_0, const struct message *st
         return;
     }
     for (uint32_t i = 0; i < WITNESS_WORKERS_MAX; i++)
-        w->clocks.workers[i] = (struct witness_clock){
-            .ticket = w->clocks.workers[i].ticket,
-            .proof = w->clocks.workers[i].proof,
-            .generation = w->clocks.workers[i].generation,
-        };
+        forget_clock(&w->clocks.workers[i]);
     w->clocks.fixed = true;
     w->clocks.begun = true;
     w->clocks.server_0 = server_0;
@@ -164,8 +167,11 @@ static void note_gone(struct witness *w, const struct order_event *event)
         index >= WITNESS_WORKERS_MAX)
         return;
     w->clocks.fixed = false;
-    if (w->clocks.workers[index].generation <= w->clocks.generation) /* Else a newer server 0's. */
-        w->clocks.workers[index] = (struct witness_clock){0};
+    struct witness_clock *clock = &w->clocks.workers[index];
+    if (clock->generation <= w->clocks.generation)
+        *clock = (struct witness_clock){0};
+    else /* A newer server 0 has welcomed it; to this one it is gone all the same. */
+        forget_clock(clock);
 }
 
 static void ssp_said(struct witness *w, uint32_t process, const struct outgoing *item, uint32_t to)

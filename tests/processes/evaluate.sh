@@ -50,7 +50,7 @@ ok "what is said has its place in 80 columns"
 for path in "$trained" "$newest"; do
     if [ "$(score same "$path")" != "$own" ]; then fail "$path scores on other data than its own"; fi
     says same "^data +synthetic:2000 of seed 3, 400 test examples, as trained on"
-    says same "^trained +64 of 64 updates"
+    says same "^trained +64 of 64 batches"
     silent same
 done
 run exported 0 syncopate export "$trained" --out "$work/exported"
