@@ -186,7 +186,7 @@ chaos: setup-check ## real processes killed and stopped at random (minutes)
 	@$(AGAIN) all tests
 	@TEST_LONG=1 TEST_TIMEOUT=3600 $(RUN_TESTS) $(addprefix tests/processes/,chaos.sh faults.sh waits.sh hosts.sh)
 
-matrix: ## write the tables of deploy/FAILURES.md and proto/CONTRACT.md anew
+matrix: ## write the tables of FAILURES.md and CONTRACT.md anew
 	@tests/processes/matrix.sh --write
 	@tests/processes/same_bits.sh --write
 

@@ -530,11 +530,9 @@ static void handle_load(struct checkpointer *checkpointer, const struct order *o
                                       .needs_chunks = order->load.restore && !first}};
     snprintf(answer.loaded.text, sizeof answer.loaded.text, "%s", error.text);
     order_add(outbox, TO_ROUTER, 0, &answer);
-    if (status != STATUS_OK)
-        return;
-    if (order->load.restore && first)
+    if (status == STATUS_OK && order->load.restore && first)
         send_chunks(checkpointer, 0, TO_ROUTER, outbox);
-    for (uint32_t i = 0; i < checkpointer->part_count; i++)
+    for (uint32_t i = 0; status == STATUS_OK && i < checkpointer->part_count; i++)
         if (checkpointer->asked[i] && checkpointer->reader_open)
             send_chunks(checkpointer, i, TO_COORDINATOR, outbox);
     memset(checkpointer->asked, 0, sizeof checkpointer->asked);

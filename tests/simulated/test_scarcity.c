@@ -104,6 +104,7 @@ static void draw(struct history_plan *plan, enum mode mode)
     plan->scarce = true;
     plan->job.mode = mode;
     plan->job.staleness_bound = mode == MODE_SSP ? 1 : 0;
+    plan->job.backup_workers = mode == MODE_BACKUP ? 1 : 0;
     job_forget_unused(&plan->job);
     plan->job.steps = 6;
     plan->job.checkpoint_every = 2;

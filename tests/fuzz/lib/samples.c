@@ -26,6 +26,7 @@ struct job samples_job(const char *optimizer, enum mode mode)
     struct job job = {
         .mode = mode,
         .use_locking = mode == MODE_ASYNC,
+        .backup_workers = mode == MODE_BACKUP ? 1 : 0,
         .seed = 42,
         .model = "flatten, dense 4",
         .optimizer = optimizer_find(optimizer)->defaults,
