@@ -60,7 +60,7 @@ train()
         tail -1 "$work/log"
         return
     fi
-    awk -v steps="$steps" -v seconds="$(member seconds)" -v dropped="$(member examples_dropped 2>/dev/null || echo 0)" \
+    awk -v steps="$steps" -v seconds="$(member seconds)" -v dropped="$(member mode_figures.examples_dropped 2>/dev/null || echo 0)" \
         -v loss="$(member train_loss)" -v test="$(member test_accuracy)" -v of=4 'BEGIN {
             printf "%9.1f %9d %9.1f %9.4f %8.2f\n", 1000 * seconds / steps, dropped, of * seconds, loss, 100 * test }'
 }
