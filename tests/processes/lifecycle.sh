@@ -50,8 +50,8 @@ hosts 2
 ps 0 missing-ps0 --out "$work/missing" --start-timeout 8
 ps 1 missing-ps1 --out "$work/missing" --start-timeout 30
 worker 0 missing-worker0 --workers 3 "${short[@]}" --start-timeout 30
-says missing-ps0 "waiting [5-9] s for worker/1 \(never seen\), worker/2 \(never seen\)" 15
-says missing-worker0 "waiting [5-9] s, ps/0 says: waiting (5 s for worker/1|for others)"
+says missing-ps0 "waiting [4-9] s for worker/1 \(never seen\), worker/2 \(never seen\)" 15
+says missing-worker0 "waiting [5-9] s, ps/0 says: waiting ([45] s for worker/1|for others)"
 for name in missing-ps0 missing-ps1 missing-worker0; do ends "$name" 4; done
 for name in missing-ps0 missing-ps1 missing-worker0; do
     says "$name" "error: start timed out after .* waiting for worker/1 .*, worker/2"
