@@ -101,18 +101,27 @@ APART     := $(filter $(addprefix %/,test_checkpoint_memory test_disk_faults tes
 TOGETHER  := $(if $(filter release coverage,$(MODE)),$(filter-out $(APART),$(UNIT)))
 # Without ThreadSanitizer unsuppressed.sh has nothing to add to test_cluster.
 THREADS   := $(call programs,threads) $(if $(filter tsan,$(MODE)),$(call scripts,threads))
-# Virtual time passes in one thread: ThreadSanitizer, which makes it ten times as long, has nothing to see there.
 SIMULATED := $(call programs,simulated)
-# What is tried of scripts and documents is the same however the programs were built.
-ONCE      := $(addprefix tests/processes/,runner.sh install.sh completion.sh matrix.sh setup.sh rooms.sh promises.sh)
-PROCESSES := $(call programs,processes) $(filter-out $(if $(filter release,$(MODE)),,$(ONCE)),$(call scripts,processes))
+# What is tried of scripts and documents is the same however the programs were built; so are the times that
+# calibrate takes, and which bugs the simulator finds.
+ONCE      := $(addprefix tests/processes/,runner.sh install.sh completion.sh matrix.sh setup.sh rooms.sh promises.sh \
+    calibrate.sh) %/test_planted
+PROCESSES := $(call programs,processes) $(call scripts,processes)
 # Programs that those scripts use.
 HELPERS   := $(filter-out $(PROCESSES),$(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/processes/*.c))))
 # Fuzzers without libFuzzer take the committed inputs.
 FUZZERS   := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 # The longest come first, so that the short ones fill the gaps.
 LONGEST   := test_launch lifecycle.sh chaos.sh faults.sh test_hostile hosts.sh transports.sh wrong_input.sh
-TESTS     := $(PROCESSES) $(THREADS) $(if $(filter tsan,$(MODE)),,$(SIMULATED)) $(UNIT) $(FUZZERS)
+TESTS     := $(PROCESSES) $(THREADS) $(SIMULATED) $(UNIT) $(FUZZERS)
+# ThreadSanitizer makes all ten times as long, and has nothing to see in one thread: virtual time passes in
+# one, parsers and most units have no other, and these scripts try no threads that others do not.
+ALONE     := $(addprefix tests/processes/,bits.sh colocated.sh compare.sh compute.sh evaluate.sh explain.sh further.sh \
+    instructions.sh looks.sh mistakes.sh names.sh places.sh replay.sh rules.sh same_bits.sh scores.sh simgrid.sh \
+    simulate.sh windows.sh wrong_input.sh)
+THREADED  := address client command launcher process progress router transport wire worker
+ALONE     += $(SIMULATED) $(FUZZERS) $(filter-out %/test_frame $(THREADED:%=$(BUILD)/tests/unit/%/%),$(UNIT))
+TESTS     := $(filter-out $(if $(filter-out release,$(MODE)),$(ONCE)) $(if $(filter tsan,$(MODE)),$(ALONE)),$(TESTS))
 TESTS     := $(foreach t,$(LONGEST),$(filter %/$t,$(TESTS))) $(filter-out $(addprefix %/,$(LONGEST)),$(TESTS))
 # Those of which `make check` leaves out a part (tests/lib/suite.h, tests/processes/lib.sh).
 LONG      := $(filter $(patsubst %.c,$(BUILD)/%,$(shell grep -rlE --include='*.c' --include='*.sh' '\<(suite_run_both|long_run)\>' tests)),$(TESTS))

@@ -4,11 +4,6 @@
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-if [ "$mode" = tsan ]; then
-    skip "calibrate under ThreadSanitizer: it times processes that others try"
-    exit 0
-fi
-
 job=(--model softmax --data synthetic:500)
 mkdir "$work/apart"
 export TMPDIR=$work/apart

@@ -5,10 +5,6 @@
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-if [ "$mode" = tsan ]; then
-    skip "evaluate under ThreadSanitizer: it has one thread"
-    exit 0
-fi
 job=(--data synthetic:2000 --model softmax --epochs 2 --workers 1)
 trained=$work/trained
 newest=$trained/checkpoints/step-000000000064

@@ -5,10 +5,6 @@
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-if [ "$mode" = tsan ]; then
-    skip "training further under ThreadSanitizer: the same threads as for any run"
-    exit 0
-fi
 # 32 batches an epoch, of which the last has 16 of 32 examples: every epoch is ragged.
 plain=(--data synthetic:1008 --global-batch 32 --seed 5 --chunk-bytes 512
     --model "conv 4x3 relu, pool 4, flatten, dense 10")

@@ -6,10 +6,6 @@
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-if [ "$mode" = tsan ]; then
-    skip "files under ThreadSanitizer: the same threads as everywhere"
-    exit 0
-fi
 job=(--data synthetic:100 --model softmax --checkpoint-every 2 --workers 1)
 outside=$work/outside
 older=step-000000000002

@@ -4,11 +4,6 @@
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-if [ "$mode" = tsan ]; then
-    skip "rules under ThreadSanitizer: the same threads as everywhere"
-    exit 0
-fi
-
 # Epochs of 32 batches, the last of 14 examples; a network of kernels and biases, in chunks across both.
 job=(--data synthetic:2000 --model "flatten, dense 12 relu, dense 10" --epochs 2)
 batch=64

@@ -51,10 +51,6 @@ case ${1:-} in
 esac
 
 . "$(dirname "$0")/lib.sh"
-if [ "$mode" = tsan ]; then
-    skip "the same bits under ThreadSanitizer: the same threads as everywhere"
-    exit 0
-fi
 
 # Epochs of 42 batches in leaves of 8, the last batch of 32 examples; kernels and biases across chunks.
 job=(--data synthetic:2000 --model "flatten, dense 12 relu, dense 10" --micro-batch 8 --seed 11)

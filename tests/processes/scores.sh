@@ -4,11 +4,6 @@
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-if [ "$mode" = tsan ]; then
-    skip "scores under ThreadSanitizer: test_cluster has the threads"
-    exit 0
-fi
-
 # digits - a loss and an accuracy as they are written; evaluated PATH - those of a model.
 digits() { sed -nE 's/.*"test_loss": ([^,]+), "test_accuracy": ([^,}]+).*/\1 \2/p'; }
 evaluated()

@@ -28,7 +28,7 @@ enum {
 #define PATIENCE 20.0 /* Seconds for an answer, or to get in. */
 #define SLOW_US  200000
 #define LATE_US  10000000
-#define ENOUGH   6 /* Times UPDATES: some are left when the last who is late has had work. */
+#define ENOUGH   6 /* Times UPDATES: some are left when the last of many who are late has had work. */
 #define PAUSE_US 5000
 
 static uint64_t bound_of(uint32_t strangers)
@@ -168,7 +168,7 @@ static void check_latecomers(uint32_t strangers, uint32_t late_count)
 {
     struct hostile h;
     struct crowd late;
-    hostile_open_patient(&h, MODE_ASYNC, ENOUGH * UPDATES);
+    hostile_open_patient(&h, MODE_ASYNC, late_count > LATE_FEW ? ENOUGH * UPDATES : UPDATES);
     hostile_pace(&h, SLOW_US);
     struct siege siege = {.address = h.servers[0], .kind = SIEGE_ASK, .count = strangers};
     siege_start(&siege);

@@ -5,11 +5,6 @@
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-if [ "$mode" = tsan ]; then
-    skip "windows under ThreadSanitizer: the coordinator alone counts them"
-    exit 0
-fi
-
 # Epochs of 40 batches, the last of 40 examples; 12 windows and the last 3 batches; checkpoints within windows.
 base=(--data synthetic:1990 --model "flatten, dense 10" --steps 123 --report-every 10 --checkpoint-every 7)
 batch=(--global-batch 50)

@@ -4,10 +4,6 @@
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-if [ "$mode" = tsan ]; then
-    skip "wrong input under ThreadSanitizer: it ends before threads matter"
-    exit 0
-fi
 quick=(--data synthetic:200 --model softmax --steps 5 --quiet)
 count=0
 
