@@ -135,8 +135,8 @@ static void hear_close(struct witness *w, const struct packet *packet)
         job_batch(w->job, step).leaves - leaf_set_count(&set, (struct node){0, TREE_LEAVES_MAX});
 }
 
-/* What an epoch that was seen whole is said to have been trained with is of the leaves that its steps are
- * made of, and of no more. */
+/* What an epoch that was seen whole is said to have been trained with is the examples of the leaves that
+ * its steps are made of: each of them once. */
 static void check_epoch(struct witness *w, const struct order_event *event)
 {
     const struct witness_sets *sets = &w->sets;
@@ -146,18 +146,18 @@ static void check_epoch(struct witness *w, const struct order_event *event)
         return;
     struct epoch_range epoch =
         job_epoch(w->job, strtoull(number + strlen("\"epoch\":"), NULL, 10) - 1);
-    uint64_t most = 0, said = strtoull(examples + strlen("\"examples\":"), NULL, 10);
+    uint64_t used = 0, said = strtoull(examples + strlen("\"examples\":"), NULL, 10);
     for (uint64_t step = epoch.first; step < epoch.end && step < w->job->steps; step++) {
         struct batch_range batch = job_batch(w->job, step);
         if (!sets->steps[step].there)
             return; /* It was begun before this witness looked on. */
-        most += leaf_set_examples(&sets->steps[step].set, w->job, batch, tree_root(batch.leaves));
+        used += leaf_set_examples(&sets->steps[step].set, w->job, batch, tree_root(batch.leaves));
     }
-    if (said > most)
+    if (said != used)
         witness_fail(w,
                      "epoch %" PRIu64 " is said to have been trained with %" PRIu64
                      " examples, and its steps are made of %" PRIu64,
-                     job_batch(w->job, epoch.first).epoch + 1, said, most);
+                     job_batch(w->job, epoch.first).epoch + 1, said, used);
 }
 
 static void backup_said(struct witness *w, uint32_t server_0, const struct outgoing *item,

@@ -68,7 +68,8 @@ enum bug {
     WORKER_TWICE,     /* Backup: a worker that has reported counts for two; ... */
     TREE_COMPACTED,   /* ... leaves are summed along the tree of those that are left; ... */
     DECIDED_AGAIN,    /* ... what a step is made of is decided again after a going back; ... */
-    DROPPED_COUNTED,  /* ... what was dropped is counted in loss and accuracy. */
+    DROPPED_COUNTED,  /* ... what was dropped is counted in loss and accuracy; ... */
+    USED_UNCOUNTED,   /* ... now and then something that was not is counted in neither. */
     CHANGED_VALUE,    /* Simpler ones, to see that the witness looks everywhere: one item of a */
     CHANGED_GRADIENT, /* hundred is not what it was. */
     CHANGED_CUT,
@@ -112,6 +113,7 @@ static const char *const bug_names[BUG_COUNT] = {
     "a compacted tree",
     "a set decided again",
     "dropped leaves counted in scores",
+    "used leaves not counted in scores",
     "changed value",
     "changed gradient",
     "changed cut",
@@ -289,6 +291,11 @@ struct tally __wrap_closings_counted(const struct closings *closings)
         tally.examples += it->counts ? 0 : it->report.examples;
         tally.correct += it->counts ? 0 : it->report.correct;
         tally.loss += it->counts ? 0 : it->report.loss;
+    }
+    if (planted == USED_UNCOUNTED && closings->reports[0].counts && is_chosen()) {
+        tally.examples -= closings->reports[0].report.examples;
+        tally.correct -= closings->reports[0].report.correct;
+        tally.loss -= closings->reports[0].report.loss;
     }
     return tally;
 }
