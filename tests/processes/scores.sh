@@ -75,35 +75,37 @@ is_kept()
     if [ "$(find "$out/scored" -type f | wc -l)" != 3 ]; then fail "$out: not three models in $out/scored"; fi
     if ! cmp -s "$file" "$out/model.safetensors"; then fail "$out: the last is not the run's model"; fi
 }
-count=0
-for how in "sync 2 1" "sync 2 2" "async 2 1" "async 3 2" "ssp:1 2 1" "ssp:1 2 2" "sync 1 0"; do
-    read -r kind workers servers <<<"$how"
-    out=$work/kept-$((++count))
-    run "kept-$count" 0 syncopate run "${base[@]}" --mode "$kind" --workers "$workers" --ps "$servers" --keep-scored \
-        --checkpoint-every 0 --compute "constant:$leaf" --out "$out"
-    is_kept "$out"
-done
+if long_run; then
+    count=0
+    for how in "sync 2 1" "sync 2 2" "async 2 1" "async 3 2" "ssp:1 2 1" "ssp:1 2 2" "sync 1 0"; do
+        read -r kind workers servers <<<"$how"
+        out=$work/kept-$((++count))
+        run "kept-$count" 0 syncopate run "${base[@]}" --mode "$kind" --workers "$workers" --ps "$servers" --keep-scored \
+            --checkpoint-every 0 --compute "constant:$leaf" --out "$out"
+        is_kept "$out"
+    done
 
-# models OUT MEMBER - of "scored" in run.json: files, missing.
-models() { sed -n '/^  "scored": {/,/}/s/.*"'"$2"'": \([0-9]*\).*/\1/p' "$1/run.json"; }
-for servers in 1 0; do
-    out=$work/missing-$servers
-    lost=("${base[@]:0:6}" --mode sync --workers 1 --ps "$servers" --keep-scored --compute constant:1ms --out "$out")
-    run lost 0 syncopate run "${lost[@]}" --epochs 1
-    if [ "$(models "$out" files) $(models "$out" missing)" != "1 0" ]; then fail "a model that is there is not counted"; fi
-    rm -r "$out/scored"
-    : >"$out/scored"
-    run lost 0 syncopate run "${lost[@]}" --epochs 3
-    said lost "3 models are missing in scored/" || fail "models that could not be written are not in the summary"
-    rm "$out/scored"
-    run lost 0 syncopate run "${lost[@]}" --epochs 4
-    if [ "$(models "$out" files) $(models "$out" missing)" != "1 3" ]; then
-        fail "run.json has $(models "$out" files) models and $(models "$out" missing) missing, not 1 and 3"
-    fi
-done
-if ! grep -q '"scored": null' "$work/score-1/run.json"; then fail "without --keep-scored run.json speaks of kept models"; fi
-if [ -e "$work/score-1/scored" ] || [ -e "$work/alone/scored" ]; then fail "models are kept of runs that were not asked to"; fi
-ok "with --keep-scored each score's model is a file of which evaluate says the same, in sync, async, ssp and alone"
+    # models OUT MEMBER - of "scored" in run.json: files, missing.
+    models() { sed -n '/^  "scored": {/,/}/s/.*"'"$2"'": \([0-9]*\).*/\1/p' "$1/run.json"; }
+    for servers in 1 0; do
+        out=$work/missing-$servers
+        lost=("${base[@]:0:6}" --mode sync --workers 1 --ps "$servers" --keep-scored --compute constant:1ms --out "$out")
+        run lost 0 syncopate run "${lost[@]}" --epochs 1
+        if [ "$(models "$out" files) $(models "$out" missing)" != "1 0" ]; then fail "a model that is there is not counted"; fi
+        rm -r "$out/scored"
+        : >"$out/scored"
+        run lost 0 syncopate run "${lost[@]}" --epochs 3
+        said lost "3 models are missing in scored/" || fail "models that could not be written are not in the summary"
+        rm "$out/scored"
+        run lost 0 syncopate run "${lost[@]}" --epochs 4
+        if [ "$(models "$out" files) $(models "$out" missing)" != "1 3" ]; then
+            fail "run.json has $(models "$out" files) models and $(models "$out" missing) missing, not 1 and 3"
+        fi
+    done
+    if ! grep -q '"scored": null' "$work/score-1/run.json"; then fail "without --keep-scored run.json speaks of kept models"; fi
+    if [ -e "$work/score-1/scored" ] || [ -e "$work/alone/scored" ]; then fail "models are kept of runs that were not asked to"; fi
+    ok "with --keep-scored each score's model is a file of which evaluate says the same, in sync, async, ssp and alone"
+fi
 
 # --- while one of two workers is stopped ----------------------------------------------------------
 # part ROLE INDEX - the process of this test that is it.

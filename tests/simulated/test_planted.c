@@ -785,7 +785,12 @@ TEST_PLAIN(without_a_bug_none_is_found)
     ck_assert_msg(found.histories == 0, "%s", found.failure);
 }
 
-static void add_tests(TCase *tcase)
+static void add_time(TCase *tcase)
+{
+    tcase_set_timeout(tcase, 600);
+}
+
+static void add_long(TCase *tcase)
 {
     tcase_set_timeout(tcase, 600);
     tcase_add_loop_test(tcase, a_planted_bug_is_found, NO_BUG + 1, BUG_COUNT);
@@ -793,5 +798,5 @@ static void add_tests(TCase *tcase)
 
 int main(void)
 {
-    return suite_run("planted", add_tests);
+    return suite_run_both("planted", add_time, add_long);
 }
