@@ -31,6 +31,7 @@
 
 #define TRANSPORT_DOORBELLS_MAX 8 /* Of one wait, from its caller. */
 #define TRANSPORT_PLACE_NOWHERE UINT64_MAX
+#define TRANSPORT_SMALL_BYTES   3072u /* A payload that reaches every peer without a place. */
 
 struct endpoint;
 
@@ -83,7 +84,9 @@ struct transport_operations {
     enum status (*connect)(struct transport *transport, const char *address, size_t max_payload,
                            struct endpoint **endpoint, struct error *error);
     /* place: where in the shard the payload belongs (a multiple of 64 bytes), for transports that
-     * share memory; or TRANSPORT_PLACE_NOWHERE, and it goes as if none were shared. */
+     * share memory; or TRANSPORT_PLACE_NOWHERE, and it goes as if none were shared. A listening
+     * endpoint has only the ring for a peer that it shares memory with: more than
+     * TRANSPORT_SMALL_BYTES without a place is STATUS_NOT_FOUND there. */
     enum status (*send)(struct endpoint *endpoint, uint64_t peer, const void *header,
                         size_t header_bytes, struct frame *payload, uint64_t place);
     /* STATUS_AGAIN when there is nothing. */

@@ -2,6 +2,7 @@
  * written down, then told to all servers, and told again until no server can lack it. */
 
 #include "common/job/leaf_set.h"
+#include "common/transport/transport.h"
 #include "ps/coordinator/coordinator_state.h"
 
 #define SETS_A_START                                                                               \
@@ -42,6 +43,7 @@ static bool tell_set(const struct coordinator *c, const struct closings *closing
         struct packet *packet = envelope_to_peer(&c->envelope, to->peer, MESSAGE_CLOSE, outbox);
         packet->message.close.step = step;
         packet->payload = frame_retain(list);
+        packet->place = TRANSPORT_PLACE_NOWHERE;
     }
     frame_release(list);
     return true;
@@ -119,6 +121,12 @@ void coordinator_handle_sets_written(struct coordinator *c, const struct order_w
 
 /* --- dealing ------------------------------------------------------------------------------- */
 
+/* From where START tells: a chunk may be a step behind, on a server that has not heard all yet. */
+static uint64_t first_dealt(const struct closings *closings)
+{
+    return closings->step > closings->first ? closings->step - 1 : closings->first;
+}
+
 void coordinator_deal_closings(struct coordinator *c)
 {
     struct closings *closings = coordinator_closings(c);
@@ -128,13 +136,14 @@ void coordinator_deal_closings(struct coordinator *c)
     c->sets_dealt = closings->end;
     if (c->sets_dealt > closings->step + SETS_A_START)
         c->sets_dealt = closings->step + SETS_A_START;
+    c->sets_dealt =
+        closings_within(closings, first_dealt(closings), c->sets_dealt, TRANSPORT_SMALL_BYTES);
 }
 
-/* A chunk may be a step behind, on a server that has not heard all yet. */
 struct frame *coordinator_start_sets(const struct coordinator *c)
 {
     const struct closings *closings = coordinator_closings(c);
-    uint64_t first = closings->step > closings->first ? closings->step - 1 : closings->first;
+    uint64_t first = first_dealt(closings);
     uint64_t end = c->sets_dealt;
     if (end < closings->step && closings->step <= closings->end) /* It is a late START. */
         end = closings->step;

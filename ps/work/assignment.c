@@ -2,6 +2,8 @@
 
 #include "ps/work/assignment.h"
 
+#include "common/transport/transport.h"
+
 void assignment_deal(struct assignment *assignment, struct membership *membership, uint64_t now_us)
 {
     assignment->number++;
@@ -22,6 +24,7 @@ void assignment_send(const struct assignment *assignment, struct member *worker,
     struct packet *packet = envelope_to_peer(envelope, worker->peer, MESSAGE_START, outbox);
     struct message_start *start = &packet->message.start;
     packet->payload = sets;
+    packet->place = TRANSPORT_PLACE_NOWHERE; /* Where chunks lie the worker may be reading. */
     *start = *from;
     start->assignment = assignment->number;
     start->members = assignment->members;

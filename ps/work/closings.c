@@ -11,6 +11,8 @@
 #include "common/base/frame.h"
 #include "common/base/invariant.h"
 
+#define SETS_AT_LEAST 2
+
 /* --- life ---------------------------------------------------------------------------------- */
 
 static void open_step(struct closings *c, uint64_t step)
@@ -99,6 +101,18 @@ void closings_wrote(struct closings *closings, uint64_t end)
 {
     if (end > closings->written && end <= closings->end)
         closings->written = end;
+}
+
+uint64_t closings_within(const struct closings *closings, uint64_t first, uint64_t end,
+                         size_t bytes)
+{
+    const struct closings *c = closings;
+    if (end > c->end)
+        end = c->end;
+    while (end > first + SETS_AT_LEAST &&
+           LEAF_SETS_START_MAX + end_of(c, end) - end_of(c, first) > bytes)
+        end--;
+    return end;
 }
 
 struct frame *closings_list(const struct closings *closings, uint64_t first, uint64_t end)

@@ -111,6 +111,11 @@ bool closings_owes(const struct closings *closings, uint32_t place);
 bool closings_set(const struct closings *closings, uint64_t step, struct leaf_set *set);
 /* Sets that are not written down yet, [written, end). */
 void closings_wrote(struct closings *closings, uint64_t end);
+/* Where a list of the sets from `first` on ends that has at most so many bytes and goes no further than
+ * `end`. Two sets are always in it: each is of one deal, and so of at most 512 runs, of whose 4096 leaves
+ * few can be far apart; together they have at most 2.2 KB. */
+uint64_t closings_within(const struct closings *closings, uint64_t first, uint64_t end,
+                         size_t bytes);
 /* The sets of these steps as a list, which are there: a frame of its bytes. NULL without memory. */
 struct frame *closings_list(const struct closings *closings, uint64_t first, uint64_t end);
 

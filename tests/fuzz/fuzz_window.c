@@ -80,7 +80,8 @@ static void receive(struct window *window)
     bool gradients = shared_memory_holds(server.written, bytes, count, &at) && at >= gradients_at;
     bool others = shared_memory_holds(server.parameters, bytes, count, NULL) ||
                   shared_memory_holds(server.published, bytes, count, NULL);
-    fuzz_must(window->serves ? gradients : others, "payloads lie where they should");
+    bool own = !received.payload->stays && count < RING_RECORD_MAX; /* It came in the ring. */
+    fuzz_must(window->serves ? gradients : others || own, "payloads lie where they should");
     unsigned sum = 0;
     for (size_t i = 0; i < count; i += 64)
         sum += bytes[i];

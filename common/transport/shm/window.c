@@ -31,7 +31,7 @@ struct offer {
 enum { FD_WRITTEN, FD_PARAMETERS, FD_SERVER_BELL, FD_WORKER_BELL, FD_PUBLISHED, FD_COUNT };
 
 /* Where a payload lies. */
-enum where { NOWHERE, IN_GRADIENTS, IN_PARAMETERS, IN_PUBLISHED };
+enum where { NOWHERE, IN_GRADIENTS, IN_PARAMETERS, IN_PUBLISHED, IN_RECORD };
 
 /* The first piece of a record in a ring; the header follows. */
 struct note {
@@ -259,6 +259,29 @@ static bool place_payload(struct window *window, const struct frame *payload, ui
     return true;
 }
 
+/* Whether it is to lie nowhere that the worker reads values, and is small enough for the ring. */
+static bool fits_record(const struct window *window, const struct frame *payload, uint64_t place,
+                        size_t header_bytes, struct note *note)
+{
+    if (!window->serves || place != TRANSPORT_PLACE_NOWHERE ||
+        payload->bytes > TRANSPORT_SMALL_BYTES ||
+        payload->bytes > RING_RECORD_MAX - sizeof *note - header_bytes)
+        return false;
+    note->where = IN_RECORD;
+    return true;
+}
+
+static enum status put_record(struct window *window, const struct note *note, const void *header,
+                              size_t header_bytes, const struct frame *payload)
+{
+    uint8_t both[RING_RECORD_MAX];
+    if (note->where != IN_RECORD)
+        return ring_put(&window->out, note, sizeof *note, header, header_bytes);
+    memcpy(both, header, header_bytes);
+    memcpy(both + header_bytes, payload->data, payload->bytes);
+    return ring_put(&window->out, note, sizeof *note, both, header_bytes + payload->bytes);
+}
+
 enum status window_send(struct window *window, const void *header, size_t header_bytes,
                         struct frame *payload, uint64_t place)
 {
@@ -266,11 +289,13 @@ enum status window_send(struct window *window, const void *header, size_t header
     enum status status = STATUS_OK;
     if (payload != NULL) {
         note.bytes = payload->bytes;
-        if (!find_payload(window, payload, &note) && !place_payload(window, payload, place, &note))
+        if (!find_payload(window, payload, &note) &&
+            !fits_record(window, payload, place, header_bytes, &note) &&
+            !place_payload(window, payload, place, &note))
             status = STATUS_NOT_FOUND;
     }
     if (status == STATUS_OK)
-        status = ring_put(&window->out, &note, sizeof note, header, header_bytes);
+        status = put_record(window, &note, header, header_bytes, payload);
     /* Also when the ring is full: a reader that sleeps would leave it so. */
     if ((status == STATUS_OK || status == STATUS_AGAIN) && ring_wants_wake(&window->out))
         eventfd_write(window->theirs, 1);
@@ -298,24 +323,43 @@ static struct frame *payload_frame(struct window *window, const struct note *not
     return frame;
 }
 
+/* A frame of its own with what came behind the header. */
+static struct frame *record_frame(const uint8_t *bytes, size_t count)
+{
+    struct frame *frame = frame_create(count);
+    if (frame != NULL)
+        memcpy(frame->data, bytes, count);
+    return frame;
+}
+
 enum status window_receive(struct window *window, struct received *received)
 {
     uint8_t record[RING_RECORD_MAX];
     struct note note;
-    size_t bytes;
+    size_t bytes, behind = 0;
     received->payload = NULL;
     received->sender = (struct identity){0}; /* Where there are keys, memory is not shared. */
     enum status status = ring_take(&window->in, record, sizeof record, &bytes);
     if (status != STATUS_OK)
         return status;
-    if (bytes <= sizeof note || bytes - sizeof note > sizeof received->header)
+    if (bytes <= sizeof note)
         return STATUS_INVALID;
     memcpy(&note, record, sizeof note);
-    received->header_bytes = bytes - sizeof note;
+    bytes -= sizeof note;
+    if (note.where == IN_RECORD) {
+        if (window->serves || note.bytes >= bytes)
+            return STATUS_INVALID;
+        behind = (size_t)note.bytes;
+    }
+    received->header_bytes = bytes - behind;
+    if (received->header_bytes > sizeof received->header)
+        return STATUS_INVALID;
     memcpy(received->header, record + sizeof note, received->header_bytes);
     if (note.where == NOWHERE)
         return STATUS_OK;
-    received->payload = payload_frame(window, &note);
+    received->payload = note.where == IN_RECORD
+                            ? record_frame(record + sizeof note + received->header_bytes, behind)
+                            : payload_frame(window, &note);
     return received->payload != NULL ? STATUS_OK : STATUS_INVALID;
 }
 

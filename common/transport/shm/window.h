@@ -7,7 +7,9 @@
  *
  * A message is a record in a ring: where its payload lies, then its header. A payload that lies in
  * the window already travels as a reference; any other is copied to the place its sender names
- * (where the chunk lies in the server's shard), so a sender need not know which it is.
+ * (where the chunk lies in the server's shard), so a sender need not know which it is. What a server
+ * sends that has no place there, because it is no chunk's, goes in the ring behind its header, if it
+ * is small: where values lie a worker may be computing from them.
  *
  * The server makes all memory and seals its size; parameters and published values cannot be mapped
  * writable, and what the worker says is checked before it is used, so a worker can spoil its own

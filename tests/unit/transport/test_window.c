@@ -20,7 +20,7 @@ enum { SHARD = 4096 + 64, SLOTS = 2, PUBLISHED = 2 * SHARD };
 
 /* What a hostile side knows about the layout: see struct ring_shared, and note in window.c. */
 enum { HEAD_AT = 0, TAIL_AT = 64 };
-enum { NOWHERE, IN_GRADIENTS, IN_PARAMETERS, IN_PUBLISHED };
+enum { NOWHERE, IN_GRADIENTS, IN_PARAMETERS, IN_PUBLISHED, IN_RECORD };
 struct note {
     uint32_t where, reserved;
     uint64_t offset, bytes;
@@ -214,6 +214,35 @@ TEST(payloads_may_be_empty, true)
     frame_release(down);
 }
 
+/* A worker computes from the values that lie in its memory, and a list of sets is not one of them. */
+TEST(what_is_no_chunk_s_is_not_put_where_values_lie, true)
+{
+    char header[4096] = "h";
+    struct frame *values = filled(SHARD, 1);
+    ck_assert_int_eq(send_text(&pair->server, "values", values, 0), STATUS_OK);
+    struct frame *seen = receive_text(&pair->worker, "values");
+    const size_t sizes[] = {0, 1, 5, TRANSPORT_SMALL_BYTES};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct frame *list = filled(sizes[i], 2);
+        ck_assert_int_eq(send_text(&pair->server, "list", list, TRANSPORT_PLACE_NOWHERE),
+                         STATUS_OK);
+        struct frame *own = receive_text(&pair->worker, "list");
+        ck_assert_uint_eq(own->bytes, sizes[i]);
+        ck_assert(!own->stays && frame_is_writable(own));
+        for (size_t at = 0; at < own->bytes; at++)
+            ck_assert_int_eq(((char *)own->data)[at], 2);
+        frame_release(own);
+    }
+    for (size_t at = 0; at < SHARD; at++)
+        ck_assert_int_eq(((char *)seen->data)[at], 1);
+    frame_release(seen);
+    struct frame *list = filled(TRANSPORT_SMALL_BYTES, 2); /* Both do not fit a record. */
+    ck_assert_int_eq(
+        window_send(&pair->server, header, sizeof header, list, TRANSPORT_PLACE_NOWHERE),
+        STATUS_NOT_FOUND);
+    nothing_comes(&pair->worker);
+}
+
 /* --- places -------------------------------------------------------------------------------- */
 
 static void has_no_place(struct window *window, uint64_t place, size_t bytes)
@@ -231,7 +260,8 @@ TEST(a_place_that_is_not_there_is_said_so_and_nothing_is_sent, true)
                                wraps / 64 * 64,         wraps + 1, UINT64_MAX};
     for (size_t i = 0; i < sizeof beyond / sizeof *beyond; i++) {
         has_no_place(&pair->worker, beyond[i], 64);
-        has_no_place(&pair->server, beyond[i], 64);
+        has_no_place(&pair->server, beyond[i],
+                     beyond[i] == TRANSPORT_PLACE_NOWHERE ? TRANSPORT_SMALL_BYTES + 1 : 64);
     }
     has_no_place(&pair->worker, (uint64_t)SLOTS * SHARD - 64, 128);
     has_no_place(&pair->server, SHARD - 64, 65);
@@ -296,7 +326,8 @@ TEST(a_worker_s_references_outside_its_gradients_are_refused, true)
     const struct note notes[] = {
         {IN_PARAMETERS, 0, 0, 64},
         {IN_PUBLISHED, 0, 0, 64},
-        {IN_PUBLISHED + 1, 0, 0, 64},
+        {IN_RECORD, 0, 0, 3},
+        {IN_RECORD + 1, 0, 0, 64},
         {UINT32_MAX, 0, 0, 64},
         {IN_GRADIENTS, 0, all, 64},
         {IN_GRADIENTS, 0, all - 64, 65},
@@ -323,7 +354,9 @@ TEST_PLAIN(a_server_s_references_outside_its_values_are_refused)
         pair_open(&pair, publishes);
         const struct note notes[] = {
             {IN_GRADIENTS, 0, 0, 64},
-            {IN_PUBLISHED + 1, 0, 0, 64},
+            {IN_RECORD, 0, 0, 6}, /* There is no header left. */
+            {IN_RECORD, 0, 0, UINT64_MAX},
+            {IN_RECORD + 1, 0, 0, 64},
             {IN_PARAMETERS, 0, SHARD, 64},
             {IN_PARAMETERS, 0, 0, SHARD + 1},
             {IN_PARAMETERS, 0, 64, UINT64_MAX - 63},

@@ -77,6 +77,33 @@ TEST_PLAIN(a_step_is_made_of_the_first_who_report)
     job_free(&job);
 }
 
+/* What START tells is to fit a record of shared memory. */
+TEST_PLAIN(a_list_ends_where_its_bytes_do_but_has_two_sets)
+{
+    struct job job = job_of();
+    job.examples = 80;
+    struct closings c;
+    closings_init(&c, &job, 0);
+    closings_deal(&c, 4);
+    for (uint64_t step = 0; step < 5; step++) {
+        for (uint32_t place = 0; place < 3; place++)
+            report_run(&c, step, 4, place == 1 ? 3 : place); /* Two runs: leaves 0, 1 and 4 to 7. */
+        closings_go_on(&c);
+    }
+    struct frame *list = closings_list(&c, 1, 4);
+    size_t three = LEAF_SETS_START_MAX + list->bytes - 2; /* Step and count take a byte each. */
+    frame_release(list);
+    ck_assert_uint_eq(closings_within(&c, 1, 5, 3072), 5);
+    ck_assert_uint_eq(closings_within(&c, 1, 9, 3072), 5);
+    ck_assert_uint_eq(closings_within(&c, 1, 4, 3072), 4);
+    ck_assert_uint_eq(closings_within(&c, 1, 5, three), 4);
+    ck_assert_uint_eq(closings_within(&c, 1, 5, three - 1), 3);
+    ck_assert_uint_eq(closings_within(&c, 1, 5, 0), 3);
+    ck_assert_uint_eq(closings_within(&c, 1, 2, 0), 2);
+    closings_free(&c);
+    job_free(&job);
+}
+
 TEST_PLAIN(what_was_reported_and_is_not_in_the_set_is_dropped)
 {
     struct job job = job_of();
