@@ -305,6 +305,13 @@ static void print_opening(FILE *out, const struct telling *telling)
             job_mode_text(job).text);
     fprintf(out, "\n");
     wording_wrap(out, text, 0, 0);
+    if (job->colocated) {
+        fprintf(out, "\n");
+        wording_wrap(out,
+                     "A worker and the server of the same number share a place (worker/0 and ps/0, "
+                     "and so on): what these two say to each other does not leave it.",
+                     0, 0);
+    }
     fprintf(out, "\n");
     wording_wrap(out,
                  "Below are the messages as they were sent, and what was done between them: when "

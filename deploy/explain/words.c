@@ -805,7 +805,9 @@ static void make_waited(const struct moment *moment, char *text, size_t size)
 static void make_last(const struct moment *moment, char *text, size_t size)
 {
     uint32_t last = result_of(moment)->held_for;
-    if (last > 0)
+    if (job_mode(moment->job)->sets)
+        snprintf(text, size, "the step was closed and what it is made of was");
+    else if (last > 0)
         snprintf(text, size, "worker/%u's gradient was", last - 1);
     else
         snprintf(text, size, "all others were");

@@ -139,6 +139,40 @@ if short_run; then
     named ssp 25
     ok "ssp: what the bound lets a worker have"
 
+    tells replicas --mode allreduce --steps 2
+    expect replicas $((4 * n)) 'worker/[01] -> ps/[01] EXCHANGE .*Here is my gradient of step [01]'
+    sums=$(all replicas 'RESULT .*Here is the sum of all gradients of chunk')
+    values=$(all replicas 'RESULT .*Your gradient (is|was) applied.* Here is version 1 of')
+    if [ "$sums" -lt $((2 * n)) ] || [ $((sums + values)) != $((4 * n)) ]; then
+        fail "of $((4 * n)) gradients $sums are answered with a sum and $values with values"
+    fi
+    causal replicas-each
+    named replicas 25
+    ok "allreduce: gradients are answered with their sum, and workers make the update"
+
+    # The second worker is always late: each step is made of the leaves of the first.
+    tells spare --mode sync --backup-workers 1 --steps 3 --compute constant:20ms --slow 1:20
+    for step in 0 1 2; do # Told again until it is known to be done.
+        if [ "$(told spare-each "ps/0 -> ps/1 CLOSE .*Enough workers have reported step $step,")" -eq 0 ]; then
+            fail "nobody says that step $step is closed"
+        fi
+    done
+    expect spare $((3 * n)) 'server 0 has closed the step, .* divided by their 32 examples, and makes one update'
+    held=$(all spare 'RESULT .*The answer was held for .* until the step was closed and what it is made of was in\.')
+    if [ "$held" -lt $((2 * n)) ]; then fail "only $held answers were held until a step was closed"; fi
+    expect spare 0 'until all others were in|all leaves of the step are in: '
+    causal spare-each
+    named spare 25
+    ok "backup workers: server 0 closes a step without the late one, and answers wait for that"
+
+    base=("${base[@]:0:8}" --ps colocated --workers 2)
+    tells beside --mode sync --steps 1
+    says beside "share a place \\(worker/0 and ps/0"
+    if said sync "share a place"; then fail "servers of their own are said to share a place"; fi
+    expect beside $((2 * n)) 'worker/[01] -> ps/[01] EXCHANGE .*Here is my gradient of step 0'
+    causal beside-each
+    ok "servers beside workers: who shares a place"
+
     base=("${base[@]:0:8}" --ps 0 --workers 1)
     tells alone --mode sync --steps 2
     expect alone 0 ' -> '
