@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -105,15 +106,17 @@ void wording_append(char *text, size_t size, const char *format, ...)
 
 void wording_wrap(FILE *out, const char *text, int column, int indent)
 {
+    bool begun = column > indent; /* Something is on the line, be it shorter than the indent. */
     while (*text) {
         int length = (int)strcspn(text, " ");
-        if (column > indent && column + 1 + length > WORDING_COLUMNS) {
+        if (begun && column + 1 + length > WORDING_COLUMNS) {
             fprintf(out, "\n%*s", indent, "");
             column = indent;
-        } else if (column > indent) {
+        } else if (begun) {
             fputc(' ', out);
             column++;
         }
+        begun = true;
         fprintf(out, "%.*s", length, text);
         column += length;
         text += length;

@@ -318,14 +318,16 @@ static void print_files(FILE *out, const struct record *record)
                                         "record",   "model.safetensors", "logs"};
     char path[DISK_PATH_MAX + 32];
     struct stat there;
-    fprintf(out, "  files          %s:%s", record->path, LINE);
+    const char *before = LINE;
+    fprintf(out, "  files          %s:", record->path);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         snprintf(path, sizeof path, "%s/%s", record->path, names[i]);
         if (i == 4)
-            fprintf(out, LINE);
-        if (stat(path, &there) == 0)
-            fprintf(out, "%s%s%s", i % 4 == 0 ? "" : " ", names[i],
-                    S_ISDIR(there.st_mode) ? "/" : "");
+            before = LINE;
+        if (stat(path, &there) != 0)
+            continue;
+        fprintf(out, "%s%s%s", before, names[i], S_ISDIR(there.st_mode) ? "/" : "");
+        before = " ";
     }
     fprintf(out, "\n");
     if (summary->record.files > 0)

@@ -475,7 +475,10 @@ static int perform(struct replaying *r, struct error *error)
     if (r->options->out != NULL &&
         (status = rerun_folder_check(r->options->out, error)) != STATUS_OK)
         return command_exit_code(status);
-    return exit_code(go(r, error), r);
+    status = go(r, error);
+    if (status == STATUS_OK) /* Differences are told, and that --out was not there is no mistake. */
+        error->text[0] = '\0';
+    return exit_code(status, r);
 }
 
 int command_replay(const struct command_call *call, struct error *error)

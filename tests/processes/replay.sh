@@ -190,6 +190,8 @@ if short_run; then
     if [ "$size" != "$(stat -c %s "$work/two/record/0001.log")" ]; then fail "they take $size bytes"; fi
     run swapped 1 syncopate replay "$work/swapped"
     said swapped "differs from run.json: $(bits_of "$work/two")" || fail "swapped entries: the same bits"
+    run swapped-out 1 syncopate replay "$work/swapped" --quiet --out "$work/swapped-out"
+    if said swapped-out '^syncopate replay:'; then fail "it is said that there was no --out before it was made"; fi
     run swapped-told 1 syncopate replay "$work/swapped" --json
     is swapped-told as_recorded false
     is swapped-told expected_sha256 "$(bits_of "$work/two")"

@@ -92,6 +92,7 @@ TEST_PLAIN(lines_break_between_words)
                  2);
     wording_wrap(stream, longer, 0, 2);
     wording_wrap(stream, "", 0, 0);
+    wording_wrap(stream, "32 batches", 0, 2); /* The first word is shorter than the indent. */
     fclose(stream);
     longer[100] = '\0';
     char *rest = text;
@@ -105,7 +106,7 @@ TEST_PLAIN(lines_break_between_words)
         rest += strlen(lines[i]);
     }
     ck_assert_msg(strncmp(rest, longer, 100) == 0, "%s", rest);
-    ck_assert_str_eq(rest + 100, "\n  and more\n\n");
+    ck_assert_str_eq(rest + 100, "\n  and more\n\n32 batches\n");
     free(text);
 }
 

@@ -321,6 +321,22 @@ TEST(what_its_mode_says_of_itself_is_read_and_told)
                   text);
 }
 
+TEST(files_that_are_there_are_told_with_one_blank_between_them)
+{
+    char text[8192] = {0};
+    runs_write(scene->run, "run.json", "{\"mode\": \"sync\"}");
+    runs_write(scene->run, "record", "");
+    runs_write(scene->run, "logs", "");
+    ck_assert_int_eq(read_again(scene), STATUS_OK);
+    FILE *out = fmemopen(text, sizeof text, "w");
+    summary_print(out, &scene->record, 0);
+    fclose(out);
+    const char *files = strstr(text, "  files ");
+    ck_assert_ptr_nonnull(files);
+    ck_assert_msg(strstr(files, "\n                 run.json") != NULL, "%s", files);
+    ck_assert_msg(strstr(files, " record\n                 logs\n") != NULL, "%s", files);
+}
+
 int main(void)
 {
     return suite_run("record", NULL);
