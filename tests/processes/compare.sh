@@ -57,13 +57,17 @@ expect "with one seed" ends_with 0 "$syncopate" compare "${work[@]}" --out "$fol
 expect "the table has its place in 80 columns" \
     test "$(awk '/^ *examples|^mode|^sync|^async/ && length > 80' "$folder/output" | wc -l)" -eq 0
 expect "bounds are modes of their own" ends_with 0 "$syncopate" compare "${work[@]}" \
-    --modes sync,async,ssp:1,ssp:8 --workers 2 --out "$folder/bounds"
-expect "which the table names" test "$(grep -cE '^ssp:[18] +2 ' "$folder/output")" -eq 2
+    --modes sync,async,ssp:1,ssp:8,allreduce,sync+backup:1 --workers 2 --out "$folder/bounds"
+expect "which the table names" test "$(grep -cE '^ssp:[18] +2 +[0-9.]+ +[0-9]' "$folder/output")" -eq 2
 expect "and compare.json" test "$(grep -c '"mode": "ssp:[18]"' "$folder/bounds/compare.json")" -ge 2
 expect "and the report" grep -q '<td>ssp:8</td>' "$folder/bounds/report.html"
 expect "their folders have no colon in their names" test -s "$folder/bounds/ssp-8-w2-s1/run.json"
+expect "so is all-reduce, with the scores of sync" \
+    test "$(awk '/^(sync|allreduce) +2 .* -$/ { print $5, $6 }' "$folder/output" | uniq | wc -l)" -eq 1
+expect "and so are backup workers, where something was dropped" \
+    grep -qE 'over [0-9,]+ of [0-9,]+ examples' "$folder/output"
 expect "each has a colour and a dash of its own" \
-    test "$(grep -oE 'class="line [^"]*"' "$folder/bounds/loss-step.svg" | sort -u | wc -l)" -eq 4
+    test "$(grep -oE 'class="line [^"]*"' "$folder/bounds/loss-step.svg" | sort -u | wc -l)" -eq 6
 # One command line for all modes: each takes what it has a use for, and that is said.
 expect "compensations are compared" ends_with 0 "$syncopate" compare --data synthetic --model softmax --steps 200 \
     --modes sync,async --workers 4 --staleness-rate inverse --max-staleness 1 --delay-compensation 0.04 \

@@ -46,7 +46,7 @@ leaf=5ms
 if sanitized; then leaf=10ms; fi
 count=0
 for how in "sync 1 1 auto" "sync 3 2 tcp" "sync 4 1 auto" "async 1 1 auto" "async 2 2 tcp" "async 4 2 auto" \
-    "ssp:1 2 1 tcp" "ssp:0 3 2 auto"; do
+    "ssp:1 2 1 tcp" "ssp:0 3 2 auto" "allreduce 3 2 auto" "sync+backup:1 3 1 auto"; do
     read -r kind workers servers transport <<<"$how"
     out=$work/score-$((++count))
     run "score-$count" 0 syncopate run "${base[@]}" --mode "$kind" --workers "$workers" --ps "$servers" \
@@ -56,8 +56,8 @@ for how in "sync 1 1 auto" "sync 3 2 tcp" "sync 4 1 auto" "async 1 1 auto" "asyn
 done
 run alone 0 syncopate run "${base[@]}" --ps 0 --workers 1 --out "$work/alone"
 is_scored "$work/alone" 40 80 100
-if [ "$compared" -lt 20 ]; then fail "of 27 checkpoints only $compared are there"; fi
-ok "scores of sync, async, ssp and one process alone have the digits of evaluate, after every epoch and at the end"
+if [ "$compared" -lt 25 ]; then fail "of 33 checkpoints only $compared are there"; fi
+ok "scores of every mode and of one process alone have the digits of evaluate, after every epoch and at the end"
 
 # --- kept as files ---------------------------------------------------------------------------------
 # is_kept OUT - each epoch's model is there, and scores what its epoch's event says; and nothing else is.
