@@ -798,7 +798,31 @@ TEST_TIMES(the_last_words_of_a_listener_arrive_and_another_may_take_its_place, 2
     close_transport();
 }
 
-/* Who is never short of something to say does not keep others from being heard. */
+/* How many of the two others are heard among 30 messages of the chatty one, who has always 40 under way. */
+static int heard_beside(struct endpoint *server, struct endpoint *const all[3], int chatty,
+                        uint32_t pause_us)
+{
+    struct received received;
+    int heard = 0, left = 40 + 2;
+    for (int i = 0; i < 40; i++)
+        send_text(all[chatty], 0, "blah", NULL);
+    for (int i = 0; i < 3; i++)
+        if (i != chatty)
+            send_text(all[i], 0, "!", NULL);
+    usleep(pause_us); /* For TCP to bring it. */
+    for (int tries = 0; heard < 2 && tries < 30; tries++) {
+        ck_assert(receive_within(server, &received, PATIENCE_US));
+        heard += received.header[0] == '!';
+        send_text(all[chatty], 0, "blah", NULL);
+    }
+    for (; left > 0; left--)
+        receive(server);
+    ck_assert_int_eq(t->receive(server, &received), STATUS_AGAIN);
+    return heard;
+}
+
+/* Who is never short of something to say does not keep others from being heard. What TCP has not brought
+ * yet, on a busy machine, cannot be: then again, with more time. */
 TEST_TIMES(nobody_drowns_anybody_else, 2)
 {
     char bound[ADDRESS_MAX];
@@ -807,25 +831,12 @@ TEST_TIMES(nobody_drowns_anybody_else, 2)
     struct endpoint *guests[2] = {connector(bound), connector(bound)};
     struct endpoint *outside = plain_connector(bound);
     struct endpoint *all[] = {guests[0], guests[1], outside};
-    struct received received;
     for (int chatty = 0; chatty < 3; chatty++) {
-        for (int i = 0; i < 40; i++)
-            send_text(all[chatty], 0, "blah", NULL);
-        for (int i = 0; i < 3; i++)
-            if (i != chatty)
-                send_text(all[i], 0, "!", NULL);
-        usleep(20000); /* For TCP to bring it. */
-        int heard = 0, tries = 0;
-        while (heard < 2 && tries < 30) {
-            tries++;
-            ck_assert(receive_within(server, &received, PATIENCE_US));
-            heard += received.header[0] == '!';
-            send_text(all[chatty], 0, "blah", NULL);
+        uint32_t pause_us = 20000;
+        while (heard_beside(server, all, chatty, pause_us) < 2) {
+            pause_us *= 2;
+            ck_assert_msg(pause_us < 1000000, "who is beside chatty %d is not heard", chatty);
         }
-        ck_assert_msg(heard == 2, "after %d messages of the chatty one", tries);
-        for (int left = 40 + 2; left > 0; left--)
-            receive(server);
-        ck_assert_int_eq(t->receive(server, &received), STATUS_AGAIN);
     }
     for (int i = 0; i < 3; i++)
         t->close(&all[i], 0);
