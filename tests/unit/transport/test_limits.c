@@ -13,7 +13,7 @@
 #include "tests/lib/suite.h"
 
 enum { MIB = 1 << 20, PAYLOAD_MAX = 256 << 20, PATIENCE_US = 10000000, PATIENCE_MS = 10000 };
-enum { QUIET_MS = 1000 }; /* Who gets rid of nothing for so long is held back. */
+enum { QUIET_MS = 2500 }; /* Who gets rid of nothing for so long is held back. */
 
 static struct transport *transport;
 static const struct transport_operations *t;
