@@ -866,6 +866,8 @@ static enum status write_summary(struct checkpointer *checkpointer, struct run_s
         return status;
     if (summary->state == RUN_DONE || summary->state == RUN_STOPPED) {
         status = export_model(checkpointer, summary, outbox, error);
+        if (status == STATUS_NOT_FOUND && summary->state == RUN_STOPPED && summary->step == 0)
+            status = STATUS_OK; /* Stopped before it had begun: there is no model. */
         if (status != STATUS_OK) {
             summary->state = RUN_FAILED;
             summary->exit_code = EXIT_CANNOT_OPEN;

@@ -119,6 +119,15 @@ void coordinator_close_run(struct coordinator *c, uint64_t now_us, struct outbox
                          "out of memory for the run's summary; its last checkpoint is written");
 }
 
+void coordinator_note_stop(struct coordinator *c, int code, const char *reason, uint64_t now_us,
+                           struct outbox *outbox)
+{
+    snprintf(c->reason, sizeof c->reason, "%s", reason);
+    c->summary.step = c->first_step;
+    if (!write_summary(c, RUN_STOPPED, code, now_us, outbox))
+        outbox_warn(outbox, "out of memory: run.json does not say that the run was stopped");
+}
+
 /* --- telling ------------------------------------------------------------------------------- */
 
 static void say_finished(const struct coordinator *c, struct packet *packet)

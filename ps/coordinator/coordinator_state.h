@@ -259,6 +259,9 @@ void coordinator_describe(const struct coordinator *c, struct message_status_ans
 void coordinator_note_faults(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
 /* The last checkpoint is whole. */
 void coordinator_close_run(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
+/* The run was stopped before anybody made a step of it: it stands where it began. */
+void coordinator_note_stop(struct coordinator *c, int code, const char *reason, uint64_t now_us,
+                           struct outbox *outbox);
 /* To whoever asks, and is a member or not. */
 void coordinator_answer_finished(const struct coordinator *c, const struct packet *packet,
                                  struct outbox *outbox);

@@ -409,6 +409,8 @@ void coordinator_stop_training(struct coordinator *c, struct outbox *outbox)
     }
 }
 
+/* Nobody has made a step. The run says so, too, if it is open: a run that says it is running is one
+ * whose server 0 was killed. */
 static void stop_before_start(struct coordinator *c, int code, uint64_t now_us,
                               struct outbox *outbox)
 {
@@ -417,6 +419,8 @@ static void stop_before_start(struct coordinator *c, int code, uint64_t now_us,
         snprintf(text, sizeof text,
                  "stopped before training went on; the checkpoint at step %" PRIu64 " stands",
                  c->first_step);
+    if (c->state == GATHERING)
+        coordinator_note_stop(c, code, text, now_us, outbox);
     coordinator_finish(c, code, text, now_us, outbox);
 }
 

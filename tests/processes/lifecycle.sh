@@ -152,6 +152,28 @@ run look 0 syncopate inspect "$work/interrupted/checkpoints"/step-*"$(member "$w
 run score 0 syncopate evaluate "$work/interrupted" --data synthetic:500 --seed 3
 ok "Ctrl-C leaves a checkpoint that can be looked at and scored, and no process"
 
+# gathers NAME - a job of two workers whose second does not come is stopped; of a new run, or of the one that
+# was interrupted; run.json says so, and where it stands.
+gathers()
+{
+    local name=$1 step=$2
+    hosts 1
+    ps 0 "$name-ps0" --out "$work/$name"
+    worker 0 "$name-worker0" --workers 2 "${small[@]}" --steps 100000000
+    says "$name-ps0" "waiting .* for worker/1" 15
+    kill -INT "${pids[$name-ps0]}"
+    ends "$name-ps0" 130
+    ends "$name-worker0" 130
+    if [ "$(member "$work/$name" state) $(member "$work/$name" step)" != "stopped $step" ]; then
+        fail "$name: run.json says $(member "$work/$name" state) at step $(member "$work/$name" step), not stopped at $step"
+    fi
+}
+gathers unbegun 0
+made=$(member "$work/interrupted" step) bits=$(member "$work/interrupted" parameters_sha256)
+gathers interrupted "$made"
+if [ "$(member "$work/interrupted" parameters_sha256)" != "$bits" ]; then fail "it has another model"; fi
+ok "stopped while it waits for a worker, a run says so, and that it stands where it stood"
+
 launch killed
 murder killed
 nothing_runs

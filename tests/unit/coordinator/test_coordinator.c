@@ -587,6 +587,15 @@ TEST_PLAIN(a_stop_before_training_ends_at_once)
             players_join(&f, ROLE_PS, 0);
         }
         players_stop(&f, ROLE_PS, 0, EXIT_TERMINATED, "ps/0 was asked to");
+        if (state == 2) { /* The run is open: it says so itself. */
+            struct run_summary written;
+            memcpy(&written,
+                   post_order_packet(&f.post, TO_CHECKPOINTER, ORDER_SUMMARY)->payload->data,
+                   sizeof written);
+            ck_assert_int_eq(written.state, RUN_STOPPED);
+            ck_assert_uint_eq(written.step, 0);
+            ck_assert_str_eq(written.reason, "stopped before training started");
+        }
         players_join(&f, ROLE_WORKER, 0);
         check_finished(&f, 10, EXIT_TERMINATED, "stopped before training started");
         players_close(&f);
