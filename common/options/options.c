@@ -612,10 +612,9 @@ static enum status check_backup(const struct parser *parser)
     if (options->ps == 0)
         return refuse(parser, "backup workers: nobody is late where one process is alone (--ps=0)");
     if (options->job.backup_workers >= workers)
-        return refuse(parser,
-                      "of %" PRIu32 " workers %" PRIu32
-                      " cannot be backup workers: a step waits for one at least",
-                      workers, options->job.backup_workers);
+        return refuse(
+            parser, "%" PRIu32 " of %s cannot be backup workers: a step waits for one at least",
+            options->job.backup_workers, wording_counted(workers, "worker", "workers").text);
     job_set_mode(&options->job, (struct mode_setting){MODE_BACKUP, options->job.backup_workers});
     return STATUS_OK;
 }

@@ -134,13 +134,18 @@ static void print_step_remarks(const struct run_plan *plan)
 {
     uint32_t leaves = job_leaves_max(&plan->workload.job);
     uint32_t workers = plan->options.workers;
+    if (workers <= leaves && leaves % workers != 0)
+        fprintf(plan->voice, "  note       %u leaves do not divide evenly among %u workers\n",
+                leaves, workers);
     if (workers > leaves)
         fprintf(plan->voice, "  note       an update has %s: %u of %u workers %s by\n",
                 wording_counted(leaves, "leaf", "leaves").text, workers - leaves, workers,
                 workers - leaves == 1 ? "stands" : "stand");
-    else if (leaves % workers != 0)
-        fprintf(plan->voice, "  note       %u leaves do not divide evenly among %u workers\n",
-                leaves, workers);
+    if (workers > leaves && job_mode(&plan->options.job)->spares)
+        print_field(
+            plan, "note",
+            "with fewer leaves than workers a step waits for all who have one, and nobody is "
+            "spared: a smaller --micro-batch makes more leaves");
 }
 
 static void print_lease_remarks(const struct run_plan *plan)

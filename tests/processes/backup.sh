@@ -55,11 +55,17 @@ if short_run; then
     fi
     ok "TensorFlow's --replicas-to-aggregate says the same; with none it is sync, to the bit"
 
+    run few 0 syncopate run "${base[@]}" --backup-workers 1 --workers 4 --ps 1 --steps 3 --micro-batch 32 --out "$work/few"
+    says few "with fewer leaves than workers a step waits for all who have one"
+    if [ "$(member "$work/few" examples_dropped)" != 0 ]; then fail "a step of two leaves of four workers spares one"; fi
+    ok "where nobody can be spared it is said before it begins"
+
     wrong() { run wrong 2 syncopate run "${base[@]}" --workers 4 --ps 1 --out "$work/wrong" "${@:2}" && says wrong "$1"; }
     wrong "only used with --mode=sync" --mode async --backup-workers 1
     wrong "there are 4 workers" --replicas-to-aggregate 5
     wrong "that is not the same" --replicas-to-aggregate 3 --backup-workers 2
-    wrong "cannot be backup workers" --backup-workers 4
+    wrong ": 4 of 4 workers cannot be backup workers" --backup-workers 4
+    wrong ": 1 of 1 worker cannot be backup workers" --backup-workers 1 --workers 1
     ok "what cannot be is refused before anything starts"
 
     # START comes with sets while workers compute from values in shared memory.
