@@ -13,7 +13,7 @@ static const char before[] =
     "workers each. It fails when a promise of proto/CONTRACT.md is broken; then\n"
     "syncopate verify --seed N --verbose tells it line by line.\n"
     "\n"
-    "The table has a line for each mode:\n";
+    "The first table has a line for each mode:\n";
 
 static const char messages[] =
     "\n"
@@ -59,7 +59,8 @@ void history_legend_print(void)
     const struct history_column *column;
     for (unsigned i = 0; (column = history_column(i)) != NULL; i++)
         printf("  %-10s %s\n", column->name, column->meaning);
-    fputs("\nFaults, and how often each struck somebody:\n", stdout);
+    fputs("\nThe second one has a line for each fault: how often it struck somebody, by mode:\n",
+          stdout);
     for (enum fault_kind kind = 0; kind < FAULT_KIND_COUNT; kind++)
         printf("  %-10s %s\n", fault_name(kind), fault_meaning(kind));
     fputs(messages, stdout);

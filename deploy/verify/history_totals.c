@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 void history_totals_add(struct history_totals *totals, const struct history_result *result)
 {
@@ -54,13 +55,9 @@ static void print_mode(enum mode mode, const struct history_totals *it)
            it->virtual_seconds);
 }
 
-static void print_faults(const struct history_totals *all)
+static void print_others(const struct history_totals *all)
 {
     const struct network_counts *network = &all->network;
-    printf("faults:");
-    for (enum fault_kind kind = 0; kind < FAULT_KIND_COUNT; kind++)
-        printf(" %s %" PRIu64 "%s", fault_name(kind), all->faults[kind],
-               kind + 1 < FAULT_KIND_COUNT ? "," : "\n");
     printf("messages: sent %" PRIu64 ", lost %" PRIu64 ", lost with a connection %" PRIu64
            ", lost between hosts %" PRIu64 ", held up %" PRIu64 ", repeated %" PRIu64
            ", overtaking %" PRIu64 "\n",
@@ -80,7 +77,31 @@ static void print_faults(const struct history_totals *all)
            wording_duration((double)all->healing_us * 1e-6).text);
 }
 
-/* Numbers of both modes; what is only of use for one is left out. */
+static int fault_width(enum mode mode)
+{
+    int width = (int)strlen(mode_name(mode));
+    return width > 8 ? width : 8;
+}
+
+/* How often each struck, mode by mode. */
+static void print_faults(const struct history_totals *all, const struct history_totals *modes)
+{
+    printf("\n%-9s", "fault");
+    for (enum mode mode = 0; mode < MODE_COUNT; mode++)
+        if (modes[mode].histories > 0)
+            printf(" %*s", fault_width(mode), mode_name(mode));
+    printf(" %9s\n", "in all");
+    for (enum fault_kind kind = 0; kind < FAULT_KIND_COUNT; kind++) {
+        printf("%-9s", fault_name(kind));
+        for (enum mode mode = 0; mode < MODE_COUNT; mode++)
+            if (modes[mode].histories > 0)
+                printf(" %*" PRIu64, fault_width(mode), modes[mode].faults[kind]);
+        printf(" %9" PRIu64 "\n", all->faults[kind]);
+    }
+    putchar('\n');
+}
+
+/* Numbers of all modes; what is only of use for one is left out. */
 static void sum(struct history_totals *all, const struct history_totals *it)
 {
     all->histories += it->histories;
@@ -120,7 +141,8 @@ void history_totals_print(const struct history_totals *modes, double seconds)
             print_mode(mode, &modes[mode]);
         sum(&all, &modes[mode]);
     }
-    print_faults(&all);
+    print_faults(&all, modes);
+    print_others(&all);
     print_digest(&all, modes);
     printf("%s in %s, %.0f a second\n", wording_counted(all.histories, "history", "histories").text,
            wording_duration(seconds).text, (double)all.histories / seconds);
