@@ -46,6 +46,17 @@ if short_run; then
     done
     ok "over TCP and in shared memory: examples dropped, and the bits of the recorded sets"
 
+    # Divided by all 64 examples of a step, whatever was dropped of them: other bits of the same sets.
+    run whole 0 syncopate run "${base[@]}" "${late[@]}" --backup-workers 1 --workers 4 --ps 2 --steps 40 \
+        --loss-scale global-batch --out "$work/whole"
+    dropped whole $((40 * 16))
+    again whole
+    run other 0 syncopate replay "$work/whole" --loss-scale examples --out "$work/other"
+    if [ "$(model_hash "$work/other")" = "$(model_hash "$work/whole")" ]; then
+        fail "what was dropped does not count in what a sum is divided by, with --loss-scale global-batch"
+    fi
+    ok "--loss-scale global-batch divides by the whole batch, dropped examples too"
+
     run r 0 syncopate run "${base[@]}" --replicas-to-aggregate 2 --workers 4 --ps 1 --steps 30 --out "$work/r"
     if [ "$(member "$work/r" mode)" != sync+backup:2 ]; then fail "--replicas-to-aggregate 2 of 4 is not sync+backup:2"; fi
     run none 0 syncopate run "${base[@]}" --backup-workers 0 --workers 3 --ps 1 --steps 30 --out "$work/none"
