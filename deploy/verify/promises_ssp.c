@@ -152,8 +152,6 @@ static void check_whom(struct witness *w, const char *text)
     char rest[16];
     if (sscanf(text, "waiting for worker/%" SCNu32 " (on %15s", &whom, rest) != 2)
         return;
-    if (whom < WITNESS_WORKERS_MAX && w->clocks.workers[whom].generation > w->clocks.generation)
-        return; /* A newer server 0 knows it, and this one does not know that. */
     if (whom >= WITNESS_WORKERS_MAX || !w->clocks.workers[whom].asked ||
         w->clocks.workers[whom].finished != minimum(w))
         witness_fail(w, "somebody waits for worker/%u, which is not the slowest", whom);
@@ -167,11 +165,7 @@ static void note_gone(struct witness *w, const struct order_event *event)
         index >= WITNESS_WORKERS_MAX)
         return;
     w->clocks.fixed = false;
-    struct witness_clock *clock = &w->clocks.workers[index];
-    if (clock->generation <= w->clocks.generation)
-        *clock = (struct witness_clock){0};
-    else /* A newer server 0 has welcomed it; to this one it is gone all the same. */
-        forget_clock(clock);
+    w->clocks.workers[index] = (struct witness_clock){0};
 }
 
 static void ssp_said(struct witness *w, uint32_t process, const struct outgoing *item, uint32_t to)
@@ -187,6 +181,9 @@ static void ssp_said(struct witness *w, uint32_t process, const struct outgoing 
         clock->ticket = message->welcome.ticket;
         clock->proof = message->welcome.proof;
         clock->generation = message->generation;
+        /* What the server 0 before it still says, when it was stopped and goes on, is followed no longer. */
+        if (message->generation > w->clocks.generation)
+            w->clocks.begun = false;
     }
     if (new && message->kind == MESSAGE_START)
         begin(w, process, message);
