@@ -18,6 +18,12 @@ sync-moved|sync|`--ps 0`, one process|stopped, and gone on with other workers an
 allreduce-spread|all-reduce|`--ps 0`, one process|1 to 7 workers, 1 to 3 servers, chunks of 64 bytes to all in one
 allreduce-struck|all-reduce|`--ps 0`, one process|a worker, a server and server 0 killed on the way
 allreduce-moved|all-reduce|`--ps 0`, one process|stopped, and gone on with other workers and servers
+backup-replay|sync+backup:1|`replay` of the same run: one process, with the recorded sets|4 workers of which one is late, 2 servers, tcp and shared memory
+backup-struck|sync+backup:1|`replay` of the same run|a worker, a server and server 0 killed on the way
+backup-moved|sync+backup:1|`replay` of the same run|stopped, and gone on with other workers and servers
+places-spread|sync, all-reduce, `--ps colocated`|`--ps 0`, one process|1 to 5 workers, each with a server beside it
+places-struck|sync, `--ps colocated`|`--ps 0`, one process|a worker, a server and server 0 killed on the way
+places-async|async, `--ps colocated`|`replay` of the same run|a worker, a server and server 0 killed on the way
 async-one|async|the serial run, `--mode async --ps 0`|one worker
 async-replay|async|`replay` of the same run|4 workers, 2 servers
 async-struck|async|`replay` of the same run|a worker, a server and server 0 killed on the way
@@ -83,11 +89,12 @@ part()
 }
 made() { grep -c '"event": "checkpoint"' "$1/events.jsonl" 2>/dev/null || true; }
 checkpoints() { [ "$(made "$1")" -ge "$2" ] 2>/dev/null; }
+servers=2 # Or colocated.
 # struck NAME ARGUMENT... - a run of which worker 1, server 1 and server 0 are killed, each after a checkpoint more.
 struck()
 {
     local name=$1 who count=0 victim
-    start "$name" syncopate run "${job[@]}" --workers 3 --ps 2 --epochs 5 --checkpoint-every 20 \
+    start "$name" syncopate run "${job[@]}" --workers 3 --ps "$servers" --epochs 5 --checkpoint-every 20 \
         --compute constant:3ms --max-restarts 20 --out "$work/$name" "${@:2}"
     for who in "worker 1" "ps 1" "ps 0"; do
         within 30 checkpoints "$work/$name" $((count + 1)) || fail "$name does not get on"
@@ -182,6 +189,57 @@ allreduce_moved()
     makes allreduce-moved "${allreduce[@]}" --epochs 2 --workers 5 --ps 1
     as allreduce-moved "$bits"
 }
+backup=(--mode sync+backup:1 --global-batch 48)
+# drops NAME - some of its leaves were, or the cell shows nothing.
+drops() { if [ "$(member "$work/$1" examples_dropped)" -eq 0 ]; then fail "$1: nothing was dropped"; fi; }
+backup_replay()
+{
+    local wire
+    for wire in tcp shm; do
+        makes "backup-$wire" "${backup[@]}" --epochs 2 --workers 4 --ps 2 --transport "$wire" \
+            --compute lognormal:2ms,0.5 --slow 3:6
+        drops "backup-$wire"
+        replays "backup-$wire"
+    done
+}
+backup_struck()
+{
+    struck backup-struck "${backup[@]}"
+    drops backup-struck
+    replays backup-struck
+}
+backup_moved()
+{
+    stopped backup-moved "${backup[@]}" --epochs 2 --workers 4 --ps 2
+    makes backup-moved "${backup[@]}" --epochs 2 --workers 3 --ps 1
+    drops backup-moved
+    replays backup-moved
+}
+places_spread()
+{
+    local workers kind
+    serial sync-alone "${sync[@]}" --epochs 2
+    for workers in 1 3 5; do
+        if sanitized && [ "$workers" -ne 3 ]; then continue; fi
+        for kind in sync allreduce; do
+            makes "places-$kind-$workers" --mode $kind --global-batch 48 --epochs 2 --workers "$workers" --ps colocated
+            as "places-$kind-$workers" "$bits"
+        done
+    done
+}
+places_struck()
+{
+    local servers=colocated
+    serial sync-long "${sync[@]}" --epochs 5
+    struck places-struck "${sync[@]}"
+    as places-struck "$bits"
+}
+places_async()
+{
+    local servers=colocated
+    struck places-async --mode async "${async[@]}"
+    replays places-async
+}
 async_one()
 {
     serial async-alone --mode async "${async[@]}" --epochs 2
@@ -254,7 +312,8 @@ if [ $# -eq 0 ]; then
     fi
     ok "the table of the same bits in proto/CONTRACT.md is of these cells"
     mapfile -t wanted < <(cells | cut -d '|' -f 1)
-    long='ssp-struck allreduce-moved compensated-struck accumulated-struck sync-moved async-moved'
+    long='sync-wires sync-moved allreduce-struck allreduce-moved backup-struck backup-moved places-struck places-async'
+    long+=' ssp-struck compensated-struck accumulated-struck async-moved'
     if ! long_run; then mapfile -t wanted < <(printf '%s\n' "${wanted[@]}" | grep -vxF "${long// /$'\n'}"); fi
     if [ "${TEST_LONG:-}" = only ]; then read -ra wanted <<<"$long"; fi
 fi
