@@ -50,21 +50,20 @@ static enum status diverged(uint64_t step, uint32_t leaf, struct error *error)
                      (unsigned long long)step, leaf);
 }
 
-static enum status compute_leaf(struct node_gradient *g, const float *parameters, uint64_t step,
-                                uint32_t leaf, float *gradient, struct score *score,
-                                struct error *error)
+static enum status compute_leaf(struct node_gradient *g, const float *parameters,
+                                const struct step_shape *shape, uint32_t leaf, float *gradient,
+                                struct score *score, struct error *error)
 {
-    struct batch_range batch = job_batch(g->job, step);
-    uint32_t count = job_node_examples(g->job, batch, leaf, 1);
-    uint64_t first = batch.first + (uint64_t)leaf * g->job->micro_batch;
-    const uint32_t *places = order_places(&g->order, batch.epoch, first, count);
+    uint64_t first;
+    uint32_t count = step_shape_leaf(shape, g->job, leaf, &first);
+    const uint32_t *places = order_places(&g->order, shape->batch.epoch, first, count);
     size_t bytes = image_bytes(g->dataset);
     for (uint32_t i = 0; i < count; i++) {
         memcpy(g->images + i * bytes, g->dataset->train.images + places[i] * bytes, bytes);
         g->labels[i] = g->dataset->train.labels[places[i]];
     }
     model_gradient(g->model, parameters, g->images, g->labels, count, gradient, score);
-    return score->not_finite > 0 ? diverged(step, leaf, error) : STATUS_OK;
+    return score->not_finite > 0 ? diverged(shape->step, leaf, error) : STATUS_OK;
 }
 
 /* What there was to do since the leaf before has ended is this one's. */
@@ -80,29 +79,29 @@ static bool has_some(const struct leaf_set *set, struct node node)
     return set == NULL || leaf_set_count(set, node) > 0;
 }
 
-static enum status compute(struct node_gradient *g, const float *parameters, uint64_t step,
-                           struct node node, const struct leaf_set *set, unsigned depth,
+static enum status compute(struct node_gradient *g, const float *parameters,
+                           const struct step_shape *shape, struct node node, unsigned depth,
                            float *gradient, struct score *score, struct error *error)
 {
     if (node.leaf_count == 1) {
         enum status computed =
-            compute_leaf(g, parameters, step, node.first_leaf, gradient, score, error);
+            compute_leaf(g, parameters, shape, node.first_leaf, gradient, score, error);
         note_time(g, node.first_leaf - g->first_leaf);
         return computed;
     }
     struct node left, right;
     tree_children(node, &left, &right);
-    if (!has_some(set, left) ||
-        !has_some(set, right)) /* What is absent is not added, as zeros are. */
-        return compute(g, parameters, step, has_some(set, left) ? left : right, set, depth + 1,
+    if (!has_some(shape->set, left) ||
+        !has_some(shape->set, right)) /* What is absent is not added, as zeros are. */
+        return compute(g, parameters, shape, has_some(shape->set, left) ? left : right, depth + 1,
                        gradient, score, error);
     if (g->right[depth] == NULL)
         g->right[depth] = aligned_alloc(64, model_elements(g->model) * sizeof(float));
     if (g->right[depth] == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory for a gradient");
-    enum status status = compute(g, parameters, step, left, set, depth + 1, gradient, score, error);
+    enum status status = compute(g, parameters, shape, left, depth + 1, gradient, score, error);
     if (status == STATUS_OK)
-        status = compute(g, parameters, step, right, set, depth + 1, g->right[depth], score, error);
+        status = compute(g, parameters, shape, right, depth + 1, g->right[depth], score, error);
     if (status == STATUS_OK)
         kernels_add(gradient, g->right[depth], model_elements(g->model));
     return status;
@@ -110,51 +109,51 @@ static enum status compute(struct node_gradient *g, const float *parameters, uin
 
 /* Which leaf made the sum not finite. They are computed again to find out, which costs less than
  * looking at every leaf of every step. */
-static enum status explain(struct node_gradient *g, const float *parameters, uint64_t step,
-                           struct node node, const struct leaf_set *set, float *gradient,
+static enum status explain(struct node_gradient *g, const float *parameters,
+                           const struct step_shape *shape, struct node node, float *gradient,
                            struct error *error)
 {
     for (uint32_t leaf = node.first_leaf; leaf < node.first_leaf + node.leaf_count; leaf++) {
         struct score score = {0};
-        if (!has_some(set, (struct node){leaf, 1}))
+        if (!has_some(shape->set, (struct node){leaf, 1}))
             continue;
-        enum status status = compute_leaf(g, parameters, step, leaf, gradient, &score, error);
+        enum status status = compute_leaf(g, parameters, shape, leaf, gradient, &score, error);
         if (status != STATUS_OK || !kernels_all_finite(gradient, model_elements(g->model)))
-            return diverged(step, leaf, error);
+            return diverged(shape->step, leaf, error);
     }
     return error_set(error, STATUS_DIVERGED,
                      "training diverged: the sum of the gradients of step %llu, leaves %u to %u is "
                      "not finite",
-                     (unsigned long long)step, node.first_leaf,
+                     (unsigned long long)shape->step, node.first_leaf,
                      node.first_leaf + node.leaf_count - 1);
 }
 
 enum status node_gradient_compute(struct node_gradient *node_gradient, const float *parameters,
-                                  uint64_t step, struct node node, const struct leaf_set *set,
-                                  float *gradient, struct score *score, struct error *error)
+                                  const struct step_shape *shape, struct node node, float *gradient,
+                                  struct score *score, struct error *error)
 {
     struct node_gradient *g = node_gradient;
     memset(g->leaf_ns, 0, node.leaf_count * sizeof *g->leaf_ns);
     g->first_leaf = node.first_leaf;
     g->mark_ns = clock_now_ns();
-    enum status status = compute(g, parameters, step, node, set, 0, gradient, score, error);
+    enum status status = compute(g, parameters, shape, node, 0, gradient, score, error);
     /* What is not finite stays so, whatever is added to it. */
     if (status == STATUS_OK && !kernels_all_finite(gradient, model_elements(g->model)))
-        status = explain(g, parameters, step, node, set, gradient, error);
+        status = explain(g, parameters, shape, node, gradient, error);
     note_time(g, node.leaf_count - 1);
     return status;
 }
 
 /* One after the other, as steps go on: to a later one belongs what is added up behind it. */
-uint64_t node_gradient_sample(const struct node_gradient *node_gradient, uint64_t step,
-                              struct node node)
+uint64_t node_gradient_sample(const struct node_gradient *node_gradient,
+                              const struct step_shape *shape, struct node node)
 {
     const struct job *job = node_gradient->job;
-    uint32_t leaf = (uint32_t)(step % node.leaf_count);
-    struct batch_range batch = job_batch(job, step);
-    if (job_node_examples(job, batch, node.first_leaf + leaf, 1) < job->micro_batch && leaf > 0)
+    uint32_t leaf = (uint32_t)(shape->step % node.leaf_count);
+    if (job_node_examples(job, shape->batch, node.first_leaf + leaf, 1) < job->micro_batch &&
+        leaf > 0)
         leaf--;
-    if (job_node_examples(job, batch, node.first_leaf + leaf, 1) < job->micro_batch)
+    if (job_node_examples(job, shape->batch, node.first_leaf + leaf, 1) < job->micro_batch)
         return 0;
     return node_gradient->leaf_ns[leaf];
 }

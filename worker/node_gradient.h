@@ -12,7 +12,7 @@
 
 #include "common/base/status.h"
 #include "common/job/job.h"
-#include "common/job/leaf_set.h"
+#include "common/job/step_shape.h"
 #include "common/job/tree.h"
 #include "worker/data/dataset.h"
 #include "worker/data/order.h"
@@ -38,17 +38,18 @@ enum status node_gradient_init(struct node_gradient *node_gradient, const struct
                                struct model *model, const struct dataset *dataset);
 void node_gradient_free(struct node_gradient *node_gradient);
 
-/* set: only the leaves of the node that are in it, of which there are some, summed along the pruned
- * tree (leaf_set.h); NULL: all. gradient: [model_elements], overwritten. score: added to. STATUS_MEMORY, or STATUS_DIVERGED with
- * the step and leaf named when a leaf's loss or gradient, or their sum, is not finite. */
+/* Of the node's leaves those that count, of which there are some, are summed along the pruned tree
+ * (leaf_set.h). gradient: [model_elements], overwritten. score: added to. STATUS_MEMORY, or
+ * STATUS_DIVERGED with the step and leaf named when a leaf's loss or gradient, or their sum, is not
+ * finite. */
 enum status node_gradient_compute(struct node_gradient *node_gradient, const float *parameters,
-                                  uint64_t step, struct node node, const struct leaf_set *set,
-                                  float *gradient, struct score *score, struct error *error);
+                                  const struct step_shape *shape, struct node node, float *gradient,
+                                  struct score *score, struct error *error);
 
 /* What one whole leaf of the node computed last took, as a sample of them all: another one each step. 0:
  * its leaves have fewer examples. */
-uint64_t node_gradient_sample(const struct node_gradient *node_gradient, uint64_t step,
-                              struct node node);
+uint64_t node_gradient_sample(const struct node_gradient *node_gradient,
+                              const struct step_shape *shape, struct node node);
 
 /* Score one member's share of the test set: examples [i * n / members, (i + 1) * n / members). */
 void node_gradient_evaluate(struct node_gradient *node_gradient, const float *parameters,

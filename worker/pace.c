@@ -25,10 +25,10 @@ static void slow_down(struct pace *pace, struct node node, const uint64_t *took_
     pace->due_ns = now_ns + pause_ns + (uint64_t)((pace->time.slow - 1) * (double)took);
 }
 
-void pace_node(struct pace *pace, uint64_t step, struct node node, const uint64_t *took_ns,
-               uint64_t now_ns)
+void pace_node(struct pace *pace, const struct step_shape *shape, struct node node,
+               const uint64_t *took_ns, uint64_t now_ns)
 {
-    uint64_t pause_ns = take_pause(pace, step);
+    uint64_t pause_ns = take_pause(pace, shape->step);
     pace->leaves = pace->longer = 0;
     if (!pace->time.controlled) {
         slow_down(pace, node, took_ns, now_ns, pause_ns);
@@ -37,7 +37,7 @@ void pace_node(struct pace *pace, uint64_t step, struct node node, const uint64_
     pace->due_ns += pause_ns;
     for (uint32_t i = 0; i < node.leaf_count; i++) {
         uint64_t wanted =
-            compute_time_leaf_ns(&pace->time, pace->job, pace->worker, step, node.first_leaf + i);
+            compute_time_leaf_ns(&pace->time, pace->job, pace->worker, shape, node.first_leaf + i);
         pace->due_ns += wanted;
         pace->leaves++;
         pace->longer += took_ns[i] > wanted;

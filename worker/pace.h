@@ -4,7 +4,7 @@
  *
  *     pace_begin(&pace, clock_now_ns());          values and work are here
  *     node_gradient_compute(gradient, ...);
- *     pace_node(&pace, step, node, gradient->leaf_ns, clock_now_ns());
+ *     pace_node(&pace, &shape, node, gradient->leaf_ns, clock_now_ns());
  *     wait until pace.due_ns; send
  *
  * It also counts the leaves whose computing took longer than it should: many, and the times are the
@@ -31,7 +31,7 @@ struct pace {
 void pace_begin(struct pace *pace, uint64_t now_ns);
 
 /* The next node of the step or batch has been computed; took_ns: [node.leaf_count] */
-void pace_node(struct pace *pace, uint64_t step, struct node node, const uint64_t *took_ns,
-               uint64_t now_ns);
+void pace_node(struct pace *pace, const struct step_shape *shape, struct node node,
+               const uint64_t *took_ns, uint64_t now_ns);
 
 #endif

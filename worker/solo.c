@@ -259,21 +259,22 @@ static void note_leaf(struct worker_summary *worker, uint64_t leaf_ns)
 static enum status update(struct state *s, struct error *error)
 {
     struct score score = {0};
-    struct batch_range batch = job_batch(s->job, s->step);
+    const struct step_shape shape = step_shape_of(s->job, s->step, NULL);
+    struct batch_range batch = shape.batch;
     struct node root = tree_root(batch.leaves);
     struct pace *pace = &s->solo->pace;
     double began = clock_now_seconds();
     diary_did(s->solo->diary, &(struct deed){.kind = DEED_GIVEN, .step = s->step});
     pace_begin(pace, clock_now_ns());
-    enum status status = node_gradient_compute(s->solo->gradient, s->arrays[0], s->step, root, NULL,
+    enum status status = node_gradient_compute(s->solo->gradient, s->arrays[0], &shape, root,
                                                s->gradient, &score, error);
     if (status != STATUS_OK)
         return status;
-    pace_node(pace, s->step, root, s->solo->gradient->leaf_ns, clock_now_ns());
+    pace_node(pace, &shape, root, s->solo->gradient->leaf_ns, clock_now_ns());
     rest(s->solo);
     s->worker.controlled_leaves += pace->leaves;
     s->worker.longer_leaves += pace->longer;
-    note_leaf(&s->worker, node_gradient_sample(s->solo->gradient, s->step, root));
+    note_leaf(&s->worker, node_gradient_sample(s->solo->gradient, &shape, root));
     s->worker.compute_seconds += clock_now_seconds() - began;
     note_gradient(s, root, &score, clock_now_seconds() - began);
     s->step++;

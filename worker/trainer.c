@@ -24,22 +24,22 @@ static void evaluate(struct trainer *t, const struct work *work)
 static bool train_node(struct trainer *t, const struct work *work, struct node node, bool last)
 {
     struct error error;
-    struct push push = {.step = work->step, .node = node, .last = last};
-    push.examples = leaf_set_examples(work->set, t->job, job_batch(t->job, work->step), node);
+    const struct step_shape *shape = &work->shape;
+    struct push push = {.step = shape->step, .node = node, .last = last};
+    push.examples = step_shape_examples(shape, t->job, node);
     struct frame *gradient = client_gradient(t->client);
     if (gradient == NULL) {
         client_fail(t->client, EXIT_TRAINING_FAILED, "out of memory for a gradient");
         return false;
     }
     uint64_t began_us = clock_now_us();
-    enum status status =
-        node_gradient_compute(t->gradient, client_parameters(t->client), work->step, node,
-                              work->set, gradient->data, &push.score, &error);
-    pace_node(&t->pace, work->step, node, t->gradient->leaf_ns, clock_now_ns());
+    enum status status = node_gradient_compute(t->gradient, client_parameters(t->client), shape,
+                                               node, gradient->data, &push.score, &error);
+    pace_node(&t->pace, shape, node, t->gradient->leaf_ns, clock_now_ns());
     client_rest(t->client, t->pace.due_ns);
     push.leaves = t->pace.leaves;
     push.longer = t->pace.longer;
-    push.leaf_ns = node_gradient_sample(t->gradient, work->step, node);
+    push.leaf_ns = node_gradient_sample(t->gradient, shape, node);
     push.compute_us = clock_now_us() - began_us;
     if (status == STATUS_DIVERGED && job_mode(t->job)->may_skip) {
         /* One bad batch is no end: the job counts them. */
@@ -58,13 +58,13 @@ static bool train_node(struct trainer *t, const struct work *work, struct node n
 static bool train_step(struct trainer *t, const struct work *work)
 {
     struct node nodes[TREE_COVER_MAX];
-    uint32_t count =
-        follow_mode_of(t->job)->nodes(t->job, work->step, work->members, work->position, nodes);
-    if (work->set != NULL)
-        count = leaf_set_keep(work->set, nodes, count);
+    uint32_t count = follow_mode_of(t->job)->nodes(work->shape.batch.leaves, work->members,
+                                                   work->position, nodes);
+    if (work->shape.set != NULL)
+        count = leaf_set_keep(work->shape.set, nodes, count);
     pace_begin(&t->pace, clock_now_ns());
     if (count == 0) { /* Stand by: nothing to compute, but the next parameters are wanted. */
-        struct push pull = {.step = work->step, .last = true};
+        struct push pull = {.step = work->shape.step, .last = true};
         client_push(t->client, &pull, NULL);
     }
     for (uint32_t i = 0; i < count; i++)

@@ -309,14 +309,14 @@ static double draw_leaf(const struct compute_time *time, uint32_t worker, const 
 }
 
 uint64_t compute_time_leaf_ns(const struct compute_time *time, const struct job *job,
-                              uint32_t worker, uint64_t step, uint32_t leaf)
+                              uint32_t worker, const struct step_shape *shape, uint32_t leaf)
 {
     uint32_t random[4];
     assert(time->controlled);
-    uint32_t examples = job_node_examples(job, job_batch(job, step), leaf, 1);
-    random_block(job->seed, RANDOM_STREAM_COMPUTE, leaf, step, random);
+    uint32_t examples = job_node_examples(job, shape->batch, leaf, 1);
+    random_block(job->seed, RANDOM_STREAM_COMPUTE, leaf, shape->step, random);
     double ns = draw_leaf(time, worker, random) * time->slow *
-                compute_time_straggle(time, job->seed, worker, step) * (double)examples /
+                compute_time_straggle(time, job->seed, worker, shape->step) * (double)examples /
                 (double)job->micro_batch;
     return whole_ns(ns);
 }

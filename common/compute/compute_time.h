@@ -28,6 +28,7 @@
 #include "common/compute/distribution.h"
 #include "common/compute/leaf_trace.h"
 #include "common/job/job.h"
+#include "common/job/step_shape.h"
 
 #define COMPUTE_TIME_MOST_NS UINT64_C(86400000000000) /* Of a leaf: a day. */
 
@@ -70,7 +71,7 @@ enum status compute_time_read_pause(const char *text, struct compute_time *time,
 
 /* What a leaf takes; `time` is controlled. */
 uint64_t compute_time_leaf_ns(const struct compute_time *time, const struct job *job,
-                              uint32_t worker, uint64_t step, uint32_t leaf);
+                              uint32_t worker, const struct step_shape *shape, uint32_t leaf);
 
 /* What a computation's leaves take longer: 1 for most. */
 double compute_time_straggle(const struct compute_time *time, uint64_t seed, uint32_t worker,

@@ -18,10 +18,11 @@ static enum status compute(struct workload *workload, float *values, float *grad
                            double *ns, struct error *error)
 {
     struct score score = {0};
+    const struct step_shape shape = step_shape_of(workload->gradient.job, step, NULL);
     uint64_t began_ns = clock_now_ns();
-    enum status status = node_gradient_compute(&workload->gradient, values, step,
+    enum status status = node_gradient_compute(&workload->gradient, values, &shape,
                                                (struct node){.first_leaf = 0, .leaf_count = 1},
-                                               NULL, gradient, &score, error);
+                                               gradient, &score, error);
     *ns = (double)(clock_now_ns() - began_ns);
     return status;
 }

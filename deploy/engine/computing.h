@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "common/base/status.h"
-#include "common/job/leaf_set.h"
+#include "common/job/step_shape.h"
 #include "common/job/tree.h"
 #include "common/wire/message.h"
 #include "worker/model/model.h"
@@ -30,11 +30,11 @@ struct computing {
     void *context;
 
     /* The gradient of a node of a step or batch, at `parameters`, into out[elements]; of its leaves that
-     * are in the set, unless that is NULL. STATUS_DIVERGED: it is not finite, and nothing of `out` and
+     * count. STATUS_DIVERGED: it is not finite, and nothing of `out` and
      * the score counts. */
-    enum status (*gradient)(void *context, uint64_t step, struct node node,
-                            const struct leaf_set *set, const float *parameters, float *out,
-                            struct computing_report *report, struct error *error);
+    enum status (*gradient)(void *context, const struct step_shape *shape, struct node node,
+                            const float *parameters, float *out, struct computing_report *report,
+                            struct error *error);
 
     /* A worker's share of a score, of these values. */
     void (*score)(void *context, const struct message_work *work, const float *values,

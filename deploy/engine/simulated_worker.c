@@ -40,7 +40,7 @@ void simulated_worker_free(struct simulated_worker *worker)
     session_destroy(&worker->session);
     for (uint32_t i = 0; i < worker->gradient_count; i++)
         frame_release(worker->gradients[i]);
-    frame_release(worker->sets);
+    told_steps_free(&worker->told);
     free(worker->parameters);
     memset(worker, 0, sizeof *worker);
 }
@@ -119,11 +119,10 @@ static void choose_nodes(struct simulated_worker *w)
 {
     const struct job *job = job_of(w);
     w->node_next = 0;
-    w->node_count =
-        follow_mode_of(job)->nodes(job, w->step, w->start.members, w->start.position, w->nodes);
-    w->has_set = w->sets != NULL && leaf_sets_find(w->sets->data, w->sets->bytes, w->step, &w->set);
-    if (w->has_set)
-        w->node_count = leaf_set_keep(&w->set, w->nodes, w->node_count);
+    w->node_count = follow_mode_of(job)->nodes(w->shape.batch.leaves, w->start.members,
+                                               w->start.position, w->nodes);
+    if (w->shape.set != NULL)
+        w->node_count = leaf_set_keep(w->shape.set, w->nodes, w->node_count);
     for (uint32_t i = 0; job_mode(job)->steps && i < w->node_count; i++)
         OBSERVE(observer_of(w), trainer_leases, w->process, w->start.assignment, w->step,
                 w->nodes[i]);
@@ -145,6 +144,7 @@ static void take_work(struct simulated_worker *w, uint64_t step, bool enough,
         return;
     }
     w->step = step;
+    w->shape = told_steps_shape(&w->told, job_of(w), step);
     w->batches++;
     choose_nodes(w);
     w->computing = w->node_count > 0;
@@ -165,8 +165,7 @@ static void take_start(struct simulated_worker *w, const struct packet *packet)
 {
     const struct message *message = &packet->message;
     w->start = message->start;
-    frame_release(w->sets);
-    w->sets = packet->payload != NULL ? frame_retain(packet->payload) : NULL;
+    told_steps_take(&w->told, packet->payload != NULL ? frame_retain(packet->payload) : NULL);
     OBSERVE(observer_of(w), trainer_starts, w->process, message);
 }
 
@@ -205,9 +204,7 @@ void simulated_worker_take(struct simulated_worker *worker, struct packet *packe
 static struct message_exchange describe(const struct simulated_worker *w, struct node node,
                                         const struct computing_report *report, bool bad)
 {
-    const struct job *job = job_of(w);
-    uint32_t examples =
-        leaf_set_examples(w->has_set ? &w->set : NULL, job, job_batch(job, w->step), node);
+    uint32_t examples = step_shape_examples(&w->shape, job_of(w), node);
     return (struct message_exchange){.step = w->step,
                                      .gradient = !bad,
                                      .skip = bad,
@@ -233,8 +230,8 @@ static void train_node(struct simulated_worker *w, uint64_t took_us, struct outb
     struct frame *gradient = free_gradient(w);
     OBSERVE(observer_of(w), trainer_computed, w->process, session_parameters(w->session));
     enum status status =
-        computing->gradient(computing->context, w->step, node, w->has_set ? &w->set : NULL,
-                            session_parameters(w->session), gradient->data, &report, &error);
+        computing->gradient(computing->context, &w->shape, node, session_parameters(w->session),
+                            gradient->data, &report, &error);
     bool bad = status == STATUS_DIVERGED && job_mode(job_of(w))->may_skip;
     w->computing = w->node_next < w->node_count;
     if (status != STATUS_OK && !bad) {

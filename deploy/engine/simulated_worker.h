@@ -17,6 +17,7 @@
 #include "common/job/leaf_set.h"
 #include "common/job/tree.h"
 #include "worker/client/session.h"
+#include "worker/mode/told_steps.h"
 
 #define SIMULATED_GRADIENTS_MAX (TREE_COVER_MAX + 2)
 
@@ -32,10 +33,9 @@ struct simulated_worker {
     uint32_t gradient_count;
     /* The trainer. */
     struct message_start start;
-    struct frame *sets;  /* That came with it; or NULL. Owned. */
-    struct leaf_set set; /* Of the step being computed, if has_set. */
-    bool has_set;
-    uint64_t step; /* Being computed. */
+    struct told_steps told;  /* What it tells of the steps. */
+    uint64_t step;           /* Being computed ... */
+    struct step_shape shape; /* ... and what it is. */
     struct node nodes[TREE_COVER_MAX];
     uint32_t node_count, node_next;
     struct message_work score; /* The share that it scores; shares is 0 for none. */

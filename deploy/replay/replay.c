@@ -379,8 +379,9 @@ static enum status make(struct replay *r, uint32_t index, struct error *error)
     if (making->base != NULL)
         memcpy(making->base, r->parameters, r->elements * sizeof(float));
     r->figures.computations++;
-    enum status status = r->calls.gradient(r->calls.context, r->parameters, c->batch, NULL,
-                                           making->gradient, &score, error);
+    const struct step_shape shape = step_shape_of(&r->job, c->batch, NULL);
+    enum status status =
+        r->calls.gradient(r->calls.context, r->parameters, &shape, making->gradient, &score, error);
     if (status == STATUS_OK && making->counts)
         add_score(r, c->batch, &score);
     return status;
@@ -580,9 +581,10 @@ static enum status replay_serially(struct replay *r, struct error *error)
         uint64_t batch = r->places[0];
         memcpy(r->parameters, whole->values->data, whole->values->bytes);
         status = find_set(r, batch, &room, &set, error);
+        const struct step_shape shape = step_shape_of(&r->job, batch, set);
         if (status == STATUS_OK)
-            status = r->calls.gradient(r->calls.context, r->parameters, batch, set, gradient,
-                                       &score, error);
+            status =
+                r->calls.gradient(r->calls.context, r->parameters, &shape, gradient, &score, error);
         r->figures.computations++;
         if (status != STATUS_OK)
             break;

@@ -25,7 +25,7 @@
 
 #include "common/base/status.h"
 #include "common/job/job.h"
-#include "common/job/leaf_set.h"
+#include "common/job/step_shape.h"
 #include "common/job/tally.h"
 #include "common/store/run_record.h"
 
@@ -34,10 +34,9 @@ struct replay;
 struct replay_calls {
     void *context;
     /* The whole gradient of a batch at these parameters, both [elements] of the space, or that of the
-     * leaves in the set, unless it is NULL; score: its sums. STATUS_DIVERGED when it is not finite. */
-    enum status (*gradient)(void *context, const float *parameters, uint64_t batch,
-                            const struct leaf_set *set, float *gradient, struct tally *score,
-                            struct error *error);
+     * leaves that count; score: its sums. STATUS_DIVERGED when it is not finite. */
+    enum status (*gradient)(void *context, const float *parameters, const struct step_shape *shape,
+                            float *gradient, struct tally *score, struct error *error);
     /* Optional. Every chunk as it was after its first `batches`: the end of an epoch. */
     enum status (*passed)(void *context, uint64_t batches, const float *parameters,
                           struct error *error);

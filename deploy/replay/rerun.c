@@ -13,15 +13,14 @@
 #include "common/job/tree.h"
 #include "common/kernels/kernels.h"
 
-static enum status compute(void *context, const float *parameters, uint64_t batch,
-                           const struct leaf_set *set, float *gradient, struct tally *tally,
-                           struct error *error)
+static enum status compute(void *context, const float *parameters, const struct step_shape *shape,
+                           float *gradient, struct tally *tally, struct error *error)
 {
     struct rerun *rerun = context;
     struct score score = {0};
-    struct node root = tree_root(job_batch(&rerun->job, batch).leaves);
-    enum status status = node_gradient_compute(&rerun->gradient, parameters, batch, root, set,
-                                               gradient, &score, error);
+    struct node root = tree_root(shape->batch.leaves);
+    enum status status =
+        node_gradient_compute(&rerun->gradient, parameters, shape, root, gradient, &score, error);
     *tally = (struct tally){score.loss, score.correct, score.examples, 1};
     return status;
 }

@@ -4,14 +4,14 @@
 
 #include "common/base/clock.h"
 
-static enum status compute(void *context, uint64_t step, struct node node,
-                           const struct leaf_set *set, const float *parameters, float *out,
-                           struct computing_report *report, struct error *error)
+static enum status compute(void *context, const struct step_shape *shape, struct node node,
+                           const float *parameters, float *out, struct computing_report *report,
+                           struct error *error)
 {
     struct learning *learning = context;
     uint64_t began_ns = clock_now_ns();
-    enum status status = node_gradient_compute(&learning->workload->gradient, parameters, step,
-                                               node, set, out, &report->score, error);
+    enum status status = node_gradient_compute(&learning->workload->gradient, parameters, shape,
+                                               node, out, &report->score, error);
     learning->gradients++;
     learning->real_ns += clock_now_ns() - began_ns;
     return status;

@@ -40,11 +40,12 @@ static uint64_t score_ns(const struct timetable *t, const struct message_work *s
 }
 
 static uint64_t node_ns(const struct timetable *t, const struct compute_time *time, uint32_t worker,
-                        uint64_t step, struct node node, bool first)
+                        const struct step_shape *shape, struct node node, bool first)
 {
-    uint64_t ns = first ? compute_time_pause_ns(time, t->options.job->seed, worker, step) : 0;
+    uint64_t ns =
+        first ? compute_time_pause_ns(time, t->options.job->seed, worker, shape->step) : 0;
     for (uint32_t i = 0; i < node.leaf_count; i++)
-        ns += compute_time_leaf_ns(time, t->options.job, worker, step, node.first_leaf + i);
+        ns += compute_time_leaf_ns(time, t->options.job, worker, shape, node.first_leaf + i);
     return ns;
 }
 
@@ -58,7 +59,7 @@ static uint64_t compute_ns(void *context, struct random_sequence *random,
     const struct compute_time *time = &t->times[process->index];
     uint64_t ns = worker->score.shares > 0
                       ? score_ns(t, &worker->score)
-                      : node_ns(t, time, process->index, worker->step,
+                      : node_ns(t, time, process->index, &worker->shape,
                                 worker->nodes[worker->node_next], worker->node_next == 0);
     return times(ns, process->slow);
 }

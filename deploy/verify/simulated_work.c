@@ -76,13 +76,13 @@ static float leaf_element(const struct simulated_work *work, uint64_t step, uint
     return examples * (random_unit_float(number) - 0.5f + 0.25f * parameters[other]);
 }
 
-static void leaf_gradient(const struct simulated_work *work, uint64_t step, uint32_t leaf,
-                          const float *parameters, float *out)
+static void leaf_gradient(const struct simulated_work *work, const struct step_shape *shape,
+                          uint32_t leaf, const float *parameters, float *out)
 {
-    struct batch_range batch = job_batch(work->job, step);
-    float examples = (float)job_node_examples(work->job, batch, leaf, 1);
+    float examples = (float)job_node_examples(work->job, shape->batch, leaf, 1);
     for (uint64_t i = 0; i < work->elements; i++)
-        out[i] = work->used[i] ? leaf_element(work, step, leaf, i, parameters, examples) : 0.0f;
+        out[i] =
+            work->used[i] ? leaf_element(work, shape->step, leaf, i, parameters, examples) : 0.0f;
 }
 
 /* Written out once more, and not taken from common/job/tree.c, because it is what that is measured
@@ -96,11 +96,12 @@ static bool has_some(const struct leaf_set *set, struct node node)
     return false;
 }
 
-void simulated_work_node(const struct simulated_work *work, uint64_t step, struct node node,
-                         const struct leaf_set *set, const float *parameters, float *out)
+void simulated_work_node(const struct simulated_work *work, const struct step_shape *shape,
+                         struct node node, const float *parameters, float *out)
 {
+    const struct leaf_set *set = shape->set;
     if (node.leaf_count == 1) {
-        leaf_gradient(work, step, node.first_leaf, parameters, out);
+        leaf_gradient(work, shape, node.first_leaf, parameters, out);
         return;
     }
     uint32_t split = 1;
@@ -109,7 +110,7 @@ void simulated_work_node(const struct simulated_work *work, uint64_t step, struc
     struct node low = {node.first_leaf, split};
     struct node high = {node.first_leaf + split, node.leaf_count - split};
     if (!has_some(set, low) || !has_some(set, high)) {
-        simulated_work_node(work, step, has_some(set, low) ? low : high, set, parameters, out);
+        simulated_work_node(work, shape, has_some(set, low) ? low : high, parameters, out);
         return;
     }
     float *right = malloc(work->elements * sizeof *right);
@@ -117,25 +118,24 @@ void simulated_work_node(const struct simulated_work *work, uint64_t step, struc
         log_error("out of memory for a gradient");
         exit(EXIT_TRAINING_FAILED);
     }
-    simulated_work_node(work, step, low, set, parameters, out);
-    simulated_work_node(work, step, high, set, parameters, right);
+    simulated_work_node(work, shape, low, parameters, out);
+    simulated_work_node(work, shape, high, parameters, right);
     for (uint64_t i = 0; i < work->elements; i++)
         out[i] += right[i];
     free(right);
 }
 
-static enum status compute_node(void *context, uint64_t step, struct node node,
-                                const struct leaf_set *set, const float *parameters, float *out,
+static enum status compute_node(void *context, const struct step_shape *shape, struct node node,
+                                const float *parameters, float *out,
                                 struct computing_report *report, struct error *error)
 {
     const struct simulated_work *work = context;
-    struct batch_range batch = job_batch(work->job, step);
-    uint32_t examples = leaf_set_examples(set, work->job, batch, node);
+    uint32_t examples = step_shape_examples(shape, work->job, node);
     report->took_us = work->says_us;
-    if (simulated_work_is_bad(work, step))
+    if (simulated_work_is_bad(work, shape->step))
         return error_set(error, STATUS_DIVERGED, "step %llu has no finite gradient",
-                         (unsigned long long)step);
-    simulated_work_node(work, step, node, set, parameters, out);
+                         (unsigned long long)shape->step);
+    simulated_work_node(work, shape, node, parameters, out);
     report->score.loss += (int64_t)examples << 20;
     report->score.correct += examples / 2;
     report->score.examples += examples;
@@ -296,12 +296,13 @@ void model_state_step(struct model_state *state, const struct simulated_work *wo
 {
     struct batch_range batch = job_batch(work->job, step);
     struct node root = tree_root(batch.leaves);
-    simulated_work_node(work, step, root, set, state->arrays[0], gradient);
+    const struct step_shape shape = {step, batch, set};
+    simulated_work_node(work, &shape, root, state->arrays[0], gradient);
     model_state_apply(
         state, work->job,
         &(struct model_update){.version = version,
                                .batches = step,
-                               .examples = leaf_set_examples(set, work->job, batch, root),
+                               .examples = step_shape_examples(&shape, work->job, root),
                                .gradients = 1,
                                .count = state->elements,
                                .gradient = gradient});

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "common/job/job.h"
-#include "common/job/leaf_set.h"
+#include "common/job/step_shape.h"
 #include "common/job/tree.h"
 #include "common/store/checkpoint.h"
 #include "deploy/engine/computing.h"
@@ -47,10 +47,10 @@ bool simulated_work_is_bad(const struct simulated_work *work, uint64_t step);
 int simulated_work_integer(const struct simulated_work *work, uint64_t step, uint32_t leaf,
                            uint64_t element);
 
-/* The gradient of a node of the step's tree into out[elements]; of its leaves that are in the set, of
- * which there are some, unless that is NULL. */
-void simulated_work_node(const struct simulated_work *work, uint64_t step, struct node node,
-                         const struct leaf_set *set, const float *parameters, float *out);
+/* The gradient of a node of the step's tree into out[elements]; of its leaves that count, of which there
+ * are some. */
+void simulated_work_node(const struct simulated_work *work, const struct step_shape *shape,
+                         struct node node, const float *parameters, float *out);
 
 /* --- a model that one process trains --------------------------------------------------------- */
 

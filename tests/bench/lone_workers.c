@@ -102,13 +102,14 @@ static double make_step(struct lone_worker *worker, uint64_t step, uint32_t work
     struct score score = {0};
     struct node nodes[TREE_COVER_MAX];
     double seconds = 0;
-    struct batch_range batch = job_batch(&worker->job, step);
+    const struct step_shape shape = step_shape_of(&worker->job, step, NULL);
+    struct batch_range batch = shape.batch;
     struct node run = tree_run(batch.leaves, workers, position);
     uint32_t count = tree_cover(batch.leaves, run.first_leaf, run.leaf_count, nodes);
     *examples = 0;
     for (uint32_t i = 0; i < count; i++) {
         double began = clock_now_seconds();
-        if (node_gradient_compute(&worker->gradient, worker->parameters, step, nodes[i], NULL,
+        if (node_gradient_compute(&worker->gradient, worker->parameters, &shape, nodes[i],
                                   worker->sum, &score, &error) != STATUS_OK)
             fail(error.text);
         seconds += clock_now_seconds() - began;

@@ -4,6 +4,7 @@
 #include "deploy/cluster/cluster_file.h"
 #include "deploy/cluster/layout.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/lib/regular.h"
 
 /* An empty object takes three characters and, in jansson, a hash table. */
 const struct fuzz_bounds fuzz_bounds = {512u << 10, 512};
@@ -34,8 +35,7 @@ static void draw(const struct cluster *cluster)
     struct distribution jitter = cluster_jitter(cluster);
     for (uint32_t worker = 0; worker < 9; worker++) {
         struct compute_time time = cluster_compute_time(cluster, worker);
-        fuzz_must(time.traced != NULL ||
-                      compute_time_leaf_ns(&time, &job, worker, 0, 3) <= COMPUTE_TIME_MOST_NS,
+        fuzz_must(time.traced != NULL || leaf_ns(&time, &job, worker, 0, 3) <= COMPUTE_TIME_MOST_NS,
                   "a leaf takes a day at most");
     }
     fuzz_must(distribution_draw(&jitter, (const uint32_t[3]){1, 2, 3}) >= 0,

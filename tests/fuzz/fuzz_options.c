@@ -9,6 +9,7 @@
 
 #include "common/options/options.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/lib/regular.h"
 
 #define TEXT_MAX  8192
 #define WORDS_MAX 64
@@ -58,7 +59,7 @@ static void check_times(const struct options *options)
         .seed = options->job.seed, .examples = 100, .batch = 10, .micro_batch = 4, .steps = 100};
     struct compute_time time = options_compute_time(options, 1);
     for (uint32_t i = 0; i < 30 && time.controlled && time.traced == NULL; i++)
-        fuzz_must(compute_time_leaf_ns(&time, &job, 1, i, i % 3) <= COMPUTE_TIME_MOST_NS,
+        fuzz_must(leaf_ns(&time, &job, 1, i, i % 3) <= COMPUTE_TIME_MOST_NS,
                   "a leaf takes a day at most");
 }
 

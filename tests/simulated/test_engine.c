@@ -29,17 +29,17 @@ struct cluster {
     uint32_t partition;
 };
 
-static enum status compute_gradient(void *context, uint64_t step, struct node node,
-                                    const struct leaf_set *set, const float *parameters, float *out,
+static enum status compute_gradient(void *context, const struct step_shape *shape, struct node node,
+                                    const float *parameters, float *out,
                                     struct computing_report *report, struct error *error)
 {
     struct cluster *c = context;
     c->gradients++;
-    if (step == c->bad_step)
-        return error_set(error, STATUS_DIVERGED, "step %u is bad", (unsigned)step);
+    if (shape->step == c->bad_step)
+        return error_set(error, STATUS_DIVERGED, "step %u is bad", (unsigned)shape->step);
     for (uint64_t i = 0; i < c->engine.partition.elements; i++)
         out[i] = 0.5f * parameters[i] + (float)node.leaf_count;
-    report->score.examples += leaf_set_examples(set, &c->job, job_batch(&c->job, step), node);
+    report->score.examples += step_shape_examples(shape, &c->job, node);
     return STATUS_OK;
 }
 

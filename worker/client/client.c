@@ -27,6 +27,7 @@
 #include "common/wire/outbox.h"
 #include "worker/client/exchange.h"
 #include "worker/client/session.h"
+#include "worker/mode/told_steps.h"
 
 #define TICK_MS          100
 #define POLL_NS          1000000u /* The finest wait of a poll. */
@@ -73,8 +74,7 @@ struct client {
     atomic_int leave_code;
     atomic_int stop_code;                   /* 0: go on. */
     struct message_start start;             /* The trainer's, as is all below. */
-    struct frame *sets;                     /* That came with it; or NULL. */
-    struct leaf_set set;                    /* Of the step that is worked at. */
+    struct told_steps told;                 /* What it tells of the steps. */
     const float *view;                      /* [elements] the parameters. */
     const float *scored;                    /* [elements] those to be scored. */
     bool apart;                             /* Gradients must be in memory that no server sees. */
@@ -547,7 +547,7 @@ void client_close(struct client **client)
     partition_free(&c->partition);
     pthread_mutex_destroy(&c->lock);
     close(c->doorbell);
-    frame_release(c->sets);
+    told_steps_free(&c->told);
     free(c->parameters);
     free(c->servers);
     free(c->pending);
@@ -641,9 +641,8 @@ static void take_work(struct client *client, const struct message *message, stru
         .members = client->start.members,
         .position = client->start.position,
     };
-    const struct frame *sets = client->sets;
-    if (sets != NULL && leaf_sets_find(sets->data, sets->bytes, work->step, &client->set))
-        work->set = &client->set;
+    if (!work->enough)
+        work->shape = told_steps_shape(&client->told, client->options.job, work->step);
 }
 
 enum status client_next(struct client *client, struct work *work)
@@ -654,8 +653,7 @@ enum status client_next(struct client *client, struct work *work)
         switch (packet.message.kind) {
         case MESSAGE_START:
             client->start = packet.message.start;
-            frame_release(client->sets);
-            client->sets = packet.payload;
+            told_steps_take(&client->told, packet.payload);
             break;
         case MESSAGE_WORK:
             if (client->options.must_share && !client->shares && !all_share(client)) {

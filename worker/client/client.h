@@ -38,7 +38,7 @@
 #include "common/base/frame.h"
 #include "common/base/status.h"
 #include "common/job/job.h"
-#include "common/job/leaf_set.h"
+#include "common/job/step_shape.h"
 #include "common/job/tree.h"
 #include "common/transport/transport.h"
 #include "common/wire/diary.h"
@@ -67,7 +67,7 @@ struct work {
     uint64_t step;              /* Step (sync) or batch (async); when enough, the last version. */
     uint64_t started;           /* Step at which the job, or this assignment of it, began. */
     uint32_t members, position; /* Sync: leaves are dealt among the members. */
-    const struct leaf_set *set; /* Sync: only these leaves of the step count; NULL: any may. */
+    struct step_shape shape;    /* Unless there is enough: what the step or batch is. */
     uint32_t share, shares;     /* With shares, none of the above but: score this one of so many of
                              * the test set, on the model after `step` batches. */
 };

@@ -27,12 +27,12 @@ enum next follow_async_next(struct follow *follow, uint64_t *step)
     return book_of(follow)->enough ? NEXT_ENOUGH : NEXT_WAIT;
 }
 
-uint32_t follow_async_nodes(const struct job *job, uint64_t step, uint32_t members,
-                            uint32_t position, struct node nodes[TREE_COVER_MAX])
+uint32_t follow_async_nodes(uint32_t leaves, uint32_t members, uint32_t position,
+                            struct node nodes[TREE_COVER_MAX])
 {
     (void)members;
     (void)position;
-    nodes[0] = tree_root(job_batch(job, step).leaves);
+    nodes[0] = tree_root(leaves);
     return 1;
 }
 

@@ -23,8 +23,8 @@ struct follow_async {
 void follow_async_init(struct follow *follow);
 void follow_async_forget(struct follow *follow);
 enum next follow_async_next(struct follow *follow, uint64_t *step);
-uint32_t follow_async_nodes(const struct job *job, uint64_t step, uint32_t members,
-                            uint32_t position, struct node nodes[TREE_COVER_MAX]);
+uint32_t follow_async_nodes(uint32_t leaves, uint32_t members, uint32_t position,
+                            struct node nodes[TREE_COVER_MAX]);
 void follow_async_push(struct follow *follow, struct message_exchange *what);
 void follow_async_complete(struct follow *follow, uint64_t version, struct envelope *envelope,
                            uint64_t now_us, struct outbox *outbox);

@@ -17,10 +17,9 @@ static enum next backup_next(struct follow *follow, uint64_t *step)
     return follow->step >= follow->stop_step ? NEXT_ENOUGH : NEXT_COMPUTE;
 }
 
-static uint32_t backup_nodes(const struct job *job, uint64_t step, uint32_t members,
-                             uint32_t position, struct node nodes[TREE_COVER_MAX])
+static uint32_t backup_nodes(uint32_t leaves, uint32_t members, uint32_t position,
+                             struct node nodes[TREE_COVER_MAX])
 {
-    uint32_t leaves = job_batch(job, step).leaves;
     struct node run = tree_run(leaves, members, position);
     return tree_cover(leaves, run.first_leaf, run.leaf_count, nodes);
 }

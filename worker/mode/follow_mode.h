@@ -54,9 +54,9 @@ struct follow_mode {
     void (*forget)(struct follow *follow);
 
     enum next (*next)(struct follow *follow, uint64_t *step);
-    /* The worker's share of a step or batch, by its place among the members: how many nodes, 0 when
-     * it stands by. Pure. */
-    uint32_t (*nodes)(const struct job *job, uint64_t step, uint32_t members, uint32_t position,
+    /* The worker's share of a step or batch of so many leaves, by its place among the members: how many
+     * nodes, 0 when it stands by. Pure. */
+    uint32_t (*nodes)(uint32_t leaves, uint32_t members, uint32_t position,
                       struct node nodes[TREE_COVER_MAX]);
     /* What the trainer has computed goes out: from which version it is and which one is wanted. */
     void (*push)(struct follow *follow, struct message_exchange *what);

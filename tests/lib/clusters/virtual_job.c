@@ -12,11 +12,11 @@ static void expect(bool so, const char *what)
     abort();
 }
 
-static enum status compute_gradient(void *context, uint64_t step, struct node node,
-                                    const struct leaf_set *set, const float *parameters, float *out,
+static enum status compute_gradient(void *context, const struct step_shape *shape, struct node node,
+                                    const float *parameters, float *out,
                                     struct computing_report *report, struct error *error)
 {
-    (void)set;
+    uint64_t step = shape->step;
     struct virtual_job *it = context;
     (void)parameters;
     (void)error;

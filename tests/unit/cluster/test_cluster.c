@@ -8,6 +8,7 @@
 
 #include "deploy/cluster/layout.h"
 #include "deploy/cluster/quantity.h"
+#include "tests/lib/regular.h"
 #include "tests/lib/suite.h"
 
 #define MOST QUANTITY_TIME_MOST_NS
@@ -364,8 +365,7 @@ TEST(a_worker_computes_as_long_as_a_real_one_with_the_same_options)
     ck_assert_int_eq(compute_time_read_straggle("0.5:pareto:10", &expected, NULL), STATUS_OK);
     time = cluster_compute_time(c, 3);
     for (uint32_t i = 0; i < 40; i++)
-        ck_assert(compute_time_leaf_ns(&time, &job, 3, i, i % 4) ==
-                      compute_time_leaf_ns(&expected, &job, 3, i, i % 4) &&
+        ck_assert(leaf_ns(&time, &job, 3, i, i % 4) == leaf_ns(&expected, &job, 3, i, i % 4) &&
                   compute_time_pause_ns(&time, 7, 3, i) ==
                       compute_time_pause_ns(&expected, 7, 3, i));
     ck_assert(cluster_compute_time(c, 5).slow == 2 && cluster_compute_time(c, 4).slow == 1);

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "tests/lib/regular.h"
 #include "tests/lib/suite.h"
 
 /* Of 40 examples in batches of 22 there are leaves of 16 and 6, and of 16 and 2. */
@@ -47,11 +48,10 @@ TEST_PLAIN(draws_are_these_on_every_host)
     for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
         struct compute_time time = read_time(golden[i].text, NULL);
         for (uint32_t worker = 0; worker < 2; worker++) {
-            const uint64_t ns[4] = {
-                compute_time_leaf_ns(&time, &wide, worker, 0, 0),
-                compute_time_leaf_ns(&time, &wide, worker, 0, 1),
-                compute_time_leaf_ns(&time, &wide, worker, 7, 0),
-                compute_time_leaf_ns(&time, &wide, worker, UINT64_C(1) << 33, 3)};
+            const uint64_t ns[4] = {leaf_ns(&time, &wide, worker, 0, 0),
+                                    leaf_ns(&time, &wide, worker, 0, 1),
+                                    leaf_ns(&time, &wide, worker, 7, 0),
+                                    leaf_ns(&time, &wide, worker, UINT64_C(1) << 33, 3)};
             for (int j = 0; j < 4; j++)
                 ck_assert_msg(ns[j] == golden[i].ns[j], "%s, number %d: %llu", golden[i].text, j,
                               (unsigned long long)ns[j]);
@@ -62,14 +62,14 @@ TEST_PLAIN(draws_are_these_on_every_host)
 TEST_PLAIN(a_ragged_leaf_takes_its_share_and_a_slow_worker_longer)
 {
     struct compute_time time = read_time("constant:32ms", NULL);
-    ck_assert_uint_eq(compute_time_leaf_ns(&time, &job, 0, 0, 0), 32000000);
-    ck_assert_uint_eq(compute_time_leaf_ns(&time, &job, 0, 0, 1), 12000000);
-    ck_assert_uint_eq(compute_time_leaf_ns(&time, &job, 0, 1, 1), 4000000);
+    ck_assert_uint_eq(leaf_ns(&time, &job, 0, 0, 0), 32000000);
+    ck_assert_uint_eq(leaf_ns(&time, &job, 0, 0, 1), 12000000);
+    ck_assert_uint_eq(leaf_ns(&time, &job, 0, 1, 1), 4000000);
     time.slow = 2.5;
-    ck_assert_uint_eq(compute_time_leaf_ns(&time, &job, 0, 1, 1), 10000000);
+    ck_assert_uint_eq(leaf_ns(&time, &job, 0, 1, 1), 10000000);
     time = read_time("constant:3600s", NULL);
     time.slow = 1000;
-    ck_assert_uint_eq(compute_time_leaf_ns(&time, &job, 0, 0, 0), COMPUTE_TIME_MOST_NS);
+    ck_assert_uint_eq(leaf_ns(&time, &job, 0, 0, 0), COMPUTE_TIME_MOST_NS);
 }
 
 TEST_PLAIN(stragglers_are_these_workers_at_these_steps)
@@ -84,7 +84,7 @@ TEST_PLAIN(stragglers_are_these_workers_at_these_steps)
                                     1e-12);
             /* All leaves of it. */
             for (uint32_t leaf = 0; leaf < 8; leaf++)
-                ck_assert_uint_eq(compute_time_leaf_ns(&time, &wide, worker, step, leaf),
+                ck_assert_uint_eq(leaf_ns(&time, &wide, worker, step, leaf),
                                   (uint64_t)(factor * 1e6));
         }
 }

@@ -9,6 +9,7 @@
 
 #include "common/base/random.h"
 #include "common/compute/compute_time.h"
+#include "tests/lib/regular.h"
 #include "tests/lib/suite.h"
 
 #define MS 1000000u
@@ -103,7 +104,7 @@ TEST_PLAIN(a_controlled_leaf_takes_what_is_drawn_times_slow)
     time.trace = &trace;
     for (uint32_t leaf = 0; leaf < 4; leaf++) {
         random_block(3, RANDOM_STREAM_COMPUTE, leaf, 7, random);
-        ck_assert_uint_eq(compute_time_leaf_ns(&time, &job, 2, 7, leaf),
+        ck_assert_uint_eq(leaf_ns(&time, &job, 2, 7, leaf),
                           (uint64_t)(leaf_trace_draw(&trace, 2, random) * 2));
     }
     leaf_trace_close(&trace);

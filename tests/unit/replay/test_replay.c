@@ -66,12 +66,11 @@ static void gradient_of(const struct fixture *f, const float *parameters, uint64
         gradient[i] = parameters[i] + 0.001f * sum + (float)((batch * 31 + i) % 11) - 5.0f;
 }
 
-static enum status gradient(void *context, const float *parameters, uint64_t batch,
-                            const struct leaf_set *set, float *gradient, struct tally *score,
-                            struct error *error)
+static enum status gradient(void *context, const float *parameters, const struct step_shape *shape,
+                            float *gradient, struct tally *score, struct error *error)
 {
-    (void)set;
     struct fixture *f = context;
+    uint64_t batch = shape->step;
     (void)error;
     f->gradients++;
     gradient_of(f, parameters, batch, gradient);

@@ -10,6 +10,7 @@
 #include "common/base/random.h"
 #include "deploy/engine/engine.h"
 #include "tests/lib/clusters/virtual_job.h"
+#include "tests/lib/regular.h"
 #include "tests/lib/suite.h"
 #include "worker/pace.h"
 
@@ -65,6 +66,7 @@ static uint64_t timed_node(struct described *d, uint32_t worker, uint64_t step, 
     struct timing timing = timetable_timing(&d->timetable);
     struct simulated_process process = {.index = worker, .slow = 1};
     process.worker.step = step;
+    process.worker.shape = step_shape_of(&JOB, step, NULL);
     process.worker.nodes[place] = node;
     process.worker.node_next = place;
     return timing.compute_ns(timing.context, NULL, &process);
@@ -92,7 +94,7 @@ TEST_PLAIN(a_leaf_takes_to_the_nanosecond_what_a_real_run_waits_for_it)
             for (uint32_t first = 0; first < 3; first++) {
                 pace_begin(&pace, 0);
                 pace.fresh = first == 0; /* Else there was another node before. */
-                pace_node(&pace, step, (struct node){first, 2}, took, 0);
+                pace_step(&pace, step, (struct node){first, 2}, took, 0);
                 ck_assert_uint_eq(timed_node(&d, worker, step, (struct node){first, 2}, first > 0),
                                   pace.due_ns);
             }

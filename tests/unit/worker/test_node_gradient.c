@@ -58,11 +58,12 @@ static void close_all(void)
 static float *compute(uint64_t step, struct node node, struct score *score)
 {
     struct error error;
+    const struct step_shape shape = step_shape_of(&job, step, NULL);
     float *sum = aligned_alloc(64, elements * sizeof(float));
     memset(score, 0, sizeof *score);
     memset(sum, 0xff, elements * sizeof(float)); /* Overwritten, gaps and all. */
-    ck_assert_msg(node_gradient_compute(&gradient, parameters, step, node, NULL, sum, score,
-                                        &error) == STATUS_OK,
+    ck_assert_msg(node_gradient_compute(&gradient, parameters, &shape, node, sum, score, &error) ==
+                      STATUS_OK,
                   "%s", error.text);
     return sum;
 }
@@ -147,8 +148,9 @@ TEST_PLAIN(a_gradient_that_is_not_finite_names_its_step_and_leaf)
     open_all();
     float *sum = aligned_alloc(64, elements * sizeof(float));
     parameters[100] = NAN;
-    ck_assert(node_gradient_compute(&gradient, parameters, 1, (struct node){4, 2}, NULL, sum,
-                                    &score, &error) == STATUS_DIVERGED);
+    const struct step_shape shape = step_shape_of(&job, 1, NULL);
+    ck_assert(node_gradient_compute(&gradient, parameters, &shape, (struct node){4, 2}, sum, &score,
+                                    &error) == STATUS_DIVERGED);
     ck_assert_ptr_nonnull(strstr(error.text, "step 1, leaf 4"));
     free(sum);
     close_all();
@@ -186,8 +188,9 @@ TEST_PLAIN(a_leaf_whose_gradient_alone_is_not_finite_is_found)
     for (uint32_t i = 0; i < 10; i++)
         parameters[offsets[2] + i] = i == label ? -3.3e38f : 3.3e38f;
     float *sum = aligned_alloc(64, elements * sizeof(float));
-    ck_assert(node_gradient_compute(&gradient, parameters, 1, (struct node){4, 2}, NULL, sum,
-                                    &score, &error) == STATUS_DIVERGED);
+    const struct step_shape shape = step_shape_of(&job, 1, NULL);
+    ck_assert(node_gradient_compute(&gradient, parameters, &shape, (struct node){4, 2}, sum, &score,
+                                    &error) == STATUS_DIVERGED);
     ck_assert_uint_eq(score.not_finite, 0);
     ck_assert_msg(strstr(error.text, "step 1, leaf 5 ") != NULL, "%s", error.text);
     free(sum);

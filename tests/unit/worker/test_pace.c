@@ -2,6 +2,7 @@
 
 #include "worker/pace.h"
 
+#include "tests/lib/regular.h"
 #include "tests/lib/suite.h"
 
 #define MS UINT64_C(1000000)
@@ -24,16 +25,16 @@ TEST_PLAIN(a_leaf_goes_when_those_before_it_and_it_have_had_their_time)
     struct pace pace = of_time("constant:30ms", 1);
     pace_begin(&pace, 1000 * MS);
     ck_assert_uint_eq(pace.due_ns, 1000 * MS);
-    pace_node(&pace, 0, (struct node){0, 2}, took, 1012 * MS);
+    pace_step(&pace, 0, (struct node){0, 2}, took, 1012 * MS);
     ck_assert_uint_eq(pace.due_ns, 1060 * MS);
     ck_assert_uint_eq(pace.leaves, 2);
     ck_assert_uint_eq(pace.longer, 0);
     /* Whatever the clock says: it is the times that count, not when one came to look. */
-    pace_node(&pace, 0, (struct node){2, 1}, took, 1071 * MS);
+    pace_step(&pace, 0, (struct node){2, 1}, took, 1071 * MS);
     ck_assert_uint_eq(pace.due_ns, 1090 * MS);
     ck_assert_uint_eq(pace.leaves, 1);
     pace_begin(&pace, 2000 * MS);
-    pace_node(&pace, 1, (struct node){3, 1}, took, 2005 * MS);
+    pace_step(&pace, 1, (struct node){3, 1}, took, 2005 * MS);
     ck_assert_uint_eq(pace.due_ns, 2030 * MS);
 }
 
@@ -51,9 +52,9 @@ TEST_PLAIN(a_pause_comes_before_what_is_computed)
             uint64_t leaf = controlled ? 30 * MS : 0;
             paused += pause >= 100 * MS;
             pace_begin(&pace, 5);
-            pace_node(&pace, step, (struct node){0, 1}, took, 5);
+            pace_step(&pace, step, (struct node){0, 1}, took, 5);
             ck_assert_uint_eq(pace.due_ns, 5 + pause + leaf);
-            pace_node(&pace, step, (struct node){1, 1}, took, pace.due_ns);
+            pace_step(&pace, step, (struct node){1, 1}, took, pace.due_ns);
             ck_assert_uint_eq(pace.due_ns, 5 + pause + 2 * leaf);
         }
         ck_assert(paused > 3 && paused < 17);
@@ -68,9 +69,9 @@ TEST_PLAIN(draws_are_those_of_its_worker_step_and_leaves)
     for (uint64_t step = 0; step < 10; step++) {
         uint64_t due = 5;
         pace_begin(&pace, 5);
-        pace_node(&pace, step, (struct node){1, 3}, took, 6);
+        pace_step(&pace, step, (struct node){1, 3}, took, 6);
         for (uint32_t leaf = 1; leaf < 4; leaf++)
-            due += compute_time_leaf_ns(&pace.time, &job, 1, step, leaf);
+            due += leaf_ns(&pace.time, &job, 1, step, leaf);
         ck_assert_uint_eq(pace.due_ns, due);
     }
 }
@@ -80,12 +81,12 @@ TEST_PLAIN(leaves_that_took_longer_than_they_should_are_counted)
     static const uint64_t took[] = {29 * MS, 31 * MS, 30 * MS, 90 * MS};
     struct pace pace = of_time("constant:30ms", 1);
     pace_begin(&pace, 0);
-    pace_node(&pace, 0, (struct node){0, 4}, took, 180 * MS);
+    pace_step(&pace, 0, (struct node){0, 4}, took, 180 * MS);
     ck_assert_uint_eq(pace.leaves, 4);
     ck_assert_uint_eq(pace.longer, 2);
     ck_assert_uint_eq(pace.due_ns, 120 * MS);
     pace.time.slow = 3;
-    pace_node(&pace, 0, (struct node){0, 4}, took, 180 * MS);
+    pace_step(&pace, 0, (struct node){0, 4}, took, 180 * MS);
     ck_assert_uint_eq(pace.longer, 0);
 }
 
@@ -94,10 +95,10 @@ TEST_PLAIN(without_a_time_what_was_measured_is_multiplied)
     static const uint64_t took[] = {5 * MS, 7 * MS};
     struct pace pace = of_time(NULL, 1);
     pace_begin(&pace, 0);
-    pace_node(&pace, 0, (struct node){0, 2}, took, 12 * MS);
+    pace_step(&pace, 0, (struct node){0, 2}, took, 12 * MS);
     ck_assert_uint_eq(pace.due_ns, 12 * MS);
     pace = of_time(NULL, 3);
-    pace_node(&pace, 0, (struct node){0, 2}, took, 12 * MS);
+    pace_step(&pace, 0, (struct node){0, 2}, took, 12 * MS);
     ck_assert_uint_eq(pace.due_ns, 36 * MS);
     ck_assert_uint_eq(pace.leaves, 0);
 }

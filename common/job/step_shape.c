@@ -1,0 +1,21 @@
+/* step_shape.c - the examples of leaves, by job.h and leaf_set.h. */
+
+#include "common/job/step_shape.h"
+
+struct step_shape step_shape_of(const struct job *job, uint64_t step, const struct leaf_set *set)
+{
+    return (struct step_shape){.step = step, .batch = job_batch(job, step), .set = set};
+}
+
+uint32_t step_shape_examples(const struct step_shape *shape, const struct job *job,
+                             struct node node)
+{
+    return leaf_set_examples(shape->set, job, shape->batch, node);
+}
+
+uint32_t step_shape_leaf(const struct step_shape *shape, const struct job *job, uint32_t leaf,
+                         uint64_t *first)
+{
+    *first = shape->batch.first + (uint64_t)leaf * job->micro_batch;
+    return job_node_examples(job, shape->batch, leaf, 1);
+}

@@ -1,0 +1,31 @@
+/* step_shape.h - what a step, or a batch, is to whoever computes it: its batch, and which of its leaves
+ * count. Whoever is told what a step is made of makes one of it, and all that is computed, timed or
+ * reported of the step goes by that.
+ *
+ * Threads: plain values; pure. Ownership: the set is another's. */
+
+#ifndef COMMON_JOB_STEP_SHAPE_H
+#define COMMON_JOB_STEP_SHAPE_H
+
+#include <stdint.h>
+
+#include "common/job/job.h"
+#include "common/job/leaf_set.h"
+
+struct step_shape {
+    uint64_t step;
+    struct batch_range batch;
+    const struct leaf_set *set; /* The leaves that count; NULL: any may. */
+};
+
+struct step_shape step_shape_of(const struct job *job, uint64_t step, const struct leaf_set *set);
+
+/* Of how many examples a node is, of those leaves that count. */
+uint32_t step_shape_examples(const struct step_shape *shape, const struct job *job,
+                             struct node node);
+
+/* How many examples a leaf has: from *first on, in the order of the batch's epoch. */
+uint32_t step_shape_leaf(const struct step_shape *shape, const struct job *job, uint32_t leaf,
+                         uint64_t *first);
+
+#endif
