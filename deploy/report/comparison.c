@@ -150,6 +150,30 @@ double record_wait_seconds(const struct record *record)
     return record->summary.worker_count ? sum / (double)record->summary.worker_count : NAN;
 }
 
+double record_worker_seconds(const struct record *record)
+{
+    return record->summary.seconds * record->workers;
+}
+
+/* Of the batches up to this one, the last of an epoch smaller. */
+static double examples_until(const struct record *record, uint64_t batches)
+{
+    uint64_t epoch = (record->examples + record->global_batch - 1) / record->global_batch;
+    uint64_t rest = batches % epoch * record->global_batch;
+    return (double)(batches / epoch) * (double)record->examples + (double)rest;
+}
+
+double record_dropped(const struct record *record)
+{
+    const struct mode_figures *figures = &record->summary.mode_figures;
+    if (record->examples == 0 || record->global_batch == 0 || record->summary.step == 0)
+        return NAN;
+    for (uint32_t i = 0; i < figures->count; i++)
+        if (strcmp(figures->figures[i].name, "examples_dropped") == 0)
+            return (double)figures->figures[i].value / examples_until(record, record->summary.step);
+    return NAN;
+}
+
 double record_longer(const struct record *record)
 {
     return run_summary_longer(&record->summary);

@@ -50,6 +50,12 @@ struct spread group_spread(const struct group *group, record_number_fn *number);
 /* Of a worker on average; NaN when nothing was recorded. */
 double record_wait_seconds(const struct record *record);
 
+/* Seconds of training times the workers that were declared. */
+double record_worker_seconds(const struct record *record);
+
+/* Of the examples of all steps, the part that no update was made of; NaN where a step waits for all. */
+double record_dropped(const struct record *record);
+
 /* See run_summary_longer. */
 double record_longer(const struct record *record);
 

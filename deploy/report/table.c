@@ -13,7 +13,7 @@
 #include "deploy/report/svg.h"
 
 #define CELL_BYTES   48
-#define COLUMN_COUNT 23 /* Two of them texts. */
+#define COLUMN_COUNT 25 /* Two of them texts. */
 
 /* --- columns ------------------------------------------------------------------------------- */
 
@@ -135,6 +135,8 @@ static const struct column columns[COLUMN_COUNT] = {
     {"spread", "of a pull", "spread_mean", number_spread, 2, 1, .wide = true},
     {"", "of a part", "part_spread_mean", number_part_spread, 2, 1, .wide = true},
     {"seconds", "waiting", "wait_seconds", record_wait_seconds, 1, 1, .wide = false},
+    {"worker-", "seconds", "worker_seconds", record_worker_seconds, 1, 1, .wide = false},
+    {"dropped", "%", "dropped", record_dropped, 2, 0.01, .wide = false, .rare = true},
     {"too stale", "sent back %", "sent_back", arm_sent_back, 2, 0.01, .wide = true, .rare = true},
     {"too stale", "lost %", "lost", arm_lost, 2, 0.01, .wide = true, .rare = true},
     {"learning", "rate times", "rate_factor", arm_rate, 3, 1, .wide = true, .rare = true},
@@ -161,6 +163,12 @@ static const char *const notes[] = {
     "--use-locking "
     "makes 0.",
     "seconds waiting: for others, of one worker on average.",
+    "worker-seconds: the seconds of training times the workers that the job declared: what it "
+    "costs "
+    "to have them, whatever they did.",
+    "dropped %: of the examples of all steps, those that no update is made of, because backup "
+    "workers "
+    "were late with them.",
     "too stale, sent back or lost %: of the gradients that servers received, counted by chunk, "
     "those more than --max-staleness updates old: computed again, or left out for good. A batch "
     "that one chunk sent back comes again to all, and counts as received there, too.",

@@ -58,12 +58,12 @@ expect "the table has its place in 80 columns" \
     test "$(awk '/^ *examples|^mode|^sync|^async/ && length > 80' "$folder/output" | wc -l)" -eq 0
 expect "bounds are modes of their own" ends_with 0 "$syncopate" compare "${work[@]}" \
     --modes sync,async,ssp:1,ssp:8,allreduce,sync+backup:1 --workers 2 --out "$folder/bounds"
-expect "which the table names" test "$(grep -cE '^ssp:[18] +2 +[0-9.]+ +[0-9]' "$folder/output")" -eq 2
+expect "which the table names" test "$(grep -cE '^ssp:[18] +2 +[0-9.]+ +[0-9]+ ' "$folder/output")" -eq 2
 expect "and compare.json" test "$(grep -c '"mode": "ssp:[18]"' "$folder/bounds/compare.json")" -ge 2
 expect "and the report" grep -q '<td>ssp:8</td>' "$folder/bounds/report.html"
 expect "their folders have no colon in their names" test -s "$folder/bounds/ssp-8-w2-s1/run.json"
 expect "so is all-reduce, with the scores of sync" \
-    test "$(awk '/^(sync|allreduce) +2 .* -$/ { print $5, $6 }' "$folder/output" | uniq | wc -l)" -eq 1
+    test "$(awk '/^(sync|allreduce) +2 +[0-9.]+ +[0-9]+ / { print $5, $6 }' "$folder/output" | uniq | wc -l)" -eq 1
 expect "and so are backup workers, where something was dropped" \
     grep -qE 'over [0-9,]+ of [0-9,]+ examples' "$folder/output"
 expect "each has a colour and a dash of its own" \

@@ -384,6 +384,26 @@ TEST(updates_are_those_that_were_made)
     free(page);
 }
 
+/* 35 steps of 64 of 1,000 examples: two epochs of 16, the last step of each of 40, and three. */
+TEST(what_backup_workers_drop_is_a_share_of_all_examples)
+{
+    take_run(scene, &(struct made_run){"backup", "sync+backup:1", "aaaa", 3, 1, 0.2, 0.9});
+    take_run(scene, &(struct made_run){"sync", "sync", "aaaa", 3, 1, 0.2, 0.9});
+    struct record *backup = scene->comparison.records[0];
+    backup->examples = 1000;
+    backup->global_batch = 64;
+    backup->summary.step = 35;
+    backup->summary.seconds = 4;
+    mode_figures_add(&backup->summary.mode_figures, "examples_dropped", 548);
+    ck_assert_double_eq_tol(record_dropped(backup), 548.0 / (2 * 1000 + 3 * 64), 1e-12);
+    ck_assert_double_nan(record_dropped(scene->comparison.records[1]));
+    ck_assert_double_eq_tol(record_worker_seconds(backup), 12, 1e-12);
+    char *text = said(scene, table_write_text);
+    ck_assert_msg(strstr(text, "worker-  dropped\n") != NULL, "%s", text);
+    ck_assert_msg(strstr(text, "12.0    25.00\n") != NULL, "%s", text);
+    free(text);
+}
+
 TEST(what_was_done_about_staleness_has_numbers)
 {
     take_arms(scene);
