@@ -135,7 +135,7 @@ static const struct column columns[COLUMN_COUNT] = {
     {"spread", "of a pull", "spread_mean", number_spread, 2, 1, .wide = true},
     {"", "of a part", "part_spread_mean", number_part_spread, 2, 1, .wide = true},
     {"seconds", "waiting", "wait_seconds", record_wait_seconds, 1, 1, .wide = false},
-    {"worker-", "seconds", "worker_seconds", record_worker_seconds, 1, 1, .wide = false},
+    {"worker-", "seconds", "worker_seconds", record_worker_seconds, 1, 1, .wide = true},
     {"dropped", "%", "dropped", record_dropped, 2, 0.01, .wide = false, .rare = true},
     {"too stale", "sent back %", "sent_back", arm_sent_back, 2, 0.01, .wide = true, .rare = true},
     {"too stale", "lost %", "lost", arm_lost, 2, 0.01, .wide = true, .rare = true},
