@@ -30,6 +30,8 @@ while IFS='|' read -r _ promise named _; do
         tests=$((tests + 1))
     done < <(sed 's/; /\n/g; s/^ //; s/ *$//' <<<"$named")
 done < <(grep '^| ' "$page" | grep -v '| tests |$')
+twice=$(grep '^| ' "$page" | cut -d '|' -f 2 | grep -v '^ \.\.\.' | sort | uniq -d)
+[ -z "$twice" ] || fail "promised twice:$twice"
 [ "$promises" -gt 50 ] || fail "only $promises promises were found in $page"
 for missing in test_owner:nobody_has_written_this "keys:nobody prints this" test_nothing:at_all; do
     if there "$missing"; then fail "$missing is taken for a test"; fi
