@@ -2,8 +2,8 @@
 # chaos.sh - a job under its launcher while its servers and workers are killed, stopped for longer
 # than their lease and let go on, joined by others and left by them, at random moments. In sync mode
 # it must end with the bits of the quiet run, in async mode and ssp, with gradients of whole numbers,
-# with the exact sum of all updates; and whatever is done about staleness, with the bits that its
-# record makes again.
+# with the exact sum of all updates; and whatever is done about staleness, with backup workers, with
+# replicas and with servers beside workers, with the bits that its record makes again.
 #
 # Before that the launcher itself is the victim: it is ended at some moment, kill -9 or a signal that
 # asks it to stop, alone or together with one of its processes, and the same command is given at
@@ -404,7 +404,7 @@ leased()
 leased async
 if long_run || [ -n "${CHAOS_FAULTS:-}" ]; then leased ssp:3; fi
 
-# --- what is done about staleness: the bits that the record makes again -----------------------------
+# --- what is done about staleness and stragglers: the bits that the record makes again ----------------
 wanted=$(((wanted + 2) / 3))
 steps=$((wanted * 250))
 # again NAME MODE ARGUMENT... - a storm, and the run once more in one process.
@@ -423,7 +423,11 @@ rows=("bounded ssp:2 --staleness-rate constant"
     "compensated async --delay-compensation adaptive:1 --optimizer sgd --learning-rate 0.05"
     "inverse async --staleness-rate inverse --delay-compensation 0.5 --accumulate 2"
     "requeued async --max-staleness 4"
-    "losing ssp:2 --max-staleness 3:lost")
+    "losing ssp:2 --max-staleness 3:lost"
+    "spare sync --backup-workers 1 --micro-batch 8 --compute constant:20ms"
+    "beside sync --backup-workers 1 --micro-batch 8 --compute constant:20ms --ps colocated"
+    "replicas allreduce --micro-batch 8 --compute constant:20ms"
+    "replaced allreduce --micro-batch 8 --compute constant:20ms --ps colocated --transport tcp")
 # A storm takes more than a minute: make chaos has all of them, make check-rest another one for each seed.
 if [ -n "${CHAOS_FAULTS:-}" ]; then
     wanted_rows=("${rows[@]}")
