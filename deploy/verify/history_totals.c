@@ -4,6 +4,7 @@
 #include "common/base/wording.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,16 +28,15 @@ void history_totals_add(struct history_totals *totals, const struct history_resu
 }
 
 static const struct history_column columns[] = {
-    {"mode", -9, "of the jobs"},
-    {"histories", 10, "played, each from a seed of its own"},
-    {"failed", 7, "of which a promise was broken: named above the table, with the seed"},
-    {"stopped", 8, "clean stops; another start of the job went on from each"},
-    {"ended", 8, "other early ends, as faults may force them; gone on from, too"},
-    {"applied", 12, "gradients of a chunk that became part of an update"},
-    {"stale", 10, "gradients that came too late to count, and changed nothing"},
-    {"again", 8, "gradients that had been taken before, and changed nothing"},
-    {"staleness", 10, "updates between a gradient's values and those it met, on the mean"},
-    {"virtual s", 10, "seconds that went by in all of them"},
+    {"mode", -11, "of the jobs"},
+    {"histories", 9, "played, each from a seed of its own"},
+    {"failed", 6, "of which a promise was broken: named above the table, with the seed"},
+    {"stopped", 7, "clean stops; another start of the job went on from each"},
+    {"ended", 6, "other early ends, as faults may force them; gone on from, too"},
+    {"applied", 9, "gradients of a chunk that became part of an update"},
+    {"stale", 7, "gradients that came too late to count, and changed nothing"},
+    {"again", 7, "gradients that had been taken before, and changed nothing"},
+    {"staleness", 9, "updates between a gradient's values and those it met, on the mean"},
 };
 
 const struct history_column *history_column(unsigned number)
@@ -47,34 +47,44 @@ const struct history_column *history_column(unsigned number)
 static void print_mode(enum mode mode, const struct history_totals *it)
 {
     const struct witness_counts *counts = &it->counts;
-    printf("%-9s %10" PRIu64 " %7" PRIu64 " %8" PRIu64 " %8" PRIu64 " %12" PRIu64 " %10" PRIu64
-           " %8" PRIu64 " %10.2f %10.0f\n",
+    printf("%-11s %9" PRIu64 " %6" PRIu64 " %7" PRIu64 " %6" PRIu64 " %9" PRIu64 " %7" PRIu64
+           " %7" PRIu64 " %9.2f\n",
            mode_name(mode), it->histories, it->failed, it->stopped, it->ended, counts->applied,
            counts->stale, counts->duplicate,
-           counts->applied > 0 ? (double)counts->staleness_sum / (double)counts->applied : 0.0,
-           it->virtual_seconds);
+           counts->applied > 0 ? (double)counts->staleness_sum / (double)counts->applied : 0.0);
+}
+
+static void __attribute__((format(printf, 1, 2))) print_line(const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    wording_wrap(stdout, text, 0, 2);
 }
 
 static void print_others(const struct history_totals *all)
 {
     const struct network_counts *network = &all->network;
-    printf("messages: sent %" PRIu64 ", lost %" PRIu64 ", lost with a connection %" PRIu64
-           ", lost between hosts %" PRIu64 ", held up %" PRIu64 ", repeated %" PRIu64
-           ", overtaking %" PRIu64 "\n",
-           network->sent, network->lost, network->broken + network->unsent, network->partitioned,
-           network->held, network->repeated, network->overtaking);
-    printf("recorded: computations %" PRIu64 ", entries %" PRIu64 ", of which at the end %" PRIu64
-           "; batches with entries of two computations %" PRIu64 "\n",
-           all->counts.record.numbered, all->counts.record.entries, all->counts.record.kept,
-           all->counts.record.torn);
-    printf("scored: shares %" PRIu64 "; models kept %" PRIu64 ", chunks handed over %" PRIu64 "\n",
-           all->counts.shares, all->kept, all->counts.handed);
-    printf("replicas: sums %" PRIu64 ", chunks' slots %" PRIu64 "\n", all->counts.sums,
-           all->counts.slots);
-    printf("processes %" PRIu64 ", chunks loaded %" PRIu64 ", gradients asked after %" PRIu64
-           ", at most %s from the last fault to the end\n",
-           all->processes, all->counts.loads, all->counts.retries,
-           wording_duration((double)all->healing_us * 1e-6).text);
+    print_line("messages: sent %" PRIu64 ", lost %" PRIu64 ", lost with a connection %" PRIu64
+               ", lost between hosts %" PRIu64 ", held up %" PRIu64 ", repeated %" PRIu64
+               ", overtaking %" PRIu64,
+               network->sent, network->lost, network->broken + network->unsent,
+               network->partitioned, network->held, network->repeated, network->overtaking);
+    print_line("recorded: computations %" PRIu64 ", entries %" PRIu64
+               ", of which at the end %" PRIu64
+               "; batches with entries of two computations %" PRIu64,
+               all->counts.record.numbered, all->counts.record.entries, all->counts.record.kept,
+               all->counts.record.torn);
+    print_line("scored: shares %" PRIu64 "; models kept %" PRIu64 ", chunks handed over %" PRIu64,
+               all->counts.shares, all->kept, all->counts.handed);
+    print_line("replicas: sums %" PRIu64 ", chunks' slots %" PRIu64, all->counts.sums,
+               all->counts.slots);
+    print_line("processes %" PRIu64 ", chunks loaded %" PRIu64 ", gradients asked after %" PRIu64
+               ", at most %s from the last fault to the end",
+               all->processes, all->counts.loads, all->counts.retries,
+               wording_duration((double)all->healing_us * 1e-6).text);
 }
 
 static int fault_width(enum mode mode)
@@ -109,6 +119,7 @@ static void sum(struct history_totals *all, const struct history_totals *it)
     all->processes += it->processes;
     all->healing_us = it->healing_us > all->healing_us ? it->healing_us : all->healing_us;
     all->kept += it->kept;
+    all->virtual_seconds += it->virtual_seconds;
     witness_counts_add(&all->counts, &it->counts);
     network_counts_add(&all->network, &it->network);
     for (uint32_t i = 0; i < FAULT_KIND_COUNT; i++)
@@ -121,7 +132,7 @@ static void print_digest(const struct history_totals *all, const struct history_
 {
     char text[HASH_HEX_LENGTH];
     hash_hex(all->digest, HASH_BYTES / 2, text);
-    printf("hash of all that happened, the same in any build that behaves the same: %s\n", text);
+    printf("hash of all that happened, the same in any build that behaves alike:\n    %s\n", text);
     for (enum mode mode = 0; mode < MODE_COUNT; mode++) {
         hash_hex(modes[mode].digest, HASH_BYTES / 2, text);
         if (modes[mode].histories > 0 && modes[mode].histories < all->histories)
@@ -144,6 +155,8 @@ void history_totals_print(const struct history_totals *modes, double seconds)
     print_faults(&all, modes);
     print_others(&all);
     print_digest(&all, modes);
-    printf("%s in %s, %.0f a second\n", wording_counted(all.histories, "history", "histories").text,
-           wording_duration(seconds).text, (double)all.histories / seconds);
+    printf("%s of %s in %s, %.0f a second\n",
+           wording_counted(all.histories, "history", "histories").text,
+           wording_duration(all.virtual_seconds).text, wording_duration(seconds).text,
+           (double)all.histories / seconds);
 }
