@@ -503,6 +503,13 @@ TEST(a_legend_has_every_column_fault_and_count)
     };
     ck_assert_int_eq(call(f, command_verify, "verify", "--seed=5", NULL), EXIT_DONE);
     char *said = strdup(f->out);
+    for (char *line = strstr(said, "\nmode"), *end; line != NULL;
+         line = end) { /* But the job's own. */
+        end = strchr(line + 1, '\n');
+        ck_assert_int_le(end != NULL ? end - line - 1 : 0, 80);
+    }
+    for (char *broken = said; (broken = strstr(broken, "\n  ")) != NULL;)
+        memmove(broken, broken + 2, strlen(broken + 2) + 1);
     ck_assert_int_eq(call(f, command_verify, "verify", "--legend", NULL), EXIT_DONE);
     for (unsigned i = 0; history_column(i) != NULL; i++) {
         expect_in(said, history_column(i)->name);
