@@ -87,13 +87,17 @@ static void advance(struct windows *windows)
     }
 }
 
-static struct window window_numbered(const struct windows *windows, uint64_t number)
+uint64_t windows_of_job(const struct job *job)
 {
-    const struct job *job = windows->job;
+    return job->report_every > 0 ? (job->steps + job->report_every - 1) / job->report_every : 0;
+}
+
+struct window window_of(const struct job *job, uint64_t number, const struct tally *tally)
+{
     struct window window = {.number = number,
                             .first = number * job->report_every,
                             .end = end_of(job, number),
-                            .tally = *tally_of(windows, number)};
+                            .tally = *tally};
     window.examples = job_examples_before(job, window.end) - job_examples_before(job, window.first);
     window.ragged = window.end - window.first < job->report_every;
     return window;
@@ -111,7 +115,7 @@ bool windows_count(struct windows *windows, uint64_t batch, const struct tally *
     tally_add(tally_of(windows, number), tally);
     if (!is_complete(windows, number))
         return false;
-    *told = window_numbered(windows, number);
+    *told = window_of(windows->job, number, tally_of(windows, number));
     advance(windows);
     return true;
 }

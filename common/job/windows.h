@@ -42,6 +42,10 @@ struct windows {
     struct tally *tallies; /* [room], window k in place k % room; owned. */
 };
 
+/* How many a job has; and one of them (from 0), of which this was scored. */
+uint64_t windows_of_job(const struct job *job);
+struct window window_of(const struct job *job, uint64_t number, const struct tally *tally);
+
 /* Counting from `first`, before which its window had scored `so_far`. STATUS_MEMORY. */
 enum status windows_init(struct windows *windows, const struct job *job, uint64_t first,
                          const struct window_so_far *so_far);

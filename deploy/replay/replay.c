@@ -51,6 +51,8 @@ struct replay {
     struct passing *passing;
     struct tally *epochs; /* [epoch_count] */
     uint64_t epoch_count;
+    struct tally *windows; /* [window_count] Of --report-every. */
+    uint64_t window_count;
     struct replay_figures figures;
 };
 
@@ -79,9 +81,11 @@ enum status replay_create(struct replay **replay, const struct job *job, uint64_
     r->elements = variables_layout(job->variables, job->variable_count, offsets);
     r->epoch_count = job_epochs(job);
     r->epochs = calloc(r->epoch_count + 1, sizeof *r->epochs);
+    r->window_count = windows_of_job(job);
+    r->windows = calloc(r->window_count + 1, sizeof *r->windows);
     r->parameters = make_space(r);
     r->result = make_space(r);
-    if (r->epochs == NULL || r->parameters == NULL || r->result == NULL)
+    if (r->epochs == NULL || r->windows == NULL || r->parameters == NULL || r->result == NULL)
         goto fail;
     free(offsets);
     return STATUS_OK;
@@ -138,6 +142,7 @@ void replay_destroy(struct replay **replay)
     free(r->parameters);
     free(r->result);
     free(r->epochs);
+    free(r->windows);
     job_free(&r->job);
     free(r);
     *replay = NULL;
@@ -353,11 +358,9 @@ static void add_score(struct replay *r, uint64_t batch, const struct tally *scor
     uint64_t epoch = job_batch(&r->job, batch).epoch;
     if (epoch >= r->epoch_count)
         return;
-    struct tally *sum = &r->epochs[epoch];
-    sum->loss += score->loss;
-    sum->correct += score->correct;
-    sum->examples += score->examples;
-    sum->updates++;
+    tally_add(&r->epochs[epoch], score);
+    if (batch < r->job.steps && r->window_count > 0)
+        tally_add(&r->windows[batch / r->job.report_every], score);
 }
 
 static enum status make(struct replay *r, uint32_t index, struct error *error)
@@ -642,6 +645,14 @@ uint64_t replay_batches(const struct replay *replay)
 uint64_t replay_version(const struct replay *replay)
 {
     return replay_is_over(replay) ? replay->result_version : replay->reader.stretch.to.version;
+}
+
+bool replay_window(const struct replay *replay, uint64_t number, struct window *window)
+{
+    if (number >= replay->window_count || replay->windows[number].updates == 0)
+        return false;
+    *window = window_of(&replay->job, number, &replay->windows[number]);
+    return window->tally.updates == window->end - window->first;
 }
 
 const struct tally *replay_epoch(const struct replay *replay, uint64_t epoch)

@@ -27,6 +27,7 @@
 #include "common/job/job.h"
 #include "common/job/step_shape.h"
 #include "common/job/tally.h"
+#include "common/job/windows.h"
 #include "common/store/run_record.h"
 
 struct replay;
@@ -82,5 +83,8 @@ uint64_t replay_version(const struct replay *replay); /* Updates made of every c
 /* What the gradients of an epoch (from 0) scored as they were made, each at the values that it was
  * made from; of a batch that was computed twice the later one. NULL when none was. */
 const struct tally *replay_epoch(const struct replay *replay, uint64_t epoch);
+
+/* The same of a window of --report-every (from 0); false when not all of its batches were. */
+bool replay_window(const struct replay *replay, uint64_t number, struct window *window);
 
 #endif

@@ -13,6 +13,7 @@
 #include "common/process/log.h"
 #include "common/store/event_member.h"
 #include "common/store/model_file.h"
+#include "common/store/run_window.h"
 
 enum status rerun_folder_check(const char *out, struct error *error)
 {
@@ -71,14 +72,33 @@ static void tell_score(struct run_directory *directory, const struct rerun *reru
                        event_real("seconds", 0, 6)));
 }
 
-/* Epochs and scores in the order of the run. */
+/* Those that end by this batch, from *next on. When they ended in the run is not known here. */
+static void tell_windows(struct run_directory *directory, const struct rerun *rerun, uint64_t until,
+                         uint64_t *next)
+{
+    struct window window;
+    struct event_member members[RUN_WINDOW_MEMBERS];
+    const struct job *job = &rerun->job;
+    for (; *next < windows_of_job(job) && window_of(job, *next, &(struct tally){0}).end <= until;
+         ++*next) {
+        if (!replay_window(rerun->replay, *next, &window))
+            continue;
+        struct run_window told = run_window_of(job, &window, (double)NAN);
+        run_window_tell(&told, (double)NAN, members);
+        tell(directory, "window", members);
+    }
+}
+
+/* Windows, epochs and scores in the order of the run. */
 static void tell_all(struct run_directory *directory, const struct rerun *rerun)
 {
     size_t told = 0;
+    uint64_t window = 0;
     for (uint64_t i = 0; i < job_epochs(&rerun->job); i++) {
         const struct tally *tally = replay_epoch(rerun->replay, i);
         if (tally == NULL)
             continue;
+        tell_windows(directory, rerun, job_epoch(&rerun->job, i).end, &window);
         tell_epoch(directory, rerun, i, tally);
         while (told < rerun->score_count &&
                rerun->scores[told].batches <= job_epoch(&rerun->job, i).end)
@@ -116,6 +136,10 @@ static void sum_up(struct run_summary *summary, const struct rerun *rerun,
         summary->test_accuracy = score->accuracy;
         summary->test_regularisation = score->regularisation;
     }
+    struct window window;
+    for (uint64_t i = windows_of_job(&rerun->job); i > 0 && summary->window.number == 0; i--)
+        if (replay_window(rerun->replay, i - 1, &window))
+            summary->window = run_window_of(&rerun->job, &window, (double)NAN);
     summary->verdicts.applied = replay_figures(rerun->replay)->entries;
     snprintf(summary->reason, sizeof summary->reason, "%s",
              summary->state == RUN_DONE ? "" : "replayed so far");

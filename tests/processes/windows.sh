@@ -36,7 +36,7 @@ part()
         if [[ $words == *" --job-name=$1 "* && $words == *" --task-index=$2 "* ]]; then echo "$pid"; fi
     done
 }
-told() { [ "$(grep -c '"event": "window"' "$1/events.jsonl" 2>/dev/null || echo 0)" -ge "$2" ]; }
+told() { [ "$(grep -cs '"event": "window"' "$1/events.jsonl" || true)" -ge "$2" ] 2>/dev/null; }
 
 # --- the digits of one process --------------------------------------------------------------------
 run alone 0 syncopate run "${base[@]}" "${batch[@]}" --ps 0 --workers 1 --out "$work/alone"
@@ -58,11 +58,29 @@ run replicas 0 syncopate run "${base[@]}" "${batch[@]}" --mode allreduce --ps 2 
 same "$work/replicas"
 ok "windows in sync are those of one process, digit by digit, and the last is named as shorter"
 
+# replayed NAME - the windows of its replay are its own: each batch at the values that it was computed from.
+replayed()
+{
+    run "$1-replay" 0 syncopate replay "$work/$1" --out "$work/$1-replay"
+    if [ "$(windows "$work/$1-replay" | sort -n)" != "$(windows "$work/$1" | sort -n)" ]; then
+        fail "$1: its replay has other windows: $(windows "$work/$1-replay")"
+    fi
+}
 for kind in async ssp:1; do
     run "many-$kind" 0 syncopate run "${base[@]}" --worker-batch 50 --mode "$kind" --ps 2 --workers 3 \
         --out "$work/many-$kind"
     whole "$work/many-$kind"
+    replayed "many-$kind"
 done
+replayed three
+run backup 0 syncopate run "${base[@]}" --global-batch 48 --mode sync+backup:1 --ps 2 --workers 3 --micro-batch 8 \
+    --compute constant:2ms --slow 2:4 --out "$work/backup"
+replayed backup
+if windows "$work/backup" | awk '$6 >= $7 { bad = 1 } END { exit bad }'; then
+    ok "a replay has the windows of its run; those with backup workers are over what was not dropped"
+else
+    fail "with a late worker nothing is left out of a window: $(windows "$work/backup")"
+fi
 ok "in async and ssp every batch is in its window once"
 
 # --- killed ---------------------------------------------------------------------------------------

@@ -74,7 +74,7 @@ static enum status gradient(void *context, const float *parameters, const struct
     (void)error;
     f->gradients++;
     gradient_of(f, parameters, batch, gradient);
-    *score = (struct tally){.loss = (int64_t)batch, .correct = 1, .examples = 2};
+    *score = (struct tally){.loss = (int64_t)batch, .correct = 1, .examples = 2, .updates = 1};
     return STATUS_OK;
 }
 
