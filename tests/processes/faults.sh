@@ -14,8 +14,9 @@
 W=$patience R=$((3 * patience)) P=$((3 * patience)) T=$((6 * patience))
 
 # id | who | phase | mode | what befalls it | what happens | within | exit codes
-# Mode "both" is two cases, ID-sync and ID-async; where the mode cannot matter it is "any", one case.
-# A * before the id: in make check.
+# Mode "both" is two cases, ID-sync and ID-async; "each" is these, ID-allreduce and ID-backup (sync+backup:1);
+# where the mode cannot matter it is "any", one case. A * before the id: one of them in make check, another
+# mode for each such line.
 table=$(cat <<'END'
 again-ps0-before|server 0|before the job|both|killed, started again|the job starts|3|0
 again-ps1-before|another server|before the job|both|killed, started again|the job starts|3|0
@@ -23,9 +24,9 @@ again-w0-before|a worker|before the job|both|killed, started again|the job start
 again-ps0-gathering|server 0|gathering|both|killed, started again|all join again, the job starts|3|0
 again-ps1-gathering|another server|gathering|both|killed, started again|it takes its place, the job starts|3|0
 again-w0-gathering|a worker|gathering|both|killed, started again|it takes its place, the job starts|3|0
-*again-ps0-running|server 0|running|both|killed, started again|all join again and go on from the newest checkpoint|3|0
-*again-ps1-running|another server|running|both|killed, started again|it takes its place; all go back to the newest checkpoint, and on from there|3|0
-*again-w0-running|a worker|running|both|killed, started again|it takes its place; the others do its work until then|3|0
+*again-ps0-running|server 0|running|each|killed, started again|all join again and go on from the newest checkpoint|3|0
+*again-ps1-running|another server|running|each|killed, started again|it takes its place; all go back to the newest checkpoint, and on from there|3|0
+*again-w0-running|a worker|running|each|killed, started again|it takes its place; the others do its work until then|3|0
 again-ps0-evaluating|server 0|evaluating|both|killed, started again|all join again; what the newest checkpoint lacks is done again|20|0
 again-ps1-evaluating|another server|evaluating|both|killed, started again|it takes its place; what the newest checkpoint lacks is done again|20|0
 again-w0-evaluating|a worker|evaluating|both|killed, started again|its share is scored by another|20|0
@@ -37,9 +38,9 @@ lost-ps1-before|another server|before the job|both|killed for good|the start tim
 lost-ps0-gathering|server 0|gathering|both|killed for good|the others give up|W + R + 1|195
 lost-ps1-gathering|another server|gathering|both|killed for good|the start times out|T + 1|4
 lost-w0-gathering|a worker|gathering|both|killed for good|the start times out|T + 1|4
-lost-ps0-running|server 0|running|both|killed for good|the others give up|W + R + 1|195
-*lost-ps1-running|another server|running|both|killed for good|the job ends, naming it|W + R + 1|195
-*lost-w0-running|a worker|running|both|killed for good|the others do its work|W + 1|0
+lost-ps0-running|server 0|running|each|killed for good|the others give up|W + R + 1|195
+*lost-ps1-running|another server|running|each|killed for good|the job ends, naming it|W + R + 1|195
+*lost-w0-running|a worker|running|each|killed for good|the others do its work|W + 1|0
 lost-ps0-evaluating|server 0|evaluating|both|killed for good|the others give up|W + R + 5|195
 lost-ps1-evaluating|another server|evaluating|both|killed for good|the job ends, naming it|W + R + 5|195
 lost-w0-evaluating|a worker|evaluating|both|killed for good|the others score its part|W + 10|0
@@ -52,23 +53,23 @@ lost-ps2-recovering|another server|going back to a checkpoint|any|killed for goo
 alone-ps0|server 0|before the job|any|no worker ever comes|it gives up|T + 1|4
 alone-w0|a worker|before the job|any|no server is ever there|it gives up|T + 1|4
 late-ps1|another server|running|any|killed, and so is server 0 before it is back|it gives up|T + 1|4
-all-workers|all workers|running|both|killed for good|the job waits for any, then ends|W + R + 3|195
+all-workers|all workers|running|each|killed for good|the job waits for any, then ends|W + R + 3|195
 policy-fail|a worker|running|both|killed, --on-worker-loss fail|the job ends, naming it|W + 3|195
 policy-wait|a worker|running|both|killed for good, --on-worker-loss wait|the job waits for it, then ends, naming it|W + R + 3|195
 policy-wait-back|a worker|running|both|killed, started again after W, --on-worker-loss wait|the job waits for it and goes on|2|0
 pause-ps0|server 0|running|both|stopped for less than W|nothing is lost|1|0
-pause-w0|a worker|running|both|stopped for less than W|nothing is lost|1|0
-*zombie-w0|a worker|running|both|stopped for longer than W|the others do its work; it joins again|W + 1|0
-zombie-ps1|another server|running|both|stopped for longer than W|all wait, and go on with it; nothing was lost|1|0
-zombie-ps0|server 0|running|both|stopped for longer than W|all wait, and go on with it; nothing was lost|3|0
+pause-w0|a worker|running|each|stopped for less than W|nothing is lost|1|0
+*zombie-w0|a worker|running|each|stopped for longer than W|the others do its work; it joins again|W + 1|0
+zombie-ps1|another server|running|each|stopped for longer than W|all wait, and go on with it; nothing was lost|1|0
+zombie-ps0|server 0|running|each|stopped for longer than W|all wait, and go on with it; nothing was lost|3|0
 zombie-replaced|a worker|running|both|stopped, and another takes its place|it is refused; the job goes on|W + 3|3, 195
 *twin-worker|a worker|running|both|another with the same index is started|the newcomer is refused|3|3
 twin-server|another server|running|both|another with the same index is started|the newcomer is refused|3|5
 *stuck|a worker|running|both|alive, but never ends a gradient|it ends (exit code 1), the others do its work|P + W + 1|0
 bad-gradients|a worker|running|async|a gradient is not finite|it is left out and counted|1|0
 bad-gradient|a worker|running|sync|a gradient is not finite|the job ends, naming step, leaf and variable|1|1
-*joins|another worker|running|both|is started with an index beyond --workers|it takes part from the next step on|3|0
-*leaves|a worker|running|both|SIGUSR1|it leaves; the others do its work|2|0
+*joins|another worker|running|each|is started with an index beyond --workers|it takes part from the next step on|3|0
+*leaves|a worker|running|each|SIGUSR1|it leaves; the others do its work|2|0
 told|a worker|running|both|SIGTERM, --on-term leave|it leaves (exit code 143), the others do its work|2|0
 evicted|all workers|running|both|SIGTERM, --on-term leave|the job waits for any, then ends|R + 5|195
 clocks|a worker|running|both|its clock is years ahead|nothing|1|0
@@ -79,15 +80,25 @@ END
 # lines - every case: one mode a line, ids with it.
 lines()
 {
-    local id who phase mode rest
+    local id who phase mode rest modes i starred=0
     while IFS='|' read -r id who phase mode rest; do
         case $mode in
-            both)
-                echo "$id-sync|$who|$phase|sync|$rest"
-                echo "$id-async|$who|$phase|async|$rest"
+            each) modes=(sync async allreduce backup) ;;
+            both) modes=(sync async) ;;
+            *)
+                echo "$id|$who|$phase|$mode|$rest"
+                continue
                 ;;
-            *) echo "$id|$who|$phase|$mode|$rest" ;;
         esac
+        for i in "${!modes[@]}"; do
+            mode=${modes[i]}
+            if [[ $id == \** ]] && [ $((starred % ${#modes[@]})) -ne "$i" ]; then
+                echo "${id#\*}-$mode|$who|$phase|$mode|$rest"
+            else
+                echo "$id-$mode|$who|$phase|$mode|$rest"
+            fi
+        done
+        if [[ $id == \** ]]; then starred=$((starred + 1)); fi
     done <<<"$table"
 }
 if [ "${1:-}" = --table ]; then
@@ -102,11 +113,13 @@ declare -A current=()
 workers=(w0 w1) worker_program=syncopate-worker
 server_options=() worker_options=() more_options=()
 
+# mode_option WORD - of the table's word for a mode.
+mode_option() { echo "${1/#backup/sync+backup:1}"; }
 job()
 {
     local slow=0:200,1:200,2:200
     if sanitized; then slow=0:10,1:10,2:10; fi
-    worker_options=(--mode "$1" --workers 2 --data synthetic:500 --model softmax --seed 3
+    worker_options=(--mode "$(mode_option "$1")" --workers 2 --data synthetic:500 --model softmax --seed 3
         --steps 400 --checkpoint-every 40 --slow "$slow" "${more_options[@]}")
 }
 # scoring_job MODE EXAMPLES - training is nothing, scoring takes a while: a second or so for 15000.
@@ -114,7 +127,7 @@ scoring_job()
 {
     local data=synthetic:$2
     if sanitized; then data=synthetic:600; fi
-    worker_options=(--mode "$1" --workers 2 --data "$data" --seed 3 --steps 2 --global-batch 8
+    worker_options=(--mode "$(mode_option "$1")" --workers 2 --data "$data" --seed 3 --steps 2 --global-batch 8
         --micro-batch 2
         --model "conv 64x5 relu, conv 64x5 relu, pool 4, flatten, dense 10")
 }
@@ -122,7 +135,7 @@ scoring_job()
 counting_job()
 {
     worker_program=tests/processes/counting_worker
-    worker_options=(--mode "$1" --workers 2 --steps 400 --checkpoint-every 40 --global-batch 4
+    worker_options=(--mode "$(mode_option "$1")" --workers 2 --steps 400 --checkpoint-every 40 --global-batch 4
         --micro-batch 1 --optimizer sgd --learning-rate 1 --chunk-bytes 4K --progress-timeout "$P")
     export COUNTING_PAUSE_US=10000
 }
@@ -270,8 +283,8 @@ in_time()
         fail "it took $took s, not $limit s"
     fi
 }
-# The job is done: every step made, in sync mode with the bits of one process alone, else with those that
-# its record makes again.
+# The job is done: every step made, in sync and all-reduce with the bits of one process alone, else with those
+# that its record makes again.
 is_done()
 {
     local steps=400 expected
@@ -281,8 +294,8 @@ is_done()
     if [ "$worker_program" != syncopate-worker ]; then
         "$build/tests/processes/counting_check" "$work/out" "$steps" >"$work/check.log" 2>&1 ||
             fail "the sum of all updates is wrong"
-    elif [ "$mode_of_job" = sync ]; then
-        run alone 0 syncopate-worker --ps 0 "${worker_options[@]}" --slow 0:1 --out "$work/alone"
+    elif [ "$mode_of_job" = sync ] || [ "$mode_of_job" = allreduce ]; then
+        run alone 0 syncopate-worker --ps 0 "${worker_options[@]/#allreduce/sync}" --slow 0:1 --out "$work/alone"
         expected=$(model_hash "$work/alone")
         if [ "$(model_hash "$work/out")" != "$expected" ]; then fail "the bits have changed"; fi
     elif [ "$steps" -gt 2 ]; then # The others score for long.
