@@ -894,12 +894,12 @@ static void handle_exchange(struct owner *owner, struct packet *packet, uint64_t
     uint64_t staleness = chunk_staleness(&owned->shard.chunk, exchange->base_version);
     bool sent = exchange->gradient || exchange->skip;
     struct outcome outcome = {.verdict = VERDICT_NONE};
+    if (has_gone_astray(owner, owned, packet, outbox)) /* A retry may be the first to come. */
+        return;
     if (sent && exchange->retry) {
         answer_retry(owner, owned, packet, now_us, outbox);
         return;
     }
-    if (has_gone_astray(owner, owned, packet, outbox))
-        return;
     if (sent) {
         outcome.verdict = take_gradient(owner, owned, packet, outbox);
         note_gradient(owner, &packet->message, outcome.verdict);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/job/replica_hash.h"
 #include "common/transport/transport.h"
 #include "ps/shard/batch_set.h"
 #include "ps/shard/staleness_book.h"
@@ -96,7 +97,7 @@ struct sent {
 
 static struct message_exchange exchange_of(const struct fixture *f, const struct sent *sent)
 {
-    bool sync = f->job.mode == MODE_SYNC;
+    bool sync = job_mode(&f->job)->steps;
     struct batch_range batch = job_batch(&f->job, sent->step);
     struct node node = sync ? sent->node : tree_root(batch.leaves);
     return (struct message_exchange){
@@ -996,6 +997,30 @@ static void retry(struct fixture *f, uint32_t worker, uint64_t step, struct node
     handle(f, packet);
 }
 
+/* The same of all that step 0 needs, with what the worker's replica comes to at that version. */
+static bool retry_ends(struct fixture *f, uint64_t base, uint64_t replica)
+{
+    struct packet packet = request_of(f, 1, 7000 + f->request);
+    packet.message.exchange = (struct message_exchange){.step = base,
+                                                        .base_version = base,
+                                                        .gradient = true,
+                                                        .retry = true,
+                                                        .node = right,
+                                                        .want = true,
+                                                        .want_version = base + 1,
+                                                        .sum = true,
+                                                        .replica = replica};
+    handle(f, packet);
+    struct packet *stop = post_find(&f->post, TO_COORDINATOR, MESSAGE_STOP);
+    bool ends = stop != NULL;
+    if (ends) {
+        ck_assert_ptr_nonnull(strstr(stop->message.stop.reason, "worker/1 has another model"));
+        ck_assert_uint_eq(answers(f), 0);
+    }
+    post_clear(&f->post);
+    return ends;
+}
+
 /* The only thing said is a receipt for the latest request. */
 static void check_receipt(struct fixture *f, uint64_t step, struct node node, bool missing)
 {
@@ -1065,6 +1090,25 @@ TEST(a_retry_says_whether_the_gradient_is_held_and_is_none_itself, MODE_SYNC)
     struct verdict_counts v = counts(f);
     ck_assert_uint_eq(v.applied, 4);
     ck_assert_uint_eq(v.stale + v.duplicate + v.rejected, 0);
+}
+
+/* The exchange itself was lost on its way, and others have sent its gradients meanwhile: what the
+ * replica comes to is in the retry, and nowhere else. */
+TEST(a_retry_of_a_replica_that_is_another_is_the_end_as_well, MODE_ALLREDUCE)
+{
+    const float zeros[16] = {0};
+    uint64_t same = replica_hash(zeros, NULL, 0, 16);
+    ck_assert_uint_ne(same, 0);
+    ck_assert(!retry_ends(f, 0, same)); /* Whether its gradient is here does not matter. */
+    ck_assert(retry_ends(f, 0, same + 1));
+    send(f, (struct sent){.node = right, .value = 8});
+    post_clear(&f->post);
+    ck_assert(!retry_ends(f, 0, same));
+    ck_assert(retry_ends(f, 0, same + 1));
+    ck_assert(!retry_ends(f, 0, 0)); /* Nothing to compare. */
+    send(f, (struct sent){.node = left, .value = 8});
+    post_clear(&f->post);
+    ck_assert(!retry_ends(f, 0, same + 1)); /* The chunk is not at that version any more. */
 }
 
 TEST(an_async_retry_says_whether_the_batch_is_taken, MODE_ASYNC)
