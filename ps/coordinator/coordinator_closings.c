@@ -1,6 +1,7 @@
 /* coordinator_closings.c - where a step is made of the leaves of some workers: what is decided is
  * written down, then told to all servers, and told again until no server can lack it. */
 
+#include "common/base/wording.h"
 #include "common/job/leaf_set.h"
 #include "common/transport/transport.h"
 #include "ps/coordinator/coordinator_state.h"
@@ -127,12 +128,51 @@ static uint64_t first_dealt(const struct closings *closings)
     return closings->step > closings->first ? closings->step - 1 : closings->first;
 }
 
-void coordinator_deal_closings(struct coordinator *c)
+/* What holds for steps of all their leaves: an epoch's last one may have fewer. */
+static enum sparing sparing_of(const struct closings *closings)
+{
+    if (job_leaves_max(closings->job) < closings->members)
+        return SPARING_FEW_LEAVES;
+    return closings->required < closings->members ? SPARING : SPARING_FEW_WORKERS;
+}
+
+/* Backup workers are asked for so that a step does not wait for its latest: whoever has them learns
+ * when, because of who joined or was lost, it does. */
+static void say_sparing(struct coordinator *c, const struct closings *closings,
+                        struct outbox *outbox)
+{
+    enum sparing sparing = sparing_of(closings);
+    uint32_t members = closings->members, leaves = job_leaves_max(c->job), waits_for = members;
+    if (sparing == c->sparing || members == 0)
+        return;
+    c->sparing = sparing;
+    if (sparing == SPARING) {
+        waits_for = closings->required;
+        outbox_log(outbox, "backup workers: a step waits for %u of %u workers again", waits_for,
+                   members);
+    } else if (sparing == SPARING_FEW_LEAVES) {
+        waits_for = leaves;
+        outbox_warn(outbox,
+                    "backup workers: a step has %s for %u workers; with fewer leaves than workers "
+                    "it waits for all who have one, and nobody is spared",
+                    wording_counted(leaves, "leaf", "leaves").text, members);
+    } else {
+        outbox_log(outbox,
+                   "backup workers: a step waits for %s, all that are here: nobody is spared",
+                   wording_counted(members, "worker", "workers").text);
+    }
+    order_event(outbox, "sparing",
+                EVENT_MEMBERS(event_count("workers", members), event_count("leaves", leaves),
+                              event_count("waits_for", waits_for)));
+}
+
+void coordinator_deal_closings(struct coordinator *c, struct outbox *outbox)
 {
     struct closings *closings = coordinator_closings(c);
     if (closings == NULL)
         return;
     closings_deal(closings, c->work.assignment.members);
+    say_sparing(c, closings, outbox);
     c->sets_dealt = closings->end;
     if (c->sets_dealt > closings->step + SETS_A_START)
         c->sets_dealt = closings->step + SETS_A_START;

@@ -527,7 +527,7 @@ void coordinator_deal_when_due(struct coordinator *c, uint64_t now_us, struct ou
         return;
     c->deal_due = false;
     assignment_deal(&c->work.assignment, &c->work.membership, now_us);
-    coordinator_deal_closings(c);
+    coordinator_deal_closings(c, outbox);
     order_event(outbox, "assignment",
                 EVENT_MEMBERS(event_count("number", c->work.assignment.number),
                               event_count("members", c->work.assignment.members)));

@@ -34,6 +34,13 @@
 /* In the order in which enum job_state tells of them. */
 enum state { WAITING, OPENING, GATHERING, RECOVERING, RUNNING, CLOSING, FINISHING, OVER };
 
+/* Whether a step can do without some of the workers who are here. */
+enum sparing {
+    SPARING,
+    SPARING_FEW_LEAVES,  /* Fewer leaves than workers: it waits for all who have one. */
+    SPARING_FEW_WORKERS, /* No more are here than it waits for. */
+};
+
 struct coordinator {
     struct coordinator_options options;
     enum state state;
@@ -76,6 +83,7 @@ struct coordinator {
     uint64_t sets_dealt;   /* ... workers have been told with START; */
     uint64_t sets_again;   /* ... had been told before all went back. */
     bool sets_ended;       /* They are not written down any more. */
+    enum sparing sparing;  /* As it was last said. */
 
     struct cut cut;
     bool marked;       /* Training has come to its step: what was counted then is known. */
@@ -247,7 +255,7 @@ void coordinator_repeat_closings(struct coordinator *c, const struct member *ser
 void coordinator_handle_sets_written(struct coordinator *c, const struct order_written *written,
                                      uint64_t now_us, struct outbox *outbox);
 /* The work is dealt anew; and what START tells of sets: NULL without memory. */
-void coordinator_deal_closings(struct coordinator *c);
+void coordinator_deal_closings(struct coordinator *c, struct outbox *outbox);
 struct frame *coordinator_start_sets(const struct coordinator *c);
 
 /* --- the end ------------------------------------------------------------------------------- */

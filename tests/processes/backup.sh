@@ -68,6 +68,8 @@ if short_run; then
 
     run few 0 syncopate run "${base[@]}" --backup-workers 1 --workers 4 --ps 1 --steps 3 --micro-batch 32 --out "$work/few"
     says few "with fewer leaves than workers a step waits for all who have one"
+    says few "a step has 2 leaves for 4 workers" # Server 0, whoever started it.
+    grep -q '"event": *"sparing"' "$work/few/events.jsonl" || fail "no event says that nobody is spared"
     if [ "$(member "$work/few" examples_dropped)" != 0 ]; then fail "a step of two leaves of four workers spares one"; fi
     ok "where nobody can be spared it is said before it begins"
 

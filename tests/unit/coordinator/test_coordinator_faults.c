@@ -470,6 +470,40 @@ TEST(the_work_of_a_lost_worker_is_dealt_to_the_others, MODE_SYNC)
     check_start(p, 1, 3, 2, 1);
 }
 
+/* Whoever joins can be one too many: more workers than leaves are all waited for. */
+TEST(it_is_said_when_backup_workers_spare_nobody_and_when_they_do_again, MODE_BACKUP)
+{
+    players_start(p); /* Two, one of them a backup worker; a step has four leaves. */
+    for (uint32_t i = 2; i < 4; i++) {
+        players_join(p, ROLE_WORKER, i);
+        players_wait(p, 0);
+    }
+    ck_assert_ptr_null(players_event(p, "sparing"));
+    players_join(p, ROLE_WORKER, 4);
+    players_wait(p, 0);
+    ck_assert_str_eq(players_event(p, "sparing"),
+                     "\"workers\": 5, \"leaves\": 4, \"waits_for\": 4");
+    ck_assert_ptr_nonnull(post_log(&p->post, "a step has 4 leaves for 5 workers"));
+    players_pass(p, 1);
+    players_join(p, ROLE_WORKER, 5); /* It is no other matter. */
+    players_wait(p, 0);
+    ck_assert_str_eq(players_event(p, "assignment"), "\"number\": 5, \"members\": 6");
+    ck_assert_ptr_null(players_event(p, "sparing"));
+
+    players_kill(p, ROLE_WORKER, 5);
+    players_kill(p, ROLE_WORKER, 4);
+    players_pass(p, 6);
+    ck_assert_str_eq(players_event(p, "sparing"),
+                     "\"workers\": 4, \"leaves\": 4, \"waits_for\": 1");
+    ck_assert_ptr_nonnull(post_log(&p->post, "a step waits for 1 of 4 workers again"));
+    for (uint32_t i = 1; i < 4; i++)
+        players_kill(p, ROLE_WORKER, i);
+    players_pass(p, 6);
+    ck_assert_str_eq(players_event(p, "sparing"),
+                     "\"workers\": 1, \"leaves\": 4, \"waits_for\": 1");
+    ck_assert_ptr_nonnull(post_log(&p->post, "a step waits for 1 worker, all that are here"));
+}
+
 TEST(start_is_repeated_until_it_is_heard, MODE_SYNC)
 {
     players_start(p);
