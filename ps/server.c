@@ -33,10 +33,9 @@
 
 /* For a clean stop once whoever started us is gone; then all is to be said and done in time. */
 #define ABANDONED_SECONDS (0.75 * PARENT_LOST_SECONDS)
-#define RECEIVES_A_ROUND  64   /* Then the mailbox gets a turn. */
-#define LAST_WORDS_MS     2000 /* For what has been said to leave ... */
-#define GIVE_UP_MS        200  /* ... when the start timed out. */
-#define OWNERS_MAX        16
+#define RECEIVES_A_ROUND  64       /* Then the mailbox gets a turn. */
+#define LAST_WORDS_MS     2000     /* For what has been said to leave ... */
+#define GIVE_UP_MS        200      /* ... when the start timed out. */
 #define HEED_US           100000u  /* Between questions whether server 0 refuses our key. */
 #define WAITING_LINE_US   5000000u /* Between lines that say for whom this server waits. */
 #define ANSWERS_A_SECOND  100      /* To what is malformed. */
@@ -61,7 +60,7 @@ struct server {
     struct mailbox inbox;      /* Of the router thread. */
     struct outbox outbox;
     struct actor checkpointer;
-    struct actor owners[OWNERS_MAX];
+    struct actor owners[OWNER_THREADS_MAX];
     uint32_t owner_threads; /* 0: the router thread is the owner. */
     atomic_int stop_code;   /* 0: go on. Written by whoever asks, read by the router thread. */
     atomic_bool abandoned;  /* The same. */
@@ -138,8 +137,8 @@ static uint32_t processors(void)
 
 static uint32_t choose_owner_threads(int32_t wish)
 {
-    if (wish >= 0)
-        return wish > OWNERS_MAX ? OWNERS_MAX : (uint32_t)wish;
+    if (wish >= 0) /* Options that were parsed are within bounds. */
+        return wish > OWNER_THREADS_MAX ? OWNER_THREADS_MAX : (uint32_t)wish;
     uint32_t cores = processors();
     return cores <= 2 ? 0 : cores >= 8 ? 4 : 2;
 }
@@ -189,7 +188,7 @@ enum status server_create(struct server **server, const struct server_options *o
     enum status status = mailbox_init(&s->inbox);
     if (status == STATUS_OK)
         status = mailbox_init(&s->checkpointer.mailbox);
-    for (uint32_t i = 0; i < OWNERS_MAX && status == STATUS_OK; i++)
+    for (uint32_t i = 0; i < OWNER_THREADS_MAX && status == STATUS_OK; i++)
         status = mailbox_init(&s->owners[i].mailbox);
     if (status != STATUS_OK) {
         error_set(error, status, "cannot make mailboxes: too many open files?");
@@ -229,7 +228,7 @@ void server_destroy(struct server **server)
     outbox_free(&s->outbox);
     mailbox_free(&s->inbox);
     mailbox_free(&s->checkpointer.mailbox);
-    for (uint32_t i = 0; i < OWNERS_MAX; i++)
+    for (uint32_t i = 0; i < OWNER_THREADS_MAX; i++)
         mailbox_free(&s->owners[i].mailbox);
     if (s->cores_made)
         cores_free(&s->cores);

@@ -29,6 +29,7 @@
 
 #define OPTIONS_COUNTS_MAX 32 /* Numbers in compare's --workers. */
 #define EXPLAIN_STEPS_MAX  16 /* Of a run that is told message by message. */
+#define OWNER_THREADS_MAX  16 /* Of one server. */
 
 /* Who accepts an option; programs and commands are a mask. */
 enum option_user {

@@ -423,7 +423,7 @@ const struct option_row option_rows[] = {
      "for the rest; shm: the same, and it is an error when a server is elsewhere. With --keys, auto "
      "is tcp and shm an error: shared memory would bypass the keys."},
     {"owner-threads", OPTION_GROUP_CLUSTER, OPTION_KIND_I32, FIELD(owner_threads),
-     OPTION_PS | LAUNCHES | OPTION_SIMULATE, "N", "-1", -1, 256, NULL, NULL,
+     OPTION_PS | LAUNCHES | OPTION_SIMULATE, "N", "-1", -1, OWNER_THREADS_MAX, NULL, NULL,
      "Threads of a server that own chunks; 0: the router's own thread; -1: choose."},
     {"compute", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(compute), JOB, "DIST", NULL, 0, 0,
      &choice_compute, NULL,

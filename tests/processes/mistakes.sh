@@ -215,6 +215,14 @@ mistake 2 "--seeds=0: needs a whole number from 1 to 1000" "${compare[@]}" --see
 mistake 2 "--ps=0: there is nothing to compare without servers" "${compare[@]}" --ps 0
 mistake 2 "--ps=colocated: 300 workers would be as many servers, and the most is 256" \
     "${compare[@]}" --ps colocated --workers 2,300
+for program in run compare simulate; do
+    quick=(syncopate "$program" --data synthetic:200)
+    mistake 2 "--owner-threads=99: needs a whole number from -1 to 16" "${quick[@]}" --owner-threads 99
+    mistake 2 "--ps=257: needs a whole number from [01] to 256, or colocated" "${quick[@]}" --ps 257
+    few=("${quick[@]}" --model "pool 14, flatten, dense 10")
+    mistake 2 "40 servers are too many: the model has only 4 pieces of 64 bytes" "${few[@]}" --ps 40
+    mistake 2 "40 servers are too many: " "${few[@]}" --ps colocated --workers 40
+done
 for list in "sync;async" "sync, async" "async sync"; do
     understood syncopate compare --data synthetic:200 --modes "$list"
 done
@@ -472,6 +480,9 @@ answered "about keys"
 
 # --- the programs themselves ----------------------------------------------------------------------
 worker=(syncopate-worker --ps-hosts 127.0.0.1:1 --workers 1)
+mistake 2 "--owner-threads=17: needs a whole number from -1 to 16" syncopate-ps --owner-threads 17
+mistake 2 "5 servers are too many: the model has only 4 pieces of 64 bytes" syncopate-worker --workers 1 \
+    --ps-hosts "$(printf '127.0.0.1:%d,' 1 2 3 4)127.0.0.1:5" --data synthetic:200 --model "pool 14, flatten, dense 10"
 mistake 2 "--ps=2: needs 0, for a worker that trains alone, or colocated; servers are named by --ps-hosts" \
     syncopate-worker --ps 2
 mistake 2 "--ps=colocate: needs 0.*did you mean colocated" syncopate-worker --ps colocate

@@ -173,7 +173,7 @@ TEST_PLAIN(numbers_are_read_strictly)
                                       "--learning-rate=1e999",
                                       "--start-timeout=0",
                                       "--owner-threads=-2",
-                                      "--owner-threads=257",
+                                      "--owner-threads=17",
                                       "--chunk-bytes=1T",
                                       "--chunk-bytes=-1K",
                                       "--chunk-bytes=2G",
