@@ -285,6 +285,13 @@ struct message_status_answer {
     double train_loss, train_accuracy;    /* Means over these examples. */
     uint64_t test_step;                   /* 0: no score yet. */
     double test_loss, test_accuracy;
+    double test_regularisation; /* Of the model that was scored; NaN without l2. */
+    /* The newest window of report_every, as in common/store/run_window.h. */
+    uint64_t window; /* From 1; 0: none is whole. */
+    uint64_t window_first, window_end, window_every, window_batches;
+    double window_loss, window_accuracy;
+    uint64_t window_examples, window_of;
+    double window_seconds;                      /* NaN: not known. */
     double training_seconds, images_per_second; /* The latter over the former. */
     double staleness_mean;
     uint64_t staleness_max;

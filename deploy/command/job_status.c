@@ -8,6 +8,7 @@
 
 #include "common/base/wording.h"
 #include "common/process/log_line.h"
+#include "common/store/run_window.h"
 
 bool job_status_has_ended(const struct message_status_answer *status)
 {
@@ -24,7 +25,45 @@ static uint64_t whole(double value)
     return value >= 0 && value < 0x1p63 ? (uint64_t)value : 0;
 }
 
+static struct run_window newest_window(const struct message_status_answer *status)
+{
+    return (struct run_window){
+        .number = status->window,
+        .first = status->window_first,
+        .end = status->window_end,
+        .every = status->window_every,
+        .batches = status->window_batches,
+        .loss = status->window_loss,
+        .accuracy = status->window_accuracy,
+        .examples = status->window_examples,
+        .of = status->window_of,
+        .seconds = status->window_seconds,
+    };
+}
+
 /* --- for people ------------------------------------------------------------------------------ */
+
+static void print_window(FILE *out, const struct message_status_answer *status)
+{
+    char text[RUN_WINDOW_TEXT_MAX];
+    size_t emphasis;
+    struct run_window window = newest_window(status);
+    if (window.number == 0)
+        return;
+    run_window_describe(&window, text, &emphasis);
+    fprintf(out, "window: %s\n", text);
+}
+
+static void print_test_score(FILE *out, const struct message_status_answer *status)
+{
+    if (status->test_step == 0)
+        return;
+    fprintf(out, "test accuracy: %.2f %%, loss %.4f", 100 * status->test_accuracy,
+            status->test_loss);
+    if (!isnan(status->test_regularisation))
+        fprintf(out, ", regularisation loss %.4f", status->test_regularisation);
+    fprintf(out, " (after step %s)\n", wording_count(status->test_step).text);
+}
 
 static void print_progress(FILE *out, const struct message_status_answer *status)
 {
@@ -37,10 +76,8 @@ static void print_progress(FILE *out, const struct message_status_answer *status
                 status->train_loss, 100 * status->train_accuracy,
                 wording_counted(status->train_examples, "example", "examples").text,
                 status->train_epoch);
-    if (status->test_step > 0)
-        fprintf(out, "test accuracy: %.2f %%, loss %.4f (after step %s)\n",
-                100 * status->test_accuracy, status->test_loss,
-                wording_count(status->test_step).text);
+    print_window(out, status);
+    print_test_score(out, status);
     if (status->training_seconds > 0)
         fprintf(out, "training: %s, %s images/s\n", wording_duration(status->training_seconds).text,
                 wording_count(whole(status->images_per_second)).text);
@@ -166,6 +203,7 @@ static void write_state(struct json_writer *writer, const char *address,
 
 static void write_progress(struct json_writer *writer, const struct message_status_answer *status)
 {
+    struct run_window window = newest_window(status);
     bool job = status->has_job, trained = job && status->train_epoch > 0;
     bool scored = job && status->test_step > 0;
     write_count(writer, "step", job, status->step);
@@ -179,6 +217,8 @@ static void write_progress(struct json_writer *writer, const struct message_stat
     write_count(writer, "test_step", scored, status->test_step);
     write_real(writer, "test_loss", scored, status->test_loss);
     write_real(writer, "test_accuracy", scored, status->test_accuracy);
+    write_real(writer, "regularisation_loss", scored, status->test_regularisation);
+    run_window_write(writer, "window", &window);
     write_real(writer, "seconds", job, rounded(status->training_seconds));
     write_real(writer, "images_per_second", job, status->images_per_second);
     write_real(writer, "staleness_mean", job, status->staleness_mean);

@@ -457,6 +457,22 @@ static void describe_scores(const struct coordinator *c, struct message_status_a
     answer->test_step = c->summary.test_step;
     answer->test_loss = c->summary.test_loss;
     answer->test_accuracy = c->summary.test_accuracy;
+    answer->test_regularisation = c->summary.test_regularisation;
+}
+
+static void describe_window(const struct coordinator *c, struct message_status_answer *answer)
+{
+    const struct run_window *window = &c->summary.window;
+    answer->window = window->number;
+    answer->window_first = window->first;
+    answer->window_end = window->end;
+    answer->window_every = window->every;
+    answer->window_batches = window->batches;
+    answer->window_loss = window->loss;
+    answer->window_accuracy = window->accuracy;
+    answer->window_examples = window->examples;
+    answer->window_of = window->of;
+    answer->window_seconds = window->seconds;
 }
 
 static void describe_work(const struct coordinator *c, struct message_status_answer *answer,
@@ -512,6 +528,7 @@ void coordinator_describe(const struct coordinator *c, struct message_status_ans
         return;
     describe_job(c, answer);
     describe_scores(c, answer);
+    describe_window(c, answer);
     describe_work(c, answer, now_us);
 }
 

@@ -130,6 +130,31 @@ for how in alone servers; do
 done
 ok "a window within which a run was stopped is told whole when it goes on; the last one of a run made longer, too"
 
+# --- looked at while it runs ----------------------------------------------------------------------
+port=$(free_port)
+start looked-ps syncopate-ps --task-index 0 --ps-hosts "127.0.0.1:$port" --out "$work/looked"
+start looked syncopate-worker --task-index 0 --ps-hosts "127.0.0.1:$port" --workers 1 "${base[@]}" "${batch[@]}" \
+    --l2 0.01 --compute constant:10ms
+look() { "$build/syncopate" inspect "$@" "127.0.0.1:$port" >"$work/glanced.log" 2>&1; }
+looks() { look && said glanced "$1"; }
+within 30 looks '^window: batches [0-9]*1 to [0-9]+0  loss [0-9.]+  accuracy [0-9.]+ %  500 examples  [0-9.e-]+ s$' ||
+    fail "inspect does not tell the newest window of a running job"
+within 30 looks '^test accuracy: .*, regularisation loss [0-9.]+ \(after step 40\)$' ||
+    fail "inspect does not tell the regularisation loss of a running job"
+look --json || fail "the job has ended before it was asked as a program asks"
+value() { "$build/tests/processes/json_value" "$1" "$2"; }
+cp "$work/glanced.log" "$work/glanced.json"
+number=$(value "$work/glanced.json" window.window) loss=$(value "$work/glanced.json" window.loss)
+l2=$(value "$work/glanced.json" regularisation_loss)
+ends looked 0
+ends looked-ps 0
+if [ "$(windows "$work/looked" | sed -n "${number}p" | cut -d ' ' -f 4)" != "$loss" ]; then
+    fail "inspect tells another window $number of a running job than the run has: $loss"
+fi
+grep '"event": "evaluation"' "$work/looked/events.jsonl" | grep -qF "\"regularisation_loss\": $l2," ||
+    fail "inspect tells another regularisation loss than the run has: $l2"
+ok "inspect tells of a running job its newest window and the regularisation loss, as the run has them"
+
 # Of other windows than before nothing is known: of the first batches of the one gone on in nothing is said.
 out=$work/others
 run others 0 syncopate run "${base[@]}" "${batch[@]}" --steps 25 --ps 0 --workers 1 --out "$out"

@@ -33,6 +33,7 @@ static struct message_status_answer running(void)
         .test_step = 938,
         .test_loss = 0.4,
         .test_accuracy = 0.862,
+        .test_regularisation = (double)NAN,
         .training_seconds = 61,
         .images_per_second = 21300.7,
         .staleness_mean = (double)NAN,
@@ -69,6 +70,33 @@ TEST_PLAIN(a_running_job_is_told_with_what_each_figure_is_of)
                      "servers: 1 of 1\n"
                      "workers lost: 1\n"
                      "out: /runs/x\n");
+}
+
+static struct message_status_answer with_window(void)
+{
+    struct message_status_answer status = running();
+    status.test_regularisation = 0.0256;
+    status.window = 31;
+    status.window_first = 1200;
+    status.window_end = 1240;
+    status.window_every = status.window_batches = 40;
+    status.window_loss = 0.30123;
+    status.window_accuracy = 0.9;
+    status.window_examples = 2000;
+    status.window_of = 2560;
+    status.window_seconds = 0.5312;
+    return status;
+}
+
+TEST_PLAIN(the_newest_window_and_the_regularisation_loss_are_told_as_a_runs_progress_tells_them)
+{
+    char text[4096];
+    struct message_status_answer status = with_window();
+    ck_assert_ptr_nonnull(strstr(
+        printed(&status, text),
+        "\nwindow: batches 1,201 to 1,240  loss 0.3012  accuracy 90.00 % over 2,000 of "
+        "2,560 examples  0.531 s\n"
+        "test accuracy: 86.20 %, loss 0.4000, regularisation loss 0.0256 (after step 938)\n"));
 }
 
 TEST_PLAIN(without_a_job_nothing_is_told_of_one)
@@ -110,7 +138,7 @@ static struct json *json_of(const struct message_status_answer *status)
 
 TEST_PLAIN(the_object_has_the_same_members_with_and_without_a_job)
 {
-    struct message_status_answer with = running(), without = {.state = JOB_WAITING};
+    struct message_status_answer with = with_window(), without = {.state = JOB_WAITING};
     struct json *a = json_of(&with), *b = json_of(&without);
     struct json_member member = {0};
     ck_assert_uint_eq(json_length(a, ""), json_length(b, ""));
@@ -120,6 +148,11 @@ TEST_PLAIN(the_object_has_the_same_members_with_and_without_a_job)
     ck_assert_str_eq(json_text(a, "mode"), "sync");
     ck_assert_double_eq(json_number(a, "train_loss"), 0.31216);
     ck_assert_double_nan(json_number(a, "exit_code"));
+    ck_assert_double_eq(json_number(a, "regularisation_loss"), 0.0256);
+    ck_assert_uint_eq(json_u64(a, "window.from", 0), 1200);
+    ck_assert_uint_eq(json_u64(a, "window.step", 0), 1240);
+    ck_assert_double_eq(json_number(a, "window.loss"), 0.30123);
+    ck_assert_uint_eq(json_u64(a, "window.of", 0), 2560);
     ck_assert_double_nan(json_number(b, "step"));
     ck_assert_ptr_null(json_text(b, "mode"));
     json_release(&a);
