@@ -161,4 +161,22 @@ updates=$(grep -oE '"updates": [0-9]+' "$work/back/run.json" | awk '{ n += $2 } 
 if [ "$updates" != "$steps" ]; then fail "workers made $updates updates of $steps"; fi
 ok "a server that is killed takes the other one back to step $(told generation):" \
     "$again batches made again, and each is counted once"
+
+# Workers with a gradient on its way find a server in the lost one's place that knows nobody yet: they say
+# who they are and wait, and nobody is taken for a stranger who pours in more than there is room for.
+start returned syncopate run --mode async --data synthetic:2000 --model "flatten, dense 100 relu, dense 10" \
+    --steps 1000000 --workers 6 --ps 2 --checkpoint-every 500 --transport tcp --out "$work/returned"
+generations() { [ "$(grep -cs '"event": "generation"' "$work/returned/events.jsonl" || true)" -ge "$1" ] 2>/dev/null; }
+goes_on() { [ "$(grep -cs '"event": "progress"' "$work/returned/events.jsonl" || true)" -gt "$1" ] 2>/dev/null; }
+within 30 goes_on 0 || fail "six workers do not train"
+for round in 1 2 3 4; do
+    kill -KILL "$(pgrep -P "${pids[returned]}" -f "^[^ ]*syncopate-ps .*--task-index=1 ")"
+    within 60 generations "$round" || fail "server 1 does not come back for the ${round}th time"
+    before=$(grep -c '"event": "progress"' "$work/returned/events.jsonl")
+    within 60 goes_on $((before + 1)) || fail "nothing goes on after server 1 has come back"
+done
+kill -INT "${pids[returned]}"
+ends returned 130 60
+if grep -h "held back" "$work/returned/logs/"*; then fail "a server that came back took its workers for strangers"; fi
+ok "a server that comes back again and again holds back none of its six workers"
 nothing_runs

@@ -41,11 +41,19 @@
 /* Of what a connection could not take yet: beyond this messages are dropped. All are said again. */
 #define PENDING_BYTES (2u * WINDOW_BYTES)
 #define PENDING_MAX   (16u << 10)
+#define INTRODUCE_US  200000u /* Between questions over a connection where nobody is known yet. */
 
 /* What a connection could not take yet, in order. */
 struct pending {
     struct outbox items;
     uint64_t bytes; /* Of payloads. */
+};
+
+/* With a server, see is_known. */
+struct acquaintance {
+    uint64_t known;    /* Connections there had been when it last answered as it does members, */
+    uint64_t asked;    /* and when it was last asked for that, ... */
+    uint64_t asked_us; /* ... and the time then. */
 };
 
 struct client {
@@ -58,7 +66,7 @@ struct client {
     struct endpoint **servers; /* [server_count] */
     struct pending *pending;   /* [server_count] */
     uint64_t *asked;           /* [server_count] incarnation that was asked to share memory. */
-    uint64_t *introduced;      /* [server_count] connections there had been, see introduce. */
+    struct acquaintance *acquaintances; /* [server_count] */
     struct outbox outbox;
     struct outbox for_trainer; /* What client_next has still to hear. */
     bool stop_sent, leave_sent, abandoned_noted;
@@ -96,23 +104,36 @@ static uint64_t connections_of(const struct client *client, uint32_t server)
     return operations->connections != NULL ? operations->connections(client->servers[server]) : 0;
 }
 
-/* A header has been sent: over the connection, unless memory is shared. */
-static void note_introduced(struct client *client, uint32_t server)
+/* Over a new connection a server knows nobody, and takes little before it does: a gradient would be
+ * cut off (common/transport/budget/inflow.h). So none is sent before the server has answered as it
+ * does members. One that has taken a lost one's place answers nobody until it is told of the job; by
+ * then all have gone back, and the gradient is forgotten (forget_older). */
+static bool is_known(const struct client *client, uint32_t server)
 {
     const struct transport_operations *operations = client->options.transport->operations;
-    if (operations->attached == NULL || !operations->attached(client->servers[server]))
-        client->introduced[server] = connections_of(client, server);
+    return client->acquaintances[server].known == connections_of(client, server) ||
+           (operations->attached != NULL && operations->attached(client->servers[server]));
 }
 
-/* Over a new connection a server knows nobody, and takes little before it does. A header is enough:
- * so if a gradient is the first that is to be said there, the question whether it is there goes
- * before it. */
+static bool is_gradient(const struct outgoing *item)
+{
+    return item->packet.payload != NULL && item->packet.message.kind == MESSAGE_EXCHANGE;
+}
+
+static void note_known(struct client *client, uint32_t server, enum message_kind kind)
+{
+    if (kind == MESSAGE_RESULT || kind == MESSAGE_RECEIPT || kind == MESSAGE_MOVED_ON)
+        client->acquaintances[server].known = connections_of(client, server);
+}
+
+/* The question whether the gradient is there goes before it. */
 static void introduce(struct client *client, const struct outgoing *item)
 {
     uint8_t header[HEADER_BYTES_MAX];
     struct message question = item->packet.message;
-    uint64_t connections = connections_of(client, item->index);
-    if (connections == client->introduced[item->index] || question.kind != MESSAGE_EXCHANGE)
+    struct acquaintance *acquaintance = &client->acquaintances[item->index];
+    uint64_t connections = connections_of(client, item->index), now_us = clock_now_us();
+    if (acquaintance->asked == connections && now_us - acquaintance->asked_us < INTRODUCE_US)
         return;
     question.exchange.retry = true;
     question.exchange.receipt = false;
@@ -122,7 +143,8 @@ static void introduce(struct client *client, const struct outgoing *item)
                                                     NULL, TRANSPORT_PLACE_NOWHERE) != STATUS_OK)
         return;
     diary_said(client->options.diary, said_ns, true, item->index, &question, 0);
-    client->introduced[item->index] = connections;
+    acquaintance->asked = connections;
+    acquaintance->asked_us = now_us;
 }
 
 static bool try_send(struct client *client, struct outgoing *item)
@@ -130,18 +152,18 @@ static bool try_send(struct client *client, struct outgoing *item)
     uint8_t header[HEADER_BYTES_MAX];
     size_t bytes = message_encode(&item->packet.message, header);
     struct frame *payload = item->packet.payload;
-    if (payload != NULL) {
+    if (is_gradient(item) && !is_known(client, item->index)) {
         introduce(client, item);
-        frame_retain(payload); /* Sending takes a reference over even when it fails. */
+        return false;
     }
+    if (payload != NULL)
+        frame_retain(payload); /* Sending takes a reference over even when it fails. */
     uint64_t said_ns = diary_now(client->options.diary);
     enum status status = client->options.transport->operations->send(
         client->servers[item->index], 0, header, bytes, payload, item->packet.place);
     if (status == STATUS_OK)
         diary_said(client->options.diary, said_ns, true, item->index, &item->packet.message,
                    payload != NULL ? payload->bytes : 0);
-    if (payload == NULL && status == STATUS_OK)
-        note_introduced(client, item->index);
     if (status == STATUS_AGAIN)
         return false;
     frame_release(item->packet.payload);
@@ -191,13 +213,40 @@ static void forget_older(struct pending *pending, const struct packet *newest)
     }
 }
 
+/* Whether what is first is a gradient that the server has to know us for. */
+static bool awaits_answer(const struct client *client, uint32_t server)
+{
+    const struct outbox *items = &client->pending[server].items;
+    return items->count > 0 && is_gradient(&items->items[items->first]) &&
+           !is_known(client, server);
+}
+
+/* Gradients stay, and all else overtakes them: what the server has to hear before it knows anybody,
+ * a declaration even, may be among it. */
+static void send_headers(struct client *client, uint32_t server)
+{
+    struct outgoing item;
+    struct pending *pending = &client->pending[server];
+    size_t count = pending->items.count;
+    bool takes = true;
+    introduce(client, &pending->items.items[pending->items.first]);
+    pending->bytes = 0;
+    while (count-- > 0 && outbox_take(&pending->items, &item)) {
+        takes = takes && (is_gradient(&item) || try_send(client, &item));
+        if (is_gradient(&item) || !takes)
+            keep(pending, &item);
+    }
+}
+
 /* Keep what cannot be sent yet, in order. */
 static void send_or_keep(struct client *client, struct outgoing *item)
 {
     struct pending *pending = &client->pending[item->index];
     if (is_newest(&item->packet))
         forget_older(pending, &item->packet);
-    if (pending->items.count == 0 && try_send(client, item))
+    bool may_go =
+        pending->items.count == 0 || (!is_gradient(item) && awaits_answer(client, item->index));
+    if (may_go && try_send(client, item))
         return;
     if (!is_kept(pending, &item->packet)) {
         frame_release(item->packet.payload);
@@ -211,6 +260,10 @@ static void send_pending(struct client *client)
     for (uint32_t i = 0; i < client->options.job->server_count; i++) {
         struct pending *pending = &client->pending[i];
         struct outbox *items = &pending->items;
+        if (awaits_answer(client, i)) {
+            send_headers(client, i);
+            continue;
+        }
         while (items->count > 0) {
             struct outgoing *item = &items->items[items->first];
             uint64_t bytes = item->packet.payload != NULL ? item->packet.payload->bytes : 0;
@@ -309,6 +362,7 @@ static void receive(struct client *client, uint32_t server)
         }
         diary_heard(client->options.diary, true, server, &packet.message,
                     packet.payload != NULL ? packet.payload->bytes : 0);
+        note_known(client, server, packet.message.kind);
         ask_to_share(client, server, &packet.message);
         session_handle_server(client->session, server, &packet, clock_now_us(), &client->outbox);
         flush(client);
@@ -450,9 +504,9 @@ static enum status connect_all(struct client *client, struct error *error)
     client->servers = calloc(job->server_count, sizeof *client->servers);
     client->pending = calloc(job->server_count, sizeof *client->pending);
     client->asked = calloc(job->server_count, sizeof *client->asked);
-    client->introduced = calloc(job->server_count, sizeof *client->introduced);
+    client->acquaintances = calloc(job->server_count, sizeof *client->acquaintances);
     if (client->servers == NULL || client->pending == NULL || client->asked == NULL ||
-        client->introduced == NULL)
+        client->acquaintances == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     for (uint32_t i = 0; i < job->server_count && status == STATUS_OK; i++)
         status = client->options.transport->operations->connect(client->options.transport,
@@ -552,7 +606,7 @@ void client_close(struct client **client)
     free(c->servers);
     free(c->pending);
     free(c->asked);
-    free(c->introduced);
+    free(c->acquaintances);
     free(c);
     *client = NULL;
 }

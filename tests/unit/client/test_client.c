@@ -182,30 +182,91 @@ TEST(what_a_connection_cannot_take_is_sent_later_and_in_order, MODE_SYNC)
     scripted_server_unlock(&f->server);
 }
 
-/* The server that answers there knows nobody yet, and would take little. */
-TEST(a_gradient_is_not_the_first_that_is_said_over_a_new_connection, MODE_SYNC)
+/* A connection of now, over TCP, to a server that answers no exchange yet. The worker has a step. */
+static unsigned connect_again(struct fixture *f)
 {
-    next(f);
     scripted_server_lock(&f->server);
+    f->server.shares = false;
+    f->server.attached = 0;
     f->server.connections++;
     f->server.mute = true;
     unsigned before = f->server.heard_count;
     scripted_server_unlock(&f->server);
-    push_step(f, 0);
-    await(f, MESSAGE_EXCHANGE, 8 + 1); /* Four were pulls. */
+    return before;
+}
+
+/* The exchanges since then: so many questions without a gradient, then the gradients. */
+static void check_questions_first(struct fixture *f, unsigned before, unsigned least)
+{
+    unsigned questions = 0, gradients = 0;
     scripted_server_lock(&f->server);
-    for (unsigned i = before, exchanges = 0; i < f->server.heard_count && exchanges < 5; i++) {
+    for (unsigned i = before; i < f->server.heard_count && gradients < 4; i++) {
         const struct scripted_heard *heard = &f->server.heard[i];
         if (heard->message.kind != MESSAGE_EXCHANGE)
             continue;
-        ck_assert_int_eq(heard->message.exchange.retry, exchanges == 0);
-        ck_assert_int_eq(heard->payload == NULL, exchanges == 0);
-        ck_assert_uint_eq(heard->message.exchange.chunk, exchanges == 0 ? 0 : exchanges - 1);
-        exchanges++;
+        ck_assert_int_eq(heard->message.exchange.retry, heard->payload == NULL);
+        ck_assert(heard->payload == NULL || questions >= least);
+        questions += heard->payload == NULL;
+        gradients += heard->payload != NULL;
     }
+    scripted_server_unlock(&f->server);
+    ck_assert_uint_ge(questions, least);
+}
+
+static unsigned gradients_since(struct fixture *f, unsigned before)
+{
+    unsigned count = 0;
+    scripted_server_lock(&f->server);
+    for (unsigned i = before; i < f->server.heard_count; i++)
+        count += f->server.heard[i].payload != NULL;
+    scripted_server_unlock(&f->server);
+    return count;
+}
+
+/* The server that answers there knows nobody yet, and would take little. */
+TEST(a_gradient_waits_until_the_server_at_a_new_connection_knows_its_worker, MODE_SYNC)
+{
+    next(f);
+    unsigned before = connect_again(f);
+    push_step(f, 0);
+    await(f, MESSAGE_EXCHANGE, 4 + 3); /* Four were pulls. */
+    ck_assert_uint_eq(gradients_since(f, before), 0);
+    scripted_server_lock(&f->server);
     f->server.mute = false;
     scripted_server_unlock(&f->server);
     ck_assert_uint_eq(next(f).step, 1);
+    check_questions_first(f, before, 3);
+    before = f->server.heard_count;
+    push_step(f, 1); /* Now it is known. */
+    ck_assert_uint_eq(next(f).step, 2);
+    ck_assert_uint_eq(gradients_since(f, before), 4);
+}
+
+/* Who has come in a lost server's place answers nobody before it has heard them. */
+TEST(what_is_no_gradient_overtakes_those_that_wait_for_an_answer, MODE_SYNC)
+{
+    next(f);
+    unsigned before = connect_again(f);
+    scripted_server_lock(&f->server);
+    f->server.deaf = true;
+    scripted_server_unlock(&f->server);
+    push_step(f, 0);
+    for (int i = 0; i < 300; i++)
+        rest();
+    scripted_server_lock(&f->server);
+    f->server.finishes = false;
+    f->server.deaf = false;
+    scripted_server_unlock(&f->server);
+    unsigned pings = scripted_server_count(&f->server, MESSAGE_PING);
+    await(f, MESSAGE_PING, pings + 2);
+    ck_assert_uint_eq(gradients_since(f, before), 0);
+    scripted_server_lock(&f->server);
+    f->server.generation = 2;
+    f->server.mute = false;
+    scripted_server_start(&f->server);
+    scripted_server_unlock(&f->server);
+    ck_assert_uint_eq(next(f).step, 0);
+    ck_assert_uint_eq(gradients_since(f, before), 0); /* Of before, and forgotten. */
 }
 
 TEST(what_was_given_up_meanwhile_is_not_sent, MODE_SYNC)
