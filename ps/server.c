@@ -60,15 +60,17 @@ struct server {
     struct mailbox inbox;      /* Of the router thread. */
     struct outbox outbox;
     struct actor checkpointer;
+    struct actor set_writer; /* Started when it is first needed. */
     struct actor owners[OWNER_THREADS_MAX];
     uint32_t owner_threads; /* 0: the router thread is the owner. */
     atomic_int stop_code;   /* 0: go on. Written by whoever asks, read by the router thread. */
     atomic_bool abandoned;  /* The same. */
     bool stop_sent, abandoned_noted;
-    bool holds_run;      /* As last seen ... */
-    int occupied;        /* ... and the descriptor that says so to others, or -1. */
-    bool without_owners; /* There was no memory for them. */
-    bool unanswered;     /* Server 0 has never been heard. */
+    bool holds_run;          /* As last seen ... */
+    int occupied;            /* ... and the descriptor that says so to others, or -1. */
+    bool without_owners;     /* There was no memory for them. */
+    bool without_set_writer; /* There was none for its thread. */
+    bool unanswered;         /* Server 0 has never been heard. */
     uint64_t said_us, heeded_us;
     uint64_t introduced; /* Connections to server 0 there had been when it was. */
     uint64_t malformed, unheard;
@@ -188,6 +190,8 @@ enum status server_create(struct server **server, const struct server_options *o
     enum status status = mailbox_init(&s->inbox);
     if (status == STATUS_OK)
         status = mailbox_init(&s->checkpointer.mailbox);
+    if (status == STATUS_OK)
+        status = mailbox_init(&s->set_writer.mailbox);
     for (uint32_t i = 0; i < OWNER_THREADS_MAX && status == STATUS_OK; i++)
         status = mailbox_init(&s->owners[i].mailbox);
     if (status != STATUS_OK) {
@@ -228,6 +232,7 @@ void server_destroy(struct server **server)
     outbox_free(&s->outbox);
     mailbox_free(&s->inbox);
     mailbox_free(&s->checkpointer.mailbox);
+    mailbox_free(&s->set_writer.mailbox);
     for (uint32_t i = 0; i < OWNER_THREADS_MAX; i++)
         mailbox_free(&s->owners[i].mailbox);
     if (s->cores_made)
@@ -454,6 +459,14 @@ static bool have_owners(struct server *server)
     return !server->without_owners;
 }
 
+/* Where no thread can be had its part is done by this one, which then waits for the disk. */
+static bool have_set_writer(struct server *server)
+{
+    if (!server->set_writer.started && !server->without_set_writer)
+        server->without_set_writer = actor_start(&server->set_writer, server, 0) != STATUS_OK;
+    return server->set_writer.started;
+}
+
 static void dispatch(struct server *server, struct outgoing *item)
 {
     struct mailbox *other = NULL;
@@ -465,6 +478,8 @@ static void dispatch(struct server *server, struct outgoing *item)
         other = &server->owners[item->index].mailbox;
     else if (item->to == TO_CHECKPOINTER)
         other = &server->checkpointer.mailbox;
+    else if (item->to == TO_SET_WRITER && have_set_writer(server))
+        other = &server->set_writer.mailbox;
 
     if (other != NULL)
         mailbox_post(other, item);
@@ -702,6 +717,7 @@ int server_run(struct server *server, struct error *reason)
     for (uint32_t i = 0; i < server->owner_threads; i++)
         actor_stop(&server->owners[i]);
     actor_stop(&server->checkpointer);
+    actor_stop(&server->set_writer);
     int exit_code = router_enrolment(server->cores.router)->exit_code;
     explain_end(server, exit_code, reason);
     return exit_code;

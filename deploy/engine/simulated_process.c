@@ -19,7 +19,9 @@
 #define QUEUE_FROM_CHECKPOINTER (3 * e->options.owners_a_server + 1)
 #define QUEUE_TO_SESSION        (3 * e->options.owners_a_server + 2)
 #define QUEUE_TO_TRAINER        (3 * e->options.owners_a_server + 3)
-#define QUEUE_COUNT             (3 * e->options.owners_a_server + 4)
+#define QUEUE_TO_SET_WRITER     (3 * e->options.owners_a_server + 4)
+#define QUEUE_FROM_SET_WRITER   (3 * e->options.owners_a_server + 5)
+#define QUEUE_COUNT             (3 * e->options.owners_a_server + 6)
 
 /* --- life ------------------------------------------------------------------------------------ */
 
@@ -99,8 +101,10 @@ void simulated_process_free(struct simulated_process *process)
 {
     struct simulated_process *p = process;
     outbox_free(&p->outbox);
-    outbox_free(&p->checkpointer_waiting);
-    outbox_free(&p->checkpointer_said);
+    for (uint32_t i = 0; i < WRITING_THREADS; i++) {
+        outbox_free(&p->writing[i].waiting);
+        outbox_free(&p->writing[i].said);
+    }
     if (p->cores_made)
         cores_free(&p->cores);
     if (!p->is_server && !p->is_guest)
@@ -299,6 +303,8 @@ static void dispatch(struct engine *e, struct simulated_process *p, struct outgo
         enqueue(e, p, QUEUE_TO_OWNER(item->index), EVENT_ACTOR, item);
     else if (item->to == TO_CHECKPOINTER)
         enqueue(e, p, QUEUE_TO_CHECKPOINTER, EVENT_ACTOR, item);
+    else if (item->to == TO_SET_WRITER)
+        enqueue(e, p, QUEUE_TO_SET_WRITER, EVENT_ACTOR, item);
     else if (item->to == TO_LOG)
         say(e, p, item);
     else if (cores_deliver(&p->cores, item, e->now_us, &p->outbox))
@@ -372,39 +378,47 @@ static void owner_worked(struct engine *e, struct simulated_process *p, uint32_t
     while (thread_next(thread, &next) && !owner_begins(e, p, &next));
 }
 
-/* The checkpointer takes one item; what it has to say about its files is said when they are
+/* A thread that writes takes one item; what it has to say about its files is said when they are
  * durable. */
-static void checkpointer_turn(struct engine *e, struct simulated_process *p, struct outgoing *item)
+static void writing_turn(struct engine *e, struct simulated_process *p, uint32_t number,
+                         struct outgoing *item)
 {
     const struct storage *storage = &e->options.storage;
     storage->begin(storage->context, p, e->now_us);
-    cores_deliver(&p->cores, item, e->now_us, &p->checkpointer_said);
+    cores_deliver(&p->cores, item, e->now_us, &p->writing[number].said);
     struct stored stored = storage->end(storage->context, p, e->now_us);
-    struct event event = {
-        .time_ns = e->now_ns + 1000 * stored.took_us, .kind = EVENT_DISK, .process = p->number};
+    struct event event = {.time_ns = e->now_ns + 1000 * stored.took_us,
+                          .kind = EVENT_DISK,
+                          .process = p->number,
+                          .number = number};
     event_queue_add(&e->queue, &event);
-    p->checkpointer_busy = true;
+    p->writing[number].busy = true;
     if (stored.wrote)
         engine_wrote(e, p);
 }
 
-static void checkpointer_done(struct engine *e, struct simulated_process *p)
+/* What a thread says is for the router thread; what the set writer has from the checkpointer, it has by
+ * way of that one. */
+static void writing_done(struct engine *e, struct simulated_process *p, uint32_t number)
 {
     struct outgoing out;
-    while (outbox_take(&p->checkpointer_said, &out))
-        enqueue(e, p, QUEUE_FROM_CHECKPOINTER, EVENT_INBOX, &out);
-    p->checkpointer_busy = false;
-    if (outbox_take(&p->checkpointer_waiting, &out))
-        checkpointer_turn(e, p, &out);
+    struct writing_thread *thread = &p->writing[number];
+    uint32_t queue = number == WRITING_SET_WRITER ? QUEUE_FROM_SET_WRITER : QUEUE_FROM_CHECKPOINTER;
+    while (outbox_take(&thread->said, &out))
+        enqueue(e, p, queue, EVENT_INBOX, &out);
+    thread->busy = false;
+    if (outbox_take(&thread->waiting, &out))
+        writing_turn(e, p, number, &out);
 }
 
-static void checkpointer_event(struct engine *e, struct simulated_process *p, struct outgoing *item)
+static void writing_event(struct engine *e, struct simulated_process *p, struct outgoing *item)
 {
-    if (p->checkpointer_busy)
-        *outbox_add(&p->checkpointer_waiting, TO_CHECKPOINTER, item->packet.message.kind) =
-            item->packet;
+    uint32_t number = item->to == TO_SET_WRITER ? WRITING_SET_WRITER : WRITING_CHECKPOINTER;
+    struct writing_thread *thread = &p->writing[number];
+    if (thread->busy)
+        *outbox_add(&thread->waiting, item->to, item->packet.message.kind) = item->packet;
     else
-        checkpointer_turn(e, p, item);
+        writing_turn(e, p, number, item);
     item->packet.payload = NULL;
 }
 
@@ -443,9 +457,9 @@ static bool actor_event(struct engine *e, struct simulated_process *p, struct ev
     if (event->kind == EVENT_ACTOR && event->item->to == TO_OWNER)
         owner_event(e, p, event);
     else if (event->kind == EVENT_ACTOR)
-        checkpointer_event(e, p, event->item);
+        writing_event(e, p, event->item);
     else if (event->kind == EVENT_DISK)
-        checkpointer_done(e, p);
+        writing_done(e, p, (uint32_t)event->number);
     else if (event->kind == EVENT_WORKED && event->number >= THREAD_OWNERS)
         owner_worked(e, p, (uint32_t)event->number);
     else

@@ -36,6 +36,15 @@ enum process_start {
 
 #define PROCESS_NAME_MAX 32
 
+/* Threads that write to the disk. */
+enum { WRITING_CHECKPOINTER, WRITING_SET_WRITER, WRITING_THREADS };
+
+struct writing_thread {
+    bool busy;             /* Until what it wrote is durable: */
+    struct outbox waiting; /* then it takes this, ... */
+    struct outbox said;    /* ... and says this. */
+};
+
 struct simulated_process {
     uint32_t number;             /* In the order of their starts. */
     char name[PROCESS_NAME_MAX]; /* "worker/1 (3)": its place, and its number. */
@@ -52,14 +61,12 @@ struct simulated_process {
     struct outbox outbox;             /* What its router or session has still to give out. */
     struct simulated_thread *threads; /* [thread_count] */
     uint32_t thread_count;
-    bool checkpointer_busy;             /* Until what it wrote is durable: */
-    struct outbox checkpointer_waiting; /* then it takes this, ... */
-    struct outbox checkpointer_said;    /* ... and says this. */
-    struct simulated_worker worker;     /* A worker's. */
-    bool stuck;                         /* Its trainer does nothing any more. */
-    double slow;                        /* It takes so many times as long: a fault's doing. */
-    uint64_t *queue_until_ns;           /* When the last item of each queue arrives. */
-    struct event *missed;               /* [missed_count] while it is stopped. */
+    struct writing_thread writing[WRITING_THREADS];
+    struct simulated_worker worker; /* A worker's. */
+    bool stuck;                     /* Its trainer does nothing any more. */
+    double slow;                    /* It takes so many times as long: a fault's doing. */
+    uint64_t *queue_until_ns;       /* When the last item of each queue arrives. */
+    struct event *missed;           /* [missed_count] while it is stopped. */
     size_t missed_count, missed_capacity;
     uint64_t heard_us; /* When a message of server 0 reached it last. */
     int exit_code;

@@ -234,43 +234,6 @@ static enum status open_record(struct checkpointer *checkpointer, bool records, 
     return status;
 }
 
-/* What steps are made of goes on beside the record. */
-static enum status open_sets(struct checkpointer *checkpointer, bool records, struct error *error)
-{
-    const struct run_chronicle *chronicle = &checkpointer->chronicle;
-    checkpointer->sets = (struct set_log){.disk = NULL};
-    if (!records || !job_mode(&checkpointer->job)->sets || chronicle->ended)
-        return STATUS_OK;
-    return set_log_open(&checkpointer->sets, checkpointer->options.disk, checkpointer->options.out,
-                        chronicle->session, &checkpointer->job, error);
-}
-
-/* Those that were told of the steps from `step` on, or NULL: nothing was written of them. */
-static enum status read_sets(const struct checkpointer *checkpointer, uint64_t step,
-                             struct frame **sets, struct outbox *outbox, struct error *error)
-{
-    void *list;
-    size_t count;
-    char damaged[DISK_PATH_MAX];
-    *sets = NULL;
-    if (checkpointer->sets.disk == NULL)
-        return STATUS_OK;
-    enum status status = set_log_read(checkpointer->options.disk, checkpointer->options.out,
-                                      checkpointer->chronicle.session, &checkpointer->job, step,
-                                      &list, &count, damaged, error);
-    if (status != STATUS_OK)
-        return status;
-    if (damaged[0] != '\0')
-        outbox_warn(outbox, "%.300s is damaged: what is behind is decided anew", damaged);
-    *sets = frame_create(count);
-    if (*sets != NULL)
-        memcpy((*sets)->data, list, count);
-    free(list);
-    return *sets != NULL
-               ? STATUS_OK
-               : error_set(error, STATUS_MEMORY, "out of memory for what steps are made of");
-}
-
 /* The run directory is ours from here on. The record is read again when it is locked: another
  * server 0 may have come and gone since we looked. (That it has also written checkpoints since is
  * no harm: ours is older, and as good to go on from.) */
@@ -299,8 +262,9 @@ static enum status take_place(struct checkpointer *checkpointer, const struct re
         status = claim(checkpointer, next, error);
     if (status == STATUS_OK)
         status = open_record(checkpointer, records, next->number, outbox, error);
-    if (status == STATUS_OK)
-        status = open_sets(checkpointer, records, error);
+    checkpointer->sets_session = status == STATUS_OK && records && !checkpointer->chronicle.ended
+                                     ? checkpointer->chronicle.session
+                                     : 0;
     return status;
 }
 
@@ -348,14 +312,28 @@ static void sweep(struct checkpointer *checkpointer, uint64_t before, struct out
         outbox_warn(outbox, "left-overs of checkpoints stay: %s", error.text);
 }
 
-/* Of the run as claimed, or why it is not. */
-static void answer_opened(struct checkpointer *checkpointer, struct order_run_opened opened,
-                          enum status status, struct error *error, struct outbox *outbox)
+/* What the set writer has to know, on the way by it; NULL when it has nothing to do with it. */
+static enum status place_sets(const struct checkpointer *checkpointer, bool begins,
+                              struct frame **place, struct error *error)
 {
-    struct frame *sets = NULL;
-    uint64_t step = checkpointer->reader_open ? checkpointer->reader.manifest.step : 0;
+    if (!job_mode(&checkpointer->job)->sets)
+        return STATUS_OK;
+    *place = frame_create(sizeof(struct sets_place));
+    if (*place == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory for what steps are made of");
+    *(struct sets_place *)(*place)->data = (struct sets_place){
+        .job = &checkpointer->job, .session = checkpointer->sets_session, .begins = begins};
+    return STATUS_OK;
+}
+
+/* Of the run as claimed, or why it is not. begins: it is no going back. */
+static void answer_opened(struct checkpointer *checkpointer, struct order_run_opened opened,
+                          bool begins, enum status status, struct error *error,
+                          struct outbox *outbox)
+{
+    struct frame *place = NULL;
     if (status == STATUS_OK && !opened.ended)
-        status = read_sets(checkpointer, step, &sets, outbox, error);
+        status = place_sets(checkpointer, begins, &place, error);
     opened.status = status;
     if (status != STATUS_OK) {
         snprintf(opened.text, sizeof opened.text, "%s", error->text);
@@ -370,10 +348,10 @@ static void answer_opened(struct checkpointer *checkpointer, struct order_run_op
             opened.so_far = checkpointer->reader.manifest.so_far;
         }
     }
-    order_add(outbox, TO_COORDINATOR, 0,
+    order_add(outbox, place != NULL ? TO_SET_WRITER : TO_COORDINATOR, 0,
               &(struct order){
                   .kind = ORDER_RUN_OPENED, .generation = opened.generation, .run_opened = opened})
-        ->payload = sets;
+        ->payload = place;
 }
 
 /* Killed between writing a checkpoint and removing an older one, time and again, server 0 would
@@ -401,7 +379,7 @@ static void handle_open_run(struct checkpointer *checkpointer, const struct orde
         sweep(checkpointer, UINT64_MAX, outbox); /* Whoever wrote them is of an older generation. */
         prune_left_overs(checkpointer, outbox);
     }
-    answer_opened(checkpointer, opened, status, &error, outbox);
+    answer_opened(checkpointer, opened, true, status, &error, outbox);
 }
 
 /* The job goes back to a checkpoint, under a new number. */
@@ -434,7 +412,7 @@ static void handle_go_back(struct checkpointer *checkpointer, uint64_t number,
 {
     struct error error = {STATUS_OK, ""};
     enum status status = go_back(checkpointer, number, outbox, &error);
-    answer_opened(checkpointer, (struct order_run_opened){0}, status, &error, outbox);
+    answer_opened(checkpointer, (struct order_run_opened){0}, false, status, &error, outbox);
 }
 
 /* --- loading ------------------------------------------------------------------------------- */
@@ -771,21 +749,6 @@ static void handle_manifest(struct checkpointer *checkpointer, const struct orde
     say_written(checkpointer, ORDER_MANIFEST_WRITTEN, status, step, &error, outbox);
 }
 
-/* Before anybody is told: it is written, but not waited for until it is on the device. */
-static void handle_sets(struct checkpointer *checkpointer, const struct order *order,
-                        const struct frame *list, struct outbox *outbox)
-{
-    struct error error = {STATUS_OK, ""};
-    enum status status =
-        checkpointer->sets.disk == NULL
-            ? error_set(&error, STATUS_NOT_FOUND, "the record of this run has ended")
-            : check_claim(checkpointer, &error);
-    if (status == STATUS_OK)
-        status = set_log_append(&checkpointer->sets, list->data, list->bytes, &error);
-    say_written(checkpointer, ORDER_SETS_WRITTEN, status,
-                status == STATUS_OK ? order->sets.end : order->sets.first, &error, outbox);
-}
-
 /* --- the run directory --------------------------------------------------------------------- */
 
 /* One line. A journal that cannot be written is a pity, not a reason to stop. */
@@ -941,9 +904,6 @@ static void obey(struct checkpointer *checkpointer, const struct order *order,
         checkpointer->computed_step = order->computations.step;
         checkpointer->computed_next = order->computations.next;
         checkpointer->computed_over = order->computations.over;
-        break;
-    case ORDER_SETS:
-        handle_sets(checkpointer, order, payload, outbox);
         break;
     case ORDER_MANIFEST:
         handle_manifest(checkpointer, order, payload, outbox);

@@ -11,7 +11,6 @@
 #include "common/store/generation.h"
 #include "common/store/run_chronicle.h"
 #include "common/store/run_directory.h"
-#include "common/store/set_log.h"
 #include "ps/checkpointer/checkpointer.h"
 #include "ps/shard/plan.h"
 
@@ -48,7 +47,7 @@ struct checkpointer {
     struct generation claim; /* As we have left it in the run directory. */
     struct job job;          /* The declaration. */
     struct run_chronicle chronicle;
-    struct set_log sets; /* Of a job whose steps are made of sets of leaves; else not open. */
+    uint64_t sets_session;      /* In whose record what steps are made of is; 0: in none. */
     struct frame *computations; /* Of the cut at computed_step, see computations_pack; or NULL. */
     uint64_t computed_step, computed_next;
     bool computed_over;          /* They are not remembered: the record ends at the cut before. */

@@ -59,7 +59,7 @@ static bool write_down(struct coordinator *c, const struct closings *closings,
     const struct order order = {.kind = ORDER_SETS,
                                 .generation = c->envelope.generation,
                                 .sets = {.first = c->sets_sent, .end = closings->end}};
-    order_add(outbox, TO_CHECKPOINTER, 0, &order)->payload = list;
+    order_add(outbox, TO_SET_WRITER, 0, &order)->payload = list;
     return true;
 }
 
@@ -99,7 +99,7 @@ void coordinator_handle_sets_written(struct coordinator *c, const struct order_w
                                      uint64_t now_us, struct outbox *outbox)
 {
     struct closings *closings = coordinator_closings(c);
-    if (closings == NULL || c->state >= FINISHING)
+    if (closings == NULL || c->raising != 0 || c->state >= FINISHING) /* Or all go back. */
         return;
     if (written->status ==
         STATUS_EXISTS) { /* The run is another's now, and so is what is decided. */

@@ -1,8 +1,9 @@
 /* orders.h - what the cores of one server say to each other, and nobody else hears.
  *
- *   coordinator -> checkpointer       OPEN_RUN GO_BACK SEND_CHUNKS COMPUTATIONS SETS MANIFEST EVENT
- *                                     SUMMARY
- *   checkpointer -> coordinator       RUN_OPENED SETS_WRITTEN MANIFEST_WRITTEN SUMMARY_WRITTEN
+ *   coordinator -> checkpointer       OPEN_RUN GO_BACK SEND_CHUNKS COMPUTATIONS MANIFEST EVENT
+ *                                     SUMMARY; set writer SETS
+ *   checkpointer -> coordinator       RUN_OPENED MANIFEST_WRITTEN SUMMARY_WRITTEN
+ *   checkpointer -> set writer -> coordinator   RUN_OPENED, where steps are made of sets; SETS_WRITTEN
  *   router -> owners, checkpointer    LOAD; owners LET_GO
  *   owners, checkpointer -> router    LOADED; owners TAKEN, FIGURES, OWNER_CUT, SCORED
  *   router -> coordinator       STOP_AT (server 0)
@@ -55,6 +56,13 @@ enum order_kind {
 
 #define ORDER_FROM_CHECKPOINTER UINT32_MAX
 #define ORDER_EVERYBODY         UINT32_MAX
+
+/* The payload of a RUN_OPENED that goes by way of the set writer. */
+struct sets_place {
+    const struct job *job; /* Borrowed, the checkpointer's. */
+    uint64_t session;      /* Of the record that sets are in; 0: they are not recorded. */
+    bool begins;           /* No going back. */
+};
 
 struct order_run_opened {
     enum status status;

@@ -470,6 +470,29 @@ TEST(the_work_of_a_lost_worker_is_dealt_to_the_others, MODE_SYNC)
     check_start(p, 1, 3, 2, 1);
 }
 
+/* It would wait while the checkpointer writes a model. */
+TEST_PLAIN(what_a_step_is_made_of_is_not_the_checkpointers_to_write_down)
+{
+    struct players all, *p = &all;
+    players_prepare(p, MODE_BACKUP);
+    p->job.record = RECORDING_ON;
+    players_create(p);
+    players_start(p);
+    players_report(p, 0, 0, (struct node){0, 2});
+    ck_assert_uint_eq(post_count_orders(&p->post, TO_SET_WRITER, ORDER_SETS), 1);
+    ck_assert_uint_eq(post_count_orders(&p->post, TO_CHECKPOINTER, ORDER_SETS), 0);
+    ck_assert_ptr_null(players_told(p, 21, MESSAGE_CLOSE)); /* Not before it is written. */
+    struct order written = {.kind = ORDER_SETS_WRITTEN,
+                            .written = {.status = STATUS_EXISTS, .step = 0, .text = "another"}};
+    players_kill(p, ROLE_PS, 1);
+    players_pass(p, 6);
+    players_restart(p, ROLE_PS, 1);
+    players_join(p, ROLE_PS, 1); /* All go back: that is no word about this run. */
+    players_order(p, written);
+    ck_assert_ptr_null(post_log(&p->post, "no more steps are closed here"));
+    players_close(p);
+}
+
 /* Whoever joins can be one too many: more workers than leaves are all waited for. */
 TEST(it_is_said_when_backup_workers_spare_nobody_and_when_they_do_again, MODE_BACKUP)
 {
