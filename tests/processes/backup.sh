@@ -36,12 +36,16 @@ has_come() { [ -f "$work/$1/events.jsonl" ] && [ "$(grep -c '"event": *"progress
 at() { within 60 has_come "$1" "$2" || fail "$1 gets nowhere"; }
 
 if short_run; then
+    # No step of fewer leaves than workers, which would wait for the slow one, too. Its first step it may be in
+    # by luck; in five it is only if it is there again after it was late.
     for wire in tcp shm; do
-        run $wire 0 syncopate run "${base[@]}" "${late[@]}" --backup-workers 1 --workers 4 --ps $((1 + ${#wire} % 2)) \
-            --transport $wire --steps 80 --out "$work/$wire"
+        run $wire 0 syncopate run "${base[@]/synthetic:2000/synthetic:2048}" --compute "lognormal:5ms,0.5" --slow 3:1.5 \
+            --backup-workers 1 --workers 4 --ps $((1 + ${#wire} % 2)) --transport $wire --steps 80 --out "$work/$wire"
         if [ "$(member "$work/$wire" mode)" != sync+backup:1 ]; then fail "$wire is not called sync+backup:1"; fi
         dropped $wire $((80 * 16))
-        if [ "$(batches $wire 3)" -eq 0 ]; then fail "$wire: nothing of the slow worker was ever in time"; fi
+        if [ "$(batches $wire 3)" -lt 5 ]; then
+            fail "$wire: the slow worker was in time for $(batches $wire 3) of 80 steps: it is not there again after it was late"
+        fi
         again $wire
     done
     ok "over TCP and in shared memory: examples dropped, and the bits of the recorded sets"
