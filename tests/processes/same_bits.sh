@@ -23,6 +23,7 @@ backup-struck|sync+backup:1|`replay` of the same run|a worker, a server and serv
 backup-moved|sync+backup:1|`replay` of the same run|stopped, and gone on with other workers and servers
 places-spread|sync, all-reduce, `--ps colocated`|`--ps 0`, one process|1 to 5 workers, each with a server beside it
 places-struck|sync, `--ps colocated`|`--ps 0`, one process|a worker, a server and server 0 killed on the way
+places-allreduce|all-reduce, `--ps colocated`|`--ps 0`, one process|a worker, a server and server 0 killed on the way
 places-async|async, `--ps colocated`|`replay` of the same run|a worker, a server and server 0 killed on the way
 async-one|async|the serial run, `--mode async --ps 0`|one worker
 async-replay|async|`replay` of the same run|4 workers, 2 servers
@@ -234,6 +235,13 @@ places_struck()
     struck places-struck "${sync[@]}"
     as places-struck "$bits"
 }
+places_allreduce()
+{
+    local servers=colocated
+    serial sync-long "${sync[@]}" --epochs 5
+    struck places-allreduce "${allreduce[@]}"
+    as places-allreduce "$bits"
+}
 places_async()
 {
     local servers=colocated
@@ -313,7 +321,7 @@ if [ $# -eq 0 ]; then
     ok "the table of the same bits in proto/CONTRACT.md is of these cells"
     mapfile -t wanted < <(cells | cut -d '|' -f 1)
     long='sync-wires sync-moved allreduce-struck allreduce-moved backup-struck backup-moved places-struck places-async'
-    long+=' ssp-struck compensated-struck accumulated-struck async-moved'
+    long+=' places-allreduce ssp-struck compensated-struck accumulated-struck async-moved'
     if ! long_run; then mapfile -t wanted < <(printf '%s\n' "${wanted[@]}" | grep -vxF "${long// /$'\n'}"); fi
     if [ "${TEST_LONG:-}" = only ]; then read -ra wanted <<<"$long"; fi
 fi
