@@ -73,6 +73,10 @@ bad-gradient|a worker|running|sync|a gradient is not finite|the job ends, naming
 told|a worker|running|both|SIGTERM, --on-term leave|it leaves (exit code 143), the others do its work|2|0
 evicted|all workers|running|both|SIGTERM, --on-term leave|the job waits for any, then ends|R + 5|195
 clocks|a worker|running|both|its clock is years ahead|nothing|1|0
+again-place0-running|a place, server 0 and a worker|running|each|killed, started again|all join again and go on from the newest checkpoint|3|0
+*again-place1-running|a place, another server and a worker|running|each|killed, started again|both take their places; all go back to the newest checkpoint, and on from there|3|0
+lost-place0-running|a place, server 0 and a worker|running|each|killed for good|the others give up|W + R + 1|195
+lost-place1-running|a place, another server and a worker|running|each|killed for good|the job ends, naming the server|W + R + 1|195
 END
 )
 
@@ -112,6 +116,7 @@ fi
 declare -A current=()
 workers=(w0 w1) worker_program=syncopate-worker
 server_options=() worker_options=() more_options=()
+place_options=() # Of workers whose places have servers.
 
 # mode_option WORD - of the table's word for a mode.
 mode_option() { echo "${1/#backup/sync+backup:1}"; }
@@ -165,7 +170,7 @@ up()
                 --out "$work/out" --worker-timeout "$W" --recovery-timeout "$R" \
                 --start-timeout "$T" "${server_options[@]}" ;;
             w*) start "$as" "$worker_program" --task-index "${name#w}" --ps-hosts "$hosts" \
-                "${worker_options[@]}" --worker-timeout "$W" --recovery-timeout "$R" \
+                "${place_options[@]}" "${worker_options[@]}" --worker-timeout "$W" --recovery-timeout "$R" \
                 --start-timeout "$T" ;;
         esac
         current[$name]=$as
@@ -380,6 +385,44 @@ lost()
     fi
 }
 
+# Server and worker of a place die at once, with the host that they were on.
+place_dies()
+{
+    place_options=(--ps colocated)
+    reach running "$mode_of_job"
+    "$build/syncopate" inspect "$first" >"$work/inspected.log" || fail "nothing is to be seen of the job"
+    said inspected "^servers: 2 of 2, beside the workers$" || fail "servers have no places beside the workers"
+    happens
+    kill_hard "ps$1"
+    kill_hard "w$1"
+}
+place_again()
+{
+    place_dies "$1"
+    up "ps$1" "w$1"
+    status "state: running, .*step: ($(more_than 5)) of"
+    moves_on
+    in_time
+    end 0 ps0 ps1 w0 w1
+    nobody_says_more
+}
+place_lost()
+{
+    place_dies "$1"
+    end 195 "ps$((1 - $1))" "w$((1 - $1))"
+    in_time
+    nothing_runs
+    one_line "${current[ps$((1 - $1))]}"
+    one_line "${current[w$((1 - $1))]}"
+}
+case_again-place0-running() { place_again 0; }
+case_again-place1-running() { place_again 1; }
+case_lost-place0-running() { place_lost 0; }
+case_lost-place1-running()
+{
+    place_lost 1
+    says ps0 "error: .*ps/1"
+}
 case_lost-ps0-finishing()
 {
     reach finishing sync
