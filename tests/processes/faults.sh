@@ -76,7 +76,7 @@ clocks|a worker|running|both|its clock is years ahead|nothing|1|0
 again-place0-running|a place, server 0 and a worker|running|each|killed, started again|all join again and go on from the newest checkpoint|3|0
 *again-place1-running|a place, another server and a worker|running|each|killed, started again|both take their places; all go back to the newest checkpoint, and on from there|3|0
 lost-place0-running|a place, server 0 and a worker|running|each|killed for good|the others give up|W + R + 1|195
-lost-place1-running|a place, another server and a worker|running|each|killed for good|the job ends, naming the server|W + R + 1|195
+lost-place1-running|a place, another server and a worker|running|each|killed for good|the job ends, naming the server|W + R + 3|195
 END
 )
 
