@@ -67,7 +67,8 @@ void command_explain_comparison(const char *path, struct error *error)
     snprintf(name, sizeof name, "%s/compare.json", path);
     if (stat(name, &there) == 0)
         error_set(error, STATUS_INVALID,
-                  "%.300s is a comparison; name one of its runs, which are folders in it", path);
+                  "%.300s is a comparison; name one of its runs, which are folders in %.300s/runs",
+                  path, path);
 }
 
 enum status command_print_json(struct json_writer *writer, struct error *error)

@@ -29,6 +29,7 @@
 
 #define PROGRAM       "syncopate compare"
 #define COMMAND_BYTES 4096
+#define RUNS          "runs" /* The folder with the folders of the runs. */
 
 extern char **environ;
 
@@ -47,7 +48,8 @@ struct plan {
 /* One of the runs. */
 struct run {
     struct options options;
-    char name[64]; /* "sync-w2-s1", "ssp-3-w2-s1" */
+    struct arm arm; /* "sync-w2", "ssp-3-w2" */
+    char name[96];  /* "sync-w2-s1" */
     char out[DISK_PATH_MAX];
 };
 
@@ -66,13 +68,16 @@ static void make_run(struct run *run, const struct plan *plan, size_t index)
     if (options->job.colocated)
         options->ps = options->workers;
     job_forget_unused(&options->job); /* Variants of async: sync has nothing to lock. */
-    snprintf(run->name, sizeof(run->name), "%s-w%" PRIu32 "-s%" PRIu64,
-             job_mode_text(&options->job).text, options->workers, options->job.seed);
-    char *colon = strchr(run->name, ':'); /* Of ssp:3: other programs take it for a host's. */
+    run->arm = (struct arm){.label = ""};
+    snprintf(run->arm.name, sizeof(run->arm.name), "%s-w%" PRIu32,
+             job_mode_text(&options->job).text, options->workers);
+    char *colon = strchr(run->arm.name, ':'); /* Of ssp:3: other programs take it for a host's. */
     if (colon != NULL)
         *colon = '-';
-    snprintf(run->out, sizeof(run->out), "%.*s/%s", (int)(sizeof(run->out) - sizeof(run->name) - 2),
-             plan->out, run->name);
+    snprintf(run->name, sizeof(run->name), "%s-s%" PRIu64, run->arm.name, options->job.seed);
+    snprintf(run->out, sizeof(run->out), "%.*s/" RUNS "/%s",
+             (int)(sizeof(run->out) - sizeof(run->name) - sizeof("/" RUNS "/")), plan->out,
+             run->name);
     options->out = run->out;
 }
 
@@ -181,6 +186,16 @@ static enum status make_out(struct plan *plan, struct error *error)
     return status;
 }
 
+/* These go through only where nothing came into a folder. */
+static void remove_empty(const struct plan *plan)
+{
+    char runs[DISK_PATH_MAX + sizeof("/" RUNS)];
+    snprintf(runs, sizeof(runs), "%s/" RUNS, plan->out);
+    rmdir(runs);
+    if (plan->out_made)
+        rmdir(plan->out);
+}
+
 /* --- the runs -------------------------------------------------------------------------------- */
 
 static void watch_tick(void *context, const char *out)
@@ -247,7 +262,7 @@ static int make_one(const struct plan *plan, size_t index, struct comparison *co
     if (code != EXIT_DONE)
         rmdir(run.out); /* Goes through only when it is empty. */
     else
-        code = command_exit_code(comparison_add(comparison, run.out, &why));
+        code = command_exit_code(comparison_add(comparison, &run.arm, run.out, &why));
     if (code != EXIT_DONE) {
         error_set(error, why.status, "%s: %.400s", run.name, why.text);
         return code;
@@ -367,7 +382,6 @@ int command_compare(const struct command_call *call, struct error *error)
         code = command_exit_code(make_out(&plan, error));
     if (code == EXIT_DONE)
         code = compare(&plan, call, error);
-    if (plan.out_made)
-        rmdir(plan.out); /* Goes through only when nothing came into it. */
+    remove_empty(&plan);
     return code;
 }

@@ -105,11 +105,25 @@ static struct arm_text group_arm(const struct group *group)
     return group->record_count > 0 ? arm_text(group->records[0]) : (struct arm_text){""};
 }
 
-/* The numbers of workers of one mode have its options alike. */
+static bool same_mode(const struct group *a, const struct group *b)
+{
+    return strcmp(a->mode_text, b->mode_text) == 0;
+}
+
+/* Whether the arms of this mode have its options alike: then one line is for all of them. */
+static bool is_shared(const struct comparison *comparison, const struct group *group)
+{
+    for (size_t i = 0; i < comparison->group_count; i++)
+        if (same_mode(&comparison->groups[i], group) &&
+            strcmp(group_arm(&comparison->groups[i]).text, group_arm(group).text) != 0)
+            return false;
+    return true;
+}
+
 static bool is_first_of_mode(const struct comparison *comparison, size_t index)
 {
     for (size_t i = 0; i < index; i++)
-        if (strcmp(comparison->groups[i].mode_text, comparison->groups[index].mode_text) == 0)
+        if (same_mode(&comparison->groups[i], &comparison->groups[index]))
             return false;
     return true;
 }
@@ -130,23 +144,25 @@ static const char *group_without(const struct group *group)
                : "none of these, which have no use in it: no gradient grows stale";
 }
 
-typedef void put_arm_fn(FILE *stream, const struct group *group, const char *options);
+/* who: the mode, or the arm where its options are its own. */
+typedef void put_arm_fn(FILE *stream, const struct group *group, const char *who,
+                        const char *options);
 
 static void each_arm(FILE *stream, const struct comparison *comparison, bool with, put_arm_fn *put)
 {
     for (size_t i = 0; i < comparison->group_count; i++) {
         const struct group *group = &comparison->groups[i];
         struct arm_text arm = group_arm(group);
-        if (is_first_of_mode(comparison, i) && (arm.text[0] != '\0') == with)
-            put(stream, group, with ? arm.text : NULL);
+        bool shared = is_shared(comparison, group);
+        if ((arm.text[0] != '\0') == with && (!shared || is_first_of_mode(comparison, i)))
+            put(stream, group, shared ? group->mode_text : group->label, with ? arm.text : NULL);
     }
 }
 
-static void put_text(FILE *stream, const struct group *group, const char *options)
+static void put_text(FILE *stream, const struct group *group, const char *who, const char *options)
 {
     char line[LINE_BYTES];
-    snprintf(line, sizeof(line), "%s: %s", group->mode_text,
-             options != NULL ? options : group_without(group));
+    snprintf(line, sizeof(line), "%s: %s", who, options != NULL ? options : group_without(group));
     wording_wrap(stream, line, 0, 0);
 }
 
@@ -170,10 +186,10 @@ static void put_options(FILE *stream, const char *options)
     }
 }
 
-static void put_html(FILE *stream, const struct group *group, const char *options)
+static void put_html(FILE *stream, const struct group *group, const char *who, const char *options)
 {
     fputs("<li>", stream);
-    svg_escape(stream, group->mode_text, sizeof(group->mode_text));
+    svg_escape(stream, who, strlen(who));
     fputc(':', stream);
     if (options != NULL) {
         put_options(stream, options);

@@ -1,4 +1,4 @@
-/* comparison.c - finds each run's group, and says whether runs of one seed that ought to have equal
+/* comparison.c - finds each arm's group, and says whether runs of one seed that ought to have equal
  * bits have them. */
 
 #include "deploy/report/comparison.h"
@@ -46,46 +46,75 @@ static unsigned mode_index_of(const struct comparison *comparison, const char *m
     return next;
 }
 
+/* Whether a group has both already: its arm differs from it in something else. */
+static bool index_taken(const struct comparison *comparison, unsigned mode_index,
+                        unsigned workers_index)
+{
+    for (size_t i = 0; i < comparison->group_count; i++)
+        if (comparison->groups[i].mode_index == mode_index &&
+            comparison->groups[i].workers_index == workers_index)
+            return true;
+    return false;
+}
+
 /* The index of the groups with this number of workers, or the next one. */
-static unsigned workers_index_of(const struct comparison *comparison, uint32_t workers)
+static unsigned workers_index_of(const struct comparison *comparison, uint32_t workers,
+                                 unsigned mode_index)
 {
     unsigned next = 0;
     for (size_t i = 0; i < comparison->group_count; i++) {
         const struct group *group = &comparison->groups[i];
-        if (group->workers == workers)
+        if (group->workers == workers && !index_taken(comparison, mode_index, group->workers_index))
             return group->workers_index;
         next = group->workers_index >= next ? group->workers_index + 1 : next;
     }
     return next;
 }
 
-static struct group *group_of(struct comparison *comparison, const struct record *record)
+static bool label_taken(const struct comparison *comparison, const char *label)
 {
-    for (size_t i = 0; i < comparison->group_count; i++) {
-        struct group *group = &comparison->groups[i];
-        if (group->workers == record->workers && strcmp(group->mode_text, record->mode_text) == 0)
-            return group;
-    }
-    if (comparison->group_count == COMPARISON_GROUPS_MAX)
-        return NULL;
-    unsigned mode_index = mode_index_of(comparison, record->mode_text);
-    unsigned workers_index = workers_index_of(comparison, record->workers);
-    struct group *group = &comparison->groups[comparison->group_count];
-    memset(group, 0, sizeof(*group));
-    snprintf(group->mode_text, sizeof(group->mode_text), "%s", record->mode_text);
-    group->workers = record->workers;
-    snprintf(group->label, sizeof(group->label), "%.31s, %.28s", record->mode_text,
-             wording_counted(record->workers, "worker", "workers").text);
-    group->index = (unsigned)comparison->group_count;
-    group->mode_index = mode_index;
-    group->workers_index = workers_index;
-    comparison->group_count++;
-    return group;
+    for (size_t i = 0; i < comparison->group_count; i++)
+        if (strcmp(comparison->groups[i].label, label) == 0)
+            return true;
+    return false;
 }
 
-static enum status append(struct comparison *comparison, struct record *record, struct error *error)
+/* Two arms are never shown under one label: the second has its name, which is its own. */
+static void make_label(char *label, size_t bytes, const struct comparison *comparison,
+                       const struct arm *arm, const struct record *record)
 {
-    struct group *group = group_of(comparison, record);
+    if (arm->label[0] != '\0')
+        snprintf(label, bytes, "%s", arm->label);
+    else
+        snprintf(label, bytes, "%.31s, %.28s", record->mode_text,
+                 wording_counted(record->workers, "worker", "workers").text);
+    if (label_taken(comparison, label))
+        snprintf(label, bytes, "%s", arm->name);
+}
+
+static struct group *group_of(struct comparison *comparison, const struct arm *arm,
+                              const struct record *record)
+{
+    for (size_t i = 0; i < comparison->group_count; i++)
+        if (strcmp(comparison->groups[i].arm.name, arm->name) == 0)
+            return &comparison->groups[i];
+    if (comparison->group_count == COMPARISON_GROUPS_MAX)
+        return NULL;
+    struct group made = {.arm = *arm,
+                         .workers = record->workers,
+                         .index = (unsigned)comparison->group_count,
+                         .mode_index = mode_index_of(comparison, record->mode_text)};
+    made.workers_index = workers_index_of(comparison, record->workers, made.mode_index);
+    snprintf(made.mode_text, sizeof(made.mode_text), "%s", record->mode_text);
+    make_label(made.label, sizeof(made.label), comparison, arm, record);
+    comparison->groups[comparison->group_count] = made;
+    return &comparison->groups[comparison->group_count++];
+}
+
+static enum status append(struct comparison *comparison, const struct arm *arm,
+                          struct record *record, struct error *error)
+{
+    struct group *group = group_of(comparison, arm, record);
     if (group == NULL || comparison->record_count == COMPARISON_RUNS_MAX)
         return error_set(error, STATUS_INVALID, "%s: too many runs to compare", record->path);
     struct record **records =
@@ -103,14 +132,15 @@ static enum status append(struct comparison *comparison, struct record *record, 
     return STATUS_OK;
 }
 
-enum status comparison_add(struct comparison *comparison, const char *path, struct error *error)
+enum status comparison_add(struct comparison *comparison, const struct arm *arm, const char *path,
+                           struct error *error)
 {
     struct record *record = calloc(1, sizeof(*record));
     if (record == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     enum status status = record_read(record, path, error);
     if (status == STATUS_OK)
-        status = append(comparison, record, error);
+        status = append(comparison, arm, record, error);
     if (status != STATUS_OK) {
         record_free(record);
         free(record);

@@ -1,5 +1,5 @@
-/* comparison.h - several finished runs, grouped: one group for each mode and number of workers,
- * with one run for each seed.
+/* comparison.h - several finished runs, grouped by arm: runs of one arm differ in nothing but their
+ * seed, arms in whatever was varied, be it the mode, the number of workers or a rate.
  *
  * Ownership: a comparison owns its records; groups borrow them. Threads: plain values. */
 
@@ -16,13 +16,22 @@
 #define COMPARISON_GROUPS_MAX 64
 #define COMPARISON_RUNS_MAX   1024
 
+/* What is compared, under its name: of its runs' folders, too, so without '/' and ':'. */
+struct arm {
+    char name[64];  /* "sync-w2" */
+    char label[64]; /* For people: "sync, 2 workers"; "" for mode and workers, as they were. */
+};
+
+/* The runs of an arm. */
 struct group {
-    char mode_text[32];
+    struct arm arm;
+    char mode_text[32]; /* Of its first run, like the number of workers. */
     uint32_t workers;
-    char label[64];                     /* "sync, 2 workers" */
-    unsigned index;                     /* In order of appearance. */
-    unsigned mode_index, workers_index; /* Equal for equal ones; for hue and shade. */
-    const struct record **records;      /* [record_count], owned list of borrowed records. */
+    char label[64]; /* Never empty; no other group has it. */
+    unsigned index; /* In order of appearance. */
+    /* For hue and shade: equal for equal ones, but no two arms have both. */
+    unsigned mode_index, workers_index;
+    const struct record **records; /* [record_count], owned list of borrowed records. */
     size_t record_count;
 };
 
@@ -36,8 +45,9 @@ struct comparison {
 void comparison_init(struct comparison *comparison);
 void comparison_free(struct comparison *comparison);
 
-/* Read the run at path and add it to its group. */
-enum status comparison_add(struct comparison *comparison, const char *path, struct error *error);
+/* Read the run at path and add it to the group of this arm. */
+enum status comparison_add(struct comparison *comparison, const struct arm *arm, const char *path,
+                           struct error *error);
 
 /* One number of every run of a group. */
 struct spread {

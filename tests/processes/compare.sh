@@ -43,14 +43,14 @@ expect "and the work, which is the same for all, stands above it" \
 expect "sync has the same bits for one and two workers" \
     grep -q "^sync: the same bits for 1 and 2 workers, for each of 2 seeds" "$folder/output"
 for file in report.html table.txt compare.json loss-time.svg loss-step.svg accuracy-epoch.svg \
-    staleness.svg spread.svg time.svg sync-w1-s1/run.json async-w2-s2/run.json; do
+    staleness.svg spread.svg time.svg runs/sync-w1-s1/run.json runs/async-w2-s2/run.json; do
     expect "$file is there" test -s "$out/$file"
 done
 expect "the report holds the command" grep -q -- "--workers 1,2 --seeds 2 --out" "$out/report.html"
 
 for command in inspect evaluate export; do
     expect "$command of a comparison says where its runs are" ends_with 5 "$syncopate" "$command" "$out"
-    expect "and nothing else" grep -qx "syncopate $command: $out is a comparison; name one of its runs, which are folders in it" \
+    expect "and nothing else" grep -qx "syncopate $command: $out is a comparison; name one of its runs, which are folders in $out/runs" \
         "$folder/output"
 done
 expect "with one seed" ends_with 0 "$syncopate" compare "${work[@]}" --out "$folder/one"
@@ -61,7 +61,7 @@ expect "bounds are modes of their own" ends_with 0 "$syncopate" compare "${work[
 expect "which the table names" test "$(grep -cE '^ssp:[18] +2 +[0-9.]+ +[0-9]+ ' "$folder/output")" -eq 2
 expect "and compare.json" test "$(grep -c '"mode": "ssp:[18]"' "$folder/bounds/compare.json")" -ge 2
 expect "and the report" grep -q '<td>ssp:8</td>' "$folder/bounds/report.html"
-expect "their folders have no colon in their names" test -s "$folder/bounds/ssp-8-w2-s1/run.json"
+expect "their folders have no colon in their names" test -s "$folder/bounds/runs/ssp-8-w2-s1/run.json"
 expect "so is all-reduce, with the scores of sync" \
     test "$(awk '/^(sync|allreduce) +2 +[0-9.]+ +[0-9]+ / { print $5, $6 }' "$folder/output" | uniq | wc -l)" -eq 1
 expect "and so are backup workers, where something was dropped" \
@@ -78,7 +78,7 @@ expect "and that sync had none" grep -q "^sync: none of these, which have no use
 sent_back() # What is said is what run.json counts.
 {
     local counts part
-    counts=$("$syncopate" inspect "$folder/arms/async-w4-s1" --json | tr -d ' \n' | grep -oP '"verdicts":\{[^}]*')
+    counts=$("$syncopate" inspect "$folder/arms/runs/async-w4-s1" --json | tr -d ' \n' | grep -oP '"verdicts":\{[^}]*')
     part=$(tr ',' '\n' <<<"$counts" | awk -F: '{ n += $NF } /stale/ { stale = $NF }
         END { if (stale > 0) printf "%.2f", 100 * stale / n }')
     echo "of $counts: $part %"
@@ -109,7 +109,7 @@ scored=(--data synthetic:2000 --model softmax --epochs 2 --checkpoint-every 20)
 expect "with scores and checkpoints" ends_with 0 "$syncopate" compare "${scored[@]}" \
     --modes sync,async,ssp:1 --workers 2 --out "$folder/clock"
 expect "and without servers" ends_with 0 "$syncopate" run "${scored[@]}" --ps 0 --out "$folder/clock/solo"
-for run in sync-w2-s1 async-w2-s1 ssp-1-w2-s1 solo; do
+for run in runs/sync-w2-s1 runs/async-w2-s1 runs/ssp-1-w2-s1 solo; do
     expect "$run is drawn up to its seconds of training" one_clock "$folder/clock/$run"
 done
 expect "an earlier comparison is not overwritten" \

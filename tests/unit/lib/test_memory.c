@@ -128,7 +128,8 @@ static int a_report(struct error *error)
     snprintf(path, sizeof path, "%s/run", folder);
     comparison_init(&comparison);
     scarcity_pause(false);
-    enum status status = comparison_add(&comparison, path, error);
+    const struct arm arm = {.name = "sync-w2"};
+    enum status status = comparison_add(&comparison, &arm, path, error);
     if (status == STATUS_OK) {
         summary_print(out, comparison.records[0], 0);
         status = report_write(&disk_posix, folder, &comparison, &facts, error);

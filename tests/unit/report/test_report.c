@@ -39,12 +39,25 @@ static void scene_free(struct scene *scene)
 /* What tests begin with, and how they end. */
 #define TEST(name) SUITE_TEST(name, struct scene, scene, scene_init(scene), scene_free(scene))
 
-static void take(struct scene *scene, const char *name)
+/* As a run of this arm. */
+static void take_as(struct scene *scene, const char *arm_name, const char *label, const char *name)
 {
     char path[256];
+    struct arm arm = {.label = ""};
+    snprintf(arm.name, sizeof arm.name, "%s", arm_name);
+    snprintf(arm.label, sizeof arm.label, "%s", label);
     snprintf(path, sizeof path, "%s/%s", scene->folder, name);
-    ck_assert_msg(comparison_add(&scene->comparison, path, &scene->error) == STATUS_OK, "%s",
+    ck_assert_msg(comparison_add(&scene->comparison, &arm, path, &scene->error) == STATUS_OK, "%s",
                   scene->error.text);
+}
+
+/* The arm is what stands before the seed. */
+static void take(struct scene *scene, const char *name)
+{
+    char arm[64];
+    const char *seed = strrchr(name, '-');
+    snprintf(arm, sizeof arm, "%.*s", seed != NULL ? (int)(seed - name) : 63, name);
+    take_as(scene, arm, "", name);
 }
 
 static void take_run(struct scene *scene, const struct made_run *run)
@@ -108,7 +121,7 @@ static size_t occurrences(const char *text, const char *what)
     return count;
 }
 
-TEST(runs_are_grouped_by_mode_and_workers)
+TEST(runs_are_grouped_by_arm)
 {
     take_eight(scene);
     ck_assert_uint_eq(scene->comparison.group_count, 4);
@@ -119,6 +132,33 @@ TEST(runs_are_grouped_by_mode_and_workers)
     ck_assert_uint_eq(group->records[1]->seed, 2);
     ck_assert_uint_eq(group->workers_index, scene->comparison.groups[1].workers_index);
     ck_assert_uint_ne(group->mode_index, scene->comparison.groups[1].mode_index);
+}
+
+TEST(arms_of_one_mode_are_told_apart)
+{
+    static const struct made_run runs[] = {
+        {"fast-s1", "async", "aaaa", 2, 1, 0.2, 0.90},
+        {"slow-s1", "async", "bbbb", 2, 1, 0.3, 0.88},
+        {"other-s1", "async", "cccc", 2, 1, 0.3, 0.88},
+        {"fast-s2", "async", "dddd", 2, 2, 0.4, 0.80},
+    };
+    static const char *const arms[] = {"fast", "slow", "other", "fast"};
+    static const char *const labels[] = {"rate 0.1", "rate 0.01", "rate 0.1", "rate 0.1"};
+    const struct group *groups = scene->comparison.groups;
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        runs_finished(scene->folder, &runs[i]);
+        take_as(scene, arms[i], labels[i], runs[i].name);
+    }
+    ck_assert_uint_eq(scene->comparison.group_count, 3);
+    ck_assert_uint_eq(groups[0].record_count, 2);
+    ck_assert_str_eq(groups[0].label, "rate 0.1");
+    ck_assert_str_eq(groups[1].label, "rate 0.01");
+    ck_assert_str_eq(groups[2].label, "other"); /* Not a second "rate 0.1". */
+    for (size_t i = 1; i < 3; i++)
+        for (size_t j = 0; j < i; j++)
+            ck_assert_msg(groups[i].mode_index != groups[j].mode_index ||
+                              groups[i].workers_index != groups[j].workers_index,
+                          "%s and %s look the same", groups[i].label, groups[j].label);
 }
 
 static double test_accuracy(const struct record *record)
@@ -497,8 +537,8 @@ TEST(staleness_has_both_sides_of_its_identity)
 
 TEST(one_run_does_not_hide_what_another_lacks)
 {
-    take_aged(scene, "more", "async", "", 170);
-    take_aged(scene, "less", "async", "", 190);
+    take_aged(scene, "async-more", "async", "", 170);
+    take_aged(scene, "async-less", "async", "", 190);
     write_and_check(scene, "");
     page_has(scene, "report.html", "differ by 20", 1);
 }
@@ -626,8 +666,9 @@ TEST(very_many_groups_and_workers_fit)
     struct made_run one_more = {"more", "async", "aaaa", 1000, 1, 0.2, 0.9};
     runs_finished(scene->folder, &one_more);
     char path[128];
+    const struct arm arm = {.name = "more"};
     snprintf(path, sizeof path, "%s/more", scene->folder);
-    ck_assert_int_eq(comparison_add(&scene->comparison, path, &scene->error), STATUS_INVALID);
+    ck_assert_int_eq(comparison_add(&scene->comparison, &arm, path, &scene->error), STATUS_INVALID);
 }
 
 static char arguments[][40] = {
