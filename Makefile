@@ -376,7 +376,7 @@ $(BUILD)/tests/fuzz/seeds: $(addprefix $(BUILD)/tests/,fuzz/lib/seeds_main.o lib
 # Functions that tests/simulated/test_planted.c puts its own in the place of.
 WRAPPED   := batch_set_has evaluation_is_whole chunk_apply update_apply replica_apply replica_put aggregator_offer sessions_judge work_begin async_ask \
     owner_handle follow_init simulated_disk_done_us checkpoint_write_part entries_add computation_may_leave \
-    group_close closings_report closings_go_back closings_counted pruned_take __assert_fail
+    group_close closings_report closings_go_back closings_counted closings_start_at owed_list pruned_take __assert_fail
 $(BUILD)/tests/simulated/test_planted: WRAP = $(WRAPPED:%=-Wl,--wrap=%)
 
 # Memory that is not there (tests/lib/memory/scarcity.h), and in a cluster only for its processes.

@@ -13,6 +13,7 @@ common  base
 common  kernels file
 common  process optimizer
 common  job
+common  steps
 common  store wire compute
 common  keys address
 common  options transport

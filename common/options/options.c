@@ -594,6 +594,25 @@ static enum status check_replicas(const struct parser *parser, uint32_t workers)
     return STATUS_OK;
 }
 
+/* What a step does not wait for is computed at the end of its epoch, and only then is the epoch whole. */
+static enum status check_requeue(const struct parser *parser)
+{
+    const struct options *options = parser->options;
+    const char *said = source_of(parser, "dropped");
+    if (options->job.dropped != DROPPED_REQUEUE)
+        return STATUS_OK;
+    if (options->job.backup_workers == 0)
+        return refuse(parser, "%s: nothing is dropped without --backup-workers", said);
+    if (options->job.steps > 0)
+        return refuse(parser,
+                      "%s: what is dropped is requeued at the end of its epoch: say --epochs, not "
+                      "--steps",
+                      said);
+    if (options->job.keep_scored)
+        return refuse(parser, "%s excludes --keep-scored", said);
+    return STATUS_OK;
+}
+
 /* Backup workers make a mode of their own of sync. */
 static enum status check_backup(const struct parser *parser)
 {
@@ -603,6 +622,9 @@ static enum status check_backup(const struct parser *parser)
                 parser->user == OPTION_SIMULATE;
     enum status status = user ? check_replicas(parser, workers) : STATUS_OK;
     if (status != STATUS_OK || !user)
+        return status;
+    status = check_requeue(parser);
+    if (status != STATUS_OK)
         return status;
     if (options->job.backup_workers == 0) {
         if (job_mode(&options->job)->spares)

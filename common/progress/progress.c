@@ -33,9 +33,10 @@ struct progress_style progress_style_of(FILE *out, bool quiet, bool verbose, dou
 
 static double seconds_left(const struct progress_state *state)
 {
-    if (state->steps < state->step || !(state->images_per_second > 0))
+    uint64_t steps = state->steps + state->made_up;
+    if (steps < state->step || !(state->images_per_second > 0))
         return NAN;
-    uint64_t updates = state->steps - state->step;
+    uint64_t updates = steps - state->step;
     return (double)updates * (double)state->update_examples / state->images_per_second;
 }
 
@@ -56,7 +57,7 @@ static void make_items(char items[ITEM_COUNT][ITEM_MAX], const struct progress_s
         snprintf(items[ITEM_EPOCH], ITEM_MAX, "epoch %.1f of %.3g", state->epoch,
                  (double)state->steps / (double)state->steps_per_epoch);
     snprintf(items[ITEM_STEP], ITEM_MAX, "step %s of %s", wording_count(state->step).text,
-             wording_count(state->steps).text);
+             wording_count(state->steps + state->made_up).text);
     if (!isnan(state->loss))
         snprintf(items[ITEM_LOSS], ITEM_MAX, "loss %.3f", state->loss);
     if (!isnan(state->accuracy))
@@ -66,7 +67,7 @@ static void make_items(char items[ITEM_COUNT][ITEM_MAX], const struct progress_s
     if (state->images_per_second > 0)
         snprintf(items[ITEM_SPEED], ITEM_MAX, "%s images/s",
                  wording_count((uint64_t)state->images_per_second).text);
-    if (state->step < state->steps && !isnan(seconds_left(state)))
+    if (state->step < state->steps + state->made_up && !isnan(seconds_left(state)))
         snprintf(items[ITEM_LEFT], ITEM_MAX, "%s left",
                  wording_duration(ceil(seconds_left(state))).text);
 }
@@ -206,6 +207,22 @@ static void on_start(struct progress *progress, const struct json *event)
         print_line(progress, text, 0);
 }
 
+/* What steps did not wait for makes steps of its own, at the end of its epoch. */
+static void on_requeued(struct progress *progress, const struct json *event)
+{
+    struct progress_state *state = &progress->state;
+    char text[PROGRESS_LINE_MAX] = "";
+    uint64_t steps = json_u64(event, "steps", 0), in_all = json_u64(event, "steps_in_all", 0);
+    state->made_up = in_all > state->steps ? in_all - state->steps : 0;
+    if (steps == 0 || progress->style.quiet)
+        return;
+    wording_append(text, PROGRESS_LINE_MAX, "epoch %s: %s more, of the %s that were dropped",
+                   wording_count(json_u64(event, "epoch", 0)).text,
+                   wording_counted(steps, "step", "steps").text,
+                   wording_counted(json_u64(event, "examples", 0), "example", "examples").text);
+    print_line(progress, text, 0);
+}
+
 static void on_progress(struct progress *progress, const struct json *event)
 {
     struct progress_state *state = &progress->state;
@@ -225,7 +242,8 @@ static void describe_epoch(const struct progress *progress, const struct progres
                            char *text, size_t *emphasis)
 {
     const struct progress_state *state = &progress->state;
-    bool ended = state->steps_per_epoch == 0 || epoch->step % state->steps_per_epoch == 0;
+    bool ended = state->steps_per_epoch == 0 || state->made_up > 0 ||
+                 epoch->step % state->steps_per_epoch == 0;
     text[0] = '\0';
     wording_append(text, PROGRESS_LINE_MAX, "epoch %.4g",
                    ended ? (double)epoch->number
@@ -332,7 +350,7 @@ static void on_generation(struct progress *progress, const struct json *event)
     char text[PROGRESS_LINE_MAX] = "";
     state->waiting[0] = '\0';
     state->step = json_u64(event, "step", 0);
-    if (state->steps_per_epoch > 0)
+    if (state->steps_per_epoch > 0 && state->made_up == 0)
         state->epoch = (double)state->step / (double)state->steps_per_epoch;
     memset(progress->epochs, 0, sizeof progress->epochs);
     wording_append(text, PROGRESS_LINE_MAX,
@@ -349,7 +367,7 @@ static const struct {
 } event_table[] = {
     {"start", on_start},           {"progress", on_progress}, {"epoch", on_epoch},
     {"evaluation", on_evaluation}, {"waiting", on_waiting},   {"generation", on_generation},
-    {"window", on_window},
+    {"requeued", on_requeued},     {"window", on_window},
 };
 
 bool progress_take_event(struct progress *progress, const char *line)

@@ -177,6 +177,7 @@ double worker_summary_other(const struct worker_summary *worker);
 
 /* One figure more; the first MODE_FIGURES_MAX are kept. */
 void mode_figures_add(struct mode_figures *figures, const char *name, uint64_t value);
+uint64_t mode_figures_value(const struct mode_figures *figures, const char *name); /* 0: none. */
 
 /* From run.json, what a run that goes on keeps: all but its state, its reason, how gradients and
  * workers fared, and what was written at its end. Counts that are not there are 0, numbers NaN. */

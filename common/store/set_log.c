@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/base/crc32c.h"
-#include "common/job/leaf_set.h"
+#include "common/steps/leaf_set.h"
 #include "common/store/run_record.h"
 
 #define MAGIC_BYTES  16

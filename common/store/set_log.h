@@ -1,4 +1,4 @@
-/* set_log.h - OUT/record/NNNN-sets.log: of which leaves each step was made (common/job/leaf_set.h), where
+/* set_log.h - OUT/record/NNNN-sets.log: of which leaves each step was made (common/steps/leaf_set.h), where
  * a step does not wait for all its workers. One file a session, beside the session's record.
  *
  * A set is in the file before anybody is told of it, and a step's set stands in all files together

@@ -110,6 +110,7 @@ struct message_welcome {
     uint64_t ticket, proof;
     uint8_t secret[HASH_BYTES]; /* Zeros to a worker. See ps/work/proof.h. */
     bool records;               /* Chunks note which computations they have had. */
+    bool ends;                  /* An epoch ends at restore_step: of a job that requeues. */
 };
 
 struct message_ready {
@@ -123,6 +124,19 @@ struct message_start {
     uint32_t assignment, members, position;
     uint64_t stop_step;
     bool records; /* What is computed is announced before it is sent. */
+    /* Of the timeline (timeline.h), where what is dropped is requeued. */
+    uint64_t epoch, epoch_first, owed, owed_examples;
+    bool epoch_closed;
+    uint64_t owed_from,
+        owed_end; /* Behind the list the payload tells of which leaves these steps are made. */
+};
+
+/* The payload: a list (leaf_set.h) of the step's set. */
+struct message_close {
+    uint64_t step, epoch;
+    uint32_t leaves, examples; /* Of its batch, of which the set is a part. */
+    uint64_t lag;              /* A schedule counts so many steps less: see timeline_lag. */
+    bool ends;                 /* It is the last of its epoch. */
 };
 
 struct message_ping {
@@ -279,6 +293,8 @@ struct message_status_answer {
     bool has_job;                          /* Else zeros follow. */
     char mode_text[MODE_TEXT_MAX];         /* As --mode has it. */
     uint64_t step, steps, steps_per_epoch; /* step: updates made. */
+    uint64_t made_up; /* Steps more than `steps`, of what was dropped, as far as is known. */
+    double epochs;    /* That are made. */
     uint32_t workers, worker_count, servers, server_count;
     bool colocated;                       /* A server at each declared worker's place. */
     uint64_t train_epoch, train_examples; /* From 1; 0: nothing has been trained. */
@@ -347,9 +363,7 @@ struct message {
             uint64_t recorded; /* What chunks have had before this step is in the record. */
         } cut;
         struct message_cut_taken cut_taken;
-        struct {
-            uint64_t step; /* The payload: a list (leaf_set.h) of its set. */
-        } close;
+        struct message_close close;
         struct message_chunk_state chunk_state;
         struct message_part_written part_written;
         struct message_status status;

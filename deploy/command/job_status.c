@@ -15,9 +15,15 @@ bool job_status_has_ended(const struct message_status_answer *status)
     return status->state >= JOB_FINISHING;
 }
 
-static double epochs_of(const struct message_status_answer *status, uint64_t step)
+static double epochs_in_all(const struct message_status_answer *status)
 {
-    return status->steps_per_epoch > 0 ? (double)step / (double)status->steps_per_epoch : NAN;
+    return status->steps_per_epoch > 0 ? (double)status->steps / (double)status->steps_per_epoch
+                                       : NAN;
+}
+
+static uint64_t steps_in_all(const struct message_status_answer *status)
+{
+    return status->steps + status->made_up;
 }
 
 static uint64_t whole(double value)
@@ -69,8 +75,7 @@ static void print_progress(FILE *out, const struct message_status_answer *status
 {
     const struct mode_facts *mode = mode_facts_named(status->mode_text);
     fprintf(out, "step: %s of %s (epoch %.2f of %.4g)\n", wording_count(status->step).text,
-            wording_count(status->steps).text, epochs_of(status, status->step),
-            epochs_of(status, status->steps));
+            wording_count(steps_in_all(status)).text, status->epochs, epochs_in_all(status));
     if (status->train_epoch > 0)
         fprintf(out, "train loss: %.4f, accuracy %.2f %% (mean over %s of epoch %" PRIu64 ")\n",
                 status->train_loss, 100 * status->train_accuracy,
@@ -131,7 +136,7 @@ static void describe_end(const struct message_status_answer *status, char *text)
         wording_append(text, JOB_STATUS_LINE_MAX, ": %s", status->text);
     if (status->has_job)
         wording_append(text, JOB_STATUS_LINE_MAX, "; %s of %s", wording_count(status->step).text,
-                       wording_counted(status->steps, "update", "updates").text);
+                       wording_counted(steps_in_all(status), "update", "updates").text);
     wording_append(text, JOB_STATUS_LINE_MAX, "; %s", status->out);
 }
 
@@ -147,9 +152,9 @@ void job_status_line(const struct message_status_answer *status, char text[JOB_S
         wording_append(text, JOB_STATUS_LINE_MAX, ", for %s", wording_waited(status->seconds).text);
     if (!status->has_job)
         return;
-    wording_append(text, JOB_STATUS_LINE_MAX, "  epoch %.2f of %.4g  step %s of %s",
-                   epochs_of(status, status->step), epochs_of(status, status->steps),
-                   wording_count(status->step).text, wording_count(status->steps).text);
+    wording_append(text, JOB_STATUS_LINE_MAX, "  epoch %.2f of %.4g  step %s of %s", status->epochs,
+                   epochs_in_all(status), wording_count(status->step).text,
+                   wording_count(steps_in_all(status)).text);
     if (status->train_epoch > 0)
         wording_append(text, JOB_STATUS_LINE_MAX, "  loss %.3f  accuracy %.1f %%",
                        status->train_loss, 100 * status->train_accuracy);
@@ -207,9 +212,9 @@ static void write_progress(struct json_writer *writer, const struct message_stat
     bool job = status->has_job, trained = job && status->train_epoch > 0;
     bool scored = job && status->test_step > 0;
     write_count(writer, "step", job, status->step);
-    write_count(writer, "steps", job, status->steps);
-    write_real(writer, "epoch", job, epochs_of(status, status->step));
-    write_real(writer, "epochs", job, epochs_of(status, status->steps));
+    write_count(writer, "steps", job, steps_in_all(status));
+    write_real(writer, "epoch", job, status->epochs);
+    write_real(writer, "epochs", job, epochs_in_all(status));
     write_count(writer, "train_epoch", trained, status->train_epoch);
     write_count(writer, "train_examples", trained, status->train_examples);
     write_real(writer, "train_loss", trained, status->train_loss);

@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 #include "common/base/status.h"
-#include "common/job/step_shape.h"
 #include "common/job/tree.h"
+#include "common/steps/timeline.h"
 #include "common/wire/message.h"
 #include "worker/model/model.h"
 

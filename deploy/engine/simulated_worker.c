@@ -2,6 +2,7 @@
 
 #include "deploy/engine/simulated_worker.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,7 +145,9 @@ static void take_work(struct simulated_worker *w, uint64_t step, bool enough,
         return;
     }
     w->step = step;
-    w->shape = told_steps_shape(&w->told, job_of(w), step);
+    if (told_steps_shape(&w->told, step, &w->shape) != STATUS_OK)
+        engine_fail(w->engine, "worker/%u is not told of which leaves step %" PRIu64 " is made",
+                    w->process->index, step);
     w->batches++;
     choose_nodes(w);
     w->computing = w->node_count > 0;
@@ -165,7 +168,10 @@ static void take_start(struct simulated_worker *w, const struct packet *packet)
 {
     const struct message *message = &packet->message;
     w->start = message->start;
-    told_steps_take(&w->told, packet->payload != NULL ? frame_retain(packet->payload) : NULL);
+    if (told_steps_take(&w->told, job_of(w), &w->start,
+                        packet->payload != NULL ? frame_retain(packet->payload) : NULL) !=
+        STATUS_OK)
+        engine_fail(w->engine, "worker/%u is told of steps what cannot be", w->process->index);
     OBSERVE(observer_of(w), trainer_starts, w->process, message);
 }
 

@@ -14,8 +14,8 @@
 #include <stdint.h>
 
 #include "common/base/deadlines.h"
-#include "common/job/leaf_set.h"
 #include "common/job/tree.h"
+#include "common/steps/leaf_set.h"
 #include "worker/client/session.h"
 #include "worker/mode/told_steps.h"
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/job/leaf_set.h"
 #include "common/kernels/kernels.h"
+#include "common/steps/leaf_set.h"
 #include "common/store/checkpoint.h"
 #include "common/store/manifest.h"
 #include "common/store/set_log.h"

@@ -29,7 +29,7 @@ struct recorded {
     struct recorded_file *files; /* [file_count] one a session, in order. Owned. */
     uint32_t file_count;
     void *
-        sets; /* [set_bytes] A list (common/job/leaf_set.h) of what its steps are made of, where that
+        sets; /* [set_bytes] A list (common/steps/leaf_set.h) of what its steps are made of, where that
                  * is not all their leaves; else NULL. Owned. */
     size_t set_bytes;
     struct run_record_cut end;      /* Of the last. */

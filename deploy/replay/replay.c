@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/array.h"
 #include "common/job/checkpoint_part.h"
 #include "deploy/replay/kept.h"
 #include "ps/shard/group.h"
@@ -19,6 +20,7 @@ struct making {
     float *base;       /* ... and what it was made from, where gradients are compensated. */
     bool counts;       /* Its score does: it is the last of its batch. */
     uint32_t examples; /* That it is of; 0: all of its batch. */
+    uint64_t lag;      /* See group.h. */
 };
 
 /* The chunks as they were after so many batches, as far as they have come there. */
@@ -33,7 +35,12 @@ struct replay {
     struct job job;
     struct replay_calls calls;
     uint64_t until, elements;
-    struct leaf_sets sets; /* Those of the steps to come, where there are some. */
+    struct leaf_sets sets;    /* Those of the steps to come, where there are some. */
+    struct timeline timeline; /* Where what is dropped is requeued: of the step to come, ... */
+    struct owed_leaf *owed;   /* [owed_count] ... what its epoch owes so far, ... */
+    size_t owed_count, owed_capacity;
+    uint64_t had;        /* ... and how many examples it has had. */
+    struct leaf_set set; /* Of the step under way. */
     struct run_record_reader reader;
     struct plan *plan; /* Of the segment. */
     struct chunk *chunks;
@@ -50,6 +57,7 @@ struct replay {
     uint64_t result_version;               /* ... and which version of every chunk that is. */
     struct passing *passing;
     struct tally *epochs; /* [epoch_count] */
+    uint64_t *epoch_ends; /* [epoch_count], as far as they are known; else 0. */
     uint64_t epoch_count;
     struct tally *windows; /* [window_count] Of --report-every. */
     uint64_t window_count;
@@ -81,11 +89,13 @@ enum status replay_create(struct replay **replay, const struct job *job, uint64_
     r->elements = variables_layout(job->variables, job->variable_count, offsets);
     r->epoch_count = job_epochs(job);
     r->epochs = calloc(r->epoch_count + 1, sizeof *r->epochs);
-    r->window_count = windows_of_job(job);
+    r->epoch_ends = calloc(r->epoch_count + 1, sizeof *r->epoch_ends);
+    r->window_count = windows_of_job(job, job_steps_most(job));
     r->windows = calloc(r->window_count + 1, sizeof *r->windows);
     r->parameters = make_space(r);
     r->result = make_space(r);
-    if (r->epochs == NULL || r->windows == NULL || r->parameters == NULL || r->result == NULL)
+    if (r->epochs == NULL || r->epoch_ends == NULL || r->windows == NULL || r->parameters == NULL ||
+        r->result == NULL)
         goto fail;
     free(offsets);
     return STATUS_OK;
@@ -143,6 +153,8 @@ void replay_destroy(struct replay **replay)
     free(r->result);
     free(r->epochs);
     free(r->windows);
+    free(r->epoch_ends);
+    free(r->owed);
     job_free(&r->job);
     free(r);
     *replay = NULL;
@@ -181,9 +193,16 @@ static void give_gradient(struct replay *r, float *gradient)
 
 /* --- the end of an epoch ------------------------------------------------------------------- */
 
+static bool ends_epoch(const struct replay *r, uint64_t batches)
+{
+    if (job_requeues(&r->job))
+        return r->chunks[0].epoch_end == batches;
+    return batches % job_steps_per_epoch(&r->job) == 0 || batches == r->job.steps;
+}
+
 static bool is_passed(const struct replay *r, uint64_t batches)
 {
-    bool told = batches % job_steps_per_epoch(&r->job) == 0 || batches == r->job.steps;
+    bool told = ends_epoch(r, batches);
     return batches > 0 && ((told && r->calls.passed != NULL) || batches == r->until);
 }
 
@@ -213,7 +232,7 @@ static enum status passed(struct replay *r, struct passing *p, struct error *err
         at = &(*at)->next;
     *at = p->next;
     enum status status = STATUS_OK;
-    bool end = p->batches % job_steps_per_epoch(&r->job) == 0 || p->batches == r->job.steps;
+    bool end = ends_epoch(r, p->batches);
     if (r->calls.passed != NULL && end)
         status = r->calls.passed(r->calls.context, p->batches, p->values, error);
     if (p->batches == r->until)
@@ -353,14 +372,14 @@ static bool can_be_made(const struct replay *r, const struct run_record_computat
     return true;
 }
 
-static void add_score(struct replay *r, uint64_t batch, const struct tally *score)
+static void add_score(struct replay *r, const struct step_shape *shape, const struct tally *score)
 {
-    uint64_t epoch = job_batch(&r->job, batch).epoch;
+    uint64_t step = shape->step, epoch = shape->batch.epoch;
     if (epoch >= r->epoch_count)
         return;
     tally_add(&r->epochs[epoch], score);
-    if (batch < r->job.steps && r->window_count > 0)
-        tally_add(&r->windows[batch / r->job.report_every], score);
+    if (step < job_steps_most(&r->job) && r->window_count > 0)
+        tally_add(&r->windows[step / r->job.report_every], score);
 }
 
 static enum status make(struct replay *r, uint32_t index, struct error *error)
@@ -386,7 +405,7 @@ static enum status make(struct replay *r, uint32_t index, struct error *error)
     enum status status =
         r->calls.gradient(r->calls.context, r->parameters, &shape, making->gradient, &score, error);
     if (status == STATUS_OK && making->counts)
-        add_score(r, c->batch, &score);
+        add_score(r, &shape, &score);
     return status;
 }
 
@@ -403,6 +422,7 @@ static enum status apply(struct replay *r, uint32_t index, const struct making *
         gradient.sum = made->gradient + chunk->first;
         gradient.examples =
             made->examples > 0 ? made->examples : job_batch(&r->job, batch).examples;
+        gradient.lag = made->lag;
         gradient.base = made->base != NULL ? made->base + chunk->first : NULL;
     }
     if (group_add(chunk, &gradient) != STATUS_OK || (closes && group_close(chunk) != STATUS_OK))
@@ -552,20 +572,64 @@ void replay_take_sets(struct replay *replay, const void *list, size_t count)
         replay->sets = (struct leaf_sets){.left = 0};
 }
 
-/* Which leaves the step was made of; *set stays NULL where it was all. */
-static enum status find_set(struct replay *r, uint64_t step, struct leaf_set *room,
-                            const struct leaf_set **set, struct error *error)
+static enum status owe(struct replay *r, uint64_t step, struct error *error)
 {
-    *set = NULL;
+    uint64_t batch = step - r->timeline.first;
+    uint32_t leaves = timeline_batch(&r->timeline, &r->job, step).leaves;
+    timeline_note(&r->timeline, &r->job, batch, &r->set);
+    for (uint32_t leaf = 0; leaf < leaves; leaf++) {
+        if (leaf_set_has(&r->set, leaf))
+            continue;
+        struct owed_leaf *owed =
+            array_room(r->owed, r->owed_count, &r->owed_capacity, sizeof *owed);
+        if (owed == NULL)
+            return no_memory(error);
+        r->owed = owed;
+        r->owed[r->owed_count++] = (struct owed_leaf){batch, leaf};
+    }
+    return STATUS_OK;
+}
+
+/* What the step was made of: of all its leaves, or of those that are recorded. */
+static enum status find_shape(struct replay *r, uint64_t step, struct step_shape *shape,
+                              struct error *error)
+{
+    enum status status = STATUS_OK;
+    *shape =
+        (struct step_shape){.step = step, .batch = timeline_batch(&r->timeline, &r->job, step)};
     if (!job_mode(&r->job)->sets)
         return STATUS_OK;
     while (r->sets.step <= step)
-        if (!leaf_sets_next(&r->sets, room))
+        if (!leaf_sets_next(&r->sets, &r->set))
             return error_set(error, STATUS_INVALID,
                              "%s: of which leaves step %" PRIu64 " was made is not recorded",
                              r->reader.name, step);
-    *set = room;
-    return STATUS_OK;
+    shape->set = &r->set;
+    if (timeline_is_made_up(&r->timeline, &r->job, step))
+        shape->owed = r->owed + shape->batch.first;
+    else if (job_requeues(&r->job))
+        status = owe(r, step, error);
+    return status;
+}
+
+static uint64_t lag_of(const struct replay *r, uint64_t step)
+{
+    bool lags = job_requeues(&r->job);
+    return lags ? step - timeline_progress(&r->timeline, &r->job, r->had) : 0;
+}
+
+/* The step is made. */
+static void pass_step(struct replay *r, uint64_t step, uint64_t examples)
+{
+    if (!job_requeues(&r->job))
+        return;
+    r->had += examples;
+    if (!timeline_ends(&r->timeline, &r->job, step))
+        return;
+    if (r->timeline.epoch < r->epoch_count)
+        r->epoch_ends[r->timeline.epoch] = step + 1;
+    timeline_go_on(&r->timeline, &r->job);
+    r->owed_count = r->had = 0;
 }
 
 /* Every step from the values of the one before. */
@@ -579,23 +643,26 @@ static enum status replay_serially(struct replay *r, struct error *error)
         return no_memory(error);
     while (status == STATUS_OK && r->places[0] < s->to.batches && !replay_is_over(r)) {
         struct tally score = {0};
-        struct leaf_set room;
-        const struct leaf_set *set;
+        struct step_shape shape;
         uint64_t batch = r->places[0];
         memcpy(r->parameters, whole->values->data, whole->values->bytes);
-        status = find_set(r, batch, &room, &set, error);
-        const struct step_shape shape = step_shape_of(&r->job, batch, set);
+        status = find_shape(r, batch, &shape, error);
         if (status == STATUS_OK)
             status =
                 r->calls.gradient(r->calls.context, r->parameters, &shape, gradient, &score, error);
         r->figures.computations++;
         if (status != STATUS_OK)
             break;
-        add_score(r, batch, &score);
+        add_score(r, &shape, &score);
         const struct making made = {.gradient = gradient,
-                                    .examples = set != NULL ? (uint32_t)score.examples : 0};
+                                    .examples = shape.set != NULL ? (uint32_t)score.examples : 0,
+                                    .lag = lag_of(r, batch)};
+        whole->epoch_end = job_requeues(&r->job) && timeline_ends(&r->timeline, &r->job, batch)
+                               ? batch + 1
+                               : whole->epoch_end;
         bool closes = group_closes(whole) || batch + 1 == s->to.batches;
         status = apply(r, 0, &made, batch, whole->version, closes, error);
+        pass_step(r, batch, score.examples);
     }
     give_gradient(r, gradient);
     return status;
@@ -647,11 +714,25 @@ uint64_t replay_version(const struct replay *replay)
     return replay_is_over(replay) ? replay->result_version : replay->reader.stretch.to.version;
 }
 
+uint64_t replay_epoch_end(const struct replay *replay, uint64_t epoch)
+{
+    const struct replay *r = replay;
+    if (!job_requeues(&r->job))
+        return job_epoch(&r->job, epoch).end;
+    return epoch < r->epoch_count && r->epoch_ends[epoch] > 0 ? r->epoch_ends[epoch] : UINT64_MAX;
+}
+
+uint64_t replay_end(const struct replay *replay)
+{
+    return job_requeues(&replay->job) ? replay_epoch_end(replay, replay->epoch_count - 1)
+                                      : replay->job.steps;
+}
+
 bool replay_window(const struct replay *replay, uint64_t number, struct window *window)
 {
     if (number >= replay->window_count || replay->windows[number].updates == 0)
         return false;
-    *window = window_of(&replay->job, number, &replay->windows[number]);
+    *window = window_of(&replay->job, replay_end(replay), number, &replay->windows[number]);
     return window->tally.updates == window->end - window->first;
 }
 

@@ -25,9 +25,9 @@
 
 #include "common/base/status.h"
 #include "common/job/job.h"
-#include "common/job/step_shape.h"
 #include "common/job/tally.h"
 #include "common/job/windows.h"
+#include "common/steps/timeline.h"
 #include "common/store/run_record.h"
 
 struct replay;
@@ -35,7 +35,7 @@ struct replay;
 struct replay_calls {
     void *context;
     /* The whole gradient of a batch at these parameters, both [elements] of the space, or that of the
-     * leaves that count; score: its sums. STATUS_DIVERGED when it is not finite. */
+     * leaves that count; score: its sums, those of one update. STATUS_DIVERGED when it is not finite. */
     enum status (*gradient)(void *context, const float *parameters, const struct step_shape *shape,
                             float *gradient, struct tally *score, struct error *error);
     /* Optional. Every chunk as it was after its first `batches`: the end of an epoch. */
@@ -57,7 +57,7 @@ enum status replay_create(struct replay **replay, const struct job *job, uint64_
                           const struct replay_calls *calls, struct error *error);
 void replay_destroy(struct replay **replay);
 
-/* Where steps are made of sets of leaves: the list (common/job/leaf_set.h) of those from step 0 on, which
+/* Where steps are made of sets of leaves: the list (common/steps/leaf_set.h) of those from step 0 on, which
  * outlives the replay. */
 void replay_take_sets(struct replay *replay, const void *list, size_t count);
 
@@ -79,6 +79,11 @@ const struct replay_figures *replay_figures(const struct replay *replay);
 const float *replay_parameters(struct replay *replay);
 uint64_t replay_batches(const struct replay *replay);
 uint64_t replay_version(const struct replay *replay); /* Updates made of every chunk. */
+
+/* With which step an epoch (from 0) ends, and the whole job; UINT64_MAX where that is made up of what was
+ * dropped (timeline.h) and has not been gone through. */
+uint64_t replay_epoch_end(const struct replay *replay, uint64_t epoch);
+uint64_t replay_end(const struct replay *replay);
 
 /* What the gradients of an epoch (from 0) scored as they were made, each at the values that it was
  * made from; of a batch that was computed twice the later one. NULL when none was. */

@@ -54,7 +54,8 @@ static void tell_epoch(struct run_directory *directory, const struct rerun *reru
     struct epoch_range epoch = job_epoch(&rerun->job, index);
     tell(directory, "epoch",
          EVENT_MEMBERS(
-             event_count("epoch", index + 1), event_count("step", epoch.end),
+             event_count("epoch", index + 1),
+             event_count("step", replay_epoch_end(rerun->replay, index)),
              event_real("loss", rerun_loss(rerun, index), JSON_EXACT),
              event_real("accuracy", (double)tally->correct / (double)tally->examples, JSON_EXACT),
              event_count("examples", tally->examples), event_count("of", epoch.examples)));
@@ -63,9 +64,11 @@ static void tell_epoch(struct run_directory *directory, const struct rerun *reru
 static void tell_score(struct run_directory *directory, const struct rerun *rerun,
                        const struct rerun_score *score)
 {
+    uint64_t epoch = 0;
+    while (replay_epoch_end(rerun->replay, epoch) < score->batches)
+        epoch++;
     tell(directory, "evaluation",
-         EVENT_MEMBERS(event_count("epoch", job_batch(&rerun->job, score->batches - 1).epoch + 1),
-                       event_count("step", score->batches),
+         EVENT_MEMBERS(event_count("epoch", epoch + 1), event_count("step", score->batches),
                        event_real("test_loss", score->loss, JSON_EXACT),
                        event_real("test_accuracy", score->accuracy, JSON_EXACT),
                        event_real("regularisation_loss", score->regularisation, JSON_EXACT),
@@ -79,7 +82,9 @@ static void tell_windows(struct run_directory *directory, const struct rerun *re
     struct window window;
     struct event_member members[RUN_WINDOW_MEMBERS];
     const struct job *job = &rerun->job;
-    for (; *next < windows_of_job(job) && window_of(job, *next, &(struct tally){0}).end <= until;
+    uint64_t steps = replay_end(rerun->replay);
+    for (; *next < windows_of_job(job, job_steps_most(job)) &&
+           window_of(job, steps, *next, &(struct tally){0}).end <= until;
          ++*next) {
         if (!replay_window(rerun->replay, *next, &window))
             continue;
@@ -98,10 +103,10 @@ static void tell_all(struct run_directory *directory, const struct rerun *rerun)
         const struct tally *tally = replay_epoch(rerun->replay, i);
         if (tally == NULL)
             continue;
-        tell_windows(directory, rerun, job_epoch(&rerun->job, i).end, &window);
+        tell_windows(directory, rerun, replay_epoch_end(rerun->replay, i), &window);
         tell_epoch(directory, rerun, i, tally);
         while (told < rerun->score_count &&
-               rerun->scores[told].batches <= job_epoch(&rerun->job, i).end)
+               rerun->scores[told].batches <= replay_epoch_end(rerun->replay, i))
             tell_score(directory, rerun, &rerun->scores[told++]);
     }
 }
@@ -110,13 +115,13 @@ static void sum_up(struct run_summary *summary, const struct rerun *rerun,
                    const struct rerun_outcome *outcome)
 {
     uint64_t epochs = job_epochs(&rerun->job), last = epochs;
-    *summary =
-        (struct run_summary){.state = outcome->batches == rerun->job.steps ? RUN_DONE : RUN_STOPPED,
-                             .replay_of = outcome->of,
-                             .step = outcome->batches,
-                             .versions = outcome->versions,
-                             .seconds = outcome->seconds,
-                             .evaluation_seconds = rerun->score_seconds};
+    *summary = (struct run_summary){
+        .state = outcome->batches == replay_end(rerun->replay) ? RUN_DONE : RUN_STOPPED,
+        .replay_of = outcome->of,
+        .step = outcome->batches,
+        .versions = outcome->versions,
+        .seconds = outcome->seconds,
+        .evaluation_seconds = rerun->score_seconds};
     summary->train_loss = summary->train_accuracy = (double)NAN;
     summary->test_loss = summary->test_accuracy = (double)NAN;
     summary->test_regularisation = (double)NAN;
@@ -137,9 +142,13 @@ static void sum_up(struct run_summary *summary, const struct rerun *rerun,
         summary->test_regularisation = score->regularisation;
     }
     struct window window;
-    for (uint64_t i = windows_of_job(&rerun->job); i > 0 && summary->window.number == 0; i--)
+    for (uint64_t i = windows_of_job(&rerun->job, job_steps_most(&rerun->job));
+         i > 0 && summary->window.number == 0; i--)
         if (replay_window(rerun->replay, i - 1, &window))
             summary->window = run_window_of(&rerun->job, &window, (double)NAN);
+    if (job_requeues(&rerun->job) && replay_end(rerun->replay) != UINT64_MAX)
+        mode_figures_add(&summary->mode_figures, "steps_made_up",
+                         replay_end(rerun->replay) - rerun->job.steps);
     summary->verdicts.applied = replay_figures(rerun->replay)->entries;
     snprintf(summary->reason, sizeof summary->reason, "%s",
              summary->state == RUN_DONE ? "" : "replayed so far");

@@ -8,17 +8,168 @@
 
 #include "deploy/verify/promises.h"
 
+/* --- what a step is ------------------------------------------------------------------------ */
+
+static const struct witness_closed *known_set(const struct witness *w, uint64_t step)
+{
+    const struct witness_sets *sets = &w->sets;
+    return step < job_steps_most(w->job) && sets->steps[step].there ? &sets->steps[step]
+           : step < job_steps_most(w->job)                          ? &sets->earlier[step]
+                                                                    : NULL;
+}
+
+/* An epoch as its sets make it, reckoned leaf by leaf; once more than common/steps/timeline.c does, which is
+ * measured by it. */
+struct epoch {
+    uint64_t number, first;
+    bool whole;     /* All sets of its batches are known: */
+    uint64_t owed;  /* so many leaves are owed, */
+    uint64_t steps; /* and it has so many steps. */
+};
+
+static uint32_t leaves_in(const struct witness *w, uint64_t batch)
+{
+    return job_batch(w->job, batch).leaves;
+}
+
+static void reckon(const struct witness *w, struct epoch *e)
+{
+    uint64_t batches = job_steps_per_epoch(w->job);
+    uint32_t most = leaves_in(w, 0);
+    e->whole = true;
+    e->owed = 0;
+    for (uint64_t i = 0; i < batches; i++) {
+        const struct witness_closed *set = known_set(w, e->first + i);
+        e->whole = e->whole && set != NULL && set->there;
+        for (uint32_t leaf = 0; e->whole && leaf < leaves_in(w, e->number * batches + i); leaf++)
+            e->owed += !leaf_set_has(&set->set, leaf);
+    }
+    e->steps = batches + (e->owed + most - 1) / most;
+}
+
+/* The epoch that a step is of; false: that cannot be known. */
+static bool find_epoch(const struct witness *w, uint64_t step, struct epoch *e)
+{
+    uint64_t batches = job_steps_per_epoch(w->job);
+    *e = (struct epoch){.number = 0};
+    for (; e->number < w->job->steps / batches; e->number++, e->first += e->steps) {
+        reckon(w, e);
+        if (step < e->first + batches || (e->whole && step < e->first + e->steps))
+            return true;
+        if (!e->whole)
+            return false;
+    }
+    return false;
+}
+
+static uint32_t leaf_examples(const struct witness *w, uint64_t batch, uint32_t leaf)
+{
+    return job_node_examples(w->job, job_batch(w->job, batch), leaf, 1);
+}
+
+/* What it has trained with before this step. */
+static uint64_t examples_before(const struct witness *w, const struct epoch *e, uint64_t step)
+{
+    uint64_t batches = job_steps_per_epoch(w->job), sum = 0;
+    for (uint64_t i = 0; i < batches && e->first + i < step; i++)
+        for (uint32_t leaf = 0; leaf < leaves_in(w, e->number * batches + i); leaf++)
+            if (leaf_set_has(&known_set(w, e->first + i)->set, leaf))
+                sum += leaf_examples(w, e->number * batches + i, leaf);
+    if (step > e->first + batches)
+        sum += (step - e->first - batches) * w->job->batch;
+    return sum;
+}
+
+/* From the owed ones of its epoch, in order, these of a step. */
+static void fill_owed(const struct witness *w, const struct epoch *e, uint64_t step,
+                      struct witness_shape *shape)
+{
+    uint64_t batches = job_steps_per_epoch(w->job), number = 0;
+    uint32_t most = leaves_in(w, 0), count = 0;
+    uint64_t from = (step - e->first - batches) * most;
+    shape->made_up = true;
+    shape->owed = calloc(most, sizeof *shape->owed);
+    for (uint64_t i = 0; i < batches && shape->owed != NULL; i++)
+        for (uint32_t leaf = 0; leaf < leaves_in(w, e->number * batches + i); leaf++) {
+            if (leaf_set_has(&known_set(w, e->first + i)->set, leaf))
+                continue;
+            if (number++ < from || count == most)
+                continue;
+            shape->owed[count++] = (struct owed_leaf){i, leaf};
+            shape->batch.examples += leaf_examples(w, e->number * batches + i, leaf);
+        }
+    shape->batch.leaves = count;
+    shape->batch.epoch = e->number;
+}
+
+/* NULL: nobody can know yet. */
+static const struct witness_shape *shape_of(const struct witness *w, uint64_t step)
+{
+    struct witness_shape *shape = &w->sets.shapes[step];
+    uint64_t batches = job_steps_per_epoch(w->job);
+    struct epoch e;
+    if (shape->there)
+        return shape;
+    *shape = (struct witness_shape){.there = true, .progress = step};
+    if (!job_requeues(w->job)) {
+        if (step >= w->job->steps)
+            return NULL;
+        shape->batch = job_batch(w->job, step);
+        return shape;
+    }
+    shape->there = find_epoch(w, step, &e);
+    if (!shape->there)
+        return NULL;
+    uint64_t had = examples_before(w, &e, step) / w->job->batch;
+    shape->progress = e.number * batches + (had < batches ? had : batches - 1);
+    if (step < e.first + batches)
+        shape->batch = job_batch(w->job, e.number * batches + step - e.first);
+    else
+        fill_owed(w, &e, step, shape);
+    return shape;
+}
+
+static void forget_shapes(struct witness *w, uint64_t from)
+{
+    for (uint64_t i = from; i <= job_steps_most(w->job); i++) {
+        free(w->sets.shapes[i].owed);
+        w->sets.shapes[i] = (struct witness_shape){.there = false};
+    }
+}
+
+uint64_t witness_sets_end(const struct witness *witness)
+{
+    const struct witness *w = witness;
+    struct epoch e = {.number = 0};
+    if (!job_requeues(w->job))
+        return w->job->steps;
+    for (; e.number < w->job->steps / job_steps_per_epoch(w->job); e.number++, e.first += e.steps) {
+        reckon(w, &e);
+        if (!e.whole)
+            return job_steps_most(w->job);
+    }
+    return e.first;
+}
+
+bool witness_sets_ends_epoch(const struct witness *witness, uint64_t batches)
+{
+    struct epoch e;
+    return batches > 0 && find_epoch(witness, batches - 1, &e) && e.whole &&
+           e.first + e.steps == batches;
+}
+
 /* --- which leaves count -------------------------------------------------------------------- */
 
 enum status witness_sets_init(struct witness *w)
 {
     struct witness_sets *sets = &w->sets;
-    sets->steps = calloc(w->job->steps, sizeof *sets->steps);
-    sets->earlier = calloc(w->job->steps, sizeof *sets->earlier);
-    sets->states = calloc(w->job->steps + 1, sizeof *sets->states);
+    sets->steps = calloc(job_steps_most(w->job), sizeof *sets->steps);
+    sets->earlier = calloc(job_steps_most(w->job), sizeof *sets->earlier);
+    sets->states = calloc(job_steps_most(w->job) + 1, sizeof *sets->states);
+    sets->shapes = calloc(job_steps_most(w->job) + 1, sizeof *sets->shapes);
     sets->gradient = malloc(w->work->elements * sizeof *sets->gradient);
-    if (sets->steps == NULL || sets->earlier == NULL || sets->states == NULL ||
-        sets->gradient == NULL)
+    if (sets->shapes == NULL || sets->steps == NULL || sets->earlier == NULL ||
+        sets->states == NULL || sets->gradient == NULL)
         return STATUS_MEMORY;
     return witness_know(w, 0, 0, &w->initial);
 }
@@ -39,8 +190,11 @@ enum status witness_sets_begin(struct witness *w, uint64_t step, const struct mo
 void witness_sets_free(struct witness *w)
 {
     struct witness_sets *sets = &w->sets;
-    for (uint64_t i = 0; sets->states != NULL && i <= w->job->steps; i++)
+    for (uint64_t i = 0; sets->states != NULL && i <= job_steps_most(w->job); i++)
         model_state_free(&sets->states[i]);
+    if (sets->shapes != NULL)
+        forget_shapes(w, 0);
+    free(sets->shapes);
     free(sets->steps);
     free(sets->earlier);
     free(sets->states);
@@ -53,9 +207,9 @@ static void make_step(struct witness *w, uint64_t step, const struct leaf_set *s
 {
     struct witness_sets *sets = &w->sets;
     struct model_state *next = &sets->states[step + 1];
-    for (uint64_t i = step + 1; i <= w->job->steps;
+    for (uint64_t i = step + 1; i <= job_steps_most(w->job);
          i++) { /* What was made of it before is undone. */
-        if (i < w->job->steps)
+        if (i < job_steps_most(w->job))
             sets->steps[i].there = false;
         model_state_free(&sets->states[i]);
         sets->states[i] = (struct model_state){.array_count = 0};
@@ -64,8 +218,11 @@ static void make_step(struct witness *w, uint64_t step, const struct leaf_set *s
         witness_fail(w, "out of memory for a witness");
         return;
     }
-    model_state_step(next, w->work, step, set, step, sets->gradient);
+    const struct witness_shape *known = shape_of(w, step);
+    const struct step_shape shape = {step, known->batch, known->owed, set};
+    model_state_step(next, w->work, &shape, known->progress, sets->gradient);
     sets->steps[step] = (struct witness_closed){true, step, *set};
+    forget_shapes(w, step + 1);
     if (witness_know(w, step + 1, step + 1, next) != STATUS_OK)
         witness_fail(w, "out of memory for a witness");
 }
@@ -74,7 +231,7 @@ static void make_step(struct witness *w, uint64_t step, const struct leaf_set *s
 static bool is_of_runs(const struct witness *w, uint64_t step, const struct leaf_set *set,
                        struct witness_deal deal)
 {
-    uint32_t leaves = job_batch(w->job, step).leaves, whole = 0, in = 0;
+    uint32_t leaves = shape_of(w, step)->batch.leaves, whole = 0, in = 0;
     uint32_t members = deal.members, needed = deal.declared - w->job->backup_workers;
     needed = leaves < members ? leaves : needed < members ? needed : members;
     for (uint32_t i = 0; i < members; i++) {
@@ -94,6 +251,14 @@ static bool is_of_runs(const struct witness *w, uint64_t step, const struct leaf
 static void check_runs(struct witness *w, uint64_t step, const struct leaf_set *set)
 {
     const struct witness_sets *sets = &w->sets;
+    const struct witness_shape *shape = shape_of(w, step);
+    w->counts.made_up += shape->made_up;
+    if (shape->made_up) {
+        if (leaf_set_count(set, tree_root(shape->batch.leaves)) < shape->batch.leaves)
+            witness_fail(w, "something is dropped from step %" PRIu64 ", which is of what was",
+                         step);
+        return;
+    }
     for (unsigned i = 0; i < WITNESS_DEALS; i++)
         if (sets->deals[i].members > 0 && is_of_runs(w, step, set, sets->deals[i]))
             return;
@@ -108,13 +273,24 @@ static void hear_close(struct witness *w, const struct packet *packet)
     struct witness_sets *sets = &w->sets;
     uint64_t step = packet->message.close.step;
     struct leaf_set set;
-    if (packet->payload == NULL || step >= w->job->steps ||
+    if (packet->payload == NULL || step >= job_steps_most(w->job) ||
         !leaf_sets_find(packet->payload->data, packet->payload->bytes, step, &set)) {
         witness_fail(w, "step %" PRIu64 " is closed with what is no set", step);
         return;
     }
     if (sets->states[step].array_count == 0) {
         witness_fail(w, "step %" PRIu64 " is closed before the one before it", step);
+        return;
+    }
+    const struct witness_shape *shape = shape_of(w, step);
+    const struct message_close *close = &packet->message.close;
+    if (shape == NULL || close->leaves != shape->batch.leaves ||
+        close->examples != shape->batch.examples || close->epoch != shape->batch.epoch ||
+        step - close->lag != shape->progress) {
+        witness_fail(w,
+                     "step %" PRIu64 " is said to be of %u leaves and %u examples of epoch %" PRIu64
+                     ", %" PRIu64 " behind, and is not",
+                     step, close->leaves, close->examples, close->epoch + 1, close->lag);
         return;
     }
     const struct witness_closed *before =
@@ -131,8 +307,12 @@ static void hear_close(struct witness *w, const struct packet *packet)
     if (!before->there)
         check_runs(w, step, &set);
     make_step(w, step, &set);
+    if (close->ends != (job_requeues(w->job) ? witness_sets_ends_epoch(w, step + 1)
+                                             : job_closes_at(w->job, step + 1)))
+        witness_fail(w, "step %" PRIu64 " is said to be the last of its epoch or not, wrongly",
+                     step);
     w->counts.left_out +=
-        job_batch(w->job, step).leaves - leaf_set_count(&set, (struct node){0, TREE_LEAVES_MAX});
+        shape->batch.leaves - leaf_set_count(&set, (struct node){0, TREE_LEAVES_MAX});
 }
 
 /* What an epoch that was seen whole is said to have been trained with is the examples of the leaves that
@@ -144,20 +324,29 @@ static void check_epoch(struct witness *w, const struct order_event *event)
     const char *examples = strstr(event->members, "\"examples\":");
     if (strcmp(event->name, "epoch") != 0 || number == NULL || examples == NULL)
         return;
-    struct epoch_range epoch =
-        job_epoch(w->job, strtoull(number + strlen("\"epoch\":"), NULL, 10) - 1);
+    uint64_t epoch = strtoull(number + strlen("\"epoch\":"), NULL, 10) - 1;
     uint64_t used = 0, said = strtoull(examples + strlen("\"examples\":"), NULL, 10);
-    for (uint64_t step = epoch.first; step < epoch.end && step < w->job->steps; step++) {
-        struct batch_range batch = job_batch(w->job, step);
+    bool any = false;
+    for (uint64_t step = 0; step < job_steps_most(w->job); step++) {
+        const struct witness_shape *shape = shape_of(w, step);
+        if (shape == NULL || shape->batch.epoch > epoch)
+            break;
+        if (shape->batch.epoch < epoch)
+            continue;
+        any = true;
         if (!sets->steps[step].there)
             return; /* It was begun before this witness looked on. */
-        used += leaf_set_examples(&sets->steps[step].set, w->job, batch, tree_root(batch.leaves));
+        used += leaf_set_examples(&sets->steps[step].set, w->job, shape->batch,
+                                  tree_root(shape->batch.leaves));
     }
+    if (any && job_requeues(w->job) && used != w->job->examples)
+        witness_fail(w, "epoch %" PRIu64 " has %" PRIu64 " examples, and was trained with %" PRIu64,
+                     epoch + 1, w->job->examples, used);
     if (said != used)
         witness_fail(w,
                      "epoch %" PRIu64 " is said to have been trained with %" PRIu64
                      " examples, and its steps are made of %" PRIu64,
-                     job_batch(w->job, epoch.first).epoch + 1, said, used);
+                     epoch + 1, said, used);
 }
 
 static void backup_said(struct witness *w, uint32_t server_0, const struct outgoing *item,
@@ -193,7 +382,10 @@ static const struct leaf_set *set_of(const struct witness_chunk *chunk, uint64_t
 static uint32_t examples_of(const struct witness *w, const struct witness_chunk *chunk,
                             struct node node, const struct leaf_set *set)
 {
-    return leaf_set_examples(set, w->job, job_batch(w->job, chunk->version), node);
+    const struct witness_shape *shape = shape_of(w, chunk->version);
+    return shape != NULL && tree_has(shape->batch.leaves, node)
+               ? leaf_set_examples(set, w->job, shape->batch, node)
+               : 0;
 }
 
 static bool is_of_use(const struct witness *w, const struct witness_chunk *chunk,
@@ -203,26 +395,30 @@ static bool is_of_use(const struct witness *w, const struct witness_chunk *chunk
     return set == NULL || part->examples == examples_of(w, chunk, part->node, set);
 }
 
-static const struct witness_part *find(const struct witness *w, const struct witness_chunk *chunk,
-                                       struct node node, uint32_t examples, bool exact)
+static const struct witness_part *find(const struct witness_chunk *chunk, struct node node,
+                                       uint32_t examples)
 {
-    bool all = examples == examples_of(w, chunk, node, NULL);
-    for (uint32_t i = 0; i < chunk->part_count; i++) {
-        const struct witness_part *part = &chunk->parts[i];
-        if (node_equal(part->node, node) &&
-            (part->examples == examples_of(w, chunk, node, NULL)) == all &&
-            (!exact || part->examples == examples))
-            return part;
-    }
+    for (uint32_t i = 0; i < chunk->part_count; i++)
+        if (node_equal(chunk->parts[i].node, node) && chunk->parts[i].examples == examples)
+            return &chunk->parts[i];
     return NULL;
+}
+
+static bool has_both(const struct witness_chunk *chunk, struct node node)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < chunk->part_count; i++)
+        count += node_equal(chunk->parts[i].node, node);
+    return count == 2;
 }
 
 /* Leaf by leaf: what is of use has only leaves that count. */
 static bool is_whole(const struct witness *w, const struct witness_chunk *chunk)
 {
     const struct leaf_set *set = set_of(chunk, chunk->version);
-    uint32_t leaves = job_batch(w->job, chunk->version).leaves;
-    if (set == NULL)
+    const struct witness_shape *shape = shape_of(w, chunk->version);
+    uint32_t leaves = shape != NULL ? shape->batch.leaves : 0;
+    if (set == NULL || shape == NULL)
         return false;
     for (uint32_t leaf = 0; leaf < leaves; leaf++) {
         bool in = !leaf_set_has(set, leaf);
@@ -239,7 +435,7 @@ static void advance_when_whole(struct witness *w, struct witness_server *server,
 {
     struct witness_chunk *chunk = &server->chunks[index];
     struct verdict_counts *verdicts = &server->owners[witness_owner_of(w, index)].verdicts;
-    if (chunk->version >= w->job->steps || !is_whole(w, chunk))
+    if (chunk->version >= job_steps_most(w->job) || !is_whole(w, chunk))
         return;
     for (uint32_t i = 0; i < chunk->part_count; i++) {
         bool used = is_of_use(w, chunk, &chunk->parts[i]);
@@ -264,7 +460,7 @@ static enum verdict backup_take(struct witness *w, struct witness_server *server
     if (!is_of_use(w, chunk, &part))
         return VERDICT_STALE;
     chunk->leaves_in = 1; /* Whoever computed from this version has seen all chunks reach it. */
-    if (find(w, chunk, part.node, part.examples, false) != NULL)
+    if (find(chunk, part.node, part.examples) != NULL || has_both(chunk, part.node))
         return VERDICT_DUPLICATE;
     if (chunk->part_count == WITNESS_PARTS_MAX) {
         witness_fail(w, "more gradients than a witness remembers");
@@ -280,8 +476,7 @@ static void backup_retry(struct witness *w, const struct witness_chunk *chunk,
 {
     struct witness_expected *expected = &w->expected;
     const struct witness_part part = {exchange->node, exchange->examples};
-    bool held =
-        exchange->step == chunk->version && find(w, chunk, part.node, part.examples, true) != NULL;
+    bool held = exchange->step == chunk->version && find(chunk, part.node, part.examples) != NULL;
     if (exchange->step == chunk->version && is_of_use(w, chunk, &part)) {
         expected->missing = !held;
         expected->receipt = !held || !exchange->want || exchange->want_version > chunk->version;

@@ -262,7 +262,7 @@ static enum verdict ssp_take(struct witness *w, struct witness_server *server, u
     struct witness_chunk *c = &server->chunks[chunk];
     const uint64_t version = c->version;
     enum verdict verdict = async_take(w, server, chunk, packet, sender);
-    if (c->version == version || version >= w->job->steps)
+    if (c->version == version || version >= job_steps_most(w->job))
         return verdict;
     struct witness_update *update = &c->updates[version];
     update->ticket = packet->message.ticket;

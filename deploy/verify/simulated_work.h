@@ -17,8 +17,8 @@
 #include <stdint.h>
 
 #include "common/job/job.h"
-#include "common/job/step_shape.h"
 #include "common/job/tree.h"
+#include "common/steps/timeline.h"
 #include "common/store/checkpoint.h"
 #include "deploy/engine/computing.h"
 
@@ -48,7 +48,7 @@ int simulated_work_integer(const struct simulated_work *work, uint64_t step, uin
                            uint64_t element);
 
 /* The gradient of a node of the step's tree into out[elements]; of its leaves that count, of which there
- * are some. */
+ * are some. A leaf is the same whether its own batch has it or a step that is made of what was dropped. */
 void simulated_work_node(const struct simulated_work *work, const struct step_shape *shape,
                          struct node node, const float *parameters, float *out);
 
@@ -85,9 +85,8 @@ void model_state_compensate(struct model_state *state, const struct job *job,
 void model_state_make(struct model_state *state, const struct job *job,
                       const struct model_update *update);
 
-/* Make step number `step`, all of it or these leaves, from the state as it is. gradient: [elements]
- * scratch. */
-void model_state_step(struct model_state *state, const struct simulated_work *work, uint64_t step,
-                      const struct leaf_set *set, uint64_t version, float *gradient);
+/* Make a step from the state as it is. progress: what its schedule counts. gradient: [elements] scratch. */
+void model_state_step(struct model_state *state, const struct simulated_work *work,
+                      const struct step_shape *shape, uint64_t progress, float *gradient);
 
 #endif

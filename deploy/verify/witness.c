@@ -52,6 +52,7 @@ void witness_counts_add(struct witness_counts *to, const struct witness_counts *
     to->closes += from->closes;
     to->told_again += from->told_again;
     to->left_out += from->left_out;
+    to->made_up += from->made_up;
     to->identities += from->identities;
     to->renewed += from->renewed;
     to->sums += from->sums;
@@ -214,10 +215,12 @@ static enum status train_serially(struct witness *w)
     enum status status = model_state_init(&state, w->job);
     if (gradient == NULL)
         status = STATUS_MEMORY;
-    for (uint64_t step = 0; step <= w->job->steps && status == STATUS_OK; step++) {
+    for (uint64_t step = 0; step <= job_steps_most(w->job) && status == STATUS_OK; step++) {
         status = witness_know(w, step, step, &state);
-        if (step < w->job->steps)
-            model_state_step(&state, w->work, step, NULL, step, gradient);
+        if (step < job_steps_most(w->job)) {
+            const struct step_shape shape = step_shape_of(w->job, step, NULL);
+            model_state_step(&state, w->work, &shape, step, gradient);
+        }
     }
     free(gradient);
     model_state_free(&state);
@@ -305,9 +308,9 @@ static struct witness_process *add_process(struct witness *w)
 static enum status init_chunk(struct witness *w, struct witness_chunk *chunk, uint64_t count)
 {
     chunk->leaves = calloc(job_leaves_max(w->job), 1);
-    chunk->batches = calloc(w->job->steps, 1);
+    chunk->batches = calloc(job_steps_most(w->job), 1);
     chunk->parked = calloc(WITNESS_WORKERS_MAX, sizeof *chunk->parked);
-    chunk->updates = calloc(w->job->steps, sizeof *chunk->updates);
+    chunk->updates = calloc(job_steps_most(w->job), sizeof *chunk->updates);
     chunk->group.sum = calloc(count, sizeof(float));
     chunk->group.moved = calloc(count, sizeof(float));
     bool made = chunk->group.sum != NULL && chunk->group.moved != NULL && chunk->leaves != NULL &&
@@ -346,7 +349,7 @@ enum status witness_add_worker(struct witness *witness, uint32_t index)
     process->worker = worker;
     worker->index = index;
     worker->held = calloc(w->partition->chunk_count, sizeof *worker->held);
-    worker->given = calloc(w->job->steps, sizeof *worker->given);
+    worker->given = calloc(job_steps_most(w->job), sizeof *worker->given);
     worker->base = calloc(w->work->elements, sizeof *worker->base);
     return worker->held == NULL || worker->given == NULL || worker->base == NULL ? STATUS_MEMORY
                                                                                  : STATUS_OK;
@@ -399,11 +402,18 @@ static bool is_of(const struct witness *w, uint32_t chunk, const struct witness_
 
 #define SCORED (UINT32_C(1) << 31) /* Beside a chunk's number: what it had after so many batches. */
 
+static bool is_scored_at(const struct witness *w, uint64_t batches)
+{
+    if (!job_requeues(w->job))
+        return job_scores_at(w->job, batches);
+    return w->job->test_examples > 0 && witness_sets_ends_epoch(w, batches);
+}
+
 /* The chunk has come to its count of batches: that may be one that is scored. */
 static void note_scored(struct witness *w, const struct witness_server *server, uint32_t index)
 {
     struct witness_chunk *chunk = &server->chunks[index];
-    if (!job_scores_at(w->job, chunk->had) || chunk->scored == chunk->had)
+    if (!is_scored_at(w, chunk->had) || chunk->scored == chunk->had)
         return;
     chunk->scored = chunk->had;
     chunk->scored_check = chunk->check;
@@ -452,7 +462,7 @@ static void open_chunk(struct witness *w, struct witness_server *server, uint32_
     chunk->leaves_in = chunk->part_count = 0;
     memset(chunk->closed, 0, sizeof chunk->closed);
     memset(chunk->leaves, 0, job_leaves_max(w->job));
-    memset(chunk->batches, 0, w->job->steps);
+    memset(chunk->batches, 0, job_steps_most(w->job));
     memset(chunk->batches, 1, batches);
     memset(chunk->parked, 0, WITNESS_WORKERS_MAX * sizeof *chunk->parked);
     if (!w->promises->serial) {
@@ -1312,7 +1322,9 @@ static void count_share(struct witness *w, const struct message_evaluation *shar
     scores->had[share->share / 64] |= bit;
     if (scores->come == scores->shares)
         scores->whole = scores->batches;
-    scores->ends_whole = scores->ends_whole || scores->whole == w->job->steps;
+    scores->ends_whole =
+        scores->ends_whole ||
+        scores->whole == (job_requeues(w->job) ? witness_sets_end(w) : w->job->steps);
 }
 
 static void hear_scores(struct witness *w, const struct message *message)

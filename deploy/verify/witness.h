@@ -57,8 +57,8 @@ struct witness_counts {
     uint64_t identities, renewed; /* Of staleness that were held against owners; updates renewed. */
     uint64_t bases, included;     /* Ssp: of chunks, held against the bound; against who is here. */
     struct witness_record_counts record;
-    uint64_t closes, told_again,
-        left_out;    /* Backup: steps, those said before, leaves not counted. */
+    uint64_t closes, told_again, made_up,
+        left_out; /* Backup: steps, those said before, those of what was dropped, leaves not counted. */
     uint64_t shares; /* Of scores, whose values were right. */
     uint64_t handed; /* Chunks of models to be kept. */
 };
@@ -254,7 +254,16 @@ struct witness_deal {
     uint32_t members, declared; /* Workers. */
 };
 
+/* What a step is, as the sets of those before it make it. */
+struct witness_shape {
+    bool there, made_up;
+    struct batch_range batch;
+    uint64_t progress;      /* What its schedule counts. */
+    struct owed_leaf *owed; /* [batch.leaves] of a step that is made up. Owned. */
+};
+
 struct witness_sets {
+    struct witness_shape *shapes;   /* [steps + 1] */
     struct witness_closed *steps;   /* [steps] those that were told, ... */
     struct witness_closed *earlier; /* ... and that were before this simulation began. */
     struct model_state
@@ -296,6 +305,11 @@ struct witness {
     bool failed;
     char failure[512];
 };
+
+/* With sets: the step that the job ends with, or the most there may be where that is not known; and
+ * whether an epoch ends with so many. */
+uint64_t witness_sets_end(const struct witness *witness);
+bool witness_sets_ends_epoch(const struct witness *witness, uint64_t batches);
 
 enum status witness_init(struct witness *witness, const struct simulated_work *work,
                          const struct partition *partition, uint32_t owners_a_server);

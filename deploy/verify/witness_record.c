@@ -20,7 +20,8 @@ enum status witness_record_init(struct witness *witness)
         return STATUS_OK;
     record->entries = calloc(witness->partition->chunk_count, sizeof *record->entries);
     for (uint32_t i = 0; record->entries != NULL && i < witness->partition->chunk_count; i++)
-        if ((record->entries[i] = calloc(witness->job->steps, sizeof **record->entries)) == NULL)
+        if ((record->entries[i] = calloc(job_steps_most(witness->job), sizeof **record->entries)) ==
+            NULL)
             return STATUS_MEMORY;
     return record->entries == NULL ? STATUS_MEMORY : STATUS_OK;
 }
@@ -79,10 +80,10 @@ static void take_announcement(struct witness *w, uint32_t process, const struct 
         witness_fail(w, "out of memory for a witness");
         return;
     }
-    bool fits = payload != NULL ? bases_decode(payload->data, payload->bytes, w->job->steps,
-                                               computation.bases, chunks)
+    bool fits = payload != NULL ? bases_decode(payload->data, payload->bytes,
+                                               job_steps_most(w->job), computation.bases, chunks)
                                 : bases_decode(message->lease.bases, message->lease.bases_bytes,
-                                               w->job->steps, computation.bases, chunks);
+                                               job_steps_most(w->job), computation.bases, chunks);
     if (!fits)
         witness_fail(w, "process %u announces what are no bases", process);
     const struct witness_computation *same =
@@ -161,7 +162,7 @@ void witness_record_took(struct witness *witness, uint32_t chunk, uint64_t batch
                          const struct packet *packet, bool skipped)
 {
     const struct message *message = &packet->message;
-    if (!witness->record.records || batches >= witness->job->steps)
+    if (!witness->record.records || batches >= job_steps_most(witness->job))
         return;
     struct witness_entry *entry = &witness->record.entries[chunk][batches];
     const struct witness_computation *it =

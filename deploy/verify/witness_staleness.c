@@ -13,7 +13,7 @@
 void witness_note_update(const struct witness *w, struct witness_chunk *chunk, uint32_t worker,
                          uint64_t base)
 {
-    if (chunk->had < w->job->steps)
+    if (chunk->had < job_steps_most(w->job))
         chunk->updates[chunk->had] = (struct witness_update){
             .worker = worker, .base = base, .from = chunk->version, .clock = UINT64_MAX};
 }

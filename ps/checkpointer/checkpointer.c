@@ -316,13 +316,19 @@ static void sweep(struct checkpointer *checkpointer, uint64_t before, struct out
 static enum status place_sets(const struct checkpointer *checkpointer, bool begins,
                               struct frame **place, struct error *error)
 {
+    struct manifest_sets earlier = {.list = NULL};
     if (!job_mode(&checkpointer->job)->sets)
         return STATUS_OK;
-    *place = frame_create(sizeof(struct sets_place));
+    if (checkpointer->reader_open)
+        earlier = checkpointer->reader.manifest.sets;
+    *place = frame_create(sizeof(struct sets_place) + earlier.bytes);
     if (*place == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory for what steps are made of");
-    *(struct sets_place *)(*place)->data = (struct sets_place){
+    struct sets_place *to = (*place)->data;
+    *to = (struct sets_place){
         .job = &checkpointer->job, .session = checkpointer->sets_session, .begins = begins};
+    if (earlier.bytes > 0)
+        memcpy(to + 1, earlier.list, earlier.bytes);
     return STATUS_OK;
 }
 
@@ -682,15 +688,16 @@ static void handle_chunk_state(struct checkpointer *checkpointer, struct packet 
         write_part(checkpointer, state->server, outbox);
 }
 
-static enum status write_manifest(struct checkpointer *checkpointer, uint64_t step,
-                                  const struct tally_so_far *so_far, const struct frame *parts,
-                                  struct error *error)
+static enum status write_manifest(struct checkpointer *checkpointer, const struct order *order,
+                                  const struct frame *parts, struct error *error)
 {
+    size_t bytes = checkpointer->part_count * sizeof(struct checkpoint_part);
     struct manifest manifest = {
         .job = checkpointer->job,
         .run_id = checkpointer->claim.run_id,
-        .step = step,
-        .so_far = *so_far,
+        .step = order->manifest.step,
+        .so_far = order->manifest.so_far,
+        .sets = {(char *)parts->data + bytes, parts->bytes - bytes},
         .record = run_chronicle_record(&checkpointer->chronicle),
         .part_count = checkpointer->part_count,
         .parts = parts->data,
@@ -740,7 +747,7 @@ static void handle_manifest(struct checkpointer *checkpointer, const struct orde
     if (status == STATUS_OK)
         status = record_stretch_write(checkpointer, step, &error);
     if (status == STATUS_OK)
-        status = write_manifest(checkpointer, step, &order->manifest.so_far, parts, &error);
+        status = write_manifest(checkpointer, order, parts, &error);
     if (status == STATUS_OK) {
         run_chronicle_commit(&checkpointer->chronicle, step);
         checkpointer->cut_failed = checkpointer->cut_failed && checkpointer->cut_step > step;

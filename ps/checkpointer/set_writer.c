@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/steps/leaf_set.h"
+
 void set_writer_init(struct set_writer *writer, const struct disk *disk, const char *out)
 {
     memset(writer, 0, sizeof *writer);
@@ -16,24 +18,57 @@ void set_writer_init(struct set_writer *writer, const struct disk *disk, const c
 
 /* --- a run, and again after each going back ------------------------------------------------ */
 
-/* Those that were told of the steps from `step` on, or NULL: nothing was written of them. */
-static enum status read_sets(const struct set_writer *writer, uint64_t step, struct frame **sets,
-                             struct outbox *outbox, struct error *error)
+/* Two lists as one, the second of which begins where the first ends, or is left out. */
+static struct frame *join(const void *earlier, size_t earlier_bytes, const void *later,
+                          size_t later_bytes)
 {
-    void *list;
-    size_t count;
-    char damaged[DISK_PATH_MAX];
-    if (writer->log.disk == NULL)
+    uint8_t start[LEAF_SETS_START_MAX];
+    struct leaf_sets before = {.left = 0}, behind = {.left = 0};
+    bool whole = leaf_sets_open(&before, earlier, earlier_bytes); /* It was read and found good. */
+    assert(whole);
+    (void)whole;
+    if (!leaf_sets_open(&behind, later, later_bytes) || behind.step != before.step + before.left)
+        behind = (struct leaf_sets){.left = 0};
+    size_t used = leaf_sets_put_start(start, before.step, before.left + behind.left);
+    struct frame *both = frame_create(used + before.bytes_left + behind.bytes_left);
+    if (both == NULL)
+        return NULL;
+    uint8_t *to = both->data;
+    memcpy(to, start, used);
+    memcpy(to + used, before.bytes, before.bytes_left);
+    if (behind.bytes_left > 0)
+        memcpy(to + used + before.bytes_left, behind.bytes, behind.bytes_left);
+    return both;
+}
+
+static struct frame *copied(const void *list, size_t count)
+{
+    struct frame *frame = frame_create(count);
+    if (frame != NULL && count > 0)
+        memcpy(frame->data, list, count);
+    return frame;
+}
+
+/* Those that were told of the steps from `step` on, behind what the checkpoint has itself; or NULL: nothing
+ * is known of them. */
+static enum status read_sets(const struct set_writer *writer, uint64_t step, const void *earlier,
+                             size_t earlier_bytes, struct frame **sets, struct outbox *outbox,
+                             struct error *error)
+{
+    void *list = NULL;
+    size_t count = 0;
+    char damaged[DISK_PATH_MAX] = "";
+    enum status status = STATUS_OK;
+    if (writer->log.disk == NULL && earlier_bytes == 0)
         return STATUS_OK;
-    enum status status = set_log_read(writer->disk, writer->out, writer->session, writer->job, step,
-                                      &list, &count, damaged, error);
+    if (writer->log.disk != NULL)
+        status = set_log_read(writer->disk, writer->out, writer->session, writer->job, step, &list,
+                              &count, damaged, error);
     if (status != STATUS_OK)
         return status;
     if (damaged[0] != '\0')
         outbox_warn(outbox, "%.300s is damaged: what is behind is decided anew", damaged);
-    *sets = frame_create(count);
-    if (*sets != NULL)
-        memcpy((*sets)->data, list, count);
+    *sets = earlier_bytes > 0 ? join(earlier, earlier_bytes, list, count) : copied(list, count);
     free(list);
     return *sets != NULL
                ? STATUS_OK
@@ -50,8 +85,9 @@ static enum status open_log(struct set_writer *writer, uint64_t session, struct 
 }
 
 static void handle_run_opened(struct set_writer *writer, const struct order *order,
-                              const struct sets_place *place, struct outbox *outbox)
+                              const struct frame *payload, struct outbox *outbox)
 {
+    const struct sets_place *place = payload->data;
     struct error error = {STATUS_OK, ""};
     struct order answer = *order;
     struct order_run_opened *opened = &answer.run_opened;
@@ -61,7 +97,8 @@ static void handle_run_opened(struct set_writer *writer, const struct order *ord
     if (place->begins)
         opened->status = open_log(writer, place->session, &error);
     if (opened->status == STATUS_OK)
-        opened->status = read_sets(writer, opened->restore_step, &sets, outbox, &error);
+        opened->status = read_sets(writer, opened->restore_step, place + 1,
+                                   payload->bytes - sizeof *place, &sets, outbox, &error);
     if (opened->status != STATUS_OK)
         snprintf(opened->text, sizeof opened->text, "%s", error.text);
     order_add(outbox, TO_COORDINATOR, 0, &answer)->payload = sets;
@@ -106,7 +143,7 @@ void set_writer_handle(struct set_writer *writer, struct packet *packet, struct 
     const struct order *order = order_of(packet);
     assert(order != NULL && (order->kind == ORDER_RUN_OPENED || order->kind == ORDER_SETS));
     if (order->kind == ORDER_RUN_OPENED)
-        handle_run_opened(writer, order, packet->payload->data, outbox);
+        handle_run_opened(writer, order, packet->payload, outbox);
     else
         handle_sets(writer, order, packet->payload, outbox);
     frame_release(packet->payload);

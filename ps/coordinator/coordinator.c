@@ -64,6 +64,7 @@ void coordinator_destroy(struct coordinator **coordinator)
     frame_release(c->kept);
     staleness_ledger_free(&c->staleness);
     computations_free(&c->computations);
+    steps_ahead_free(&c->ahead);
     declaration_free(&c->declaration);
     free(c);
     *coordinator = NULL;
@@ -494,6 +495,8 @@ static void describe_job(const struct coordinator *c, struct message_status_answ
     snprintf(answer->mode_text, sizeof answer->mode_text, "%s", job_mode_text(c->job).text);
     answer->step = statistics_made(&c->work.statistics);
     answer->steps = c->job->steps;
+    answer->made_up = coordinator_made_up(c);
+    answer->epochs = coordinator_epochs(c);
     answer->steps_per_epoch = job_steps_per_epoch(c->job);
     answer->workers = membership_workers(&c->work.membership);
     answer->worker_count = c->job->worker_count;

@@ -80,7 +80,8 @@ static void check_cut(const struct coordinator *c)
 {
     const struct cut *cut = &c->cut;
     RULE(IMPLIES(c->last_due == NO_STEP, c->last_cut == NO_STEP), "what is whole was due");
-    RULE(c->last_cut == NO_STEP || (c->last_cut <= c->last_due && c->last_due <= c->job->steps),
+    RULE(c->last_cut == NO_STEP ||
+             (c->last_cut <= c->last_due && c->last_due <= job_steps_most(c->job)),
          "checkpoints are whole or given up in their order");
     RULE(IMPLIES(cut->under_way, c->state == (cut->final ? CLOSING : RUNNING)),
          "a cut is under way in training, the last one after it");
@@ -93,7 +94,7 @@ static void check_cut(const struct coordinator *c)
          "the gate is closed until all servers have had the cut of sums that was given up");
     if (!cut->under_way)
         return;
-    RULE(cut->step <= c->job->steps, "no cut is after the last step");
+    RULE(cut->step <= job_steps_most(c->job), "no cut is after the last step");
     RULE(cut->final || c->last_due == NO_STEP || cut->step > c->last_due, "cuts go forward");
     RULE(cut->named_us <= cut->told_us, "a cut is told when it is named");
     RULE(cut->reached_us == 0 || cut->reached_us >= cut->named_us,
@@ -113,7 +114,7 @@ static void check_run(const struct coordinator *c)
     RULE(IMPLIES(c->raising != 0, c->state == GATHERING || c->state == RECOVERING),
          "nobody trains while a generation is recorded");
     RULE(c->clock.begun == (c->state != GATHERING), "training begins when all are gathered");
-    RULE(c->first_step <= c->job->steps, "the run begins before its end");
+    RULE(c->first_step <= job_steps_most(c->job), "the run begins before its end");
     RULE(c->evaluation.job == c->job, "what is scored is the job's model");
     RULE(c->evaluation.dropped == 0, "scores that were dropped are counted");
     RULE(IMPLIES(c->state == RUNNING && c->work.rules->set_gate == NULL,

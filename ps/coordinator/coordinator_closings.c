@@ -2,7 +2,7 @@
  * written down, then told to all servers, and told again until no server can lack it. */
 
 #include "common/base/wording.h"
-#include "common/job/leaf_set.h"
+#include "common/steps/leaf_set.h"
 #include "common/transport/transport.h"
 #include "ps/coordinator/coordinator_state.h"
 
@@ -42,7 +42,7 @@ static bool tell_set(const struct coordinator *c, const struct closings *closing
         if ((server != NULL && server != to) || !to->present || to->lost)
             continue;
         struct packet *packet = envelope_to_peer(&c->envelope, to->peer, MESSAGE_CLOSE, outbox);
-        packet->message.close.step = step;
+        packet->message.close = closings_say(closings, step);
         packet->payload = frame_retain(list);
         packet->place = TRANSPORT_PLACE_NOWHERE;
     }
@@ -90,7 +90,8 @@ void coordinator_repeat_closings(struct coordinator *c, const struct member *ser
     if (closings == NULL || c->raising != 0 || (c->state != RUNNING && c->state != CLOSING))
         return;
     uint64_t step = closings->step > 0 ? closings->step - 1 : 0;
-    for (step = step < closings->first ? closings->first : step; step < c->sets_told; step++)
+    uint64_t least = c->first_step > closings->first ? c->first_step : closings->first;
+    for (step = step < least ? least : step; step < c->sets_told; step++)
         if (!tell_set(c, closings, step, server, outbox))
             fail_for_memory(c, now_us, outbox);
 }
@@ -123,9 +124,10 @@ void coordinator_handle_sets_written(struct coordinator *c, const struct order_w
 /* --- dealing ------------------------------------------------------------------------------- */
 
 /* From where START tells: a chunk may be a step behind, on a server that has not heard all yet. */
-static uint64_t first_dealt(const struct closings *closings)
+static uint64_t first_dealt(const struct coordinator *c, const struct closings *closings)
 {
-    return closings->step > closings->first ? closings->step - 1 : closings->first;
+    uint64_t first = closings->step > c->first_step ? closings->step - 1 : c->first_step;
+    return first > closings->first ? first : closings->first;
 }
 
 /* What holds for steps of all their leaves: an epoch's last one may have fewer. */
@@ -166,28 +168,52 @@ static void say_sparing(struct coordinator *c, const struct closings *closings,
                               event_count("waits_for", waits_for)));
 }
 
-void coordinator_deal_closings(struct coordinator *c, struct outbox *outbox)
+void coordinator_deal_closings(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
     struct closings *closings = coordinator_closings(c);
     if (closings == NULL)
         return;
+    size_t room = TRANSPORT_SMALL_BYTES - (job_requeues(c->job) ? STEPS_AHEAD_BYTES : 0);
     closings_deal(closings, c->work.assignment.members);
     say_sparing(c, closings, outbox);
     c->sets_dealt = closings->end;
     if (c->sets_dealt > closings->step + SETS_A_START)
         c->sets_dealt = closings->step + SETS_A_START;
-    c->sets_dealt =
-        closings_within(closings, first_dealt(closings), c->sets_dealt, TRANSPORT_SMALL_BYTES);
+    c->sets_dealt = closings_within(closings, first_dealt(c, closings), c->sets_dealt, room);
+    if (job_requeues(c->job) &&
+        steps_ahead_look(&c->ahead, closings, c->work.assignment.members) != STATUS_OK)
+        fail_for_memory(c, now_us, outbox);
+    c->steps_dealt = c->ahead.known_end;
 }
 
-struct frame *coordinator_start_sets(const struct coordinator *c)
+/* Workers do not know what comes next, or that nothing does. */
+static bool must_deal_steps(struct coordinator *c, const struct closings *closings)
+{
+    uint64_t end = closings_job_end(closings);
+    if (!job_requeues(c->job))
+        return false;
+    if (end < c->work.stop_step)
+        c->work.stop_step = end;
+    return closings->step >= c->steps_dealt;
+}
+
+/* Also to a worker that is told later than others. */
+struct frame *coordinator_start_sets(struct coordinator *c, uint32_t place,
+                                     struct message_start *start)
 {
     const struct closings *closings = coordinator_closings(c);
-    uint64_t first = first_dealt(closings);
-    uint64_t end = c->sets_dealt;
-    if (end < closings->step && closings->step <= closings->end) /* It is a late START. */
+    uint64_t first = first_dealt(c, closings), end = c->sets_dealt;
+    if (end < closings->step && closings->step <= closings->end)
         end = closings->step;
-    return closings_list(closings, first, end < first ? first : end);
+    struct frame *sets = closings_list(closings, first, end < first ? first : end);
+    if (!job_requeues(c->job) || sets == NULL)
+        return sets;
+    bool known = c->ahead.step == closings->step ||
+                 steps_ahead_look(&c->ahead, closings, c->work.assignment.members) == STATUS_OK;
+    steps_ahead_say(&c->ahead, start);
+    struct frame *both = known ? steps_ahead_put(&c->ahead, sets, place) : NULL;
+    frame_release(sets);
+    return both;
 }
 
 /* Sets that were told before a going back, and the workers do not know those that come now. */
@@ -197,14 +223,65 @@ static bool must_tell_more(const struct coordinator *c, const struct closings *c
            c->sets_dealt < closings->end && closings->step < c->sets_again;
 }
 
-enum status coordinator_begin_closings(struct coordinator *c, const struct frame *sets)
+uint64_t coordinator_made_up(const struct coordinator *c)
+{
+    const struct closings *closings = coordinator_closings(c);
+    return closings != NULL ? closings_made_up(closings) : 0;
+}
+
+double coordinator_epochs(const struct coordinator *c)
+{
+    if (job_requeues(c->job))
+        return closings_epochs(coordinator_closings(c));
+    return (double)statistics_made(&c->work.statistics) / (double)job_steps_per_epoch(c->job);
+}
+
+/* An epoch's batches are made, and there are more steps than were spoken of; after a going back fewer. */
+static void say_made_up(struct coordinator *c, const struct closings *closings,
+                        struct outbox *outbox)
+{
+    uint64_t made_up = closings_made_up(closings);
+    if (made_up == c->made_up_said)
+        return;
+    c->made_up_said = made_up;
+    order_event(
+        outbox, "requeued",
+        EVENT_MEMBERS(event_count("epoch", closings->timeline.epoch + 1),
+                      event_count("step", closings->timeline.first + job_steps_per_epoch(c->job)),
+                      event_count("steps", timeline_made_up(&closings->timeline, c->job)),
+                      event_count("examples",
+                                  closings->timeline.closed ? closings->timeline.owed_examples : 0),
+                      event_count("steps_in_all", c->job->steps + made_up)));
+}
+
+uint64_t coordinator_job_end(const struct coordinator *c)
+{
+    const struct closings *closings = coordinator_closings(c);
+    return closings != NULL ? closings_job_end(closings) : c->job->steps;
+}
+
+bool coordinator_ends_epoch(const struct coordinator *c, uint64_t step)
+{
+    return c->evaluation.ends != NULL && epoch_ends_scores_at(c->evaluation.ends, c->job, step);
+}
+
+enum status coordinator_begin_closings(struct coordinator *c, const struct order_run_opened *opened,
+                                       const struct frame *sets)
 {
     struct closings *closings = coordinator_closings(c);
     if (closings == NULL)
         return STATUS_OK;
-    enum status status = sets != NULL
-                             ? closings_go_back(closings, c->first_step, sets->data, sets->bytes)
-                             : closings_go_back(closings, c->first_step, NULL, 0);
+    steps_ahead_free(&c->ahead);
+    enum status status =
+        closings_go_back(closings, c->first_step, opened->so_far.number,
+                         sets != NULL ? sets->data : NULL, sets != NULL ? sets->bytes : 0);
+    if (job_requeues(c->job)) {
+        c->evaluation.ends = &closings->ends;
+        c->work.statistics.timeline = &closings->timeline;
+        if (!c->stopping) /* Sets that are decided anew may make it another. */
+            c->work.stop_step = job_steps_most(c->job);
+        must_deal_steps(c, closings);
+    }
     c->sets_sent = c->sets_written = c->sets_again = closings->end;
     c->sets_told = c->first_step;
     return status;
@@ -213,7 +290,8 @@ enum status coordinator_begin_closings(struct coordinator *c, const struct frame
 /* --- reports ------------------------------------------------------------------------------- */
 
 /* The step is made, as far as it is known here. Whoever has computed what is in it has it counted. */
-static void count_step(struct coordinator *c, struct closings *closings)
+static void count_step(struct coordinator *c, struct closings *closings, uint64_t now_us,
+                       struct outbox *outbox)
 {
     struct tally tally = closings_counted(closings);
     statistics_count_step(&c->work.statistics, closings->step, &tally);
@@ -221,8 +299,13 @@ static void count_step(struct coordinator *c, struct closings *closings)
         if (closings->reports[i].counts)
             coordinator_add_report(&c->work.membership.workers[closings->reports[i].worker],
                                    &closings->reports[i].report);
-    closings_go_on(closings);
-    c->deal_due = c->deal_due || must_tell_more(c, closings);
+    if (closings_go_on(closings) != STATUS_OK) {
+        fail_for_memory(c, now_us, outbox);
+        return;
+    }
+    bool steps =
+        must_deal_steps(c, closings); /* Also where work is dealt anew for another reason. */
+    c->deal_due = c->deal_due || steps || must_tell_more(c, closings);
 }
 
 bool coordinator_close_step(struct coordinator *c, const struct packet *packet, double seconds,
@@ -238,7 +321,8 @@ bool coordinator_close_step(struct coordinator *c, const struct packet *packet, 
     if (result == CLOSINGS_MEMORY)
         fail_for_memory(c, now_us, outbox);
     if (result == CLOSINGS_COUNTED)
-        count_step(c, closings);
+        count_step(c, closings, now_us, outbox);
+    say_made_up(c, closings, outbox);
     coordinator_tell_closings(c, now_us, outbox);
     return result == CLOSINGS_COUNTED;
 }

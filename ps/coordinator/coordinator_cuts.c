@@ -66,11 +66,11 @@ void coordinator_schedule_cut(struct coordinator *c, uint64_t reached, uint64_t 
     if (every == 0 || c->stopping || c->state != RUNNING)
         return;
     uint64_t due = (c->last_due == NO_STEP ? c->first_step : c->last_due) / every * every + every;
-    while (due < reached && due < c->job->steps) {
+    while (due < reached && due < job_steps_most(c->job)) {
         due += every;
         c->summary.faults.checkpoints_skipped++;
     }
-    if (due >= c->job->steps)
+    if (due >= (job_requeues(c->job) ? c->work.stop_step : c->job->steps))
         return; /* The last one is cut when training has ended. */
     if (c->work.rules->set_gate != NULL)
         c->work.rules->set_gate(&c->work, due);
@@ -184,7 +184,9 @@ void coordinator_collect_cut(struct coordinator *c, uint64_t now_us, struct outb
     if (!c->cut.under_way || (!c->cut.final && !c->work.rules->has_reached(&c->work, c->cut.step)))
         return;
     struct tally_so_far so_far = statistics_so_far(&c->work.statistics, c->cut.step);
-    if (cut_collect(&c->cut, &c->work.membership, &c->envelope, &so_far, outbox) == STATUS_MEMORY)
+    const struct closings *closings = job_requeues(c->job) ? coordinator_closings(c) : NULL;
+    if (cut_collect(&c->cut, &c->work.membership, &c->envelope, &so_far, closings, outbox) ==
+        STATUS_MEMORY)
         abandon_cut(c, true, "out of memory", now_us, outbox);
 }
 

@@ -113,7 +113,7 @@ void coordinator_close_run(struct coordinator *c, uint64_t now_us, struct outbox
 {
     c->closed = true;
     c->summary.step = c->last_cut;
-    if (!write_summary(c, c->last_cut == c->job->steps ? RUN_DONE : RUN_STOPPED,
+    if (!write_summary(c, c->last_cut == coordinator_job_end(c) ? RUN_DONE : RUN_STOPPED,
                        c->stopping ? c->exit_code : EXIT_DONE, now_us, outbox))
         coordinator_fail(c, EXIT_TRAINING_FAILED, now_us, outbox,
                          "out of memory for the run's summary; its last checkpoint is written");

@@ -33,6 +33,7 @@ static void welcome(const struct coordinator *c, const struct member *member, en
     message->welcome.records = coordinator_records(c);
     message->welcome.restore = c->restore;
     message->welcome.restore_step = c->first_step;
+    message->welcome.ends = job_requeues(c->job) && coordinator_ends_epoch(c, c->first_step);
     snprintf(message->welcome.out, sizeof message->welcome.out, "%s", c->options.out);
 }
 
@@ -290,9 +291,8 @@ static uint64_t scored_before(const struct coordinator *c)
     return c->first_step - lost;
 }
 
-static void open_first(struct coordinator *c, const struct tally_so_far *so_far,
-                       uint64_t computation, const struct frame *sets, uint64_t now_us,
-                       struct outbox *outbox)
+static void open_first(struct coordinator *c, const struct order_run_opened *opened,
+                       const struct frame *sets, uint64_t now_us, struct outbox *outbox)
 {
     if (c->restore)
         outbox_log(outbox, "resuming from the checkpoint at step %" PRIu64, c->first_step);
@@ -305,11 +305,11 @@ static void open_first(struct coordinator *c, const struct tally_so_far *so_far,
                            "bits, and the run could not be made again");
     c->whole_step = c->summary.counted_from = c->first_step;
     evaluation_init(&c->evaluation, c->job, scored_before(c));
-    if (work_begin(&c->work, c->job, c->first_step, so_far) != STATUS_OK ||
-        coordinator_begin_closings(c, sets) != STATUS_OK ||
+    if (work_begin(&c->work, c->job, c->first_step, &opened->so_far) != STATUS_OK ||
+        coordinator_begin_closings(c, opened, sets) != STATUS_OK ||
         staleness_ledger_init(&c->staleness, c->work.membership.server_count, c->first_step) !=
             STATUS_OK ||
-        computations_init(&c->computations, c->job, coordinator_records(c), computation) !=
+        computations_init(&c->computations, c->job, coordinator_records(c), opened->computation) !=
             STATUS_OK)
         coordinator_fail(c, EXIT_TRAINING_FAILED, now_us, outbox, "out of memory for the job");
     else
@@ -330,13 +330,13 @@ static void count_anew(struct coordinator *c, uint64_t now_us, struct outbox *ou
                c->first_step);
 }
 
-static void go_back(struct coordinator *c, const struct frame *sets, uint64_t now_us,
-                    struct outbox *outbox)
+static void go_back(struct coordinator *c, const struct order_run_opened *opened,
+                    const struct frame *sets, uint64_t now_us, struct outbox *outbox)
 {
     if (c->first_step != c->whole_step)
         count_anew(c, now_us, outbox);
     uint64_t again = c->work.rules->go_back(&c->work, c->first_step);
-    if (coordinator_begin_closings(c, sets) != STATUS_OK) {
+    if (coordinator_begin_closings(c, opened, sets) != STATUS_OK) {
         coordinator_fail(c, EXIT_TRAINING_FAILED, now_us, outbox,
                          "out of memory for what steps are made of");
         return;
@@ -391,15 +391,15 @@ void coordinator_handle_run_opened(struct coordinator *c, const struct order_run
     adopt_start(c, opened);
     if (opened->ended)
         coordinator_finish(c, (int)opened->exit_code, "the run had ended", now_us, outbox);
-    else if (c->first_step > c->job->steps)
+    else if (c->first_step > job_steps_most(c->job))
         coordinator_fail(c, EXIT_MISMATCH, now_us, outbox,
                          "the checkpoint is at step %" PRIu64 ", beyond the %" PRIu64
                          " steps of this job",
                          c->first_step, c->job->steps);
     else if (first)
-        open_first(c, &opened->so_far, opened->computation, sets, now_us, outbox);
+        open_first(c, opened, sets, now_us, outbox);
     else
-        go_back(c, sets, now_us, outbox);
+        go_back(c, opened, sets, now_us, outbox);
 }
 
 /* --- servers ------------------------------------------------------------------------------- */
@@ -517,7 +517,8 @@ void coordinator_send_start(struct coordinator *c, struct member *worker, struct
         .stop_step = c->work.stop_step,
         .records = coordinator_records(c),
     };
-    struct frame *sets = coordinator_closings(c) != NULL ? coordinator_start_sets(c) : NULL;
+    struct frame *sets =
+        coordinator_closings(c) != NULL ? coordinator_start_sets(c, worker->position, &from) : NULL;
     assignment_send(&c->work.assignment, worker, &c->envelope, &from, sets, outbox);
 }
 
@@ -527,7 +528,7 @@ void coordinator_deal_when_due(struct coordinator *c, uint64_t now_us, struct ou
         return;
     c->deal_due = false;
     assignment_deal(&c->work.assignment, &c->work.membership, now_us);
-    coordinator_deal_closings(c, outbox);
+    coordinator_deal_closings(c, now_us, outbox);
     order_event(outbox, "assignment",
                 EVENT_MEMBERS(event_count("number", c->work.assignment.number),
                               event_count("members", c->work.assignment.members)));

@@ -179,8 +179,7 @@ void coordinator_handle_lease(struct coordinator *c, const struct packet *packet
 
 static void progress(struct coordinator *c, struct outbox *outbox)
 {
-    uint64_t epoch_steps = job_steps_per_epoch(c->job);
-    uint64_t wanted = epoch_steps / WINDOWS_AN_EPOCH;
+    uint64_t wanted = job_steps_per_epoch(c->job) / WINDOWS_AN_EPOCH;
     /* What is left at the end counts when it is enough to mean something. */
     if (c->work.statistics.first + c->work.statistics.updates == c->work.stop_step)
         wanted /= 2;
@@ -194,17 +193,17 @@ static void progress(struct coordinator *c, struct outbox *outbox)
     double seconds = training_clock_take_window(&c->clock);
     order_event(
         outbox, "progress",
-        EVENT_MEMBERS(
-            event_count("step", made), event_real("epoch", (double)made / (double)epoch_steps, 4),
-            event_real("loss", tally_loss(&window), 6),
-            event_real("accuracy", tally_accuracy(&window), 6),
-            event_real("epoch_loss", tally_loss(&epoch), 6),
-            event_real("epoch_accuracy", tally_accuracy(&epoch), 6),
-            event_real(
-                "images_per_second",
-                seconds >= RATE_SECONDS_MIN ? (double)window.examples / seconds : (double)NAN, 1),
-            event_real("staleness_mean", stale, 4), event_count("staleness_max", stalest),
-            event_training_seconds(training_clock_marked(&c->clock))));
+        EVENT_MEMBERS(event_count("step", made), event_real("epoch", coordinator_epochs(c), 4),
+                      event_real("loss", tally_loss(&window), 6),
+                      event_real("accuracy", tally_accuracy(&window), 6),
+                      event_real("epoch_loss", tally_loss(&epoch), 6),
+                      event_real("epoch_accuracy", tally_accuracy(&epoch), 6),
+                      event_real("images_per_second",
+                                 seconds >= RATE_SECONDS_MIN ? (double)window.examples / seconds
+                                                             : (double)NAN,
+                                 1),
+                      event_real("staleness_mean", stale, 4), event_count("staleness_max", stalest),
+                      event_training_seconds(training_clock_marked(&c->clock))));
 }
 
 /* Of epochs that are complete. */
@@ -215,7 +214,7 @@ static void tell_epochs(struct coordinator *c, struct outbox *outbox)
         struct epoch_range range = job_epoch(c->job, epoch.number);
         order_event(outbox, "epoch",
                     EVENT_MEMBERS(event_count("epoch", epoch.number + 1),
-                                  event_count("step", range.end),
+                                  event_count("step", epoch.end),
                                   event_real("loss", tally_loss(&epoch.tally), JSON_EXACT),
                                   event_real("accuracy", tally_accuracy(&epoch.tally), JSON_EXACT),
                                   event_count("examples", epoch.tally.examples),

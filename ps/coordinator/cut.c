@@ -3,6 +3,8 @@
 
 #include "ps/coordinator/cut.h"
 
+#include <string.h>
+
 #include "common/kernels/kernels.h"
 #include "common/store/run_record.h"
 
@@ -83,22 +85,36 @@ static uint32_t instructions_of(const struct membership *membership)
 
 enum status cut_collect(struct cut *cut, const struct membership *membership,
                         const struct envelope *envelope, const struct tally_so_far *so_far,
-                        struct outbox *outbox)
+                        const struct closings *closings, struct outbox *outbox)
 {
     if (cut->collected)
         return STATUS_AGAIN;
     for (uint32_t i = 0; i < membership->server_count; i++)
         if (!membership->servers[i].part_written)
             return STATUS_AGAIN;
-    struct frame *parts = frame_create(membership->server_count * sizeof(struct checkpoint_part));
-    if (parts == NULL)
+    struct tally_so_far before = *so_far;
+    struct frame *sets = NULL;
+    if (closings != NULL) {
+        struct closings_start start = closings_start_at(closings, cut->step);
+        before.number = start.epoch;
+        sets = closings_list(closings, start.first, cut->step);
+    }
+    size_t bytes = membership->server_count * sizeof(struct checkpoint_part);
+    struct frame *parts = frame_create(bytes + (sets != NULL ? sets->bytes : 0));
+    if (parts == NULL || (sets == NULL && closings != NULL)) {
+        frame_release(parts);
+        frame_release(sets);
         return STATUS_MEMORY;
+    }
     struct checkpoint_part *to = parts->data;
     for (uint32_t i = 0; i < membership->server_count; i++)
         to[i] = membership->servers[i].part;
+    if (sets != NULL)
+        memcpy((char *)parts->data + bytes, sets->data, sets->bytes);
+    frame_release(sets);
     const struct order manifest = {.kind = ORDER_MANIFEST,
                                    .generation = envelope->generation,
-                                   .manifest = {cut->step, *so_far, instructions_of(membership)}};
+                                   .manifest = {cut->step, before, instructions_of(membership)}};
     order_add(outbox, TO_CHECKPOINTER, 0, &manifest)->payload = parts;
     cut->collected = true;
     return STATUS_OK;

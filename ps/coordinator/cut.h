@@ -20,6 +20,7 @@
 
 #include "common/wire/envelope.h"
 #include "ps/orders/orders.h"
+#include "ps/work/closings.h"
 #include "ps/work/membership.h"
 
 struct cut {
@@ -50,10 +51,11 @@ bool cut_is_taken(const struct membership *membership);
 const struct member *cut_unanswered(const struct membership *membership, uint32_t *server);
 
 /* When all parts are durable: the manifest to the checkpointer, once, with what the cut's epoch had
- * scored before it. STATUS_AGAIN while they are not, or when it was sent; STATUS_MEMORY. */
+ * scored before it, and what the sets before it say where that matters later (closings, else NULL).
+ * STATUS_AGAIN while they are not, or when it was sent; STATUS_MEMORY. */
 enum status cut_collect(struct cut *cut, const struct membership *membership,
                         const struct envelope *envelope, const struct tally_so_far *so_far,
-                        struct outbox *outbox);
+                        const struct closings *closings, struct outbox *outbox);
 
 /* Bytes of all parts. */
 uint64_t cut_bytes(const struct membership *membership);

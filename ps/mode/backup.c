@@ -26,9 +26,9 @@
 /* --- one chunk ----------------------------------------------------------------------------- */
 
 struct closed {
-    bool there;
-    uint64_t step;
-    struct leaf_set set;
+    bool there, ends;
+    uint64_t number, lag;
+    struct pruned_step step;
 };
 
 struct backup_shard {
@@ -48,17 +48,17 @@ static const struct job *job_of(const struct shard *shard)
     return &shard->chunk.plan->job;
 }
 
-/* The set of the step that is being made, or NULL: it is not known yet. */
-static const struct leaf_set *set_of(const struct shard *shard)
+/* What the step that is being made is made of, or NULL: it is not known yet. */
+static const struct closed *closed_of(const struct shard *shard)
 {
     const struct closed *closed = &state_of(shard)->closed[shard->chunk.version % SETS_HELD];
-    return closed->there && closed->step == shard->chunk.version ? &closed->set : NULL;
+    return closed->there && closed->number == shard->chunk.version ? closed : NULL;
 }
 
 static void backup_open(struct shard *shard)
 {
-    if (shard->chunk.version < job_of(shard)->steps)
-        pruned_open(&state_of(shard)->pruned, job_of(shard), shard->chunk.version);
+    assert(state_of(shard)->pruned.part_count == 0);
+    (void)shard;
 }
 
 static void backup_forget(struct shard *shard)
@@ -75,12 +75,16 @@ static void backup_close(struct shard *shard)
     pruned_free(&state_of(shard)->pruned);
 }
 
+/* Where steps are made of what was dropped their shapes are known with their sets, and what does not fit
+ * is of no use then. */
 static const char *backup_fault(const struct job *job, const struct message_exchange *exchange)
 {
-    struct batch_range batch = job_batch(job, exchange->step);
+    bool known = !job_requeues(job);
+    struct batch_range batch = job_batch(job, known ? exchange->step : 0);
     if (exchange->skip)
         return "a step to be skipped, where every leaf counts";
-    if (!tree_has(batch.leaves, exchange->node))
+    if (known ? !tree_has(batch.leaves, exchange->node)
+              : !node_within(exchange->node, tree_root(batch.leaves)))
         return "not a node of the step's tree";
     if (exchange->retry)
         return NULL;
@@ -93,19 +97,19 @@ static const char *backup_fault(const struct job *job, const struct message_exch
 }
 
 /* Whether the sum over so many examples of a node can be a part of the set's. */
-static bool is_of_use(const struct shard *shard, const struct leaf_set *set, struct node node,
-                      uint32_t examples)
+static bool is_of_use(const struct closed *closed, struct node node, uint32_t examples)
 {
-    struct batch_range batch = job_batch(job_of(shard), shard->chunk.version);
-    return examples == leaf_set_examples(set, job_of(shard), batch, node);
+    const struct pruned_step *step = &closed->step;
+    return tree_has(step->batch.leaves, node) &&
+           examples == leaf_set_examples(&step->set, step->job, step->batch, node);
 }
 
 static enum verdict backup_judge(const struct shard *shard, const struct message_exchange *exchange)
 {
     if (exchange->step != shard->chunk.version)
         return exchange->step < shard->chunk.version ? VERDICT_STALE : VERDICT_REJECTED;
-    const struct leaf_set *set = set_of(shard);
-    if (set != NULL && !is_of_use(shard, set, exchange->node, exchange->examples))
+    const struct closed *closed = closed_of(shard);
+    if (closed != NULL && !is_of_use(closed, exchange->node, exchange->examples))
         return VERDICT_STALE; /* The step is closed, and this is not in it. */
     return VERDICT_NONE;
 }
@@ -125,24 +129,32 @@ static enum status backup_take(struct shard *shard, const struct message *messag
 static enum fate backup_sent_before(const struct shard *shard,
                                     const struct message_exchange *exchange)
 {
-    const struct leaf_set *set = set_of(shard);
+    const struct closed *closed = closed_of(shard);
     if (exchange->step > shard->chunk.version)
         return FATE_UNKNOWN;
     if (exchange->step < shard->chunk.version)
         return FATE_STALE;
-    if (set != NULL && !is_of_use(shard, set, exchange->node, exchange->examples))
+    if (closed != NULL && !is_of_use(closed, exchange->node, exchange->examples))
         return FATE_STALE;
     return pruned_holds(&state_of(shard)->pruned, exchange->node, exchange->examples)
                ? FATE_HELD
                : FATE_MISSING;
 }
 
-static void backup_close_step(struct shard *shard, uint64_t step, const struct leaf_set *set)
+static void backup_close_step(struct shard *shard, const struct message_close *close,
+                              const struct leaf_set *set)
 {
-    struct closed *closed = &state_of(shard)->closed[step % SETS_HELD];
-    if (step < shard->chunk.version || step >= shard->chunk.version + SETS_HELD)
+    struct closed *closed = &state_of(shard)->closed[close->step % SETS_HELD];
+    if (close->step < shard->chunk.version || close->step >= shard->chunk.version + SETS_HELD)
         return; /* It is made; or said again of one that will be told again in time. */
-    *closed = (struct closed){true, step, *set};
+    *closed = (struct closed){
+        .there = true,
+        .ends = close->ends,
+        .number = close->step,
+        .lag = close->lag,
+        .step = {job_of(shard),
+                 {.epoch = close->epoch, .examples = close->examples, .leaves = close->leaves},
+                 *set}};
 }
 
 static void set_bit(uint64_t bits[], uint32_t i)
@@ -156,14 +168,14 @@ static bool has_bit(const uint64_t bits[], uint32_t i)
 }
 
 /* Whose gradients are in the update, and whose were for nothing. */
-static void note_used(struct shard *shard, const struct leaf_set *set, struct update *update)
+static void note_used(struct shard *shard, const struct closed *closed, struct update *update)
 {
     struct backup_shard *state = state_of(shard);
     memset(state->in, 0, sizeof state->in);
     memset(state->out, 0, sizeof state->out);
     for (uint32_t i = 0; i < state->pruned.part_count; i++) {
         const struct pruned_part *part = &state->pruned.parts[i];
-        bool used = is_of_use(shard, set, part->node, part->examples);
+        bool used = is_of_use(closed, part->node, part->examples);
         update->used += used;
         update->left += !used;
         if (part->worker < JOB_WORKERS_MAX)
@@ -179,17 +191,19 @@ static bool backup_left_out(const struct shard *shard, uint32_t worker)
 static bool backup_next_update(struct shard *shard, struct update *update)
 {
     struct backup_shard *state = state_of(shard);
-    const struct job *job = job_of(shard);
-    const struct leaf_set *set = set_of(shard);
-    if (shard->chunk.version >= job->steps || set == NULL || !pruned_is_whole(&state->pruned, set))
+    const struct closed *closed = closed_of(shard);
+    if (closed == NULL || !pruned_is_whole(&state->pruned, &closed->step))
         return false;
-    struct batch_range batch = job_batch(job, shard->chunk.version);
+    const struct pruned_step *step = &closed->step;
     *update = (struct update){
-        .examples = leaf_set_examples(set, job, batch, tree_root(batch.leaves)),
+        .examples =
+            leaf_set_examples(&step->set, step->job, step->batch, tree_root(step->batch.leaves)),
         .keep_previous = true,
+        .lag = closed->lag,
+        .ends = closed->ends,
     };
-    note_used(shard, set, update);
-    update->gradient = pruned_take(&state->pruned, set);
+    note_used(shard, closed, update);
+    update->gradient = pruned_take(&state->pruned, step);
     update->lost = update->gradient == NULL;
     return true;
 }
@@ -197,7 +211,6 @@ static bool backup_next_update(struct shard *shard, struct update *update)
 static void backup_applied(struct shard *shard, const struct update *update)
 {
     pruned_recycle(&state_of(shard)->pruned, update->gradient);
-    backup_open(shard);
 }
 
 static enum when backup_answer(const struct shard *shard, const struct wish *wish,
@@ -219,18 +232,14 @@ static void backup_check(const struct shard *shard)
 {
     const struct chunk *chunk = &shard->chunk;
     const struct pruned *pruned = &state_of(shard)->pruned;
-    const struct leaf_set *set = set_of(shard);
+    const struct closed *closed = closed_of(shard);
     pruned_check(pruned);
-    INVARIANT("backup shard",
-              set == NULL || chunk->version >= job_of(shard)->steps ||
-                  !pruned_is_whole(pruned, set),
+    INVARIANT("backup shard", closed == NULL || !pruned_is_whole(pruned, &closed->step),
               "a step whose leaves are all in has been made");
     if (pruned->part_count == 0)
         return;
-    INVARIANT("backup shard",
-              chunk->version < job_of(shard)->steps &&
-                  pruned->batch.leaves == job_batch(job_of(shard), chunk->version).leaves,
-              "gradients wait for the step of the version that there is");
+    INVARIANT("backup shard", chunk->version < job_steps_most(job_of(shard)),
+              "gradients wait for a step that there is");
     INVARIANT("backup shard", pruned->parts[0].sum->bytes == chunk->values->bytes,
               "sums are as large as the chunk");
     INVARIANT("backup shard", chunk->previous == NULL,
@@ -354,9 +363,13 @@ static bool backup_has_reached(const struct work *work, uint64_t step)
 static void backup_figures(const struct work *work, struct mode_figures *figures)
 {
     const struct closings_dropped *dropped = &work_of(work)->closings.dropped;
-    mode_figures_add(figures, "examples_dropped", dropped->examples);
+    bool requeued = job_requeues(work->job);
+    mode_figures_add(figures, requeued ? "examples_requeued" : "examples_dropped",
+                     dropped->examples);
     mode_figures_add(figures, "gradients_dropped", dropped->reports);
     mode_figures_add(figures, "worker_ms_dropped", (uint64_t)(1e3 * dropped->seconds));
+    if (requeued)
+        mode_figures_add(figures, "steps_made_up", closings_made_up(&work_of(work)->closings));
 }
 
 static void backup_check_work(const struct work *work)
@@ -366,7 +379,7 @@ static void backup_check_work(const struct work *work)
     closings_check(closings);
     INVARIANT("backup work", statistics->first + statistics->updates <= statistics->step,
               "no more updates are counted than steps were made");
-    INVARIANT("backup work", statistics->step <= work->job->steps,
+    INVARIANT("backup work", statistics->step <= job_steps_most(work->job),
               "no step is counted after the last one");
     INVARIANT("backup work", closings->step == statistics->step,
               "the step that is open is the first that is not counted");

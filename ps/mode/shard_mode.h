@@ -19,8 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/job/leaf_set.h"
 #include "common/job/told.h"
+#include "common/steps/leaf_set.h"
 #include "common/wire/message.h"
 #include "ps/shard/chunk.h"
 
@@ -50,6 +50,8 @@ struct update {
     bool keep_previous;       /* The values of before stay readable. */
     bool lost;                /* There was no memory for it: training cannot go on. */
     uint32_t used, left;      /* Gradients taken that are in it, and not; of rules->judges_late. */
+    uint64_t lag;             /* Its place in the schedule is so many batches before its own ... */
+    bool ends;                /* ... and it ends an epoch, where the job does not say which do. */
 };
 
 /* Values that a worker asks for; or, where workers make updates themselves, what they make them of. */
@@ -103,7 +105,8 @@ struct shard_mode {
      * was taken are counted when the update is made. Those leaves of `step` make it; said again, it
      * changes nothing. Whether the last update was made without what this worker had sent for it. */
     bool judges_late;
-    void (*close_step)(struct shard *shard, uint64_t step, const struct leaf_set *set);
+    void (*close_step)(struct shard *shard, const struct message_close *close,
+                       const struct leaf_set *set);
     bool (*left_out)(const struct shard *shard, uint32_t worker);
 
     enum when (*answer)(const struct shard *shard, const struct wish *wish, struct reply *reply);

@@ -57,7 +57,8 @@ enum order_kind {
 #define ORDER_FROM_CHECKPOINTER UINT32_MAX
 #define ORDER_EVERYBODY         UINT32_MAX
 
-/* The payload of a RUN_OPENED that goes by way of the set writer. */
+/* The payload of a RUN_OPENED that goes by way of the set writer; behind it lie the checkpoint's own sets
+ * (manifest.h), if it has any. */
 struct sets_place {
     const struct job *job; /* Borrowed, the checkpointer's. */
     uint64_t session;      /* Of the record that sets are in; 0: they are not recorded. */
@@ -85,6 +86,7 @@ struct order_load {
     bool restore;
     bool records; /* Chunks note what they have had. */
     uint64_t step;
+    bool ends;                  /* An epoch ends there: of a job that requeues. */
     char out[MESSAGE_TEXT_MAX]; /* Server 0's run directory. */
 };
 
@@ -139,6 +141,7 @@ struct order {
             uint64_t step;
             struct tally_so_far so_far; /* See statistics_so_far. */
             uint32_t instructions;      /* Of workers: see struct run_record_segment. */
+            /* Behind the parts the payload has the manifest's sets. */
         } manifest;
         struct {
             uint64_t batches;

@@ -284,6 +284,7 @@ static bool reload(struct owner *owner, const struct order_load *load)
 {
     owner->to_load = load->restore ? owner->owned_count : 0;
     owner->load_step = load->step;
+    owner->load_ends = load->ends;
     for (uint32_t i = 0; i < owner->owned_count; i++) {
         struct owned *owned = &owner->owned[i];
         if (owner->filled && chunk_renew(&owned->shard.chunk) != STATUS_OK)
@@ -333,6 +334,7 @@ static void handle_chunk_state(struct owner *owner, const struct packet *packet,
         return;
     chunk_stand(&owned->shard.chunk, state->step,
                 job_version(&owner->plan->job, state->step, state->version));
+    owned->shard.chunk.epoch_end = owner->load_ends ? state->step : 0;
     open_chunk(owner, owned);
     note_batches(owner, owned, outbox);
     if (--owner->to_load == 0)
@@ -706,6 +708,7 @@ static enum status make_update(struct chunk *chunk, const struct update *update)
                                 .staleness = update->staleness,
                                 .base = update->base != NULL ? update->base->data : NULL,
                                 .keep_previous = update->keep_previous,
+                                .lag = update->lag,
                             });
 }
 
@@ -739,6 +742,7 @@ static bool make_updates(struct owner *owner, struct owned *owned, const struct 
             return false;
         }
         owner->rules->applied(&owned->shard, &update);
+        chunk->epoch_end = update.ends ? chunk->batches : chunk->epoch_end;
         owner->verdicts.applied += update.used;
         owner->verdicts.stale += update.left;
         count_staleness(owner, owned, packet, now_us, outbox); /* Before a cut, which reports it. */
@@ -928,7 +932,7 @@ static void handle_close(struct owner *owner, const struct packet *packet, uint6
         return;
     for (uint32_t i = 0; i < owner->owned_count; i++) {
         struct owned *owned = &owner->owned[i];
-        owner->rules->close_step(&owned->shard, step, &set);
+        owner->rules->close_step(&owned->shard, &packet->message.close, &set);
         if (make_updates(owner, owned, NULL, now_us, outbox))
             release_parked(owner, owned, UINT32_MAX, now_us, outbox);
     }

@@ -45,7 +45,8 @@ struct owner {
     uint64_t generation;
     bool records;        /* Chunks note what they have had. */
     bool filled;         /* The chunks have had values: they may be with others. */
-    uint64_t load_step;  /* Of the checkpoint to load. */
+    uint64_t load_step;  /* Of the checkpoint to load ... */
+    bool load_ends;      /* ... where an epoch ends. */
     struct owned *owned; /* [owned_count] in order of chunk index. */
     uint32_t owned_count;
     uint32_t to_load;               /* Chunks not loaded yet. */

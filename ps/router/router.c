@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "common/base/invariant.h"
-#include "common/job/leaf_set.h"
+#include "common/steps/leaf_set.h"
 #include "ps/mode/shard_mode.h"
 #include "ps/router/router_state.h"
 
@@ -163,7 +163,7 @@ static bool check_sender(struct router *router, const struct packet *packet, str
 static const char *node_fault(const struct router *router, const struct message_exchange *exchange)
 {
     const struct job *job = &router->plan->job;
-    if (exchange->step >= job->steps)
+    if (exchange->step >= job_steps_most(job))
         return "a gradient for a step after the last";
     return shard_mode_of(job)->fault(job, exchange);
 }
@@ -342,6 +342,7 @@ static void order_load(struct router *router, struct outbox *outbox)
                           .load = {.plan = router->plan,
                                    .restore = welcome->restore,
                                    .records = welcome->records,
+                                   .ends = welcome->ends,
                                    .step = router->released}};
     snprintf(order.load.out, sizeof order.load.out, "%s", welcome->out);
     for (uint32_t i = 0; i < router->options.owner_count; i++)
@@ -394,7 +395,7 @@ static bool learn_job(struct router *router, const struct message *message, stru
     struct error error;
     enum status status = make_plan(router, message->run_id, &error);
     if (status == STATUS_OK) {
-        router->stop_step = router->plan->job.steps;
+        router->stop_step = job_steps_most(&router->plan->job);
         log_plan(router, outbox);
     } else if (status != STATUS_AGAIN) { /* Else the next JOIN brings the pages again. */
         router_fail(router, status == STATUS_MEMORY ? EXIT_TRAINING_FAILED : EXIT_MISMATCH,

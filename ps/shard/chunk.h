@@ -46,6 +46,7 @@ struct chunk {
     uint64_t first, count;   /* Elements of the parameter space. */
     uint64_t version;        /* Updates so far. */
     uint64_t batches;        /* That it has had, by an update or without one. */
+    uint64_t epoch_end;      /* The last such count that ended an epoch: of a job that requeues. */
     struct frame *values;    /* [count] of `version`. */
     struct frame *previous;  /* [count] of version - 1, or NULL. Sync only. */
     struct frame *spare;     /* A buffer to write the next version to, or NULL. */
@@ -89,6 +90,7 @@ struct chunk_update {
     uint32_t gradients; /* Batches in the sum. */
     uint64_t staleness; /* Versions made since the one that it was computed from. */
     bool keep_previous; /* The values of before stay readable as `previous`. */
+    uint64_t lag;       /* Its place in the schedule is so many batches before its own. */
 };
 
 /* Make one update, of the last batch and those that are held: version + 1, batches + 1, at the rate of

@@ -106,5 +106,6 @@ enum status group_add(struct chunk *chunk, const struct chunk_gradient *gradient
                                   .gradients = 1,
                                   .staleness = gradient->staleness,
                                   .keep_previous = gradient->keep_previous,
+                                  .lag = gradient->lag,
                               });
 }

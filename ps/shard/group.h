@@ -24,6 +24,7 @@ struct chunk_gradient {
     uint64_t staleness; /* chunk_staleness of what it was computed from ... */
     const float *base;  /* ... and those values, [count]; NULL where nothing is compensated. */
     bool keep_previous; /* The values of before stay readable as `previous`. */
+    uint64_t lag;       /* Its place in the schedule is so many batches before its own. */
 };
 
 /* One batch more: STATUS_MEMORY, and training cannot go on. */

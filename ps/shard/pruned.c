@@ -11,13 +11,6 @@
 #include "common/base/invariant.h"
 #include "common/kernels/kernels.h"
 
-void pruned_open(struct pruned *pruned, const struct job *job, uint64_t step)
-{
-    assert(pruned->part_count == 0);
-    pruned->job = job;
-    pruned->batch = job_batch(job, step);
-}
-
 void pruned_reset(struct pruned *pruned)
 {
     for (uint32_t i = 0; i < pruned->part_count; i++)
@@ -33,35 +26,33 @@ void pruned_free(struct pruned *pruned)
     memset(pruned, 0, sizeof *pruned);
 }
 
-static uint32_t all_examples(const struct pruned *pruned, struct node node)
-{
-    return leaf_set_examples(NULL, pruned->job, pruned->batch, node);
-}
-
-/* The part of this node: of all its leaves, or of some; part_count when it is not here. */
-static uint32_t find(const struct pruned *pruned, struct node node, bool all)
+/* Its place; part_count when it is not here. */
+static uint32_t find(const struct pruned *pruned, struct node node, uint32_t examples)
 {
     uint32_t i = 0;
     while (i < pruned->part_count &&
-           !(node_equal(pruned->parts[i].node, node) &&
-             (pruned->parts[i].examples == all_examples(pruned, node)) == all))
+           !(node_equal(pruned->parts[i].node, node) && pruned->parts[i].examples == examples))
         i++;
     return i;
 }
 
+static uint32_t count_of(const struct pruned *pruned, struct node node)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < pruned->part_count; i++)
+        count += node_equal(pruned->parts[i].node, node);
+    return count;
+}
+
 bool pruned_holds(const struct pruned *pruned, struct node node, uint32_t examples)
 {
-    if (!tree_has(pruned->batch.leaves, node))
-        return false;
-    uint32_t i = find(pruned, node, examples == all_examples(pruned, node));
-    return i < pruned->part_count && pruned->parts[i].examples == examples;
+    return find(pruned, node, examples) < pruned->part_count;
 }
 
 enum pruned_result pruned_offer(struct pruned *pruned, struct node node, uint32_t examples,
                                 uint32_t worker, struct frame *gradient)
 {
-    assert(tree_has(pruned->batch.leaves, node));
-    if (find(pruned, node, examples == all_examples(pruned, node)) < pruned->part_count) {
+    if (pruned_holds(pruned, node, examples) || count_of(pruned, node) == 2) {
         frame_release(gradient);
         return PRUNED_DUPLICATE;
     }
@@ -77,29 +68,27 @@ enum pruned_result pruned_offer(struct pruned *pruned, struct node node, uint32_
 }
 
 /* The part that is the sum over the set's leaves of this node, or NULL. */
-static struct pruned_part *part_of(const struct pruned *pruned, const struct leaf_set *set,
+static struct pruned_part *part_of(const struct pruned *pruned, const struct pruned_step *step,
                                    struct node node)
 {
-    uint32_t examples = leaf_set_examples(set, pruned->job, pruned->batch, node);
-    uint32_t i = find(pruned, node, examples == all_examples(pruned, node));
-    bool there = i < pruned->part_count && pruned->parts[i].examples == examples;
-    return there ? &pruned->parts[i] : NULL;
+    uint32_t i = find(pruned, node, leaf_set_examples(&step->set, step->job, step->batch, node));
+    return i < pruned->part_count ? &pruned->parts[i] : NULL;
 }
 
-static bool is_whole(const struct pruned *pruned, const struct leaf_set *set, struct node node)
+static bool is_whole(const struct pruned *pruned, const struct pruned_step *step, struct node node)
 {
     struct node left, right;
-    if (leaf_set_count(set, node) == 0 || part_of(pruned, set, node) != NULL)
+    if (leaf_set_count(&step->set, node) == 0 || part_of(pruned, step, node) != NULL)
         return true;
     if (node.leaf_count == 1)
         return false;
     tree_children(node, &left, &right);
-    return is_whole(pruned, set, left) && is_whole(pruned, set, right);
+    return is_whole(pruned, step, left) && is_whole(pruned, step, right);
 }
 
-bool pruned_is_whole(const struct pruned *pruned, const struct leaf_set *set)
+bool pruned_is_whole(const struct pruned *pruned, const struct pruned_step *step)
 {
-    return is_whole(pruned, set, tree_root(pruned->batch.leaves));
+    return is_whole(pruned, step, tree_root(step->batch.leaves));
 }
 
 /* A frame to write a sum to: the last one's, if its taker is done with it. */
@@ -134,22 +123,22 @@ static struct frame *join(struct pruned *pruned, struct frame *left, struct fram
 
 /* The sum of a node, its parts' references with it: they are not in their places any more. NULL
  * without memory. */
-static struct frame *sum_of(struct pruned *pruned, const struct leaf_set *set, struct node node)
+static struct frame *sum_of(struct pruned *pruned, const struct pruned_step *step, struct node node)
 {
     struct node left, right;
-    struct pruned_part *part = part_of(pruned, set, node);
+    struct pruned_part *part = part_of(pruned, step, node);
     if (part != NULL) {
         struct frame *sum = part->sum;
         part->sum = NULL;
         return sum;
     }
     tree_children(node, &left, &right);
-    if (leaf_set_count(set, left) == 0)
-        return sum_of(pruned, set, right);
-    struct frame *one = sum_of(pruned, set, left);
-    if (leaf_set_count(set, right) == 0 || one == NULL)
+    if (leaf_set_count(&step->set, left) == 0)
+        return sum_of(pruned, step, right);
+    struct frame *one = sum_of(pruned, step, left);
+    if (leaf_set_count(&step->set, right) == 0 || one == NULL)
         return one;
-    struct frame *other = sum_of(pruned, set, right);
+    struct frame *other = sum_of(pruned, step, right);
     if (other == NULL) {
         frame_release(one);
         return NULL;
@@ -157,10 +146,10 @@ static struct frame *sum_of(struct pruned *pruned, const struct leaf_set *set, s
     return join(pruned, one, other);
 }
 
-struct frame *pruned_take(struct pruned *pruned, const struct leaf_set *set)
+struct frame *pruned_take(struct pruned *pruned, const struct pruned_step *step)
 {
-    assert(pruned_is_whole(pruned, set));
-    struct frame *sum = sum_of(pruned, set, tree_root(pruned->batch.leaves));
+    assert(pruned_is_whole(pruned, step));
+    struct frame *sum = sum_of(pruned, step, tree_root(step->batch.leaves));
     pruned_reset(pruned);
     return sum;
 }
@@ -184,13 +173,10 @@ void pruned_check(const struct pruned *pruned)
     RULE(pruned->part_count <= pruned->part_capacity, "there is room for every part");
     for (uint32_t i = 0; i < pruned->part_count; i++) {
         const struct pruned_part *part = &pruned->parts[i];
-        RULE(tree_has(pruned->batch.leaves, part->node),
-             "every part is a node of the open step's tree");
         RULE(part->sum != NULL, "every part has its sum");
         RULE(part->sum->bytes == pruned->parts[0].sum->bytes, "all sums are of one size");
-        RULE(part->examples > 0 && part->examples <= all_examples(pruned, part->node),
-             "no part has more examples than its node");
-        RULE(find(pruned, part->node, part->examples == all_examples(pruned, part->node)) == i,
-             "no part is there twice");
+        RULE(part->examples > 0, "every part is of some examples");
+        RULE(find(pruned, part->node, part->examples) == i, "no part is there twice");
+        RULE(count_of(pruned, part->node) <= 2, "no node is there more than twice");
     }
 }

@@ -25,7 +25,7 @@
 
 #include "common/base/frame.h"
 #include "common/base/status.h"
-#include "common/job/leaf_set.h"
+#include "common/steps/leaf_set.h"
 
 struct pruned_part {
     struct node node;
@@ -35,8 +35,6 @@ struct pruned_part {
 };
 
 struct pruned {
-    const struct job *job;
-    struct batch_range batch;  /* Of the open step. */
     struct pruned_part *parts; /* [part_count] as they came. Owned. */
     uint32_t part_count;
     size_t part_capacity;
@@ -49,22 +47,28 @@ enum pruned_result {
     PRUNED_MEMORY,    /* No memory: the gradient is lost. */
 };
 
-/* Open a step; nothing may be kept from before. */
-void pruned_open(struct pruned *pruned, const struct job *job, uint64_t step);
+/* What a step is made of. */
+struct pruned_step {
+    const struct job *job;
+    struct batch_range batch;
+    struct leaf_set set;
+};
+
 void pruned_free(struct pruned *pruned);
 /* Let go of all that is kept. */
 void pruned_reset(struct pruned *pruned);
 
-/* A node of the step's tree; examples from 1 to those of all its leaves. */
+/* A node of the step's tree and its examples, from 1 on. At most two of a node are kept: of all its
+ * leaves, and of those that count. */
 enum pruned_result pruned_offer(struct pruned *pruned, struct node node, uint32_t examples,
                                 uint32_t worker, struct frame *gradient);
 bool pruned_holds(const struct pruned *pruned, struct node node, uint32_t examples);
 
 /* Whether all leaves of the set are here, in nodes that have no others. */
-bool pruned_is_whole(const struct pruned *pruned, const struct leaf_set *set);
+bool pruned_is_whole(const struct pruned *pruned, const struct pruned_step *step);
 
 /* Their sum, when they are: one reference, the caller's. All parts are let go. NULL without memory. */
-struct frame *pruned_take(struct pruned *pruned, const struct leaf_set *set);
+struct frame *pruned_take(struct pruned *pruned, const struct pruned_step *step);
 
 /* Give the sum's reference back, so that its memory serves the next step. */
 void pruned_recycle(struct pruned *pruned, struct frame *sum);

@@ -15,7 +15,7 @@
 
 /* --- life ---------------------------------------------------------------------------------- */
 
-static void open_step(struct closings *c, uint64_t step)
+static void clear_step(struct closings *c, uint64_t step)
 {
     c->step = step;
     c->report_count = 0;
@@ -30,8 +30,8 @@ void closings_init(struct closings *closings, const struct job *job, uint64_t fi
     closings->job = job;
     closings->required = job->worker_count - job->backup_workers;
     closings->first = closings->end = closings->written = first;
-    closings->counted = closings->counted_from = first;
-    open_step(closings, first);
+    closings->start.first = first;
+    clear_step(closings, first);
 }
 
 void closings_free(struct closings *closings)
@@ -39,6 +39,7 @@ void closings_free(struct closings *closings)
     free(closings->reports);
     free(closings->bytes);
     free(closings->places);
+    epoch_ends_free(&closings->ends);
     memset(closings, 0, sizeof *closings);
 }
 
@@ -86,9 +87,10 @@ bool closings_set(const struct closings *closings, uint64_t step, struct leaf_se
 void closings_forget(struct closings *closings, uint64_t step)
 {
     struct closings *c = closings;
-    uint64_t first = step < c->end ? step : c->end;
-    if (first <= c->first)
+    if (step <= c->first || step > c->end)
         return;
+    c->start = closings_start_at(c, step);
+    uint64_t first = job_requeues(c->job) ? c->start.first : step;
     size_t gone = end_of(c, first), count = (size_t)(c->end - first);
     for (size_t i = 0; i < count; i++)
         c->places[i] = c->places[i + (size_t)(first - c->first)] - gone;
@@ -131,47 +133,242 @@ struct frame *closings_list(const struct closings *closings, uint64_t first, uin
     return frame;
 }
 
+/* --- what an epoch owes -------------------------------------------------------------------- */
+
+/* The next set of the epoch's batches is decided. */
+static void note(struct closings *c, uint64_t step, const struct leaf_set *set)
+{
+    struct timeline *t = &c->timeline;
+    if (job_requeues(c->job) && !t->closed && step >= t->first)
+        timeline_note(t, c->job, step - t->first, set);
+}
+
+/* It is of the open step; so much as is decided is noted. */
+static enum status move_timeline(struct closings *c)
+{
+    struct timeline *t = &c->timeline;
+    struct leaf_set set;
+    while (job_requeues(c->job) && t->closed) {
+        if (epoch_ends_count(&c->ends) <= t->epoch &&
+            epoch_ends_add(&c->ends, timeline_epoch_end(t, c->job)) != STATUS_OK)
+            return STATUS_MEMORY;
+        if (c->step < timeline_epoch_end(t, c->job) || t->epoch + 1 >= job_epochs(c->job))
+            break;
+        c->before = *t;
+        timeline_go_on(t, c->job);
+        for (uint64_t step = t->first; !t->closed && closings_set(c, step, &set); step++)
+            note(c, step, &set);
+    }
+    return STATUS_OK;
+}
+
+/* Of the step before the open one: some server may lack what that is made of. */
+static const struct timeline *told(const struct closings *c)
+{
+    return c->timeline.epoch > 0 && c->step == c->timeline.first ? &c->before : &c->timeline;
+}
+
+static uint32_t lost_examples(const struct job *job, struct batch_range batch,
+                              const struct leaf_set *set)
+{
+    return batch.examples - leaf_set_examples(set, job, batch, tree_root(batch.leaves));
+}
+
+/* Goes through what is kept: the epochs that ended before the step before this one, and what they dropped. */
+struct closings_start closings_start_at(const struct closings *closings, uint64_t step)
+{
+    const struct closings *c = closings;
+    const struct job *job = c->job;
+    struct closings_start start = c->start;
+    struct leaf_set set;
+    struct timeline t = {.epoch = start.epoch, .first = start.first};
+    if (!job_requeues(job))
+        start.first = step;
+    for (uint64_t at = c->first; at < step && closings_set(c, at, &set); at++) {
+        if (!job_requeues(job)) {
+            start.examples_dropped += lost_examples(job, job_batch(job, at), &set);
+            continue;
+        }
+        if (t.closed && at == timeline_epoch_end(&t, job)) {
+            start.examples_dropped += t.owed_examples;
+            timeline_go_on(&t, job);
+        }
+        if (!t.closed)
+            timeline_note(&t, job, at - t.first, &set);
+    }
+    if (job_requeues(job)) {
+        start.epoch = t.epoch;
+        start.first = t.first;
+    }
+    return start;
+}
+
+/* In the steps [start.first, step), which are of one epoch. */
+static uint64_t dropped_since(const struct closings *c, struct closings_start start, uint64_t step)
+{
+    struct timeline t = {.epoch = start.epoch, .first = start.first};
+    struct leaf_set set;
+    for (uint64_t at = t.first;
+         job_requeues(c->job) && !t.closed && at < step && closings_set(c, at, &set); at++)
+        timeline_note(&t, c->job, at - t.first, &set);
+    return t.owed_examples;
+}
+
+struct timeline closings_timeline(const struct closings *closings, uint64_t end)
+{
+    struct timeline t = {.epoch = told(closings)->epoch, .first = told(closings)->first};
+    struct leaf_set set;
+    for (uint64_t step = t.first; job_requeues(closings->job) && !t.closed && step < end &&
+                                  closings_set(closings, step, &set);
+         step++)
+        timeline_note(&t, closings->job, step - t.first, &set);
+    return t;
+}
+
+uint64_t closings_made_up(const struct closings *closings)
+{
+    const struct timeline *t = &closings->timeline;
+    const struct job *job = closings->job;
+    if (!job_requeues(job))
+        return 0;
+    return t->first - t->epoch * job_steps_per_epoch(job) + timeline_made_up(t, job);
+}
+
+double closings_epochs(const struct closings *closings)
+{
+    const struct job *job = closings->job;
+    if (!job_requeues(job))
+        return (double)closings->step / (double)job_steps_per_epoch(job);
+    return (double)closings->timeline.epoch + (double)closings->had / (double)job->examples;
+}
+
+uint64_t closings_job_end(const struct closings *closings)
+{
+    const struct timeline *t = &closings->timeline;
+    if (!job_requeues(closings->job))
+        return closings->job->steps;
+    bool last = t->epoch + 1 == job_epochs(closings->job);
+    return last && t->closed ? timeline_epoch_end(t, closings->job) : UINT64_MAX;
+}
+
+static struct batch_range batch_at(const struct closings *c, uint64_t step)
+{
+    bool before = job_requeues(c->job) && step < c->timeline.first;
+    return timeline_batch(before ? &c->before : &c->timeline, c->job, step);
+}
+
+/* What is made up has nothing that is not waited for. */
+static enum status decide_made_up(struct closings *c)
+{
+    struct leaf_set all;
+    if (c->end != c->step || c->step >= closings_job_end(c) ||
+        !timeline_is_made_up(&c->timeline, c->job, c->step))
+        return STATUS_OK;
+    leaf_set_clear(&all);
+    leaf_set_add(&all, tree_root(batch_at(c, c->step).leaves));
+    return add_set(c, &all);
+}
+
+static enum status open_step(struct closings *c, uint64_t step)
+{
+    clear_step(c, step);
+    enum status status = move_timeline(c);
+    return status == STATUS_OK ? decide_made_up(c) : status;
+}
+
+/* The step before the open one had so many examples: what a schedule counts goes by these. */
+static void count_progress(struct closings *c, uint32_t examples)
+{
+    const struct job *job = c->job;
+    const struct timeline *t = &c->timeline;
+    if (!job_requeues(job))
+        return;
+    c->lag_before = c->lag;
+    bool begins = c->step == t->first;
+    c->had = begins ? 0 : c->had + examples;
+    c->lag = c->step - timeline_progress(t, job, c->had);
+}
+
+static uint32_t used_examples(const struct closings *c, uint64_t step, const struct leaf_set *set)
+{
+    struct batch_range batch = batch_at(c, step);
+    return leaf_set_examples(set, c->job, batch, tree_root(batch.leaves));
+}
+
+struct message_close closings_say(const struct closings *closings, uint64_t step)
+{
+    const struct closings *c = closings;
+    struct batch_range batch = batch_at(c, step);
+    return (struct message_close){
+        .step = step,
+        .epoch = batch.epoch,
+        .leaves = batch.leaves,
+        .examples = batch.examples,
+        .lag = step == c->step ? c->lag : c->lag_before,
+        .ends = timeline_ends(step < c->timeline.first ? &c->before : &c->timeline, c->job, step),
+    };
+}
+
 /* --- going back ---------------------------------------------------------------------------- */
 
-static uint32_t lost_examples(const struct closings *c, uint64_t step)
+/* Those of an epoch that is under way, before the step to go on from. */
+static enum status add_earlier(struct closings *c, uint64_t step, const struct leaf_set *set)
 {
-    struct leaf_set set;
-    struct batch_range batch = job_batch(c->job, step);
-    bool decided = closings_set(c, step, &set);
-    return decided
-               ? batch.examples - leaf_set_examples(&set, c->job, batch, tree_root(batch.leaves))
-               : 0;
+    uint32_t examples = used_examples(c, step, set);
+    if (add_set(c, set) != STATUS_OK)
+        return STATUS_MEMORY;
+    note(c, step, set);
+    c->step = step + 1;
+    if (move_timeline(c) != STATUS_OK)
+        return STATUS_MEMORY;
+    count_progress(c, examples);
+    return STATUS_OK;
 }
 
-/* Sets are kept since the checkpoint that all go back to, unless that is an older one. */
-static void take_back_examples(struct closings *c, uint64_t step)
+static enum status take_sets(struct closings *c, uint64_t step, const void *sets, size_t count)
 {
-    if (step < c->first || step < c->counted_from) {
-        c->dropped.examples = 0;
-        c->counted_from = step;
-    } else {
-        for (; c->counted > step; c->counted--)
-            c->dropped.examples -= lost_examples(c, c->counted - 1);
-    }
-    c->counted = step;
-}
-
-enum status closings_go_back(struct closings *closings, uint64_t step, const void *sets,
-                             size_t count)
-{
-    struct closings *c = closings;
     struct leaf_sets list;
     struct leaf_set set;
     enum status status = STATUS_OK;
-    take_back_examples(c, step);
-    c->first = c->end = step;
+    if (count == 0 || !leaf_sets_fit(sets, count, c->job) || !leaf_sets_open(&list, sets, count))
+        return STATUS_OK;
+    while (status == STATUS_OK && leaf_sets_next(&list, &set)) {
+        if (list.step - 1 != c->end)
+            continue;
+        if (c->end < step)
+            status = add_earlier(c, list.step - 1, &set);
+        else if ((status = add_set(c, &set)) == STATUS_OK)
+            note(c, list.step - 1, &set);
+    }
+    return status;
+}
+
+enum status closings_go_back(struct closings *closings, uint64_t step, uint64_t epoch,
+                             const void *sets, size_t count)
+{
+    struct closings *c = closings;
+    bool requeues = job_requeues(c->job);
+    /* Of an older checkpoint than the newest it is not known what there was before. */
+    bool known = step >= c->first && step <= c->end;
+    struct closings_start start = known ? closings_start_at(c, step) : (struct closings_start){0};
+    uint64_t dropped = known ? start.examples_dropped + dropped_since(c, start, step) : 0;
+    struct leaf_sets list;
+    uint64_t first = requeues && leaf_sets_open(&list, sets, count) ? list.step : step;
+    c->dropped.examples = dropped;
+    c->first = c->end = first;
+    c->timeline = c->before = (struct timeline){.epoch = epoch, .first = first};
+    epoch_ends_clear(&c->ends, epoch);
+    c->had = 0;
+    c->lag = c->lag_before = requeues ? first - timeline_progress(&c->timeline, c->job, 0) : 0;
     c->byte_count = 0;
     c->members = 0;
-    open_step(c, step);
-    if (count > 0 && leaf_sets_fit(sets, count, c->job) && leaf_sets_open(&list, sets, count))
-        while (status == STATUS_OK && leaf_sets_next(&list, &set))
-            if (list.step - 1 == c->end)
-                status = add_set(c, &set);
+    c->step = first;
+    enum status status = take_sets(c, step, sets, count);
+    assert(status != STATUS_OK || c->end >= step);
+    c->start = (struct closings_start){.epoch = epoch, .first = first};
+    c->start.examples_dropped = dropped - dropped_since(c, c->start, step);
+    if (status == STATUS_OK)
+        status = open_step(c, step);
     c->written = c->end;
     return status;
 }
@@ -180,7 +377,7 @@ enum status closings_go_back(struct closings *closings, uint64_t step, const voi
 
 static struct batch_range batch_of(const struct closings *c)
 {
-    return job_batch(c->job, c->step);
+    return batch_at(c, c->step);
 }
 
 static struct node run_of(const struct closings *c, uint32_t place)
@@ -263,8 +460,7 @@ static void count_step(struct closings *c)
             c->dropped.reports++;
             c->dropped.seconds += c->reports[i].seconds;
         }
-    c->dropped.examples += lost_examples(c, c->step);
-    c->counted = c->step + 1;
+    c->dropped.examples += lost_examples(c->job, batch_of(c), &set);
 }
 
 struct tally closings_counted(const struct closings *closings)
@@ -278,9 +474,17 @@ struct tally closings_counted(const struct closings *closings)
     return sum;
 }
 
-void closings_go_on(struct closings *closings)
+enum status closings_go_on(struct closings *closings)
 {
-    open_step(closings, closings->step + 1);
+    struct closings *c = closings;
+    struct leaf_set set;
+    bool decided = closings_set(c, c->step, &set);
+    assert(decided);
+    (void)decided;
+    uint32_t examples = used_examples(c, c->step, &set);
+    enum status status = open_step(c, c->step + 1);
+    count_progress(c, examples);
+    return status;
 }
 
 static enum status decide(struct closings *c)
@@ -290,7 +494,12 @@ static enum status decide(struct closings *c)
     for (uint32_t place = 0; place < c->members; place++)
         if (c->whole[place])
             leaf_set_add(&set, run_of(c, place));
-    return add_set(c, &set);
+    enum status status = add_set(c, &set);
+    if (status == STATUS_OK) {
+        note(c, c->step, &set);
+        status = move_timeline(c);
+    }
+    return status;
 }
 
 /* The leaves of the node that are dealt to this place have been reported by it. */
@@ -324,7 +533,7 @@ enum closings_result closings_report(struct closings *closings, const struct mes
         c->dropped.seconds += seconds;
         return CLOSINGS_LATE;
     }
-    if (report->step > c->step || report->step >= c->job->steps || !fits(c, report))
+    if (report->step > c->step || report->step >= closings_job_end(c) || !fits(c, report))
         return CLOSINGS_STRANGE;
     bool again = find(c, report->node, report->examples) != NULL;
     struct closing_report *reports =
@@ -367,7 +576,7 @@ bool closings_owes(const struct closings *closings, uint32_t place)
 {
     const struct closings *c = closings;
     struct leaf_set set;
-    if (place >= c->members || c->step >= c->job->steps)
+    if (place >= c->members || c->step >= closings_job_end(c))
         return false;
     struct node run = run_of(c, place);
     if (!closings_set(c, c->step, &set))
@@ -389,7 +598,7 @@ void closings_check(const struct closings *closings)
     for (uint32_t place = 0; place < JOB_WORKERS_MAX; place++)
         whole += c->whole[place];
     RULE(whole == c->whole_count, "who has reported is counted once");
-    RULE(IMPLIES(c->end == c->step && c->members > 0 && c->step < c->job->steps,
+    RULE(IMPLIES(c->end == c->step && c->members > 0 && c->step < closings_job_end(c),
                  c->whole_count < closings_needed(c)),
          "a step is decided when as many have reported as it takes");
     if (c->step < c->end && closings_set(c, c->step, &set))

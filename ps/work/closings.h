@@ -18,6 +18,10 @@
  * of gradients is made of (pruned.h), each report once. What was reported and is not in the set, or
  * comes when its step is over, is dropped, and counted.
  *
+ * Where what is dropped is requeued (timeline.h), sets are kept since the epoch began that the step before
+ * the checkpoint lies in, as the checkpoint itself has them: they say what is owed. A step made of that
+ * is decided when it is opened, all its leaves count.
+ *
  * Threads: the coordinator's. */
 
 #ifndef PS_WORK_CLOSINGS_H
@@ -28,9 +32,11 @@
 #include <stdint.h>
 
 #include "common/base/status.h"
-#include "common/job/leaf_set.h"
 #include "common/job/tally.h"
+#include "common/steps/leaf_set.h"
+#include "common/steps/timeline.h"
 #include "common/wire/message.h"
+#include "ps/work/epoch_ends.h"
 
 #define CLOSINGS_NOBODY UINT32_MAX
 
@@ -46,6 +52,14 @@ struct closings_dropped {
     uint64_t examples; /* Of the steps made, that are in none: nobody has trained with them. */
     uint64_t reports;  /* Gradients that were computed and not used ... */
     double seconds;    /* ... and how long that took their workers, together. */
+};
+
+/* Where sets begin to be kept. */
+struct closings_start {
+    uint64_t epoch, first; /* Of this epoch, which begins with this step; where that matters. */
+    uint64_t
+        examples_dropped; /* Of the steps before, as struct closings_dropped counts; modulo 2^64:
+                                * an epoch may have begun in an earlier session. */
 };
 
 struct closings {
@@ -65,18 +79,26 @@ struct closings {
     size_t *places; /* [end - first] where each set begins. Owned. */
     size_t place_capacity;
     uint64_t written; /* Sets of steps before this one may be told. */
+    struct closings_start start;
     struct closings_dropped dropped;
-    uint64_t counted; /* Steps before this one are counted in dropped.examples, from ... */
-    uint64_t counted_from;
+    uint64_t had;             /* Examples of its epoch before the open step; ... */
+    uint64_t lag, lag_before; /* ... what CLOSE says of that step, and of the one before. */
+    /* Where what is dropped is requeued: of the open step's epoch, of the one before, and its ends. */
+    struct timeline timeline, before;
+    struct epoch_ends ends;
 };
 
 void closings_init(struct closings *closings, const struct job *job, uint64_t first);
 void closings_free(struct closings *closings);
 
 /* All go on from `step`, the cut of a checkpoint, with the sets that were told from there on: a list
- * (leaf_set.h), or of no bytes. Sets of a list that does not fit the job do not count. STATUS_MEMORY. */
-enum status closings_go_back(struct closings *closings, uint64_t step, const void *sets,
-                             size_t count);
+ * (leaf_set.h), or of no bytes. Sets of a list that does not fit the job do not count. Where what is
+ * dropped is requeued it is the list from the beginning of `epoch` on, that of the step before, and comes
+ * up to `step` at least (manifest.h). STATUS_MEMORY. */
+enum status closings_go_back(struct closings *closings, uint64_t step, uint64_t epoch,
+                             const void *sets, size_t count);
+/* What a checkpoint at a step that is not before the newest one says of its epoch. */
+struct closings_start closings_start_at(const struct closings *closings, uint64_t step);
 /* There is a whole checkpoint at this step: older sets are of no more use. */
 void closings_forget(struct closings *closings, uint64_t step);
 
@@ -100,7 +122,7 @@ enum closings_result closings_report(struct closings *closings, const struct mes
 /* After CLOSINGS_COUNTED: what the step scored. Its reports[report_count], of which those that count say
  * so, are there until closings_go_on, which opens the next step. */
 struct tally closings_counted(const struct closings *closings);
-void closings_go_on(struct closings *closings);
+enum status closings_go_on(struct closings *closings); /* STATUS_MEMORY. */
 
 /* Whether this place in the row has leaves that the open step waits for. */
 bool closings_owes(const struct closings *closings, uint32_t place);
@@ -116,6 +138,17 @@ void closings_wrote(struct closings *closings, uint64_t end);
  * few can be far apart; together they have at most 2.2 KB. */
 uint64_t closings_within(const struct closings *closings, uint64_t first, uint64_t end,
                          size_t bytes);
+/* What CLOSE says of a step that is known: the open one, or the one before. */
+struct message_close closings_say(const struct closings *closings, uint64_t step);
+/* That of the step before the open one, as whoever knows the sets of the steps before `end` has it. */
+struct timeline closings_timeline(const struct closings *closings, uint64_t end);
+/* How many steps were and will be made of what was dropped, as far as that is known; and how many epochs the
+ * steps before the open one have made. */
+uint64_t closings_made_up(const struct closings *closings);
+double closings_epochs(const struct closings *closings);
+/* Where the job ends, if that is known; else UINT64_MAX. */
+uint64_t closings_job_end(const struct closings *closings);
+
 /* The sets of these steps as a list, which are there: a frame of its bytes. NULL without memory. */
 struct frame *closings_list(const struct closings *closings, uint64_t first, uint64_t end);
 

@@ -27,22 +27,33 @@ static void forget_open_steps(struct statistics *statistics)
     }
 }
 
+/* The epoch that the step lies in: one that is made, or the next. */
+static uint64_t epoch_of(const struct statistics *statistics, uint64_t step)
+{
+    const struct timeline *timeline = statistics->timeline;
+    if (timeline == NULL)
+        return step / job_steps_per_epoch(statistics->job);
+    bool over = timeline->closed && step >= timeline_epoch_end(timeline, statistics->job);
+    return timeline->epoch + over;
+}
+
 /* The epoch of `step` goes on with what is known of its first part. */
-static void adopt(struct statistics *statistics, uint64_t step, const struct tally *so_far)
+static void adopt(struct statistics *statistics, uint64_t step, const struct tally_so_far *so_far)
 {
     struct statistics_epochs *epochs = &statistics->epochs;
-    uint64_t epoch = step / job_steps_per_epoch(statistics->job);
-    if (so_far->updates == 0)
+    uint64_t epoch = job_requeues(statistics->job) ? so_far->number : epoch_of(statistics, step);
+    if (so_far->epoch.updates == 0)
         return;
-    epochs->since = step - so_far->updates;
+    epochs->since = step - so_far->epoch.updates;
     epochs->numbers[epoch % 2] = epoch;
-    epochs->tallies[epoch % 2] = *so_far;
+    epochs->tallies[epoch % 2] = so_far->epoch;
 }
 
 /* As it stands, training having come to just before the step. */
 static void pass_mark(const struct statistics *statistics, struct statistics_mark *mark)
 {
     mark->passed = true;
+    mark->epoch = epoch_of(statistics, mark->step);
     mark->epochs = statistics->epochs;
     mark->window = windows_so_far(&statistics->windows, mark->step);
 }
@@ -56,7 +67,7 @@ enum status statistics_init(struct statistics *statistics, const struct job *job
     batch_set_init(&statistics->batches, first_step);
     forget_open_steps(statistics);
     clear_epochs(&statistics->epochs, first_step);
-    adopt(statistics, first_step, &so_far->epoch);
+    adopt(statistics, first_step, so_far);
     for (unsigned i = 0; i < STATISTICS_MARKS; i++)
         statistics->marks[i].step = NO_STEP;
     enum status status = windows_init(&statistics->windows, job, first_step, &so_far->window);
@@ -77,10 +88,24 @@ void statistics_free(struct statistics *statistics)
 
 /* --- epochs -------------------------------------------------------------------------------- */
 
+/* The steps of an epoch that is under way, or was just before; `end` UINT64_MAX: not known yet. */
+static struct epoch_range range_of(const struct statistics *statistics, uint64_t number)
+{
+    const struct job *job = statistics->job;
+    const struct timeline *timeline = statistics->timeline;
+    if (timeline == NULL)
+        return job_epoch(job, number);
+    if (number < timeline->epoch)
+        return (struct epoch_range){.end = timeline->first};
+    return (struct epoch_range){.first = timeline->first,
+                                .end = timeline->closed ? timeline_epoch_end(timeline, job)
+                                                        : UINT64_MAX};
+}
+
 static bool is_complete(const struct statistics *statistics, unsigned place)
 {
     const struct statistics_epochs *epochs = &statistics->epochs;
-    struct epoch_range range = job_epoch(statistics->job, epochs->numbers[place]);
+    struct epoch_range range = range_of(statistics, epochs->numbers[place]);
     uint64_t first = epochs->since > range.first ? epochs->since : range.first;
     return epochs->tallies[place].updates == range.end - first;
 }
@@ -89,7 +114,8 @@ static void finish_epoch(struct statistics *statistics, unsigned place)
 {
     assert(statistics->finished_count < 2);
     statistics->finished[statistics->finished_count++] = (struct statistics_epoch){
-        statistics->epochs.numbers[place], statistics->epochs.tallies[place]};
+        statistics->epochs.numbers[place], statistics->epochs.tallies[place],
+        range_of(statistics, statistics->epochs.numbers[place]).end};
 }
 
 static void count_in_epoch(struct statistics *statistics, uint64_t epoch, const struct tally *tally)
@@ -136,8 +162,7 @@ uint64_t statistics_made(const struct statistics *statistics)
 struct statistics_epoch statistics_epoch_now(const struct statistics *statistics)
 {
     uint64_t made = statistics_made(statistics);
-    struct statistics_epoch now = {.number =
-                                       made > 0 ? job_batch(statistics->job, made - 1).epoch : 0};
+    struct statistics_epoch now = {.number = made > 0 ? epoch_of(statistics, made - 1) : 0};
     if (statistics->epochs.numbers[now.number % 2] == now.number)
         now.tally = statistics->epochs.tallies[now.number % 2];
     return now;
@@ -151,8 +176,11 @@ static bool is_just_before(const struct statistics *statistics, uint64_t step)
 
 static void count_update(struct statistics *statistics, uint64_t step, const struct tally *tally)
 {
-    count_in_epoch(statistics, job_batch(statistics->job, step).epoch, tally);
+    count_in_epoch(statistics, epoch_of(statistics, step), tally);
     tally_add(&statistics->window, tally);
+    const struct timeline *timeline = statistics->timeline;
+    if (timeline != NULL && timeline->closed && timeline->epoch + 1 == job_epochs(statistics->job))
+        windows_end_at(&statistics->windows, timeline_epoch_end(timeline, statistics->job));
     statistics->has_whole = windows_count(&statistics->windows, step, tally, &statistics->whole);
     statistics->updates++;
     if (step + 1 > statistics->step)
@@ -166,7 +194,8 @@ static void count_update(struct statistics *statistics, uint64_t step, const str
 
 void statistics_count_step(struct statistics *statistics, uint64_t step, const struct tally *tally)
 {
-    assert(step == statistics->step && step < statistics->job->steps && tally->updates == 1);
+    assert(step == statistics->step && step < job_steps_most(statistics->job) &&
+           tally->updates == 1);
     count_update(statistics, step, tally);
 }
 
@@ -259,7 +288,7 @@ static bool report_sync(struct statistics *statistics, const struct message_repo
 
 bool statistics_report(struct statistics *statistics, const struct message_report *report)
 {
-    if (report->step >= statistics->job->steps)
+    if (report->step >= job_steps_most(statistics->job))
         return false;
     struct batch_range batch = job_batch(statistics->job, report->step);
     if (report->examples > batch.examples)
@@ -296,11 +325,12 @@ void statistics_mark(struct statistics *statistics, uint64_t step, uint64_t whol
 struct tally_so_far statistics_so_far(const struct statistics *statistics, uint64_t step)
 {
     struct tally_so_far so_far = {0};
-    uint64_t epoch = step / job_steps_per_epoch(statistics->job);
     for (unsigned i = 0; i < STATISTICS_MARKS; i++) {
         const struct statistics_mark *mark = &statistics->marks[i];
         if (mark->step != step || !mark->passed)
             continue;
+        uint64_t epoch = mark->epoch;
+        so_far.number = epoch;
         so_far.window = mark->window;
         if (mark->epochs.numbers[epoch % 2] == epoch)
             so_far.epoch = mark->epochs.tallies[epoch % 2];
@@ -373,7 +403,8 @@ void statistics_check(const struct statistics *statistics)
             RULE(open->node_count == 0, "no step, no scores");
             continue;
         }
-        RULE(open->step < statistics->job->steps && open->step % STATISTICS_OPEN_STEPS == i,
+        RULE(open->step < job_steps_most(statistics->job) &&
+                 open->step % STATISTICS_OPEN_STEPS == i,
              "an open step has the place of its number");
         check_open_step(open, job_batch(statistics->job, open->step).leaves);
     }

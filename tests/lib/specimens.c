@@ -149,6 +149,7 @@ struct job specimen_job(enum mode mode)
         .use_locking = mode == MODE_ASYNC,
         .staleness_bound = mode == MODE_SSP ? 3 : 0,
         .backup_workers = mode == MODE_BACKUP ? 1 : 0,
+        .dropped = mode == MODE_BACKUP ? DROPPED_REQUEUE : DROPPED_LOST,
         .staleness_rate = mode == MODE_SSP ? STALENESS_RATE_INVERSE : STALENESS_RATE_NONE,
         .delay_compensation = mode == MODE_SSP ? 0.25f : 0,
         .compensation_adapts = mode == MODE_SSP,
@@ -172,7 +173,7 @@ struct job specimen_job(enum mode mode)
         .test_examples = 10002,
         .batch = 64,
         .micro_batch = 16,
-        .steps = 2003,
+        .steps = mode == MODE_BACKUP ? 2 * 938 : 2003, /* Whole epochs. */
         .checkpoint_every = 938,
         .record = RECORDING_ON,
         .keep_scored = mode == MODE_SSP,

@@ -18,6 +18,7 @@
 
 #include "common/base/array.h"
 #include "common/job/update.h"
+#include "common/steps/owed.h"
 #include "deploy/engine/simulated_disk.h"
 #include "deploy/verify/history.h"
 #include "ps/mode/work_mode.h"
@@ -69,7 +70,9 @@ enum bug {
     TREE_COMPACTED,   /* ... leaves are summed along the tree of those that are left; ... */
     DECIDED_AGAIN,    /* ... what a step is made of is decided again after a going back; ... */
     DROPPED_COUNTED,  /* ... what was dropped is counted in loss and accuracy; ... */
-    USED_UNCOUNTED,   /* ... now and then something that was not is counted in neither. */
+    USED_UNCOUNTED,   /* ... now and then something that was not is counted in neither; ... */
+    OWED_TWICE, /* ... of what is requeued one leaf is trained with twice, and another never; ... */
+    OWED_FORGOTTEN,   /* ... what an epoch owes before a checkpoint is not in the checkpoint. */
     CHANGED_VALUE,    /* Simpler ones, to see that the witness looks everywhere: one item of a */
     CHANGED_GRADIENT, /* hundred is not what it was. */
     CHANGED_CUT,
@@ -114,6 +117,8 @@ static const char *const bug_names[BUG_COUNT] = {
     "a set decided again",
     "dropped leaves counted in scores",
     "used leaves not counted in scores",
+    "a leaf requeued twice",
+    "owed leaves not in a checkpoint",
     "changed value",
     "changed gradient",
     "changed cut",
@@ -199,14 +204,22 @@ enum closings_result __real_closings_report(struct closings *closings,
 enum closings_result __wrap_closings_report(struct closings *closings,
                                             const struct message_report *report, uint32_t worker,
                                             uint32_t place, double seconds);
-enum status __real_closings_go_back(struct closings *closings, uint64_t step, const void *sets,
-                                    size_t count);
-enum status __wrap_closings_go_back(struct closings *closings, uint64_t step, const void *sets,
-                                    size_t count);
+enum status __real_closings_go_back(struct closings *closings, uint64_t step, uint64_t epoch,
+                                    const void *sets, size_t count);
+enum status __wrap_closings_go_back(struct closings *closings, uint64_t step, uint64_t epoch,
+                                    const void *sets, size_t count);
+enum status __real_owed_list(const struct timeline *timeline, const struct job *job,
+                             const void *list, size_t bytes, struct owed_leaf **owed,
+                             size_t *count);
+enum status __wrap_owed_list(const struct timeline *timeline, const struct job *job,
+                             const void *list, size_t bytes, struct owed_leaf **owed,
+                             size_t *count);
+struct closings_start __real_closings_start_at(const struct closings *closings, uint64_t step);
+struct closings_start __wrap_closings_start_at(const struct closings *closings, uint64_t step);
 struct tally __real_closings_counted(const struct closings *closings);
 struct tally __wrap_closings_counted(const struct closings *closings);
-struct frame *__real_pruned_take(struct pruned *pruned, const struct leaf_set *set);
-struct frame *__wrap_pruned_take(struct pruned *pruned, const struct leaf_set *set);
+struct frame *__real_pruned_take(struct pruned *pruned, const struct pruned_step *step);
+struct frame *__wrap_pruned_take(struct pruned *pruned, const struct pruned_step *step);
 bool __real_evaluation_is_whole(const struct evaluation *evaluation);
 bool __wrap_evaluation_is_whole(const struct evaluation *evaluation);
 enum status __real_work_begin(struct work *work, const struct job *job, uint64_t first,
@@ -252,14 +265,14 @@ enum closings_result __wrap_closings_report(struct closings *closings,
 }
 
 /* As they come, and not where they stand. */
-struct frame *__wrap_pruned_take(struct pruned *pruned, const struct leaf_set *set)
+struct frame *__wrap_pruned_take(struct pruned *pruned, const struct pruned_step *step)
 {
     struct frame *sum = NULL;
     if (planted != TREE_COMPACTED)
-        return __real_pruned_take(pruned, set);
+        return __real_pruned_take(pruned, step);
     for (uint32_t i = 0; i < pruned->part_count; i++) {
         struct pruned_part *part = &pruned->parts[i];
-        if (leaf_set_examples(set, pruned->job, pruned->batch, part->node) != part->examples)
+        if (leaf_set_examples(&step->set, step->job, step->batch, part->node) != part->examples)
             continue;
         struct frame *next = frame_create(part->sum->bytes);
         const float *old = sum != NULL ? sum->data : NULL, *more = part->sum->data;
@@ -274,12 +287,33 @@ struct frame *__wrap_pruned_take(struct pruned *pruned, const struct leaf_set *s
     return sum;
 }
 
-enum status __wrap_closings_go_back(struct closings *closings, uint64_t step, const void *sets,
-                                    size_t count)
+enum status __wrap_closings_go_back(struct closings *closings, uint64_t step, uint64_t epoch,
+                                    const void *sets, size_t count)
 {
     bool again = planted == DECIDED_AGAIN && count > 0;
     times += again;
-    return __real_closings_go_back(closings, step, sets, again ? 0 : count);
+    return __real_closings_go_back(closings, step, epoch, sets, again ? 0 : count);
+}
+
+enum status __wrap_owed_list(const struct timeline *timeline, const struct job *job,
+                             const void *list, size_t bytes, struct owed_leaf **owed, size_t *count)
+{
+    enum status status = __real_owed_list(timeline, job, list, bytes, owed, count);
+    if (planted == OWED_TWICE && status == STATUS_OK && *count > 1) {
+        (*owed)[1] = (*owed)[0];
+        times++;
+    }
+    return status;
+}
+
+struct closings_start __wrap_closings_start_at(const struct closings *closings, uint64_t step)
+{
+    struct closings_start start = __real_closings_start_at(closings, step);
+    if (planted == OWED_FORGOTTEN && start.first < step) {
+        start.first = step;
+        times++;
+    }
+    return start;
 }
 
 struct tally __wrap_closings_counted(const struct closings *closings)

@@ -247,7 +247,11 @@ static void expect_serial(struct cluster *c)
     for (uint64_t step = 0; step < c->job.steps; step++) {
         struct leaf_set set;
         ck_assert(sets == NULL || leaf_sets_find(sets, set_bytes, step, &set));
-        model_state_step(&state, &c->work, step, sets != NULL ? &set : NULL, step, gradient);
+        {
+            const struct step_shape shape =
+                step_shape_of(c->work.job, step, sets != NULL ? &set : NULL);
+            model_state_step(&state, &c->work, &shape, step, gradient);
+        }
     }
     free(sets);
     read_model(c);

@@ -679,13 +679,14 @@ static bool all_share(struct client *client)
     return all;
 }
 
-static void take_work(struct client *client, const struct message *message, struct work *work)
+static enum status take_work(struct client *client, const struct message *message,
+                             struct work *work)
 {
     if (message->work.scored > 0) {
         *work = (struct work){.step = message->work.scored,
                               .share = message->work.share,
                               .shares = message->work.shares};
-        return;
+        return STATUS_OK;
     }
     client->gradients_out = 0;
     *work = (struct work){
@@ -695,8 +696,7 @@ static void take_work(struct client *client, const struct message *message, stru
         .members = client->start.members,
         .position = client->start.position,
     };
-    if (!work->enough)
-        work->shape = told_steps_shape(&client->told, client->options.job, work->step);
+    return work->enough ? STATUS_OK : told_steps_shape(&client->told, work->step, &work->shape);
 }
 
 enum status client_next(struct client *client, struct work *work)
@@ -707,7 +707,12 @@ enum status client_next(struct client *client, struct work *work)
         switch (packet.message.kind) {
         case MESSAGE_START:
             client->start = packet.message.start;
-            told_steps_take(&client->told, packet.payload);
+            if (told_steps_take(&client->told, client->options.job, &packet.message.start,
+                                packet.payload) != STATUS_OK) {
+                client_fail(client, EXIT_TRAINING_FAILED,
+                            "out of memory for what steps are made of");
+                return STATUS_LOST;
+            }
             break;
         case MESSAGE_WORK:
             if (client->options.must_share && !client->shares && !all_share(client)) {
@@ -716,7 +721,11 @@ enum status client_next(struct client *client, struct work *work)
                             "it is on another host, another user's, or has --transport tcp");
                 return STATUS_LOST;
             }
-            take_work(client, &packet.message, work);
+            if (take_work(client, &packet.message, work) != STATUS_OK) {
+                client_fail(client, EXIT_TRAINING_FAILED,
+                            "ps/0 does not tell of which leaves the next step is made");
+                return STATUS_LOST;
+            }
             if (!work->enough && work->shares == 0)
                 diary_did(client->options.diary,
                           &(struct deed){.kind = DEED_GIVEN, .step = work->step});

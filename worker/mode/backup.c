@@ -14,7 +14,10 @@ static void backup_init(struct follow *follow)
 static enum next backup_next(struct follow *follow, uint64_t *step)
 {
     *step = follow->step;
-    return follow->step >= follow->stop_step ? NEXT_ENOUGH : NEXT_COMPUTE;
+    if (follow->step >= follow->stop_step)
+        return NEXT_ENOUGH;
+    bool known = follow->step >= follow->timeline.first && follow->step < follow->known_end;
+    return known ? NEXT_COMPUTE : NEXT_WAIT; /* START will tell. */
 }
 
 static uint32_t backup_nodes(uint32_t leaves, uint32_t members, uint32_t position,
@@ -43,19 +46,22 @@ static void backup_complete(struct follow *follow, uint64_t version, struct enve
 
 static bool is_for_all(const struct follow *follow, uint32_t members, uint64_t step)
 {
-    return job_batch(follow->job, step).leaves >= members;
+    return timeline_batch(&follow->timeline, follow->job, step).leaves >= members;
 }
 
 /* Whether the step can be made without this worker: as many as it takes were in the set of the step
  * before, and so are there. That is not so where the set before is of other workers, as leaves were dealt
  * then: steps that START has told of may need this one, and the one behind them whoever there is. A
  * step with fewer leaves than workers waits for all who have one, and may be one of few: neither it nor
- * the one behind it can be left out. */
+ * the one behind it can be left out. Nor can one that is made up, which waits for all. */
 static bool may_leave_out(const struct follow *follow, uint32_t members, uint64_t step)
 {
-    return step < follow->stop_step && step > follow->closed_end &&
+    const struct timeline *timeline = &follow->timeline;
+    return step < follow->stop_step && step > follow->closed_end && step >= timeline->first &&
+           step < follow->known_end && !timeline_is_made_up(timeline, follow->job, step) &&
            is_for_all(follow, members, step) &&
-           (step == 0 || is_for_all(follow, members, step - 1));
+           (step == 0 || (job_requeues(follow->job) && step <= timeline->first) ||
+            is_for_all(follow, members, step - 1));
 }
 
 static uint64_t backup_catch_up(const struct follow *follow, uint32_t members, uint64_t version)

@@ -22,6 +22,7 @@
 #include "common/job/job.h"
 #include "common/job/told.h"
 #include "common/job/tree.h"
+#include "common/steps/timeline.h"
 #include "common/wire/envelope.h"
 #include "worker/mode/computation.h"
 
@@ -33,9 +34,11 @@ struct follow {
     void *state;                     /* [rules->state_bytes] the mode's. Owned. */
     uint64_t step;                   /* Version held or asked for; or the latest batch. */
     uint64_t stop_step;              /* The last version that there will be. */
-    uint64_t closed_end;             /* START has told of which leaves the steps before are made. */
-    struct computation computation;  /* What is computed, where that is announced. */
-    bool refused;                    /* Some chunk found the latest gradient too stale. */
+    uint64_t closed_end;      /* START has told of which leaves the steps before are made ... */
+    struct timeline timeline; /* ... and, where some are made up, which, ... */
+    uint64_t known_end;       /* ... before this one; UINT64_MAX where none are. */
+    struct computation computation; /* What is computed, where that is announced. */
+    bool refused;                   /* Some chunk found the latest gradient too stale. */
 };
 
 enum next {
@@ -54,8 +57,8 @@ struct follow_mode {
     void (*forget)(struct follow *follow);
 
     enum next (*next)(struct follow *follow, uint64_t *step);
-    /* The worker's share of a step or batch of so many leaves, by its place among the members: how many
-     * nodes, 0 when it stands by. Pure. */
+    /* The worker's share of a step or batch, by its place among the members: how many nodes, 0 when
+     * it stands by. Pure. */
     uint32_t (*nodes)(uint32_t leaves, uint32_t members, uint32_t position,
                       struct node nodes[TREE_COVER_MAX]);
     /* What the trainer has computed goes out: from which version it is and which one is wanted. */

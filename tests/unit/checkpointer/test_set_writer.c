@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "common/job/leaf_set.h"
+#include "common/steps/leaf_set.h"
 #include "deploy/engine/simulated_disk.h"
 #include "tests/lib/post.h"
 #include "tests/lib/suite.h"

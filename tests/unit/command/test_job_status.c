@@ -22,6 +22,7 @@ static struct message_status_answer running(void)
         .step = 1234,
         .steps = 2814,
         .steps_per_epoch = 938,
+        .epochs = 1234.0 / 938,
         .workers = 1,
         .worker_count = 2,
         .servers = 1,

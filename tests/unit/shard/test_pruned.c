@@ -51,33 +51,37 @@ static struct frame *gradient_of(const struct leaf_set *set, struct node node)
     return frame;
 }
 
-static void offer(struct pruned *pruned, const struct leaf_set *set, struct node node)
+static void offer(struct pruned *pruned, const struct job *job, const struct leaf_set *set,
+                  struct node node)
 {
     struct leaf_set all;
     leaf_set_clear(&all);
     leaf_set_add(&all, node);
-    uint32_t examples = leaf_set_examples(set, pruned->job, pruned->batch, node);
+    uint32_t examples = leaf_set_examples(set, job, job_batch(job, 0), node);
     ck_assert_int_eq(
         pruned_offer(pruned, node, examples, 0, gradient_of(set != NULL ? set : &all, node)),
         PRUNED_KEPT);
     pruned_check(pruned);
 }
 
-static void offer_run(struct pruned *pruned, uint32_t members, uint32_t place)
+static void offer_run(struct pruned *pruned, const struct job *job, uint32_t members,
+                      uint32_t place)
 {
+    uint32_t leaves = job_batch(job, 0).leaves;
     struct node nodes[TREE_COVER_MAX];
-    struct node run = tree_run(pruned->batch.leaves, members, place);
-    uint32_t count = tree_cover(pruned->batch.leaves, run.first_leaf, run.leaf_count, nodes);
+    struct node run = tree_run(leaves, members, place);
+    uint32_t count = tree_cover(leaves, run.first_leaf, run.leaf_count, nodes);
     for (uint32_t i = count; i-- > 0;)
-        offer(pruned, NULL, nodes[i]);
+        offer(pruned, job, NULL, nodes[i]);
 }
 
-static void expect_sum(struct pruned *pruned, const struct leaf_set *set)
+static void expect_sum(struct pruned *pruned, const struct job *job, const struct leaf_set *set)
 {
+    const struct pruned_step step = {job, job_batch(job, 0), *set};
     float sum[WIDTH];
-    sum_of(set, tree_root(pruned->batch.leaves), sum);
-    ck_assert(pruned_is_whole(pruned, set));
-    struct frame *frame = pruned_take(pruned, set);
+    sum_of(set, tree_root(step.batch.leaves), sum);
+    ck_assert(pruned_is_whole(pruned, &step));
+    struct frame *frame = pruned_take(pruned, &step);
     ck_assert_mem_eq(frame->data, sum, sizeof sum);
     pruned_recycle(pruned, frame);
     ck_assert_uint_eq(pruned->part_count, 0);
@@ -91,15 +95,14 @@ TEST_PLAIN(whoever_is_missing_the_rest_has_the_bits_of_the_pruned_tree)
                 struct job job = job_of(leaves);
                 struct pruned pruned = {.parts = NULL};
                 struct leaf_set set;
-                pruned_open(&pruned, &job, 0);
                 leaf_set_clear(&set);
                 for (uint32_t place = 0; place < members; place++)
                     if (place != out)
                         leaf_set_add(&set, tree_run(leaves, members, place));
                 if (leaf_set_count(&set, tree_root(leaves)) > 0) {
                     for (uint32_t place = members; place-- > 0;)
-                        offer_run(&pruned, members, place); /* Also the late one's. */
-                    expect_sum(&pruned, &set);
+                        offer_run(&pruned, &job, members, place); /* Also the late one's. */
+                    expect_sum(&pruned, &job, &set);
                 }
                 pruned_free(&pruned);
                 job_free(&job);
@@ -128,20 +131,20 @@ TEST_PLAIN(a_node_with_leaves_that_do_not_count_is_of_no_use)
     struct job job = job_of(8);
     struct pruned pruned = {.parts = NULL};
     struct leaf_set set;
-    pruned_open(&pruned, &job, 0);
     leaf_set_clear(&set);
     leaf_set_add(&set, (struct node){0, 3});
     leaf_set_add(&set, (struct node){5, 3});
-    offer(&pruned, NULL, (struct node){0, 4});
-    offer(&pruned, NULL, (struct node){4, 4});
-    ck_assert(!pruned_is_whole(&pruned, &set));
-    offer(&pruned, &set, (struct node){0, 4});
+    offer(&pruned, &job, NULL, (struct node){0, 4});
+    offer(&pruned, &job, NULL, (struct node){4, 4});
+    const struct pruned_step step = {&job, job_batch(&job, 0), set};
+    ck_assert(!pruned_is_whole(&pruned, &step));
+    offer(&pruned, &job, &set, (struct node){0, 4});
     ck_assert(pruned_holds(&pruned, (struct node){0, 4}, 6));
     ck_assert(!pruned_holds(&pruned, (struct node){4, 4}, 5));
     ck_assert_int_eq(pruned_offer(&pruned, (struct node){0, 4}, 6, 1, frame_create(12)),
                      PRUNED_DUPLICATE);
-    offer(&pruned, &set, (struct node){4, 4});
-    expect_sum(&pruned, &set);
+    offer(&pruned, &job, &set, (struct node){4, 4});
+    expect_sum(&pruned, &job, &set);
     pruned_free(&pruned);
     job_free(&job);
 }

@@ -184,6 +184,8 @@ static const struct {
     {"refused.reason", 0, REFUSAL_OWNER},
     {"start.position", 0, JOB_WORKERS_MAX - 1},
     {"start.members", 1, JOB_WORKERS_MAX},
+    {"close.leaves", 1, TREE_LEAVES_MAX},
+    {"close.examples", 1, BATCH_MAX},
     {"exchange.computation", 0, COMPUTATION_MAX},
     {"lease.bases", 0, LEASE_BASES_BYTES},
     {"work.waited", 0, WAIT_BARRIER},

@@ -1,8 +1,10 @@
 /* test_closings.c - whose leaves a step is made of: decided when as many have reported as it takes, once;
  * and what they scored. */
 
+#include "common/steps/owed.h"
 #include "ps/work/closings.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/frame.h"
@@ -174,7 +176,7 @@ TEST_PLAIN(what_was_told_is_not_decided_again)
     }
     ck_assert_uint_eq(c.dropped.examples, 4);
     struct frame *list = closings_list(&c, 1, 2);
-    ck_assert_int_eq(closings_go_back(&c, 1, list->data, list->bytes), STATUS_OK);
+    ck_assert_int_eq(closings_go_back(&c, 1, 0, list->data, list->bytes), STATUS_OK);
     frame_release(list);
     closings_check(&c);
     ck_assert_uint_eq(c.dropped.examples, 2);
@@ -191,6 +193,42 @@ TEST_PLAIN(what_was_told_is_not_decided_again)
     expect_tally(&c, 6, 107);
     closings_forget(&c, 2);
     ck_assert(!closings_set(&c, 1, &set));
+    closings_free(&c);
+    job_free(&job);
+}
+
+/* Of each of an epoch's steps one worker is late, and what is owed is made in two steps more. */
+TEST_PLAIN(what_is_dropped_makes_steps_at_the_end_of_its_epoch)
+{
+    struct job job = job_of();
+    struct closings c;
+    struct owed_leaf *owed;
+    size_t count;
+    job.examples = 40;
+    job.steps = 10;
+    job.dropped = DROPPED_REQUEUE;
+    job.record = RECORDING_ON;
+    closings_init(&c, &job, 0);
+    ck_assert_int_eq(closings_go_back(&c, 0, 0, NULL, 0), STATUS_OK);
+    closings_deal(&c, 4);
+    for (uint64_t step = 0; step < 5; step++) {
+        ck_assert_uint_eq(closings_job_end(&c), UINT64_MAX);
+        for (uint32_t place = 0; place < 4; place++)
+            if (place != step % 4)
+                report_run(&c, step, 4, place);
+        closings_go_on(&c);
+        closings_check(&c);
+    }
+    struct timeline timeline = closings_timeline(&c, c.end);
+    ck_assert(timeline.closed);
+    ck_assert_uint_eq(timeline.owed, 10);
+    ck_assert_uint_eq(timeline_made_up(&timeline, &job), 2);
+    struct frame *list = closings_list(&c, timeline.first, c.end);
+    ck_assert_int_eq(owed_list(&timeline, &job, list->data, list->bytes, &owed, &count), STATUS_OK);
+    ck_assert_uint_eq(count, 10);
+    ck_assert(owed[0].batch == 0 && owed[0].leaf == 0 && owed[9].batch == 4 && owed[9].leaf == 1);
+    free(owed);
+    frame_release(list);
     closings_free(&c);
     job_free(&job);
 }

@@ -25,22 +25,31 @@ static struct frame *list(void)
     return frame;
 }
 
+static struct step_shape shape_of(struct told_steps *told, uint64_t step)
+{
+    struct step_shape shape;
+    ck_assert_int_eq(told_steps_shape(told, step, &shape), STATUS_OK);
+    return shape;
+}
+
 TEST_PLAIN(a_step_that_is_told_has_its_set_and_others_have_none)
 {
-    struct told_steps told = {.sets = NULL};
-    ck_assert_ptr_null(told_steps_shape(&told, &JOB, 4).set);
-    told_steps_take(&told, list());
-    ck_assert_ptr_null(told_steps_shape(&told, &JOB, 3).set);
-    ck_assert_ptr_null(told_steps_shape(&told, &JOB, 6).set);
+    const struct message_start start = {.assignment = 1};
+    struct told_steps told = {.job = &JOB};
+    ck_assert_ptr_null(shape_of(&told, 4).set);
+    ck_assert_int_eq(told_steps_take(&told, &JOB, &start, list()), STATUS_OK);
+    ck_assert_ptr_null(shape_of(&told, 3).set);
+    ck_assert_ptr_null(shape_of(&told, 6).set);
     for (uint32_t leaf = 1; leaf < 3; leaf++) {
-        struct step_shape shape = told_steps_shape(&told, &JOB, 3 + leaf);
+        struct step_shape shape = shape_of(&told, 3 + leaf);
         ck_assert_uint_eq(shape.batch.first, (3 + leaf) * 8);
         ck_assert_ptr_nonnull(shape.set);
         ck_assert_uint_eq(leaf_set_count(shape.set, tree_root(4)), 1);
         ck_assert(leaf_set_has(shape.set, leaf));
     }
-    told_steps_take(&told, NULL); /* A later START that tells of none. */
-    ck_assert_ptr_null(told_steps_shape(&told, &JOB, 4).set);
+    ck_assert_int_eq(told_steps_take(&told, &JOB, &start, NULL),
+                     STATUS_OK); /* A later START that tells of none. */
+    ck_assert_ptr_null(shape_of(&told, 4).set);
     told_steps_free(&told);
 }
 

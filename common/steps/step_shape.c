@@ -1,6 +1,6 @@
 /* step_shape.c - the examples of leaves, by job.h and leaf_set.h. */
 
-#include "common/job/step_shape.h"
+#include "common/steps/step_shape.h"
 
 struct step_shape step_shape_of(const struct job *job, uint64_t step, const struct leaf_set *set)
 {
@@ -16,6 +16,8 @@ uint32_t step_shape_examples(const struct step_shape *shape, const struct job *j
 uint32_t step_shape_leaf(const struct step_shape *shape, const struct job *job, uint32_t leaf,
                          uint64_t *first)
 {
-    *first = shape->batch.first + (uint64_t)leaf * job->micro_batch;
+    const struct owed_leaf own = {shape->batch.first / job->batch, leaf};
+    const struct owed_leaf *from = shape->owed != NULL ? &shape->owed[leaf] : &own;
+    *first = from->batch * job->batch + (uint64_t)from->leaf * job->micro_batch;
     return job_node_examples(job, shape->batch, leaf, 1);
 }

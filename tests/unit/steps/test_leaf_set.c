@@ -1,6 +1,6 @@
 /* test_leaf_set.c - sets of leaves, how many examples they hold, and lists of them from anyone. */
 
-#include "common/job/leaf_set.h"
+#include "common/steps/leaf_set.h"
 
 #include <string.h>
 

@@ -4,18 +4,25 @@
  *
  * Threads: plain values; pure. Ownership: the set is another's. */
 
-#ifndef COMMON_JOB_STEP_SHAPE_H
-#define COMMON_JOB_STEP_SHAPE_H
+#ifndef COMMON_STEPS_STEP_SHAPE_H
+#define COMMON_STEPS_STEP_SHAPE_H
 
 #include <stdint.h>
 
 #include "common/job/job.h"
-#include "common/job/leaf_set.h"
+#include "common/steps/leaf_set.h"
+
+/* One that a step did not wait for. */
+struct owed_leaf {
+    uint64_t batch; /* In the epoch. */
+    uint32_t leaf;
+};
 
 struct step_shape {
     uint64_t step;
     struct batch_range batch;
-    const struct leaf_set *set; /* The leaves that count; NULL: any may. */
+    const struct owed_leaf *owed; /* [batch.leaves] where it is made up (timeline.h); else NULL. */
+    const struct leaf_set *set;   /* The leaves that count; NULL: any may. */
 };
 
 struct step_shape step_shape_of(const struct job *job, uint64_t step, const struct leaf_set *set);

@@ -1,6 +1,6 @@
 /* test_step_shape.c - which examples a leaf of a step has, and how many count. */
 
-#include "common/job/step_shape.h"
+#include "common/steps/step_shape.h"
 
 #include "tests/lib/suite.h"
 

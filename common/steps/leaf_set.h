@@ -16,8 +16,8 @@
  *
  * Threads: plain values; pure. */
 
-#ifndef COMMON_JOB_LEAF_SET_H
-#define COMMON_JOB_LEAF_SET_H
+#ifndef COMMON_STEPS_LEAF_SET_H
+#define COMMON_STEPS_LEAF_SET_H
 
 #include <stdbool.h>
 #include <stddef.h>
