@@ -601,7 +601,7 @@ static enum status check_requeue(const struct parser *parser)
     const char *said = source_of(parser, "dropped");
     if (options->job.dropped != DROPPED_REQUEUE)
         return STATUS_OK;
-    if (options->job.backup_workers == 0)
+    if (options->job.backup_workers == 0 && parser->user != OPTION_COMPARE)
         return refuse(parser, "%s: nothing is dropped without --backup-workers", said);
     if (options->job.steps > 0)
         return refuse(parser,
@@ -621,10 +621,9 @@ static enum status check_backup(const struct parser *parser)
     bool user = parser->user == OPTION_RUN || parser->user == OPTION_WORKER ||
                 parser->user == OPTION_SIMULATE;
     enum status status = user ? check_replicas(parser, workers) : STATUS_OK;
+    if (status == STATUS_OK)
+        status = check_requeue(parser);
     if (status != STATUS_OK || !user)
-        return status;
-    status = check_requeue(parser);
-    if (status != STATUS_OK)
         return status;
     if (options->job.backup_workers == 0) {
         if (job_mode(&options->job)->spares)

@@ -79,6 +79,13 @@ run plain 0 syncopate run "${base[@]}" --record off --ps colocated --out "$work/
 whole plain
 ok "without a record, servers beside workers"
 
+run arms 0 syncopate compare --modes sync,sync+backup:1 --dropped requeue --data synthetic:2000 --model softmax \
+    --global-batch 64 --micro-batch 8 --compute "lognormal:2ms,0.5" --workers 4 --epochs 3 --out "$work/arms"
+runs=("$work"/arms/runs/*)
+[ "${#runs[@]}" -eq 2 ] || fail "not two runs: ${runs[*]}"
+whole "arms/runs/$(basename "$(ls -d "$work"/arms/runs/*backup*)")"
+ok "compare requeues in the modes that drop"
+
 for words in "--steps 10" "--keep-scored" "--global-batch 60" "--backup-workers 0"; do
     # shellcheck disable=SC2086
     run wrong 2 syncopate run "${base[@]}" $words
