@@ -273,6 +273,11 @@ static void hear_close(struct witness *w, const struct packet *packet)
     struct witness_sets *sets = &w->sets;
     uint64_t step = packet->message.close.step;
     struct leaf_set set;
+    /* Of a server 0 in whose place another one is, and which does not know it yet: all but itself refuse
+     * what is of an older generation. */
+    if (packet->message.generation < sets->generation)
+        return;
+    sets->generation = packet->message.generation;
     if (packet->payload == NULL || step >= job_steps_most(w->job) ||
         !leaf_sets_find(packet->payload->data, packet->payload->bytes, step, &set)) {
         witness_fail(w, "step %" PRIu64 " is closed with what is no set", step);

@@ -365,7 +365,10 @@ void witness_ends(struct witness *witness, uint32_t process)
  * with gradients of the generation before, and what compensating these gives nobody knows here. */
 static bool knows_values(const struct witness *w, const struct witness_server *server)
 {
-    return server->current || w->job->delay_compensation == 0.0f;
+    /* What steps are made of may be decided anew, and then it goes on from other values than all others. */
+    bool anew = w->sets.steps != NULL &&
+                (w->job->record != RECORDING_ON || w->forgetful || w->scarce);
+    return server->current || (w->job->delay_compensation == 0.0f && !anew);
 }
 
 /* Of several processes for one place the one of the latest generation is it. */

@@ -161,7 +161,8 @@ TEST(whoever_knows_what_status_is_answered_is_nobody, MODE_ASYNC)
         open_rogue(&asks, h, server);
         struct message message = rogue_message(&asks, MESSAGE_STATUS);
         message.role = ROLE_OBSERVER;
-        ck_assert(ask(&asks, &message, &told));
+        ck_assert(rogue_say(&asks, &message, 0, 0, PATIENCE_MS));
+        ck_assert(rogue_hear(&asks, &told, PATIENCE_MS));
         ck_assert(told.kind == (server == 0 ? MESSAGE_STATUS_ANSWER : MESSAGE_REFUSED));
         for (uint32_t to = 0; to < 2; to++) {
             open_rogue(&speaks, h, to);
