@@ -366,8 +366,8 @@ void witness_ends(struct witness *witness, uint32_t process)
 static bool knows_values(const struct witness *w, const struct witness_server *server)
 {
     /* What steps are made of may be decided anew, and then it goes on from other values than all others. */
-    bool anew = w->sets.steps != NULL &&
-                (w->job->record != RECORDING_ON || w->forgetful || w->scarce);
+    bool anew =
+        w->sets.steps != NULL && (w->job->record != RECORDING_ON || w->forgetful || w->scarce);
     return server->current || (w->job->delay_compensation == 0.0f && !anew);
 }
 

@@ -263,7 +263,7 @@ struct witness_shape {
 };
 
 struct witness_sets {
-    uint64_t generation; /* Of the newest CLOSE. */
+    uint64_t generation;            /* Of the newest CLOSE. */
     struct witness_shape *shapes;   /* [steps + 1] */
     struct witness_closed *steps;   /* [steps] those that were told, ... */
     struct witness_closed *earlier; /* ... and that were before this simulation began. */
