@@ -475,11 +475,12 @@ static void check_kept(struct running *r, const struct witness *witness)
 }
 
 /* How many checkpoints more there may be than are kept: whoever is killed between writing one and
- * removing another leaves one more, which a successor removes; a disk may refuse to remove any. */
+ * removing another leaves one more, which a successor removes, and so does whoever had no memory to list
+ * them after the last; a disk may refuse to remove any. */
 static size_t spare_checkpoints(const struct examination *x, int code)
 {
     if (x->options.plan == NULL)
-        return 0;
+        return x->witness.scarce;
     return x->injector.counts[FAULT_DISK] > 0 ? CHECKPOINTS_KEPT : code != EXIT_DONE;
 }
 
