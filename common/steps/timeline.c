@@ -91,6 +91,29 @@ uint64_t timeline_progress(const struct timeline *timeline, const struct job *jo
     return timeline->epoch * batches + (whole < batches ? whole : batches - 1);
 }
 
+static bool allows_batch(const struct job *job, uint64_t step, const struct batch_range *said,
+                         bool ends, uint64_t lag)
+{
+    if (!job_requeues(job)) {
+        const struct batch_range batch = job_batch(job, step);
+        return said->epoch == batch.epoch && said->leaves == batch.leaves &&
+               said->examples == batch.examples && ends == job_closes_at(job, step + 1) && lag == 0;
+    }
+    uint64_t most = (uint64_t)said->leaves * job->micro_batch;
+    return said->epoch < job_epochs(job) && said->leaves > 0 &&
+           said->leaves <= job_leaves_max(job) && said->examples <= most &&
+           said->examples > most - job->micro_batch && lag <= step;
+}
+
+bool timeline_allows(const struct job *job, uint64_t step, const struct batch_range *batch,
+                     const struct leaf_set *set, bool ends, uint64_t lag)
+{
+    if (step >= job_steps_most(job) || !allows_batch(job, step, batch, ends, lag))
+        return false;
+    const struct node behind = {batch->leaves, TREE_LEAVES_MAX - batch->leaves};
+    return leaf_set_count(set, tree_root(batch->leaves)) > 0 && leaf_set_count(set, behind) == 0;
+}
+
 void timeline_go_on(struct timeline *timeline, const struct job *job)
 {
     assert(timeline->closed);

@@ -61,6 +61,11 @@ bool timeline_ends(const struct timeline *timeline, const struct job *job, uint6
  * examples. It is the step itself where nothing is dropped. */
 uint64_t timeline_progress(const struct timeline *timeline, const struct job *job, uint64_t had);
 
+/* Whether a step can be of such a batch (its `first` apart), with such a set, be its epoch's last or not,
+ * and count for a schedule as step - lag: what anyone says of one, before it is reckoned with. */
+bool timeline_allows(const struct job *job, uint64_t step, const struct batch_range *batch,
+                     const struct leaf_set *set, bool ends, uint64_t lag);
+
 /* The epoch is over: the next one. */
 void timeline_go_on(struct timeline *timeline, const struct job *job);
 

@@ -17,6 +17,7 @@
 
 #include "common/base/invariant.h"
 #include "common/steps/leaf_set.h"
+#include "common/steps/timeline.h"
 #include "ps/mode/shard_mode.h"
 #include "ps/router/router_state.h"
 
@@ -529,12 +530,23 @@ static void handle_stop(struct router *router, struct outbox *outbox)
                               .stop_at.step = router->stop_step});
 }
 
+/* Whether what the message says of its step can be so: owners take it as it is. */
+static bool can_close(const struct job *job, const struct message_close *close,
+                      const struct frame *list)
+{
+    const struct batch_range batch = {
+        .epoch = close->epoch, .examples = close->examples, .leaves = close->leaves};
+    struct leaf_set set;
+    return list != NULL && leaf_sets_fit(list->data, list->bytes, job) &&
+           leaf_sets_find(list->data, list->bytes, close->step, &set) &&
+           timeline_allows(job, close->step, &batch, &set, close->ends, close->lag);
+}
+
 /* Every owner gets it: the set is the same for all chunks. */
 static void forward_close(struct router *router, const struct packet *packet, struct outbox *outbox)
 {
-    const struct frame *payload = packet->payload;
-    if (router_state(router) != ROUTER_SERVING || payload == NULL ||
-        !leaf_sets_fit(payload->data, payload->bytes, &router->plan->job))
+    if (router_state(router) != ROUTER_SERVING ||
+        !can_close(&router->plan->job, &packet->message.close, packet->payload))
         return;
     for (uint32_t i = 0; i < router->options.owner_count; i++) {
         struct packet *out = outbox_add_to(outbox, TO_OWNER, i, MESSAGE_CLOSE);
