@@ -3,12 +3,13 @@
 #
 #     stage TITLE COMMAND...    tests: their last line is "N passed, N failed, N skipped"
 #     step TITLE COMMAND...     anything else: one that passed or failed, by its exit code
-#     closing                   the table, and the sum in the same words; fails if anything did
+#     closing                   the table, which tests failed, and the sum in the same words; fails
+#                               if anything did
 #
 # A stage without that line has failed, whatever its exit code: it has tried nothing, or it is not
 # known what. A stage that fails does not stop the ones after it.
 
-stages_rows=() stages_passed=0 stages_failed=0 stages_skipped=0
+stages_failures='' stages_rows=() stages_passed=0 stages_failed=0 stages_skipped=0
 stages_began=$SECONDS
 
 stages_run()
@@ -19,9 +20,13 @@ stages_run()
     echo "=== $title: $*"
     "$@" 2>&1 | tee "$log" || code=$?
     if [ "$kind" = stage ]; then
+        # Behind it make says which target failed, if one did.
+        if [ "$code" -ne 0 ]; then sed -i -E '/^make(\[[0-9]+\])?: /d' "$log"; fi
         read -r good bad left < <(tail -n 1 "$log" |
             sed -nE 's/^([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$/\1 \2 \3/p') || true
         if [ -z "$good" ]; then echo "=== $title: the last line does not say what passed"; fi
+        stages_failures+=$(sed -nE "s/^(\[ *[0-9]+\/[0-9]+\].* FAILED)$/$title: \1/p;
+            s/^ *(not ok - .*|[^ ]+\.[ch]:[0-9]+:[FE]:.*)/    \1/p" "$log")
     elif [ "$code" -eq 0 ]; then
         good=1
     fi
@@ -42,6 +47,7 @@ closing()
     printf '\n%-36s %7s %7s %8s %8s\n' stage passed failed skipped seconds
     printf '%s\n' "${stages_rows[@]}"
     printf '%-36s %7s %7s %8s %8d\n' "in all" '' '' '' $((SECONDS - stages_began))
+    if [ -n "$stages_failures" ]; then printf 'failed:\n%s\n' "$stages_failures"; fi
     echo "$stages_passed passed, $stages_failed failed, $stages_skipped skipped"
     [ "$stages_failed" -eq 0 ]
 }

@@ -84,13 +84,21 @@ program tests_fail 'echo "7 passed, 2 failed, 0 skipped"; exit 1'
 program tests_break 'echo "7 passed, 0 failed, 0 skipped"; exit 2'
 program line_too_early 'echo "7 passed, 0 failed, 0 skipped"; echo "make: *** Error 1"'
 
+program tests_by_make 'echo "[1/2] a/b.sh   6 passed 1 s, 1 FAILED"; echo "    not ok - b is c"'
+cat >>"$work/tests_by_make" <<'END'
+echo "6 passed, 1 failed, 0 skipped"; echo "make[1]: *** [Makefile:7: check] Error 1"; exit 2
+END
+
 staged 0 "8 passed, 0 failed, 2 skipped" "stage tests ./tests_pass" "step other true"
 says stages "^tests +7 +0 +2 +[0-9]+$"
 says stages "^in all +[0-9]+$"
 staged 1 "14 passed, 2 failed, 2 skipped" "stage bad ./tests_fail" "stage good ./tests_pass"
 staged 1 "7 passed, 1 failed, 0 skipped" "stage broken ./tests_break"
 staged 1 "0 passed, 1 failed, 0 skipped" "step other false"
-ok "stages are summed up, and the last line is theirs"
+staged 1 "13 passed, 1 failed, 2 skipped" "stage made ./tests_by_make" "stage tests ./tests_pass"
+says stages "^made: .*a/b.sh +6 passed 1 s, 1 FAILED$"
+if [ "$(tail -n 3 "$work/stages.log" | grep -c 'b is c')" -ne 1 ]; then fail "it does not end with what failed"; fi
+ok "stages are summed up, what failed is named at the end, and the last line is theirs"
 staged 1 "0 passed, 1 failed, 0 skipped" "stage silent ./silent"
 says stages "silent: the last line does not say what passed"
 staged 1 "0 passed, 1 failed, 0 skipped" "stage early ./line_too_early"
