@@ -54,9 +54,9 @@ if long_run && ! sanitized; then
     within 10 test -e "$full/record" || fail "it does not begin"
     rm -rf "$full/checkpoints"
     : >"$full/checkpoints"
-    says full "warning: the record ends at batch 0: .*262144 .* training goes on" 40
+    says full "warning: the record ends at batch 0: .*262144 .* training goes on" 240
     rm "$full/checkpoints"
-    ends full 0 60
+    ends full 0 240
     if [ "$(record_of "$full")" != 0 ]; then fail "run.json says that the record ends at $(record_of "$full")"; fi
     run more 0 syncopate run "${small[@]}" --steps 400010 --out "$full"
     said more "the record of this run ends at batch 0: nothing more of it is recorded" || fail "not said again"
