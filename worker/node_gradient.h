@@ -13,7 +13,7 @@
 #include "common/base/status.h"
 #include "common/job/job.h"
 #include "common/job/tree.h"
-#include "common/steps/timeline.h"
+#include "common/steps/step_shape.h"
 #include "worker/data/dataset.h"
 #include "worker/data/order.h"
 #include "worker/model/model.h"

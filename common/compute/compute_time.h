@@ -28,7 +28,7 @@
 #include "common/compute/distribution.h"
 #include "common/compute/leaf_trace.h"
 #include "common/job/job.h"
-#include "common/steps/timeline.h"
+#include "common/steps/step_shape.h"
 
 #define COMPUTE_TIME_MOST_NS UINT64_C(86400000000000) /* Of a leaf: a day. */
 

@@ -127,15 +127,15 @@ struct message_start {
     /* Of the timeline (timeline.h), where what is dropped is requeued. */
     uint64_t epoch, epoch_first, owed, owed_examples;
     bool epoch_closed;
-    uint64_t owed_from,
-        owed_end; /* Behind the list the payload tells of which leaves these steps are made. */
+    /* Behind the list the payload tells of which leaves these steps are made. */
+    uint64_t owed_from, owed_end;
 };
 
 /* The payload: a list (leaf_set.h) of the step's set. */
 struct message_close {
     uint64_t step, epoch;
     uint32_t leaves, examples; /* Of its batch, of which the set is a part. */
-    uint64_t lag;              /* A schedule counts so many steps less: see timeline_lag. */
+    uint64_t lag;              /* A schedule counts so many steps less: see timeline_progress. */
     bool ends;                 /* It is the last of its epoch. */
 };
 

@@ -16,7 +16,7 @@
 
 #include "common/base/status.h"
 #include "common/job/tree.h"
-#include "common/steps/timeline.h"
+#include "common/steps/step_shape.h"
 #include "common/wire/message.h"
 #include "worker/model/model.h"
 

@@ -4,8 +4,9 @@
  * Takes   OPEN_RUN, GO_BACK, SEND_CHUNKS, MANIFEST, EVENT, SUMMARY from the coordinator (server 0
  *         only); LOAD from the router; CHUNK_STATE from the owners, and on server 0 from servers
  *         that do not see its run directory.
- * Gives   RUN_OPENED (by way of the set writer where there is one, set_writer.h), PART_WRITTEN, MANIFEST_WRITTEN, SUMMARY_WRITTEN to the coordinator; LOADED
- *         and, out of a checkpoint, CHUNK_STATE to the router.
+ * Gives   RUN_OPENED (by way of the set writer where there is one, set_writer.h), PART_WRITTEN,
+ *         MANIFEST_WRITTEN, SUMMARY_WRITTEN to the coordinator; LOADED and, out of a checkpoint,
+ *         CHUNK_STATE to the router.
  *
  * One cut is written at a time; the coordinator names the next one when it has heard of the last.
  *

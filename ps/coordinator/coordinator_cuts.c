@@ -70,7 +70,7 @@ void coordinator_schedule_cut(struct coordinator *c, uint64_t reached, uint64_t 
         due += every;
         c->summary.faults.checkpoints_skipped++;
     }
-    if (due >= (job_requeues(c->job) ? c->work.stop_step : c->job->steps))
+    if (due >= coordinator_job_end(c))
         return; /* The last one is cut when training has ended. */
     if (c->work.rules->set_gate != NULL)
         c->work.rules->set_gate(&c->work, due);

@@ -78,7 +78,7 @@ struct coordinator {
     struct computations_mark cut_computations; /* ... and those that the next one adds to it. */
 
     /* Where steps are made of sets of leaves (closings.h): sets of steps before these ... */
-    uint64_t sets_sent;       /* ... are with the checkpointer, to be written down; */
+    uint64_t sets_sent;       /* ... are with the set writer, to be written down; */
     uint64_t sets_written;    /* ... are written; */
     uint64_t sets_told;       /* ... servers have been told; */
     uint64_t sets_dealt;      /* ... workers have been told with START; */

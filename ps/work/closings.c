@@ -214,15 +214,9 @@ static uint64_t dropped_since(const struct closings *c, struct closings_start st
     return t.owed_examples;
 }
 
-struct timeline closings_timeline(const struct closings *closings, uint64_t end)
+struct timeline closings_timeline(const struct closings *closings)
 {
-    struct timeline t = {.epoch = told(closings)->epoch, .first = told(closings)->first};
-    struct leaf_set set;
-    for (uint64_t step = t.first; job_requeues(closings->job) && !t.closed && step < end &&
-                                  closings_set(closings, step, &set);
-         step++)
-        timeline_note(&t, closings->job, step - t.first, &set);
-    return t;
+    return *told(closings);
 }
 
 uint64_t closings_made_up(const struct closings *closings)
@@ -236,10 +230,9 @@ uint64_t closings_made_up(const struct closings *closings)
 
 double closings_epochs(const struct closings *closings)
 {
-    const struct job *job = closings->job;
-    if (!job_requeues(job))
-        return (double)closings->step / (double)job_steps_per_epoch(job);
-    return (double)closings->timeline.epoch + (double)closings->had / (double)job->examples;
+    assert(job_requeues(closings->job));
+    return (double)closings->timeline.epoch +
+           (double)closings->had / (double)closings->job->examples;
 }
 
 uint64_t closings_job_end(const struct closings *closings)

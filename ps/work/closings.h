@@ -140,11 +140,11 @@ uint64_t closings_within(const struct closings *closings, uint64_t first, uint64
                          size_t bytes);
 /* What CLOSE says of a step that is known: the open one, or the one before. */
 struct message_close closings_say(const struct closings *closings, uint64_t step);
-/* That of the step before the open one, as whoever knows the sets of the steps before `end` has it. */
-struct timeline closings_timeline(const struct closings *closings, uint64_t end);
-/* How many steps were and will be made of what was dropped, as far as that is known; and how many epochs the
- * steps before the open one have made. */
+/* That of the step before the open one. */
+struct timeline closings_timeline(const struct closings *closings);
+/* How many steps were and will be made of what was dropped, as far as that is known. */
 uint64_t closings_made_up(const struct closings *closings);
+/* How many epochs the steps before the open one have made; of a job that requeues. */
 double closings_epochs(const struct closings *closings);
 /* Where the job ends, if that is known; else UINT64_MAX. */
 uint64_t closings_job_end(const struct closings *closings);

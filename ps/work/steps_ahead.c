@@ -75,7 +75,7 @@ enum status steps_ahead_look(struct steps_ahead *ahead, const struct closings *c
     a->closings = closings;
     a->step = closings->step;
     a->members = members;
-    a->timeline = closings_timeline(closings, UINT64_MAX);
+    a->timeline = closings_timeline(closings);
     const struct timeline *t = &a->timeline;
     enum status status = look_at_owed(a);
     if (status != STATUS_OK)

@@ -15,7 +15,8 @@
 #include "common/wire/message.h"
 #include "ps/work/closings.h"
 
-#define STEPS_AHEAD_BYTES 1024 /* Of what is owed, in a START, but where two steps need more. */
+/* Of what is owed, in a START, but where two steps need more. Two sets (closings_within) fit beside it. */
+#define STEPS_AHEAD_BYTES 768
 
 struct steps_ahead {
     const struct closings *closings;

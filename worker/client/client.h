@@ -39,7 +39,7 @@
 #include "common/base/status.h"
 #include "common/job/job.h"
 #include "common/job/tree.h"
-#include "common/steps/timeline.h"
+#include "common/steps/step_shape.h"
 #include "common/transport/transport.h"
 #include "common/wire/diary.h"
 #include "worker/model/model.h"

@@ -219,7 +219,7 @@ TEST_PLAIN(what_is_dropped_makes_steps_at_the_end_of_its_epoch)
         closings_go_on(&c);
         closings_check(&c);
     }
-    struct timeline timeline = closings_timeline(&c, c.end);
+    struct timeline timeline = closings_timeline(&c);
     ck_assert(timeline.closed);
     ck_assert_uint_eq(timeline.owed, 10);
     ck_assert_uint_eq(timeline_made_up(&timeline, &job), 2);
