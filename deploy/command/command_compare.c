@@ -1,8 +1,9 @@
 /* syncopate compare: the same work in several modes and with several numbers of workers, one run
- * after another, and at the end a table and a report.
+ * after another; table and report are written anew after each.
  *
  * Seeds are the outer loop, so that whatever changes on the machine in the course of the day meets
- * every mode alike, and a comparison that is ended early has whole rounds.
+ * every mode alike, and a comparison that is ended early has whole rounds; and every round begins with
+ * another arm, so that none is always the first. A run that fails is named, and the others are made.
  */
 
 #include <assert.h>
@@ -39,7 +40,8 @@ struct plan {
     uint32_t mode_count;
     uint32_t workers[OPTIONS_COUNTS_MAX];
     uint32_t workers_count;
-    size_t run_count; /* In all. */
+    size_t run_count;                 /* In all. */
+    double took[COMPARISON_RUNS_MAX]; /* Seconds, from start to end; 0: not made, or failed. */
     char out[DISK_PATH_MAX];
     bool out_made; /* By us: to be taken away again when nothing comes into it. */
     struct progress_style style;
@@ -55,16 +57,29 @@ struct run {
 
 /* --- what was asked for ---------------------------------------------------------------------- */
 
+static size_t arm_count(const struct plan *plan)
+{
+    size_t count = (size_t)plan->mode_count * plan->workers_count;
+    assert(count > 0); /* A list has one item at least. */
+    return count;
+}
+
+/* Which arm it is of: the first round has them in order, each later one begins with the next. */
+static size_t arm_of(const struct plan *plan, size_t index)
+{
+    size_t arms = arm_count(plan);
+    return (index % arms + index / arms) % arms;
+}
+
 /* Run number index, from 0. */
 static void make_run(struct run *run, const struct plan *plan, size_t index)
 {
-    size_t round = (size_t)plan->mode_count * plan->workers_count;
-    assert(round > 0);
+    size_t arm = arm_of(plan, index);
     run->options = plan->options;
     struct options *options = &run->options;
-    options->job.seed += index / round;
-    job_set_mode(&options->job, plan->modes[index % round / plan->workers_count]);
-    options->workers = plan->workers[index % plan->workers_count];
+    options->job.seed += index / arm_count(plan);
+    job_set_mode(&options->job, plan->modes[arm / plan->workers_count]);
+    options->workers = plan->workers[arm % plan->workers_count];
     if (options->job.colocated)
         options->ps = options->workers;
     job_forget_unused(&options->job); /* Variants of async: sync has nothing to lock. */
@@ -86,8 +101,7 @@ static void make_run(struct run *run, const struct plan *plan, size_t index)
 static int check_runs(const struct plan *plan, struct error *error)
 {
     int code = EXIT_DONE;
-    for (size_t i = 0; i < (size_t)plan->mode_count * plan->workers_count && code == EXIT_DONE;
-         i++) {
+    for (size_t i = 0; i < arm_count(plan) && code == EXIT_DONE; i++) {
         struct run run;
         struct workload workload;
         make_run(&run, plan, i);
@@ -122,8 +136,7 @@ static enum status read_plan(struct plan *plan, struct error *error)
         status = options_slow_check(plan->options.slow, workers_most(plan), error);
     if (status != STATUS_OK)
         return status;
-    size_t round = (size_t)plan->mode_count * plan->workers_count;
-    assert(round > 0); /* A list has one item at least. */
+    size_t round = arm_count(plan);
     if (round > COMPARISON_GROUPS_MAX)
         return error_set(error, STATUS_INVALID,
                          "--modes and --workers make %zu kinds of run, the most is %d", round,
@@ -214,16 +227,41 @@ static void print_strong(const struct plan *plan, const char *text)
     printf(plan->style.colour ? "\033[1m%s\033[0m\n" : "%s\n", text);
 }
 
+/* How long the runs from this one on will take, by those of the same arm, else by all; 0: not known. */
+static double seconds_left(const struct plan *plan, size_t from)
+{
+    double all = 0, left = 0;
+    size_t made = 0;
+    for (size_t i = 0; i < from; i++) {
+        all += plan->took[i];
+        made += plan->took[i] > 0;
+    }
+    for (size_t i = from; i < plan->run_count && made > 0; i++) {
+        double of_arm = 0;
+        size_t count = 0;
+        for (size_t before = 0; before < from; before++) {
+            bool same = arm_of(plan, before) == arm_of(plan, i) && plan->took[before] > 0;
+            of_arm += same ? plan->took[before] : 0;
+            count += same;
+        }
+        left += count > 0 ? of_arm / (double)count : all / (double)made;
+    }
+    return left;
+}
+
 static void print_heading(const struct plan *plan, const struct run *run, size_t index)
 {
-    char text[256];
-    snprintf(text, sizeof(text), "run %zu of %zu: %s, %s, %s, seed %" PRIu64, index + 1,
-             plan->run_count, job_mode_text(&run->options.job).text,
-             wording_counted(run->options.workers, "worker", "workers").text,
-             run->options.job.colocated
-                 ? "servers beside them"
-                 : wording_counted(run->options.ps, "server", "servers").text,
-             run->options.job.seed);
+    char text[320] = "";
+    wording_append(text, sizeof(text), "run %zu of %zu: %s, %s, %s, seed %" PRIu64, index + 1,
+                   plan->run_count, job_mode_text(&run->options.job).text,
+                   wording_counted(run->options.workers, "worker", "workers").text,
+                   run->options.job.colocated
+                       ? "servers beside them"
+                       : wording_counted(run->options.ps, "server", "servers").text,
+                   run->options.job.seed);
+    double left = seconds_left(plan, index);
+    if (left > 0)
+        wording_append(text, sizeof(text), " (about %s left)", wording_duration(left).text);
     print_strong(plan, text);
     fflush(stdout);
 }
@@ -246,38 +284,6 @@ static int launch(const struct plan *plan, const struct run *run, struct error *
     struct launch_watch watch = {&progress, watch_tick, watch_say};
     int code = launch_job(&run->options, run->out, &watch, NULL, error);
     progress_close(&progress);
-    return code;
-}
-
-/* An exit code; error says which run failed, and why. */
-static int make_one(const struct plan *plan, size_t index, struct comparison *comparison,
-                    struct error *error)
-{
-    struct run run;
-    struct error why = {0};
-    make_run(&run, plan, index);
-    if (!plan->options.quiet)
-        print_heading(plan, &run, index);
-    int code = launch(plan, &run, &why);
-    if (code != EXIT_DONE)
-        rmdir(run.out); /* Goes through only when it is empty. */
-    else
-        code = command_exit_code(comparison_add(comparison, &run.arm, run.out, &why));
-    if (code != EXIT_DONE) {
-        error_set(error, why.status, "%s: %.400s", run.name, why.text);
-        return code;
-    }
-    if (!plan->options.quiet)
-        print_result(comparison->records[comparison->record_count - 1]);
-    return code;
-}
-
-/* Until all are done, or one of them is not. */
-static int make_all(const struct plan *plan, struct comparison *comparison, struct error *error)
-{
-    int code = EXIT_DONE;
-    for (size_t i = 0; i < plan->run_count && code == EXIT_DONE; i++)
-        code = make_one(plan, i, comparison, error);
     return code;
 }
 
@@ -324,6 +330,74 @@ static enum status write_report(const struct plan *plan, const struct comparison
     return report_write(&disk_posix, plan->out, comparison, &facts, error);
 }
 
+/* --- all of it ------------------------------------------------------------------------------- */
+
+static bool was_ended(int code)
+{
+    return code == EXIT_INTERRUPTED || code == EXIT_TERMINATED;
+}
+
+/* An exit code; error says which run failed, and why. */
+static int make_one(struct plan *plan, size_t index, struct comparison *comparison,
+                    struct error *error)
+{
+    struct run run;
+    struct error why = {0};
+    make_run(&run, plan, index);
+    if (!plan->options.quiet)
+        print_heading(plan, &run, index);
+    double began = clock_now_seconds();
+    int code = launch(plan, &run, &why);
+    if (code != EXIT_DONE)
+        rmdir(run.out); /* Goes through only when it is empty. */
+    else
+        code = command_exit_code(comparison_add(comparison, &run.arm, run.out, &why));
+    if (code != EXIT_DONE) {
+        error_set(error, why.status, "%s: %.400s", run.name, why.text);
+        if (!was_ended(code) &&
+            comparison_fail(comparison, run.name, code, why.text, &why) != STATUS_OK)
+            return command_exit_code(error_set(error, why.status, "%.400s", why.text));
+        return code;
+    }
+    plan->took[index] = clock_now_seconds() - began;
+    if (!plan->options.quiet)
+        print_result(comparison->records[comparison->record_count - 1]);
+    return code;
+}
+
+/* All of them, but when they are ended: then it stops with that one. The first exit code that is not
+ * EXIT_DONE; error says one line of all. */
+static int make_all(struct plan *plan, struct comparison *comparison,
+                    const struct command_call *call, struct error *error)
+{
+    int first = EXIT_DONE;
+    bool said = false;
+    for (size_t i = 0; i < plan->run_count; i++) {
+        struct error why = {0}, no_report = {0};
+        int code = make_one(plan, i, comparison, &why);
+        if (was_ended(code)) {
+            *error = why;
+            return code;
+        }
+        if (first == EXIT_DONE && code != EXIT_DONE) {
+            first = code;
+            *error = why;
+        }
+        if (i + 1 == plan->run_count)
+            break; /* The end has its own. */
+        if (code != EXIT_DONE) {
+            command_say(PROGRAM, LOG_ERROR, why.text);
+            said = true;
+        }
+        if (comparison->record_count > 0) /* The last one says it when none can be written. */
+            write_report(plan, comparison, "", call, &no_report);
+    }
+    if (said)
+        error_set(error, error->status, "%zu of %zu runs failed", comparison->failed_count,
+                  plan->run_count);
+    return first;
+}
+
 static void print_end(const struct plan *plan, const struct comparison *comparison)
 {
     struct bits_verdict bits;
@@ -331,6 +405,7 @@ static void print_end(const struct plan *plan, const struct comparison *comparis
     printf("\n");
     if (plan->options.job.colocated)
         printf("each worker with a server beside it (--ps colocated)\n");
+    table_write_missing(stdout, comparison);
     table_write_text(stdout, comparison);
     arms_write_effects(stdout, comparison);
     table_write_bound(stdout, comparison);
@@ -342,23 +417,22 @@ static void print_end(const struct plan *plan, const struct comparison *comparis
     fflush(stdout);
 }
 
-static int compare(const struct plan *plan, const struct command_call *call, struct error *error)
+static int compare(struct plan *plan, const struct command_call *call, struct error *error)
 {
     struct comparison comparison;
     struct error no_report = {0};
     char remark[640] = "";
     comparison_init(&comparison);
+    comparison.planned = plan->run_count;
     if (plan->options.remarks[0] != '\0' && !plan->options.quiet)
         printf("note: %s\n", plan->options.remarks);
     if (plan->options.slow != NULL && plan->options.compute == NULL && !plan->options.quiet)
         printf(
             "note: whoever is slowed down sleeps, and leaves its processor to the others, who get "
             "faster by it; with --compute times are everybody's own\n");
-    int code = make_all(plan, &comparison, error);
-    if (code != EXIT_DONE) {
-        snprintf(remark, sizeof(remark), "Ended early, %zu of %zu runs are here: %s",
-                 comparison.record_count, plan->run_count, error->text);
-    }
+    int code = make_all(plan, &comparison, call, error);
+    if (was_ended(code))
+        snprintf(remark, sizeof(remark), "Ended early: %s", error->text);
     enum status status = STATUS_OK;
     if (comparison.record_count > 0) {
         status = write_report(plan, &comparison, remark, call, &no_report);

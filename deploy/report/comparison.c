@@ -25,6 +25,7 @@ void comparison_free(struct comparison *comparison)
     for (size_t i = 0; i < comparison->group_count; i++)
         free(comparison->groups[i].records);
     free(comparison->records);
+    free(comparison->failed);
     comparison_init(comparison);
 }
 
@@ -148,6 +149,46 @@ enum status comparison_add(struct comparison *comparison, const struct arm *arm,
     return status;
 }
 
+enum status comparison_fail(struct comparison *comparison, const char *name, int exit_code,
+                            const char *reason, struct error *error)
+{
+    if (comparison->failed_count == COMPARISON_RUNS_MAX)
+        return error_set(error, STATUS_INVALID, "%s: too many runs have failed", name);
+    struct failed_run *failed =
+        realloc(comparison->failed, (comparison->failed_count + 1) * sizeof(*comparison->failed));
+    if (failed == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    comparison->failed = failed;
+    struct failed_run *run = &failed[comparison->failed_count++];
+    *run = (struct failed_run){.exit_code = exit_code};
+    snprintf(run->name, sizeof(run->name), "%s", name);
+    snprintf(run->reason, sizeof(run->reason), "%s", reason);
+    return STATUS_OK;
+}
+
+size_t comparison_to_come(const struct comparison *comparison)
+{
+    size_t here = comparison->record_count + comparison->failed_count;
+    return comparison->planned > here ? comparison->planned - here : 0;
+}
+
+struct progress_text comparison_progress(const struct comparison *comparison)
+{
+    struct progress_text progress = {""};
+    size_t here = comparison->record_count + comparison->failed_count;
+    size_t to_come = comparison_to_come(comparison);
+    if (to_come > 0)
+        wording_append(progress.text, sizeof(progress.text), "%zu of %zu runs so far", here,
+                       here + to_come);
+    if (comparison->failed_count > 0 && to_come > 0)
+        wording_append(progress.text, sizeof(progress.text), ", %zu of them failed",
+                       comparison->failed_count);
+    else if (comparison->failed_count > 0)
+        wording_append(progress.text, sizeof(progress.text), "%zu of %zu runs failed",
+                       comparison->failed_count, here);
+    return progress;
+}
+
 /* --- numbers ------------------------------------------------------------------------------- */
 
 struct spread group_spread(const struct group *group, record_number_fn *number)
@@ -168,7 +209,8 @@ struct spread group_spread(const struct group *group, record_number_fn *number)
         double value = number(group->records[i]);
         squares += isfinite(value) ? (value - spread.mean) * (value - spread.mean) : 0;
     }
-    spread.deviation = spread.count > 1 ? sqrt(squares / (double)(spread.count - 1)) : 0;
+    if (spread.count >= COMPARISON_SPREAD_MIN)
+        spread.deviation = sqrt(squares / (double)(spread.count - 1));
     return spread;
 }
 

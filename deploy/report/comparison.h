@@ -35,9 +35,19 @@ struct group {
     size_t record_count;
 };
 
+/* A run of which there are no figures. */
+struct failed_run {
+    char name[96]; /* "sync-w2-s1" */
+    int exit_code;
+    char reason[256]; /* One line. */
+};
+
 struct comparison {
     struct record **records; /* [record_count], owned; in the order in which they were added. */
     size_t record_count;
+    struct failed_run *failed; /* [failed_count], owned; likewise. */
+    size_t failed_count;
+    size_t planned; /* Runs in all, those to come as well; 0: those that are here. */
     struct group groups[COMPARISON_GROUPS_MAX];
     size_t group_count;
 };
@@ -49,10 +59,23 @@ void comparison_free(struct comparison *comparison);
 enum status comparison_add(struct comparison *comparison, const struct arm *arm, const char *path,
                            struct error *error);
 
+/* Note that a run has failed. STATUS_MEMORY; STATUS_INVALID: there are too many. */
+enum status comparison_fail(struct comparison *comparison, const char *name, int exit_code,
+                            const char *reason, struct error *error);
+/* Runs that are still to come. */
+size_t comparison_to_come(const struct comparison *comparison);
+/* How far it is: "4 of 12 runs so far, 1 of them failed"; "" when all are here and well. */
+struct progress_text {
+    char text[96];
+} comparison_progress(const struct comparison *comparison);
+
+#define COMPARISON_SPREAD_MIN 3 /* Of fewer runs a deviation says nothing. */
+
 /* One number of every run of a group. */
 struct spread {
-    double mean, deviation; /* Sample standard deviation; 0 of one value. NaN when there is none. */
-    size_t count;           /* Runs that have the number. */
+    double mean;      /* NaN when no run has it. */
+    double deviation; /* Sample standard deviation; NaN of fewer than COMPARISON_SPREAD_MIN. */
+    size_t count;     /* Runs that have the number. */
 };
 typedef double record_number_fn(const struct record *record);
 struct spread group_spread(const struct group *group, record_number_fn *number);

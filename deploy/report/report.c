@@ -164,11 +164,34 @@ static void put_lead(FILE *page, const struct comparison *comparison)
     fputs(".</p>\n", page);
 }
 
+/* See table_write_missing. */
+static void put_missing(FILE *page, const struct comparison *comparison)
+{
+    struct progress_text progress = comparison_progress(comparison);
+    if (progress.text[0] == '\0')
+        return;
+    fputs("<p class=\"bad\">", page);
+    put(page, progress.text);
+    fputs("</p>\n", page);
+    if (comparison->failed_count == 0)
+        return;
+    fputs("<ul class=\"failed\">\n", page);
+    for (size_t i = 0; i < comparison->failed_count; i++) {
+        fputs("<li><code>", page);
+        put(page, comparison->failed[i].name);
+        fputs("</code>: ", page);
+        put(page, comparison->failed[i].reason);
+        fputs("</li>\n", page);
+    }
+    fputs("</ul>\n", page);
+}
+
 static void put_remarks(FILE *page, const struct comparison *comparison,
                         const struct report_facts *facts)
 {
     struct bits_verdict bits;
     comparison_bits(comparison, &bits);
+    put_missing(page, comparison);
     if (facts->remark != NULL && facts->remark[0]) {
         fputs("<p class=\"bad\">", page);
         put(page, facts->remark);
@@ -300,6 +323,7 @@ static enum status write_table(const struct disk *disk, const char *out,
     if (!sheet_open(&sheet))
         return error_set(error, STATUS_MEMORY, "out of memory");
     comparison_bits(comparison, &bits);
+    table_write_missing(sheet.stream, comparison);
     table_write_text(sheet.stream, comparison);
     arms_write_effects(sheet.stream, comparison);
     if (bits.seeds > 0)

@@ -178,7 +178,7 @@ static const char *const notes[] = {
     "because others had been faster.",
     ("leaves longer %: of leaves whose time is controlled (--compute), those that took longer to "
      "compute than they should. Above 1 a run is processor-bound: its times are this machine's."),
-    "+-: mean and sample standard deviation over the seeds.",
+    "+-: mean and sample standard deviation over the seeds, where there are three at least.",
 };
 
 const char *table_note(size_t index)
@@ -195,7 +195,7 @@ static void number_cell(char *cell, const struct group *group, const struct colu
     double mean = spread.mean / column->unit;
     if (spread.count == 0 || fabs(mean) > 1e15) {
         snprintf(cell, CELL_BYTES, "-");
-    } else if (spread.count > 1 && spread.deviation > 0) {
+    } else if (spread.deviation > 0) {
         snprintf(cell, CELL_BYTES, "%.*f %s %.*f", column->decimals, mean, plus_minus,
                  column->decimals, spread.deviation / column->unit);
     } else {
@@ -359,6 +359,16 @@ void table_write_text(FILE *stream, const struct comparison *comparison)
 }
 
 /* A line each: many groups may be. */
+void table_write_missing(FILE *stream, const struct comparison *comparison)
+{
+    struct progress_text progress = comparison_progress(comparison);
+    if (progress.text[0] != '\0')
+        fprintf(stream, "%s\n", progress.text);
+    for (size_t i = 0; i < comparison->failed_count; i++)
+        fprintf(stream, "failed: %s: %s\n", comparison->failed[i].name,
+                comparison->failed[i].reason);
+}
+
 void table_write_bound(FILE *stream, const struct comparison *comparison)
 {
     char line[sizeof comparison->groups->label + 80];
@@ -433,6 +443,15 @@ static void json_group(struct json_writer *writer, const struct group *group)
     json_writer_end(writer);
 }
 
+static void json_failed(struct json_writer *writer, const struct failed_run *run)
+{
+    json_writer_object_line(writer, NULL);
+    json_writer_text(writer, "run", run->name);
+    json_writer_u64(writer, "exit_code", (uint64_t)run->exit_code);
+    json_writer_text(writer, "reason", run->reason);
+    json_writer_end(writer);
+}
+
 char *table_json(const struct comparison *comparison, const char *command)
 {
     struct json_writer writer;
@@ -441,6 +460,14 @@ char *table_json(const struct comparison *comparison, const char *command)
     json_writer_init(&writer, false);
     json_writer_object(&writer, NULL);
     json_writer_text(&writer, "command", command);
+    json_writer_u64(&writer, "runs_planned",
+                    comparison->record_count + comparison->failed_count +
+                        comparison_to_come(comparison));
+    json_writer_u64(&writer, "runs_done", comparison->record_count);
+    json_writer_array(&writer, "failed");
+    for (size_t i = 0; i < comparison->failed_count; i++)
+        json_failed(&writer, &comparison->failed[i]);
+    json_writer_end(&writer);
     if (bits.seeds > 0)
         json_writer_bool(&writer, "same_bits", bits.equal);
     else

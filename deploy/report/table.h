@@ -1,7 +1,7 @@
 /* table.h - the numbers of a comparison, a row for each group, for people and for programs.
  *
- * With several seeds a cell is the mean and the sample standard deviation, "90.9 +- 0.4"; numbers
- * that were not recorded are "-".
+ * With several seeds a cell is the mean, and from three on the sample standard deviation with it,
+ * "90.9 +- 0.4"; numbers that were not recorded are "-", and in JSON null, as is a deviation of fewer.
  *
  * Threads: plain values. */
 
@@ -17,6 +17,10 @@
  * rows, a line that has them, which leaves it narrower. */
 void table_write_text(FILE *stream, const struct comparison *comparison);
 
+/* Which runs have failed, and why, a line each; and how many are still to come. Nothing where all are
+ * here and well. */
+void table_write_missing(FILE *stream, const struct comparison *comparison);
+
 /* "async, 4 workers: processor-bound, 12.3 % of leaves took longer than they should", for each of
  * which that is so. */
 void table_write_bound(FILE *stream, const struct comparison *comparison);
@@ -29,7 +33,9 @@ const char *table_note(size_t index);
 
 /* The whole comparison as JSON text, malloc'd; NULL when memory ran out. `command` is what was run.
  *
- *     {"command": "...", "remark": "...", "same_bits": true | false | null,
+ *     {"command": "...", "runs_planned": 12, "runs_done": 4,
+ *      "failed": [{"run": "sync-w1-s1", "exit_code": 5, "reason": "..."}],
+ *      "remark": "...", "same_bits": true | false | null,
  *      "groups": [{"mode", "workers", "options": "--max-staleness 2", "seeds": [..],
  *                  "runs": ["sync-w1-s1", ..],
  *                  "batches": {"mean", "deviation"}, "examples_per_batch", "updates", "seconds",

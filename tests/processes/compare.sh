@@ -35,7 +35,9 @@ out=$folder/out
 
 expect "two modes, two numbers of workers and two seeds are eight runs" \
     ends_with 0 "$syncopate" compare "${work[@]}" --workers 1,2 --seeds 2 --out "$out"
-expect "every run is announced" grep -q "run 8 of 8: async, 2 workers, 1 server, seed 2" "$folder/output"
+expect "every run is announced, and each round begins with another arm" \
+    grep -qE "^run 5 of 8: sync, 2 workers, 1 server, seed 2 \(about .* left\)" "$folder/output"
+expect "the last round, too, has every arm" grep -q "^run 8 of 8: sync, 1 worker, 1 server, seed 2" "$folder/output"
 expect "the table has a row for each mode and number of workers" \
     test "$(grep -cE '^(sync|async) +[12] +2 +[0-9.]+ ' "$folder/output")" -eq 4
 expect "and the work, which is the same for all, stands above it" \
@@ -119,6 +121,31 @@ expect "an unknown mode is a usage error" \
     ends_with 2 "$syncopate" compare "${work[@]}" --modes sync,fast --out "$folder/usage"
 expect "as is no worker" ends_with 2 "$syncopate" compare "${work[@]}" --workers 0 --out "$folder/usage"
 expect "which leaves nothing behind" test ! -e "$folder/usage"
+
+# While one run is under way a file takes the place of the next one's folder: that one fails, and no other.
+some=$folder/some
+"$syncopate" compare --data synthetic --model softmax --steps 2000 --workers 1 --seeds 2 --out "$some" \
+    >"$folder/some.out" 2>"$folder/some.err" &
+pid=$!
+for ((i = 0; i < 600; i++)); do
+    if [ -e "$some/runs/sync-w1-s1" ]; then break; fi
+    sleep 0.05
+done
+: >"$some/runs/async-w1-s1"
+for ((i = 0; i < 1200; i++)); do
+    if [ -s "$some/table.txt" ] || ! kill -0 "$pid" 2>/dev/null; then break; fi
+    sleep 0.05
+done
+expect "the table is there after the first run" grep -qE '^[123] of 4 runs so far' "$some/table.txt"
+code=0
+wait "$pid" || code=$?
+expect "one run that fails gives the exit code" test "$code" -eq 5
+expect "and is named at once, with its reason" grep -qE '^syncopate compare: async-w1-s1: .*async-w1-s1' "$folder/some.err"
+expect "at the end it is said how many failed" grep -qx 'syncopate compare: 1 of 4 runs failed' "$folder/some.err"
+expect "in two lines" test "$(wc -l <"$folder/some.err")" -eq 2
+expect "the others are made" test "$(find "$some/runs" -name run.json | wc -l)" -eq 3
+expect "the table names it" grep -q '^failed: async-w1-s1: ' "$some/table.txt"
+expect "and compare.json" grep -q '"run": "async-w1-s1", "exit_code": 5, ' "$some/compare.json"
 
 # A run that is too long is stopped half way; what is finished by then is reported.
 expect "Ctrl-C ends a comparison with its own exit code" \

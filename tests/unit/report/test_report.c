@@ -83,6 +83,13 @@ static void take_eight(struct scene *scene)
         take_run(scene, &runs[i]);
 }
 
+/* And a third seed of one of the four. */
+static void take_ninth(struct scene *scene)
+{
+    take_eight(scene);
+    take_run(scene, &(struct made_run){"async-w2-s3", "async", "9999", 2, 3, 0.7, 0.92});
+}
+
 static const char *const picture_names[] = {"loss-time.svg", "loss-step.svg", "accuracy-epoch.svg",
                                             "staleness.svg", "spread.svg",    "time.svg"};
 
@@ -174,11 +181,15 @@ static double nothing(const struct record *record)
 
 TEST(a_spread_is_mean_and_sample_deviation)
 {
-    take_eight(scene);
-    struct spread spread = group_spread(&scene->comparison.groups[0], test_accuracy);
+    take_ninth(scene);
+    struct spread spread = group_spread(&scene->comparison.groups[3], test_accuracy);
+    ck_assert_uint_eq(spread.count, 3);
+    ck_assert_double_eq_tol(spread.mean, 0.90, 1e-12);
+    ck_assert_double_eq_tol(spread.deviation, 0.02, 1e-12);
+    spread = group_spread(&scene->comparison.groups[0], test_accuracy);
     ck_assert_uint_eq(spread.count, 2);
     ck_assert_double_eq_tol(spread.mean, 0.91, 1e-12);
-    ck_assert_double_eq_tol(spread.deviation, 0.02 / sqrt(2), 1e-12);
+    ck_assert_double_nan(spread.deviation); /* Of two it would say nothing. */
     spread = group_spread(&scene->comparison.groups[0], nothing);
     ck_assert_uint_eq(spread.count, 0);
     ck_assert_double_nan(spread.mean);
@@ -274,7 +285,7 @@ TEST(the_table_has_a_row_for_each_group)
 {
     char *text = NULL;
     size_t bytes = 0;
-    take_eight(scene);
+    take_ninth(scene);
     FILE *stream = open_memstream(&text, &bytes);
     table_write_text(stream, &scene->comparison);
     fclose(stream);
@@ -286,8 +297,9 @@ TEST(the_table_has_a_row_for_each_group)
         ck_assert_msg(end - line <= 80, "%.*s", (int)(end - line), line);
     ck_assert_msg(strncmp(text, "each run: batches 200, examples a batch 64\n", 43) == 0, "%s",
                   text);
-    ck_assert_ptr_nonnull(strstr(text, "89.00 +- 1.41")); /* async, 2 workers */
-    ck_assert_ptr_nonnull(strstr(text, "0.4000 +- 0.1414"));
+    ck_assert_ptr_nonnull(strstr(text, "90.00 +- 2.00")); /* async, 2 workers */
+    ck_assert_ptr_nonnull(strstr(text, "0.5000 +- 0.2000"));
+    ck_assert_uint_eq(occurrences(text, "90.00 +-"), 1);
     free(text);
 }
 
@@ -295,7 +307,7 @@ TEST(work_that_differs_has_columns)
 {
     char *text = NULL;
     size_t bytes = 0;
-    take_eight(scene);
+    take_ninth(scene);
     for (size_t i = 0; i < scene->comparison.record_count; i++)
         if (scene->comparison.records[i]->seed == 2)
             scene->comparison.records[i]->summary.step = 100; /* Stopped early: another mean. */
@@ -304,7 +316,7 @@ TEST(work_that_differs_has_columns)
     fclose(stream);
     ck_assert_ptr_null(strstr(text, "each run"));
     ck_assert_ptr_nonnull(strstr(text, "  batches  "));
-    ck_assert_ptr_nonnull(strstr(text, "150 +- 71"));
+    ck_assert_ptr_nonnull(strstr(text, "167 +- 58"));
     free(text);
 }
 
@@ -402,6 +414,35 @@ TEST(a_mode_of_stale_gradients_may_have_none_of_the_options)
 }
 
 /* The one has done as many batches as the other, and made a quarter of its updates. */
+TEST(who_failed_is_named_and_what_is_to_come_is_said)
+{
+    take_eight(scene);
+    char *text = said(scene, table_write_missing);
+    ck_assert_str_eq(text, "");
+    free(text);
+    scene->comparison.planned = 12;
+    ck_assert(comparison_fail(&scene->comparison, "async-w2-s3", EXIT_TRAINING_FAILED,
+                              "training <diverged>", &scene->error) == STATUS_OK);
+    text = said(scene, table_write_missing);
+    ck_assert_str_eq(text, "9 of 12 runs so far, 1 of them failed\n"
+                           "failed: async-w2-s3: training <diverged>\n");
+    free(text);
+    char *json = table_json(&scene->comparison, "");
+    ck_assert_ptr_nonnull(strstr(json, "\"runs_planned\": 12"));
+    ck_assert_ptr_nonnull(strstr(json, "\"runs_done\": 8"));
+    ck_assert_ptr_nonnull(strstr(json, "\"run\": \"async-w2-s3\", \"exit_code\": 1, "));
+    free(json);
+    scene->comparison.planned = 9;
+    write_and_check(scene, "");
+    char *page = runs_read(scene->folder, "report.html");
+    ck_assert_ptr_nonnull(strstr(page, "<p class=\"bad\">1 of 9 runs failed</p>"));
+    ck_assert_ptr_nonnull(strstr(page, "<code>async-w2-s3</code>: training &lt;diverged&gt;"));
+    free(page);
+    text = runs_read(scene->folder, "table.txt");
+    ck_assert_ptr_nonnull(strstr(text, "1 of 9 runs failed\nfailed: async-w2-s3: training"));
+    free(text);
+}
+
 TEST(updates_are_those_that_were_made)
 {
     take_aged(scene, "sums", "async", "\"accumulate\": 4", 180);
