@@ -32,7 +32,7 @@ worker  mode
 worker  client
 worker  .
 deploy  cluster
-deploy  launcher manual replay report engine calibrate
+deploy  launcher manual replay report compare engine calibrate
 deploy  explain verify simulate
 deploy  command
 deploy  .'

@@ -4,9 +4,13 @@
  * Seeds are the outer loop, so that whatever changes on the machine in the course of the day meets
  * every mode alike, and a comparison that is ended early has whole rounds; and every round begins with
  * another arm, so that none is always the first. A run that fails is named, and the others are made.
+ *
+ * In a folder that holds a comparison of the same settings (settings.h) it goes on: runs that are done
+ * are kept, one that is not is resumed, and those that are missing are made.
  */
 
 #include <assert.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -20,7 +24,9 @@
 #include "common/file/folder.h"
 #include "common/options/options.h"
 #include "common/progress/progress.h"
+#include "common/store/run_directory.h"
 #include "deploy/command/command.h"
+#include "deploy/compare/settings.h"
 #include "deploy/launcher/launch.h"
 #include "deploy/report/arm.h"
 #include "deploy/report/comparison.h"
@@ -44,6 +50,9 @@ struct plan {
     double took[COMPARISON_RUNS_MAX]; /* Seconds, from start to end; 0: not made, or failed. */
     char out[DISK_PATH_MAX];
     bool out_made; /* By us: to be taken away again when nothing comes into it. */
+    bool goes_on;  /* There is a comparison of the same settings already ... */
+    bool begun;    /* ... or this is its beginning, and the settings are written there. */
+    struct settings settings;
     struct progress_style style;
 };
 
@@ -168,6 +177,17 @@ static void note_entry(void *argument, const char *name)
     *(bool *)argument = true;
 }
 
+/* Of a folder that has something in it. */
+static enum status look_at_earlier(struct plan *plan, struct error *error)
+{
+    enum status status = settings_check(&plan->settings, &disk_posix, plan->out, error);
+    if (status == STATUS_NOT_FOUND)
+        return error_set(error, STATUS_EXISTS,
+                         "%s: something is there already and is not overwritten", plan->out);
+    plan->goes_on = status == STATUS_OK;
+    return status;
+}
+
 /* The folder is made here, at once, so that one that cannot be written is known before hours of
  * training. */
 static enum status make_out(struct plan *plan, struct error *error)
@@ -189,10 +209,8 @@ static enum status make_out(struct plan *plan, struct error *error)
     if (status != STATUS_OK)
         return status;
     status = disk_posix.list_directory(disk_posix.context, plan->out, note_entry, &taken, error);
-    if (taken) {
-        return error_set(error, STATUS_EXISTS,
-                         "%s: something is there already and is not overwritten", plan->out);
-    }
+    if (taken)
+        return look_at_earlier(plan, error);
     plan->out_made = status == STATUS_NOT_FOUND;
     if (status == STATUS_OK || status == STATUS_NOT_FOUND)
         status = disk_posix.make_directory(disk_posix.context, plan->out, error);
@@ -202,9 +220,12 @@ static enum status make_out(struct plan *plan, struct error *error)
 /* These go through only where nothing came into a folder. */
 static void remove_empty(const struct plan *plan)
 {
-    char runs[DISK_PATH_MAX + sizeof("/" RUNS)];
+    char runs[DISK_PATH_MAX + sizeof("/" RUNS)],
+        settings[DISK_PATH_MAX + sizeof("/" SETTINGS_FILE)];
     snprintf(runs, sizeof(runs), "%s/" RUNS, plan->out);
-    rmdir(runs);
+    snprintf(settings, sizeof(settings), "%s/" SETTINGS_FILE, plan->out);
+    if ((rmdir(runs) == 0 || errno == ENOENT) && plan->begun)
+        unlink(settings);
     if (plan->out_made)
         rmdir(plan->out);
 }
@@ -337,6 +358,24 @@ static bool was_ended(int code)
     return code == EXIT_INTERRUPTED || code == EXIT_TERMINATED;
 }
 
+/* Whether the run is there, whole: then no figure of it would come out otherwise. */
+static bool is_done(const struct run *run)
+{
+    struct workload workload;
+    struct error why;
+    struct run_found found;
+    bool done =
+        workload_look(&workload, &run->options, &why) == EXIT_DONE &&
+        run_directory_check(&disk_posix, run->out, &workload.job, NULL, &why) == STATUS_EXISTS &&
+        run_directory_find(&found, &disk_posix, run->out, &why) == STATUS_OK;
+    if (done) {
+        done = found.state == RUN_DONE && found.job.steps == workload.job.steps;
+        job_free(&found.job);
+    }
+    workload_free(&workload);
+    return done;
+}
+
 /* An exit code; error says which run failed, and why. */
 static int make_one(struct plan *plan, size_t index, struct comparison *comparison,
                     struct error *error)
@@ -347,7 +386,10 @@ static int make_one(struct plan *plan, size_t index, struct comparison *comparis
     if (!plan->options.quiet)
         print_heading(plan, &run, index);
     double began = clock_now_seconds();
-    int code = launch(plan, &run, &why);
+    bool kept = plan->goes_on && is_done(&run);
+    if (kept && !plan->options.quiet)
+        printf("  is there already\n");
+    int code = kept ? EXIT_DONE : launch(plan, &run, &why);
     if (code != EXIT_DONE)
         rmdir(run.out); /* Goes through only when it is empty. */
     else
@@ -359,9 +401,10 @@ static int make_one(struct plan *plan, size_t index, struct comparison *comparis
             return command_exit_code(error_set(error, why.status, "%.400s", why.text));
         return code;
     }
-    plan->took[index] = clock_now_seconds() - began;
+    const struct record *record = comparison->records[comparison->record_count - 1];
+    plan->took[index] = kept ? record->summary.seconds : clock_now_seconds() - began;
     if (!plan->options.quiet)
-        print_result(comparison->records[comparison->record_count - 1]);
+        print_result(record);
     return code;
 }
 
@@ -376,7 +419,8 @@ static int make_all(struct plan *plan, struct comparison *comparison,
         struct error why = {0}, no_report = {0};
         int code = make_one(plan, i, comparison, &why);
         if (was_ended(code)) {
-            *error = why;
+            error_set(error, why.status, "%.400s; the same command with --out %.150s goes on",
+                      why.text, plan->out);
             return code;
         }
         if (first == EXIT_DONE && code != EXIT_DONE) {
@@ -453,9 +497,17 @@ int command_compare(const struct command_call *call, struct error *error)
     if (code == EXIT_DONE)
         code = check_keys(&plan, error);
     if (code == EXIT_DONE)
+        code = command_exit_code(
+            settings_take(&plan.settings, &call->options, call->argc, call->argv, error));
+    if (code == EXIT_DONE)
         code = command_exit_code(make_out(&plan, error));
+    if (code == EXIT_DONE && !plan.goes_on) {
+        code = command_exit_code(settings_write(&plan.settings, &disk_posix, plan.out, error));
+        plan.begun = code == EXIT_DONE;
+    }
     if (code == EXIT_DONE)
         code = compare(&plan, call, error);
     remove_empty(&plan);
+    settings_free(&plan.settings);
     return code;
 }

@@ -114,9 +114,44 @@ expect "and without servers" ends_with 0 "$syncopate" run "${scored[@]}" --ps 0 
 for run in runs/sync-w2-s1 runs/async-w2-s1 runs/ssp-1-w2-s1 solo; do
     expect "$run is drawn up to its seconds of training" one_clock "$folder/clock/$run"
 done
-expect "an earlier comparison is not overwritten" \
-    ends_with 5 "$syncopate" compare "${work[@]}" --out "$out"
-expect "and that is said" grep -q "$out" "$folder/output"
+expect "an earlier comparison of something else is not overwritten" \
+    ends_with 3 "$syncopate" compare "${work[@]}" --learning-rate 0.5 --out "$out"
+expect "and what differs is said" grep -q "begun without --learning-rate, and this one is with --learning-rate 0.5" "$folder/output"
+expect "nor is a folder of something else" ends_with 5 "$syncopate" compare "${work[@]}" --out "$out/runs"
+expect "and that is said" grep -q "$out/runs" "$folder/output"
+
+# The same command again, and one of more seeds: what is there is kept as it is.
+kept() { cat "$out"/runs/{sync,async}-w[12]-s[12]/run.json | sha256sum; }
+before=$(kept)
+expect "the same command goes on: all is there" \
+    ends_with 0 "$syncopate" compare "${work[@]}" --workers 1,2 --seeds 2 --out "$out"
+expect "as is said" test "$(grep -cx '  is there already' "$folder/output")" -eq 8
+expect "more seeds and another mode are added" \
+    ends_with 0 "$syncopate" compare "${work[@]}" --modes sync,async,ssp:1 --workers 1,2 --seeds=3 --out "$out"
+expect "to those that are there" test "$(grep -cx '  is there already' "$folder/output")" -eq 8
+expect "eighteen in all" grep -q '"runs_done": 18' "$out/compare.json"
+expect "which nobody has touched" test "$(kept)" = "$before"
+
+# Killed with its children in the middle, and gone on with: sync has the bits that it has without.
+long=(--data synthetic:2000 --model softmax --epochs 6 --checkpoint-every 20 --modes "sync,async" --workers 2 --seeds 2)
+expect "one that nobody disturbs" ends_with 0 "$syncopate" compare "${long[@]}" --out "$folder/whole"
+setsid "$syncopate" compare "${long[@]}" --compute constant:4ms --out "$folder/cut" >"$folder/cut.out" 2>&1 &
+pid=$!
+for ((i = 0; i < 1200; i++)); do
+    if [ -e "$folder/cut/runs/async-w2-s2/checkpoints" ] || ! kill -0 "$pid" 2>/dev/null; then break; fi
+    sleep 0.05
+done
+kill -KILL -- "-$pid"
+{ wait "$pid" || true; } 2>/dev/null # The shell would say that it was killed.
+expect "it was in the middle" test ! -e "$folder/cut/runs/sync-w2-s2"
+expect "goes on" ends_with 0 "$syncopate" compare "${long[@]}" --compute constant:4ms --out "$folder/cut"
+expect "with the two runs that were done" test "$(grep -cx '  is there already' "$folder/output")" -eq 2
+expect "and is whole" grep -q '"runs_done": 4' "$folder/cut/compare.json"
+digest() { grep -o '"parameters_sha256": "[0-9a-f]*"' "$1/run.json"; }
+for seed in 1 2; do
+    expect "sync has its bits, seed $seed" \
+        test "$(digest "$folder/whole/runs/sync-w2-s$seed")" = "$(digest "$folder/cut/runs/sync-w2-s$seed")"
+done
 expect "an unknown mode is a usage error" \
     ends_with 2 "$syncopate" compare "${work[@]}" --modes sync,fast --out "$folder/usage"
 expect "as is no worker" ends_with 2 "$syncopate" compare "${work[@]}" --workers 0 --out "$folder/usage"
