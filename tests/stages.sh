@@ -26,7 +26,8 @@ stages_run()
             sed -nE 's/^([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$/\1 \2 \3/p') || true
         if [ -z "$good" ]; then echo "=== $title: the last line does not say what passed"; fi
         stages_failures+=$(sed -nE "s/^(\[ *[0-9]+\/[0-9]+\].* FAILED)$/$title: \1/p;
-            s/^ *(not ok - .*|[^ ]+\.[ch]:[0-9]+:[FE]:.*)/    \1/p" "$log")
+            s/^ *(not ok - .*|[^ ]+\.[ch]:[0-9]+:[FE]:.*)/    \1/p" "$log" && echo .)
+        stages_failures=${stages_failures%.} # Of $(...) alone the last line would lose its end.
     elif [ "$code" -eq 0 ]; then
         good=1
     fi
@@ -47,7 +48,7 @@ closing()
     printf '\n%-36s %7s %7s %8s %8s\n' stage passed failed skipped seconds
     printf '%s\n' "${stages_rows[@]}"
     printf '%-36s %7s %7s %8s %8d\n' "in all" '' '' '' $((SECONDS - stages_began))
-    if [ -n "$stages_failures" ]; then printf 'failed:\n%s\n' "$stages_failures"; fi
+    if [ -n "$stages_failures" ]; then printf 'failed:\n%s' "$stages_failures"; fi
     echo "$stages_passed passed, $stages_failed failed, $stages_skipped skipped"
     [ "$stages_failed" -eq 0 ]
 }

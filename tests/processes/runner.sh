@@ -95,8 +95,10 @@ says stages "^in all +[0-9]+$"
 staged 1 "14 passed, 2 failed, 2 skipped" "stage bad ./tests_fail" "stage good ./tests_pass"
 staged 1 "7 passed, 1 failed, 0 skipped" "stage broken ./tests_break"
 staged 1 "0 passed, 1 failed, 0 skipped" "step other false"
-staged 1 "13 passed, 1 failed, 2 skipped" "stage made ./tests_by_make" "stage tests ./tests_pass"
+staged 1 "19 passed, 2 failed, 2 skipped" "stage made ./tests_by_make" "stage tests ./tests_pass" \
+    "stage again ./tests_by_make"
 says stages "^made: .*a/b.sh +6 passed 1 s, 1 FAILED$"
+says stages "^again: .*a/b.sh +6 passed 1 s, 1 FAILED$"
 if [ "$(tail -n 3 "$work/stages.log" | grep -c 'b is c')" -ne 1 ]; then fail "it does not end with what failed"; fi
 ok "stages are summed up, what failed is named at the end, and the last line is theirs"
 staged 1 "0 passed, 1 failed, 0 skipped" "stage silent ./silent"

@@ -23,15 +23,28 @@ static bool allows(const struct job *job, struct said said)
     return timeline_allows(job, said.step, &said.batch, &set, said.ends, said.lag);
 }
 
+enum { BAD = 8 }; /* Ways to say it wrongly. */
+
+static void start_from(struct said bad[BAD], const struct said *good)
+{
+    for (size_t i = 0; i < BAD; i++)
+        bad[i] = *good;
+}
+
+static void check_refused(const struct job *job, const struct said bad[BAD])
+{
+    for (size_t i = 0; i < BAD; i++)
+        ck_assert_msg(!allows(job, bad[i]), "bad[%zu]", i);
+}
+
 TEST_PLAIN(a_step_is_of_its_batch_where_nothing_is_requeued)
 {
     const struct said good = {4, {.epoch = 1, .examples = 12, .leaves = 3}, {0, 2}, false, 0};
     const struct said last = {5, {.epoch = 1, .examples = 3, .leaves = 1}, {0, 1}, true, 0};
     ck_assert(allows(&JOB, good));
     ck_assert(allows(&JOB, last));
-    struct said bad[8];
-    for (size_t i = 0; i < 8; i++)
-        bad[i] = good;
+    struct said bad[BAD];
+    start_from(bad, &good);
     bad[0].batch.epoch = 0;
     bad[1].batch.examples = 11;
     bad[2].batch.leaves = 2;
@@ -40,8 +53,7 @@ TEST_PLAIN(a_step_is_of_its_batch_where_nothing_is_requeued)
     bad[5].set = (struct node){2, 2}; /* A leaf that the batch does not have ... */
     bad[6].set = (struct node){3, 1}; /* ... and none that it has. */
     bad[7].step = 6;
-    for (size_t i = 0; i < 8; i++)
-        ck_assert_msg(!allows(&JOB, bad[i]), "bad[%zu]", i);
+    check_refused(&JOB, bad);
 }
 
 TEST_PLAIN(a_step_of_what_was_dropped_has_at_most_a_batch)
@@ -53,9 +65,8 @@ TEST_PLAIN(a_step_of_what_was_dropped_has_at_most_a_batch)
     ck_assert(job_requeues(&job));
     const struct said good = {7, {.epoch = 1, .examples = 7, .leaves = 2}, {0, 2}, true, 3};
     ck_assert(allows(&job, good));
-    struct said bad[8];
-    for (size_t i = 0; i < 8; i++)
-        bad[i] = good;
+    struct said bad[BAD];
+    start_from(bad, &good);
     bad[0].batch.epoch = 2;
     bad[1].batch.examples = 9;
     bad[2].batch.examples = 4; /* One leaf has them. */
@@ -64,8 +75,7 @@ TEST_PLAIN(a_step_of_what_was_dropped_has_at_most_a_batch)
     bad[5].lag = 8;
     bad[6].set = (struct node){1, 2};
     bad[7].step = UINT64_MAX;
-    for (size_t i = 0; i < 8; i++)
-        ck_assert_msg(!allows(&job, bad[i]), "bad[%zu]", i);
+    check_refused(&job, bad);
 }
 
 int main(void)
