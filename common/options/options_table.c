@@ -538,8 +538,11 @@ const struct option_row option_rows[] = {
      "Seconds for a clean stop; past it the last complete checkpoint stands."},
 
     /* Files. */
+    {"out", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(out), OPTION_COMPARE, "DIR", NULL, 0, 0, NULL, NULL,
+     "Folder for table, report and runs. One that holds a comparison of the same options goes on, also with "
+     "more --modes, --workers or --seeds; any other is refused."},
     {"out", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(out),
-     ROLES | LAUNCHES | OPTION_SIMULATE, "DIR", NULL, 0, 0, NULL, NULL,
+     ROLES | OPTION_RUN | OPTION_SIMULATE, "DIR", NULL, 0, 0, NULL, NULL,
      "Folder for run.json, events.jsonl, checkpoints and the model. One that holds an unfinished "
      "run of the same job is resumed, one that holds a finished run of fewer --epochs or --steps is "
      "trained further; any other is refused."},

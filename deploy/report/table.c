@@ -358,7 +358,6 @@ void table_write_text(FILE *stream, const struct comparison *comparison)
     }
 }
 
-/* A line each: many groups may be. */
 void table_write_missing(FILE *stream, const struct comparison *comparison)
 {
     struct progress_text progress = comparison_progress(comparison);
@@ -369,6 +368,7 @@ void table_write_missing(FILE *stream, const struct comparison *comparison)
                 comparison->failed[i].reason);
 }
 
+/* A line each: many groups may be. */
 void table_write_bound(FILE *stream, const struct comparison *comparison)
 {
     char line[sizeof comparison->groups->label + 80];
