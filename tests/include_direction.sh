@@ -34,6 +34,7 @@ worker  .
 deploy  cluster
 deploy  launcher manual replay report compare engine calibrate
 deploy  explain verify simulate
+deploy  inspect
 deploy  command
 deploy  .'
 most=22 # Files of C that a folder has.

@@ -47,7 +47,8 @@ struct plan {
     uint32_t workers[OPTIONS_COUNTS_MAX];
     uint32_t workers_count;
     size_t run_count;                 /* In all. */
-    double took[COMPARISON_RUNS_MAX]; /* Seconds, from start to end; 0: not made, or failed. */
+    bool kept[COMPARISON_RUNS_MAX];   /* It was there already. */
+    double took[COMPARISON_RUNS_MAX]; /* Seconds, from start to end; 0: not made now, or failed. */
     char out[DISK_PATH_MAX];
     bool out_made; /* By us: to be taken away again when nothing comes into it. */
     bool goes_on;  /* There is a comparison of the same settings already ... */
@@ -258,6 +259,8 @@ static double seconds_left(const struct plan *plan, size_t from)
         made += plan->took[i] > 0;
     }
     for (size_t i = from; i < plan->run_count && made > 0; i++) {
+        if (plan->kept[i])
+            continue;
         double of_arm = 0;
         size_t count = 0;
         for (size_t before = 0; before < from; before++) {
@@ -376,6 +379,16 @@ static bool is_done(const struct run *run)
     return done;
 }
 
+/* Which runs need not be made. */
+static void look_for_kept(struct plan *plan)
+{
+    for (size_t i = 0; i < plan->run_count; i++) {
+        struct run run;
+        make_run(&run, plan, i);
+        plan->kept[i] = is_done(&run);
+    }
+}
+
 /* An exit code; error says which run failed, and why. */
 static int make_one(struct plan *plan, size_t index, struct comparison *comparison,
                     struct error *error)
@@ -386,10 +399,9 @@ static int make_one(struct plan *plan, size_t index, struct comparison *comparis
     if (!plan->options.quiet)
         print_heading(plan, &run, index);
     double began = clock_now_seconds();
-    bool kept = plan->goes_on && is_done(&run);
-    if (kept && !plan->options.quiet)
+    if (plan->kept[index] && !plan->options.quiet)
         printf("  is there already\n");
-    int code = kept ? EXIT_DONE : launch(plan, &run, &why);
+    int code = plan->kept[index] ? EXIT_DONE : launch(plan, &run, &why);
     if (code != EXIT_DONE)
         rmdir(run.out); /* Goes through only when it is empty. */
     else
@@ -401,10 +413,10 @@ static int make_one(struct plan *plan, size_t index, struct comparison *comparis
             return command_exit_code(error_set(error, why.status, "%.400s", why.text));
         return code;
     }
-    const struct record *record = comparison->records[comparison->record_count - 1];
-    plan->took[index] = kept ? record->summary.seconds : clock_now_seconds() - began;
+    if (!plan->kept[index])
+        plan->took[index] = clock_now_seconds() - began;
     if (!plan->options.quiet)
-        print_result(record);
+        print_result(comparison->records[comparison->record_count - 1]);
     return code;
 }
 
@@ -415,6 +427,8 @@ static int make_all(struct plan *plan, struct comparison *comparison,
 {
     int first = EXIT_DONE;
     bool said = false;
+    if (plan->goes_on)
+        look_for_kept(plan);
     for (size_t i = 0; i < plan->run_count; i++) {
         struct error why = {0}, no_report = {0};
         int code = make_one(plan, i, comparison, &why);

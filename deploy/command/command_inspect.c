@@ -18,10 +18,10 @@
 #include "common/store/checkpoint.h"
 #include "common/wire/message.h"
 #include "deploy/command/command.h"
-#include "deploy/command/inspect_address.h"
-#include "deploy/command/inspect_facts.h"
-#include "deploy/command/inspect_json.h"
 #include "deploy/command/watch_run.h"
+#include "deploy/inspect/inspect_address.h"
+#include "deploy/inspect/inspect_facts.h"
+#include "deploy/inspect/inspect_json.h"
 #include "deploy/simulate/account.h"
 
 #define REDRAW_SECONDS 1.0  /* Between looks, on a terminal ... */

@@ -13,7 +13,7 @@
 #include "common/progress/summary.h"
 #include "common/store/event_log.h"
 #include "deploy/command/command.h"
-#include "deploy/command/inspect_json.h"
+#include "deploy/inspect/inspect_json.h"
 
 #define TICK_MS      200
 #define LOOK_SECONDS 1.0 /* Between looks whether it has ended. */

@@ -5,7 +5,7 @@
 #ifndef DEPLOY_COMMAND_WATCH_RUN_H
 #define DEPLOY_COMMAND_WATCH_RUN_H
 
-#include "deploy/command/inspect_address.h"
+#include "deploy/inspect/inspect_address.h"
 
 /* Show the run in directory `path` every so often (in JSON, what inspect_json_run writes), and at
  * the end its summary and a line. An enum exit_code: EXIT_DONE when the run has ended, well or not;

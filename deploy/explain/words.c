@@ -536,7 +536,7 @@ const struct words_row words_of_messages[] = {
     {MESSAGE_BYE, NULL, "I have heard that it has ended, and go.",
      "common/wire/enrolment.c enrolment_finished", NULL},
     {MESSAGE_STATUS, NULL, "I only look on. How is the job?",
-     "deploy/command/question.c send_question", NULL},
+     "deploy/inspect/question.c send_question", NULL},
     {MESSAGE_STATUS_ANSWER, NULL, "It is {state}, at update {step}.",
      "ps/coordinator/coordinator.c handle_status", NULL},
 };

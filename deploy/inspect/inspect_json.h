@@ -3,8 +3,8 @@
  *
  * Threads: one. Errors: those of reading; nothing is to be made of what was written then. */
 
-#ifndef DEPLOY_COMMAND_INSPECT_JSON_H
-#define DEPLOY_COMMAND_INSPECT_JSON_H
+#ifndef DEPLOY_INSPECT_INSPECT_JSON_H
+#define DEPLOY_INSPECT_INSPECT_JSON_H
 
 #include "common/base/status.h"
 #include "common/file/json_writer.h"

@@ -7,8 +7,8 @@
  *
  * Threads: one. */
 
-#ifndef DEPLOY_COMMAND_INSPECT_ADDRESS_H
-#define DEPLOY_COMMAND_INSPECT_ADDRESS_H
+#ifndef DEPLOY_INSPECT_INSPECT_ADDRESS_H
+#define DEPLOY_INSPECT_INSPECT_ADDRESS_H
 
 #include <stdbool.h>
 

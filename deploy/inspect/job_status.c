@@ -1,6 +1,6 @@
 /* job_status.c - one message_status_answer as lines, as one line, and as JSON. */
 
-#include "deploy/command/job_status.h"
+#include "deploy/inspect/job_status.h"
 
 #include <inttypes.h>
 #include <math.h>

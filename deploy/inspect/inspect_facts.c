@@ -1,6 +1,6 @@
 /* inspect_facts.c - reads manifests, sizes, digests and values; shows nothing. */
 
-#include "deploy/command/inspect_facts.h"
+#include "deploy/inspect/inspect_facts.h"
 
 #include <errno.h>
 #include <math.h>

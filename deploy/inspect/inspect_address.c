@@ -1,7 +1,7 @@
 /* inspect_address.c - asks, shows, and waits for the next look or for server 0's last word,
  * whichever comes first. */
 
-#include "deploy/command/inspect_address.h"
+#include "deploy/inspect/inspect_address.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 #include "common/base/clock.h"
 #include "common/base/wording.h"
 #include "common/process/terminal.h"
-#include "deploy/command/job_status.h"
-#include "deploy/command/question.h"
+#include "deploy/inspect/job_status.h"
+#include "deploy/inspect/question.h"
 
 #define PATIENCE    5.0  /* For an answer, in seconds; while watching, before it is said ... */
 #define LOST_AFTER  60.0 /* ... that there is none, and until it is over. */

@@ -2,8 +2,8 @@
  *
  * Threads: pure, but for reading. */
 
-#ifndef DEPLOY_COMMAND_INSPECT_FACTS_H
-#define DEPLOY_COMMAND_INSPECT_FACTS_H
+#ifndef DEPLOY_INSPECT_INSPECT_FACTS_H
+#define DEPLOY_INSPECT_INSPECT_FACTS_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* test_job_status.c - what inspect tells of a running job: in full, in one line, as JSON, and
  * redrawn. */
 
-#include "deploy/command/job_status.h"
+#include "deploy/inspect/job_status.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -10,8 +10,8 @@
  *
  * Threads: pure. */
 
-#ifndef DEPLOY_COMMAND_JOB_STATUS_H
-#define DEPLOY_COMMAND_JOB_STATUS_H
+#ifndef DEPLOY_INSPECT_JOB_STATUS_H
+#define DEPLOY_INSPECT_JOB_STATUS_H
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -7,8 +7,8 @@
  *
  * Threads: one. */
 
-#ifndef DEPLOY_COMMAND_QUESTION_H
-#define DEPLOY_COMMAND_QUESTION_H
+#ifndef DEPLOY_INSPECT_QUESTION_H
+#define DEPLOY_INSPECT_QUESTION_H
 
 #include <stdbool.h>
 

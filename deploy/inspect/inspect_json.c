@@ -1,6 +1,6 @@
 /* inspect_json.c - members in the order in which deploy/RUNS.md lists them. */
 
-#include "deploy/command/inspect_json.h"
+#include "deploy/inspect/inspect_json.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "common/job/compensation.h"
 #include "common/progress/record.h"
 #include "common/store/checkpoint.h"
-#include "deploy/command/inspect_facts.h"
+#include "deploy/inspect/inspect_facts.h"
 #include "deploy/simulate/account.h"
 
 #define RUN_JSON_BYTES_MAX (16u << 20)

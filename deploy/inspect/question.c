@@ -1,7 +1,7 @@
 /* question.c - STATUS over an endpoint of its own; while no answer comes, an inquiry finds out why.
  * */
 
-#include "deploy/command/question.h"
+#include "deploy/inspect/question.h"
 
 #include <errno.h>
 #include <math.h>
