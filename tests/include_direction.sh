@@ -32,7 +32,8 @@ worker  mode
 worker  client
 worker  .
 deploy  cluster
-deploy  launcher manual replay report compare engine calibrate
+deploy  launcher manual replay report engine calibrate
+deploy  compare
 deploy  explain verify simulate
 deploy  inspect
 deploy  command

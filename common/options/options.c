@@ -86,7 +86,7 @@ static void note_typed(struct parser *parser, const struct option_row *row, cons
                        const char *text)
 {
     const char **typed = &parser->typed[row - option_rows];
-    if (*typed != NULL && strcmp(*typed, text) != 0)
+    if (row->kind != OPTION_KIND_LIST && *typed != NULL && strcmp(*typed, text) != 0)
         remark(parser, "%s=%.60s counts, not %.60s, which was given before", source, text, *typed);
     *typed = text;
 }
@@ -97,6 +97,10 @@ static enum status set_row(struct parser *parser, const struct option_row *row, 
 {
     struct error error = {0};
     bool own = (row->users & parser->user) != 0;
+    bool first = is_typed(source) && parser->typed[row - option_rows] == NULL;
+    if (row->kind == OPTION_KIND_LIST && first) /* The environment's do not count beside it. */
+        ((struct options_list *)((char *)(own ? parser->options : &parser->others) + row->offset))
+            ->count = 0;
     if (option_store(row, source, text, own ? parser->options : &parser->others, &error) !=
         STATUS_OK)
         return refuse(parser, "%s", error.text);
@@ -330,11 +334,27 @@ static const char *modes_of(const char *list, char text[MODES_TEXT_MAX])
     return text;
 }
 
+/* What --vary gives this option, and what is zipped with it; NULL when it is not varied. */
+static const char *varied_values(const struct options *options, const char *name, size_t length)
+{
+    for (uint32_t i = 0; i < options->vary.count; i++) {
+        for (const char *at = options->vary.items[i]; at != NULL; at = strchr(at, '+')) {
+            at += at != options->vary.items[i];
+            if (strncmp(at, name, length) == 0 && at[length] == '=')
+                return at + length + 1;
+        }
+    }
+    return NULL;
+}
+
 /* The value of the option that others depend on. For compare, mode is a list, written to `text`. */
 static const char *governing_value(const struct parser *parser, const char *name, size_t length,
                                    char text[MODES_TEXT_MAX])
 {
     const struct options *options = parser->options;
+    const char *varied = varied_values(options, name, length);
+    if (varied != NULL)
+        return varied; /* That one of them has a use for it is enough. */
     if (strncmp(name, "mode", length) == 0)
         return parser->user == OPTION_COMPARE ? modes_of(options->modes, text)
                                               : mode_name(options->job.mode);
@@ -358,6 +378,19 @@ static bool lists_meet(const char *a, const char *b)
         p += length;
     }
     return false;
+}
+
+bool option_governor(const struct option_row *row, char name[32])
+{
+    if (row->only_with == NULL)
+        return false;
+    snprintf(name, 32, "%.*s", (int)strcspn(row->only_with, "="), row->only_with);
+    return true;
+}
+
+bool option_has_use(const struct option_row *row, const char *value)
+{
+    return row->only_with == NULL || lists_meet(strchr(row->only_with, '=') + 1, value);
 }
 
 /* An option that was set but would do nothing is a misunderstanding: say so now. */

@@ -27,6 +27,7 @@
 /* Many more than there are rows; checked at the start of options_parse. */
 #define OPTION_ROWS_MAX 192
 
+#define OPTIONS_LIST_MAX   8  /* Of an option that may be given several times. */
 #define OPTIONS_COUNTS_MAX 32 /* Numbers in compare's --workers. */
 #define EXPLAIN_STEPS_MAX  16 /* Of a run that is told message by message. */
 #define OWNER_THREADS_MAX  16 /* Of one server. */
@@ -74,6 +75,12 @@ enum outage_text {
     OUTAGE_TEXT_COUNT
 };
 
+/* The values of an option that may be given several times, in that order. */
+struct options_list {
+    const char *items[OPTIONS_LIST_MAX];
+    uint32_t count;
+};
+
 struct options {
     /* The job: fields of its declaration that options say as they are (job_rows.inc). Until they
      * are set real numbers are NaN, for the optimizer's or schedule's default; decay_steps 0, for
@@ -117,6 +124,9 @@ struct options {
 
     /* compare, and experiments. */
     const char *modes, *worker_counts; /* "sync,async", "1,2" */
+    struct options_list vary;          /* "learning-rate=0.1,0.2" each. */
+    const char *fair;       /* compare: what is alike for all: "global-batch", "worker-batch". */
+    const char *scale_rate; /* compare: with the batch of an update: "none", "linear", "sqrt". */
     uint32_t seeds;
     const char *compute;  /* "constant:30ms": what a leaf takes; NULL: what it takes. */
     const char *slow;     /* "1:2.0,3:4": worker 1 at half speed, worker 3 at a quarter. */

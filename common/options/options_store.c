@@ -93,6 +93,14 @@ static bool store_name(const struct option_row *row, const char *text, char *fie
     return word != NULL;
 }
 
+static bool add_item(const char *text, struct options_list *list)
+{
+    if (list->count == OPTIONS_LIST_MAX)
+        return false;
+    list->items[list->count++] = text;
+    return true;
+}
+
 static bool store(const struct option_row *row, const char *text, struct options *options)
 {
     void *field = (char *)options + row->offset;
@@ -115,6 +123,8 @@ static bool store(const struct option_row *row, const char *text, struct options
         return store_name(row, text, field);
     case OPTION_KIND_TEXT:
         return store_text(row, text, field);
+    case OPTION_KIND_LIST:
+        return add_item(text, field);
     }
     return false;
 }
@@ -224,6 +234,9 @@ static enum status refuse(const struct option_row *row, const char *text, struct
         return refuse_word(row, text, error);
     if (row->choice != NULL && row->choice->check != NULL)
         return row->choice->check(text, error);
+    if (row->kind == OPTION_KIND_LIST)
+        return error_set(error, STATUS_INVALID, "needs to be given %d times at most",
+                         OPTIONS_LIST_MAX);
     if (row->kind == OPTION_KIND_TEXT)
         return error_set(error, STATUS_INVALID, "needs a value");
     return refuse_number(row, text, error);

@@ -262,6 +262,21 @@ static const struct option_choice choice_alone = {
     .known = colocated_word,
 };
 
+static const char *fair_word(unsigned index)
+{
+    static const char *const words[] = {"global-batch", "worker-batch", NULL};
+    return words[index];
+}
+
+static const char *scale_word(unsigned index)
+{
+    static const char *const words[] = {"none", "linear", "sqrt", NULL};
+    return words[index];
+}
+
+static const struct option_choice choice_fair = {.word = fair_word};
+static const struct option_choice choice_scale = {.word = scale_word};
+
 /* --- rows ---------------------------------------------------------------------------------- */
 
 #define FIELD(name) offsetof(struct options, name)
@@ -345,6 +360,18 @@ const struct option_row option_rows[] = {
      JOB_ANY_NUMBER, NULL, NULL, "Decides everything about a history: job, cluster and mishaps."},
     {"histories", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(histories), OPTION_VERIFY, "N", "1", 1,
      1e9, NULL, NULL, "Play so many, with seeds from --seed on."},
+    {"vary", OPTION_GROUP_JOB, OPTION_KIND_LIST, FIELD(vary), OPTION_COMPARE, "NAME=LIST", NULL, 0, 0, NULL, NULL,
+     "Give an option several values, each an arm of the comparison: learning-rate=0.01,0.1. Given several "
+     "times, every value of one meets every value of the others; workers=1,2+ps=1,2 takes them in pairs. "
+     "Values with commas in them are parted by semicolons."},
+    {"fair", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(fair), OPTION_COMPARE, "WHAT", "global-batch", 0, 0,
+     &choice_fair, NULL,
+     "What is alike whatever the mode and the workers. global-batch: how many examples make an update. "
+     "worker-batch: how many a worker has for it, so that a step of all has as many more as there are workers."},
+    {"scale-rate", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(scale_rate), OPTION_COMPARE, "HOW", "none", 0, 0,
+     &choice_scale, NULL,
+     "With --fair worker-batch: how the learning rate rises with the examples that make an update: linear "
+     "(Goyal 2017), sqrt or none."},
     {"seeds", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(seeds), OPTION_COMPARE, "N", "1", 1, 1000,
      NULL, NULL, "Repeat every run with this many seeds, from --seed on."},
 

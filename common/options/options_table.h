@@ -26,6 +26,7 @@ enum option_kind {
     OPTION_KIND_WORD,  /* An enum whose numbers choice->numbered has words for. */
     OPTION_KIND_NAME,  /* char[OPTIMIZER_NAME_MAX] */
     OPTION_KIND_TEXT,  /* const char * */
+    OPTION_KIND_LIST,  /* struct options_list; each time it is given adds an item. */
 };
 
 enum option_group {
@@ -76,6 +77,11 @@ extern const size_t option_row_count;
 
 /* The row that `user` has under this name (`-` and `_` alike), or NULL. length: of the name. */
 const struct option_row *option_find(unsigned user, const char *name, size_t length);
+
+/* The option by whose value it is decided whether this one means anything (the mode, the optimizer, ...),
+ * into name; false when there is none. And whether it does with this value of it. */
+bool option_governor(const struct option_row *row, char name[32]);
+bool option_has_use(const struct option_row *row, const char *value);
 
 /* The name most likely meant by one that is none of theirs, or NULL. */
 const char *option_meant(unsigned users, const char *word);

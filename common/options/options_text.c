@@ -156,7 +156,8 @@ static void describe_bounds(const struct option_row *row, char *text, size_t siz
 {
     char range[80] = "", fallback[80] = "";
     bool number = row->kind != OPTION_KIND_FLAG && row->kind != OPTION_KIND_WORD &&
-                  row->kind != OPTION_KIND_NAME && row->kind != OPTION_KIND_TEXT;
+                  row->kind != OPTION_KIND_NAME && row->kind != OPTION_KIND_TEXT &&
+                  row->kind != OPTION_KIND_LIST;
     if (number && row->max < 1e9)
         snprintf(range, sizeof range, "%.10g to %.10g", row->min, row->max);
     else if (row->kind == OPTION_KIND_BYTES)

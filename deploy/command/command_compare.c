@@ -1,5 +1,5 @@
-/* syncopate compare: the same work in several modes and with several numbers of workers, one run
- * after another; table and report are written anew after each.
+/* syncopate compare: the same work in several modes, with several numbers of workers and whatever else is
+ * varied, one run after another; table and report are written anew after each.
  *
  * Seeds are the outer loop, so that whatever changes on the machine in the course of the day meets
  * every mode alike, and a comparison that is ended early has whole rounds; and every round begins with
@@ -26,6 +26,7 @@
 #include "common/progress/progress.h"
 #include "common/store/run_directory.h"
 #include "deploy/command/command.h"
+#include "deploy/compare/arms.h"
 #include "deploy/compare/settings.h"
 #include "deploy/launcher/launch.h"
 #include "deploy/report/arm.h"
@@ -42,10 +43,7 @@ extern char **environ;
 
 struct plan {
     struct options options;
-    struct mode_setting modes[OPTIONS_MODES_MAX];
-    uint32_t mode_count;
-    uint32_t workers[OPTIONS_COUNTS_MAX];
-    uint32_t workers_count;
+    struct arms arms;
     size_t run_count;                 /* In all. */
     bool kept[COMPARISON_RUNS_MAX];   /* It was there already. */
     double took[COMPARISON_RUNS_MAX]; /* Seconds, from start to end; 0: not made now, or failed. */
@@ -60,45 +58,29 @@ struct plan {
 /* One of the runs. */
 struct run {
     struct options options;
-    struct arm arm; /* "sync-w2", "ssp-3-w2" */
-    char name[96];  /* "sync-w2-s1" */
+    struct arm arm;               /* "sync-w2", "ssp-3-w2" */
+    char name[ARM_TEXT_MAX + 32]; /* "sync-w2-s1" */
     char out[DISK_PATH_MAX];
 };
 
 /* --- what was asked for ---------------------------------------------------------------------- */
 
-static size_t arm_count(const struct plan *plan)
-{
-    size_t count = (size_t)plan->mode_count * plan->workers_count;
-    assert(count > 0); /* A list has one item at least. */
-    return count;
-}
-
 /* Which arm it is of: the first round has them in order, each later one begins with the next. */
 static size_t arm_of(const struct plan *plan, size_t index)
 {
-    size_t arms = arm_count(plan);
+    size_t arms = plan->arms.count;
+    assert(arms > 0); /* A list has one item at least. */
     return (index % arms + index / arms) % arms;
 }
 
 /* Run number index, from 0. */
 static void make_run(struct run *run, const struct plan *plan, size_t index)
 {
-    size_t arm = arm_of(plan, index);
-    run->options = plan->options;
+    const struct arm_plan *arm = &plan->arms.list[arm_of(plan, index)];
+    run->options = arm->options;
+    run->arm = arm->arm;
     struct options *options = &run->options;
-    options->job.seed += index / arm_count(plan);
-    job_set_mode(&options->job, plan->modes[arm / plan->workers_count]);
-    options->workers = plan->workers[arm % plan->workers_count];
-    if (options->job.colocated)
-        options->ps = options->workers;
-    job_forget_unused(&options->job); /* Variants of async: sync has nothing to lock. */
-    run->arm = (struct arm){.label = ""};
-    snprintf(run->arm.name, sizeof(run->arm.name), "%s-w%" PRIu32,
-             job_mode_text(&options->job).text, options->workers);
-    char *colon = strchr(run->arm.name, ':'); /* Of ssp:3: other programs take it for a host's. */
-    if (colon != NULL)
-        *colon = '-';
+    options->job.seed += index / plan->arms.count;
     snprintf(run->name, sizeof(run->name), "%s-s%" PRIu64, run->arm.name, options->job.seed);
     snprintf(run->out, sizeof(run->out), "%.*s/" RUNS "/%s",
              (int)(sizeof(run->out) - sizeof(run->name) - sizeof("/" RUNS "/")), plan->out,
@@ -111,7 +93,7 @@ static void make_run(struct run *run, const struct plan *plan, size_t index)
 static int check_runs(const struct plan *plan, struct error *error)
 {
     int code = EXIT_DONE;
-    for (size_t i = 0; i < arm_count(plan) && code == EXIT_DONE; i++) {
+    for (size_t i = 0; i < plan->arms.count && code == EXIT_DONE; i++) {
         struct run run;
         struct workload workload;
         make_run(&run, plan, i);
@@ -124,8 +106,9 @@ static int check_runs(const struct plan *plan, struct error *error)
 static uint32_t workers_most(const struct plan *plan)
 {
     uint32_t most = 0;
-    for (size_t i = 0; i < plan->workers_count; i++)
-        most = plan->workers[i] > most ? plan->workers[i] : most;
+    for (size_t i = 0; i < plan->arms.count; i++)
+        most =
+            plan->arms.list[i].options.workers > most ? plan->arms.list[i].options.workers : most;
     return most;
 }
 
@@ -135,35 +118,23 @@ static int check_keys(const struct plan *plan, struct error *error)
     return keys != NULL ? command_check_keys(keys, workers_most(plan), error) : EXIT_DONE;
 }
 
-static enum status read_plan(struct plan *plan, struct error *error)
+static enum status read_plan(struct plan *plan, const struct command_call *call,
+                             struct error *error)
 {
-    enum status status = options_modes(plan->options.modes, plan->modes, OPTIONS_MODES_MAX,
-                                       &plan->mode_count, error);
-    if (status == STATUS_OK)
-        status = options_counts(plan->options.worker_counts, plan->workers, OPTIONS_COUNTS_MAX,
-                                &plan->workers_count, error);
+    enum status status = arms_make(&plan->arms, &plan->options, call->argc, call->argv, error);
     if (status == STATUS_OK)
         status = options_slow_check(plan->options.slow, workers_most(plan), error);
     if (status != STATUS_OK)
         return status;
-    size_t round = arm_count(plan);
-    if (round > COMPARISON_GROUPS_MAX)
-        return error_set(error, STATUS_INVALID,
-                         "--modes and --workers make %zu kinds of run, the most is %d", round,
-                         COMPARISON_GROUPS_MAX);
+    size_t round = plan->arms.count;
     if (plan->options.seeds > COMPARISON_RUNS_MAX / round) {
         return error_set(error, STATUS_INVALID, "--seeds=%u: more than %d runs in all",
                          plan->options.seeds, COMPARISON_RUNS_MAX);
     }
-    if (plan->options.job.colocated && workers_most(plan) > JOB_SERVERS_MAX)
-        return error_set(error, STATUS_INVALID,
-                         "--ps=colocated: %" PRIu32
-                         " workers would be as many servers, and the most is %d",
-                         workers_most(plan), JOB_SERVERS_MAX);
-    if (plan->options.ps == 0) {
-        return error_set(error, STATUS_INVALID,
-                         "--ps=0: there is nothing to compare without servers");
-    }
+    for (size_t i = 0; i < round; i++)
+        if (plan->arms.list[i].options.ps == 0)
+            return error_set(error, STATUS_INVALID,
+                             "--ps=0: there is nothing to compare without servers");
     plan->run_count = round * plan->options.seeds;
     plan->style = progress_style_of(stdout, plan->options.quiet, plan->options.verbose,
                                     plan->options.log_every);
@@ -276,13 +247,13 @@ static double seconds_left(const struct plan *plan, size_t from)
 static void print_heading(const struct plan *plan, const struct run *run, size_t index)
 {
     char text[320] = "";
-    wording_append(text, sizeof(text), "run %zu of %zu: %s, %s, %s, seed %" PRIu64, index + 1,
+    wording_append(text, sizeof(text), "run %zu of %zu: %s, %s, %s%s%s, seed %" PRIu64, index + 1,
                    plan->run_count, job_mode_text(&run->options.job).text,
                    wording_counted(run->options.workers, "worker", "workers").text,
                    run->options.job.colocated
                        ? "servers beside them"
                        : wording_counted(run->options.ps, "server", "servers").text,
-                   run->options.job.seed);
+                   run->arm.varied[0] != '\0' ? ", " : "", run->arm.varied, run->options.job.seed);
     double left = seconds_left(plan, index);
     if (left > 0)
         wording_append(text, sizeof(text), " (about %s left)", wording_duration(left).text);
@@ -505,9 +476,12 @@ static int compare(struct plan *plan, const struct command_call *call, struct er
 int command_compare(const struct command_call *call, struct error *error)
 {
     struct plan plan = {.options = call->options};
-    if (read_plan(&plan, error) != STATUS_OK)
-        return EXIT_USAGE;
-    int code = check_runs(&plan, error);
+    enum status status = read_plan(&plan, call, error);
+    int code = status == STATUS_OK       ? EXIT_DONE
+               : status == STATUS_MEMORY ? EXIT_TRAINING_FAILED
+                                         : EXIT_USAGE;
+    if (code == EXIT_DONE)
+        code = check_runs(&plan, error);
     if (code == EXIT_DONE)
         code = check_keys(&plan, error);
     if (code == EXIT_DONE)
@@ -523,5 +497,6 @@ int command_compare(const struct command_call *call, struct error *error)
         code = compare(&plan, call, error);
     remove_empty(&plan);
     settings_free(&plan.settings);
+    arms_free(&plan.arms);
     return code;
 }

@@ -15,15 +15,14 @@
 /* Which runs, where, and what is printed. */
 static bool is_left_out(const struct option_row *row)
 {
-    static const char *const names[] = {"modes", "workers", "seeds", "out"};
+    static const char *const names[] = {"modes", "workers", "seeds", "out", "vary"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (strcmp(row->name, names[i]) == 0)
             return true;
     return row->group == OPTION_GROUP_OUTPUT;
 }
 
-/* What follows the option where it stands last; NULL where it is not among the arguments. */
-static const char *argument_of(const struct option_row *row, int argc, char **argv)
+const char *settings_argument(const struct option_row *row, int argc, char **argv)
 {
     for (int i = argc - 1; i > 0; i--) {
         if (strncmp(argv[i], "--", 2) != 0)
@@ -41,7 +40,7 @@ static const char *argument_of(const struct option_row *row, int argc, char **ar
 static const char *value_of(const struct option_row *row, int argc, char **argv)
 {
     char variable[64];
-    const char *value = argument_of(row, argc, argv);
+    const char *value = settings_argument(row, argc, argv);
     option_environment_name(row, variable);
     return value != NULL ? value : getenv(variable);
 }

@@ -4,7 +4,7 @@
  *     {"format": "syncopate-plan-1", "settings": {"data": "synthetic", "epochs": "3"}}
  *
  * Settings are the options that were given, by flag or environment, as they were written; not those that
- * say which runs there are (modes, workers, seeds), where they are, or what is printed.
+ * say which runs there are (modes, workers, vary, seeds), where they are, or what is printed.
  *
  * Ownership: settings own their texts. Threads: plain values. */
 
@@ -15,7 +15,7 @@
 
 #include "common/base/status.h"
 #include "common/file/disk.h"
-#include "common/options/options.h"
+#include "common/options/options_table.h"
 
 #define SETTINGS_FORMAT "syncopate-plan-1"
 #define SETTINGS_FILE   "plan.json"
@@ -34,6 +34,10 @@ struct settings {
 enum status settings_take(struct settings *settings, const struct options *options, int argc,
                           char **argv, struct error *error);
 void settings_free(struct settings *settings);
+
+/* What follows the option where it stands last, "true" of a flag alone; NULL where it is not among the
+ * arguments. Borrowed from these. */
+const char *settings_argument(const struct option_row *row, int argc, char **argv);
 
 /* OUT/plan.json. Errors: as disk.h. */
 enum status settings_write(const struct settings *settings, const struct disk *disk,

@@ -121,6 +121,8 @@ static bool row_text(const struct option_row *row, const struct options *options
     case OPTION_KIND_NAME:
         snprintf(text, size, "%s", (const char *)field);
         return true;
+    case OPTION_KIND_LIST: /* Of a command of many runs; none of these is told it. */
+        return false;
     case OPTION_KIND_TEXT:
         snprintf(text, size, "%s",
                  *(const char *const *)field != NULL ? *(const char *const *)field : "");

@@ -87,8 +87,9 @@ static void make_label(char *label, size_t bytes, const struct comparison *compa
     if (arm->label[0] != '\0')
         snprintf(label, bytes, "%s", arm->label);
     else
-        snprintf(label, bytes, "%.31s, %.28s", record->mode_text,
-                 wording_counted(record->workers, "worker", "workers").text);
+        snprintf(label, bytes, "%.31s, %.28s%s%s", record->mode_text,
+                 wording_counted(record->workers, "worker", "workers").text,
+                 arm->varied[0] != '\0' ? ", " : "", arm->varied);
     if (label_taken(comparison, label))
         snprintf(label, bytes, "%s", arm->name);
 }
@@ -259,6 +260,18 @@ static bool comparable(const struct record *record)
            record->summary.parameters_sha256[0] != '\0';
 }
 
+/* Whether runs of two arms ought to have the same bits when their seeds are equal. */
+static bool are_twins(const struct group *a, const struct group *b)
+{
+    return a->workers != b->workers && strcmp(a->arm.varied, b->arm.varied) == 0;
+}
+
+static bool ought_to_agree(const struct record *a, const struct record *b)
+{
+    return comparable(a) && comparable(b) && a->seed == b->seed &&
+           a->global_batch == b->global_batch;
+}
+
 /* Adds ", N" to the list of numbers of workers, once each. */
 static void note_workers(uint32_t *counts, size_t *count, uint32_t workers)
 {
@@ -280,65 +293,65 @@ static void list_workers(const uint32_t *counts, size_t count, char *text, size_
                        counts[i]);
 }
 
-/* Looks at run number index beside the other runs of its seed. A seed counts with its first run. */
-static void compare_run(const struct comparison *comparison, size_t index,
-                        struct bits_verdict *verdict, uint32_t *counts, size_t *count)
+/* What has been found so far. */
+struct bits_search {
+    struct bits_verdict *verdict;
+    uint32_t counts[COMPARISON_GROUPS_MAX]; /* Of workers. */
+    size_t count;
+    uint64_t seeds[COMPARISON_RUNS_MAX]; /* [verdict->seeds] */
+    const struct record *shown;          /* The first that is compared with another one. */
+};
+
+static void note_seed(struct bits_search *search, uint64_t seed)
 {
-    const struct record *a = comparison->records[index];
-    bool partner = false, first = true;
-    for (size_t i = 0; i < comparison->record_count; i++) {
-        const struct record *b = comparison->records[i];
-        if (i == index || !comparable(b) || a->seed != b->seed || a->workers == b->workers)
-            continue;
-        partner = true;
-        first &= i > index;
-        if (strcmp(a->summary.parameters_sha256, b->summary.parameters_sha256) != 0 &&
-            verdict->equal) {
-            verdict->equal = false;
-            snprintf(verdict->text, sizeof(verdict->text),
-                     "WARNING: sync with seed %llu differs between %u and %u workers: %.16s... and "
-                     "%.16s...",
-                     (unsigned long long)a->seed, a->workers, b->workers,
-                     a->summary.parameters_sha256, b->summary.parameters_sha256);
-        }
-    }
-    if (partner) {
-        note_workers(counts, count, a->workers);
-        verdict->seeds += first;
-    }
+    for (size_t i = 0; i < search->verdict->seeds; i++)
+        if (search->seeds[i] == seed)
+            return;
+    search->seeds[search->verdict->seeds++] = seed;
 }
 
-/* The first run that is compared with another one, if there is any. */
-static const struct record *example_run(const struct comparison *comparison)
+static void compare_runs(struct bits_search *search, const struct record *a, const struct record *b)
 {
-    for (size_t i = 0; i < comparison->record_count; i++) {
-        for (size_t j = i + 1; j < comparison->record_count; j++) {
-            const struct record *a = comparison->records[i];
-            const struct record *b = comparison->records[j];
-            if (comparable(a) && comparable(b) && a->seed == b->seed && a->workers != b->workers)
-                return a;
-        }
-    }
-    return NULL;
+    struct bits_verdict *verdict = search->verdict;
+    note_workers(search->counts, &search->count, a->workers);
+    note_workers(search->counts, &search->count, b->workers);
+    note_seed(search, a->seed);
+    if (search->shown == NULL)
+        search->shown = a;
+    if (!verdict->equal || strcmp(a->summary.parameters_sha256, b->summary.parameters_sha256) == 0)
+        return;
+    verdict->equal = false;
+    snprintf(verdict->text, sizeof(verdict->text),
+             "WARNING: sync with seed %llu differs between %u and %u workers: %.16s... and "
+             "%.16s...",
+             (unsigned long long)a->seed, a->workers, b->workers, a->summary.parameters_sha256,
+             b->summary.parameters_sha256);
+}
+
+static void compare_arms(struct bits_search *search, const struct group *a, const struct group *b)
+{
+    for (size_t i = 0; i < a->record_count; i++)
+        for (size_t j = 0; j < b->record_count; j++)
+            if (ought_to_agree(a->records[i], b->records[j]))
+                compare_runs(search, a->records[i], b->records[j]);
 }
 
 void comparison_bits(const struct comparison *comparison, struct bits_verdict *verdict)
 {
-    uint32_t counts[COMPARISON_GROUPS_MAX];
-    size_t count = 0;
+    struct bits_search search = {.verdict = verdict, .shown = NULL};
     char workers[96];
     char seeds[64] = "";
     memset(verdict, 0, sizeof(*verdict));
     verdict->equal = true;
-    for (size_t i = 0; i < comparison->record_count; i++)
-        if (comparable(comparison->records[i]))
-            compare_run(comparison, i, verdict, counts, &count);
-    const struct record *shown = example_run(comparison);
-    if (shown == NULL || !verdict->equal)
+    for (size_t i = 0; i < comparison->group_count; i++)
+        for (size_t j = i + 1; j < comparison->group_count; j++)
+            if (are_twins(&comparison->groups[i], &comparison->groups[j]))
+                compare_arms(&search, &comparison->groups[i], &comparison->groups[j]);
+    if (search.shown == NULL || !verdict->equal)
         return;
-    list_workers(counts, count, workers, sizeof(workers));
+    list_workers(search.counts, search.count, workers, sizeof(workers));
     if (verdict->seeds > 1)
         snprintf(seeds, sizeof(seeds), ", for each of %zu seeds", verdict->seeds);
     snprintf(verdict->text, sizeof(verdict->text), "sync: the same bits for %s workers%s: %.16s...",
-             workers, seeds, shown->summary.parameters_sha256);
+             workers, seeds, search.shown->summary.parameters_sha256);
 }

@@ -15,11 +15,14 @@
 
 #define COMPARISON_GROUPS_MAX 64
 #define COMPARISON_RUNS_MAX   1024
+#define ARM_TEXT_MAX          96
 
 /* What is compared, under its name: of its runs' folders, too, so without '/' and ':'. */
 struct arm {
-    char name[64];  /* "sync-w2" */
-    char label[64]; /* For people: "sync, 2 workers"; "" for mode and workers, as they were. */
+    char name[ARM_TEXT_MAX]; /* "sync-w2" */
+    char
+        label[ARM_TEXT_MAX]; /* For people: "sync, 2 workers"; "" for mode, workers and `varied`. */
+    char varied[ARM_TEXT_MAX]; /* What else was varied, "learning-rate 0.1, ps 2"; or "". */
 };
 
 /* The runs of an arm. */
@@ -27,8 +30,8 @@ struct group {
     struct arm arm;
     char mode_text[32]; /* Of its first run, like the number of workers. */
     uint32_t workers;
-    char label[64]; /* Never empty; no other group has it. */
-    unsigned index; /* In order of appearance. */
+    char label[ARM_TEXT_MAX]; /* Never empty; no other group has it. */
+    unsigned index;           /* In order of appearance. */
     /* For hue and shade: equal for equal ones, but no two arms have both. */
     unsigned mode_index, workers_index;
     const struct record **records; /* [record_count], owned list of borrowed records. */
@@ -37,7 +40,7 @@ struct group {
 
 /* A run of which there are no figures. */
 struct failed_run {
-    char name[96]; /* "sync-w2-s1" */
+    char name[ARM_TEXT_MAX + 32]; /* "sync-w2-s1" */
     int exit_code;
     char reason[256]; /* One line. */
 };
@@ -93,7 +96,7 @@ double record_dropped(const struct record *record);
 double record_longer(const struct record *record);
 
 /* What the runs prove about sync training: for each seed with sync runs of several numbers of
- * workers, whether the parameters came out the same to the bit. */
+ * workers that are alike in all else that was varied, whether the parameters came out the same to the bit. */
 struct bits_verdict {
     size_t seeds;   /* Seeds with something to compare; 0: nothing can be said. */
     bool equal;     /* For all of them. */

@@ -12,7 +12,7 @@
 #include "deploy/report/arm.h"
 #include "deploy/report/svg.h"
 
-#define CELL_BYTES   48
+#define CELL_BYTES   128
 #define COLUMN_COUNT 25 /* Two of them texts. */
 
 /* --- columns ------------------------------------------------------------------------------- */
@@ -208,7 +208,8 @@ static void make_cell(char *cell, const struct group *group, size_t column, cons
     if (columns[column].number != NULL) {
         number_cell(cell, group, &columns[column], plus_minus);
     } else if (column == COLUMN_MODE) {
-        snprintf(cell, CELL_BYTES, "%s", group->mode_text);
+        snprintf(cell, CELL_BYTES, "%s%s%s", group->mode_text,
+                 group->arm.varied[0] != '\0' ? ", " : "", group->arm.varied);
     } else {
         snprintf(cell, CELL_BYTES, "%zu",
                  column == COLUMN_WORKERS ? (size_t)group->workers : group->record_count);
@@ -417,8 +418,10 @@ void table_write_html(FILE *stream, const struct comparison *comparison)
 static void json_group(struct json_writer *writer, const struct group *group)
 {
     json_writer_object(writer, NULL);
+    json_writer_text(writer, "arm", group->arm.name);
     json_writer_text(writer, "mode", group->mode_text);
     json_writer_u64(writer, "workers", group->workers);
+    json_writer_text(writer, "varied", group->arm.varied);
     json_writer_text(writer, "options",
                      group->record_count > 0 ? arm_text(group->records[0]).text : "");
     json_writer_array_line(writer, "seeds");

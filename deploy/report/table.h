@@ -36,7 +36,7 @@ const char *table_note(size_t index);
  *     {"command": "...", "runs_planned": 12, "runs_done": 4,
  *      "failed": [{"run": "sync-w1-s1", "exit_code": 5, "reason": "..."}],
  *      "remark": "...", "same_bits": true | false | null,
- *      "groups": [{"mode", "workers", "options": "--max-staleness 2", "seeds": [..],
+ *      "groups": [{"arm": "sync-w2", "mode", "workers", "varied": "learning-rate 0.1", "options": "--max-staleness 2", "seeds": [..],
  *                  "runs": ["sync-w1-s1", ..],
  *                  "batches": {"mean", "deviation"}, "examples_per_batch", "updates", "seconds",
  *                  "images_per_second", "train_loss", "test_accuracy", "staleness_mean",

@@ -152,6 +152,21 @@ for seed in 1 2; do
     expect "sync has its bits, seed $seed" \
         test "$(digest "$folder/whole/runs/sync-w2-s$seed")" = "$(digest "$folder/cut/runs/sync-w2-s$seed")"
 done
+varied=$folder/varied
+expect "any option can be varied, and a mode without use for it has one arm" \
+    ends_with 0 "$syncopate" compare "${work[@]}" --workers 1 --vary learning-rate=0.001,0.01 --vary max-staleness=1,2 \
+    --out "$varied"
+expect "these are six runs" test "$(find "$varied/runs" -name run.json | wc -l)" -eq 6
+expect "the table tells arms apart" grep -qE '^sync, learning-rate 0.01 +1 ' "$varied/table.txt"
+expect "an arm has what it says" \
+    grep -q '"learning_rate": 0.01' "$varied/runs/async-w1-learning-rate-0.01-max-staleness-2-s1/run.json"
+expect "other rates are not held to have the same bits" bash -c "! grep -q WARNING '$varied/table.txt' '$varied/compare.json'"
+expect "more values extend it" \
+    ends_with 0 "$syncopate" compare "${work[@]}" --workers 1 --vary learning-rate=0.001,0.01,0.02 \
+    --vary max-staleness=1,2 --out "$varied"
+expect "and what was there is kept" test "$(grep -c '^  is there already' "$folder/output")" -eq 6
+expect "an option that is none is a usage error" \
+    ends_with 2 "$syncopate" compare "${work[@]}" --vary learning-rat=1,2 --out "$folder/usage"
 expect "an unknown mode is a usage error" \
     ends_with 2 "$syncopate" compare "${work[@]}" --modes sync,fast --out "$folder/usage"
 expect "as is no worker" ends_with 2 "$syncopate" compare "${work[@]}" --workers 0 --out "$folder/usage"
