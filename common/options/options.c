@@ -412,6 +412,20 @@ static enum status check_used(const struct parser *parser)
     return STATUS_OK;
 }
 
+/* What describes a cluster is of use where there is one in virtual time. */
+static enum status check_virtual(const struct parser *parser)
+{
+    const struct options *options = parser->options;
+    if (options->virtual_time && options->keys != NULL)
+        return refuse(parser, "--keys and --virtual exclude each other: nobody listens there");
+    for (size_t i = 0; i < option_row_count && !options->virtual_time; i++)
+        if ((option_rows[i].users & OPTION_COMPARE) != 0 &&
+            (option_rows[i].users & OPTION_RUN) == 0 &&
+            (option_rows[i].users & OPTION_SIMULATE) != 0 && parser->source[i][0] != '\0')
+            return refuse(parser, "%s: only used with --virtual", parser->source[i]);
+    return STATUS_OK;
+}
+
 /* A job has one length: --steps is, where both are given alike; else what is typed wins. */
 static void choose_length(const struct parser *parser)
 {
@@ -687,6 +701,8 @@ static enum status check_whole(const struct parser *parser)
         status = check_backup(parser);
     if (status == STATUS_OK && options->straggle != NULL && options->compute == NULL)
         status = refuse(parser, "%s: only used with --compute", source_of(parser, "straggle"));
+    if (status == STATUS_OK && parser->user == OPTION_COMPARE)
+        status = check_virtual(parser);
     if (status == STATUS_OK)
         status = check_explain(parser);
     if (status == STATUS_OK && (parser->user == OPTION_PS || parser->user == OPTION_WORKER))

@@ -125,6 +125,7 @@ struct options {
     /* compare, and experiments. */
     const char *modes, *worker_counts; /* "sync,async", "1,2" */
     struct options_list vary;          /* "learning-rate=0.1,0.2" each. */
+    bool virtual_time;                 /* compare: in simulate's. */
     const char *fair;       /* compare: what is alike for all: "global-batch", "worker-batch". */
     const char *scale_rate; /* compare: with the batch of an update: "none", "linear", "sqrt". */
     uint32_t seeds;

@@ -28,6 +28,7 @@
 #include "deploy/command/command.h"
 #include "deploy/compare/arms.h"
 #include "deploy/compare/settings.h"
+#include "deploy/compare/virtual_runs.h"
 #include "deploy/launcher/launch.h"
 #include "deploy/report/arm.h"
 #include "deploy/report/comparison.h"
@@ -53,6 +54,7 @@ struct plan {
     bool begun;    /* ... or this is its beginning, and the settings are written there. */
     struct settings settings;
     struct progress_style style;
+    struct virtual_runs *virtual_runs; /* NULL: in real time. */
 };
 
 /* One of the runs. */
@@ -241,7 +243,7 @@ static double seconds_left(const struct plan *plan, size_t from)
         }
         left += count > 0 ? of_arm / (double)count : all / (double)made;
     }
-    return left;
+    return plan->virtual_runs != NULL ? left / (double)plan->virtual_runs->side_by_side : left;
 }
 
 static void print_heading(const struct plan *plan, const struct run *run, size_t index)
@@ -272,13 +274,36 @@ static void print_result(const struct record *record)
     fflush(stdout);
 }
 
-static int launch(const struct plan *plan, const struct run *run, struct error *error)
+/* See virtual_run_fn. */
+static bool tell_run(void *context, size_t index, struct options *options, char *out,
+                     size_t out_bytes, char *name, size_t name_bytes)
+{
+    const struct plan *plan = context;
+    struct run run;
+    make_run(&run, plan, index);
+    *options = run.options;
+    snprintf(out, out_bytes, "%s", run.out);
+    snprintf(name, name_bytes, "%s", run.name);
+    return !plan->kept[index];
+}
+
+static void say_line(void *context, const char *line)
+{
+    (void)context;
+    fprintf(stderr, "%s\n", line);
+}
+
+static int launch(struct plan *plan, const struct run *run, size_t index, struct error *error)
 {
     struct progress progress;
+    if (plan->virtual_runs != NULL)
+        return virtual_runs_await(plan->virtual_runs, index, &plan->took[index], error);
+    double began = clock_now_seconds();
     progress_open(&progress, stdout, plan->style, run->out, clock_now_seconds());
     struct launch_watch watch = {&progress, watch_tick, watch_say};
     int code = launch_job(&run->options, run->out, &watch, NULL, error);
     progress_close(&progress);
+    plan->took[index] = clock_now_seconds() - began;
     return code;
 }
 
@@ -369,23 +394,21 @@ static int make_one(struct plan *plan, size_t index, struct comparison *comparis
     make_run(&run, plan, index);
     if (!plan->options.quiet)
         print_heading(plan, &run, index);
-    double began = clock_now_seconds();
     if (plan->kept[index] && !plan->options.quiet)
         printf("  is there already\n");
-    int code = plan->kept[index] ? EXIT_DONE : launch(plan, &run, &why);
+    int code = plan->kept[index] ? EXIT_DONE : launch(plan, &run, index, &why);
     if (code != EXIT_DONE)
         rmdir(run.out); /* Goes through only when it is empty. */
     else
         code = command_exit_code(comparison_add(comparison, &run.arm, run.out, &why));
     if (code != EXIT_DONE) {
+        plan->took[index] = 0;
         error_set(error, why.status, "%s: %.400s", run.name, why.text);
         if (!was_ended(code) &&
             comparison_fail(comparison, run.name, code, why.text, &why) != STATUS_OK)
             return command_exit_code(error_set(error, why.status, "%.400s", why.text));
         return code;
     }
-    if (!plan->kept[index])
-        plan->took[index] = clock_now_seconds() - began;
     if (!plan->options.quiet)
         print_result(comparison->records[comparison->record_count - 1]);
     return code;
@@ -393,13 +416,11 @@ static int make_one(struct plan *plan, size_t index, struct comparison *comparis
 
 /* All of them, but when they are ended: then it stops with that one. The first exit code that is not
  * EXIT_DONE; error says one line of all. */
-static int make_all(struct plan *plan, struct comparison *comparison,
-                    const struct command_call *call, struct error *error)
+static int make_each(struct plan *plan, struct comparison *comparison,
+                     const struct command_call *call, struct error *error)
 {
     int first = EXIT_DONE;
     bool said = false;
-    if (plan->goes_on)
-        look_for_kept(plan);
     for (size_t i = 0; i < plan->run_count; i++) {
         struct error why = {0}, no_report = {0};
         int code = make_one(plan, i, comparison, &why);
@@ -425,6 +446,24 @@ static int make_all(struct plan *plan, struct comparison *comparison,
         error_set(error, error->status, "%zu of %zu runs failed", comparison->failed_count,
                   plan->run_count);
     return first;
+}
+
+static int make_all(struct plan *plan, struct comparison *comparison,
+                    const struct command_call *call, struct error *error)
+{
+    struct virtual_runs runs = {.run = tell_run, .context = plan, .say = say_line};
+    if (plan->goes_on)
+        look_for_kept(plan);
+    if (!plan->options.virtual_time)
+        return make_each(plan, comparison, call, error);
+    enum status status =
+        virtual_runs_open(&runs, plan->run_count, plan->options.deadlines.stop, error);
+    plan->virtual_runs = &runs;
+    int code =
+        status == STATUS_OK ? make_each(plan, comparison, call, error) : command_exit_code(status);
+    plan->virtual_runs = NULL;
+    virtual_runs_close(&runs);
+    return code;
 }
 
 static void print_end(const struct plan *plan, const struct comparison *comparison)
@@ -455,7 +494,8 @@ static int compare(struct plan *plan, const struct command_call *call, struct er
     comparison.planned = plan->run_count;
     if (plan->options.remarks[0] != '\0' && !plan->options.quiet)
         printf("note: %s\n", plan->options.remarks);
-    if (plan->options.slow != NULL && plan->options.compute == NULL && !plan->options.quiet)
+    if (plan->options.slow != NULL && plan->options.compute == NULL && !plan->options.quiet &&
+        !plan->options.virtual_time)
         printf(
             "note: whoever is slowed down sleeps, and leaves its processor to the others, who get "
             "faster by it; with --compute times are everybody's own\n");

@@ -346,9 +346,41 @@ static void write_block(FILE *stream, const struct comparison *comparison,
     }
 }
 
+/* Of runs in virtual time seconds are a model's, and whose that is said; a comparison has no others. */
+static void write_cluster(FILE *stream, const struct comparison *comparison)
+{
+    char line[sizeof comparison->records[0]->arm.cluster + 80];
+    if (comparison->record_count == 0 || comparison->records[0]->arm.cluster[0] == '\0')
+        return;
+    const char *cluster = comparison->records[0]->arm.cluster;
+    for (size_t i = 0; i < comparison->record_count; i++)
+        if (strcmp(comparison->records[i]->arm.cluster, cluster) != 0)
+            cluster = "a cluster that is not the same for all";
+    snprintf(line, sizeof line, "seconds are of virtual time: %s", cluster);
+    wording_wrap(stream, line, 0, 0);
+}
+
+/* What chance does is seen from several runs alike. */
+static void write_few(FILE *stream, const struct comparison *comparison)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < comparison->group_count; i++)
+        if (comparison->groups[i].record_count > most)
+            most = comparison->groups[i].record_count;
+    if (comparison->group_count > 1 && most > 0 && most < COMPARISON_SPREAD_MIN)
+        wording_wrap(
+            stream,
+            most == 1 ? "one run an arm: what of a difference is chance is not known (--seeds 3 "
+                        "or more)"
+                      : "two runs an arm: what of a difference is chance is not known (--seeds 3 "
+                        "or more)",
+            0, 0);
+}
+
 void table_write_text(FILE *stream, const struct comparison *comparison)
 {
     struct layout layout;
+    write_cluster(stream, comparison);
     arms_write_text(stream, comparison);
     lay_out(&layout, comparison, write_work(stream, comparison));
     for (size_t first = COLUMN_SEEDS, end; first < COLUMN_COUNT; first = end) {
@@ -357,6 +389,7 @@ void table_write_text(FILE *stream, const struct comparison *comparison)
             fputc('\n', stream);
         write_block(stream, comparison, &layout, first, end);
     }
+    write_few(stream, comparison);
 }
 
 void table_write_missing(FILE *stream, const struct comparison *comparison)

@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# virtual.sh - compare --virtual: runs in virtual time side by side, stopped and gone on with.
+set -euo pipefail
+
+syncopate=${TEST_BUILD:-build/release}/syncopate
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failures=0
+
+# expect "what should hold" command...
+expect()
+{
+    local what=$1
+    shift
+    if "$@" >"$folder/said" 2>&1; then
+        echo "ok - $what"
+    else
+        failures=$((failures + 1))
+        echo "not ok - $what"
+        sed 's/^/    /' "$folder/said"
+    fi
+}
+
+# ends_with CODE command...: what it writes is in $folder/output.
+ends_with()
+{
+    local wanted=$1 code=0
+    shift
+    "$@" >"$folder/output" 2>&1 || code=$?
+    [ "$code" -eq "$wanted" ] || { echo "exit code $code, not $wanted: $*"; cat "$folder/output"; return 1; }
+}
+
+# results DIR: of every run its name and what came out.
+results() { grep -o '"parameters_sha256": "[0-9a-f]*"' "$1"/runs/*/run.json | sed 's,.*/runs/,,'; }
+
+work=(--virtual --data synthetic --model softmax --epochs 2 --modes "sync,async,ssp:1" --workers "2,5" --network "1Gbit,50us" --slow 1:3)
+expect "twelve runs in virtual time" ends_with 0 "$syncopate" compare "${work[@]}" --seeds 2 --out "$folder/whole"
+expect "the table says whose seconds they are" \
+    grep -q '^seconds are of virtual time: every process on a host of its own, 1Gbit, 50us' "$folder/whole/table.txt"
+expect "rows are in the plan's order" \
+    test "$(grep -oE '^(sync|async|ssp:1) +[25] ' "$folder/whole/table.txt" | head -6 | tr -s ' \n' ' ')" = \
+    "sync 2 sync 5 async 2 async 5 ssp:1 2 ssp:1 5 "
+expect "sync has the same bits for two and five workers" \
+    grep -q "^sync: the same bits for 2 and 5 workers, for each of 2 seeds" "$folder/output"
+expect "chance is not known of two runs" grep -q '^two runs an arm: what of a difference is chance is not known' "$folder/output"
+
+# Killed with runs under way, which die with it, and gone on with.
+long=(--virtual --data synthetic --model softmax --epochs 60 --workers 4 --seeds 2)
+"$syncopate" compare "${long[@]}" --out "$folder/killed" --quiet >"$folder/killed.out" 2>&1 &
+pid=$!
+for ((i = 0; i < 400; i++)); do
+    if [ -s "$folder/killed/runs/sync-w4-s1/run.json" ]; then break; fi
+    sleep 0.05
+done
+kill -KILL "$pid"
+wait "$pid" || true
+gone()
+{
+    for ((i = 0; i < 200; i++)); do
+        if ! pgrep -f "simulate .*$folder/killed" >/dev/null; then return 0; fi
+        sleep 0.05
+    done
+    pgrep -fa "simulate .*$folder/killed"
+    return 1
+}
+expect "no run outlives the one who started it" gone
+expect "the same command goes on" ends_with 0 "$syncopate" compare "${long[@]}" --out "$folder/killed"
+expect "and an undisturbed one" ends_with 0 "$syncopate" compare "${long[@]}" --out "$folder/calm"
+expect "sync has the same results" \
+    test "$(results "$folder/killed" | grep ^sync)" = "$(results "$folder/calm" | grep ^sync)"
+expect "other modes extend it" \
+    ends_with 0 "$syncopate" compare "${work[@]}" --seeds 2 --modes "sync,async,ssp:1,allreduce,sync+backup:1" \
+    --out "$folder/whole"
+expect "and keeps what was there" test "$(grep -c '^  is there already' "$folder/output")" -eq 12
+expect "what backup workers leave out is not held to have the bits of sync" \
+    bash -c "! grep WARNING '$folder/whole/table.txt'"
+expect "all in virtual time again has the same bits" ends_with 0 "$syncopate" compare "${work[@]}" --seeds 2 --out "$folder/again"
+expect "in every mode" test "$(results "$folder/whole" | grep -vE '^(allreduce|sync.backup)')" = "$(results "$folder/again")"
+
+expect "Ctrl-C stops all of it" \
+    ends_with 130 timeout --signal=INT --preserve-status 3 "$syncopate" compare "${long[@]}" --epochs 100000 --out "$folder/stopped"
+expect "and says how to go on" grep -q "the same command with --out $folder/stopped goes on" "$folder/output"
+expect "a cluster without --virtual is a usage error" \
+    ends_with 2 "$syncopate" compare --network 1Gbit --out "$folder/usage"
+expect "a cluster that cannot be is named, once for each run" \
+    ends_with 2 "$syncopate" compare "${work[@]}" --network 1Gibt --modes sync --workers 2 --out "$folder/wrong"
+expect "in its own words" grep -q "^syncopate compare: sync-w2-s1: --network=1Gibt: " "$folder/output"
+
+[ "$failures" -eq 0 ]
