@@ -24,6 +24,7 @@
 #include "common/file/folder.h"
 #include "common/options/options.h"
 #include "common/progress/progress.h"
+#include "common/store/occupancy.h"
 #include "common/store/run_directory.h"
 #include "deploy/command/command.h"
 #include "deploy/compare/arms.h"
@@ -49,6 +50,7 @@ struct plan {
     bool kept[COMPARISON_RUNS_MAX];   /* It was there already. */
     double took[COMPARISON_RUNS_MAX]; /* Seconds, from start to end; 0: not made now, or failed. */
     char out[DISK_PATH_MAX];
+    int occupied;  /* It is ours as long as this is open; -1: there are no such locks. */
     bool out_made; /* By us: to be taken away again when nothing comes into it. */
     bool goes_on;  /* There is a comparison of the same settings already ... */
     bool begun;    /* ... or this is its beginning, and the settings are written there. */
@@ -189,6 +191,19 @@ static enum status make_out(struct plan *plan, struct error *error)
     if (status == STATUS_OK || status == STATUS_NOT_FOUND)
         status = disk_posix.make_directory(disk_posix.context, plan->out, error);
     return status;
+}
+
+/* Two in one folder would each make what the other is about to. */
+static enum status occupy_out(struct plan *plan, struct error *error)
+{
+    plan->occupied = occupancy_take(plan->out, true);
+    if (plan->occupied >= 0)
+        return STATUS_OK;
+    plan->occupied = occupancy_take(plan->out, false); /* Not where there are no locks at all. */
+    if (plan->occupied < 0)
+        return STATUS_OK;
+    plan->out_made = false;
+    return error_set(error, STATUS_EXISTS, "%s: another comparison is under way there", plan->out);
 }
 
 /* These go through only where nothing came into a folder. */
@@ -515,7 +530,7 @@ static int compare(struct plan *plan, const struct command_call *call, struct er
 
 int command_compare(const struct command_call *call, struct error *error)
 {
-    struct plan plan = {.options = call->options};
+    struct plan plan = {.options = call->options, .occupied = -1};
     enum status status = read_plan(&plan, call, error);
     int code = status == STATUS_OK       ? EXIT_DONE
                : status == STATUS_MEMORY ? EXIT_TRAINING_FAILED
@@ -529,6 +544,8 @@ int command_compare(const struct command_call *call, struct error *error)
             settings_take(&plan.settings, &call->options, call->argc, call->argv, error));
     if (code == EXIT_DONE)
         code = command_exit_code(make_out(&plan, error));
+    if (code == EXIT_DONE)
+        code = command_exit_code(occupy_out(&plan, error));
     if (code == EXIT_DONE && !plan.goes_on) {
         code = command_exit_code(settings_write(&plan.settings, &disk_posix, plan.out, error));
         plan.begun = code == EXIT_DONE;
@@ -536,6 +553,8 @@ int command_compare(const struct command_call *call, struct error *error)
     if (code == EXIT_DONE)
         code = compare(&plan, call, error);
     remove_empty(&plan);
+    if (plan.occupied >= 0)
+        close(plan.occupied);
     settings_free(&plan.settings);
     arms_free(&plan.arms);
     return code;

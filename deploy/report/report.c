@@ -164,6 +164,16 @@ static void put_lead(FILE *page, const struct comparison *comparison)
     fputs(".</p>\n", page);
 }
 
+static void put_table_remarks(FILE *page, const struct comparison *comparison)
+{
+    char text[TABLE_REMARK_MAX];
+    for (size_t i = 0; table_remark(comparison, i, text, sizeof text); i++) {
+        fputs("<p>", page);
+        svg_escape(page, text, sizeof text);
+        fputs(".</p>\n", page);
+    }
+}
+
 /* See table_write_missing. */
 static void put_missing(FILE *page, const struct comparison *comparison)
 {
@@ -254,6 +264,7 @@ static void put_page(FILE *page, const struct comparison *comparison, const stru
     put_remarks(page, comparison, facts);
     arms_write_html(page, comparison);
     table_write_html(page, comparison);
+    put_table_remarks(page, comparison);
     arms_write_effects_html(page, comparison);
     put_notes(page);
     put_figures(page, comparison, figures);

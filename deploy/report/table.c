@@ -9,6 +9,7 @@
 
 #include "common/base/wording.h"
 #include "common/file/json_writer.h"
+#include "common/job/mode.h"
 #include "deploy/report/arm.h"
 #include "deploy/report/svg.h"
 
@@ -361,20 +362,46 @@ static void write_cluster(FILE *stream, const struct comparison *comparison)
 }
 
 /* What chance does is seen from several runs alike. */
-static void write_few(FILE *stream, const struct comparison *comparison)
+static bool few_runs(const struct comparison *comparison, char *text, size_t bytes)
 {
     size_t most = 0;
     for (size_t i = 0; i < comparison->group_count; i++)
         if (comparison->groups[i].record_count > most)
             most = comparison->groups[i].record_count;
-    if (comparison->group_count > 1 && most > 0 && most < COMPARISON_SPREAD_MIN)
-        wording_wrap(
-            stream,
-            most == 1 ? "one run an arm: what of a difference is chance is not known (--seeds 3 "
-                        "or more)"
-                      : "two runs an arm: what of a difference is chance is not known (--seeds 3 "
-                        "or more)",
-            0, 0);
+    if (comparison->group_count < 2 || most == 0 || most >= COMPARISON_SPREAD_MIN)
+        return false;
+    snprintf(text, bytes,
+             "%s an arm: what of a difference is chance is not known (--seeds 3 or more)",
+             most == 1 ? "one run" : "two runs");
+    return true;
+}
+
+/* A step of fewer leaves than there are workers leaves some without work: more of them are not faster. */
+static bool idle_workers(const struct group *group, char *text, size_t bytes)
+{
+    const struct record *record = group->records[0];
+    if (!mode_facts_named(group->mode_text)->steps || record->micro_batch == 0)
+        return false;
+    uint64_t leaves = (record->global_batch + record->micro_batch - 1) / record->micro_batch;
+    if (leaves >= group->workers)
+        return false;
+    snprintf(
+        text, bytes,
+        "%s: a step has %llu leaves, and %llu workers have none (--global-batch, --micro-batch)",
+        group->label, (unsigned long long)leaves, (unsigned long long)(group->workers - leaves));
+    return true;
+}
+
+bool table_remark(const struct comparison *comparison, size_t index, char *text, size_t bytes)
+{
+    size_t found = 0;
+    if (few_runs(comparison, text, bytes) && found++ == index)
+        return true;
+    for (size_t i = 0; i < comparison->group_count; i++)
+        if (comparison->groups[i].record_count > 0 &&
+            idle_workers(&comparison->groups[i], text, bytes) && found++ == index)
+            return true;
+    return false;
 }
 
 void table_write_text(FILE *stream, const struct comparison *comparison)
@@ -389,7 +416,9 @@ void table_write_text(FILE *stream, const struct comparison *comparison)
             fputc('\n', stream);
         write_block(stream, comparison, &layout, first, end);
     }
-    write_few(stream, comparison);
+    char remark[TABLE_REMARK_MAX];
+    for (size_t i = 0; table_remark(comparison, i, remark, sizeof remark); i++)
+        wording_wrap(stream, remark, 0, 0);
 }
 
 void table_write_missing(FILE *stream, const struct comparison *comparison)

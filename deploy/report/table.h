@@ -17,6 +17,11 @@
  * rows, a line that has them, which leaves it narrower. */
 void table_write_text(FILE *stream, const struct comparison *comparison);
 
+/* What whoever reads the numbers must know of them, one sentence for each index: that there are too few
+ * runs, that workers have nothing to do. False when there are no more. In table_write_text already. */
+#define TABLE_REMARK_MAX 256
+bool table_remark(const struct comparison *comparison, size_t index, char *text, size_t bytes);
+
 /* Which runs have failed, and why, a line each; and how many are still to come. Nothing where all are
  * here and well. */
 void table_write_missing(FILE *stream, const struct comparison *comparison);

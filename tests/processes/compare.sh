@@ -182,6 +182,9 @@ for ((i = 0; i < 600; i++)); do
     sleep 0.05
 done
 : >"$some/runs/async-w1-s1"
+expect "a second comparison in one folder is turned away while the first is under way" \
+    ends_with 5 "$syncopate" compare --data synthetic --model softmax --steps 2000 --workers 1 --seeds 2 --out "$some"
+expect "and says why" grep -q "some: another comparison is under way there" "$folder/output"
 for ((i = 0; i < 1200; i++)); do
     if [ -s "$some/table.txt" ] || ! kill -0 "$pid" 2>/dev/null; then break; fi
     sleep 0.05

@@ -77,6 +77,12 @@ expect "what backup workers leave out is not held to have the bits of sync" \
 expect "all in virtual time again has the same bits" ends_with 0 "$syncopate" compare "${work[@]}" --seeds 2 --out "$folder/again"
 expect "in every mode" test "$(results "$folder/whole" | grep -vE '^(allreduce|sync.backup)')" = "$(results "$folder/again")"
 
+expect "workers without work are named" \
+    ends_with 0 "$syncopate" compare "${work[@]}" --modes "sync,async" --workers 5 --micro-batch 32 --out "$folder/idle"
+expect "in the table" \
+    grep -q "^sync, 5 workers: a step has 2 leaves, and 3 workers have none" "$folder/idle/table.txt"
+expect "of sync alone" test "$(grep -c 'workers have none' "$folder/idle/table.txt")" -eq 1
+expect "and on the page" grep -q "<p>sync, 5 workers: a step has 2 leaves" "$folder/idle/report.html"
 expect "Ctrl-C stops all of it" \
     ends_with 130 timeout --signal=INT --preserve-status 3 "$syncopate" compare "${long[@]}" --epochs 100000 --out "$folder/stopped"
 expect "and says how to go on" grep -q "the same command with --out $folder/stopped goes on" "$folder/output"
