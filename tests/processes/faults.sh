@@ -240,7 +240,7 @@ reach()
             status "state: running, .*step: ($(more_than 50)) of"
             ;;
         evaluating | closing | finishing)
-            if [ "$1" = evaluating ]; then scoring_job "$2" 15000; else scoring_job "$2" 5000; fi
+            if [ "$1" = evaluating ]; then scoring_job "$2" 15000; else scoring_job "$2" 8000; fi
             up ps0 ps1 w0 w1
             status "state: running, .*step: 2 of 2"
             ;;
