@@ -129,6 +129,8 @@ struct options {
     const char *fair;       /* compare: what is alike for all: "global-batch", "worker-batch". */
     const char *scale_rate; /* compare: with the batch of an update: "none", "linear", "sqrt". */
     uint32_t seeds;
+    double target_loss, target_accuracy; /* compare: how far training is to come; 0: not said. */
+    double margin;        /* compare: points within which accuracies are called equal. */
     const char *compute;  /* "constant:30ms": what a leaf takes; NULL: what it takes. */
     const char *slow;     /* "1:2.0,3:4": worker 1 at half speed, worker 3 at a quarter. */
     const char *pause;    /* "0.01:exponential:200ms": now and then it stands still first. */

@@ -620,6 +620,18 @@ const struct option_row option_rows[] = {
     {"json", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(json),
      OPTION_EVALUATE | OPTION_INSPECT | OPTION_REPLAY, NULL, NULL, 0, 0, NULL, NULL,
      "Print the result as one JSON object and nothing else; deploy/RUNS.md has its members."},
+    {"json", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(json), OPTION_COMPARE, NULL, NULL, 0, 0, NULL, NULL,
+     "Print what is in compare.json and nothing else to standard output. Progress goes to standard error."},
+    {"target-loss", OPTION_GROUP_OUTPUT, OPTION_KIND_REAL, FIELD(target_loss), OPTION_COMPARE, "X", NULL, 1e-9,
+     1e9, NULL, NULL,
+     "Tell how long each arm took to a training loss of X. Default: to the median final loss of the first "
+     "arm. A comparison that is there can be asked again."},
+    {"target-accuracy", OPTION_GROUP_OUTPUT, OPTION_KIND_REAL, FIELD(target_accuracy), OPTION_COMPARE, "X",
+     NULL, 1e-9, 1, NULL, NULL,
+     "The same to a test accuracy, as a part of 1: 0.9 is 90 %."},
+    {"margin", OPTION_GROUP_OUTPUT, OPTION_KIND_REAL, FIELD(margin), OPTION_COMPARE, "POINTS", "0.5", 0, 100,
+     NULL, NULL,
+     "Call test accuracies equal when all of the interval of their difference is within so many points."},
     {"json", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(json), OPTION_RUN | OPTION_SIMULATE, NULL, NULL, 0, 0, NULL,
      NULL,
      "Print one JSON object at the end, also of a run that failed, and nothing else to standard "

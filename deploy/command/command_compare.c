@@ -31,6 +31,7 @@
 #include "deploy/compare/settings.h"
 #include "deploy/compare/virtual_runs.h"
 #include "deploy/launcher/launch.h"
+#include "deploy/report/answer_table.h"
 #include "deploy/report/arm.h"
 #include "deploy/report/comparison.h"
 #include "deploy/report/report.h"
@@ -55,6 +56,7 @@ struct plan {
     bool goes_on;  /* There is a comparison of the same settings already ... */
     bool begun;    /* ... or this is its beginning, and the settings are written there. */
     struct settings settings;
+    FILE *told; /* Where all is told but the object of --json. */
     struct progress_style style;
     struct virtual_runs *virtual_runs; /* NULL: in real time. */
 };
@@ -130,6 +132,9 @@ static enum status read_plan(struct plan *plan, const struct command_call *call,
         status = options_slow_check(plan->options.slow, workers_most(plan), error);
     if (status != STATUS_OK)
         return status;
+    if (plan->options.target_loss > 0 && plan->options.target_accuracy > 0)
+        return error_set(error, STATUS_INVALID,
+                         "--target-loss and --target-accuracy: one target at a time");
     size_t round = plan->arms.count;
     if (plan->options.seeds > COMPARISON_RUNS_MAX / round) {
         return error_set(error, STATUS_INVALID, "--seeds=%u: more than %d runs in all",
@@ -140,7 +145,7 @@ static enum status read_plan(struct plan *plan, const struct command_call *call,
             return error_set(error, STATUS_INVALID,
                              "--ps=0: there is nothing to compare without servers");
     plan->run_count = round * plan->options.seeds;
-    plan->style = progress_style_of(stdout, plan->options.quiet, plan->options.verbose,
+    plan->style = progress_style_of(plan->told, plan->options.quiet, plan->options.verbose,
                                     plan->options.log_every);
     return STATUS_OK;
 }
@@ -234,7 +239,7 @@ static void watch_say(void *context, const char *line)
 
 static void print_strong(const struct plan *plan, const char *text)
 {
-    printf(plan->style.colour ? "\033[1m%s\033[0m\n" : "%s\n", text);
+    fprintf(plan->told, plan->style.colour ? "\033[1m%s\033[0m\n" : "%s\n", text);
 }
 
 /* How long the runs from this one on will take, by those of the same arm, else by all; 0: not known. */
@@ -275,18 +280,18 @@ static void print_heading(const struct plan *plan, const struct run *run, size_t
     if (left > 0)
         wording_append(text, sizeof(text), " (about %s left)", wording_duration(left).text);
     print_strong(plan, text);
-    fflush(stdout);
+    fflush(plan->told);
 }
 
-static void print_result(const struct record *record)
+static void print_result(const struct plan *plan, const struct record *record)
 {
-    printf("  done in %s", wording_duration(record->summary.seconds).text);
+    fprintf(plan->told, "  done in %s", wording_duration(record->summary.seconds).text);
     if (isfinite(record->summary.train_loss))
-        printf(", loss %.4f", record->summary.train_loss);
+        fprintf(plan->told, ", loss %.4f", record->summary.train_loss);
     if (isfinite(record->summary.test_accuracy))
-        printf(", test accuracy %.2f %%", record->summary.test_accuracy * 100);
-    printf("\n");
-    fflush(stdout);
+        fprintf(plan->told, ", test accuracy %.2f %%", record->summary.test_accuracy * 100);
+    fprintf(plan->told, "\n");
+    fflush(plan->told);
 }
 
 /* See virtual_run_fn. */
@@ -314,7 +319,7 @@ static int launch(struct plan *plan, const struct run *run, size_t index, struct
     if (plan->virtual_runs != NULL)
         return virtual_runs_await(plan->virtual_runs, index, &plan->took[index], error);
     double began = clock_now_seconds();
-    progress_open(&progress, stdout, plan->style, run->out, clock_now_seconds());
+    progress_open(&progress, plan->told, plan->style, run->out, clock_now_seconds());
     struct launch_watch watch = {&progress, watch_tick, watch_say};
     int code = launch_job(&run->options, run->out, &watch, NULL, error);
     progress_close(&progress);
@@ -340,7 +345,14 @@ static void describe_command(char *text, size_t bytes, const struct command_call
     report_command(text, bytes, count, words);
 }
 
-static enum status write_report(const struct plan *plan, const struct comparison *comparison,
+static struct question question_of(const struct plan *plan)
+{
+    return (struct question){.target_loss = plan->options.target_loss,
+                             .target_accuracy = plan->options.target_accuracy,
+                             .margin = plan->options.margin};
+}
+
+static enum status write_report(const struct plan *plan, const struct answer *answer,
                                 const char *remark, const struct command_call *call,
                                 struct error *error)
 {
@@ -362,7 +374,18 @@ static enum status write_report(const struct plan *plan, const struct comparison
                                  .straggle = plan->options.straggle,
                                  .pause = plan->options.pause,
                                  .remark = remark};
-    return report_write(&disk_posix, plan->out, comparison, &facts, error);
+    return report_write(&disk_posix, plan->out, answer, &facts, error);
+}
+
+static void report_so_far(const struct plan *plan, const struct comparison *comparison,
+                          const struct command_call *call)
+{
+    struct answer answer;
+    struct error no_report = {0};
+    struct question question = question_of(plan);
+    if (answer_make(&answer, comparison, &question, &no_report) == STATUS_OK)
+        write_report(plan, &answer, "", call, &no_report);
+    answer_free(&answer);
 }
 
 /* --- all of it ------------------------------------------------------------------------------- */
@@ -410,7 +433,7 @@ static int make_one(struct plan *plan, size_t index, struct comparison *comparis
     if (!plan->options.quiet)
         print_heading(plan, &run, index);
     if (plan->kept[index] && !plan->options.quiet)
-        printf("  is there already\n");
+        fprintf(plan->told, "  is there already\n");
     int code = plan->kept[index] ? EXIT_DONE : launch(plan, &run, index, &why);
     if (code != EXIT_DONE)
         rmdir(run.out); /* Goes through only when it is empty. */
@@ -425,7 +448,7 @@ static int make_one(struct plan *plan, size_t index, struct comparison *comparis
         return code;
     }
     if (!plan->options.quiet)
-        print_result(comparison->records[comparison->record_count - 1]);
+        print_result(plan, comparison->records[comparison->record_count - 1]);
     return code;
 }
 
@@ -437,7 +460,7 @@ static int make_each(struct plan *plan, struct comparison *comparison,
     int first = EXIT_DONE;
     bool said = false;
     for (size_t i = 0; i < plan->run_count; i++) {
-        struct error why = {0}, no_report = {0};
+        struct error why = {0};
         int code = make_one(plan, i, comparison, &why);
         if (was_ended(code)) {
             error_set(error, why.status, "%.400s; the same command with --out %.150s goes on",
@@ -455,7 +478,7 @@ static int make_each(struct plan *plan, struct comparison *comparison,
             said = true;
         }
         if (comparison->record_count > 0) /* The last one says it when none can be written. */
-            write_report(plan, comparison, "", call, &no_report);
+            report_so_far(plan, comparison, call);
     }
     if (said)
         error_set(error, error->status, "%zu of %zu runs failed", comparison->failed_count,
@@ -481,23 +504,40 @@ static int make_all(struct plan *plan, struct comparison *comparison,
     return code;
 }
 
-static void print_end(const struct plan *plan, const struct comparison *comparison)
+static void print_end(const struct plan *plan, const struct answer *answer)
 {
+    const struct comparison *comparison = answer->comparison;
     struct bits_verdict bits;
     comparison_bits(comparison, &bits);
-    printf("\n");
+    fprintf(plan->told, "\n");
+    table_write_missing(plan->told, comparison);
+    answer_write_text(plan->told, answer);
+    fprintf(plan->told, "\n");
     if (plan->options.job.colocated)
-        printf("each worker with a server beside it (--ps colocated)\n");
-    table_write_missing(stdout, comparison);
-    table_write_text(stdout, comparison);
-    arms_write_effects(stdout, comparison);
-    table_write_bound(stdout, comparison);
+        fprintf(plan->told, "each worker with a server beside it (--ps colocated)\n");
+    table_write_text(plan->told, comparison);
+    arms_write_effects(plan->told, comparison);
+    table_write_bound(plan->told, comparison);
     if (bits.seeds > 0) {
-        printf("\n");
+        fprintf(plan->told, "\n");
         print_strong(plan, bits.text);
     }
-    printf("\nreport: %s/report.html\n", plan->out);
-    fflush(stdout);
+    fprintf(plan->told, "\nreport: %s/report.html\n", plan->out);
+    fflush(plan->told);
+}
+
+/* What is in compare.json. */
+static enum status print_json(const struct answer *answer, const struct command_call *call,
+                              struct error *error)
+{
+    char command[COMMAND_BYTES];
+    describe_command(command, sizeof(command), call);
+    char *text = table_json(answer, command);
+    if (text == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    fputs(text, stdout); /* Whether it came through the program's end asks. */
+    free(text);
+    return STATUS_OK;
 }
 
 static int compare(struct plan *plan, const struct command_call *call, struct error *error)
@@ -508,10 +548,11 @@ static int compare(struct plan *plan, const struct command_call *call, struct er
     comparison_init(&comparison);
     comparison.planned = plan->run_count;
     if (plan->options.remarks[0] != '\0' && !plan->options.quiet)
-        printf("note: %s\n", plan->options.remarks);
+        fprintf(plan->told, "note: %s\n", plan->options.remarks);
     if (plan->options.slow != NULL && plan->options.compute == NULL && !plan->options.quiet &&
         !plan->options.virtual_time)
-        printf(
+        fprintf(
+            plan->told,
             "note: whoever is slowed down sleeps, and leaves its processor to the others, who get "
             "faster by it; with --compute times are everybody's own\n");
     int code = make_all(plan, &comparison, call, error);
@@ -519,8 +560,16 @@ static int compare(struct plan *plan, const struct command_call *call, struct er
         snprintf(remark, sizeof(remark), "Ended early: %s", error->text);
     enum status status = STATUS_OK;
     if (comparison.record_count > 0) {
-        status = write_report(plan, &comparison, remark, call, &no_report);
-        print_end(plan, &comparison);
+        struct answer answer;
+        struct question question = question_of(plan);
+        status = answer_make(&answer, &comparison, &question, &no_report);
+        if (status == STATUS_OK) {
+            status = write_report(plan, &answer, remark, call, &no_report);
+            print_end(plan, &answer);
+        }
+        if (plan->options.json && status == STATUS_OK)
+            status = print_json(&answer, call, &no_report);
+        answer_free(&answer);
     }
     comparison_free(&comparison);
     if (status != STATUS_OK)
@@ -530,7 +579,8 @@ static int compare(struct plan *plan, const struct command_call *call, struct er
 
 int command_compare(const struct command_call *call, struct error *error)
 {
-    struct plan plan = {.options = call->options, .occupied = -1};
+    struct plan plan = {
+        .options = call->options, .occupied = -1, .told = call->options.json ? stderr : stdout};
     enum status status = read_plan(&plan, call, error);
     int code = status == STATUS_OK       ? EXIT_DONE
                : status == STATUS_MEMORY ? EXIT_TRAINING_FAILED

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/base/wording.h"
+#include "deploy/report/answer_table.h"
 #include "deploy/report/arm.h"
 #include "deploy/report/figures.h"
 #include "deploy/report/identity.h"
@@ -251,9 +252,10 @@ static const char measured[] =
     "the time that takes is not counted as training. Times of workers are measured by "
     "the workers themselves on a clock that does not jump.</p>\n";
 
-static void put_page(FILE *page, const struct comparison *comparison, const struct figures *figures,
+static void put_page(FILE *page, const struct answer *answer, const struct figures *figures,
                      const struct report_facts *facts)
 {
+    const struct comparison *comparison = answer->comparison;
     static const char title[] = "Syncopate: training runs compared";
     fprintf(page,
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
@@ -262,6 +264,7 @@ static void put_page(FILE *page, const struct comparison *comparison, const stru
             title, page_style, title);
     put_lead(page, comparison);
     put_remarks(page, comparison, facts);
+    answer_write_html(page, answer);
     arms_write_html(page, comparison);
     table_write_html(page, comparison);
     put_table_remarks(page, comparison);
@@ -327,29 +330,32 @@ static enum status sheet_close(struct sheet *sheet, const struct disk *disk, con
 }
 
 static enum status write_table(const struct disk *disk, const char *out,
-                               const struct comparison *comparison, struct error *error)
+                               const struct answer *answer, struct error *error)
 {
     struct sheet sheet;
     struct bits_verdict bits;
     if (!sheet_open(&sheet))
         return error_set(error, STATUS_MEMORY, "out of memory");
-    comparison_bits(comparison, &bits);
-    table_write_missing(sheet.stream, comparison);
-    table_write_text(sheet.stream, comparison);
-    arms_write_effects(sheet.stream, comparison);
+    comparison_bits(answer->comparison, &bits);
+    table_write_missing(sheet.stream, answer->comparison);
+    answer_write_text(sheet.stream, answer);
+    fputc('\n', sheet.stream);
+    table_write_text(sheet.stream, answer->comparison);
+    arms_write_effects(sheet.stream, answer->comparison);
     if (bits.seeds > 0)
         fprintf(sheet.stream, "\n%s\n", bits.text);
     fputc('\n', sheet.stream);
+    for (size_t i = 0; answer_note(i) != NULL; i++)
+        fprintf(sheet.stream, "%s\n", answer_note(i));
     for (size_t i = 0; table_note(i) != NULL; i++)
         fprintf(sheet.stream, "%s\n", table_note(i));
     return sheet_close(&sheet, disk, out, "table.txt", error);
 }
 
-static enum status write_json(const struct disk *disk, const char *out,
-                              const struct comparison *comparison, const char *command,
-                              struct error *error)
+static enum status write_json(const struct disk *disk, const char *out, const struct answer *answer,
+                              const char *command, struct error *error)
 {
-    char *text = table_json(comparison, command != NULL ? command : "");
+    char *text = table_json(answer, command != NULL ? command : "");
     if (text == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     enum status status = write_text(disk, out, "compare.json", text, error);
@@ -369,31 +375,30 @@ static enum status write_figures(const struct disk *disk, const char *out,
     return status;
 }
 
-static enum status write_page(const struct disk *disk, const char *out,
-                              const struct comparison *comparison, const struct figures *figures,
-                              const struct report_facts *facts, struct error *error)
+static enum status write_page(const struct disk *disk, const char *out, const struct answer *answer,
+                              const struct figures *figures, const struct report_facts *facts,
+                              struct error *error)
 {
     struct sheet sheet;
     if (!sheet_open(&sheet))
         return error_set(error, STATUS_MEMORY, "out of memory");
-    put_page(sheet.stream, comparison, figures, facts);
+    put_page(sheet.stream, answer, figures, facts);
     return sheet_close(&sheet, disk, out, "report.html", error);
 }
 
-enum status report_write(const struct disk *disk, const char *out,
-                         const struct comparison *comparison, const struct report_facts *facts,
-                         struct error *error)
+enum status report_write(const struct disk *disk, const char *out, const struct answer *answer,
+                         const struct report_facts *facts, struct error *error)
 {
     struct figures figures;
-    enum status status = figures_make(&figures, comparison, error);
+    enum status status = figures_make(&figures, answer->comparison, error);
     if (status == STATUS_OK)
-        status = write_table(disk, out, comparison, error);
+        status = write_table(disk, out, answer, error);
     if (status == STATUS_OK)
-        status = write_json(disk, out, comparison, facts->command, error);
+        status = write_json(disk, out, answer, facts->command, error);
     if (status == STATUS_OK)
         status = write_figures(disk, out, &figures, error);
     if (status == STATUS_OK)
-        status = write_page(disk, out, comparison, &figures, facts, error);
+        status = write_page(disk, out, answer, &figures, facts, error);
     figures_free(&figures);
     return status;
 }

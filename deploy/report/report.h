@@ -1,8 +1,8 @@
 /* report.h - a comparison written down: report.html with everything in it, and the parts as files.
  *
- *     OUT/report.html     table, figures and explanations in one file that needs no other
- *     OUT/table.txt       the table as text
- *     OUT/compare.json    the table for programs (see table.h)
+ *     OUT/report.html     answer, table, figures and explanations in one file that needs no other
+ *     OUT/table.txt       answer and table as text
+ *     OUT/compare.json    both for programs (see table.h)
  *     OUT/loss-time.svg, loss-step.svg, accuracy-epoch.svg, staleness.svg,
  *     spread.svg, time.svg
  *
@@ -13,7 +13,7 @@
 
 #include "common/base/status.h"
 #include "common/file/disk.h"
-#include "deploy/report/comparison.h"
+#include "deploy/report/answer.h"
 
 /* What the runs themselves do not tell. Texts are borrowed; NULL or "" for unknown. */
 struct report_facts {
@@ -31,8 +31,7 @@ void report_machine(char *text, size_t bytes);
 /* A command line as it can be pasted into a shell, from argv; cut with "..." where it is longer. */
 void report_command(char *text, size_t bytes, int argc, char **argv);
 
-enum status report_write(const struct disk *disk, const char *out,
-                         const struct comparison *comparison, const struct report_facts *facts,
-                         struct error *error);
+enum status report_write(const struct disk *disk, const char *out, const struct answer *answer,
+                         const struct report_facts *facts, struct error *error);
 
 #endif

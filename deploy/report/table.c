@@ -10,6 +10,7 @@
 #include "common/base/wording.h"
 #include "common/file/json_writer.h"
 #include "common/job/mode.h"
+#include "deploy/report/answer_words.h"
 #include "deploy/report/arm.h"
 #include "deploy/report/svg.h"
 
@@ -361,21 +362,6 @@ static void write_cluster(FILE *stream, const struct comparison *comparison)
     wording_wrap(stream, line, 0, 0);
 }
 
-/* What chance does is seen from several runs alike. */
-static bool few_runs(const struct comparison *comparison, char *text, size_t bytes)
-{
-    size_t most = 0;
-    for (size_t i = 0; i < comparison->group_count; i++)
-        if (comparison->groups[i].record_count > most)
-            most = comparison->groups[i].record_count;
-    if (comparison->group_count < 2 || most == 0 || most >= COMPARISON_SPREAD_MIN)
-        return false;
-    snprintf(text, bytes,
-             "%s an arm: what of a difference is chance is not known (--seeds 3 or more)",
-             most == 1 ? "one run" : "two runs");
-    return true;
-}
-
 /* A step of fewer leaves than there are workers leaves some without work: more of them are not faster. */
 static bool idle_workers(const struct group *group, char *text, size_t bytes)
 {
@@ -395,8 +381,6 @@ static bool idle_workers(const struct group *group, char *text, size_t bytes)
 bool table_remark(const struct comparison *comparison, size_t index, char *text, size_t bytes)
 {
     size_t found = 0;
-    if (few_runs(comparison, text, bytes) && found++ == index)
-        return true;
     for (size_t i = 0; i < comparison->group_count; i++)
         if (comparison->groups[i].record_count > 0 &&
             idle_workers(&comparison->groups[i], text, bytes) && found++ == index)
@@ -477,12 +461,14 @@ void table_write_html(FILE *stream, const struct comparison *comparison)
 
 /* --- JSON ---------------------------------------------------------------------------------- */
 
-static void json_group(struct json_writer *writer, const struct group *group)
+static void json_group(struct json_writer *writer, const struct answer *answer, size_t index)
 {
+    const struct group *group = &answer->comparison->groups[index];
     json_writer_object(writer, NULL);
     json_writer_text(writer, "arm", group->arm.name);
     json_writer_text(writer, "mode", group->mode_text);
     json_writer_u64(writer, "workers", group->workers);
+    json_writer_text(writer, "label", group->label);
     json_writer_text(writer, "varied", group->arm.varied);
     json_writer_text(writer, "options",
                      group->record_count > 0 ? arm_text(group->records[0]).text : "");
@@ -505,6 +491,7 @@ static void json_group(struct json_writer *writer, const struct group *group)
             json_writer_end(writer);
         }
     }
+    answer_write_arm_json(writer, answer, index);
     json_writer_end(writer);
 }
 
@@ -517,8 +504,20 @@ static void json_failed(struct json_writer *writer, const struct failed_run *run
     json_writer_end(writer);
 }
 
-char *table_json(const struct comparison *comparison, const char *command)
+static void json_sentences(struct json_writer *writer, const struct answer *answer)
 {
+    struct answer_text sentence;
+    json_writer_array(writer, "answer");
+    for (size_t i = 0; answer_head(answer, i, &sentence); i++)
+        json_writer_text(writer, NULL, sentence.text);
+    for (size_t i = 0; answer_foot(answer, i, &sentence); i++)
+        json_writer_text(writer, NULL, sentence.text);
+    json_writer_end(writer);
+}
+
+char *table_json(const struct answer *answer, const char *command)
+{
+    const struct comparison *comparison = answer->comparison;
     struct json_writer writer;
     struct bits_verdict bits;
     comparison_bits(comparison, &bits);
@@ -538,9 +537,11 @@ char *table_json(const struct comparison *comparison, const char *command)
     else
         json_writer_null(&writer, "same_bits");
     json_writer_text(&writer, "remark", bits.text);
+    json_sentences(&writer, answer);
+    answer_write_json(&writer, answer);
     json_writer_array(&writer, "groups");
     for (size_t i = 0; i < comparison->group_count; i++)
-        json_group(&writer, &comparison->groups[i]);
+        json_group(&writer, answer, i);
     json_writer_end(&writer);
     json_writer_end(&writer);
     json_writer_raw(&writer, "\n", 1);

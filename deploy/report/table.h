@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 
+#include "deploy/report/answer.h"
 #include "deploy/report/comparison.h"
 
 /* Plain text, aligned, with two lines of heading and no line after it. Above it what the modes did
@@ -17,8 +18,8 @@
  * rows, a line that has them, which leaves it narrower. */
 void table_write_text(FILE *stream, const struct comparison *comparison);
 
-/* What whoever reads the numbers must know of them, one sentence for each index: that there are too few
- * runs, that workers have nothing to do. False when there are no more. In table_write_text already. */
+/* What whoever reads the numbers must know of them, one sentence for each index: which workers have
+ * nothing to do. False when there are no more. In table_write_text already. */
 #define TABLE_REMARK_MAX 256
 bool table_remark(const struct comparison *comparison, size_t index, char *text, size_t bytes);
 
@@ -41,15 +42,30 @@ const char *table_note(size_t index);
  *     {"command": "...", "runs_planned": 12, "runs_done": 4,
  *      "failed": [{"run": "sync-w1-s1", "exit_code": 5, "reason": "..."}],
  *      "remark": "...", "same_bits": true | false | null,
- *      "groups": [{"arm": "sync-w2", "mode", "workers", "varied": "learning-rate 0.1", "options": "--max-staleness 2", "seeds": [..],
- *                  "runs": ["sync-w1-s1", ..],
+ *      "answer": ["...", ...],                                          the sentences
+ *      "target": {"kind": "loss" | "accuracy" | null, "value", "asked_for"},
+ *      "reference": "sync-w1", "margin": 0.5,
+ *      "groups": [{"arm": "sync-w2", "mode", "workers", "label", "varied": "learning-rate 0.1",
+ *                  "options": "--max-staleness 2", "seeds": [..], "runs": ["sync-w1-s1", ..],
  *                  "batches": {"mean", "deviation"}, "examples_per_batch", "updates", "seconds",
  *                  "images_per_second", "train_loss", "test_accuracy", "staleness_mean",
  *                  "staleness_deviation",
  *                  "staleness_p50", "staleness_p99", "staleness_max",
  *                  "spread_mean", "part_spread_mean", "wait_seconds",
  *                  "sent_back", "lost", "rate_factor", "compensated" (see arm.h),
- *                  "longer_leaves": {..}}]} */
-char *table_json(const struct comparison *comparison, const char *command);
+ *                  "longer_leaves": {..},
+ *                  "to_target": {"runs", "reached",
+ *                      "seconds": {"mean", "deviation", "low", "high", "count", "median", "olympic"},
+ *                      "batches", "updates", "examples", "worker_seconds": {..}},
+ *                  "beside_reference": null in itself, else
+ *                      {"time": {"value", "deviation", "low", "high", "count"},
+ *                       "work", "pace", "cost": {..},
+ *                       "speed_up", "hardware_efficiency", "statistical_efficiency",
+ *                       "accuracy_points": {..}, "accuracy_parity": "equal" | "below" | "above" |
+ *                       "open" | null, "train_loss": {..}, "seeds_needed", "unequal_work"}}]}
+ *
+ * See answer.h for what these are; a deviation of a ratio is that of its logarithms. What is infinite,
+ * because a run did not reach the target, is "inf". */
+char *table_json(const struct answer *answer, const char *command);
 
 #endif

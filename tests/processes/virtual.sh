@@ -42,7 +42,7 @@ expect "rows are in the plan's order" \
     "sync 2 sync 5 async 2 async 5 ssp:1 2 ssp:1 5 "
 expect "sync has the same bits for two and five workers" \
     grep -q "^sync: the same bits for 2 and 5 workers, for each of 2 seeds" "$folder/output"
-expect "chance is not known of two runs" grep -q '^two runs an arm: what of a difference is chance is not known' "$folder/output"
+expect "chance is not known of two runs" grep -q 'two seeds: what seeds do by chance is not known' "$folder/whole/compare.json"
 
 # Killed with runs under way, which die with it, and gone on with.
 long=(--virtual --data synthetic --model softmax --epochs 60 --workers 4 --seeds 2)

@@ -121,7 +121,9 @@ static int a_report(struct error *error)
     const struct made_run plain = {"run", "sync", "3f2a", 2, 7, 0.25, 0.875};
     const struct report_facts facts = {
         .command = "compare", .machine = "here", .date = "today", .slow = "", .remark = ""};
+    const struct question question = {.margin = ANSWER_MARGIN};
     struct comparison comparison;
+    struct answer answer;
     char path[80];
     FILE *out = fopen("/dev/null", "w");
     runs_finished(folder, &plain);
@@ -132,7 +134,10 @@ static int a_report(struct error *error)
     enum status status = comparison_add(&comparison, &arm, path, error);
     if (status == STATUS_OK) {
         summary_print(out, comparison.records[0], 0);
-        status = report_write(&disk_posix, folder, &comparison, &facts, error);
+        status = answer_make(&answer, &comparison, &question, error);
+        if (status == STATUS_OK)
+            status = report_write(&disk_posix, folder, &answer, &facts, error);
+        answer_free(&answer);
     }
     scarcity_pause(true);
     comparison_free(&comparison);

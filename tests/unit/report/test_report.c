@@ -20,6 +20,7 @@
 struct scene {
     char folder[64];
     struct comparison comparison;
+    struct answer answer; /* See ask. */
     struct error error;
 };
 
@@ -32,6 +33,7 @@ static void scene_init(struct scene *scene)
 
 static void scene_free(struct scene *scene)
 {
+    answer_free(&scene->answer);
     comparison_free(&scene->comparison);
     runs_remove(scene->folder);
 }
@@ -64,6 +66,16 @@ static void take_run(struct scene *scene, const struct made_run *run)
 {
     runs_finished(scene->folder, run);
     take(scene, run->name);
+}
+
+/* What the runs that are there have to say. */
+static const struct answer *ask(struct scene *scene)
+{
+    struct question question = {.margin = ANSWER_MARGIN};
+    answer_free(&scene->answer);
+    ck_assert_int_eq(answer_make(&scene->answer, &scene->comparison, &question, &scene->error),
+                     STATUS_OK);
+    return &scene->answer;
 }
 
 /* Sync and async, one and two workers, seeds 1 and 2. */
@@ -113,7 +125,7 @@ static void write_and_check(struct scene *scene, const char *hostile)
                                  .slow = hostile,
                                  .remark = hostile};
     enum status status =
-        report_write(&disk_posix, scene->folder, &scene->comparison, &facts, &scene->error);
+        report_write(&disk_posix, scene->folder, ask(scene), &facts, &scene->error);
     ck_assert_msg(status == STATUS_OK, "%s", scene->error.text);
     must_be_well_formed(scene, "report.html");
     for (size_t i = 0; i < FIGURE_COUNT; i++)
@@ -427,7 +439,7 @@ TEST(who_failed_is_named_and_what_is_to_come_is_said)
     ck_assert_str_eq(text, "9 of 12 runs so far, 1 of them failed\n"
                            "failed: async-w2-s3: training <diverged>\n");
     free(text);
-    char *json = table_json(&scene->comparison, "");
+    char *json = table_json(ask(scene), "");
     ck_assert_ptr_nonnull(strstr(json, "\"runs_planned\": 12"));
     ck_assert_ptr_nonnull(strstr(json, "\"runs_done\": 8"));
     ck_assert_ptr_nonnull(strstr(json, "\"run\": \"async-w2-s3\", \"exit_code\": 1, "));
@@ -452,7 +464,7 @@ TEST(updates_are_those_that_were_made)
     ck_assert_msg(strstr(text, "\nasync        4       50  ") != NULL, "%s", text);
     ck_assert_msg(strstr(text, "\nssp:1        4      200  ") != NULL, "%s", text);
     free(text);
-    char *json = table_json(&scene->comparison, "");
+    char *json = table_json(ask(scene), "");
     ck_assert_msg(strstr(json, "\"batches\": {\"mean\": 200.0, ") != NULL, "%s", json);
     ck_assert_ptr_nonnull(strstr(json, "\"updates\": {\"mean\": 50.0, "));
     ck_assert_ptr_nonnull(strstr(json, "\"updates\": {\"mean\": 200.0, "));
@@ -483,7 +495,7 @@ TEST(what_backup_workers_drop_is_a_share_of_all_examples)
     ck_assert_msg(strstr(text, "seconds  dropped\n") != NULL, "%s", text);
     ck_assert_msg(strstr(text, "    25.00\n") != NULL, "%s", text);
     free(text);
-    char *json = table_json(&scene->comparison, "");
+    char *json = table_json(ask(scene), "");
     ck_assert_ptr_nonnull(strstr(json, "\"worker_seconds\": {\"mean\": 12.0, "));
     free(json);
 }
@@ -733,9 +745,8 @@ TEST_PLAIN(a_command_can_be_pasted_into_a_shell)
 TEST(a_folder_that_cannot_be_written_is_an_error)
 {
     struct report_facts facts = {0};
-    ck_assert_int_ne(
-        report_write(&disk_posix, "/proc/nowhere", &scene->comparison, &facts, &scene->error),
-        STATUS_OK);
+    ck_assert_int_ne(report_write(&disk_posix, "/proc/nowhere", ask(scene), &facts, &scene->error),
+                     STATUS_OK);
     ck_assert_ptr_nonnull(strstr(scene->error.text, "/proc/nowhere"));
 }
 

@@ -1,0 +1,249 @@
+/* answer_table.c - fills a grid, and puts sentences above and below it. */
+
+#include "deploy/report/answer_table.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "common/base/wording.h"
+#include "deploy/report/answer_words.h"
+#include "deploy/report/grid.h"
+#include "deploy/report/svg.h"
+
+static const char *const notes[] = {
+    "reached: runs that came to the target, of those of which it is known. The target is the "
+    "median "
+    "final loss of the first arm, or what --target-loss or --target-accuracy says; a loss is "
+    "reached "
+    "by the mean over the last 20th of all examples, an accuracy by a score.",
+    "s to ..: the median over seeds of the seconds of training until then, with the sample "
+    "standard "
+    "deviation where three runs or more were made and all came there. Who does not is slower than "
+    "all who do.",
+    "vs .., paired: how many times the seconds of the first arm, the geometric mean over the seeds "
+    "that both have, with its interval of 95 % from three seeds on (Student's t on logarithms; "
+    "where "
+    "runs did not get there the median, and limits by rank, which are open to that side).",
+    "examples: trained on until then, the median. updates/s: over the whole run, on average.",
+};
+
+const char *answer_note(size_t index)
+{
+    return index < sizeof notes / sizeof notes[0] ? notes[index] : NULL;
+}
+
+/* --- cells --------------------------------------------------------------------------------- */
+
+enum {
+    NAME,
+    REACHED,
+    SECONDS,
+    TIMES,
+    EXAMPLES,
+    PACE,
+    STALE,
+    LOSS,
+    ACCURACY,
+    POINTS,
+    EQUAL,
+    COST,
+    SPEED_UP,
+    HARDWARE,
+    STATISTICAL
+};
+
+/* Headings that have the target and the reference in them. */
+struct headings {
+    struct answer_text seconds, versus;
+};
+
+static void make_headings(struct headings *headings, const struct answer *answer)
+{
+    const struct comparison *comparison = answer->comparison;
+    snprintf(headings->seconds.text, sizeof headings->seconds.text, "s to %.4g%s",
+             answer->target.kind == TARGET_ACCURACY ? 100 * answer->target.value
+                                                    : answer->target.value,
+             answer->target.kind == TARGET_ACCURACY ? " %" : "");
+    struct answer_text name = answer_name(comparison, &comparison->groups[0]);
+    snprintf(headings->versus.text, sizeof headings->versus.text, "vs %s, paired",
+             strlen(name.text) <= 14 ? name.text : "the first");
+}
+
+static double loss_of(const struct record *record)
+{
+    return record->summary.train_loss;
+}
+
+static double accuracy_of(const struct record *record)
+{
+    return record->summary.test_accuracy;
+}
+
+static double staleness_of(const struct record *record)
+{
+    return record->staleness_mean;
+}
+
+/* A mean; "-" of none. */
+static void put_mean(struct grid *grid, size_t column, const struct group *group,
+                     record_number_fn *number, double unit, int decimals)
+{
+    struct spread spread = group_spread(group, number);
+    if (spread.count > 0)
+        grid_cell(grid, column, "%.*f", decimals, spread.mean / unit);
+    else
+        grid_cell(grid, column, "-");
+}
+
+static void put_pace(struct grid *grid, const struct group *group)
+{
+    double pace = group_spread(group, answer_pace).mean;
+    put_mean(grid, PACE, group, answer_pace, 1, pace < 9.995 ? 2 : pace < 999.5 ? 1 : 0);
+}
+
+static void put_seconds(struct grid *grid, const struct reached *seconds)
+{
+    double median = seconds->median;
+    if (isfinite(seconds->mean.deviation))
+        grid_cell(grid, SECONDS, "%s (%s)", answer_seconds(median, median).text,
+                  answer_seconds(seconds->mean.deviation, median).text);
+    else
+        grid_cell(grid, SECONDS, "%s", answer_seconds(median, median).text);
+}
+
+static void put_beside(struct grid *grid, const struct arm_answer *arm)
+{
+    static const char *const parities[] = {"not known", "yes", "no, below", "no, above",
+                                           "not shown"};
+    grid_cell(grid, TIMES, "%s", answer_ratio_interval(&arm->time).text);
+    grid_cell(grid, POINTS, "%s", answer_points_interval(&arm->accuracy).text);
+    grid_cell(grid, EQUAL, "%s", parities[arm->parity]);
+    grid_cell(grid, COST, "%s", answer_ratio_interval(&arm->cost).text);
+    grid_cell(grid, SPEED_UP, "%s", answer_ratio(arm->speed_up).text);
+    grid_cell(grid, HARDWARE, "%s", answer_ratio(arm->hardware).text);
+    grid_cell(grid, STATISTICAL, "%s", answer_ratio(arm->statistical).text);
+}
+
+static void fill_row(struct grid *grid, const struct answer *answer, size_t index)
+{
+    const struct group *group = &answer->comparison->groups[index];
+    const struct arm_answer *arm = &answer->arms[index];
+    grid_row(grid);
+    grid_cell(grid, NAME, "%s%s", answer_name(answer->comparison, group).text,
+              arm->unequal_work ? " *" : "");
+    if (answer->target.kind != TARGET_NONE) {
+        grid_cell(grid, REACHED, "%zu/%zu", arm->count, arm->runs);
+        put_seconds(grid, &arm->seconds);
+        grid_cell(grid, EXAMPLES, "%s", answer_count(arm->examples.median).text);
+    }
+    put_pace(grid, group);
+    put_mean(grid, STALE, group, staleness_of, 1, 1);
+    put_mean(grid, LOSS, group, loss_of, 1, 4);
+    put_mean(grid, ACCURACY, group, accuracy_of, 0.01, 2);
+    if (index > 0)
+        put_beside(grid, arm);
+    else
+        grid_cell(grid, TIMES, "1");
+}
+
+static void make_grid(struct grid *grid, const struct answer *answer,
+                      const struct headings *headings)
+{
+    grid_init(grid);
+    grid_column(grid, "", "arm", false);
+    grid_column(grid, "", "reached", false);
+    grid_column(grid, "", headings->seconds.text, false);
+    grid_column(grid, "", headings->versus.text, false);
+    grid_column(grid, "", "examples", false);
+    grid_column(grid, "", "updates/s", false);
+    grid_column(grid, "", "stale", false);
+    grid_column(grid, "", "loss", false);
+    grid_column(grid, "test", "accuracy %", true);
+    grid_column(grid, "points", "beside it", true);
+    grid_column(grid, "equal within", "the margin", true);
+    grid_column(grid, "worker-seconds", "beside it", true);
+    grid_column(grid, "", "speed-up", true);
+    grid_column(grid, "hardware", "efficiency", true);
+    grid_column(grid, "statistical", "efficiency", true);
+    for (size_t i = 0; i < answer->comparison->group_count; i++)
+        fill_row(grid, answer, i);
+}
+
+/* --- written ------------------------------------------------------------------------------- */
+
+_Static_assert(GRID_ROWS_MAX >= COMPARISON_GROUPS_MAX, "an arm has a row");
+
+typedef void grid_write_fn(FILE *stream, const struct grid *grid);
+
+static void write_grid(FILE *stream, const struct answer *answer, grid_write_fn *write)
+{
+    struct grid grid;
+    struct headings headings;
+    if (answer->comparison->group_count == 0)
+        return;
+    make_headings(&headings, answer);
+    make_grid(&grid, answer, &headings);
+    write(stream, &grid);
+}
+
+void answer_write_text(FILE *stream, const struct answer *answer)
+{
+    struct answer_text sentence;
+    for (size_t i = 0; answer_head(answer, i, &sentence); i++)
+        wording_wrap(stream, sentence.text, 0, 0);
+    write_grid(stream, answer, grid_write_text);
+    for (size_t i = 0; answer_foot(answer, i, &sentence); i++)
+        wording_wrap(stream, sentence.text, 0, 0);
+}
+
+static void html_sentence(FILE *stream, const struct answer_text *sentence)
+{
+    fputs("<p>", stream);
+    svg_escape(stream, sentence->text, sizeof sentence->text);
+    fputs("</p>\n", stream);
+}
+
+void answer_write_html(FILE *stream, const struct answer *answer)
+{
+    struct answer_text sentence;
+    fputs("<section class=\"answer\" id=\"answer\">\n", stream);
+    for (size_t i = 0; answer_head(answer, i, &sentence); i++)
+        html_sentence(stream, &sentence);
+    write_grid(stream, answer, grid_write_html);
+    for (size_t i = 0; answer_foot(answer, i, &sentence); i++)
+        html_sentence(stream, &sentence);
+    fputs("<ul class=\"notes\">\n", stream);
+    for (size_t i = 0; answer_note(i) != NULL; i++)
+        fprintf(stream, "<li>%s</li>\n", answer_note(i));
+    fputs("</ul>\n</section>\n", stream);
+}
+
+void answer_write_markdown(FILE *stream, const struct answer *answer)
+{
+    struct answer_text sentence;
+    for (size_t i = 0; answer_head(answer, i, &sentence); i++) {
+        grid_put_markdown(stream, sentence.text);
+        fputs("\n\n", stream);
+    }
+    write_grid(stream, answer, grid_write_markdown);
+    for (size_t i = 0; answer_foot(answer, i, &sentence); i++) {
+        fputc('\n', stream);
+        grid_put_markdown(stream, sentence.text);
+        fputc('\n', stream);
+    }
+}
+
+void answer_write_latex(FILE *stream, const struct answer *answer)
+{
+    struct answer_text sentence;
+    for (size_t i = 0; answer_head(answer, i, &sentence); i++) {
+        grid_put_latex(stream, sentence.text);
+        fputs("\n\n", stream);
+    }
+    write_grid(stream, answer, grid_write_latex);
+    for (size_t i = 0; answer_foot(answer, i, &sentence); i++) {
+        fputc('\n', stream);
+        grid_put_latex(stream, sentence.text);
+        fputc('\n', stream);
+    }
+}

@@ -1,0 +1,45 @@
+/* answer_words.h - the answer in sentences: who comes to the target in which part of the reference's time,
+ * how sure that is, and whether what came out is as good.
+ *
+ *     async reaches loss 0.35 in 0.71x sync's time [0.63, 0.80], 5 of 5 seeds; accuracy equal within 0.5
+ *     points (-0.12 [-0.31, +0.07]).
+ *
+ * Of up to ANSWER_TOLD_MAX arms beside the reference each has its sentence; of more it is told how many are
+ * sooner, and the table (answer_table.h) has each. Of fewer than three pairs of runs the figures are told,
+ * and that nothing is known of what seeds do by chance: no interval, no "sooner".
+ *
+ * Threads: plain values. */
+
+#ifndef DEPLOY_REPORT_ANSWER_WORDS_H
+#define DEPLOY_REPORT_ANSWER_WORDS_H
+
+#include <stdio.h>
+
+#include "deploy/report/answer.h"
+
+#define ANSWER_TOLD_MAX 3
+
+struct answer_text {
+    char text[512];
+};
+
+/* Sentence number index of those that come first, and of those that stand below the table; false when there
+ * are no more. The first of the former is the answer, the last of them what is the same for all. */
+bool answer_head(const struct answer *answer, size_t index, struct answer_text *sentence);
+bool answer_foot(const struct answer *answer, size_t index, struct answer_text *sentence);
+
+/* What an arm is called in a sentence: "async", "sync, ps 2", "sync, 4 workers" where workers differ. */
+struct answer_text answer_name(const struct comparison *comparison, const struct group *group);
+
+/* "0.71", "12.5", "inf", "-" for what is not known; "0.71 [0.63, 0.80]", without an interval where there is
+ * none. */
+struct answer_text answer_ratio(double ratio);
+struct answer_text answer_ratio_interval(const struct estimate *ratio);
+/* "-0.12 [-0.31, +0.07]" */
+struct answer_text answer_points_interval(const struct estimate *points);
+/* "41.2", and with as many decimals "2.1". */
+struct answer_text answer_seconds(double seconds, double like);
+/* "950", "38.4 k", "1.20 M" */
+struct answer_text answer_count(double count);
+
+#endif

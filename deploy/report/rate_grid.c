@@ -1,0 +1,102 @@
+/* rate_grid.c - takes the learning rate out of what was varied, and looks who is left alike. */
+
+#include "deploy/report/rate_grid.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/wording.h"
+#include "common/optimizer/optimizer.h"
+
+#define RATE "learning-rate "
+
+static double final_loss(const struct record *record)
+{
+    return record->summary.train_loss;
+}
+
+/* What else was varied; whether the rate was. */
+static bool without_rate(const struct group *group, char rest[ARM_TEXT_MAX])
+{
+    bool varied = false;
+    rest[0] = '\0';
+    for (const char *at = group->arm.varied; *at != '\0';) {
+        const char *end = strstr(at, ", ");
+        size_t length = end != NULL ? (size_t)(end - at) : strlen(at);
+        if (strncmp(at, RATE, strlen(RATE)) == 0)
+            varied = true;
+        else
+            wording_append(rest, ARM_TEXT_MAX, "%s%.*s", rest[0] != '\0' ? ", " : "", (int)length,
+                           at);
+        at += length + (end != NULL ? 2 : 0);
+    }
+    return varied;
+}
+
+static bool are_alike(const struct group *a, const struct group *b)
+{
+    char rest[ARM_TEXT_MAX], other[ARM_TEXT_MAX];
+    return without_rate(a, rest) && without_rate(b, other) && strcmp(rest, other) == 0 &&
+           strcmp(a->mode_text, b->mode_text) == 0 && a->workers == b->workers &&
+           a->record_count > 0 && b->record_count > 0;
+}
+
+static bool is_better(const struct answer *answer, size_t a, size_t b)
+{
+    double ours = answer->arms[a].seconds.median, theirs = answer->arms[b].seconds.median;
+    if (isfinite(ours) || isfinite(theirs))
+        return isfinite(ours) && !(theirs <= ours);
+    const struct group *groups = answer->comparison->groups;
+    double loss = group_spread(&groups[a], final_loss).mean;
+    double other = group_spread(&groups[b], final_loss).mean;
+    return isfinite(loss) && !(other <= loss);
+}
+
+static bool has_default_rate(const struct group *group)
+{
+    const struct optimizer *optimizer = optimizer_find(group->records[0]->optimizer);
+    return optimizer != NULL &&
+           fabs(group->records[0]->learning_rate - (double)optimizer->default_learning_rate) <=
+               1e-6 * (double)optimizer->default_learning_rate;
+}
+
+/* Of the arms that are like this one; false where an earlier one is, or none. */
+static bool find_grid(const struct answer *answer, size_t first, struct rate_grid *grid)
+{
+    const struct comparison *comparison = answer->comparison;
+    memset(grid, 0, sizeof *grid);
+    for (size_t i = 0; i < comparison->group_count; i++) {
+        if (!are_alike(&comparison->groups[first], &comparison->groups[i]))
+            continue;
+        if (i < first)
+            return false;
+        grid->members[grid->count++] = i;
+        if (grid->count == 1 || is_better(answer, i, grid->best))
+            grid->best = i;
+        if (has_default_rate(&comparison->groups[i]) && !grid->has_default) {
+            grid->has_default = true;
+            grid->default_rate = i;
+        }
+    }
+    return grid->count > 1;
+}
+
+bool rate_grid_at(const struct answer *answer, size_t index, struct rate_grid *grid)
+{
+    size_t found = 0, reference = 0;
+    for (size_t i = 0; i < answer->comparison->group_count; i++) {
+        if (!find_grid(answer, i, grid))
+            continue;
+        if (found == 0)
+            reference = grid->best;
+        if (found++ < index)
+            continue;
+        grid->time = (struct estimate){.value = NAN, .deviation = NAN, .low = NAN, .high = NAN};
+        if (index > 0)
+            grid->time = answer_time(answer, &answer->comparison->groups[grid->best],
+                                     &answer->comparison->groups[reference]);
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,425 @@
+/* test_answer.c - what a comparison says of made-up runs, against numbers worked out by hand. */
+
+#include "deploy/report/answer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "deploy/report/answer_table.h"
+#include "deploy/report/answer_words.h"
+#include "deploy/report/grid.h"
+#include "deploy/report/rate_grid.h"
+#include "tests/lib/suite.h"
+
+#define RUNS_MAX 32
+
+/* Runs with one point each, at the end of 20 batches of 10: with its loss and its time they come to a
+ * target of that loss, or do not. */
+struct scene {
+    struct comparison comparison;
+    struct record records[RUNS_MAX];
+    struct record_point points[RUNS_MAX];
+    const struct record *members[RUNS_MAX][RUNS_MAX];
+    size_t count;
+    struct answer answer;
+    struct error error;
+};
+
+static void scene_init(struct scene *scene)
+{
+    memset(scene, 0, sizeof *scene);
+}
+
+static void scene_free(struct scene *scene)
+{
+    answer_free(&scene->answer);
+}
+
+#define TEST(name) SUITE_TEST(name, struct scene, scene, scene_init(scene), scene_free(scene))
+
+static struct group *group_begin(struct scene *scene, const char *mode, uint32_t workers,
+                                 const char *varied)
+{
+    struct group *group = &scene->comparison.groups[scene->comparison.group_count];
+    group->index = (unsigned)scene->comparison.group_count;
+    group->workers = workers;
+    group->records = scene->members[scene->comparison.group_count++];
+    snprintf(group->mode_text, sizeof group->mode_text, "%s", mode);
+    snprintf(group->arm.varied, sizeof group->arm.varied, "%s", varied);
+    snprintf(group->arm.name, sizeof group->arm.name, "%s-w%u", mode, workers);
+    snprintf(group->label, sizeof group->label, "%s, %u workers", mode, workers);
+    return group;
+}
+
+/* A run of the last group; it comes to loss 1 after so many seconds and batches, 0 batches: never. */
+static struct record *add_run(struct scene *scene, uint64_t seed, double seconds, double batches,
+                              double accuracy)
+{
+    struct group *group = &scene->comparison.groups[scene->comparison.group_count - 1];
+    struct record *record = &scene->records[scene->count];
+    struct record_point *point = &scene->points[scene->count++];
+    *point = (struct record_point){.training_seconds = seconds,
+                                   .step = batches > 0 ? batches : 20,
+                                   .loss = batches > 0 ? 1 : 2};
+    *record = (struct record){.workers = group->workers,
+                              .servers = 1,
+                              .seed = seed,
+                              .steps = 20,
+                              .global_batch = 10,
+                              .examples = 200,
+                              .accumulate = 1,
+                              .optimizer = "adam",
+                              .learning_rate = 0.001,
+                              .points = point,
+                              .point_count = 1,
+                              .staleness_mean = NAN};
+    memcpy(record->mode_text, group->mode_text, sizeof record->mode_text);
+    record->summary.train_loss = point->loss;
+    record->summary.test_accuracy = accuracy;
+    record->summary.step = 20;
+    record->summary.seconds = seconds;
+    group->records[group->record_count++] = record;
+    return record;
+}
+
+static void ask_of(struct scene *scene, struct question question)
+{
+    ck_assert_int_eq(answer_make(&scene->answer, &scene->comparison, &question, &scene->error),
+                     STATUS_OK);
+}
+
+static void ask(struct scene *scene)
+{
+    ask_of(scene, (struct question){.margin = ANSWER_MARGIN});
+}
+
+/* What is printed, in lines of any length. */
+static const char *said(struct scene *scene, size_t index)
+{
+    static struct answer_text sentence;
+    ck_assert(answer_head(&scene->answer, index, &sentence));
+    return sentence.text;
+}
+
+static bool foot_has(struct scene *scene, const char *words)
+{
+    struct answer_text sentence;
+    for (size_t i = 0; answer_foot(&scene->answer, i, &sentence); i++)
+        if (strstr(sentence.text, words) != NULL)
+            return true;
+    return false;
+}
+
+/* Sync takes 10, 20 and 30 s, each with 10 batches; async with twice the workers 5, 10 and 15 s times a
+ * factor, with 12, 12 and 12 batches. */
+static void take_three(struct scene *scene)
+{
+    group_begin(scene, "sync", 2, "");
+    for (uint64_t seed = 1; seed <= 3; seed++)
+        add_run(scene, seed, 10.0 * (double)seed, 10, 0.90 + 0.01 * (double)seed);
+    group_begin(scene, "async", 4, "");
+    add_run(scene, 3, 15, 12, 0.931); /* In another order: pairs are by seed. */
+    add_run(scene, 1, 10, 12, 0.908);
+    add_run(scene, 2, 5, 12, 0.919);
+}
+
+/* Ratios 0.5, 1 and 0.25: logarithms -l, 0, -2 l with l = log 2: mean -l, deviation l; the quantile of two
+ * degrees is 4.302653. */
+TEST(an_arm_is_told_beside_the_reference)
+{
+    take_three(scene);
+    ask(scene);
+    const struct arm_answer *arm = &scene->answer.arms[1];
+    ck_assert_uint_eq(arm->runs, 3);
+    ck_assert_uint_eq(arm->count, 3);
+    ck_assert_double_eq(arm->seconds.mean.value, 10);
+    ck_assert_double_eq(arm->seconds.median, 10);
+    ck_assert_double_eq(arm->seconds.mean.deviation, 5);
+    ck_assert(isnan(arm->seconds.olympic));
+    ck_assert_double_eq(arm->examples.median, 120);
+    ck_assert_double_eq(arm->worker_seconds.median, 40);
+    ck_assert_double_eq_tol(arm->time.value, 0.5, 1e-12);
+    ck_assert_double_eq_tol(arm->time.deviation, log(2), 1e-12);
+    ck_assert_double_eq_tol(arm->time.high, 0.5 * exp(4.302653 * log(2) / sqrt(3)), 1e-5);
+    ck_assert_double_eq_tol(arm->work.value, 1.2, 1e-12);
+    ck_assert_double_eq_tol(arm->pace.value, 2.4, 1e-12);
+    ck_assert_double_eq_tol(arm->cost.value, 1.0, 1e-12);
+    ck_assert_double_eq_tol(arm->speed_up, 2, 1e-12);
+    ck_assert_double_eq_tol(arm->hardware, 1.2, 1e-12);
+    ck_assert_double_eq_tol(arm->statistical, 1 / 1.2, 1e-12);
+    ck_assert_double_eq_tol(arm->speed_up * 2 / 4, arm->hardware * arm->statistical, 1e-12);
+    ck_assert_double_eq_tol(arm->accuracy.value, -0.0666666666, 1e-8); /* -0.2, -0.1, +0.1 */
+    ck_assert_int_eq(arm->parity, PARITY_EQUAL);
+    ck_assert(!arm->unequal_work);
+    ck_assert(isnan(scene->answer.arms[0].time.value) && scene->answer.arms[0].count == 3);
+    ck_assert_str_eq(said(scene, 0),
+                     "async, 4 workers reaches loss 1 in 0.50x the time of sync, 2 workers "
+                     "[0.089, 2.80], 3 of 3 seeds: no difference shown; accuracy equal within 0.5 "
+                     "points (-0.07 [-0.45, +0.31]).");
+    ck_assert(foot_has(scene, "async, 4 workers needs 1.20x the examples, at 2.40x the pace; "
+                              "speed-up 2.00 with 2.00x the workers = efficiency 1.00 (hardware "
+                              "1.20, statistical 0.83)"));
+    ck_assert(foot_has(scene, "to see 2 % of time you need about 9,6"));
+}
+
+/* A margin that the interval is not within shows nothing; one that is far off shows a difference. */
+TEST(equal_is_asked_with_a_margin)
+{
+    take_three(scene);
+    ask_of(scene, (struct question){.margin = 0.4});
+    ck_assert_int_eq(scene->answer.arms[1].parity, PARITY_OPEN);
+    ck_assert_ptr_nonnull(
+        strstr(said(scene, 0), "accuracy not shown to be equal within 0.4 points"));
+    answer_free(&scene->answer);
+    for (size_t i = 3; i < 6; i++)
+        scene->records[i].summary.test_accuracy -= 0.1;
+    ask(scene);
+    ck_assert_int_eq(scene->answer.arms[1].parity, PARITY_BELOW);
+    ck_assert_ptr_nonnull(strstr(said(scene, 0), "accuracy lower: -10.07 [-10.45, -9.69] points."));
+}
+
+TEST(of_one_or_two_seeds_no_interval_is_told)
+{
+    static const char *const words[] = {"one seed", "two seeds"};
+    for (uint64_t seeds = 1; seeds <= 2; seeds++) {
+        char chance[64];
+        scene_free(scene);
+        scene_init(scene);
+        group_begin(scene, "sync", 4, "");
+        for (uint64_t seed = 1; seed <= seeds; seed++)
+            add_run(scene, seed, 10, 10, 0.9);
+        group_begin(scene, "async", 4, "");
+        for (uint64_t seed = 1; seed <= seeds; seed++)
+            add_run(scene, seed, 5, 10, 0.8);
+        ask(scene);
+        const struct arm_answer *arm = &scene->answer.arms[1];
+        ck_assert_double_eq_tol(arm->time.value, 0.5, 1e-12);
+        ck_assert(isnan(arm->time.low) && isnan(arm->accuracy.low) && arm->seeds_needed == 0);
+        ck_assert_int_eq(arm->parity, PARITY_UNKNOWN);
+        snprintf(chance, sizeof chance, "; %s: what seeds do by chance is not known;",
+                 words[seeds - 1]);
+        ck_assert_msg(strstr(said(scene, 0), chance) != NULL, "%s", said(scene, 0));
+        ck_assert_ptr_nonnull(
+            strstr(said(scene, 0), "async reaches loss 1 in 0.50x sync's time, "));
+        ck_assert_ptr_nonnull(strstr(said(scene, 0), "accuracy -10.00 points."));
+        ck_assert_ptr_null(strchr(said(scene, 0), '['));
+        ck_assert(!foot_has(scene, "to see"));
+    }
+}
+
+/* Five seeds, one of which async does not get there with: 0.5, 0.6, 0.7, 0.8 and infinite. */
+TEST(who_does_not_get_there_takes_part)
+{
+    group_begin(scene, "sync", 4, "");
+    for (uint64_t seed = 1; seed <= 5; seed++)
+        add_run(scene, seed, 10, 10, NAN);
+    group_begin(scene, "async", 4, "");
+    for (uint64_t seed = 1; seed <= 5; seed++)
+        add_run(scene, seed, 4.0 + (double)seed, seed == 5 ? 0 : 10, NAN);
+    group_begin(scene, "ssp:1", 4, "");
+    for (uint64_t seed = 1; seed <= 5; seed++)
+        add_run(scene, seed, 5, 0, NAN);
+    ask(scene);
+    const struct arm_answer *arm = &scene->answer.arms[1];
+    ck_assert_uint_eq(arm->runs, 5);
+    ck_assert_uint_eq(arm->count, 4);
+    ck_assert(isinf(arm->seconds.mean.value));
+    ck_assert_double_eq(arm->seconds.median, 7);
+    ck_assert_double_eq(arm->seconds.olympic, 7); /* 6, 7, 8 */
+    ck_assert_double_eq_tol(arm->time.value, 0.7, 1e-12);
+    ck_assert_double_eq_tol(arm->time.low, 0.5, 1e-12);
+    ck_assert(isinf(arm->time.high) && isnan(arm->hardware));
+    ck_assert_uint_eq(arm->pace.count, 4);
+    ck_assert_str_eq(said(scene, 0),
+                     "async reaches loss 1 in 0.70x sync's time [0.50, inf], 4 of 5 "
+                     "seeds: no difference shown.");
+    ck_assert_str_eq(said(scene, 1), "ssp:1 does not reach loss 1, 0 of 5 seeds (sync 5 of 5).");
+    ck_assert(!foot_has(scene, "async needs"));
+}
+
+TEST(a_target_may_be_asked_for)
+{
+    take_three(scene);
+    ask_of(scene, (struct question){.target_loss = 0.5, .margin = 0.5});
+    ck_assert(scene->answer.target.asked_for);
+    ck_assert_uint_eq(scene->answer.arms[0].count, 0);
+    ck_assert_uint_eq(scene->answer.arms[0].runs, 3);
+    ck_assert(isnan(scene->answer.arms[1].time.value));
+    answer_free(&scene->answer);
+    struct record_evaluation score = {.training_seconds = 3, .step = 5, .test_accuracy = 0.9};
+    for (size_t i = 0; i < scene->count; i++) {
+        scene->records[i].evaluations = &score;
+        scene->records[i].evaluation_count = 1;
+    }
+    ask_of(scene, (struct question){.target_accuracy = 0.9, .margin = 0.5});
+    ck_assert_double_eq(scene->answer.arms[0].seconds.median, 3);
+    ck_assert_ptr_nonnull(strstr(said(scene, 0), "reaches test accuracy 90 % in 1.00x"));
+}
+
+/* Three batches fewer in each of three runs, more or less: with the same rate that is no speed. */
+TEST(fewer_examples_than_sync_are_marked)
+{
+    group_begin(scene, "sync", 4, "");
+    for (uint64_t seed = 1; seed <= 3; seed++)
+        add_run(scene, seed, 10, 17, 0.9);
+    group_begin(scene, "async", 4, "");
+    add_run(scene, 1, 10, 13, 0.9);
+    add_run(scene, 2, 10, 14, 0.9);
+    struct record *last = add_run(scene, 3, 10, 15, 0.9);
+    ask(scene);
+    ck_assert(scene->answer.arms[1].unequal_work);
+    ck_assert(foot_has(scene, "* unequal work?"));
+    answer_free(&scene->answer);
+    scene->records[3].global_batch = 20;
+    ask(scene);
+    ck_assert(!scene->answer.arms[1].unequal_work);
+    scene->records[3].global_batch = 10;
+    answer_free(&scene->answer);
+    scene->records[3].learning_rate = 0.01;
+    ask(scene);
+    ck_assert(!scene->answer.arms[1].unequal_work);
+    scene->records[3].learning_rate = 0.001;
+    answer_free(&scene->answer);
+    scene->points[last - scene->records].step = 19; /* 13, 14 and 19 of 17: it may be chance. */
+    ask(scene);
+    ck_assert(!scene->answer.arms[1].unequal_work);
+}
+
+/* Two modes with two rates each, and one with other servers, which is no member of either grid. */
+static void take_grids(struct scene *scene)
+{
+    static const struct {
+        const char *mode, *varied;
+        double rate, seconds;
+    } arms[] = {{"sync", "learning-rate 0.001, ps 1", 0.001, 20},
+                {"sync", "learning-rate 0.01, ps 1", 0.01, 10},
+                {"async", "ps 1, learning-rate 0.02", 0.02, 8},
+                {"async", "ps 1, learning-rate 0.03", 0.03, 5},
+                {"async", "ps 2, learning-rate 0.03", 0.03, 1}};
+    for (size_t i = 0; i < sizeof arms / sizeof *arms; i++) {
+        group_begin(scene, arms[i].mode, 4, arms[i].varied);
+        for (uint64_t seed = 1; seed <= 3; seed++)
+            add_run(scene, seed, arms[i].seconds * (double)seed, 10, 0.9)->learning_rate =
+                arms[i].rate;
+    }
+}
+
+TEST(of_a_grid_of_rates_the_best_and_the_default_are_told)
+{
+    struct rate_grid grid;
+    take_grids(scene);
+    ask(scene);
+    ck_assert(rate_grid_at(&scene->answer, 0, &grid));
+    ck_assert_uint_eq(grid.count, 2);
+    ck_assert_uint_eq(grid.best, 1);
+    ck_assert(grid.has_default && grid.default_rate == 0 && isnan(grid.time.value));
+    ck_assert(rate_grid_at(&scene->answer, 1, &grid));
+    ck_assert_uint_eq(grid.best, 3);
+    ck_assert(!grid.has_default);
+    ck_assert_double_eq_tol(grid.time.value, 0.5, 1e-12); /* 5 beside 10. */
+    ck_assert(!rate_grid_at(&scene->answer, 2, &grid));
+    ck_assert(foot_has(scene,
+                       "best of its grid of 2 learning rates: sync, learning-rate 0.01, ps 1, "
+                       "20.0 s; the default rate, 0.001, 40.0 s"));
+    ck_assert(foot_has(scene,
+                       "best of its grid of 2 learning rates: async, ps 1, learning-rate 0.03, "
+                       "10.0 s; the default rate is not in it; best beside best 0.50"));
+    ck_assert_ptr_nonnull(strstr(said(scene, 0), "4 arms beside sync, learning-rate 0.001, ps 1: 4 "
+                                                 "reach loss 1 sooner, 0 later; of 0 it is not "
+                                                 "shown"));
+}
+
+/* Where nobody gets there it is the loss that tells. */
+TEST(a_grid_that_never_gets_there_has_a_best_as_well)
+{
+    struct rate_grid grid;
+    take_grids(scene);
+    for (size_t i = 0; i < scene->count; i++)
+        scene->records[i].summary.train_loss = scene->records[i].learning_rate > 0.02 ? 3 : 2;
+    ask_of(scene, (struct question){.target_loss = 0.1, .margin = 0.5});
+    ck_assert(rate_grid_at(&scene->answer, 1, &grid));
+    ck_assert_uint_eq(grid.best, 2);
+}
+
+TEST(what_is_printed_has_its_place_in_80_columns)
+{
+    take_grids(scene);
+    ask(scene);
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *stream = open_memstream(&text, &bytes);
+    answer_write_text(stream, &scene->answer);
+    fclose(stream);
+    for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1)
+        ck_assert_uint_le(strcspn(line, "\n"), 80);
+    ck_assert_ptr_nonnull(strstr(text, "vs the first, paired"));
+    ck_assert_ptr_nonnull(strstr(text, "3/3  20.0 (10.0)"));
+    free(text);
+}
+
+TEST(nothing_is_made_of_nothing)
+{
+    ask(scene);
+    ck_assert_str_eq(said(scene, 0), "No target: there are no runs.");
+    answer_free(&scene->answer);
+    group_begin(scene, "sync", 4, "");
+    struct record *only = add_run(scene, 1, 10, 10, 0.9);
+    ask(scene);
+    ck_assert_str_eq(said(scene, 0),
+                     "sync reaches loss 1 in 10.0 s, 1 of 1 seed; there is no other arm.");
+    answer_free(&scene->answer);
+    only->summary.train_loss = NAN;
+    ask(scene);
+    ck_assert_str_eq(said(scene, 0), "No target: the reference has no loss.");
+    ck_assert(!foot_has(scene, ""));
+}
+
+/* What is known to be infinite is no null. */
+TEST(json_tells_never_from_not_known)
+{
+    struct json_writer writer;
+    group_begin(scene, "sync", 4, "");
+    add_run(scene, 1, 10, 10, 0.9);
+    group_begin(scene, "async", 4, "");
+    add_run(scene, 1, 10, 0, 0.9);
+    ask(scene);
+    json_writer_init(&writer, true);
+    json_writer_object(&writer, NULL);
+    answer_write_arm_json(&writer, &scene->answer, 1);
+    json_writer_end(&writer);
+    ck_assert_ptr_nonnull(strstr(writer.text,
+                                 "\"runs\":1,\"reached\":0,\"seconds\":{\"mean\":\"inf\","
+                                 "\"deviation\":null,"));
+    ck_assert_ptr_nonnull(strstr(writer.text, "\"speed_up\":null"));
+    json_writer_free(&writer);
+}
+
+TEST_PLAIN(cells_are_escaped_for_each_kind_of_page)
+{
+    struct grid grid;
+    char *text = NULL;
+    size_t bytes = 0;
+    grid_init(&grid);
+    grid_column(&grid, "", "arm", false);
+    grid_column(&grid, "a", "b_c", false);
+    grid_row(&grid);
+    grid_cell(&grid, 0, "x|y<z>");
+    grid_cell(&grid, 1, "[5 %%]");
+    FILE *stream = open_memstream(&text, &bytes);
+    grid_write_markdown(stream, &grid);
+    grid_write_latex(stream, &grid);
+    grid_write_html(stream, &grid);
+    fclose(stream);
+    ck_assert_ptr_nonnull(
+        strstr(text, "| arm | a b\\_c |\n|:--|--:|\n| x\\|y\\<z\\> | \\[5 %\\] |\n"));
+    ck_assert_ptr_nonnull(strstr(text, "{}x|y\\textless{}z\\textgreater{} & {}[5 \\%] \\\\\n"));
+    ck_assert_ptr_nonnull(strstr(text, "<td>x|y&lt;z&gt;</td><td>[5 %]</td>"));
+    free(text);
+}
+
+int main(void)
+{
+    return suite_run("answer", NULL);
+}
