@@ -116,8 +116,8 @@ LONGEST   := test_launch lifecycle.sh chaos.sh faults.sh test_hostile hosts.sh t
 TESTS     := $(PROCESSES) $(THREADS) $(SIMULATED) $(UNIT) $(FUZZERS)
 # ThreadSanitizer makes all ten times as long, and has nothing to see in one thread: virtual time passes in
 # one, parsers and most units have no other, and these scripts try no threads that others do not.
-ALONE     := $(addprefix tests/processes/,bits.sh colocated.sh compare.sh compute.sh evaluate.sh explain.sh further.sh \
-    instructions.sh looks.sh mistakes.sh names.sh places.sh replay.sh rules.sh same_bits.sh scores.sh simgrid.sh \
+ALONE     := $(addprefix tests/processes/,answer.sh bits.sh colocated.sh compare.sh compute.sh evaluate.sh explain.sh \
+    further.sh instructions.sh looks.sh mistakes.sh names.sh places.sh replay.sh rules.sh same_bits.sh scores.sh simgrid.sh \
     simulate.sh virtual.sh windows.sh wrong_input.sh)
 THREADED  := address client command launcher process progress router transport wire worker
 ALONE     += $(SIMULATED) $(FUZZERS) $(filter-out %/test_frame $(THREADED:%=$(BUILD)/tests/unit/%/%),$(UNIT))

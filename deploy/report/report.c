@@ -16,6 +16,7 @@
 #include "deploy/report/arm.h"
 #include "deploy/report/figures.h"
 #include "deploy/report/identity.h"
+#include "deploy/report/points.h"
 #include "deploy/report/svg.h"
 #include "deploy/report/table.h"
 
@@ -352,6 +353,24 @@ static enum status write_table(const struct disk *disk, const char *out,
     return sheet_close(&sheet, disk, out, "table.txt", error);
 }
 
+/* One more file of a comparison, that a function fills. */
+typedef void answer_write_fn(FILE *stream, const struct answer *answer);
+
+static enum status write_by(const struct disk *disk, const char *out, const char *name,
+                            const struct answer *answer, answer_write_fn *fill, struct error *error)
+{
+    struct sheet sheet;
+    if (!sheet_open(&sheet))
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    fill(sheet.stream, answer);
+    return sheet_close(&sheet, disk, out, name, error);
+}
+
+static void fill_points(FILE *stream, const struct answer *answer)
+{
+    points_write(stream, answer->comparison);
+}
+
 static enum status write_json(const struct disk *disk, const char *out, const struct answer *answer,
                               const char *command, struct error *error)
 {
@@ -395,6 +414,12 @@ enum status report_write(const struct disk *disk, const char *out, const struct 
         status = write_table(disk, out, answer, error);
     if (status == STATUS_OK)
         status = write_json(disk, out, answer, facts->command, error);
+    if (status == STATUS_OK)
+        status = write_by(disk, out, "points.csv", answer, fill_points, error);
+    if (status == STATUS_OK)
+        status = write_by(disk, out, "table.md", answer, answer_write_markdown, error);
+    if (status == STATUS_OK)
+        status = write_by(disk, out, "table.tex", answer, answer_write_latex, error);
     if (status == STATUS_OK)
         status = write_figures(disk, out, &figures, error);
     if (status == STATUS_OK)

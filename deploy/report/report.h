@@ -1,8 +1,9 @@
 /* report.h - a comparison written down: report.html with everything in it, and the parts as files.
  *
  *     OUT/report.html     answer, table, figures and explanations in one file that needs no other
- *     OUT/table.txt       answer and table as text
+ *     OUT/table.txt       answer and table as text; with .md the answer in Markdown, with .tex in LaTeX
  *     OUT/compare.json    both for programs (see table.h)
+ *     OUT/points.csv      every number of every run (see points.h)
  *     OUT/loss-time.svg, loss-step.svg, accuracy-epoch.svg, staleness.svg,
  *     spread.svg, time.svg
  *

@@ -159,6 +159,8 @@ static struct estimate ratio_by_rank(const double *least, const double *most, si
     size_t rank = limit_rank(estimate.count);
     if (from == to) /* NOLINT(clang-diagnostic-float-equal): the same value, or not. */
         estimate.value = from;
+    if (estimate.count < STATISTICS_INTERVAL_RUNS)
+        return estimate;
     estimate.low = rank > 0 ? low[rank - 1] : 0;
     estimate.high = rank > 0 ? high[estimate.count - rank] : INFINITY;
     if (isinf(high[estimate.count - 1]))

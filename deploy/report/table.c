@@ -146,6 +146,18 @@ static const struct column columns[COLUMN_COUNT] = {
     {"leaves", "longer %", "longer_leaves", record_longer, 1, 0.01, .wide = true, .rare = true},
 };
 
+bool table_number(size_t index, const char **name, record_number_fn **number)
+{
+    for (size_t column = 0; column < COLUMN_COUNT; column++) {
+        if (columns[column].number == NULL || index-- > 0)
+            continue;
+        *name = columns[column].name;
+        *number = columns[column].number;
+        return true;
+    }
+    return false;
+}
+
 static const char *const notes[] = {
     "batches, updates: in all. A batch (in sync a step's, of all workers) makes an update of the "
     "model, or several make one (--accumulate). Every mode does the same work, so that the numbers "

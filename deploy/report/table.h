@@ -37,6 +37,9 @@ void table_write_html(FILE *stream, const struct comparison *comparison);
 /* What the columns mean, one "name: meaning" for each index; NULL when there are no more. */
 const char *table_note(size_t index);
 
+/* Number `index` of those that a run has here, and its name in JSON; false when there are no more. */
+bool table_number(size_t index, const char **name, record_number_fn **number);
+
 /* The whole comparison as JSON text, malloc'd; NULL when memory ran out. `command` is what was run.
  *
  *     {"command": "...", "runs_planned": 12, "runs_done": 4,

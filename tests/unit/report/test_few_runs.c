@@ -136,6 +136,8 @@ TEST_PLAIN(two_that_missed_it_say_nothing_of_each_other)
     ck_assert(isnan(estimate.value) && isinf(estimate.high));
     ck_assert_uint_eq(estimate.count, 3);
     ck_assert(isinf(statistics_ratio(none, reference, 2).value));
+    ck_assert(isnan(statistics_ratio(none, reference, 2).low)); /* Of two there is no interval. */
+    ck_assert(isnan(statistics_ratio(none, reference, 2).high));
     ck_assert(isinf(statistics_mean(values, 5).value) && isnan(statistics_mean(values, 5).low));
 }
 

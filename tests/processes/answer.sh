@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# answer.sh - what compare says of its runs, worked out again from points.csv by a program that shares nothing
+# with it (answer.py): means, intervals, ratios of pairs, runs that did not come to the target.
+# shellcheck source=tests/processes/lib.sh
+. "$(dirname "$0")/lib.sh"
+reader=$(cd "$(dirname "$0")" && pwd)/answer.py
+if ! command -v python3 >/dev/null; then
+    echo "SKIPPED - all of it: no python3"
+    exit 0
+fi
+
+out=$work/out
+base=(--data synthetic:2000 --model softmax --epochs 2 --workers 2 --out "$out")
+
+# asked NAME OPTION... - the comparison with these, whose numbers then are right.
+asked()
+{
+    local name=$1
+    shift
+    run "$name" 0 syncopate compare "${base[@]}" "$@"
+    python3 "$reader" "$out" >"$work/$name.check" 2>&1 || fail "$name: $(cat "$work/$name.check")"
+    grep -qE '^[1-9][0-9]+ numbers compared, 0 differ$' "$work/$name.check" || fail "$name: nothing was compared"
+}
+# intervals PATTERN - whether any lower end matches, of what compare.json has.
+intervals() { grep -qE "\"low\": $1" "$out/compare.json"; }
+
+# tells NAME TEXT - in sentences, whose lines end anywhere.
+tells() { tr '\n' ' ' <"$work/$1.log" | grep -qF -- "$2" || fail "$1 does not say: $2"; }
+
+asked one --seeds 1
+tells one "; one seed: what seeds do by chance is not known;"
+if intervals '[0-9-]'; then fail "there is an interval of one seed"; fi
+if grep -q '+-' "$work/one.log"; then fail "there is a +- of one seed"; fi
+ok "of one seed the figures are told, no interval and no deviation"
+
+asked two --seeds 2
+tells two "; two seeds: what seeds do by chance is not known;"
+if intervals '[0-9-]'; then fail "there is an interval of two seeds"; fi
+ok "nor are they of two"
+
+asked three --seeds 3
+intervals '[0-9-]' || fail "there is no interval of three seeds"
+if grep -q 'by chance is not known' "$work/three.log"; then fail "three seeds say nothing of chance"; fi
+ok "of three seeds there are intervals, and an independent reader has the same"
+
+# What is asked is no setting of the runs: these are all there.
+between=$(python3 "$reader" "$out" --between)
+asked between --seeds 3 --target-loss "$between"
+[ "$(grep -c 'is there already' "$work/between.log")" -eq 6 ] || fail "another question made runs anew"
+tr -d ' \n' <"$out/compare.json" | grep -oE '"runs":3,"reached":[0-3]' >"$work/reached"
+[ "$(wc -l <"$work/reached")" -eq 2 ] || fail "it is not told of both arms how many came to the target"
+[ "$(awk -F: '{ n += $NF } END { print n }' "$work/reached")" -eq 3 ] || fail "not half came to a loss between: $(cat "$work/reached")"
+grep -q '"inf"' "$out/compare.json" || fail "who did not come to the target is not infinite"
+ok "runs that do not come to the target take part as the slowest"
+
+asked accuracy --seeds 3 --target-accuracy 0.5 --margin 3
+grep -q '"target": {"kind": "accuracy", "value": 0.5, "asked_for": true}' "$out/compare.json" ||
+    fail "the target is not what was asked for"
+grep -q '"margin": 3.0' "$out/compare.json" || fail "nor is the margin"
+tells accuracy " reaches test accuracy 50 % "
+ok "an accuracy may be the target, and another margin asked for"
+
+asked five --seeds 5 --modes sync,async,ssp:1
+if grep -q '"olympic": null' "$out/compare.json"; then fail "five seeds have no olympic mean"; fi
+ok "of five seeds there is an olympic mean, too"
+
+# The whole of it as one object, and nothing else.
+"$build/syncopate" compare "${base[@]}" --seeds 5 --modes sync,async,ssp:1 --json 2>/dev/null >"$work/object"
+diff <(grep -v '"command"' "$work/object") <(grep -v '"command"' "$out/compare.json") >"$work/diff" ||
+    fail "--json is not compare.json: $(head -3 "$work/diff")"
+ok "--json prints what is in compare.json, and nothing else"
+
+# It is there for other programs.
+grep -qE '^\| async \|' "$out/table.md" || fail "table.md has no row of async"
+grep -q '^\\begin{tabular}' "$out/table.tex" || fail "table.tex has no table"
+first=$(sed -n '1p' "$out/table.txt")
+case $first in "async reaches loss "* | "async does not reach loss "*) ;; *) fail "table.txt begins with: $first" ;; esac
+grep -q '<section class="answer" id="answer">' "$out/report.html" || fail "the report has no answer"
+[ "$(awk 'length > 80' "$work/five.log" | grep -vc '^report:')" -eq 0 ] || fail "what is printed is wider than 80 columns"
+ok "the answer is in the terminal, the table, the report, Markdown and LaTeX"
+
+# And the reader would say so if it were not.
+spoilt=$work/spoilt
+mkdir "$spoilt"
+for spoil in '/"time"/s/"low": [0-9.]/&5/' '/"seconds": {"mean".*median/s/"median": /&1/' '0,/"reached": [0-9]/s//"reached": 9/' \
+    '0,/"accuracy_parity": "[a-z]*"/s//"accuracy_parity": "unheard of"/'; do
+    cp "$out/points.csv" "$spoilt/"
+    sed "$spoil" "$out/compare.json" >"$spoilt/compare.json"
+    if cmp -s "$out/compare.json" "$spoilt/compare.json"; then fail "$spoil changes nothing"; fi
+    if python3 "$reader" "$spoilt" >/dev/null 2>&1; then fail "$spoil goes unseen"; fi
+done
+cp "$out/compare.json" "$spoilt/"
+sed '0,/run_train_loss/s/\(run_train_loss.*\).$/\11/;0,/run_seconds/s/\(run_seconds,.*,\)/\11/' "$out/points.csv" >"$spoilt/points.csv"
+if python3 "$reader" "$spoilt" >/dev/null 2>&1; then fail "points that are others go unseen"; fi
+ok "another number in either file is seen"
+
+run both 2 syncopate compare "${base[@]}" --target-loss 1 --target-accuracy 0.5
+says both "one target at a time"
+run percent 2 syncopate compare "${base[@]}" --target-accuracy 90
+ok "two targets, and an accuracy in percent, are refused"
