@@ -82,6 +82,7 @@ static void take_summary(struct record *record, const struct json *root)
     copy_text(root, "parameters_sha256", summary->parameters_sha256,
               sizeof(summary->parameters_sha256));
     copy_text(root, "model_sha256", summary->model_sha256, sizeof(summary->model_sha256));
+    copy_text(root, "job.data_digest", record->data_digest, sizeof(record->data_digest));
     record->examples = json_u64(root, "job.examples", 0);
     record->accumulate = json_u64(root, "job.accumulate", 1);
     if (record->accumulate == 0) /* Not said. */
@@ -108,6 +109,7 @@ static void take_arm(struct job *arm, const struct json *job)
     copy_text(job, "straggle", arm->straggle, sizeof arm->straggle);
     copy_text(job, "pause", arm->pause, sizeof arm->pause);
     copy_text(job, "cluster", arm->cluster, sizeof arm->cluster);
+    arm->chunk_bytes = json_u64(job, "chunk_bytes", 0);
     arm->colocated = json_flag(job, "colocated");
     arm->use_locking = json_flag(job, "use_locking");
     arm->staleness_rate = staleness_rate_named(json_text(job, "staleness_rate"));

@@ -46,6 +46,7 @@ struct record_window {
 struct record {
     char path[DISK_PATH_MAX];
     char mode_text[32], optimizer[32], data[256], model[1024];
+    char data_digest[65]; /* Of the decoded examples, in hexadecimal digits; "": not known. */
     char state[32];
     char keep[16]; /* Checkpoints: "all" or a number; "" in an older one. */
     uint32_t workers, servers;
@@ -53,8 +54,8 @@ struct record {
     uint64_t
         accumulate;    /* Gradients in an update, of which `steps` counts the former; at least 1. */
     uint64_t examples; /* Of the training set; 0: not known. */
-    /* Of the declaration only use_locking, colocated, what was done about staleness, and controlled time; the
-     * rest is zero. */
+    /* Of the declaration only use_locking, colocated, what was done about staleness, chunk_bytes, and
+     * controlled time; the rest is zero. */
     struct job arm;
     double learning_rate;
     struct run_summary summary; /* But its state. */

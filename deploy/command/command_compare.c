@@ -22,6 +22,7 @@
 #include "common/base/wording.h"
 #include "common/file/disk.h"
 #include "common/file/folder.h"
+#include "common/kernels/kernels.h"
 #include "common/options/options.h"
 #include "common/progress/progress.h"
 #include "common/store/occupancy.h"
@@ -352,6 +353,18 @@ static struct question question_of(const struct plan *plan)
                              .margin = plan->options.margin};
 }
 
+/* By all processes, which are of this machine: the widest that it has, or what was asked for. */
+static const char *instructions_in_use(const struct options *options)
+{
+    kernels_init();
+    enum kernels_instructions widest = kernels_instructions();
+    for (unsigned i = 0; options->instructions != NULL && i < (unsigned)widest; i++)
+        if (strcmp(options->instructions,
+                   kernels_instructions_word((enum kernels_instructions)i)) == 0)
+            widest = (enum kernels_instructions)i;
+    return kernels_instructions_name(widest);
+}
+
 static enum status write_report(const struct plan *plan, const struct answer *answer,
                                 const char *remark, const struct command_call *call,
                                 struct error *error)
@@ -369,6 +382,8 @@ static enum status write_report(const struct plan *plan, const struct answer *an
                                  .machine = machine,
                                  .date = date,
                                  .colocated = plan->options.job.colocated,
+                                 .transport = plan->options.transport,
+                                 .instructions = instructions_in_use(&plan->options),
                                  .compute = plan->options.compute,
                                  .slow = plan->options.slow,
                                  .straggle = plan->options.straggle,

@@ -16,6 +16,7 @@
 #include "deploy/report/arm.h"
 #include "deploy/report/figures.h"
 #include "deploy/report/identity.h"
+#include "deploy/report/methods.h"
 #include "deploy/report/points.h"
 #include "deploy/report/svg.h"
 #include "deploy/report/table.h"
@@ -371,6 +372,17 @@ static void fill_points(FILE *stream, const struct answer *answer)
     points_write(stream, answer->comparison);
 }
 
+static enum status write_methods(const struct disk *disk, const char *out,
+                                 const struct answer *answer, const struct report_facts *facts,
+                                 struct error *error)
+{
+    struct sheet sheet;
+    if (!sheet_open(&sheet))
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    methods_write(sheet.stream, answer, facts);
+    return sheet_close(&sheet, disk, out, "methods.txt", error);
+}
+
 static enum status write_json(const struct disk *disk, const char *out, const struct answer *answer,
                               const char *command, struct error *error)
 {
@@ -420,6 +432,8 @@ enum status report_write(const struct disk *disk, const char *out, const struct 
         status = write_by(disk, out, "table.md", answer, answer_write_markdown, error);
     if (status == STATUS_OK)
         status = write_by(disk, out, "table.tex", answer, answer_write_latex, error);
+    if (status == STATUS_OK)
+        status = write_methods(disk, out, answer, facts, error);
     if (status == STATUS_OK)
         status = write_figures(disk, out, &figures, error);
     if (status == STATUS_OK)

@@ -3,6 +3,7 @@
  *     OUT/report.html     answer, table, figures and explanations in one file that needs no other
  *     OUT/table.txt       answer and table as text; with .md the answer in Markdown, with .tex in LaTeX
  *     OUT/compare.json    both for programs (see table.h)
+ *     OUT/methods.txt     how the runs were made, in a paragraph (see methods.h)
  *     OUT/points.csv      every number of every run (see points.h)
  *     OUT/loss-time.svg, loss-step.svg, accuracy-epoch.svg, staleness.svg,
  *     spread.svg, time.svg
@@ -22,6 +23,7 @@ struct report_facts {
     const char *machine;                           /* See report_machine. */
     const char *date;                              /* When it was made. */
     bool colocated;                                /* Servers beside the workers. */
+    const char *transport, *instructions;          /* Asked for, and in use. */
     const char *compute, *slow, *straggle, *pause; /* Options, as they were given. */
     const char *remark; /* Something the reader must know, e.g. that it was ended early. */
 };

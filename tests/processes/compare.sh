@@ -44,7 +44,7 @@ expect "and the work, which is the same for all, stands above it" \
     grep -qx "each run: batches 40, examples a batch 64" "$folder/output"
 expect "sync has the same bits for one and two workers" \
     grep -q "^sync: the same bits for 1 and 2 workers, for each of 2 seeds" "$folder/output"
-for file in report.html table.txt compare.json loss-time.svg loss-step.svg accuracy-epoch.svg \
+for file in report.html table.{txt,md,tex} methods.txt points.csv compare.json loss-time.svg loss-step.svg accuracy-epoch.svg \
     staleness.svg spread.svg time.svg runs/sync-w1-s1/run.json runs/async-w2-s2/run.json; do
     expect "$file is there" test -s "$out/$file"
 done

@@ -1,0 +1,239 @@
+/* methods.c - one sentence after the other into one long line, which is then wrapped. */
+
+#include "deploy/report/methods.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "common/base/wording.h"
+#include "common/options/options.h"
+#include "deploy/report/answer_words.h"
+#include "deploy/report/report.h"
+
+#define TEXT_BYTES 16384
+
+struct text {
+    char text[TEXT_BYTES];
+};
+
+#define SAY(to, ...) wording_append((to)->text, sizeof(to)->text, __VA_ARGS__)
+
+/* --- what is the same for all -------------------------------------------------------------- */
+
+typedef uint64_t record_count_fn(const struct record *record);
+
+static uint64_t batch_of(const struct record *record)
+{
+    return record->global_batch;
+}
+
+static uint64_t leaf_of(const struct record *record)
+{
+    return record->micro_batch;
+}
+
+static uint64_t epochs_of(const struct record *record)
+{
+    return record->epochs;
+}
+
+static uint64_t steps_of(const struct record *record)
+{
+    return record->steps;
+}
+
+static uint64_t servers_of(const struct record *record)
+{
+    return record->servers;
+}
+
+static uint64_t chunk_of(const struct record *record)
+{
+    return record->arm.chunk_bytes;
+}
+
+static bool all_have(const struct comparison *comparison, record_count_fn *number)
+{
+    for (size_t i = 1; i < comparison->record_count; i++)
+        if (number(comparison->records[i]) != number(comparison->records[0]))
+            return false;
+    return true;
+}
+
+static bool all_learn_alike(const struct comparison *comparison)
+{
+    const struct record *first = comparison->records[0];
+    for (size_t i = 1; i < comparison->record_count; i++) {
+        const struct record *other = comparison->records[i];
+        if (strcmp(other->optimizer, first->optimizer) != 0 ||
+            other->learning_rate < first->learning_rate ||
+            other->learning_rate > first->learning_rate)
+            return false;
+    }
+    return true;
+}
+
+static bool same_data(const struct comparison *comparison)
+{
+    for (size_t i = 1; i < comparison->record_count; i++)
+        if (strcmp(comparison->records[i]->data_digest, comparison->records[0]->data_digest) != 0)
+            return false;
+    return true;
+}
+
+/* --- sentences ----------------------------------------------------------------------------- */
+
+static void tell_program(struct text *text, const struct comparison *comparison,
+                         const struct report_facts *facts)
+{
+    bool modelled = comparison->records[0]->arm.cluster[0] != '\0';
+    SAY(text, "%s with Syncopate %s",
+        comparison->record_count == 1 ? "One run was made" : "Runs were made", SYNCOPATE_VERSION);
+    if (facts->instructions != NULL)
+        SAY(text, " (kernels: %s)", facts->instructions);
+    if (facts->machine != NULL && facts->machine[0] != '\0')
+        SAY(text, " on one machine, %s", facts->machine);
+    if (facts->date != NULL && facts->date[0] != '\0')
+        SAY(text, "; the last report is of %s", facts->date);
+    SAY(text, ". ");
+    if (modelled)
+        SAY(text, "Learning was computed, time was modelled: %s. ",
+            comparison->records[0]->arm.cluster);
+    else
+        SAY(text, "Every run had fresh processes of its own, one run after another, servers and "
+                  "workers on "
+                  "the same processors. ");
+}
+
+static void tell_work(struct text *text, const struct comparison *comparison)
+{
+    const struct record *record = comparison->records[0];
+    SAY(text, "The model (%s) was trained on %s", record->model, record->data);
+    if (record->examples > 0)
+        SAY(text, ", %s", wording_counted(record->examples, "example", "examples").text);
+    if (!same_data(comparison))
+        SAY(text, " (others for each seed)");
+    else if (record->data_digest[0] != '\0')
+        SAY(text, " (digest %.16s)", record->data_digest);
+    if (all_have(comparison, epochs_of) && record->epochs > 0)
+        SAY(text, ", for %s", wording_counted(record->epochs, "epoch", "epochs").text);
+    if (all_have(comparison, steps_of))
+        SAY(text, " (%s)", wording_counted(record->steps, "batch", "batches").text);
+    if (all_have(comparison, batch_of))
+        SAY(text, ", %s a batch",
+            wording_counted(record->global_batch, "example", "examples").text);
+    if (all_have(comparison, leaf_of))
+        SAY(text, " in leaves of %" PRIu64, record->micro_batch);
+    if (all_learn_alike(comparison))
+        SAY(text, ", by %s with learning rate %g", record->optimizer, record->learning_rate);
+    SAY(text, ". ");
+}
+
+static void tell_cluster(struct text *text, const struct comparison *comparison,
+                         const struct report_facts *facts)
+{
+    const struct record *record = comparison->records[0];
+    if (all_have(comparison, servers_of))
+        SAY(text, "%s held the parameters, ",
+            facts->colocated ? "A server beside each worker"
+                             : wording_counted(record->servers, "server", "servers").text);
+    else
+        SAY(text, "Servers held the parameters, ");
+    if (all_have(comparison, chunk_of) && record->arm.chunk_bytes > 0)
+        SAY(text, "in chunks of at most %s", wording_bytes(record->arm.chunk_bytes).text);
+    else
+        SAY(text, "in chunks of the program's choice");
+    if (facts->transport != NULL && record->arm.cluster[0] == '\0')
+        SAY(text, "; transport: %s", facts->transport);
+    SAY(text, ". ");
+}
+
+/* "seed 1", "seeds 1 to 5", "seeds 1, 4" */
+static void tell_seeds(struct text *text, const struct group *group)
+{
+    const struct record **records = group->records;
+    size_t last = group->record_count - 1;
+    bool without_gap = last > 1;
+    for (size_t i = 0; i < last; i++)
+        without_gap = without_gap && records[i + 1]->seed == records[i]->seed + 1;
+    SAY(text, last > 0 ? "seeds %" PRIu64 : "seed %" PRIu64, records[0]->seed);
+    if (without_gap)
+        SAY(text, " to %" PRIu64, records[last]->seed);
+    for (size_t i = 1; i <= last && !without_gap; i++)
+        SAY(text, ", %" PRIu64, records[i]->seed);
+}
+
+static void tell_arms(struct text *text, const struct comparison *comparison)
+{
+    SAY(text, "%s: ", comparison->group_count == 1 ? "The arm" : "Arms");
+    for (size_t i = 0; i < comparison->group_count; i++) {
+        SAY(text, "%s%s (", i > 0 ? "; " : "", comparison->groups[i].label);
+        tell_seeds(text, &comparison->groups[i]);
+        SAY(text, ")");
+    }
+    SAY(text, ". Runs of one seed share data, order and first parameters. ");
+    if (comparison->failed_count > 0)
+        SAY(text, "%s, and take no part. ",
+            wording_counted(comparison->failed_count, "run failed", "runs failed").text);
+}
+
+static void tell_target(struct text *text, const struct answer *answer)
+{
+    const struct comparison *comparison = answer->comparison;
+    SAY(text, "Seconds are of training, from its start to the last update; evaluation and "
+              "checkpoints are "
+              "left out. ");
+    if (answer->target.kind == TARGET_NONE)
+        return;
+    SAY(text, "The target is %s", target_text(&answer->target).text);
+    if (!answer->target.asked_for)
+        SAY(text, ", the median over seeds of the final losses (means over the last epoch) of %s",
+            answer_name(comparison, &comparison->groups[0]).text);
+    if (answer->target.kind == TARGET_LOSS)
+        SAY(text,
+            ". It is reached with the first point of progress at which the mean training loss over "
+            "the last 20th of all examples of a run is not above it");
+    else
+        SAY(text, ". It is reached with the first score that is not below it");
+    SAY(text, ". A run that does not reach it counts as slower than any that does. ");
+}
+
+static void tell_statistics(struct text *text, const struct answer *answer)
+{
+    size_t pairs = 0;
+    for (size_t i = 1; i < answer->comparison->group_count; i++)
+        if (answer->arms[i].time.count > pairs)
+            pairs = answer->arms[i].time.count;
+    if (answer->comparison->group_count < 2)
+        return;
+    SAY(text, "Ratios are geometric means over the seeds that an arm shares with %s",
+        answer_name(answer->comparison, &answer->comparison->groups[0]).text);
+    if (pairs < STATISTICS_INTERVAL_RUNS) {
+        SAY(text, "; with fewer than three of them nothing is said of what seeds do by chance.");
+        return;
+    }
+    SAY(text,
+        ", with intervals of 95 %% by Student's t on the logarithms of paired ratios (where a run "
+        "did "
+        "not reach the target, medians with limits by rank). Test accuracies are called equal "
+        "where "
+        "the 95 %% interval of the paired difference is within %g points. Intervals are of one "
+        "comparison each, and not corrected for how many there are.",
+        answer->question.margin);
+}
+
+void methods_write(FILE *stream, const struct answer *answer, const struct report_facts *facts)
+{
+    const struct comparison *comparison = answer->comparison;
+    struct text text = {""};
+    if (comparison->record_count == 0)
+        return;
+    tell_program(&text, comparison, facts);
+    tell_work(&text, comparison);
+    tell_cluster(&text, comparison, facts);
+    tell_arms(&text, comparison);
+    tell_target(&text, answer);
+    tell_statistics(&text, answer);
+    wording_wrap(stream, text.text, 0, 0);
+}

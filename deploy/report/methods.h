@@ -1,0 +1,18 @@
+/* methods.h - how the runs of a comparison were made and what its words mean, in a paragraph ready to quote.
+ *
+ * What is not the same in all runs is left to the arms, which it names; what is not known is left out.
+ *
+ * Threads: plain values. */
+
+#ifndef DEPLOY_REPORT_METHODS_H
+#define DEPLOY_REPORT_METHODS_H
+
+#include <stdio.h>
+
+#include "deploy/report/answer.h"
+
+struct report_facts;
+
+void methods_write(FILE *stream, const struct answer *answer, const struct report_facts *facts);
+
+#endif
