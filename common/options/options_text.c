@@ -69,11 +69,11 @@ static const struct program_text program_texts[] = {
      "PATH is a checkpoint (a step-... folder) or a run directory.",
      "  syncopate export runs/async4 --out fashion.safetensors"},
     {OPTION_INSPECT, "PATH [options]",
-     "the path of a run's folder, a checkpoint or a model.safetensors, or a server's "
-     "host:port",
+     "the path of a run's folder, a comparison's, a checkpoint or a model.safetensors, or a "
+     "server's host:port",
      "what is in a checkpoint, or what a running job is doing",
-     "Say what is in a checkpoint, a model or a run directory, or what a running job (host:port "
-     "of server 0) is doing.",
+     "Say what is in a checkpoint, a model or a run directory, what a comparison says, or what a "
+     "running job (host:port of server 0) is doing.",
      "  syncopate inspect runs/async4/checkpoints/step-000000000938"},
     {OPTION_REPLAY, "PATH [options]", "the path of a run's folder",
      "make a recorded run again, to the bit, or with one thing changed",

@@ -1,4 +1,4 @@
-/* syncopate inspect PATH: what is in a checkpoint, a model file or a run directory, and what a
+/* syncopate inspect PATH: what is in a checkpoint, a model file, a run directory or a comparison, and what a
  * running job at host:port is doing. Looks only; changes nothing. */
 
 #include <errno.h>
@@ -20,6 +20,7 @@
 #include "deploy/command/command.h"
 #include "deploy/command/watch_run.h"
 #include "deploy/inspect/inspect_address.h"
+#include "deploy/inspect/inspect_comparison.h"
 #include "deploy/inspect/inspect_facts.h"
 #include "deploy/inspect/inspect_json.h"
 #include "deploy/simulate/account.h"
@@ -251,7 +252,7 @@ static int refuse_address(const char *text, struct error *error)
     return EXIT_USAGE;
 }
 
-enum inspected { NOTHING, MODEL, CHECKPOINT, RUN };
+enum inspected { NOTHING, MODEL, CHECKPOINT, RUN, COMPARISON };
 
 static enum inspected what_is(const char *path, struct error *error)
 {
@@ -267,11 +268,12 @@ static enum inspected what_is(const char *path, struct error *error)
         return CHECKPOINT;
     if (holds(path, "run.json"))
         return RUN;
+    if (inspect_is_comparison(path))
+        return COMPARISON;
     error_set(error, STATUS_INVALID,
               "%s: is neither a run directory (no run.json) nor a complete checkpoint (no "
               "manifest.json)",
               path);
-    command_explain_comparison(path, error);
     return NOTHING;
 }
 
@@ -279,6 +281,7 @@ static enum status print_text(enum inspected what, const char *path, struct erro
 {
     return what == MODEL        ? inspect_model(path, error)
            : what == CHECKPOINT ? inspect_checkpoint(path, error)
+           : what == COMPARISON ? inspect_comparison(stdout, path, error)
                                 : inspect_run(path, error);
 }
 
@@ -288,6 +291,7 @@ static enum status print_json(enum inspected what, const char *path, struct erro
     json_writer_init(&writer, false);
     enum status status = what == MODEL        ? inspect_json_model(&writer, path, error)
                          : what == CHECKPOINT ? inspect_json_checkpoint(&writer, path, error)
+                         : what == COMPARISON ? inspect_json_comparison(&writer, path, error)
                                               : inspect_json_run(&writer, path, error);
     if (status == STATUS_OK)
         return command_print_json(&writer, error);

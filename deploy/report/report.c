@@ -331,21 +331,27 @@ static enum status sheet_close(struct sheet *sheet, const struct disk *disk, con
     return status;
 }
 
+void report_print(FILE *stream, const struct answer *answer)
+{
+    struct bits_verdict bits;
+    comparison_bits(answer->comparison, &bits);
+    table_write_missing(stream, answer->comparison);
+    answer_write_text(stream, answer);
+    fputc('\n', stream);
+    table_write_text(stream, answer->comparison);
+    arms_write_effects(stream, answer->comparison);
+    table_write_bound(stream, answer->comparison);
+    if (bits.seeds > 0)
+        fprintf(stream, "\n%s\n", bits.text);
+}
+
 static enum status write_table(const struct disk *disk, const char *out,
                                const struct answer *answer, struct error *error)
 {
     struct sheet sheet;
-    struct bits_verdict bits;
     if (!sheet_open(&sheet))
         return error_set(error, STATUS_MEMORY, "out of memory");
-    comparison_bits(answer->comparison, &bits);
-    table_write_missing(sheet.stream, answer->comparison);
-    answer_write_text(sheet.stream, answer);
-    fputc('\n', sheet.stream);
-    table_write_text(sheet.stream, answer->comparison);
-    arms_write_effects(sheet.stream, answer->comparison);
-    if (bits.seeds > 0)
-        fprintf(sheet.stream, "\n%s\n", bits.text);
+    report_print(sheet.stream, answer);
     fputc('\n', sheet.stream);
     for (size_t i = 0; answer_note(i) != NULL; i++)
         fprintf(sheet.stream, "%s\n", answer_note(i));

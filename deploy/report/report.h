@@ -13,6 +13,8 @@
 #ifndef DEPLOY_REPORT_REPORT_H
 #define DEPLOY_REPORT_REPORT_H
 
+#include <stdio.h>
+
 #include "common/base/status.h"
 #include "common/file/disk.h"
 #include "deploy/report/answer.h"
@@ -33,6 +35,10 @@ void report_machine(char *text, size_t bytes);
 
 /* A command line as it can be pasted into a shell, from argv; cut with "..." where it is longer. */
 void report_command(char *text, size_t bytes, int argc, char **argv);
+
+/* What a terminal shows of it, and how table.txt begins: the answer, the table, what the modes' options did,
+ * and whether bits agree. */
+void report_print(FILE *stream, const struct answer *answer);
 
 enum status report_write(const struct disk *disk, const char *out, const struct answer *answer,
                          const struct report_facts *facts, struct error *error);

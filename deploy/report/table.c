@@ -527,34 +527,39 @@ static void json_sentences(struct json_writer *writer, const struct answer *answ
     json_writer_end(writer);
 }
 
-char *table_json(const struct answer *answer, const char *command)
+void table_write_json(struct json_writer *writer, const struct answer *answer, const char *command)
 {
     const struct comparison *comparison = answer->comparison;
-    struct json_writer writer;
     struct bits_verdict bits;
     comparison_bits(comparison, &bits);
-    json_writer_init(&writer, false);
-    json_writer_object(&writer, NULL);
-    json_writer_text(&writer, "command", command);
-    json_writer_u64(&writer, "runs_planned",
+    json_writer_text(writer, "command", command);
+    json_writer_u64(writer, "runs_planned",
                     comparison->record_count + comparison->failed_count +
                         comparison_to_come(comparison));
-    json_writer_u64(&writer, "runs_done", comparison->record_count);
-    json_writer_array(&writer, "failed");
+    json_writer_u64(writer, "runs_done", comparison->record_count);
+    json_writer_array(writer, "failed");
     for (size_t i = 0; i < comparison->failed_count; i++)
-        json_failed(&writer, &comparison->failed[i]);
-    json_writer_end(&writer);
+        json_failed(writer, &comparison->failed[i]);
+    json_writer_end(writer);
     if (bits.seeds > 0)
-        json_writer_bool(&writer, "same_bits", bits.equal);
+        json_writer_bool(writer, "same_bits", bits.equal);
     else
-        json_writer_null(&writer, "same_bits");
-    json_writer_text(&writer, "remark", bits.text);
-    json_sentences(&writer, answer);
-    answer_write_json(&writer, answer);
-    json_writer_array(&writer, "groups");
+        json_writer_null(writer, "same_bits");
+    json_writer_text(writer, "remark", bits.text);
+    json_sentences(writer, answer);
+    answer_write_json(writer, answer);
+    json_writer_array(writer, "groups");
     for (size_t i = 0; i < comparison->group_count; i++)
-        json_group(&writer, answer, i);
-    json_writer_end(&writer);
+        json_group(writer, answer, i);
+    json_writer_end(writer);
+}
+
+char *table_json(const struct answer *answer, const char *command)
+{
+    struct json_writer writer;
+    json_writer_init(&writer, false);
+    json_writer_object(&writer, NULL);
+    table_write_json(&writer, answer, command);
     json_writer_end(&writer);
     json_writer_raw(&writer, "\n", 1);
     char *text = writer.failed ? NULL : writer.text;

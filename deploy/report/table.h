@@ -70,5 +70,7 @@ bool table_number(size_t index, const char **name, record_number_fn **number);
  * See answer.h for what these are; a deviation of a ratio is that of its logarithms. What is infinite,
  * because a run did not reach the target, is "inf". */
 char *table_json(const struct answer *answer, const char *command);
+/* Its members, into an object that is open. */
+void table_write_json(struct json_writer *writer, const struct answer *answer, const char *command);
 
 #endif

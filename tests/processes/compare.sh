@@ -50,11 +50,20 @@ for file in report.html table.{txt,md,tex} methods.txt points.csv compare.json l
 done
 expect "the report holds the command" grep -q -- "--workers 1,2 --seeds 2 --out" "$out/report.html"
 
-for command in inspect evaluate export; do
+for command in evaluate export; do
     expect "$command of a comparison says where its runs are" ends_with 5 "$syncopate" "$command" "$out"
     expect "and nothing else" grep -qx "syncopate $command: $out is a comparison; name one of its runs, which are folders in $out/runs" \
         "$folder/output"
 done
+expect "inspect of a comparison" ends_with 0 "$syncopate" inspect "$out"
+expect "says what compare said" diff "$folder/output" <(head -n "$(wc -l <"$folder/output")" "$out/table.txt")
+expect "which is something" grep -q "^sync: the same bits for 1 and 2 workers, for each of 2 seeds" "$folder/output"
+expect "and as an object" ends_with 0 "$syncopate" inspect "$out" --json
+expect "the same" diff <(grep -v '^  "kind"\|^  "path"' "$folder/output") "$out/compare.json"
+mv "$out/runs/sync-w1-s2" "$folder/away"
+expect "without one of its runs" ends_with 5 "$syncopate" inspect "$out"
+expect "it says which is missing" grep -q "runs/sync-w1-s2" "$folder/output"
+mv "$folder/away" "$out/runs/sync-w1-s2"
 expect "with one seed" ends_with 0 "$syncopate" compare "${work[@]}" --out "$folder/one"
 expect "the table has its place in 80 columns" \
     test "$(awk '/^ *examples|^mode|^sync|^async/ && length > 80' "$folder/output" | wc -l)" -eq 0

@@ -256,7 +256,7 @@ TEST(what_cannot_be_inspected_is_refused)
     ck_assert_int_eq(call(f, command_inspect, "inspect", NULL), EXIT_USAGE);
     runs_write(f->folder, "compare.json", "{}");
     expect_refusal(f, call(f, command_inspect, "inspect", f->folder, NULL), EXIT_CANNOT_OPEN,
-                   "is a comparison; name one of its runs");
+                   "compare.json: it is not of a comparison");
 }
 
 TEST(where_nobody_listens_there_is_no_job)

@@ -1,0 +1,66 @@
+/* inspect_comparison.c - has the comparison read back, and asks again what was asked. */
+
+#include "deploy/inspect/inspect_comparison.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "common/file/disk.h"
+#include "deploy/report/reopened.h"
+#include "deploy/report/report.h"
+#include "deploy/report/table.h"
+
+bool inspect_is_comparison(const char *path)
+{
+    char file[DISK_PATH_MAX + 32];
+    struct stat there;
+    snprintf(file, sizeof file, "%s/" REOPENED_FILE, path);
+    return stat(file, &there) == 0;
+}
+
+/* What is done with the answer. */
+typedef void told_fn(void *to, const struct answer *answer, const char *command);
+
+static enum status tell(told_fn *told, void *to, const char *path, struct error *error)
+{
+    struct answer answer = {.arms = NULL};
+    struct reopened *reopened = malloc(sizeof *reopened); /* Large. */
+    if (reopened == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    enum status status = reopened_read(reopened, path, error);
+    if (status == STATUS_OK)
+        status = answer_make(&answer, &reopened->comparison, &reopened->question, error);
+    if (status == STATUS_OK)
+        told(to, &answer, reopened->command);
+    answer_free(&answer);
+    reopened_free(reopened);
+    free(reopened);
+    return status;
+}
+
+static void tell_people(void *to, const struct answer *answer, const char *command)
+{
+    (void)command;
+    report_print(to, answer);
+}
+
+static void tell_programs(void *to, const struct answer *answer, const char *command)
+{
+    table_write_json(to, answer, command);
+}
+
+enum status inspect_comparison(FILE *stream, const char *path, struct error *error)
+{
+    return tell(tell_people, stream, path, error);
+}
+
+enum status inspect_json_comparison(struct json_writer *writer, const char *path,
+                                    struct error *error)
+{
+    json_writer_object(writer, NULL);
+    json_writer_text(writer, "kind", "comparison");
+    json_writer_text(writer, "path", path);
+    enum status status = tell(tell_programs, writer, path, error);
+    json_writer_end(writer);
+    return status;
+}

@@ -1,0 +1,22 @@
+/* inspect_comparison.h - a comparison's folder: what it says, and the table, as `compare` printed them.
+ *
+ * Threads: one. Errors: as reopened.h; nothing is to be made of what was written then. */
+
+#ifndef DEPLOY_INSPECT_INSPECT_COMPARISON_H
+#define DEPLOY_INSPECT_INSPECT_COMPARISON_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "common/base/status.h"
+#include "common/file/json_writer.h"
+
+/* Whether a folder is one of which a table was written. */
+bool inspect_is_comparison(const char *path);
+
+enum status inspect_comparison(FILE *stream, const char *path, struct error *error);
+/* The members of compare.json, worked out anew, behind `kind` and `path`. */
+enum status inspect_json_comparison(struct json_writer *writer, const char *path,
+                                    struct error *error);
+
+#endif
