@@ -224,7 +224,7 @@ static void tell_alone(struct answer_text *sentence, const struct answer *answer
     wording_append(text, bytes, ", %s; there is no other arm.", seeds_text(arm).text);
 }
 
-/* "5 arms beside sync: 3 reach loss 0.35 sooner, 1 later; of 1 it is not shown." */
+/* "5 arms beside sync: 3 reach loss 0.35 sooner, 1 later, 1 not shown." */
 static void tell_many(struct answer_text *sentence, const struct answer *answer)
 {
     const struct comparison *comparison = answer->comparison;
@@ -247,7 +247,7 @@ static void tell_many(struct answer_text *sentence, const struct answer *answer)
     wording_append(text, bytes, "%zu arms beside %s: ", others,
                    answer_name(comparison, &comparison->groups[0]).text);
     if (pairs >= STATISTICS_INTERVAL_RUNS)
-        wording_append(text, bytes, "%zu %s %s sooner, %zu later; of %zu it is not shown", sooner,
+        wording_append(text, bytes, "%zu %s %s sooner, %zu later, %zu not shown", sooner,
                        sooner == 1 ? "reaches" : "reach", target_text(&answer->target).text, later,
                        others - sooner - later);
     else if (least < INFINITY)
@@ -260,7 +260,7 @@ static void tell_many(struct answer_text *sentence, const struct answer *answer)
         wording_append(text, bytes, "; %zu never %s", never,
                        never == 1 ? "reaches it" : "reach it");
     if (pairs >= STATISTICS_INTERVAL_RUNS)
-        wording_append(text, bytes, "; accuracy equal within %g points: shown of %zu",
+        wording_append(text, bytes, "; accuracy shown to be equal within %g points of %zu",
                        answer->question.margin, equal);
     wording_append(text, bytes, ".");
 }

@@ -327,8 +327,7 @@ TEST(of_a_grid_of_rates_the_best_and_the_default_are_told)
                        "best of its grid of 2 learning rates: async, ps 1, learning-rate 0.03, "
                        "10.0 s; the default rate is not in it; best beside best 0.50"));
     ck_assert_ptr_nonnull(strstr(said(scene, 0), "4 arms beside sync, learning-rate 0.001, ps 1: 4 "
-                                                 "reach loss 1 sooner, 0 later; of 0 it is not "
-                                                 "shown"));
+                                                 "reach loss 1 sooner, 0 later, 0 not shown"));
 }
 
 /* Where nobody gets there it is the loss that tells. */

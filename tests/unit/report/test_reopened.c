@@ -106,6 +106,7 @@ TEST(what_is_none_of_ours_is_refused)
         {"{}", STATUS_INVALID},
         {"{\"groups\": [{\"arm\": \"a\", \"runs\": [\"../a\"]}]}", STATUS_INVALID},
         {"{\"groups\": [{\"arm\": \"a\", \"runs\": [\"..\"]}]}", STATUS_INVALID},
+        {"{\"groups\": [{\"arm\": \"a\", \"runs\": [\"b/../../c\"]}]}", STATUS_INVALID},
         {"{\"groups\": [{\"arm\": \"a\", \"runs\": [7]}]}", STATUS_INVALID},
         {"{\"groups\": [{\"runs\": [\"a\"]}]}", STATUS_INVALID},
         {"{\"groups\": [{\"arm\": \"a\", \"runs\": [\"gone\"]}]}", STATUS_NOT_FOUND},
