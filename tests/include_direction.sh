@@ -32,7 +32,9 @@ worker  mode
 worker  client
 worker  .
 deploy  cluster
-deploy  launcher manual replay report engine calibrate
+deploy  launcher manual replay answer engine calibrate
+deploy  figures
+deploy  report
 deploy  compare
 deploy  explain verify simulate
 deploy  inspect

@@ -9,8 +9,8 @@
 #ifndef DEPLOY_COMPARE_ARMS_H
 #define DEPLOY_COMPARE_ARMS_H
 
+#include "deploy/answer/comparison.h"
 #include "deploy/compare/axes.h"
-#include "deploy/report/comparison.h"
 
 struct arm_plan {
     struct arm arm;         /* "sync-w2", "ssp-3-w2", "sync-w2-learning-rate-0.1" */

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "common/file/disk.h"
-#include "deploy/report/reopened.h"
+#include "deploy/answer/reopened.h"
 #include "deploy/report/report.h"
 #include "deploy/report/table.h"
 

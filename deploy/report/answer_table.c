@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "common/base/wording.h"
-#include "deploy/report/answer_words.h"
+#include "deploy/answer/answer_words.h"
+#include "deploy/figures/svg.h"
 #include "deploy/report/grid.h"
-#include "deploy/report/svg.h"
 
 static const char *const notes[] = {
     "reached: runs that came to the target, of those of which it is known. The target is the "

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "deploy/report/answer.h"
+#include "deploy/answer/answer.h"
 
 /* Within 80 columns. */
 void answer_write_text(FILE *stream, const struct answer *answer);

@@ -8,7 +8,7 @@
 
 #include "common/base/wording.h"
 #include "common/job/compensation.h"
-#include "deploy/report/svg.h"
+#include "deploy/figures/svg.h"
 
 #define LINE_BYTES 512
 

@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-#include "deploy/report/comparison.h"
+#include "deploy/answer/comparison.h"
 
 /* As it can be typed: "--staleness-rate inverse --max-staleness 2"; "" for nothing. */
 struct arm_text {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/base/wording.h"
-#include "deploy/report/svg.h"
+#include "deploy/figures/svg.h"
 
 void grid_init(struct grid *grid)
 {

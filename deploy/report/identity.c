@@ -4,7 +4,7 @@
 #include "deploy/report/identity.h"
 
 #include "common/base/wording.h"
-#include "deploy/report/svg.h"
+#include "deploy/figures/svg.h"
 
 struct sides {
     uint64_t sum, renewed, expected, apart; /* apart: by how much the sides differ, of all runs. */

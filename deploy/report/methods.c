@@ -8,7 +8,7 @@
 
 #include "common/base/wording.h"
 #include "common/options/options.h"
-#include "deploy/report/answer_words.h"
+#include "deploy/answer/answer_words.h"
 #include "deploy/report/report.h"
 
 #define TEXT_BYTES 16384

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "deploy/report/answer.h"
+#include "deploy/answer/answer.h"
 
 struct report_facts;
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "deploy/answer/target.h"
 #include "deploy/report/table.h"
-#include "deploy/report/target.h"
 
 /* Of which run, and where in it. */
 struct place {

@@ -19,7 +19,7 @@
 
 #include <stdio.h>
 
-#include "deploy/report/comparison.h"
+#include "deploy/answer/comparison.h"
 
 void points_write(FILE *stream, const struct comparison *comparison);
 

@@ -12,13 +12,13 @@
 #include <unistd.h>
 
 #include "common/base/wording.h"
+#include "deploy/figures/figures.h"
+#include "deploy/figures/svg.h"
 #include "deploy/report/answer_table.h"
 #include "deploy/report/arm.h"
-#include "deploy/report/figures.h"
 #include "deploy/report/identity.h"
 #include "deploy/report/methods.h"
 #include "deploy/report/points.h"
-#include "deploy/report/svg.h"
 #include "deploy/report/table.h"
 
 #define TEXT_BYTES_MAX 65536 /* Of any one text that goes into the page. */

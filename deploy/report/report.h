@@ -17,7 +17,7 @@
 
 #include "common/base/status.h"
 #include "common/file/disk.h"
-#include "deploy/report/answer.h"
+#include "deploy/answer/answer.h"
 
 /* What the runs themselves do not tell. Texts are borrowed; NULL or "" for unknown. */
 struct report_facts {

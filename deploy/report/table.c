@@ -10,9 +10,9 @@
 #include "common/base/wording.h"
 #include "common/file/json_writer.h"
 #include "common/job/mode.h"
-#include "deploy/report/answer_words.h"
+#include "deploy/answer/answer_words.h"
+#include "deploy/figures/svg.h"
 #include "deploy/report/arm.h"
-#include "deploy/report/svg.h"
 
 #define CELL_BYTES   128
 #define COLUMN_COUNT 25 /* Two of them texts. */

@@ -10,8 +10,8 @@
 
 #include <stdio.h>
 
-#include "deploy/report/answer.h"
-#include "deploy/report/comparison.h"
+#include "deploy/answer/answer.h"
+#include "deploy/answer/comparison.h"
 
 /* Plain text, aligned, with two lines of heading and no line after it. Above it what the modes did
  * about staleness (arms_write_text); and where updates and examples an update are the same in all

@@ -12,7 +12,7 @@
 #include "common/process/log.h"
 #include "common/progress/record.h"
 #include "common/progress/summary.h"
-#include "deploy/report/comparison.h"
+#include "deploy/answer/comparison.h"
 #include "deploy/report/report.h"
 #include "ps/cores.h"
 #include "tests/lib/memory/scarcity.h"

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "common/file/json.h"
+#include "deploy/figures/curve.h"
+#include "deploy/figures/figures.h"
 #include "deploy/report/arm.h"
-#include "deploy/report/curve.h"
-#include "deploy/report/figures.h"
 #include "deploy/report/table.h"
 #include "tests/lib/runs/runs.h"
 #include "tests/lib/suite.h"

@@ -9,14 +9,14 @@
  *
  * Ownership and errors: as svg.h. Threads: one owner. */
 
-#ifndef DEPLOY_REPORT_PLOT_H
-#define DEPLOY_REPORT_PLOT_H
+#ifndef DEPLOY_FIGURES_PLOT_H
+#define DEPLOY_FIGURES_PLOT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "deploy/report/axis.h"
-#include "deploy/report/svg.h"
+#include "deploy/figures/axis.h"
+#include "deploy/figures/svg.h"
 
 #define PLOT_WIDTH  760.0
 #define PLOT_HEIGHT 430.0

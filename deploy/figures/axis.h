@@ -6,8 +6,8 @@
  *
  * Threads: plain values. */
 
-#ifndef DEPLOY_REPORT_AXIS_H
-#define DEPLOY_REPORT_AXIS_H
+#ifndef DEPLOY_FIGURES_AXIS_H
+#define DEPLOY_FIGURES_AXIS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,12 +1,12 @@
 /* test_reopened.c - a comparison that is read back from its folder says what it said before. */
 
-#include "deploy/report/reopened.h"
+#include "deploy/answer/reopened.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "deploy/report/answer_words.h"
+#include "deploy/answer/answer_words.h"
 #include "deploy/report/table.h"
 #include "tests/lib/runs/runs.h"
 #include "tests/lib/suite.h"

@@ -1,7 +1,7 @@
 /* test_few_runs.c - Student's t against printed tables, and what is said of few runs against numbers
  * worked out by hand. */
 
-#include "deploy/report/statistics.h"
+#include "deploy/answer/statistics.h"
 
 #include <math.h>
 

@@ -19,10 +19,10 @@
  * part, as in survival analysis, and are not left out.
  * Threads: plain functions. */
 
-#ifndef DEPLOY_REPORT_TARGET_H
-#define DEPLOY_REPORT_TARGET_H
+#ifndef DEPLOY_ANSWER_TARGET_H
+#define DEPLOY_ANSWER_TARGET_H
 
-#include "deploy/report/comparison.h"
+#include "deploy/answer/comparison.h"
 
 #define TARGET_TRAILING_PART 20
 

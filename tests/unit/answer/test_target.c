@@ -1,7 +1,7 @@
 /* test_target.c - when a run has reached a target, of runs that are made up so that it can be worked out
  * by hand. */
 
-#include "deploy/report/target.h"
+#include "deploy/answer/target.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* answer.c - pairs runs by their seeds, and has the statistics of each pair of arms made. */
 
-#include "deploy/report/answer.h"
+#include "deploy/answer/answer.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,12 +7,12 @@
  *
  * Ownership: curve_free. Threads: plain values. Errors: out of memory gives an empty curve. */
 
-#ifndef DEPLOY_REPORT_CURVE_H
-#define DEPLOY_REPORT_CURVE_H
+#ifndef DEPLOY_FIGURES_CURVE_H
+#define DEPLOY_FIGURES_CURVE_H
 
 #include <stddef.h>
 
-#include "deploy/report/comparison.h"
+#include "deploy/answer/comparison.h"
 
 #define CURVE_POINTS_MAX 160
 

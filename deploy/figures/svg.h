@@ -9,8 +9,8 @@
  * Ownership: svg_close gives the text to the caller. Threads: one owner.
  * Errors: running out of memory is remembered, and svg_close then returns NULL. */
 
-#ifndef DEPLOY_REPORT_SVG_H
-#define DEPLOY_REPORT_SVG_H
+#ifndef DEPLOY_FIGURES_SVG_H
+#define DEPLOY_FIGURES_SVG_H
 
 #include <stddef.h>
 #include <stdio.h>

@@ -7,13 +7,13 @@
  *
  * Ownership: figures_free. Threads: plain values. */
 
-#ifndef DEPLOY_REPORT_FIGURES_H
-#define DEPLOY_REPORT_FIGURES_H
+#ifndef DEPLOY_FIGURES_FIGURES_H
+#define DEPLOY_FIGURES_FIGURES_H
 
 #include <stddef.h>
 
 #include "common/base/status.h"
-#include "deploy/report/comparison.h"
+#include "deploy/answer/comparison.h"
 
 #define FIGURE_COUNT 6
 

@@ -1,7 +1,7 @@
 /* comparison.c - finds each arm's group, and says whether runs of one seed that ought to have equal
  * bits have them. */
 
-#include "deploy/report/comparison.h"
+#include "deploy/answer/comparison.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -9,10 +9,10 @@
  * Source: AlgoPerf (Dahl and others, 2023): tuned rates at an equal budget, and the default beside them.
  * Threads: plain values. */
 
-#ifndef DEPLOY_REPORT_RATE_GRID_H
-#define DEPLOY_REPORT_RATE_GRID_H
+#ifndef DEPLOY_ANSWER_RATE_GRID_H
+#define DEPLOY_ANSWER_RATE_GRID_H
 
-#include "deploy/report/answer.h"
+#include "deploy/answer/answer.h"
 
 struct rate_grid {
     size_t members[COMPARISON_GROUPS_MAX]; /* [count], numbers of groups; in their order. */

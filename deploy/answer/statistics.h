@@ -15,8 +15,8 @@
  *
  * Threads: plain functions. Errors: none; arrays are copied on the stack, STATISTICS_MAX at most. */
 
-#ifndef DEPLOY_REPORT_STATISTICS_H
-#define DEPLOY_REPORT_STATISTICS_H
+#ifndef DEPLOY_ANSWER_STATISTICS_H
+#define DEPLOY_ANSWER_STATISTICS_H
 
 #include <stddef.h>
 

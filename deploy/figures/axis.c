@@ -1,7 +1,7 @@
 /* axis.c - round numbers for ticks: 1, 2 or 5 times a power of ten, and for logarithmic axes 1, 2,
  * 3, 5 or powers alone. */
 
-#include "deploy/report/axis.h"
+#include "deploy/figures/axis.h"
 
 #include <math.h>
 #include <stdio.h>

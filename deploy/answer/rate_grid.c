@@ -1,6 +1,6 @@
 /* rate_grid.c - takes the learning rate out of what was varied, and looks who is left alike. */
 
-#include "deploy/report/rate_grid.h"
+#include "deploy/answer/rate_grid.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* reopened.c - takes the names out of compare.json, and has each run read. */
 
-#include "deploy/report/reopened.h"
+#include "deploy/answer/reopened.h"
 
 #include <stdio.h>
 #include <string.h>

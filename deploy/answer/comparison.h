@@ -3,8 +3,8 @@
  *
  * Ownership: a comparison owns its records; groups borrow them. Threads: plain values. */
 
-#ifndef DEPLOY_REPORT_COMPARISON_H
-#define DEPLOY_REPORT_COMPARISON_H
+#ifndef DEPLOY_ANSWER_COMPARISON_H
+#define DEPLOY_ANSWER_COMPARISON_H
 
 #include <stdbool.h>
 #include <stddef.h>

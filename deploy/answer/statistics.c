@@ -1,6 +1,6 @@
 /* statistics.c - Student's t by its finite sum, turned round by halving, and what rests on it. */
 
-#include "deploy/report/statistics.h"
+#include "deploy/answer/statistics.h"
 
 #include <assert.h>
 #include <math.h>

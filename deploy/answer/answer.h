@@ -16,13 +16,13 @@
  *
  * Ownership: answer_free. Threads: plain values. */
 
-#ifndef DEPLOY_REPORT_ANSWER_H
-#define DEPLOY_REPORT_ANSWER_H
+#ifndef DEPLOY_ANSWER_ANSWER_H
+#define DEPLOY_ANSWER_ANSWER_H
 
 #include "common/file/json_writer.h"
-#include "deploy/report/comparison.h"
-#include "deploy/report/statistics.h"
-#include "deploy/report/target.h"
+#include "deploy/answer/comparison.h"
+#include "deploy/answer/statistics.h"
+#include "deploy/answer/target.h"
 
 #define ANSWER_MARGIN 0.5  /* Points of accuracy, unless another one is asked for. */
 #define ANSWER_EFFECT 0.02 /* Of time, for which it is said how many seeds show it. */

@@ -1,15 +1,15 @@
 /* test_svg.c - drawings are well-formed whatever is drawn. xml.h is the checker, and is checked
  * first. */
 
-#include "deploy/report/svg.h"
+#include "deploy/figures/svg.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "deploy/report/axis.h"
-#include "deploy/report/plot.h"
+#include "deploy/figures/axis.h"
+#include "deploy/figures/plot.h"
 #include "tests/lib/suite.h"
 #include "tests/lib/xml.h"
 

@@ -1,6 +1,6 @@
 /* plot.c - margins, frame, ticks and legend; series go through the two axes to svg.h. */
 
-#include "deploy/report/plot.h"
+#include "deploy/figures/plot.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,13 +1,13 @@
 /* answer_words.c - each sentence is put together from what is known; what is not is left out or said. */
 
-#include "deploy/report/answer_words.h"
+#include "deploy/answer/answer_words.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
 #include "common/base/wording.h"
-#include "deploy/report/rate_grid.h"
+#include "deploy/answer/rate_grid.h"
 
 /* --- numbers ------------------------------------------------------------------------------- */
 

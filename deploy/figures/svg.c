@@ -1,7 +1,7 @@
 /* svg.c - prints elements into memory; the style sheet, with hues for light and dark screens,
  * stands at the top. */
 
-#include "deploy/report/svg.h"
+#include "deploy/figures/svg.h"
 
 #include <math.h>
 #include <stdbool.h>

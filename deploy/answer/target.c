@@ -1,11 +1,11 @@
 /* target.c - goes along a run's points until the mean of the last of them has come down. */
 
-#include "deploy/report/target.h"
+#include "deploy/answer/target.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#include "deploy/report/statistics.h"
+#include "deploy/answer/statistics.h"
 
 double target_examples(const struct record *record, double batches)
 {

@@ -1,16 +1,16 @@
 /* test_answer.c - what a comparison says of made-up runs, against numbers worked out by hand. */
 
-#include "deploy/report/answer.h"
+#include "deploy/answer/answer.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "deploy/answer/answer_words.h"
+#include "deploy/answer/rate_grid.h"
 #include "deploy/report/answer_table.h"
-#include "deploy/report/answer_words.h"
 #include "deploy/report/grid.h"
-#include "deploy/report/rate_grid.h"
 #include "tests/lib/suite.h"
 
 #define RUNS_MAX 32

@@ -10,12 +10,12 @@
  *
  * Threads: plain values. */
 
-#ifndef DEPLOY_REPORT_ANSWER_WORDS_H
-#define DEPLOY_REPORT_ANSWER_WORDS_H
+#ifndef DEPLOY_ANSWER_ANSWER_WORDS_H
+#define DEPLOY_ANSWER_ANSWER_WORDS_H
 
 #include <stdio.h>
 
-#include "deploy/report/answer.h"
+#include "deploy/answer/answer.h"
 
 #define ANSWER_TOLD_MAX 3
 

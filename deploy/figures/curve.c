@@ -1,7 +1,7 @@
 /* curve.c - reads pairs of each run, thins them by averaging neighbours, and joins runs at the
  * first one's places. */
 
-#include "deploy/report/curve.h"
+#include "deploy/figures/curve.h"
 
 #include <math.h>
 #include <stdlib.h>

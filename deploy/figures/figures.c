@@ -1,7 +1,7 @@
 /* figures.c - one function a figure: fit the axes to what is shown, then draw bands, lines, bars
  * and keys. */
 
-#include "deploy/report/figures.h"
+#include "deploy/figures/figures.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "common/base/wording.h"
-#include "deploy/report/curve.h"
-#include "deploy/report/plot.h"
+#include "deploy/figures/curve.h"
+#include "deploy/figures/plot.h"
 
 #define WORKERS_SHOWN    12 /* Bars of one group in the figure of times. */
 #define BAR_HEIGHT       16.0

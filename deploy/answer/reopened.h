@@ -6,10 +6,10 @@
  *
  * Threads: plain values. */
 
-#ifndef DEPLOY_REPORT_REOPENED_H
-#define DEPLOY_REPORT_REOPENED_H
+#ifndef DEPLOY_ANSWER_REOPENED_H
+#define DEPLOY_ANSWER_REOPENED_H
 
-#include "deploy/report/answer.h"
+#include "deploy/answer/answer.h"
 
 #define REOPENED_FILE "compare.json"
 
