@@ -127,6 +127,15 @@ void axis_fit(struct axis *axis, size_t ticks, bool round)
     }
 }
 
+void axis_whole_ticks(struct axis *axis, double first, double last, double most)
+{
+    double stride = fmax(1, ceil((last - first + 1) / most));
+    axis->tick_count = 0;
+    axis->decimals = 0;
+    for (size_t i = 0; i < AXIS_TICKS_MAX && first + (double)i * stride <= last; i++)
+        axis->ticks[axis->tick_count++] = first + (double)i * stride;
+}
+
 double axis_place(const struct axis *axis, double value)
 {
     if (!(value > axis->min)) /* NaN too. */

@@ -31,6 +31,9 @@ void axis_see(struct axis *axis, double value);
 /* Settle range and ticks, about `ticks` of them. With `round` the range grows to the next ticks. */
 void axis_fit(struct axis *axis, size_t ticks, bool round);
 
+/* Other ticks than axis_fit's: whole numbers from first to last, at most `most` of them. */
+void axis_whole_ticks(struct axis *axis, double first, double last, double most);
+
 /* The place of value; values outside the range, or not finite, are put at its nearer end. */
 double axis_place(const struct axis *axis, double value);
 

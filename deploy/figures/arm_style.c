@@ -1,0 +1,30 @@
+/* arm_style.c - class names of svg.h. */
+
+#include "deploy/figures/arm_style.h"
+
+#include <stdio.h>
+
+void arm_style(char *style, size_t bytes, const char *shape, const struct group *group)
+{
+    unsigned colour = group->mode_index % SVG_HUES * SVG_SHADES + group->workers_index % SVG_SHADES;
+    snprintf(style, bytes, "%s c%u d%u", shape, colour, group->index % SVG_DASHES);
+}
+
+void arm_keys(struct plot_key *keys, const struct comparison *comparison, const char *shape)
+{
+    for (size_t i = 0; i < comparison->group_count; i++) {
+        const struct group *group = &comparison->groups[i];
+        snprintf(keys[i].label, sizeof(keys[i].label), "%s", group->label);
+        arm_style(keys[i].style, sizeof(keys[i].style), shape, group);
+    }
+}
+
+size_t arms_most_seeds(const struct comparison *comparison)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < comparison->group_count; i++) {
+        size_t count = comparison->groups[i].record_count;
+        most = count > most ? count : most;
+    }
+    return most;
+}

@@ -1,0 +1,23 @@
+/* arm_style.h - how an arm looks in every figure: a hue for each mode, a shade of it for each number of
+ * workers, and dashes in turn, so that lines which are equal to the bit can all be seen.
+ *
+ * Threads: plain values. */
+
+#ifndef DEPLOY_FIGURES_ARM_STYLE_H
+#define DEPLOY_FIGURES_ARM_STYLE_H
+
+#include <stddef.h>
+
+#include "deploy/answer/comparison.h"
+#include "deploy/figures/plot.h"
+
+/* Class names for a shape, "line", "bar", "dot" or "band". */
+void arm_style(char *style, size_t bytes, const char *shape, const struct group *group);
+
+/* A key for each arm: keys[comparison->group_count]. */
+void arm_keys(struct plot_key *keys, const struct comparison *comparison, const char *shape);
+
+/* Of the arm that has most. */
+size_t arms_most_seeds(const struct comparison *comparison);
+
+#endif
