@@ -21,15 +21,6 @@ static enum status add_value(struct axis_option *option, const char *text, size_
     char *value = strndup(text, length);
     if (value == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
-    for (size_t i = 0; i < option->count; i++) {
-        if (strcmp(option->values[i], value) == 0) {
-            enum status status =
-                error_set(error, STATUS_INVALID, "--vary %s: %.100s is there twice",
-                          option->row->name, value);
-            free(value);
-            return status;
-        }
-    }
     option->values[option->count++] = value;
     return STATUS_OK;
 }
@@ -149,6 +140,26 @@ static enum status add_values(struct axis_option *option, const char *text, size
     return status;
 }
 
+static bool same_value(const struct axis *axis, size_t a, size_t b)
+{
+    for (size_t i = 0; i < axis->option_count; i++)
+        if (strcmp(axis->options[i].values[a], axis->options[i].values[b]) != 0)
+            return false;
+    return true;
+}
+
+/* One option may have a value several times, if another that is taken with it differs. */
+static enum status check_values(const struct axis *axis, struct error *error)
+{
+    for (size_t i = 1; i < axis->count; i++)
+        for (size_t j = 0; j < i; j++)
+            if (same_value(axis, i, j))
+                return error_set(error, STATUS_INVALID, "--vary %s: %.100s is there twice%s",
+                                 axis->options[0].row->name, axis->options[0].values[i],
+                                 axis->option_count > 1 ? ", with the same beside it" : "");
+    return STATUS_OK;
+}
+
 /* One --vary. */
 static enum status add_axis(struct axes *axes, const struct options *options, const char *text,
                             struct error *error)
@@ -181,7 +192,7 @@ static enum status add_axis(struct axes *axes, const struct options *options, co
         axis->count = option->count;
         part = end + (end[0] == '+');
     }
-    return axis->count > 0 ? STATUS_OK
+    return axis->count > 0 ? check_values(axis, error)
                            : error_set(error, STATUS_INVALID, "--vary: needs NAME=VALUE,VALUE");
 }
 

@@ -83,6 +83,8 @@ TEST(values_joined_by_a_plus_are_taken_in_pairs)
     ck_assert_double_eq(s->arms.list[2].options.job.schedule.learning_rate, 0.1);
     ck_assert_int_eq(MAKE("--vary=workers=1,2+ps=1"), STATUS_INVALID);
     ck_assert_ptr_nonnull(strstr(s->error.text, "workers has 2 values and ps 1"));
+    ck_assert_int_eq(MAKE("--modes=async", "--vary=workers=1,1,2+worker-batch=64,8,8"), STATUS_OK);
+    NAMES("async-w1-worker-batch-64", "async-w1-worker-batch-8", "async-w2-worker-batch-8");
 }
 
 TEST(an_option_that_an_arm_has_no_use_for_is_not_in_it)
@@ -134,6 +136,7 @@ TEST(what_cannot_be_varied_is_named)
         {"learning-rate=", "a value is empty"},
         {"learning-rate=1,,2", "a value is empty"},
         {"learning-rate=1,1", "1 is there twice"},
+        {"workers=2,1,2+ps=1,1,1", "--vary workers: 2 is there twice, with the same beside it"},
         {"learning-rate=1,x", "--learning-rate=x: needs a number"},
         {"learning-rate", "needs NAME=VALUE"},
         {"mode=sync,fast", "'fast' is no mode"},
