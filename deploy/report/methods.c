@@ -9,6 +9,7 @@
 #include "common/base/wording.h"
 #include "common/options/options.h"
 #include "deploy/answer/answer_words.h"
+#include "deploy/figures/svg.h"
 #include "deploy/report/report.h"
 
 #define TEXT_BYTES 16384
@@ -84,10 +85,14 @@ static bool same_data(const struct comparison *comparison)
 
 /* --- sentences ----------------------------------------------------------------------------- */
 
+static bool is_modelled(const struct comparison *comparison)
+{
+    return comparison->records[0]->arm.cluster[0] != '\0';
+}
+
 static void tell_program(struct text *text, const struct comparison *comparison,
                          const struct report_facts *facts)
 {
-    bool modelled = comparison->records[0]->arm.cluster[0] != '\0';
     SAY(text, "%s with Syncopate %s",
         comparison->record_count == 1 ? "One run was made" : "Runs were made", SYNCOPATE_VERSION);
     if (facts->instructions != NULL)
@@ -97,7 +102,7 @@ static void tell_program(struct text *text, const struct comparison *comparison,
     if (facts->date != NULL && facts->date[0] != '\0')
         SAY(text, "; the last report is of %s", facts->date);
     SAY(text, ". ");
-    if (modelled)
+    if (is_modelled(comparison))
         SAY(text, "Learning was computed, time was modelled: %s. ",
             comparison->records[0]->arm.cluster);
     else
@@ -144,7 +149,7 @@ static void tell_cluster(struct text *text, const struct comparison *comparison,
         SAY(text, "in chunks of at most %s", wording_bytes(record->arm.chunk_bytes).text);
     else
         SAY(text, "in chunks of the program's choice");
-    if (facts->transport != NULL && record->arm.cluster[0] == '\0')
+    if (facts->transport != NULL && !is_modelled(comparison))
         SAY(text, "; transport: %s", facts->transport);
     SAY(text, ". ");
 }
@@ -178,12 +183,22 @@ static void tell_arms(struct text *text, const struct comparison *comparison)
             wording_counted(comparison->failed_count, "run failed", "runs failed").text);
 }
 
+static void tell_measures(struct text *text, const struct comparison *comparison)
+{
+    SAY(text, "Losses are mean cross-entropies of the examples trained on since the point before, "
+              "taken before their update; test accuracy and test loss are of examples never "
+              "trained on, after each epoch. Seconds are of training, from its start to the last "
+              "update; evaluation and checkpoints are left out. ");
+    if (is_modelled(comparison))
+        SAY(text, "All of them are virtual, those of the workers too. ");
+    else
+        SAY(text, "What each worker's seconds went into it measured itself, on a clock that does "
+                  "not jump. ");
+}
+
 static void tell_target(struct text *text, const struct answer *answer)
 {
     const struct comparison *comparison = answer->comparison;
-    SAY(text, "Seconds are of training, from its start to the last update; evaluation and "
-              "checkpoints are "
-              "left out. ");
     if (answer->target.kind == TARGET_NONE)
         return;
     SAY(text, "The target is %s", target_text(&answer->target).text);
@@ -223,17 +238,36 @@ static void tell_statistics(struct text *text, const struct answer *answer)
         answer->question.margin);
 }
 
-void methods_write(FILE *stream, const struct answer *answer, const struct report_facts *facts)
+static void tell_all(struct text *text, const struct answer *answer,
+                     const struct report_facts *facts)
 {
     const struct comparison *comparison = answer->comparison;
-    struct text text = {""};
     if (comparison->record_count == 0)
         return;
-    tell_program(&text, comparison, facts);
-    tell_work(&text, comparison);
-    tell_cluster(&text, comparison, facts);
-    tell_arms(&text, comparison);
-    tell_target(&text, answer);
-    tell_statistics(&text, answer);
-    wording_wrap(stream, text.text, 0, 0);
+    tell_program(text, comparison, facts);
+    tell_work(text, comparison);
+    tell_cluster(text, comparison, facts);
+    tell_arms(text, comparison);
+    tell_measures(text, comparison);
+    tell_target(text, answer);
+    tell_statistics(text, answer);
+}
+
+void methods_write(FILE *stream, const struct answer *answer, const struct report_facts *facts)
+{
+    struct text text = {""};
+    tell_all(&text, answer, facts);
+    if (text.text[0] != '\0')
+        wording_wrap(stream, text.text, 0, 0);
+}
+
+void methods_write_html(FILE *stream, const struct answer *answer, const struct report_facts *facts)
+{
+    struct text text = {""};
+    tell_all(&text, answer, facts);
+    if (text.text[0] == '\0')
+        return;
+    fputs("<h2 id=\"methods\">How it was measured</h2>\n<p>", stream);
+    svg_escape(stream, text.text, sizeof text.text);
+    fputs("</p>\n", stream);
 }

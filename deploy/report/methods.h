@@ -14,5 +14,8 @@
 struct report_facts;
 
 void methods_write(FILE *stream, const struct answer *answer, const struct report_facts *facts);
+/* With its heading; nothing without a run. */
+void methods_write_html(FILE *stream, const struct answer *answer,
+                        const struct report_facts *facts);
 
 #endif

@@ -241,19 +241,6 @@ static void put_figures(FILE *page, const struct comparison *comparison,
     }
 }
 
-static const char measured[] =
-    "<h2>How it was measured</h2>\n"
-    "<p>The runs were made one after another on one machine, each with fresh processes, the same "
-    "data, the same initial parameters for the same seed, and the same number of batches of the "
-    "same "
-    "number of examples. The servers and the workers of a run share the machine's processors, so "
-    "more "
-    "workers than processors cannot be faster.</p>\n"
-    "<p>Loss is the mean cross-entropy of the examples trained on since the point before, taken "
-    "before their update. Test accuracy is measured after each epoch on examples never trained on; "
-    "the time that takes is not counted as training. Times of workers are measured by "
-    "the workers themselves on a clock that does not jump.</p>\n";
-
 static void put_page(FILE *page, const struct answer *answer, const struct figures *figures,
                      const struct report_facts *facts)
 {
@@ -273,7 +260,7 @@ static void put_page(FILE *page, const struct answer *answer, const struct figur
     arms_write_effects_html(page, comparison);
     put_notes(page);
     put_figures(page, comparison, figures);
-    fputs(measured, page);
+    methods_write_html(page, answer, facts);
     fputs("<dl>\n", page);
     put_fact(page, "Machine", facts->machine);
     put_fact(page, "Model", comparison->record_count ? comparison->records[0]->model : NULL);

@@ -614,6 +614,22 @@ TEST(every_second_of_a_worker_has_a_name)
     page_has(scene, "time.svg", ">20 s, 46 % computing<", 1); /* 9 of 19.75. */
 }
 
+TEST(the_page_says_how_it_was_measured_and_whose_time_it_is)
+{
+    take_aged(scene, "real", "async", "", 180);
+    write_and_check(scene, "");
+    page_has(scene, "report.html", "one run after another", 1);
+    page_has(scene, "report.html", "time was modelled", 0);
+    comparison_free(&scene->comparison);
+    comparison_init(&scene->comparison);
+    take_aged(scene, "modelled", "async", "\"cluster\": \"64 hosts, 10Gbit\"", 180);
+    write_and_check(scene, "");
+    page_has(scene, "report.html", "one run after another", 0);
+    page_has(scene, "report.html", "Learning was computed, time was modelled: 64 hosts, 10Gbit.",
+             1);
+    page_has(scene, "methods.txt", "virtual, those of the", 1);
+}
+
 TEST(the_report_is_whole)
 {
     take_eight(scene);
