@@ -125,6 +125,7 @@ static void take_staleness(struct record *record, const struct json *root)
     record->summary.staleness.renewed = json_u64(root, "staleness.renewed", 0);
     record->summary.staleness.expected = json_u64(root, "staleness.expected", 0);
     record->staleness_mean = json_number(root, "staleness.mean");
+    record->exchanged_bytes = json_number(root, "exchanged_bytes");
     histogram_read_json(&record->summary.spread.pulls, root, "spread");
     histogram_read_json(&record->summary.spread.parts, root, "part_spread");
 }
@@ -192,7 +193,8 @@ static enum status read_run(struct record *record, struct error *error)
 /* While events are read. */
 struct reading {
     struct record *record;
-    double earlier; /* Training seconds of the sessions before, up to the last point kept. */
+    /* Training seconds and bytes of the sessions before, up to the last point kept. */
+    double earlier, earlier_bytes;
     size_t point_capacity, evaluation_capacity, window_capacity;
     unsigned logs; /* Begun to be read. */
 };
@@ -216,9 +218,11 @@ static void take_start(struct reading *reading, const struct json *event)
 {
     struct record *record = reading->record;
     go_back(record, event);
-    double last =
-        record->point_count > 0 ? record->points[record->point_count - 1].training_seconds : 0;
-    reading->earlier = isnan(last) ? 0 : last;
+    const struct record_point none = {0};
+    const struct record_point *last =
+        record->point_count > 0 ? &record->points[record->point_count - 1] : &none;
+    reading->earlier = isnan(last->training_seconds) ? 0 : last->training_seconds;
+    reading->earlier_bytes = last->exchanged_bytes; /* Not known of an older session: nor of all. */
 }
 
 static bool take_progress(struct reading *reading, const struct json *event)
@@ -231,6 +235,7 @@ static bool take_progress(struct reading *reading, const struct json *event)
     record->points = points;
     record->points[record->point_count++] = (struct record_point){
         .training_seconds = json_number(event, "training_seconds") + reading->earlier,
+        .exchanged_bytes = json_number(event, "exchanged_bytes") + reading->earlier_bytes,
         .step = json_number(event, "step"),
         .epoch = json_number(event, "epoch"),
         .loss = json_number(event, "loss"),
@@ -253,6 +258,7 @@ static bool take_evaluation(struct reading *reading, const struct json *event)
     record->evaluations = evaluations;
     record->evaluations[record->evaluation_count++] = (struct record_evaluation){
         .training_seconds = json_number(event, "training_seconds") + reading->earlier,
+        .exchanged_bytes = json_number(event, "exchanged_bytes") + reading->earlier_bytes,
         .step = json_number(event, "step"),
         .epoch = json_number(event, "epoch"),
         .test_loss = json_number(event, "test_loss"),
@@ -383,6 +389,7 @@ static enum status read_events(struct record *record, struct error *error)
         return error_set(error, status, "%s", why.text);
     if (status != STATUS_OK)
         record->no_events = why;
+    record->exchanged_bytes += reading.earlier_bytes;
     return STATUS_OK;
 }
 

@@ -25,6 +25,8 @@
 /* A progress event. */
 struct record_point {
     double training_seconds; /* By training_clock.h, over all sessions of the run. */
+    double
+        exchanged_bytes; /* Payload that workers sent and received, likewise; as far as they had told. */
     double step, epoch;
     double loss, accuracy;             /* Over the examples since the point before. */
     double epoch_loss, epoch_accuracy; /* Over those of the epoch so far. */
@@ -32,7 +34,7 @@ struct record_point {
 };
 
 struct record_evaluation {
-    double training_seconds, step, epoch;
+    double training_seconds, exchanged_bytes, step, epoch;
     double test_loss, test_accuracy;
     double regularisation; /* NaN without --l2. */
     double seconds;        /* That it held up training. */
@@ -60,6 +62,7 @@ struct record {
     double learning_rate;
     struct run_summary summary; /* But its state. */
     double staleness_mean;
+    double exchanged_bytes; /* Over all sessions, like the series; NaN in an older run. */
 
     struct worker_summary *worker_details; /* [summary.worker_count], owned; without staleness. */
     struct record_point *points;           /* [point_count], owned, in order. */

@@ -120,6 +120,7 @@ static void write_results(struct json_writer *writer, const struct run_summary *
     json_writer_real(writer, "evaluation_seconds", summary->evaluation_seconds);
     json_writer_real(writer, "checkpoint_seconds", summary->checkpoint_seconds);
     json_writer_real(writer, "images_per_second", summary->images_per_second);
+    json_writer_u64(writer, "exchanged_bytes", summary->exchanged_bytes);
     write_staleness(writer, &summary->staleness);
     write_spread(writer, &summary->spread);
     json_writer_object(writer, "verdicts");
@@ -263,6 +264,7 @@ static void write_worker(struct json_writer *writer, const struct job *job,
         json_writer_real(writer, wait_name(i), worker->waits[i]);
     json_writer_end(writer);
     json_writer_real(writer, "awaited_seconds", worker->awaited_seconds);
+    json_writer_u64(writer, "exchanged_bytes", worker->exchanged_bytes);
     write_share(writer, &worker->staleness);
     write_leaf_times(writer, &worker->leaf_times);
     json_writer_end(writer);

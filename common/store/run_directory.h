@@ -69,6 +69,8 @@ struct worker_summary {
     double wall_seconds, compute_seconds, exchange_seconds, evaluate_seconds;
     double waits[WAIT_COUNT]; /* Seconds waiting, by what for. */
     double awaited_seconds;   /* That others waited for this one, added up; where that is known. */
+    uint64_t
+        exchanged_bytes; /* Of payload, that it sent and received; like the seconds, all of it. */
     struct staleness_share staleness; /* Of its gradients. */
 };
 
@@ -135,6 +137,7 @@ struct run_summary {
     double seconds; /* Training, evaluation and checkpoints left out. */
     double evaluation_seconds, checkpoint_seconds; /* Wall-clock during which training stood. */
     double images_per_second;                      /* Over the seconds of training. */
+    uint64_t exchanged_bytes;                      /* By all workers. */
     /* Means over the examples of the last epoch, as they were trained: which epoch (from 1; 0:
      * there was none), and how many of its examples. */
     double train_loss, train_accuracy;

@@ -145,7 +145,7 @@ struct message_ping {
     bool computing;
 };
 
-/* Where a worker's time went: sums since its first START, that only grow. */
+/* Where a worker's time went: sums since its first START, that only grow; and what it moved. */
 struct message_times {
     uint64_t wall_us; /* All that passed; of these: */
     uint64_t compute_us, exchange_us, evaluate_us;
@@ -153,6 +153,8 @@ struct message_times {
     /* One more than the worker that was waited for longest since it said so last; 0: nobody known. */
     uint32_t whom;
     uint64_t whom_us; /* How long, and for those that it named before. */
+    uint64_t
+        exchanged_bytes; /* Of payload, sent and received, since the first START of this server 0's. */
 };
 
 struct message_report {

@@ -71,6 +71,17 @@ void outbox_warn(struct outbox *outbox, const char *format, ...)
     va_end(arguments);
 }
 
+uint64_t outbox_payload_bytes(const struct outbox *outbox, size_t before, enum destination to)
+{
+    uint64_t bytes = 0;
+    for (size_t i = before; i < outbox->count; i++) {
+        const struct outgoing *item = &outbox->items[(outbox->first + i) % outbox->capacity];
+        if (item->to == to && item->packet.payload != NULL)
+            bytes += item->packet.payload->bytes;
+    }
+    return bytes;
+}
+
 bool outbox_take(struct outbox *outbox, struct outgoing *outgoing)
 {
     if (outbox->count == 0)

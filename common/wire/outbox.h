@@ -55,6 +55,9 @@ void outbox_log(struct outbox *outbox, const char *format, ...)
 void outbox_warn(struct outbox *outbox, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Of the packets to `to` behind the first `before` of them all: bytes of payload. */
+uint64_t outbox_payload_bytes(const struct outbox *outbox, size_t before, enum destination to);
+
 bool outbox_take(struct outbox *outbox, struct outgoing *outgoing);
 
 #endif

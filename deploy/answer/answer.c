@@ -40,6 +40,11 @@ static double worker_seconds_of(const struct reach *reach)
     return reach->worker_seconds;
 }
 
+static double bytes_of(const struct reach *reach)
+{
+    return reach->exchanged_bytes;
+}
+
 /* Examples a second; NaN of a run that did not get there. */
 static double pace_of(const struct reach *reach)
 {
@@ -69,6 +74,7 @@ static void set_arm(struct arm_answer *arm, const struct answer *answer, const s
     arm->updates = reached_of(reaches, group->record_count, updates_of);
     arm->examples = reached_of(reaches, group->record_count, examples_of);
     arm->worker_seconds = reached_of(reaches, group->record_count, worker_seconds_of);
+    arm->bytes = reached_of(reaches, group->record_count, bytes_of);
 }
 
 double answer_pace(const struct record *record)
@@ -320,6 +326,7 @@ void answer_write_arm_json(struct json_writer *writer, const struct answer *answ
     write_reached(writer, "updates", &arm->updates);
     write_reached(writer, "examples", &arm->examples);
     write_reached(writer, "worker_seconds", &arm->worker_seconds);
+    write_reached(writer, "exchanged_bytes", &arm->bytes);
     json_writer_end(writer);
     if (index > 0)
         write_beside(writer, arm);

@@ -43,7 +43,7 @@ struct reached {
 struct arm_answer {
     size_t runs;  /* Of which it is known whether they reached it. */
     size_t count; /* That did. */
-    struct reached seconds, batches, updates, examples, worker_seconds;
+    struct reached seconds, batches, updates, examples, worker_seconds, bytes;
     /* Beside the reference; all NaN, of no pairs, in the reference itself. */
     struct estimate time, work, pace, cost; /* Ratios; cost is of worker-seconds. */
     double speed_up, hardware, statistical; /* NaN where they cannot be told. */

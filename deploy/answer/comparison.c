@@ -228,6 +228,11 @@ double record_worker_seconds(const struct record *record)
     return record->summary.seconds * record->workers;
 }
 
+double record_exchanged_bytes(const struct record *record)
+{
+    return record->exchanged_bytes;
+}
+
 /* Of the batches up to this one, the last of an epoch smaller. */
 static double examples_until(const struct record *record, uint64_t batches)
 {

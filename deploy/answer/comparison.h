@@ -89,6 +89,9 @@ double record_wait_seconds(const struct record *record);
 /* Seconds of training times the workers that were declared. */
 double record_worker_seconds(const struct record *record);
 
+/* Payload that its workers sent and received, over all sessions. */
+double record_exchanged_bytes(const struct record *record);
+
 /* Of the examples of all steps, the part that no update was made of; NaN where a step waits for all. */
 double record_dropped(const struct record *record);
 

@@ -23,18 +23,20 @@ static double updates_of(const struct record *record, double batches)
     return record->accumulate > 1 ? floor(batches / (double)record->accumulate) : batches;
 }
 
-static struct reach reach_at(const struct record *record, double seconds, double batches)
+static struct reach reach_at(const struct record *record, double seconds, double batches,
+                             double bytes)
 {
     return (struct reach){.seconds = seconds,
                           .batches = batches,
                           .updates = updates_of(record, batches),
                           .examples = target_examples(record, batches),
-                          .worker_seconds = seconds * record->workers};
+                          .worker_seconds = seconds * record->workers,
+                          .exchanged_bytes = bytes};
 }
 
 static struct reach reach_all(double value)
 {
-    return (struct reach){value, value, value, value, value};
+    return (struct reach){value, value, value, value, value, value};
 }
 
 /* --- loss ---------------------------------------------------------------------------------- */
@@ -73,7 +75,8 @@ static struct reach reach_loss(double value, const struct record *record)
         if (isnan(mean))
             continue;
         if (mean <= value)
-            return reach_at(record, record->points[i].training_seconds, record->points[i].step);
+            return reach_at(record, record->points[i].training_seconds, record->points[i].step,
+                            record->points[i].exchanged_bytes);
         reach = reach_all(INFINITY);
     }
     return reach;
@@ -89,7 +92,7 @@ static struct reach reach_accuracy(double value, const struct record *record)
         if (isnan(score->test_accuracy))
             continue;
         if (score->test_accuracy >= value)
-            return reach_at(record, score->training_seconds, score->step);
+            return reach_at(record, score->training_seconds, score->step, score->exchanged_bytes);
         reach = reach_all(INFINITY);
     }
     return reach;

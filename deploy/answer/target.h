@@ -40,6 +40,7 @@ struct reach {
     double batches, updates, examples;
     double
         worker_seconds; /* Of all workers that were declared, whatever they did: with what was dropped. */
+    double exchanged_bytes; /* Payload that workers had sent and received by then. */
 };
 
 /* The reference arm's own. TARGET_NONE where it has no loss. */

@@ -24,7 +24,9 @@ static const char *const notes[] = {
     "that both have, with its interval of 95 % from three seeds on (Student's t on logarithms; "
     "where "
     "runs did not get there the median, and limits by rank, which are open to that side).",
-    "examples: trained on until then, the median. updates/s: over the whole run, on average.",
+    "examples: trained on until then, the median. updates/s: over the whole run, on average. "
+    "moved: payload that all workers had sent and received by then (values, gradients, what was "
+    "said again), over the network or through shared memory; the median.",
 };
 
 const char *answer_note(size_t index)
@@ -47,6 +49,7 @@ enum {
     POINTS,
     EQUAL,
     COST,
+    MOVED,
     SPEED_UP,
     HARDWARE,
     STATISTICAL
@@ -124,6 +127,16 @@ static void put_beside(struct grid *grid, const struct arm_answer *arm)
     grid_cell(grid, STATISTICAL, "%s", answer_ratio(arm->statistical).text);
 }
 
+static struct answer_text moved(double bytes)
+{
+    struct answer_text text = {"-"};
+    if (isinf(bytes))
+        snprintf(text.text, sizeof text.text, "inf");
+    else if (bytes >= 0 && bytes < 1e18) /* Not NaN. */
+        snprintf(text.text, sizeof text.text, "%s", wording_bytes((uint64_t)bytes).text);
+    return text;
+}
+
 static void fill_row(struct grid *grid, const struct answer *answer, size_t index)
 {
     const struct group *group = &answer->comparison->groups[index];
@@ -135,6 +148,7 @@ static void fill_row(struct grid *grid, const struct answer *answer, size_t inde
         grid_cell(grid, REACHED, "%zu/%zu", arm->count, arm->runs);
         put_seconds(grid, &arm->seconds);
         grid_cell(grid, EXAMPLES, "%s", answer_count(arm->examples.median).text);
+        grid_cell(grid, MOVED, "%s", moved(arm->bytes.median).text);
     }
     put_pace(grid, group);
     put_mean(grid, STALE, group, staleness_of, 1, 1);
@@ -162,6 +176,7 @@ static void make_grid(struct grid *grid, const struct answer *answer,
     grid_column(grid, "points", "beside it", true);
     grid_column(grid, "equal within", "the margin", true);
     grid_column(grid, "worker-seconds", "beside it", true);
+    grid_column(grid, "moved", "by then", true);
     grid_column(grid, "", "speed-up", true);
     grid_column(grid, "hardware", "efficiency", true);
     grid_column(grid, "statistical", "efficiency", true);

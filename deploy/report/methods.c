@@ -188,7 +188,8 @@ static void tell_measures(struct text *text, const struct comparison *comparison
     SAY(text, "Losses are mean cross-entropies of the examples trained on since the point before, "
               "taken before their update; test accuracy and test loss are of examples never "
               "trained on, after each epoch. Seconds are of training, from its start to the last "
-              "update; evaluation and checkpoints are left out. ");
+              "update; evaluation and checkpoints are left out. Bytes moved are the payload that "
+              "all workers sent and received. ");
     if (is_modelled(comparison))
         SAY(text, "All of them are virtual, those of the workers too. ");
     else

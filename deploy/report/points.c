@@ -69,6 +69,7 @@ static void put_progress(struct place *place)
         put_line(place, "", "loss", point->loss);
         put_line(place, "", "accuracy", point->accuracy);
         put_line(place, "", "images_per_second", point->images_per_second);
+        put_line(place, "", "exchanged_bytes", point->exchanged_bytes);
     }
 }
 
@@ -80,6 +81,7 @@ static void put_scores(struct place *place)
         place->seconds = score->training_seconds;
         put_line(place, "", "test_loss", score->test_loss);
         put_line(place, "", "test_accuracy", score->test_accuracy);
+        put_line(place, "", "exchanged_bytes_scored", score->exchanged_bytes);
     }
 }
 

@@ -3,9 +3,11 @@
  *
  *     arm,seed,metric,step,examples,seconds,value
  *     sync-w2,1,loss,12,768,0.41,2.301          a point of progress: of the examples since the one before
+ *     sync-w2,1,exchanged_bytes,12,768,0.41,1507200   payload that workers had moved by then
  *     sync-w2,1,test_accuracy,157,10000,5.2,0.8975    a score
  *     sync-w2,1,run_seconds,471,30000,15.6,15.6       of the whole run: as the table has it (table.h)
  *
+ * A score has exchanged_bytes_scored: it may be told at the same place as a point, and later.
  * Arms are in their order, the reference first. step counts batches, examples are those in them, seconds are
  * of training. Of the run there are also run_workers, run_batch (examples), run_accumulate, and
  * run_planned_examples, a 20th of which a trailing mean is of (target.h). Accuracies are parts of 1. What is

@@ -15,7 +15,7 @@
 #include "deploy/report/arm.h"
 
 #define CELL_BYTES   128
-#define COLUMN_COUNT 25 /* Two of them texts. */
+#define COLUMN_COUNT 26 /* Two of them texts. */
 
 /* --- columns ------------------------------------------------------------------------------- */
 
@@ -138,6 +138,7 @@ static const struct column columns[COLUMN_COUNT] = {
     {"", "of a part", "part_spread_mean", number_part_spread, 2, 1, .wide = true},
     {"seconds", "waiting", "wait_seconds", record_wait_seconds, 1, 1, .wide = false},
     {"worker-", "seconds", "worker_seconds", record_worker_seconds, 1, 1, .wide = true},
+    {"moved", "MiB", "exchanged_bytes", record_exchanged_bytes, 1, 1048576, .wide = true},
     {"dropped", "%", "dropped", record_dropped, 2, 0.01, .wide = false, .rare = true},
     {"too stale", "sent back %", "sent_back", arm_sent_back, 2, 0.01, .wide = true, .rare = true},
     {"too stale", "lost %", "lost", arm_lost, 2, 0.01, .wide = true, .rare = true},

@@ -55,11 +55,12 @@ bool table_number(size_t index, const char **name, record_number_fn **number);
  *                  "staleness_deviation",
  *                  "staleness_p50", "staleness_p99", "staleness_max",
  *                  "spread_mean", "part_spread_mean", "wait_seconds",
+ *                  "worker_seconds", "exchanged_bytes", "dropped",
  *                  "sent_back", "lost", "rate_factor", "compensated" (see arm.h),
  *                  "longer_leaves": {..},
  *                  "to_target": {"runs", "reached",
  *                      "seconds": {"mean", "deviation", "low", "high", "count", "median", "olympic"},
- *                      "batches", "updates", "examples", "worker_seconds": {..}},
+ *                      "batches", "updates", "examples", "worker_seconds", "exchanged_bytes": {..}},
  *                  "beside_reference": null in itself, else
  *                      {"time": {"value", "deviation", "low", "high", "count"},
  *                       "work", "pace", "cost": {..},

@@ -72,6 +72,7 @@ static bool write_summary(struct coordinator *c, enum run_state state, int exit_
     summary->train_examples = epoch.tally.examples;
     summary->train_epoch = epoch.tally.examples > 0 ? epoch.number + 1 : 0;
     summary->faults.generation = c->envelope.generation;
+    summary->exchanged_bytes = coordinator_exchanged_bytes(c);
     sum_up_members(c);
     sum_up_staleness(c);
     summary->mode_figures = (struct mode_figures){0};

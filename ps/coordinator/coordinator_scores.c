@@ -112,6 +112,7 @@ static void tell_score(struct coordinator *c, struct outbox *outbox)
                       event_real("test_accuracy", c->summary.test_accuracy, JSON_EXACT),
                       event_real("regularisation_loss", c->summary.test_regularisation, JSON_EXACT),
                       event_real("seconds", (double)held_up_us(c) * 1e-6, 6),
+                      event_count("exchanged_bytes", coordinator_exchanged_bytes(c)),
                       event_training_seconds(training_clock_marked(&c->clock))));
 }
 

@@ -204,6 +204,8 @@ void coordinator_add_report(struct member *worker, const struct message_report *
  * one nothing more is heard. */
 void coordinator_take_times(struct coordinator *c, struct member *worker,
                             const struct message *message, const struct message_times *times);
+/* Of all workers, as far as they have told; also of those that are gone. */
+uint64_t coordinator_exchanged_bytes(const struct coordinator *c);
 void coordinator_handle_done(struct coordinator *c, struct member *worker,
                              const struct packet *packet, uint64_t now_us, struct outbox *outbox);
 void coordinator_handle_stop(struct coordinator *c, const struct packet *packet, uint64_t now_us,

@@ -203,6 +203,7 @@ static void progress(struct coordinator *c, struct outbox *outbox)
                                                              : (double)NAN,
                                  1),
                       event_real("staleness_mean", stale, 4), event_count("staleness_max", stalest),
+                      event_count("exchanged_bytes", coordinator_exchanged_bytes(c)),
                       event_training_seconds(training_clock_marked(&c->clock))));
 }
 
@@ -237,14 +238,19 @@ static void tell_window(struct coordinator *c, struct outbox *outbox)
     order_event(outbox, "window", members);
 }
 
-/* What has passed since the most that was heard before. */
-static double growth(uint64_t *told_us, uint64_t heard_us)
+/* By how much a sum is more than the most that was heard of it before. */
+static uint64_t growth(uint64_t *told, uint64_t heard)
 {
-    uint64_t before_us = *told_us;
-    if (heard_us <= before_us)
+    uint64_t before = *told;
+    if (heard <= before)
         return 0;
-    *told_us = heard_us;
-    return (double)(heard_us - before_us) * 1e-6;
+    *told = heard;
+    return heard - before;
+}
+
+static double passed(uint64_t *told_us, uint64_t heard_us)
+{
+    return (double)growth(told_us, heard_us) * 1e-6;
 }
 
 void coordinator_take_times(struct coordinator *c, struct member *worker,
@@ -254,17 +260,26 @@ void coordinator_take_times(struct coordinator *c, struct member *worker,
     struct message_times *told = &worker->told;
     if (message->incarnation != worker->incarnation)
         return;
-    summary->wall_seconds += growth(&told->wall_us, times->wall_us);
-    summary->compute_seconds += growth(&told->compute_us, times->compute_us);
-    summary->exchange_seconds += growth(&told->exchange_us, times->exchange_us);
-    summary->evaluate_seconds += growth(&told->evaluate_us, times->evaluate_us);
-    summary->waits[WAIT_BARRIER] += growth(&told->barrier_us, times->barrier_us);
-    summary->waits[WAIT_BOUND] += growth(&told->bound_us, times->bound_us);
-    summary->waits[WAIT_GATE] += growth(&told->gate_us, times->gate_us);
-    summary->waits[WAIT_LEASE] += growth(&told->lease_us, times->lease_us);
+    summary->wall_seconds += passed(&told->wall_us, times->wall_us);
+    summary->compute_seconds += passed(&told->compute_us, times->compute_us);
+    summary->exchange_seconds += passed(&told->exchange_us, times->exchange_us);
+    summary->evaluate_seconds += passed(&told->evaluate_us, times->evaluate_us);
+    summary->waits[WAIT_BARRIER] += passed(&told->barrier_us, times->barrier_us);
+    summary->waits[WAIT_BOUND] += passed(&told->bound_us, times->bound_us);
+    summary->waits[WAIT_GATE] += passed(&told->gate_us, times->gate_us);
+    summary->waits[WAIT_LEASE] += passed(&told->lease_us, times->lease_us);
+    summary->exchanged_bytes += growth(&told->exchanged_bytes, times->exchanged_bytes);
     if (times->whom > 0 && times->whom <= c->work.membership.worker_count)
         c->work.membership.workers[times->whom - 1].summary.awaited_seconds +=
-            growth(&told->whom_us, times->whom_us);
+            passed(&told->whom_us, times->whom_us);
+}
+
+uint64_t coordinator_exchanged_bytes(const struct coordinator *c)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < c->work.membership.worker_count; i++)
+        bytes += c->work.membership.workers[i].summary.exchanged_bytes;
+    return bytes;
 }
 
 /* Of a step a worker may report several nodes, which are one update. */

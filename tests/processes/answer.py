@@ -143,7 +143,7 @@ def seeds_needed(deviation):
 
 class Run:
     def __init__(self, seed):
-        self.seed, self.summary, self.losses, self.scores = seed, {}, [], []
+        self.seed, self.summary, self.losses, self.scores, self.moved = seed, {}, [], [], {}
 
     def number(self, name):
         return self.summary.get("run_" + name, NAN)
@@ -190,6 +190,10 @@ def read(path):
                 run.summary[row["metric"]] = value
             elif row["metric"] == "loss":
                 run.losses.append((place, value))
+            elif row["metric"] == "exchanged_bytes":
+                run.moved["loss", place] = value
+            elif row["metric"] == "exchanged_bytes_scored":
+                run.moved["accuracy", place] = value
             elif row["metric"] == "test_accuracy":
                 run.scores.append((place, value))
     return {name: list(runs.values()) for name, runs in arms.items()}
@@ -237,13 +241,15 @@ def check_arm(group, runs, target):
     said = group["to_target"]
     same(f"{name}.runs", said["runs"], len(known(w[2] for w in ways)))
     same(f"{name}.reached", said["reached"], sum(math.isfinite(w[2]) for w in ways))
-    for what, number in WAYS.items():
-        values = [number(run, way) for run, way in zip(runs, ways)]
+    numbers = {what: [number(run, way) for run, way in zip(runs, ways)] for what, number in WAYS.items()}
+    # Who did not get there has no such place, and is as infinite in bytes as in all else.
+    numbers["exchanged_bytes"] = [run.moved.get((target[0], way), way[2]) for run, way in zip(runs, ways)]
+    for what, values in numbers.items():
         same_estimate(f"{name}.{what}", said[what], mean_of(values), "mean")
         same(f"{name}.{what}.median", said[what]["median"], median_of(values))
         same(f"{name}.{what}.olympic", said[what]["olympic"], olympic_of(values))
     for what in ("seconds", "train_loss", "test_accuracy", "images_per_second", "worker_seconds",
-                 "wait_seconds", "staleness_mean", "updates"):
+                 "wait_seconds", "staleness_mean", "updates", "exchanged_bytes"):
         found = mean_of([run.number(what) for run in runs])
         same(f"{name}.{what} of the run", group[what]["mean"], found["value"])
         same(f"{name}.{what} of the run, deviation", group[what]["deviation"], found["deviation"])

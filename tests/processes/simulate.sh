@@ -35,6 +35,17 @@ if short_run; then
     says sync-faults "faults +2 kills, 2 restarts, 1 stop, 1 partition, 1 join, 1 leave"
     ok "sync in virtual time, near, far and with faults: the bits of one process"
 
+    # Four steps of two workers: eight gradients, and values when they begin, after each step and for the score
+    # of the end; of 7,850 values, which take 31,424 bytes. Real processes say something again at most.
+    moved=(--data synthetic:2000 --model softmax --workers 2 --steps 4)
+    run moved 0 syncopate simulate "${moved[@]}" --out "$work/moved"
+    run moved-really 0 syncopate run "${moved[@]}" --out "$work/moved-really"
+    [ "$(member "$work/moved" exchanged_bytes)" -eq $((31424 * (2 * 4 + 2 * (1 + 4 + 1)))) ] ||
+        fail "two workers have moved $(member "$work/moved" exchanged_bytes) bytes in four steps"
+    [ "$(member "$work/moved-really" exchanged_bytes)" -ge "$(member "$work/moved" exchanged_bytes)" ] ||
+        fail "real ones $(member "$work/moved-really" exchanged_bytes)"
+    ok "what workers moved is counted to the byte"
+
     for name in once twice; do
         simulates $name --mode async --epochs 2 --workers 6 --ps 2 --compute lognormal:5ms,0.5 "${faults[@]}"
     done

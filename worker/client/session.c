@@ -448,7 +448,7 @@ static void handle_start(struct session *s, const struct message *message, struc
     s->rejoined = false;
     s->waiting_us = now_us;
     s->enrolment.started = true;
-    times_begin(&s->times, now_us);
+    times_begin(&s->times, message->incarnation, now_us);
     s->enrolment.beat_us = 0; /* Server 0 is to see at once that it is followed. */
     enrolment_wait(&s->enrolment, "");
     if (light)
@@ -598,6 +598,12 @@ static void handle_finished(struct session *s, const struct message *message, st
         end(s, (int)message->stop.exit_code, message->stop.reason, outbox);
 }
 
+/* What was said to servers in a call that found so many packets in the outbox. */
+static void count_sent(struct session *s, const struct outbox *outbox, size_t before)
+{
+    times_move(&s->times, outbox_payload_bytes(outbox, before, TO_SERVER));
+}
+
 static void handle_from_0(struct session *s, const struct packet *packet, uint64_t now_us,
                           struct outbox *outbox)
 {
@@ -634,6 +640,9 @@ void session_handle_server(struct session *session, uint32_t server, struct pack
 {
     struct session *s = session;
     const struct message *message = &packet->message;
+    size_t before = outbox->count;
+    if (packet->payload != NULL)
+        times_move(&s->times, packet->payload->bytes);
     if (server == 0)
         enrolment_hear(&s->enrolment, message, now_us, outbox);
     if (s->enrolment.over) {
@@ -662,6 +671,7 @@ void session_handle_server(struct session *session, uint32_t server, struct pack
     if (is_member(s))
         announce(s, now_us, outbox);
     speak(s, now_us, outbox);
+    count_sent(s, outbox, before);
     frame_release(packet->payload);
     packet->payload = NULL;
     if (CHECKED && !s->options.unchecked)
@@ -830,6 +840,7 @@ void session_handle_trainer(struct session *session, struct packet *packet, uint
 {
     struct session *s = session;
     const struct message *message = &packet->message;
+    size_t before = outbox->count;
     if (!s->enrolment.over)
         switch (message->kind) {
         case MESSAGE_EXCHANGE:
@@ -853,6 +864,7 @@ void session_handle_trainer(struct session *session, struct packet *packet, uint
     if (is_member(s))
         announce(s, now_us, outbox);
     speak(s, now_us, outbox);
+    count_sent(s, outbox, before);
     frame_release(packet->payload);
     packet->payload = NULL;
     if (CHECKED && !s->options.unchecked)
@@ -964,6 +976,7 @@ static void tick_member(struct session *s, uint64_t now_us, struct outbox *outbo
 void session_tick(struct session *session, uint64_t now_us, struct outbox *outbox)
 {
     struct session *s = session;
+    size_t before = outbox->count;
     if (s->enrolment.over)
         return;
     uint64_t gap_us = enrolment_tick(&s->enrolment, now_us, outbox);
@@ -977,6 +990,7 @@ void session_tick(struct session *session, uint64_t now_us, struct outbox *outbo
     check_exchange(s, now_us, outbox);
     check_waiting(s, now_us, outbox);
     check_trainer(s, now_us, outbox);
+    count_sent(s, outbox, before);
     if (CHECKED && !s->options.unchecked)
         session_check(s);
 }

@@ -4,8 +4,12 @@
 
 #include "common/base/invariant.h"
 
-void times_begin(struct times *times, uint64_t now_us)
+void times_begin(struct times *times, uint64_t server, uint64_t now_us)
 {
+    /* A server 0 that takes the run over has the bytes of before in its events. */
+    if (server != times->server)
+        times->exchanged_bytes = 0;
+    times->server = server;
     if (times->began_us == 0)
         times->began_us = now_us;
 }
@@ -32,6 +36,11 @@ void times_wait(struct times *times, enum wait wait, uint32_t whom, uint64_t too
         return;
     times->whom = whom;
     times->whom_us = took_us;
+}
+
+void times_move(struct times *times, uint64_t bytes)
+{
+    times->exchanged_bytes += bytes;
 }
 
 uint64_t times_later(uint64_t began_us, uint64_t gap_us, uint64_t now_us)
@@ -70,6 +79,7 @@ void times_tell(struct times *times, struct message_times *told, uint64_t now_us
         .lease_us = times->waits_us[WAIT_LEASE],
         .whom = times->whom,
         .whom_us = times->awaited_us,
+        .exchanged_bytes = times->exchanged_bytes,
     };
     times->whom = 0;
     times->whom_us = 0;

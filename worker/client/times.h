@@ -21,15 +21,21 @@ struct times {
     uint32_t whom;
     uint64_t whom_us;    /* For how long ... */
     uint64_t awaited_us; /* ... and what was told of that before, added up. */
+    /* Of payload, sent and received, since the first START of ... */
+    uint64_t exchanged_bytes;
+    uint64_t server; /* ... the server 0 of this incarnation. */
 };
 
-/* The worker takes part from now on, unless it does already. */
-void times_begin(struct times *times, uint64_t now_us);
+/* A START of this server 0 has come: the worker takes part from now on, unless it does already. */
+void times_begin(struct times *times, uint64_t server, uint64_t now_us);
 
 void times_compute(struct times *times, uint64_t took_us);
 void times_evaluate(struct times *times, uint64_t took_us);
 void times_exchange(struct times *times, uint64_t took_us);
 void times_wait(struct times *times, enum wait wait, uint32_t whom, uint64_t took_us);
+
+/* So much payload was sent or received. */
+void times_move(struct times *times, uint64_t bytes);
 
 /* This process was stopped for so long: nobody's time. What began before ends that much sooner, as if
  * it had begun then, but what has begun since its end began no later than now. */

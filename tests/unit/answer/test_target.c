@@ -45,9 +45,9 @@ TEST_PLAIN(the_last_batch_of_an_epoch_has_what_is_left)
 TEST_PLAIN(a_loss_is_reached_by_its_trailing_mean)
 {
     struct record_point points[] = {
-        {.step = 1, .loss = 0.1},  /* 10 examples: a lucky batch is no mean. */
-        {.step = 3, .loss = 2},    /* 20 more, 30 in all: still fewer than 47.5. */
-        {.step = 5, .loss = 1.5},  /* 50: (1 + 40 + 30) / 50 = 1.42. */
+        {.step = 1, .loss = 0.1}, /* 10 examples: a lucky batch is no mean. */
+        {.step = 3, .loss = 2},   /* 20 more, 30 in all: still fewer than 47.5. */
+        {.step = 5, .loss = 1.5, .exchanged_bytes = 700}, /* 50: (1 + 40 + 30) / 50 = 1.42. */
         {.step = 9, .loss = 0.5},  /* 40, and 20 before: (20 + 30) / 60 = 0.8333. */
         {.step = 14, .loss = 0.4}, /* 5 + 40 = 45, and 40 before: (18 + 20) / 85 = 0.447. */
     };
@@ -58,13 +58,14 @@ TEST_PLAIN(a_loss_is_reached_by_its_trailing_mean)
     ck_assert_double_eq(reach.updates, 5);
     ck_assert_double_eq(reach.examples, 50);
     ck_assert_double_eq(reach.worker_seconds, 2);
+    ck_assert_double_eq(reach.exchanged_bytes, 700);
     ck_assert_double_eq(reach_of(TARGET_LOSS, 1.41, &record).batches, 9);
     ck_assert_double_eq(reach_of(TARGET_LOSS, 0.84, &record).batches, 9);
     ck_assert_double_eq(reach_of(TARGET_LOSS, 0.83, &record).batches, 14);
     ck_assert_double_eq(reach_of(TARGET_LOSS, 0.448, &record).examples, 135);
     reach = reach_of(TARGET_LOSS, 0.44, &record);
     ck_assert(isinf(reach.seconds) && isinf(reach.batches) && isinf(reach.updates) &&
-              isinf(reach.examples) && isinf(reach.worker_seconds));
+              isinf(reach.examples) && isinf(reach.worker_seconds) && isinf(reach.exchanged_bytes));
 }
 
 /* Told rarely a point is its own mean; a point without a loss is passed over. */

@@ -604,6 +604,23 @@ TEST(reports_travel_with_server_0_s_first_chunk_and_carry_all_times_until_then, 
     ck_assert_uint_eq(report->times.compute_us, 3 * 99);
 }
 
+/* Four chunks of 16 values. What is asked about with a header alone moves nothing. */
+TEST(what_is_moved_is_payload_sent_and_received, MODE_SYNC)
+{
+    begin(f); /* 4 x 64 bytes of values. */
+    push(f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    ck_assert_uint_eq(exchange_for(f, 0)->message.exchange.report.times.exchanged_bytes, 256);
+    unsigned before = post_count(&f->post, TO_SERVER, MESSAGE_EXCHANGE);
+    tick(f, 2);
+    ck_assert_uint_gt(post_count(&f->post, TO_SERVER, MESSAGE_EXCHANGE), before);
+    answer(f, (struct reply){.chunk = 3, .version = 1, .verdict = VERDICT_APPLIED});
+    answer_all(f, (struct reply){.version = 1, .verdict = VERDICT_APPLIED}); /* One came twice. */
+    post_clear(&f->post);
+    push(f, 1, (struct node){2, 2}, true, frame_of(1, 64));
+    ck_assert_uint_eq(exchange_for(f, 0)->message.exchange.report.times.exchanged_bytes,
+                      256 + 256 + 64 + 256);
+}
+
 /* --- async
  * ---------------------------------------------------------------------------------------- */
 

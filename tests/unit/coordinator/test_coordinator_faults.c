@@ -1451,6 +1451,7 @@ static struct message_times times_until(uint64_t seconds)
         .lease_us = seconds * PLAYERS_SECOND,
         .whom = 1,
         .whom_us = seconds * PLAYERS_SECOND,
+        .exchanged_bytes = 1000 * seconds,
     };
 }
 
@@ -1473,6 +1474,7 @@ static void check_times(const struct players *p, uint64_t batches, double second
     for (enum wait wait = 0; wait < WAIT_COUNT; wait++)
         ck_assert_double_eq_tol(summary->waits[wait], seconds, 1e-9);
     ck_assert_double_eq_tol(workers[0].summary.awaited_seconds, seconds, 1e-9);
+    ck_assert_double_eq((double)summary->exchanged_bytes, 1000 * seconds);
 }
 
 TEST(of_a_gradient_that_is_computed_again_the_time_counts_and_the_score_does_not, MODE_ASYNC)

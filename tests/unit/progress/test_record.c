@@ -236,21 +236,47 @@ TEST(a_last_line_that_is_cut_off_is_left_out)
 
 TEST(a_resumed_run_is_one_series)
 {
+    runs_write(scene->run, "run.json", "{\"exchanged_bytes\": 170}");
+    runs_write(scene->run, "events.jsonl",
+               "{\"time\": 5, \"event\": \"start\", \"step\": 0}\n"
+               "{\"time\": 6, \"event\": \"progress\", \"exchanged_bytes\": 100, "
+               "\"training_seconds\": 1, \"step\": 10}\n"
+               "{\"time\": 9, \"event\": \"progress\", \"exchanged_bytes\": 200, "
+               "\"training_seconds\": 2, \"step\": 20}\n"
+               "{\"time\": 10, \"event\": \"progress\", \"exchanged_bytes\": 300, "
+               "\"training_seconds\": 3, \"step\": 30}\n"
+               "{\"time\": 10, \"event\": \"evaluation\", \"step\": 30}\n"
+               "{\"time\": 0.5, \"event\": \"start\", \"step\": 20}\n"
+               "{\"time\": 5.5, \"event\": \"progress\", \"exchanged_bytes\": 150, "
+               "\"training_seconds\": 1, \"step\": 30}\n"
+               "{\"time\": 6, \"event\": \"evaluation\", \"exchanged_bytes\": 160, "
+               "\"training_seconds\": 1, \"step\": 30}\n");
+    ck_assert_int_eq(read_again(scene), STATUS_OK);
+    ck_assert_uint_eq(scene->record.point_count, 3);
+    ck_assert_uint_eq(scene->record.evaluation_count, 1);
+    ck_assert_double_eq(scene->record.points[2].step, 30);
+    /* 2 s of the first, 1 s of the second. */
+    ck_assert_double_eq(scene->record.points[2].training_seconds, 3);
+    ck_assert_double_eq(scene->record.points[2].exchanged_bytes, 350);
+    ck_assert_double_eq(scene->record.evaluations[0].exchanged_bytes, 360);
+    ck_assert_double_eq(scene->record.exchanged_bytes, 370);
+}
+
+/* An older one, of which nothing is made up. */
+TEST(a_run_that_does_not_say_what_it_moved_has_no_bytes)
+{
     runs_write(scene->run, "run.json", "{}");
     runs_write(scene->run, "events.jsonl",
                "{\"time\": 5, \"event\": \"start\", \"step\": 0}\n"
                "{\"time\": 6, \"event\": \"progress\", \"training_seconds\": 1, \"step\": 10}\n"
-               "{\"time\": 9, \"event\": \"progress\", \"training_seconds\": 2, \"step\": 20}\n"
-               "{\"time\": 10, \"event\": \"progress\", \"training_seconds\": 3, \"step\": 30}\n"
-               "{\"time\": 10, \"event\": \"evaluation\", \"step\": 30}\n"
-               "{\"time\": 0.5, \"event\": \"start\", \"step\": 20}\n"
-               "{\"time\": 5.5, \"event\": \"progress\", \"training_seconds\": 1, \"step\": 30}\n");
+               "{\"time\": 7, \"event\": \"start\", \"step\": 10}\n"
+               "{\"time\": 9, \"event\": \"progress\", \"exchanged_bytes\": 200, "
+               "\"training_seconds\": 2, \"step\": 20}\n");
     ck_assert_int_eq(read_again(scene), STATUS_OK);
-    ck_assert_uint_eq(scene->record.point_count, 3);
-    ck_assert_uint_eq(scene->record.evaluation_count, 0);
-    ck_assert_double_eq(scene->record.points[2].step, 30);
-    /* 2 s of the first, 1 s of the second. */
-    ck_assert_double_eq(scene->record.points[2].training_seconds, 3);
+    ck_assert_double_nan(scene->record.points[0].exchanged_bytes);
+    ck_assert_double_nan(scene->record.points[1].exchanged_bytes);
+    ck_assert_double_nan(scene->record.exchanged_bytes);
+    ck_assert_double_eq(scene->record.points[1].training_seconds, 3);
 }
 
 /* What run.json has of a histogram is what is read of it, and what is told. */
