@@ -11,26 +11,32 @@
 #include "common/process/output.h"
 #include "common/process/process.h"
 #include "deploy/command/command.h"
+#include "deploy/compare/plan_words.h"
+
+/* Its words as they are to be read: with those of a file that they name. */
+typedef enum status command_words_fn(struct arguments *words, int argc, char **argv,
+                                     struct error *error);
 
 struct command {
     const char *name;
     enum option_user user;
     command_fn *run;
+    command_words_fn *words; /* NULL: as they are typed. */
 };
 
 static const struct command commands[] = {
-    {"run", OPTION_RUN, command_run},
-    {"compare", OPTION_COMPARE, command_compare},
-    {"evaluate", OPTION_EVALUATE, command_evaluate},
-    {"export", OPTION_EXPORT, command_export},
-    {"inspect", OPTION_INSPECT, command_inspect},
-    {"replay", OPTION_REPLAY, command_replay},
-    {"simulate", OPTION_SIMULATE, command_simulate},
-    {"calibrate", OPTION_CALIBRATE, command_calibrate},
-    {"verify", OPTION_VERIFY, command_verify},
-    {"keygen", OPTION_KEYGEN, command_keygen},
-    {"completion", OPTION_COMPLETION, command_completion},
-    {"man", OPTION_MAN, command_man},
+    {"run", OPTION_RUN, command_run, NULL},
+    {"compare", OPTION_COMPARE, command_compare, plan_words},
+    {"evaluate", OPTION_EVALUATE, command_evaluate, NULL},
+    {"export", OPTION_EXPORT, command_export, NULL},
+    {"inspect", OPTION_INSPECT, command_inspect, NULL},
+    {"replay", OPTION_REPLAY, command_replay, NULL},
+    {"simulate", OPTION_SIMULATE, command_simulate, NULL},
+    {"calibrate", OPTION_CALIBRATE, command_calibrate, NULL},
+    {"verify", OPTION_VERIFY, command_verify, NULL},
+    {"keygen", OPTION_KEYGEN, command_keygen, NULL},
+    {"completion", OPTION_COMPLETION, command_completion, NULL},
+    {"man", OPTION_MAN, command_man, NULL},
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof *commands)
@@ -118,21 +124,40 @@ static int unknown_option(const char *option)
     return EXIT_USAGE;
 }
 
-/* argv[0]: the command's name. */
-static int run_command(const struct command *command, int argc, char **argv)
+static int begin_command(const struct command *command, struct command_call *call)
 {
-    struct command_call call = {.argc = argc, .argv = argv};
     struct error error = {0};
     enum log_format format;
     int code;
-    if (!options_begin(&call.options, command->user, argc, argv, &code))
+    if (!options_begin(&call->options, command->user, call->argc, call->argv, &code))
         return code;
-    log_format_parse(call.options.log_format, &format);
+    log_format_parse(call->options.log_format, &format);
     /* Whoever runs a command is told by it; only what is wrong comes as lines of a log. */
     log_init(option_user_program(command->user), LOG_WARNING, format);
-    code = command->run(&call, &error);
+    code = command->run(call, &error);
     if (code != EXIT_DONE && error.text[0] != '\0')
         command_fail(option_user_program(command->user), code, &error);
+    return code;
+}
+
+/* argv[0]: the command's name. */
+static int run_command(const struct command *command, int argc, char **argv)
+{
+    struct command_call call = {.argc = argc, .argv = argv, .typed_argc = argc, .typed = argv};
+    struct arguments words = {0};
+    struct error error = {0};
+    enum status status = STATUS_OK;
+    if (command->words != NULL)
+        status = command->words(&words, argc, argv, &error);
+    if (status == STATUS_OK && words.count > 0) {
+        call.argc = (int)words.count;
+        call.argv = words.items;
+    }
+    int code = status == STATUS_OK
+                   ? begin_command(command, &call)
+                   : command_fail(option_user_program(command->user),
+                                  status == STATUS_INVALID ? EXIT_USAGE : EXIT_CANNOT_OPEN, &error);
+    arguments_free(&words);
     return code;
 }
 

@@ -27,7 +27,7 @@
 /* Many more than there are rows; checked at the start of options_parse. */
 #define OPTION_ROWS_MAX 192
 
-#define OPTIONS_LIST_MAX   8  /* Of an option that may be given several times. */
+#define OPTIONS_LIST_MAX   64 /* Of an option that may be given several times. */
 #define OPTIONS_COUNTS_MAX 32 /* Numbers in compare's --workers. */
 #define EXPLAIN_STEPS_MAX  16 /* Of a run that is told message by message. */
 #define OWNER_THREADS_MAX  16 /* Of one server. */
@@ -125,6 +125,8 @@ struct options {
     /* compare, and experiments. */
     const char *modes, *worker_counts; /* "sync,async", "1,2" */
     struct options_list vary;          /* "learning-rate=0.1,0.2" each. */
+    struct options_list arm;           /* "slow=--learning-rate 0.01" each. */
+    const char *plan;                  /* compare: a file with a plan. */
     bool virtual_time;                 /* compare: in simulate's. */
     const char *fair;       /* compare: what is alike for all: "global-batch", "worker-batch". */
     const char *scale_rate; /* compare: with the batch of an update: "none", "linear", "sqrt". */

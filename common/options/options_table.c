@@ -365,6 +365,13 @@ const struct option_row option_rows[] = {
      "Give an option several values, each an arm of the comparison: learning-rate=0.01,0.1. Given several "
      "times, every value of one meets every value of the others; workers=1,2+ps=1,2 takes them in pairs. "
      "Values with commas in them are parted by semicolons."},
+    {"arm", OPTION_GROUP_JOB, OPTION_KIND_LIST, FIELD(arm), OPTION_COMPARE, "NAME=OPTIONS", NULL, 0, 0, NULL, NULL,
+     "An arm by name, with options of its own in which it differs: \"slow=--mode async --learning-rate 0.01\". "
+     "Given several times. What else is asked for is the same for all; lists in --modes, --workers and --vary make as "
+     "many arms of each. Without --modes an arm that says no --mode is sync."},
+    {"plan", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(plan), OPTION_COMPARE, "FILE", NULL, 0, 0, NULL, NULL,
+     "What is to be compared, in JSON (deploy/compare/PLANS.md): options, what is varied, arms by name. What else "
+     "is said here stands over it. A comparison leaves its own as OUT/plan.json."},
     {"fair", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(fair), OPTION_COMPARE, "WHAT", "global-batch", 0, 0,
      &choice_fair, NULL,
      "What is alike whatever the mode and the workers. global-batch: how many examples make an update. "
@@ -571,8 +578,8 @@ const struct option_row option_rows[] = {
 
     /* Files. */
     {"out", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(out), OPTION_COMPARE, "DIR", NULL, 0, 0, NULL, NULL,
-     "Folder for table, report and runs. One that holds a comparison of the same options goes on, also with "
-     "more --modes, --workers or --seeds; any other is refused."},
+     "Folder for table, report and runs. One that holds a comparison of the same options goes on, also with more arms "
+     "or --seeds; any other is refused."},
     {"out", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(out),
      ROLES | OPTION_RUN | OPTION_SIMULATE, "DIR", NULL, 0, 0, NULL, NULL,
      "Folder for run.json, events.jsonl, checkpoints and the model. One that holds an unfinished "

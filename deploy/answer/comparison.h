@@ -16,6 +16,7 @@
 #define COMPARISON_GROUPS_MAX 64
 #define COMPARISON_RUNS_MAX   1024
 #define ARM_TEXT_MAX          96
+#define ARM_GIVEN_MAX         256
 
 /* What is compared, under its name: of its runs' folders, too, so without '/' and ':'. */
 struct arm {
@@ -23,6 +24,7 @@ struct arm {
     char
         label[ARM_TEXT_MAX]; /* For people: "sync, 2 workers"; "" for mode, workers and `varied`. */
     char varied[ARM_TEXT_MAX]; /* What else was varied, "learning-rate 0.1, ps 2"; or "". */
+    char given[ARM_GIVEN_MAX]; /* Of one that was named, with what: "--mode async --ps 2"; or "". */
 };
 
 /* The runs of an arm. */

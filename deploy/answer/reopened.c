@@ -53,6 +53,7 @@ static enum status read_group(struct reopened *reopened, const struct json *grou
     const struct json *runs = json_at(group, "runs");
     take_text(arm.name, sizeof arm.name, group, "arm");
     take_text(arm.varied, sizeof arm.varied, group, "varied");
+    take_text(arm.given, sizeof arm.given, group, "given");
     for (size_t i = 0; json_item(runs, i) != NULL; i++) {
         char run[DISK_PATH_MAX];
         const char *name = json_text(json_item(runs, i), "");

@@ -18,11 +18,14 @@
 #include "common/options/options.h"
 #include "common/process/log_line.h"
 
-/* How a command was called: argv as it was typed, from the command's name on. */
+/* How a command was called: argv from the command's name on, of which options are; and, where a file that
+ * was named says more of them (plan_words.h), what was typed. */
 struct command_call {
     struct options options;
     int argc;
     char **argv;
+    int typed_argc;
+    char **typed;
 };
 
 typedef int command_fn(const struct command_call *call, struct error *error);

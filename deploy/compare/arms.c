@@ -4,75 +4,98 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/wording.h"
 #include "common/optimizer/optimizer.h"
-#include "deploy/compare/settings.h"
 
 #define PROGRAM "syncopate compare"
-
-/* --- words ------------------------------------------------------------------------------------ */
 
 static bool is_row(const struct option_row *row, const char *name)
 {
     return strcmp(row->name, name) == 0;
 }
 
-static enum status add_word(struct arm_plan *arm, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static enum status add_word(struct arm_plan *arm, const char *format, ...)
-{
-    char *word = NULL, **words = realloc(arm->words, (arm->count + 1) * sizeof *words);
-    if (words == NULL)
-        return STATUS_MEMORY;
-    arm->words = words;
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vasprintf(&word, format, arguments);
-    va_end(arguments);
-    if (length < 0)
-        return STATUS_MEMORY;
-    arm->words[arm->count++] = word;
-    return STATUS_OK;
-}
-
 /* --- what is used ------------------------------------------------------------------------------- */
 
-/* Where an arm is being made: which combination of which axes. */
+/* Where an arm is being made: of which combination of which axes, and of which named one. */
 struct making {
-    const struct axes *axes;
+    const struct plan *plan;
     const struct options *common;
+    const struct named_arm *named; /* NULL: of none. */
     size_t combination;
 };
 
 /* The value of this option in this combination; NULL when it is not varied. */
 static const char *varied_value(const struct making *making, const char *name)
 {
-    for (size_t i = 0; i < making->axes->count; i++) {
-        const struct axis *axis = &making->axes->list[i];
+    const struct axes *axes = &making->plan->axes;
+    for (size_t i = 0; i < axes->count; i++) {
+        const struct axis *axis = &axes->list[i];
         for (size_t j = 0; j < axis->option_count; j++)
             if (is_row(axis->options[j].row, name))
-                return axis->options[j].values[axes_value(making->axes, making->combination, i)];
+                return axis->options[j].values[axes_value(axes, making->combination, i)];
     }
     return NULL;
+}
+
+/* What the named arm says itself; NULL when it does not. */
+static const char *own_value(const struct making *making, const char *name)
+{
+    for (size_t i = 0; making->named != NULL && i < making->named->own.count; i++)
+        if (is_row(making->named->own.items[i].row, name))
+            return making->named->own.items[i].value;
+    return NULL;
+}
+
+static const char *arm_value(const struct making *making, const char *name)
+{
+    const char *own = own_value(making, name);
+    return own != NULL ? own : varied_value(making, name);
+}
+
+/* The value of the option that decides whether this one means anything; NULL: nothing decides. */
+static const char *governing_value(const struct making *making, const struct option_row *row,
+                                   char name[32])
+{
+    if (!option_governor(row, name))
+        return NULL;
+    if (strcmp(name, "mode") == 0)
+        snprintf(name, 32, "modes");
+    const char *value = arm_value(making, name);
+    if (value != NULL)
+        return value;
+    return strcmp(name, "optimizer") == 0 ? making->common->job.optimizer.name
+                                          : schedule_kind_name(making->common->job.schedule.kind);
 }
 
 static bool has_use(const struct making *making, const struct option_row *row)
 {
     char name[32];
-    if (!option_governor(row, name))
+    const char *value = governing_value(making, row, name);
+    return value == NULL || option_has_use(row, value);
+}
+
+/* What an arm says itself has to be of use, unless it is the axes that decide in which of its kinds. */
+static bool own_has_use(const struct making *making, const struct option_row *row)
+{
+    char name[32];
+    governing_value(making, row, name);
+    const struct option_row *governor = option_find(OPTION_COMPARE, name, strlen(name));
+    const struct axis *axis = governor != NULL ? axes_find(&making->plan->axes, governor) : NULL;
+    return axis == NULL || axis->count == 1 || has_use(making, row);
+}
+
+/* A job has one length: --steps or --epochs, whichever the arm says. */
+static bool is_replaced(const struct making *making, const struct option_row *row)
+{
+    if (arm_value(making, row->name) != NULL)
         return true;
-    const char *value = varied_value(making, strcmp(name, "mode") == 0 ? "modes" : name);
-    if (value == NULL)
-        value = strcmp(name, "optimizer") == 0
-                    ? making->common->job.optimizer.name
-                    : schedule_kind_name(making->common->job.schedule.kind);
-    return option_has_use(row, value);
+    return (is_row(row, "epochs") && arm_value(making, "steps") != NULL) ||
+           (is_row(row, "steps") && arm_value(making, "epochs") != NULL);
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -85,26 +108,91 @@ static void clean_name(char *name)
             *c = '-';
 }
 
-static void name_arm(struct arm_plan *plan, const struct making *making)
+/* What was varied but mode and workers, behind both texts. */
+static void add_varied_names(struct arm *arm, const struct making *making)
 {
-    struct arm *arm = &plan->arm;
-    *arm = (struct arm){.label = ""};
-    wording_append(arm->name, sizeof arm->name, "%s-w%u", job_mode_text(&plan->options.job).text,
-                   plan->options.workers);
-    for (size_t i = 0; i < making->axes->count; i++) {
-        const struct axis *axis = &making->axes->list[i];
+    const struct axes *axes = &making->plan->axes;
+    for (size_t i = 0; i < axes->count; i++) {
+        const struct axis *axis = &axes->list[i];
         for (size_t j = 0; j < axis->option_count; j++) {
             const struct option_row *row = axis->options[j].row;
-            const char *value =
-                axis->options[j].values[axes_value(making->axes, making->combination, i)];
-            if (is_row(row, "modes") || is_row(row, "workers") || !has_use(making, row))
+            const char *value = axis->options[j].values[axes_value(axes, making->combination, i)];
+            if (is_row(row, "modes") || is_row(row, "workers") || !has_use(making, row) ||
+                own_value(making, row->name) != NULL)
                 continue;
             wording_append(arm->name, sizeof arm->name, "-%s-%s", row->name, value);
             wording_append(arm->varied, sizeof arm->varied, "%s%s %s",
                            arm->varied[0] != '\0' ? ", " : "", row->name, value);
         }
     }
+}
+
+static void add_own_names(struct arm *arm, const struct named_arm *named)
+{
+    for (size_t i = 0; i < named->own.count; i++) {
+        const struct setting *item = &named->own.items[i];
+        if (is_row(item->row, "modes") || is_row(item->row, "workers"))
+            continue;
+        wording_append(arm->name, sizeof arm->name, "-%s-%s", item->row->name, item->value);
+        wording_append(arm->varied, sizeof arm->varied, "%s%s %s",
+                       arm->varied[0] != '\0' ? ", " : "", item->row->name, item->value);
+    }
+}
+
+/* What it is called by what it has. */
+static void name_by_options(struct arm_plan *plan, const struct making *making)
+{
+    struct arm *arm = &plan->arm;
+    *arm = (struct arm){.label = ""};
+    wording_append(arm->name, sizeof arm->name, "%s-w%u", job_mode_text(&plan->options.job).text,
+                   plan->options.workers);
+    if (making->named != NULL)
+        add_own_names(arm, making->named);
+    add_varied_names(arm, making);
     clean_name(arm->name);
+}
+
+static bool is_axis_of_several(const struct making *making, const char *name)
+{
+    const struct axis *axis =
+        axes_find(&making->plan->axes, option_find(OPTION_COMPARE, name, strlen(name)));
+    return axis != NULL && axis->count > 1;
+}
+
+/* Its own name, and which of the kinds that the axes make of it this is. `varied` tells arms apart that
+ * are not of the same kind but for mode and workers. */
+static void name_by_name(struct arm_plan *plan, const struct making *making)
+{
+    struct arm *arm = &plan->arm, varied = {.label = ""};
+    struct mode_text mode = job_mode_text(&plan->options.job);
+    *arm = (struct arm){.label = ""};
+    snprintf(arm->name, sizeof arm->name, "%s", making->named->name);
+    snprintf(arm->label, sizeof arm->label, "%s", making->named->name);
+    named_arm_given(making->named, arm->given);
+    if (is_axis_of_several(making, "modes")) {
+        wording_append(arm->name, sizeof arm->name, "-%s", mode.text);
+        wording_append(arm->label, sizeof arm->label, ", %s", mode.text);
+    }
+    if (is_axis_of_several(making, "workers")) {
+        wording_append(arm->name, sizeof arm->name, "-w%u", plan->options.workers);
+        wording_append(arm->label, sizeof arm->label, ", %s",
+                       wording_counted(plan->options.workers, "worker", "workers").text);
+    }
+    add_varied_names(&varied, making);
+    wording_append(arm->name, sizeof arm->name, "%s", varied.name);
+    snprintf(arm->varied, sizeof arm->varied, "%s", making->named->name);
+    if (varied.varied[0] != '\0') {
+        wording_append(arm->label, sizeof arm->label, ", %s", varied.varied);
+        wording_append(arm->varied, sizeof arm->varied, ", %s", varied.varied);
+    }
+    clean_name(arm->name);
+}
+
+static void name_arm(struct arm_plan *plan, const struct making *making)
+{
+    name_by_options(plan, making);
+    if (making->named != NULL && strcmp(plan->arm.name, making->named->name) != 0)
+        name_by_name(plan, making);
 }
 
 /* One that is too long, or whose name another has, has its number. */
@@ -116,17 +204,18 @@ static void number_arm(struct arms *arms, struct arm_plan *plan)
         taken = taken || strcmp(arms->list[i].arm.name, arm->name) == 0;
     if (taken)
         snprintf(arm->name, sizeof arm->name, "%.40s-w%u-arm%zu",
-                 job_mode_text(&plan->options.job).text, plan->options.workers, arms->count + 1);
+                 arm->label[0] != '\0' ? arm->label : job_mode_text(&plan->options.job).text,
+                 plan->options.workers, arms->count + 1);
     clean_name(arm->name);
 }
 
 /* --- fairness --------------------------------------------------------------------------------- */
 
 /* With as many examples for each worker a step of all has that many more. */
-static enum status make_fair(struct arm_plan *arm, const struct options *common,
-                             struct error *error)
+static enum status make_fair(struct arm_plan *arm, const struct making *making, struct error *error)
 {
     struct options *options = &arm->options;
+    const char *own_batch = arm_value(making, "worker-batch");
     bool scaled = strcmp(options->scale_rate, "none") != 0;
     if (strcmp(options->fair, "global-batch") == 0)
         return scaled
@@ -139,7 +228,9 @@ static enum status make_fair(struct arm_plan *arm, const struct options *common,
             error, STATUS_INVALID,
             "--fair worker-batch: needs --epochs; --steps of unlike batches are not the "
             "same work");
-    uint32_t each = common->worker_batch > 0 ? common->worker_batch : options->global_batch;
+    uint32_t each = own_batch != NULL                  ? (uint32_t)strtoul(own_batch, NULL, 10)
+                    : making->common->worker_batch > 0 ? making->common->worker_batch
+                                                       : options->global_batch;
     uint32_t times =
         mode_facts_named(job_mode_text(&options->job).text)->steps ? options->workers : 1;
     if ((uint64_t)each * times > BATCH_MAX)
@@ -164,69 +255,77 @@ static enum status make_fair(struct arm_plan *arm, const struct options *common,
 
 /* --- arms ------------------------------------------------------------------------------------- */
 
-static bool is_of_axes(const struct option_row *row)
+static void add_word(struct arm_plan *arm, const struct option_row *row, const char *value)
 {
-    return is_row(row, "modes") || is_row(row, "workers") || is_row(row, "seeds") ||
-           is_row(row, "out") || row->kind == OPTION_KIND_LIST;
+    arguments_add(&arm->words, row->name, "%s", value);
 }
 
-/* What is the same for all arms: as it was typed. The environment says the rest again. */
-static enum status add_common(struct arm_plan *arm, const struct making *making, int argc,
-                              char **argv)
+/* What is the same for all arms, what is varied, and what the arm says itself. */
+static void add_words(struct arm_plan *arm, const struct making *making)
 {
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < option_row_count && status == STATUS_OK; i++) {
-        const struct option_row *row = &option_rows[i];
-        const char *value = (row->users & OPTION_COMPARE) != 0 && !is_of_axes(row)
-                                ? settings_argument(row, argc, argv)
-                                : NULL;
-        if (value != NULL && has_use(making, row))
-            status = add_word(arm, "--%s=%s", row->name, value);
+    const struct settings *common = &making->plan->common;
+    const struct axes *axes = &making->plan->axes;
+    for (size_t i = 0; i < common->count; i++) {
+        const struct option_row *row = common->items[i].row;
+        if (!is_row(row, "seeds") && !is_replaced(making, row) && has_use(making, row))
+            add_word(arm, row, common->items[i].value);
     }
-    return status;
+    for (size_t i = 0; i < axes->count; i++) {
+        size_t value = axes_value(axes, making->combination, i);
+        for (size_t j = 0; j < axes->list[i].option_count; j++) {
+            const struct axis_option *option = &axes->list[i].options[j];
+            if (has_use(making, option->row) && own_value(making, option->row->name) == NULL)
+                add_word(arm, option->row, option->values[value]);
+        }
+    }
+    for (size_t i = 0; making->named != NULL && i < making->named->own.count; i++)
+        if (own_has_use(making, making->named->own.items[i].row))
+            add_word(arm, making->named->own.items[i].row, making->named->own.items[i].value);
 }
 
-static enum status add_varied(struct arm_plan *arm, const struct making *making)
+/* The parser's line without its program, which the caller's will have, and with the arm's name. */
+static enum status refuse_arm(const struct making *making, const char *why, struct error *error)
 {
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < making->axes->count; i++) {
-        const struct axis *axis = &making->axes->list[i];
-        size_t value = axes_value(making->axes, making->combination, i);
-        for (size_t j = 0; j < axis->option_count && status == STATUS_OK; j++)
-            if (has_use(making, axis->options[j].row))
-                status = add_word(arm, "--%s=%s", axis->options[j].row->name,
-                                  axis->options[j].values[value]);
-    }
-    return status;
+    bool program = strncmp(why, PROGRAM ": ", sizeof PROGRAM + 1) == 0;
+    return error_set(error, STATUS_INVALID, "%s%s%s%.400s", making->named != NULL ? "--arm " : "",
+                     making->named != NULL ? making->named->name : "",
+                     making->named != NULL ? ": " : "", why + (program ? sizeof PROGRAM + 1 : 0));
+}
+
+static enum status parse_words(struct arm_plan *arm, const struct making *making,
+                               struct error *error)
+{
+    struct mode_setting mode;
+    struct error why = {0};
+    struct options *options = &arm->options;
+    uint32_t counted;
+    char *const *words = arguments_list(&arm->words);
+    char **argv = words != NULL ? malloc((arm->words.count + 1) * sizeof *argv) : NULL;
+    if (argv == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    memcpy(argv, words, (arm->words.count + 1) * sizeof *argv);
+    enum options_result result =
+        options_parse(options, OPTION_COMPARE, PROGRAM, (int)arm->words.count, argv, &why);
+    free(argv);
+    if (result != OPTIONS_RUN)
+        return refuse_arm(making, why.text, error);
+    enum status status = options_modes(options->modes, &mode, 1, &counted, &why);
+    if (status == STATUS_OK)
+        status = options_counts(options->worker_counts, &options->workers, 1, &counted, &why);
+    if (status != STATUS_OK)
+        return refuse_arm(making, why.text, error);
+    job_set_mode(&options->job, mode);
+    return STATUS_OK;
 }
 
 /* Its words, read. */
 static enum status read_arm(struct arm_plan *arm, const struct making *making, struct error *error)
 {
-    static char program[] = PROGRAM;
-    struct mode_setting mode;
-    uint32_t counted;
-    struct error why = {0};
-    char **argv = calloc(arm->count + 2, sizeof *argv);
-    if (argv == NULL)
-        return error_set(error, STATUS_MEMORY, "out of memory");
-    argv[0] = program;
-    memcpy(argv + 1, arm->words, arm->count * sizeof *argv);
-    enum options_result result =
-        options_parse(&arm->options, OPTION_COMPARE, PROGRAM, (int)arm->count + 1, argv, &why);
-    free(argv);
-    if (result != OPTIONS_RUN) /* Which begins with the program, as the caller's line will. */
-        return error_set(error, STATUS_INVALID, "%.400s",
-                         why.text + (strncmp(why.text, PROGRAM ": ", sizeof PROGRAM + 1) == 0
-                                         ? sizeof PROGRAM + 1
-                                         : 0));
     struct options *options = &arm->options;
-    enum status status = options_modes(options->modes, &mode, 1, &counted, error);
-    if (status == STATUS_OK)
-        status = options_counts(options->worker_counts, &options->workers, 1, &counted, error);
+    struct error why = {0};
+    enum status status = parse_words(arm, making, error);
     if (status != STATUS_OK)
         return status;
-    job_set_mode(&options->job, mode);
     if (options->job.colocated && options->workers > JOB_SERVERS_MAX)
         return error_set(error, STATUS_INVALID,
                          "--ps=colocated: %u workers would be as many servers, and the most is %d",
@@ -237,42 +336,43 @@ static enum status read_arm(struct arm_plan *arm, const struct making *making, s
     options->quiet = making->common->quiet;
     options->verbose = making->common->verbose;
     job_forget_unused(&options->job); /* Variants of async: sync has nothing to lock. */
-    return make_fair(arm, making->common, error);
+    if (arm_value(making, "slow") != NULL)
+        status = options_slow_check(options->slow, options->workers, &why);
+    if (status == STATUS_OK)
+        status = make_fair(arm, making, &why);
+    return status == STATUS_OK ? status : refuse_arm(making, why.text, error);
 }
 
 static bool same_words(const struct arm_plan *a, const struct arm_plan *b)
 {
-    if (a->count != b->count)
+    if (a->words.count != b->words.count)
         return false;
-    for (size_t i = 0; i < a->count; i++)
-        if (strcmp(a->words[i], b->words[i]) != 0)
+    for (size_t i = 0; i < a->words.count; i++)
+        if (strcmp(a->words.items[i], b->words.items[i]) != 0)
             return false;
     return true;
 }
 
-static void free_arm(struct arm_plan *arm)
+/* Whether it is there already: of what has no use in either two combinations are the same. The first of
+ * this named one, or of all, is number `first`. */
+static bool is_there(const struct arms *arms, size_t first, const struct arm_plan *arm)
 {
-    for (size_t i = 0; i < arm->count; i++)
-        free(arm->words[i]);
-    free(arm->words);
+    for (size_t i = first; i < arms->count; i++)
+        if (same_words(&arms->list[i], arm))
+            return true;
+    return false;
 }
 
-static enum status make_arm(struct arms *arms, const struct making *making, int argc, char **argv,
+static enum status make_arm(struct arms *arms, size_t first, const struct making *making,
                             struct error *error)
 {
-    struct arm_plan arm = {.count = 0};
-    enum status status = add_common(&arm, making, argc, argv);
-    if (status == STATUS_OK)
-        status = add_varied(&arm, making);
-    if (status != STATUS_OK)
-        error_set(error, status, "out of memory");
-    bool there = false;
-    for (size_t i = 0; i < arms->count && status == STATUS_OK; i++)
-        there |= same_words(&arms->list[i], &arm);
-    if (status == STATUS_OK && !there)
-        status = read_arm(&arm, making, error);
+    struct arm_plan arm = {.words = {0}};
+    arguments_init(&arm.words, PROGRAM);
+    add_words(&arm, making);
+    bool there = is_there(arms, first, &arm);
+    enum status status = there ? STATUS_OK : read_arm(&arm, making, error);
     if (status != STATUS_OK || there) {
-        free_arm(&arm);
+        arguments_free(&arm.words);
         return status;
     }
     name_arm(&arm, making);
@@ -281,34 +381,37 @@ static enum status make_arm(struct arms *arms, const struct making *making, int 
     return STATUS_OK;
 }
 
-enum status arms_make(struct arms *arms, const struct options *options, int argc, char **argv,
+enum status arms_make(struct arms *arms, const struct plan *plan, const struct options *options,
                       struct error *error)
 {
-    struct axes axes;
+    size_t combinations = axes_combinations(&plan->axes);
+    size_t named = plan->arms.count > 0 ? plan->arms.count : 1;
+    enum status status = STATUS_OK;
     *arms = (struct arms){.count = 0};
-    enum status status = axes_read(&axes, options, error);
-    size_t count = status == STATUS_OK ? axes_combinations(&axes) : 0;
-    if (status == STATUS_OK && count > COMPARISON_GROUPS_MAX)
-        status = error_set(error, STATUS_INVALID,
-                           "--modes, --workers and --vary make %zu kinds of run, the most is %d",
-                           count, COMPARISON_GROUPS_MAX);
-    if (status == STATUS_OK) {
-        arms->list = calloc(count, sizeof *arms->list);
-        if (arms->list == NULL)
-            status = error_set(error, STATUS_MEMORY, "out of memory");
+    if (combinations > COMPARISON_GROUPS_MAX / named)
+        return error_set(error, STATUS_INVALID,
+                         "--modes, --workers, --vary and --arm make %zu kinds of run, the most is "
+                         "%d",
+                         combinations > SIZE_MAX / named ? SIZE_MAX : combinations * named,
+                         COMPARISON_GROUPS_MAX);
+    arms->list = calloc(combinations * named, sizeof *arms->list);
+    if (arms->list == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    for (size_t i = 0; i < named; i++) {
+        size_t first = arms->count;
+        for (size_t j = 0; j < combinations && status == STATUS_OK; j++) {
+            const struct making making = {plan, options,
+                                          plan->arms.count > 0 ? &plan->arms.list[i] : NULL, j};
+            status = make_arm(arms, first, &making, error);
+        }
     }
-    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
-        const struct making making = {&axes, options, i};
-        status = make_arm(arms, &making, argc, argv, error);
-    }
-    axes_free(&axes);
     return status;
 }
 
 void arms_free(struct arms *arms)
 {
     for (size_t i = 0; i < arms->count; i++)
-        free_arm(&arms->list[i]);
+        arguments_free(&arms->list[i].words);
     free(arms->list);
     *arms = (struct arms){.count = 0};
 }

@@ -1,8 +1,15 @@
-/* arms.h - the arms of a comparison: for each combination of what is varied the options of its runs, and
- * a name.
+/* arms.h - the arms of a comparison: for each named arm, if there are any, and each combination of what is
+ * varied the options of its runs, and a name.
  *
  * An option that is for some modes or optimizers is left out of the arms that have no use for it; where two
- * combinations are then the same there is one arm. Every arm has been checked as a command of its own.
+ * combinations are then the same there is one arm. (What a named arm says itself, mode or optimizer
+ * included, is not left out, but has to make sense; and two arms that were given two names are two.) Every
+ * arm has been checked as a command of its own.
+ *
+ * The name of an arm is that of its folders: "sync-w2", "sync-w2-learning-rate-0.1"; "slow-start" for a
+ * named one, with what is varied behind it: "slow-start-async-w4-learning-rate-0.1". A named one is called so
+ * everywhere ("slow-start, async, 4 workers, learning-rate 0.1"), unless its name is what it would be
+ * called without one.
  *
  * Ownership: arms own the texts that their options point to; arms_free. Threads: plain values. */
 
@@ -10,13 +17,13 @@
 #define DEPLOY_COMPARE_ARMS_H
 
 #include "deploy/answer/comparison.h"
-#include "deploy/compare/axes.h"
+#include "deploy/compare/plan.h"
+#include "deploy/launcher/arguments.h"
 
 struct arm_plan {
-    struct arm arm;         /* "sync-w2", "ssp-3-w2", "sync-w2-learning-rate-0.1" */
+    struct arm arm;
     struct options options; /* Of run; without `out`, and with the first of the seeds. */
-    char **words;           /* [count], "--learning-rate=0.1"; owned. */
-    size_t count;
+    struct arguments words; /* "--learning-rate=0.1" */
 };
 
 struct arms {
@@ -24,9 +31,9 @@ struct arms {
     size_t count;
 };
 
-/* From a command that options_parse has taken into options. STATUS_INVALID: error says which arm cannot
- * be. arms_free in any case. */
-enum status arms_make(struct arms *arms, const struct options *options, int argc, char **argv,
+/* From a plan, and the options of the command that it was taken from. STATUS_INVALID: error says which arm
+ * cannot be. arms_free in any case. */
+enum status arms_make(struct arms *arms, const struct plan *plan, const struct options *options,
                       struct error *error);
 void arms_free(struct arms *arms);
 

@@ -2,22 +2,59 @@
 
 #include "deploy/compare/axes.h"
 
-#include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_MAX_BYTES 64
+#define SOURCE_CHARS 128
+#define SEPARATORS   ",;+\\"
 
-static enum status add_value(struct axis_option *option, const char *text, size_t length,
-                             struct error *error)
+/* --- one by one -------------------------------------------------------------------------------- */
+
+struct axis *axes_add(struct axes *axes)
+{
+    if (axes->count == AXES_MAX)
+        return NULL;
+    struct axis *axis = &axes->list[axes->count++];
+    *axis = (struct axis){.option_count = 0};
+    return axis;
+}
+
+const struct axis *axes_find(const struct axes *axes, const struct option_row *row)
+{
+    for (size_t i = 0; i < axes->count; i++)
+        for (size_t j = 0; j < axes->list[i].option_count; j++)
+            if (axes->list[i].options[j].row == row)
+                return &axes->list[i];
+    return NULL;
+}
+
+struct axis_option *axes_add_option(struct axes *axes, const struct option_row *row,
+                                    const char *source, struct error *error)
+{
+    struct axis *axis = &axes->list[axes->count - 1];
+    if (axes_find(axes, row) != NULL) {
+        error_set(error, STATUS_INVALID, "%s: it is varied twice", source);
+        return NULL;
+    }
+    if (axis->option_count == AXIS_OPTIONS_MAX) {
+        error_set(error, STATUS_INVALID, "%s: more than %d options together", source,
+                  AXIS_OPTIONS_MAX);
+        return NULL;
+    }
+    struct axis_option *option = &axis->options[axis->option_count++];
+    *option = (struct axis_option){.row = row};
+    return option;
+}
+
+enum status axes_add_value(struct axis_option *option, const char *text, size_t length,
+                           const char *source, struct error *error)
 {
     if (length == 0)
-        return error_set(error, STATUS_INVALID, "--vary %s: a value is empty", option->row->name);
+        return error_set(error, STATUS_INVALID, "%s: a value is empty", source);
     if (option->count == AXIS_VALUES_MAX)
-        return error_set(error, STATUS_INVALID, "--vary %s: more than %d values", option->row->name,
-                         AXIS_VALUES_MAX);
+        return error_set(error, STATUS_INVALID, "%s: more than %d values", source, AXIS_VALUES_MAX);
     char *value = strndup(text, length);
     if (value == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
@@ -25,30 +62,78 @@ static enum status add_value(struct axis_option *option, const char *text, size_
     return STATUS_OK;
 }
 
+static bool same_values(const struct axis *axis, size_t a, size_t b)
+{
+    for (size_t i = 0; i < axis->option_count; i++) {
+        const struct axis_option *option = &axis->options[i];
+        if (!settings_same_value(option->row, option->values[a], option->values[b]))
+            return false;
+    }
+    return true;
+}
+
+/* One option may have a value several times, if another that is taken with it differs. */
+static enum status check_values(const struct axis *axis, const char *source, struct error *error)
+{
+    for (size_t i = 1; i < axis->count; i++)
+        for (size_t j = 0; j < i; j++)
+            if (same_values(axis, i, j))
+                return error_set(error, STATUS_INVALID, "%s: %.100s is there twice%s", source,
+                                 axis->options[0].values[i],
+                                 axis->option_count > 1 ? ", with the same beside it" : "");
+    return STATUS_OK;
+}
+
+enum status axes_close(struct axes *axes, const char *source, struct error *error)
+{
+    struct axis *axis = &axes->list[axes->count - 1];
+    const struct axis_option *first = &axis->options[0];
+    if (axis->option_count == 0)
+        return error_set(error, STATUS_INVALID, "%s: needs an option and its values", source);
+    for (size_t i = 0; i < axis->option_count; i++) {
+        const struct axis_option *option = &axis->options[i];
+        if (option->count == 0)
+            return error_set(error, STATUS_INVALID, "%s: %s has no values", source,
+                             option->row->name);
+        if (option->count != first->count)
+            return error_set(error, STATUS_INVALID,
+                             "%s: %s has %zu values and %s %zu; taken in pairs they are as many",
+                             source, first->row->name, first->count, option->row->name,
+                             option->count);
+    }
+    axis->count = first->count;
+    return check_values(axis, source, error);
+}
+
 /* --- modes and workers ----------------------------------------------------------------------- */
 
-static struct axis_option *new_axis(struct axes *axes, const char *name)
+static const struct option_row *modes_row(void)
 {
-    struct axis *axis = &axes->list[axes->count++];
-    *axis = (struct axis){.option_count = 1};
-    axis->options[0].row = option_find(OPTION_COMPARE, name, strlen(name));
-    return &axis->options[0];
+    return option_find(OPTION_COMPARE, "modes", 5);
+}
+
+static const struct option_row *workers_row(void)
+{
+    return option_find(OPTION_COMPARE, "workers", 7);
 }
 
 static enum status add_modes(struct axes *axes, const struct options *options, struct error *error)
 {
     struct mode_setting modes[OPTIONS_MODES_MAX];
     uint32_t count;
-    enum status status = options_modes(options->modes, modes, OPTIONS_MODES_MAX, &count, error);
+    bool of_run = options->arm.count > 0 && !options_given(options, OPTION_COMPARE, "modes");
+    enum status status =
+        options_modes(of_run ? option_find(OPTION_RUN, "mode", 4)->fallback : options->modes, modes,
+                      OPTIONS_MODES_MAX, &count, error);
     if (status != STATUS_OK)
         return status;
-    struct axis_option *option = new_axis(axes, "modes");
+    axes_add(axes);
+    struct axis_option *option = axes_add_option(axes, modes_row(), "--modes", error);
     for (uint32_t i = 0; i < count && status == STATUS_OK; i++) {
         struct mode_text text = mode_text(modes[i]);
-        status = add_value(option, text.text, strlen(text.text), error);
+        status = axes_add_value(option, text.text, strlen(text.text), "--modes", error);
     }
-    axes->list[axes->count - 1].count = count;
-    return status;
+    return status == STATUS_OK ? axes_close(axes, "--modes", error) : status;
 }
 
 static enum status add_workers(struct axes *axes, const struct options *options,
@@ -60,140 +145,127 @@ static enum status add_workers(struct axes *axes, const struct options *options,
         options_counts(options->worker_counts, counts, OPTIONS_COUNTS_MAX, &count, error);
     if (status != STATUS_OK)
         return status;
-    struct axis_option *option = new_axis(axes, "workers");
+    axes_add(axes);
+    struct axis_option *option = axes_add_option(axes, workers_row(), "--workers", error);
     for (uint32_t i = 0; i < count && status == STATUS_OK; i++) {
         snprintf(text, sizeof text, "%u", counts[i]);
-        status = add_value(option, text, strlen(text), error);
+        status = axes_add_value(option, text, strlen(text), "--workers", error);
     }
-    axes->list[axes->count - 1].count = count;
-    return status;
+    return status == STATUS_OK ? axes_close(axes, "--workers", error) : status;
 }
 
 /* --- --vary ------------------------------------------------------------------------------------ */
 
+/* The first of these characters that no backslash stands before, or the end. */
+static const char *find_plain(const char *text, const char *end, const char *characters)
+{
+    for (; text < end && *text != '\0'; text++)
+        if (*text == '\\' && text + 1 < end)
+            text++;
+        else if (strchr(characters, *text) != NULL)
+            break;
+    return text < end ? text : end;
+}
+
 /* The next "+name=" in text, or its end. */
 static const char *part_end(const char *text)
 {
-    for (const char *at = text; (at = strchr(at, '+')) != NULL; at++) {
+    const char *end = text + strlen(text);
+    for (const char *at = text; (at = find_plain(at, end, "+")) < end; at++) {
         size_t length = strspn(at + 1, "abcdefghijklmnopqrstuvwxyz-_");
         if (length > 0 && at[1 + length] == '=')
             return at;
     }
-    return text + strlen(text);
+    return end;
 }
 
-static bool is_varied(const struct axes *axes, const struct option_row *row)
+bool axes_text_has(const char *text, const struct option_row *row)
 {
-    for (size_t i = 0; i < axes->count; i++)
-        for (size_t j = 0; j < axes->list[i].option_count; j++)
-            if (axes->list[i].options[j].row == row)
-                return true;
+    for (const char *part = text; part[0] != '\0';) {
+        const char *end = part_end(part);
+        struct error unused;
+        if (settings_find_differing(part, strcspn(part, "="), &unused) == row)
+            return true;
+        part = end + (end[0] == '+');
+    }
     return false;
 }
 
 /* The option of this name, if it may be varied. */
-static const struct option_row *find_row(const struct axes *axes, const struct options *options,
-                                         const char *name, size_t length, struct error *error)
+static const struct option_row *find_row(const struct options *options, const char *name,
+                                         size_t length, const char *source, struct error *error)
 {
-    bool mode = length == 4 && strncmp(name, "mode", length) == 0;
-    const struct option_row *row =
-        mode ? option_find(OPTION_COMPARE, "modes", 5) : option_find(OPTION_COMPARE, name, length);
-    char typed[NAME_MAX_BYTES];
-    snprintf(typed, sizeof typed, "%.*s", (int)length, name);
-    if (row == NULL) {
-        const char *meant = option_meant(OPTION_COMPARE, typed);
-        error_set(error, STATUS_INVALID, "--vary %s: there is no such option%s%s%s", typed,
-                  meant != NULL ? " (did you mean " : "", meant != NULL ? meant : "",
-                  meant != NULL ? "?)" : "");
-        return NULL;
-    }
-    bool not_one_run = strcmp(row->name, "seeds") == 0 || row->kind == OPTION_KIND_LIST ||
-                       row->group == OPTION_GROUP_FILES || row->group == OPTION_GROUP_OUTPUT;
-    if (strcmp(row->name, "seed") == 0)
-        error_set(error, STATUS_INVALID, "--vary seed: --seeds repeats every run with several");
-    else if (not_one_run)
-        error_set(error, STATUS_INVALID, "--vary %s: it cannot differ between arms", row->name);
-    else if (options_given(options, OPTION_COMPARE, row->name))
-        error_set(error, STATUS_INVALID, "--%s and --vary %s: one of them is too much", row->name,
-                  typed);
-    else if (is_varied(axes, row))
-        error_set(error, STATUS_INVALID, "--vary %s: it is varied twice", row->name);
-    else
+    struct error why;
+    const struct option_row *row = settings_find_differing(name, length, &why);
+    if (row == NULL)
+        error_set(error, STATUS_INVALID, "%s: %s", source, why.text);
+    else if (!options_given(options, OPTION_COMPARE, row->name))
         return row;
+    else
+        error_set(error, STATUS_INVALID, "--%s and %s: one of them is too much", row->name, source);
     return NULL;
 }
 
-static enum status add_values(struct axis_option *option, const char *text, size_t length,
-                              struct error *error)
+/* One value, without the backslashes that kept it together. */
+static enum status add_value(struct axis_option *option, const char *text, size_t length,
+                             const char *source, struct error *error)
 {
-    char separator = memchr(text, ';', length) != NULL ? ';' : ',';
-    enum status status = STATUS_OK;
-    while (status == STATUS_OK) {
-        const char *end = memchr(text, separator, length);
-        size_t bytes = end != NULL ? (size_t)(end - text) : length;
-        status = add_value(option, text, bytes, error);
-        if (end == NULL)
-            break;
-        text += bytes + 1;
-        length -= bytes + 1;
+    char *value = malloc(length + 1);
+    size_t bytes = 0;
+    if (value == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    for (size_t i = 0; i < length; i++) {
+        bool escape = text[i] == '\\' && i + 1 < length && strchr(SEPARATORS, text[i + 1]) != NULL;
+        value[bytes++] = text[escape ? ++i : i];
     }
+    enum status status = axes_add_value(option, value, bytes, source, error);
+    free(value);
     return status;
 }
 
-static bool same_value(const struct axis *axis, size_t a, size_t b)
+static enum status add_values(struct axis_option *option, const char *text, const char *end,
+                              const char *source, struct error *error)
 {
-    for (size_t i = 0; i < axis->option_count; i++)
-        if (strcmp(axis->options[i].values[a], axis->options[i].values[b]) != 0)
-            return false;
-    return true;
+    const char *separator = find_plain(text, end, ";") < end ? ";" : ",";
+    for (;;) {
+        const char *next = find_plain(text, end, separator);
+        enum status status = add_value(option, text, (size_t)(next - text), source, error);
+        if (status != STATUS_OK || next == end)
+            return status;
+        text = next + 1;
+    }
 }
 
-/* One option may have a value several times, if another that is taken with it differs. */
-static enum status check_values(const struct axis *axis, struct error *error)
+static enum status refuse_many(struct error *error)
 {
-    for (size_t i = 1; i < axis->count; i++)
-        for (size_t j = 0; j < i; j++)
-            if (same_value(axis, i, j))
-                return error_set(error, STATUS_INVALID, "--vary %s: %.100s is there twice%s",
-                                 axis->options[0].row->name, axis->options[0].values[i],
-                                 axis->option_count > 1 ? ", with the same beside it" : "");
-    return STATUS_OK;
+    return error_set(error, STATUS_INVALID,
+                     "--vary: with --modes and --workers there are more than %d axes", AXES_MAX);
 }
 
 /* One --vary. */
 static enum status add_axis(struct axes *axes, const struct options *options, const char *text,
                             struct error *error)
 {
-    struct axis *axis = &axes->list[axes->count++];
-    *axis = (struct axis){.option_count = 0};
+    char source[SOURCE_CHARS];
+    if (axes_add(axes) == NULL)
+        return refuse_many(error);
     for (const char *part = text; part[0] != '\0';) {
         const char *end = part_end(part);
         size_t length = strcspn(part, "=");
         if (part + length >= end)
             return error_set(error, STATUS_INVALID, "--vary=%.100s: needs NAME=VALUE,VALUE", text);
-        if (axis->option_count == AXIS_OPTIONS_MAX)
-            return error_set(error, STATUS_INVALID, "--vary=%.100s: more than %d options together",
-                             text, AXIS_OPTIONS_MAX);
-        const struct option_row *row = find_row(axes, options, part, length, error);
-        if (row == NULL)
+        snprintf(source, sizeof source, "--vary %.*s", (int)(length < 60 ? length : 60), part);
+        const struct option_row *row = find_row(options, part, length, source, error);
+        struct axis_option *option = row != NULL ? axes_add_option(axes, row, source, error) : NULL;
+        if (option == NULL)
             return STATUS_INVALID;
-        struct axis_option *option = &axis->options[axis->option_count++];
-        *option = (struct axis_option){.row = row};
-        enum status status =
-            add_values(option, part + length + 1, (size_t)(end - part) - length - 1, error);
+        enum status status = add_values(option, part + length + 1, end, source, error);
         if (status != STATUS_OK)
             return status;
-        if (option->count != axis->options[0].count)
-            return error_set(error, STATUS_INVALID,
-                             "--vary=%.100s: %s has %zu values and %s %zu; taken in pairs they are "
-                             "as many",
-                             text, axis->options[0].row->name, axis->options[0].count, row->name,
-                             option->count);
-        axis->count = option->count;
         part = end + (end[0] == '+');
     }
-    return axis->count > 0 ? check_values(axis, error)
-                           : error_set(error, STATUS_INVALID, "--vary: needs NAME=VALUE,VALUE");
+    snprintf(source, sizeof source, "--vary %.*s", (int)strcspn(text, "="), text);
+    return axes_close(axes, source, error);
 }
 
 enum status axes_read(struct axes *axes, const struct options *options, struct error *error)
@@ -203,13 +275,19 @@ enum status axes_read(struct axes *axes, const struct options *options, struct e
     axes->count = 0;
     for (uint32_t i = 0; i < options->vary.count && status == STATUS_OK; i++)
         status = add_axis(&varied, options, options->vary.items[i], error);
-    if (status == STATUS_OK && !is_varied(&varied, option_find(OPTION_COMPARE, "modes", 5)))
+    if (status == STATUS_OK && axes_find(&varied, modes_row()) == NULL)
         status = add_modes(axes, options, error);
-    if (status == STATUS_OK && !is_varied(&varied, option_find(OPTION_COMPARE, "workers", 7)))
+    if (status == STATUS_OK && axes_find(&varied, workers_row()) == NULL)
         status = add_workers(axes, options, error);
+    if (status == STATUS_OK && axes->count + varied.count > AXES_MAX)
+        status = refuse_many(error);
+    if (status != STATUS_OK) {
+        axes_free(&varied);
+        return status;
+    }
     for (size_t i = 0; i < varied.count; i++)
         axes->list[axes->count++] = varied.list[i];
-    return status;
+    return STATUS_OK;
 }
 
 void axes_free(struct axes *axes)
@@ -219,6 +297,44 @@ void axes_free(struct axes *axes)
             for (size_t k = 0; k < axes->list[i].options[j].count; k++)
                 free(axes->list[i].options[j].values[k]);
     axes->count = 0;
+}
+
+/* --- and back ---------------------------------------------------------------------------------- */
+
+static void put_value(FILE *stream, const char *value)
+{
+    for (; *value != '\0'; value++) {
+        if (strchr(SEPARATORS, *value) != NULL)
+            fputc('\\', stream);
+        fputc(*value, stream);
+    }
+}
+
+char *axes_text(const struct axis *axis, axes_leave_out_fn *leave_out, void *context)
+{
+    char *text = NULL;
+    size_t bytes;
+    bool any = false;
+    FILE *stream = open_memstream(&text, &bytes);
+    if (stream == NULL)
+        return NULL;
+    for (size_t i = 0; i < axis->option_count; i++) {
+        const struct axis_option *option = &axis->options[i];
+        if (leave_out(context, option->row))
+            continue;
+        fprintf(stream, "%s%s=", any ? "+" : "", option->row->name);
+        for (size_t j = 0; j < option->count; j++) {
+            fputs(j > 0 ? "," : "", stream);
+            put_value(stream, option->values[j]);
+        }
+        any = true;
+    }
+    bool failed = ferror(stream) != 0;
+    if (fclose(stream) != 0 || failed) {
+        free(text);
+        return NULL;
+    }
+    return text;
 }
 
 /* --- combinations ------------------------------------------------------------------------------ */

@@ -4,8 +4,10 @@
  *     --vary ps=1,2 --vary optimizer=sgd,adam two axes: four arms of each mode and number of workers
  *     --vary workers=1,2,4+ps=1,1,2           one axis of three values, each of two options
  *
- * Values are parted by commas, or by semicolons where there is one (values such as lognormal:30ms,0.3).
- * Modes and workers are axes of one value at least, and come first unless --vary names them.
+ * Values are parted by commas, or by semicolons where there is one (values such as lognormal:30ms,0.3); a
+ * backslash before one of these, before + or another backslash makes it part of a value. Modes and workers
+ * are axes of one value at least, and come first unless --vary names them; beside named arms there is one
+ * mode, that of run, unless more are asked for.
  *
  * Ownership: axes own their texts; axes_free. Threads: plain values. */
 
@@ -14,10 +16,9 @@
 
 #include <stddef.h>
 
-#include "common/base/status.h"
-#include "common/options/options_table.h"
+#include "deploy/compare/settings.h"
 
-#define AXES_MAX         (OPTIONS_LIST_MAX + 2)
+#define AXES_MAX         10 /* Modes and workers among them. */
 #define AXIS_OPTIONS_MAX 4
 #define AXIS_VALUES_MAX  32
 
@@ -39,14 +40,36 @@ struct axes {
     size_t count;
 };
 
-/* STATUS_INVALID: the part of a --vary that is wrong is named. axes_free in any case. */
+/* From a command that options_parse has taken. STATUS_INVALID: the part of a --vary that is wrong is named.
+ * axes_free in any case. */
 enum status axes_read(struct axes *axes, const struct options *options, struct error *error);
 void axes_free(struct axes *axes);
+
+/* One by one: an axis without options, NULL where there are too many; an option of the last axis, without
+ * values; a value of that. Errors call the option `source`. The axis is whole after axes_close, which says
+ * whether its options have as many values. */
+struct axis *axes_add(struct axes *axes);
+struct axis_option *axes_add_option(struct axes *axes, const struct option_row *row,
+                                    const char *source, struct error *error);
+enum status axes_add_value(struct axis_option *option, const char *text, size_t length,
+                           const char *source, struct error *error);
+enum status axes_close(struct axes *axes, const char *source, struct error *error);
+
+/* The axis of an option; NULL when it is not varied. */
+const struct axis *axes_find(const struct axes *axes, const struct option_row *row);
 
 /* How many combinations there are; SIZE_MAX for more than fit. */
 size_t axes_combinations(const struct axes *axes);
 
 /* Which value of axis number `axis` a combination has: the first axis changes last. */
 size_t axes_value(const struct axes *axes, size_t combination, size_t axis);
+
+/* An axis as --vary has it, but for the options that are left out: malloc'd, NULL without memory; "" when
+ * all of them are. */
+typedef bool axes_leave_out_fn(void *context, const struct option_row *row);
+char *axes_text(const struct axis *axis, axes_leave_out_fn *leave_out, void *context);
+
+/* Whether a text of --vary gives an option values. */
+bool axes_text_has(const char *text, const struct option_row *row);
 
 #endif

@@ -6,35 +6,87 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/file/json.h"
-#include "common/file/json_writer.h"
-#include "common/options/options_table.h"
+#define TYPED_MAX 64
 
-#define FILE_BYTES_MAX 65536
+/* --- options --------------------------------------------------------------------------------- */
 
-/* Which runs, where, and what is printed. */
-static bool is_left_out(const struct option_row *row)
+static bool is_among(const struct option_row *row, const char *const *names, size_t count)
 {
-    static const char *const names[] = {"modes", "workers", "seeds", "out", "vary"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    for (size_t i = 0; i < count; i++)
         if (strcmp(row->name, names[i]) == 0)
             return true;
-    return row->group == OPTION_GROUP_OUTPUT;
+    return false;
 }
 
-const char *settings_argument(const struct option_row *row, int argc, char **argv)
+#define IS_AMONG(row, ...)                                                                         \
+    is_among(row, (const char *const[]){__VA_ARGS__},                                              \
+             sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
+
+bool settings_is_common(const struct option_row *row)
 {
-    for (int i = argc - 1; i > 0; i--) {
+    return (row->users & OPTION_COMPARE) != 0 && row->kind != OPTION_KIND_LIST &&
+           !IS_AMONG(row, "modes", "workers", "plan", "out", "json", "quiet", "verbose",
+                     "log-every", "log-format");
+}
+
+/* Runs of one seed are a pair, virtual seconds and real ones are not compared, and whoever has keys has
+ * one folder of them. */
+static bool may_differ(const struct option_row *row)
+{
+    return row->kind != OPTION_KIND_LIST && row->group != OPTION_GROUP_FILES &&
+           row->group != OPTION_GROUP_OUTPUT &&
+           !IS_AMONG(row, "seed", "seeds", "virtual", "keys", "plan");
+}
+
+const struct option_row *settings_find_differing(const char *name, size_t length,
+                                                 struct error *error)
+{
+    bool mode = length == 4 && strncmp(name, "mode", length) == 0;
+    const struct option_row *row =
+        mode ? option_find(OPTION_COMPARE, "modes", 5) : option_find(OPTION_COMPARE, name, length);
+    char typed[TYPED_MAX];
+    snprintf(typed, sizeof typed, "%.*s", (int)(length < sizeof typed ? length : sizeof typed - 1),
+             name);
+    if (strcmp(typed, "backup-workers") == 0 || strcmp(typed, "replicas-to-aggregate") == 0) {
+        error_set(error, STATUS_INVALID, "here it is a mode of its own, sync+backup:B");
+    } else if (row == NULL) {
+        const char *meant = option_meant(OPTION_COMPARE, typed);
+        error_set(error, STATUS_INVALID, "there is no such option%s%s%s",
+                  meant != NULL ? " (did you mean " : "", meant != NULL ? meant : "",
+                  meant != NULL ? "?)" : "");
+    } else if (strcmp(row->name, "seed") == 0 || strcmp(row->name, "seeds") == 0) {
+        error_set(error, STATUS_INVALID,
+                  "it cannot differ between arms; --seeds repeats every run with several");
+    } else if (!may_differ(row)) {
+        error_set(error, STATUS_INVALID, "it cannot differ between arms");
+    } else {
+        return row;
+    }
+    return NULL;
+}
+
+/* --- where they are set -------------------------------------------------------------------------- */
+
+const char *settings_argument_before(const struct option_row *row, int argc, char **argv, int *end)
+{
+    for (int i = *end - 1; i > 0; i--) {
         if (strncmp(argv[i], "--", 2) != 0)
             continue;
         size_t length = strcspn(argv[i] + 2, "=");
         if (option_find(OPTION_COMPARE, argv[i] + 2, length) != row)
             continue;
+        *end = i;
         if (argv[i][2 + length] == '=')
             return argv[i] + 2 + length + 1;
-        return row->kind == OPTION_KIND_FLAG || i + 1 == argc ? "true" : argv[i + 1];
+        return row->kind == OPTION_KIND_FLAG || i + 1 >= argc ? "true" : argv[i + 1];
     }
     return NULL;
+}
+
+const char *settings_argument(const struct option_row *row, int argc, char **argv)
+{
+    int end = argc;
+    return settings_argument_before(row, argc, argv, &end);
 }
 
 static const char *value_of(const struct option_row *row, int argc, char **argv)
@@ -45,123 +97,63 @@ static const char *value_of(const struct option_row *row, int argc, char **argv)
     return value != NULL ? value : getenv(variable);
 }
 
+enum status settings_add(struct settings *settings, const struct option_row *row, const char *value,
+                         struct error *error)
+{
+    struct setting *items = realloc(settings->items, (settings->count + 1) * sizeof *items);
+    char *copy = strdup(value);
+    if (items != NULL)
+        settings->items = items;
+    if (items == NULL || copy == NULL) {
+        free(copy);
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    }
+    settings->items[settings->count++] = (struct setting){row, copy};
+    return STATUS_OK;
+}
+
 enum status settings_take(struct settings *settings, const struct options *options, int argc,
                           char **argv, struct error *error)
 {
-    settings->count = 0;
-    for (size_t i = 0; i < option_row_count; i++) {
+    enum status status = STATUS_OK;
+    *settings = (struct settings){.count = 0};
+    for (size_t i = 0; i < option_row_count && status == STATUS_OK; i++) {
         const struct option_row *row = &option_rows[i];
-        if ((row->users & OPTION_COMPARE) == 0 || is_left_out(row) ||
-            !options_given(options, OPTION_COMPARE, row->name))
+        if (!settings_is_common(row) || !options_given(options, OPTION_COMPARE, row->name))
             continue;
         const char *value = value_of(row, argc, argv);
-        struct setting *item = &settings->items[settings->count];
-        *item = (struct setting){row->name, strdup(value != NULL ? value : "")};
-        if (item->value == NULL) {
-            settings_free(settings);
-            return error_set(error, STATUS_MEMORY, "out of memory");
-        }
-        settings->count++;
+        status = settings_add(settings, row, value != NULL ? value : "", error);
     }
-    return STATUS_OK;
+    return status;
 }
 
 void settings_free(struct settings *settings)
 {
     for (size_t i = 0; i < settings->count; i++)
         free(settings->items[i].value);
-    settings->count = 0;
+    free(settings->items);
+    *settings = (struct settings){.count = 0};
 }
 
-/* --- the file ------------------------------------------------------------------------------ */
+/* --- looking ------------------------------------------------------------------------------------- */
 
-static enum status file_path(char path[DISK_PATH_MAX], const char *out, struct error *error)
-{
-    int length = snprintf(path, DISK_PATH_MAX, "%s/" SETTINGS_FILE, out);
-    if (length < 0 || length >= DISK_PATH_MAX)
-        return error_set(error, STATUS_INVALID, "path is too long: %.300s...", out);
-    return STATUS_OK;
-}
-
-enum status settings_write(const struct settings *settings, const struct disk *disk,
-                           const char *out, struct error *error)
-{
-    char path[DISK_PATH_MAX];
-    struct json_writer writer;
-    enum status status = file_path(path, out, error);
-    if (status != STATUS_OK)
-        return status;
-    json_writer_init(&writer, false);
-    json_writer_object(&writer, NULL);
-    json_writer_text(&writer, "format", SETTINGS_FORMAT);
-    json_writer_object(&writer, "settings");
-    for (size_t i = 0; i < settings->count; i++)
-        json_writer_text(&writer, settings->items[i].name, settings->items[i].value);
-    json_writer_end(&writer);
-    json_writer_end(&writer);
-    json_writer_raw(&writer, "\n", 1);
-    if (writer.failed) {
-        status = error_set(error, STATUS_MEMORY, "out of memory");
-    } else {
-        struct disk_piece piece = {writer.text, strlen(writer.text)};
-        status = disk->write_file(disk->context, path, &piece, 1, error);
-    }
-    json_writer_free(&writer);
-    return status;
-}
-
-static const char *value_among(const struct settings *settings, const char *name)
+const char *settings_value(const struct settings *settings, const struct option_row *row)
 {
     for (size_t i = 0; i < settings->count; i++)
-        if (strcmp(settings->items[i].name, name) == 0)
+        if (settings->items[i].row == row)
             return settings->items[i].value;
     return NULL;
 }
 
-static enum status differs(const char *out, const char *name, const char *now, const char *then,
-                           struct error *error)
+bool settings_same_value(const struct option_row *row, const char *a, const char *b)
 {
-    return error_set(
-        error, STATUS_MISMATCH,
-        "%.150s holds a comparison that was begun %s--%s%s%.100s, and this one is %s--%s%s%.100s; "
-        "choose another --out",
-        out, then != NULL ? "with " : "without ", name, then != NULL ? " " : "",
-        then != NULL ? then : "", now != NULL ? "with " : "without ", name, now != NULL ? " " : "",
-        now != NULL ? now : "");
-}
-
-static enum status compare_to(const struct settings *settings, const struct json *earlier,
-                              const char *out, struct error *error)
-{
-    for (size_t i = 0; i < settings->count; i++) {
-        const struct setting *item = &settings->items[i];
-        const char *then = json_text(earlier, item->name);
-        if (then == NULL || strcmp(then, item->value) != 0)
-            return differs(out, item->name, item->value, then, error);
-    }
-    struct json_member member = {0};
-    while (json_next_member(earlier, &member))
-        if (value_among(settings, member.name) == NULL)
-            return differs(out, member.name, NULL, json_text(member.value, ""), error);
-    return STATUS_OK;
-}
-
-enum status settings_check(const struct settings *settings, const struct disk *disk,
-                           const char *out, struct error *error)
-{
-    char path[DISK_PATH_MAX];
-    struct json *root = NULL;
-    enum status status = file_path(path, out, error);
-    if (status == STATUS_OK)
-        status = json_read_file(disk, path, FILE_BYTES_MAX, &root, error);
-    if (status != STATUS_OK)
-        return status;
-    const char *format = json_text(root, "format");
-    const struct json *earlier = json_at(root, "settings");
-    if (format == NULL || strcmp(format, SETTINGS_FORMAT) != 0 || !json_is_a_record(earlier))
-        status = error_set(error, STATUS_INVALID, "%s is not of the kind " SETTINGS_FORMAT, path);
-    else
-        status = compare_to(settings, earlier, out, error);
-    json_release(&root);
-    return status;
+    double real, other_real;
+    bool flag, other_flag;
+    if (strcmp(a, b) == 0)
+        return true;
+    if (row->kind == OPTION_KIND_REAL || row->kind == OPTION_KIND_FLOAT)
+        return option_parse_real(a, &real) && option_parse_real(b, &other_real) &&
+               real <= other_real && real >= other_real;
+    return row->kind == OPTION_KIND_FLAG && option_parse_flag(a, &flag) &&
+           option_parse_flag(b, &other_flag) && flag == other_flag;
 }

@@ -59,6 +59,11 @@ void arguments_add(struct arguments *arguments, const char *name, const char *fo
     arguments_push(arguments, word);
 }
 
+void arguments_add_word(struct arguments *arguments, const char *word)
+{
+    arguments_push(arguments, strdup(word));
+}
+
 /* The options that tell a process its place in the cluster, and what the launcher does itself. */
 static bool row_is_place(const struct option_row *row)
 {

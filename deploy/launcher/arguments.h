@@ -29,6 +29,9 @@ void arguments_free(struct arguments *arguments);
 void arguments_add(struct arguments *arguments, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Add a word as it is. */
+void arguments_add_word(struct arguments *arguments, const char *word);
+
 /* Add every option of `user` but those by which a process learns its place (task-index, ps-hosts,
  * workers, out, ...): only the launcher knows these. */
 void arguments_add_options(struct arguments *arguments, const struct options *options,

@@ -144,6 +144,32 @@ static const char *group_without(const struct group *group)
                : "none of these, which have no use in it: no gradient grows stale";
 }
 
+/* What a named arm was given says it already. */
+static bool is_given(const struct group *group)
+{
+    const char *options = group_arm(group).text;
+    return options[0] != '\0' && strstr(group->arm.given, options) != NULL;
+}
+
+/* "slow-start" of "slow-start, 4 workers": axes make several of one that is named. */
+static size_t named_length(const struct group *group)
+{
+    const char *more = strstr(group->label, ", ");
+    return more != NULL ? (size_t)(more - group->label) : strlen(group->label);
+}
+
+static bool is_first_of_name(const struct comparison *comparison, size_t index)
+{
+    const struct group *group = &comparison->groups[index];
+    size_t length = named_length(group);
+    for (size_t i = 0; i < index; i++)
+        if (strcmp(comparison->groups[i].arm.given, group->arm.given) == 0 &&
+            named_length(&comparison->groups[i]) == length &&
+            strncmp(comparison->groups[i].label, group->label, length) == 0)
+            return false;
+    return true;
+}
+
 /* who: the mode, or the arm where its options are its own. */
 typedef void put_arm_fn(FILE *stream, const struct group *group, const char *who,
                         const char *options);
@@ -154,9 +180,31 @@ static void each_arm(FILE *stream, const struct comparison *comparison, bool wit
         const struct group *group = &comparison->groups[i];
         struct arm_text arm = group_arm(group);
         bool shared = is_shared(comparison, group);
-        if ((arm.text[0] != '\0') == with && (!shared || is_first_of_mode(comparison, i)))
+        if ((arm.text[0] != '\0') == with && (!shared || is_first_of_mode(comparison, i)) &&
+            !is_given(group))
             put(stream, group, shared ? group->mode_text : group->label, with ? arm.text : NULL);
     }
+}
+
+/* What whoever named an arm means by the name. */
+static void each_named(FILE *stream, const struct comparison *comparison, put_arm_fn *put)
+{
+    for (size_t i = 0; i < comparison->group_count; i++) {
+        const struct group *group = &comparison->groups[i];
+        char who[ARM_TEXT_MAX];
+        if (group->arm.given[0] == '\0' || !is_first_of_name(comparison, i))
+            continue;
+        snprintf(who, sizeof who, "%.*s", (int)named_length(group), group->label);
+        put(stream, group, who, group->arm.given);
+    }
+}
+
+static bool any_is_named(const struct comparison *comparison)
+{
+    for (size_t i = 0; i < comparison->group_count; i++)
+        if (comparison->groups[i].arm.given[0] != '\0')
+            return true;
+    return false;
 }
 
 static void put_text(FILE *stream, const struct group *group, const char *who, const char *options)
@@ -168,6 +216,7 @@ static void put_text(FILE *stream, const struct group *group, const char *who, c
 
 void arms_write_text(FILE *stream, const struct comparison *comparison)
 {
+    each_named(stream, comparison, put_text);
     if (!arms_differ(comparison))
         return;
     each_arm(stream, comparison, true, put_text);
@@ -202,11 +251,14 @@ static void put_html(FILE *stream, const struct group *group, const char *who, c
 
 void arms_write_html(FILE *stream, const struct comparison *comparison)
 {
-    if (!arms_differ(comparison))
+    if (!arms_differ(comparison) && !any_is_named(comparison))
         return;
     fputs("<ul class=\"arms\">\n", stream);
-    each_arm(stream, comparison, true, put_html);
-    each_arm(stream, comparison, false, put_html);
+    each_named(stream, comparison, put_html);
+    if (arms_differ(comparison)) {
+        each_arm(stream, comparison, true, put_html);
+        each_arm(stream, comparison, false, put_html);
+    }
     fputs("</ul>\n", stream);
 }
 

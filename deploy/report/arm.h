@@ -35,7 +35,8 @@ double arm_moved(const struct record *record);
 /* Whether any run has anything to be said here. */
 bool arms_differ(const struct comparison *comparison);
 
-/* A line for each mode, those with options first; nothing at all where none had any. */
+/* A line for each named arm, what it was given; and one for each mode, those with options first, but for
+ * what is told already: nothing at all where none had any. */
 void arms_write_text(FILE *stream, const struct comparison *comparison);
 void arms_write_html(FILE *stream, const struct comparison *comparison);
 

@@ -174,6 +174,8 @@ static void tell_arms(struct text *text, const struct comparison *comparison)
     SAY(text, "%s: ", comparison->group_count == 1 ? "The arm" : "Arms");
     for (size_t i = 0; i < comparison->group_count; i++) {
         SAY(text, "%s%s (", i > 0 ? "; " : "", comparison->groups[i].label);
+        if (comparison->groups[i].arm.given[0] != '\0')
+            SAY(text, "%s; ", comparison->groups[i].arm.given);
         tell_seeds(text, &comparison->groups[i]);
         SAY(text, ")");
     }

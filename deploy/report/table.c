@@ -222,6 +222,8 @@ static void make_cell(char *cell, const struct group *group, size_t column, cons
 {
     if (columns[column].number != NULL) {
         number_cell(cell, group, &columns[column], plus_minus);
+    } else if (column == COLUMN_MODE && group->arm.label[0] != '\0') {
+        snprintf(cell, CELL_BYTES, "%s", group->label);
     } else if (column == COLUMN_MODE) {
         snprintf(cell, CELL_BYTES, "%s%s%s", group->mode_text,
                  group->arm.varied[0] != '\0' ? ", " : "", group->arm.varied);
@@ -277,10 +279,19 @@ static bool column_shown(const struct comparison *comparison, size_t column)
     return false;
 }
 
+/* Arms that somebody has named are not modes. */
+static const char *column_heading(const struct comparison *comparison, size_t column)
+{
+    for (size_t i = 0; i < comparison->group_count && column == COLUMN_MODE; i++)
+        if (comparison->groups[i].arm.label[0] != '\0')
+            return "arm";
+    return columns[column].heading;
+}
+
 static size_t column_width(const struct comparison *comparison, size_t column)
 {
     char cell[CELL_BYTES];
-    size_t width = strlen(columns[column].heading);
+    size_t width = strlen(column_heading(comparison, column));
     if (strlen(columns[column].above) > width)
         width = strlen(columns[column].above);
     for (size_t i = 0; i < comparison->group_count; i++) {
@@ -352,7 +363,7 @@ static void write_block(FILE *stream, const struct comparison *comparison,
                 continue;
             if (row < 2)
                 snprintf(cell, sizeof(cell), "%s",
-                         row == 0 ? columns[column].above : columns[column].heading);
+                         row == 0 ? columns[column].above : column_heading(comparison, column));
             else
                 make_cell(cell, &comparison->groups[row - 2], column, "+-");
             write_cell(stream, column, layout->widths[column], cell);
@@ -453,7 +464,7 @@ void table_write_html(FILE *stream, const struct comparison *comparison)
         if (column_shown(comparison, column)) {
             const char *above = columns[column].above;
             fprintf(stream, "<th scope=\"col\">%s%s%s</th>", above, above[0] ? "<br/>" : "",
-                    columns[column].heading);
+                    column_heading(comparison, column));
         }
     }
     fputs("</tr></thead>\n<tbody>\n", stream);
@@ -483,6 +494,7 @@ static void json_group(struct json_writer *writer, const struct answer *answer, 
     json_writer_u64(writer, "workers", group->workers);
     json_writer_text(writer, "label", group->label);
     json_writer_text(writer, "varied", group->arm.varied);
+    json_writer_text(writer, "given", group->arm.given);
     json_writer_text(writer, "options",
                      group->record_count > 0 ? arm_text(group->records[0]).text : "");
     json_writer_array_line(writer, "seeds");

@@ -49,6 +49,7 @@ bool table_number(size_t index, const char **name, record_number_fn **number);
  *      "target": {"kind": "loss" | "accuracy" | null, "value", "asked_for"},
  *      "reference": "sync-w1", "margin": 0.5,
  *      "groups": [{"arm": "sync-w2", "mode", "workers", "label", "varied": "learning-rate 0.1",
+ *                  "given": "--mode async --ps 2" of an arm that was named, else "",
  *                  "options": "--max-staleness 2", "seeds": [..], "runs": ["sync-w1-s1", ..],
  *                  "batches": {"mean", "deviation"}, "examples_per_batch", "updates", "seconds",
  *                  "images_per_second", "train_loss", "test_accuracy", "staleness_mean",

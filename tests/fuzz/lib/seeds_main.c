@@ -14,6 +14,7 @@
 #include "common/store/checkpoint.h"
 #include "common/wire/message.h"
 #include "deploy/cluster/cluster_file.h"
+#include "deploy/compare/plan_file.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/lib/samples.h"
 #include "tests/lib/records/sample_record.h"
@@ -339,6 +340,22 @@ static void make_clusters(void)
                "network=2.5Gbit/100Mbit,50us\nlink=worker/7:100Mbit,1ms;ps/0:1Gbit\nslow=3:4\n");
 }
 
+/* --- plans --------------------------------------------------------------------------------- */
+
+static void make_plans(void)
+{
+    write_text("plan", "axes",
+               "{\"format\":\"" PLAN_FORMAT "\",\"about\":\"a line\",\"options\":{\"epochs\":3,"
+               "\"virtual\":true,\"learning-rate\":1e-3,\"model\":\"dense 8, dense 10\"},"
+               "\"vary\":[{\"mode\":[\"sync\",\"ssp:3\"]},{\"workers\":[1,2],\"ps\":[1,1]},"
+               "{\"link\":[\"worker/0:1Gbit;ps/0:1Gbit,5us\"]}]}");
+    write_text("plan", "arms",
+               "{\"format\":\"" PLAN_FORMAT "\",\"arms\":{\"plain\":{},\"slow-start\":{"
+               "\"mode\":\"async\",\"use-locking\":true,\"model\":\"dense 8, it's \\\"10\\\"\"}}}");
+    write_text("plan", "wrong",
+               "{\"format\":\"" PLAN_FORMAT "\",\n\"options\":{\"epoch\\n\":[3]},\"arm\":7}");
+}
+
 static void make_certificates(void)
 {
     static const char key[] = "Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID";
@@ -540,6 +557,7 @@ int main(int argc, char **argv)
     make_command_lines();
     make_certificates();
     make_clusters();
+    make_plans();
     make_rings();
     make_server("sync", false);
     make_server("async", true);

@@ -1,4 +1,5 @@
-/* test_arms.c - what --vary makes of a command: which arms there are, what each is told and is called. */
+/* test_arms.c - what --vary and --arm make of a command: which arms there are, what each is told and is
+ * called. */
 
 #include "deploy/compare/arms.h"
 
@@ -12,6 +13,7 @@
 
 struct scene {
     struct options options;
+    struct plan plan;
     struct arms arms;
     struct error error;
 };
@@ -19,6 +21,7 @@ struct scene {
 static void close_scene(struct scene *s)
 {
     arms_free(&s->arms);
+    plan_free(&s->plan);
 }
 
 #define TEST(name) SUITE_TEST(name, struct scene, s, memset(s, 0, sizeof *s), close_scene(s))
@@ -36,8 +39,9 @@ static enum status make(struct scene *s, const char *const *words)
     ck_assert_msg(options_parse(&s->options, OPTION_COMPARE, "compare", argc, argv, &s->error) ==
                       OPTIONS_RUN,
                   "%s", s->error.text);
-    arms_free(&s->arms);
-    return arms_make(&s->arms, &s->options, argc, argv, &s->error);
+    close_scene(s);
+    enum status status = plan_take(&s->plan, &s->options, argc, argv, &s->error);
+    return status == STATUS_OK ? arms_make(&s->arms, &s->plan, &s->options, &s->error) : status;
 }
 
 #define MAKE(...) make(s, (const char *const[WORDS_MAX]){__VA_ARGS__, NULL})
@@ -164,6 +168,161 @@ TEST(more_arms_than_fit_are_refused)
     ck_assert_int_eq(MAKE("--workers=1,2,3,4,5,6,7,8,9,10", "--vary=ps=1,2,3,4,5,6,7"),
                      STATUS_INVALID);
     ck_assert_ptr_nonnull(strstr(s->error.text, "140 kinds of run"));
+}
+
+static const struct arm *arm(const struct scene *s, size_t index)
+{
+    return &s->arms.list[index].arm;
+}
+
+TEST(an_arm_by_name_has_what_it_says_and_what_is_common)
+{
+    ck_assert_int_eq(MAKE("--epochs=3", "--optimizer=adam", "--beta1=0.8",
+                          "--arm=slow-start=--mode async --learning-rate 0.01 --warmup-steps=100",
+                          "--arm", "plain=", "--arm=sgd=--optimizer sgd --steps 7"),
+                     STATUS_OK);
+    NAMES("slow-start", "plain", "sgd");
+    const struct options *slow = &s->arms.list[0].options, *sgd = &s->arms.list[2].options;
+    ck_assert_str_eq(job_mode_text(&slow->job).text, "async");
+    ck_assert_double_eq(slow->job.schedule.learning_rate, 0.01);
+    ck_assert_uint_eq(slow->job.schedule.warmup_steps, 100);
+    ck_assert_uint_eq(slow->epochs, 3);
+    ck_assert_float_eq_tol(slow->job.optimizer.beta1, 0.8F, 1e-6F);
+    ck_assert_str_eq(arm(s, 0)->label, "slow-start");
+    ck_assert_str_eq(arm(s, 0)->given, "--mode async --learning-rate 0.01 --warmup-steps 100");
+    ck_assert_str_eq(job_mode_text(&s->arms.list[1].options.job).text, "sync");
+    ck_assert_str_eq(arm(s, 1)->given, "");
+    ck_assert(isnan(sgd->job.optimizer.beta1)); /* Which sgd has no use for. */
+    ck_assert_uint_eq(sgd->job.steps, 7);
+}
+
+TEST(axes_of_several_values_make_as_many_arms_of_each_that_is_named)
+{
+    ck_assert_int_eq(MAKE("--arm=a=--ps 2", "--arm=b=", "--modes=sync,ssp:3", "--workers=1,4",
+                          "--vary=learning-rate=0.1,0.2"),
+                     STATUS_OK);
+    ck_assert_uint_eq(s->arms.count, 16);
+    ck_assert_str_eq(arm(s, 7)->name, "a-ssp-3-w4-learning-rate-0.2");
+    ck_assert_str_eq(arm(s, 7)->label, "a, ssp:3, 4 workers, learning-rate 0.2");
+    ck_assert_str_eq(arm(s, 7)->varied, "a, learning-rate 0.2");
+    ck_assert_uint_eq(s->arms.list[7].options.ps, 2);
+    ck_assert_str_eq(arm(s, 8)->name, "b-sync-w1-learning-rate-0.1");
+}
+
+TEST(a_list_of_one_value_is_common_and_an_arm_may_say_otherwise)
+{
+    ck_assert_int_eq(MAKE("--modes=async", "--workers=3", "--vary=ps=2",
+                          "--arm=a=--mode sync --workers 5", "--arm=b=--ps 4"),
+                     STATUS_OK);
+    NAMES("a-ps-2", "b");
+    ck_assert_uint_eq(s->arms.list[0].options.workers, 5);
+    ck_assert_str_eq(job_mode_text(&s->arms.list[0].options.job).text, "sync");
+    ck_assert_uint_eq(s->arms.list[1].options.workers, 3);
+    ck_assert_uint_eq(s->arms.list[1].options.ps, 4);
+    ck_assert_int_eq(MAKE("--modes=sync,async", "--arm=a=--mode sync"), STATUS_INVALID);
+    ck_assert_ptr_nonnull(strstr(s->error.text, "--arm a: --mode=sync: it is varied for all arms"));
+}
+
+TEST(two_names_are_two_arms_though_they_have_the_same)
+{
+    ck_assert_int_eq(MAKE("--arm=a=--ps 1", "--arm=b=--ps 1"), STATUS_OK);
+    NAMES("a", "b");
+}
+
+/* So that a comparison of which every arm is written down is the one with axes. */
+TEST(a_name_that_an_arm_would_have_anyway_is_none)
+{
+    ck_assert_int_eq(MAKE("--arm=sync-w2=--mode sync --workers 2",
+                          "--arm=async-w4-learning-rate-0.1=--mode async --workers 4 "
+                          "--learning-rate 0.1"),
+                     STATUS_OK);
+    NAMES("sync-w2", "async-w4-learning-rate-0.1");
+    ck_assert_str_eq(arm(s, 0)->label, "");
+    ck_assert_str_eq(arm(s, 1)->label, "");
+    ck_assert_str_eq(arm(s, 1)->varied, "learning-rate 0.1");
+    ck_assert_str_eq(arm(s, 1)->given, "");
+}
+
+TEST(
+    what_an_arm_says_is_left_out_where_an_axis_has_no_use_for_it_and_refused_where_it_says_so_itself)
+{
+    ck_assert_int_eq(MAKE("--modes=sync,async", "--arm=a=--max-staleness 2"), STATUS_OK);
+    NAMES("a-sync", "a-async");
+    ck_assert_uint_eq(s->arms.list[0].options.job.max_staleness, 0);
+    ck_assert_uint_eq(s->arms.list[1].options.job.max_staleness, 2);
+    ck_assert_int_eq(MAKE("--arm=a=--mode sync --max-staleness 2"), STATUS_INVALID);
+    ck_assert_ptr_nonnull(
+        strstr(s->error.text, "--arm a: --max-staleness=2: only used with --mode=async|ssp"));
+}
+
+TEST(quotes_and_backslashes_keep_words_together)
+{
+    ck_assert_int_eq(MAKE("--arm=a=--model 'dense 8 relu, dense 10' --data=syn\\thetic",
+                          "--arm=b=  --model=\"flatten, dense 10\"\t--use-locking "
+                          "--mode async --compute lognormal:3\\ ms"),
+                     STATUS_INVALID);
+    ck_assert_ptr_nonnull(strstr(s->error.text, "--arm b: --compute='lognormal:3 ms'"));
+    ck_assert_int_eq(MAKE("--arm=a=--model 'dense 8 relu, dense 10' --data=syn\\thetic",
+                          "--arm=b=  --model=\"flatten, dense 10\"\t--use-locking --mode async"),
+                     STATUS_OK);
+    ck_assert_str_eq(s->arms.list[0].options.model, "dense 8 relu, dense 10");
+    ck_assert_str_eq(s->arms.list[0].options.data, "synthetic");
+    ck_assert_str_eq(s->arms.list[1].options.model, "flatten, dense 10");
+    ck_assert(s->arms.list[1].options.job.use_locking);
+    ck_assert_str_eq(arm(s, 1)->given, "--model 'flatten, dense 10' --use-locking --mode async");
+}
+
+TEST(what_no_arm_can_be_is_named)
+{
+    static const struct {
+        const char *arm, *says;
+    } rows[] = {
+        {"slow", "--arm=slow: needs NAME=OPTIONS"},
+        {"=--ps 2", "--arm==--ps 2: needs NAME=OPTIONS"},
+        {"a/b=--ps 2", "--arm a/b: a name is of letters"},
+        {"-a=--ps 2", "--arm -a: a name is of letters"},
+        {"a=--learning-rat 1", "--arm a: --learning-rat: there is no such option (did you mean"},
+        {"a=--learning-rate fast", "--arm a: --learning-rate=fast: needs a number"},
+        {"a=--learning-rate", "--arm a: --learning-rate needs a value"},
+        {"a=--learning-rate --ps 2", "--arm a: --learning-rate needs a value"},
+        {"a=--ps 2 --ps 3", "--arm a: --ps: it is there twice"},
+        {"a=--mode sync,async", "--arm a: --mode=sync,async: an arm has one, and this is a list"},
+        {"a=--workers 1,2", "--arm a: --workers=1,2: an arm has one"},
+        {"a=--seed 3", "--arm a: --seed: it cannot differ between arms; --seeds"},
+        {"a=--out x", "--arm a: --out: it cannot differ between arms"},
+        {"a=--virtual", "--arm a: --virtual: it cannot differ between arms"},
+        {"a=--backup-workers 1", "--arm a: --backup-workers: here it is a mode of its own"},
+        {"a=ps 2", "--arm a: ps: options begin with --"},
+        {"a=--model 'dense", "--arm a: --model: a quote is not closed"},
+        {"a=--ps 2 '--workers", "--arm a: a quote is not closed"},
+        {"a=--slow 5:2", "--arm a: "},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ck_assert_int_eq(MAKE("--arm", rows[i].arm), STATUS_INVALID);
+        ck_assert_msg(strncmp(s->error.text, rows[i].says, strlen(rows[i].says)) == 0, "%s: %s",
+                      rows[i].arm, s->error.text);
+    }
+    ck_assert_int_eq(MAKE("--arm=a=", "--arm=a=--ps 2"), STATUS_INVALID);
+    ck_assert_str_eq(s->error.text, "--arm a: there are two of this name");
+    ck_assert_int_eq(MAKE("--vary=virtual=true,false"), STATUS_INVALID);
+}
+
+TEST(a_job_has_one_length_whichever_the_arm_says)
+{
+    ck_assert_int_eq(MAKE("--steps=10", "--arm=a=--epochs 2", "--arm=b="), STATUS_OK);
+    ck_assert_uint_eq(s->arms.list[0].options.job.steps, 0);
+    ck_assert_uint_eq(s->arms.list[0].options.epochs, 2);
+    ck_assert_uint_eq(s->arms.list[1].options.job.steps, 10);
+    ck_assert_int_eq(MAKE("--steps=10", "--modes=sync", "--vary=epochs=1,2"), STATUS_OK);
+    ck_assert_uint_eq(s->arms.list[1].options.job.steps, 0);
+}
+
+TEST(a_backslash_keeps_a_separator_in_a_value)
+{
+    ck_assert_int_eq(MAKE("--modes=sync", "--vary=data=a\\,b\\+ps=1\\;c,d\\e"), STATUS_OK);
+    ck_assert_uint_eq(s->arms.count, 2);
+    ck_assert_str_eq(s->arms.list[0].options.data, "a,b+ps=1;c");
+    ck_assert_str_eq(s->arms.list[1].options.data, "d\\e");
 }
 
 int main(void)
