@@ -63,11 +63,11 @@ ALL_CFLAGS = $(SYNC_CFLAGS) $(CFLAGS) $(DEBUG_FORM) $(if $(MAKE_TERMOUT),-fdiagn
 ALL_LIBS   = $(PKG_LIBS) -lm -pthread
 
 # --- sources: a file dropped into a room is built; *_main.c becomes a program ---------------------
-PROTO_C  := $(BUILD)/proto/syncopate.pb-c.c
+PROTO_C  := $(patsubst proto/%.proto,$(BUILD)/proto/%.pb-c.c,$(wildcard proto/*.proto))
 # Rooms lie at most two deep: common/transport/zmq.
 in_rooms  = $(wildcard $(foreach p,$(2),$(1)/$p $(1)/*/$p $(1)/*/*/$p))
 objects   = $(patsubst %.c,$(BUILD)/%.o,$(filter-out %_main.c,$(call in_rooms,$(1),*.c)))
-COMMON   := $(call objects,common) $(BUILD)/proto/syncopate.pb-c.o
+COMMON   := $(call objects,common) $(PROTO_C:.c=.o)
 PS       := $(call objects,ps)
 WORKER   := $(call objects,worker)
 DEPLOY   := $(call objects,deploy)
@@ -118,7 +118,7 @@ TESTS     := $(PROCESSES) $(THREADS) $(SIMULATED) $(UNIT) $(FUZZERS)
 # one, parsers and most units have no other, and these scripts try no threads that others do not.
 ALONE     := $(addprefix tests/processes/,answer.sh bits.sh colocated.sh compare.sh compute.sh evaluate.sh explain.sh \
     further.sh instructions.sh looks.sh mistakes.sh names.sh places.sh replay.sh rules.sh same_bits.sh scores.sh simgrid.sh \
-    simulate.sh virtual.sh windows.sh wrong_input.sh)
+    simulate.sh tensorboard.sh virtual.sh windows.sh wrong_input.sh)
 THREADED  := address client command launcher process progress router transport wire worker
 ALONE     += $(SIMULATED) $(FUZZERS) $(filter-out %/test_frame $(THREADED:%=$(BUILD)/tests/unit/%/%),$(UNIT))
 TESTS     := $(filter-out $(if $(filter-out release,$(MODE)),$(ONCE)) $(if $(filter tsan,$(MODE)),$(ALONE)),$(TESTS))
@@ -333,7 +333,7 @@ libraries:
 	@pkg-config --exists $(PKGS) || \
 	    { echo "libraries are missing: run \`make setup\` (or make demo, or make check)" >&2; exit 1; }
 
-$(PROTO_C): proto/syncopate.proto | libraries
+$(PROTO_C): $(BUILD)/proto/%.pb-c.c: proto/%.proto | libraries
 	@mkdir -p $(@D)
 	$(STEP) protoc-c --c_out=$(BUILD) $<
 # Generated code is not ours to warn about.

@@ -24,6 +24,7 @@
 #include "common/process/signals.h"
 #include "common/progress/narrator.h"
 #include "common/store/restore.h"
+#include "common/tensorboard/board_place.h"
 #include "common/transport/transport.h"
 #include "common/wire/message.h"
 #include "ps/router/listening.h"
@@ -73,10 +74,16 @@ static void absolute(char *out, size_t size)
 }
 
 /* Server 0's, and not only once a job has gathered. */
-static enum status check_files(const char *out, const char *restore, struct error *error)
+static enum status check_files(const struct options *options, const char *out,
+                               struct board_place *board, struct error *error)
 {
-    enum status status = folder_check(out, error);
-    return status == STATUS_OK ? restore_check(out, restore, NULL, error) : status;
+    enum status status = folder_check("--out", out, error);
+    if (status == STATUS_OK)
+        status = restore_check(out, options->restore, NULL, error);
+    if (status == STATUS_OK)
+        status = board_place_find(board, options->tensorboard, options->tensorboard_run, out,
+                                  clock_now_seconds(), error);
+    return status;
 }
 
 static enum worker_loss find_worker_loss(const char *text)
@@ -173,12 +180,13 @@ static int serve(const struct options *options, const struct addresses *addresse
     else
         default_out(out, sizeof out);
     absolute(out, sizeof out);
-    if (options->task_index == 0 && check_files(out, options->restore, error) != STATUS_OK)
+    struct board_place board = {.folder = ""};
+    if (options->task_index == 0 && check_files(options, out, &board, error) != STATUS_OK)
         return EXIT_CANNOT_OPEN;
     struct diary *diary;
     enum status status = diary_open(&diary, options->diary, ROLE_PS, options->task_index, error);
-    const struct server_options wanted =
-        server_options_of(options, addresses, transport, out, diary);
+    struct server_options wanted = server_options_of(options, addresses, transport, out, diary);
+    wanted.board = board;
     if (status == STATUS_OK)
         status = create_server(&server, &wanted, error);
     if (status != STATUS_OK) {

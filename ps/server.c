@@ -160,7 +160,10 @@ static enum status make_cores(struct server *server)
                         .max_bad_gradients = from->max_bad_gradients,
                         .processors = processors(),
                         .allow_mixed = from->allow_mixed},
-        .checkpointer = {.server = from->index, .disk = from->disk, .keep = from->keep},
+        .checkpointer = {.server = from->index,
+                         .disk = from->disk,
+                         .keep = from->keep,
+                         .board = from->board},
         .diary = from->diary,
     };
     hash_random(options.coordinator.secret);

@@ -74,6 +74,7 @@
 
 #include "common/file/disk.h"
 #include "common/options/options.h"
+#include "common/tensorboard/board_place.h"
 #include "common/transport/transport.h"
 #include "common/wire/diary.h"
 #include "ps/coordinator/coordinator.h"
@@ -89,8 +90,9 @@ struct server_options {
     const char *coordinator; /* Server 0's address; unused on server 0. */
     const char *port_file;   /* Where to write the bound address: a path, "fd:3", or NULL. */
     const char *out, *restore;
-    uint32_t keep;         /* Checkpoints; 0: as the run was begun with. */
-    int32_t owner_threads; /* -1: choose. */
+    struct board_place board; /* Of server 0; see checkpointer.h. */
+    uint32_t keep;            /* Checkpoints; 0: as the run was begun with. */
+    int32_t owner_threads;    /* -1: choose. */
     struct deadlines deadlines;
     enum worker_loss on_worker_loss;
     uint32_t max_bad_gradients;

@@ -28,6 +28,7 @@
 #include "common/store/run_chronicle.h"
 #include "common/store/run_directory.h"
 #include "common/store/scored_file.h"
+#include "common/tensorboard/board.h"
 
 #define WINDOWS_AN_EPOCH 40        /* Progress events. */
 #define LOOK_NS          50000000u /* Between looks whether to stop. */
@@ -47,6 +48,7 @@ struct state {
     float *gradient;                      /* [elements] */
     float *arrays[CHECKPOINT_ARRAYS_MAX]; /* [1 + slot_count][elements]: values, then slots. */
     struct run_directory directory;
+    struct board board;
     struct checkpoint_shelf shelf;
     struct log_once log_once; /* Of checkpoints that cannot be written. */
     struct log_once scored;   /* Of scored models that cannot be kept. */
@@ -296,11 +298,20 @@ static enum status update(struct state *s, struct error *error)
 
 /* --- what is said and kept ----------------------------------------------------------------- */
 
+static void say_of_board(struct state *s)
+{
+    struct error remark;
+    if (board_take_remark(&s->board, &remark))
+        log_warning("%s", remark.text);
+}
+
 static void tell(struct state *s, const char *name, const struct event_member *members)
 {
     char text[EVENT_MEMBERS_MAX];
     event_members_write(text, sizeof text, members);
     run_directory_event(&s->directory, name, text);
+    board_event(&s->board, name, text, NULL);
+    say_of_board(s);
 }
 
 static void progress(struct state *s)
@@ -500,6 +511,8 @@ static enum status write_summary(struct state *s, enum run_state state, const ch
     }
     run_chronicle_size(&s->chronicle, &summary->record.files, &summary->record.bytes);
     summary->record.ended = run_chronicle_has_ended(&s->chronicle, &summary->record.ends_at);
+    board_end(&s->board, summary);
+    say_of_board(s);
     return run_directory_summary(&s->directory, s->job, s->run_id, summary, error);
 }
 
@@ -630,6 +643,7 @@ int solo_run(struct solo *solo, struct error *error)
                                 &s.found, s.step, s.version, 0, error)) != STATUS_OK)
         run_directory_close(&s.directory);
     s.shelf.keep = s.directory.keep;
+    board_open(&s.board, &disk_posix, &solo->board, s.job);
     if (status == STATUS_OK) {
         if (s.directory.events.remark.text[0] != '\0')
             log_warning("%s", s.directory.events.remark.text);
@@ -649,6 +663,7 @@ int solo_run(struct solo *solo, struct error *error)
     } else {
         exit_code = exit_code_of(status);
     }
+    board_close(&s.board);
     run_chronicle_close(&s.chronicle);
     free(s.gradient);
     free(s.held.sum);

@@ -18,6 +18,7 @@
 #include "common/progress/narrator.h"
 #include "common/store/restore.h"
 #include "common/store/run_directory.h"
+#include "common/tensorboard/board_place.h"
 #include "common/transport/transport.h"
 #include "common/wire/message.h"
 #include "worker/client/client.h"
@@ -76,6 +77,9 @@ static int train_alone(struct workload *workload, const struct options *options,
         .has_parent = options->parent_stdin,
         .diary = diary,
     };
+    if (board_place_find(&solo.board, options->tensorboard, options->tensorboard_run, options->out,
+                         clock_now_seconds(), error) != STATUS_OK)
+        return EXIT_CANNOT_OPEN;
     struct signals_options requests = requests_of(options);
     requests.context = &solo;
     requests.stop = stop_solo;
@@ -194,12 +198,16 @@ static int train(struct workload *workload, const struct options *options, uint6
 static int look_at_out(const struct options *options, struct error *error)
 {
     struct workload workload = {0};
+    struct board_place board;
     int exit_code = workload_look(&workload, options, error);
     if (exit_code == EXIT_DONE) {
         const struct job *job = &workload.job;
         enum status status = run_directory_check(&disk_posix, options->out, job, NULL, error);
         if (status == STATUS_OK)
             status = restore_check(options->out, options->restore, job, error);
+        if (status == STATUS_OK)
+            status = board_place_find(&board, options->tensorboard, options->tensorboard_run,
+                                      options->out, 0, error);
         exit_code = status == STATUS_OK         ? EXIT_DONE
                     : status == STATUS_MISMATCH ? EXIT_MISMATCH
                                                 : EXIT_CANNOT_OPEN;

@@ -633,7 +633,7 @@ static enum status posix_remove_tree(void *context, const char *path, struct err
 static enum status posix_check_folder(void *context, const char *path, struct error *error)
 {
     (void)context;
-    return folder_check(path, error);
+    return folder_check("--out", path, error);
 }
 
 static double posix_seconds(void *context)

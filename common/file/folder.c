@@ -30,46 +30,49 @@ static void go_up(char path[DISK_PATH_MAX])
 
 /* A folder can only be made where one can: permissions alone do not tell (/proc has none to spare
  * for root, and no room either). */
-static enum status try_to_make(const char *above, const char *directory, struct error *error)
+static enum status try_to_make(const char *option, const char *above, const char *directory,
+                               struct error *error)
 {
     char trial[DISK_PATH_MAX + sizeof TRIAL];
     snprintf(trial, sizeof trial, "%s" TRIAL, above);
     if (mkdtemp(trial) == NULL)
         return error_set(error, STATUS_IO,
-                         "--out: cannot make %.200s: no folder can be made in %.200s: %s",
+                         "%s: cannot make %.200s: no folder can be made in %.200s: %s", option,
                          directory, above, strerror(errno));
     rmdir(trial);
     return STATUS_OK;
 }
 
 /* `path`: the directory, or what there is of the way to it. */
-static enum status check(const char *path, const char *directory, struct error *error)
+static enum status check(const char *option, const char *path, const char *directory,
+                         struct error *error)
 {
     struct stat about;
     bool there = strcmp(path, directory) == 0;
     if (stat(path, &about) == 0 && !S_ISDIR(about.st_mode) && there)
-        return error_set(error, STATUS_IO, "--out: %.300s is not a folder", path);
+        return error_set(error, STATUS_IO, "%s: %.300s is not a folder", option, path);
     if (stat(path, &about) == 0 && !S_ISDIR(about.st_mode))
-        return error_set(error, STATUS_IO, "--out: cannot make %.200s: %.200s is not a folder",
+        return error_set(error, STATUS_IO, "%s: cannot make %.200s: %.200s is not a folder", option,
                          directory, path);
     if (faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) != 0)
-        return error_set(error, STATUS_IO, "--out: cannot write to %.300s: %s", path,
+        return error_set(error, STATUS_IO, "%s: cannot write to %.300s: %s", option, path,
                          strerror(errno));
-    return there ? STATUS_OK : try_to_make(path, directory, error);
+    return there ? STATUS_OK : try_to_make(option, path, directory, error);
 }
 
-enum status folder_check(const char *directory, struct error *error)
+enum status folder_check(const char *option, const char *directory, struct error *error)
 {
     char path[DISK_PATH_MAX];
     struct stat about;
     if (directory[0] == '\0' || strlen(directory) >= sizeof path)
-        return error_set(error, STATUS_INVALID, "--out: not a usable path: '%.300s'", directory);
+        return error_set(error, STATUS_INVALID, "%s: not a usable path: '%.300s'", option,
+                         directory);
     strcpy(path, directory);
     while (stat(path, &about) != 0 && (errno == ENOENT || errno == ENOTDIR)) {
         if (lstat(path, &about) == 0)
-            return error_set(error, STATUS_IO,
-                             "--out: %.300s is a symbolic link that leads nowhere", path);
+            return error_set(error, STATUS_IO, "%s: %.300s is a symbolic link that leads nowhere",
+                             option, path);
         go_up(path);
     }
-    return check(path, directory, error);
+    return check(option, path, directory, error);
 }

@@ -1,4 +1,5 @@
-/* folder.h - whether there is, or can be, a folder to write to where somebody wants one (--out).
+/* folder.h - whether there is, or can be, a folder to write to where somebody wants one: for `option`, such as
+ * --out.
  *
  * Asked before anything is started, so that hours of work are not done for a folder that cannot be.
  * The answer is for this moment: a disk that fills up, or is taken away later, is a failure of its
@@ -14,6 +15,6 @@
 /* STATUS_OK when the directory is there and may be written to, or can be made with what is missing
  * above it; this is tried out, and nothing of it stays. STATUS_IO: one line says what stands in the
  * way. STATUS_INVALID: it is no path. */
-enum status folder_check(const char *directory, struct error *error);
+enum status folder_check(const char *option, const char *directory, struct error *error);
 
 #endif

@@ -121,6 +121,7 @@ struct options {
     /* Files. */
     const char *out, *restore;
     const char *keep; /* "all" or a number of checkpoints; NULL: as the run was begun with. */
+    const char *tensorboard, *tensorboard_run; /* See board_place.h. */
 
     /* compare, and experiments. */
     const char *modes, *worker_counts; /* "sync,async", "1,2" */

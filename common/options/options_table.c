@@ -239,6 +239,7 @@ static const struct option_choice choice_compute = {.check = option_compute_chec
 static const struct option_choice choice_straggle = {.check = option_straggle_check};
 static const struct option_choice choice_pause = {.check = option_pause_check};
 static const struct option_choice choice_slow = {.check = option_slow_check};
+static const struct option_choice choice_place = {.check = option_place_check};
 static const struct option_choice choice_keep = {.check = option_keep_check, .known = keep_word};
 static const struct option_choice choice_instructions = {.check = option_instructions_check,
                                                          .known = instructions_word};
@@ -598,6 +599,17 @@ const struct option_row option_rows[] = {
      "A run in --out that has begun goes on from its newest whole checkpoint. Otherwise auto: from "
      "the start; PATH: from that checkpoint, or a run's newest whole one; never: from the start, and "
      "not in an unfinished run."},
+
+    {"tensorboard", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(tensorboard), TRAINS & ~OPTION_COMPARE, "DIR",
+     NULL, 0, 0, NULL, NULL,
+     "Write event files for TensorBoard while it trains, into a folder in DIR that is called as --out's (server 0, or "
+     "who trains alone): tensorboard --logdir DIR. Steps are batches done, and seconds of virtual time virtual."},
+    {"tensorboard", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(tensorboard), OPTION_REPLAY, "DIR",
+     NULL, 0, 0, NULL, NULL,
+     "With --out: write an event file for TensorBoard as well, into a folder in DIR that is called as --out's."},
+    {"tensorboard-run", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(tensorboard_run), TRAINS & ~OPTION_COMPARE, "NAME",
+     NULL, 0, 0, &choice_place, NULL,
+     "With --tensorboard: call the run so there, and not as --out: the name of a folder, or a path of some."},
 
     {"keep", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(keep), ROLES | LAUNCHES | OPTION_SIMULATE, "N|all", NULL, 0,
      0, &choice_keep, NULL,

@@ -119,6 +119,8 @@ bool option_parse_flag(const char *text, bool *value);
 
 /* Whether text is a value of --keep. */
 enum status option_keep_check(const char *text, struct error *error);
+/* Folders below one: "sync/seed-1", and nothing that leads out of it. */
+enum status option_place_check(const char *text, struct error *error);
 
 /* Whether text names instructions that this processor has. */
 enum status option_instructions_check(const char *text, struct error *error);

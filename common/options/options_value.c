@@ -96,6 +96,21 @@ enum status option_keep_check(const char *text, struct error *error)
                      CHECKPOINTS_KEPT_MAX);
 }
 
+enum status option_place_check(const char *text, struct error *error)
+{
+    for (const char *part = text;; part++) {
+        size_t length = strcspn(part, "/");
+        bool leads_out =
+            (length == 1 && part[0] == '.') || (length == 2 && part[0] == '.' && part[1] == '.');
+        if (length == 0 || leads_out)
+            return error_set(error, STATUS_INVALID,
+                             "needs the name of a folder, or a path below one such as sync/seed-1");
+        part += length;
+        if (*part == '\0')
+            return STATUS_OK;
+    }
+}
+
 uint32_t options_keep(const struct options *options)
 {
     return options->keep != NULL ? parse_keep(options->keep) : 0;

@@ -25,6 +25,7 @@
 
 struct replaying {
     const struct options *options;
+    struct board_place board; /* For TensorBoard. */
     struct recorded recorded;
     struct job job; /* The run's, with what is changed. Owned. */
     bool changed;
@@ -404,7 +405,11 @@ static enum status finish(struct replaying *r, struct error *error)
     enum status status = r->options->json ? print_json(r, error) : STATUS_OK;
     if (status != STATUS_OK || r->options->out == NULL)
         return status;
-    return rerun_folder_write(r->options->out, &r->rerun, &outcome, error);
+    struct error remark;
+    status = rerun_folder_write(r->options->out, &r->board, &r->rerun, &outcome, &remark, error);
+    if (remark.text[0] != '\0')
+        command_say(PROGRAM, LOG_WARNING, remark.text);
+    return status;
 }
 
 /* --- the command ----------------------------------------------------------------------------- */
@@ -473,7 +478,9 @@ static int perform(struct replaying *r, struct error *error)
         return EXIT_USAGE;
     }
     if (r->options->out != NULL &&
-        (status = rerun_folder_check(r->options->out, error)) != STATUS_OK)
+        ((status = rerun_folder_check(r->options->out, error)) != STATUS_OK ||
+         (status = board_place_find(&r->board, r->options->tensorboard, NULL, r->options->out,
+                                    clock_now_seconds(), error)) != STATUS_OK))
         return command_exit_code(status);
     status = go(r, error);
     if (status == STATUS_OK) /* Differences are told, and that --out was not there is no mistake. */

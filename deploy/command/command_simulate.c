@@ -417,6 +417,7 @@ static int prepare(struct laboratory *l, struct error *error)
         .cluster = &l->cluster,
         .outages = &l->outages,
         .out = plan->out,
+        .board = &plan->board,
         .look = look,
         .told = tell,
         .context = l,

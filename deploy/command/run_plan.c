@@ -51,7 +51,7 @@ static void say_wait(void *context, const char *line)
     fprintf(stderr, "%s\n", remark);
 }
 
-enum status run_plan_find_out(struct run_plan *plan, struct error *error)
+static enum status find_out(struct run_plan *plan, struct error *error)
 {
     const char *out = plan->options.out;
     if (out == NULL)
@@ -64,6 +64,16 @@ enum status run_plan_find_out(struct run_plan *plan, struct error *error)
     if (status != STATUS_OK)
         return status;
     return run_directory_check(&disk_posix, plan->out, &plan->workload.job, NULL, error);
+}
+
+/* A clock that begins now, as virtual time does. */
+enum status run_plan_find_out(struct run_plan *plan, struct error *error)
+{
+    enum status status = find_out(plan, error);
+    if (status == STATUS_OK)
+        status = board_place_find(&plan->board, plan->options.tensorboard,
+                                  plan->options.tensorboard_run, plan->out, 0, error);
+    return status;
 }
 
 /* --- what will be run ------------------------------------------------------------------------ */
@@ -229,6 +239,14 @@ static void print_dealt(const struct run_plan *plan)
     print_field(plan, "dealt", text);
 }
 
+static void print_board(const struct run_plan *plan)
+{
+    char text[2 * DISK_PATH_MAX + 64];
+    snprintf(text, sizeof text, "%s, for tensorboard --logdir %s", plan->board.folder,
+             plan->options.tensorboard);
+    print_field(plan, "board", text);
+}
+
 static void print_processes(const struct run_plan *plan)
 {
     const struct options *options = &plan->options;
@@ -261,6 +279,8 @@ void run_plan_print(const struct run_plan *plan)
         fprintf(plan->voice, "  keys       %s: encrypted, and only for whoever has one of them\n",
                 options->keys);
     fprintf(plan->voice, "  out        %s\n", plan->out);
+    if (plan->board.folder[0] != '\0')
+        print_board(plan);
     print_remarks(plan);
     fflush(plan->voice);
 }

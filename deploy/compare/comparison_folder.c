@@ -54,7 +54,7 @@ static enum status make(struct comparison_folder *folder, const char *out, const
     bool taken = false;
     enum status status = choose_path(folder, out, error);
     if (status == STATUS_OK)
-        status = folder_check(folder->path, error);
+        status = folder_check("--out", folder->path, error);
     if (status != STATUS_OK)
         return status;
     status = disk_posix.list_directory(disk_posix.context, folder->path, note_entry, &taken, error);

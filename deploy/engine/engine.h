@@ -60,6 +60,7 @@ struct engine_tamper {
     void *context;
 };
 
+struct board_place;
 struct engine_options {
     uint64_t seed;
     const struct job *job; /* Servers and workers as it says. */
@@ -79,7 +80,8 @@ struct engine_options {
     const char *arithmetic;   /* What processes say that they compute with; NULL: "simulated". */
     uint64_t start_within_us; /* Processes start in any order within this time. */
     const char *restore;
-    uint32_t keep; /* Checkpoints; 0: as the run was begun with. */
+    uint32_t keep;                   /* Checkpoints; 0: as the run was begun with. */
+    const struct board_place *board; /* For TensorBoard; NULL: nothing. See board_place.h. */
     struct deadlines deadlines;
     enum worker_loss on_worker_loss;
     uint32_t max_bad_gradients; /* 0: any number. */

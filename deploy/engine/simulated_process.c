@@ -44,6 +44,8 @@ static enum status make_server(struct engine *e, struct simulated_process *p)
                          .keep = from->keep},
         .unchecked = from->unchecked,
     };
+    if (from->board != NULL)
+        options.checkpointer.board = *from->board;
     for (size_t i = 0; i < HASH_BYTES; i++)
         options.coordinator.secret[i] = (uint8_t)random_next(&e->random);
     snprintf(options.router.self.arithmetic, sizeof options.router.self.arithmetic, "%s",

@@ -80,7 +80,10 @@ static bool row_is_place(const struct option_row *row)
 static bool row_is_for_servers(const struct option_row *row, const struct options *options,
                                enum option_user user)
 {
-    bool theirs = strcmp(row->name, "restore") == 0 || strcmp(row->name, "keep") == 0;
+    static const char *const names[] = {"restore", "keep", "tensorboard", "tensorboard-run"};
+    bool theirs = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        theirs = theirs || strcmp(row->name, names[i]) == 0;
     return user == OPTION_WORKER && options->ps > 0 && theirs;
 }
 

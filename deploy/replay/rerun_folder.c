@@ -14,6 +14,7 @@
 #include "common/store/event_member.h"
 #include "common/store/model_file.h"
 #include "common/store/run_window.h"
+#include "common/tensorboard/board.h"
 
 enum status rerun_folder_check(const char *out, struct error *error)
 {
@@ -27,18 +28,24 @@ enum status rerun_folder_check(const char *out, struct error *error)
                : status;
 }
 
-static void tell(struct run_directory *directory, const char *name,
-                 const struct event_member *members)
+/* Where it is told. */
+struct telling {
+    struct run_directory directory;
+    struct board board;
+};
+
+static void tell(struct telling *telling, const char *name, const struct event_member *members)
 {
     char text[EVENT_MEMBERS_MAX];
     event_members_write(text, sizeof text, members);
-    run_directory_event(directory, name, text);
+    run_directory_event(&telling->directory, name, text);
+    board_event(&telling->board, name, text, NULL);
 }
 
-static void tell_start(struct run_directory *directory, const struct rerun *rerun, const char *of)
+static void tell_start(struct telling *telling, const struct rerun *rerun, const char *of)
 {
     const struct job *job = &rerun->job;
-    tell(directory, "start",
+    tell(telling, "start",
          EVENT_MEMBERS(event_text("mode", job_mode_text(job).text),
                        event_count("workers", job->worker_count),
                        event_count("servers", job->server_count), event_count("step", 0),
@@ -48,11 +55,11 @@ static void tell_start(struct run_directory *directory, const struct rerun *reru
                        event_count("examples", job->examples), event_text("replay_of", of)));
 }
 
-static void tell_epoch(struct run_directory *directory, const struct rerun *rerun, uint64_t index,
+static void tell_epoch(struct telling *telling, const struct rerun *rerun, uint64_t index,
                        const struct tally *tally)
 {
     struct epoch_range epoch = job_epoch(&rerun->job, index);
-    tell(directory, "epoch",
+    tell(telling, "epoch",
          EVENT_MEMBERS(
              event_count("epoch", index + 1),
              event_count("step", replay_epoch_end(rerun->replay, index)),
@@ -61,13 +68,13 @@ static void tell_epoch(struct run_directory *directory, const struct rerun *reru
              event_count("examples", tally->examples), event_count("of", epoch.examples)));
 }
 
-static void tell_score(struct run_directory *directory, const struct rerun *rerun,
+static void tell_score(struct telling *telling, const struct rerun *rerun,
                        const struct rerun_score *score)
 {
     uint64_t epoch = 0;
     while (replay_epoch_end(rerun->replay, epoch) < score->batches)
         epoch++;
-    tell(directory, "evaluation",
+    tell(telling, "evaluation",
          EVENT_MEMBERS(event_count("epoch", epoch + 1), event_count("step", score->batches),
                        event_real("test_loss", score->loss, JSON_EXACT),
                        event_real("test_accuracy", score->accuracy, JSON_EXACT),
@@ -76,7 +83,7 @@ static void tell_score(struct run_directory *directory, const struct rerun *reru
 }
 
 /* Those that end by this batch, from *next on. When they ended in the run is not known here. */
-static void tell_windows(struct run_directory *directory, const struct rerun *rerun, uint64_t until,
+static void tell_windows(struct telling *telling, const struct rerun *rerun, uint64_t until,
                          uint64_t *next)
 {
     struct window window;
@@ -90,12 +97,12 @@ static void tell_windows(struct run_directory *directory, const struct rerun *re
             continue;
         struct run_window told = run_window_of(job, &window, (double)NAN);
         run_window_tell(&told, (double)NAN, members);
-        tell(directory, "window", members);
+        tell(telling, "window", members);
     }
 }
 
 /* Windows, epochs and scores in the order of the run. */
-static void tell_all(struct run_directory *directory, const struct rerun *rerun)
+static void tell_all(struct telling *telling, const struct rerun *rerun)
 {
     size_t told = 0;
     uint64_t window = 0;
@@ -103,11 +110,11 @@ static void tell_all(struct run_directory *directory, const struct rerun *rerun)
         const struct tally *tally = replay_epoch(rerun->replay, i);
         if (tally == NULL)
             continue;
-        tell_windows(directory, rerun, replay_epoch_end(rerun->replay, i), &window);
-        tell_epoch(directory, rerun, i, tally);
+        tell_windows(telling, rerun, replay_epoch_end(rerun->replay, i), &window);
+        tell_epoch(telling, rerun, i, tally);
         while (told < rerun->score_count &&
                rerun->scores[told].batches <= replay_epoch_end(rerun->replay, i))
-            tell_score(directory, rerun, &rerun->scores[told++]);
+            tell_score(telling, rerun, &rerun->scores[told++]);
     }
 }
 
@@ -154,10 +161,11 @@ static void sum_up(struct run_summary *summary, const struct rerun *rerun,
              summary->state == RUN_DONE ? "" : "replayed so far");
 }
 
-enum status rerun_folder_write(const char *out, const struct rerun *rerun,
-                               const struct rerun_outcome *outcome, struct error *error)
+enum status rerun_folder_write(const char *out, const struct board_place *board,
+                               const struct rerun *rerun, const struct rerun_outcome *outcome,
+                               struct error *remark, struct error *error)
 {
-    struct run_directory directory;
+    struct telling telling;
     struct run_summary summary;
     enum run_opening opening;
     char path[DISK_PATH_MAX];
@@ -166,18 +174,23 @@ enum status rerun_folder_write(const char *out, const struct rerun *rerun,
     if (snprintf(path, sizeof path, "%s/model.safetensors", out) >= DISK_PATH_MAX)
         return error_set(error, STATUS_INVALID, "--out: the path is too long");
     enum status status =
-        run_directory_open(&directory, &disk_posix, out, job, run_id, 0, &opening, error);
+        run_directory_open(&telling.directory, &disk_posix, out, job, run_id, 0, &opening, error);
     if (status != STATUS_OK)
         return status;
+    board_open(&telling.board, &disk_posix, board, job);
     sum_up(&summary, rerun, outcome);
-    tell_start(&directory, rerun, outcome->of);
-    tell_all(&directory, rerun);
+    tell_start(&telling, rerun, outcome->of);
+    tell_all(&telling, rerun);
     status = model_file_write(&disk_posix, path, job->model, job->variables, job->variable_count,
                               outcome->parameters, summary.model_sha256, error);
     parameters_sha256(job->variables, job->variable_count, outcome->parameters,
                       summary.parameters_sha256);
     if (status == STATUS_OK)
-        status = run_directory_summary(&directory, job, run_id, &summary, error);
-    run_directory_close(&directory);
+        status = run_directory_summary(&telling.directory, job, run_id, &summary, error);
+    board_end(&telling.board, &summary);
+    remark->text[0] = '\0';
+    board_take_remark(&telling.board, remark);
+    board_close(&telling.board);
+    run_directory_close(&telling.directory);
     return status;
 }

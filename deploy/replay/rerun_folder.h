@@ -7,6 +7,7 @@
 #define DEPLOY_REPLAY_RERUN_FOLDER_H
 
 #include "common/base/status.h"
+#include "common/tensorboard/board_place.h"
 #include "deploy/replay/rerun.h"
 
 /* Whether the place is free: before anything is made. STATUS_EXISTS. */
@@ -19,7 +20,9 @@ struct rerun_outcome {
     double seconds; /* That it took, scores left out. */
 };
 
-enum status rerun_folder_write(const char *out, const struct rerun *rerun,
-                               const struct rerun_outcome *outcome, struct error *error);
+/* board: for TensorBoard, too; what cannot be written there is a *remark, "" if all could. */
+enum status rerun_folder_write(const char *out, const struct board_place *board,
+                               const struct rerun *rerun, const struct rerun_outcome *outcome,
+                               struct error *remark, struct error *error);
 
 #endif

@@ -110,6 +110,7 @@ static struct engine_options tables(struct simulation *s)
         .start_within_us = START_WITHIN_US,
         .restore = from->restore != NULL ? from->restore : "auto",
         .keep = options_keep(from),
+        .board = s->options.board,
         .deadlines = from->deadlines,
         .on_worker_loss = worker_loss_of(from->on_worker_loss),
         .max_bad_gradients = from->max_bad_gradients,

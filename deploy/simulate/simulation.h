@@ -34,12 +34,14 @@
 #include "deploy/simulate/terms.h"
 #include "deploy/simulate/timetable.h"
 
+struct board_place;
 struct simulation_options {
     const struct options *options;
     struct workload *workload; /* Read. */
     const struct cluster *cluster;
-    struct outages *outages; /* Gets what is drawn. */
-    const char *out;         /* The run directory, checked. */
+    struct outages *outages;         /* Gets what is drawn. */
+    const char *out;                 /* The run directory, checked. */
+    const struct board_place *board; /* For TensorBoard; see board_place.h. */
     /* Called now and then, some thousand times a second. */
     void (*look)(void *context);
     /* What has gone wrong, as it does; at_ns since the first START. */

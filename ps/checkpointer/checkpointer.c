@@ -35,6 +35,7 @@ enum status checkpointer_create(struct checkpointer **checkpointer,
     if (*checkpointer == NULL)
         return STATUS_MEMORY;
     (*checkpointer)->options = *options;
+    board_open(&(*checkpointer)->board, options->disk, &options->board, &(*checkpointer)->job);
     return STATUS_OK;
 }
 
@@ -67,6 +68,7 @@ void checkpointer_destroy(struct checkpointer **checkpointer)
     reader_close(k);
     run_chronicle_close(&k->chronicle);
     frame_release(k->computations);
+    board_close(&k->board);
     if (k->directory_open)
         run_directory_close(&k->directory);
     job_free(&k->job);
@@ -758,9 +760,16 @@ static void handle_manifest(struct checkpointer *checkpointer, const struct orde
 
 /* --- the run directory --------------------------------------------------------------------- */
 
+static void say_of_board(struct checkpointer *checkpointer, struct outbox *outbox)
+{
+    struct error remark;
+    if (board_take_remark(&checkpointer->board, &remark))
+        outbox_warn(outbox, "%s", remark.text);
+}
+
 /* One line. A journal that cannot be written is a pity, not a reason to stop. */
 static void handle_event(struct checkpointer *checkpointer, const struct order_event *event,
-                         struct outbox *outbox)
+                         const struct frame *staleness, struct outbox *outbox)
 {
     struct run_directory *directory = &checkpointer->directory;
     uint64_t lost;
@@ -773,6 +782,9 @@ static void handle_event(struct checkpointer *checkpointer, const struct order_e
     } else if ((lost = log_once_end(&checkpointer->journal)) > 0) {
         outbox_log(outbox, "events are written again; %" PRIu64 " were lost", lost);
     }
+    board_event(&checkpointer->board, event->name, event->members,
+                staleness != NULL ? staleness->data : NULL);
+    say_of_board(checkpointer, outbox);
 }
 
 /* The checkpoint at this step: our own, or the one that the run began with and never left. */
@@ -886,6 +898,9 @@ static void handle_summary(struct checkpointer *checkpointer, const struct frame
         return;
     }
     enum status status = write_summary(checkpointer, &summary, outbox, &error);
+    if (checkpointer->directory_open)
+        board_end(&checkpointer->board, &summary);
+    say_of_board(checkpointer, outbox);
     say_written(checkpointer, ORDER_SUMMARY_WRITTEN, status, summary.step, &error, outbox);
 }
 
@@ -916,7 +931,7 @@ static void obey(struct checkpointer *checkpointer, const struct order *order,
         handle_manifest(checkpointer, order, payload, outbox);
         break;
     case ORDER_EVENT:
-        handle_event(checkpointer, &order->event, outbox);
+        handle_event(checkpointer, &order->event, payload, outbox);
         break;
     case ORDER_SUMMARY:
         handle_summary(checkpointer, payload, outbox);

@@ -20,7 +20,7 @@
  *
  * Disks fail. A part or manifest that cannot be written is an answer with a reason, what was whole
  * stays whole, and the next cut starts afresh with what the failed one left removed. A journal
- * that cannot be written costs its lines. Only the run's beginning, a new generation and the last
+ * that cannot be written costs its lines, TensorBoard's files (board.h) their events. Only the run's beginning, a new generation and the last
  * model must succeed.
  *
  * `--restore`: a run goes on from its own newest whole checkpoint; where there is none, "auto" and
@@ -37,6 +37,7 @@
 #include <stdint.h>
 
 #include "common/file/disk.h"
+#include "common/tensorboard/board_place.h"
 #include "ps/orders/orders.h"
 
 struct checkpointer_options {
@@ -46,6 +47,7 @@ struct checkpointer_options {
     char restore[DISK_PATH_MAX]; /* Server 0: "auto", "never" or a checkpoint's directory. */
     bool unchecked;              /* It does not look at itself (common/base/invariant.h). */
     uint32_t keep; /* Server 0: checkpoints (checkpoint.h); 0: as the run was begun with. */
+    struct board_place board; /* Server 0: where TensorBoard's event files go, if anywhere. */
 };
 
 struct checkpointer;

@@ -11,6 +11,7 @@
 #include "common/store/generation.h"
 #include "common/store/run_chronicle.h"
 #include "common/store/run_directory.h"
+#include "common/tensorboard/board.h"
 #include "ps/checkpointer/checkpointer.h"
 #include "ps/shard/plan.h"
 
@@ -44,6 +45,7 @@ struct checkpointer {
     /* Server 0. */
     struct run_directory directory;
     bool directory_open;
+    struct board board;
     struct generation claim; /* As we have left it in the run directory. */
     struct job job;          /* The declaration. */
     struct run_chronicle chronicle;

@@ -220,7 +220,8 @@ static void tell_epochs(struct coordinator *c, struct outbox *outbox)
                                   event_real("accuracy", tally_accuracy(&epoch.tally), JSON_EXACT),
                                   event_count("examples", epoch.tally.examples),
                                   event_count("of", range.examples),
-                                  event_training_seconds(training_clock_marked(&c->clock))));
+                                  event_training_seconds(training_clock_marked(&c->clock))))
+            ->payload = staleness_ledger_shape(&c->staleness);
     }
 }
 

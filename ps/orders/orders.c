@@ -31,12 +31,13 @@ struct packet order_packet(const struct order *order)
     return packet;
 }
 
-void order_event(struct outbox *outbox, const char *name, const struct event_member *members)
+struct packet *order_event(struct outbox *outbox, const char *name,
+                           const struct event_member *members)
 {
     struct order order = {.kind = ORDER_EVENT};
     snprintf(order.event.name, sizeof order.event.name, "%s", name);
     event_members_write(order.event.members, sizeof order.event.members, members);
-    order_add(outbox, TO_CHECKPOINTER, 0, &order);
+    return order_add(outbox, TO_CHECKPOINTER, 0, &order);
 }
 
 const struct order *order_of(const struct packet *packet)

@@ -46,7 +46,8 @@ enum order_kind {
     ORDER_COMPUTATIONS, /* For the record of the cut that comes: see computations_pack. */
     ORDER_SETS,         /* What steps are made of, to be written down: a list (leaf_set.h). */
     ORDER_SETS_WRITTEN, /* Those before the step are; or nothing more of them will be. */
-    ORDER_EVENT,        /* One line for events.jsonl. */
+    ORDER_EVENT,   /* One line for events.jsonl. Payload of an epoch's: how stale gradients were so
+                         * far, a struct histogram; or none. */
     ORDER_SUMMARY, /* Rewrite run.json; export the model at the end. Of a run that goes on only the
                     * faults count, and nothing is answered. Payload: struct run_summary,
                     * workers. */
@@ -163,8 +164,9 @@ struct order {
 struct packet *order_add(struct outbox *outbox, enum destination to, uint32_t index,
                          const struct order *order);
 
-/* A line for events.jsonl, to the checkpointer: name and further members. */
-void order_event(struct outbox *outbox, const char *name, const struct event_member *members);
+/* A line for events.jsonl, to the checkpointer: name and further members. The packet as order_add has it. */
+struct packet *order_event(struct outbox *outbox, const char *name,
+                           const struct event_member *members);
 
 /* The order that a packet holds, or NULL: it is a message. */
 const struct order *order_of(const struct packet *packet);

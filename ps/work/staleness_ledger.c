@@ -88,6 +88,20 @@ void staleness_ledger_total(const struct staleness_ledger *ledger, struct stalen
         staleness_tally_add(tally, &ledger->servers[i].live);
 }
 
+struct frame *staleness_ledger_shape(const struct staleness_ledger *ledger)
+{
+    uint64_t max;
+    struct frame *frame =
+        isnan(staleness_ledger_mean(ledger, &max)) ? NULL : frame_create(sizeof(struct histogram));
+    if (frame == NULL)
+        return NULL;
+    struct histogram *shape = frame->data;
+    *shape = ledger->earlier.all.shape;
+    for (uint32_t i = 0; i < ledger->server_count; i++)
+        histogram_merge(shape, &ledger->servers[i].live.all.shape);
+    return frame;
+}
+
 double staleness_ledger_mean(const struct staleness_ledger *ledger, uint64_t *max)
 {
     const struct histogram *shape = &ledger->earlier.all.shape;

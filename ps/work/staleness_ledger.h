@@ -49,6 +49,9 @@ void staleness_ledger_go_back(struct staleness_ledger *ledger, uint64_t step);
 /* Add up all; `tally` is the caller's to free, and is empty before. */
 void staleness_ledger_total(const struct staleness_ledger *ledger, struct staleness_tally *tally);
 
+/* How stale the gradients of all were, a struct histogram; NULL of nothing, and without memory. */
+struct frame *staleness_ledger_shape(const struct staleness_ledger *ledger);
+
 /* Mean and maximum alone; NaN and 0 of nothing. */
 double staleness_ledger_mean(const struct staleness_ledger *ledger, uint64_t *max);
 

@@ -39,7 +39,7 @@ static void expect(const char *name, enum status expected, const char *text)
     char path[DISK_PATH_MAX];
     struct error error = {0};
     scratch_path(path, name);
-    ck_assert_msg(folder_check(path, &error) == expected, "%s: %s", path, error.text);
+    ck_assert_msg(folder_check("--out", path, &error) == expected, "%s: %s", path, error.text);
     ck_assert_msg(strstr(error.text, text) != NULL, "%s", error.text);
 }
 
@@ -56,9 +56,9 @@ TEST_PLAIN(a_folder_that_can_be_made_is_fine_and_stays_unmade)
     expect("there/", STATUS_OK, "");
     ck_assert_uint_eq(entries(path), 0);
     ck_assert_int_eq(chdir(path), 0);
-    ck_assert_int_eq(folder_check("relative", NULL), STATUS_OK);
-    ck_assert_int_eq(folder_check("relative/below", NULL), STATUS_OK);
-    ck_assert_int_eq(folder_check(".", NULL), STATUS_OK);
+    ck_assert_int_eq(folder_check("--out", "relative", NULL), STATUS_OK);
+    ck_assert_int_eq(folder_check("--out", "relative/below", NULL), STATUS_OK);
+    ck_assert_int_eq(folder_check("--out", ".", NULL), STATUS_OK);
     ck_assert_uint_eq(entries(path), 0);
 }
 
@@ -76,7 +76,7 @@ TEST_PLAIN(what_stands_in_the_way_is_named)
     memset(name, 'n', sizeof name);
     name[sizeof name - 1] = '\0';
     expect(name, STATUS_IO, "File name too long");
-    ck_assert_int_eq(folder_check("", NULL), STATUS_INVALID);
+    ck_assert_int_eq(folder_check("--out", "", NULL), STATUS_INVALID);
 }
 
 /* Root may write wherever there is room for a folder, and in /proc there is none. */
@@ -85,7 +85,7 @@ TEST_PLAIN(where_there_is_no_permission_or_no_room_is_refused)
     struct error error;
     char path[DISK_PATH_MAX];
     if (access("/proc/self", F_OK) == 0) {
-        ck_assert_int_eq(folder_check("/proc/run", &error), STATUS_IO);
+        ck_assert_int_eq(folder_check("--out", "/proc/run", &error), STATUS_IO);
         ck_assert_ptr_nonnull(strstr(error.text, "--out: cannot "));
     }
     scratch_path(path, "closed");
@@ -93,9 +93,9 @@ TEST_PLAIN(where_there_is_no_permission_or_no_room_is_refused)
     chmod(root, 0755); /* Somebody else is to come as far as that. */
     if (geteuid() == 0 && seteuid(65534) != 0)
         return;
-    ck_assert_int_eq(folder_check(path, &error), STATUS_IO);
+    ck_assert_int_eq(folder_check("--out", path, &error), STATUS_IO);
     scratch_path(path, "closed/run");
-    ck_assert_int_eq(folder_check(path, &error), STATUS_IO);
+    ck_assert_int_eq(folder_check("--out", path, &error), STATUS_IO);
     ck_assert_ptr_nonnull(strstr(error.text, "Permission denied"));
     if (getuid() == 0)
         ck_assert_int_eq(seteuid(0), 0);

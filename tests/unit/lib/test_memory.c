@@ -12,6 +12,7 @@
 #include "common/process/log.h"
 #include "common/progress/record.h"
 #include "common/progress/summary.h"
+#include "common/tensorboard/board.h"
 #include "deploy/answer/comparison.h"
 #include "deploy/report/report.h"
 #include "ps/cores.h"
@@ -145,6 +146,37 @@ static int a_report(struct error *error)
     return code_of(status);
 }
 
+/* Events are lost, and that is said. */
+static int a_board(struct error *error)
+{
+    static const char *const told[][2] = {
+        {"start", "\"step\": 0"},
+        {"progress", "\"step\": 3, \"loss\": 0.5, \"staleness_mean\": 1.5, \"staleness_max\": 4"},
+        {"epoch", "\"epoch\": 1, \"step\": 4, \"loss\": 0.25"},
+        {"lost", "\"role\": \"worker\", \"index\": 1"}};
+    struct job job = small_job(MODE_ASYNC, 2, 1);
+    struct board_place place = {.by = "here.1", .date = 1e9};
+    struct histogram staleness = {0};
+    struct board board;
+    struct error remark;
+    bool lacks = false;
+    snprintf(place.folder, sizeof place.folder, "%s/tb", folder);
+    histogram_add(&staleness, 3);
+    board_open(&board, &disk_posix, &place, &job);
+    scarcity_pause(false);
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+        board_event(&board, told[i][0], told[i][1], &staleness);
+        if (board_take_remark(&board, &remark) && remark.status != STATUS_OK) {
+            *error = remark;
+            lacks = true;
+        }
+    }
+    scarcity_pause(true);
+    board_close(&board);
+    job_free(&job);
+    return lacks ? EXIT_TRAINING_FAILED : EXIT_DONE;
+}
+
 /* --- and what becomes of them ------------------------------------------------------------------ */
 
 static const struct {
@@ -153,7 +185,7 @@ static const struct {
     unsigned least; /* Allocations, so that none is tried in vain. */
 } lives[] = {
     {"a declaration", a_declaration, 5}, {"owners", owners, 20},    {"server 0", server_0, 4},
-    {"a session", a_session, 5},         {"a report", a_report, 5},
+    {"a session", a_session, 5},         {"a report", a_report, 5}, {"a board", a_board, 10},
 };
 
 static int live_once(int life, unsigned strike_at, bool *hit, struct error *error)
