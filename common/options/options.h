@@ -128,6 +128,7 @@ struct options {
     struct options_list vary;          /* "learning-rate=0.1,0.2" each. */
     struct options_list arm;           /* "slow=--learning-rate 0.01" each. */
     const char *plan;                  /* compare: a file with a plan. */
+    struct options_list join;          /* compare: folders of comparisons to make one of. */
     bool virtual_time;                 /* compare: in simulate's. */
     const char *fair;       /* compare: what is alike for all: "global-batch", "worker-batch". */
     const char *scale_rate; /* compare: with the batch of an update: "none", "linear", "sqrt". */

@@ -21,6 +21,7 @@
 #include "deploy/answer/comparison.h"
 #include "deploy/command/command.h"
 #include "deploy/compare/comparison_folder.h"
+#include "deploy/compare/join.h"
 #include "deploy/compare/rounds.h"
 #include "deploy/compare/virtual_runs.h"
 #include "deploy/launcher/launch.h"
@@ -38,6 +39,7 @@ extern char **environ;
 struct comparing {
     struct options options;
     struct plan plan;
+    struct join *join; /* NULL: runs are made, and not taken from elsewhere. */
     struct arms arms;
     struct comparison_folder folder;
     struct rounds rounds;
@@ -84,11 +86,60 @@ static int check_keys(const struct comparing *comparing, struct error *error)
     return keys != NULL ? command_check_keys(keys, workers_most(comparing), error) : EXIT_DONE;
 }
 
+/* What is joined says itself how it was made; what is asked of it, and how it is told, is new. */
+static enum status check_join_options(const struct options *options, struct error *error)
+{
+    static const char *const others[] = {"join",    "out",      "target-loss", "target-accuracy",
+                                         "margin",  "json",     "quiet",       "log-format",
+                                         "verbose", "log-every"};
+    for (size_t i = 0; i < option_row_count; i++) {
+        const struct option_row *row = &option_rows[i];
+        bool other = (row->users & OPTION_COMPARE) == 0 ||
+                     !options_given(options, OPTION_COMPARE, row->name);
+        for (size_t j = 0; j < sizeof others / sizeof *others; j++)
+            other = other || strcmp(row->name, others[j]) == 0;
+        if (!other)
+            return error_set(error, STATUS_INVALID,
+                             "--%s and --join: comparisons that are joined have their own options",
+                             row->name);
+    }
+    if (options->out == NULL)
+        return error_set(error, STATUS_INVALID, "--join: needs --out, for what they become");
+    return STATUS_OK;
+}
+
+static enum status open_join(struct comparing *comparing, struct error *error)
+{
+    struct options asked = comparing->options;
+    struct join *join = calloc(1, sizeof *join);
+    comparing->join = join;
+    if (join == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    enum status status = check_join_options(&asked, error);
+    if (status == STATUS_OK)
+        status = join_open(join, &asked.join, error);
+    if (status == STATUS_OK)
+        status = join_check_out(join, asked.out, error);
+    if (status != STATUS_OK)
+        return status;
+    comparing->options = join->options;
+    comparing->options.json = asked.json;
+    comparing->options.quiet = asked.quiet;
+    comparing->options.target_loss = asked.target_loss;
+    comparing->options.target_accuracy = asked.target_accuracy;
+    comparing->options.margin = asked.margin;
+    comparing->plan = join->plan; /* Ours from here on. */
+    join->plan = (struct plan){.axes = {.count = 0}};
+    return STATUS_OK;
+}
+
 static enum status read_plan(struct comparing *comparing, const struct command_call *call,
                              struct error *error)
 {
     const struct options *options = &comparing->options;
-    enum status status = plan_take(&comparing->plan, options, call->argc, call->argv, error);
+    enum status status = options->join.count > 0
+                             ? open_join(comparing, error)
+                             : plan_take(&comparing->plan, options, call->argc, call->argv, error);
     if (status == STATUS_OK)
         status = arms_make(&comparing->arms, &comparing->plan, options, error);
     if (status == STATUS_OK)
@@ -250,12 +301,14 @@ static enum status write_report(const struct comparing *comparing, const struct 
     strftime(date, sizeof(date), "%Y-%m-%d %H:%M %z", &local);
     describe_command(command, sizeof(command), call);
     report_machine(machine, sizeof(machine));
+    bool here = comparing->join == NULL; /* And not on whatever machines. */
     struct report_facts facts = {.command = command,
-                                 .machine = machine,
+                                 .machine = here ? machine : NULL,
                                  .date = date,
                                  .colocated = comparing->options.job.colocated,
                                  .transport = comparing->options.transport,
-                                 .instructions = instructions_in_use(&comparing->options),
+                                 .instructions =
+                                     here ? instructions_in_use(&comparing->options) : NULL,
                                  .compute = comparing->options.compute,
                                  .slow = comparing->options.slow,
                                  .straggle = comparing->options.straggle,
@@ -345,10 +398,35 @@ static int make_each(struct comparing *comparing, struct comparison *comparison,
     return first;
 }
 
+/* Those of the sources, in the order in which they would be made. */
+static int take_joined(struct comparing *comparing, struct comparison *comparison,
+                       struct error *error)
+{
+    enum status status = join_runs(comparing->join, comparing->folder.path, error);
+    for (size_t i = 0; i < comparing->rounds.run_count && status == STATUS_OK; i++) {
+        struct round_run run;
+        rounds_run(&run, &comparing->rounds, i);
+        if (join_has(comparing->join, run.name))
+            status = comparison_add(comparison, &run.arm, run.out, error);
+    }
+    size_t done = comparison->record_count, all = comparing->rounds.run_count;
+    if (status == STATUS_OK && !comparing->options.quiet)
+        fprintf(comparing->told, "%s of %zu comparisons%s\n",
+                wording_counted(done, "run", "runs").text, comparing->join->count,
+                comparing->join->twice > 0 ? "; what several have is taken once" : "");
+    if (status == STATUS_OK && done < all && !comparing->options.quiet)
+        fprintf(comparing->told,
+                "%zu are not done: syncopate compare --plan %s/plan.json --out %s makes them\n",
+                all - done, comparing->folder.path, comparing->folder.path);
+    return command_exit_code(status);
+}
+
 static int make_all(struct comparing *comparing, struct comparison *comparison,
                     const struct command_call *call, struct error *error)
 {
     struct virtual_runs runs = {.run = tell_run, .context = comparing, .say = say_line};
+    if (comparing->join != NULL)
+        return take_joined(comparing, comparison, error);
     if (comparing->folder.goes_on)
         rounds_look(&comparing->rounds);
     if (!comparing->options.virtual_time)
@@ -443,12 +521,10 @@ int command_compare(const struct command_call *call, struct error *error)
                                   .folder = {.occupied = -1},
                                   .told = call->options.json ? stderr : stdout};
     enum status status = read_plan(&comparing, call, error);
-    int code = status == STATUS_OK       ? EXIT_DONE
-               : status == STATUS_MEMORY ? EXIT_TRAINING_FAILED
-                                         : EXIT_USAGE;
-    if (code == EXIT_DONE)
+    int code = status == STATUS_INVALID ? EXIT_USAGE : command_exit_code(status);
+    if (code == EXIT_DONE && comparing.join == NULL)
         code = check_runs(&comparing, error);
-    if (code == EXIT_DONE)
+    if (code == EXIT_DONE && comparing.join == NULL)
         code = check_keys(&comparing, error);
     if (code == EXIT_DONE)
         code = command_exit_code(
@@ -459,5 +535,8 @@ int command_compare(const struct command_call *call, struct error *error)
     rounds_free(&comparing.rounds);
     arms_free(&comparing.arms);
     plan_free(&comparing.plan);
+    if (comparing.join != NULL)
+        join_close(comparing.join);
+    free(comparing.join);
     return code;
 }

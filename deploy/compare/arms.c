@@ -363,16 +363,59 @@ static bool is_there(const struct arms *arms, size_t first, const struct arm_pla
     return false;
 }
 
+/* Mode and workers stand for themselves in every arm. */
+static enum status add_own(struct arm_plan *arm, const struct option_row *row, const char *value,
+                           struct error *error)
+{
+    if (is_row(row, "modes") || is_row(row, "workers"))
+        return STATUS_OK;
+    return settings_add(&arm->own, row, value, error);
+}
+
+static enum status collect_own(struct arm_plan *arm, const struct making *making,
+                               struct error *error)
+{
+    const struct axes *axes = &making->plan->axes;
+    char workers[16];
+    snprintf(workers, sizeof workers, "%u", arm->options.workers);
+    enum status status = settings_add(&arm->own, option_find(OPTION_COMPARE, "modes", 5),
+                                      job_mode_text(&arm->options.job).text, error);
+    if (status == STATUS_OK)
+        status = settings_add(&arm->own, option_find(OPTION_COMPARE, "workers", 7), workers, error);
+    for (size_t i = 0; i < axes->count; i++) {
+        size_t value = axes_value(axes, making->combination, i);
+        for (size_t j = 0; j < axes->list[i].option_count && status == STATUS_OK; j++) {
+            const struct axis_option *option = &axes->list[i].options[j];
+            if (has_use(making, option->row) && own_value(making, option->row->name) == NULL)
+                status = add_own(arm, option->row, option->values[value], error);
+        }
+    }
+    for (size_t i = 0; making->named != NULL && i < making->named->own.count; i++) {
+        const struct setting *item = &making->named->own.items[i];
+        if (status == STATUS_OK && own_has_use(making, item->row))
+            status = add_own(arm, item->row, item->value, error);
+    }
+    return status;
+}
+
+static void free_arm(struct arm_plan *arm)
+{
+    arguments_free(&arm->words);
+    settings_free(&arm->own);
+}
+
 static enum status make_arm(struct arms *arms, size_t first, const struct making *making,
                             struct error *error)
 {
-    struct arm_plan arm = {.words = {0}};
+    struct arm_plan arm = {.own = {.count = 0}};
     arguments_init(&arm.words, PROGRAM);
     add_words(&arm, making);
     bool there = is_there(arms, first, &arm);
     enum status status = there ? STATUS_OK : read_arm(&arm, making, error);
+    if (status == STATUS_OK && !there)
+        status = collect_own(&arm, making, error);
     if (status != STATUS_OK || there) {
-        arguments_free(&arm.words);
+        free_arm(&arm);
         return status;
     }
     name_arm(&arm, making);
@@ -411,7 +454,7 @@ enum status arms_make(struct arms *arms, const struct plan *plan, const struct o
 void arms_free(struct arms *arms)
 {
     for (size_t i = 0; i < arms->count; i++)
-        arguments_free(&arms->list[i].words);
+        free_arm(&arms->list[i]);
     free(arms->list);
     *arms = (struct arms){.count = 0};
 }

@@ -24,6 +24,7 @@ struct arm_plan {
     struct arm arm;
     struct options options; /* Of run; without `out`, and with the first of the seeds. */
     struct arguments words; /* "--learning-rate=0.1" */
+    struct settings own; /* Of these what may be otherwise in other arms; mode and workers first. */
 };
 
 struct arms {

@@ -7,7 +7,7 @@
  * differ (settings_find_differing), and they stand over what is common to all arms.
  *
  * A name is part of a folder's: letters, digits and ._+-, at most NAMED_ARM_MAX of them, the first a letter
- * or a digit.
+ * or a digit; long enough for what any arm is called by what it has (arms.h).
  *
  * Ownership: as settings; named_arms_free. Threads: plain values. */
 
@@ -17,7 +17,7 @@
 #include "deploy/answer/comparison.h"
 #include "deploy/compare/settings.h"
 
-#define NAMED_ARM_MAX  40
+#define NAMED_ARM_MAX  (ARM_TEXT_MAX - 2)
 #define NAMED_ARMS_MAX OPTIONS_LIST_MAX
 
 struct named_arm {

@@ -11,10 +11,14 @@
 #define DEPLOY_COMPARE_PLAN_WORDS_H
 
 #include "common/base/status.h"
+#include "deploy/compare/plan.h"
 #include "deploy/launcher/arguments.h"
 
 /* argv[0] and all others, into words, which arguments_free frees in any case. As they are when there is no
  * plan, or when help is asked for. Errors: as plan_read_file. */
 enum status plan_words(struct arguments *words, int argc, char **argv, struct error *error);
+
+/* The command that a plan stands for alone. STATUS_MEMORY. */
+enum status plan_words_of(struct arguments *words, const struct plan *plan, struct error *error);
 
 #endif

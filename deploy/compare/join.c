@@ -1,0 +1,302 @@
+/* join.c - makes a plan of several, in which every arm says what it has. */
+
+#include "deploy/compare/join.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "deploy/compare/common_ground.h"
+#include "deploy/compare/plan_words.h"
+#include "deploy/compare/rounds.h"
+#include "deploy/compare/run_tree.h"
+
+static const struct option_row *find(const char *name)
+{
+    return option_find(OPTION_COMPARE, name, strlen(name));
+}
+
+/* --- what goes together ---------------------------------------------------------------------- */
+
+static bool same_settings(const struct settings *a, const struct settings *b)
+{
+    bool same = a->count == b->count;
+    for (size_t i = 0; i < a->count && same; i++) {
+        const char *other = settings_value(b, a->items[i].row);
+        same = other != NULL && settings_same_value(a->items[i].row, a->items[i].value, other);
+    }
+    return same;
+}
+
+static enum status check_arms(const struct source *a, const struct source *b, struct error *error)
+{
+    for (size_t i = 0; i < b->arms.count; i++) {
+        const struct arm_plan *ours = source_arm(a, b->arms.list[i].arm.name);
+        if (ours != NULL && !same_settings(&ours->own, &b->arms.list[i].own))
+            return error_set(error, STATUS_MISMATCH,
+                             "%.150s and %.150s both have an arm %.95s, which is not the same",
+                             a->path, b->path, ours->arm.name);
+    }
+    return STATUS_OK;
+}
+
+static enum status check_runs(struct join *join, const struct source *a, const struct source *b,
+                              struct error *error)
+{
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < b->run_count && status == STATUS_OK; i++) {
+        const struct source_run *ours = source_find(a, b->runs[i].name);
+        if (ours == NULL)
+            continue;
+        join->twice++;
+        status = common_ground_same_run(ours, &b->runs[i], error);
+    }
+    return status;
+}
+
+/* Two paths may be one folder. */
+static bool same_folder(const char *a, const char *b)
+{
+    struct stat ours, theirs;
+    return stat(a, &ours) == 0 && stat(b, &theirs) == 0 && ours.st_dev == theirs.st_dev &&
+           ours.st_ino == theirs.st_ino;
+}
+
+static enum status open_sources(struct join *join, const struct options_list *paths,
+                                struct error *error)
+{
+    enum status status = STATUS_OK;
+    for (uint32_t i = 0; i < paths->count && status == STATUS_OK; i++) {
+        for (uint32_t j = 0; j < i; j++)
+            if (same_folder(paths->items[i], paths->items[j]))
+                return error_set(error, STATUS_INVALID, "--join: %.200s and %.200s are one folder",
+                                 paths->items[j], paths->items[i]);
+        status = source_open(&join->sources[join->count++], paths->items[i], error);
+    }
+    for (size_t i = 1; i < join->count; i++)
+        for (size_t j = 0; j < i && status == STATUS_OK; j++) {
+            const struct source *a = &join->sources[j], *b = &join->sources[i];
+            status = common_ground_check(a, b, error);
+            if (status == STATUS_OK)
+                status = check_arms(a, b, error);
+            if (status == STATUS_OK)
+                status = check_runs(join, a, b, error);
+        }
+    return status;
+}
+
+/* --- the plan -------------------------------------------------------------------------------- */
+
+static bool is_seed(const struct option_row *row)
+{
+    return strcmp(row->name, "seed") == 0 || strcmp(row->name, "seeds") == 0;
+}
+
+/* What all have, given or by default. */
+static bool all_have(const struct join *join, const struct setting *item)
+{
+    for (size_t i = 1; i < join->count; i++) {
+        const char *value = common_ground_value(&join->sources[i].plan.common, item->row);
+        if (common_ground_varies(&join->sources[0], &join->sources[i], item->row) &&
+            (value == NULL || !settings_same_value(item->row, item->value, value)))
+            return false;
+    }
+    return true;
+}
+
+static enum status add_common(struct join *join, struct error *error)
+{
+    const struct settings *first = &join->sources[0].plan.common;
+    uint64_t least = UINT64_MAX, end = 0;
+    char text[32];
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < first->count && status == STATUS_OK; i++)
+        if (!is_seed(first->items[i].row) && all_have(join, &first->items[i]))
+            status =
+                settings_add(&join->plan.common, first->items[i].row, first->items[i].value, error);
+    for (size_t i = 0; i < join->count; i++) {
+        const struct options *options = &join->sources[i].options;
+        least = options->job.seed < least ? options->job.seed : least;
+        end = options->job.seed + options->seeds > end ? options->job.seed + options->seeds : end;
+    }
+    snprintf(text, sizeof text, "%" PRIu64, least);
+    if (status == STATUS_OK)
+        status = settings_add(&join->plan.common, find("seed"), text, error);
+    snprintf(text, sizeof text, "%" PRIu64, end - least);
+    return status == STATUS_OK ? settings_add(&join->plan.common, find("seeds"), text, error)
+                               : status;
+}
+
+/* Whether the command of an arm has it: what it has no use for it has not. */
+static bool has_word(const struct arm_plan *arm, const struct option_row *row)
+{
+    size_t length = strlen(row->name);
+    for (size_t i = 1; i < arm->words.count; i++)
+        if (strncmp(arm->words.items[i] + 2, row->name, length) == 0 &&
+            arm->words.items[i][2 + length] == '=')
+            return true;
+    return false;
+}
+
+/* What it has of its own, and of what its comparison had and the joined one has not in common. */
+static enum status add_arm(struct join *join, const struct source *source,
+                           const struct arm_plan *from, struct error *error)
+{
+    struct error why = {0};
+    struct named_arm *arm = named_arms_add(&join->plan.arms, from->arm.name, &why);
+    if (arm == NULL)
+        return error_set(error, why.status, "arm %.95s of %.150s: %.200s", from->arm.name,
+                         source->path, why.text);
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < from->own.count && status == STATUS_OK; i++)
+        status = settings_add(&arm->own, from->own.items[i].row, from->own.items[i].value, error);
+    for (size_t i = 0; i < source->plan.common.count && status == STATUS_OK; i++) {
+        const struct setting *item = &source->plan.common.items[i];
+        const char *common = common_ground_value(&join->plan.common, item->row);
+        bool others = common == NULL || !settings_same_value(item->row, common, item->value);
+        if (others && common_ground_varies(&join->sources[0], source, item->row) &&
+            settings_value(&arm->own, item->row) == NULL && has_word(from, item->row))
+            status = settings_add(&arm->own, item->row, item->value, error);
+    }
+    return status;
+}
+
+static bool has_arm(const struct join *join, const char *name)
+{
+    for (size_t i = 0; i < join->plan.arms.count; i++)
+        if (strcmp(join->plan.arms.list[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* As a command, so that it is checked like any other. */
+static enum status read_back(struct join *join, struct error *error)
+{
+    struct error why = {0};
+    enum status status = plan_words_of(&join->words, &join->plan, error);
+    if (status != STATUS_OK)
+        return status;
+    plan_free(&join->plan);
+    if (options_parse(&join->options, OPTION_COMPARE, "syncopate compare", (int)join->words.count,
+                      join->words.items, &why) != OPTIONS_RUN)
+        return error_set(error, STATUS_INVALID, "--join: %.400s", why.text);
+    return plan_take(&join->plan, &join->options, (int)join->words.count, join->words.items, error);
+}
+
+enum status join_open(struct join *join, const struct options_list *paths, struct error *error)
+{
+    memset(join, 0, sizeof *join);
+    if (paths->count < 2 || paths->count > JOIN_SOURCES_MAX)
+        return error_set(error, STATUS_INVALID,
+                         "--join: needs the folders of several comparisons, --join A --join B, %d "
+                         "at most",
+                         JOIN_SOURCES_MAX);
+    join->sources = calloc(paths->count, sizeof *join->sources);
+    if (join->sources == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    enum status status = open_sources(join, paths, error);
+    if (status == STATUS_OK)
+        status = add_common(join, error);
+    for (size_t i = 0; i < join->count; i++)
+        for (size_t j = 0; j < join->sources[i].arms.count && status == STATUS_OK; j++)
+            if (!has_arm(join, join->sources[i].arms.list[j].arm.name))
+                status = add_arm(join, &join->sources[i], &join->sources[i].arms.list[j], error);
+    return status == STATUS_OK ? read_back(join, error) : status;
+}
+
+void join_close(struct join *join)
+{
+    for (size_t i = 0; i < join->count; i++)
+        source_close(&join->sources[i]);
+    free(join->sources);
+    plan_free(&join->plan);
+    arguments_free(&join->words);
+    memset(join, 0, sizeof *join);
+}
+
+/* --- the runs -------------------------------------------------------------------------------- */
+
+/* The folder or the nearest above it that is there. */
+static bool nearest(const char *path, char resolved[PATH_MAX])
+{
+    char part[DISK_PATH_MAX];
+    snprintf(part, sizeof part, "%s", path);
+    while (realpath(part, resolved) == NULL) {
+        char *slash = strrchr(part, '/');
+        if (slash == NULL)
+            return realpath(".", resolved) != NULL;
+        *(slash == part ? slash + 1 : slash) = '\0';
+    }
+    return true;
+}
+
+enum status join_check_out(const struct join *join, const char *out, struct error *error)
+{
+    char place[PATH_MAX], source[PATH_MAX];
+    for (size_t i = 0; i < join->count; i++) {
+        if (!nearest(out, place) || realpath(join->sources[i].path, source) == NULL)
+            continue;
+        size_t length = strlen(source);
+        if (strncmp(place, source, length) == 0 && (place[length] == '\0' || place[length] == '/'))
+            return error_set(error, STATUS_INVALID,
+                             "--out=%.200s: it is in %.200s, which is not to be changed", out,
+                             join->sources[i].path);
+    }
+    return STATUS_OK;
+}
+
+/* A run that is in OUT already, of a join that was cut off. */
+static enum status check_there(const struct source_run *run, const char *to, struct error *error)
+{
+    struct source_run there;
+    enum status status = source_run_read(&there, run->name, to, error);
+    if (status != STATUS_OK)
+        return status == STATUS_NOT_FOUND
+                   ? error_set(error, STATUS_EXISTS, "%.300s: something else is there", to)
+                   : status;
+    status = common_ground_same_run(run, &there, error);
+    job_free(&there.job);
+    return status;
+}
+
+static enum status copy_run(const struct source_run *run, const char *out, struct error *error)
+{
+    char to[DISK_PATH_MAX];
+    int length = snprintf(to, sizeof to, "%s/" ROUNDS_RUNS "/%s", out, run->name);
+    if (length < 0 || (size_t)length + sizeof RUN_TREE_PART > sizeof to)
+        return error_set(error, STATUS_INVALID, "path is too long: %.300s...", out);
+    if (disk_posix.look(disk_posix.context, to) != DISK_NOTHING)
+        return check_there(run, to, error);
+    return run_tree_copy(run->path, to, error);
+}
+
+bool join_has(const struct join *join, const char *run)
+{
+    for (size_t i = 0; i < join->count; i++)
+        if (source_find(&join->sources[i], run) != NULL)
+            return true;
+    return false;
+}
+
+enum status join_runs(const struct join *join, const char *out, struct error *error)
+{
+    char runs[DISK_PATH_MAX];
+    int length = snprintf(runs, sizeof runs, "%s/" ROUNDS_RUNS, out);
+    if (length < 0 || (size_t)length >= sizeof runs)
+        return error_set(error, STATUS_INVALID, "path is too long: %.300s...", out);
+    enum status status = disk_posix.make_directory(disk_posix.context, runs, error);
+    for (size_t i = 0; i < join->count; i++) {
+        const struct source *source = &join->sources[i];
+        for (size_t j = 0; j < source->run_count && status == STATUS_OK; j++) {
+            bool first = true;
+            for (size_t k = 0; k < i; k++)
+                first = first && source_find(&join->sources[k], source->runs[j].name) == NULL;
+            if (first)
+                status = copy_run(&source->runs[j], out, error);
+        }
+    }
+    return status;
+}
