@@ -37,7 +37,9 @@ static unsigned mode_index_of(const struct comparison *comparison, const char *m
 {
     if (mode_facts_named(mode)->hue > 0)
         return mode_facts_named(mode)->hue - 1;
-    unsigned next = 2;
+    unsigned next = 0;
+    for (unsigned i = 0; mode_numbered(i) != NULL; i++)
+        next = mode_facts((enum mode)i)->hue > next ? mode_facts((enum mode)i)->hue : next;
     for (size_t i = 0; i < comparison->group_count; i++) {
         const struct group *group = &comparison->groups[i];
         if (strcmp(group->mode_text, mode) == 0)

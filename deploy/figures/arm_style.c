@@ -10,6 +10,18 @@ void arm_style(char *style, size_t bytes, const char *shape, const struct group 
     snprintf(style, bytes, "%s c%u d%u", shape, colour, group->index % SVG_DASHES);
 }
 
+void arm_begin(struct svg *svg, const struct group *group)
+{
+    char style[32];
+    snprintf(style, sizeof(style), "arm a%u", group->index);
+    svg_group(svg, style, group->label);
+}
+
+void arm_end(struct svg *svg)
+{
+    svg_group_end(svg);
+}
+
 void arm_keys(struct plot_key *keys, const struct comparison *comparison, const char *shape)
 {
     for (size_t i = 0; i < comparison->group_count; i++) {

@@ -14,6 +14,11 @@
 /* Class names for a shape, "line", "bar", "dot" or "band". */
 void arm_style(char *style, size_t bytes, const char *shape, const struct group *group);
 
+/* All that is drawn of an arm between these is told apart by its class, "arm a3", and has its name for the
+ * pointer: so that a page can let one stand out. */
+void arm_begin(struct svg *svg, const struct group *group);
+void arm_end(struct svg *svg);
+
 /* A key for each arm: keys[comparison->group_count]. */
 void arm_keys(struct plot_key *keys, const struct comparison *comparison, const char *shape);
 

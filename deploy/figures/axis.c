@@ -127,6 +127,12 @@ void axis_fit(struct axis *axis, size_t ticks, bool round)
     }
 }
 
+void axis_move(struct axis *axis, double from, double to)
+{
+    axis->from = from;
+    axis->to = to;
+}
+
 void axis_whole_ticks(struct axis *axis, double first, double last, double most)
 {
     double stride = fmax(1, ceil((last - first + 1) / most));
@@ -150,11 +156,14 @@ double axis_place(const struct axis *axis, double value)
 void axis_label(const struct axis *axis, size_t index, char *text, size_t bytes)
 {
     char plain[AXIS_LABEL_MAX];
-    double value = axis->ticks[index];
+    double value = axis->ticks[index] * (axis->scale > 0 ? axis->scale : 1);
     int length = snprintf(plain, sizeof(plain), "%.*f", axis->decimals, value);
     if (axis->logarithmic && axis->decimals > 0) /* 1, not 1.00, among 0.05 and 0.2. */
         length = snprintf(plain, sizeof(plain), "%.6g", value);
-    if (axis->decimals > 0 || fabs(value) < 10000 || length >= (int)sizeof(plain)) {
+    if (fabs(value) >= 1e8) /* Longer than there is room for. */
+        snprintf(plain, sizeof(plain), "%.3g", value);
+    if (axis->decimals > 0 || fabs(value) < 10000 || fabs(value) >= 1e8 ||
+        length >= (int)sizeof(plain)) {
         snprintf(text, bytes, "%s", plain);
         return;
     }

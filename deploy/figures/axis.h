@@ -23,6 +23,7 @@ struct axis {
     size_t tick_count;
     double ticks[AXIS_TICKS_MAX];
     int decimals; /* Digits after the point that tell the ticks apart. */
+    double scale; /* Labels are so many times the ticks; 0: they are the ticks. */
 };
 
 void axis_init(struct axis *axis, double from, double to, bool logarithmic);
@@ -30,6 +31,9 @@ void axis_see(struct axis *axis, double value);
 
 /* Settle range and ticks, about `ticks` of them. With `round` the range grows to the next ticks. */
 void axis_fit(struct axis *axis, size_t ticks, bool round);
+
+/* Fitted, it is put elsewhere. */
+void axis_move(struct axis *axis, double from, double to);
 
 /* Other ticks than axis_fit's: whole numbers from first to last, at most `most` of them. */
 void axis_whole_ticks(struct axis *axis, double first, double last, double most);

@@ -21,12 +21,13 @@ static void trace_free(struct trace *trace)
 }
 
 /* Only what can be drawn, and never backwards in x. */
-static void trace_read(struct trace *trace, const struct record *record, curve_pair_fn *pair)
+static void trace_read(struct trace *trace, const struct record *record, curve_pair_fn *pair,
+                       const void *context)
 {
     *trace = (struct trace){.count = 0};
     size_t pairs = 0;
     double x = 0, y = 0;
-    while (pair(record, pairs, &x, &y))
+    while (pair(record, context, pairs, &x, &y))
         pairs++;
     trace->x = malloc((pairs + 1) * sizeof(double));
     trace->y = malloc((pairs + 1) * sizeof(double));
@@ -35,7 +36,7 @@ static void trace_read(struct trace *trace, const struct record *record, curve_p
         return;
     }
     for (size_t i = 0; i < pairs; i++) {
-        pair(record, i, &x, &y);
+        pair(record, context, i, &x, &y);
         if (isfinite(x) && isfinite(y) && (trace->count == 0 || x > trace->x[trace->count - 1])) {
             trace->x[trace->count] = x;
             trace->y[trace->count++] = y;
@@ -121,13 +122,14 @@ static void curve_join(struct curve *curve, const struct trace *traces, size_t c
         curve_point(curve, to, traces, count);
 }
 
-void curve_make(struct curve *curve, const struct group *group, curve_pair_fn *pair)
+void curve_make(struct curve *curve, const struct group *group, curve_pair_fn *pair,
+                const void *context)
 {
     memset(curve, 0, sizeof(*curve));
     struct trace *traces = calloc(group->record_count + 1, sizeof(*traces));
     size_t count = 0;
     for (size_t i = 0; traces != NULL && i < group->record_count; i++) {
-        trace_read(&traces[count], group->records[i], pair);
+        trace_read(&traces[count], group->records[i], pair, context);
         trace_thin(&traces[count]);
         if (traces[count].count > 0)
             count++;

@@ -14,7 +14,7 @@
 
 #include "deploy/answer/comparison.h"
 
-#define CURVE_POINTS_MAX 160
+#define CURVE_POINTS_MAX 120
 
 struct curve {
     double *x, *mean, *low, *high; /* [count], owned; x ascending, low and high over the runs. */
@@ -23,9 +23,11 @@ struct curve {
 };
 
 /* Where a curve's pairs come from: pair number index of a run, 0 when there are no more. */
-typedef int curve_pair_fn(const struct record *record, size_t index, double *x, double *y);
+typedef int curve_pair_fn(const struct record *record, const void *context, size_t index, double *x,
+                          double *y);
 
-void curve_make(struct curve *curve, const struct group *group, curve_pair_fn *pair);
+void curve_make(struct curve *curve, const struct group *group, curve_pair_fn *pair,
+                const void *context);
 void curve_free(struct curve *curve);
 
 #endif

@@ -1,15 +1,21 @@
-/* curves_figure.h - loss and accuracy as lines, one for each arm: the mean of its seeds, with a
- * band from the lowest to the highest.
+/* curves_figure.h - loss and accuracy as lines, one for each arm: the mean of its seeds, with a band from
+ * the lowest to the highest; against what it took: seconds, updates, examples, bytes.
+ *
+ * Up to CURVES_TOGETHER arms are in one frame, each with its name at its end. Of more that frame is an
+ * overview, and below it each has a small frame of its own with the others in grey behind it.
  *
  * Ownership: the picture is the caller's, malloc'd; NULL when memory ran out. Threads: plain values. */
 
 #ifndef DEPLOY_FIGURES_CURVES_FIGURE_H
 #define DEPLOY_FIGURES_CURVES_FIGURE_H
 
-#include "deploy/answer/comparison.h"
+#include "deploy/answer/answer.h"
+#include "deploy/figures/curve_source.h"
+#include "deploy/figures/plot.h"
 
-char *figure_loss_over_time(const struct comparison *comparison);
-char *figure_loss_over_step(const struct comparison *comparison);
-char *figure_accuracy(const struct comparison *comparison);
+#define CURVES_TOGETHER 6
+
+char *curves_figure(const struct answer *answer, enum curve_y y, enum curve_x x,
+                    const struct canvas *canvas);
 
 #endif

@@ -1,9 +1,10 @@
-/* figures.h - the pictures of a comparison: how the loss falls over time and over updates, test
- * accuracy, staleness, how far apart the chunks of a pull were, and what the workers' time went
- * into.
+/* figures.h - the pictures of a comparison: how loss and test accuracy come about against seconds, updates,
+ * examples and bytes, staleness, how far apart the chunks of a pull were, and what the workers' time
+ * went into.
  *
  * A mode has its hue, a number of workers its shade of it; dashes differ as well, so that lines
  * which are equal to the bit still show. Runs that lack something leave it out of the picture.
+ * Each is drawn wide and narrow (plot.h).
  *
  * Ownership: figures_free. Threads: plain values. */
 
@@ -13,23 +14,31 @@
 #include <stddef.h>
 
 #include "common/base/status.h"
-#include "deploy/answer/comparison.h"
+#include "deploy/answer/answer.h"
+#include "deploy/figures/curve_source.h"
 
-#define FIGURE_COUNT 6
+#define FIGURE_CURVES (CURVE_Y_COUNT * CURVE_X_COUNT)
+#define FIGURE_COUNT  (FIGURE_CURVES + 4)
 
 struct figure {
-    const char *name;    /* File name without ".svg". */
+    char name[32];       /* File name without ".svg": "loss-seconds", "staleness". */
     const char *caption; /* What it shows and how to read it, in plain English. */
-    char *svg;           /* The picture, owned. */
+    char *wide, *narrow; /* The picture, owned. */
 };
 
 struct figures {
-    struct figure items[FIGURE_COUNT];
+    struct figure items[FIGURE_COUNT]; /* First those of figures_curve. */
 };
 
 /* STATUS_MEMORY is the only failure; figures_free is allowed after it. */
-enum status figures_make(struct figures *figures, const struct comparison *comparison,
-                         struct error *error);
+enum status figures_make(struct figures *figures, const struct answer *answer, struct error *error);
 void figures_free(struct figures *figures);
+
+const struct figure *figures_curve(const struct figures *figures, enum curve_y y, enum curve_x x);
+/* One of the others; NULL: there is none of this name. */
+const struct figure *figures_find(const struct figures *figures, const char *name);
+
+/* What all of one quantity say: to stand above them. */
+const char *figures_about(enum curve_y y);
 
 #endif

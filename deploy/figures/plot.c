@@ -1,19 +1,39 @@
-/* plot.c - margins, frame, ticks and legend; series go through the two axes to svg.h. */
+/* plot.c - words, keys, frame and ticks; series go through the two axes to svg.h. */
 
 #include "deploy/figures/plot.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LEFT_MARGIN   72.0
-#define RIGHT_MARGIN  22.0
-#define BOTTOM_MARGIN 56.0
-#define LEGEND_ROW    20.0
-#define LEGEND_LINE   26.0
+#define LEGEND_ROW  20.0
+#define LEGEND_LINE 26.0
 
-/* Draws a key's sample at (x, y) and returns how wide it is. */
-static double key_sample(struct svg *svg, const char *style, double x, double y)
+struct canvas canvas_wide(void)
+{
+    return (struct canvas){.width = PLOT_WIDTH, .margin = 8, .narrow = false};
+}
+
+struct canvas canvas_narrow(void)
+{
+    return (struct canvas){.width = PLOT_NARROW, .margin = 4, .narrow = true};
+}
+
+/* --- words and keys ------------------------------------------------------------------------ */
+
+double plot_head(struct svg *svg, const struct canvas *canvas, const char *title,
+                 const char *subtitle)
+{
+    double width = canvas->width - 2 * canvas->margin;
+    double y =
+        svg_paragraph(svg, "title", PLOT_TITLE, canvas->margin, 24, width, title) - PLOT_TITLE;
+    if (subtitle[0] != '\0')
+        y = svg_paragraph(svg, "subtitle", PLOT_LABEL, canvas->margin, y + PLOT_LABEL + 2, width,
+                          subtitle) -
+            PLOT_LABEL;
+    return y + 4;
+}
+
+double plot_sample(struct svg *svg, const char *style, double x, double y)
 {
     if (strncmp(style, "bar", 3) == 0) {
         svg_box(svg, style, x, y - 10, 14, 12);
@@ -34,62 +54,55 @@ double plot_legend(struct svg *svg, const struct plot_key *keys, size_t key_coun
             x = left;
             y += LEGEND_ROW;
         }
-        x += key_sample(svg, keys[i].style, x, y) + 7;
+        x += plot_sample(svg, keys[i].style, x, y) + 7;
         svg_text(svg, "label", SVG_START, x, y, keys[i].label);
         x += text_width + 16;
     }
     return key_count ? y + LEGEND_ROW : y;
 }
 
-void plot_open(struct plot *plot, const struct plot_words *words, const struct plot_key *keys,
-               size_t key_count, bool logarithmic_y)
+/* --- the frame ----------------------------------------------------------------------------- */
+
+void plot_begin(struct plot *plot, struct svg *svg, struct area area, bool logarithmic_y)
 {
     memset(plot, 0, sizeof(*plot));
-    plot->words = *words;
-    plot->left = LEFT_MARGIN;
-    plot->right = PLOT_WIDTH - RIGHT_MARGIN;
-
-    svg_open(&plot->svg, PLOT_WIDTH, PLOT_HEIGHT, words->title, words->description);
-    svg_text(&plot->svg, "title", SVG_START, plot->left, 28, words->title);
-    svg_text(&plot->svg, "subtitle", SVG_START, plot->left, 47, words->subtitle);
-    double y = plot_legend(&plot->svg, keys, key_count, plot->left, plot->right, 72);
-    plot->top = y - 4;
-    /* Many groups need many rows of legend; the frame keeps some height all the same. */
-    plot->bottom = fmax(PLOT_HEIGHT - BOTTOM_MARGIN, plot->top + 40);
-
-    axis_init(&plot->x, plot->left, plot->right, false);
-    axis_init(&plot->y, plot->bottom, plot->top, logarithmic_y);
+    plot->svg = svg;
+    plot->area = area;
+    axis_init(&plot->x, area.left, area.right, false);
+    axis_init(&plot->y, area.bottom, area.top, logarithmic_y);
 }
 
-void plot_frame(struct plot *plot)
+static void ticks_of_x(struct plot *plot)
 {
-    struct svg *svg = &plot->svg;
+    char label[AXIS_LABEL_MAX];
+    for (size_t i = 0; i < plot->x.tick_count; i++) {
+        double x = axis_place(&plot->x, plot->x.ticks[i]);
+        svg_line(plot->svg, "frame", x, plot->area.bottom, x, plot->area.bottom + 4);
+        axis_label(&plot->x, i, label, sizeof(label));
+        /* The last one stays within the picture. */
+        double half = svg_text_width(label) / 2;
+        bool at_end = i > 0 && x + half > plot->area.right + 6;
+        svg_text(plot->svg, "axis", at_end ? SVG_END : SVG_MIDDLE,
+                 at_end ? plot->area.right + 6 : x, plot->area.bottom + 17, label);
+    }
+}
+
+void plot_frame(struct plot *plot, bool label_y)
+{
+    const struct area *area = &plot->area;
     char label[AXIS_LABEL_MAX];
     for (size_t i = 0; i < plot->y.tick_count; i++) {
         double y = axis_place(&plot->y, plot->y.ticks[i]);
-        svg_line(svg, "grid", plot->left, y, plot->right, y);
+        svg_line(plot->svg, "grid", area->left, y, area->right, y);
         axis_label(&plot->y, i, label, sizeof(label));
-        svg_text(svg, "axis", SVG_END, plot->left - 8, y + 4.5, label);
+        if (label_y)
+            svg_text(plot->svg, "axis", SVG_END, area->left - 6, y + 4.5, label);
     }
-    for (size_t i = 0; i < plot->x.tick_count; i++) {
-        double x = axis_place(&plot->x, plot->x.ticks[i]);
-        svg_line(svg, "frame", x, plot->bottom, x, plot->bottom + 5);
-        axis_label(&plot->x, i, label, sizeof(label));
-        svg_text(svg, "axis", SVG_MIDDLE, x, plot->bottom + 19, label);
-    }
-    svg_line(svg, "frame", plot->left, plot->bottom, plot->right, plot->bottom);
-    double middle = (plot->left + plot->right) / 2;
-    svg_text(svg, "axis", SVG_MIDDLE, middle, plot->bottom + 42, plot->words.x);
-    svg_text_upwards(svg, "axis", 20, (plot->top + plot->bottom) / 2, plot->words.y);
-    if (plot->x.empty || plot->y.empty) {
-        svg_text(svg, "subtitle", SVG_MIDDLE, middle, (plot->top + plot->bottom) / 2,
-                 "no data were recorded");
-    }
-}
-
-char *plot_close(struct plot *plot)
-{
-    return svg_close(&plot->svg);
+    ticks_of_x(plot);
+    svg_line(plot->svg, "frame", area->left, area->bottom, area->right, area->bottom);
+    if (plot->x.empty || plot->y.empty)
+        svg_text(plot->svg, "subtitle", SVG_MIDDLE, (area->left + area->right) / 2,
+                 (area->top + area->bottom) / 2, "no data were recorded");
 }
 
 /* --- series -------------------------------------------------------------------------------- */
@@ -108,7 +121,7 @@ void plot_line(struct plot *plot, const char *style, const double *x, const doub
     double *px = places(&plot->x, x, count);
     double *py = places(&plot->y, y, count);
     if (px != NULL && py != NULL)
-        svg_polyline(&plot->svg, style, px, py, count);
+        svg_polyline(plot->svg, style, px, py, count);
     free(px);
     free(py);
 }
@@ -120,7 +133,7 @@ void plot_band(struct plot *plot, const char *style, const double *x, const doub
     double *plow = places(&plot->y, low, count);
     double *phigh = places(&plot->y, high, count);
     if (px != NULL && plow != NULL && phigh != NULL)
-        svg_band(&plot->svg, style, px, plow, phigh, count);
+        svg_band(plot->svg, style, px, plow, phigh, count);
     free(px);
     free(plow);
     free(phigh);
@@ -129,5 +142,5 @@ void plot_band(struct plot *plot, const char *style, const double *x, const doub
 void plot_dots(struct plot *plot, const char *style, const double *x, const double *y, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        svg_dot(&plot->svg, style, axis_place(&plot->x, x[i]), axis_place(&plot->y, y[i]), 4);
+        svg_dot(plot->svg, style, axis_place(&plot->x, x[i]), axis_place(&plot->y, y[i]), 4);
 }

@@ -1,11 +1,15 @@
-/* plot.h - a picture with a title, a legend, a frame and two axes, into which series are drawn.
+/* plot.h - a frame with two axes somewhere in a picture, into which series are drawn; and the words and
+ * keys around it.
  *
- *     plot_open(&plot, &words, keys, key_count, logarithmic_y);
+ *     y = plot_head(&svg, &canvas, "Training loss", "mean of 3 seeds");
+ *     plot_begin(&plot, &svg, (struct area){left, y, right, bottom}, logarithmic);
  *     axis_see(&plot.x, ...); axis_see(&plot.y, ...);       every value to be shown
  *     axis_fit(&plot.x, ...); axis_fit(&plot.y, ...);
- *     plot_frame(&plot);
+ *     plot_frame(&plot, true);
  *     plot_line(&plot, "line c0 d0", x, y, count); ...
- *     text = plot_close(&plot);
+ *
+ * Every picture is drawn twice: wide, for paper and large screens, and narrow, for phones, where it stands
+ * at its natural size as well, so that its words can be read.
  *
  * Ownership and errors: as svg.h. Threads: one owner. */
 
@@ -19,12 +23,24 @@
 #include "deploy/figures/svg.h"
 
 #define PLOT_WIDTH  760.0
-#define PLOT_HEIGHT 430.0
+#define PLOT_NARROW 358.0
 
-struct plot_words {
-    const char *title, *subtitle; /* subtitle may be "". */
-    const char *description;      /* For those who cannot see it. */
-    const char *x, *y;            /* Axis titles, with units. */
+#define PLOT_SMALL      11.5 /* Size of letters of the style "small", ... */
+#define PLOT_LABEL      13.0 /* ... "label" and "axis", */
+#define PLOT_TITLE      16.0 /* ... and "title". */
+#define PLOT_AXIS_SPACE 20.0 /* Below a frame, for the labels of its ticks. */
+
+/* What is drawn on. */
+struct canvas {
+    double width;
+    double margin; /* Left and right. */
+    bool narrow;
+};
+struct canvas canvas_wide(void);
+struct canvas canvas_narrow(void);
+
+struct area {
+    double left, top, right, bottom;
 };
 
 /* One entry of the legend. */
@@ -34,17 +50,18 @@ struct plot_key {
 };
 
 struct plot {
-    struct svg svg;
-    struct plot_words words;
+    struct svg *svg; /* Borrowed. */
     struct axis x, y;
-    double left, top, right, bottom; /* The frame. */
+    struct area area; /* The frame. */
 };
 
-void plot_open(struct plot *plot, const struct plot_words *words, const struct plot_key *keys,
-               size_t key_count, bool logarithmic_y);
-/* Grid, frame, ticks, axis titles; "no data" where there is none. */
-void plot_frame(struct plot *plot);
-char *plot_close(struct plot *plot);
+/* Title and subtitle, in as many lines as they need; returns the y below them. */
+double plot_head(struct svg *svg, const struct canvas *canvas, const char *title,
+                 const char *subtitle);
+
+void plot_begin(struct plot *plot, struct svg *svg, struct area area, bool logarithmic_y);
+/* Grid, frame and ticks, those of y labelled when asked to; "no data" where there is none. */
+void plot_frame(struct plot *plot, bool label_y);
 
 /* Values, not places; arrays of count. */
 void plot_line(struct plot *plot, const char *style, const double *x, const double *y,
@@ -53,6 +70,9 @@ void plot_band(struct plot *plot, const char *style, const double *x, const doub
                const double *high, size_t count);
 void plot_dots(struct plot *plot, const char *style, const double *x, const double *y,
                size_t count);
+
+/* A key's sample at (x, y), where y is its label's feet; returns how wide it is. */
+double plot_sample(struct svg *svg, const char *style, double x, double y);
 
 /* The legend alone, in rows from (left, top) on, at most right - left wide; returns the y below it.
  */

@@ -1,173 +1,233 @@
-/* shapes_figure.c - histograms side by side, as shares of what was counted. */
+/* shapes_figure.c - the histograms of an arm's runs added up, and drawn as shares of what was counted. */
 
 #include "deploy/figures/shapes_figure.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "deploy/figures/arm_style.h"
+#include "deploy/figures/panels.h"
 
-#define BARS       65 /* 0, 1, ..., 63, and 64 or more. */
-#define SHAPES_MAX 2
+#define BARS_MAX     60
+#define BARS_MIN     5 /* Fewer would be absurdly wide. */
+#define SHAPES_MAX   2
+#define HEIGHT       104.0
+#define HEIGHT_ALONE 170.0 /* Of one row. */
 
 typedef const struct histogram *shape_fn(const struct record *record);
 
-/* The bars of one group and one of the figure's shapes. */
-struct series {
-    const struct group *group;
-    size_t shape;
-    double shares[BARS]; /* Percent. */
-};
-
-struct bars_figure {
-    struct plot_words words;
-    const char *subtitle_cut; /* Where the last bar holds the rest. */
-    const char *number;       /* What the bars are by. */
+struct shapes_figure {
+    const char *title, *subtitle, *description;
+    const char *x, *number; /* Below the frames, and in notes. */
     struct {
         shape_fn *of;
-        const char *suffix, *style; /* Of the key, and of the bars beside the group's. */
+        const char *name, *style; /* In the legend, and of the bars beside the arm's. */
     } shapes[SHAPES_MAX];
     size_t shape_count;
 };
 
-/* Percent of what the group's runs counted, by number; 0 when there is nothing. */
-static int take_shares(const struct group *group, shape_fn *of, double shares[BARS])
+/* What an arm's runs counted. */
+struct arm_shapes {
+    const struct group *group;
+    struct histogram shapes[SHAPES_MAX];
+};
+
+struct drawing {
+    struct svg svg;
+    const struct canvas *canvas;
+    const struct shapes_figure *figure;
+    struct arm_shapes *arms; /* [count], owned */
+    size_t count;
+    size_t bars, wide; /* How many, of how many numbers each. */
+    double most;       /* The greatest share, percent. */
+    struct plot_key keys[COMPARISON_GROUPS_MAX];
+    struct panel_note notes[COMPARISON_GROUPS_MAX];
+};
+
+/* --- what was counted ---------------------------------------------------------------------- */
+
+static bool take_shapes(struct arm_shapes *arm, const struct shapes_figure *figure,
+                        const struct group *group)
+{
+    bool any = false;
+    memset(arm, 0, sizeof(*arm));
+    arm->group = group;
+    for (size_t shape = 0; shape < figure->shape_count; shape++) {
+        for (size_t i = 0; i < group->record_count; i++)
+            histogram_merge(&arm->shapes[shape], figure->shapes[shape].of(group->records[i]));
+        any = any || histogram_used(&arm->shapes[shape]) > 0;
+    }
+    return any;
+}
+
+static double counted(const struct histogram *histogram)
 {
     double sum = 0;
-    memset(shares, 0, BARS * sizeof(*shares));
-    for (size_t i = 0; i < group->record_count; i++) {
-        const struct histogram *shape = of(group->records[i]);
-        for (size_t bucket = 0; bucket < HISTOGRAM_BUCKETS; bucket++) {
-            shares[bucket < BARS ? bucket : BARS - 1] += (double)shape->buckets[bucket];
-            sum += (double)shape->buckets[bucket];
+    for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
+        sum += (double)histogram->buckets[i];
+    return sum;
+}
+
+/* Percent in bar number `bar`. */
+static double share(const struct drawing *d, const struct histogram *histogram, size_t bar)
+{
+    double sum = 0, all = counted(histogram);
+    size_t from = bar * d->wide, to = bar + 1 == d->bars ? HISTOGRAM_BUCKETS : from + d->wide;
+    for (size_t i = from; i < to && i < HISTOGRAM_BUCKETS; i++)
+        sum += (double)histogram->buckets[i];
+    return all > 0 ? 100 * sum / all : 0;
+}
+
+/* Bars up to where nearly all of every arm is. */
+static void set_bars(struct drawing *d)
+{
+    uint64_t last = BARS_MIN - 1;
+    for (size_t i = 0; i < d->count; i++) {
+        for (size_t shape = 0; shape < d->figure->shape_count; shape++) {
+            uint64_t nearly = histogram_quantile(&d->arms[i].shapes[shape], 0.999);
+            last = nearly > last ? nearly : last;
         }
     }
-    for (size_t bucket = 0; bucket < BARS && sum > 0; bucket++)
-        shares[bucket] *= 100 / sum;
-    return sum > 0;
+    last = last < HISTOGRAM_EXACT - 1 ? last : HISTOGRAM_EXACT - 1;
+    d->wide = last / BARS_MAX + 1;
+    d->bars = last / d->wide + 1;
+    for (size_t i = 0; i < d->count; i++)
+        for (size_t shape = 0; shape < d->figure->shape_count; shape++)
+            for (size_t bar = 0; bar < d->bars; bar++)
+                d->most = fmax(d->most, share(d, &d->arms[i].shapes[shape], bar));
 }
 
-/* All series with something in them, malloc'd; NULL when memory ran out. */
-static struct series *make_series(const struct bars_figure *figure,
-                                  const struct comparison *comparison, size_t *count)
+/* --- drawn --------------------------------------------------------------------------------- */
+
+static void set_name(struct drawing *d, const struct arm_shapes *arm)
 {
-    struct series *all = calloc((size_t)COMPARISON_GROUPS_MAX * SHAPES_MAX, sizeof(*all));
-    *count = 0;
-    for (size_t i = 0; all != NULL && i < comparison->group_count; i++) {
-        for (size_t shape = 0; shape < figure->shape_count; shape++) {
-            struct series *series = &all[*count];
-            *series = (struct series){.group = &comparison->groups[i], .shape = shape};
-            *count += take_shares(series->group, figure->shapes[shape].of, series->shares) ? 1 : 0;
-        }
-    }
-    return all;
+    const struct histogram *first = &arm->shapes[0];
+    snprintf(d->keys[d->count].label, sizeof(d->keys->label), "%s", arm->group->label);
+    d->keys[d->count].style[0] = '\0';
+    snprintf(d->notes[d->count].text, sizeof(d->notes->text), "mean %.2f, p99 %" PRIu64,
+             histogram_mean(first), histogram_quantile(first, 0.99));
 }
 
-static size_t last_bar(const struct series *all, size_t count)
+/* "3", "12 to 15", "60 and more" */
+static void put_range(char *text, size_t bytes, const struct drawing *d, size_t bar,
+                      const struct histogram *histogram)
 {
-    size_t last = 4; /* Fewer bars would be absurdly wide. */
-    for (size_t i = 0; i < count; i++)
-        for (size_t bucket = last + 1; bucket < BARS; bucket++)
-            last = all[i].shares[bucket] > 0 ? bucket : last;
-    return last;
+    size_t first = bar * d->wide;
+    if (bar + 1 == d->bars && histogram->max >= first + d->wide)
+        snprintf(text, bytes, "%zu and more", first);
+    else if (d->wide > 1)
+        snprintf(text, bytes, "%zu to %zu", first, first + d->wide - 1);
+    else
+        snprintf(text, bytes, "%zu", first);
 }
 
-static void series_style(char *style, size_t bytes, const struct bars_figure *figure,
-                         const struct series *series)
+static void draw_bars(struct drawing *d, const struct plot *plot, const struct arm_shapes *arm,
+                      size_t shape)
 {
-    char of_group[24];
-    arm_style(of_group, sizeof(of_group), "bar", series->group);
-    snprintf(style, bytes, "%s%s", of_group, figure->shapes[series->shape].style);
-}
-
-static void series_keys(struct plot_key *keys, const struct bars_figure *figure,
-                        const struct series *all, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        snprintf(keys[i].label, sizeof(keys[i].label), "%s%s", all[i].group->label,
-                 figure->shapes[all[i].shape].suffix);
-        series_style(keys[i].style, sizeof(keys[i].style), figure, &all[i]);
-    }
-}
-
-/* The bars of series number `index` of `count`, side by side with the others' around each value. */
-static void draw_series(struct plot *plot, const struct bars_figure *figure,
-                        const struct series *series, size_t index, size_t count)
-{
-    char style[32];
-    char note[160];
-    series_style(style, sizeof(style), figure, series);
-    double width = 0.84 / (double)count;
-    for (size_t bucket = 0; bucket < BARS; bucket++) {
-        if (!(series->shares[bucket] > 0))
+    char style[48], of_arm[24], range[48], note[SVG_TEXT_MAX];
+    arm_style(of_arm, sizeof(of_arm), "bar", arm->group);
+    snprintf(style, sizeof(style), "%s%s", of_arm, d->figure->shapes[shape].style);
+    double width = 0.84 / (double)d->figure->shape_count;
+    for (size_t bar = 0; bar < d->bars; bar++) {
+        double percent = share(d, &arm->shapes[shape], bar);
+        if (!(percent > 0))
             continue;
-        double x = axis_place(&plot->x, (double)bucket - 0.42 + width * (double)index);
-        double end = axis_place(&plot->x, (double)bucket - 0.42 + width * (double)(index + 1));
-        double y = axis_place(&plot->y, series->shares[bucket]);
-        snprintf(note, sizeof(note), "%s%s: %s %zu: %.2f %%", series->group->label,
-                 figure->shapes[series->shape].suffix, figure->number, bucket,
-                 series->shares[bucket]);
-        svg_box_with_note(&plot->svg, style, x, y, fmax(end - x - 1, 0.5), plot->bottom - y, note);
+        double from = (double)bar - 0.42 + width * (double)shape;
+        double x = axis_place(&plot->x, from), end = axis_place(&plot->x, from + width);
+        double y = axis_place(&plot->y, percent);
+        put_range(range, sizeof(range), d, bar, &arm->shapes[shape]);
+        snprintf(note, sizeof(note), "%s%s%s: %s %s: %.2f %%", arm->group->label,
+                 d->figure->shape_count > 1 ? ", " : "",
+                 d->figure->shape_count > 1 ? d->figure->shapes[shape].name : "", d->figure->number,
+                 range, percent);
+        svg_box_with_note(&d->svg, style, x, y, fmax(end - x - 0.5, 0.5), plot->area.bottom - y,
+                          note);
     }
 }
 
-static void fit_bars(struct plot *plot, size_t count, size_t last)
+/* Places are numbers of bars, labels numbers of updates. */
+static void fit(const struct drawing *d, struct plot *plot)
 {
-    if (count > 0) {
-        axis_see(&plot->x, -0.6);
-        axis_see(&plot->x, (double)last + 0.6);
-        axis_see(&plot->y, 0);
-        axis_see(&plot->y, 100);
-    }
-    axis_fit(&plot->x, 10, false);
-    axis_fit(&plot->y, 5, true);
-    if (!plot->x.empty)
-        axis_whole_ticks(&plot->x, 0, (double)last, 26);
+    axis_see(&plot->x, -0.6);
+    axis_see(&plot->x, (double)d->bars - 0.4);
+    axis_see(&plot->y, 0);
+    axis_see(&plot->y, d->most);
+    axis_fit(&plot->x, 5, false);
+    axis_fit(&plot->y, 4, true);
+    axis_whole_ticks(&plot->x, 0, (double)d->bars - 1, (plot->area.right - plot->area.left) / 34);
+    plot->x.scale = (double)d->wide;
 }
 
-static char *draw_bars(const struct bars_figure *figure, const struct comparison *comparison)
+static double draw_panels(struct drawing *d, double top)
 {
-    struct plot_key keys[COMPARISON_GROUPS_MAX * SHAPES_MAX];
-    struct plot_words words = figure->words;
-    struct plot plot;
-    size_t count;
-    struct series *all = make_series(figure, comparison, &count);
-    if (all == NULL)
+    struct panels panels;
+    panels_begin(&panels, d->canvas, d->keys, d->notes, d->count, top,
+                 d->count <= 2 && !d->canvas->narrow ? HEIGHT_ALONE : HEIGHT);
+    for (size_t i = 0; i < d->count; i++) {
+        struct plot plot;
+        plot_begin(&plot, &d->svg, panels_area(&panels, i), false);
+        fit(d, &plot);
+        arm_begin(&d->svg, d->arms[i].group);
+        panels_name(&panels, &d->svg, i);
+        plot_frame(&plot, panels_first(&panels, i));
+        for (size_t shape = 0; shape < d->figure->shape_count; shape++)
+            draw_bars(d, &plot, &d->arms[i], shape);
+        arm_end(&d->svg);
+    }
+    double bottom = panels_bottom(&panels);
+    double left = d->canvas->margin;
+    return svg_paragraph(&d->svg, "axis", PLOT_LABEL, left, bottom + 6, d->canvas->width - 2 * left,
+                         d->figure->x);
+}
+
+/* Which bars are which, where there are two for each number. */
+static double draw_legend(struct drawing *d, double top)
+{
+    struct plot_key keys[SHAPES_MAX];
+    for (size_t i = 0; i < d->figure->shape_count; i++) {
+        snprintf(keys[i].label, sizeof(keys[i].label), "%s", d->figure->shapes[i].name);
+        snprintf(keys[i].style, sizeof(keys[i].style), "bar c12%s", d->figure->shapes[i].style);
+    }
+    return plot_legend(&d->svg, keys, d->figure->shape_count, d->canvas->margin,
+                       d->canvas->width - d->canvas->margin, top + 14);
+}
+
+static char *draw(const struct shapes_figure *figure, const struct comparison *comparison,
+                  const struct canvas *canvas)
+{
+    struct drawing d = {.canvas = canvas, .figure = figure};
+    d.arms = calloc(COMPARISON_GROUPS_MAX, sizeof(*d.arms));
+    if (d.arms == NULL)
         return NULL;
-    size_t last = last_bar(all, count);
-    if (last == BARS - 1)
-        words.subtitle = figure->subtitle_cut;
-    series_keys(keys, figure, all, count);
-    plot_open(&plot, &words, keys, count, false);
-    fit_bars(&plot, count, last);
-    plot_frame(&plot);
-    for (size_t i = 0; i < count; i++)
-        draw_series(&plot, figure, &all[i], i, count);
-    free(all);
-    return plot_close(&plot);
+    for (size_t i = 0; i < comparison->group_count; i++) {
+        if (!take_shapes(&d.arms[d.count], figure, &comparison->groups[i]))
+            continue;
+        set_name(&d, &d.arms[d.count]);
+        d.count++;
+    }
+    set_bars(&d);
+    svg_open(&d.svg, canvas->width, 0, figure->title, figure->description);
+    double y = plot_head(&d.svg, canvas, figure->title, figure->subtitle);
+    if (d.count == 0) {
+        svg_text(&d.svg, "axis", SVG_START, canvas->margin, y + 24, "no data were recorded");
+        y += 34;
+    } else {
+        y = figure->shape_count > 1 ? draw_legend(&d, y) : y;
+        y = draw_panels(&d, y);
+    }
+    svg_grow(&d.svg, y);
+    free(d.arms);
+    return svg_close(&d.svg);
 }
+
+/* --- the figures --------------------------------------------------------------------------- */
 
 static const struct histogram *staleness_shape(const struct record *record)
 {
     return &record->summary.staleness.shape;
-}
-
-char *figure_staleness(const struct comparison *comparison)
-{
-    static const struct bars_figure figure = {
-        .words = {"Staleness of the gradients, chunk by chunk", "share of each run's gradients",
-                  "Bar chart: share of gradients by the number of updates made to a chunk since "
-                  "its parameters were read.",
-                  "updates made between reading the parameters and applying the gradient",
-                  "gradients (%)"},
-        .subtitle_cut = "share of each run's gradients; the last bar holds 64 and more",
-        .number = "staleness",
-        .shapes = {{staleness_shape, "", ""}},
-        .shape_count = 1,
-    };
-    return draw_bars(&figure, comparison);
 }
 
 static const struct histogram *pull_shape(const struct record *record)
@@ -180,18 +240,32 @@ static const struct histogram *part_shape(const struct record *record)
     return &record->summary.spread.parts;
 }
 
-char *figure_spread(const struct comparison *comparison)
+char *staleness_figure(const struct comparison *comparison, const struct canvas *canvas)
 {
-    static const struct bars_figure figure = {
-        .words = {"Spread of a pull", "share of each run's gradients",
-                  "Bar chart: share of gradients by how many updates the newest chunk that they "
-                  "were made from was ahead of the oldest.",
-                  "newest version less the oldest, of the chunks that a gradient was made from",
-                  "gradients (%)"},
-        .subtitle_cut = "share of each run's gradients; the last bar holds 64 and more",
+    static const struct shapes_figure figure = {
+        .title = "Staleness of the gradients",
+        .subtitle = "share of each arm's gradients, percent; counted chunk by chunk",
+        .description = "Small bar charts, one for each arm: share of gradients by the number of "
+                       "updates made to a chunk since its parameters were read.",
+        .x = "updates made between reading the parameters and applying the gradient",
+        .number = "staleness",
+        .shapes = {{staleness_shape, "", ""}},
+        .shape_count = 1,
+    };
+    return draw(&figure, comparison, canvas);
+}
+
+char *spread_figure(const struct comparison *comparison, const struct canvas *canvas)
+{
+    static const struct shapes_figure figure = {
+        .title = "Spread of a pull",
+        .subtitle = "share of each arm's gradients, percent",
+        .description = "Small bar charts, one for each arm: share of gradients by how many updates "
+                       "the newest chunk that they were made from was ahead of the oldest.",
+        .x = "newest version less the oldest, of the chunks that a gradient was made from",
         .number = "spread",
-        .shapes = {{pull_shape, ", all chunks", ""}, {part_shape, ", one part", " part"}},
+        .shapes = {{pull_shape, "all chunks", ""}, {part_shape, "one part", " part"}},
         .shape_count = SHAPES_MAX,
     };
-    return draw_bars(&figure, comparison);
+    return draw(&figure, comparison, canvas);
 }

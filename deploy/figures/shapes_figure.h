@@ -1,4 +1,7 @@
-/* shapes_figure.h - what share of an arm's gradients had which staleness, and which spread.
+/* shapes_figure.h - what share of an arm's gradients had which staleness, and which spread: a small frame
+ * for each arm that has any, with the same axes.
+ *
+ * Bars are of one number each, or of several where the numbers are many; the last has what is beyond it.
  *
  * Ownership: the picture is the caller's, malloc'd; NULL when memory ran out. Threads: plain values. */
 
@@ -6,8 +9,9 @@
 #define DEPLOY_FIGURES_SHAPES_FIGURE_H
 
 #include "deploy/answer/comparison.h"
+#include "deploy/figures/plot.h"
 
-char *figure_staleness(const struct comparison *comparison);
-char *figure_spread(const struct comparison *comparison);
+char *staleness_figure(const struct comparison *comparison, const struct canvas *canvas);
+char *spread_figure(const struct comparison *comparison, const struct canvas *canvas);
 
 #endif

@@ -1,5 +1,5 @@
-/* svg.c - prints elements into memory; the style sheet, with hues for light and dark screens,
- * stands at the top. */
+/* svg.c - prints elements into memory; what stands before them is put there at the end, when it is known
+ * how high the picture has become. */
 
 #include "deploy/figures/svg.h"
 
@@ -9,55 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Colours start from Okabe and Ito's, told apart by people with any of the common kinds of colour
- * blindness ("Color Universal Design", 2008): a hue for each family, three shades of it; on dark
- * ground each is lighter. No variables and no nesting, because converters to PDF and PNG know
- * neither. */
-static const char style_sheet[] =
-    "text{font-family:system-ui,-apple-system,'Segoe UI','DejaVu Sans',Helvetica,Arial,sans-serif;"
-    "font-size:13px;fill:#333}"
-    ".title{font-size:16px;font-weight:600;fill:#111}"
-    ".subtitle{font-size:12.5px;fill:#666}"
-    ".axis{font-size:13px;fill:#333}.small{font-size:11.5px;fill:#555}.strong{font-weight:600}"
-    ".paper{fill:#fff}.frame{stroke:#555;stroke-width:1;fill:none}"
-    ".grid{stroke:#ddd;stroke-width:1}"
-    ".line{fill:none;stroke-width:2;stroke-linejoin:round;stroke-linecap:butt}"
-    ".band{stroke:none;fill-opacity:.18}.bar{stroke:none}.dot{stroke:#fff;stroke-width:1}"
-    ".d1{stroke-dasharray:8 4}.d2{stroke-dasharray:2.5 3}.d3{stroke-dasharray:9 3 2.5 3}"
-    /* A dot's outline is no line. */
-    ".dot,.bar,.band{stroke-dasharray:none}"
-    ".line.c0{stroke:#0072b2}.band.c0,.bar.c0,.dot.c0{fill:#0072b2}"
-    ".line.c1{stroke:#56b4e9}.band.c1,.bar.c1,.dot.c1{fill:#56b4e9}"
-    ".line.c2{stroke:#003f66}.band.c2,.bar.c2,.dot.c2{fill:#003f66}"
-    ".line.c3{stroke:#d55e00}.band.c3,.bar.c3,.dot.c3{fill:#d55e00}"
-    ".line.c4{stroke:#e69f00}.band.c4,.bar.c4,.dot.c4{fill:#e69f00}"
-    ".line.c5{stroke:#7f3800}.band.c5,.bar.c5,.dot.c5{fill:#7f3800}"
-    ".line.c6{stroke:#009e73}.band.c6,.bar.c6,.dot.c6{fill:#009e73}"
-    ".line.c7{stroke:#5fc9ab}.band.c7,.bar.c7,.dot.c7{fill:#5fc9ab}"
-    ".line.c8{stroke:#00513b}.band.c8,.bar.c8,.dot.c8{fill:#00513b}"
-    ".line.c9{stroke:#a8487f}.band.c9,.bar.c9,.dot.c9{fill:#a8487f}"
-    ".line.c10{stroke:#d99bc0}.band.c10,.bar.c10,.dot.c10{fill:#d99bc0}"
-    ".line.c11{stroke:#5c2645}.band.c11,.bar.c11,.dot.c11{fill:#5c2645}"
-    ".bar.t0{fill:#009e73}.bar.t1{fill:#cc79a7}.bar.t2{fill:#bdbdbd}.bar.t3{fill:#555555}"
-    ".bar.t4{fill:#f0e442}.bar.part{fill-opacity:.45}"
-    "@media(prefers-color-scheme:dark){"
-    "text,.axis{fill:#d6d6d6}.title{fill:#f2f2f2}.subtitle,.small{fill:#a8a8a8}"
-    ".paper{fill:#16181c}.frame{stroke:#8a8a8a}.grid{stroke:#33373d}.dot{stroke:#16181c}"
-    ".line.c0{stroke:#4aa8e0}.band.c0,.bar.c0,.dot.c0{fill:#4aa8e0}"
-    ".line.c1{stroke:#a3d8f7}.band.c1,.bar.c1,.dot.c1{fill:#a3d8f7}"
-    ".line.c2{stroke:#2580b8}.band.c2,.bar.c2,.dot.c2{fill:#2580b8}"
-    ".line.c3{stroke:#ff8a3d}.band.c3,.bar.c3,.dot.c3{fill:#ff8a3d}"
-    ".line.c4{stroke:#ffc861}.band.c4,.bar.c4,.dot.c4{fill:#ffc861}"
-    ".line.c5{stroke:#c8641c}.band.c5,.bar.c5,.dot.c5{fill:#c8641c}"
-    ".line.c6{stroke:#2bc79b}.band.c6,.bar.c6,.dot.c6{fill:#2bc79b}"
-    ".line.c7{stroke:#98ead2}.band.c7,.bar.c7,.dot.c7{fill:#98ead2}"
-    ".line.c8{stroke:#16916d}.band.c8,.bar.c8,.dot.c8{fill:#16916d}"
-    ".line.c9{stroke:#e08fbb}.band.c9,.bar.c9,.dot.c9{fill:#e08fbb}"
-    ".line.c10{stroke:#f6d3e5}.band.c10,.bar.c10,.dot.c10{fill:#f6d3e5}"
-    ".line.c11{stroke:#b0608d}.band.c11,.bar.c11,.dot.c11{fill:#b0608d}"
-    ".bar.t0{fill:#2bc79b}.bar.t1{fill:#e08fbb}.bar.t2{fill:#6a7078}.bar.t3{fill:#d0d0d0}"
-    ".bar.t4{fill:#b3a91f}"
-    "}";
+#include "deploy/figures/style_sheet.h"
+
+#define LABEL_SIZE 13.0 /* Of letters whose width is svg_text_width's. */
 
 /* --- text ---------------------------------------------------------------------------------- */
 
@@ -118,6 +72,44 @@ double svg_text_width(const char *text)
     return width;
 }
 
+/* Bytes of the first words of text that fit in width; at least one does. */
+static size_t line_bytes(const char *text, double width, double size)
+{
+    char line[SVG_TEXT_MAX];
+    size_t fits = 0;
+    while (text[fits] != '\0') {
+        size_t end = fits + strspn(text + fits, " ");
+        end += strcspn(text + end, " ");
+        snprintf(line, sizeof(line), "%.*s", (int)end, text);
+        if (fits > 0 && size / LABEL_SIZE * svg_text_width(line) > width)
+            return fits;
+        fits = end;
+    }
+    return fits;
+}
+
+size_t svg_wrap(struct svg_lines *lines, const char *text, double width, double size)
+{
+    lines->count = 0;
+    while (*text != '\0' && lines->count < SVG_LINES_MAX) {
+        size_t bytes = line_bytes(text, width, size);
+        snprintf(lines->text[lines->count++], SVG_TEXT_MAX, "%.*s", (int)bytes, text);
+        text += bytes;
+        text += strspn(text, " ");
+    }
+    return lines->count;
+}
+
+double svg_paragraph(struct svg *svg, const char *style, double size, double x, double y,
+                     double width, const char *text)
+{
+    struct svg_lines lines;
+    svg_wrap(&lines, text, width, size);
+    for (size_t i = 0; i < lines.count; i++, y += 1.3 * size)
+        svg_text(svg, style, SVG_START, x, y, lines.text[i]);
+    return y;
+}
+
 /* --- shapes -------------------------------------------------------------------------------- */
 
 static double drawable(double value)
@@ -129,35 +121,107 @@ void svg_open(struct svg *svg, double width, double height, const char *title,
               const char *description)
 {
     memset(svg, 0, sizeof(*svg));
+    svg->width = width;
+    svg->height = height;
+    snprintf(svg->title, sizeof(svg->title), "%s", title);
+    snprintf(svg->description, sizeof(svg->description), "%s", description);
     svg->stream = open_memstream(&svg->text, &svg->bytes);
-    if (svg->stream == NULL)
-        return;
-    fprintf(svg->stream,
+}
+
+void svg_grow(struct svg *svg, double height)
+{
+    svg->height = height;
+}
+
+static void write_whole(FILE *whole, const struct svg *svg, const char *shapes)
+{
+    fprintf(whole,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" "
             "height=\"%.0f\" role=\"img\">\n<title>",
-            width, height, width, height);
-    svg_escape(svg->stream, title, SVG_TEXT_MAX);
-    fputs("</title>\n<desc>", svg->stream);
-    svg_escape(svg->stream, description, 1024);
-    fprintf(svg->stream, "</desc>\n<style>%s</style>\n", style_sheet);
-    svg_box(svg, "paper", 0, 0, width, height);
+            svg->width, svg->height, svg->width, svg->height);
+    svg_escape(whole, svg->title, SVG_TEXT_MAX);
+    fputs("</title>\n<desc>", whole);
+    svg_escape(whole, svg->description, sizeof(svg->description));
+    fprintf(whole, "</desc>\n" SVG_STYLE_BEGIN "%s" SVG_STYLE_END "\n", style_sheet());
+    fprintf(whole,
+            "<rect class=\"paper\" x=\"0\" y=\"0\" width=\"%.0f\" height=\"%.0f\"/>\n%s</svg>\n",
+            svg->width, svg->height, shapes);
 }
 
 char *svg_close(struct svg *svg)
 {
     if (svg->stream == NULL)
         return NULL;
-    fputs("</svg>\n", svg->stream);
+    char *text = NULL;
+    size_t bytes = 0;
     bool failed = ferror(svg->stream) != 0;
     failed |= fclose(svg->stream) != 0;
-    char *text = svg->text;
+    FILE *whole = failed ? NULL : open_memstream(&text, &bytes);
+    if (whole != NULL) {
+        write_whole(whole, svg, svg->text);
+        failed = ferror(whole) != 0;
+        failed |= fclose(whole) != 0;
+    }
+    free(svg->text);
     memset(svg, 0, sizeof(*svg));
-    if (failed) {
+    if (failed || text == NULL) {
         free(text);
         return NULL;
     }
     return text;
 }
+
+void svg_put_inline(FILE *page, const char *picture)
+{
+    const char *style = strstr(picture, SVG_STYLE_BEGIN);
+    const char *end = style != NULL ? strstr(style, SVG_STYLE_END) : NULL;
+    if (end == NULL) {
+        fputs(picture, page);
+        return;
+    }
+    fwrite(picture, 1, (size_t)(style - picture), page);
+    fputs(end + strlen(SVG_STYLE_END), page);
+}
+
+void svg_group(struct svg *svg, const char *style, const char *note)
+{
+    if (svg->stream == NULL)
+        return;
+    fprintf(svg->stream, "<g class=\"%s\">", style);
+    if (note != NULL) {
+        fputs("<title>", svg->stream);
+        svg_escape(svg->stream, note, SVG_TEXT_MAX);
+        fputs("</title>", svg->stream);
+    }
+    fputc('\n', svg->stream);
+}
+
+void svg_group_end(struct svg *svg)
+{
+    if (svg->stream != NULL)
+        fputs("</g>\n", svg->stream);
+}
+
+void svg_define(struct svg *svg, const char *style, const char *name)
+{
+    if (svg->stream != NULL)
+        fprintf(svg->stream, "<defs><g class=\"%s\" id=\"%s\">\n", style, name);
+}
+
+void svg_define_end(struct svg *svg)
+{
+    if (svg->stream != NULL)
+        fputs("</g></defs>\n", svg->stream);
+}
+
+void svg_use(struct svg *svg, const char *name, double x, double y)
+{
+    if (svg->stream != NULL)
+        fprintf(svg->stream, "<use href=\"#%s\" x=\"%.1f\" y=\"%.1f\"/>\n", name, drawable(x),
+                drawable(y));
+}
+
+/* --- lines, boxes, text ------------------------------------------------------------------------ */
 
 void svg_line(struct svg *svg, const char *style, double x1, double y1, double x2, double y2)
 {

@@ -15,15 +15,23 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#define SVG_TEXT_MAX 160
-#define SVG_HUES     4 /* Classes c0, c3, c6, c9: blue, orange, green, purple. */
-#define SVG_SHADES   3 /* The two after each: lighter and darker. */
-#define SVG_DASHES   4 /* Classes d0 (solid) ... d3. */
+#define SVG_TEXT_MAX  160
+#define SVG_HUES      6 /* Classes c0, c3, ...: blue, orange, green, purple, grey, yellow. */
+#define SVG_SHADES    3 /* The two after each: lighter and darker. */
+#define SVG_DASHES    4 /* Classes d0 (solid) ... d3. */
+#define SVG_KINDS     8 /* Classes t0 ..., of no family. */
+#define SVG_LINES_MAX 8
+
+/* What is between these a page has once, from style_sheet.h. */
+#define SVG_STYLE_BEGIN "<style>"
+#define SVG_STYLE_END   "</style>"
 
 struct svg {
-    FILE *stream; /* Into text; owned. */
+    FILE *stream; /* Shapes, into text; owned. */
     char *text;
     size_t bytes;
+    double width, height;
+    char title[SVG_TEXT_MAX], description[1024];
 };
 
 enum svg_anchor { SVG_START, SVG_MIDDLE, SVG_END };
@@ -31,11 +39,25 @@ enum svg_anchor { SVG_START, SVG_MIDDLE, SVG_END };
 /* Begin a picture. Title and description are read to those who cannot see it. */
 void svg_open(struct svg *svg, double width, double height, const char *title,
               const char *description);
+/* It is as high as this: for what knows that only when all is drawn. */
+void svg_grow(struct svg *svg, double height);
 /* End it: the text, malloc'd, or NULL. */
 char *svg_close(struct svg *svg);
 
+/* A whole picture into a page that has the style sheet. */
+void svg_put_inline(FILE *page, const char *picture);
+
+/* What belongs together, with a note for the pointer unless that is NULL. */
+void svg_group(struct svg *svg, const char *style, const char *note);
+void svg_group_end(struct svg *svg);
+
+/* What is drawn once, around (0, 0), and used in several places. Names are a page's, not a picture's. */
+void svg_define(struct svg *svg, const char *style, const char *name);
+void svg_define_end(struct svg *svg);
+void svg_use(struct svg *svg, const char *name, double x, double y);
+
 /* style is a list of class names: "frame", "grid", "line c1 d2", "bar c0",
- * "bar t0" (t0 ... t4 belong to no family), "bar c0 part" (paler), "label", "title", ... */
+ * "bar t0" (t0 ... t7 belong to no family), "bar c0 part" (paler), "label", "title", ... */
 void svg_line(struct svg *svg, const char *style, double x1, double y1, double x2, double y2);
 void svg_box(struct svg *svg, const char *style, double x, double y, double width, double height);
 void svg_dot(struct svg *svg, const char *style, double x, double y, double radius);
@@ -55,6 +77,17 @@ void svg_band(struct svg *svg, const char *style, const double *x, const double 
 
 /* About how wide text is in the label style. */
 double svg_text_width(const char *text);
+
+/* A text in lines that are at most so wide in letters of `size`, broken between words; a word that is
+ * wider stands alone. Returns how many. What would be line SVG_LINES_MAX + 1 is left out. */
+struct svg_lines {
+    char text[SVG_LINES_MAX][SVG_TEXT_MAX];
+    size_t count;
+};
+size_t svg_wrap(struct svg_lines *lines, const char *text, double width, double size);
+/* Draws them, the first one's feet at y, and returns y for the next. */
+double svg_paragraph(struct svg *svg, const char *style, double size, double x, double y,
+                     double width, const char *text);
 
 /* Write text as XML character data, also fit for an attribute in double quotes; at most max_bytes
  * of it are looked at. For HTML as well. */

@@ -1,4 +1,5 @@
-/* times_figure.c - a stacked bar for each worker, on one axis of seconds. */
+/* times_figure.c - rows of bars on one axis of seconds, with the arm's name above its bars and their sum
+ * beside each. */
 
 #include "deploy/figures/times_figure.h"
 
@@ -7,190 +8,188 @@
 
 #include "common/base/wording.h"
 #include "deploy/figures/arm_style.h"
+#include "deploy/figures/time_kinds.h"
 
-#define WORKERS_SHOWN    12 /* Bars of one arm. */
-#define BAR_HEIGHT       16.0
-#define BAR_PITCH        22.0
-#define TIMES_LEFT       226.0
-#define TIMES_RIGHT      (PLOT_WIDTH - 150.0)
-#define TIMES_KIND_COUNT 5
+#define WORKERS_SHOWN 12 /* Bars of one arm. */
+#define BAR_HEIGHT    16.0
+#define BAR_PITCH     21.0
+#define WORKER_NAMES  76.0  /* Left of bars of workers. */
+#define TOTALS        170.0 /* Right of bars. */
 
-struct times_kind {
-    const char *label;
-    const char *style;
-    double (*seconds)(const struct worker_summary *worker);
+struct drawing {
+    struct svg svg;
+    const struct canvas *canvas;
+    const struct comparison *comparison;
+    bool workers; /* Each its own bar. */
+    struct axis axis;
 };
 
-static double computing(const struct worker_summary *worker)
-{
-    return worker->compute_seconds;
-}
+/* --- bars ---------------------------------------------------------------------------------- */
 
-static double exchanging(const struct worker_summary *worker)
+static void see_all(struct drawing *d)
 {
-    return worker->exchange_seconds;
-}
-
-static double evaluating(const struct worker_summary *worker)
-{
-    return worker->evaluate_seconds;
-}
-
-static const struct times_kind times_kinds[TIMES_KIND_COUNT] = {
-    {"computing gradients", "bar t0", computing},
-    {"exchanging them for parameters", "bar t1", exchanging},
-    {"waiting for others", "bar t2", worker_summary_wait},
-    {"evaluating", "bar t3", evaluating},
-    {"other", "bar t4", worker_summary_other},
-};
-
-/* Means over the group's runs into seconds[TIMES_KIND_COUNT]; returns their sum. */
-static double worker_seconds(const struct group *group, size_t worker, double *seconds)
-{
-    double total = 0;
-    for (size_t kind = 0; kind < TIMES_KIND_COUNT; kind++) {
-        double sum = 0;
-        size_t count = 0;
-        for (size_t i = 0; i < group->record_count; i++) {
-            const struct record *record = group->records[i];
-            if (worker >= record->summary.worker_count)
-                continue;
-            double value = times_kinds[kind].seconds(&record->summary.workers[worker]);
-            if (isfinite(value) && value > 0)
-                sum += value;
-            count++;
-        }
-        seconds[kind] = count ? sum / (double)count : 0;
-        total += seconds[kind];
+    double seconds[TIME_KINDS];
+    double left = d->canvas->margin + (d->workers ? WORKER_NAMES : 0);
+    axis_init(&d->axis, left,
+              d->canvas->width - d->canvas->margin - (d->canvas->narrow ? 8 : TOTALS), false);
+    axis_see(&d->axis, 0);
+    for (size_t i = 0; i < d->comparison->group_count; i++) {
+        const struct group *group = &d->comparison->groups[i];
+        size_t count = d->workers ? time_workers(group) : 0;
+        axis_see(&d->axis, time_of_arm(group, seconds));
+        for (size_t worker = 0; worker < count; worker++)
+            axis_see(&d->axis, time_of_worker(group, worker, seconds));
     }
-    return total;
+    axis_fit(&d->axis, d->canvas->narrow ? 4 : 8, false);
 }
 
-static size_t group_worker_count(const struct group *group)
+/* who: "async, 4 workers, worker 0" */
+static void draw_bar(struct drawing *d, const char *who, const double seconds[TIME_KINDS], double y)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < group->record_count; i++) {
-        size_t workers = group->records[i]->summary.worker_count;
-        count = workers > count ? workers : count;
-    }
-    return count;
-}
-
-static size_t group_rows(const struct group *group)
-{
-    size_t count = group_worker_count(group);
-    return count > WORKERS_SHOWN ? WORKERS_SHOWN + 1 : count; /* One more to say so. */
-}
-
-static void times_bar(struct svg *svg, const struct axis *axis, const struct group *group,
-                      size_t worker, double y)
-{
-    double seconds[TIMES_KIND_COUNT];
-    double total = worker_seconds(group, worker, seconds);
     double sum = 0;
-    char text[160];
-    snprintf(text, sizeof(text), "worker %zu", worker);
-    svg_text(svg, "axis", SVG_END, TIMES_LEFT - 8, y + BAR_HEIGHT - 4, text);
-    for (size_t kind = 0; kind < TIMES_KIND_COUNT; kind++) {
-        double x = axis_place(axis, sum);
+    char note[SVG_TEXT_MAX];
+    for (size_t kind = 0; kind < TIME_KINDS; kind++) {
+        double x = axis_place(&d->axis, sum);
         sum += seconds[kind];
-        snprintf(text, sizeof(text), "%s, worker %zu: %s: %s", group->label, worker,
-                 times_kinds[kind].label, wording_duration(seconds[kind]).text);
-        if (seconds[kind] > 0) {
-            svg_box_with_note(svg, times_kinds[kind].style, x, y, axis_place(axis, sum) - x,
-                              BAR_HEIGHT, text);
-        }
-    }
-    if (total > 0) {
-        snprintf(text, sizeof(text), "%s, %.0f %% computing", wording_duration(total).text,
-                 100 * seconds[0] / total);
-        svg_text(svg, "small", SVG_START, axis_place(axis, total) + 6, y + BAR_HEIGHT - 4, text);
+        snprintf(note, sizeof(note), "%s: %s: %s", who, time_kind(kind)->label,
+                 wording_duration(seconds[kind]).text);
+        if (seconds[kind] > 0)
+            svg_box_with_note(&d->svg, time_kind(kind)->style, x, y, axis_place(&d->axis, sum) - x,
+                              BAR_HEIGHT, note);
     }
 }
 
-/* The group's name and bars; returns the y below them. */
-static double times_group(struct svg *svg, const struct axis *axis, const struct group *group,
-                          double y)
+/* "12.4 s, 71 % computing" */
+static void put_total(char *text, size_t bytes, const double seconds[TIME_KINDS], double total)
 {
-    char text[64];
-    size_t count = group_worker_count(group);
-    svg_text(svg, "strong", SVG_START, 16, y + BAR_HEIGHT - 4, group->label);
+    snprintf(text, bytes, "%s, %.0f %% computing", wording_duration(total).text,
+             100 * seconds[0] / total);
+}
+
+/* The arm's name, and on small screens its sum at the other side; returns the y of its first bar. */
+static double draw_name(struct drawing *d, const struct group *group, double y)
+{
+    return svg_paragraph(&d->svg, "label strong", PLOT_LABEL, d->canvas->margin, y + PLOT_LABEL,
+                         d->canvas->width - 2 * d->canvas->margin, group->label) -
+           PLOT_LABEL + 1;
+}
+
+/* Beside the bar, or where there is no room below it. */
+static double draw_total(struct drawing *d, const double seconds[TIME_KINDS], double total,
+                         double y)
+{
+    char text[96];
+    if (!(total > 0))
+        return y + BAR_PITCH;
+    put_total(text, sizeof(text), seconds, total);
+    if (d->canvas->narrow) {
+        svg_text(&d->svg, "small", SVG_END, axis_place(&d->axis, d->axis.max),
+                 y + BAR_HEIGHT + PLOT_SMALL + 1, text);
+        return y + BAR_PITCH + PLOT_SMALL + 2;
+    }
+    svg_text(&d->svg, "small", SVG_START, axis_place(&d->axis, total) + 6, y + BAR_HEIGHT - 4,
+             text);
+    return y + BAR_PITCH;
+}
+
+static double draw_arm(struct drawing *d, const struct group *group, double y)
+{
+    double seconds[TIME_KINDS];
+    double total = time_of_arm(group, seconds);
+    y = draw_name(d, group, y);
+    draw_bar(d, group->label, seconds, y);
+    return draw_total(d, seconds, total, y) + 4;
+}
+
+static double draw_workers(struct drawing *d, const struct group *group, double y)
+{
+    char text[SVG_TEXT_MAX];
+    double seconds[TIME_KINDS];
+    size_t count = time_workers(group);
+    y = draw_name(d, group, y);
     for (size_t i = 0; i < count && i < WORKERS_SHOWN; i++) {
-        times_bar(svg, axis, group, i, y);
-        y += BAR_PITCH;
+        double total = time_of_worker(group, i, seconds);
+        snprintf(text, sizeof(text), "worker %zu", i);
+        svg_text(&d->svg, "axis", SVG_END, d->axis.from - 6, y + BAR_HEIGHT - 4, text);
+        snprintf(text, sizeof(text), "%s, worker %zu", group->label, i);
+        draw_bar(d, text, seconds, y);
+        y = draw_total(d, seconds, total, y);
     }
     if (count > WORKERS_SHOWN) {
         snprintf(text, sizeof(text), "and %zu more workers", count - WORKERS_SHOWN);
-        svg_text(svg, "small", SVG_START, TIMES_LEFT + 6, y + 12, text);
+        svg_text(&d->svg, "small", SVG_START, d->axis.from + 6, y + 12, text);
         y += BAR_PITCH;
     }
-    return y + 10;
+    return y + 6;
 }
 
-static void times_axis(struct svg *svg, const struct axis *axis, double top, double bottom)
+/* --- around them --------------------------------------------------------------------------- */
+
+static void draw_axis(struct drawing *d, double y)
 {
     char label[AXIS_LABEL_MAX];
-    for (size_t i = 0; i < axis->tick_count; i++) {
-        double x = axis_place(axis, axis->ticks[i]);
-        svg_line(svg, "grid", x, top, x, bottom);
-        axis_label(axis, i, label, sizeof(label));
-        svg_text(svg, "axis", SVG_MIDDLE, x, bottom + 18, label);
+    svg_line(&d->svg, "frame", d->axis.from, y, d->axis.to, y);
+    for (size_t i = 0; i < d->axis.tick_count; i++) {
+        double x = axis_place(&d->axis, d->axis.ticks[i]);
+        svg_line(&d->svg, "frame", x, y, x, y + 4);
+        axis_label(&d->axis, i, label, sizeof(label));
+        svg_text(&d->svg, "axis", i == 0 ? SVG_START : SVG_MIDDLE, x, y + 17, label);
     }
-    svg_line(svg, "frame", TIMES_LEFT, top, TIMES_LEFT, bottom);
-    svg_text(svg, "axis", SVG_MIDDLE, (TIMES_LEFT + TIMES_RIGHT) / 2, bottom + 40, "seconds");
 }
 
-/* Fits the axis of seconds to all bars. */
-static void times_fit(struct axis *axis, const struct comparison *comparison)
+static double draw_legend(struct drawing *d, double top)
 {
-    double seconds[TIMES_KIND_COUNT];
-    axis_init(axis, TIMES_LEFT, TIMES_RIGHT, false);
-    axis_see(axis, 0);
-    for (size_t i = 0; i < comparison->group_count; i++) {
-        const struct group *group = &comparison->groups[i];
-        for (size_t worker = 0; worker < group_worker_count(group); worker++)
-            axis_see(axis, worker_seconds(group, worker, seconds));
+    struct plot_key keys[TIME_KINDS];
+    size_t count = 0;
+    for (size_t kind = 0; kind < TIME_KINDS; kind++) {
+        if (!time_kind_used(d->comparison, kind))
+            continue;
+        snprintf(keys[count].label, sizeof(keys->label), "%s", time_kind(kind)->label);
+        snprintf(keys[count++].style, sizeof(keys->style), "%s", time_kind(kind)->style);
     }
-    axis_fit(axis, 8, false);
+    return plot_legend(&d->svg, keys, count, d->canvas->margin,
+                       d->canvas->width - d->canvas->margin, top + 14);
 }
 
-static double times_height(const struct comparison *comparison)
+static const char *unit_of(const struct comparison *comparison)
 {
-    double height = 156; /* Title, legend and axis. */
-    for (size_t i = 0; i < comparison->group_count; i++)
-        height += (double)group_rows(&comparison->groups[i]) * BAR_PITCH + 10;
-    return height;
+    bool modelled = comparison->record_count > 0 && comparison->records[0]->arm.cluster[0] != '\0';
+    return modelled ? "virtual seconds" : "seconds";
 }
 
-/* Title, subtitle and legend; returns the y below them. */
-static double times_head(struct svg *svg, const struct comparison *comparison, const char *title)
+static char *draw(struct drawing *d, const char *title, const char *subtitle)
 {
-    struct plot_key keys[TIMES_KIND_COUNT] = {0};
-    for (size_t kind = 0; kind < TIMES_KIND_COUNT; kind++) {
-        snprintf(keys[kind].label, sizeof(keys[kind].label), "%s", times_kinds[kind].label);
-        snprintf(keys[kind].style, sizeof(keys[kind].style), "%s", times_kinds[kind].style);
+    see_all(d);
+    svg_open(&d->svg, d->canvas->width, 0, title,
+             "Stacked bars: seconds that workers spent computing, exchanging, waiting, scoring and "
+             "otherwise.");
+    double y = draw_legend(d, plot_head(&d->svg, d->canvas, title, subtitle)) - 8;
+    for (size_t i = 0; i < d->comparison->group_count; i++) {
+        const struct group *group = &d->comparison->groups[i];
+        arm_begin(&d->svg, group);
+        y = d->workers ? draw_workers(d, group, y) : draw_arm(d, group, y);
+        arm_end(&d->svg);
     }
-    svg_text(svg, "title", SVG_START, 16, 28, title);
-    svg_text(svg, "subtitle", SVG_START, 16, 47,
-             arms_most_seeds(comparison) > 1 ? "each bar is one worker; mean over the seeds"
-                                             : "each bar is one worker");
-    return plot_legend(svg, keys, TIMES_KIND_COUNT, 16, PLOT_WIDTH - 16, 72);
+    draw_axis(d, y + 2);
+    svg_text(&d->svg, "axis", SVG_MIDDLE, (d->axis.from + d->axis.to) / 2, y + 38,
+             unit_of(d->comparison));
+    svg_grow(&d->svg, y + 50);
+    return svg_close(&d->svg);
 }
 
-char *figure_times(const struct comparison *comparison)
+char *times_figure(const struct comparison *comparison, const struct canvas *canvas)
 {
-    static const char title[] = "What the workers' time went into";
-    struct svg svg;
-    struct axis axis;
-    times_fit(&axis, comparison);
-    double height = times_height(comparison);
-    svg_open(&svg, PLOT_WIDTH, height, title,
-             "Stacked bars: seconds each worker spent computing, exchanging, waiting, evaluating "
-             "and otherwise.");
-    double y = times_head(&svg, comparison, title);
-    times_axis(&svg, &axis, y, height - 54);
-    y += 4;
-    for (size_t i = 0; i < comparison->group_count; i++)
-        y = times_group(&svg, &axis, &comparison->groups[i], y);
-    return svg_close(&svg);
+    struct drawing d = {.canvas = canvas, .comparison = comparison};
+    return draw(&d, "What the seconds went into",
+                arms_most_seeds(comparison) > 1
+                    ? "each bar is an arm: its workers' mean, and that of its seeds"
+                    : "each bar is an arm: its workers' mean");
+}
+
+char *workers_figure(const struct comparison *comparison, const struct canvas *canvas)
+{
+    struct drawing d = {.canvas = canvas, .comparison = comparison, .workers = true};
+    return draw(&d, "What each worker's seconds went into",
+                arms_most_seeds(comparison) > 1 ? "each bar is one worker: the mean over the seeds"
+                                                : "each bar is one worker");
 }

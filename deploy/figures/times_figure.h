@@ -1,4 +1,5 @@
-/* times_figure.h - what the seconds of each arm's workers went into.
+/* times_figure.h - what the seconds of workers went into: a stacked bar for each arm, or for each of its
+ * workers.
  *
  * Ownership: the picture is the caller's, malloc'd; NULL when memory ran out. Threads: plain values. */
 
@@ -6,7 +7,11 @@
 #define DEPLOY_FIGURES_TIMES_FIGURE_H
 
 #include "deploy/answer/comparison.h"
+#include "deploy/figures/plot.h"
 
-char *figure_times(const struct comparison *comparison);
+/* A bar for each arm, of its workers' mean. */
+char *times_figure(const struct comparison *comparison, const struct canvas *canvas);
+/* A bar for each worker. */
+char *workers_figure(const struct comparison *comparison, const struct canvas *canvas);
 
 #endif

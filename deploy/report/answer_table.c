@@ -57,7 +57,7 @@ enum {
 
 /* Headings that have the target and the reference in them. */
 struct headings {
-    struct answer_text seconds, versus;
+    struct answer_text seconds, versus, beside, margin;
 };
 
 static void make_headings(struct headings *headings, const struct answer *answer)
@@ -68,8 +68,12 @@ static void make_headings(struct headings *headings, const struct answer *answer
                                                     : answer->target.value,
              answer->target.kind == TARGET_ACCURACY ? " %" : "");
     struct answer_text name = answer_name(comparison, &comparison->groups[0]);
-    snprintf(headings->versus.text, sizeof headings->versus.text, "vs %s, paired",
+    snprintf(headings->beside.text, sizeof headings->beside.text, "vs %s",
              strlen(name.text) <= 14 ? name.text : "the first");
+    snprintf(headings->versus.text, sizeof headings->versus.text, "%.40s, paired",
+             headings->beside.text);
+    snprintf(headings->margin.text, sizeof headings->margin.text, "%g points",
+             answer->question.margin);
 }
 
 static double loss_of(const struct record *record)
@@ -127,6 +131,16 @@ static void put_beside(struct grid *grid, const struct arm_answer *arm)
     grid_cell(grid, STATISTICAL, "%s", answer_ratio(arm->statistical).text);
 }
 
+/* What it is beside itself. */
+static void put_reference(struct grid *grid)
+{
+    static const size_t ratios[] = {TIMES, COST, SPEED_UP, HARDWARE, STATISTICAL};
+    for (size_t i = 0; i < sizeof ratios / sizeof ratios[0]; i++)
+        grid_cell(grid, ratios[i], "1");
+    grid_cell(grid, POINTS, "0");
+    grid_cell(grid, EQUAL, "-");
+}
+
 static struct answer_text moved(double bytes)
 {
     struct answer_text text = {"-"};
@@ -157,7 +171,7 @@ static void fill_row(struct grid *grid, const struct answer *answer, size_t inde
     if (index > 0)
         put_beside(grid, arm);
     else
-        grid_cell(grid, TIMES, "1");
+        put_reference(grid);
 }
 
 static void make_grid(struct grid *grid, const struct answer *answer,
@@ -166,20 +180,31 @@ static void make_grid(struct grid *grid, const struct answer *answer,
     grid_init(grid);
     grid_column(grid, "", "arm", false);
     grid_column(grid, "", "reached", false);
+    grid_unit(grid, "runs");
     grid_column(grid, "", headings->seconds.text, false);
+    grid_unit(grid, "seconds");
     grid_column(grid, "", headings->versus.text, false);
+    grid_unit(grid, "times its seconds");
     grid_column(grid, "", "examples", false);
     grid_column(grid, "", "updates/s", false);
     grid_column(grid, "", "stale", false);
+    grid_unit(grid, "updates");
     grid_column(grid, "", "loss", false);
+    grid_unit(grid, "nats");
     grid_column(grid, "test", "accuracy %", true);
-    grid_column(grid, "points", "beside it", true);
-    grid_column(grid, "equal within", "the margin", true);
-    grid_column(grid, "worker-seconds", "beside it", true);
+    grid_begins(grid);
+    grid_column(grid, "points", headings->beside.text, true);
+    grid_column(grid, "equal within", headings->margin.text, true);
+    grid_column(grid, "worker-seconds", headings->beside.text, true);
+    grid_unit(grid, "times");
     grid_column(grid, "moved", "by then", true);
     grid_column(grid, "", "speed-up", true);
+    grid_begins(grid);
+    grid_unit(grid, "times");
     grid_column(grid, "hardware", "efficiency", true);
+    grid_unit(grid, "of 1");
     grid_column(grid, "statistical", "efficiency", true);
+    grid_unit(grid, "of 1");
     for (size_t i = 0; i < answer->comparison->group_count; i++)
         fill_row(grid, answer, i);
 }
@@ -227,10 +252,7 @@ void answer_write_html(FILE *stream, const struct answer *answer)
     write_grid(stream, answer, grid_write_html);
     for (size_t i = 0; answer_foot(answer, i, &sentence); i++)
         html_sentence(stream, &sentence);
-    fputs("<ul class=\"notes\">\n", stream);
-    for (size_t i = 0; answer_note(i) != NULL; i++)
-        fprintf(stream, "<li>%s</li>\n", answer_note(i));
-    fputs("</ul>\n</section>\n", stream);
+    fputs("</section>\n", stream);
 }
 
 void answer_write_markdown(FILE *stream, const struct answer *answer)

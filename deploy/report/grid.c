@@ -17,7 +17,19 @@ void grid_init(struct grid *grid)
 void grid_column(struct grid *grid, const char *above, const char *heading, bool wide)
 {
     assert(grid->column_count < GRID_COLUMNS_MAX && grid->row_count == 0);
-    grid->columns[grid->column_count++] = (struct grid_column){above, heading, wide};
+    grid->columns[grid->column_count++] = (struct grid_column){above, heading, NULL, wide, false};
+}
+
+void grid_unit(struct grid *grid, const char *unit)
+{
+    assert(grid->column_count > 0);
+    grid->columns[grid->column_count - 1].unit = unit;
+}
+
+void grid_begins(struct grid *grid)
+{
+    assert(grid->column_count > 1);
+    grid->columns[grid->column_count - 1].begins = true;
 }
 
 void grid_row(struct grid *grid)
@@ -118,27 +130,51 @@ void grid_write_text(FILE *stream, const struct grid *grid)
 
 /* --- HTML ---------------------------------------------------------------------------------- */
 
-void grid_write_html(FILE *stream, const struct grid *grid)
+static void html_heading(FILE *stream, const struct grid_column *column)
 {
-    fputs("<div class=\"wide\"><table>\n<thead><tr>", stream);
-    for (size_t i = 0; i < grid->column_count; i++) {
-        fputs("<th scope=\"col\">", stream);
-        svg_escape(stream, grid->columns[i].above, GRID_CELL_MAX);
-        fputs(grid->columns[i].above[0] != '\0' ? "<br/>" : "", stream);
-        svg_escape(stream, grid->columns[i].heading, GRID_CELL_MAX);
-        fputs("</th>", stream);
+    fputs("<th scope=\"col\">", stream);
+    svg_escape(stream, column->above, GRID_CELL_MAX);
+    fputs(column->above[0] != '\0' ? "<br/>" : "", stream);
+    svg_escape(stream, column->heading, GRID_CELL_MAX);
+    if (column->unit != NULL) {
+        fputs("<small>", stream);
+        svg_escape(stream, column->unit, GRID_CELL_MAX);
+        fputs("</small>", stream);
     }
+    fputs("</th>", stream);
+}
+
+/* The names, and the columns from `first` on before `end`. */
+static void html_table(FILE *stream, const struct grid *grid, size_t first, size_t end)
+{
+    fputs(GRID_HTML_BEGIN "<thead><tr>", stream);
+    html_heading(stream, &grid->columns[0]);
+    for (size_t i = first; i < end; i++)
+        html_heading(stream, &grid->columns[i]);
     fputs("</tr></thead>\n<tbody>\n", stream);
     for (size_t row = 0; row < grid->row_count; row++) {
-        fputs("<tr>", stream);
-        for (size_t i = 0; i < grid->column_count; i++) {
+        fputs("<tr><th scope=\"row\">", stream);
+        svg_escape(stream, grid->cells[row][0], GRID_CELL_MAX);
+        fputs("</th>", stream);
+        for (size_t i = first; i < end; i++) {
             fputs("<td>", stream);
             svg_escape(stream, grid->cells[row][i], GRID_CELL_MAX);
             fputs("</td>", stream);
         }
         fputs("</tr>\n", stream);
     }
-    fputs("</tbody>\n</table></div>\n", stream);
+    fputs("</tbody>\n" GRID_HTML_END, stream);
+}
+
+void grid_write_html(FILE *stream, const struct grid *grid)
+{
+    size_t first = 1;
+    for (size_t end = 2; first < grid->column_count && end <= grid->column_count; end++) {
+        if (end < grid->column_count && !grid->columns[end].begins)
+            continue;
+        html_table(stream, grid, first, end);
+        first = end;
+    }
 }
 
 /* --- Markdown ------------------------------------------------------------------------------ */

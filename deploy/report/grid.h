@@ -16,9 +16,15 @@
 #define GRID_ROWS_MAX    64
 #define GRID_CELL_MAX    128
 
+/* Around a table of a page: a box that it can be scrolled in, by keyboard as well. */
+#define GRID_HTML_BEGIN "<div class=\"wide\" tabindex=\"0\"><table>\n"
+#define GRID_HTML_END   "</table></div>\n"
+
 struct grid_column {
     const char *above, *heading; /* Two lines, borrowed; the upper one may be "". */
+    const char *unit;            /* On a page below them; NULL: they say it. */
     bool wide;                   /* Left out in plain text. */
+    bool begins;                 /* On a page the first of another table, beside the names. */
 };
 
 struct grid {
@@ -30,6 +36,9 @@ struct grid {
 /* Columns first, then rows; a cell of a row that was not set is "". */
 void grid_init(struct grid *grid);
 void grid_column(struct grid *grid, const char *above, const char *heading, bool wide);
+/* Of the last column: its unit, borrowed; and that it begins another table on a page. */
+void grid_unit(struct grid *grid, const char *unit);
+void grid_begins(struct grid *grid);
 void grid_row(struct grid *grid);
 /* Of the last row. What does not fit is cut. */
 void grid_cell(struct grid *grid, size_t column, const char *format, ...)

@@ -5,6 +5,7 @@
 
 #include "common/base/wording.h"
 #include "deploy/figures/svg.h"
+#include "deploy/report/grid.h"
 
 struct sides {
     uint64_t sum, renewed, expected, apart; /* apart: by how much the sides differ, of all runs. */
@@ -36,9 +37,9 @@ static void put_count(FILE *stream, uint64_t count)
 
 static void put_row(FILE *stream, const struct group *group, const struct sides *sides)
 {
-    fputs("<tr><td>", stream);
+    fputs("<tr><th scope=\"row\">", stream);
     svg_escape(stream, group->label, sizeof(group->label));
-    fputs("</td>", stream);
+    fputs("</th>", stream);
     put_count(stream, sides->sum);
     put_count(stream, sides->renewed);
     put_count(stream, sides->sum + sides->renewed);
@@ -58,9 +59,10 @@ void identity_write_html(FILE *stream, const struct comparison *comparison)
         if (!sides.any)
             continue;
         if (!open)
-            fputs("<div class=\"wide\"><table id=\"identity\">\n<thead><tr><th "
-                  "scope=\"col\">staleness "
-                  "added up</th><th scope=\"col\">sum</th><th scope=\"col\">renewed</th>"
+            fputs(GRID_HTML_BEGIN
+                  "<caption>Both sides of staleness</caption>\n<thead><tr><th "
+                  "scope=\"col\">updates, added up in every chunk</th><th "
+                  "scope=\"col\">sum</th><th scope=\"col\">renewed</th>"
                   "<th scope=\"col\">sum + renewed</th><th scope=\"col\">expected</th>"
                   "<th scope=\"col\"></th></tr></thead>\n<tbody>\n",
                   stream);
@@ -68,5 +70,5 @@ void identity_write_html(FILE *stream, const struct comparison *comparison)
         put_row(stream, &comparison->groups[i], &sides);
     }
     if (open)
-        fputs("</tbody>\n</table></div>\n", stream);
+        fputs("</tbody>\n" GRID_HTML_END, stream);
 }

@@ -1,5 +1,4 @@
-/* report.c - puts the page together from table, figures and notes, and writes its parts beside it.
- * */
+/* report.c - has every part written into memory, and then to its file. */
 
 #include "deploy/report/report.h"
 
@@ -13,43 +12,12 @@
 
 #include "common/base/wording.h"
 #include "deploy/figures/figures.h"
-#include "deploy/figures/svg.h"
 #include "deploy/report/answer_table.h"
 #include "deploy/report/arm.h"
-#include "deploy/report/identity.h"
 #include "deploy/report/methods.h"
+#include "deploy/report/page.h"
 #include "deploy/report/points.h"
 #include "deploy/report/table.h"
-
-#define TEXT_BYTES_MAX 65536 /* Of any one text that goes into the page. */
-
-static const char page_style[] =
-    ":root{color-scheme:light dark}"
-    "body{font:16px/1.5 system-ui,-apple-system,'Segoe UI','DejaVu "
-    "Sans',Helvetica,Arial,sans-serif;"
-    "max-width:1000px;margin:2.5em auto;padding:0 1em;color:#222;background:#fff}"
-    "h1{font-size:1.7em;line-height:1.2;margin-bottom:.3em}h2{font-size:1.2em;margin-top:2em}"
-    ".lead{color:#555;margin-top:0}"
-    ".wide{overflow-x:auto}table{border-collapse:collapse;font-size:.85em;width:100%;"
-    "font-variant-numeric:tabular-nums}"
-    "th,td{text-align:right;padding:.35em .5em;border-bottom:1px solid #ddd;white-space:nowrap}"
-    "th{white-space:normal;vertical-align:bottom;border-bottom:2px solid #555}"
-    "th:first-child,td:first-child{text-align:left}"
-    "ul.notes{font-size:.85em;color:#555;padding-left:1.2em}"
-    "ul.arms{padding-left:1.2em}code{white-space:nowrap}.wide svg{min-width:600px}"
-    ".good,.bad{font-weight:700;padding:.6em .9em;border-left:4px solid #009e73;background:#eef7f3}"
-    ".bad{border-color:#d55e00;background:#fdf1e8}"
-    "p,dl,figure{max-width:800px}figure{margin:2.2em 0}figure "
-    "svg{width:100%;height:auto;display:block}"
-    "figcaption{font-size:.92em;color:#444;margin-top:.5em}"
-    "pre{overflow-x:auto;background:#f4f4f4;padding:.8em;font-size:.85em;white-space:pre-wrap;"
-    "overflow-wrap:anywhere}"
-    "dt{font-weight:600}dd{margin:0 0 .6em 1.2em;overflow-wrap:anywhere}"
-    "@media(prefers-color-scheme:dark){body{color:#ddd;background:#16181c}.lead,ul.notes{color:#"
-    "aaa}"
-    "figcaption{color:#bbb}th,td{border-color:#3a3f46}th{border-color:#999}pre{background:#22252b}"
-    ".good{background:#17302a}.bad{background:#3a2618}}"
-    "@media print{figure{break-inside:avoid}}";
 
 /* --- facts --------------------------------------------------------------------------------- */
 
@@ -130,153 +98,6 @@ void report_command(char *text, size_t bytes, int argc, char **argv)
             add(text, bytes, &used, " ", 1);
         add_quoted(text, bytes, &used, argv[i]);
     }
-}
-
-/* --- the page ------------------------------------------------------------------------------ */
-
-static void put(FILE *page, const char *text)
-{
-    svg_escape(page, text, TEXT_BYTES_MAX);
-}
-
-static void put_fact(FILE *page, const char *name, const char *value)
-{
-    if (value != NULL && value[0]) {
-        fprintf(page, "<dt>%s</dt><dd>", name);
-        put(page, value);
-        fputs("</dd>\n", page);
-    }
-}
-
-static void put_lead(FILE *page, const struct comparison *comparison)
-{
-    fputs("<p class=\"lead\">", page);
-    if (comparison->record_count == 0) {
-        fputs("No run has finished.</p>\n", page);
-        return;
-    }
-    const struct record *record = comparison->records[0];
-    fprintf(page,
-            "%s of the same work: ", wording_counted(comparison->record_count, "run", "runs").text);
-    put(page, record->data);
-    fprintf(page, ", %s, %s a batch, ", wording_counted(record->epochs, "epoch", "epochs").text,
-            wording_counted(record->global_batch, "example", "examples").text);
-    put(page, record->optimizer);
-    if (isfinite(record->learning_rate))
-        fprintf(page, " with learning rate %g", record->learning_rate);
-    fputs(".</p>\n", page);
-}
-
-static void put_table_remarks(FILE *page, const struct comparison *comparison)
-{
-    char text[TABLE_REMARK_MAX];
-    for (size_t i = 0; table_remark(comparison, i, text, sizeof text); i++) {
-        fputs("<p>", page);
-        svg_escape(page, text, sizeof text);
-        fputs(".</p>\n", page);
-    }
-}
-
-/* See table_write_missing. */
-static void put_missing(FILE *page, const struct comparison *comparison)
-{
-    struct progress_text progress = comparison_progress(comparison);
-    if (progress.text[0] == '\0')
-        return;
-    fputs("<p class=\"bad\">", page);
-    put(page, progress.text);
-    fputs("</p>\n", page);
-    if (comparison->failed_count == 0)
-        return;
-    fputs("<ul class=\"failed\">\n", page);
-    for (size_t i = 0; i < comparison->failed_count; i++) {
-        fputs("<li><code>", page);
-        put(page, comparison->failed[i].name);
-        fputs("</code>: ", page);
-        put(page, comparison->failed[i].reason);
-        fputs("</li>\n", page);
-    }
-    fputs("</ul>\n", page);
-}
-
-static void put_remarks(FILE *page, const struct comparison *comparison,
-                        const struct report_facts *facts)
-{
-    struct bits_verdict bits;
-    comparison_bits(comparison, &bits);
-    put_missing(page, comparison);
-    if (facts->remark != NULL && facts->remark[0]) {
-        fputs("<p class=\"bad\">", page);
-        put(page, facts->remark);
-        fputs("</p>\n", page);
-    }
-    if (bits.seeds > 0) {
-        fprintf(page, "<p class=\"%s\">", bits.equal ? "good" : "bad");
-        put(page, bits.text);
-        fputs("</p>\n", page);
-    }
-}
-
-static void put_notes(FILE *page)
-{
-    fputs("<ul class=\"notes\">\n", page);
-    for (size_t i = 0; table_note(i) != NULL; i++) {
-        fputs("<li>", page);
-        put(page, table_note(i));
-        fputs("</li>\n", page);
-    }
-    fputs("</ul>\n", page);
-}
-
-static void put_figures(FILE *page, const struct comparison *comparison,
-                        const struct figures *figures)
-{
-    for (size_t i = 0; i < FIGURE_COUNT; i++) {
-        fprintf(page, "<figure id=\"%s\">\n<div class=\"wide\">%s</div><figcaption>",
-                figures->items[i].name, figures->items[i].svg);
-        put(page, figures->items[i].caption);
-        fputs("</figcaption>\n</figure>\n", page);
-        if (strcmp(figures->items[i].name, "staleness") == 0)
-            identity_write_html(page, comparison);
-    }
-}
-
-static void put_page(FILE *page, const struct answer *answer, const struct figures *figures,
-                     const struct report_facts *facts)
-{
-    const struct comparison *comparison = answer->comparison;
-    static const char title[] = "Syncopate: training runs compared";
-    fprintf(page,
-            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
-            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
-            "<title>%s</title>\n<style>%s</style>\n</head>\n<body>\n<h1>%s</h1>\n",
-            title, page_style, title);
-    put_lead(page, comparison);
-    put_remarks(page, comparison, facts);
-    answer_write_html(page, answer);
-    arms_write_html(page, comparison);
-    table_write_html(page, comparison);
-    put_table_remarks(page, comparison);
-    arms_write_effects_html(page, comparison);
-    put_notes(page);
-    put_figures(page, comparison, figures);
-    methods_write_html(page, answer, facts);
-    fputs("<dl>\n", page);
-    put_fact(page, "Machine", facts->machine);
-    put_fact(page, "Model", comparison->record_count ? comparison->records[0]->model : NULL);
-    put_fact(page, "Servers (--ps colocated)", facts->colocated ? "one beside each worker" : NULL);
-    put_fact(page, "Time of a leaf (--compute)", facts->compute);
-    put_fact(page, "Workers slowed down (worker:factor)", facts->slow);
-    put_fact(page, "Stragglers (--straggle)", facts->straggle);
-    put_fact(page, "Pauses (--pause)", facts->pause);
-    put_fact(page, "Date", facts->date);
-    fputs("</dl>\n", page);
-    if (facts->command != NULL && facts->command[0]) {
-        fputs("<h2>Command</h2>\n<pre>", page);
-        put(page, facts->command);
-        fputs("</pre>\n", page);
-    }
-    fputs("</body>\n</html>\n", page);
 }
 
 /* --- files --------------------------------------------------------------------------------- */
@@ -394,7 +215,7 @@ static enum status write_figures(const struct disk *disk, const char *out,
     enum status status = STATUS_OK;
     for (size_t i = 0; i < FIGURE_COUNT && status == STATUS_OK; i++) {
         snprintf(name, sizeof(name), "%s.svg", figures->items[i].name);
-        status = write_text(disk, out, name, figures->items[i].svg, error);
+        status = write_text(disk, out, name, figures->items[i].wide, error);
     }
     return status;
 }
@@ -406,7 +227,7 @@ static enum status write_page(const struct disk *disk, const char *out, const st
     struct sheet sheet;
     if (!sheet_open(&sheet))
         return error_set(error, STATUS_MEMORY, "out of memory");
-    put_page(sheet.stream, answer, figures, facts);
+    page_write(sheet.stream, answer, figures, facts);
     return sheet_close(&sheet, disk, out, "report.html", error);
 }
 
@@ -414,7 +235,7 @@ enum status report_write(const struct disk *disk, const char *out, const struct 
                          const struct report_facts *facts, struct error *error)
 {
     struct figures figures;
-    enum status status = figures_make(&figures, answer->comparison, error);
+    enum status status = figures_make(&figures, answer, error);
     if (status == STATUS_OK)
         status = write_table(disk, out, answer, error);
     if (status == STATUS_OK)

@@ -1,12 +1,13 @@
 /* report.h - a comparison written down: report.html with everything in it, and the parts as files.
  *
- *     OUT/report.html     answer, table, figures and explanations in one file that needs no other
+ *     OUT/report.html     answer, tables, figures and explanations in one file that needs no other
+ *                         (see page.h)
  *     OUT/table.txt       answer and table as text; with .md the answer in Markdown, with .tex in LaTeX
  *     OUT/compare.json    both for programs (see table.h)
  *     OUT/methods.txt     how the runs were made, in a paragraph (see methods.h)
  *     OUT/points.csv      every number of every run (see points.h)
- *     OUT/loss-time.svg, loss-step.svg, accuracy-epoch.svg, staleness.svg,
- *     spread.svg, time.svg
+ *     OUT/NAME.svg        each figure (figures.h): loss-seconds.svg, ..., test-loss-bytes.svg,
+ *                         staleness.svg, spread.svg, time.svg, workers.svg
  *
  * Threads: plain values. Errors: as disk.h. */
 

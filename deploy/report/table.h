@@ -31,7 +31,7 @@ void table_write_missing(FILE *stream, const struct comparison *comparison);
  * which that is so. */
 void table_write_bound(FILE *stream, const struct comparison *comparison);
 
-/* A <table>. */
+/* A <table> each of the work, its result, and staleness; of numbers that any run has. */
 void table_write_html(FILE *stream, const struct comparison *comparison);
 
 /* What the columns mean, one "name: meaning" for each index; NULL when there are no more. */

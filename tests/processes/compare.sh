@@ -44,8 +44,8 @@ expect "and the work, which is the same for all, stands above it" \
     grep -qx "each run: batches 40, examples a batch 64" "$folder/output"
 expect "sync has the same bits for one and two workers" \
     grep -q "^sync: the same bits for 1 and 2 workers, for each of 2 seeds" "$folder/output"
-for file in report.html table.{txt,md,tex} methods.txt points.csv compare.json loss-time.svg loss-step.svg accuracy-epoch.svg \
-    staleness.svg spread.svg time.svg runs/sync-w1-s1/run.json runs/async-w2-s2/run.json; do
+for file in report.html table.{txt,md,tex} methods.txt points.csv compare.json {loss,accuracy,test-loss}-{seconds,updates,examples,bytes}.svg \
+    {staleness,spread,time,workers}.svg runs/sync-w1-s1/run.json runs/async-w2-s2/run.json; do
     expect "$file is there" test -s "$out/$file"
 done
 expect "the report holds the command" grep -q -- "--workers 1,2 --seeds 2 --out" "$out/report.html"
@@ -71,14 +71,14 @@ expect "bounds are modes of their own" ends_with 0 "$syncopate" compare "${work[
     --modes sync,async,ssp:1,ssp:8,allreduce,sync+backup:1 --workers 2 --out "$folder/bounds"
 expect "which the table names" test "$(grep -cE '^ssp:[18] +2 +[0-9.]+ +[0-9]+ ' "$folder/output")" -eq 2
 expect "and compare.json" test "$(grep -c '"mode": "ssp:[18]"' "$folder/bounds/compare.json")" -ge 2
-expect "and the report" grep -q '<td>ssp:8</td>' "$folder/bounds/report.html"
+expect "and the report" grep -q '<th scope="row">ssp:8, 2 workers</th>' "$folder/bounds/report.html"
 expect "their folders have no colon in their names" test -s "$folder/bounds/runs/ssp-8-w2-s1/run.json"
 expect "so is all-reduce, with the scores of sync" \
     test "$(awk '/^(sync|allreduce) +2 +[0-9.]+ +[0-9]+ / { print $5, $6 }' "$folder/output" | uniq | wc -l)" -eq 1
 expect "and so are backup workers, where something was dropped" \
     grep -qE 'over [0-9,]+ of [0-9,]+ examples' "$folder/output"
 expect "each has a colour and a dash of its own" \
-    test "$(grep -oE 'class="line [^"]*"' "$folder/bounds/loss-step.svg" | sort -u | wc -l)" -eq 6
+    test "$(grep -oE 'class="line [^"]*"' "$folder/bounds/loss-updates.svg" | sort -u | wc -l)" -eq 6
 # One command line for all modes: each takes what it has a use for, and that is said.
 expect "compensations are compared" ends_with 0 "$syncopate" compare --data synthetic --model softmax --steps 200 \
     --modes sync,async --workers 4 --staleness-rate inverse --max-staleness 1 --delay-compensation 0.04 \
@@ -99,9 +99,9 @@ expect "and how much was sent back" sent_back
 expect "in 80 columns" test "$(sed -n '/^async: /,$p' "$folder/output" | awk '{ n++ } length > 80 { wide++ }
     END { print (n > 6 && wide == 0) }')" -eq 1
 expect "as in the report" grep -q '<li>async: <code>--staleness-rate inverse</code>' "$folder/arms/report.html"
-expect "where the sums of staleness are equal" grep -qE '<td>async, 4 workers</td>.*<td>equal</td>' "$folder/arms/report.html"
+expect "where the sums of staleness are equal" grep -qE '<th scope="row">async, 4 workers</th>.*<td>equal</td>' "$folder/arms/report.html"
 expect "and pulls have a spread" grep -q 'async, 4 workers, all chunks: spread 0' "$folder/arms/spread.svg"
-expect "and every second a name" grep -q 'async, 4 workers, worker 3: other: ' "$folder/arms/time.svg"
+expect "and every second a name" grep -q 'async, 4 workers, worker 3: other: ' "$folder/arms/workers.svg"
 expect "sync alone refuses them" ends_with 2 "$syncopate" compare "${work[@]}" --modes sync --max-staleness 1 \
     --out "$folder/usage"
 # What the report draws over, and run.json's seconds, are of one clock; scores and checkpoints are in neither.

@@ -20,7 +20,7 @@ run named 0 syncopate compare "${small[@]}" "${arms[@]}" --seeds 2 --out "$out"
 for row in slow-start plain layers; do
     grep -qE "^$row +2 +2 " "$out/table.txt" || fail "the table has no row of $row"
     grep -q "^$row,1,loss," "$out/points.csv" || fail "points.csv has no $row"
-    grep -q "$row" "$out/loss-time.svg" || fail "the figure does not call an arm $row"
+    grep -q "$row" "$out/loss-seconds.svg" || fail "the figure does not call an arm $row"
 done
 says named '^plain (reaches|does not reach) loss '
 says named '^slow-start: --mode async --learning-rate 0.01 --warmup-steps 10$'

@@ -414,7 +414,7 @@ TEST_PLAIN(cells_are_escaped_for_each_kind_of_page)
     ck_assert_ptr_nonnull(
         strstr(text, "| arm | a b\\_c |\n|:--|--:|\n| x\\|y\\<z\\> | \\[5 %\\] |\n"));
     ck_assert_ptr_nonnull(strstr(text, "{}x|y\\textless{}z\\textgreater{} & {}[5 \\%] \\\\\n"));
-    ck_assert_ptr_nonnull(strstr(text, "<td>x|y&lt;z&gt;</td><td>[5 %]</td>"));
+    ck_assert_ptr_nonnull(strstr(text, "<th scope=\"row\">x|y&lt;z&gt;</th><td>[5 %]</td>"));
     free(text);
 }
 

@@ -175,16 +175,57 @@ TEST_PLAIN(places_stay_within_the_frame)
 
 TEST_PLAIN(a_plot_without_data_says_so)
 {
-    static const struct plot_words words = {"t", "s", "d", "x", "y"};
+    struct svg svg;
     struct plot plot;
-    plot_open(&plot, &words, NULL, 0, true);
+    svg_open(&svg, 200, 100, "t", "d");
+    plot_begin(&plot, &svg, (struct area){20, 10, 190, 80}, true);
     axis_fit(&plot.x, 10, false);
     axis_fit(&plot.y, 10, false);
-    plot_frame(&plot);
-    char *text = plot_close(&plot);
+    plot_frame(&plot, true);
+    char *text = svg_close(&svg);
     ck_assert_ptr_nonnull(text);
     must_be_well_formed(text);
     ck_assert_ptr_nonnull(strstr(text, "no data were recorded"));
+    free(text);
+}
+
+TEST_PLAIN(a_text_is_broken_between_words_into_lines_that_fit)
+{
+    struct svg_lines lines;
+    ck_assert_uint_eq(svg_wrap(&lines, "sync+backup:1, 4 workers", 100, 13), 2);
+    ck_assert_str_eq(lines.text[0], "sync+backup:1,");
+    ck_assert_str_eq(lines.text[1], "4 workers");
+    ck_assert_uint_eq(svg_wrap(&lines, "sync+backup:1, 4 workers", 1000, 13), 1);
+    ck_assert_uint_eq(svg_wrap(&lines, "sync+backup:1, 4 workers", 150, 6.5), 1); /* Small ones. */
+    ck_assert_uint_eq(svg_wrap(&lines, "one-word-that-is-wider-than-the-line", 10, 13), 1);
+    ck_assert_uint_eq(svg_wrap(&lines, "", 100, 13), 0);
+    ck_assert_uint_eq(svg_wrap(&lines, "a b c d e f g h i j k l", 1, 13), SVG_LINES_MAX);
+}
+
+TEST_PLAIN(a_picture_is_as_high_as_it_has_grown_and_stands_in_a_page_without_its_style)
+{
+    struct svg svg;
+    char *page = NULL;
+    size_t bytes = 0;
+    svg_open(&svg, 100, 0, "t", "d");
+    svg_group(&svg, "arm a3", "</title> & more");
+    svg_line(&svg, "line c0", 1, 2, 3, 4);
+    svg_group_end(&svg);
+    svg_define(&svg, "context", "behind");
+    svg_define_end(&svg);
+    svg_use(&svg, "behind", 5, 6);
+    svg_grow(&svg, 77);
+    char *text = svg_close(&svg);
+    must_be_well_formed(text);
+    ck_assert_ptr_nonnull(strstr(text, "viewBox=\"0 0 100 77\""));
+    ck_assert_ptr_nonnull(strstr(text, "font-family"));
+    FILE *stream = open_memstream(&page, &bytes);
+    svg_put_inline(stream, text);
+    fclose(stream);
+    must_be_well_formed(page);
+    ck_assert_ptr_null(strstr(page, "font-family"));
+    ck_assert_ptr_nonnull(strstr(page, "class=\"line c0\""));
+    free(page);
     free(text);
 }
 
@@ -196,7 +237,7 @@ TEST_PLAIN(a_legend_breaks_into_rows_that_fit)
         snprintf(keys[i].label, sizeof keys[i].label, "async, %zu workers", i);
         snprintf(keys[i].style, sizeof keys[i].style, i % 2 ? "bar c0" : "line c1 d1");
     }
-    svg_open(&svg, PLOT_WIDTH, PLOT_HEIGHT, "t", "d");
+    svg_open(&svg, PLOT_WIDTH, 700, "t", "d");
     double y = plot_legend(&svg, keys, 30, 10, 400, 0);
     char *text = svg_close(&svg);
     ck_assert_double_ge(y, 10 * 20); /* Two or three in a row. */

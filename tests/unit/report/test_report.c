@@ -102,8 +102,22 @@ static void take_ninth(struct scene *scene)
     take_run(scene, &(struct made_run){"async-w2-s3", "async", "9999", 2, 3, 0.7, 0.92});
 }
 
-static const char *const picture_names[] = {"loss-time.svg", "loss-step.svg", "accuracy-epoch.svg",
-                                            "staleness.svg", "spread.svg",    "time.svg"};
+static const char *const picture_names[] = {"loss-seconds.svg",
+                                            "loss-updates.svg",
+                                            "loss-examples.svg",
+                                            "loss-bytes.svg",
+                                            "accuracy-seconds.svg",
+                                            "accuracy-updates.svg",
+                                            "accuracy-examples.svg",
+                                            "accuracy-bytes.svg",
+                                            "test-loss-seconds.svg",
+                                            "test-loss-updates.svg",
+                                            "test-loss-examples.svg",
+                                            "test-loss-bytes.svg",
+                                            "staleness.svg",
+                                            "spread.svg",
+                                            "time.svg",
+                                            "workers.svg"};
 
 static void must_be_well_formed(const struct scene *scene, const char *name)
 {
@@ -247,8 +261,10 @@ TEST(nothing_is_stated_without_two_runs_to_compare)
     ck_assert_str_eq(bits.text, "");
 }
 
-static int loss_pair(const struct record *record, size_t index, double *x, double *y)
+static int loss_pair(const struct record *record, const void *context, size_t index, double *x,
+                     double *y)
 {
+    (void)context;
     if (index >= record->point_count)
         return 0;
     *x = record->points[index].step;
@@ -260,7 +276,7 @@ TEST(a_curve_is_the_mean_of_its_seeds_and_their_range)
 {
     struct curve curve;
     take_eight(scene);
-    curve_make(&curve, &scene->comparison.groups[3], loss_pair);
+    curve_make(&curve, &scene->comparison.groups[3], loss_pair, NULL);
     ck_assert_uint_eq(curve.runs, 2);
     ck_assert_uint_eq(curve.count, 10);
     ck_assert_double_eq_tol(curve.x[9], 200, 1e-9);
@@ -271,9 +287,10 @@ TEST(a_curve_is_the_mean_of_its_seeds_and_their_range)
 }
 
 /* 100,000 pairs, every third of them not to be drawn. */
-static int many_pairs(const struct record *record, size_t index, double *x, double *y)
+static int many_pairs(const struct record *record, const void *context, size_t index, double *x,
+                      double *y)
 {
-    (void)record;
+    (void)record, (void)context;
     *x = (double)index;
     *y = index % 3 == 0 ? NAN : 5;
     return index < 100000;
@@ -283,7 +300,7 @@ TEST(a_long_curve_is_thinned)
 {
     struct curve curve;
     take_eight(scene);
-    curve_make(&curve, &scene->comparison.groups[0], many_pairs);
+    curve_make(&curve, &scene->comparison.groups[0], many_pairs, NULL);
     ck_assert_uint_ge(curve.count, CURVE_POINTS_MAX / 2);
     ck_assert_uint_le(curve.count, CURVE_POINTS_MAX + 2);
     for (size_t i = 0; i < curve.count; i++) {
@@ -578,14 +595,16 @@ TEST(staleness_has_both_sides_of_its_identity)
     take_aged(scene, "right", "async", "", 180);
     take_aged(scene, "wrong", "ssp:1", "", 170);
     write_and_check(scene, "");
-    page_has(scene, "report.html",
-             "<td>async, 4 workers</td><td>150</td><td>30</td><td>180</td><td>180</td>"
-             "<td>equal</td>",
-             1);
-    page_has(scene, "report.html",
-             "<td>ssp:1, 4 workers</td><td>150</td><td>30</td><td>180</td><td>170</td>"
-             "<td class=\"bad\">differ by 10</td>",
-             1);
+    page_has(
+        scene, "report.html",
+        "<th scope=\"row\">async, 4 workers</th><td>150</td><td>30</td><td>180</td><td>180</td>"
+        "<td>equal</td>",
+        1);
+    page_has(
+        scene, "report.html",
+        "<th scope=\"row\">ssp:1, 4 workers</th><td>150</td><td>30</td><td>180</td><td>170</td>"
+        "<td class=\"bad\">differ by 10</td>",
+        1);
 }
 
 TEST(one_run_does_not_hide_what_another_lacks)
@@ -610,8 +629,14 @@ TEST(every_second_of_a_worker_has_a_name)
 {
     take_aged(scene, "async", "async", "", 180);
     write_and_check(scene, "");
-    page_has(scene, "time.svg", "async, 4 workers, worker 0: other: 7 s", 1);
-    page_has(scene, "time.svg", ">20 s, 46 % computing<", 1); /* 9 of 19.75. */
+    page_has(scene, "workers.svg", "async, 4 workers, worker 0: other: 7 s", 1);
+    page_has(scene, "time.svg", "async, 4 workers: waiting for a checkpoint (gate): 2 s", 1);
+    page_has(scene, "workers.svg", ">20 s, 46 % computing<", 1); /* 9 of 19.75. */
+    page_has(scene, "time.svg", ">20 s, 46 % computing<", 1);
+    page_has(scene, "report.html",
+             "<th scope=\"row\">async, 4 workers</th><td>9.0</td><td>1.5</td><td>2.0</td>"
+             "<td>0.2</td><td>7.0</td><td>19.8</td>",
+             1);
 }
 
 TEST(the_page_says_how_it_was_measured_and_whose_time_it_is)
@@ -635,13 +660,20 @@ TEST(the_report_is_whole)
     take_eight(scene);
     write_and_check(scene, "syncopate compare --seeds 2");
     char *page = runs_read(scene->folder, "report.html");
-    ck_assert_uint_eq(occurrences(page, "<svg "), FIGURE_COUNT);
-    ck_assert_uint_eq(occurrences(page, "<figcaption>"), FIGURE_COUNT);
+    ck_assert_uint_eq(occurrences(page, "<svg xmlns"), 2 * FIGURE_COUNT); /* Wide and narrow. */
+    ck_assert_uint_eq(occurrences(page, "<style>"), 1);
+    for (enum curve_x x = 0; x < CURVE_X_COUNT; x++) { /* A switch, a text and three figures. */
+        char what[64];
+        snprintf(what, sizeof what, "id=\"x-%s\"", curve_x_name(x));
+        ck_assert_uint_eq(occurrences(page, what), 1);
+        snprintf(what, sizeof what, "class=\"by by-%s\"", curve_x_name(x));
+        ck_assert_uint_eq(occurrences(page, what), 1 + CURVE_Y_COUNT);
+    }
     ck_assert_ptr_nonnull(strstr(page, "the same bits for 1 and 2 workers"));
     ck_assert_ptr_nonnull(strstr(page, "--seeds 2"));
     /* Nothing is fetched from elsewhere. */
     ck_assert_ptr_null(strstr(page, " src="));
-    ck_assert_ptr_null(strstr(page, "href="));
+    ck_assert_uint_eq(occurrences(page, "href="), occurrences(page, "href=\"#"));
     ck_assert_ptr_null(strstr(page, "url("));
     ck_assert_ptr_null(strstr(page, "@import"));
     free(page);
@@ -699,7 +731,7 @@ TEST(runs_with_nothing_in_them_make_figures_that_say_so)
                "{\"event\": \"evaluation\", \"epoch\": 1, \"test_accuracy\": null}\n");
     take(scene, "bare");
     write_and_check(scene, "");
-    char *picture = runs_read(scene->folder, "loss-time.svg");
+    char *picture = runs_read(scene->folder, "loss-seconds.svg");
     ck_assert_ptr_nonnull(strstr(picture, "no data were recorded"));
     free(picture);
 }

@@ -1,0 +1,73 @@
+/* style_sheet.c - colours start from Okabe and Ito's, told apart by people with any of the common kinds of
+ * colour blindness ("Color Universal Design", 2008): a hue for each family, three shades of it; on dark
+ * ground each is lighter. */
+
+#include "deploy/figures/style_sheet.h"
+
+static const char sheet[] =
+    "text{font-family:system-ui,-apple-system,'Segoe UI','DejaVu Sans',Helvetica,Arial,sans-serif;"
+    "font-size:13px;fill:#333}"
+    ".title{font-size:16px;font-weight:600;fill:#111}"
+    ".subtitle{font-size:12.5px;fill:#5c5c5c}"
+    ".axis{font-size:13px;fill:#333}.small{font-size:11.5px;fill:#555}.strong{font-weight:600}"
+    ".paper{fill:#fff}.frame{stroke:#555;stroke-width:1;fill:none}"
+    ".grid{stroke:#ddd;stroke-width:1}.leader{stroke:#999;stroke-width:1}"
+    ".target{stroke:#555;stroke-width:1;stroke-dasharray:1.5 3}"
+    ".line{fill:none;stroke-width:2;stroke-linejoin:round;stroke-linecap:butt}"
+    ".context polyline{fill:none;stroke:#ccc;stroke-width:.8}"
+    ".band{stroke:none;fill-opacity:.18}.bar{stroke:none}.dot{stroke:#fff;stroke-width:1}"
+    ".d1{stroke-dasharray:8 4}.d2{stroke-dasharray:2.5 3}.d3{stroke-dasharray:9 3 2.5 3}"
+    /* A dot's outline is no line. */
+    ".dot,.bar,.band{stroke-dasharray:none}"
+    ".line.c0{stroke:#0072b2}.band.c0,.bar.c0,.dot.c0{fill:#0072b2}"
+    ".line.c1{stroke:#56b4e9}.band.c1,.bar.c1,.dot.c1{fill:#56b4e9}"
+    ".line.c2{stroke:#003f66}.band.c2,.bar.c2,.dot.c2{fill:#003f66}"
+    ".line.c3{stroke:#d55e00}.band.c3,.bar.c3,.dot.c3{fill:#d55e00}"
+    ".line.c4{stroke:#e69f00}.band.c4,.bar.c4,.dot.c4{fill:#e69f00}"
+    ".line.c5{stroke:#7f3800}.band.c5,.bar.c5,.dot.c5{fill:#7f3800}"
+    ".line.c6{stroke:#009e73}.band.c6,.bar.c6,.dot.c6{fill:#009e73}"
+    ".line.c7{stroke:#5fc9ab}.band.c7,.bar.c7,.dot.c7{fill:#5fc9ab}"
+    ".line.c8{stroke:#00513b}.band.c8,.bar.c8,.dot.c8{fill:#00513b}"
+    ".line.c9{stroke:#a8487f}.band.c9,.bar.c9,.dot.c9{fill:#a8487f}"
+    ".line.c10{stroke:#d99bc0}.band.c10,.bar.c10,.dot.c10{fill:#d99bc0}"
+    ".line.c11{stroke:#5c2645}.band.c11,.bar.c11,.dot.c11{fill:#5c2645}"
+    ".line.c12{stroke:#4d4d4d}.band.c12,.bar.c12,.dot.c12{fill:#4d4d4d}"
+    ".line.c13{stroke:#9a9a9a}.band.c13,.bar.c13,.dot.c13{fill:#9a9a9a}"
+    ".line.c14{stroke:#111111}.band.c14,.bar.c14,.dot.c14{fill:#111111}"
+    ".line.c15{stroke:#8f7a00}.band.c15,.bar.c15,.dot.c15{fill:#8f7a00}"
+    ".line.c16{stroke:#c9b53c}.band.c16,.bar.c16,.dot.c16{fill:#c9b53c}"
+    ".line.c17{stroke:#564a00}.band.c17,.bar.c17,.dot.c17{fill:#564a00}"
+    ".bar.t0{fill:#009e73}.bar.t1{fill:#cc79a7}.bar.t2{fill:#9aa3ad}.bar.t3{fill:#555555}"
+    ".bar.t4{fill:#f0e442}.bar.t5{fill:#5b84b1}.bar.t6{fill:#d9a066}.bar.t7{fill:#d5dbe1}"
+    ".bar.t0,.bar.t1,.bar.t2,.bar.t3,.bar.t4,.bar.t5,.bar.t6,.bar.t7{stroke:#777;stroke-width:.5}"
+    ".bar.part{fill-opacity:.45}"
+    "@media screen and (prefers-color-scheme:dark){"
+    "text,.axis{fill:#d6d6d6}.title{fill:#f2f2f2}.subtitle,.small{fill:#a8a8a8}"
+    ".paper{fill:#16181c}.frame{stroke:#8a8a8a}.grid{stroke:#33373d}.dot{stroke:#16181c}"
+    ".leader{stroke:#6a7078}.target{stroke:#a8a8a8}.context polyline{stroke:#4d535b}"
+    ".line.c0{stroke:#4aa8e0}.band.c0,.bar.c0,.dot.c0{fill:#4aa8e0}"
+    ".line.c1{stroke:#a3d8f7}.band.c1,.bar.c1,.dot.c1{fill:#a3d8f7}"
+    ".line.c2{stroke:#2580b8}.band.c2,.bar.c2,.dot.c2{fill:#2580b8}"
+    ".line.c3{stroke:#ff8a3d}.band.c3,.bar.c3,.dot.c3{fill:#ff8a3d}"
+    ".line.c4{stroke:#ffc861}.band.c4,.bar.c4,.dot.c4{fill:#ffc861}"
+    ".line.c5{stroke:#c8641c}.band.c5,.bar.c5,.dot.c5{fill:#c8641c}"
+    ".line.c6{stroke:#2bc79b}.band.c6,.bar.c6,.dot.c6{fill:#2bc79b}"
+    ".line.c7{stroke:#98ead2}.band.c7,.bar.c7,.dot.c7{fill:#98ead2}"
+    ".line.c8{stroke:#16916d}.band.c8,.bar.c8,.dot.c8{fill:#16916d}"
+    ".line.c9{stroke:#e08fbb}.band.c9,.bar.c9,.dot.c9{fill:#e08fbb}"
+    ".line.c10{stroke:#f6d3e5}.band.c10,.bar.c10,.dot.c10{fill:#f6d3e5}"
+    ".line.c11{stroke:#b0608d}.band.c11,.bar.c11,.dot.c11{fill:#b0608d}"
+    ".line.c12{stroke:#b8b8b8}.band.c12,.bar.c12,.dot.c12{fill:#b8b8b8}"
+    ".line.c13{stroke:#f0f0f0}.band.c13,.bar.c13,.dot.c13{fill:#f0f0f0}"
+    ".line.c14{stroke:#7c7c7c}.band.c14,.bar.c14,.dot.c14{fill:#7c7c7c}"
+    ".line.c15{stroke:#d9c434}.band.c15,.bar.c15,.dot.c15{fill:#d9c434}"
+    ".line.c16{stroke:#efe394}.band.c16,.bar.c16,.dot.c16{fill:#efe394}"
+    ".line.c17{stroke:#9c8b12}.band.c17,.bar.c17,.dot.c17{fill:#9c8b12}"
+    ".bar.t0{fill:#2bc79b}.bar.t1{fill:#e08fbb}.bar.t2{fill:#6a7078}.bar.t3{fill:#d0d0d0}"
+    ".bar.t4{fill:#b3a91f}.bar.t5{fill:#4f6e90}.bar.t6{fill:#8c6239}.bar.t7{fill:#43484f}"
+    "}";
+
+const char *style_sheet(void)
+{
+    return sheet;
+}

@@ -1,0 +1,33 @@
+/* time_kinds.h - what the seconds of a worker can have gone into, for figures and tables: computing,
+ * exchanging, waiting by what for, scoring, and what has no name.
+ *
+ * Threads: plain functions. */
+
+#ifndef DEPLOY_FIGURES_TIME_KINDS_H
+#define DEPLOY_FIGURES_TIME_KINDS_H
+
+#include "deploy/answer/comparison.h"
+
+#define TIME_KINDS (4 + WAIT_COUNT)
+
+struct time_kind {
+    const char *label;   /* "computing gradients" */
+    const char *heading; /* "computing" */
+    const char *style;   /* Of svg.h. */
+};
+
+const struct time_kind *time_kind(size_t kind);
+
+/* Of worker number `worker` of an arm, the mean over its runs, into seconds[TIME_KINDS]; returns their sum.
+ * 0 where nothing is known. */
+double time_of_worker(const struct group *group, size_t worker, double seconds[TIME_KINDS]);
+/* Of its workers, on average. */
+double time_of_arm(const struct group *group, double seconds[TIME_KINDS]);
+
+/* The most that any of its runs had. */
+size_t time_workers(const struct group *group);
+
+/* Whether any arm has spent time on it. */
+bool time_kind_used(const struct comparison *comparison, size_t kind);
+
+#endif
