@@ -607,6 +607,10 @@ const struct option_row option_rows[] = {
      NULL, 0, 0, NULL, NULL,
      "Write event files for TensorBoard while it trains, into a folder in DIR that is called as --out's (server 0, or "
      "who trains alone): tensorboard --logdir DIR. Steps are batches done, and seconds of virtual time virtual."},
+    {"tensorboard", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(tensorboard), OPTION_COMPARE, "DIR",
+     NULL, 0, 0, NULL, NULL,
+     "Write event files for TensorBoard while runs are made, DIR/ARM/seed-N, and of the means of those of an arm that "
+     "are done DIR/ARM/mean: tensorboard --logdir DIR. Steps are batches done, and seconds of virtual time virtual."},
     {"tensorboard", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(tensorboard), OPTION_REPLAY, "DIR",
      NULL, 0, 0, NULL, NULL,
      "With --out: write an event file for TensorBoard as well, into a folder in DIR that is called as --out's."},

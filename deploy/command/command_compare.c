@@ -43,7 +43,9 @@ struct comparing {
     struct arms arms;
     struct comparison_folder folder;
     struct rounds rounds;
-    FILE *told; /* Where all is told but the object of --json. */
+    struct boards boards;
+    bool lacks_means; /* It has been said that TensorBoard does. */
+    FILE *told;       /* Where all is told but the object of --json. */
     struct progress_style style;
     struct virtual_runs *virtual_runs; /* NULL: in real time. */
 };
@@ -147,6 +149,7 @@ static enum status read_plan(struct comparing *comparing, const struct command_c
     if (status == STATUS_OK)
         status = rounds_init(&comparing->rounds, &comparing->arms, options->seeds,
                              comparing->folder.path, error);
+    comparing->rounds.tensorboard = options->tensorboard;
     if (status != STATUS_OK)
         return status;
     if (options->target_loss > 0 && options->target_accuracy > 0)
@@ -328,6 +331,24 @@ static void report_so_far(const struct comparing *comparing, const struct compar
     answer_free(&answer);
 }
 
+/* The mean of an arm that has more runs than before. */
+static void tell_mean(struct comparing *comparing, const struct comparison *comparison,
+                      const char *arm)
+{
+    struct error why;
+    for (size_t i = 0; i < comparison->group_count; i++) {
+        const struct group *group = &comparison->groups[i];
+        if (strcmp(group->arm.name, arm) != 0 ||
+            boards_tell_mean(&comparing->boards, group, &why) == STATUS_OK ||
+            comparing->lacks_means)
+            continue;
+        char text[sizeof why.text + 64];
+        snprintf(text, sizeof text, "TensorBoard lacks means: %s", why.text);
+        command_say(PROGRAM, LOG_WARNING, text);
+        comparing->lacks_means = true;
+    }
+}
+
 /* --- all of it ------------------------------------------------------------------------------- */
 
 static bool was_ended(int code)
@@ -361,6 +382,8 @@ static int make_one(struct comparing *comparing, size_t index, struct comparison
     }
     if (!comparing->options.quiet)
         print_result(comparing, comparison->records[comparison->record_count - 1]);
+    if (!comparing->rounds.kept[index] || rounds_is_last(&comparing->rounds, index))
+        tell_mean(comparing, comparison, run.arm.name);
     return code;
 }
 
@@ -526,6 +549,9 @@ int command_compare(const struct command_call *call, struct error *error)
         code = check_runs(&comparing, error);
     if (code == EXIT_DONE && comparing.join == NULL)
         code = check_keys(&comparing, error);
+    if (code == EXIT_DONE)
+        code = command_exit_code(
+            boards_open(&comparing.boards, call->options.tensorboard, &comparing.arms, error));
     if (code == EXIT_DONE)
         code = command_exit_code(
             comparison_folder_open(&comparing.folder, call->options.out, &comparing.plan, error));

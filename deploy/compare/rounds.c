@@ -11,6 +11,34 @@
 #include "common/store/run_directory.h"
 #include "worker/workload.h"
 
+/* The first round has them in order, each later one begins with the next. */
+size_t rounds_arm(const struct rounds *rounds, size_t index)
+{
+    size_t arms = rounds->arms->count;
+    return (index % arms + index / arms) % arms;
+}
+
+bool rounds_is_last(const struct rounds *rounds, size_t index)
+{
+    for (size_t i = index + 1; i < rounds->run_count; i++)
+        if (rounds_arm(rounds, i) == rounds_arm(rounds, index))
+            return false;
+    return true;
+}
+
+static uint64_t seed_of(const struct rounds *rounds, size_t index)
+{
+    const struct arm_plan *arm = &rounds->arms->list[rounds_arm(rounds, index)];
+    return arm->options.job.seed + index / rounds->arms->count;
+}
+
+static void name_boards(struct rounds *rounds)
+{
+    for (size_t i = 0; i < rounds->run_count; i++)
+        boards_name(rounds->boards[i], rounds->arms->list[rounds_arm(rounds, i)].arm.name,
+                    seed_of(rounds, i));
+}
+
 enum status rounds_init(struct rounds *rounds, const struct arms *arms, uint32_t seeds,
                         const char *out, struct error *error)
 {
@@ -22,8 +50,10 @@ enum status rounds_init(struct rounds *rounds, const struct arms *arms, uint32_t
     rounds->run_count = arms->count * seeds;
     rounds->kept = calloc(rounds->run_count, sizeof *rounds->kept);
     rounds->took = calloc(rounds->run_count, sizeof *rounds->took);
-    if (rounds->kept == NULL || rounds->took == NULL)
+    rounds->boards = calloc(rounds->run_count, sizeof *rounds->boards);
+    if (rounds->kept == NULL || rounds->took == NULL || rounds->boards == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
+    name_boards(rounds);
     return STATUS_OK;
 }
 
@@ -31,14 +61,8 @@ void rounds_free(struct rounds *rounds)
 {
     free(rounds->kept);
     free(rounds->took);
+    free(rounds->boards);
     *rounds = (struct rounds){.run_count = 0};
-}
-
-/* The first round has them in order, each later one begins with the next. */
-size_t rounds_arm(const struct rounds *rounds, size_t index)
-{
-    size_t arms = rounds->arms->count;
-    return (index % arms + index / arms) % arms;
 }
 
 void rounds_run(struct round_run *run, const struct rounds *rounds, size_t index)
@@ -47,7 +71,9 @@ void rounds_run(struct round_run *run, const struct rounds *rounds, size_t index
     run->options = arm->options;
     run->arm = arm->arm;
     struct options *options = &run->options;
-    options->job.seed += index / rounds->arms->count;
+    options->job.seed = seed_of(rounds, index);
+    options->tensorboard = rounds->tensorboard;
+    options->tensorboard_run = rounds->tensorboard != NULL ? rounds->boards[index] : NULL;
     snprintf(run->name, sizeof run->name, "%s-s%" PRIu64, run->arm.name, options->job.seed);
     snprintf(run->out, sizeof run->out, "%.*s/" ROUNDS_RUNS "/%s",
              (int)(sizeof run->out - sizeof run->name - sizeof "/" ROUNDS_RUNS "/"), rounds->out,

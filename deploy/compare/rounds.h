@@ -11,6 +11,7 @@
 
 #include "common/file/disk.h"
 #include "deploy/compare/arms.h"
+#include "deploy/compare/boards.h"
 
 #define ROUNDS_RUNS     "runs" /* The folder with the folders of the runs. */
 #define ROUNDS_NAME_MAX (ARM_TEXT_MAX + 32)
@@ -19,7 +20,9 @@ struct rounds {
     const struct arms *arms;
     const char *out; /* The comparison's folder. */
     size_t run_count;
-    bool *kept;   /* [run_count], owned. It was there already, whole. */
+    bool *kept;              /* [run_count], owned. It was there already, whole. */
+    const char *tensorboard; /* Of the runs' event files. NULL, until it is set: there are none. */
+    char (*boards)[BOARDS_NAME_MAX]; /* [run_count], owned. What they are called there. */
     double *took; /* [run_count], owned. Seconds, from start to end; 0: not made now, or failed. */
 };
 
@@ -38,6 +41,8 @@ void rounds_free(struct rounds *rounds);
 
 /* Which arm run number `index` is of. */
 size_t rounds_arm(const struct rounds *rounds, size_t index);
+/* Whether no run of its arm comes after it. */
+bool rounds_is_last(const struct rounds *rounds, size_t index);
 /* Run number `index`, from 0; what it has is borrowed from it and from the arms. */
 void rounds_run(struct round_run *run, const struct rounds *rounds, size_t index);
 

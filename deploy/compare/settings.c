@@ -25,8 +25,8 @@ static bool is_among(const struct option_row *row, const char *const *names, siz
 bool settings_is_common(const struct option_row *row)
 {
     return (row->users & OPTION_COMPARE) != 0 && row->kind != OPTION_KIND_LIST &&
-           !IS_AMONG(row, "modes", "workers", "plan", "out", "json", "quiet", "verbose",
-                     "log-every", "log-format");
+           !IS_AMONG(row, "modes", "workers", "plan", "out", "tensorboard", "json", "quiet",
+                     "verbose", "log-every", "log-format");
 }
 
 /* Runs of one seed are a pair, virtual seconds and real ones are not compared, and whoever has keys has

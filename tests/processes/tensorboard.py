@@ -120,8 +120,9 @@ def names(folder):
     return sorted(name for name in os.listdir(folder) if "tfevents" in name)
 
 
-def events(folder, event_class):
-    """File, event: of all files, in TensorBoard's order. An event that is None: the file is torn."""
+def events(folder, event_class, live):
+    """File, event: of all files, in TensorBoard's order. An event that is None: the file is torn. What was written
+    live is there in the order of its times; a mean is told number by number."""
     for name in names(folder):
         path = os.path.join(folder, name)
         first, tag_steps, before = True, {}, -math.inf
@@ -133,7 +134,7 @@ def events(folder, event_class):
             if first != (event.WhichOneof("what") == "file_version") or \
                     first and event.file_version != "brain.Event:2":
                 raise Wrong(f"{path}: does not begin with its version alone")
-            if event.wall_time < before:
+            if live and event.wall_time < before:
                 raise Wrong(f"{path}: its time goes back by {before - event.wall_time}")
             first, before = False, event.wall_time
             for value in event.summary.value:
@@ -150,10 +151,10 @@ def events(folder, event_class):
 class Board:
     """Points by tag, as plugin_event_accumulator.py keeps them: (step, value, wall time)."""
 
-    def __init__(self, folder, event_class):
+    def __init__(self, folder, event_class, live=True):
         self.points, self.starts, self.files, self.torn = {}, {}, names(folder), []
         self.stops, self.checkpoints, self.count, started = [], [], {}, False
-        for name, event in events(folder, event_class):
+        for name, event in events(folder, event_class, live):
             if event is None:
                 self.torn.append(name)
                 continue
@@ -330,8 +331,18 @@ MEANT = {"progress": ("loss/train", "accuracy/train", "speed/images_per_second")
          "window": ("loss/window", "accuracy/window")}
 
 
+def check_mean_times(board, paths):
+    """Those of runs of one session are seconds of training, after one and the same date."""
+    seconds = [{event["step"]: event["training_seconds"] for event in lines_of(path) if event["event"] == "progress"}
+               for path in paths]
+    offsets = [wall - sum(run[step] for run in seconds) / len(seconds)
+               for step, _, wall in board.points.get("loss/train", [])]
+    if not offsets or max(offsets) - min(offsets) > 2e-6:
+        raise Wrong(f"{len(offsets)} times are not the mean seconds of training")
+
+
 def check_mean(folder, paths, event_class):
-    board, count = Board(folder, event_class), 0
+    board, count = Board(folder, event_class, live=False), 0
     runs = []
     for path in paths:
         with open(os.path.join(path, "run.json"), encoding="utf-8") as file:
@@ -347,6 +358,7 @@ def check_mean(folder, paths, event_class):
                     exact.setdefault(tag, {})[event["step"]] = event[member]
         runs.append(exact)
     tags = {tag for group in MEANT.values() for tag in group}
+    check_mean_times(board, paths)
     for tag in sorted(tags):
         steps = sorted(set.intersection(*(set(run.get(tag, {})) for run in runs)))
         found = board.pairs(tag)

@@ -113,6 +113,39 @@ if [ "$(files virtual | wc -l)" -ne 2 ]; then fail "a server 0 in virtual time: 
 cmp "$work/virtual/events.jsonl" "$work/without/events.jsonl" || fail "event files change what happens in virtual time"
 ok "in virtual time points have virtual times, and nothing happens otherwise for it"
 
+# --- comparisons -------------------------------------------------------------------------------------
+# means NAME ARM... - of arms of two runs each, the runs and their mean.
+means()
+{
+    local name=$1 arm
+    for arm in "${@:2}"; do
+        reads "$work/$name/runs/$arm-s1" "$tb/$name/$arm/seed-1"
+        reads "$work/$name/runs/$arm-s2" "$tb/$name/$arm/seed-2"
+        "$python" "$reader" mean "$tb/$name/$arm/mean" "$work/$name/runs/$arm"-s[12] >"$work/reader" 2>&1 ||
+            fail "$name: the mean of $arm: $(cat "$work/reader")"
+        grep -qE '^[1-9][0-9]+ points, each the mean of 2 runs' "$work/reader" || fail "no mean: $(cat "$work/reader")"
+    done
+}
+compared=(--epochs 2 --report-every 6 --l2 0.001 "${small[@]}" --quiet)
+run real 0 syncopate compare --workers 2 --modes sync,async --seeds 2 "${compared[@]}" --out "$work/real" --tensorboard "$tb/real"
+means real sync-w2 async-w2
+# Side by side; then with one seed more than at first, which is no other plan.
+side=(syncopate compare --virtual --workers "2,4" --modes async "${compared[@]}" --out "$work/side")
+run side 0 "${side[@]}" --seeds 1
+run side 0 "${side[@]}" --seeds 2 --tensorboard "$tb/side"
+for arm in async-w2 async-w4; do
+    reads "$work/side/runs/$arm-s2" "$tb/side/$arm/seed-2"
+    "$python" "$reader" mean "$tb/side/$arm/mean" "$work/side/runs/$arm"-s[12] >"$work/reader" 2>&1 ||
+        fail "the mean of $arm, of which one was there: $(cat "$work/reader")"
+done
+run side 0 "${side[@]}" --seeds 2 --tensorboard "$tb/side"
+"$python" "$reader" mean "$tb/side/async-w2/mean" "$work/side/runs/async-w2"-s[12] >"$work/reader" 2>&1 ||
+    fail "the mean, told again: $(cat "$work/reader")"
+[ "$(find "$tb/side/async-w2/mean" -type f | wc -l)" -eq 2 ] || fail "a mean that is told again has no file of its own"
+run nowhere 5 syncopate compare --workers 2 "${compared[@]}" --out "$work/none" --tensorboard "$work/reader"
+if [ -e "$work/none" ]; then fail "a comparison was begun for a folder that cannot be"; fi
+ok "comparisons have a folder for every run, and of every arm the mean at common steps"
+
 # --- what cannot be written --------------------------------------------------------------------------
 echo precious >"$work/file"
 run not-a-folder 5 syncopate run "${small[@]}" --epochs 1 --out "$work/none" --tensorboard "$work/file"

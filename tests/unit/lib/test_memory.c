@@ -14,6 +14,7 @@
 #include "common/progress/summary.h"
 #include "common/tensorboard/board.h"
 #include "deploy/answer/comparison.h"
+#include "deploy/compare/boards.h"
 #include "deploy/report/report.h"
 #include "ps/cores.h"
 #include "tests/lib/memory/scarcity.h"
@@ -177,6 +178,27 @@ static int a_board(struct error *error)
     return lacks ? EXIT_TRAINING_FAILED : EXIT_DONE;
 }
 
+static int a_mean(struct error *error)
+{
+    const struct made_run plain = {"run", "sync", "3f2a", 2, 7, 0.25, 0.875};
+    const struct arm arm = {.name = "sync-w2"};
+    struct boards boards = {.place.date = 1e9};
+    struct comparison comparison;
+    char path[80], directory[80];
+    runs_finished(folder, &plain);
+    snprintf(path, sizeof path, "%s/run", folder);
+    snprintf(directory, sizeof directory, "%s/tb", folder);
+    boards.directory = directory;
+    comparison_init(&comparison);
+    enum status status = comparison_add(&comparison, &arm, path, error);
+    scarcity_pause(false);
+    if (status == STATUS_OK)
+        status = boards_tell_mean(&boards, &comparison.groups[0], error);
+    scarcity_pause(true);
+    comparison_free(&comparison);
+    return code_of(status);
+}
+
 /* --- and what becomes of them ------------------------------------------------------------------ */
 
 static const struct {
@@ -184,8 +206,13 @@ static const struct {
     int (*live)(struct error *error);
     unsigned least; /* Allocations, so that none is tried in vain. */
 } lives[] = {
-    {"a declaration", a_declaration, 5}, {"owners", owners, 20},    {"server 0", server_0, 4},
-    {"a session", a_session, 5},         {"a report", a_report, 5}, {"a board", a_board, 10},
+    {"a declaration", a_declaration, 5},
+    {"owners", owners, 20},
+    {"server 0", server_0, 4},
+    {"a session", a_session, 5},
+    {"a report", a_report, 5},
+    {"a board", a_board, 10},
+    {"a mean", a_mean, 5},
 };
 
 static int live_once(int life, unsigned strike_at, bool *hit, struct error *error)
