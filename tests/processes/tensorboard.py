@@ -246,6 +246,9 @@ def told(path, run):
         for member, tag in TOLD.get(name, {}).items():
             if member != "staleness_max" or event.get("staleness_mean") is not None:
                 put(tag, step, event.get(member), event["time"])
+    for tag in points:  # Batches overtake each other, and so does what is told of them.
+        if tag.endswith(("/window", "/epoch", "/window_seconds")):
+            points[tag].sort(key=lambda point: (point[2], point[0]))
     return points
 
 
