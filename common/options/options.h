@@ -130,6 +130,7 @@ struct options {
     const char *plan;                  /* compare: a file with a plan. */
     struct options_list join;          /* compare: folders of comparisons to make one of. */
     bool virtual_time;                 /* compare: in simulate's. */
+    uint32_t warm_up;                  /* compare: steps of each arm before the runs that count. */
     const char *fair;       /* compare: what is alike for all: "global-batch", "worker-batch". */
     const char *scale_rate; /* compare: with the batch of an update: "none", "linear", "sqrt". */
     uint32_t seeds;

@@ -388,6 +388,9 @@ const struct option_row option_rows[] = {
      NULL, NULL,
      "Make the runs in virtual time, as simulate does, on a modelled cluster: as many at once as there are "
      "processors. Seconds are then that cluster's."},
+    {"warm-up", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(warm_up), OPTION_COMPARE, "STEPS", "20", 0, 100000, NULL, NULL,
+     "Steps of a run of each arm before those that count, in OUT/warm-up; its figures count nowhere. 0: none. In "
+     "virtual time there is nothing to warm up."},
     {"seeds", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(seeds), OPTION_COMPARE, "N", "1", 1, 1000,
      NULL, NULL, "Repeat every run with this many seeds, from --seed on."},
 

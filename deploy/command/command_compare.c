@@ -24,6 +24,7 @@
 #include "deploy/compare/join.h"
 #include "deploy/compare/rounds.h"
 #include "deploy/compare/virtual_runs.h"
+#include "deploy/compare/warm_up.h"
 #include "deploy/launcher/launch.h"
 #include "deploy/report/answer_table.h"
 #include "deploy/report/arm.h"
@@ -166,6 +167,11 @@ static enum status read_plan(struct comparing *comparing, const struct command_c
 
 /* --- the runs -------------------------------------------------------------------------------- */
 
+static bool was_ended(int code)
+{
+    return code == EXIT_INTERRUPTED || code == EXIT_TERMINATED;
+}
+
 static void watch_tick(void *context, const char *out)
 {
     (void)out;
@@ -254,6 +260,43 @@ static int launch(struct comparing *comparing, const struct round_run *run, size
     return code;
 }
 
+/* Whether a run of an arm is still to be made. */
+static bool has_runs_to_make(const struct comparing *comparing, size_t arm)
+{
+    for (size_t i = 0; i < comparing->rounds.run_count; i++)
+        if (rounds_arm(&comparing->rounds, i) == arm && !comparing->rounds.kept[i])
+            return true;
+    return false;
+}
+
+/* Of each arm that is to run. One that fails says nothing: the first of its counted runs will. An exit
+ * code, EXIT_DONE unless it is ended. */
+static int warm_up(const struct comparing *comparing, struct error *error)
+{
+    uint32_t steps = comparing->options.warm_up;
+    bool said = comparing->options.quiet;
+    for (size_t i = 0; i < comparing->arms.count && steps > 0; i++) {
+        struct warm_up run;
+        struct error why = {0};
+        if (!has_runs_to_make(comparing, i))
+            continue;
+        if (!said)
+            fprintf(comparing->told, "warm-up: %s of each arm, which count nowhere\n",
+                    wording_counted(steps, "step", "steps").text);
+        said = true;
+        fflush(comparing->told);
+        warm_up_options(&run, &comparing->arms.list[i], steps, comparing->folder.path);
+        int code = warm_up_run(&run, &why);
+        if (was_ended(code)) {
+            error_set(error, why.status,
+                      "%.300s, before the runs; the same command with --out %.150s goes on",
+                      why.text, comparing->folder.path);
+            return code;
+        }
+    }
+    return EXIT_DONE;
+}
+
 /* --- the end --------------------------------------------------------------------------------- */
 
 /* The command as it can be typed again; what the environment decided is part of it. */
@@ -305,18 +348,19 @@ static enum status write_report(const struct comparing *comparing, const struct 
     describe_command(command, sizeof(command), call);
     report_machine(machine, sizeof(machine));
     bool here = comparing->join == NULL; /* And not on whatever machines. */
-    struct report_facts facts = {.command = command,
-                                 .machine = here ? machine : NULL,
-                                 .date = date,
-                                 .colocated = comparing->options.job.colocated,
-                                 .transport = comparing->options.transport,
-                                 .instructions =
-                                     here ? instructions_in_use(&comparing->options) : NULL,
-                                 .compute = comparing->options.compute,
-                                 .slow = comparing->options.slow,
-                                 .straggle = comparing->options.straggle,
-                                 .pause = comparing->options.pause,
-                                 .remark = remark};
+    struct report_facts facts = {
+        .command = command,
+        .machine = here ? machine : NULL,
+        .date = date,
+        .colocated = comparing->options.job.colocated,
+        .transport = comparing->options.transport,
+        .instructions = here ? instructions_in_use(&comparing->options) : NULL,
+        .compute = comparing->options.compute,
+        .slow = comparing->options.slow,
+        .straggle = comparing->options.straggle,
+        .pause = comparing->options.pause,
+        .warm_up = comparing->options.virtual_time ? 0 : comparing->options.warm_up,
+        .remark = remark};
     return report_write(&disk_posix, comparing->folder.path, answer, &facts, error);
 }
 
@@ -350,11 +394,6 @@ static void tell_mean(struct comparing *comparing, const struct comparison *comp
 }
 
 /* --- all of it ------------------------------------------------------------------------------- */
-
-static bool was_ended(int code)
-{
-    return code == EXIT_INTERRUPTED || code == EXIT_TERMINATED;
-}
 
 /* An exit code; error says which run failed, and why. */
 static int make_one(struct comparing *comparing, size_t index, struct comparison *comparison,
@@ -452,8 +491,10 @@ static int make_all(struct comparing *comparing, struct comparison *comparison,
         return take_joined(comparing, comparison, error);
     if (comparing->folder.goes_on)
         rounds_look(&comparing->rounds);
-    if (!comparing->options.virtual_time)
-        return make_each(comparing, comparison, call, error);
+    if (!comparing->options.virtual_time) {
+        int code = warm_up(comparing, error);
+        return code == EXIT_DONE ? make_each(comparing, comparison, call, error) : code;
+    }
     enum status status = virtual_runs_open(&runs, comparing->rounds.run_count,
                                            comparing->options.deadlines.stop, error);
     comparing->virtual_runs = &runs;

@@ -438,10 +438,13 @@ enum status plan_write_file(const struct plan *plan, const struct disk *disk, co
 
 /* --- going on ------------------------------------------------------------------------------------ */
 
-/* How many seeds there are, and what is asked of the runs, is another time another number. */
-static bool decides(const struct option_row *row)
+/* How many seeds there are, and what is asked of the runs, is another time another number; and in virtual
+ * time nothing is warmed up. */
+static bool decides(const struct option_row *row, const struct settings *settings)
 {
-    return row->group != OPTION_GROUP_OUTPUT && strcmp(row->name, "seeds") != 0;
+    bool cold = settings_value(settings, option_find(OPTION_COMPARE, "virtual", 7)) != NULL &&
+                strcmp(row->name, "warm-up") == 0;
+    return row->group != OPTION_GROUP_OUTPUT && strcmp(row->name, "seeds") != 0 && !cold;
 }
 
 struct going_on {
@@ -470,12 +473,12 @@ static enum status compare_settings(const struct going_on *what, const struct se
     for (size_t i = 0; i < now->count; i++) {
         const struct setting *item = &now->items[i];
         const char *other = settings_value(then, item->row);
-        if (decides(item->row) &&
+        if (decides(item->row, now) &&
             (other == NULL || !settings_same_value(item->row, item->value, other)))
             return differs(what, item->row, item->value, other);
     }
     for (size_t i = 0; i < then->count; i++)
-        if (decides(then->items[i].row) && settings_value(now, then->items[i].row) == NULL)
+        if (decides(then->items[i].row, then) && settings_value(now, then->items[i].row) == NULL)
             return differs(what, then->items[i].row, NULL, then->items[i].value);
     return STATUS_OK;
 }

@@ -35,7 +35,7 @@ static bool may_differ(const struct option_row *row)
 {
     return row->kind != OPTION_KIND_LIST && row->group != OPTION_GROUP_FILES &&
            row->group != OPTION_GROUP_OUTPUT &&
-           !IS_AMONG(row, "seed", "seeds", "virtual", "keys", "plan");
+           !IS_AMONG(row, "seed", "seeds", "virtual", "keys", "plan", "warm-up");
 }
 
 const struct option_row *settings_find_differing(const char *name, size_t length,

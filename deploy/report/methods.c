@@ -109,6 +109,9 @@ static void tell_program(struct text *text, const struct comparison *comparison,
         SAY(text, "Every run had fresh processes of its own, one run after another, servers and "
                   "workers on "
                   "the same processors. ");
+    if (facts->warm_up > 0 && !is_modelled(comparison))
+        SAY(text, "Before the runs that count each arm had one of %s, of which no figure is here. ",
+            wording_counted(facts->warm_up, "step", "steps").text);
 }
 
 static void tell_work(struct text *text, const struct comparison *comparison)

@@ -14,6 +14,7 @@
 #ifndef DEPLOY_REPORT_REPORT_H
 #define DEPLOY_REPORT_REPORT_H
 
+#include <stdint.h>
 #include <stdio.h>
 
 #include "common/base/status.h"
@@ -28,6 +29,7 @@ struct report_facts {
     bool colocated;                                /* Servers beside the workers. */
     const char *transport, *instructions;          /* Asked for, and in use. */
     const char *compute, *slow, *straggle, *pause; /* Options, as they were given. */
+    uint32_t warm_up;   /* Steps of a run of each arm before those that count; 0: none. */
     const char *remark; /* Something the reader must know, e.g. that it was ended early. */
 };
 

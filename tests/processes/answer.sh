@@ -10,7 +10,7 @@ if ! command -v python3 >/dev/null; then
 fi
 
 out=$work/out
-base=(--data synthetic:2000 --model softmax --epochs 2 --workers 2 --out "$out")
+base=(--data synthetic:2000 --model softmax --epochs 2 --workers 2 --warm-up 0 --out "$out")
 
 # asked NAME OPTION... - the comparison with these, whose numbers then are right.
 asked()

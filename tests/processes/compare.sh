@@ -30,7 +30,7 @@ ends_with()
     [ "$code" -eq "$wanted" ] || { echo "exit code $code, not $wanted: $*"; cat "$folder/output"; return 1; }
 }
 
-work=(--data synthetic --model softmax --steps 40)
+work=(--data synthetic --model softmax --steps 40 --warm-up 0)
 out=$folder/out
 
 expect "two modes, two numbers of workers and two seeds are eight runs" \
@@ -80,7 +80,7 @@ expect "and so are backup workers, where something was dropped" \
 expect "each has a colour and a dash of its own" \
     test "$(grep -oE 'class="line [^"]*"' "$folder/bounds/loss-updates.svg" | sort -u | wc -l)" -eq 6
 # One command line for all modes: each takes what it has a use for, and that is said.
-expect "compensations are compared" ends_with 0 "$syncopate" compare --data synthetic --model softmax --steps 200 \
+expect "compensations are compared" ends_with 0 "$syncopate" compare --data synthetic --model softmax --steps 200 --warm-up 0 \
     --modes sync,async --workers 4 --staleness-rate inverse --max-staleness 1 --delay-compensation 0.04 \
     --compute constant:1ms --out "$folder/arms"
 expect "the table says which async had" grep -qx \
@@ -117,7 +117,7 @@ one_clock()
         'BEGIN { exit !(seconds > 0 && apart > 0 && last - seconds < 2e-6 && seconds - last < 2e-6) }'
 }
 scored=(--data synthetic:2000 --model softmax --epochs 2 --checkpoint-every 20)
-expect "with scores and checkpoints" ends_with 0 "$syncopate" compare "${scored[@]}" \
+expect "with scores and checkpoints" ends_with 0 "$syncopate" compare "${scored[@]}" --warm-up 0 \
     --modes sync,async,ssp:1 --workers 2 --out "$folder/clock"
 expect "and without servers" ends_with 0 "$syncopate" run "${scored[@]}" --ps 0 --out "$folder/clock/solo"
 for run in runs/sync-w2-s1 runs/async-w2-s1 runs/ssp-1-w2-s1 solo; do
@@ -142,7 +142,7 @@ expect "eighteen in all" grep -q '"runs_done": 18' "$out/compare.json"
 expect "which nobody has touched" test "$(kept)" = "$before"
 
 # Killed with its children in the middle, and gone on with: sync has the bits that it has without.
-long=(--data synthetic:2000 --model softmax --epochs 6 --checkpoint-every 20 --modes "sync,async" --workers 2 --seeds 2)
+long=(--data synthetic:2000 --model softmax --epochs 6 --checkpoint-every 20 --modes "sync,async" --workers 2 --seeds 2 --warm-up 0)
 expect "one that nobody disturbs" ends_with 0 "$syncopate" compare "${long[@]}" --out "$folder/whole"
 setsid "$syncopate" compare "${long[@]}" --compute constant:4ms --out "$folder/cut" >"$folder/cut.out" 2>&1 &
 pid=$!
@@ -181,9 +181,30 @@ expect "an unknown mode is a usage error" \
 expect "as is no worker" ends_with 2 "$syncopate" compare "${work[@]}" --workers 0 --out "$folder/usage"
 expect "which leaves nothing behind" test ! -e "$folder/usage"
 
+# Before the runs that count each arm has a short one, of which no figure is anywhere.
+warm=(--data synthetic:2000 --model softmax --epochs 1 --micro-batch 32 --modes "sync+backup:1,async" --dropped requeue --seeds 2)
+expect "an arm is warmed up" ends_with 0 "$syncopate" compare "${warm[@]}" --warm-up 7 --out "$folder/warm"
+expect "once, whatever the seeds, and as is said" test "$(grep -cx 'warm-up: 7 steps of each arm, which count nowhere' "$folder/output")" -eq 1
+for arm in sync+backup-1-w2 async-w2; do
+    expect "with as many steps as were asked for" grep -q '"step": 7,' "$folder/warm/warm-up/$arm/run.json"
+done
+expect "none of them is counted" grep -q '"runs_done": 4' "$folder/warm/compare.json"
+expect "which is said where it was measured" grep -q 'each arm had one of 7 steps' <(tr '\n' ' ' <"$folder/warm/methods.txt")
+touch -d @1 "$folder/warm/warm-up/async-w2/run.json"
+expect "of what is there nothing is warmed up" ends_with 0 "$syncopate" compare "${warm[@]}" --warm-up 7 --out "$folder/warm"
+expect "nor said to be" bash -c "! grep warm-up '$folder/output'"
+rm -r "$folder/warm/runs/async-w2-s2"
+expect "what is missing is" ends_with 0 "$syncopate" compare "${warm[@]}" --warm-up 7 --out "$folder/warm"
+expect "by a run of that arm" test "$(find "$folder/warm/warm-up" -name run.json -newermt @2 -path '*async*' | wc -l)" -eq 1
+expect "whoever fails in it is told by the run" ends_with 5 "$syncopate" compare "${warm[@]}" --data "$folder/no-data" --out "$folder/none"
+expect "in one line" test "$(grep -c '^syncopate' "$folder/output")" -eq 1
+expect "and in virtual time there is nothing to warm up" \
+    ends_with 0 "$syncopate" compare "${warm[@]}" --virtual --out "$folder/cold"
+expect "so that nothing is" test ! -e "$folder/cold/warm-up"
+
 # While one run is under way a file takes the place of the next one's folder: that one fails, and no other.
 some=$folder/some
-"$syncopate" compare --data synthetic --model softmax --steps 2000 --workers 1 --seeds 2 --out "$some" \
+"$syncopate" compare --data synthetic --model softmax --steps 2000 --workers 1 --seeds 2 --warm-up 0 --out "$some" \
     >"$folder/some.out" 2>"$folder/some.err" &
 pid=$!
 for ((i = 0; i < 600; i++)); do
@@ -192,7 +213,7 @@ for ((i = 0; i < 600; i++)); do
 done
 : >"$some/runs/async-w1-s1"
 expect "a second comparison in one folder is turned away while the first is under way" \
-    ends_with 5 "$syncopate" compare --data synthetic --model softmax --steps 2000 --workers 1 --seeds 2 --out "$some"
+    ends_with 5 "$syncopate" compare --data synthetic --model softmax --steps 2000 --workers 1 --seeds 2 --warm-up 0 --out "$some"
 expect "and says why" grep -q "some: another comparison is under way there" "$folder/output"
 for ((i = 0; i < 1200; i++)); do
     if [ -s "$some/table.txt" ] || ! kill -0 "$pid" 2>/dev/null; then break; fi
@@ -212,7 +233,7 @@ expect "and compare.json" grep -q '"run": "async-w1-s1", "exit_code": 5, ' "$som
 # A run that is too long is stopped half way; what is finished by then is reported.
 expect "Ctrl-C ends a comparison with its own exit code" \
     ends_with 130 timeout --signal=INT --preserve-status 8 "$syncopate" compare --data synthetic \
-    --model softmax --modes async --workers 1 --epochs 100000 --out "$folder/long"
+    --model softmax --modes async --workers 1 --epochs 100000 --warm-up 0 --out "$folder/long"
 expect "and no report of nothing" test ! -e "$folder/long/report.html"
 
 [ "$failures" -eq 0 ]

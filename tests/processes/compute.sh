@@ -95,7 +95,7 @@ ok "a worker's time is its own"
 run bound 0 syncopate run "${base[@]}" --steps 10 --out "$work/bound" --workers 2 --compute constant:1us
 says bound "leaf times +100.0 % of leaves took longer to compute than they should: processor-bound"
 if [ "$(member "$work/bound" processor_bound)" != true ]; then fail "run.json does not say so"; fi
-run compared 0 syncopate compare "${base[@]}" --steps 5 --out "$work/compared" --compute constant:1us
+run compared 0 syncopate compare "${base[@]}" --steps 5 --warm-up 0 --out "$work/compared" --compute constant:1us
 for arm in sync async; do
     says compared "^$arm, 2 workers: processor-bound, 100.0 % of leaves took longer than they( should)?$"
 done

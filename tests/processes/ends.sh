@@ -92,7 +92,7 @@ unwritten verify verify --histories 1
 unwritten help run --help
 unwritten version --version
 code=0
-"$syncopate" compare "${short[@]}" --workers 1 --quiet --out "$work/compared" >/dev/full \
+"$syncopate" compare "${short[@]}" --workers 1 --warm-up 0 --quiet --out "$work/compared" >/dev/full \
     2>"$work/compare.log" || code=$?
 if [ "$code" -ne 5 ]; then fail "compare ended with $code, not 5"; fi
 one_line compare

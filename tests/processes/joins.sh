@@ -3,7 +3,7 @@
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-common=(--data synthetic:600 --model softmax --steps 20 --quiet)
+common=(--data synthetic:600 --model softmax --steps 20 --warm-up 0 --quiet)
 small=(--virtual "${common[@]}")
 a=$work/a b=$work/b c=$work/c
 

@@ -1,0 +1,54 @@
+/* warm_up.c - the options of an arm, cut short. */
+
+#include "deploy/compare/warm_up.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "deploy/compare/run_tree.h"
+#include "deploy/launcher/launch.h"
+
+void warm_up_options(struct warm_up *warm_up, const struct arm_plan *arm, uint32_t steps,
+                     const char *folder)
+{
+    struct options *options = &warm_up->options;
+    *options = arm->options;
+    snprintf(warm_up->out, sizeof warm_up->out, "%.*s/" WARM_UP_FOLDER "/%s",
+             (int)(sizeof warm_up->out - sizeof "/" WARM_UP_FOLDER "/" - ARM_TEXT_MAX), folder,
+             arm->arm.name);
+    options->out = warm_up->out;
+    options->job.steps = steps;
+    options->job.checkpoint_every = 0;
+    options->job.record = RECORDING_OFF;
+    options->job.keep_scored = false;
+    options->job.report_every = 0;
+    options->job.dropped = DROPPED_LOST; /* What is requeued is so at the end of an epoch. */
+}
+
+/* The counted runs will say it again. */
+static void say_nothing(void *context, const char *line)
+{
+    (void)context;
+    (void)line;
+}
+
+/* Of one that failed nothing is left, for the counted runs will leave it. */
+static void take_away(const char *out)
+{
+    char above[DISK_PATH_MAX];
+    run_tree_remove(out, NULL);
+    snprintf(above, sizeof above, "%.*s", (int)(strrchr(out, '/') - out), out);
+    rmdir(above); /* Goes through only when it is empty. */
+}
+
+int warm_up_run(const struct warm_up *warm_up, struct error *error)
+{
+    const struct launch_watch watch = {NULL, NULL, say_nothing};
+    if (run_tree_remove(warm_up->out, error) != STATUS_OK)
+        return EXIT_CANNOT_OPEN;
+    int code = launch_job(&warm_up->options, warm_up->out, &watch, NULL, error);
+    if (code != EXIT_DONE)
+        take_away(warm_up->out);
+    return code;
+}
