@@ -21,7 +21,7 @@
 #include "deploy/answer/comparison.h"
 #include "deploy/command/command.h"
 #include "deploy/compare/comparison_folder.h"
-#include "deploy/compare/join.h"
+#include "deploy/compare/merge.h"
 #include "deploy/compare/rounds.h"
 #include "deploy/compare/virtual_runs.h"
 #include "deploy/compare/warm_up.h"
@@ -40,7 +40,7 @@ extern char **environ;
 struct comparing {
     struct options options;
     struct plan plan;
-    struct join *join; /* NULL: runs are made, and not taken from elsewhere. */
+    struct merge *merge; /* NULL: runs are made, and not taken from elsewhere. */
     struct arms arms;
     struct comparison_folder folder;
     struct rounds rounds;
@@ -89,10 +89,10 @@ static int check_keys(const struct comparing *comparing, struct error *error)
     return keys != NULL ? command_check_keys(keys, workers_most(comparing), error) : EXIT_DONE;
 }
 
-/* What is joined says itself how it was made; what is asked of it, and how it is told, is new. */
-static enum status check_join_options(const struct options *options, struct error *error)
+/* What is merged says itself how it was made; what is asked of it, and how it is told, is new. */
+static enum status check_merge_options(const struct options *options, struct error *error)
 {
-    static const char *const others[] = {"join",    "out",      "target-loss", "target-accuracy",
+    static const char *const others[] = {"merge",   "out",      "target-loss", "target-accuracy",
                                          "margin",  "json",     "quiet",       "log-format",
                                          "verbose", "log-every"};
     for (size_t i = 0; i < option_row_count; i++) {
@@ -103,36 +103,36 @@ static enum status check_join_options(const struct options *options, struct erro
             other = other || strcmp(row->name, others[j]) == 0;
         if (!other)
             return error_set(error, STATUS_INVALID,
-                             "--%s and --join: comparisons that are joined have their own options",
+                             "--%s and --merge: comparisons that are merged have their own options",
                              row->name);
     }
     if (options->out == NULL)
-        return error_set(error, STATUS_INVALID, "--join: needs --out, for what they become");
+        return error_set(error, STATUS_INVALID, "--merge: needs --out, for what they become");
     return STATUS_OK;
 }
 
-static enum status open_join(struct comparing *comparing, struct error *error)
+static enum status open_merge(struct comparing *comparing, struct error *error)
 {
     struct options asked = comparing->options;
-    struct join *join = calloc(1, sizeof *join);
-    comparing->join = join;
-    if (join == NULL)
+    struct merge *merge = calloc(1, sizeof *merge);
+    comparing->merge = merge;
+    if (merge == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
-    enum status status = check_join_options(&asked, error);
+    enum status status = check_merge_options(&asked, error);
     if (status == STATUS_OK)
-        status = join_open(join, &asked.join, error);
+        status = merge_open(merge, &asked.merge, error);
     if (status == STATUS_OK)
-        status = join_check_out(join, asked.out, error);
+        status = merge_check_out(merge, asked.out, error);
     if (status != STATUS_OK)
         return status;
-    comparing->options = join->options;
+    comparing->options = merge->options;
     comparing->options.json = asked.json;
     comparing->options.quiet = asked.quiet;
     comparing->options.target_loss = asked.target_loss;
     comparing->options.target_accuracy = asked.target_accuracy;
     comparing->options.margin = asked.margin;
-    comparing->plan = join->plan; /* Ours from here on. */
-    join->plan = (struct plan){.axes = {.count = 0}};
+    comparing->plan = merge->plan; /* Ours from here on. */
+    merge->plan = (struct plan){.axes = {.count = 0}};
     return STATUS_OK;
 }
 
@@ -140,8 +140,8 @@ static enum status read_plan(struct comparing *comparing, const struct command_c
                              struct error *error)
 {
     const struct options *options = &comparing->options;
-    enum status status = options->join.count > 0
-                             ? open_join(comparing, error)
+    enum status status = options->merge.count > 0
+                             ? open_merge(comparing, error)
                              : plan_take(&comparing->plan, options, call->argc, call->argv, error);
     if (status == STATUS_OK)
         status = arms_make(&comparing->arms, &comparing->plan, options, error);
@@ -347,7 +347,7 @@ static enum status write_report(const struct comparing *comparing, const struct 
     strftime(date, sizeof(date), "%Y-%m-%d %H:%M %z", &local);
     describe_command(command, sizeof(command), call);
     report_machine(machine, sizeof(machine));
-    bool here = comparing->join == NULL; /* And not on whatever machines. */
+    bool here = comparing->merge == NULL; /* And not on whatever machines. */
     struct report_facts facts = {
         .command = command,
         .machine = here ? machine : NULL,
@@ -461,21 +461,21 @@ static int make_each(struct comparing *comparing, struct comparison *comparison,
 }
 
 /* Those of the sources, in the order in which they would be made. */
-static int take_joined(struct comparing *comparing, struct comparison *comparison,
+static int take_merged(struct comparing *comparing, struct comparison *comparison,
                        struct error *error)
 {
-    enum status status = join_runs(comparing->join, comparing->folder.path, error);
+    enum status status = merge_runs(comparing->merge, comparing->folder.path, error);
     for (size_t i = 0; i < comparing->rounds.run_count && status == STATUS_OK; i++) {
         struct round_run run;
         rounds_run(&run, &comparing->rounds, i);
-        if (join_has(comparing->join, run.name))
+        if (merge_has(comparing->merge, run.name))
             status = comparison_add(comparison, &run.arm, run.out, error);
     }
     size_t done = comparison->record_count, all = comparing->rounds.run_count;
     if (status == STATUS_OK && !comparing->options.quiet)
         fprintf(comparing->told, "%s of %zu comparisons%s\n",
-                wording_counted(done, "run", "runs").text, comparing->join->count,
-                comparing->join->twice > 0 ? "; what several have is taken once" : "");
+                wording_counted(done, "run", "runs").text, comparing->merge->count,
+                comparing->merge->twice > 0 ? "; what several have is taken once" : "");
     if (status == STATUS_OK && done < all && !comparing->options.quiet)
         fprintf(comparing->told,
                 "%zu are not done: syncopate compare --plan %s/plan.json --out %s makes them\n",
@@ -487,8 +487,8 @@ static int make_all(struct comparing *comparing, struct comparison *comparison,
                     const struct command_call *call, struct error *error)
 {
     struct virtual_runs runs = {.run = tell_run, .context = comparing, .say = say_line};
-    if (comparing->join != NULL)
-        return take_joined(comparing, comparison, error);
+    if (comparing->merge != NULL)
+        return take_merged(comparing, comparison, error);
     if (comparing->folder.goes_on)
         rounds_look(&comparing->rounds);
     if (!comparing->options.virtual_time) {
@@ -586,9 +586,9 @@ int command_compare(const struct command_call *call, struct error *error)
                                   .told = call->options.json ? stderr : stdout};
     enum status status = read_plan(&comparing, call, error);
     int code = status == STATUS_INVALID ? EXIT_USAGE : command_exit_code(status);
-    if (code == EXIT_DONE && comparing.join == NULL)
+    if (code == EXIT_DONE && comparing.merge == NULL)
         code = check_runs(&comparing, error);
-    if (code == EXIT_DONE && comparing.join == NULL)
+    if (code == EXIT_DONE && comparing.merge == NULL)
         code = check_keys(&comparing, error);
     if (code == EXIT_DONE)
         code = command_exit_code(
@@ -602,8 +602,8 @@ int command_compare(const struct command_call *call, struct error *error)
     rounds_free(&comparing.rounds);
     arms_free(&comparing.arms);
     plan_free(&comparing.plan);
-    if (comparing.join != NULL)
-        join_close(comparing.join);
-    free(comparing.join);
+    if (comparing.merge != NULL)
+        merge_close(comparing.merge);
+    free(comparing.merge);
     return code;
 }

@@ -1,6 +1,6 @@
-/* join.c - makes a plan of several, in which every arm says what it has. */
+/* merge.c - makes a plan of several, in which every arm says what it has. */
 
-#include "deploy/compare/join.h"
+#include "deploy/compare/merge.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -43,7 +43,7 @@ static enum status check_arms(const struct source *a, const struct source *b, st
     return STATUS_OK;
 }
 
-static enum status check_runs(struct join *join, const struct source *a, const struct source *b,
+static enum status check_runs(struct merge *merge, const struct source *a, const struct source *b,
                               struct error *error)
 {
     enum status status = STATUS_OK;
@@ -51,7 +51,7 @@ static enum status check_runs(struct join *join, const struct source *a, const s
         const struct source_run *ours = source_find(a, b->runs[i].name);
         if (ours == NULL)
             continue;
-        join->twice++;
+        merge->twice++;
         status = common_ground_same_run(ours, &b->runs[i], error);
     }
     return status;
@@ -65,25 +65,25 @@ static bool same_folder(const char *a, const char *b)
            ours.st_ino == theirs.st_ino;
 }
 
-static enum status open_sources(struct join *join, const struct options_list *paths,
+static enum status open_sources(struct merge *merge, const struct options_list *paths,
                                 struct error *error)
 {
     enum status status = STATUS_OK;
     for (uint32_t i = 0; i < paths->count && status == STATUS_OK; i++) {
         for (uint32_t j = 0; j < i; j++)
             if (same_folder(paths->items[i], paths->items[j]))
-                return error_set(error, STATUS_INVALID, "--join: %.200s and %.200s are one folder",
+                return error_set(error, STATUS_INVALID, "--merge: %.200s and %.200s are one folder",
                                  paths->items[j], paths->items[i]);
-        status = source_open(&join->sources[join->count++], paths->items[i], error);
+        status = source_open(&merge->sources[merge->count++], paths->items[i], error);
     }
-    for (size_t i = 1; i < join->count; i++)
+    for (size_t i = 1; i < merge->count; i++)
         for (size_t j = 0; j < i && status == STATUS_OK; j++) {
-            const struct source *a = &join->sources[j], *b = &join->sources[i];
+            const struct source *a = &merge->sources[j], *b = &merge->sources[i];
             status = common_ground_check(a, b, error);
             if (status == STATUS_OK)
                 status = check_arms(a, b, error);
             if (status == STATUS_OK)
-                status = check_runs(join, a, b, error);
+                status = check_runs(merge, a, b, error);
         }
     return status;
 }
@@ -96,37 +96,37 @@ static bool is_seed(const struct option_row *row)
 }
 
 /* What all have, given or by default. */
-static bool all_have(const struct join *join, const struct setting *item)
+static bool all_have(const struct merge *merge, const struct setting *item)
 {
-    for (size_t i = 1; i < join->count; i++) {
-        const char *value = common_ground_value(&join->sources[i].plan.common, item->row);
-        if (common_ground_varies(&join->sources[0], &join->sources[i], item->row) &&
+    for (size_t i = 1; i < merge->count; i++) {
+        const char *value = common_ground_value(&merge->sources[i].plan.common, item->row);
+        if (common_ground_varies(&merge->sources[0], &merge->sources[i], item->row) &&
             (value == NULL || !settings_same_value(item->row, item->value, value)))
             return false;
     }
     return true;
 }
 
-static enum status add_common(struct join *join, struct error *error)
+static enum status add_common(struct merge *merge, struct error *error)
 {
-    const struct settings *first = &join->sources[0].plan.common;
+    const struct settings *first = &merge->sources[0].plan.common;
     uint64_t least = UINT64_MAX, end = 0;
     char text[32];
     enum status status = STATUS_OK;
     for (size_t i = 0; i < first->count && status == STATUS_OK; i++)
-        if (!is_seed(first->items[i].row) && all_have(join, &first->items[i]))
-            status =
-                settings_add(&join->plan.common, first->items[i].row, first->items[i].value, error);
-    for (size_t i = 0; i < join->count; i++) {
-        const struct options *options = &join->sources[i].options;
+        if (!is_seed(first->items[i].row) && all_have(merge, &first->items[i]))
+            status = settings_add(&merge->plan.common, first->items[i].row, first->items[i].value,
+                                  error);
+    for (size_t i = 0; i < merge->count; i++) {
+        const struct options *options = &merge->sources[i].options;
         least = options->job.seed < least ? options->job.seed : least;
         end = options->job.seed + options->seeds > end ? options->job.seed + options->seeds : end;
     }
     snprintf(text, sizeof text, "%" PRIu64, least);
     if (status == STATUS_OK)
-        status = settings_add(&join->plan.common, find("seed"), text, error);
+        status = settings_add(&merge->plan.common, find("seed"), text, error);
     snprintf(text, sizeof text, "%" PRIu64, end - least);
-    return status == STATUS_OK ? settings_add(&join->plan.common, find("seeds"), text, error)
+    return status == STATUS_OK ? settings_add(&merge->plan.common, find("seeds"), text, error)
                                : status;
 }
 
@@ -141,12 +141,12 @@ static bool has_word(const struct arm_plan *arm, const struct option_row *row)
     return false;
 }
 
-/* What it has of its own, and of what its comparison had and the joined one has not in common. */
-static enum status add_arm(struct join *join, const struct source *source,
+/* What it has of its own, and of what its comparison had and the merged one has not in common. */
+static enum status add_arm(struct merge *merge, const struct source *source,
                            const struct arm_plan *from, struct error *error)
 {
     struct error why = {0};
-    struct named_arm *arm = named_arms_add(&join->plan.arms, from->arm.name, &why);
+    struct named_arm *arm = named_arms_add(&merge->plan.arms, from->arm.name, &why);
     if (arm == NULL)
         return error_set(error, why.status, "arm %.95s of %.150s: %.200s", from->arm.name,
                          source->path, why.text);
@@ -155,66 +155,68 @@ static enum status add_arm(struct join *join, const struct source *source,
         status = settings_add(&arm->own, from->own.items[i].row, from->own.items[i].value, error);
     for (size_t i = 0; i < source->plan.common.count && status == STATUS_OK; i++) {
         const struct setting *item = &source->plan.common.items[i];
-        const char *common = common_ground_value(&join->plan.common, item->row);
+        const char *common = common_ground_value(&merge->plan.common, item->row);
         bool others = common == NULL || !settings_same_value(item->row, common, item->value);
-        if (others && common_ground_varies(&join->sources[0], source, item->row) &&
+        if (others && common_ground_varies(&merge->sources[0], source, item->row) &&
             settings_value(&arm->own, item->row) == NULL && has_word(from, item->row))
             status = settings_add(&arm->own, item->row, item->value, error);
     }
     return status;
 }
 
-static bool has_arm(const struct join *join, const char *name)
+static bool has_arm(const struct merge *merge, const char *name)
 {
-    for (size_t i = 0; i < join->plan.arms.count; i++)
-        if (strcmp(join->plan.arms.list[i].name, name) == 0)
+    for (size_t i = 0; i < merge->plan.arms.count; i++)
+        if (strcmp(merge->plan.arms.list[i].name, name) == 0)
             return true;
     return false;
 }
 
 /* As a command, so that it is checked like any other. */
-static enum status read_back(struct join *join, struct error *error)
+static enum status read_back(struct merge *merge, struct error *error)
 {
     struct error why = {0};
-    enum status status = plan_words_of(&join->words, &join->plan, error);
+    enum status status = plan_words_of(&merge->words, &merge->plan, error);
     if (status != STATUS_OK)
         return status;
-    plan_free(&join->plan);
-    if (options_parse(&join->options, OPTION_COMPARE, "syncopate compare", (int)join->words.count,
-                      join->words.items, &why) != OPTIONS_RUN)
-        return error_set(error, STATUS_INVALID, "--join: %.400s", why.text);
-    return plan_take(&join->plan, &join->options, (int)join->words.count, join->words.items, error);
+    plan_free(&merge->plan);
+    if (options_parse(&merge->options, OPTION_COMPARE, "syncopate compare", (int)merge->words.count,
+                      merge->words.items, &why) != OPTIONS_RUN)
+        return error_set(error, STATUS_INVALID, "--merge: %.400s", why.text);
+    return plan_take(&merge->plan, &merge->options, (int)merge->words.count, merge->words.items,
+                     error);
 }
 
-enum status join_open(struct join *join, const struct options_list *paths, struct error *error)
+enum status merge_open(struct merge *merge, const struct options_list *paths, struct error *error)
 {
-    memset(join, 0, sizeof *join);
-    if (paths->count < 2 || paths->count > JOIN_SOURCES_MAX)
-        return error_set(error, STATUS_INVALID,
-                         "--join: needs the folders of several comparisons, --join A --join B, %d "
-                         "at most",
-                         JOIN_SOURCES_MAX);
-    join->sources = calloc(paths->count, sizeof *join->sources);
-    if (join->sources == NULL)
+    memset(merge, 0, sizeof *merge);
+    if (paths->count < 2 || paths->count > MERGE_SOURCES_MAX)
+        return error_set(
+            error, STATUS_INVALID,
+            "--merge: needs the folders of several comparisons, --merge A --merge B, %d "
+            "at most",
+            MERGE_SOURCES_MAX);
+    merge->sources = calloc(paths->count, sizeof *merge->sources);
+    if (merge->sources == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
-    enum status status = open_sources(join, paths, error);
+    enum status status = open_sources(merge, paths, error);
     if (status == STATUS_OK)
-        status = add_common(join, error);
-    for (size_t i = 0; i < join->count; i++)
-        for (size_t j = 0; j < join->sources[i].arms.count && status == STATUS_OK; j++)
-            if (!has_arm(join, join->sources[i].arms.list[j].arm.name))
-                status = add_arm(join, &join->sources[i], &join->sources[i].arms.list[j], error);
-    return status == STATUS_OK ? read_back(join, error) : status;
+        status = add_common(merge, error);
+    for (size_t i = 0; i < merge->count; i++)
+        for (size_t j = 0; j < merge->sources[i].arms.count && status == STATUS_OK; j++)
+            if (!has_arm(merge, merge->sources[i].arms.list[j].arm.name))
+                status = add_arm(merge, &merge->sources[i], &merge->sources[i].arms.list[j], error);
+    return status == STATUS_OK ? read_back(merge, error) : status;
 }
 
-void join_close(struct join *join)
+void merge_close(struct merge *merge)
 {
-    for (size_t i = 0; i < join->count; i++)
-        source_close(&join->sources[i]);
-    free(join->sources);
-    plan_free(&join->plan);
-    arguments_free(&join->words);
-    memset(join, 0, sizeof *join);
+    for (size_t i = 0; i < merge->count; i++)
+        source_close(&merge->sources[i]);
+    free(merge->sources);
+    plan_free(&merge->plan);
+    arguments_free(&merge->words);
+    memset(merge, 0, sizeof *merge);
 }
 
 /* --- the runs -------------------------------------------------------------------------------- */
@@ -233,22 +235,22 @@ static bool nearest(const char *path, char resolved[PATH_MAX])
     return true;
 }
 
-enum status join_check_out(const struct join *join, const char *out, struct error *error)
+enum status merge_check_out(const struct merge *merge, const char *out, struct error *error)
 {
     char place[PATH_MAX], source[PATH_MAX];
-    for (size_t i = 0; i < join->count; i++) {
-        if (!nearest(out, place) || realpath(join->sources[i].path, source) == NULL)
+    for (size_t i = 0; i < merge->count; i++) {
+        if (!nearest(out, place) || realpath(merge->sources[i].path, source) == NULL)
             continue;
         size_t length = strlen(source);
         if (strncmp(place, source, length) == 0 && (place[length] == '\0' || place[length] == '/'))
             return error_set(error, STATUS_INVALID,
                              "--out=%.200s: it is in %.200s, which is not to be changed", out,
-                             join->sources[i].path);
+                             merge->sources[i].path);
     }
     return STATUS_OK;
 }
 
-/* A run that is in OUT already, of a join that was cut off. */
+/* A run that is in OUT already, of a merge that was cut off. */
 static enum status check_there(const struct source_run *run, const char *to, struct error *error)
 {
     struct source_run there;
@@ -273,27 +275,27 @@ static enum status copy_run(const struct source_run *run, const char *out, struc
     return run_tree_copy(run->path, to, error);
 }
 
-bool join_has(const struct join *join, const char *run)
+bool merge_has(const struct merge *merge, const char *run)
 {
-    for (size_t i = 0; i < join->count; i++)
-        if (source_find(&join->sources[i], run) != NULL)
+    for (size_t i = 0; i < merge->count; i++)
+        if (source_find(&merge->sources[i], run) != NULL)
             return true;
     return false;
 }
 
-enum status join_runs(const struct join *join, const char *out, struct error *error)
+enum status merge_runs(const struct merge *merge, const char *out, struct error *error)
 {
     char runs[DISK_PATH_MAX];
     int length = snprintf(runs, sizeof runs, "%s/" ROUNDS_RUNS, out);
     if (length < 0 || (size_t)length >= sizeof runs)
         return error_set(error, STATUS_INVALID, "path is too long: %.300s...", out);
     enum status status = disk_posix.make_directory(disk_posix.context, runs, error);
-    for (size_t i = 0; i < join->count; i++) {
-        const struct source *source = &join->sources[i];
+    for (size_t i = 0; i < merge->count; i++) {
+        const struct source *source = &merge->sources[i];
         for (size_t j = 0; j < source->run_count && status == STATUS_OK; j++) {
             bool first = true;
             for (size_t k = 0; k < i; k++)
-                first = first && source_find(&join->sources[k], source->runs[j].name) == NULL;
+                first = first && source_find(&merge->sources[k], source->runs[j].name) == NULL;
             if (first)
                 status = copy_run(&source->runs[j], out, error);
         }
