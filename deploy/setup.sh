@@ -48,6 +48,7 @@ table_ci=(
     "network_reference libsimgrid-dev         lib:simgrid"
     "completion_tests  zsh                    tool:zsh"
     "completion_tests  fish                   tool:fish"
+    "pictures_as_PNG   librsvg2-bin           tool:rsvg-convert"
     "TensorBoard_tests python3-protobuf       any:-"
 )
 

@@ -152,8 +152,9 @@ struct options {
     /* The argument that is no option, of those who take one. */
     const char *path;
 
-    bool json;  /* evaluate, inspect, run: the result as one JSON object. */
-    bool watch; /* inspect: until the job has ended. */
+    bool svg_only; /* compare: no PNG of figures. */
+    bool json;     /* evaluate, inspect, run: the result as one JSON object. */
+    bool watch;    /* inspect: until the job has ended. */
 
     bool explain;      /* run: tell every message. */
     const char *diary; /* ps, worker: where they are written; NULL: nowhere. See diary.h. */

@@ -658,6 +658,10 @@ const struct option_row option_rows[] = {
     {"target-accuracy", OPTION_GROUP_OUTPUT, OPTION_KIND_REAL, FIELD(target_accuracy), OPTION_COMPARE, "X",
      NULL, 1e-9, 1, NULL, NULL,
      "The same to a test accuracy, as a part of 1: 0.9 is 90 %."},
+    {"svg-only", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(svg_only), OPTION_COMPARE, NULL, NULL, 0, 0, NULL,
+     NULL,
+     "Write figures as SVG alone. By default they are PNG, too, where rsvg-convert is installed (Debian's "
+     "librsvg2-bin)."},
     {"margin", OPTION_GROUP_OUTPUT, OPTION_KIND_REAL, FIELD(margin), OPTION_COMPARE, "POINTS", "0.5", 0, 100,
      NULL, NULL,
      "Call test accuracies equal when all of the interval of their difference is within so many points."},

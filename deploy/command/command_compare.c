@@ -28,6 +28,7 @@
 #include "deploy/launcher/launch.h"
 #include "deploy/report/answer_table.h"
 #include "deploy/report/arm.h"
+#include "deploy/report/png.h"
 #include "deploy/report/report.h"
 #include "deploy/report/table.h"
 #include "worker/workload.h"
@@ -527,6 +528,17 @@ static void print_end(const struct comparing *comparing, const struct answer *an
     fflush(comparing->told);
 }
 
+/* They take a second or two, in which everything else can be read. */
+static void make_png(const struct comparing *comparing)
+{
+    char remark[PNG_REMARK_MAX];
+    struct png_limits limits = {PNG_SECONDS, PNG_SECONDS_ALL};
+    if (!png_make(comparing->folder.path, limits, remark) && !comparing->options.quiet) {
+        wording_wrap(comparing->told, remark, 0, 0);
+        fflush(comparing->told);
+    }
+}
+
 /* What is in compare.json. */
 static enum status print_json(const struct answer *answer, const struct command_call *call,
                               struct error *error)
@@ -569,6 +581,8 @@ static int compare(struct comparing *comparing, const struct command_call *call,
             status = write_report(comparing, &answer, remark, call, &no_report);
             print_end(comparing, &answer);
         }
+        if (status == STATUS_OK && !was_ended(code) && !comparing->options.svg_only)
+            make_png(comparing);
         if (comparing->options.json && status == STATUS_OK)
             status = print_json(&answer, call, &no_report);
         answer_free(&answer);

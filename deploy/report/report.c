@@ -16,6 +16,7 @@
 #include "deploy/report/arm.h"
 #include "deploy/report/methods.h"
 #include "deploy/report/page.h"
+#include "deploy/report/png.h"
 #include "deploy/report/points.h"
 #include "deploy/report/table.h"
 
@@ -216,6 +217,7 @@ static enum status write_figures(const struct disk *disk, const char *out,
     for (size_t i = 0; i < FIGURE_COUNT && status == STATUS_OK; i++) {
         snprintf(name, sizeof(name), "%s.svg", figures->items[i].name);
         status = write_text(disk, out, name, figures->items[i].wide, error);
+        png_forget(out, figures->items[i].name);
     }
     return status;
 }

@@ -6,6 +6,7 @@ syncopate=${TEST_BUILD:-build/release}/syncopate
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 failures=0
+export SYNCOPATE_SVG_ONLY=1 # It would take a second or two of every comparison.
 
 # expect "what should hold" command...
 expect()
@@ -48,6 +49,21 @@ for file in report.html table.{txt,md,tex} methods.txt points.csv compare.json {
     {staleness,spread,time,workers}.svg runs/sync-w1-s1/run.json runs/async-w2-s2/run.json; do
     expect "$file is there" test -s "$out/$file"
 done
+png() { (cd "$out" && find . -maxdepth 1 -name "*.$1" | sed "s/$1\$//" | sort); }
+if command -v rsvg-convert >/dev/null; then
+    expect "pictures are PNG, too, unless they are not wanted" \
+        env -u SYNCOPATE_SVG_ONLY "$syncopate" compare "${work[@]}" --workers 1,2 --seeds 2 --out "$out"
+    expect "every one of them" diff <(png svg) <(png png)
+    expect "other numbers leave none of the ones before" \
+        "$syncopate" compare "${work[@]}" --workers 1,2 --seeds 2 --out "$out"
+    expect "which is so" test -z "$(png png)"
+else
+    echo "SKIPPED - pictures as PNG: no rsvg-convert"
+fi
+expect "without a converter figures are SVG alone" \
+    ends_with 0 env -u SYNCOPATE_SVG_ONLY PATH=/nowhere "$syncopate" compare "${work[@]}" --workers 1,2 --seeds 2 --out "$out"
+expect "which is said once" \
+    test "$(grep -c "^figures are SVG alone: rsvg-convert is not installed (Debian's librsvg2-bin)$" "$folder/output")" -eq 1
 expect "the report holds the command" grep -q -- "--workers 1,2 --seeds 2 --out" "$out/report.html"
 
 for command in evaluate export; do
