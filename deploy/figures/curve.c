@@ -1,5 +1,5 @@
-/* curve.c - reads pairs of each run, thins them by averaging neighbours, and joins runs at the
- * first one's places. */
+/* curve.c - reads pairs of each run, thins them by averaging neighbours, and joins runs: point by
+ * point, or at the first one's places. */
 
 #include "deploy/figures/curve.h"
 
@@ -83,15 +83,14 @@ static int curve_allocate(struct curve *curve, size_t count)
     return curve->x != NULL && curve->mean != NULL && curve->low != NULL && curve->high != NULL;
 }
 
-static void curve_point(struct curve *curve, double x, const struct trace *traces, size_t count)
+static void curve_add(struct curve *curve, double x, const double *y, size_t count)
 {
     double sum = 0;
     double low = INFINITY, high = -INFINITY;
     for (size_t i = 0; i < count; i++) {
-        double y = trace_at(&traces[i], x);
-        sum += y;
-        low = fmin(low, y);
-        high = fmax(high, y);
+        sum += y[i];
+        low = fmin(low, y[i]);
+        high = fmax(high, y[i]);
     }
     curve->x[curve->count] = x;
     curve->mean[curve->count] = sum / (double)count;
@@ -99,27 +98,63 @@ static void curve_point(struct curve *curve, double x, const struct trace *trace
     curve->high[curve->count++] = high;
 }
 
+/* y: room for [count]. */
+static void curve_add_at(struct curve *curve, double x, const struct trace *traces, double *y,
+                         size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        y[i] = trace_at(&traces[i], x);
+    curve_add(curve, x, y, count);
+}
+
+/* The k-th point of one run belongs to the k-th of the others: the same epoch's score. */
+static void join_by_number(struct curve *curve, const struct trace *traces, double *y, size_t count,
+                           size_t points)
+{
+    for (size_t k = 0; k < points; k++) {
+        double x = 0;
+        for (size_t i = 0; i < count; i++) {
+            x += traces[i].x[k] / (double)count;
+            y[i] = traces[i].y[k];
+        }
+        curve_add(curve, x, y, count);
+    }
+}
+
+/* From where all of them begin to where the first one ends. */
+static void join_by_place(struct curve *curve, const struct trace *traces, double *y, size_t count,
+                          double from, double to)
+{
+    /* Its own ends too, or the lines of runs that differ in length would stop short. */
+    curve_add_at(curve, from, traces, y, count);
+    for (size_t i = 0; i < traces[0].count; i++)
+        if (traces[0].x[i] > from && traces[0].x[i] < to)
+            curve_add_at(curve, traces[0].x[i], traces, y, count);
+    if (to > from)
+        curve_add_at(curve, to, traces, y, count);
+}
+
 static void curve_join(struct curve *curve, const struct trace *traces, size_t count)
 {
     double from = -INFINITY, to = INFINITY; /* Where all of them reach. */
+    size_t fewest = traces[0].count, most = fewest;
     for (size_t i = 0; i < count; i++) {
         from = fmax(from, traces[i].x[0]);
         to = fmin(to, traces[i].x[traces[i].count - 1]);
+        fewest = traces[i].count < fewest ? traces[i].count : fewest;
+        most = traces[i].count > most ? traces[i].count : most;
     }
-    if (!curve_allocate(curve, traces[0].count + 2)) {
+    double *y = malloc(count * sizeof(*y));
+    if (y == NULL || !curve_allocate(curve, traces[0].count + 2)) {
         curve_free(curve);
-        return;
+    } else {
+        curve->runs = count;
+        if (fewest == most || from > to)
+            join_by_number(curve, traces, y, count, fewest);
+        else
+            join_by_place(curve, traces, y, count, from, to);
     }
-    curve->runs = count;
-    if (from > to)
-        return;
-    /* Its own ends too, or the lines of runs that differ in length would stop short. */
-    curve_point(curve, from, traces, count);
-    for (size_t i = 0; i < traces[0].count; i++)
-        if (traces[0].x[i] > from && traces[0].x[i] < to)
-            curve_point(curve, traces[0].x[i], traces, count);
-    if (to > from)
-        curve_point(curve, to, traces, count);
+    free(y);
 }
 
 void curve_make(struct curve *curve, const struct group *group, curve_pair_fn *pair,

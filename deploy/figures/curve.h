@@ -1,8 +1,9 @@
 /* curve.h - one quantity over another for one group of runs: the mean over its seeds, and how far
  * they spread.
  *
- * Each run's points are thinned to at most CURVE_POINTS_MAX by averaging neighbours; where there
- * are several runs, they are interpolated at the first one's places, as far as all of them reach.
+ * Each run's points are thinned to at most CURVE_POINTS_MAX by averaging neighbours. Of several runs
+ * with as many points each, as of scores after every epoch, the k-th of all are one point, at the mean of
+ * their places; others are interpolated at the first one's places, as far as all of them reach.
  * Pairs that are not finite are left out.
  *
  * Ownership: curve_free. Threads: plain values. Errors: out of memory gives an empty curve. */

@@ -286,6 +286,32 @@ TEST(a_curve_is_the_mean_of_its_seeds_and_their_range)
     curve_free(&curve);
 }
 
+/* A score or two: each run has its own seconds. */
+static int score_pair(const struct record *record, const void *context, size_t index, double *x,
+                      double *y)
+{
+    const size_t *scores = context; /* Of the runs with an odd seed, and with an even one. */
+    *x = 100 * (double)(index + 1) + 10 * (double)record->seed;
+    *y = (double)record->seed;
+    return index < scores[record->seed % 2 == 0];
+}
+
+TEST(a_score_of_runs_that_took_longer_or_shorter_is_one_point)
+{
+    static const size_t each[][2] = {{1, 1}, {1, 2}, {2, 2}};
+    take_eight(scene);
+    for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
+        struct curve curve;
+        curve_make(&curve, &scene->comparison.groups[3], score_pair, each[i]);
+        ck_assert_uint_eq(curve.count, each[i][0]);
+        ck_assert_double_eq_tol(curve.x[0], 115, 1e-9);
+        ck_assert_double_eq_tol(curve.low[0], 1, 1e-9);
+        ck_assert_double_eq_tol(curve.mean[0], 1.5, 1e-9);
+        ck_assert_double_eq_tol(curve.high[0], 2, 1e-9);
+        curve_free(&curve);
+    }
+}
+
 /* 100,000 pairs, every third of them not to be drawn. */
 static int many_pairs(const struct record *record, const void *context, size_t index, double *x,
                       double *y)
