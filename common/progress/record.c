@@ -402,7 +402,9 @@ enum status record_read(struct record *record, const char *path, struct error *e
     enum status status = read_run(record, error);
     if (status == STATUS_OK)
         status = read_events(record, error);
-    if (status != STATUS_OK)
+    if (status == STATUS_OK)
+        run_noise_read(&record->noise, &disk_posix, path);
+    else
         record_free(record);
     return status;
 }

@@ -18,6 +18,7 @@
 #include "common/base/status.h"
 #include "common/file/disk.h"
 #include "common/job/job.h"
+#include "common/progress/run_noise.h"
 #include "common/store/run_directory.h"
 
 #define RECORD_WORKERS_MAX 1024 /* More are not looked at. */
@@ -62,6 +63,7 @@ struct record {
     double learning_rate;
     struct run_summary summary; /* But its state. */
     double staleness_mean;
+    struct run_noise noise; /* Of no processors: not known. */
     double exchanged_bytes; /* Over all sessions, like the series; NaN in an older run. */
 
     struct worker_summary *worker_details; /* [summary.worker_count], owned; without staleness. */

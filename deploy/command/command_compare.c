@@ -21,6 +21,7 @@
 #include "deploy/answer/comparison.h"
 #include "deploy/command/command.h"
 #include "deploy/compare/comparison_folder.h"
+#include "deploy/compare/machine_watch.h"
 #include "deploy/compare/merge.h"
 #include "deploy/compare/rounds.h"
 #include "deploy/compare/virtual_runs.h"
@@ -245,6 +246,19 @@ static void say_line(void *context, const char *line)
     fprintf(stderr, "%s\n", line);
 }
 
+/* Beside what the run says. Of one that says nothing, or has no room there, nothing is known. */
+static void note_machine(const struct round_run *run, const struct machine_watch *before,
+                         const struct machine_watch *after)
+{
+    struct run_noise noise;
+    char said[DISK_PATH_MAX + 16];
+    snprintf(said, sizeof said, "%s/run.json", run->out);
+    machine_watch_between(before, after, &noise);
+    report_machine(noise.machine, sizeof noise.machine);
+    if (noise.processors > 0 && disk_posix.look(disk_posix.context, said) == DISK_FILE)
+        run_noise_add(&noise, &disk_posix, run->out, NULL);
+}
+
 static int launch(struct comparing *comparing, const struct round_run *run, size_t index,
                   struct error *error)
 {
@@ -252,12 +266,15 @@ static int launch(struct comparing *comparing, const struct round_run *run, size
     if (comparing->virtual_runs != NULL)
         return virtual_runs_await(comparing->virtual_runs, index, &comparing->rounds.took[index],
                                   error);
-    double began = clock_now_seconds();
+    struct machine_watch before, after;
+    machine_watch_look(&before);
     progress_open(&progress, comparing->told, comparing->style, run->out, clock_now_seconds());
     struct launch_watch watch = {&progress, watch_tick, watch_say};
     int code = launch_job(&run->options, run->out, &watch, NULL, error);
     progress_close(&progress);
-    comparing->rounds.took[index] = clock_now_seconds() - began;
+    machine_watch_look(&after);
+    comparing->rounds.took[index] = after.at - before.at;
+    note_machine(run, &before, &after);
     return code;
 }
 
@@ -519,7 +536,6 @@ static void print_end(const struct comparing *comparing, const struct answer *an
         fprintf(comparing->told, "each worker with a server beside it (--ps colocated)\n");
     table_write_text(comparing->told, comparison);
     arms_write_effects(comparing->told, comparison);
-    table_write_bound(comparing->told, comparison);
     if (bits.seeds > 0) {
         fprintf(comparing->told, "\n");
         print_strong(comparing, bits.text);

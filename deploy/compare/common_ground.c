@@ -194,7 +194,10 @@ static enum status compare_runs(struct differences *differences, const struct so
     }
     compare_data(differences, &a->job, &b->job);
     compare_work(differences, &a->job, &b->job);
-    if (!is_virtual(a) && a->processors != b->processors)
+    bool named = a->machine[0] != '\0' && b->machine[0] != '\0';
+    if (!is_virtual(a) && named && strcmp(a->machine, b->machine) != 0)
+        differ(differences, "machines %.60s and %.60s", a->machine, b->machine);
+    else if (!is_virtual(a) && a->processors != b->processors)
         differ(differences, "machines of %s and %s",
                wording_counted(a->processors, "processor", "processors").text,
                wording_counted(b->processors, "processor", "processors").text);

@@ -5,7 +5,7 @@
  * differ; those that decide nothing of what comes out (how many checkpoints are kept, deadlines, what is
  * printed) may be others. What the runs themselves say has to agree as well: examples and their digest (for
  * the same seed, where the seed makes them), the model, the batch where all have one, virtual or real
- * seconds, the cluster of virtual ones, the processors of real ones.
+ * seconds, the cluster of virtual ones, the machine of real ones, as far as it is known.
  *
  * Threads: plain values. */
 

@@ -60,6 +60,7 @@ static enum status read_outcome(struct source_run *run, struct error *error)
 {
     char path[DISK_PATH_MAX + 16];
     struct json *root = NULL;
+    struct run_noise noise;
     snprintf(path, sizeof path, "%s/" RUN_FILE, run->path);
     enum status status = json_read_file(&disk_posix, path, RUN_FILE_BYTES_MAX, &root, error);
     if (status == STATUS_OK) {
@@ -69,6 +70,10 @@ static enum status read_outcome(struct source_run *run, struct error *error)
         run->processors = (uint32_t)json_u64(root, "processors", 0);
     }
     json_release(&root);
+    run_noise_read(&noise, &disk_posix, run->path);
+    char *system = strrchr(noise.machine, ',');
+    snprintf(run->machine, sizeof run->machine, "%.*s",
+             system != NULL ? (int)(system - noise.machine) : 0, noise.machine);
     return status;
 }
 

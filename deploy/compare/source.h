@@ -9,6 +9,7 @@
 #define DEPLOY_COMPARE_SOURCE_H
 
 #include "common/file/disk.h"
+#include "common/progress/run_noise.h"
 #include "deploy/compare/arms.h"
 
 /* A run that is done. */
@@ -18,7 +19,8 @@ struct source_run {
     size_t arm;     /* Number of an arm. */
     struct job job; /* As it was declared; owned. */
     char parameters_sha256[65];
-    uint32_t processors; /* Of the machine; 0: not known. */
+    uint32_t processors;             /* Of the machine; 0: not known. */
+    char machine[RUN_MACHINE_CHARS]; /* Without the version of its system; "": not known. */
 };
 
 struct source {

@@ -9,6 +9,7 @@
 #include "deploy/answer/answer_words.h"
 #include "deploy/figures/svg.h"
 #include "deploy/report/grid.h"
+#include "deploy/report/notes.h"
 
 static const char *const notes[] = {
     "reached: runs that came to the target, of those of which it is known. The target is the "
@@ -266,6 +267,12 @@ void answer_write_markdown(FILE *stream, const struct answer *answer)
     for (size_t i = 0; answer_foot(answer, i, &sentence); i++) {
         fputc('\n', stream);
         grid_put_markdown(stream, sentence.text);
+        fputc('\n', stream);
+    }
+    char note[NOTE_TEXT_MAX];
+    for (size_t i = 0; note_at(answer->comparison, i, note); i++) {
+        fputs("\n- ", stream);
+        grid_put_markdown(stream, note);
         fputc('\n', stream);
     }
 }

@@ -12,6 +12,7 @@
 #include "deploy/report/arm.h"
 #include "deploy/report/identity.h"
 #include "deploy/report/methods.h"
+#include "deploy/report/notes.h"
 #include "deploy/report/page_style.h"
 #include "deploy/report/report.h"
 #include "deploy/report/table.h"
@@ -117,10 +118,10 @@ static void put_bits(FILE *page, const struct comparison *comparison)
     fputs("</p>\n", page);
 }
 
-static void put_table_remarks(FILE *page, const struct comparison *comparison)
+static void put_table_notes(FILE *page, const struct comparison *comparison)
 {
-    char text[TABLE_REMARK_MAX];
-    for (size_t i = 0; table_remark(comparison, i, text, sizeof text); i++) {
+    char text[NOTE_TEXT_MAX];
+    for (size_t i = 0; note_at(comparison, i, text); i++) {
         fputs("<p>", page);
         svg_escape(page, text, sizeof text);
         fputs(".</p>\n", page);
@@ -248,7 +249,7 @@ static void put_numbers(FILE *page, const struct comparison *comparison)
 {
     fputs("<h2 id=\"numbers\">All numbers</h2>\n", page);
     table_write_html(page, comparison);
-    put_table_remarks(page, comparison);
+    put_table_notes(page, comparison);
     put_notes(page, table_note);
 }
 

@@ -149,7 +149,6 @@ void report_print(FILE *stream, const struct answer *answer)
     fputc('\n', stream);
     table_write_text(stream, answer->comparison);
     arms_write_effects(stream, answer->comparison);
-    table_write_bound(stream, answer->comparison);
     if (bits.seeds > 0)
         fprintf(stream, "\n%s\n", bits.text);
 }

@@ -14,9 +14,10 @@
 #include "deploy/figures/svg.h"
 #include "deploy/report/arm.h"
 #include "deploy/report/grid.h"
+#include "deploy/report/notes.h"
 
 #define CELL_BYTES   128
-#define COLUMN_COUNT 26 /* Two of them texts. */
+#define COLUMN_COUNT 27 /* Two of them texts. */
 
 /* --- columns ------------------------------------------------------------------------------- */
 
@@ -165,6 +166,8 @@ static const struct column columns[COLUMN_COUNT] = {
      .rare = true},
     {THEME_WORK, "leaves", "longer %", "longer_leaves", record_longer, 1, 0.01, .wide = true,
      .rare = true},
+    {THEME_WORK, "others", "%", "others_share", note_others_share, 1, 0.01, .wide = true,
+     .rare = true, .unit_name = "of the processors"},
 };
 
 bool table_number(size_t index, const char **name, record_number_fn **number)
@@ -213,6 +216,9 @@ static const char *const notes[] = {
     "because others had been faster.",
     ("leaves longer %: of leaves whose time is controlled (--compute), those that took longer to "
      "compute than they should. Above 1 a run is processor-bound: its times are this machine's."),
+    "others %: of the time of the processors that a run might use, what other processes had, or "
+    "the "
+    "host. Above 5 a run is noisy.",
     "+-: mean and sample standard deviation over the seeds, where there are three at least.",
 };
 
@@ -406,32 +412,6 @@ static void write_cluster(FILE *stream, const struct comparison *comparison)
     wording_wrap(stream, line, 0, 0);
 }
 
-/* A step of fewer leaves than there are workers leaves some without work: more of them are not faster. */
-static bool idle_workers(const struct group *group, char *text, size_t bytes)
-{
-    const struct record *record = group->records[0];
-    if (!mode_facts_named(group->mode_text)->steps || record->micro_batch == 0)
-        return false;
-    uint64_t leaves = (record->global_batch + record->micro_batch - 1) / record->micro_batch;
-    if (leaves >= group->workers)
-        return false;
-    snprintf(
-        text, bytes,
-        "%s: a step has %llu leaves, and %llu workers have none (--global-batch, --micro-batch)",
-        group->label, (unsigned long long)leaves, (unsigned long long)(group->workers - leaves));
-    return true;
-}
-
-bool table_remark(const struct comparison *comparison, size_t index, char *text, size_t bytes)
-{
-    size_t found = 0;
-    for (size_t i = 0; i < comparison->group_count; i++)
-        if (comparison->groups[i].record_count > 0 &&
-            idle_workers(&comparison->groups[i], text, bytes) && found++ == index)
-            return true;
-    return false;
-}
-
 void table_write_text(FILE *stream, const struct comparison *comparison)
 {
     struct layout layout;
@@ -444,9 +424,9 @@ void table_write_text(FILE *stream, const struct comparison *comparison)
             fputc('\n', stream);
         write_block(stream, comparison, &layout, first, end);
     }
-    char remark[TABLE_REMARK_MAX];
-    for (size_t i = 0; table_remark(comparison, i, remark, sizeof remark); i++)
-        wording_wrap(stream, remark, 0, 0);
+    char note[NOTE_TEXT_MAX];
+    for (size_t i = 0; note_at(comparison, i, note); i++)
+        wording_wrap(stream, note, 0, 0);
 }
 
 void table_write_missing(FILE *stream, const struct comparison *comparison)
@@ -457,21 +437,6 @@ void table_write_missing(FILE *stream, const struct comparison *comparison)
     for (size_t i = 0; i < comparison->failed_count; i++)
         fprintf(stream, "failed: %s: %s\n", comparison->failed[i].name,
                 comparison->failed[i].reason);
-}
-
-/* A line each: many groups may be. */
-void table_write_bound(FILE *stream, const struct comparison *comparison)
-{
-    char line[sizeof comparison->groups->label + 80];
-    for (size_t i = 0; i < comparison->group_count; i++) {
-        struct spread longer = group_spread(&comparison->groups[i], record_longer);
-        if (longer.count == 0 || longer.mean <= PROCESSOR_BOUND)
-            continue;
-        snprintf(line, sizeof line,
-                 "%s: processor-bound, %.1f %% of leaves took longer than they should",
-                 comparison->groups[i].label, 100 * longer.mean);
-        wording_wrap(stream, line, 0, 0);
-    }
 }
 
 /* --- HTML ---------------------------------------------------------------------------------- */
@@ -542,6 +507,19 @@ void table_write_html(FILE *stream, const struct comparison *comparison)
 
 /* --- JSON ---------------------------------------------------------------------------------- */
 
+/* Those that are noisy, or all. */
+static void json_runs(struct json_writer *writer, const char *name, const struct group *group,
+                      bool noisy)
+{
+    json_writer_array_line(writer, name);
+    for (size_t i = 0; i < group->record_count; i++) {
+        const char *slash = strrchr(group->records[i]->path, '/');
+        if (!noisy || note_is_noisy(group->records[i]))
+            json_writer_text(writer, NULL, slash != NULL ? slash + 1 : group->records[i]->path);
+    }
+    json_writer_end(writer);
+}
+
 static void json_group(struct json_writer *writer, const struct answer *answer, size_t index)
 {
     const struct group *group = &answer->comparison->groups[index];
@@ -558,12 +536,8 @@ static void json_group(struct json_writer *writer, const struct answer *answer, 
     for (size_t i = 0; i < group->record_count; i++)
         json_writer_u64(writer, NULL, group->records[i]->seed);
     json_writer_end(writer);
-    json_writer_array_line(writer, "runs");
-    for (size_t i = 0; i < group->record_count; i++) {
-        const char *slash = strrchr(group->records[i]->path, '/');
-        json_writer_text(writer, NULL, slash != NULL ? slash + 1 : group->records[i]->path);
-    }
-    json_writer_end(writer);
+    json_runs(writer, "runs", group, false);
+    json_runs(writer, "noisy", group, true);
     for (size_t column = 0; column < COLUMN_COUNT; column++) {
         if (columns[column].number != NULL) {
             struct spread spread = group_spread(group, columns[column].number);
@@ -617,6 +591,11 @@ void table_write_json(struct json_writer *writer, const struct answer *answer, c
         json_writer_null(writer, "same_bits");
     json_writer_text(writer, "remark", bits.text);
     json_sentences(writer, answer);
+    json_writer_array(writer, "notes");
+    char note[NOTE_TEXT_MAX];
+    for (size_t i = 0; note_at(comparison, i, note); i++)
+        json_writer_text(writer, NULL, note);
+    json_writer_end(writer);
     answer_write_json(writer, answer);
     json_writer_array(writer, "groups");
     for (size_t i = 0; i < comparison->group_count; i++)

@@ -15,21 +15,12 @@
 
 /* Plain text, aligned, with two lines of heading and no line after it. Above it what the modes did
  * about staleness (arms_write_text); and where updates and examples an update are the same in all
- * rows, a line that has them, which leaves it narrower. */
+ * rows, a line that has them, which leaves it narrower; below it what must be known of it (notes.h). */
 void table_write_text(FILE *stream, const struct comparison *comparison);
-
-/* What whoever reads the numbers must know of them, one sentence for each index: which workers have
- * nothing to do. False when there are no more. In table_write_text already. */
-#define TABLE_REMARK_MAX 256
-bool table_remark(const struct comparison *comparison, size_t index, char *text, size_t bytes);
 
 /* Which runs have failed, and why, a line each; and how many are still to come. Nothing where all are
  * here and well. */
 void table_write_missing(FILE *stream, const struct comparison *comparison);
-
-/* "async, 4 workers: processor-bound, 12.3 % of leaves took longer than they should", for each of
- * which that is so. */
-void table_write_bound(FILE *stream, const struct comparison *comparison);
 
 /* A <table> each of the work, its result, and staleness; of numbers that any run has. */
 void table_write_html(FILE *stream, const struct comparison *comparison);
@@ -46,11 +37,13 @@ bool table_number(size_t index, const char **name, record_number_fn **number);
  *      "failed": [{"run": "sync-w1-s1", "exit_code": 5, "reason": "..."}],
  *      "remark": "...", "same_bits": true | false | null,
  *      "answer": ["...", ...],                                          the sentences
+ *      "notes": ["...", ...],                                           see notes.h
  *      "target": {"kind": "loss" | "accuracy" | null, "value", "asked_for"},
  *      "reference": "sync-w1", "margin": 0.5,
  *      "groups": [{"arm": "sync-w2", "mode", "workers", "label", "varied": "learning-rate 0.1",
  *                  "given": "--mode async --ps 2" of an arm that was named, else "",
  *                  "options": "--max-staleness 2", "seeds": [..], "runs": ["sync-w1-s1", ..],
+ *                  "noisy": of these those that are so (notes.h),
  *                  "batches": {"mean", "deviation"}, "examples_per_batch", "updates", "seconds",
  *                  "images_per_second", "train_loss", "test_accuracy", "staleness_mean",
  *                  "staleness_deviation",
@@ -58,7 +51,7 @@ bool table_number(size_t index, const char **name, record_number_fn **number);
  *                  "spread_mean", "part_spread_mean", "wait_seconds",
  *                  "worker_seconds", "exchanged_bytes", "dropped",
  *                  "sent_back", "lost", "rate_factor", "compensated" (see arm.h),
- *                  "longer_leaves": {..},
+ *                  "longer_leaves", "others_share": {..},
  *                  "to_target": {"runs", "reached",
  *                      "seconds": {"mean", "deviation", "low", "high", "count", "median", "olympic"},
  *                      "batches", "updates", "examples", "worker_seconds", "exchanged_bytes": {..}},
