@@ -129,6 +129,9 @@ means()
 compared=(--epochs 2 --report-every 6 --l2 0.001 "${small[@]}" --quiet)
 run real 0 syncopate compare --workers 2 --modes sync,async --seeds 2 "${compared[@]}" --out "$work/real" --tensorboard "$tb/real"
 means real sync-w2 async-w2
+there=$(cd "$tb/real" && echo * */*)
+wanted="async-w2 sync-w2 async-w2/mean async-w2/seed-1 async-w2/seed-2 sync-w2/mean sync-w2/seed-1 sync-w2/seed-2"
+if [ "$there" != "$wanted" ]; then fail "a comparison shows $there"; fi # And no run that counts nowhere.
 # Side by side; then with one seed more than at first, which is no other plan.
 side=(syncopate compare --virtual --workers "2,4" --modes async "${compared[@]}" --out "$work/side")
 run side 0 "${side[@]}" --seeds 1
