@@ -25,7 +25,7 @@
 #define PLOT_WIDTH  760.0
 #define PLOT_NARROW 358.0
 
-#define PLOT_SMALL      11.5 /* Size of letters of the style "small", ... */
+#define PLOT_SMALL      12.0 /* Size of letters of the style "small", ... */
 #define PLOT_LABEL      13.0 /* ... "label" and "axis", */
 #define PLOT_TITLE      16.0 /* ... and "title". */
 #define PLOT_AXIS_SPACE 20.0 /* Below a frame, for the labels of its ticks. */

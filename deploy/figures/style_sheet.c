@@ -9,7 +9,7 @@ static const char sheet[] =
     "font-size:13px;fill:#333}"
     ".title{font-size:16px;font-weight:600;fill:#111}"
     ".subtitle{font-size:12.5px;fill:#5c5c5c}"
-    ".axis{font-size:13px;fill:#333}.small{font-size:11.5px;fill:#555}.strong{font-weight:600}"
+    ".axis{font-size:13px;fill:#333}.small{font-size:12px;fill:#555}.strong{font-weight:600}"
     ".paper{fill:#fff}.frame{stroke:#555;stroke-width:1;fill:none}"
     ".grid{stroke:#ddd;stroke-width:1}.leader{stroke:#999;stroke-width:1}"
     ".target{stroke:#555;stroke-width:1;stroke-dasharray:1.5 3}"

@@ -183,7 +183,6 @@ static void make_grid(struct grid *grid, const struct answer *answer,
     grid_column(grid, "", "reached", false);
     grid_unit(grid, "runs");
     grid_column(grid, "", headings->seconds.text, false);
-    grid_unit(grid, "seconds");
     grid_column(grid, "", headings->versus.text, false);
     grid_unit(grid, "times its seconds");
     grid_column(grid, "", "examples", false);

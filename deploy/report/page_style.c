@@ -67,7 +67,7 @@ static const char dark[] =
 static const char print[] =
     "@media "
     "print{nav,.against,.keys{display:none}body{max-width:none;margin:0;padding:0;font-size:11pt}"
-    ".at-narrow{display:none}.at-wide{display:block;max-width:17cm}"
+    ".at-narrow{display:none}.at-wide{display:block;max-width:none}"
     "figure,table,h2,h3{break-inside:avoid}h2,h3,caption{break-after:avoid}"
     ".wide{overflow:visible}table{font-size:8.5pt}th,td{padding:.15em .4em}th "
     "small{font-size:8.25pt}"
