@@ -249,7 +249,6 @@ static void put_numbers(FILE *page, const struct comparison *comparison)
 {
     fputs("<h2 id=\"numbers\">All numbers</h2>\n", page);
     table_write_html(page, comparison);
-    put_table_notes(page, comparison);
     put_notes(page, table_note);
 }
 
@@ -291,6 +290,7 @@ void page_write(FILE *page, const struct answer *answer, const struct figures *f
     put_remarks(page, comparison, facts);
     put_contents(page);
     answer_write_html(page, answer);
+    put_table_notes(page, comparison);
     put_notes(page, answer_note);
     put_bits(page, comparison);
     arms_write_html(page, comparison);
