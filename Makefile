@@ -359,7 +359,7 @@ FUZZLIB   := $(addprefix $(BUILD)/,tests/fuzz/lib/input.o tests/fuzz/lib/samples
     $(call objects,deploy/cluster) \
     $(patsubst %,$(BUILD)/deploy/compare/%.o,axes named_arms plan plan_file settings) \
     $(filter $(BUILD)/worker/data/idx.o $(BUILD)/worker/model/%,$(WORKER)) \
-    $(call checked,$(patsubst %,$(BUILD)/worker/client/%.o,announcements held_push exchange exchange_check replica spread times \
+    $(call checked,$(patsubst %,$(BUILD)/worker/client/%.o,announcements held_push exchange exchange_check replica spread stretch times \
         scoring session session_check)) \
     $(filter $(BUILD)/worker/mode/%,$(WORKER)) \
     $(call checked,$(filter-out $(BUILD)/ps/server.o,$(PS))) \

@@ -291,6 +291,7 @@ enum status exchange_push(struct exchange *exchange, struct envelope *envelope,
         x->version = what->want_version;
         x->began_us = now_us;
         x->held_us = x->held_for = 0;
+        x->let_go_us = 0;
         x->refused = false;
     }
     enum status status = STATUS_OK;
@@ -445,9 +446,11 @@ static bool take_values(struct exchange *x, const struct packet *packet)
     return true;
 }
 
-static void take_numbers(struct exchange *x, const struct message_result *result)
+static void take_numbers(struct exchange *x, const struct message_result *result, uint64_t now_us)
 {
     x->refused = x->refused || result->verdict == VERDICT_STALE;
+    if (result->held_us > 0 && x->let_go_us == 0)
+        x->let_go_us = now_us;
     if (result->held_us <= x->held_us)
         return;
     x->held_us = result->held_us;
@@ -474,7 +477,7 @@ enum exchange_outcome exchange_take_result(struct exchange *exchange, struct env
     struct link *link = &x->links[server];
     link->asked_us = link->heard_us = now_us;
     link->retry_us = EXCHANGE_RETRY_US;
-    take_numbers(x, result);
+    take_numbers(x, result, now_us);
     if (!take_values(x, packet))
         return EXCHANGE_PROGRESS;
     link->unanswered--;

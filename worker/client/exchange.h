@@ -77,7 +77,8 @@ struct exchange {
     uint64_t began_us;
     /* Of the answers: */
     uint32_t held_us;     /* The longest wait at a barrier, ... */
-    uint32_t held_for;    /* ... one more than the worker that it was for, or 0. */
+    uint32_t held_for;    /* ... one more than the worker that it was for, or 0, ... */
+    uint64_t let_go_us;   /* ... and when the first came that had waited; 0: none. */
     uint64_t missed_at;   /* After EXCHANGE_MISSED: the version that some chunk is at. */
     bool refused;         /* Some chunk has not taken the gradient: it was too stale. */
     struct spread spread; /* The versions that they are of. */

@@ -190,14 +190,30 @@ static bool exchanges(const struct session *s)
     return s->exchange.under_way > 0 || s->held.waits;
 }
 
+/* What went on from then on, but for scoring. */
+static struct stretch stretch_since(const struct session *s, uint64_t from_us, uint64_t now_us)
+{
+    if (s->scoring.given) /* Still. */
+        return (struct stretch){.from_us = from_us, .to_us = now_us, now_us, now_us};
+    return stretch_after(from_us, s->scored_from_us, s->scored_to_us, now_us);
+}
+
+static struct spent waited_for(const struct session *s, enum wait what, uint32_t whom)
+{
+    return (struct spent){true, what, whom, s->work_step, 0, 0};
+}
+
 /* There is something to do. Since all parameters were here the trainer has waited for it, but for
  * what it scored meanwhile, for whatever reason the mode had: this is the one place where that is
  * measured. */
 static void note_wait(struct session *s, uint64_t now_us)
 {
-    if (s->have_parameters)
-        times_wait(&s->times, s->waited, s->whom,
-                   now_us - s->complete_us - scoring_us(&s->scoring, s->complete_us, now_us));
+    uint64_t took_us = now_us - s->complete_us - scoring_us(&s->scoring, s->complete_us, now_us);
+    if (s->have_parameters) {
+        const struct stretch stretch = stretch_since(s, s->complete_us, now_us);
+        times_wait(&s->times, s->waited, s->whom, took_us);
+        stretch_tell(&stretch, 0, took_us, waited_for(s, s->waited, s->whom), &s->options.listener);
+    }
     s->complete_us = now_us;
     s->waited = WAIT_LEASE;
     s->whom = 0;
@@ -223,8 +239,9 @@ static void hand_to_trainer(struct session *s, uint64_t step, bool enough, uint6
     s->trainer = BUSY;
     s->busy_us = now_us;
     note_wait(s, now_us);
-    if (!enough)
-        s->follow.step = step;
+    if (enough)
+        return;
+    s->follow.step = s->work_step = step;
 }
 
 static bool trainer_waits(const struct session *s)
@@ -332,6 +349,22 @@ static void begin_anew(struct session *s, uint64_t now_us, struct outbox *outbox
     join_flow(s, now_us, outbox);
 }
 
+/* Of an exchange that took so long, and of that was held: where that lay. It ended when the first answer
+ * came that had been held. */
+static void tell_exchange(const struct session *s, uint64_t took, uint64_t held, uint64_t now_us)
+{
+    const struct exchange *x = &s->exchange;
+    const struct spent_listener *listener = &s->options.listener;
+    const struct stretch stretch = stretch_since(s, x->began_us, now_us);
+    const struct spent exchanged = {.step = s->work_step};
+    uint64_t held_to = x->let_go_us != 0 ? stretch_before(&stretch, x->let_go_us) : took;
+    held_to = held_to < held ? held : held_to > took ? took : held_to;
+    stretch_tell(&stretch, 0, held_to - held, exchanged, listener);
+    stretch_tell(&stretch, held_to - held, held_to, waited_for(s, WAIT_BARRIER, x->held_for),
+                 listener);
+    stretch_tell(&stretch, held_to, took, exchanged, listener);
+}
+
 static void exchange_complete(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
     struct exchange *x = &s->exchange;
@@ -339,6 +372,7 @@ static void exchange_complete(struct session *s, uint64_t now_us, struct outbox 
     uint64_t held = x->held_us < took ? x->held_us : took;
     times_wait(&s->times, WAIT_BARRIER, x->held_for, held);
     times_exchange(&s->times, took - held);
+    tell_exchange(s, took, held, now_us);
     s->have_parameters = true;
     s->complete_us = now_us;
     if (!job_mode(s->options.job)->aligns) {
@@ -765,6 +799,8 @@ static void leave_out_scoring(struct session *s, uint64_t now_us)
     if (s->held.waits)
         s->held.since_us += scoring_us(&s->scoring, s->held.since_us, now_us);
     s->complete_us += scoring_us(&s->scoring, s->complete_us, now_us);
+    s->scored_from_us = s->scoring.given_us;
+    s->scored_to_us = now_us;
     s->busy_us = s->waiting_us = now_us;
 }
 

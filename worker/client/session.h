@@ -52,6 +52,7 @@
 
 #include "common/job/partition.h"
 #include "common/wire/enrolment.h"
+#include "worker/client/stretch.h"
 
 struct session_options {
     /* deadlines: progress, for the trainer's arithmetic, and stop, to be let go, are kept too. */
@@ -60,6 +61,7 @@ struct session_options {
     const struct partition *partition;
     float *parameters; /* [partition->elements] where parameters are copied to when they must. */
     bool unchecked;    /* It does not look at itself (common/base/invariant.h). */
+    struct spent_listener listener; /* Of where its time went; see stretch.h. */
 };
 
 struct session;

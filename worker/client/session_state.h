@@ -38,7 +38,8 @@ struct session {
     /* The trainer's side. */
     bool start_told;              /* The trainer has heard of `start`. */
     uint32_t told_assignment;     /* Of the START it has heard last. */
-    uint64_t work_generation;     /* In which WORK was given. */
+    uint64_t work_generation;     /* In which WORK was given ... */
+    uint64_t work_step;           /* ... last, and which step or batch. */
     bool abandoned;               /* START came since: the trainer finishes for others' sake. */
     bool have_parameters;         /* Of `step`, since the latest START. */
     uint64_t apart_below;         /* Gradients of lesser steps may still be held somewhere. */
@@ -50,6 +51,7 @@ struct session {
     uint32_t whom;                /* ... and one more than the worker that it is for, or 0. */
     uint64_t spread, part_spread; /* Of the parameters that are here; see spread.h. */
     uint64_t complete_us;         /* When the parameters were all here. */
+    uint64_t scored_from_us, scored_to_us; /* When the trainer scored last. */
 
     /* Since when. */
     uint64_t waiting_us; /* The trainer waits, or server 0 has said something new. */

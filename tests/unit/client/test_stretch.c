@@ -1,0 +1,82 @@
+/* test_stretch.c - where in time lay what was exchanged and waited, around what was scored. */
+
+#include "worker/client/stretch.h"
+
+#include "tests/lib/suite.h"
+
+struct told {
+    struct spent pieces[4];
+    uint32_t count;
+};
+
+static void note(void *context, const struct spent *spent)
+{
+    struct told *told = context;
+    ck_assert_uint_lt(told->count, 4);
+    told->pieces[told->count++] = *spent;
+}
+
+static struct told tell(const struct stretch *stretch, uint64_t from, uint64_t to)
+{
+    struct told told = {.count = 0};
+    const struct spent_listener listener = {&told, note};
+    stretch_tell(stretch, from, to, (struct spent){.waits = true, .whom = 4}, &listener);
+    return told;
+}
+
+static void is(const struct told *told, uint32_t piece, uint64_t from_us, uint64_t to_us)
+{
+    ck_assert_uint_lt(piece, told->count);
+    ck_assert_uint_eq(told->pieces[piece].from_us, from_us);
+    ck_assert_uint_eq(told->pieces[piece].to_us, to_us);
+    ck_assert(told->pieces[piece].waits && told->pieces[piece].whom == 4);
+}
+
+TEST_PLAIN(without_a_score_it_lies_as_it_is)
+{
+    const struct stretch stretch = stretch_after(1000, 100, 200, 1500);
+    struct told told = tell(&stretch, 0, 500);
+    ck_assert_uint_eq(told.count, 1);
+    is(&told, 0, 1000, 1500);
+    told = tell(&stretch, 200, 200);
+    ck_assert_uint_eq(told.count, 0);
+}
+
+/* It began at 1000, and was moved on by a score from 1100 to 1400. */
+TEST_PLAIN(what_was_scored_meanwhile_is_cut_out)
+{
+    const struct stretch stretch = stretch_after(1300, 1100, 1400, 1900);
+    ck_assert_uint_eq(stretch.from_us, 1000);
+    struct told told = tell(&stretch, 0, 600);
+    ck_assert_uint_eq(told.count, 2);
+    is(&told, 0, 1000, 1100);
+    is(&told, 1, 1400, 1900);
+    told = tell(&stretch, 0, 50);
+    ck_assert_uint_eq(told.count, 1);
+    is(&told, 0, 1000, 1050);
+    told = tell(&stretch, 100, 300);
+    ck_assert_uint_eq(told.count, 1);
+    is(&told, 0, 1400, 1600);
+}
+
+TEST_PLAIN(a_time_within_it_has_so_much_before_it)
+{
+    const struct stretch stretch = stretch_after(1300, 1100, 1400, 1900);
+    ck_assert_uint_eq(stretch_before(&stretch, 900), 0);
+    ck_assert_uint_eq(stretch_before(&stretch, 1060), 60);
+    ck_assert_uint_eq(stretch_before(&stretch, 1250), 100);
+    ck_assert_uint_eq(stretch_before(&stretch, 1500), 200);
+    ck_assert_uint_eq(stretch_before(&stretch, 9999), 600);
+}
+
+TEST_PLAIN(nobody_is_told_where_nobody_listens)
+{
+    const struct stretch stretch = {.from_us = 1, .to_us = 9};
+    const struct spent_listener nobody = {NULL, NULL};
+    stretch_tell(&stretch, 0, 8, (struct spent){.waits = false}, &nobody);
+}
+
+int main(void)
+{
+    return suite_run("stretch", NULL);
+}
