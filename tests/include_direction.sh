@@ -16,7 +16,7 @@ common  job
 common  steps
 common  store wire compute
 common  tensorboard
-common  keys address
+common  keys address trace
 common  options transport
 common  transport/budget
 common  transport/zmq transport/shm
