@@ -27,7 +27,7 @@ length_of()
     ring | window) echo 300 ;;
     server | options) echo 600 ;;
     model | session) echo 1100 ;;
-    message) echo 4200 ;;
+    message | spans) echo 4200 ;;
     *) echo 2400 ;;
     esac
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "common/file/json_writer.h"
@@ -19,6 +20,7 @@
 #include "tests/fuzz/lib/samples.h"
 #include "tests/lib/records/sample_record.h"
 #include "tests/lib/specimens.h"
+#include "tests/lib/traces/made_trace.h"
 
 static const char *corpus;
 
@@ -530,6 +532,24 @@ static void make_record(const char *name, uint32_t workers, uint32_t chunks, uin
     sample_record_free(&record);
 }
 
+/* --- traces -------------------------------------------------------------------------------- */
+
+/* One region with a segment of it, without what lies between them: see fuzz_spans.c. */
+static void make_spans(const char *name, uint32_t workers, uint64_t steps)
+{
+    enum { HEAD = 72, SLOTS_AT = 4096 };
+    struct made_trace made = {.list = NULL};
+    made_trace_steps(&made, workers, 3, steps);
+    int file = made_trace_file(&made, 7);
+    static uint8_t bytes[SLOTS_AT + SEGMENT_BYTES];
+    size_t end = SLOTS_AT + 64 + made.count * sizeof(struct span);
+    assert(end <= sizeof bytes && pread(file, bytes, sizeof bytes, 0) == sizeof bytes);
+    const struct disk_piece pieces[] = {{bytes, HEAD}, {bytes + SLOTS_AT, end - SLOTS_AT}};
+    write_pieces("spans", name, pieces, 2);
+    close(file);
+    made_trace_free(&made);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -572,6 +592,8 @@ int main(int argc, char **argv)
     make_record("sync", 2, 0, 1);
     make_record("async", 3, 2, 1);
     make_record("groups", 2, 3, 2);
+    make_spans("alone", 1, 2);
+    make_spans("together", 2, 2);
     job_free(&sgd);
     job_free(&adam);
     return 0;
