@@ -40,7 +40,7 @@ static const char sheet[] =
     ".bar.t0{fill:#009e73}.bar.t1{fill:#cc79a7}.bar.t2{fill:#9aa3ad}.bar.t3{fill:#555555}"
     ".bar.t4{fill:#f0e442}.bar.t5{fill:#5b84b1}.bar.t6{fill:#d9a066}.bar.t7{fill:#d5dbe1}"
     ".bar.t0,.bar.t1,.bar.t2,.bar.t3,.bar.t4,.bar.t5,.bar.t6,.bar.t7{stroke:#777;stroke-width:.5}"
-    ".bar.part{fill-opacity:.45}"
+    ".bar.part{fill-opacity:.45}.bar.wait{fill:none;stroke:#555}"
     "@media screen and (prefers-color-scheme:dark){"
     "text,.axis{fill:#d6d6d6}.title{fill:#f2f2f2}.subtitle,.small{fill:#a8a8a8}"
     ".paper{fill:#16181c}.frame{stroke:#8a8a8a}.grid{stroke:#33373d}.dot{stroke:#16181c}"
@@ -65,6 +65,7 @@ static const char sheet[] =
     ".line.c17{stroke:#9c8b12}.band.c17,.bar.c17,.dot.c17{fill:#9c8b12}"
     ".bar.t0{fill:#2bc79b}.bar.t1{fill:#e08fbb}.bar.t2{fill:#6a7078}.bar.t3{fill:#d0d0d0}"
     ".bar.t4{fill:#b3a91f}.bar.t5{fill:#4f6e90}.bar.t6{fill:#8c6239}.bar.t7{fill:#43484f}"
+    ".bar.wait{stroke:#8a8a8a}"
     "}";
 
 const char *style_sheet(void)

@@ -57,7 +57,8 @@ void svg_define_end(struct svg *svg);
 void svg_use(struct svg *svg, const char *name, double x, double y);
 
 /* style is a list of class names: "frame", "grid", "line c1 d2", "bar c0",
- * "bar t0" (t0 ... t7 belong to no family), "bar c0 part" (paler), "label", "title", ... */
+ * "bar t0" (t0 ... t7 belong to no family), "bar c0 part" (paler),
+ * "bar wait" (empty), "label", "title", ... */
 void svg_line(struct svg *svg, const char *style, double x1, double y1, double x2, double y2);
 void svg_box(struct svg *svg, const char *style, double x, double y, double width, double height);
 void svg_dot(struct svg *svg, const char *style, double x, double y, double radius);
