@@ -31,6 +31,7 @@ static const struct command commands[] = {
     {"export", OPTION_EXPORT, command_export, NULL},
     {"inspect", OPTION_INSPECT, command_inspect, NULL},
     {"replay", OPTION_REPLAY, command_replay, NULL},
+    {"trace", OPTION_TRACE, command_trace, NULL},
     {"simulate", OPTION_SIMULATE, command_simulate, NULL},
     {"calibrate", OPTION_CALIBRATE, command_calibrate, NULL},
     {"verify", OPTION_VERIFY, command_verify, NULL},
@@ -95,6 +96,8 @@ static const struct synonym {
     {"info", "write 'syncopate inspect'"},
     {"report", "write 'syncopate compare', which ends with one"},
     {"plot", "write 'syncopate compare', which ends with figures"},
+    {"profile", "write 'syncopate run --trace'"},
+    {"timeline", "write 'syncopate run --trace'"},
     {"keys", "write 'syncopate keygen'"},
     {"version", "write 'syncopate --version' (this is " SYNCOPATE_VERSION ")"},
 };

@@ -120,7 +120,7 @@ static enum status create_server(struct server **server, const struct server_opt
 static struct server_options server_options_of(const struct options *options,
                                                const struct addresses *addresses,
                                                struct transport *transport, const char *out,
-                                               struct diary *diary)
+                                               struct diary *diary, struct recorder *recorder)
 {
     struct server_options server_options = {
         .transport = transport,
@@ -140,6 +140,7 @@ static struct server_options server_options_of(const struct options *options,
         .allow_mixed = options->allow_mixed,
         .has_parent = options->parent_stdin,
         .diary = diary,
+        .recorder = recorder,
     };
     server_options.deadlines.start = fmax(options->deadlines.start - addresses->seconds, 0);
     return server_options;
@@ -184,12 +185,18 @@ static int serve(const struct options *options, const struct addresses *addresse
     if (options->task_index == 0 && check_files(options, out, &board, error) != STATUS_OK)
         return EXIT_CANNOT_OPEN;
     struct diary *diary;
+    struct recorder *recorder = NULL;
     enum status status = diary_open(&diary, options->diary, ROLE_PS, options->task_index, error);
-    struct server_options wanted = server_options_of(options, addresses, transport, out, diary);
+    if (status == STATUS_OK)
+        status = recorder_open(&recorder, options->trace, ROLE_PS, options->task_index,
+                               options->trace_steps, error);
+    struct server_options wanted =
+        server_options_of(options, addresses, transport, out, diary, recorder);
     wanted.board = board;
     if (status == STATUS_OK)
         status = create_server(&server, &wanted, error);
     if (status != STATUS_OK) {
+        recorder_close(&recorder);
         diary_close(&diary);
         return status == STATUS_MEMORY ? EXIT_TRAINING_FAILED : EXIT_CANNOT_OPEN;
     }
@@ -198,6 +205,7 @@ static int serve(const struct options *options, const struct addresses *addresse
         log_warning("--insecure: whoever reaches %s can join", server_address(server));
     int exit_code = run_server(options, server, out, error);
     server_destroy(&server);
+    recorder_close(&recorder);
     diary_close(&diary);
     return exit_code;
 }

@@ -29,6 +29,7 @@
 #include "common/transport/shm/rendezvous.h"
 #include "common/wire/mailbox.h"
 #include "ps/cores.h"
+#include "ps/server_spans.h"
 #include "ps/shard/staleness_book.h"
 
 /* For a clean stop once whoever started us is gone; then all is to be said and done in time. */
@@ -76,6 +77,7 @@ struct server {
     uint64_t malformed, unheard;
     uint64_t answering_us, answered; /* Malformed messages in this second. */
     struct refused impostors;        /* Keys that spoke as somebody they are not for. */
+    struct server_spans spans;
     uint64_t incarnation;
 };
 
@@ -189,6 +191,8 @@ enum status server_create(struct server **server, const struct server_options *o
         return error_set(error, STATUS_MEMORY, "out of memory");
     s->options = *options;
     s->occupied = -1;
+    s->spans.recorder = options->recorder;
+    s->spans.server = options->index;
     s->owner_threads = choose_owner_threads(options->owner_threads);
     enum status status = mailbox_init(&s->inbox);
     if (status == STATUS_OK)
@@ -286,7 +290,9 @@ static void *actor_run(void *argument)
     while (true) {
         bool stopping = atomic_load(&actor->stop);
         while (mailbox_take(&actor->mailbox, &item)) {
+            struct span span = server_spans_begin(&actor->server->spans, &item, false);
             cores_deliver(&actor->server->cores, &item, clock_now_us(), &outbox);
+            server_spans_worked(&actor->server->spans, &span);
             post_all(actor->server, &outbox);
         }
         if (stopping) /* Asked before the last look: nothing is left behind. */
@@ -433,6 +439,7 @@ static void send_wire(struct server *server, struct outgoing *item)
     if (up && item->packet.payload != NULL)
         introduce(server);
     uint64_t said_ns = diary_now(server->options.diary);
+    uint64_t sent_ns = recorder_now(server->options.recorder);
     uint64_t payload_bytes = item->packet.payload != NULL ? item->packet.payload->bytes : 0;
     enum status status = server->options.transport->operations->send(
         up ? server->upstream : server->listening, up ? 0 : item->packet.peer, header, bytes,
@@ -440,6 +447,8 @@ static void send_wire(struct server *server, struct outgoing *item)
     if (status == STATUS_OK)
         diary_said(server->options.diary, said_ns, up, up ? 0 : item->packet.peer,
                    &item->packet.message, payload_bytes);
+    if (status == STATUS_OK)
+        server_spans_said(&server->spans, item, sent_ns);
     /* It does not read what it has asked for. What is lost it will ask for again. */
     if (status == STATUS_AGAIN && !up && is_worth_a_line(++server->unheard))
         log_warning("messages that a peer did not read count=%llu",
@@ -470,6 +479,20 @@ static bool have_set_writer(struct server *server)
     return server->set_writer.started;
 }
 
+/* What a core of this thread is given. */
+static void deliver(struct server *server, struct outgoing *item)
+{
+    bool owner = item->to == TO_OWNER;
+    struct span span = {.from_ns = 0};
+    if (owner)
+        span = server_spans_begin(&server->spans, item, true);
+    bool wire = cores_deliver(&server->cores, item, clock_now_us(), &server->outbox);
+    if (owner)
+        server_spans_worked(&server->spans, &span);
+    if (wire)
+        send_wire(server, item);
+}
+
 static void dispatch(struct server *server, struct outgoing *item)
 {
     struct mailbox *other = NULL;
@@ -489,8 +512,8 @@ static void dispatch(struct server *server, struct outgoing *item)
     else if (item->to == TO_LOG)
         log_write(item->index == 1 ? LOG_WARNING : LOG_INFO, "%s",
                   item->packet.message.waiting.text);
-    else if (cores_deliver(&server->cores, item, clock_now_us(), &server->outbox))
-        send_wire(server, item);
+    else
+        deliver(server, item);
 }
 
 static void flush(struct server *server)
@@ -567,6 +590,7 @@ static void receive(struct server *server, struct endpoint *endpoint)
         if (transport->receive(endpoint, &received) != STATUS_OK)
             return;
         struct packet packet = {.peer = received.peer, .payload = received.payload};
+        struct span span = {.from_ns = 0};
         memcpy(packet.key, received.sender.key, KEY_BYTES);
         enum status status =
             message_decode(received.header, received.header_bytes, &packet.message, &error);
@@ -584,6 +608,7 @@ static void receive(struct server *server, struct endpoint *endpoint)
             refuse_impostor(server, &packet, &received.sender);
         } else if (status == STATUS_OK) {
             note_heard(server, endpoint == server->upstream, &packet);
+            span = server_spans_heard(&server->spans, &packet, endpoint == server->upstream);
             cores_receive(&server->cores, &packet, endpoint == server->upstream, clock_now_us(),
                           &server->outbox);
             if (packet.member && endpoint == server->listening)
@@ -593,6 +618,8 @@ static void receive(struct server *server, struct endpoint *endpoint)
             refuse_malformed(server, endpoint, &packet, error.text);
         }
         flush(server);
+        if (span.from_ns > 0)
+            server_spans_took(&server->spans, &span);
     }
 }
 

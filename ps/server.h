@@ -75,6 +75,7 @@
 #include "common/file/disk.h"
 #include "common/options/options.h"
 #include "common/tensorboard/board_place.h"
+#include "common/trace/recorder.h"
 #include "common/transport/transport.h"
 #include "common/wire/diary.h"
 #include "ps/coordinator/coordinator.h"
@@ -99,6 +100,8 @@ struct server_options {
     bool allow_mixed;
     bool has_parent;     /* Who may answer for the job, see occupancy.h. */
     struct diary *diary; /* NULL: none is kept. */
+    struct recorder
+        *recorder; /* Of what its threads do; NULL: nobody's. Both outlive the server. */
 };
 
 /* Listens at once, so that an address in use is an error here. */

@@ -204,6 +204,20 @@ static void note_gradient(const struct state *s, struct node node, const struct 
                                              .us = (uint64_t)(1e6 * seconds)});
 }
 
+/* There is one thread, and so one lane. Of leaves `first` and `count`, where it has computed some. */
+static void note_span(const struct state *s, enum span_kind kind, uint64_t from_ns, uint32_t count)
+{
+    struct recorder *recorder = s->solo->recorder;
+    struct span span = span_of(ROLE_WORKER, 0, LANE_TRAINER, kind);
+    span.step = s->step;
+    span.first = count > 0 ? 0 : SPAN_NOBODY;
+    span.count = count;
+    span.from_ns = from_ns;
+    span.to_ns = recorder_now(recorder);
+    if (recorder != NULL)
+        recorder_span(recorder, &span);
+}
+
 /* One version: from the gradient of the last batch that was computed, or the sum of several. */
 static void apply_sum(struct state *s, uint64_t batch, const float *sum, uint32_t examples,
                       uint32_t gradients)
@@ -219,7 +233,9 @@ static void apply_sum(struct state *s, uint64_t batch, const float *sum, uint32_
         .values_out = s->arrays[0],
         .slots = &s->arrays[1],
     };
+    uint64_t began_ns = recorder_now(s->solo->recorder);
     update_by_sum(s->job, s->offsets, &what);
+    note_span(s, SPAN_APPLY, began_ns, 0);
     s->version++;
     diary_did(s->solo->diary,
               &(struct deed){.kind = DEED_UPDATED, .version = s->version, .examples = examples});
@@ -266,6 +282,7 @@ static enum status update(struct state *s, struct error *error)
     struct node root = tree_root(batch.leaves);
     struct pace *pace = &s->solo->pace;
     double began = clock_now_seconds();
+    uint64_t began_ns = recorder_now(s->solo->recorder);
     diary_did(s->solo->diary, &(struct deed){.kind = DEED_GIVEN, .step = s->step});
     pace_begin(pace, clock_now_ns());
     enum status status = node_gradient_compute(s->solo->gradient, s->arrays[0], &shape, root,
@@ -274,6 +291,7 @@ static enum status update(struct state *s, struct error *error)
         return status;
     pace_node(pace, &shape, root, s->solo->gradient->leaf_ns, clock_now_ns());
     rest(s->solo);
+    note_span(s, SPAN_COMPUTE, began_ns, batch.leaves);
     s->worker.controlled_leaves += pace->leaves;
     s->worker.longer_leaves += pace->longer;
     note_leaf(&s->worker, node_gradient_sample(s->solo->gradient, &shape, root));
@@ -387,6 +405,7 @@ static void evaluate(struct state *s)
     uint64_t began_us = clock_now_us();
     training_clock_stand(&s->clock, APART_EVALUATION, began_us);
     node_gradient_evaluate(s->solo->gradient, s->arrays[0], 1, 0, &score);
+    note_span(s, SPAN_SCORE, 1000 * began_us, 0);
     uint64_t now_us = clock_now_us();
     training_clock_go_on(&s->clock, now_us);
     double took = seconds_since(began_us, now_us);
@@ -429,6 +448,7 @@ static enum status write_checkpoint_files(struct state *s, struct error *error)
     struct checkpoint_part part;
     struct checkpoint_chunk chunk = {.first = 0, .count = s->elements};
     double began = clock_now_seconds();
+    uint64_t began_ns = recorder_now(s->solo->recorder);
     close_group(s);
     chunk.version = s->version;
     for (uint32_t i = 0; i <= s->slots.count; i++)
@@ -455,6 +475,7 @@ static enum status write_checkpoint_files(struct state *s, struct error *error)
     if (status != STATUS_OK)
         return status;
     run_chronicle_commit(&s->chronicle, s->step);
+    note_span(s, SPAN_WRITE, began_ns, 0);
     diary_did(s->solo->diary, &(struct deed){.kind = DEED_MANIFEST, .step = s->step});
     checkpoint_shelf_add(&s->shelf, s->step);
     if (checkpoint_prune(&disk_posix, s->solo->out, &s->shelf, error) != STATUS_OK ||

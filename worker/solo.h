@@ -16,6 +16,7 @@
 
 #include "common/base/status.h"
 #include "common/tensorboard/board_place.h"
+#include "common/trace/recorder.h"
 #include "common/wire/diary.h"
 #include "worker/node_gradient.h"
 #include "worker/pace.h"
@@ -24,13 +25,14 @@ struct solo {
     const struct job *job; /* server_count 0. */
     struct node_gradient *gradient;
     const char *out, *restore;
-    uint32_t keep;            /* Checkpoints (checkpoint.h); 0: as the run was begun with. */
-    struct board_place board; /* Where TensorBoard's event files go, if anywhere. */
-    struct pace pace;         /* How long gradients are to take. */
-    struct diary *diary;      /* NULL: none is kept. */
-    bool has_parent;          /* Who may answer for the run, see occupancy.h. */
-    atomic_int stop_code;     /* 0: go on. */
-    atomic_int occupied;      /* The descriptor that says that we stay, or 0. */
+    uint32_t keep;             /* Checkpoints (checkpoint.h); 0: as the run was begun with. */
+    struct board_place board;  /* Where TensorBoard's event files go, if anywhere. */
+    struct pace pace;          /* How long gradients are to take. */
+    struct diary *diary;       /* NULL: none is kept. */
+    struct recorder *recorder; /* Of what it does; NULL: nobody's. */
+    bool has_parent;           /* Who may answer for the run, see occupancy.h. */
+    atomic_int stop_code;      /* 0: go on. */
+    atomic_int occupied;       /* The descriptor that says that we stay, or 0. */
 };
 
 /* Returns an enum exit_code; when it is not EXIT_DONE, error holds one line. */

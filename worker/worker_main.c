@@ -19,6 +19,7 @@
 #include "common/store/restore.h"
 #include "common/store/run_directory.h"
 #include "common/tensorboard/board_place.h"
+#include "common/trace/recorder.h"
 #include "common/transport/transport.h"
 #include "common/wire/message.h"
 #include "worker/client/client.h"
@@ -63,8 +64,33 @@ static void stop_solo(void *solo, int exit_code)
     solo_request_stop(solo, exit_code);
 }
 
+/* What is kept of what this process does, for whoever asked. */
+struct records {
+    struct diary *diary;
+    struct recorder *recorder;
+};
+
+static void close_records(struct records *records)
+{
+    recorder_close(&records->recorder);
+    diary_close(&records->diary);
+}
+
+static enum status open_records(struct records *records, const struct options *options,
+                                struct error *error)
+{
+    uint32_t worker = options->task_index;
+    enum status status = diary_open(&records->diary, options->diary, ROLE_WORKER, worker, error);
+    if (status == STATUS_OK)
+        status = recorder_open(&records->recorder, options->trace, ROLE_WORKER, worker,
+                               options->trace_steps, error);
+    if (status != STATUS_OK)
+        close_records(records);
+    return status;
+}
+
 static int train_alone(struct workload *workload, const struct options *options,
-                       struct diary *diary, struct error *error)
+                       struct records *records, struct error *error)
 {
     struct signals signals;
     struct solo solo = {
@@ -75,7 +101,8 @@ static int train_alone(struct workload *workload, const struct options *options,
         .keep = options_keep(options),
         .pace = {.time = workload_compute_time(workload, options, 0), .job = &workload->job},
         .has_parent = options->parent_stdin,
-        .diary = diary,
+        .diary = records->diary,
+        .recorder = records->recorder,
     };
     if (board_place_find(&solo.board, options->tensorboard, options->tensorboard_run, options->out,
                          clock_now_seconds(), error) != STATUS_OK)
@@ -145,7 +172,7 @@ static uint64_t count_from(const struct options *options, uint64_t began_us)
 }
 
 static int train_with_servers(struct workload *workload, const struct options *options,
-                              uint64_t began_us, struct diary *diary, struct error *error)
+                              uint64_t began_us, struct records *records, struct error *error)
 {
     struct keys keys;
     struct transport *transport;
@@ -157,7 +184,8 @@ static int train_with_servers(struct workload *workload, const struct options *o
         .began_us = count_from(options, began_us),
         .must_share = strcmp(options->transport, "shm") == 0,
         .stuck = end_stuck,
-        .diary = diary,
+        .diary = records->diary,
+        .recorder = records->recorder,
     };
     if (probe_gradient(client_options.probe_digest, error) != STATUS_OK)
         return EXIT_TRAINING_FAILED;
@@ -182,15 +210,14 @@ static int train_with_servers(struct workload *workload, const struct options *o
 static int train(struct workload *workload, const struct options *options, uint64_t began_us,
                  struct error *error)
 {
-    struct diary *diary;
-    enum status status =
-        diary_open(&diary, options->diary, ROLE_WORKER, options->task_index, error);
+    struct records records = {NULL, NULL};
+    enum status status = open_records(&records, options, error);
     if (status != STATUS_OK)
         return status == STATUS_MEMORY ? EXIT_TRAINING_FAILED : EXIT_CANNOT_OPEN;
     int exit_code = options->ps == 0
-                        ? train_alone(workload, options, diary, error)
-                        : train_with_servers(workload, options, began_us, diary, error);
-    diary_close(&diary);
+                        ? train_alone(workload, options, &records, error)
+                        : train_with_servers(workload, options, began_us, &records, error);
+    close_records(&records);
     return exit_code;
 }
 

@@ -48,7 +48,8 @@ enum option_user {
     OPTION_REPLAY = 2048,
     OPTION_SIMULATE = 4096,
     OPTION_CALIBRATE = 8192,
-    OPTION_USER_LAST = OPTION_CALIBRATE,
+    OPTION_TRACE = 16384,
+    OPTION_USER_LAST = OPTION_TRACE,
 };
 
 /* What simulate's options say of a cluster and of what goes wrong in it: texts that their rooms read
@@ -158,6 +159,9 @@ struct options {
 
     bool explain;      /* run: tell every message. */
     const char *diary; /* ps, worker: where they are written; NULL: nowhere. See diary.h. */
+    const char *trace; /* ps, worker: where their spans go; NULL: nowhere. See recorder.h. */
+    bool traced;       /* run, simulate: OUT/trace.json. */
+    uint32_t trace_steps;
     bool quiet, verbose, legend;
     double log_every;       /* Seconds between progress lines where output is not a terminal. */
     const char *log_format; /* "text" or "json". */

@@ -594,6 +594,10 @@ const struct option_row option_rows[] = {
      "trained further; any other is refused."},
     {"out", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(out), OPTION_EXPORT, "FILE", NULL, 0, 0,
      NULL, NULL, "File to write. Default: model.safetensors in the working directory."},
+    {"out", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(out), OPTION_TRACE, "FILE", NULL, 0, 0,
+     NULL, NULL,
+     "File to write: a trace, or, when it ends in .svg, a picture of one step. Default: trace.json in the "
+     "working directory."},
     {"out", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(out), OPTION_CALIBRATE, "FILE", NULL, 0, 0,
      NULL, NULL, "Cluster file to write. Default: it goes to standard output, and figures to standard error."},
     {"out", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(out), OPTION_REPLAY, "DIR", NULL, 0, 0,
@@ -685,6 +689,18 @@ const struct option_row option_rows[] = {
      NULL,
      "Add to FILE every message that this process sends and gets, for syncopate run --explain; "
      "fd:N is a descriptor that it was given."},
+    {"trace", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(traced), OPTION_RUN | OPTION_SIMULATE, NULL, NULL, 0,
+     0, NULL, NULL,
+     "Write OUT/trace.json, for Perfetto and the like: what every process did, and for whom it waited, in some "
+     "steps; at most 50 MB."},
+    {"trace", OPTION_GROUP_OUTPUT, OPTION_KIND_TEXT, FIELD(trace), ROLES, "FILE", NULL, 0, 0, NULL, NULL,
+     "Keep in FILE what this process did in some steps, for syncopate trace; several of one host may share it. "
+     "fd:N is a descriptor that it was given."},
+    {"trace-steps", OPTION_GROUP_OUTPUT, OPTION_KIND_U32, FIELD(trace_steps),
+     ROLES | OPTION_RUN | OPTION_SIMULATE | OPTION_TRACE, "N", "20", 1, 1000, NULL, NULL,
+     "Steps that a trace is of: the first, the last, the slowest, and one that took as long as most."},
+    {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), OPTION_TRACE, NULL, NULL, 0, 0,
+     NULL, NULL, "Nothing but what is wrong: the result is in the files."},
     {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet),
      TRAINS & ~OPTION_COMPARE, NULL, NULL, 0, 0, NULL, NULL,
      "Nothing but warnings and errors: the result is in the run directory."},
@@ -764,6 +780,8 @@ const char *option_user_program(enum option_user user)
         return "syncopate man";
     case OPTION_REPLAY:
         return "syncopate replay";
+    case OPTION_TRACE:
+        return "syncopate trace";
     }
     return "syncopate";
 }

@@ -84,6 +84,15 @@ static const struct program_text program_texts[] = {
      "experiment. PATH is a run directory.",
      "  syncopate replay runs/async4\n"
      "  syncopate replay runs/async4 --staleness-rate inverse --out runs/inverse"},
+    {OPTION_TRACE, "PATH [options]",
+     "the path of a file of spans, or of a folder with those of several hosts",
+     "one trace of what several processes have kept",
+     "Make one trace of what processes that were started by hand have kept with --trace FILE: what "
+     "each did in some steps, and for whom it waited, for Perfetto (ui.perfetto.dev) and whatever "
+     "else reads Chrome's format. PATH is such a file, or a folder in which there are files "
+     "*.spans. What clocks of several hosts are apart is found from the messages between them, "
+     "and said.",
+     "  syncopate trace traces/ --out trace.json"},
     {OPTION_KEYGEN, "PATH [options]", "the path of the new key, or of the folder for a job's keys",
      "keys for servers and workers that encrypt and know each other",
      "Make a key pair: PATH.key, its public certificate, for the folders of the servers, and "

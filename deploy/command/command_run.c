@@ -27,6 +27,7 @@
 #include "deploy/command/command.h"
 #include "deploy/command/run_json.h"
 #include "deploy/command/run_plan.h"
+#include "deploy/command/run_trace.h"
 #include "deploy/explain/telling.h"
 #include "deploy/launcher/launch.h"
 #include "worker/workload.h"
@@ -37,6 +38,7 @@ struct plan {
     struct run_plan run;
     int diary; /* With --explain: what all children write to. */
     char diary_name[16];
+    struct run_trace trace;
 };
 
 /* --- checks ---------------------------------------------------------------------------------- */
@@ -154,6 +156,20 @@ static void tell_diary(struct plan *plan)
     close(plan->diary);
 }
 
+/* The same of a trace: what there is of one that failed is the more worth looking at. */
+static void write_trace(const struct plan *plan)
+{
+    struct error error;
+    char line[DISK_PATH_MAX + 200];
+    if (plan->trace.file < 0)
+        return;
+    if (run_trace_finish(&plan->trace, plan->run.out, plan->run.options.trace_steps, line,
+                         sizeof line, &error) != STATUS_OK)
+        command_say(PROGRAM, LOG_WARNING, error.text);
+    else if (!plan->run.options.quiet)
+        wording_wrap(plan->run.voice, line, fprintf(plan->run.voice, "  trace          "), 17);
+}
+
 /* The table, when there is something to sum up. */
 static enum status print_summary(const struct plan *plan, uint32_t restarts, struct error *error)
 {
@@ -181,7 +197,8 @@ static void say_how_to_go_on(const struct plan *plan)
 static int run(struct plan *plan, struct launch_result *result, struct error *error)
 {
     struct error no_summary = {0};
-    if (open_diary(plan, error) != STATUS_OK)
+    if (open_diary(plan, error) != STATUS_OK ||
+        run_trace_open(&plan->trace, &plan->run.options, error) != STATUS_OK)
         return command_fail(PROGRAM, EXIT_CANNOT_OPEN, error);
     if (!plan->run.options.quiet)
         run_plan_print(&plan->run);
@@ -192,6 +209,8 @@ static int run(struct plan *plan, struct launch_result *result, struct error *er
     enum status status = STATUS_OK;
     if (code == EXIT_DONE || stop)
         status = print_summary(plan, result->restarts, &no_summary);
+    write_trace(plan);
+    run_trace_close(&plan->trace);
     notice_absence(&audience, "");
     if (code == EXIT_DONE && status != STATUS_OK) {
         *error = no_summary;

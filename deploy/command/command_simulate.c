@@ -19,6 +19,7 @@
 #include "deploy/command/command.h"
 #include "deploy/command/run_json.h"
 #include "deploy/command/run_plan.h"
+#include "deploy/command/run_trace.h"
 #include "deploy/simulate/account.h"
 #include "deploy/simulate/load.h"
 #include "deploy/simulate/simulation.h"
@@ -40,6 +41,8 @@ struct laboratory {
     bool kept;     /* cluster.json is there. */
     int occupied;  /* The run directory, so that others see that somebody stays; -1: not yet. */
     struct account account;
+    struct run_trace trace;
+    struct recorder *recorder; /* NULL: nothing is traced. */
 };
 
 /* --- options --------------------------------------------------------------------------------- */
@@ -317,6 +320,21 @@ static void print_virtual(const struct laboratory *l, const struct load *load)
     print_load(l, load);
 }
 
+static void write_trace(struct laboratory *l)
+{
+    struct error error;
+    char line[DISK_PATH_MAX + 200];
+    recorder_close(&l->recorder);
+    if (l->trace.file < 0)
+        return;
+    if (run_trace_finish(&l->trace, l->plan.out, l->plan.options.trace_steps, line, sizeof line,
+                         &error) != STATUS_OK)
+        command_say(PROGRAM, LOG_WARNING, error.text);
+    else if (!l->plan.options.quiet)
+        print_wrapped(l, "trace", line);
+    run_trace_close(&l->trace);
+}
+
 static int print_end(struct laboratory *l, int code, struct error *error)
 {
     struct record record;
@@ -339,6 +357,7 @@ static int print_end(struct laboratory *l, int code, struct error *error)
         }
         record_free(&record);
     }
+    write_trace(l);
     notice_absence(l);
     if (code != EXIT_DONE)
         command_fail(PROGRAM, code, error);
@@ -411,6 +430,11 @@ static int prepare(struct laboratory *l, struct error *error)
     }
     label(l);
     account_init(&l->account, &l->outages);
+    uint32_t processes =
+        plan->options.ps + strikes_workers_most(&l->outages, plan->options.workers);
+    if (run_trace_recorder(&l->trace, processes, plan->options.trace_steps, &l->recorder, error) !=
+        STATUS_OK)
+        return EXIT_CANNOT_OPEN;
     const struct simulation_options options = {
         .options = &plan->options,
         .workload = &plan->workload,
@@ -422,6 +446,7 @@ static int prepare(struct laboratory *l, struct error *error)
         .told = tell,
         .context = l,
         .explain = plan->options.explain ? plan->voice : NULL,
+        .recorder = l->recorder,
     };
     enum status status = simulation_init(&l->simulation, &options, error);
     return status == STATUS_OK       ? EXIT_DONE
@@ -434,10 +459,14 @@ static int run(struct laboratory *l, struct error *error)
     int code = check(l, error);
     if (code == EXIT_DONE && !l->plan.options.quiet)
         run_plan_print(&l->plan);
+    if (code == EXIT_DONE && run_trace_open(&l->trace, &l->plan.options, error) != STATUS_OK)
+        code = EXIT_CANNOT_OPEN;
     if (code == EXIT_DONE)
         code = prepare(l, error);
-    if (code != EXIT_DONE)
+    if (code != EXIT_DONE) {
+        recorder_close(&l->recorder);
         return command_fail(PROGRAM, code, error);
+    }
     code = simulate(l, error);
     simulation_free(&l->simulation);
     return code;
@@ -455,6 +484,7 @@ int command_simulate(const struct command_call *call, struct error *unused)
     signals_block();
     kernels_init();
     l->plan.options = call->options;
+    l->trace.file = -1;
     kernels_limit(options_instructions(&l->plan.options));
     l->plan.voice = l->plan.options.json ? stderr : stdout;
     int code = run(l, &error);

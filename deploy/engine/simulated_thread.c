@@ -55,6 +55,7 @@ static uint64_t leave(const struct engine *e, const struct simulated_process *p,
     t->busy = false;
     const struct labour_done done = {
         .labour = t->labour,
+        .thread = (uint32_t)(t - p->threads),
         .worked_ns = worked_ns,
         .took_ns = took_ns,
         .waited_ns = has_event(t) ? t->began_ns - t->doing.time_ns : 0,

@@ -12,6 +12,12 @@
 #include "deploy/engine/engine.h"
 #include "worker/mode/follow_mode.h"
 
+static void tell_spent(void *context, const struct spent *spent)
+{
+    const struct simulated_worker *w = context;
+    OBSERVE(&w->engine->options.observer, spent, w->process, spent);
+}
+
 enum status simulated_worker_init(struct simulated_worker *worker, struct engine *engine,
                                   const struct simulated_process *process, uint64_t incarnation)
 {
@@ -30,6 +36,7 @@ enum status simulated_worker_init(struct simulated_worker *worker, struct engine
         .unchecked = engine->options.unchecked,
         .self.host = "simulated",
         .self.deadlines = engine->options.deadlines,
+        .listener = {worker, engine->options.observer.spent != NULL ? tell_spent : NULL},
     };
     snprintf(options.self.arithmetic, sizeof options.self.arithmetic, "%s",
              engine->options.arithmetic != NULL ? engine->options.arithmetic : "simulated");

@@ -36,6 +36,7 @@ enum labour {
 /* What a thread has done, or had when its process ended. */
 struct labour_done {
     enum labour labour;
+    uint32_t thread;    /* Of its process, see simulated_thread.h. */
     uint64_t worked_ns; /* Of a processor, ... */
     uint64_t took_ns;   /* ... in so much time, ... */
     uint64_t waited_ns; /* ... which it waited for the thread before. */

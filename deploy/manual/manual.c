@@ -31,6 +31,8 @@ static const struct manual_item files[] = {
      "Which run this is, and how often it went back to a checkpoint."},
     {OPTION_PS | LAUNCHING, "OUT/model.safetensors", "The trained model."},
     {LAUNCHING, "OUT/logs/", "What each process said."},
+    {OPTION_RUN | OPTION_SIMULATE, "OUT/trace.json, trace.spans",
+     "With --trace: what everybody did."},
     {OPTION_PS | LAUNCHING, "OUT/NAME.damaged-1",
      "What stood in the place of a log and was none, or a damaged one; kept for those who look."},
     {OPTION_COMPARE, "OUT/report.html, table.txt, compare.json", "What comes of a comparison."},

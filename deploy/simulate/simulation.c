@@ -62,6 +62,23 @@ static void note_sent(void *context, const struct simulated_process *process,
         strikes_note_over(&s->strikes);
 }
 
+static void note_spent(void *context, const struct simulated_process *process,
+                       const struct spent *spent)
+{
+    const struct simulation *s = context;
+    tracing_spent(&s->tracing, process, spent);
+}
+
+/* Who is told of each piece of work. */
+static void note_worked(void *context, const struct simulated_process *process,
+                        const struct labour_done *done)
+{
+    struct simulation *s = context;
+    if (s->options.explain != NULL)
+        terms_worked(&s->terms, process, done);
+    tracing_worked(&s->tracing, process, done);
+}
+
 /* As choose_owner_threads of ps/server.c, of a server's own host. */
 static uint32_t owner_threads(const struct simulation *s)
 {
@@ -101,7 +118,10 @@ static struct engine_options tables(struct simulation *s)
         .timing = timetable_timing(&s->timetable),
         .carrier = cards_carrier(s->cards),
         .storage = folder_storage(&s->folder, s->options.out),
-        .observer = {.context = s, .ended = note_ended, .sends = note_sent},
+        .observer = {.context = s,
+                     .ended = note_ended,
+                     .sends = note_sent,
+                     .spent = s->options.recorder != NULL ? note_spent : NULL},
         .limits = {.context = s, .look = look},
         .faults = strikes_faults(&s->strikes),
         .share_frames = true,
@@ -132,8 +152,9 @@ static enum status make_cluster(struct simulation *s, struct error *error)
     s->cards = cards_create(options->cluster, &s->layout, job->seed);
     if (s->cards == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
-    bool explained = options->explain != NULL;
+    bool explained = options->explain != NULL, told = explained || options->recorder != NULL;
     s->terms = (struct terms){options->explain, &s->engine};
+    s->tracing = (struct tracing){options->recorder, &s->engine};
     if (explained) {
         const struct cards_watcher watcher = terms_watcher(&s->terms);
         cards_watch(s->cards, &watcher);
@@ -142,8 +163,8 @@ static enum status make_cluster(struct simulation *s, struct error *error)
                                             .layout = &s->layout,
                                             .job = job,
                                             .owner_threads = owner_threads(s),
-                                            .worked = explained ? terms_worked : NULL,
-                                            .context = &s->terms};
+                                            .worked = told ? note_worked : NULL,
+                                            .context = s};
     status = timetable_init(&s->timetable, &times, error);
     s->timetable_made = status == STATUS_OK;
     return status;

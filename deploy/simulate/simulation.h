@@ -4,6 +4,7 @@
  *     learning.h    what workers compute       timetable.h   how long everything in a process takes
  *     cards.h       how messages travel        strikes.h     what goes wrong
  *     folder.h      the run directory          terms.h       each term of every time (--explain)
+ *     tracing.h     spans (--trace)
  *
  *     simulation_init(&simulation, &options, &error);
  *     exit_code = simulation_run(&simulation, &error);
@@ -33,6 +34,7 @@
 #include "deploy/simulate/strikes.h"
 #include "deploy/simulate/terms.h"
 #include "deploy/simulate/timetable.h"
+#include "deploy/simulate/tracing.h"
 
 struct board_place;
 struct simulation_options {
@@ -47,7 +49,8 @@ struct simulation_options {
     /* What has gone wrong, as it does; at_ns since the first START. */
     void (*told)(void *context, uint64_t at_ns, const char *text);
     void *context;
-    FILE *explain; /* Each term of every time goes there; NULL: nowhere. */
+    FILE *explain;             /* Each term of every time goes there; NULL: nowhere. */
+    struct recorder *recorder; /* Of what all do and wait for; NULL: nobody's. Borrowed. */
 };
 
 struct simulation {
@@ -58,6 +61,7 @@ struct simulation {
     struct strikes strikes;
     struct timetable timetable;
     struct terms terms;
+    struct tracing tracing;
     struct learning learning;
     struct folder folder;
     bool engine_made, strikes_made, timetable_made;

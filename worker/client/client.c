@@ -25,6 +25,7 @@
 #include "common/process/log.h"
 #include "common/transport/shm/rendezvous.h"
 #include "common/wire/outbox.h"
+#include "worker/client/client_spans.h"
 #include "worker/client/exchange.h"
 #include "worker/client/session.h"
 #include "worker/mode/told_steps.h"
@@ -58,6 +59,7 @@ struct acquaintance {
 
 struct client {
     struct client_options options;
+    struct client_spans spans;
     struct partition partition;
     float *parameters; /* [elements] where the session copies them to. */
 
@@ -139,9 +141,11 @@ static void introduce(struct client *client, const struct outgoing *item)
     question.exchange.receipt = false;
     size_t bytes = message_encode(&question, header);
     uint64_t said_ns = diary_now(client->options.diary);
+    uint64_t sent_ns = recorder_now(client->options.recorder);
     if (client->options.transport->operations->send(client->servers[item->index], 0, header, bytes,
                                                     NULL, TRANSPORT_PLACE_NOWHERE) != STATUS_OK)
         return;
+    client_spans_message(&client->spans, SPAN_SEND, item->index, &question, sent_ns);
     diary_said(client->options.diary, said_ns, true, item->index, &question, 0);
     acquaintance->asked = connections;
     acquaintance->asked_us = now_us;
@@ -159,11 +163,15 @@ static bool try_send(struct client *client, struct outgoing *item)
     if (payload != NULL)
         frame_retain(payload); /* Sending takes a reference over even when it fails. */
     uint64_t said_ns = diary_now(client->options.diary);
+    uint64_t sent_ns = recorder_now(client->options.recorder);
     enum status status = client->options.transport->operations->send(
         client->servers[item->index], 0, header, bytes, payload, item->packet.place);
     if (status == STATUS_OK)
         diary_said(client->options.diary, said_ns, true, item->index, &item->packet.message,
                    payload != NULL ? payload->bytes : 0);
+    if (status == STATUS_OK)
+        client_spans_message(&client->spans, SPAN_SEND, item->index, &item->packet.message,
+                             sent_ns);
     if (status == STATUS_AGAIN)
         return false;
     frame_release(item->packet.payload);
@@ -362,10 +370,12 @@ static void receive(struct client *client, uint32_t server)
         }
         diary_heard(client->options.diary, true, server, &packet.message,
                     packet.payload != NULL ? packet.payload->bytes : 0);
+        uint64_t heard_ns = recorder_now(client->options.recorder);
         note_known(client, server, packet.message.kind);
         ask_to_share(client, server, &packet.message);
         session_handle_server(client->session, server, &packet, clock_now_us(), &client->outbox);
         flush(client);
+        client_spans_message(&client->spans, SPAN_TAKE, server, &packet.message, heard_ns);
     }
 }
 
@@ -525,6 +535,7 @@ static enum status make_session(struct client *client)
         .parameters = client->parameters,
         .self.deadlines = client->options.deadlines,
         .self.began_us = client->options.began_us,
+        .listener = client_spans_listener(&client->spans),
     };
     memcpy(options.self.probe_digest, client->options.probe_digest, DIGEST_BYTES);
     gethostname(options.self.host, sizeof options.self.host - 1);
@@ -541,6 +552,7 @@ enum status client_open(struct client **client, const struct client_options *opt
     if (c == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     c->options = *options;
+    c->spans = (struct client_spans){options->recorder, options->worker};
     const struct job *job = options->job;
     c->said_us = clock_now_us();
     c->doorbell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -835,6 +847,8 @@ void client_push(struct client *client, const struct push *push, struct frame *g
     struct packet packet = {.message.kind = MESSAGE_EXCHANGE, .payload = gradient};
     struct message_exchange *exchange = &packet.message.exchange;
     note_gradient(client->options.diary, push, gradient != NULL);
+    if (gradient != NULL || push->bad)
+        client_spans_gradient(&client->spans, push);
     *exchange = (struct message_exchange){
         .step = push->step,
         .gradient = gradient != NULL,
@@ -882,6 +896,7 @@ void client_evaluation(struct client *client, const struct work *work, const str
                                                     .loss = score->loss,
                                                     .correct = score->correct,
                                                     .us = took_us});
+    client_spans_score(&client->spans, work, took_us);
     tell(client, &packet);
 }
 

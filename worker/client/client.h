@@ -45,6 +45,7 @@
 #include "worker/model/model.h"
 
 struct client;
+struct recorder;
 
 struct client_options {
     struct transport *transport;
@@ -53,9 +54,10 @@ struct client_options {
     uint32_t worker; /* Task index. */
     uint8_t probe_digest[DIGEST_BYTES];
     struct deadlines deadlines;
-    uint64_t began_us;   /* From when deadlines.start counts; 0: client_open. */
-    bool must_share;     /* A server that shares no memory with this process is an error. */
-    struct diary *diary; /* NULL: none is kept. Outlives the client. */
+    uint64_t began_us;         /* From when deadlines.start counts; 0: client_open. */
+    bool must_share;           /* A server that shares no memory with this process is an error. */
+    struct diary *diary;       /* NULL: none is kept. Outlives the client. */
+    struct recorder *recorder; /* Of what it does; NULL: nobody's. The same. */
     /* Called, on another thread, when the job has ended and the caller has been computing on for a
      * while: it is stuck, and only ending the process is left. NULL: wait for it. */
     void (*stuck)(int exit_code, const char *reason);

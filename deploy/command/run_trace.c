@@ -1,0 +1,79 @@
+/* run_trace.c - a memfd, and what is read of it. */
+
+#include "deploy/command/run_trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/base/wording.h"
+#include "common/file/disk.h"
+#include "deploy/trace/trace.h"
+
+#define TRACE_FROM 80 /* Descriptors below it are others': the children's own, and the diary. */
+
+/* Of a virtual cluster: as much as a real one's processes have, but no more than half a GiB. */
+#define VIRTUAL_SLOTS_MAX 16384u
+
+enum status run_trace_open(struct run_trace *trace, struct options *options, struct error *error)
+{
+    trace->file = -1;
+    if (!options->traced)
+        return STATUS_OK;
+    int file = memfd_create("syncopate-trace", 0);
+    trace->file = file >= 0 ? fcntl(file, F_DUPFD, TRACE_FROM) : -1;
+    if (trace->file < 0)
+        error_set(error, STATUS_IO, "cannot make memory for a trace: %s", strerror(errno));
+    if (file >= 0)
+        close(file);
+    snprintf(trace->name, sizeof trace->name, "fd:%d", trace->file);
+    options->trace = trace->name;
+    return trace->file >= 0 ? STATUS_OK : STATUS_IO;
+}
+
+void run_trace_close(struct run_trace *trace)
+{
+    if (trace->file >= 0)
+        close(trace->file);
+    trace->file = -1;
+}
+
+enum status run_trace_recorder(const struct run_trace *trace, uint32_t processes, uint32_t steps,
+                               struct recorder **recorder, struct error *error)
+{
+    *recorder = NULL;
+    if (trace->file < 0)
+        return STATUS_OK;
+    uint64_t slots = (uint64_t)processes * REGION_SLOTS;
+    const struct region region = {
+        .role = ROLE_NONE,
+        .slots = (uint32_t)(slots < VIRTUAL_SLOTS_MAX ? slots : VIRTUAL_SLOTS_MAX)};
+    int file = fcntl(trace->file, F_DUPFD_CLOEXEC, 0);
+    if (file < 0)
+        return error_set(error, STATUS_IO, "cannot make a trace: %s", strerror(errno));
+    return recorder_begin(recorder, file, &region, steps, error);
+}
+
+enum status run_trace_finish(const struct run_trace *trace, const char *out, uint32_t steps,
+                             char *line, size_t size, struct error *error)
+{
+    char json[DISK_PATH_MAX + 16], kept[DISK_PATH_MAX + 16];
+    struct spans spans;
+    struct trace_told told;
+    snprintf(json, sizeof json, "%s/" TRACE_JSON_NAME, out);
+    snprintf(kept, sizeof kept, "%s/" TRACE_SPANS_NAME, out);
+    const struct trace_wish wish = {json, kept, steps, TRACE_BYTES_MAX};
+    spans_init(&spans);
+    enum status status = spans_add(&spans, trace->file, "--trace", error);
+    if (status == STATUS_OK)
+        status = spans_finish(&spans, steps, error);
+    if (status == STATUS_OK)
+        status = trace_write(&spans, &wish, &told, error);
+    if (status == STATUS_OK)
+        trace_tell(&told, json, line, size);
+    spans_free(&spans);
+    return status;
+}

@@ -1,0 +1,31 @@
+/* tracing.h - what the threads of a virtual cluster do and wait for, as spans (common/trace/recorder.h): of
+ * the same kinds and in the same lanes as those of real processes. It takes no virtual time, and changes
+ * nothing.
+ *
+ * What takes a thread no time (timing.h) is no span.
+ *
+ * Threads: the engine's. Ownership: borrows engine and recorder. */
+
+#ifndef DEPLOY_SIMULATE_TRACING_H
+#define DEPLOY_SIMULATE_TRACING_H
+
+#include "common/trace/recorder.h"
+#include "deploy/engine/timing.h"
+#include "worker/client/stretch.h"
+
+struct engine;
+
+struct tracing {
+    struct recorder *recorder;
+    const struct engine *engine;
+};
+
+/* A thread has done this (timing.h). */
+void tracing_worked(const struct tracing *tracing, const struct simulated_process *process,
+                    const struct labour_done *done);
+
+/* A worker has exchanged, or waited (stretch.h). */
+void tracing_spent(const struct tracing *tracing, const struct simulated_process *process,
+                   const struct spent *spent);
+
+#endif

@@ -1,0 +1,30 @@
+/* client_spans.h - what a worker's client does, told to its recorder (common/trace/recorder.h): NULL, and
+ * nothing is told.
+ *
+ * Threads: those of the client; what concerns messages by whoever drives. */
+
+#ifndef WORKER_CLIENT_CLIENT_SPANS_H
+#define WORKER_CLIENT_CLIENT_SPANS_H
+
+#include "common/trace/recorder.h"
+#include "worker/client/client.h"
+#include "worker/client/stretch.h"
+
+struct client_spans {
+    struct recorder *recorder; /* Borrowed. */
+    uint32_t worker;
+};
+
+/* For the session: where its time went. */
+struct spent_listener client_spans_listener(struct client_spans *spans);
+
+/* A message has been sent, or taken and worked off, since from_ns. */
+void client_spans_message(const struct client_spans *spans, enum span_kind kind, uint32_t server,
+                          const struct message *message, uint64_t from_ns);
+
+/* The trainer has computed this, or scored a share, just now. */
+void client_spans_gradient(const struct client_spans *spans, const struct push *push);
+void client_spans_score(const struct client_spans *spans, const struct work *work,
+                        uint64_t took_us);
+
+#endif
