@@ -184,7 +184,13 @@ static void tell_arm(struct answer_text *sentence, const struct answer *answer, 
                        name, target, seeds_text(arm).text,
                        answer_name(comparison, &comparison->groups[0]).text, reference->count,
                        reference->runs);
-    else {
+    else if (isinf(arm->time.value)) {
+        wording_append(text, bytes, "%s mostly does not reach %s, %s", name, target,
+                       seeds_text(arm).text);
+        if (arm->time.low > 0 && isfinite(arm->time.low))
+            wording_append(text, bytes, "; it takes %sx %s at least",
+                           answer_ratio(arm->time.low).text, time_of(answer).text);
+    } else {
         struct answer_text ratio = answer_ratio(arm->time.value);
         wording_append(text, bytes, "%s reaches %s in %sx %s", name, target, ratio.text,
                        time_of(answer).text);

@@ -74,7 +74,7 @@ ok "--json prints what is in compare.json, and nothing else"
 grep -qE '^\| async \|' "$out/table.md" || fail "table.md has no row of async"
 grep -q '^\\begin{tabular}' "$out/table.tex" || fail "table.tex has no table"
 first=$(sed -n '1p' "$out/table.txt")
-case $first in "async reaches loss "* | "async does not reach loss "*) ;; *) fail "table.txt begins with: $first" ;; esac
+case $first in "async reaches loss "* | "async does not reach loss "* | "async mostly does not reach loss "*) ;; *) fail "table.txt begins with: $first" ;; esac
 grep -q '<section class="answer" id="answer">' "$out/report.html" || fail "the report has no answer"
 [ "$(awk 'length > 80' "$work/five.log" | grep -vc '^report:')" -eq 0 ] || fail "what is printed is wider than 80 columns"
 ok "the answer is in the terminal, the table, the report, Markdown and LaTeX"

@@ -221,6 +221,9 @@ TEST(who_does_not_get_there_takes_part)
     group_begin(scene, "ssp:1", 4, "");
     for (uint64_t seed = 1; seed <= 5; seed++)
         add_run(scene, seed, 5, 0, NAN);
+    group_begin(scene, "ssp:2", 4, ""); /* One does. */
+    for (uint64_t seed = 1; seed <= 5; seed++)
+        add_run(scene, seed, 12, seed == 5 ? 10 : 0, NAN);
     ask(scene);
     const struct arm_answer *arm = &scene->answer.arms[1];
     ck_assert_uint_eq(arm->runs, 5);
@@ -236,6 +239,9 @@ TEST(who_does_not_get_there_takes_part)
                      "async reaches loss 1 in 0.70x sync's time [0.50, inf], 4 of 5 "
                      "seeds: no difference shown.");
     ck_assert_str_eq(said(scene, 1), "ssp:1 does not reach loss 1, 0 of 5 seeds (sync 5 of 5).");
+    ck_assert_str_eq(
+        said(scene, 2),
+        "ssp:2 mostly does not reach loss 1, 1 of 5 seeds; it takes 1.20x sync's time at least.");
     ck_assert(!foot_has(scene, "async needs"));
 }
 
