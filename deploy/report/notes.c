@@ -107,20 +107,30 @@ static const char *run_name(const struct record *record)
     return slash != NULL ? slash + 1 : record->path;
 }
 
-static bool noisy(const struct comparison *comparison, char text[NOTE_TEXT_MAX])
+/* How many of an arm's runs are known; those that are noisy into the listing. */
+static size_t list_noisy(struct listing *runs, const struct group *group)
 {
-    struct listing runs = {.count = 0};
     size_t known = 0;
-    for (size_t i = 0; i < comparison->record_count; i++) {
-        const struct record *record = comparison->records[i];
+    for (size_t i = 0; i < group->record_count; i++) {
+        const struct record *record = group->records[i];
         char run[ARM_TEXT_MAX + 64];
         known += record->noise.processors > 0;
         if (!note_is_noisy(record))
             continue;
         snprintf(run, sizeof run, "%.120s %.0f %%", run_name(record),
                  100 * note_others_share(record));
-        list(&runs, run);
+        list(runs, run);
     }
+    return known;
+}
+
+/* Arm by arm, so that the order is the same whenever runs were made. */
+static bool noisy(const struct comparison *comparison, char text[NOTE_TEXT_MAX])
+{
+    struct listing runs = {.count = 0};
+    size_t known = 0;
+    for (size_t i = 0; i < comparison->group_count; i++)
+        known += list_noisy(&runs, &comparison->groups[i]);
     list_end(&runs);
     snprintf(text, NOTE_TEXT_MAX,
              "noisy: in %zu of %s others had more than %.0f %% of the processors' time: %s",
