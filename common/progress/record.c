@@ -389,6 +389,7 @@ static enum status read_events(struct record *record, struct error *error)
         return error_set(error, status, "%s", why.text);
     if (status != STATUS_OK)
         record->no_events = why;
+    record->training_seconds = record->summary.seconds + reading.earlier;
     record->exchanged_bytes += reading.earlier_bytes;
     return STATUS_OK;
 }

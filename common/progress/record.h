@@ -64,7 +64,9 @@ struct record {
     struct run_summary summary; /* But its state. */
     double staleness_mean;
     struct run_noise noise; /* Of no processors: not known. */
-    double exchanged_bytes; /* Over all sessions, like the series; NaN in an older run. */
+    /* Over all sessions, like the series; those of the summary are of the last one. */
+    double training_seconds;
+    double exchanged_bytes; /* NaN in an older run. */
 
     struct worker_summary *worker_details; /* [summary.worker_count], owned; without staleness. */
     struct record_point *points;           /* [point_count], owned, in order. */

@@ -81,7 +81,8 @@ double answer_pace(const struct record *record)
 {
     const struct run_summary *summary = &record->summary;
     double updates = record->accumulate > 1 ? (double)summary->versions : (double)summary->step;
-    return summary->seconds > 0 && updates > 0 ? updates / summary->seconds : NAN;
+    double seconds = record->training_seconds;
+    return seconds > 0 && updates > 0 ? updates / seconds : NAN;
 }
 
 /* --- beside the reference ------------------------------------------------------------------ */

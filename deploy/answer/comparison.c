@@ -227,7 +227,7 @@ double record_wait_seconds(const struct record *record)
 
 double record_worker_seconds(const struct record *record)
 {
-    return record->summary.seconds * record->workers;
+    return record->training_seconds * record->workers;
 }
 
 double record_exchanged_bytes(const struct record *record)

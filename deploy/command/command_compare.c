@@ -218,7 +218,7 @@ static void print_heading(const struct comparing *comparing, const struct round_
 
 static void print_result(const struct comparing *comparing, const struct record *record)
 {
-    fprintf(comparing->told, "  done in %s", wording_duration(record->summary.seconds).text);
+    fprintf(comparing->told, "  done in %s", wording_duration(record->training_seconds).text);
     if (isfinite(record->summary.train_loss))
         fprintf(comparing->told, ", loss %.4f", record->summary.train_loss);
     if (isfinite(record->summary.test_accuracy))

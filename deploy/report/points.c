@@ -91,7 +91,7 @@ static void put_summary(struct place *place)
     const char *name;
     record_number_fn *number;
     place->step = (double)record->summary.step;
-    place->seconds = record->summary.seconds;
+    place->seconds = record->training_seconds;
     put_line(place, "run_", "workers", record->workers);
     put_line(place, "run_", "batch", (double)record->global_batch);
     put_line(place, "run_", "accumulate", (double)record->accumulate);

@@ -41,7 +41,7 @@ static double number_examples(const struct record *record)
 
 static double number_seconds(const struct record *record)
 {
-    return record->summary.seconds;
+    return record->training_seconds;
 }
 
 static double number_images(const struct record *record)

@@ -79,7 +79,7 @@ static struct record *add_run(struct scene *scene, uint64_t seed, double seconds
     record->summary.train_loss = point->loss;
     record->summary.test_accuracy = accuracy;
     record->summary.step = 20;
-    record->summary.seconds = seconds;
+    record->training_seconds = seconds;
     group->records[group->record_count++] = record;
     return record;
 }

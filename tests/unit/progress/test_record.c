@@ -236,7 +236,7 @@ TEST(a_last_line_that_is_cut_off_is_left_out)
 
 TEST(a_resumed_run_is_one_series)
 {
-    runs_write(scene->run, "run.json", "{\"exchanged_bytes\": 170}");
+    runs_write(scene->run, "run.json", "{\"exchanged_bytes\": 170, \"seconds\": 1.5}");
     runs_write(scene->run, "events.jsonl",
                "{\"time\": 5, \"event\": \"start\", \"step\": 0}\n"
                "{\"time\": 6, \"event\": \"progress\", \"exchanged_bytes\": 100, "
@@ -260,6 +260,7 @@ TEST(a_resumed_run_is_one_series)
     ck_assert_double_eq(scene->record.points[2].exchanged_bytes, 350);
     ck_assert_double_eq(scene->record.evaluations[0].exchanged_bytes, 360);
     ck_assert_double_eq(scene->record.exchanged_bytes, 370);
+    ck_assert_double_eq(scene->record.training_seconds, 3.5);
 }
 
 /* An older one, of which nothing is made up. */

@@ -529,7 +529,7 @@ TEST(what_backup_workers_drop_is_a_share_of_all_examples)
     backup->examples = 1000;
     backup->global_batch = 64;
     backup->summary.step = 35;
-    backup->summary.seconds = 4;
+    backup->training_seconds = 4;
     mode_figures_add(&backup->summary.mode_figures, "examples_dropped", 548);
     ck_assert_double_eq_tol(record_dropped(backup), 548.0 / (2 * 1000 + 3 * 64), 1e-12);
     ck_assert_double_nan(record_dropped(scene->comparison.records[1]));
