@@ -94,9 +94,9 @@ static int check_keys(const struct comparing *comparing, struct error *error)
 /* What is merged says itself how it was made; what is asked of it, and how it is told, is new. */
 static enum status check_merge_options(const struct options *options, struct error *error)
 {
-    static const char *const others[] = {"merge",   "out",      "target-loss", "target-accuracy",
-                                         "margin",  "json",     "quiet",       "log-format",
-                                         "verbose", "log-every"};
+    static const char *const others[] = {"merge",   "out",       "target-loss", "target-accuracy",
+                                         "margin",  "json",      "quiet",       "log-format",
+                                         "verbose", "log-every", "svg-only"};
     for (size_t i = 0; i < option_row_count; i++) {
         const struct option_row *row = &option_rows[i];
         bool other = (row->users & OPTION_COMPARE) == 0 ||
