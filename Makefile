@@ -136,7 +136,7 @@ SCRIPTS   := .ci/run $(wildcard deploy/*.sh tests/*.sh tests/*/*.sh)
 .PHONY: help setup setup-bench setup-check libraries all demo check check-rest check-all tests unit asan tsan sim \
         coverage run-coverage \
         fuzz fuzz-corpus fuzzers bench chaos matrix \
-        include-direction format format-check script-check validate tidy install uninstall clean benches run-tests FORCE
+        include-direction format format-check script-check validate shapes tidy install uninstall clean benches run-tests FORCE
 
 help: ## this list
 	@echo "make TARGET [MODE=release|asan|tsan] [CC=gcc|clang] [JOBS=N] [V=1]"
@@ -227,6 +227,10 @@ bench: setup-bench ## measure; table and build/bench.json; BENCH=exchange for on
 validate: setup-check ## simulate against real jobs in network namespaces (root)
 	@$(AGAIN) all tests
 	@TEST_BUILD=$(abspath $(BUILD)) tests/validation/validate.sh
+
+shapes: setup-check ## five papers' shapes in virtual time, judged by whole intervals
+	@$(AGAIN) all
+	@tests/validation/shapes.sh $(abspath $(BUILD))
 
 unit: setup-check ## the unit tests alone
 	@$(AGAIN) tests

@@ -43,6 +43,24 @@ intervals '[0-9-]' || fail "there is no interval of three seeds"
 if grep -q 'by chance is not known' "$work/three.log"; then fail "three seeds say nothing of chance"; fi
 ok "of three seeds there are intervals, and an independent reader has the same"
 
+# What judges published shapes (tests/validation) has its intervals from here.
+pairs=$(cd "$(dirname "$0")/../validation" && pwd)/pairs.py
+told=$(python3 -c 'import json, sys
+points = json.load(open(sys.argv[1]))["groups"][1]["beside_reference"]["accuracy_points"]
+print(points["value"], points["low"], points["high"])' "$out/compare.json")
+read -r middle low high <<<"$told"
+judged() { python3 "$pairs" "$out" test_accuracy async-w2 "$@" >"$work/judged"; }
+judged sync-w2 || fail "pairs.py does not end well"
+awk -v told="$told" '{ gsub(/[][,]/, ""); split(told, t, " ")
+    for (i = 1; i <= 3; i++) if ((t[i] - $i) ^ 2 > (0.01 + 0.01 * t[i]) ^ 2) exit 1 }' "$work/judged" ||
+    fail "compare says $told, pairs.py $(cat "$work/judged")"
+judged sync-w2 above "$(awk "BEGIN { print $low - 0.1 }")" || fail "an interval above a limit is not"
+judged sync-w2 below "$(awk "BEGIN { print $high + 0.1 }")" || fail "an interval below a limit is not"
+if judged sync-w2 above "$middle"; then fail "an interval is above a limit that is in it"; fi
+if judged sync-w2 below "$middle"; then fail "an interval is below a limit that is in it"; fi
+if judged nobody 2>/dev/null; then fail "an arm that is not there is judged"; fi
+ok "a shape is judged by whole intervals, which are those of compare.json"
+
 # What is asked is no setting of the runs: these are all there.
 between=$(python3 "$reader" "$out" --between)
 asked between --seeds 3 --target-loss "$between"
