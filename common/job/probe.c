@@ -52,7 +52,7 @@ static void probe_schedules(struct hash *hash)
 {
     for (int kind = 0; kind < SCHEDULE_KIND_COUNT; kind++)
         for (uint64_t version = 0; version < 200; version += 7) {
-            struct schedule schedule = {(enum schedule_kind)kind, 0.001, 20, 150, 0.1};
+            struct schedule schedule = {(enum schedule_kind)kind, 0.001, 20, 150, 0.1, 0};
             float rate = schedule_learning_rate(&schedule, version);
             hash_update(hash, &rate, sizeof rate);
         }

@@ -32,7 +32,9 @@ static double warmup(const struct schedule *schedule, uint64_t version)
 {
     if (version >= schedule->warmup_steps)
         return 1.0;
-    return ((double)version + 1.0) / (double)schedule->warmup_steps;
+    double part = ((double)version + 1.0) / (double)schedule->warmup_steps;
+    return schedule->warmup_from > 0 ? schedule->warmup_from + (1.0 - schedule->warmup_from) * part
+                                     : part;
 }
 
 float schedule_learning_rate(const struct schedule *schedule, uint64_t version)

@@ -6,7 +6,9 @@
  *   cosine    lr * ((1 - floor) * (1 + cos(pi * min(version, total) / total)) / 2 + floor)
  *                                                    (Loshchilov and Hutter, ICLR 2017; tf.keras
  *                                                     CosineDecay, whose alpha is our floor)
- * Warm-up multiplies any of them by min(1, (version + 1) / warmup) (Goyal et al. 2017, gradual).
+ * Warm-up multiplies any of them by from + (1 - from) * min(1, (version + 1) / warmup): in equal steps from a
+ * part of the rate, which may be 0, to all of it. With from = 1 / k it is the gradual warm-up of a rate that
+ * is k times that of a smaller batch (Goyal et al. 2017, 2.2).
  *
  * version counts updates already made, so the first update uses version 0. Evaluated in double and
  * rounded once to float.
@@ -36,6 +38,7 @@ struct schedule {
     uint64_t warmup_steps; /* Versions; 0 for none. */
     uint64_t decay_steps;  /* step: versions between decays; cosine: versions until the floor. */
     double decay_factor;   /* step: multiplier; cosine: final fraction of learning_rate. */
+    double warmup_from;    /* Part of the rate that warm-up begins with. */
 };
 
 float schedule_learning_rate(const struct schedule *schedule, uint64_t version);

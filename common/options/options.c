@@ -438,6 +438,21 @@ static void choose_length(const struct parser *parser)
         remark(parser, "%s counts, not %s", steps, epochs);
 }
 
+/* A warm-up has one length, and begins nowhere where there is none. */
+static enum status check_warmup(const struct parser *parser)
+{
+    const struct options *options = parser->options;
+    bool steps = options->job.schedule.warmup_steps > 0, epochs = options->warmup_epochs > 0;
+    if (steps && epochs)
+        return refuse(parser, "%s and %s: one of them is too much",
+                      source_of(parser, "warmup-steps"), source_of(parser, "warmup-epochs"));
+    if (options->job.schedule.warmup_from > 0 && !steps && !epochs &&
+        parser->user != OPTION_COMPARE)
+        return refuse(parser, "%s: only used with --warmup-steps or --warmup-epochs",
+                      source_of(parser, "warmup-from"));
+    return STATUS_OK;
+}
+
 /* Hosts of one list. servers: they are connected to, so that each needs an address of its own. */
 static enum status check_hosts(const struct parser *parser, const char *name, const char *list,
                                bool servers, uint32_t *count)
@@ -709,6 +724,8 @@ static enum status check_whole(const struct parser *parser)
         status = refuse(parser, "%s: only used with --out", source_of(parser, "tensorboard"));
     if (status == STATUS_OK && parser->user == OPTION_COMPARE)
         status = check_virtual(parser);
+    if (status == STATUS_OK)
+        status = check_warmup(parser);
     if (status == STATUS_OK)
         status = check_explain(parser);
     if (status == STATUS_OK && (parser->user == OPTION_PS || parser->user == OPTION_WORKER))

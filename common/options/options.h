@@ -91,8 +91,9 @@ struct options {
     const char *model, *data;
     uint32_t global_batch, worker_batch; /* worker_batch 0: as global_batch. */
     uint64_t epochs;
-    uint64_t histories; /* verify: how many, from seed on. */
-    uint64_t until;     /* replay: so many batches; 0: all. */
+    double warmup_epochs; /* NaN: not said; else in the place of the schedule's steps. */
+    uint64_t histories;   /* verify: how many, from seed on. */
+    uint64_t until;       /* replay: so many batches; 0: all. */
 
     /* The cluster. */
     uint32_t ps, workers;                /* Counts, for run. */

@@ -39,9 +39,11 @@ static enum status job_optimizer(struct job *job, struct error *error)
     return status != STATUS_OK ? status : optimizer_settings_check(&job->optimizer, error);
 }
 
-static enum status job_schedule(struct job *job, struct error *error)
+static enum status job_schedule(struct job *job, double warmup_epochs, struct error *error)
 {
     struct schedule *schedule = &job->schedule;
+    if (warmup_epochs >= 0) /* Not where it was not said. */
+        schedule->warmup_steps = (uint64_t)ceil(warmup_epochs * (double)job_steps_per_epoch(job));
     bool step = schedule->kind == SCHEDULE_STEP, constant = schedule->kind == SCHEDULE_CONSTANT;
     if (schedule->decay_steps == 0 && !constant)
         schedule->decay_steps = step ? job_steps_per_epoch(job) : job->steps;
@@ -115,7 +117,7 @@ enum status options_job(const struct options *options, uint64_t examples, struct
     if (status == STATUS_OK)
         status = job_optimizer(job, error);
     if (status == STATUS_OK)
-        status = job_schedule(job, error);
+        status = job_schedule(job, options->warmup_epochs, error);
     if (status == STATUS_OK)
         status = job_processes(options, job, error);
     return status;

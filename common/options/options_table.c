@@ -333,6 +333,8 @@ const struct option_row option_rows[] = {
     /* What the declaration has as it was given, and the optimizer's. */
 #include "common/job/job_rows.inc"
 
+    {"warmup-epochs", OPTION_GROUP_OPTIMIZER, OPTION_KIND_REAL, FIELD(warmup_epochs), JOB, "E", NULL, 0, 1000000, NULL,
+     NULL, "The same as --warmup-steps, in epochs: 0.5."},
     {"optimizer", OPTION_GROUP_OPTIMIZER, OPTION_KIND_NAME, FIELD(job.optimizer.name), OPTION_CALIBRATE,
      "NAME", "adam", 0, 0, &choice_optimizer, NULL, "Update rule whose time a byte is measured."},
     {"transport", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(transport), OPTION_CALIBRATE, "WAY", "tcp", 0,
@@ -383,7 +385,8 @@ const struct option_row option_rows[] = {
     {"scale-rate", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(scale_rate), OPTION_COMPARE, "HOW", "none", 0, 0,
      &choice_scale, NULL,
      "With --fair worker-batch: how the learning rate rises with the examples that make an update: linear "
-     "(Goyal 2017), sqrt or none."},
+     "(Goyal 2017), sqrt or none. One that is raised so begins as it would have been and rises over the first epoch, or "
+     "fifth of training if that is less, unless --warmup-steps or --warmup-epochs says how long (0: it does not)."},
     {"virtual", OPTION_GROUP_CLUSTER, OPTION_KIND_FLAG, FIELD(virtual_time), OPTION_COMPARE, NULL, NULL, 0, 0,
      NULL, NULL,
      "Make the runs in virtual time, as simulate does, on a modelled cluster: as many at once as there are "

@@ -459,6 +459,11 @@ static void tell_grid(struct answer_text *sentence, const struct answer *answer,
     if (grid->time.count > 0)
         wording_append(text, bytes, "; best beside best %s",
                        answer_ratio_interval(&grid->time).text);
+    if (grid->count != grid->first_count || grid->runs != grid->first_runs)
+        wording_append(text, bytes,
+                       "; unequal budgets: chosen from %zu rates and %zu runs, the first from %zu "
+                       "and %zu",
+                       grid->count, grid->runs, grid->first_count, grid->first_runs);
 }
 
 bool answer_foot(const struct answer *answer, size_t index, struct answer_text *sentence)

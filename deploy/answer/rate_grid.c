@@ -72,6 +72,7 @@ static bool find_grid(const struct answer *answer, size_t first, struct rate_gri
         if (i < first)
             return false;
         grid->members[grid->count++] = i;
+        grid->runs += comparison->groups[i].record_count;
         if (grid->count == 1 || is_better(answer, i, grid->best))
             grid->best = i;
         if (has_default_rate(&comparison->groups[i]) && !grid->has_default) {
@@ -84,12 +85,17 @@ static bool find_grid(const struct answer *answer, size_t first, struct rate_gri
 
 bool rate_grid_at(const struct answer *answer, size_t index, struct rate_grid *grid)
 {
-    size_t found = 0, reference = 0;
+    size_t found = 0, reference = 0, first_count = 0, first_runs = 0;
     for (size_t i = 0; i < answer->comparison->group_count; i++) {
         if (!find_grid(answer, i, grid))
             continue;
-        if (found == 0)
+        if (found == 0) {
             reference = grid->best;
+            first_count = grid->count;
+            first_runs = grid->runs;
+        }
+        grid->first_count = first_count;
+        grid->first_runs = first_runs;
         if (found++ < index)
             continue;
         grid->time = (struct estimate){.value = NAN, .deviation = NAN, .low = NAN, .high = NAN};

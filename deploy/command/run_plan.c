@@ -100,6 +100,8 @@ static void print_learning_rate(const struct run_plan *plan)
     if (schedule->warmup_steps > 0)
         fprintf(plan->voice, ", rising over the first %s",
                 wording_counted(schedule->warmup_steps, "update", "updates").text);
+    if (schedule->warmup_steps > 0 && schedule->warmup_from > 0)
+        fprintf(plan->voice, " from %g", schedule->learning_rate * schedule->warmup_from);
     fprintf(plan->voice, "\n");
 }
 

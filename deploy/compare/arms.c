@@ -82,20 +82,19 @@ static bool has_use(const struct making *making, const struct option_row *row)
 /* What an arm says itself has to be of use, unless it is the axes that decide in which of its kinds. */
 static bool own_has_use(const struct making *making, const struct option_row *row)
 {
-    char name[32];
+    char name[32] = "";
     governing_value(making, row, name);
     const struct option_row *governor = option_find(OPTION_COMPARE, name, strlen(name));
     const struct axis *axis = governor != NULL ? axes_find(&making->plan->axes, governor) : NULL;
     return axis == NULL || axis->count == 1 || has_use(making, row);
 }
 
-/* A job has one length: --steps or --epochs, whichever the arm says. */
+/* By the arm itself or by what is varied; or by the other of two that say the same. */
 static bool is_replaced(const struct making *making, const struct option_row *row)
 {
-    if (arm_value(making, row->name) != NULL)
-        return true;
-    return (is_row(row, "epochs") && arm_value(making, "steps") != NULL) ||
-           (is_row(row, "steps") && arm_value(making, "epochs") != NULL);
+    const char *twin = settings_twin(row);
+    return arm_value(making, row->name) != NULL ||
+           (twin != NULL && arm_value(making, twin) != NULL);
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -211,6 +210,26 @@ static void number_arm(struct arms *arms, struct arm_plan *plan)
 
 /* --- fairness --------------------------------------------------------------------------------- */
 
+static bool is_said(const struct making *making, const char *name)
+{
+    const struct option_row *row = option_find(OPTION_COMPARE, name, strlen(name));
+    return arm_value(making, name) != NULL || settings_value(&making->plan->common, row) != NULL;
+}
+
+/* A rate that is so many times as high begins as it would have been without, and rises in equal steps: over an
+ * epoch, or a fifth of training, unless it is said how long. Goyal and others (2017), 2.2. */
+static void warm_rate_up(struct options *options, const struct making *making, double factor)
+{
+    double fifth = (double)options->epochs / 5;
+    if (!(factor > 1))
+        return;
+    if (!is_said(making, "warmup-steps") && !is_said(making, "warmup-epochs"))
+        options->warmup_epochs = fifth < 1 ? fifth : 1;
+    bool rises = options->job.schedule.warmup_steps > 0 || options->warmup_epochs > 0;
+    if (rises && !is_said(making, "warmup-from"))
+        options->job.schedule.warmup_from = 1 / factor;
+}
+
 /* With as many examples for each worker a step of all has that many more. */
 static enum status make_fair(struct arm_plan *arm, const struct making *making, struct error *error)
 {
@@ -248,8 +267,9 @@ static enum status make_fair(struct arm_plan *arm, const struct making *making, 
         snprintf(text, sizeof text, "%.7g", (double)optimizer->default_learning_rate);
         rate = strtod(text, NULL);
     }
-    bool linear = strcmp(options->scale_rate, "linear") == 0;
-    options->job.schedule.learning_rate = rate * (linear ? times : sqrt(times));
+    double factor = strcmp(options->scale_rate, "linear") == 0 ? times : sqrt(times);
+    options->job.schedule.learning_rate = rate * factor;
+    warm_rate_up(options, making, factor);
     return STATUS_OK;
 }
 

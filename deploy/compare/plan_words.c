@@ -39,13 +39,11 @@ static bool is_typed(const struct typed *typed, const struct option_row *row)
     return false;
 }
 
-/* A job has one length. */
 static bool is_overruled(void *context, const struct option_row *row)
 {
     const struct typed *typed = context;
-    if (strcmp(row->name, "steps") == 0 || strcmp(row->name, "epochs") == 0)
-        return is_typed(typed, find("steps")) || is_typed(typed, find("epochs"));
-    return is_typed(typed, row);
+    const char *twin = settings_twin(row);
+    return is_typed(typed, row) || (twin != NULL && is_typed(typed, find(twin)));
 }
 
 static bool arm_is_typed(const struct typed *typed, const char *name)

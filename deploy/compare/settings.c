@@ -29,6 +29,16 @@ bool settings_is_common(const struct option_row *row)
                      "verbose", "log-every", "log-format");
 }
 
+const char *settings_twin(const struct option_row *row)
+{
+    static const char *const twins[][2] = {{"steps", "epochs"}, {"warmup-steps", "warmup-epochs"}};
+    for (size_t i = 0; i < sizeof twins / sizeof twins[0]; i++)
+        for (size_t j = 0; j < 2; j++)
+            if (strcmp(row->name, twins[i][j]) == 0)
+                return twins[i][1 - j];
+    return NULL;
+}
+
 /* Runs of one seed are a pair, virtual seconds and real ones are not compared, and whoever has keys has
  * one folder of them. */
 static bool may_differ(const struct option_row *row)

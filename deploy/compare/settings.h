@@ -43,6 +43,10 @@ bool settings_same_value(const struct option_row *row, const char *a, const char
 /* Whether settings of this option are common to all arms (it is of a plan's `options`). */
 bool settings_is_common(const struct option_row *row);
 
+/* The option that says the same otherwise, so that one of the two takes the place of the other: a job has one
+ * length, --steps or --epochs. NULL: there is none. */
+const char *settings_twin(const struct option_row *row);
+
 /* The option of this name in which arms may differ; "mode" is modes. NULL: error says why there is none,
  * "it cannot differ between arms". */
 const struct option_row *settings_find_differing(const char *name, size_t length,

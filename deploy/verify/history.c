@@ -68,7 +68,7 @@ static void draw_optimizer(struct job *job, struct random_sequence *random, enum
         return;
     job->schedule.learning_rate = 0.01;
     if (one_in(random, 3))
-        job->schedule = (struct schedule){SCHEDULE_STEP, 0.02, 3, 4, 0.5};
+        job->schedule = (struct schedule){SCHEDULE_STEP, 0.02, 3, 4, 0.5, 0};
 }
 
 /* Sums stay exact when every update has a power of two of examples. */

@@ -27,7 +27,7 @@ struct job sample_job(void)
         .seed = UINT64_MAX - 5, /* Beyond what a JSON reader keeps as an integer. */
         .model = "flatten, dense 5 relu, dense 10",
         .optimizer = optimizer_find("adam")->defaults,
-        .schedule = {SCHEDULE_STEP, 0.1, 7, 40, 1.0 / 3},
+        .schedule = {SCHEDULE_STEP, 0.1, 7, 40, 1.0 / 3, 0},
         .data = "d\xC3\xA9j\xC3\xA0 \"vu\"",
         .data_digest = {1, 2, 0xAB, 0xFF},
         .examples = 60001,

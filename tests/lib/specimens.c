@@ -166,7 +166,7 @@ struct job specimen_job(enum mode mode)
                       .epsilon = 1e-7f,
                       .initial_accumulator = 0.1f,
                       .weight_decay = mode == MODE_SYNC ? 0.004f : 0}, /* The younger field. */
-        .schedule = {SCHEDULE_STEP, 0.05, 7, 40, 1.0 / 3},
+        .schedule = {SCHEDULE_STEP, 0.05, 7, 40, 1.0 / 3, mode == MODE_SSP ? 0.25 : 0},
         .data = "fashion-mnist",
         .data_digest = DIGEST_OF(9),
         .examples = 60001,

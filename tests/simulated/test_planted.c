@@ -778,7 +778,7 @@ TEST_PLAIN(what_a_schedule_does_is_not_taken_for_staleness)
     struct error error;
     float sum[16] = {1, 2, 3};
     struct job job = small_job(MODE_ASYNC, 4, 1);
-    job.schedule = (struct schedule){SCHEDULE_COSINE, 0.25, 0, 40, 0.5};
+    job.schedule = (struct schedule){SCHEDULE_COSINE, 0.25, 0, 40, 0.5, 0};
     job.staleness_rate = STALENESS_RATE_INVERSE;
     job.accumulate = 3;
     job.examples = 100 * job.batch;

@@ -30,7 +30,7 @@ struct job samples_job(const char *optimizer, enum mode mode)
         .seed = 42,
         .model = "flatten, dense 4",
         .optimizer = optimizer_find(optimizer)->defaults,
-        .schedule = {SCHEDULE_STEP, 0.1, 7, 40, 0.5},
+        .schedule = {SCHEDULE_STEP, 0.1, 7, 40, 0.5, 0},
         .data = "synthetic",
         .data_digest = {1, 2, 3},
         .examples = 600,

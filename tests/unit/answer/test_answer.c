@@ -336,6 +336,20 @@ TEST(of_a_grid_of_rates_the_best_and_the_default_are_told)
                                                  "reach loss 1 sooner, 0 later, 0 not shown"));
 }
 
+/* The best of three is not fair beside the best of two. */
+TEST(grids_of_unequal_budgets_are_told)
+{
+    take_grids(scene);
+    ask(scene);
+    ck_assert(!foot_has(scene, "unequal budgets"));
+    group_begin(scene, "async", 4, "ps 1, learning-rate 0.04");
+    for (uint64_t seed = 1; seed <= 3; seed++)
+        add_run(scene, seed, 30, 10, 0.9)->learning_rate = 0.04;
+    ask(scene);
+    ck_assert(foot_has(scene, "best beside best 0.50 [0.50, 0.50]; unequal budgets: chosen from 3 "
+                              "rates and 9 runs, the first from 2 and 6"));
+}
+
 /* Where nobody gets there it is the loss that tells. */
 TEST(a_grid_that_never_gets_there_has_a_best_as_well)
 {

@@ -128,6 +128,35 @@ TEST(an_equal_batch_for_each_worker_scales_batch_and_rate)
     ck_assert_ptr_nonnull(strstr(s->error.text, "not the same work"));
 }
 
+/* Over an epoch, or a fifth of training; of async nothing is raised, and nothing rises. */
+TEST(a_rate_that_is_raised_begins_as_it_would_have_been)
+{
+#define SCALED "--workers=4", "--fair=worker-batch", "--scale-rate=linear"
+    ck_assert_int_eq(MAKE("--modes=sync,async", SCALED, "--epochs=10"), STATUS_OK);
+    const struct options *sync = &s->arms.list[0].options, *async = &s->arms.list[1].options;
+    ck_assert_double_eq(sync->warmup_epochs, 1);
+    ck_assert_double_eq(sync->job.schedule.warmup_from, 0.25);
+    ck_assert(isnan(async->warmup_epochs));
+    ck_assert_double_eq(async->job.schedule.warmup_from, 0);
+    ck_assert_int_eq(MAKE("--modes=sync", SCALED, "--epochs=2"), STATUS_OK);
+    ck_assert_double_eq(s->arms.list[0].options.warmup_epochs, 0.4);
+    ck_assert_int_eq(MAKE("--modes=sync", SCALED, "--warmup-steps=0"), STATUS_OK);
+    ck_assert(isnan(s->arms.list[0].options.warmup_epochs));
+    ck_assert_double_eq(s->arms.list[0].options.job.schedule.warmup_from, 0);
+    ck_assert_int_eq(MAKE("--modes=sync", SCALED, "--warmup-steps=9",
+                          "--arm=a=", "--arm=b=--warmup-epochs 0.5", "--arm=c=--warmup-from 0"),
+                     STATUS_OK);
+    ck_assert_uint_eq(s->arms.list[0].options.job.schedule.warmup_steps, 9);
+    ck_assert_double_eq(s->arms.list[0].options.job.schedule.warmup_from, 0.25);
+    ck_assert_uint_eq(s->arms.list[1].options.job.schedule.warmup_steps, 0);
+    ck_assert_double_eq(s->arms.list[1].options.warmup_epochs, 0.5);
+    ck_assert_double_eq(s->arms.list[2].options.job.schedule.warmup_from, 0);
+    ck_assert_int_eq(
+        MAKE("--modes=sync", "--workers=1", "--fair=worker-batch", "--scale-rate=sqrt"), STATUS_OK);
+    ck_assert(isnan(s->arms.list[0].options.warmup_epochs));
+#undef SCALED
+}
+
 TEST(what_cannot_be_varied_is_named)
 {
     static const struct {

@@ -346,6 +346,8 @@ static enum options_result parse(const struct option_row *row, const char *text,
         snprintf(with, sizeof with, "--%.*s", (int)strcspn(row->only_with, "|"), row->only_with);
     if (strcmp(row->name, "dropped") == 0)
         snprintf(with, sizeof with, "--backup-workers=1");
+    if (strcmp(row->name, "warmup-from") == 0)
+        snprintf(with, sizeof with, "--warmup-steps=8");
     char program[] = "run", workers[] = "--workers=1024"; /* As many as any option speaks of. */
     char *argv[] = {program, with, given, workers, NULL};
     return options_parse(options, OPTION_RUN, "run", 4, argv, &error);

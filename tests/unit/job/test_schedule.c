@@ -75,6 +75,21 @@ TEST_PLAIN(warm_up_climbs_in_equal_steps_to_any_schedule)
     expect_rate(&schedule, 20, 0.2);
 }
 
+/* Goyal and others: from the rate of a small batch to that of one k times as large. */
+TEST_PLAIN(warm_up_may_begin_with_a_part_of_the_rate)
+{
+    struct schedule schedule = constant;
+    schedule.learning_rate = 0.4;
+    schedule.warmup_steps = 4;
+    schedule.warmup_from = 0.25;
+    expect_rate(&schedule, 0, 0.1 + 0.3 * 0.25);
+    expect_rate(&schedule, 1, 0.1 + 0.3 * 0.5);
+    expect_rate(&schedule, 3, 0.4);
+    expect_rate(&schedule, 9, 0.4);
+    schedule.warmup_steps = 0;
+    expect_rate(&schedule, 0, 0.4);
+}
+
 TEST_PLAIN(kinds_have_their_names)
 {
     ck_assert_str_eq(schedule_kind_name(SCHEDULE_COSINE), "cosine");

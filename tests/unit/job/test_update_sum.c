@@ -61,7 +61,7 @@ TEST_PLAIN(a_full_batch_has_the_same_bits_by_both)
 TEST_PLAIN(the_rate_is_that_of_the_place_in_the_schedule_and_of_staleness)
 {
     struct job job = small_job(MODE_ASYNC, 5, 1);
-    job.schedule = (struct schedule){SCHEDULE_STEP, 8, 0, 10, 0.5};
+    job.schedule = (struct schedule){SCHEDULE_STEP, 8, 0, 10, 0.5, 0};
     struct update_sum what = {
         .examples = 8, .gradients = 1, .batches = 10, .version = 3, .staleness = 4};
     ck_assert(moved_by(&job, what, 8) == 4);

@@ -150,6 +150,11 @@ TEST_PLAIN(flags_stand_alone_or_have_a_value)
         expect_run(&options, OPTION_RUN, cases[i].line);
         ck_assert_int_eq(options.quiet, cases[i].value);
     }
+    expect_bad(OPTION_RUN, "--warmup-steps 3 --warmup-epochs 1",
+               "syncopate run: --warmup-steps=3 and --warmup-epochs=1: one of them is too much");
+    expect_bad(OPTION_RUN, "--warmup-from 0.5",
+               "syncopate run: --warmup-from=0.5: only used with --warmup-steps or "
+               "--warmup-epochs");
     expect_bad(OPTION_RUN, "--quiet=maybe", "syncopate run: --quiet=maybe: needs true or false");
 }
 
@@ -790,6 +795,10 @@ TEST_PLAIN(schedules_have_sensible_defaults)
     ck_assert_uint_eq(job.schedule.decay_steps, 938);
     ck_assert_double_eq(job.schedule.decay_factor, 0.5);
     ck_assert_uint_eq(job.schedule.warmup_steps, 9);
+    job_free(&job);
+    job = job_of(OPTION_RUN, "--warmup-epochs 0.5 --warmup-from 0.25");
+    ck_assert_uint_eq(job.schedule.warmup_steps, 469);
+    ck_assert_double_eq(job.schedule.warmup_from, 0.25);
     job_free(&job);
     job = job_of(OPTION_RUN, "--schedule cosine");
     ck_assert_uint_eq(job.schedule.decay_steps, 9380);

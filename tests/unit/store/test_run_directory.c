@@ -217,8 +217,8 @@ START_TEST(a_cosine_that_would_end_later_is_refused_naming_the_option)
         struct run_directory directory;
         enum run_opening opening;
         const struct run_summary summary = {.state = states[i], .step = 100};
-        job.schedule = (struct schedule){SCHEDULE_COSINE, 0.1, 0, 2000, 0};
-        longer.schedule = (struct schedule){SCHEDULE_COSINE, 0.1, 0, 3000, 0};
+        job.schedule = (struct schedule){SCHEDULE_COSINE, 0.1, 0, 2000, 0, 0};
+        longer.schedule = (struct schedule){SCHEDULE_COSINE, 0.1, 0, 3000, 0, 0};
         longer.steps = 3000;
         snprintf(name, sizeof name, "run%d", i);
         scratch_path(path, name);
