@@ -36,6 +36,7 @@
 
 #define PROGRAM       "syncopate compare"
 #define COMMAND_BYTES 4096
+#define STEPS_TRACED  5 /* In virtual time: one is drawn. */
 
 extern char **environ;
 
@@ -235,6 +236,9 @@ static bool tell_run(void *context, size_t index, struct options *options, char 
     struct round_run run;
     rounds_run(&run, &comparing->rounds, index);
     *options = run.options;
+    options->traced =
+        index < comparing->arms.count; /* Each arm's first run: it takes no time there. */
+    options->trace_steps = STEPS_TRACED;
     snprintf(out, out_bytes, "%s", run.out);
     snprintf(name, name_bytes, "%s", run.name);
     return !comparing->rounds.kept[index];

@@ -27,7 +27,7 @@
 #include "deploy/command/command.h"
 #include "deploy/command/run_json.h"
 #include "deploy/command/run_plan.h"
-#include "deploy/command/run_trace.h"
+#include "deploy/trace/run_trace.h"
 #include "deploy/explain/telling.h"
 #include "deploy/launcher/launch.h"
 #include "worker/workload.h"

@@ -19,10 +19,10 @@
 #include "deploy/command/command.h"
 #include "deploy/command/run_json.h"
 #include "deploy/command/run_plan.h"
-#include "deploy/command/run_trace.h"
 #include "deploy/simulate/account.h"
 #include "deploy/simulate/load.h"
 #include "deploy/simulate/simulation.h"
+#include "deploy/trace/run_trace.h"
 
 #define PROGRAM      "syncopate simulate"
 #define LOOK_SECONDS 0.1   /* Between looks at what there is to show. */
@@ -94,8 +94,10 @@ static int read_cluster(struct laboratory *l, struct error *error)
 static uint64_t memory_needed(const struct laboratory *l)
 {
     const struct options *options = &l->plan.options;
-    return simulation_memory(&l->plan.workload, strikes_workers_most(&l->outages, options->workers),
-                             options->ps);
+    uint32_t workers = strikes_workers_most(&l->outages, options->workers);
+    uint64_t traced =
+        options->traced ? run_trace_memory(options->ps + workers, options->trace_steps) : 0;
+    return simulation_memory(&l->plan.workload, workers, options->ps) + traced;
 }
 
 static void describe_cluster(struct laboratory *l)

@@ -8,6 +8,9 @@
 
 #include "deploy/compare/run_tree.h"
 #include "deploy/launcher/launch.h"
+#include "deploy/trace/run_trace.h"
+
+#define STEPS_TRACED 20
 
 void warm_up_options(struct warm_up *warm_up, const struct arm_plan *arm, uint32_t steps,
                      const char *folder)
@@ -24,6 +27,8 @@ void warm_up_options(struct warm_up *warm_up, const struct arm_plan *arm, uint32
     options->job.keep_scored = false;
     options->job.report_every = 0;
     options->job.dropped = DROPPED_LOST; /* What is requeued is so at the end of an epoch. */
+    options->traced = true;              /* It perturbs nobody who counts. */
+    options->trace_steps = STEPS_TRACED;
 }
 
 /* The counted runs will say it again. */
@@ -42,13 +47,29 @@ static void take_away(const char *out)
     rmdir(above); /* Goes through only when it is empty. */
 }
 
+/* Without a trace the page lacks a picture, and nothing else. */
+static void keep_trace(const struct warm_up *warm_up, const struct run_trace *trace)
+{
+    char line[DISK_PATH_MAX + 200];
+    if (trace->file >= 0)
+        run_trace_finish(trace, warm_up->out, warm_up->options.trace_steps, line, sizeof line,
+                         NULL);
+}
+
 int warm_up_run(const struct warm_up *warm_up, struct error *error)
 {
     const struct launch_watch watch = {NULL, NULL, say_nothing};
+    struct options options = warm_up->options;
+    struct run_trace trace;
     if (run_tree_remove(warm_up->out, error) != STATUS_OK)
         return EXIT_CANNOT_OPEN;
-    int code = launch_job(&warm_up->options, warm_up->out, &watch, NULL, error);
-    if (code != EXIT_DONE)
+    if (run_trace_open(&trace, &options, NULL) != STATUS_OK)
+        options.trace = NULL;
+    int code = launch_job(&options, warm_up->out, &watch, NULL, error);
+    if (code == EXIT_DONE)
+        keep_trace(warm_up, &trace);
+    else
         take_away(warm_up->out);
+    run_trace_close(&trace);
     return code;
 }

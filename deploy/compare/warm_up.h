@@ -4,7 +4,7 @@
  *     OUT/warm-up/ARM/     as any run's folder; of the last time, and counted nowhere
  *
  * It has all that the arm has, but for its length: steps of batches, one checkpoint at its end, nothing
- * recorded. Whoever wants to look at a step of each arm finds one here that costs the counted runs nothing:
+ * recorded; but it is traced (deploy/trace), for the page's picture of a step. Whoever wants to look at a step of each arm finds one here that costs the counted runs nothing:
  * what is asked of these runs alone is set in warm_up_options.
  *
  * Threads: one. */

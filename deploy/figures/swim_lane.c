@@ -137,22 +137,34 @@ static void add_lane(struct picture *p, enum role role, uint32_t index)
         p->lanes[p->count++] = (struct lane){role, index, 0};
 }
 
-/* All, or from the first that was ready to the last, evenly; and always the one whose step it is. */
-static bool add_workers(struct picture *p)
+/* One of those that are shown makes room, from the middle on. *kept: of how many that was asked. */
+static void must_show(struct ready *ready, size_t shown, uint32_t worker, size_t *kept)
 {
+    for (size_t i = 0; i < shown; i++)
+        if (ready[i].worker == worker)
+            return;
+    size_t at = (shown / 2 + (*kept)++) % shown;
+    ready[at].worker = worker;
+}
+
+/* All, or from the first that was ready to the last, evenly; and always whose step it is, and those of
+ * the critical path. */
+static bool add_workers(struct picture *p, const struct critical *path)
+{
+    static const enum critical_part parts[] = {CRITICAL_COMPUTE, CRITICAL_TAKEN};
     struct ready *ready = find_ready(p, &p->workers);
-    size_t shown = p->workers < WORKERS_MAX ? p->workers : WORKERS_MAX;
-    bool there = false;
+    size_t shown = p->workers < WORKERS_MAX ? p->workers : WORKERS_MAX, kept = 0;
     if (ready == NULL)
         return false;
     if (p->workers > shown)
         qsort(ready, p->workers, sizeof *ready, by_time);
-    for (size_t i = 0; i < shown; i++) {
+    for (size_t i = 0; i < shown; i++)
         ready[i] = ready[shown > 1 ? i * (p->workers - 1) / (shown - 1) : 0];
-        there |= ready[i].worker == p->step->worker;
-    }
-    if (!there && shown > 0 && p->step->workers == 1)
-        ready[shown / 2].worker = p->step->worker;
+    for (size_t i = 0; i < 2 && shown > 2; i++)
+        if (path->parts[parts[i]] != SIZE_MAX)
+            must_show(ready, shown, p->spans->list[path->parts[parts[i]]].index, &kept);
+    if (p->step->workers == 1 && shown > 2)
+        must_show(ready, shown, p->step->worker, &kept);
     if (shown > 0)
         qsort(ready, shown, sizeof *ready, by_worker);
     for (size_t i = 0; i < shown; i++)
@@ -498,9 +510,9 @@ char *swim_lane_svg(const struct spans *spans, const struct trace_step *step, co
     struct critical path = critical_of(spans, step);
     char own_title[80], subtitle[SWIM_LANE_CAPTION_MAX + 40];
     const char *reason = step_reason_name(step->reason);
-    snprintf(own_title, sizeof own_title, "Step %" PRIu64 "%s%s", step->step,
-             *reason != '\0' ? ", " : "", reason);
-    if (!add_workers(&p))
+    snprintf(own_title, sizeof own_title, "%s %" PRIu64 "%s%s",
+             step->workers > 1 ? "Step" : "Batch", step->step, *reason != '\0' ? ", " : "", reason);
+    if (!add_workers(&p, &path))
         return NULL;
     add_servers(&p, &path);
     fit_axis(&p);

@@ -59,16 +59,21 @@ static void put_lead(FILE *page, const struct comparison *comparison)
     fputs(".</p>\n", page);
 }
 
-static void put_contents(FILE *page)
+static void put_contents(FILE *page, bool steps)
 {
     static const struct {
         const char *id, *text;
-    } parts[] = {{"answer", "Answer"},       {"curves", "Curves"},
-                 {"stale", "Staleness"},     {"seconds", "Seconds"},
-                 {"numbers", "All numbers"}, {"methods", "How it was measured"}};
+    } parts[] = {{"answer", "Answer"},
+                 {"curves", "Curves"},
+                 {"stale", "Staleness"},
+                 {"seconds", "Seconds"},
+                 {"step", "One step"},
+                 {"numbers", "All numbers"},
+                 {"methods", "How it was measured"}};
     fputs("<nav aria-label=\"Contents\">", page);
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-        fprintf(page, "<a href=\"#%s\">%s</a>\n", parts[i].id, parts[i].text);
+        if (steps || strcmp(parts[i].id, "step") != 0)
+            fprintf(page, "<a href=\"#%s\">%s</a>\n", parts[i].id, parts[i].text);
     fputs("</nav>\n", page);
 }
 
@@ -130,13 +135,18 @@ static void put_table_notes(FILE *page, const struct comparison *comparison)
 
 /* --- figures ------------------------------------------------------------------------------- */
 
-static void put_picture(FILE *page, const struct figure *figure)
+static void put_both(FILE *page, const char *wide, const char *narrow)
 {
     fputs("<div class=\"at-wide\">", page);
-    svg_put_inline(page, figure->wide);
+    svg_put_inline(page, wide);
     fputs("</div>\n<div class=\"at-narrow\">", page);
-    svg_put_inline(page, figure->narrow);
+    svg_put_inline(page, narrow);
     fputs("</div>\n", page);
+}
+
+static void put_picture(FILE *page, const struct figure *figure)
+{
+    put_both(page, figure->wide, figure->narrow);
 }
 
 static void put_caption(FILE *page, const char *caption)
@@ -232,6 +242,25 @@ static void put_seconds(FILE *page, const struct comparison *comparison,
     fputs("</details>\n", page);
 }
 
+static void put_steps(FILE *page, const struct step_figures *steps)
+{
+    if (steps->count == 0)
+        return;
+    fputs("<h2 id=\"step\">One step, seen</h2>\n<p>", page);
+    put(page, "From left to right what every worker and server did in a step that took as long as "
+              "most, and on the white for whom a worker waited. What is pale belongs to the step "
+              "before or after. The line is why it took so long: from the gradient that came last "
+              "over the update to whoever had its values last.");
+    fputs("</p>\n", page);
+    for (size_t i = 0; i < steps->count; i++) {
+        const struct step_figure *step = &steps->items[i];
+        fputs("<figure>\n", page);
+        put_both(page, step->wide, step->narrow);
+        put_caption(page, step->caption);
+        fputs("</figure>\n", page);
+    }
+}
+
 /* --- numbers and facts --------------------------------------------------------------------- */
 
 static void put_notes(FILE *page, const char *note(size_t index))
@@ -282,13 +311,13 @@ static void put_facts(FILE *page, const struct comparison *comparison,
 }
 
 void page_write(FILE *page, const struct answer *answer, const struct figures *figures,
-                const struct report_facts *facts)
+                const struct step_figures *steps, const struct report_facts *facts)
 {
     const struct comparison *comparison = answer->comparison;
     put_head(page, comparison);
     put_lead(page, comparison);
     put_remarks(page, comparison, facts);
-    put_contents(page);
+    put_contents(page, steps->count > 0);
     answer_write_html(page, answer);
     put_table_notes(page, comparison);
     put_notes(page, answer_note);
@@ -297,6 +326,7 @@ void page_write(FILE *page, const struct answer *answer, const struct figures *f
     put_curves(page, comparison, figures);
     put_staleness(page, comparison, figures);
     put_seconds(page, comparison, figures);
+    put_steps(page, steps);
     put_numbers(page, comparison);
     methods_write_html(page, answer, facts);
     put_facts(page, comparison, facts);

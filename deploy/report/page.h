@@ -15,10 +15,11 @@
 
 #include "deploy/answer/answer.h"
 #include "deploy/figures/figures.h"
+#include "deploy/figures/step_figures.h"
 
 struct report_facts;
 
 void page_write(FILE *page, const struct answer *answer, const struct figures *figures,
-                const struct report_facts *facts);
+                const struct step_figures *steps, const struct report_facts *facts);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "common/base/wording.h"
 #include "deploy/figures/figures.h"
+#include "deploy/figures/step_figures.h"
 #include "deploy/report/answer_table.h"
 #include "deploy/report/arm.h"
 #include "deploy/report/methods.h"
@@ -208,27 +209,36 @@ static enum status write_json(const struct disk *disk, const char *out, const st
     return status;
 }
 
-static enum status write_figures(const struct disk *disk, const char *out,
-                                 const struct figures *figures, struct error *error)
+static enum status write_figure(const struct disk *disk, const char *out, const char *name,
+                                const char *picture, struct error *error)
 {
-    char name[64];
+    char file[72];
+    snprintf(file, sizeof(file), "%s.svg", name);
+    enum status status = write_text(disk, out, file, picture, error);
+    png_forget(out, name);
+    return status;
+}
+
+static enum status write_figures(const struct disk *disk, const char *out,
+                                 const struct figures *figures, const struct step_figures *steps,
+                                 struct error *error)
+{
     enum status status = STATUS_OK;
-    for (size_t i = 0; i < FIGURE_COUNT && status == STATUS_OK; i++) {
-        snprintf(name, sizeof(name), "%s.svg", figures->items[i].name);
-        status = write_text(disk, out, name, figures->items[i].wide, error);
-        png_forget(out, figures->items[i].name);
-    }
+    for (size_t i = 0; i < FIGURE_COUNT && status == STATUS_OK; i++)
+        status = write_figure(disk, out, figures->items[i].name, figures->items[i].wide, error);
+    for (size_t i = 0; i < steps->count && status == STATUS_OK; i++)
+        status = write_figure(disk, out, steps->items[i].name, steps->items[i].wide, error);
     return status;
 }
 
 static enum status write_page(const struct disk *disk, const char *out, const struct answer *answer,
-                              const struct figures *figures, const struct report_facts *facts,
-                              struct error *error)
+                              const struct figures *figures, const struct step_figures *steps,
+                              const struct report_facts *facts, struct error *error)
 {
     struct sheet sheet;
     if (!sheet_open(&sheet))
         return error_set(error, STATUS_MEMORY, "out of memory");
-    page_write(sheet.stream, answer, figures, facts);
+    page_write(sheet.stream, answer, figures, steps, facts);
     return sheet_close(&sheet, disk, out, "report.html", error);
 }
 
@@ -236,7 +246,10 @@ enum status report_write(const struct disk *disk, const char *out, const struct 
                          const struct report_facts *facts, struct error *error)
 {
     struct figures figures;
+    struct step_figures steps = {.count = 0};
     enum status status = figures_make(&figures, answer, error);
+    if (status == STATUS_OK)
+        status = step_figures_make(&steps, answer->comparison, error);
     if (status == STATUS_OK)
         status = write_table(disk, out, answer, error);
     if (status == STATUS_OK)
@@ -250,9 +263,10 @@ enum status report_write(const struct disk *disk, const char *out, const struct 
     if (status == STATUS_OK)
         status = write_methods(disk, out, answer, facts, error);
     if (status == STATUS_OK)
-        status = write_figures(disk, out, &figures, error);
+        status = write_figures(disk, out, &figures, &steps, error);
     if (status == STATUS_OK)
-        status = write_page(disk, out, answer, &figures, facts, error);
+        status = write_page(disk, out, answer, &figures, &steps, facts, error);
     figures_free(&figures);
+    step_figures_free(&steps);
     return status;
 }

@@ -15,7 +15,7 @@ reads()
 {
     local name=$1
     shift
-    python3 "$reader" "$work/$name/trace.json" "$@" >"$work/$name-read.log" || fail "the trace of $name is wrong"
+    python3 "$reader" "$work/$name/trace.json" "$@" >"$work/${name//\//-}-read.log" || fail "the trace of $name is wrong"
 }
 
 # pictured NAME - its trace.spans is read by ours, and there is a picture of a step.
@@ -82,6 +82,21 @@ if short_run; then
     reads merged --steps 6 --processes 4 --hosts 1 --paths 6
     ok "files of processes started by hand are made one trace"
 
+    # A comparison: in real time the runs before those that count are traced, in virtual time each arm's first.
+    run compared 0 syncopate compare "${base[@]}" --modes sync,async --workers 2 --epochs 2 --out "$work/compared"
+    run modelled 0 syncopate compare --virtual "${base[@]}" --modes sync,async --workers 2 --epochs 2 --seeds 2 \
+        --slow 1:3 --out "$work/modelled"
+    for arm in sync async; do
+        reads "compared/warm-up/$arm-w2" --steps 20 --processes 3
+        reads "modelled/runs/$arm-w2-s1" --steps 5 --processes 3
+        for name in compared modelled; do
+            grep -q ">$arm, 2 workers: \(step\|batch\) [0-9]*</text>" "$work/$name/report.html" || fail "the page of $name shows no step of $arm"
+            grep -qF "</svg>" "$work/$name/step-$arm-w2.svg" || fail "$name has no picture of a step of $arm"
+        done
+    done
+    if [ -n "$(find "$work"/compared/runs "$work"/modelled/runs/*-s2 -name 'trace.*')" ]; then fail "more is traced than should be"; fi
+    ok "a comparison shows a step of each arm, and traces nothing that counts in real time"
+
     run none 5 syncopate trace "$work/hand" --out "$work/none.json"
     one_line none
     run text 5 syncopate trace "$work/hand/run.json" --out "$work/none.json"
@@ -109,4 +124,23 @@ if short_run; then
     reads killed --processes 3 --computes worker/1:3
     reads killed --computes worker/0:39
     ok "whoever is killed has left what it did"
+
+    # npm's, which Debian has not.
+    speedscope=${SPEEDSCOPE:-$(npm root -g 2>/dev/null || true)/speedscope}
+    python=
+    for candidate in python3 /usr/bin/python3; do
+        if [ -z "$python" ] && "$candidate" -c 'import selenium' 2>/dev/null; then python=$candidate; fi
+    done
+    missing=
+    if [ ! -e "$speedscope/dist/release/index.html" ]; then missing="speedscope (npm install -g speedscope)"; fi
+    if [ -z "$python" ]; then missing+="${missing:+, }python3-selenium"; fi
+    if ! command -v chromium >/dev/null; then missing+="${missing:+, }chromium"; fi
+    if ! command -v chromedriver >/dev/null; then missing+="${missing:+, }chromium-driver"; fi
+    if [ -n "$missing" ]; then
+        skip "traces in speedscope: no $missing"
+    else
+        "$python" "$(dirname "$0")/speedscope.py" "$speedscope" "$work/sync-tcp/trace.json" "$work/virtual-async/trace.json" \
+            "$work/alone/trace.json" >"$work/speedscope.log" 2>&1 || fail "speedscope does not read it"
+        ok "speedscope reads them, every lane"
+    fi
 fi

@@ -1,6 +1,6 @@
 /* run_trace.c - a memfd, and what is read of it. */
 
-#include "deploy/command/run_trace.h"
+#include "deploy/trace/run_trace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +15,10 @@
 
 #define TRACE_FROM 80 /* Descriptors below it are others': the children's own, and the diary. */
 
-/* Of a virtual cluster: as much as a real one's processes have, but no more than half a GiB. */
-#define VIRTUAL_SLOTS_MAX 16384u
+/* Of a virtual cluster: as much as a real one's processes have, but where they are many no more than its
+ * steps may need. */
+#define VIRTUAL_SLOTS 256u
+#define STEP_SLOTS    400u /* 13 MB: of some 500 workers. */
 
 enum status run_trace_open(struct run_trace *trace, struct options *options, struct error *error)
 {
@@ -41,16 +43,27 @@ void run_trace_close(struct run_trace *trace)
     trace->file = -1;
 }
 
+static uint32_t slots_of(uint32_t processes, uint32_t steps)
+{
+    uint64_t slots = (uint64_t)processes * REGION_SLOTS;
+    uint64_t most = VIRTUAL_SLOTS + (uint64_t)steps * STEP_SLOTS;
+    most = most < REGION_SLOTS_MAX ? most : REGION_SLOTS_MAX;
+    return (uint32_t)(slots < most ? slots : most);
+}
+
+/* Once more when it is read. */
+uint64_t run_trace_memory(uint32_t processes, uint32_t steps)
+{
+    return 2 * (uint64_t)slots_of(processes, steps) * SEGMENT_BYTES + TRACE_BYTES_MAX;
+}
+
 enum status run_trace_recorder(const struct run_trace *trace, uint32_t processes, uint32_t steps,
                                struct recorder **recorder, struct error *error)
 {
     *recorder = NULL;
     if (trace->file < 0)
         return STATUS_OK;
-    uint64_t slots = (uint64_t)processes * REGION_SLOTS;
-    const struct region region = {
-        .role = ROLE_NONE,
-        .slots = (uint32_t)(slots < VIRTUAL_SLOTS_MAX ? slots : VIRTUAL_SLOTS_MAX)};
+    const struct region region = {.role = ROLE_NONE, .slots = slots_of(processes, steps)};
     int file = fcntl(trace->file, F_DUPFD_CLOEXEC, 0);
     if (file < 0)
         return error_set(error, STATUS_IO, "cannot make a trace: %s", strerror(errno));

@@ -6,8 +6,8 @@
  *
  * Threads: one. Ownership: run_trace_close. */
 
-#ifndef DEPLOY_COMMAND_RUN_TRACE_H
-#define DEPLOY_COMMAND_RUN_TRACE_H
+#ifndef DEPLOY_TRACE_RUN_TRACE_H
+#define DEPLOY_TRACE_RUN_TRACE_H
 
 #include "common/options/options.h"
 #include "common/trace/recorder.h"
@@ -20,6 +20,9 @@ struct run_trace {
 /* Nothing without --trace. Real processes are told by options->trace. STATUS_IO. */
 enum status run_trace_open(struct run_trace *trace, struct options *options, struct error *error);
 void run_trace_close(struct run_trace *trace);
+
+/* How much memory such a trace may take of a cluster in virtual time, while it is made and at the end. */
+uint64_t run_trace_memory(uint32_t processes, uint32_t steps);
 
 /* For a cluster in virtual time, of so many processes; NULL: nothing is traced. recorder_close is the
  * caller's. */
