@@ -228,7 +228,7 @@ validate: setup-check ## simulate against real jobs in network namespaces (root)
 	@$(AGAIN) all tests
 	@TEST_BUILD=$(abspath $(BUILD)) tests/validation/validate.sh
 
-shapes: setup-check ## five papers' shapes in virtual time, judged by whole intervals
+shapes: setup-check ## five published shapes in virtual time, by intervals
 	@$(AGAIN) all
 	@tests/validation/shapes.sh $(abspath $(BUILD))
 
@@ -480,4 +480,5 @@ TIDY_CHECKS := '-*,bugprone-*,clang-analyzer-*,performance-*,portability-*,$(str
 # Objects that only rules of patterns ask for are kept as well.
 .SECONDARY: $(patsubst %.c,$(BUILD)/%.o,$(filter-out tests/lib/%,$(call in_rooms,tests,*.c)))
 
--include $(shell find build -name '*.d' 2>/dev/null)
+# Of this mode alone: those of all would be most of what make reads.
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -6,6 +6,7 @@ differs, unless everything agrees to one part in 10^9.
     answer.py OUT --between   prints a loss that about half of all runs come to
 """
 
+import bisect
 import csv
 import json
 import math
@@ -52,13 +53,12 @@ def t_quantile(part, freedom):
     low, high = 0.0, 1.0
     while t_above(high, freedom) > 1 - part:
         high *= 2
-    for _ in range(200):
-        middle = (low + high) / 2
+    while low < (middle := (low + high) / 2) < high:
         if t_above(middle, freedom) > 1 - part:
             low = middle
         else:
             high = middle
-    return (low + high) / 2
+    return middle
 
 
 # --- what may be said of few numbers -------------------------------------------------------------
@@ -126,17 +126,14 @@ def ratio_of(ours, theirs):
 
 
 def seeds_needed(deviation):
-    if not math.isfinite(deviation):
-        return None
-    pairs = 3
-    while True:
+    def suffice(pairs):
         both = t_quantile(0.975, pairs - 1) + t_quantile(0.8, pairs - 1)
-        needed = (both * deviation / math.log(1.02)) ** 2
-        if needed <= pairs:
-            return pairs
-        if pairs > 1000:
-            return None  # Far off; the program goes on with a t that stands still.
-        pairs += 1
+        return (both * deviation / math.log(1.02)) ** 2 <= pairs
+
+    if not math.isfinite(deviation) or not suffice(1001):
+        return None  # If far off, the program goes on with a t that stands still.
+    # More pairs suffice where fewer do: t falls with them.
+    return bisect.bisect_left(range(3, 1001), True, key=suffice) + 3
 
 
 # --- runs ----------------------------------------------------------------------------------------

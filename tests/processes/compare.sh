@@ -31,7 +31,7 @@ ends_with()
     [ "$code" -eq "$wanted" ] || { echo "exit code $code, not $wanted: $*"; cat "$folder/output"; return 1; }
 }
 
-work=(--data synthetic --model softmax --steps 40 --warm-up 0)
+work=(--data synthetic:2560 --model softmax --steps 40 --warm-up 0)
 out=$folder/out
 
 expect "two modes, two numbers of workers and two seeds are eight runs" \
@@ -220,7 +220,8 @@ expect "so that nothing is" test ! -e "$folder/cold/warm-up"
 
 # While one run is under way a file takes the place of the next one's folder: that one fails, and no other.
 some=$folder/some
-"$syncopate" compare --data synthetic --model softmax --steps 2000 --workers 1 --seeds 2 --warm-up 0 --out "$some" \
+slow=(--data synthetic:2560 --model softmax --steps 250 --compute constant:1ms --workers 1 --seeds 2 --warm-up 0)
+"$syncopate" compare "${slow[@]}" --out "$some" \
     >"$folder/some.out" 2>"$folder/some.err" &
 pid=$!
 for ((i = 0; i < 600; i++)); do
@@ -229,7 +230,7 @@ for ((i = 0; i < 600; i++)); do
 done
 : >"$some/runs/async-w1-s1"
 expect "a second comparison in one folder is turned away while the first is under way" \
-    ends_with 5 "$syncopate" compare --data synthetic --model softmax --steps 2000 --workers 1 --seeds 2 --warm-up 0 --out "$some"
+    ends_with 5 "$syncopate" compare "${slow[@]}" --out "$some"
 expect "and says why" grep -q "some: another comparison is under way there" "$folder/output"
 for ((i = 0; i < 1200; i++)); do
     if [ -s "$some/table.txt" ] || ! kill -0 "$pid" 2>/dev/null; then break; fi
@@ -247,9 +248,25 @@ expect "the table names it" grep -q '^failed: async-w1-s1: ' "$some/table.txt"
 expect "and compare.json" grep -q '"run": "async-w1-s1", "exit_code": 5, ' "$some/compare.json"
 
 # A run that is too long is stopped half way; what is finished by then is reported.
+# interrupted FILE command... - by Ctrl-C, which all of its processes get, once the file is there.
+interrupted()
+{
+    local file=$1 code=0
+    shift
+    set -m # A group of its own, that hears of it.
+    "$@" &
+    set +m
+    for ((i = 0; i < 1200; i++)); do
+        if [ -s "$file" ]; then break; fi
+        sleep 0.05
+    done
+    kill -INT -- "-$!"
+    wait "$!" || code=$?
+    return "$code"
+}
 expect "Ctrl-C ends a comparison with its own exit code" \
-    ends_with 130 timeout --signal=INT --preserve-status 8 "$syncopate" compare --data synthetic \
-    --model softmax --modes async --workers 1 --epochs 100000 --warm-up 0 --out "$folder/long"
+    ends_with 130 interrupted "$folder/long/runs/async-w1-s1/events.jsonl" "$syncopate" compare "${slow[@]}" \
+    --steps 100000 --modes async --out "$folder/long"
 expect "and no report of nothing" test ! -e "$folder/long/report.html"
 
 [ "$failures" -eq 0 ]

@@ -38,30 +38,43 @@ words() { tr -s '[:space:]' '[\n*]' | sed -e '/^$/d' -e 's,/$,,' | sort | paste 
 
 # --- bash: by the function, and by a tab ----------------------------------------------------------
 syncopate completion bash >"$work/bash"
+# Lines to standard output, of what it offers for those of standard input.
 bash_offers()
 {
     # shellcheck disable=SC2016 # For the other bash.
     bash --norc -c '
         . ./bash
-        eval "COMP_WORDS=($1)"
-        case $1 in *" ") COMP_WORDS+=("") ;; esac
-        COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) COMPREPLY=()
-        "$(complete -p "${COMP_WORDS[0]}" | sed -E "s/.*-F ([^ ]+) .*/\1/")"
-        printf "%s\n" "${COMPREPLY[@]}"' bash "$1" | words
+        while IFS= read -r line; do
+            eval "COMP_WORDS=($line)"
+            case $line in *" ") COMP_WORDS+=("") ;; esac
+            COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) COMPREPLY=()
+            if [[ $(complete -p "${COMP_WORDS[0]}") =~ " -F "([^ ]+) ]]; then "${BASH_REMATCH[1]}"; fi
+            echo "${COMPREPLY[@]}"
+        done'
 }
-while IFS='|' read -r line expected; do
-    offers bash "$line" "$expected" "$(bash_offers "$line")"
-done <<<"$cases"
-offers bash "--mode=s, cut at =" "ssp:S sync" "$(bash_offers 'syncopate run --mode = s')"
-count=0
+# all_offer SHELL FILE - the cases, and what it offers for each.
+all_offer()
+{
+    while IFS='|' read -r line expected && IFS= read -r found <&3; do
+        offers "$1" "$line" "$expected" "$(words <<<"$found")"
+    done <<<"$cases" 3<"$2"
+    if [ "$(wc -l <"$2")" -ne "$(wc -l <<<"$cases")" ]; then fail "$1 has not as many answers as there are cases"; fi
+}
+cut -d'|' -f 1 <<<"$cases" | bash_offers >"$work/bash-found"
+all_offer bash "$work/bash-found"
+offers bash "--mode=s, cut at =" "ssp:S sync" "$(bash_offers <<<'syncopate run --mode = s' | words)"
 for program in syncopate-ps syncopate-worker "syncopate run" "syncopate inspect"; do
-    for option in $($program --help | grep -oE '^  --[a-z0-9-]+'); do
-        case " $(bash_offers "$program $option") " in
-            *" $option "*) count=$((count + 1)) ;;
-            *) fail "bash does not complete $program $option" ;;
-        esac
-    done
-done
+    $program --help | grep -oE '^  --[a-z0-9-]+' | sed "s/^ /$program/"
+done >"$work/options"
+bash_offers <"$work/options" >"$work/offered"
+count=0
+while read -r line && read -r found <&3; do
+    case " $found " in
+        *" ${line##* } "*) count=$((count + 1)) ;;
+        *) fail "bash does not complete $line" ;;
+    esac
+done <"$work/options" 3<"$work/offered"
+if [ "$count" -ne "$(wc -l <"$work/options")" ]; then fail "bash does not answer for every option"; fi
 if [ "$count" -lt 60 ]; then fail "only $count options were looked for"; fi
 ok "bash completes $count options, and what may follow them"
 
@@ -83,13 +96,11 @@ fi
 # --- fish -----------------------------------------------------------------------------------------
 if command -v fish >/dev/null; then
     syncopate completion fish >"$work/fish"
-    while IFS='|' read -r line expected; do
-        # shellcheck disable=SC2016 # For fish.
-        offers fish "$line" "$expected" "$(
-            HOME=$work/home fish --no-config -c 'source ./fish; complete -C "$argv"' "$line" |
-                cut -f 1 | words
-        )"
-    done <<<"$cases"
+    mapfile -t lines < <(cut -d'|' -f 1 <<<"$cases")
+    # shellcheck disable=SC2016 # For fish.
+    HOME=$work/home fish --no-config -c 'source ./fish; for line in $argv; complete -C "$line"; echo .; end' "${lines[@]}" |
+        cut -f 1 | awk '$0 == "." { print found; found = ""; next } { found = found " " $0 }' >"$work/fish-found"
+    all_offer fish "$work/fish-found"
     ok "fish completes the same"
 else
     skip "what fish completes: fish is not here"

@@ -62,6 +62,7 @@ ok "make bench names what it can measure"
 # options TEXT-FILE - the options that --help lists.
 options() { grep -oE '^  --[a-z0-9-]+' "$1" | tr -d ' ' | sort -u; }
 pages=$build/man1 count=0
+sections='NAME|SYNOPSIS|DESCRIPTION|OPTIONS|ENVIRONMENT|EXIT STATUS|EXAMPLES|SEE ALSO'
 for page in $("$build/syncopate" man); do
     case $page in
         syncopate) continue ;;
@@ -69,13 +70,13 @@ for page in $("$build/syncopate" man); do
         *) "$build/syncopate" "${page#syncopate-}" --help ;;
     esac >"$work/help.txt"
     sed 's/\\-/-/g' "$pages/$page.1" >"$work/page.txt"
-    for option in $(options "$work/help.txt"); do
-        grep -qE "^\.It Fl ${option#-}( |$)" "$work/page.txt" || fail "$page.1 does not have $option"
-        count=$((count + 1))
-    done
-    for section in NAME SYNOPSIS DESCRIPTION OPTIONS ENVIRONMENT "EXIT STATUS" EXAMPLES "SEE ALSO"; do
-        grep -qx ".Sh $section" "$work/page.txt" || fail "$page.1 has no section $section"
-    done
+    options "$work/help.txt" >"$work/options"
+    sed -nE 's/^\.It Fl (-[a-z0-9-]+)( .*)?$/-\1/p' "$work/page.txt" | sort -u >"$work/has"
+    lacks=$(comm -23 "$work/options" "$work/has")
+    if [ -n "$lacks" ]; then fail "$page.1 does not have $lacks"; fi
+    count=$((count + $(wc -l <"$work/options")))
+    has=$(grep -xE "\.Sh ($sections)" "$work/page.txt" | sort -u)
+    if [ "$(wc -l <<<"$has")" -ne 8 ]; then fail "of the sections $sections $page.1 has only these: $has"; fi
 done
 if [ "$count" -lt 150 ]; then fail "only $count options were looked for"; fi
 ok "every option of every --help is in the manual"

@@ -28,6 +28,8 @@ case $mode in
 esac
 title=$(basename "$0" .sh)
 work=$(mktemp -d "${TMPDIR:-/tmp}/syncopate-$title-XXXXXX")
+never=$work/.never # Nobody writes to it.
+mkfifo "$never"
 declare -A pids=()
 
 # Options of the programs come from here alone.
@@ -63,13 +65,11 @@ fail()
 survivors()
 {
     local directory name
-    for directory in /proc/[0-9]*; do
+    while IFS= read -r directory; do
+        directory=${directory%/environ}
         { read -r name <"$directory/comm"; } 2>/dev/null || continue # It has ended.
-        case $name in syncopate*) ;; *) continue ;; esac
-        if grep -qzxF "TEST_MARK=$work" "$directory/environ" 2>/dev/null; then
-            echo "${directory#/proc/}"
-        fi
-    done
+        case $name in syncopate*) echo "${directory#/proc/}" ;; esac
+    done < <(grep -slzxF "TEST_MARK=$work" /proc/[0-9]*/environ)
 }
 
 clean_up()
@@ -108,6 +108,9 @@ murder()
 
 running() { kill -0 "${pids[$1]}" 2>/dev/null; }
 
+# pause SECONDS - without a process for it: tests wait most of the time, in steps of a twentieth of a second.
+pause() { read -rt "$1" <>"$never" || true; }
+
 # within SECONDS COMMAND... - wait until the command succeeds, patiently.
 within()
 {
@@ -115,7 +118,7 @@ within()
     shift
     until "$@"; do
         if [ "$SECONDS" -gt "$deadline" ]; then return 1; fi
-        sleep 0.05
+        pause 0.05
     done
 }
 

@@ -34,7 +34,7 @@ ends_with()
 # results DIR: of every run its name and what came out.
 results() { grep -o '"parameters_sha256": "[0-9a-f]*"' "$1"/runs/*/run.json | sed 's,.*/runs/,,'; }
 
-work=(--virtual --data synthetic --model softmax --epochs 2 --modes "sync,async,ssp:1" --workers "2,5" --network "1Gbit,50us" --slow 1:3)
+work=(--virtual --data synthetic:2000 --model softmax --epochs 2 --modes "sync,async,ssp:1" --workers "2,5" --network "1Gbit,50us" --slow 1:3)
 expect "twelve runs in virtual time" ends_with 0 "$syncopate" compare "${work[@]}" --seeds 2 --out "$folder/whole"
 expect "the table says whose seconds they are" \
     grep -q '^seconds are of virtual time: every process on a host of its own, 1Gbit, 50us' "$folder/whole/table.txt"
@@ -48,7 +48,7 @@ expect "and not that runs waited for each other" bash -c "! grep -q 'one after a
 expect "chance is not known of two runs" grep -q 'two seeds: what seeds do by chance is not known' "$folder/whole/compare.json"
 
 # Killed with runs under way, which die with it, and gone on with.
-long=(--virtual --data synthetic --model softmax --epochs 60 --workers 4 --seeds 2)
+long=(--virtual --data synthetic:1000 --model softmax --epochs 50 --workers 4 --seeds 2)
 "$syncopate" compare "${long[@]}" --out "$folder/killed" --quiet >"$folder/killed.out" 2>&1 &
 pid=$!
 for ((i = 0; i < 400; i++)); do
@@ -86,8 +86,24 @@ expect "in the table" \
     grep -q "^sync, 5 workers: a step has 2 leaves, and 3 workers have none" "$folder/idle/table.txt"
 expect "of sync alone" test "$(grep -c 'workers have none' "$folder/idle/table.txt")" -eq 1
 expect "and on the page" grep -q "<p>sync, 5 workers: a step has 2 leaves" "$folder/idle/report.html"
-expect "Ctrl-C stops all of it" \
-    ends_with 130 timeout --signal=INT --preserve-status 3 "$syncopate" compare "${long[@]}" --epochs 100000 --out "$folder/stopped"
+# interrupted FILE command... - by Ctrl-C, which all of its processes get, once the file is there.
+interrupted()
+{
+    local file=$1 code=0
+    shift
+    set -m # A group of its own, that hears of it.
+    "$@" &
+    set +m
+    for ((i = 0; i < 400; i++)); do
+        if [ -s "$file" ]; then break; fi
+        sleep 0.05
+    done
+    kill -INT -- "-$!"
+    wait "$!" || code=$?
+    return "$code"
+}
+expect "Ctrl-C stops all of it" ends_with 130 interrupted "$folder/stopped/runs/sync-w4-s1/events.jsonl" \
+    "$syncopate" compare "${long[@]}" --epochs 100000 --out "$folder/stopped"
 expect "and says how to go on" grep -q "the same command with --out $folder/stopped goes on" "$folder/output"
 expect "a cluster without --virtual is a usage error" \
     ends_with 2 "$syncopate" compare --network 1Gbit --out "$folder/usage"
