@@ -27,9 +27,9 @@
 #include "deploy/command/command.h"
 #include "deploy/command/run_json.h"
 #include "deploy/command/run_plan.h"
-#include "deploy/trace/run_trace.h"
 #include "deploy/explain/telling.h"
 #include "deploy/launcher/launch.h"
+#include "deploy/trace/run_trace.h"
 #include "worker/workload.h"
 
 #define PROGRAM "syncopate run"
