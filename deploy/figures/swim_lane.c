@@ -436,6 +436,18 @@ static void describe_batch(const struct spans *spans, const struct trace_step *s
     wording_append(text, size, ".");
 }
 
+/* Whether somebody had begun with a later step before this gradient was computed: it was not waited for. */
+static bool is_too_late(const struct spans *spans, const struct span *compute)
+{
+    for (size_t i = 0; i < spans->count; i++) {
+        const struct span *span = &spans->list[i];
+        if (span->kind == SPAN_COMPUTE && span->step > compute->step &&
+            span->from_ns < compute->to_ns && span->index != compute->index)
+            return true;
+    }
+    return false;
+}
+
 /* Of all together: who was last with its gradient, and what that cost the others. */
 static void describe_step(const struct spans *spans, const struct trace_step *step, char *text,
                           size_t size)
@@ -457,13 +469,16 @@ static void describe_step(const struct spans *spans, const struct trace_step *st
         others.wait_ns += sums.wait_ns;
         count++;
     }
-    wording_append(text, size, "Step %" PRIu64 " took %s", step->step,
-                   duration(step->to_ns - step->from_ns).text);
+    bool late = compute != SIZE_MAX && is_too_late(spans, &spans->list[compute]);
+    wording_append(text, size, "Step %" PRIu64 " took %s%s", step->step,
+                   duration(step->to_ns - step->from_ns).text,
+                   late ? " until all were through with it" : "");
     if (compute != SIZE_MAX && count > 0)
         wording_append(text, size,
-                       ": worker/%u was last with its gradient, after computing for %s; %s "
+                       ": worker/%u was last with its gradient, after computing for %s%s; %s "
                        "computed for %s%s and waited for %s",
                        spans->list[compute].index, duration(last.compute_ns).text,
+                       late ? ", too late: others had gone on without it" : "",
                        count > 1 ? "the others" : "the other",
                        duration(others.compute_ns / count).text, count > 1 ? " on the mean" : "",
                        duration(others.wait_ns / count).text);

@@ -89,6 +89,22 @@ TEST(the_caption_says_who_was_last_and_what_that_cost, 4)
     ck_assert_ptr_nonnull(strstr(d->caption, "waited for 18.0 ms"));
 }
 
+/* As with backup workers: worker 0 is at the next step while worker 3 still computes. */
+TEST(who_was_too_late_is_said_to_be, 4)
+{
+    const struct trace_step *step = &d->spans.steps[spans_typical(&d->spans)];
+    ck_assert_ptr_null(strstr(d->caption, "too late"));
+    for (size_t i = 0; i < d->spans.count; i++) {
+        struct span *span = &d->spans.list[i];
+        if (span->kind == SPAN_COMPUTE && span->index == 0 && span->step == step->step + 1)
+            span->from_ns = step->from_ns + 20 * MADE_MS;
+    }
+    swim_lane_caption(&d->spans, step, d->caption, sizeof d->caption);
+    ck_assert_ptr_nonnull(strstr(d->caption, " until all were through with it: worker/3 was last"));
+    ck_assert_ptr_nonnull(
+        strstr(d->caption, "computing for 30.0 ms, too late: others had gone on without it; "));
+}
+
 /* Of 40 some, with the first that was ready and the last. */
 TEST(of_many_workers_some_are_shown_and_how_many_is_said, 19)
 {
