@@ -211,15 +211,16 @@ static void print_heading(const struct comparing *comparing, const struct round_
                        : wording_counted(run->options.ps, "server", "servers").text,
                    run->arm.varied[0] != '\0' ? ", " : "", run->arm.varied, run->options.job.seed);
     double left = seconds_left(comparing, index);
-    if (left > 0)
-        wording_append(text, sizeof(text), " (about %s left)", wording_duration(left).text);
+    if (left > 0) /* It is a guess, which no part of a second makes better. */
+        wording_append(text, sizeof(text), " (about %s left)", wording_duration(ceil(left)).text);
     print_strong(comparing, text);
     fflush(comparing->told);
 }
 
 static void print_result(const struct comparing *comparing, const struct record *record)
 {
-    fprintf(comparing->told, "  done in %s", wording_duration(record->training_seconds).text);
+    fprintf(comparing->told, "  done in %s%s", wording_duration(record->training_seconds).text,
+            comparing->virtual_runs != NULL ? " of virtual time" : "");
     if (isfinite(record->summary.train_loss))
         fprintf(comparing->told, ", loss %.4f", record->summary.train_loss);
     if (isfinite(record->summary.test_accuracy))

@@ -581,6 +581,10 @@ void table_write_json(struct json_writer *writer, const struct answer *answer, c
                     comparison->record_count + comparison->failed_count +
                         comparison_to_come(comparison));
     json_writer_u64(writer, "runs_done", comparison->record_count);
+    if (comparison->record_count > 0 && comparison->records[0]->arm.cluster[0] != '\0')
+        json_writer_text(writer, "virtual", comparison->records[0]->arm.cluster);
+    else
+        json_writer_null(writer, "virtual");
     json_writer_array(writer, "failed");
     for (size_t i = 0; i < comparison->failed_count; i++)
         json_failed(writer, &comparison->failed[i]);

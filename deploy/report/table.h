@@ -34,6 +34,7 @@ bool table_number(size_t index, const char **name, record_number_fn **number);
 /* The whole comparison as JSON text, malloc'd; NULL when memory ran out. `command` is what was run.
  *
  *     {"command": "...", "runs_planned": 12, "runs_done": 4,
+ *      "virtual": null | "...",                     of seconds in virtual time: the cluster whose they are
  *      "failed": [{"run": "sync-w1-s1", "exit_code": 5, "reason": "..."}],
  *      "remark": "...", "same_bits": true | false | null,
  *      "answer": ["...", ...],                                          the sentences

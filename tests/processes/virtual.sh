@@ -43,6 +43,8 @@ expect "rows are in the plan's order" \
     "sync 2 sync 5 async 2 async 5 ssp:1 2 ssp:1 5 "
 expect "sync has the same bits for two and five workers" \
     grep -q "^sync: the same bits for 2 and 5 workers, for each of 2 seeds" "$folder/output"
+expect "so does compare.json" grep -q '"virtual": "every process on a host of its own, 1Gbit, 50us' "$folder/whole/compare.json"
+expect "and every line of a run that is done" test "$(grep -c '^  done in .* of virtual time, loss' "$folder/output")" -eq 12
 expect "the page says that time was modelled" grep -q 'Learning was computed, time was modelled: ' "$folder/whole/report.html"
 expect "and not that runs waited for each other" bash -c "! grep -q 'one after another\|one run after another' '$folder/whole/report.html'"
 expect "chance is not known of two runs" grep -q 'two seeds: what seeds do by chance is not known' "$folder/whole/compare.json"

@@ -485,6 +485,7 @@ TEST(who_failed_is_named_and_what_is_to_come_is_said)
     char *json = table_json(ask(scene), "");
     ck_assert_ptr_nonnull(strstr(json, "\"runs_planned\": 12"));
     ck_assert_ptr_nonnull(strstr(json, "\"runs_done\": 8"));
+    ck_assert_ptr_nonnull(strstr(json, "\"virtual\": null"));
     ck_assert_ptr_nonnull(strstr(json, "\"run\": \"async-w2-s3\", \"exit_code\": 1, "));
     free(json);
     scene->comparison.planned = 9;
