@@ -136,7 +136,8 @@ SCRIPTS   := .ci/run $(wildcard deploy/*.sh tests/*.sh tests/*/*.sh)
 .PHONY: help setup setup-bench setup-check libraries all demo check check-rest check-all tests unit asan tsan sim \
         coverage run-coverage \
         fuzz fuzz-corpus fuzzers bench chaos matrix \
-        include-direction format format-check script-check validate shapes tidy install uninstall clean benches run-tests FORCE
+        include-direction format format-check script-check validate shapes tidy install uninstall clean benches \
+        run-tests FORCE
 
 help: ## this list
 	@echo "make TARGET [MODE=release|asan|tsan] [CC=gcc|clang] [JOBS=N] [V=1]"

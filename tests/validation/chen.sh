@@ -12,7 +12,7 @@
 #
 # 3 backup workers are what the others stand beside, as that was theirs. The shape is there if it comes sooner to
 # the target than 0 and than 8: then the best is between. The other two have three seeds, and fewer arms.
-default_seeds=6
+default_seeds=8
 # shellcheck source=tests/validation/shape.sh
 . "$(dirname "$0")/shape.sh"
 
