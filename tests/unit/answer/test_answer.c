@@ -345,6 +345,7 @@ TEST(grids_of_unequal_budgets_are_told)
     group_begin(scene, "async", 4, "ps 1, learning-rate 0.04");
     for (uint64_t seed = 1; seed <= 3; seed++)
         add_run(scene, seed, 30, 10, 0.9)->learning_rate = 0.04;
+    answer_free(&scene->answer);
     ask(scene);
     ck_assert(foot_has(scene, "best beside best 0.50 [0.50, 0.50]; unequal budgets: chosen from 3 "
                               "rates and 9 runs, the first from 2 and 6"));
