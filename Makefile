@@ -163,7 +163,7 @@ demo: setup ## train sync, then async, on Fashion-MNIST; compare (minutes)
 
 # Most of its tests wait most of the time: more at once than the others bear under sanitizers.
 check: LANES = $(shell echo $$((5 * $(JOBS))))
-check: setup-check ## build and test: units, clusters, real processes (2 minutes)
+check: setup-check ## build and test: units, clusters, real processes (minutes)
 	@$(AGAIN) all tests
 	@$(RUN_TESTS) $(TESTS) tests/include_direction.sh tests/citations.sh
 
