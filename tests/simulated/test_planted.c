@@ -813,11 +813,12 @@ START_TEST(a_planted_bug_is_found)
 }
 END_TEST
 
-TEST_PLAIN(without_a_bug_none_is_found)
+START_TEST(without_a_bug_none_is_found)
 {
     struct finding found = search_apart(NO_BUG);
     ck_assert_msg(found.histories == 0, "%s", found.failure);
 }
+END_TEST
 
 static void add_time(TCase *tcase)
 {
@@ -828,6 +829,7 @@ static void add_long(TCase *tcase)
 {
     tcase_set_timeout(tcase, 600);
     tcase_add_loop_test(tcase, a_planted_bug_is_found, NO_BUG + 1, BUG_COUNT);
+    tcase_add_test(tcase, without_a_bug_none_is_found);
 }
 
 int main(void)
