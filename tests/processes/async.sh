@@ -98,7 +98,7 @@ for locking in apart together; do
     for _ in 1 2 3 4 5; do # It is a matter of luck; of bad luck five times, hardly.
         rm -rf "${work:?}/$locking"
         run $locking 0 syncopate run --mode async --data synthetic:2000 --chunk-bytes 4K --worker-batch 20 \
-            --micro-batch 10 --model "flatten, dense 512 relu, dense 10" --epochs 4 --workers 4 --ps 2 \
+            --micro-batch 10 --model "flatten, dense 256 relu, dense 10" --epochs 1 --workers 4 --ps 2 \
             --owner-threads 2 --out "$work/$locking" "${flag[@]}"
         if [ $locking = together ] || [ "$(part_spread "$work/apart")" -gt 0 ]; then break; fi
     done

@@ -59,8 +59,8 @@ esac
 
 . "$(dirname "$0")/lib.sh"
 
-# Epochs of 42 batches in leaves of 8, the last batch of 32 examples; kernels and biases across chunks.
-job=(--data synthetic:2000 --model "flatten, dense 12 relu, dense 10" --micro-batch 8 --seed 11)
+# Epochs of 21 batches in leaves of 8, the last batch of 40 examples; kernels and biases across chunks.
+job=(--data synthetic:1000 --model "flatten, dense 12 relu, dense 10" --micro-batch 8 --seed 11)
 sync=(--mode sync --global-batch 48)
 async=(--worker-batch 48)
 bits_of() { member "$1" parameters_sha256; }
@@ -95,7 +95,7 @@ servers=2 # Or colocated.
 struck()
 {
     local name=$1 who count=0 victim
-    start "$name" syncopate run "${job[@]}" --workers 3 --ps "$servers" --epochs 5 --checkpoint-every 20 \
+    start "$name" syncopate run "${job[@]}" --workers 3 --ps "$servers" --epochs 10 --checkpoint-every 20 \
         --compute constant:3ms --max-restarts 20 --out "$work/$name" "${@:2}"
     for who in "worker 1" "ps 1" "ps 0"; do
         within 30 checkpoints "$work/$name" $((count + 1)) || fail "$name does not get on"
@@ -114,7 +114,7 @@ struck()
 stopped()
 {
     local name=$1
-    start "$name" syncopate run "${job[@]}" --checkpoint-every 20 --compute constant:2ms --out "$work/$name" "${@:2}"
+    start "$name" syncopate run "${job[@]}" --checkpoint-every 20 --compute constant:10ms --out "$work/$name" "${@:2}"
     within 30 checkpoints "$work/$name" 1 || fail "$name does not get on"
     kill -INT "${pids[$name]}"
     ends "$name" 130 30
@@ -151,7 +151,7 @@ sync_wires()
 }
 sync_struck()
 {
-    serial sync-long "${sync[@]}" --epochs 5
+    serial sync-long "${sync[@]}" --epochs 10
     struck sync-struck "${sync[@]}"
     as sync-struck "$bits"
 }
@@ -179,7 +179,7 @@ allreduce_spread()
 }
 allreduce_struck()
 {
-    serial sync-long "${sync[@]}" --epochs 5
+    serial sync-long "${sync[@]}" --epochs 10
     struck allreduce-struck "${allreduce[@]}"
     as allreduce-struck "$bits"
 }
@@ -231,14 +231,14 @@ places_spread()
 places_struck()
 {
     local servers=colocated
-    serial sync-long "${sync[@]}" --epochs 5
+    serial sync-long "${sync[@]}" --epochs 10
     struck places-struck "${sync[@]}"
     as places-struck "$bits"
 }
 places_allreduce()
 {
     local servers=colocated
-    serial sync-long "${sync[@]}" --epochs 5
+    serial sync-long "${sync[@]}" --epochs 10
     struck places-allreduce "${allreduce[@]}"
     as places-allreduce "$bits"
 }

@@ -38,25 +38,27 @@ is_scored()
     fi
 }
 
-# Epochs of 40 batches, and an end within the third.
-base=(--data synthetic:2000 --model "flatten, dense 10" --global-batch 50 --steps 100 --keep 9 --verbose)
-# Of a worker that is kept from its share while the others make an epoch the score is dropped: an epoch, of 125
+# Epochs of 20 batches, and an end within the third.
+base=(--data synthetic:1000 --model "flatten, dense 10" --global-batch 50 --steps 50 --keep 9 --verbose)
+# Of a worker that is kept from its share while the others make an epoch the score is dropped: an epoch, of 80
 # leaves, is to be long against what this machine may do to a worker.
-leaf=5ms
-if sanitized; then leaf=10ms; fi
+leaf=8ms
+if sanitized; then leaf=16ms; fi
 count=0
-for how in "sync 1 1 auto" "sync 3 2 tcp" "sync 4 1 auto" "async 1 1 auto" "async 2 2 tcp" "async 4 2 auto" \
-    "ssp:1 2 1 tcp" "ssp:0 3 2 auto" "allreduce 3 2 auto" "sync+backup:1 3 1 auto"; do
+hows=("sync 1 1 auto" "sync 3 2 tcp" "sync 4 1 auto" "async 1 1 auto" "async 2 2 tcp" "async 4 2 auto" \
+    "ssp:1 2 1 tcp" "ssp:0 3 2 auto" "allreduce 3 2 auto" "sync+backup:1 3 1 auto")
+if ! short_run; then hows=("${hows[0]}"); fi
+for how in "${hows[@]}"; do
     read -r kind workers servers transport <<<"$how"
     out=$work/score-$((++count))
     run "score-$count" 0 syncopate run "${base[@]}" --mode "$kind" --workers "$workers" --ps "$servers" \
         --transport "$transport" --compute "constant:$leaf" --out "$out"
     if [ "$(member "$out" scores_dropped)" != 0 ]; then fail "$how: scores were dropped"; fi
-    is_scored "$out" 40 80 100
+    is_scored "$out" 20 40 50
 done
 run alone 0 syncopate run "${base[@]}" --ps 0 --workers 1 --out "$work/alone"
-is_scored "$work/alone" 40 80 100
-if [ "$compared" -lt 25 ]; then fail "of 33 checkpoints only $compared are there"; fi
+is_scored "$work/alone" 20 40 50
+if short_run && [ "$compared" -lt 25 ]; then fail "of 33 checkpoints only $compared are there"; fi
 ok "scores of every mode and of one process alone have the digits of evaluate, after every epoch and at the end"
 
 # --- kept as files ---------------------------------------------------------------------------------
@@ -64,10 +66,10 @@ ok "scores of every mode and of one process alone have the digits of evaluate, a
 is_kept()
 {
     local out=$1 epoch file step theirs
-    for epoch in 1:40 2:80 3:100; do
+    for epoch in 1:20 2:40 3:50; do
         file=$out/scored/epoch-${epoch%:*}.safetensors step=${epoch#*:}
         if [ ! -s "$file" ]; then fail "$out: no $file"; fi
-        theirs=$(evaluated "$file" --data synthetic:2000)
+        theirs=$(evaluated "$file" --data synthetic:1000)
         if [ -z "$theirs" ] || [ "$(score_at "$out" "$step")" != "$theirs" ]; then
             fail "$out: after $step '$(score_at "$out" "$step")' was told, and $file scores '$theirs'"
         fi
@@ -106,6 +108,8 @@ if long_run; then
     if [ -e "$work/score-1/scored" ] || [ -e "$work/alone/scored" ]; then fail "models are kept of runs that were not asked to"; fi
     ok "with --keep-scored each score's model is a file of which evaluate says the same, in sync, async, ssp and alone"
 fi
+
+if ! short_run; then exit; fi
 
 # --- while one of two workers is stopped ----------------------------------------------------------
 # part ROLE INDEX - the process of this test that is it.
@@ -152,9 +156,9 @@ ok "the share of a worker that is killed is scored by another"
 # --- a server is killed ---------------------------------------------------------------------------
 out=$work/server
 start server syncopate run "${base[@]}" --mode async --workers 2 --ps 2 --compute constant:20ms --out "$out"
-within 20 scored "$out" 40 || fail "no first score"
+within 20 scored "$out" 20 || fail "no first score"
 kill -KILL "$(part ps 1)"
 ends server 0 60
 if [ "$(member "$out" servers_lost)" != 1 ]; then fail "no server was lost"; fi
-is_scored "$out" 40 80 100
+is_scored "$out" 20 40 50
 ok "after a server was lost scores are of the model that was gone on from"
