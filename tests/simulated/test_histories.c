@@ -62,10 +62,9 @@ static void play(uint64_t seed)
 
 static bool is_enough(void)
 {
-    for (enum mode mode = 0; mode < MODE_COUNT; mode++) {
+    for (enum mode mode = 0; mode < MODE_COUNT; mode++)
         if (played.modes[mode].histories < seeds())
             return false;
-    }
     return true;
 }
 
