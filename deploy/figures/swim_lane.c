@@ -353,7 +353,10 @@ static void draw_axis(struct picture *p, double top, double bottom)
         double x = axis_place(&p->axis, p->axis.ticks[i]);
         svg_line(&p->svg, "grid", x, top, x, bottom);
         axis_label(&p->axis, i, label, sizeof label);
-        svg_text(&p->svg, "axis", SVG_MIDDLE, x, bottom + 18, label);
+        /* The last one stays within the picture. */
+        bool at_end = i > 0 && x + svg_text_width(label) / 2 > p->canvas->width - 2;
+        svg_text(&p->svg, "axis", at_end ? SVG_END : SVG_MIDDLE, at_end ? p->canvas->width - 2 : x,
+                 bottom + 18, label);
     }
     svg_text(&p->svg, "axis", SVG_MIDDLE, (p->axis.from + p->axis.to) / 2, bottom + 38,
              p->spans->virtual_time ? "virtual milliseconds" : "milliseconds");

@@ -119,6 +119,26 @@ TEST(one_worker_has_a_batch_of_its_own, 1)
     ck_assert_ptr_nonnull(strstr(d->caption, "took worker/0 99.0 ms: it computed for 30.0 ms"));
 }
 
+/* Whatever its length, also where a tick is at its very end. */
+TEST(labels_of_time_stay_within_the_picture, 2)
+{
+    struct trace_step *step = &d->spans.steps[spans_typical(&d->spans)];
+    uint64_t whole_ns = step->to_ns - step->from_ns;
+    for (uint64_t tenths = 10; tenths <= 100; tenths++) {
+        step->to_ns = step->from_ns + whole_ns * tenths / 10;
+        char *svg = draw(&d->spans, canvas_narrow());
+        static const char middle[] = "<text class=\"axis\" text-anchor=\"middle\" x=\"";
+        for (const char *at = svg; (at = strstr(at, middle)) != NULL; at++) {
+            char label[SVG_TEXT_MAX];
+            double x = strtod(at + strlen(middle), NULL);
+            const char *begin = strchr(at, '>') + 1;
+            snprintf(label, sizeof label, "%.*s", (int)(strchr(begin, '<') - begin), begin);
+            ck_assert_msg(x + svg_text_width(label) / 2 <= PLOT_NARROW, "%s is at %.1f", label, x);
+        }
+        free(svg);
+    }
+}
+
 int main(void)
 {
     return suite_run("swim_lane", NULL);
