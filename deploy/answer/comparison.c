@@ -22,6 +22,11 @@ void comparison_free(struct comparison *comparison)
         record_free(comparison->records[i]);
         free(comparison->records[i]);
     }
+    comparison_give_back(comparison);
+}
+
+void comparison_give_back(struct comparison *comparison)
+{
     for (size_t i = 0; i < comparison->group_count; i++)
         free(comparison->groups[i].records);
     free(comparison->records);
@@ -115,8 +120,8 @@ static struct group *group_of(struct comparison *comparison, const struct arm *a
     return &comparison->groups[comparison->group_count++];
 }
 
-static enum status append(struct comparison *comparison, const struct arm *arm,
-                          struct record *record, struct error *error)
+enum status comparison_take(struct comparison *comparison, const struct arm *arm,
+                            struct record *record, struct error *error)
 {
     struct group *group = group_of(comparison, arm, record);
     if (group == NULL || comparison->record_count == COMPARISON_RUNS_MAX)
@@ -144,7 +149,7 @@ enum status comparison_add(struct comparison *comparison, const struct arm *arm,
         return error_set(error, STATUS_MEMORY, "out of memory");
     enum status status = record_read(record, path, error);
     if (status == STATUS_OK)
-        status = append(comparison, arm, record, error);
+        status = comparison_take(comparison, arm, record, error);
     if (status != STATUS_OK) {
         record_free(record);
         free(record);

@@ -64,6 +64,13 @@ void comparison_free(struct comparison *comparison);
 enum status comparison_add(struct comparison *comparison, const struct arm *arm, const char *path,
                            struct error *error);
 
+/* A run that was read already. When it is taken it is the comparison's, and malloc'd; else it is still the
+ * caller's. STATUS_MEMORY; STATUS_INVALID: there are too many. */
+enum status comparison_take(struct comparison *comparison, const struct arm *arm,
+                            struct record *record, struct error *error);
+/* All records are the caller's again; then it is as comparison_free leaves it. */
+void comparison_give_back(struct comparison *comparison);
+
 /* Note that a run has failed. STATUS_MEMORY; STATUS_INVALID: there are too many. */
 enum status comparison_fail(struct comparison *comparison, const char *name, int exit_code,
                             const char *reason, struct error *error);

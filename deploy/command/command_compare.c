@@ -3,7 +3,8 @@
  * fails is named, and the others are made.
  *
  * In a folder that holds a comparison of the same plan (plan_file.h) it goes on: runs that are done are
- * kept, one that is not is resumed, and those that are missing are made.
+ * kept, one that is not is resumed (in virtual time begun again, renewal.h), and those that are missing are
+ * made.
  */
 
 #include <inttypes.h>
@@ -15,30 +16,25 @@
 
 #include "common/base/clock.h"
 #include "common/base/wording.h"
-#include "common/kernels/kernels.h"
 #include "common/options/options.h"
 #include "common/progress/progress.h"
 #include "deploy/answer/comparison.h"
 #include "deploy/command/command.h"
+#include "deploy/command/compare_report.h"
 #include "deploy/compare/comparison_folder.h"
 #include "deploy/compare/machine_watch.h"
 #include "deploy/compare/merge.h"
+#include "deploy/compare/renewal.h"
+#include "deploy/compare/results.h"
 #include "deploy/compare/rounds.h"
 #include "deploy/compare/virtual_runs.h"
 #include "deploy/compare/warm_up.h"
 #include "deploy/launcher/launch.h"
-#include "deploy/report/answer_table.h"
-#include "deploy/report/arm.h"
-#include "deploy/report/png.h"
 #include "deploy/report/report.h"
-#include "deploy/report/table.h"
 #include "worker/workload.h"
 
-#define PROGRAM       "syncopate compare"
-#define COMMAND_BYTES 4096
-#define STEPS_TRACED  5 /* In virtual time: one is drawn. */
-
-extern char **environ;
+#define PROGRAM      "syncopate compare"
+#define STEPS_TRACED 5 /* In virtual time: one is drawn. */
 
 struct comparing {
     struct options options;
@@ -47,6 +43,8 @@ struct comparing {
     struct arms arms;
     struct comparison_folder folder;
     struct rounds rounds;
+    struct results results;
+    struct compare_report report;
     struct boards boards;
     bool lacks_means; /* It has been said that TensorBoard does. */
     FILE *told;       /* Where all is told but the object of --json. */
@@ -186,11 +184,6 @@ static void watch_say(void *context, const char *line)
     progress_say(context, line);
 }
 
-static void print_strong(const struct comparing *comparing, const char *text)
-{
-    fprintf(comparing->told, comparing->style.colour ? "\033[1m%s\033[0m\n" : "%s\n", text);
-}
-
 /* How long the runs from this one on will take; 0: not known. */
 static double seconds_left(const struct comparing *comparing, size_t from)
 {
@@ -213,7 +206,7 @@ static void print_heading(const struct comparing *comparing, const struct round_
     double left = seconds_left(comparing, index);
     if (left > 0) /* It is a guess, which no part of a second makes better. */
         wording_append(text, sizeof(text), " (about %s left)", wording_duration(ceil(left)).text);
-    print_strong(comparing, text);
+    compare_report_strong(&comparing->report, text);
     fflush(comparing->told);
 }
 
@@ -229,6 +222,12 @@ static void print_result(const struct comparing *comparing, const struct record 
     fflush(comparing->told);
 }
 
+static void say_line(void *context, const char *line)
+{
+    (void)context;
+    fprintf(stderr, "%s\n", line);
+}
+
 /* See virtual_run_fn. */
 static bool tell_run(void *context, size_t index, struct options *options, char *out,
                      size_t out_bytes, char *name, size_t name_bytes)
@@ -242,13 +241,9 @@ static bool tell_run(void *context, size_t index, struct options *options, char 
     options->trace_steps = STEPS_TRACED;
     snprintf(out, out_bytes, "%s", run.out);
     snprintf(name, name_bytes, "%s", run.name);
+    if (comparing->folder.goes_on && !comparing->rounds.kept[index])
+        renewal_prepare(&run.options, run.out, say_line, NULL);
     return !comparing->rounds.kept[index];
-}
-
-static void say_line(void *context, const char *line)
-{
-    (void)context;
-    fprintf(stderr, "%s\n", line);
 }
 
 /* Beside what the run says. Of one that says nothing, or has no room there, nothing is known. */
@@ -320,88 +315,12 @@ static int warm_up(const struct comparing *comparing, struct error *error)
     return EXIT_DONE;
 }
 
-/* --- the end --------------------------------------------------------------------------------- */
-
-/* The command as it can be typed again; what the environment decided is part of it. */
-static void describe_command(char *text, size_t bytes, const struct command_call *call)
-{
-    static char name[] = "syncopate", compare[] = "compare";
-    char *words[256];
-    int count = 0;
-    for (char **variable = environ; *variable != NULL && count < 64; variable++)
-        if (strncmp(*variable, "SYNCOPATE_", 10) == 0)
-            words[count++] = *variable;
-    words[count++] = name;
-    words[count++] = compare;
-    for (int i = 1; i < call->typed_argc && count < 256; i++)
-        words[count++] = call->typed[i];
-    report_command(text, bytes, count, words);
-}
-
-static struct question question_of(const struct comparing *comparing)
-{
-    return (struct question){.target_loss = comparing->options.target_loss,
-                             .target_accuracy = comparing->options.target_accuracy,
-                             .margin = comparing->options.margin};
-}
-
-/* By all processes, which are of this machine: the widest that it has, or what was asked for. */
-static const char *instructions_in_use(const struct options *options)
-{
-    kernels_init();
-    enum kernels_instructions widest = kernels_instructions();
-    for (unsigned i = 0; options->instructions != NULL && i < (unsigned)widest; i++)
-        if (strcmp(options->instructions,
-                   kernels_instructions_word((enum kernels_instructions)i)) == 0)
-            widest = (enum kernels_instructions)i;
-    return kernels_instructions_name(widest);
-}
-
-static enum status write_report(const struct comparing *comparing, const struct answer *answer,
-                                const char *remark, const struct command_call *call,
-                                struct error *error)
-{
-    char command[COMMAND_BYTES];
-    char machine[512];
-    char date[64];
-    time_t now = time(NULL);
-    struct tm local;
-    localtime_r(&now, &local);
-    strftime(date, sizeof(date), "%Y-%m-%d %H:%M %z", &local);
-    describe_command(command, sizeof(command), call);
-    report_machine(machine, sizeof(machine));
-    bool here = comparing->merge == NULL; /* And not on whatever machines. */
-    struct report_facts facts = {
-        .command = command,
-        .machine = here ? machine : NULL,
-        .date = date,
-        .colocated = comparing->options.job.colocated,
-        .transport = comparing->options.transport,
-        .instructions = here ? instructions_in_use(&comparing->options) : NULL,
-        .compute = comparing->options.compute,
-        .slow = comparing->options.slow,
-        .straggle = comparing->options.straggle,
-        .pause = comparing->options.pause,
-        .warm_up = comparing->options.virtual_time ? 0 : comparing->options.warm_up,
-        .remark = remark};
-    return report_write(&disk_posix, comparing->folder.path, answer, &facts, error);
-}
-
-static void report_so_far(const struct comparing *comparing, const struct comparison *comparison,
-                          const struct command_call *call)
-{
-    struct answer answer;
-    struct error no_report = {0};
-    struct question question = question_of(comparing);
-    if (answer_make(&answer, comparison, &question, &no_report) == STATUS_OK)
-        write_report(comparing, &answer, "", call, &no_report);
-    answer_free(&answer);
-}
+/* --- all of it ------------------------------------------------------------------------------- */
 
 /* The mean of an arm that has more runs than before. */
-static void tell_mean(struct comparing *comparing, const struct comparison *comparison,
-                      const char *arm)
+static void tell_mean(struct comparing *comparing, const char *arm)
 {
+    const struct comparison *comparison = &comparing->results.all;
     struct error why;
     for (size_t i = 0; i < comparison->group_count; i++) {
         const struct group *group = &comparison->groups[i];
@@ -416,49 +335,59 @@ static void tell_mean(struct comparing *comparing, const struct comparison *comp
     }
 }
 
-/* --- all of it ------------------------------------------------------------------------------- */
-
 /* An exit code; error says which run failed, and why. */
-static int make_one(struct comparing *comparing, size_t index, struct comparison *comparison,
-                    struct error *error)
+static int make_one(struct comparing *comparing, size_t index, struct error *error)
 {
+    struct results *results = &comparing->results;
     struct round_run run;
     struct error why = {0};
+    bool kept = comparing->rounds.kept[index];
     rounds_run(&run, &comparing->rounds, index);
     if (!comparing->options.quiet)
         print_heading(comparing, &run, index);
-    if (comparing->rounds.kept[index] && !comparing->options.quiet)
+    if (kept && !comparing->options.quiet)
         fprintf(comparing->told, "  is there already\n");
-    int code = comparing->rounds.kept[index] ? EXIT_DONE : launch(comparing, &run, index, &why);
+    int code = kept ? EXIT_DONE : launch(comparing, &run, index, &why);
     if (code != EXIT_DONE)
         rmdir(run.out); /* Goes through only when it is empty. */
     else
-        code = command_exit_code(comparison_add(comparison, &run.arm, run.out, &why));
+        code = command_exit_code(results_read(results, index, &why));
     if (code != EXIT_DONE) {
         comparing->rounds.took[index] = 0;
         error_set(error, why.status, "%s: %.400s", run.name, why.text);
-        if (!was_ended(code) &&
-            comparison_fail(comparison, run.name, code, why.text, &why) != STATUS_OK)
+        if (!was_ended(code) && results_fail(results, index, code, why.text, &why) != STATUS_OK)
             return command_exit_code(error_set(error, why.status, "%.400s", why.text));
         return code;
     }
     if (!comparing->options.quiet)
-        print_result(comparing, comparison->records[comparison->record_count - 1]);
-    if (!comparing->rounds.kept[index] || rounds_is_last(&comparing->rounds, index))
-        tell_mean(comparing, comparison, run.arm.name);
+        print_result(comparing, results->list[index].record);
     return code;
+}
+
+/* Table and report of what there is. The last ones say it when none can be written. */
+static void report_so_far(struct comparing *comparing, size_t index)
+{
+    const struct results *results = &comparing->results;
+    const char *arm = comparing->arms.list[rounds_arm(&comparing->rounds, index)].arm.name;
+    bool new_one = !comparing->rounds.kept[index] && results->list[index].record != NULL;
+    if (results_collect(&comparing->results, NULL) != STATUS_OK)
+        return;
+    if (new_one || rounds_is_last(&comparing->rounds, index))
+        tell_mean(comparing, arm);
+    bool last = index + 1 == comparing->rounds.run_count; /* The end has its own. */
+    if (results->all.record_count > 0 && !last && !comparing->rounds.kept[index])
+        compare_report_write(&comparing->report, &results->all, "", NULL);
 }
 
 /* All of them, but when they are ended: then it stops with that one. The first exit code that is not
  * EXIT_DONE; error says one line of all. */
-static int make_each(struct comparing *comparing, struct comparison *comparison,
-                     const struct command_call *call, struct error *error)
+static int make_each(struct comparing *comparing, struct error *error)
 {
     int first = EXIT_DONE;
     bool said = false;
     for (size_t i = 0; i < comparing->rounds.run_count; i++) {
         struct error why = {0};
-        int code = make_one(comparing, i, comparison, &why);
+        int code = make_one(comparing, i, &why);
         if (was_ended(code)) {
             error_set(error, why.status, "%.400s; the same command with --out %.150s goes on",
                       why.text, comparing->folder.path);
@@ -468,147 +397,96 @@ static int make_each(struct comparing *comparing, struct comparison *comparison,
             first = code;
             *error = why;
         }
-        if (i + 1 == comparing->rounds.run_count)
-            break; /* The end has its own. */
-        if (code != EXIT_DONE) {
+        if (code != EXIT_DONE && i + 1 < comparing->rounds.run_count) {
             command_say(PROGRAM, LOG_ERROR, why.text);
             said = true;
         }
-        if (comparison->record_count > 0) /* The last one says it when none can be written. */
-            report_so_far(comparing, comparison, call);
+        report_so_far(comparing, i);
     }
     if (said)
-        error_set(error, error->status, "%zu of %zu runs failed", comparison->failed_count,
-                  comparing->rounds.run_count);
+        error_set(error, error->status, "%zu of %zu runs failed",
+                  results_failed(&comparing->results), comparing->rounds.run_count);
     return first;
 }
 
-/* Those of the sources, in the order in which they would be made. */
-static int take_merged(struct comparing *comparing, struct comparison *comparison,
-                       struct error *error)
+/* Those of the sources. */
+static int take_merged(struct comparing *comparing, struct error *error)
 {
+    size_t done = 0, all = comparing->rounds.run_count;
     enum status status = merge_runs(comparing->merge, comparing->folder.path, error);
-    for (size_t i = 0; i < comparing->rounds.run_count && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < all && status == STATUS_OK; i++) {
         struct round_run run;
         rounds_run(&run, &comparing->rounds, i);
-        if (merge_has(comparing->merge, run.name))
-            status = comparison_add(comparison, &run.arm, run.out, error);
+        if (!merge_has(comparing->merge, run.name))
+            continue;
+        status = results_read(&comparing->results, i, error);
+        done++;
     }
-    size_t done = comparison->record_count, all = comparing->rounds.run_count;
-    if (status == STATUS_OK && !comparing->options.quiet)
-        fprintf(comparing->told, "%s of %zu comparisons%s\n",
-                wording_counted(done, "run", "runs").text, comparing->merge->count,
-                comparing->merge->twice > 0 ? "; what several have is taken once" : "");
-    if (status == STATUS_OK && done < all && !comparing->options.quiet)
+    if (status != STATUS_OK || comparing->options.quiet)
+        return command_exit_code(status);
+    fprintf(comparing->told, "%s of %zu comparisons%s\n", wording_counted(done, "run", "runs").text,
+            comparing->merge->count,
+            comparing->merge->twice > 0 ? "; what several have is taken once" : "");
+    if (done < all)
         fprintf(comparing->told,
                 "%zu are not done: syncopate compare --plan %s/plan.json --out %s makes them\n",
                 all - done, comparing->folder.path, comparing->folder.path);
-    return command_exit_code(status);
+    return EXIT_DONE;
 }
 
-static int make_all(struct comparing *comparing, struct comparison *comparison,
-                    const struct command_call *call, struct error *error)
+static int make_virtual(struct comparing *comparing, struct error *error)
 {
     struct virtual_runs runs = {.run = tell_run, .context = comparing, .say = say_line};
-    if (comparing->merge != NULL)
-        return take_merged(comparing, comparison, error);
-    if (comparing->folder.goes_on)
-        rounds_look(&comparing->rounds);
-    if (!comparing->options.virtual_time) {
-        int code = warm_up(comparing, error);
-        return code == EXIT_DONE ? make_each(comparing, comparison, call, error) : code;
-    }
     enum status status = virtual_runs_open(&runs, comparing->rounds.run_count,
                                            comparing->options.deadlines.stop, error);
     comparing->virtual_runs = &runs;
-    int code = status == STATUS_OK ? make_each(comparing, comparison, call, error)
-                                   : command_exit_code(status);
+    int code = status == STATUS_OK ? make_each(comparing, error) : command_exit_code(status);
     comparing->virtual_runs = NULL;
     virtual_runs_close(&runs);
     return code;
 }
 
-static void print_end(const struct comparing *comparing, const struct answer *answer)
+static int make_all(struct comparing *comparing, struct error *error)
 {
-    const struct comparison *comparison = answer->comparison;
-    struct bits_verdict bits;
-    comparison_bits(comparison, &bits);
-    fprintf(comparing->told, "\n");
-    table_write_missing(comparing->told, comparison);
-    answer_write_text(comparing->told, answer);
-    fprintf(comparing->told, "\n");
-    if (comparing->options.job.colocated)
-        fprintf(comparing->told, "each worker with a server beside it (--ps colocated)\n");
-    table_write_text(comparing->told, comparison);
-    arms_write_effects(comparing->told, comparison);
-    if (bits.seeds > 0) {
-        fprintf(comparing->told, "\n");
-        print_strong(comparing, bits.text);
-    }
-    fprintf(comparing->told, "\nreport: %s/report.html\n", comparing->folder.path);
-    fflush(comparing->told);
+    if (comparing->merge != NULL)
+        return take_merged(comparing, error);
+    if (comparing->options.virtual_time)
+        return make_virtual(comparing, error);
+    int code = warm_up(comparing, error);
+    return code == EXIT_DONE ? make_each(comparing, error) : code;
 }
 
-/* They take a second or two, in which everything else can be read. */
-static void make_png(const struct comparing *comparing)
+static void print_remarks(const struct comparing *comparing)
 {
-    char remark[PNG_REMARK_MAX];
-    struct png_limits limits = {PNG_SECONDS, PNG_SECONDS_ALL};
-    if (!png_make(comparing->folder.path, limits, remark) && !comparing->options.quiet) {
-        wording_wrap(comparing->told, remark, 0, 0);
-        fflush(comparing->told);
-    }
+    const struct options *options = &comparing->options;
+    if (options->quiet || comparing->merge != NULL)
+        return;
+    if (options->remarks[0] != '\0')
+        fprintf(comparing->told, "note: %s\n", options->remarks);
+    if (options->slow != NULL && options->compute == NULL && !options->virtual_time)
+        fprintf(comparing->told, "note: whoever is slowed down sleeps, and leaves its processor to "
+                                 "the others, who get "
+                                 "faster by it; with --compute times are everybody's own\n");
 }
 
-/* What is in compare.json. */
-static enum status print_json(const struct answer *answer, const struct command_call *call,
-                              struct error *error)
+static int compare(struct comparing *comparing, struct error *error)
 {
-    char command[COMMAND_BYTES];
-    describe_command(command, sizeof(command), call);
-    char *text = table_json(answer, command);
-    if (text == NULL)
-        return error_set(error, STATUS_MEMORY, "out of memory");
-    fputs(text, stdout); /* Whether it came through the program's end asks. */
-    free(text);
-    return STATUS_OK;
-}
-
-static int compare(struct comparing *comparing, const struct command_call *call,
-                   struct error *error)
-{
-    struct comparison comparison;
+    struct results *results = &comparing->results;
     struct error no_report = {0};
     char remark[640] = "";
-    comparison_init(&comparison);
-    comparison.planned = comparing->rounds.run_count;
-    if (comparing->options.remarks[0] != '\0' && !comparing->options.quiet)
-        fprintf(comparing->told, "note: %s\n", comparing->options.remarks);
-    if (comparing->options.slow != NULL && comparing->options.compute == NULL &&
-        !comparing->options.quiet && !comparing->options.virtual_time)
-        fprintf(
-            comparing->told,
-            "note: whoever is slowed down sleeps, and leaves its processor to the others, who get "
-            "faster by it; with --compute times are everybody's own\n");
-    int code = make_all(comparing, &comparison, call, error);
+    if (comparing->folder.goes_on && comparing->merge == NULL)
+        rounds_look(&comparing->rounds);
+    enum status status = results_init(results, &comparing->rounds, error);
+    if (status != STATUS_OK)
+        return command_exit_code(status);
+    print_remarks(comparing);
+    int code = make_all(comparing, error);
     if (was_ended(code))
-        snprintf(remark, sizeof(remark), "Ended early: %s", error->text);
-    enum status status = STATUS_OK;
-    if (comparison.record_count > 0) {
-        struct answer answer;
-        struct question question = question_of(comparing);
-        status = answer_make(&answer, &comparison, &question, &no_report);
-        if (status == STATUS_OK) {
-            status = write_report(comparing, &answer, remark, call, &no_report);
-            print_end(comparing, &answer);
-        }
-        if (status == STATUS_OK && !was_ended(code) && !comparing->options.svg_only)
-            make_png(comparing);
-        if (comparing->options.json && status == STATUS_OK)
-            status = print_json(&answer, call, &no_report);
-        answer_free(&answer);
-    }
-    comparison_free(&comparison);
+        snprintf(remark, sizeof remark, "Ended early: %s", error->text);
+    status = results_collect(results, &no_report);
+    if (status == STATUS_OK && results->all.record_count > 0)
+        status = compare_report_end(&comparing->report, &results->all, remark, was_ended(code),
+                                    &no_report);
     if (status != STATUS_OK)
         command_say(PROGRAM, LOG_ERROR, no_report.text);
     return code != EXIT_DONE ? code : command_exit_code(status);
@@ -620,6 +498,9 @@ int command_compare(const struct command_call *call, struct error *error)
                                   .folder = {.occupied = -1},
                                   .told = call->options.json ? stderr : stdout};
     enum status status = read_plan(&comparing, call, error);
+    comparing.report =
+        (struct compare_report){call,           &comparing.options,     comparing.folder.path,
+                                comparing.told, comparing.style.colour, comparing.merge != NULL};
     int code = status == STATUS_INVALID ? EXIT_USAGE : command_exit_code(status);
     if (code == EXIT_DONE && comparing.merge == NULL)
         code = check_runs(&comparing, error);
@@ -632,8 +513,9 @@ int command_compare(const struct command_call *call, struct error *error)
         code = command_exit_code(
             comparison_folder_open(&comparing.folder, call->options.out, &comparing.plan, error));
     if (code == EXIT_DONE)
-        code = compare(&comparing, call, error);
+        code = compare(&comparing, error);
     comparison_folder_close(&comparing.folder);
+    results_free(&comparing.results);
     rounds_free(&comparing.rounds);
     arms_free(&comparing.arms);
     plan_free(&comparing.plan);

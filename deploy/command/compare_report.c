@@ -1,0 +1,168 @@
+/* compare_report.c - asks the question that the command has of what there is, and writes the answer down. */
+
+#include "deploy/command/compare_report.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/base/wording.h"
+#include "common/kernels/kernels.h"
+#include "deploy/report/answer_table.h"
+#include "deploy/report/arm.h"
+#include "deploy/report/png.h"
+#include "deploy/report/report.h"
+#include "deploy/report/table.h"
+
+#define COMMAND_BYTES 4096
+
+extern char **environ;
+
+/* --- files ----------------------------------------------------------------------------------- */
+
+/* The command as it can be typed again; what the environment decided is part of it. */
+static void describe_command(char *text, size_t bytes, const struct command_call *call)
+{
+    static char name[] = "syncopate", compare[] = "compare";
+    char *words[256];
+    int count = 0;
+    for (char **variable = environ; *variable != NULL && count < 64; variable++)
+        if (strncmp(*variable, "SYNCOPATE_", 10) == 0)
+            words[count++] = *variable;
+    words[count++] = name;
+    words[count++] = compare;
+    for (int i = 1; i < call->typed_argc && count < 256; i++)
+        words[count++] = call->typed[i];
+    report_command(text, bytes, count, words);
+}
+
+static struct question question_of(const struct options *options)
+{
+    return (struct question){.target_loss = options->target_loss,
+                             .target_accuracy = options->target_accuracy,
+                             .margin = options->margin};
+}
+
+/* By all processes, which are of this machine: the widest that it has, or what was asked for. */
+static const char *instructions_in_use(const struct options *options)
+{
+    kernels_init();
+    enum kernels_instructions widest = kernels_instructions();
+    for (unsigned i = 0; options->instructions != NULL && i < (unsigned)widest; i++)
+        if (strcmp(options->instructions,
+                   kernels_instructions_word((enum kernels_instructions)i)) == 0)
+            widest = (enum kernels_instructions)i;
+    return kernels_instructions_name(widest);
+}
+
+static enum status write_files(const struct compare_report *report, const struct answer *answer,
+                               const char *remark, struct error *error)
+{
+    const struct options *options = report->options;
+    char command[COMMAND_BYTES], machine[512], date[64];
+    time_t now = time(NULL);
+    struct tm local;
+    localtime_r(&now, &local);
+    strftime(date, sizeof date, "%Y-%m-%d %H:%M %z", &local);
+    describe_command(command, sizeof command, report->call);
+    report_machine(machine, sizeof machine);
+    struct report_facts facts = {
+        .command = command,
+        .machine = report->merged ? NULL : machine, /* Of whatever machines. */
+        .date = date,
+        .colocated = options->job.colocated,
+        .transport = options->transport,
+        .instructions = report->merged ? NULL : instructions_in_use(options),
+        .compute = options->compute,
+        .slow = options->slow,
+        .straggle = options->straggle,
+        .pause = options->pause,
+        .warm_up = options->virtual_time ? 0 : options->warm_up,
+        .remark = remark};
+    return report_write(&disk_posix, report->folder, answer, &facts, error);
+}
+
+enum status compare_report_write(const struct compare_report *report,
+                                 const struct comparison *comparison, const char *remark,
+                                 struct error *error)
+{
+    struct answer answer;
+    struct question question = question_of(report->options);
+    enum status status = answer_make(&answer, comparison, &question, error);
+    if (status == STATUS_OK)
+        status = write_files(report, &answer, remark, error);
+    answer_free(&answer);
+    return status;
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+void compare_report_strong(const struct compare_report *report, const char *text)
+{
+    fprintf(report->told, report->colour ? "\033[1m%s\033[0m\n" : "%s\n", text);
+}
+
+static void print_end(const struct compare_report *report, const struct answer *answer)
+{
+    const struct comparison *comparison = answer->comparison;
+    struct bits_verdict bits;
+    comparison_bits(comparison, &bits);
+    fprintf(report->told, "\n");
+    table_write_missing(report->told, comparison);
+    answer_write_text(report->told, answer);
+    fprintf(report->told, "\n");
+    if (report->options->job.colocated)
+        fprintf(report->told, "each worker with a server beside it (--ps colocated)\n");
+    table_write_text(report->told, comparison);
+    arms_write_effects(report->told, comparison);
+    if (bits.seeds > 0) {
+        fprintf(report->told, "\n");
+        compare_report_strong(report, bits.text);
+    }
+    fprintf(report->told, "\nreport: %s/report.html\n", report->folder);
+    fflush(report->told);
+}
+
+/* They take a second or two, in which everything else can be read. */
+static void make_png(const struct compare_report *report)
+{
+    char remark[PNG_REMARK_MAX];
+    struct png_limits limits = {PNG_SECONDS, PNG_SECONDS_ALL};
+    if (!png_make(report->folder, limits, remark) && !report->options->quiet) {
+        wording_wrap(report->told, remark, 0, 0);
+        fflush(report->told);
+    }
+}
+
+/* What is in compare.json. */
+static enum status print_json(const struct answer *answer, const struct command_call *call,
+                              struct error *error)
+{
+    char command[COMMAND_BYTES];
+    describe_command(command, sizeof(command), call);
+    char *text = table_json(answer, command);
+    if (text == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    fputs(text, stdout); /* Whether it came through the program's end asks. */
+    free(text);
+    return STATUS_OK;
+}
+
+enum status compare_report_end(const struct compare_report *report,
+                               const struct comparison *comparison, const char *remark, bool ended,
+                               struct error *error)
+{
+    struct answer answer;
+    struct question question = question_of(report->options);
+    enum status status = answer_make(&answer, comparison, &question, error);
+    if (status == STATUS_OK) {
+        status = write_files(report, &answer, remark, error);
+        print_end(report, &answer);
+    }
+    if (status == STATUS_OK && !ended && !report->options->svg_only)
+        make_png(report);
+    if (report->options->json && status == STATUS_OK)
+        status = print_json(&answer, report->call, error);
+    answer_free(&answer);
+    return status;
+}
