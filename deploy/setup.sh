@@ -5,6 +5,8 @@
 #     deploy/setup.sh check     and what the tests need
 #     deploy/setup.sh bench     what compiles and runs the programs, and the benchmarks
 #     deploy/setup.sh ci        and what the continuous checks need (sanitizers, formatting)
+#     deploy/setup.sh engines   what compiles and runs the programs, and the engines that start jobs on
+#                               several hosts, as tests/engines tries them; none of their daemons is started
 #
 # Nothing is done, and fast, when all is there. Otherwise: as root, or through sudo, after saying
 # what is missing and what it is for. On a system without apt it lists what to install, and goes on
@@ -55,9 +57,30 @@ table_ci=(
     "TensorBoard_tests python3-protobuf       any:-"
 )
 
+table_engines=(
+    "several_hosts     iproute2               tool:ip"
+    "Slurm             slurm-wlm              tool:slurmctld"
+    "Slurm             munge                  tool:munged"
+    "Open_MPI          openmpi-bin            tool:mpirun"
+    "ssh               openssh-server         any:-"
+    "ssh               openssh-client         tool:ssh"
+    "pods              podman                 tool:podman"
+    "containers        runc                   tool:runc"
+    "container_network netavark               any:-"
+    "container_names   aardvark-dns           any:-"
+    "first_in_a_pod    catatonit              any:-"
+    "images            buildah                tool:buildah"
+    "user_namespaces   uidmap                 tool:newuidmap"
+    "compose           podman-compose         tool:podman-compose"
+    "systemd_units     systemd                tool:systemd-analyze"
+    "metrics_format    prometheus             tool:promtool"
+)
+# Services of theirs that stay as they are while packages are installed: the tests start their own.
+quiet_services='munge slurmctld slurmd slurmdbd ssh podman podman-auto-update podman-restart prometheus'
+
 usage()
 {
-    echo "usage: setup.sh build|check|bench|ci" >&2
+    echo "usage: setup.sh build|check|bench|ci|engines" >&2
     exit 2
 }
 
@@ -148,6 +171,24 @@ show_progress()
     if [ -t 1 ]; then printf '\r\033[K'; fi
 }
 
+# Debian starts a service when its package is installed, unless this file forbids it.
+policy=/usr/sbin/policy-rc.d
+forbid_services()
+{
+    if [ -e "$policy" ]; then return 0; fi # Somebody has decided already.
+    "${as_root[@]}" sh -c "umask 022 && cat >$policy && chmod 755 $policy" <<EOF || return 0
+#!/bin/sh
+# Until deploy/setup.sh of Syncopate has ended.
+case " $quiet_services " in *" \${1%.service} "*) exit 101 ;; esac
+EOF
+    policy_is_ours=1
+}
+allow_services()
+{
+    if [ -n "$policy_is_ours" ]; then "${as_root[@]}" rm -f "$policy"; fi
+    policy_is_ours=
+}
+
 install_packages()
 {
     local apt=(apt-get -q -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 -o Dpkg::Use-Pty=0) available
@@ -171,7 +212,7 @@ install_packages()
 
 main()
 {
-    local as_root=() missing=() unproven=() name row what proof
+    local missing=() unproven=() name row what proof
     mapfile -t missing < <(if command -v dpkg-query >/dev/null 2>&1; then missing_packages; else echo .; fi)
     if [ "${#missing[@]}" -eq 0 ]; then return 0; fi
 
@@ -180,11 +221,13 @@ main()
         for name in "${missing[@]}"; do printf 'setup:   %-22s %s\n' "$name" "$(what_for "$name")"; done
         if find_root; then
             echo "setup: installing them with ${as_root[*]:+${as_root[*]} }apt-get install"
+            if [ "$wanted" = engines ]; then forbid_services; fi
             if install_packages "${missing[@]}"; then
                 echo "setup: done"
             else
                 echo "setup: apt-get failed" >&2
             fi
+            allow_services
         else
             echo "setup: needs root; run:" >&2
             fold -s -w 76 <<<"sudo apt-get install -y --no-install-recommends ${missing[*]}" |
@@ -207,8 +250,10 @@ build) rows=("${table_build[@]}") ;;
 check) rows=("${table_build[@]}" "${table_check[@]}") ;;
 bench) rows=("${table_build[@]}" "${table_bench[@]}") ;;
 ci) rows=("${table_build[@]}" "${table_check[@]}" "${table_bench[@]}" "${table_ci[@]}") ;;
+engines) rows=("${table_build[@]}" "${table_engines[@]}") ;;
 *) usage ;;
 esac
+wanted=$1 as_root=() policy_is_ours=
 log=$(mktemp) # What apt-get says.
-trap 'rm -f "$log"' EXIT
+trap 'rm -f "$log"; allow_services' EXIT
 main
