@@ -137,7 +137,7 @@ SCRIPTS   := .ci/run $(wildcard deploy/*.sh tests/*.sh tests/*/*.sh)
         coverage run-coverage \
         fuzz fuzz-corpus fuzzers bench chaos matrix \
         include-direction format format-check script-check validate shapes tidy install uninstall clean benches \
-        run-tests FORCE
+        run-tests engines FORCE
 
 help: ## this list
 	@echo "make TARGET [MODE=release|asan|tsan] [CC=gcc|clang] [JOBS=N] [V=1]"
@@ -181,6 +181,11 @@ asan: setup-check ## the same tests with Address-, UndefinedBehaviorSanitizer
 tsan: setup-check ## with ThreadSanitizer, all that has threads or processes
 	@$(AGAIN) MODE=tsan all tests
 	@$(MAKE) --no-print-directory MODE=tsan run-tests
+
+engines: ## jobs started by Slurm, Open MPI, ssh, as pods, by compose (root)
+	@deploy/setup.sh engines
+	@$(AGAIN) all $(BUILD)/tests/processes/await_status
+	@env TEST_BUILD=$(abspath $(BUILD)) TEST_VERBOSE=$(V) tests/engines.sh
 
 sim: export TEST_SEEDS = $(SEEDS)
 sim: export TEST_TIMEOUT = 36000
