@@ -233,13 +233,21 @@ static enum status file_error(struct error *error, const char *verb, const char 
     return error_set(error, status, "cannot %s %.300s: %s", verb, path, strerror(number));
 }
 
+/* A file of root's that we may read through its group is lent to us alone: Kubernetes gives a Secret to
+ * a process that is not root in no other way (fsGroup). PostgreSQL draws the same line. */
+static bool is_ours_alone(const struct stat *file)
+{
+    mode_t others = file->st_mode & (S_IRWXG | S_IRWXO);
+    return others == 0 || (others == S_IRGRP && file->st_uid == 0 && geteuid() != 0);
+}
+
 /* Of the open file, so that it cannot be another by the time it is read. */
 static enum status check_owner_alone(int file, const char *path, struct error *error)
 {
     struct stat state;
     if (fstat(file, &state) != 0)
         return file_error(error, "read", path);
-    if ((state.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+    if (!is_ours_alone(&state))
         return error_set(error, STATUS_REFUSED,
                          "%.300s: holds a secret key and others may use the file; "
                          "chmod 600 makes it its owner's alone",

@@ -8,7 +8,8 @@
  *         public-key = "Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID"
  *
  * A public certificate is NAME.key; the secret one, NAME.key_secret, holds both keys and must be
- * readable by its owner only. Metadata are kept as they are. Two of them mean something here:
+ * readable by its owner only, or belong to root and be readable by one group besides (mode 0440, as
+ * Kubernetes mounts a Secret for a process that is not root). Metadata are kept as they are. Two of them mean something here:
  * `role` (ps, worker, observer) and with it `index` limit what a process with this key may be.
  *
  * Files are strangers': they are read strictly. Sections other than metadata and curve, other keys
@@ -52,7 +53,7 @@ enum status certificate_parse(const char *text, size_t bytes, struct certificate
 size_t certificate_format(const struct certificate *certificate, bool secret, char *text);
 
 /* A public certificate must hold no secret key, a secret one must, in a file that nobody but its
- * owner can read. */
+ * owner can read (but see above for files of root's). Links are followed. */
 enum status certificate_read_public(const char *path, struct certificate *certificate,
                                     struct error *error);
 enum status certificate_read_secret(const char *path, struct certificate *certificate,

@@ -276,6 +276,45 @@ TEST_PLAIN(a_secret_that_others_can_read_is_refused)
     ck_assert_int_eq(certificate_read_secret(path, &certificate, &error), STATUS_OK);
 }
 
+/* As the kubelet lays out a Secret: files are links to links, root's, and the pod's group may read them. */
+TEST_PLAIN(a_secret_of_root_may_be_lent_to_a_group)
+{
+    static const mode_t refused[] = {0460, 0444, 0450, 0640 | S_IWOTH};
+    char path[DISK_PATH_MAX], link[DISK_PATH_MAX], folder[DISK_PATH_MAX];
+    struct certificate certificate;
+    struct error error;
+    if (geteuid() != 0) /* Only root can make a file that is root's. */
+        return;
+    scratch_path(folder, "");
+    ck_assert_int_eq(chmod(folder, 0755), 0);
+    scratch_path(link, "..data");
+    ck_assert_int_eq(symlink(".", link), 0);
+    scratch_path(link, "worker-0.key_secret");
+    ck_assert_int_eq(symlink("..data/kept", link), 0);
+    write_text("kept", of_czmq, 0440);
+    scratch_path(path, "kept");
+    ck_assert_int_eq(certificate_read_secret(link, &certificate, &error),
+                     STATUS_REFUSED); /* We are root. */
+    ck_assert_int_eq(chown(path, 0, 65532), 0);
+    ck_assert_int_eq(setegid(65532), 0);
+    ck_assert_int_eq(seteuid(65532), 0);
+    ck_assert_int_eq(certificate_read_secret(link, &certificate, &error), STATUS_OK);
+    check_key(certificate.secret_key, SECRET);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        ck_assert_int_eq(seteuid(0), 0);
+        ck_assert_int_eq(chmod(path, refused[i]), 0);
+        ck_assert_int_eq(seteuid(65532), 0);
+        ck_assert_int_eq(certificate_read_secret(link, &certificate, &error), STATUS_REFUSED);
+    }
+    /* A file of anybody else's is not lent. */
+    ck_assert_int_eq(seteuid(0), 0);
+    ck_assert_int_eq(chmod(path, 0440), 0);
+    ck_assert_int_eq(chown(path, 1, 65532), 0);
+    ck_assert_int_eq(seteuid(65532), 0);
+    ck_assert_int_eq(certificate_read_secret(link, &certificate, &error), STATUS_REFUSED);
+    ck_assert_int_eq(seteuid(0), 0);
+}
+
 TEST_PLAIN(files_are_what_they_are_said_to_be)
 {
     char path[DISK_PATH_MAX];
