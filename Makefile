@@ -129,7 +129,7 @@ BENCHES   := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/bench/bench_*.c))
 BENCHLIB  := $(filter-out $(BENCHES:=.o) %/blas.o,$(call objects,tests/bench))
 MEASURED   = $(if $(filter all,$(BENCH)),$(BENCHES),$(BUILD)/tests/bench/bench_$(BENCH))
 OURS      := $(foreach d,common ps worker deploy tests,$(call in_rooms,$d,*.[ch]))
-SCRIPTS   := .ci/run $(wildcard deploy/*.sh tests/*.sh tests/*/*.sh)
+SCRIPTS   := .ci/run $(wildcard deploy/*.sh deploy/*/*.sh tests/*.sh tests/*/*.sh)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -137,7 +137,7 @@ SCRIPTS   := .ci/run $(wildcard deploy/*.sh tests/*.sh tests/*/*.sh)
         coverage run-coverage \
         fuzz fuzz-corpus fuzzers bench chaos matrix \
         include-direction format format-check script-check validate shapes tidy install uninstall clean benches \
-        run-tests engines FORCE
+        run-tests engines image FORCE
 
 help: ## this list
 	@echo "make TARGET [MODE=release|asan|tsan] [CC=gcc|clang] [JOBS=N] [V=1]"
@@ -181,6 +181,10 @@ asan: setup-check ## the same tests with Address-, UndefinedBehaviorSanitizer
 tsan: setup-check ## with ThreadSanitizer, all that has threads or processes
 	@$(AGAIN) MODE=tsan all tests
 	@$(MAKE) --no-print-directory MODE=tsan run-tests
+
+image: setup ## a container image of the programs: localhost/syncopate
+	@$(AGAIN) all
+	@deploy/container/build.sh --programs $(BUILD)
 
 engines: ## jobs started by Slurm, Open MPI, ssh, as pods, by compose (root)
 	@deploy/setup.sh engines
