@@ -32,7 +32,8 @@ static bool train_node(struct trainer *t, const struct work *work, struct node n
         client_fail(t->client, EXIT_TRAINING_FAILED, "out of memory for a gradient");
         return false;
     }
-    uint64_t began_us = clock_now_us();
+    /* Controlled time runs since pace_begin: what is counted begins there too. */
+    uint64_t began_ns = t->pace.fresh ? t->pace.due_ns : clock_now_ns();
     enum status status = node_gradient_compute(t->gradient, client_parameters(t->client), shape,
                                                node, gradient->data, &push.score, &error);
     pace_node(&t->pace, shape, node, t->gradient->leaf_ns, clock_now_ns());
@@ -40,7 +41,7 @@ static bool train_node(struct trainer *t, const struct work *work, struct node n
     push.leaves = t->pace.leaves;
     push.longer = t->pace.longer;
     push.leaf_ns = node_gradient_sample(t->gradient, shape, node);
-    push.compute_us = clock_now_us() - began_us;
+    push.compute_us = (clock_now_ns() - began_ns) / 1000;
     if (status == STATUS_DIVERGED && job_mode(t->job)->may_skip) {
         /* One bad batch is no end: the job counts them. */
         log_warning("skipped: %s", error.text);

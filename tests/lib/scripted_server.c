@@ -69,6 +69,8 @@ static void answer_exchange(struct scripted_server *s, const struct message *mes
 {
     const struct message_exchange *exchange = &message->exchange;
     bool pushes = exchange->gradient || exchange->skip;
+    if (message->generation != s->generation) /* Of before a START: no server takes it. */
+        return;
     if (!exchange->want || (s->mute && pushes))
         return;
     uint64_t version = s->version;
