@@ -39,6 +39,7 @@ deploy  report
 deploy  compare
 deploy  explain verify simulate
 deploy  inspect
+deploy  leave
 deploy  command
 deploy  .'
 most=22 # Files of C that a folder has.

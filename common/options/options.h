@@ -49,7 +49,8 @@ enum option_user {
     OPTION_SIMULATE = 4096,
     OPTION_CALIBRATE = 8192,
     OPTION_TRACE = 16384,
-    OPTION_USER_LAST = OPTION_TRACE,
+    OPTION_LEAVE = 32768,
+    OPTION_USER_LAST = OPTION_LEAVE,
 };
 
 /* What simulate's options say of a cluster and of what goes wrong in it: texts that their rooms read
@@ -150,6 +151,11 @@ struct options {
     /* keygen: what the key may be. */
     const char *role;
     int32_t index; /* -1: any of that role. */
+
+    /* leave: which process, by its number or as the only one here; 0, false: asked of server 0. */
+    int32_t pid;
+    bool self;
+    bool evicted; /* It is to end with EXIT_TERMINATED. */
 
     /* The argument that is no option, of those who take one. */
     const char *path;

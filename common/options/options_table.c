@@ -444,15 +444,22 @@ const struct option_row option_rows[] = {
      "--stop-timeout; whoever is lost then is not waited for."},
     {"insecure", OPTION_GROUP_CLUSTER, OPTION_KIND_FLAG, FIELD(insecure), OPTION_PS, NULL, NULL, 0,
      0, NULL, NULL, "Listen beyond loopback although no keys are given."},
-    {"keys", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(keys), RUNS | OPTION_INSPECT, "DIR",
+    {"keys", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(keys), RUNS | OPTION_INSPECT | OPTION_LEAVE, "DIR",
      NULL, 0, 0, NULL, NULL,
      "Encrypt everything, and let in only whoever has a certificate (*.key) in the servers' DIR. "
      "In DIR are servers.key and what this process needs of servers.key_secret, "
      "worker-I.key_secret and observer.key_secret (syncopate keygen). Memory is then not shared "
      "between processes."},
     {"certificate", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(certificate),
-     ROLES | OPTION_INSPECT, "FILE", NULL, 0, 0, NULL, NULL,
+     ROLES | OPTION_INSPECT | OPTION_LEAVE, "FILE", NULL, 0, 0, NULL, NULL,
      "Secret certificate of this process, when it is not the one named above in --keys."},
+    {"self", OPTION_GROUP_CLUSTER, OPTION_KIND_FLAG, FIELD(self), OPTION_LEAVE, NULL, NULL, 0, 0, NULL, NULL,
+     "Ask the one worker that runs here, which in a container is its own: a preStop without a shell."},
+    {"pid", OPTION_GROUP_CLUSTER, OPTION_KIND_I32, FIELD(pid), OPTION_LEAVE, "N", NULL, 1, INT32_MAX, NULL, NULL,
+     "Ask the worker whose process has this number here."},
+    {"evicted", OPTION_GROUP_CLUSTER, OPTION_KIND_FLAG, FIELD(evicted), OPTION_LEAVE, NULL, NULL, 0, 0, NULL, NULL,
+     "With --self or --pid: it is to end with 143 in place of 0, so that whoever started it makes it again. Where a "
+     "server at its place owns chunks (--ps colocated) the job then stops at a checkpoint."},
     {"role", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(role), OPTION_KEYGEN, "ROLE", NULL, 0, 0,
      &choice_role, NULL,
      "Let the key be this and nothing else: ps, worker or observer. Default: anything."},
@@ -585,6 +592,8 @@ const struct option_row option_rows[] = {
     {"stop-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(deadlines.stop), TRAINS, "S", "30",
      0.001, 1e9, NULL, NULL,
      "Seconds for a clean stop; past it the last complete checkpoint stands."},
+    {"stop-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(deadlines.stop), OPTION_LEAVE, "S", "30",
+     0.001, 1e9, NULL, NULL, "Seconds to wait for the worker to have left."},
 
     /* Files. */
     {"out", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(out), OPTION_COMPARE, "DIR", NULL, 0, 0, NULL, NULL,
@@ -715,7 +724,8 @@ const struct option_row option_rows[] = {
      NULL, NULL, "Nothing but the digest of the parameters, and what is wrong."},
     {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), OPTION_INSPECT, NULL, NULL, 0, 0,
      NULL, NULL, "Changes nothing: there is nothing but what was asked for."},
-    {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), OPTION_EXPORT | OPTION_KEYGEN,
+    {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet),
+     OPTION_EXPORT | OPTION_KEYGEN | OPTION_LEAVE,
      NULL, NULL, 0, 0, NULL, NULL, "Nothing but what is wrong: the result is in the files."},
     {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), OPTION_CALIBRATE, NULL, NULL, 0, 0,
      NULL, NULL, "Nothing but the cluster file."},
@@ -785,6 +795,8 @@ const char *option_user_program(enum option_user user)
         return "syncopate replay";
     case OPTION_TRACE:
         return "syncopate trace";
+    case OPTION_LEAVE:
+        return "syncopate leave";
     }
     return "syncopate";
 }

@@ -93,6 +93,17 @@ static const struct program_text program_texts[] = {
      "*.spans. What clocks of several hosts are apart is found from the messages between them, "
      "and said.",
      "  syncopate trace traces/ --out trace.json"},
+    {OPTION_LEAVE, "[HOST:PORT/worker/I] [options]", "a worker, as server 0's host:port/worker/I",
+     "let one worker leave a job that goes on without it",
+     "Ask that one worker leave its job, and wait until it has: it finishes what it has pushed, "
+     "ends "
+     "with exit code 0, and the others do its work. HOST:PORT/worker/I asks server 0 of the job, "
+     "with "
+     "--keys in the name of that worker. --self and --pid ask a worker's process on this host, as "
+     "an "
+     "engine does before it takes a container away.",
+     "  syncopate leave alpha:7000/worker/3\n"
+     "  syncopate leave --self --evicted"},
     {OPTION_KEYGEN, "PATH [options]", "the path of the new key, or of the folder for a job's keys",
      "keys for servers and workers that encrypt and know each other",
      "Make a key pair: PATH.key, its public certificate, for the folders of the servers, and "
@@ -143,7 +154,7 @@ const struct exit_text exit_texts[] = {
     {EXIT_MISMATCH, OPTION_REPLAY, "no record, or a damaged one; other data, or another processor"},
     {EXIT_START_TIMEOUT, TRAINS, "not everybody had joined before --start-timeout"},
     {EXIT_CANNOT_OPEN, ~0u, "an address or a file cannot be opened"},
-    {EXIT_UNAUTHENTICATED, TRAINS | OPTION_INSPECT, "refused by authentication"},
+    {EXIT_UNAUTHENTICATED, TRAINS | OPTION_INSPECT | OPTION_LEAVE, "refused by authentication"},
     {EXIT_INTERRUPTED, TRAINS, "interrupted (SIGINT), after a clean checkpoint"},
     {EXIT_TERMINATED, TRAINS, "terminated (SIGTERM, SIGHUP), after a clean checkpoint"},
     {EXIT_CLUSTER_LOST, TRAINS, "lost the cluster; worth a retry"},

@@ -36,12 +36,20 @@ void signals_block(void)
     pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
-static void take(struct signals *signals, int number)
+/* With which code SIGUSR1 asks to leave: `syncopate leave --evicted` sends it along. */
+static int leave_code(const struct signalfd_siginfo *info)
+{
+    return info->ssi_code == SI_QUEUE && info->ssi_int == EXIT_TERMINATED ? EXIT_TERMINATED
+                                                                          : EXIT_DONE;
+}
+
+static void take(struct signals *signals, const struct signalfd_siginfo *info)
 {
     const struct signals_options *options = &signals->options;
+    int number = (int)info->ssi_signo;
     if (number == SIGUSR1) {
         if (options->leave != NULL)
-            options->leave(options->context, EXIT_DONE);
+            options->leave(options->context, leave_code(info));
         return;
     }
     int code = number == SIGINT ? EXIT_INTERRUPTED : EXIT_TERMINATED;
@@ -100,7 +108,7 @@ static void *watch(void *argument)
         poll(files, watched ? 3 : 2, patience_ms(signals));
         look_for_parent(signals);
         while (read(signals->incoming, &info, sizeof info) == sizeof info)
-            take(signals, (int)info.ssi_signo);
+            take(signals, &info);
     }
     return NULL;
 }

@@ -27,7 +27,8 @@
 struct signals_options {
     void *context;
     void (*stop)(void *context, int exit_code);
-    /* With the code to end with, EXIT_DONE after SIGUSR1. NULL: that is ignored. */
+    /* With the code to end with: after SIGUSR1 EXIT_DONE, or EXIT_TERMINATED where that came with it
+     * (sigqueue). NULL: that is ignored. */
     void (*leave)(void *context, int exit_code);
     bool term_leaves;                 /* SIGTERM and SIGHUP ask to leave, where there is `leave`. */
     bool has_parent;                  /* parent_greet has been; else the rest is not used. */

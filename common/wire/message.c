@@ -108,6 +108,13 @@ static const char *refusal_word(unsigned number)
     return number < REFUSAL_COUNT ? names[number] : "unknown";
 }
 
+static const char *dismissal_word(unsigned number)
+{
+    static const char *const names[DISMISSAL_COUNT] = {"told",  "gone",  "another",
+                                                       "owner", "early", "over"};
+    return number < DISMISSAL_COUNT ? names[number] : "unknown";
+}
+
 static const char *job_state_word(unsigned number)
 {
     return job_state_name((enum job_state)number);

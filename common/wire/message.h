@@ -86,6 +86,8 @@ enum message_kind {
     MESSAGE_BYE,
     MESSAGE_STATUS,
     MESSAGE_STATUS_ANSWER,
+    MESSAGE_DISMISS,
+    MESSAGE_DISMISSED,
     MESSAGE_KIND_COUNT
 };
 
@@ -281,6 +283,27 @@ enum job_state {
     JOB_STATE_COUNT
 };
 
+/* What has become of asking that a worker leave. */
+enum dismissal {
+    DISMISSAL_TOLD,    /* It is here yet, and is told with its next signs of life. */
+    DISMISSAL_GONE,    /* Nobody has its place. */
+    DISMISSAL_ANOTHER, /* Asked again: somebody has its place who was not asked to leave. */
+    DISMISSAL_OWNER,   /* Its place owns chunks. */
+    DISMISSAL_EARLY,   /* There is no job yet. */
+    DISMISSAL_OVER,    /* The job ends for everybody. */
+    DISMISSAL_COUNT
+};
+
+/* The sender speaks as the worker that is meant: role and index of the header. */
+struct message_dismiss {
+    bool again; /* Only say what has become of it. */
+};
+
+struct message_dismissed {
+    enum dismissal outcome;
+    char text[MESSAGE_TEXT_MAX]; /* A line for people. */
+};
+
 struct message_status {
     bool watch; /* Once more when the job has ended. */
 };
@@ -331,7 +354,8 @@ struct message {
         struct message_welcome welcome;
         struct {
             char text[MESSAGE_TEXT_MAX];
-            uint64_t scored; /* Pong alone, to servers: scores up to these batches are made. */
+            uint64_t scored; /* Pong alone, to servers: scores up to these batches are made; */
+            bool leave;      /* to workers: somebody has asked that it leave. */
         } waiting;           /* Also pong. */
         struct {
             enum refusal reason;
@@ -370,6 +394,8 @@ struct message {
         struct message_part_written part_written;
         struct message_status status;
         struct message_status_answer status_answer;
+        struct message_dismiss dismiss;
+        struct message_dismissed dismissed;
     };
 };
 

@@ -65,6 +65,16 @@ static bool lets_go(const struct moment *moment)
     return message_of(moment)->waiting.scored > 0;
 }
 
+static bool is_to_leave(const struct moment *moment)
+{
+    return message_of(moment)->waiting.leave;
+}
+
+static bool asks_what_became(const struct moment *moment)
+{
+    return message_of(moment)->dismiss.again;
+}
+
 static bool pulls_scored(const struct moment *moment)
 {
     return exchange_of(moment)->scored;
@@ -362,6 +372,8 @@ const struct words_row words_of_messages[] = {
     {MESSAGE_PONG, lets_go,
      "So am I. The model after {scored} batches is scored: what was kept for that can go.",
      "ps/coordinator/coordinator.c handle_heartbeat", NULL},
+    {MESSAGE_PONG, is_to_leave, "So am I. Somebody has asked that you leave.",
+     "ps/coordinator/coordinator.c handle_heartbeat", NULL},
     {MESSAGE_PONG, has_news, "So am I: {text}.", "ps/coordinator/coordinator.c handle_heartbeat",
      NULL},
     {MESSAGE_PONG, NULL, "So am I.", "ps/coordinator/coordinator.c handle_heartbeat", NULL},
@@ -539,6 +551,12 @@ const struct words_row words_of_messages[] = {
      "deploy/inspect/question.c send_question", NULL},
     {MESSAGE_STATUS_ANSWER, NULL, "It is {state}, at update {step}.",
      "ps/coordinator/coordinator.c handle_status", NULL},
+    {MESSAGE_DISMISS, asks_what_became, "Has it left?",
+     "deploy/inspect/question.c question_dismiss", NULL},
+    {MESSAGE_DISMISS, NULL, "This worker is to leave.",
+     "deploy/inspect/question.c question_dismiss", NULL},
+    {MESSAGE_DISMISSED, NULL, "Of that worker: {text}.",
+     "ps/coordinator/coordinator_losses.c coordinator_dismiss", NULL},
 };
 const size_t words_of_messages_count = sizeof words_of_messages / sizeof *words_of_messages;
 

@@ -1,4 +1,4 @@
-/* question.c - STATUS over an endpoint of its own; while no answer comes, an inquiry finds out why.
+/* question.c - STATUS or DISMISS over an endpoint of its own; while no answer comes, an inquiry finds out why.
  * */
 
 #include "deploy/inspect/question.h"
@@ -23,7 +23,10 @@
 enum status question_open(struct question *q, const char *address, const struct keys *keys,
                           bool watch, struct error *error)
 {
-    *q = (struct question){.address = address, .watch = watch, .places.status = STATUS_AGAIN};
+    *q = (struct question){.address = address,
+                           .watch = watch,
+                           .places.status = STATUS_AGAIN,
+                           .asked = {.kind = MESSAGE_STATUS, .role = ROLE_OBSERVER}};
     enum status status = keys != NULL ? transport_curve_create(&q->transport, keys, false, error)
                                       : transport_zmq_create(&q->transport, error);
     if (status == STATUS_OK)
@@ -85,10 +88,16 @@ static enum status explain(struct question *q, double seconds, struct error *err
 static bool send_question(struct question *q)
 {
     uint8_t header[HEADER_BYTES_MAX];
-    struct message message = {.kind = MESSAGE_STATUS, .role = ROLE_OBSERVER};
-    message.status.watch = q->watch;
-    size_t bytes = message_encode(&message, header);
+    if (q->asked.kind == MESSAGE_STATUS)
+        q->asked.status.watch = q->watch;
+    size_t bytes = message_encode(&q->asked, header);
     return q->transport->operations->send(q->endpoint, 0, header, bytes, NULL, 0) == STATUS_OK;
+}
+
+void question_dismiss(struct question *q, uint32_t worker, bool again)
+{
+    q->asked = (struct message){.kind = MESSAGE_DISMISS, .role = ROLE_WORKER, .index = worker};
+    q->asked.dismiss.again = again;
 }
 
 /* If there is nobody any more, nobody stays. */
@@ -96,6 +105,19 @@ void question_thank(struct question *q)
 {
     q->watch = false;
     q->thanked = send_question(q);
+}
+
+/* What answers that which is asked; and whoever does not want to hear it says why. */
+static bool is_answer(struct question *q, const struct message *message)
+{
+    bool dismissing = q->asked.kind == MESSAGE_DISMISS;
+    if (message->kind == MESSAGE_REFUSED && dismissing)
+        snprintf(q->why, sizeof q->why, "%s", message->refused.text);
+    if (message->kind == MESSAGE_DISMISSED)
+        q->dismissed = message->dismissed;
+    if (message->kind == MESSAGE_STATUS_ANSWER)
+        q->answer = message->status_answer;
+    return message->kind == (dismissing ? MESSAGE_DISMISSED : MESSAGE_STATUS_ANSWER);
 }
 
 /* The newest there is. */
@@ -113,10 +135,7 @@ static bool take_answer(struct question *q)
             message_describe_sender(&message, 0, who);
             q->transport->operations->shun(q->endpoint, who);
         }
-        if (message.kind != MESSAGE_STATUS_ANSWER)
-            continue;
-        q->answer = message.status_answer;
-        taken = true;
+        taken = is_answer(q, &message) || taken;
     }
     return taken;
 }
@@ -138,7 +157,8 @@ enum status question_ask(struct question *q, double seconds, struct error *error
             asked = now;
         if (question_listen(q))
             return STATUS_OK;
-        if (q->transport->operations->refusal(q->endpoint, q->why, sizeof q->why) == STATUS_REFUSED)
+        if (q->why[0] != '\0' ||
+            q->transport->operations->refusal(q->endpoint, q->why, sizeof q->why) == STATUS_REFUSED)
             return error_set(error, STATUS_REFUSED, "%.200s: %.250s", q->address, q->why);
         if (now - began >= PATIENCE_SECONDS)
             inquire(q);

@@ -1,7 +1,9 @@
-/* question.h - asks a running server 0 what its job is doing, and why there is no answer.
+/* question.h - asks a running server 0 what its job is doing, or that a worker leave it, and why
+ * there is no answer.
  *
  *     question_open(&question, "alpha:7000", keys, watch, &error);
  *     question_ask(&question, 5.0, &error);          question.answer, or error says why not
+ *     question_dismiss(&question, 3, false);         from now on worker/3 is asked for; ask again
  *     question_listen(&question);                    watching: what it says by itself
  *     question_close(&question);
  *
@@ -24,7 +26,9 @@ struct question {
     bool thanked; /* Which is on its way. */
     struct transport *transport;
     struct endpoint *endpoint;
+    struct message asked;                /* What is asked. */
     struct message_status_answer answer; /* The last. */
+    struct message_dismissed dismissed;  /* The last, after question_dismiss. */
     struct inquiry *inquiry;             /* Why nobody answers; NULL: not asked yet. */
     struct places places;                /* What came of that. */
     char why[400];                       /* It refuses us. */
@@ -33,6 +37,9 @@ struct question {
 /* address, and keys (NULL for none), are borrowed. */
 enum status question_open(struct question *question, const char *address, const struct keys *keys,
                           bool watch, struct error *error);
+
+/* From now on ask that this worker leave, in its name; `again`: what has become of it. */
+void question_dismiss(struct question *question, uint32_t worker, bool again);
 
 /* Watching: server 0 need not stay for our sake, we have heard of the end. Before closing. */
 void question_thank(struct question *question);

@@ -403,7 +403,11 @@ static void on_child_end(struct launcher *launcher, struct child *child, double 
     } else if (child == launcher->children && launcher->stop_signal != 0) {
         patience = EXPLAIN_SECONDS;
     } else if (child == launcher->children || workers_ended(launcher)) {
-        patience = launcher->options->deadlines.stop + STOP_EXTRA_SECONDS;
+        const struct deadlines *deadlines = &launcher->options->deadlines;
+        /* All may have left with 0 (syncopate leave): then server 0 waits for others, see above. */
+        bool done = child == launcher->children || run_is_done(launcher);
+        patience = (done ? deadlines->stop : fmax(deadlines->stop, deadlines->recovery)) +
+                   STOP_EXTRA_SECONDS;
     }
     /* A server 0 that came back after the end waits for nobody. */
     if (launcher->children[0].restarts > 0 && others_ended(launcher) && run_is_done(launcher))

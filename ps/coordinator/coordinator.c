@@ -13,7 +13,7 @@
  *     coordinator_training.c    LEASE REPORT DONE STOP
  *     coordinator_scores.c      EVALUATION, and values that servers have kept for a score
  *     coordinator_cuts.c        CUT_TAKEN PART_WRITTEN and the manifest
- *     coordinator_losses.c      silence, LEAVE, and who is waited for
+ *     coordinator_losses.c      silence, LEAVE, DISMISS, and who is waited for
  *     coordinator_end.c         summary, FINISHED */
 
 #include "ps/coordinator/coordinator.h"
@@ -250,6 +250,7 @@ static void handle_heartbeat(struct coordinator *c, struct member *member,
     describe_bound(c, message, text);
     struct message *pong = &envelope_answer(&c->envelope, packet, MESSAGE_PONG, outbox)->message;
     snprintf(pong->waiting.text, MESSAGE_TEXT_MAX, "%s", text);
+    pong->waiting.leave = message->role == ROLE_WORKER && member->dismissed;
     if (message->role == ROLE_PS && current && c->raising == 0)
         pong->waiting.scored = c->evaluation.settled;
     if (message->kind == MESSAGE_READY && current) {
@@ -629,6 +630,8 @@ static void handle(struct coordinator *c, struct packet *packet, uint64_t now_us
     c->known = c->known || (packet->message.run_id != 0 && packet->peer != PEER_LOCAL);
     if (kind == MESSAGE_STATUS)
         handle_status(c, packet, now_us, outbox);
+    else if (kind == MESSAGE_DISMISS)
+        coordinator_dismiss(c, packet, outbox);
     else if (c->state >= FINISHING)
         handle_ended(c, packet, member, now_us, outbox);
     else if (kind == MESSAGE_JOIN)

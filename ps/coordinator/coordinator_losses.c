@@ -129,6 +129,62 @@ void coordinator_handle_leave(struct coordinator *c, const struct packet *packet
     coordinator_tell_left(c, packet, outbox);
 }
 
+/* --- being sent away ----------------------------------------------------------------------- */
+
+/* What is to be said of the place; a worker that is here is marked. */
+static enum dismissal dismiss(const struct coordinator *c, struct member *worker, uint32_t index,
+                              bool again, char *text)
+{
+    if (c->state >= FINISHING) {
+        snprintf(text, MESSAGE_TEXT_MAX, "the job ends for everybody%s%.200s",
+                 c->reason[0] != '\0' ? ": " : "", c->reason);
+        return DISMISSAL_OVER;
+    }
+    if (c->work.membership.servers == NULL) {
+        snprintf(text, MESSAGE_TEXT_MAX, "nobody has declared a job yet");
+        return DISMISSAL_EARLY;
+    }
+    if (worker == NULL || !worker->present) {
+        snprintf(text, MESSAGE_TEXT_MAX, "worker/%" PRIu32 " is not there%s", index,
+                 worker == NULL || !worker->ever ? ": it never was"
+                 : worker->departure == DEPARTURE_LEFT && worker->departed == worker->incarnation
+                     ? ": it has left"
+                     : ": it was lost");
+        return DISMISSAL_GONE;
+    }
+    if (job_place_owns(c->job, index)) {
+        snprintf(text, MESSAGE_TEXT_MAX,
+                 "the place of worker/%" PRIu32 " owns chunks of the model, and cannot leave",
+                 index);
+        return DISMISSAL_OWNER;
+    }
+    if (again && !worker->dismissed) {
+        snprintf(text, MESSAGE_TEXT_MAX,
+                 "worker/%" PRIu32 " (on %s) has come since, or ps/0 was started again", index,
+                 worker->host);
+        return DISMISSAL_ANOTHER;
+    }
+    worker->dismissed = true;
+    snprintf(text, MESSAGE_TEXT_MAX, "worker/%" PRIu32 " (on %s) is to leave", index, worker->host);
+    return DISMISSAL_TOLD;
+}
+
+/* Whoever may be that worker may: the transport has looked at the key. It is no member's word, and the
+ * worker leaves by its own LEAVE. */
+void coordinator_dismiss(struct coordinator *c, const struct packet *packet, struct outbox *outbox)
+{
+    const struct message *message = &packet->message;
+    struct member *worker =
+        message->role == ROLE_WORKER ? membership_place(&c->work.membership, message) : NULL;
+    bool before = worker != NULL && worker->dismissed;
+    struct message_dismissed *answer =
+        &envelope_answer(&c->envelope, packet, MESSAGE_DISMISSED, outbox)->message.dismissed;
+    answer->outcome = dismiss(c, worker, message->index, message->dismiss.again, answer->text);
+    if (worker != NULL && worker->dismissed && !before)
+        outbox_log(outbox, "worker/%" PRIu32 " is to leave: somebody has asked for it",
+                   message->index);
+}
+
 /* --- the silent ---------------------------------------------------------------------------- */
 
 static void watch_silence(struct coordinator *c, uint64_t now_us, struct outbox *outbox)

@@ -173,6 +173,8 @@ void coordinator_lose_server(struct coordinator *c, uint32_t index, const char *
 /* A sign of life. */
 void coordinator_hear(struct member *member, const struct packet *packet, uint64_t now_us,
                       struct outbox *outbox);
+/* Somebody asks that a worker leave. */
+void coordinator_dismiss(struct coordinator *c, const struct packet *packet, struct outbox *outbox);
 void coordinator_handle_leave(struct coordinator *c, const struct packet *packet, uint64_t now_us,
                               struct outbox *outbox);
 void coordinator_tell_left(const struct coordinator *c, const struct packet *packet,

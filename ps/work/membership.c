@@ -231,7 +231,7 @@ struct member *membership_take(struct membership *membership, const struct packe
 
 void membership_free_place(struct member *member, enum departure departure)
 {
-    member->present = member->done = member->missed = member->owes = false;
+    member->present = member->done = member->missed = member->owes = member->dismissed = false;
     member->claimant = 0;
     if (departure == DEPARTURE_NONE)
         return;
@@ -419,6 +419,7 @@ static void check_place(const struct membership *membership, const struct member
     RULE(member->ever == (member->ticket != 0), "whoever came has a ticket, and nobody else");
     RULE(member->ticket <= membership->tickets, "no ticket was not given out");
     RULE(IMPLIES(member->done || member->owes, member->present), "who works is here");
+    RULE(IMPLIES(member->dismissed, member->present), "who is to leave is here");
     RULE(IMPLIES(member->claimant != 0, member->present), "only a place that is taken is claimed");
     RULE(IMPLIES(member->claimant != 0, member->claimant_first_us <= member->claimant_last_us),
          "a claim has been made once before it was the last time");

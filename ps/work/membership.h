@@ -40,14 +40,15 @@
 enum departure { DEPARTURE_NONE, DEPARTURE_STUCK, DEPARTURE_LEFT };
 
 struct member {
-    bool present; /* The place is taken. */
-    bool lost;    /* Servers: silent for too long. */
-    bool missed;  /* Workers: gone, and the job waits for this place. */
-    bool ever;    /* It was taken once. */
-    bool ready;   /* Servers: has its chunks, of this generation. */
-    bool has_job; /* Servers: has the declaration. */
-    bool done;    /* Workers: has finished training, as dealt. */
-    bool bye;     /* Knows that the job has ended. */
+    bool present;   /* The place is taken. */
+    bool lost;      /* Servers: silent for too long. */
+    bool missed;    /* Workers: gone, and the job waits for this place. */
+    bool ever;      /* It was taken once. */
+    bool ready;     /* Servers: has its chunks, of this generation. */
+    bool has_job;   /* Servers: has the declaration. */
+    bool done;      /* Workers: has finished training, as dealt. */
+    bool bye;       /* Knows that the job has ended. */
+    bool dismissed; /* Workers: somebody has asked that it leave. */
     uint64_t incarnation, ticket, proof, peer, heard_us;
     uint64_t gone_us;       /* When it was lost, or missed. */
     uint64_t leaving_us;    /* Workers: when it first said LEAVE; 0: it has not. */

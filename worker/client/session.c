@@ -638,6 +638,28 @@ static void count_sent(struct session *s, const struct outbox *outbox, size_t be
     times_move(&s->times, outbox_payload_bytes(outbox, before, TO_SERVER));
 }
 
+/* Who has been asked to already goes with the code of that request. */
+static void begin_leaving(struct session *s, int exit_code, const char *why, uint64_t now_us,
+                          struct outbox *outbox)
+{
+    s->leave_us = now_us;
+    s->leave_code = exit_code;
+    outbox_log(outbox, "leaving, exit=%d%s; the job goes on without this worker", s->leave_code,
+               why);
+    announcements_leave(&s->announcements);
+}
+
+static void handle_pong(struct session *s, const struct message *message, uint64_t now_us,
+                        struct outbox *outbox)
+{
+    announcements_heard(&s->announcements, message->request);
+    if (is_started(s))
+        enrolment_wait(&s->enrolment, message->waiting.text);
+    if (message->waiting.leave && is_member(s) && !s->announcements.leave &&
+        !job_place_owns(s->options.job, s->envelope->index))
+        begin_leaving(s, EXIT_DONE, ", as somebody asked of ps/0", now_us, outbox);
+}
+
 static void handle_from_0(struct session *s, const struct packet *packet, uint64_t now_us,
                           struct outbox *outbox)
 {
@@ -657,9 +679,7 @@ static void handle_from_0(struct session *s, const struct packet *packet, uint64
         handle_work(s, message, now_us, outbox);
         break;
     case MESSAGE_PONG:
-        announcements_heard(&s->announcements, message->request);
-        if (is_started(s))
-            enrolment_wait(&s->enrolment, message->waiting.text);
+        handle_pong(s, message, now_us, outbox);
         break;
     case MESSAGE_FINISHED:
         handle_finished(s, message, outbox);
@@ -854,20 +874,25 @@ static void trainer_stop(struct session *s, const struct message *message, struc
 static void trainer_leave(struct session *s, const struct message *message, uint64_t now_us,
                           struct outbox *outbox)
 {
-    if (job_place_owns(s->options.job, s->envelope->index)) { /* As server 0 would. */
+    bool owns = job_place_owns(s->options.job, s->envelope->index);
+    if (owns && message->stop.exit_code == EXIT_TERMINATED) { /* The place is taken away. */
+        outbox_log(outbox, "the server at this worker's place owns chunks of the model: the job is "
+                           "asked to stop");
+        trainer_stop(s, message, outbox);
+        return;
+    }
+    if (owns) { /* As server 0 would. */
         outbox_warn(outbox,
                     "asked to leave, and going on: the server at this worker's place owns "
                     "chunks of the model (--ps colocated); a signal to a server stops the job");
         return;
     }
-    s->leave_us = now_us;
-    s->leave_code = (int)message->stop.exit_code;
-    outbox_log(outbox, "leaving, exit=%d; the job goes on without this worker", s->leave_code);
+    if (s->announcements.leave)
+        return;
+    begin_leaving(s, (int)message->stop.exit_code, "", now_us, outbox);
     if (s->enrolment.joining) {
         enrolment_say(&s->enrolment, MESSAGE_LEAVE, outbox); /* As in trainer_stop. */
         end_left(s, "left the job", outbox);
-    } else {
-        announcements_leave(&s->announcements);
     }
 }
 

@@ -1280,7 +1280,9 @@ TEST_PLAIN(a_worker_beside_a_server_is_asked_to_leave_and_goes_on)
             begin(&f);
         else
             tick(&f, 0.1);
-        ask_to_leave(&f, EXIT_TERMINATED);
+        ask_to_leave(&f, EXIT_DONE);
+        if (joined)
+            give(&f, 0, (struct message){.kind = MESSAGE_PONG, .waiting.leave = true});
         tick(&f, 2);
         ck_assert_ptr_null(sent(&f, 0, MESSAGE_LEAVE));
         ck_assert(!session_enrolment(f.session)->over);
@@ -1298,6 +1300,39 @@ TEST_PLAIN(a_worker_beside_a_server_is_asked_to_leave_and_goes_on)
 }
 
 /* A job that ends just then has its own code. */
+/* An engine takes the whole place away, and its server with it. */
+TEST_PLAIN(a_worker_beside_a_server_that_is_evicted_asks_for_a_stop)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    f.job.colocated = true;
+    begin(&f);
+    ask_to_leave(&f, EXIT_TERMINATED);
+    tick(&f, 0.1);
+    ck_assert_ptr_null(sent(&f, 0, MESSAGE_LEAVE));
+    ck_assert_uint_eq(sent(&f, 0, MESSAGE_STOP)->stop.exit_code, EXIT_TERMINATED);
+    close_fixture(&f);
+}
+
+/* What was asked of server 0 comes with its signs of life, again and again. */
+TEST_PLAIN(whoever_is_sent_away_by_server_0_leaves_once)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    for (int i = 0; i < 3; i++) {
+        give(&f, 0, (struct message){.kind = MESSAGE_PONG, .waiting.leave = true});
+        tick(&f, 0.4);
+    }
+    ask_to_leave(&f, EXIT_TERMINATED); /* Too late: it is going. */
+    ck_assert_ptr_nonnull(post_log(&f.post, "leaving, exit=0, as somebody asked of ps/0"));
+    tick(&f, 1);
+    ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_LEAVE));
+    give(&f, 0, (struct message){.kind = MESSAGE_FINISHED, .stop.left = true});
+    check_over(&f, EXIT_DONE, "");
+    close_fixture(&f);
+}
+
 TEST_PLAIN(whoever_leaves_ends_with_the_code_it_was_given)
 {
     static const int codes[] = {EXIT_TERMINATED, EXIT_DONE};

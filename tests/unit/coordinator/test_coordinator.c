@@ -265,7 +265,7 @@ TEST(nobody_speaks_for_a_member_with_another_key, MODE_SYNC)
 {
     players_start(f);
     for (unsigned kind = MESSAGE_READY; kind < MESSAGE_KIND_COUNT; kind++) {
-        if (kind == MESSAGE_STATUS || kind == MESSAGE_REPORT)
+        if (kind == MESSAGE_STATUS || kind == MESSAGE_DISMISS || kind == MESSAGE_REPORT)
             continue;
         struct packet thief = players_packet(f, ROLE_WORKER, 0, kind);
         thief.peer = 90;
@@ -288,7 +288,7 @@ TEST(nobody_is_server_0_but_itself, MODE_SYNC)
 {
     players_start(f);
     for (unsigned kind = MESSAGE_READY; kind < MESSAGE_KIND_COUNT; kind++) {
-        if (kind == MESSAGE_STATUS || kind == MESSAGE_REPORT)
+        if (kind == MESSAGE_STATUS || kind == MESSAGE_DISMISS || kind == MESSAGE_REPORT)
             continue;
         struct packet thief = players_packet(f, ROLE_PS, 0, kind);
         thief.peer = 90;

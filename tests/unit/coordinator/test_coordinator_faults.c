@@ -297,8 +297,8 @@ TEST(whoever_is_no_member_is_told_to_join_but_of_another_run_to_go, MODE_SYNC)
     post_clear(&p->post);
     players_start(p);
     for (unsigned kind = MESSAGE_READY; kind < MESSAGE_KIND_COUNT; kind++) {
-        if (kind == MESSAGE_STATUS || kind == MESSAGE_BYE || kind == MESSAGE_REPORT ||
-            kind == MESSAGE_LEAVE)
+        if (kind == MESSAGE_STATUS || kind == MESSAGE_DISMISS || kind == MESSAGE_BYE ||
+            kind == MESSAGE_REPORT || kind == MESSAGE_LEAVE)
             continue;
         struct packet other = players_packet(p, ROLE_WORKER, 0, kind);
         other.message.run_id = RUN + 1;
@@ -689,6 +689,46 @@ TEST_PREPARED(a_worker_that_leaves_is_missed_by_nobody, MODE_SYNC)
     ck_assert_ptr_nonnull(players_told(p, 10, MESSAGE_WELCOME));
 }
 
+/* Asked by somebody who speaks in the worker's name and is no member. */
+static const struct message_dismissed *dismiss(struct players *p, uint32_t worker, bool again)
+{
+    struct packet packet = {
+        .peer = 70, .message = {.kind = MESSAGE_DISMISS, .role = ROLE_WORKER, .index = worker}};
+    packet.message.dismiss.again = again;
+    players_give(p, packet);
+    return &players_told(p, 70, MESSAGE_DISMISSED)->dismissed;
+}
+
+TEST_PREPARED(a_worker_that_is_sent_away_hears_it_with_every_sign_of_life, MODE_SYNC)
+{
+    players_create(p);
+    ck_assert_int_eq(dismiss(p, 0, false)->outcome, DISMISSAL_EARLY);
+    players_start(p);
+    ck_assert_int_eq(dismiss(p, 0, true)->outcome, DISMISSAL_ANOTHER); /* Only what became of it. */
+    players_say(p, ROLE_WORKER, 0, MESSAGE_PING);
+    ck_assert(!players_told(p, 10, MESSAGE_PONG)->waiting.leave);
+    ck_assert_int_eq(dismiss(p, 0, false)->outcome, DISMISSAL_TOLD);
+    for (int i = 0; i < 2; i++) {
+        players_say(p, ROLE_WORKER, 0, MESSAGE_PING);
+        ck_assert(players_told(p, 10, MESSAGE_PONG)->waiting.leave);
+        players_say(p, ROLE_WORKER, 1, MESSAGE_PING);
+        ck_assert(!players_told(p, 11, MESSAGE_PONG)->waiting.leave);
+    }
+    ck_assert_int_eq(dismiss(p, 0, true)->outcome, DISMISSAL_TOLD);
+    players_say(p, ROLE_WORKER, 0, MESSAGE_LEAVE);
+    ck_assert_int_eq(dismiss(p, 0, true)->outcome, DISMISSAL_GONE);
+    ck_assert_ptr_nonnull(strstr(dismiss(p, 0, false)->text, "worker/0 is not there: it has left"));
+    ck_assert_ptr_nonnull(
+        strstr(dismiss(p, 6, false)->text, "worker/6 is not there: it never was"));
+    players_restart(p, ROLE_WORKER, 0); /* Another has the place, and stays. */
+    players_join(p, ROLE_WORKER, 0);
+    ck_assert_int_eq(dismiss(p, 0, true)->outcome, DISMISSAL_ANOTHER);
+    players_say(p, ROLE_WORKER, 0, MESSAGE_PING);
+    ck_assert(!players_told(p, 10, MESSAGE_PONG)->waiting.leave);
+    players_stop(p, ROLE_WORKER, 1, EXIT_TRAINING_FAILED, "no luck");
+    ck_assert_int_eq(dismiss(p, 0, false)->outcome, DISMISSAL_OVER);
+}
+
 static void leave(struct players *p, uint32_t worker)
 {
     players_say(p, ROLE_WORKER, worker, MESSAGE_LEAVE);
@@ -700,6 +740,7 @@ TEST_PREPARED(a_worker_whose_place_owns_chunks_cannot_leave, MODE_SYNC)
     p->job.colocated = true;
     players_create(p);
     players_start(p);
+    ck_assert_int_eq(dismiss(p, 0, false)->outcome, DISMISSAL_OWNER);
     leave(p, 0);
     const struct message *refused = players_told(p, 10, MESSAGE_REFUSED);
     ck_assert_ptr_nonnull(refused);

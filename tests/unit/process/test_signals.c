@@ -64,6 +64,23 @@ TEST_PLAIN(a_signal_becomes_one_request)
     }
 }
 
+/* The code comes with the signal; any other that does is as none. */
+TEST_PLAIN(sigusr1_may_bring_the_code_to_leave_with)
+{
+    static const int sent[] = {EXIT_TERMINATED, EXIT_DONE, EXIT_USAGE, EXIT_CLUSTER_LOST};
+    static const int codes[] = {-1 - EXIT_TERMINATED, -1, -1, -1};
+    for (int i = 0; i < 4; i++) {
+        struct signals signals;
+        struct heard heard;
+        start(&signals, &heard);
+        sigqueue(getpid(), SIGUSR1, (union sigval){.sival_int = sent[i]});
+        sem_wait(&heard.any);
+        signals_stop(&signals);
+        ck_assert_int_eq(atomic_load(&heard.code), codes[i]);
+        sem_destroy(&heard.any);
+    }
+}
+
 /* SIGINT is for the job all the same. */
 TEST_PLAIN(where_it_is_said_so_sigterm_and_sighup_ask_to_leave)
 {
