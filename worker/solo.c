@@ -30,8 +30,7 @@
 #include "common/store/scored_file.h"
 #include "common/tensorboard/board.h"
 
-#define WINDOWS_AN_EPOCH 40        /* Progress events. */
-#define LOOK_NS          50000000u /* Between looks whether to stop. */
+#define LOOK_NS 50000000u /* Between looks whether to stop. */
 
 /* Gradients that make one update together, as in ps/shard/group.h. */
 struct held {
@@ -335,8 +334,7 @@ static void tell(struct state *s, const char *name, const struct event_member *m
 static void progress(struct state *s)
 {
     uint64_t epoch_steps = job_steps_per_epoch(s->job);
-    uint64_t every = epoch_steps / WINDOWS_AN_EPOCH > 0 ? epoch_steps / WINDOWS_AN_EPOCH : 1;
-    if (s->step % every != 0 && s->step != s->job->steps)
+    if (s->step % job_progress_steps(s->job) != 0 && s->step != s->job->steps)
         return;
     double seconds = training_clock_take_window(&s->clock);
     tell(s, "progress",

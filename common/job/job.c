@@ -14,7 +14,8 @@
 #include "common/job/job_fields.h"
 #include "common/job/tree.h"
 
-#define ELEMENTS_MAX (UINT64_C(1) << 40) /* Of one variable, and of all together. */
+#define PROGRESS_POINTS 40
+#define ELEMENTS_MAX    (UINT64_C(1) << 40) /* Of one variable, and of all together. */
 
 const struct mode_facts *job_mode(const struct job *job)
 {
@@ -395,6 +396,13 @@ static uint32_t leaves_of(const struct job *job, uint32_t examples)
 uint64_t job_steps_per_epoch(const struct job *job)
 {
     return job->examples / job->batch + (job->examples % job->batch != 0);
+}
+
+uint64_t job_progress_steps(const struct job *job)
+{
+    uint64_t epoch = job_steps_per_epoch(job);
+    uint64_t steps = (epoch < job->steps ? epoch : job->steps) / PROGRESS_POINTS;
+    return steps > 0 ? steps : 1;
 }
 
 struct batch_range job_batch(const struct job *job, uint64_t step)

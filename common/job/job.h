@@ -162,6 +162,10 @@ void job_forget_unused(struct job *job);
 /* Updates in one epoch: ceil(examples / batch). */
 uint64_t job_steps_per_epoch(const struct job *job);
 
+/* Updates between two points of a job's progress: there are forty an epoch, or forty in all where the
+ * job is shorter than that, so that its curve, and when it reached a loss, can be read off them. */
+uint64_t job_progress_steps(const struct job *job);
+
 /* Where update number `step` (from 0) lies: epoch, position in the epoch's order, size. */
 struct batch_range {
     uint64_t epoch;    /* From 0. */

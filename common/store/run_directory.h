@@ -14,8 +14,9 @@
  * Events of training are, beside their time in seconds:
  *
  *     start        where it begins or goes on, and how much there is to do
- *     progress     some forty an epoch; `loss` and `accuracy` are means over the examples since the
- *                  one before, `epoch_loss` and `epoch_accuracy` over those of the epoch so far
+ *     progress     some forty an epoch, or in all where the job is shorter; `loss` and `accuracy`
+ *                  are means over the examples since the one before, `epoch_loss` and
+ *                  `epoch_accuracy` over those of the epoch so far
  *     epoch        an epoch's updates are all made: means over its examples as they were trained;
  *                  `examples` says over how many, `of` how many it has
  *     window       the same of a window of --report-every: see run_window.h

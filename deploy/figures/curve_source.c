@@ -166,8 +166,9 @@ const char *curve_source_of_losses(const struct comparison *comparison)
     size_t windowed = 0;
     for (size_t i = 0; i < comparison->record_count; i++)
         windowed += comparison->records[i]->window_count > 0;
-    return windowed == 0 ? "means over a fortieth of an epoch each"
+    return windowed == 0 ? "means over a fortieth of an epoch, or of a shorter run, each"
            : windowed == comparison->record_count
                ? "means over --report-every batches each"
-               : "means over --report-every batches each or, without, a fortieth of an epoch";
+               : "means over --report-every batches each or, without, a fortieth of an epoch or of "
+                 "a shorter run";
 }

@@ -9,8 +9,6 @@
 #include "ps/coordinator/coordinator_state.h"
 #include "ps/coordinator/stragglers.h"
 
-#define WINDOWS_AN_EPOCH 40 /* Progress events. */
-
 /* --- leases -------------------------------------------------------------------------------- */
 
 /* Whatever answers a LEASE has the number of what that announced. */
@@ -179,7 +177,7 @@ void coordinator_handle_lease(struct coordinator *c, const struct packet *packet
 
 static void progress(struct coordinator *c, struct outbox *outbox)
 {
-    uint64_t wanted = job_steps_per_epoch(c->job) / WINDOWS_AN_EPOCH;
+    uint64_t wanted = job_progress_steps(c->job);
     /* What is left at the end counts when it is enough to mean something. */
     if (c->work.statistics.first + c->work.statistics.updates == c->work.stop_step)
         wanted /= 2;

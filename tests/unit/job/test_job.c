@@ -125,6 +125,17 @@ TEST_PLAIN(work_out_of_range_is_refused)
     ACCEPTED(j->batch = TREE_LEAVES_MAX; j->micro_batch = 1);
 }
 
+/* Of an epoch, or of all there is. */
+TEST_PLAIN(progress_has_forty_points)
+{
+    struct job job = {.examples = 60000, .batch = 64, .steps = 9380};
+    ck_assert_uint_eq(job_progress_steps(&job), 938 / 40);
+    job.steps = 400;
+    ck_assert_uint_eq(job_progress_steps(&job), 10);
+    job.steps = 39;
+    ck_assert_uint_eq(job_progress_steps(&job), 1);
+}
+
 TEST_PLAIN(unprintable_text_is_refused)
 {
     REFUSED("model: not a printable text", j->model[3] = '\n');
