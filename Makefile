@@ -81,7 +81,8 @@ TESTLIB  := $(call objects,tests/lib)
 # What the programs say of themselves: the manual, and what shells need to complete their options. (Named
 # here as well, so that uninstall need not build them; tests/processes/install.sh compares.)
 PAGES     := $(patsubst %,$(BUILD)/man1/syncopate%.1,\
-    -calibrate -compare -completion -evaluate -export -inspect -keygen -leave -man -ps -replay -run -simulate -trace -verify -worker) \
+    -calibrate -compare -completion -evaluate -export -inspect -keygen -leave -man -ps -replay -run -simulate -task \
+    -trace -verify -worker) \
     $(BUILD)/man1/syncopate.1
 DOCUMENTS := $(PAGES) $(addprefix $(BUILD)/completion/,bash zsh fish)
 BASHDIR   := $(PREFIX)/share/bash-completion/completions

@@ -26,6 +26,7 @@ struct command {
 
 static const struct command commands[] = {
     {"run", OPTION_RUN, command_run, NULL},
+    {"task", OPTION_TASK, command_task, NULL},
     {"compare", OPTION_COMPARE, command_compare, plan_words},
     {"evaluate", OPTION_EVALUATE, command_evaluate, NULL},
     {"export", OPTION_EXPORT, command_export, NULL},

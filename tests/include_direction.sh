@@ -33,7 +33,7 @@ worker  mode
 worker  client
 worker  .
 deploy  cluster
-deploy  launcher manual replay answer engine calibrate trace
+deploy  launcher manual replay answer engine calibrate trace place
 deploy  figures
 deploy  report
 deploy  compare

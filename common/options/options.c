@@ -755,7 +755,7 @@ static enum status check_whole(const struct parser *parser)
     if (status == STATUS_OK && parser->user == OPTION_WORKER)
         status = check_worker(parser);
     if (status == STATUS_OK && options->job.colocated && parser->user != OPTION_PS &&
-        parser->user != OPTION_WORKER)
+        parser->user != OPTION_WORKER && parser->user != OPTION_TASK)
         status = place_all_together(parser);
     if (status == STATUS_OK && parser->user == OPTION_INSPECT && !options->watch &&
         is_typed(source_of(parser, "log-every")))

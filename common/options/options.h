@@ -50,7 +50,8 @@ enum option_user {
     OPTION_CALIBRATE = 8192,
     OPTION_TRACE = 16384,
     OPTION_LEAVE = 32768,
-    OPTION_USER_LAST = OPTION_LEAVE,
+    OPTION_TASK = 65536,
+    OPTION_USER_LAST = OPTION_TASK,
 };
 
 /* What simulate's options say of a cluster and of what goes wrong in it: texts that their rooms read
@@ -102,11 +103,14 @@ struct options {
     const char *ps_hosts, *worker_hosts; /* "a:p,b:p" */
     const char *job_name;                /* "ps" or "worker" */
     uint32_t task_index;
-    const char *bind;         /* ps: address to listen on, when not the advertised one. */
-    const char *port_file;    /* ps: where to write the address once bound. */
-    bool parent_stdin;        /* Standard input ends with whoever started this process. */
-    bool insecure;            /* ps: listen beyond loopback without keys. */
-    const char *keys;         /* Folder of certificates; NULL: none are used. */
+    const char *cluster_from; /* task: which source says what it is; "auto": the first there is. */
+    const char *meet;      /* task: folder in which servers leave their addresses; NULL: by out. */
+    uint32_t port_base;    /* task: of servers whose hosts an engine names; 0: as it has it. */
+    const char *bind;      /* ps: address to listen on, when not the advertised one. */
+    const char *port_file; /* ps: where to write the address once bound. */
+    bool parent_stdin;     /* Standard input ends with whoever started this process. */
+    bool insecure;         /* ps: listen beyond loopback without keys. */
+    const char *keys;      /* Folder of certificates; NULL: none are used. */
     const char *certificate;  /* In place of the one that this process has in there. */
     bool allow_mixed;         /* Let processes join whose arithmetic differs. */
     const char *instructions; /* "plain", "avx2" or "avx512"; NULL: the widest there are. */

@@ -7,8 +7,8 @@
 #include "common/base/spelling.h"
 #include "common/options/options_table.h"
 
-#define JOB      (OPTION_WORKER | OPTION_RUN | OPTION_COMPARE | OPTION_SIMULATE)
-#define ROLES    (OPTION_PS | OPTION_WORKER)
+#define JOB      (OPTION_WORKER | OPTION_TASK | OPTION_RUN | OPTION_COMPARE | OPTION_SIMULATE)
+#define ROLES    (OPTION_PS | OPTION_WORKER | OPTION_TASK)
 #define LAUNCHES (OPTION_RUN | OPTION_COMPARE)
 #define ANYBODY  ~0u
 

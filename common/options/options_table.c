@@ -116,6 +116,20 @@ static const char *job_name_word(unsigned index)
     return words[index];
 }
 
+static const char *task_name_word(unsigned index)
+{
+    static const char *const words[] = {"ps", "worker", "chief", "master", "evaluator", NULL};
+    return words[index];
+}
+
+/* As deploy/place has them. */
+static const char *source_word(unsigned index)
+{
+    static const char *const words[] = {"auto", "tf-config",  "slurm", "mpi", "torchrun",
+                                        "dmlc", "kubernetes", "none",  NULL};
+    return words[index];
+}
+
 static const char *transport_word(unsigned index)
 {
     static const char *const words[] = {"auto", "tcp", "shm", NULL};
@@ -224,6 +238,8 @@ static const struct option_choice choice_max_staleness = {
     .expected = MAX_STALENESS_WORDS,
 };
 static const struct option_choice choice_job_name = {.word = job_name_word};
+static const struct option_choice choice_task_name = {.word = task_name_word};
+static const struct option_choice choice_source = {.word = source_word};
 static const struct option_choice choice_transport = {.word = transport_word};
 static const struct option_choice choice_role = {.word = role_word};
 static const struct option_choice choice_loss = {.word = loss_word};
@@ -282,8 +298,10 @@ static const struct option_choice choice_scale = {.word = scale_word};
 
 #define FIELD(name) offsetof(struct options, name)
 
-#define JOB      (OPTION_WORKER | OPTION_RUN | OPTION_COMPARE | OPTION_SIMULATE)
-#define ROLES    (OPTION_PS | OPTION_WORKER)
+#define JOB      (OPTION_WORKER | OPTION_TASK | OPTION_RUN | OPTION_COMPARE | OPTION_SIMULATE)
+#define SERVES   (OPTION_PS | OPTION_TASK)
+#define WORKS    (OPTION_WORKER | OPTION_TASK)
+#define ROLES    (OPTION_PS | OPTION_WORKER | OPTION_TASK)
 #define MODELS   (OPTION_SIMULATE | OPTION_COMPARE) /* A cluster in virtual time. */
 #define LAUNCHES (OPTION_RUN | OPTION_COMPARE)
 #define RUNS     (ROLES | LAUNCHES)
@@ -409,16 +427,32 @@ const struct option_row option_rows[] = {
      &choice_alone, NULL,
      "0: train alone, without servers; needs --out. colocated: server I of --ps-hosts runs at the place of "
      "worker I, and there are as many workers as it names; who comes beyond them owns nothing, and may leave."},
+    {"ps", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(ps), OPTION_TASK, "N|colocated", NULL, 0,
+     JOB_SERVERS_MAX, &choice_servers, NULL,
+     "How many of the job's processes are servers: the first, where an engine numbers all of them. "
+     "colocated: every process is a worker and a server. 0: one process trains alone."},
+    {"cluster-from", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(cluster_from), OPTION_TASK, "SOURCE", "auto",
+     0, 0, &choice_source, NULL,
+     "Which variables say what this process is: auto: the first there are; tf-config: TF_CONFIG; slurm: srun's; "
+     "mpi: mpirun's; torchrun: RANK and WORLD_SIZE; dmlc: DMLC_ROLE; kubernetes: a pod's index; none: "
+     "--job-name and --task-index alone."},
+    {"meet", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(meet), OPTION_TASK, "DIR", NULL, 0, 0, NULL, NULL,
+     "Under mpirun on several hosts: folder that all of them share, in which servers leave their addresses for the "
+     "others. Default: OUT.addresses."},
+    {"port-base", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(port_base), OPTION_TASK, "PORT", NULL, 1, 65535,
+     NULL, NULL,
+     "Where an engine says on which hosts servers are: server I listens on PORT + I. Default: follows from the "
+     "job's number, 20000 to 31199, or from MASTER_PORT."},
     {"workers", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(workers), OPTION_RUN | OPTION_SIMULATE,
      "N", "2", 1, JOB_WORKERS_MAX, NULL, NULL, "Workers."},
     {"replicas-to-aggregate", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(replicas_to_aggregate),
-     OPTION_WORKER | OPTION_RUN | OPTION_SIMULATE, "R", NULL, 1, JOB_WORKERS_MAX, NULL, "mode=sync",
+     WORKS | OPTION_RUN | OPTION_SIMULATE, "R", NULL, 1, JOB_WORKERS_MAX, NULL, "mode=sync",
      "How many workers each step waits for: TensorFlow's way to say --backup-workers, which is the "
      "others."},
     {"workers", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(worker_counts), OPTION_COMPARE,
      "LIST", "2", 0, 0, &choice_counts, NULL,
      "Numbers of workers to compare, for example 1,2,4."},
-    {"workers", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(workers), OPTION_WORKER, "N", NULL, 1,
+    {"workers", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(workers), WORKS, "N", NULL, 1,
      JOB_WORKERS_MAX, NULL, NULL,
      "Workers in the job. Default: as many as --worker-hosts names."},
     {"ps-hosts", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(ps_hosts), ROLES, "LIST", NULL, 0, 0,
@@ -427,22 +461,26 @@ const struct option_row option_rows[] = {
     {"worker-hosts", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(worker_hosts), ROLES, "LIST",
      NULL, 0, 0, NULL, NULL,
      "Every worker's host:port; only counted, since workers do not listen."},
-    {"job-name", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(job_name), ROLES, "ps|worker", NULL,
+    {"job-name", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(job_name), OPTION_PS | OPTION_WORKER, "ps|worker", NULL,
      0, 0, &choice_job_name, NULL, "Accepted for scripts that give it; must name this program."},
+    {"job-name", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(job_name), OPTION_TASK, "NAME", NULL,
+     0, 0, &choice_task_name, NULL,
+     "What this process is, where no engine says it; with one, what all that were started alike are (the pods of "
+     "a set, a part of a het job, a program of mpirun's): their index is the engine's. chief and master are worker 0."},
     {"task-index", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(task_index), ROLES, "I", "0", 0,
      JOB_WORKERS_MAX - 1, NULL, NULL, "Which of its hosts this process is, from 0."},
-    {"bind", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(bind), OPTION_PS, "ADDRESS", NULL, 0, 0,
+    {"bind", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(bind), SERVES, "ADDRESS", NULL, 0, 0,
      NULL, NULL,
      "host:port to listen on when it is not the one that --ps-hosts advertises; :port is every "
      "address of this host; port 0: any free one."},
-    {"port-file", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(port_file), OPTION_PS, "FILE", NULL,
+    {"port-file", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(port_file), SERVES, "FILE", NULL,
      0, 0, NULL, NULL, "Write the address to FILE once the server listens; fd:N is a descriptor that it was given."},
     {"parent-stdin", OPTION_GROUP_CLUSTER, OPTION_KIND_FLAG, FIELD(parent_stdin), ROLES, NULL, NULL,
      0, 0, NULL, NULL,
      "Whoever started this process writes a line to its standard input and keeps it open for life "
      "(a pipe, ssh, exec -i). When it ends, so does this process, as on SIGTERM, within 10 s or "
      "--stop-timeout; whoever is lost then is not waited for."},
-    {"insecure", OPTION_GROUP_CLUSTER, OPTION_KIND_FLAG, FIELD(insecure), OPTION_PS, NULL, NULL, 0,
+    {"insecure", OPTION_GROUP_CLUSTER, OPTION_KIND_FLAG, FIELD(insecure), SERVES, NULL, NULL, 0,
      0, NULL, NULL, "Listen beyond loopback although no keys are given."},
     {"keys", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(keys), RUNS | OPTION_INSPECT | OPTION_LEAVE, "DIR",
      NULL, 0, 0, NULL, NULL,
@@ -469,7 +507,7 @@ const struct option_row option_rows[] = {
      JOB_WORKERS_MAX, NULL, NULL,
      "Make all that a job with N workers needs, in the folder PATH; what is there stays."},
     {"allow-mixed", OPTION_GROUP_CLUSTER, OPTION_KIND_FLAG, FIELD(allow_mixed),
-     OPTION_PS | LAUNCHES, NULL, NULL, 0, 0, NULL, NULL,
+     SERVES | LAUNCHES, NULL, NULL, 0, 0, NULL, NULL,
      "Let processes join whose arithmetic differs in bits; results are then no longer exact."},
     {"instructions", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(instructions),
      TRAINS | OPTION_EVALUATE | OPTION_REPLAY, "SET", NULL, 0, 0, &choice_instructions, NULL,
@@ -481,7 +519,7 @@ const struct option_row option_rows[] = {
      "for the rest; shm: the same, and it is an error when a server is elsewhere. With --keys, auto "
      "is tcp and shm an error: shared memory would bypass the keys."},
     {"owner-threads", OPTION_GROUP_CLUSTER, OPTION_KIND_I32, FIELD(owner_threads),
-     OPTION_PS | LAUNCHES | OPTION_SIMULATE, "N", "-1", -1, OWNER_THREADS_MAX, NULL, NULL,
+     SERVES | LAUNCHES | OPTION_SIMULATE, "N", "-1", -1, OWNER_THREADS_MAX, NULL, NULL,
      "Threads of a server that own chunks; 0: the router's own thread; -1: choose."},
     {"compute", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(compute), JOB, "DIST", NULL, 0, 0,
      &choice_compute, NULL,
@@ -542,7 +580,7 @@ const struct option_row option_rows[] = {
      "Seconds that a job waits for a lost server, or for a worker when none is left, to come back "
      "(exit code 195)."},
     {"on-worker-loss", OPTION_GROUP_DEADLINES, OPTION_KIND_TEXT, FIELD(on_worker_loss),
-     OPTION_PS | LAUNCHES | OPTION_SIMULATE, "WHAT", "continue", 0, 0, &choice_loss, NULL,
+     SERVES | LAUNCHES | OPTION_SIMULATE, "WHAT", "continue", 0, 0, &choice_loss, NULL,
      "When a worker is lost: continue: the others do its work; wait: until it is back, "
      "--recovery-timeout at most; fail: the job ends (exit code 195)."},
     {"on-term", OPTION_GROUP_DEADLINES, OPTION_KIND_TEXT, FIELD(on_term), OPTION_WORKER, "WHAT",
@@ -550,6 +588,10 @@ const struct option_row option_rows[] = {
      "What SIGTERM or SIGHUP to this worker alone asks for: stop: the job stops at a checkpoint; "
      "leave: this worker leaves (exit code 143) and the job goes on without it, waiting "
      "--recovery-timeout for another when it was the last. Whoever trains alone stops."},
+    {"on-term", OPTION_GROUP_DEADLINES, OPTION_KIND_TEXT, FIELD(on_term), OPTION_TASK, "WHAT",
+     NULL, 0, 0, &choice_term, NULL,
+     "Of a worker: what SIGTERM or SIGHUP to it asks for, as syncopate-worker has it. Default: leave where "
+     "TF_CONFIG or Kubernetes say what it is, since they end single tasks and make them again, else stop."},
     {"on-term", OPTION_GROUP_DEADLINES, OPTION_KIND_TEXT, FIELD(on_term), LAUNCHES, "WHAT", "stop",
      0, 0, &choice_term, NULL,
      "What SIGTERM or SIGHUP to one of the workers asks for: stop: the job stops at a checkpoint; "
@@ -583,7 +625,7 @@ const struct option_row option_rows[] = {
      "S", "300", 0.001, 1e9, NULL, NULL,
      "Seconds without progress after which a process that is alive counts as stuck."},
     {"max-bad-gradients", OPTION_GROUP_DEADLINES, OPTION_KIND_U32, FIELD(max_bad_gradients),
-     OPTION_PS, "N", "10", 0, 1000000000, NULL, NULL,
+     SERVES, "N", "10", 0, 1000000000, NULL, NULL,
      "Async and ssp: gradients that are not finite and are left out; one more ends the job (exit code "
      "1)."},
     {"max-bad-gradients", OPTION_GROUP_DEADLINES, OPTION_KIND_U32, FIELD(max_bad_gradients),
@@ -649,7 +691,7 @@ const struct option_row option_rows[] = {
     {"memory", OPTION_GROUP_OUTPUT, OPTION_KIND_TEXT, FIELD(cluster[CLUSTER_TEXT_MEMORY]), MODELS, "BYTES",
      NULL, 0, 0, NULL, NULL,
      "Refuse a cluster that would take more of this machine, such as 2G. Default: half of what it has."},
-    {"log-every", OPTION_GROUP_OUTPUT, OPTION_KIND_REAL, FIELD(log_every), OPTION_PS, "S", "10",
+    {"log-every", OPTION_GROUP_OUTPUT, OPTION_KIND_REAL, FIELD(log_every), SERVES, "S", "10",
      0.001, 1e9, NULL, NULL,
      "Seconds between server 0's progress lines on standard output; other servers have none."},
     {"log-every", OPTION_GROUP_OUTPUT, OPTION_KIND_REAL, FIELD(log_every), OPTION_WORKER, "S", "10",
@@ -793,6 +835,8 @@ const char *option_user_program(enum option_user user)
         return "syncopate man";
     case OPTION_REPLAY:
         return "syncopate replay";
+    case OPTION_TASK:
+        return "syncopate task";
     case OPTION_TRACE:
         return "syncopate trace";
     case OPTION_LEAVE:

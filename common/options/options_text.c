@@ -31,6 +31,16 @@ static const struct program_text program_texts[] = {
      "Start servers and workers on this machine, watch them train, and end with a summary. The "
      "run directory holds run.json, events.jsonl, checkpoints and the trained model.",
      "  syncopate run --workers 4 --ps 2 --mode async --epochs 3 --out runs/async4"},
+    {OPTION_TASK, "--ps N [options]", NULL,
+     "be what an engine's variables say: a job's server or worker",
+     "Become one process of a job, the one that the environment says it is: that of srun, mpirun, "
+     "torchrun, TF_CONFIG (Kubeflow), ps-lite or a pod of Kubernetes. One command then is the "
+     "whole "
+     "job. A line says what was found and where; then this process is syncopate-ps or "
+     "syncopate-worker itself, with its signals and exit codes, and takes the options of both. "
+     "Options stand over variables. deploy/ENGINES.md has a table of them.",
+     "  srun -n 5 syncopate task --ps 2 --keys keys --out runs/$SLURM_JOB_ID\n"
+     "  mpirun -np 5 syncopate task --ps 2 --keys keys --out runs/first"},
     {OPTION_SIMULATE, "[options]", NULL, "train on a cluster that is not there, in virtual time",
      "Train on a described cluster of any size in this one process: the real servers' and workers' "
      "logic with the real model's gradients on the real data, each at the virtual moment in which "
@@ -141,7 +151,8 @@ const struct program_text *program_text(enum option_user user)
     return &program_texts[0];
 }
 
-#define TRAINS (OPTION_PS | OPTION_WORKER | OPTION_RUN | OPTION_COMPARE | OPTION_SIMULATE)
+#define TRAINS                                                                                     \
+    (OPTION_PS | OPTION_WORKER | OPTION_TASK | OPTION_RUN | OPTION_COMPARE | OPTION_SIMULATE)
 
 const struct exit_text exit_texts[] = {
     {EXIT_DONE, ~0u, "done"},

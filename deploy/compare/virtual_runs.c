@@ -135,7 +135,8 @@ static enum status start(struct virtual_runs *runs, size_t index, const struct o
         argv[0] = list[0];
         argv[1] = simulate;
         memcpy(argv + 2, list + 1, (arguments.count - 1) * sizeof *argv);
-        const struct child_program program = {runs->program, argv, runs->environment, false};
+        const struct child_program program = {
+            .path = runs->program, .arguments = argv, .environment = runs->environment};
         status = child_start(&runs->children[index], name, &program, clock_now_seconds(), error);
     } else {
         error_set(error, STATUS_MEMORY, "out of memory");

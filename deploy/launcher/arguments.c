@@ -182,6 +182,40 @@ void arguments_add_options(struct arguments *arguments, const struct options *op
     }
 }
 
+/* What tells one process of a job from the others, and how many there are. */
+static bool row_is_identity(const struct option_row *row)
+{
+    static const char *const names[] = {"ps",           "workers",  "ps-hosts",
+                                        "worker-hosts", "job-name", "task-index"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(row->name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool row_is_left_to_servers(const struct option_row *row)
+{
+    static const char *const names[] = {"out", "restore", "keep", "tensorboard", "tensorboard-run"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(row->name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+void arguments_add_given(struct arguments *arguments, const struct options *options,
+                         enum option_user given_to, enum option_user user, bool alone)
+{
+    for (size_t i = 0; i < option_row_count; i++) {
+        const struct option_row *row = &option_rows[i];
+        char text[4096];
+        if (!(row->users & user) || !options_given(options, given_to, row->name) ||
+            row_is_identity(row) || !row_text(row, options, text, sizeof text) ||
+            (user == OPTION_WORKER && !alone && row_is_left_to_servers(row)))
+            continue;
+        arguments_add(arguments, row->name, "%s", text);
+    }
+}
+
 bool arguments_environment_is_option(const char *entry)
 {
     return option_environment_is(entry);

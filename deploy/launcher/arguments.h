@@ -37,6 +37,12 @@ void arguments_add_word(struct arguments *arguments, const char *word);
 void arguments_add_options(struct arguments *arguments, const struct options *options,
                            enum option_user user);
 
+/* Add what was given of the options that both users have, but those by which a process learns its
+ * place: for a process that takes this one's place. A worker with servers is not told what it would
+ * leave to them. */
+void arguments_add_given(struct arguments *arguments, const struct options *options,
+                         enum option_user given_to, enum option_user user, bool alone);
+
 /* Whether "NAME=value" of the environment sets an option. Children are started without such: their
  * command line says all. */
 bool arguments_environment_is_option(const char *entry);

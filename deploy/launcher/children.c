@@ -91,10 +91,11 @@ __attribute__((noreturn)) static void child_become(const struct child_program *p
     if (getppid() != launcher) /* It died before the line above. */
         _exit(EXIT_CLUSTER_LOST);
     setpgid(0, 0);
-    /* What they would tell on standard output we tell. */
+    /* What they would tell on standard output we mostly tell. */
     int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
     inherit(pipes->input[0], STDIN_FILENO); /* Whose own number is beyond these. */
-    inherit(nothing >= 0 ? nothing : pipes->output[1], STDOUT_FILENO);
+    if (!program->prints)
+        inherit(nothing >= 0 ? nothing : pipes->output[1], STDOUT_FILENO);
     inherit(pipes->output[1], STDERR_FILENO);
     inherit(pipes->word[1], CHILD_WORD); /* Last: it may be another's place. */
     child_reset_signals();

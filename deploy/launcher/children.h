@@ -9,7 +9,7 @@
  *     CHILD_WORD        of a child that has something to announce: one line, such as where it
  *                       listens
  *
- * Its standard output is /dev/null.
+ * Its standard output is /dev/null, unless it is to have ours.
  *
  * A child is in a process group of its own, so a Ctrl-C on the terminal reaches the launcher alone,
  * and gets SIGTERM from the kernel when the launcher dies, however it dies: it may not have come to
@@ -75,6 +75,7 @@ struct child_program {
     const char *path;
     char *const *arguments, *const *environment;
     bool announces; /* It is given CHILD_WORD. */
+    bool prints;    /* Its standard output is ours. */
 };
 
 /* A child that has ended may be started again: then it keeps its log, or what is held back for it,

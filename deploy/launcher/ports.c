@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 /* Without SO_REUSEADDR while it is bound, or two launchers could hold the same port. */
-static bool take_any(int file, uint16_t *port)
+static bool take_any(int file, in_addr_t host, uint16_t *port)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(host)};
     socklen_t size = sizeof address;
     int reuse = 1;
     if (bind(file, (const struct sockaddr *)&address, size) != 0 ||
@@ -23,13 +23,23 @@ static bool take_any(int file, uint16_t *port)
     return true;
 }
 
-int port_hold(uint16_t *port)
+static int hold(int flags, in_addr_t host, uint16_t *port)
 {
-    int file = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (file < 0 || take_any(file, port))
+    int file = socket(AF_INET, SOCK_STREAM | flags, 0);
+    if (file < 0 || take_any(file, host, port))
         return file;
     int reason = errno;
     close(file);
     errno = reason;
     return -1;
+}
+
+int port_hold(uint16_t *port)
+{
+    return hold(SOCK_CLOEXEC, INADDR_LOOPBACK, port);
+}
+
+int port_keep(uint16_t *port)
+{
+    return hold(0, INADDR_ANY, port);
 }

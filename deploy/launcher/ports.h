@@ -15,4 +15,8 @@
 /* The socket that holds a port on 127.0.0.1, which no child inherits; -1 with errno. */
 int port_hold(uint16_t *port);
 
+/* The same on all addresses of this host, for the program that takes this one's place: it inherits the
+ * socket, and need not know. */
+int port_keep(uint16_t *port);
+
 #endif

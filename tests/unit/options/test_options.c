@@ -406,7 +406,7 @@ TEST_PLAIN(what_other_programs_call_an_option_is_answered_with_its_name)
     expect_bad(OPTION_EVALUATE, "x --lr 1",
                "syncopate evaluate: unknown option --lr: it is --learning-rate, which is not an "
                "option of this program (of syncopate-worker, syncopate run, syncopate compare, "
-               "syncopate replay, syncopate simulate)");
+               "syncopate replay, syncopate simulate, syncopate task)");
     setenv("SYNCOPATE_LR", "1", 1);
     expect_bad(OPTION_RUN, "",
                "syncopate run: the variable SYNCOPATE_LR is no option's (did you mean "

@@ -250,8 +250,9 @@ TEST_PLAIN(an_option_of_the_launcher_alone_is_refused_by_both_roles)
                "syncopate-ps: --modes is not an option of this program (of syncopate compare)");
     expect_bad(OPTION_PS, "--ps-hosts a:1 --role ps",
                "syncopate-ps: --role is not an option of this program (of syncopate keygen)");
-    expect_bad(OPTION_RUN, "--insecure",
-               "syncopate: --insecure is not an option of this program (of syncopate-ps)");
+    expect_bad(
+        OPTION_RUN, "--insecure",
+        "syncopate: --insecure is not an option of this program (of syncopate-ps, syncopate task)");
 }
 
 /* --- variables ------------------------------------------------------------------------------ */

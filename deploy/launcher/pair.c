@@ -1,0 +1,192 @@
+/* pair.c - a loop on two pipes and a signalfd; patience ends at stop_at and kill_at. */
+
+#include "deploy/launcher/pair.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+#include "common/process/parent.h"
+
+#define TICK_MS           200
+#define STOP_EXTRA        5.0  /* Beyond --stop-timeout, which the roles keep by themselves. */
+#define EXPLAIN_SECONDS   1.0  /* For the other to say more about a failure, and end by itself. */
+#define TERMINATE_SECONDS 10.0 /* At most, between SIGTERM and SIGKILL. */
+
+struct pair {
+    struct child children[2];
+    int signals; /* signalfd, or -1. */
+    sigset_t mask_before;
+    double stop_seconds, stop_at, kill_at;
+    bool has_parent;
+    int code; /* Of the first that failed. */
+};
+
+/* Whole lines of both, one after the other. */
+static void pass_line(void *context, const char *line, enum log_level level)
+{
+    (void)context;
+    (void)level;
+    fprintf(stderr, "%s\n", line);
+}
+
+static enum status take_signals(struct pair *pair, struct error *error)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGUSR1, SIGCHLD};
+    struct sigaction hangup;
+    sigset_t mask;
+    sigemptyset(&mask);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        sigaddset(&mask, numbers[i]);
+    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) /* nohup */
+        sigaddset(&mask, SIGHUP);
+    sigprocmask(SIG_BLOCK, &mask, &pair->mask_before);
+    pair->signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+    return pair->signals >= 0
+               ? STATUS_OK
+               : error_set(error, STATUS_IO, "cannot watch signals: %s", strerror(errno));
+}
+
+static bool any_runs(const struct pair *pair)
+{
+    return pair->children[0].running || pair->children[1].running;
+}
+
+static void signal_both(struct pair *pair, int number)
+{
+    for (int i = 0; i < 2; i++)
+        if (pair->children[i].running)
+            kill(pair->children[i].pid, number);
+}
+
+static void pass_signals(struct pair *pair)
+{
+    struct signalfd_siginfo info;
+    while (read(pair->signals, &info, sizeof info) == sizeof info)
+        if (info.ssi_signo != SIGCHLD)
+            signal_both(pair, (int)info.ssi_signo);
+}
+
+static int code_of(const struct child *child)
+{
+    int code = child_exit_code(child);
+    return code >= 0 ? code : 128 + WTERMSIG(child->wait_status);
+}
+
+/* One has ended: how long the other may still take. */
+static void on_end(struct pair *pair, struct child *child, struct error *error, double now)
+{
+    int code = code_of(child);
+    bool told = isfinite(pair->kill_at); /* Its end is our doing. */
+    if (code != EXIT_DONE && pair->code == EXIT_DONE && !told) {
+        pair->code = code;
+        if (any_runs(pair)) /* Else its own last line stands as it is. */
+            child_describe_end(child, error->text, sizeof error->text);
+    }
+    double patience = code == EXIT_DONE || code == EXIT_INTERRUPTED || code == EXIT_TERMINATED
+                          ? pair->stop_seconds + STOP_EXTRA
+                          : EXPLAIN_SECONDS;
+    pair->stop_at = fmin(pair->stop_at, now + patience);
+}
+
+static void reap(struct pair *pair, struct error *error, double now)
+{
+    for (int i = 0; i < 2; i++) {
+        struct child *child = &pair->children[i];
+        if (!child->running)
+            continue;
+        child_reap(child, now);
+        if (child->running)
+            continue;
+        child_read(child, pass_line, NULL);
+        on_end(pair, child, error, now);
+    }
+}
+
+static void keep_deadlines(struct pair *pair, double now)
+{
+    if (now >= pair->kill_at) {
+        signal_both(pair, SIGKILL);
+        pair->kill_at = INFINITY;
+        pair->stop_at = INFINITY;
+    } else if (now >= pair->stop_at && !isfinite(pair->kill_at)) {
+        signal_both(pair, SIGTERM);
+        pair->stop_at = INFINITY;
+        pair->kill_at = now + fmin(pair->stop_seconds, TERMINATE_SECONDS);
+    }
+}
+
+/* The children's own standard inputs are ours to end. */
+static void lose_parent(struct pair *pair, double now)
+{
+    pair->has_parent = false;
+    for (int i = 0; i < 2; i++) {
+        if (pair->children[i].leash >= 0)
+            close(pair->children[i].leash);
+        pair->children[i].leash = -1;
+    }
+    pair->stop_at = fmin(pair->stop_at, now + PARENT_LOST_SECONDS);
+}
+
+static void watch(struct pair *pair, struct error *error)
+{
+    while (any_runs(pair)) {
+        struct pollfd polls[] = {{.fd = pair->signals, .events = POLLIN},
+                                 {.fd = pair->children[0].output, .events = POLLIN},
+                                 {.fd = pair->children[1].output, .events = POLLIN},
+                                 {.fd = pair->has_parent ? STDIN_FILENO : -1, .events = POLLIN}};
+        poll(polls, sizeof polls / sizeof *polls, TICK_MS);
+        double now = clock_now_seconds();
+        pass_signals(pair);
+        for (int i = 0; i < 2; i++)
+            child_read(&pair->children[i], pass_line, NULL);
+        if (pair->has_parent && parent_is_gone())
+            lose_parent(pair, now);
+        reap(pair, error, now);
+        keep_deadlines(pair, now);
+    }
+}
+
+static enum status start(struct pair *pair, const struct pair_role roles[2], struct error *error)
+{
+    double now = clock_now_seconds();
+    enum status status = STATUS_OK;
+    for (int i = 0; i < 2 && status == STATUS_OK; i++)
+        status = child_start(&pair->children[i], roles[i].name, &roles[i].program, now, error);
+    if (status != STATUS_OK) /* One that runs has nothing to lose yet. */
+        signal_both(pair, SIGKILL);
+    return status;
+}
+
+int pair_run(const struct pair_role roles[2], double stop_seconds, bool has_parent,
+             struct error *error)
+{
+    struct pair pair = {
+        .signals = -1,
+        .stop_seconds = stop_seconds,
+        .stop_at = INFINITY,
+        .kill_at = INFINITY,
+        .has_parent = has_parent,
+        .code = EXIT_DONE,
+    };
+    for (int i = 0; i < 2; i++)
+        child_init(&pair.children[i]);
+    enum status status = take_signals(&pair, error);
+    if (status == STATUS_OK)
+        status = start(&pair, roles, error);
+    if (pair.signals >= 0)
+        watch(&pair, status == STATUS_OK ? error : &(struct error){0});
+    for (int i = 0; i < 2; i++)
+        child_free(&pair.children[i]);
+    if (pair.signals >= 0)
+        close(pair.signals);
+    sigprocmask(SIG_SETMASK, &pair.mask_before, NULL);
+    return status == STATUS_OK ? pair.code : EXIT_CANNOT_OPEN;
+}

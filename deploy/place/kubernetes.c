@@ -1,0 +1,62 @@
+/* kubernetes.c - a pod's index: JOB_COMPLETION_INDEX of an Indexed Job, or the number at the end of the
+ * name of a StatefulSet's pod. It says nothing of servers, whose names follow from a headless Service:
+ * --ps-hosts 'ps-[0-1].ps:7000'. */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "deploy/place/environment.h"
+#include "deploy/place/source.h"
+
+#define NUMBER_MAX UINT32_MAX
+
+/* 3 of "trainer-3"; false when there is none. */
+static bool ordinal_of(const char *name, uint64_t *ordinal)
+{
+    const char *dash = name != NULL ? strrchr(name, '-') : NULL;
+    return dash != NULL && environment_digits(dash + 1, NUMBER_MAX, ordinal);
+}
+
+/* In a pod, or where somebody says that it is one. */
+static enum status read_index(const struct place_request *request, struct place *place,
+                              uint64_t *index, struct error *error)
+{
+    const char *const *environment = request->environment;
+    const char *host = environment_value(environment, "HOSTNAME");
+    enum status status =
+        environment_number(environment, "JOB_COMPLETION_INDEX", NUMBER_MAX, index, error);
+    if (status == STATUS_OK)
+        snprintf(place->said, sizeof place->said, "Kubernetes (JOB_COMPLETION_INDEX=%" PRIu64 ")",
+                 *index);
+    if (status != STATUS_NOT_FOUND)
+        return status;
+    host = host != NULL ? host : request->host;
+    if ((request->source != PLACE_KUBERNETES &&
+         environment_value(environment, "KUBERNETES_SERVICE_HOST") == NULL) ||
+        !ordinal_of(host, index))
+        return error_set(error, STATUS_NOT_FOUND,
+                         "there is no JOB_COMPLETION_INDEX, and this host's name does not end with "
+                         "-N");
+    snprintf(place->said, sizeof place->said, "Kubernetes (HOSTNAME=%.100s)", host);
+    return STATUS_OK;
+}
+
+enum status place_from_kubernetes(struct place *place, const struct place_request *request,
+                                  struct error *error)
+{
+    struct numbered numbered = {.size_name = "pods"};
+    enum status status = read_index(request, place, &numbered.rank, error);
+    if (status != STATUS_OK)
+        return status;
+    place->evicts = true;
+    status = place_number(place, request, &numbered, error);
+    if (status != STATUS_OK || place->evaluates)
+        return status;
+    place->alone = request->servers == 0;
+    if (place->alone || request->ps_hosts != NULL)
+        return STATUS_OK;
+    return error_set(error, STATUS_INVALID,
+                     "a pod's index does not say where the servers are: give --ps-hosts, of a "
+                     "StatefulSet ps and its Service ps 'ps-[0-1].ps:7000'");
+}
