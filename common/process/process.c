@@ -42,6 +42,24 @@ static void end_hung_up(int number)
     _exit(EXIT_TERMINATED);
 }
 
+static void end_as_told(int number)
+{
+    _exit(128 + number);
+}
+
+/* To the first process of a container, or of whatever has processes of its own, the kernel passes no signal
+ * that it has not asked for: SIGTERM would be lost on whoever waits for a name before it takes signals. */
+static void end_as_first(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGUSR1};
+    struct sigaction action;
+    if (getpid() != 1)
+        return;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (sigaction(numbers[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+            signal(numbers[i], end_as_told);
+}
+
 static void reset_signals(void)
 {
     struct sigaction action;
@@ -51,6 +69,7 @@ static void reset_signals(void)
             signal(number, SIG_DFL);
     if (sigaction(SIGHUP, NULL, &action) == 0 && action.sa_handler != SIG_IGN)
         signal(SIGHUP, end_hung_up);
+    end_as_first();
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
     sigset_t none;

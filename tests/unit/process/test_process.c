@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -66,6 +67,38 @@ TEST_PLAIN(an_early_hangup_has_the_exit_code_of_a_later_one)
     ck_assert_int_eq(waitpid(child, &how, 0), child);
     ck_assert(WIFEXITED(how));
     ck_assert_int_eq(WEXITSTATUS(how), EXIT_TERMINATED);
+}
+
+static const struct {
+    int number, code;
+} told[] = {{SIGTERM, EXIT_TERMINATED},
+            {SIGINT, EXIT_INTERRUPTED},
+            {SIGHUP, EXIT_TERMINATED},
+            {SIGUSR1, 138}};
+
+/* As of a container: the kernel gives it only the signals that it asks for. */
+TEST_TIMES(the_first_process_ends_when_it_is_told_to, sizeof told / sizeof *told)
+{
+    int ready[2], status;
+    char byte;
+    if (unshare(CLONE_NEWPID) != 0) /* Only root may, and not everywhere. */
+        return;
+    ck_assert_int_eq(pipe(ready), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        process_begin();
+        if (getpid() != 1 || write(ready[1], "", 1) != 1)
+            _exit(1);
+        sleep(10);
+        _exit(2);
+    }
+    ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+    ck_assert_int_eq(kill(child, told[_i].number), 0);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFEXITED(status));
+    ck_assert_int_eq(WEXITSTATUS(status), told[_i].code);
+    close(ready[0]);
+    close(ready[1]);
 }
 
 TEST_PLAIN(no_signal_stays_blocked)
