@@ -190,6 +190,14 @@ void cores_stop(const struct cores *cores, int exit_code, struct outbox *outbox)
              router_enrolment(cores->router)->envelope.index);
 }
 
+void cores_enough(const struct cores *cores, const char *why, struct outbox *outbox)
+{
+    struct message *message = &outbox_add(outbox, TO_COORDINATOR, MESSAGE_STOP)->message;
+    message->generation = router_enrolment(cores->router)->envelope.generation;
+    message->stop.exit_code = EXIT_DONE;
+    snprintf(message->stop.reason, MESSAGE_TEXT_MAX, "%s", why);
+}
+
 void cores_abandon(struct cores *cores, double seconds)
 {
     enrolment_abandon(router_enrolment(cores->router));

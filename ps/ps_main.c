@@ -29,6 +29,7 @@
 #include "common/wire/message.h"
 #include "ps/router/listening.h"
 #include "ps/server.h"
+#include "ps/stop_note.h"
 
 #define ADDRESS_SECONDS  1.0 /* For an address to be given up. */
 #define ADDRESS_PAUSE_US 20000
@@ -49,6 +50,11 @@ static void request_stop(void *server, int exit_code)
 static void note_abandoned(void *server)
 {
     server_abandoned(server);
+}
+
+static void note_enough(void *server, const char *why)
+{
+    server_enough(server, why);
 }
 
 /* A fresh folder for a server 0 that was not given one. */
@@ -163,9 +169,13 @@ static int run_server(const struct options *options, struct server *server, cons
         return EXIT_TRAINING_FAILED;
     }
     struct narrator *narrator = NULL;
-    if (options->task_index == 0)
+    struct stop_note *note = NULL;
+    if (options->task_index == 0) {
         narrator_start(&narrator, out, options->log_every, options->quiet);
+        stop_note_watch(&note, out, note_enough, server);
+    }
     int exit_code = server_run(server, error);
+    stop_note_stop(&note);
     narrator_stop(&narrator, exit_code);
     signals_stop(&signals);
     return exit_code;

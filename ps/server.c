@@ -66,7 +66,9 @@ struct server {
     uint32_t owner_threads; /* 0: the router thread is the owner. */
     atomic_int stop_code;   /* 0: go on. Written by whoever asks, read by the router thread. */
     atomic_bool abandoned;  /* The same. */
-    bool stop_sent, abandoned_noted;
+    atomic_bool enough;     /* The same; behind it stands: */
+    char enough_why[MESSAGE_TEXT_MAX];
+    bool stop_sent, abandoned_noted, enough_sent;
     bool holds_run;          /* As last seen ... */
     int occupied;            /* ... and the descriptor that says so to others, or -1. */
     bool without_owners;     /* There was no memory for them. */
@@ -267,6 +269,13 @@ void server_request_stop(struct server *server, int exit_code)
 void server_abandoned(struct server *server)
 {
     atomic_store(&server->abandoned, true);
+    mailbox_ring(&server->inbox);
+}
+
+void server_enough(struct server *server, const char *why)
+{
+    snprintf(server->enough_why, sizeof server->enough_why, "%s", why);
+    atomic_store(&server->enough, true);
     mailbox_ring(&server->inbox);
 }
 
@@ -638,6 +647,11 @@ static void pass_on_stop(struct server *server)
     if (atomic_load(&server->abandoned) && !server->abandoned_noted) {
         server->abandoned_noted = true;
         cores_abandon(&server->cores, ABANDONED_SECONDS);
+    }
+    if (atomic_load(&server->enough) && !server->enough_sent) {
+        server->enough_sent = true;
+        cores_enough(&server->cores, server->enough_why, &server->outbox);
+        flush(server);
     }
     int code = atomic_load(&server->stop_code);
     if (code == 0 || server->stop_sent)

@@ -63,8 +63,8 @@
  * at its highest. A process that was replaced keeps its answers until its connection ends. Two
  * generations do not add up: of the one before only what is on its way to somebody is left.
  *
- * Threads: server_run is the router thread and makes the others; server_request_stop and
- *   server_abandoned may be called from any thread. */
+ * Threads: server_run is the router thread and makes the others; server_request_stop,
+ *   server_abandoned and server_enough may be called from any thread. */
 
 #ifndef PS_SERVER_H
 #define PS_SERVER_H
@@ -115,6 +115,10 @@ const char *server_bound(const struct server *server);
 
 /* Ask for a clean stop with EXIT_INTERRUPTED or EXIT_TERMINATED. */
 void server_request_stop(struct server *server, int exit_code);
+
+/* Ask server 0 for a clean stop of a job that has been trained enough: it ends with EXIT_DONE. From one
+ * thread, once. */
+void server_enough(struct server *server, const char *why);
 
 /* Whoever started this process is gone; ask for a stop as well. */
 void server_abandoned(struct server *server);

@@ -38,7 +38,7 @@ deploy  figures
 deploy  report
 deploy  compare
 deploy  explain verify simulate
-deploy  inspect
+deploy  inspect follow
 deploy  leave
 deploy  command
 deploy  .'

@@ -595,6 +595,17 @@ static enum status check_keys(const struct parser *parser)
     return STATUS_OK;
 }
 
+/* Whoever follows no run has no use for these. */
+static enum status check_follow(const struct parser *parser)
+{
+    static const char *const names[] = {"best", "patience", "out", "start-timeout",
+                                        "recovery-timeout"};
+    for (size_t i = 0; !parser->options->follow && i < sizeof names / sizeof *names; i++)
+        if (is_typed(source_of(parser, names[i])))
+            return refuse(parser, "%s: only used with --follow", source_of(parser, names[i]));
+    return STATUS_OK;
+}
+
 /* A worker is named in one way. */
 static enum status check_leave(const struct parser *parser)
 {
@@ -748,6 +759,8 @@ static enum status check_whole(const struct parser *parser)
         status = check_role(parser);
     if (status == STATUS_OK)
         status = check_keys(parser);
+    if (status == STATUS_OK && parser->user == OPTION_EVALUATE)
+        status = check_follow(parser);
     if (status == STATUS_OK && parser->user == OPTION_LEAVE)
         status = check_leave(parser);
     if (status == STATUS_OK && parser->user == OPTION_PS)

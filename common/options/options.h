@@ -156,6 +156,11 @@ struct options {
     const char *role;
     int32_t index; /* -1: any of that role. */
 
+    /* evaluate: of a run's checkpoints as they come. */
+    bool follow;
+    const char *best;  /* What the best is by: "accuracy" or "loss". */
+    uint32_t patience; /* Checkpoints in a row without a better one that stop the run; 0: never. */
+
     /* leave: which process, by its number or as the only one here; 0, false: asked of server 0. */
     int32_t pid;
     bool self;

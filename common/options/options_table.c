@@ -159,6 +159,12 @@ static const char *term_word(unsigned index)
     return words[index];
 }
 
+static const char *best_word(unsigned index)
+{
+    static const char *const words[] = {"accuracy", "loss", NULL};
+    return words[index];
+}
+
 static const char *log_format_word(unsigned index)
 {
     static const char *const words[] = {"text", "json", NULL};
@@ -244,6 +250,7 @@ static const struct option_choice choice_transport = {.word = transport_word};
 static const struct option_choice choice_role = {.word = role_word};
 static const struct option_choice choice_loss = {.word = loss_word};
 static const struct option_choice choice_term = {.word = term_word};
+static const struct option_choice choice_best = {.word = best_word};
 static const struct option_choice choice_log_format = {.word = log_format_word};
 static const struct option_choice choice_modes = {.check = check_modes, .known = mode_word};
 static const struct option_choice choice_model = {.known = model_word};
@@ -571,6 +578,13 @@ const struct option_row option_rows[] = {
     /* Deadlines. */
     {"start-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(deadlines.start), TRAINS, "S",
      "60", 0.001, 1e9, NULL, NULL, "Seconds, from a process's start, until everybody must have joined (exit code 4)."},
+    {"start-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(deadlines.start), OPTION_EVALUATE, "S",
+     "60", 0.001, 1e9, NULL, NULL,
+     "With --follow: seconds until the run must have begun (exit code 4), or gone on where it was stopped."},
+    {"recovery-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(deadlines.recovery), OPTION_EVALUATE,
+     "S", "60", 0.001, 1e9, NULL, NULL,
+     "With --follow: seconds in which nobody trains the run, though it has not ended, before it is given up (exit code "
+     "195)."},
     {"worker-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(deadlines.silence), TRAINS, "S",
      "5", 0.001, 1e9, NULL, NULL,
      "Seconds of silence after which a process counts as lost: what then, --on-worker-loss and "
@@ -648,6 +662,8 @@ const struct option_row option_rows[] = {
      "trained further; any other is refused."},
     {"out", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(out), OPTION_EXPORT, "FILE", NULL, 0, 0,
      NULL, NULL, "File to write. Default: model.safetensors in the working directory."},
+    {"out", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(out), OPTION_EVALUATE, "DIR", NULL, 0, 0, NULL, NULL,
+     "With --follow: folder for the best model and best.json. Default: best in the run's."},
     {"out", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(out), OPTION_TRACE, "FILE", NULL, 0, 0,
      NULL, NULL,
      "File to write: a trace, or, when it ends in .svg, a picture of one step. Default: trace.json in the "
@@ -697,6 +713,15 @@ const struct option_row option_rows[] = {
     {"log-every", OPTION_GROUP_OUTPUT, OPTION_KIND_REAL, FIELD(log_every), OPTION_WORKER, "S", "10",
      0.001, 1e9, NULL, NULL,
      "With --ps 0: seconds between progress lines on standard output. Otherwise server 0 has them."},
+    {"follow", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(follow), OPTION_EVALUATE, NULL, NULL, 0, 0, NULL, NULL,
+     "Score every checkpoint of the run in the folder PATH as it appears, a line each, until the run has ended, and "
+     "keep the best. The run need not have begun. With --json a line is an object."},
+    {"best", OPTION_GROUP_OUTPUT, OPTION_KIND_TEXT, FIELD(best), OPTION_EVALUATE, "WHAT", "accuracy", 0, 0,
+     &choice_best, NULL, "With --follow: by which score on the test set the best is chosen."},
+    {"patience", OPTION_GROUP_OUTPUT, OPTION_KIND_U32, FIELD(patience), OPTION_EVALUATE, "N", "0", 0, 1000000, NULL,
+     NULL,
+     "With --follow: after N checkpoints in a row without a better one stop the run at a checkpoint, with exit code 0; "
+     "0: never."},
     {"watch", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(watch), OPTION_INSPECT, NULL, NULL, 0, 0,
      NULL, NULL,
      "Look again and again until the job has ended, and say how: on a terminal in the same place, "

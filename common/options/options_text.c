@@ -71,8 +71,11 @@ static const struct program_text program_texts[] = {
      "the path of a run's folder, a checkpoint or a model.safetensors",
      "score a checkpoint or a model on the test set, no servers",
      "Score a trained model on the test set, without any server. PATH is a model.safetensors, a "
-     "checkpoint (a step-... folder) or a run directory.",
-     "  syncopate evaluate runs/async4"},
+     "checkpoint (a step-... folder) or a run directory. With --follow every checkpoint of a run "
+     "under "
+     "way is scored, and the best kept.",
+     "  syncopate evaluate runs/async4\n"
+     "  syncopate evaluate --follow runs/async4 --patience 5"},
     {OPTION_EXPORT, "PATH [options]", "the path of a run's folder or a checkpoint",
      "turn a checkpoint into one model.safetensors",
      "Merge a checkpoint into one model.safetensors that has the variables' own names and shapes. "

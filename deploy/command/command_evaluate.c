@@ -1,4 +1,5 @@
-/* syncopate evaluate PATH: what a trained model scores on the test set.
+/* syncopate evaluate PATH: what a trained model scores on the test set; with --follow what all
+ * checkpoints of a run do, as they come.
  *
  * A run and a checkpoint say what they were trained on, and are scored on that; --data and --seed
  * may say otherwise, and then a line says so, because accuracies on different data tell nothing of
@@ -16,6 +17,7 @@
 #include "common/options/options.h"
 #include "common/store/checkpoint.h"
 #include "deploy/command/command.h"
+#include "deploy/follow/follow.h"
 #include "worker/data/dataset.h"
 #include "worker/model/model.h"
 
@@ -256,6 +258,69 @@ static enum status evaluate(const struct options *options, struct error *error)
     return status;
 }
 
+/* --- following a run -------------------------------------------------------------------------- */
+
+struct following {
+    const struct options *options;
+    struct model_file file; /* Scored last. */
+    struct dataset dataset; /* Opened with the first. */
+    bool has_data;
+};
+
+static enum status score_checkpoint(void *context, const char *path, struct follow_score *told,
+                                    bool *opened, struct error *error)
+{
+    struct following *f = context;
+    struct score score = {0};
+    model_file_close(&f->file);
+    f->file = (struct model_file){0};
+    enum status status = model_file_open(&f->file, &disk_posix, path, error);
+    *opened = status == STATUS_OK;
+    if (status == STATUS_OK && !f->has_data) {
+        struct choice choice = choose_data(f->options, &f->file);
+        status = open_data(&f->dataset, &choice, &f->file, error);
+        f->has_data = status == STATUS_OK;
+        if (f->has_data)
+            warn_of_other_data(&choice, &f->dataset, &f->file);
+    }
+    if (status == STATUS_OK)
+        status = score_file(&f->file, &f->dataset, path, &score, error);
+    *told = (struct follow_score){.step = f->file.step,
+                                  .steps = f->file.job.steps,
+                                  .loss = mean_loss(&score),
+                                  .accuracy = accuracy(&score),
+                                  .examples = score.examples,
+                                  .not_finite = score.not_finite};
+    return status;
+}
+
+static enum status keep_model(void *context, const char *path, struct error *error)
+{
+    const struct model_file *file = &((struct following *)context)->file;
+    return model_file_write(&disk_posix, path, file->model, file->variables, file->variable_count,
+                            file->parameters, NULL, error);
+}
+
+static int follow(const struct options *options, struct error *error)
+{
+    struct following following = {.options = options};
+    const struct follow_hooks hooks = {&following, score_checkpoint, keep_model};
+    const struct follow_options wanted = {
+        .run = options->path,
+        .best = options->out,
+        .rules = {.by = strcmp(options->best, "loss") == 0 ? BEST_BY_LOSS : BEST_BY_ACCURACY,
+                  .patience = options->patience},
+        .start_seconds = options->deadlines.start,
+        .recovery_seconds = options->deadlines.recovery,
+        .json = options->json,
+        .quiet = options->quiet,
+    };
+    int code = follow_run(&wanted, &hooks, error);
+    model_file_close(&following.file);
+    dataset_close(&following.dataset);
+    return code;
+}
+
 int command_evaluate(const struct command_call *call, struct error *error)
 {
     const struct options *options = &call->options;
@@ -263,5 +328,5 @@ int command_evaluate(const struct command_call *call, struct error *error)
     kernels_limit(options_instructions(options));
     if (dataset_check_name(options->data, error) != STATUS_OK)
         return EXIT_USAGE;
-    return command_exit_code(evaluate(options, error));
+    return options->follow ? follow(options, error) : command_exit_code(evaluate(options, error));
 }

@@ -804,6 +804,12 @@ static const char *what_stands(const struct coordinator *c, char text[64])
     return text;
 }
 
+/* Of a stop that did not come to its end: one that was to be 0 is not done. */
+static int code_of_stop(const struct coordinator *c)
+{
+    return c->exit_code == EXIT_DONE ? EXIT_TERMINATED : c->exit_code;
+}
+
 /* A clean stop takes too long. */
 static void check_stopping(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
@@ -811,14 +817,14 @@ static void check_stopping(struct coordinator *c, uint64_t now_us, struct outbox
     if (!c->stopping || (c->state != RECOVERING && c->state != RUNNING) ||
         seconds_since(c->stop_us, now_us) <= c->options.deadlines.stop)
         return;
-    coordinator_fail(c, c->exit_code, now_us, outbox, "stopping took longer than %s; %s",
+    coordinator_fail(c, code_of_stop(c), now_us, outbox, "stopping took longer than %s; %s",
                      wording_duration(c->options.deadlines.stop).text, what_stands(c, text));
 }
 
 void coordinator_end_deserted(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
     char text[64];
-    coordinator_fail(c, c->exit_code, now_us, outbox,
+    coordinator_fail(c, code_of_stop(c), now_us, outbox,
                      "stopped when all workers had left, in the middle of a step; %s",
                      what_stands(c, text));
 }

@@ -133,7 +133,8 @@ static void check_run(const struct coordinator *c)
 static void check_stop(const struct coordinator *c)
 {
     RULE(IMPLIES(c->stopping, c->state >= RECOVERING), "before training a stop is the end");
-    RULE(!c->stopping || c->exit_code == EXIT_INTERRUPTED || c->exit_code == EXIT_TERMINATED,
+    RULE(!c->stopping || c->exit_code == EXIT_DONE || c->exit_code == EXIT_INTERRUPTED ||
+             c->exit_code == EXIT_TERMINATED,
          "a clean stop has its exit code");
     RULE(c->stopping || (c->exit_code == EXIT_DONE && c->stop_us == 0),
          "without a stop nothing has ended");

@@ -443,7 +443,8 @@ void coordinator_handle_stop(struct coordinator *c, const struct packet *packet,
 {
     const struct message *message = &packet->message;
     int code = (int)message->stop.exit_code;
-    if (code != EXIT_INTERRUPTED && code != EXIT_TERMINATED) {
+    /* EXIT_DONE: it has been trained enough. */
+    if (code != EXIT_DONE && code != EXIT_INTERRUPTED && code != EXIT_TERMINATED) {
         coordinator_fail(c, code, now_us, outbox, "%s/%u: %s", role_name(message->role),
                          message->index, message->stop.reason);
         return;

@@ -623,6 +623,26 @@ TEST(a_stop_in_sync_training_cuts_where_the_router_says, MODE_SYNC)
     all_leave(f);
 }
 
+/* As the run is stopped because it gets no better. */
+TEST(a_stop_of_what_is_trained_enough_ends_with_0, MODE_SYNC)
+{
+    players_start(f);
+    players_stop(f, ROLE_PS, 0, EXIT_DONE, "no better in 3 checkpoints");
+    ck_assert_ptr_nonnull(players_told(f, PEER_LOCAL, MESSAGE_STOP));
+    players_order(f, (struct order){.kind = ORDER_STOP_AT, .stop_at.step = 3});
+    finish_training(f);
+    take_cut(f, 3, true);
+    manifest_written(f, 3);
+    struct run_summary written;
+    memcpy(&written, post_order_packet(&f->post, TO_CHECKPOINTER, ORDER_SUMMARY)->payload->data,
+           sizeof written);
+    ck_assert(written.state == RUN_STOPPED);
+    ck_assert_uint_eq(written.exit_code, EXIT_DONE);
+    players_order(f, (struct order){.kind = ORDER_SUMMARY_WRITTEN});
+    check_all_finished(f, EXIT_DONE, "stopped");
+    all_leave(f);
+}
+
 static unsigned batches_given(struct players *f, uint32_t worker)
 {
     unsigned count = 0;
