@@ -193,3 +193,21 @@ enum status hostlist_task(const char *tasks, uint64_t rank, uint64_t *host, stru
     return found ? STATUS_OK
                  : error_set(error, STATUS_NOT_FOUND, "'%.100s' has no task %" PRIu64, tasks, rank);
 }
+
+void hostlist_tasks(const char *tasks, uint64_t first, uint64_t count, uint64_t *sum)
+{
+    uint64_t from = 0; /* Of the list's hosts that are read. */
+    *sum = 0;
+    for (const char *at = tasks;; at++) {
+        uint64_t each, hosts;
+        if (!read_tasks(&at, &each, &hosts))
+            return;
+        uint64_t begin = from > first ? from : first;
+        uint64_t end = from + hosts < first + count ? from + hosts : first + count;
+        if (end > begin)
+            *sum += each * (end - begin);
+        from += hosts;
+        if (*at != ',')
+            return;
+    }
+}

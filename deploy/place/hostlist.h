@@ -27,4 +27,8 @@ enum status hostlist_find(const char *list, uint64_t index, char name[HOSTLIST_N
  * other. STATUS_NOT_FOUND when there are fewer tasks: then *host is how many hosts there are. */
 enum status hostlist_task(const char *tasks, uint64_t rank, uint64_t *host, struct error *error);
 
+/* How many tasks `count` hosts have from number `first` on, into *sum; 0 where there are none, or where it is
+ * no such list. */
+void hostlist_tasks(const char *tasks, uint64_t first, uint64_t count, uint64_t *sum);
+
 #endif

@@ -1,5 +1,9 @@
-/* slurm.c - srun's variables. A job of several parts (het) is one step: SLURM_PROCID counts through all
- * of them, and the tasks of a part are told by how many the parts before it have. */
+/* slurm.c - srun's variables. A job of several parts (het) that are started together is one step:
+ * SLURM_PROCID, SLURM_NTASKS and SLURM_NODEID count through all parts. But SLURM_STEP_NODELIST is then sorted
+ * by name, so that hosts are those of the parts' own lists, one part behind the other:
+ * SLURM_JOB_NODELIST_HET_GROUP_0 and on, or _PACK_GROUP_ as older versions say. They are there as well where a
+ * step is of one part: then it has fewer hosts than they. A part's tasks are those of its hosts, which no two
+ * parts share. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,12 +14,20 @@
 #include "deploy/place/source.h"
 
 #define PARTS_MAX  64
-#define NUMBER_MAX UINT32_MAX
+#define NUMBER_MAX 65535 /* Tasks. */
+
+struct part {
+    const char *nodes;
+    uint64_t node_count, tasks;
+};
 
 struct step {
     uint64_t rank, size, job, node;
     bool knows_node;
-    const char *nodes, *tasks; /* Of all parts, or of this one. */
+    const char *nodes, *tasks; /* Of the step: hosts by name, tasks on each by its number. */
+    const char *node_name;     /* Of this task's host. */
+    struct part parts[PARTS_MAX];
+    size_t part_count; /* 0: it is no het job. */
 };
 
 /* The first of two names that is set. */
@@ -52,38 +64,83 @@ static enum status read_step(struct step *step, const char *const *environment, 
     }
     step->nodes = either(environment, "SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST");
     step->tasks = either(environment, "SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE");
+    step->node_name = environment_value(environment, "SLURMD_NODENAME");
     return status;
 }
 
-/* How many tasks each part of a het job has; *count 0: it is none. */
-static enum status read_parts(const char *const *environment, uint64_t tasks[PARTS_MAX],
-                              size_t *count, struct error *error)
+static const char *part_nodes(const char *const *environment, size_t part)
 {
-    for (*count = 0; *count < PARTS_MAX; (*count)++) {
-        char name[40];
-        snprintf(name, sizeof name, "SLURM_NTASKS_HET_GROUP_%zu", *count);
-        enum status status =
-            environment_number(environment, name, NUMBER_MAX, &tasks[*count], error);
-        if (status != STATUS_OK)
-            return status == STATUS_NOT_FOUND ? STATUS_OK : status;
+    char names[2][48];
+    snprintf(names[0], sizeof names[0], "SLURM_JOB_NODELIST_HET_GROUP_%zu", part);
+    snprintf(names[1], sizeof names[1], "SLURM_JOB_NODELIST_PACK_GROUP_%zu", part);
+    return either(environment, names[0], names[1]);
+}
+
+/* Whether this step is of all parts, and not of one. */
+static bool has_all_parts(const struct step *step)
+{
+    char name[HOSTLIST_NAME_MAX];
+    uint64_t hosts = 0, tasks = 0, there = 0;
+    for (size_t i = 0; i < step->part_count; i++) {
+        hosts += step->parts[i].node_count;
+        tasks += step->parts[i].tasks;
     }
+    return step->part_count > 1 && tasks == step->size && step->nodes != NULL &&
+           hostlist_find(step->nodes, 0, name, &there, NULL) == STATUS_OK && there == hosts;
+}
+
+/* The parts of a het job: which hosts, and how many tasks. */
+static enum status read_parts(struct step *step, const char *const *environment,
+                              struct error *error)
+{
+    uint64_t first = 0;
+    for (size_t i = 0; i < PARTS_MAX; i++) {
+        struct part *part = &step->parts[i];
+        char name[HOSTLIST_NAME_MAX];
+        part->nodes = part_nodes(environment, i);
+        if (part->nodes == NULL)
+            break;
+        if (hostlist_find(part->nodes, 0, name, &part->node_count, error) != STATUS_OK)
+            return STATUS_INVALID;
+        if (step->tasks != NULL)
+            hostlist_tasks(step->tasks, first, part->node_count, &part->tasks);
+        first += part->node_count;
+        step->part_count++;
+    }
+    if (!has_all_parts(step))
+        step->part_count = 0;
     return STATUS_OK;
 }
 
 /* Which part a task is of, by the numbers of all. */
-static void find_part(struct numbered *numbered, const uint64_t *tasks, size_t count)
+static void find_part(struct numbered *numbered, const struct step *step)
 {
     uint64_t first = 0;
     numbered->group_size = numbered->size;
-    for (size_t i = 0; i < count; i++) {
-        if (numbered->rank >= first && numbered->rank < first + tasks[i]) {
+    for (size_t i = 0; i < step->part_count; i++) {
+        uint64_t tasks = step->parts[i].tasks;
+        if (numbered->rank >= first && numbered->rank - first < tasks) {
             numbered->group_first = first;
-            numbered->group_size = tasks[i];
+            numbered->group_size = tasks;
         }
-        first += tasks[i];
+        first += tasks;
     }
-    if (count == 2)
+    if (step->part_count == 2)
         numbered->other_size = numbered->size - numbered->group_size;
+}
+
+/* Host number `host` of the step. */
+static enum status name_host(const struct step *step, uint64_t host, char name[HOSTLIST_NAME_MAX],
+                             struct error *error)
+{
+    for (size_t i = 0; i < step->part_count; i++) {
+        if (host < step->parts[i].node_count)
+            return hostlist_find(step->parts[i].nodes, host, name, NULL, error);
+        host -= step->parts[i].node_count;
+    }
+    if (step->part_count > 0 || step->nodes == NULL)
+        return STATUS_NOT_FOUND;
+    return hostlist_find(step->nodes, host, name, NULL, error);
 }
 
 /* The name of the host that has a task. */
@@ -91,13 +148,8 @@ static enum status host_of(const struct step *step, uint64_t rank, char name[HOS
                            struct error *error)
 {
     uint64_t host;
-    struct error reason = {0};
-    enum status status = step->nodes == NULL || step->tasks == NULL
-                             ? STATUS_NOT_FOUND
-                             : hostlist_task(step->tasks, rank, &host, &reason);
-    if (status == STATUS_OK)
-        status = hostlist_find(step->nodes, host, name, NULL, &reason);
-    if (status == STATUS_OK)
+    if (step->tasks != NULL && hostlist_task(step->tasks, rank, &host, NULL) == STATUS_OK &&
+        name_host(step, host, name, NULL) == STATUS_OK)
         return STATUS_OK;
     return error_set(
         error, STATUS_INVALID,
@@ -106,19 +158,25 @@ static enum status host_of(const struct step *step, uint64_t rank, char name[HOS
         step->nodes != NULL ? step->nodes : "", step->tasks != NULL ? step->tasks : "", rank);
 }
 
-/* Hosts are filled one after the other, unless Slurm was told otherwise: then this task's own host
- * differs from where it would be. */
+/* Hosts are filled one after the other, unless Slurm was told otherwise: then this task's own host is
+ * another than it would be. */
 static enum status check_own(const struct step *step, struct error *error)
 {
+    char name[HOSTLIST_NAME_MAX];
     uint64_t host;
-    if (!step->knows_node || step->tasks == NULL ||
-        hostlist_task(step->tasks, step->rank, &host, NULL) != STATUS_OK || host == step->node)
+    enum status status = host_of(step, step->rank, name, error);
+    if (status != STATUS_OK)
+        return status;
+    hostlist_task(step->tasks, step->rank, &host, NULL);
+    if ((!step->knows_node || host == step->node) &&
+        (step->node_name == NULL || strcmp(name, step->node_name) == 0))
         return STATUS_OK;
-    return error_set(error, STATUS_INVALID,
-                     "SLURM_NODEID=%" PRIu64
-                     ": tasks are not dealt out host by host, so the servers' "
-                     "hosts are not known: give srun --distribution=block, or --ps-hosts",
-                     step->node);
+    return error_set(
+        error, STATUS_INVALID,
+        "this task is on %.80s, and not on %.80s as it would be if Slurm filled one host "
+        "after the other, so the servers' hosts are not known: give srun "
+        "--distribution=block, or --ps-hosts",
+        step->node_name != NULL ? step->node_name : "another host", name);
 }
 
 static enum status name_servers(struct place *place, const struct place_request *request,
@@ -146,15 +204,13 @@ enum status place_from_slurm(struct place *place, const struct place_request *re
                              struct error *error)
 {
     struct step step = {0};
-    uint64_t parts[PARTS_MAX];
-    size_t count = 0;
     enum status status = read_step(&step, request->environment, error);
     if (status == STATUS_OK)
-        status = read_parts(request->environment, parts, &count, error);
+        status = read_parts(&step, request->environment, error);
     if (status != STATUS_OK)
         return status;
     struct numbered numbered = {.size_name = "SLURM_NTASKS", .rank = step.rank, .size = step.size};
-    find_part(&numbered, parts, count);
+    find_part(&numbered, &step);
     snprintf(place->said, sizeof place->said, "SLURM (SLURM_PROCID=%" PRIu64 ")", step.rank);
     status = place_number(place, request, &numbered, error);
     if (status != STATUS_OK || request->ps_hosts != NULL || place->evaluates)
