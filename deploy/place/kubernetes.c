@@ -18,23 +18,29 @@ static bool ordinal_of(const char *name, uint64_t *ordinal)
     return dash != NULL && environment_digits(dash + 1, NUMBER_MAX, ordinal);
 }
 
-/* In a pod, or where somebody says that it is one. */
+/* The number at the end of a pod's name counts where a job of several is asked for: a pod that is alone, such as
+ * Kubeflow's of a job of one task, may have one as well. */
+static bool may_be_named(const struct place_request *request)
+{
+    return request->source == PLACE_KUBERNETES ||
+           (environment_value(request->environment, "KUBERNETES_SERVICE_HOST") != NULL &&
+            (request->servers > 0 || request->colocated || request->job_name != NULL ||
+             request->ps_hosts != NULL));
+}
+
 static enum status read_index(const struct place_request *request, struct place *place,
                               uint64_t *index, struct error *error)
 {
-    const char *const *environment = request->environment;
-    const char *host = environment_value(environment, "HOSTNAME");
+    const char *host = environment_value(request->environment, "HOSTNAME");
     enum status status =
-        environment_number(environment, "JOB_COMPLETION_INDEX", NUMBER_MAX, index, error);
+        environment_number(request->environment, "JOB_COMPLETION_INDEX", NUMBER_MAX, index, error);
     if (status == STATUS_OK)
         snprintf(place->said, sizeof place->said, "Kubernetes (JOB_COMPLETION_INDEX=%" PRIu64 ")",
                  *index);
     if (status != STATUS_NOT_FOUND)
         return status;
     host = host != NULL ? host : request->host;
-    if ((request->source != PLACE_KUBERNETES &&
-         environment_value(environment, "KUBERNETES_SERVICE_HOST") == NULL) ||
-        !ordinal_of(host, index))
+    if (!may_be_named(request) || !ordinal_of(host, index))
         return error_set(error, STATUS_NOT_FOUND,
                          "there is no JOB_COMPLETION_INDEX, and this host's name does not end with "
                          "-N");

@@ -26,6 +26,7 @@ struct step {
     bool knows_node;
     const char *nodes, *tasks; /* Of the step: hosts by name, tasks on each by its number. */
     const char *node_name;     /* Of this task's host. */
+    const char *distribution;  /* "cyclic:block"; NULL: as is usual. */
     struct part parts[PARTS_MAX];
     size_t part_count; /* 0: it is no het job. */
 };
@@ -65,6 +66,7 @@ static enum status read_step(struct step *step, const char *const *environment, 
     step->nodes = either(environment, "SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST");
     step->tasks = either(environment, "SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE");
     step->node_name = environment_value(environment, "SLURMD_NODENAME");
+    step->distribution = environment_value(environment, "SLURM_DISTRIBUTION");
     return status;
 }
 
@@ -158,12 +160,20 @@ static enum status host_of(const struct step *step, uint64_t rank, char name[HOS
         step->nodes != NULL ? step->nodes : "", step->tasks != NULL ? step->tasks : "", rank);
 }
 
-/* Hosts are filled one after the other, unless Slurm was told otherwise: then this task's own host is
- * another than it would be. */
+/* Hosts are filled one after the other, unless Slurm was told otherwise, which it says; or else this task's
+ * own host is another than it would be. */
 static enum status check_own(const struct step *step, struct error *error)
 {
     char name[HOSTLIST_NAME_MAX];
     uint64_t host;
+    bool usual = step->distribution == NULL || step->distribution[0] == '*' ||
+                 strncmp(step->distribution, "block", strlen("block")) == 0;
+    if (!usual)
+        return error_set(
+            error, STATUS_INVALID,
+            "SLURM_DISTRIBUTION=%.60s: the servers' hosts follow only where one host is "
+            "filled after the other: give srun --distribution=block, or --ps-hosts",
+            step->distribution);
     enum status status = host_of(step, step->rank, name, error);
     if (status != STATUS_OK)
         return status;
@@ -173,9 +183,8 @@ static enum status check_own(const struct step *step, struct error *error)
         return STATUS_OK;
     return error_set(
         error, STATUS_INVALID,
-        "this task is on %.80s, and not on %.80s as it would be if Slurm filled one host "
-        "after the other, so the servers' hosts are not known: give srun "
-        "--distribution=block, or --ps-hosts",
+        "this task is on %.80s, and by SLURM_STEP_NODELIST it would be on %.80s, so the "
+        "servers' hosts are not known: give --ps-hosts",
         step->node_name != NULL ? step->node_name : "another host", name);
 }
 
