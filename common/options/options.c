@@ -617,7 +617,8 @@ static enum status check_leave(const struct parser *parser)
         return refuse(parser, "HOST:PORT/worker/I, --self and --pid exclude each other");
     if (options->evicted && !here)
         return refuse(parser, "--evicted: only used with --self or --pid");
-    if (options->keys != NULL && here)
+    /* The environment of a container is that of all its processes. */
+    if (here && is_typed(source_of(parser, "keys")))
         return refuse(parser, "%s: only used with HOST:PORT/worker/I", source_of(parser, "keys"));
     return STATUS_OK;
 }

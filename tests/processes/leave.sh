@@ -53,7 +53,9 @@ ok "syncopate leave HOST:PORT/worker/I: that worker goes with 0, and the job goe
 # --- by its process -------------------------------------------------------------------------------
 run process 0 syncopate leave --pid "${pids[asked-w1]}"
 ends asked-w1 0
-run evicted 0 syncopate leave --pid "${pids[asked-w0]}" --evicted
+refused typed 2 "keys=nowhere: only used with HOST:PORT/worker/I" --self --keys nowhere
+# But a container's variables are for all its processes.
+SYNCOPATE_KEYS=nowhere run evicted 0 syncopate leave --pid "${pids[asked-w0]}" --evicted
 ends asked-w0 143
 says asked-ps "no worker is left; waiting 1 min for one to join"
 refused stranger 3 "process $$ is no syncopate-worker" --pid $$
