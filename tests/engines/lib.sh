@@ -36,13 +36,23 @@ needs()
     done
 }
 
-clean_up_more()
+# Hosts end first: their daemons would be waited for otherwise. What the job has left there is a failure.
+clean_up_hosts()
 {
-    local name
+    local code=$? name left
+    set +e
+    left=$(left_on_hosts)
+    if [ "$code" -eq 0 ] && [ -n "$left" ]; then
+        echo "not ok - left behind: $left"
+        code=1
+    fi
     if declare -F clean_up_engine >/dev/null; then clean_up_engine; fi
     for name in "${host_names[@]}"; do lose_host "$name"; done
-    ip link delete "$tag" 2>/dev/null || true
+    if [ ${#host_names[@]} -gt 0 ]; then ip link delete "$tag"; fi
+    (exit "$code")
+    clean_up
 }
+trap clean_up_hosts EXIT
 
 # make_hosts NAME... - with addresses from 10.213.78.10 on, joined by a bridge; each knows the names of all.
 make_hosts()
@@ -81,11 +91,12 @@ make_host()
         echo "127.0.0.1 localhost"
         for other in "${host_names[@]}"; do echo "${host_addresses[$other]} $other"; done
     } >"$work/hosts-$name" # Written to while it is used: programs there see the change.
+    # Whose SIGCHLD is ignored leaves no zombies of the orphans that the first process of a host is given.
     # shellcheck disable=SC2016 # For the inner shell.
     setpriv --pdeathsig KILL unshare --mount --net --uts --ipc --pid --fork --kill-child --propagation private \
         --mount-proc sh -c '
         mount --bind "$1" /etc/hosts && mount -t tmpfs -o mode=1777 tmpfs /dev/shm && hostname "$2" &&
-            : >"$3" && exec sleep infinity' sh "$work/hosts-$name" "$name" "$work/made-$name" \
+            : >"$3" && trap "" CHLD && exec sleep infinity' sh "$work/hosts-$name" "$name" "$work/made-$name" \
         >"$work/host-$name.log" 2>&1 </dev/null &
     disown $!
     within 10 made_host $! "$name" || fail "there is no host $name: $(cat "$work/host-$name.log")"
@@ -159,10 +170,12 @@ empty_within()
     done
 }
 
-# The hash that everybody must come to, in $expected.
+# reference [OPTION...] - the hash that everybody must come to, in $expected: of the job above, or of another.
 reference()
 {
-    run here 0 syncopate run "${job[@]}" "$@" --ps $servers --workers $workers --quiet --out "$work/here"
+    if [ $# -eq 0 ]; then set -- "${job[@]}"; fi
+    rm -rf "$work/here"
+    run here 0 syncopate run "$@" --ps $servers --workers $workers --quiet --out "$work/here"
     expected=$(member "$work/here" parameters_sha256)
 }
 # same_bits FOLDER WHAT
