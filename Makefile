@@ -371,7 +371,7 @@ FUZZ_MAIN := $(if $(filter fuzz,$(MODE)),,$(BUILD)/tests/fuzz/lib/replay.o)
 FUZZ_LINK := $(if $(filter fuzz,$(MODE)),-fsanitize=fuzzer)
 # What they read with: little, because `make check` builds it once more, with clang.
 FUZZLIB   := $(addprefix $(BUILD)/,tests/fuzz/lib/input.o tests/fuzz/lib/samples.o deploy/engine/simulated_disk.o) \
-    $(call objects,deploy/cluster) $(call objects,deploy/trace) \
+    $(call objects,deploy/cluster) $(call objects,deploy/trace) $(call objects,deploy/place) \
     $(patsubst %,$(BUILD)/deploy/compare/%.o,axes named_arms plan plan_file settings) \
     $(filter $(BUILD)/worker/data/idx.o $(BUILD)/worker/model/%,$(WORKER)) \
     $(call checked,$(patsubst %,$(BUILD)/worker/client/%.o,announcements held_push exchange exchange_check replica spread stretch times \

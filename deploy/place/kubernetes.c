@@ -59,7 +59,6 @@ enum status place_from_kubernetes(struct place *place, const struct place_reques
     status = place_number(place, request, &numbered, error);
     if (status != STATUS_OK || place->evaluates)
         return status;
-    place->alone = request->servers == 0;
     if (place->alone || request->ps_hosts != NULL)
         return STATUS_OK;
     return error_set(error, STATUS_INVALID,

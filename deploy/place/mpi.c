@@ -104,7 +104,6 @@ static enum status name_servers(struct place *place, const struct place_request 
 {
     const char *identity = identity_of(request->environment);
     enum status status = STATUS_OK;
-    place->alone = place->servers == 0;
     if (place->alone)
         return STATUS_OK;
     if (!all_are_here(request->environment, names, size))

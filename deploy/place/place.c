@@ -75,6 +75,10 @@ static enum status number_group(struct place *place, const struct place_request 
     uint64_t own = numbered->group_size, other = numbered->other_size;
     uint64_t servers = request->servers >= 0 ? (uint64_t)request->servers : server ? own : other;
     uint64_t workers = request->workers > 0 ? request->workers : server ? other : own;
+    if (request->servers == 0)
+        return error_set(error, STATUS_INVALID,
+                         "--ps=0 and --job-name=%s: without servers one process trains alone",
+                         request->job_name);
     if (servers > JOB_SERVERS_MAX || workers > JOB_WORKERS_MAX || index >= JOB_WORKERS_MAX ||
         (server && servers > 0 && index >= servers))
         return error_set(error, STATUS_INVALID,
@@ -121,6 +125,7 @@ static enum status number_through(struct place *place, const struct place_reques
         (uint32_t)(place->serves ? rank : rank - servers);
     place->servers = (uint32_t)servers;
     place->workers = (uint32_t)workers;
+    place->alone = servers == 0;
     numbered->first_server = 0;
     return STATUS_OK;
 }
@@ -205,12 +210,38 @@ static enum status use_hosts(struct place *place, const struct place_request *re
                          wording_counted(named, "server", "servers").text,
                          request->servers > 0 && !request->colocated ? "--ps" : place->said,
                          place->servers);
+    if (place->serves && place->server >= named)
+        return error_set(error, STATUS_INVALID,
+                         "this is server %" PRIu32 " by %s, and --ps-hosts names %s, from 0 on",
+                         place->server, place->said,
+                         wording_counted(named, "server", "servers").text);
     free(place->ps_hosts);
     place->ps_hosts = strdup(request->ps_hosts);
     place->servers = named;
     place->workers = request->colocated ? named : place->workers;
     place->meets = false;
     return place->ps_hosts != NULL ? STATUS_OK : error_set(error, STATUS_MEMORY, "out of memory");
+}
+
+/* What variables say is text from anywhere. */
+static enum status check_servers(const struct place *place, struct error *error)
+{
+    struct error reason = {0};
+    uint32_t count = 0;
+    bool needed = (place->serves || place->works) && !place->alone && !place->meets;
+    if (place->ps_hosts == NULL && needed)
+        return error_set(error, STATUS_INVALID,
+                         "%s does not say where the servers are: give --ps-hosts host:port,...",
+                         place->said);
+    if (place->ps_hosts == NULL)
+        return STATUS_OK;
+    if (options_hosts(place->ps_hosts, NULL, JOB_SERVERS_MAX, &count, &reason) != STATUS_OK)
+        return error_set(error, STATUS_INVALID, "%s, of a server by %s", reason.text, place->said);
+    if (count != place->servers)
+        return error_set(error, STATUS_INVALID, "'%.200s' by %s names %s, and there are %" PRIu32,
+                         place->ps_hosts, place->said,
+                         wording_counted(count, "server", "servers").text, place->servers);
+    return STATUS_OK;
 }
 
 /* --- sources ----------------------------------------------------------------------------------- */
@@ -318,6 +349,8 @@ enum status place_find(struct place *place, const struct place_request *request,
     }
     if (status == STATUS_OK)
         status = use_hosts(place, request, error);
+    if (status == STATUS_OK)
+        status = check_servers(place, error);
     if (status != STATUS_OK)
         place_free(place);
     return status == STATUS_NOT_FOUND ? STATUS_INVALID : status;

@@ -53,6 +53,8 @@ static enum status read_step(struct step *step, const char *const *environment, 
     if (status == STATUS_NOT_FOUND && environment_value(environment, "SLURM_PROCID") != NULL)
         status =
             environment_number(environment, "SLURM_STEP_NUM_TASKS", NUMBER_MAX, &step->size, error);
+    if (status == STATUS_OK && step->size == 0)
+        return error_set(error, STATUS_INVALID, "SLURM_NTASKS=0: there is one task at least");
     if (status == STATUS_OK)
         status = environment_number(environment, "SLURM_JOB_ID", UINT64_MAX, &step->job, error);
     if (status == STATUS_NOT_FOUND && environment_value(environment, "SLURM_PROCID") != NULL)
@@ -227,6 +229,5 @@ enum status place_from_slurm(struct place *place, const struct place_request *re
     if (!knows_servers(place, request, &numbered))
         return error_set(error, STATUS_INVALID,
                          "a step of workers alone does not know its servers: give --ps-hosts");
-    place->alone = place->servers == 0;
     return name_servers(place, request, &step, numbered.first_server, error);
 }

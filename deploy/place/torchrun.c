@@ -26,7 +26,6 @@ static enum status name_servers(struct place *place, const struct place_request 
     const char *address = environment_value(environment, "MASTER_ADDR");
     const char *job = environment_value(environment, "TORCHELASTIC_RUN_ID");
     uint64_t port = 0;
-    place->alone = place->servers == 0;
     if (place->alone)
         return STATUS_OK;
     if (address == NULL)

@@ -299,6 +299,43 @@ static void make_command_lines(void)
     make_options("unknown", 7, "--histori=3\n-x\n");
 }
 
+static void make_place(const char *name, unsigned wish, const char *lines)
+{
+    const uint8_t first[2] = {(uint8_t)wish, (uint8_t)(wish >> 8)};
+    const struct disk_piece pieces[] = {{first, 2}, {lines, strlen(lines)}};
+    write_pieces("place", name, pieces, 2);
+}
+
+static void make_places(void)
+{
+    make_place(
+        "tf_config", 0,
+        "TF_CONFIG={\"cluster\":{\"chief\":[\"c:1\"],\"ps\":[\"p0:1\",\"p1:1\"],\"worker\":"
+        "[\"w:1\"]},\"task\":{\"type\":\"worker\",\"index\":\"0\"},\"environment\":\"cloud\"}");
+    make_place("sparse", 0x82,
+               "TF_CONFIG={\"sparseCluster\":{\"worker\":{},\"ps\":[\"x-ps-1.n.svc:2222\"]},"
+               "\"task\":{\"type\":\"ps\",\"index\":1}}");
+    make_place(
+        "slurm", 0x02,
+        "SLURM_PROCID=3\nSLURM_STEP_ID=0\nSLURM_NTASKS=5\nSLURM_JOB_ID=1234\nSLURM_NODEID=1\n"
+        "SLURM_STEP_NODELIST=n[02,04-05]\nSLURM_STEP_TASKS_PER_NODE=3,1(x2)\n"
+        "SLURMD_NODENAME=n04");
+    make_place("het", 0x20,
+               "SLURM_PROCID=4\nSLURM_STEP_ID=0\nSLURM_NTASKS=5\nSLURM_JOB_ID=7\n"
+               "SLURM_JOB_NODELIST_PACK_GROUP_0=nb01\nSLURM_JOB_NODELIST_PACK_GROUP_1=na,nb02\n"
+               "SLURM_STEP_NODELIST=na,nb[01-02]\nSLURM_STEP_TASKS_PER_NODE=2(x2),1");
+    make_place("mpi", 0x20,
+               "OMPI_COMM_WORLD_RANK=3\nOMPI_COMM_WORLD_SIZE=5\nOMPI_COMM_WORLD_LOCAL_SIZE=5\n"
+               "OMPI_APP_CTX_NUM_PROCS=2 3\nOMPI_MCA_orte_app_num=1\nPMIX_NAMESPACE=2008940545");
+    make_place("torchrun", 0x02,
+               "RANK=1\nWORLD_SIZE=4\nLOCAL_WORLD_SIZE=2\nMASTER_ADDR=fd00::1\nMASTER_PORT=29500\n"
+               "TORCHELASTIC_RUN_ID=none");
+    make_place("dmlc", 0,
+               "DMLC_ROLE=worker\nDMLC_NUM_SERVER=2\nDMLC_NUM_WORKER=3\nDMLC_WORKER_ID=2\n"
+               "DMLC_PS_ROOT_URI=127.0.0.1\nDMLC_PS_ROOT_PORT=8000");
+    make_place("kubernetes", 0x142, "KUBERNETES_SERVICE_HOST=10.0.0.1\nHOSTNAME=trainer-3");
+}
+
 static void make_cluster(const char *name, const char *const (*options)[2])
 {
     struct cluster cluster;
@@ -578,6 +615,7 @@ int main(int argc, char **argv)
     make_certificates();
     make_clusters();
     make_plans();
+    make_places();
     make_rings();
     make_server("sync", false);
     make_server("async", true);
