@@ -12,7 +12,6 @@
 
 #include "common/address/address.h"
 #include "common/base/clock.h"
-#include "common/options/options_table.h"
 #include "common/process/log.h"
 #include "common/process/parent.h"
 #include "deploy/command/command.h"
@@ -241,17 +240,11 @@ static int be_both(const struct task *task, struct error *error)
     return code;
 }
 
-/* Scores checkpoints while they are written, when this version can. */
+/* Scores checkpoints as they are written. */
 static int evaluate(const struct task *task, struct error *error)
 {
-    static const char follow[] = "follow";
     char path[PATH_MAX + 32];
     struct arguments arguments;
-    if (option_find(OPTION_EVALUATE, follow, sizeof follow - 1) == NULL) {
-        log_info(
-            "this version has no role for an evaluator; 'syncopate evaluate RUN' scores a run");
-        return EXIT_DONE;
-    }
     if (task->options->out == NULL) {
         error_set(error, STATUS_INVALID,
                   "an evaluator needs --out, the run whose checkpoints it "

@@ -208,9 +208,10 @@ void arguments_add_given(struct arguments *arguments, const struct options *opti
     for (size_t i = 0; i < option_row_count; i++) {
         const struct option_row *row = &option_rows[i];
         char text[4096];
-        if (!(row->users & user) || !options_given(options, given_to, row->name) ||
-            row_is_identity(row) || !row_text(row, options, text, sizeof text) ||
-            (user == OPTION_WORKER && !alone && row_is_left_to_servers(row)))
+        if (!(row->users & user) || option_find(given_to, row->name, strlen(row->name)) == NULL ||
+            !options_given(options, given_to, row->name) || row_is_identity(row) ||
+            !row_text(row, options, text, sizeof text) ||
+            (user != OPTION_PS && !alone && row_is_left_to_servers(row)))
             continue;
         arguments_add(arguments, row->name, "%s", text);
     }

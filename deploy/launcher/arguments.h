@@ -38,8 +38,8 @@ void arguments_add_options(struct arguments *arguments, const struct options *op
                            enum option_user user);
 
 /* Add what was given of the options that both users have, but those by which a process learns its
- * place: for a process that takes this one's place. A worker with servers is not told what it would
- * leave to them. */
+ * place: for a process that takes this one's place. Nobody but a server, and who trains alone, is
+ * told what servers do with files. */
 void arguments_add_given(struct arguments *arguments, const struct options *options,
                          enum option_user given_to, enum option_user user, bool alone);
 

@@ -84,15 +84,15 @@ static int code_of(const struct child *child)
 static void on_end(struct pair *pair, struct child *child, struct error *error, double now)
 {
     int code = code_of(child);
-    bool told = isfinite(pair->kill_at); /* Its end is our doing. */
+    bool told = isfinite(pair->kill_at);                                /* Its end is our doing. */
+    bool stopped = code == EXIT_INTERRUPTED || code == EXIT_TERMINATED; /* As it was asked to. */
     if (code != EXIT_DONE && pair->code == EXIT_DONE && !told) {
         pair->code = code;
-        if (any_runs(pair)) /* Else its own last line stands as it is. */
+        if (!stopped)
             child_describe_end(child, error->text, sizeof error->text);
     }
-    double patience = code == EXIT_DONE || code == EXIT_INTERRUPTED || code == EXIT_TERMINATED
-                          ? pair->stop_seconds + STOP_EXTRA
-                          : EXPLAIN_SECONDS;
+    double patience =
+        code == EXIT_DONE || stopped ? pair->stop_seconds + STOP_EXTRA : EXPLAIN_SECONDS;
     pair->stop_at = fmin(pair->stop_at, now + patience);
 }
 

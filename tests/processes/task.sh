@@ -1,0 +1,266 @@
+#!/usr/bin/env bash
+# task.sh - syncopate task: one command for all processes of a job, each of which is what its environment says.
+# The environments are made up, the processes are real: two servers and two workers by each source come to the
+# bits of syncopate run, a worker and a server at one place live and end together, and what is wrong is said.
+# shellcheck source=tests/processes/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+job=(--data synthetic:1000 --model softmax --global-batch 32 --seed 5 --steps 60)
+long=(--data synthetic:1000 --model softmax --global-batch 32 --seed 5 --steps 100000 --compute constant:5ms
+    --checkpoint-every 50)
+
+# as NAME VARIABLE=VALUE... -- ARGUMENT... - one task in such an environment.
+as()
+{
+    local name=$1 environment=()
+    shift
+    while [ "$1" != -- ]; do environment+=("$1"); shift; done
+    shift
+    env "${environment[@]}" "$build/syncopate" task "$@" >"$work/$name.log" 2>&1 </dev/null &
+    pids[$name]=$!
+}
+# four NAME ARGUMENT... - the tasks of one job, in the environments that environment_of NUMBER prints.
+four()
+{
+    local name=$1 i lines
+    shift
+    for i in 0 1 2 3; do
+        mapfile -t lines < <(environment_of "$i")
+        as "$name-$i" "${lines[@]}" -- --out "$work/$name" "$@"
+    done
+}
+# trained NAME SAID... - all four end well, with the bits of run, and have said what they are.
+trained()
+{
+    local name=$1 i
+    shift
+    for i in 0 1 2 3; do
+        ends "$name-$i" 0
+        said "$name-$i" "place: $1$" || fail "$name-$i does not say: $1"
+        shift
+    done
+    if [ ! -e "$work/here" ]; then
+        run here 0 syncopate run "${job[@]}" --ps 2 --workers 2 --quiet --out "$work/here"
+    fi
+    if [ "$(member "$work/$name" parameters_sha256)" != "$(member "$work/here" parameters_sha256)" ]; then
+        fail "$name: other bits than those of run"
+    fi
+    nothing_runs
+}
+# two_ports - the first of two that follow each other.
+two_ports()
+{
+    local first
+    first=$(free_port)
+    while taken $((first + 1)); do first=$(free_port); done
+    echo "$first"
+}
+servers="2 servers, 2 workers, from"
+workers="2 workers, 2 servers, from"
+
+# --- every source ----------------------------------------------------------------------------------------
+if short_run; then
+    hosts="127.0.0.1:$(free_port),127.0.0.1:$(free_port)"
+
+    line=("${job[@]}" --out "$work/line" --ps_hosts "$hosts" --worker_hosts "x:1,y:1")
+    for i in 0 1; do
+        as "line-$i" A=b -- "${line[@]}" --job_name ps --task_index "$i"
+        as "line-$((i + 2))" SYNCOPATE_JOB_NAME=worker "SYNCOPATE_TASK_INDEX=$i" -- "${line[@]}"
+    done
+    trained line "ps/0 of $servers the command line" "ps/1 of $servers the command line" \
+        "worker/0 of $workers SYNCOPATE_TASK_INDEX=0" "worker/1 of $workers SYNCOPATE_TASK_INDEX=1"
+
+    tf() { echo "TF_CONFIG={\"cluster\":{\"chief\":[\"c:1\"],\"ps\":[\"${hosts/,/\",\"}\"],\"worker\":[\"w:1\"]},\"task\":{\"type\":\"$1\",\"index\":$2},\"environment\":\"cloud\"}"; }
+    environment_of() { case $1 in 0) tf ps 0 ;; 1) tf ps 1 ;; 2) tf chief 0 ;; 3) tf worker 0 ;; esac; }
+    four tf "${job[@]}"
+    trained tf "ps/0 of $servers TF_CONFIG \(ps 0\)" "ps/1 of $servers TF_CONFIG \(ps 1\)" \
+        "worker/0 of $workers TF_CONFIG \(chief 0\)" "worker/1 of $workers TF_CONFIG \(worker 0\)"
+
+    base=$(two_ports)
+    environment_of()
+    {
+        printf '%s\n' SLURM_JOB_ID=1234 SLURM_STEP_ID=0 SLURM_NTASKS=4 SLURM_STEP_NODELIST=localhost \
+            SLURM_STEP_TASKS_PER_NODE=4 SLURM_NODEID=0 SLURMD_NODENAME=localhost "SLURM_PROCID=$1"
+    }
+    four slurm --ps 2 --port-base "$base" "${job[@]}"
+    trained slurm "ps/0 of $servers SLURM \(SLURM_PROCID=0\)" "ps/1 of $servers SLURM \(SLURM_PROCID=1\)" \
+        "worker/0 of $workers SLURM \(SLURM_PROCID=2\)" "worker/1 of $workers SLURM \(SLURM_PROCID=3\)"
+
+    environment_of()
+    {
+        printf '%s\n' OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_LOCAL_SIZE=4 "OMPI_COMM_WORLD_RANK=$1" \
+            OMPI_APP_CTX_NUM_PROCS=4 OMPI_MCA_orte_app_num=0 PMIX_NAMESPACE=2008940545
+    }
+    four mpi --ps 2 --port-base "$(two_ports)" "${job[@]}"
+    trained mpi "ps/0 of $servers MPI \(OMPI_COMM_WORLD_RANK=0\)" "ps/1 of $servers MPI \(OMPI_COMM_WORLD_RANK=1\)" \
+        "worker/0 of $workers MPI \(OMPI_COMM_WORLD_RANK=2\)" "worker/1 of $workers MPI \(OMPI_COMM_WORLD_RANK=3\)"
+
+    port=$(two_ports)
+    environment_of() { printf '%s\n' "RANK=$1" WORLD_SIZE=4 LOCAL_WORLD_SIZE=4 MASTER_ADDR=127.0.0.1 "MASTER_PORT=$port"; }
+    four torchrun --ps 2 "${job[@]}"
+    trained torchrun "ps/0 of $servers torchrun's variables \(RANK=0\)" "ps/1 of $servers torchrun's variables \(RANK=1\)" \
+        "worker/0 of $workers torchrun's variables \(RANK=2\)" "worker/1 of $workers torchrun's variables \(RANK=3\)"
+
+    port=$(two_ports)
+    environment_of()
+    {
+        local role=server
+        if [ "$1" -ge 2 ]; then role=worker; fi
+        printf '%s\n' "DMLC_ROLE=$role" DMLC_NUM_SERVER=2 DMLC_NUM_WORKER=2 DMLC_PS_ROOT_URI=127.0.0.1 \
+            "DMLC_PS_ROOT_PORT=$port" "DMLC_WORKER_ID=$(($1 % 2))" "DMLC_SERVER_ID=$(($1 % 2))"
+    }
+    four dmlc "${job[@]}"
+    trained dmlc "ps/0 of $servers DMLC_\* \(DMLC_ROLE=server\)" "ps/1 of $servers DMLC_\* \(DMLC_ROLE=server\)" \
+        "worker/0 of $workers DMLC_\* \(DMLC_ROLE=worker\)" "worker/1 of $workers DMLC_\* \(DMLC_ROLE=worker\)"
+
+    hosts="127.0.0.1:$(free_port),127.0.0.1:$(free_port)"
+    environment_of() { echo "JOB_COMPLETION_INDEX=$1"; }
+    four pods --ps-hosts "$hosts" --ps 2 --workers 2 "${job[@]}"
+    trained pods "ps/0 of $servers Kubernetes \(JOB_COMPLETION_INDEX=0\)" \
+        "ps/1 of $servers Kubernetes \(JOB_COMPLETION_INDEX=1\)" \
+        "worker/0 of $workers Kubernetes \(JOB_COMPLETION_INDEX=2\)" \
+        "worker/1 of $workers Kubernetes \(JOB_COMPLETION_INDEX=3\)"
+    ok "two servers and two workers by the command line and variables, TF_CONFIG, Slurm, MPI, torchrun, ps-lite and pods' indices: the bits of run"
+fi
+
+# --- where nobody knows the servers' hosts ----------------------------------------------------------------
+if short_run; then
+    mkdir "$work/met.addresses"
+    printf '1\n127.0.0.1:1\n' >"$work/met.addresses/ps-0" # An older job's.
+    environment_of()
+    {
+        printf '%s\n' OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_LOCAL_SIZE=2 "OMPI_COMM_WORLD_RANK=$1" \
+            PMIX_NAMESPACE=2008940545 PMIX_HOSTNAME=localhost
+    }
+    four met --ps 2 "${job[@]}"
+    trained met "ps/0 of $servers MPI \(OMPI_COMM_WORLD_RANK=0\)" "ps/1 of $servers MPI \(OMPI_COMM_WORLD_RANK=1\)" \
+        "worker/0 of $workers MPI \(OMPI_COMM_WORLD_RANK=2\)" "worker/1 of $workers MPI \(OMPI_COMM_WORLD_RANK=3\)"
+    mapfile -t lines < <(environment_of 3)
+    as lost "${lines[@]}" -- --ps 2 --meet "$work/nobody" --start-timeout 0.5 "${job[@]}"
+    ends lost 4
+    one_line lost
+    said lost "server 0 has not left its address in $work/nobody" || fail "it does not say who is missing"
+    ok "servers that mpirun does not place leave their addresses in a folder; one of an older job is not taken; who waits in vain says for whom"
+fi
+
+# --- a worker and a server at one place -------------------------------------------------------------------
+pair_of() { printf '%s\n' OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_SIZE=2 "OMPI_COMM_WORLD_RANK=$1" PMIX_NAMESPACE=2008940545; }
+# pairs NAME ARGUMENT... - two places.
+pairs()
+{
+    local name=$1 i lines base
+    shift
+    base=$(two_ports)
+    for i in 0 1; do
+        mapfile -t lines < <(pair_of "$i")
+        as "$name-$i" "${lines[@]}" -- --ps colocated --port-base "$base" --out "$work/$name" "$@"
+    done
+}
+if short_run; then
+    pairs pair "${job[@]}"
+    ends pair-0 0
+    ends pair-1 0
+    run alone 0 syncopate run "${job[@]}" --ps 0 --quiet --out "$work/alone"
+    if [ "$(member "$work/pair" parameters_sha256)" != "$(member "$work/alone" parameters_sha256)" ]; then
+        fail "pairs have other bits"
+    fi
+    said pair-1 "place: ps/1 and worker/1 of 2 places, from MPI" || fail "a pair does not say what it is"
+    said pair-0 " ps/0 " || fail "the server of a pair is not heard"
+    said pair-0 " worker/0 " || fail "nor is its worker"
+    said pair-0 "^step  *60" || said pair-0 "60 of 60" || said pair-0 "60/60" || fail "server 0 prints no progress"
+    nothing_runs
+
+    pairs stopped "${long[@]}"
+    says stopped-0 "worker/0 .*(joined|training|ready)"
+    within 20 test -e "$work/stopped/run.json" || fail "the job does not begin"
+    within 20 grep -q '"step"' "$work/stopped/events.jsonl" || fail "nothing is trained"
+    kill -TERM "${pids[stopped-1]}"
+    ends stopped-1 143
+    ends stopped-0 143
+    nothing_runs
+
+    pairs killed "${long[@]}"
+    within 20 grep -qs '"step"' "$work/killed/events.jsonl" || fail "nothing is trained"
+    murder killed-0
+    murder killed-1
+    within 20 no_survivors || fail "what is left of a killed pair: $(survivors)"
+    ok "pairs of a worker and a server: the bits of one process, a signal stops both with 143, and nothing is left of those that are killed"
+fi
+
+# --- what it becomes --------------------------------------------------------------------------------------
+if short_run; then
+    hosts="127.0.0.1:$(free_port)"
+    set_of() { printf '%s\n' KUBERNETES_SERVICE_HOST=10.0.0.1 "HOSTNAME=$1"; }
+    pod() # NAME ROLE ARGUMENT...
+    {
+        mapfile -t lines < <(set_of "$1")
+        as "$1" "${lines[@]}" -- --job-name "$2" --ps-hosts "$hosts" --workers 2 --out "$work/set" "${long[@]}" "${@:3}"
+    }
+    pod ps-0 ps
+    pod w-0 worker
+    pod w-1 worker
+    within 20 grep -qs '"step"' "$work/set/events.jsonl" || fail "nothing is trained"
+    for pair in ps-0:syncopate-ps w-0:syncopate-worke; do
+        if [ "$(cat "/proc/${pids[${pair%%:*}]}/comm")" != "${pair#*:}" ]; then fail "${pair%%:*} is not ${pair#*:}"; fi
+    done
+    # An engine that ends single pods means this one.
+    kill -TERM "${pids[w-1]}"
+    ends w-1 143
+    running w-0 || fail "the others went as well"
+    running ps-0 || fail "the server went as well"
+    kill -TERM "${pids[ps-0]}"
+    ends ps-0 143
+    ends w-0 143
+
+    hosts="127.0.0.1:$(free_port)"
+    rm -rf "$work/set"
+    pod ps-0 ps --on-term stop
+    pod w-0 worker --on-term stop
+    pod w-1 worker --on-term stop
+    within 20 grep -qs '"step"' "$work/set/events.jsonl" || fail "nothing is trained"
+    kill -TERM "${pids[w-1]}"
+    ends w-1 143
+    ends w-0 143
+    ends ps-0 143
+    nothing_runs
+    ok "a task is the process of its role, with its number and its exit codes; a pod that is told to go leaves, unless --on-term says otherwise"
+
+    as evaluator 'TF_CONFIG={"cluster":{"ps":["p:1"],"worker":["w:1"]},"task":{"type":"evaluator","index":0}}' -- --out "$work/here"
+    ends evaluator 0
+    as evaluator-lost 'TF_CONFIG={"cluster":{"ps":["p:1"],"worker":["w:1"]},"task":{"type":"evaluator","index":0}}' --
+    ends evaluator-lost 2
+    one_line evaluator-lost
+    as single 'TF_CONFIG={"cluster":{"worker":["w:1"]},"task":{"type":"worker","index":0}}' -- --out "$work/single" "${job[@]}"
+    ends single 0
+    if [ "$(member "$work/single" parameters_sha256)" != "$(member "$work/here" parameters_sha256)" ]; then
+        fail "one task alone has other bits"
+    fi
+    as scheduler DMLC_ROLE=scheduler DMLC_NUM_SERVER=1 DMLC_NUM_WORKER=1 --
+    ends scheduler 0
+    said scheduler "place: nothing to do, from DMLC_\*" || fail "a scheduler does not say that it has nothing to do"
+    ok "an evaluator scores the run's checkpoints, a job of one task trains alone, a scheduler has nothing to do"
+fi
+
+# --- what is wrong ----------------------------------------------------------------------------------------
+# wrong NAME SAID VARIABLE=VALUE... -- ARGUMENT...
+wrong()
+{
+    local name=$1 text=$2
+    shift 2
+    as "$name" "$@"
+    ends "$name" 2
+    one_line "$name"
+    grep -qF -- "syncopate task: $text" "$work/$name.log" || fail "$name does not say: $text"
+}
+if short_run; then
+    wrong wrong1 "nothing says which of the job's processes this is" A=b -- --ps 2
+    wrong wrong2 "TF_CONFIG: task.type is 'chief', and cluster has no chief" \
+        'TF_CONFIG={"cluster":{"ps":["a:1"],"worker":["b:1"]},"task":{"type":"chief"}}' --
+    wrong wrong3 "needs --ps N" SLURM_PROCID=0 SLURM_STEP_ID=0 SLURM_NTASKS=2 SLURM_JOB_ID=1 --
+    wrong wrong4 "mpirun does not say on which hosts its processes are" OMPI_COMM_WORLD_RANK=0 \
+        OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_LOCAL_SIZE=2 PMIX_NAMESPACE=7 -- --ps 1
+    wrong wrong5 "--cluster-from=slurm: SLURM_PROCID is not set" A=b -- --ps 1 --cluster-from slurm
+    wrong wrong6 "--cluster-from=pbs: needs" A=b -- --cluster-from pbs
+    wrong wrong7 "MASTER_PORT=x: needs a whole number" RANK=0 WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=x -- --ps 1
+    ok "what is wrong with an environment is said in one line, with exit code 2"
+fi
