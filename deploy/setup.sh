@@ -55,6 +55,7 @@ table_ci=(
     "page_tests        chromium-driver        tool:chromedriver"
     "page_tests        python3-selenium       any:-"
     "TensorBoard_tests python3-protobuf       any:-"
+    "metrics_over_HTTP libmicrohttpd-dev      lib:libmicrohttpd"
 )
 
 table_engines=(
@@ -75,6 +76,7 @@ table_engines=(
     "manifests         python3-yaml           any:-"
     "compose           podman-compose         tool:podman-compose"
     "systemd_units     systemd                tool:systemd-analyze"
+    "metrics_over_HTTP libmicrohttpd-dev      lib:libmicrohttpd"
     "metrics_format    prometheus             tool:promtool"
 )
 # Services of theirs that stay as they are while packages are installed: the tests start their own.

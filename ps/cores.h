@@ -55,10 +55,10 @@ void cores_receive(struct cores *cores, struct packet *packet, bool from_server_
 bool cores_deliver(struct cores *cores, struct outgoing *item, uint64_t now_us,
                    struct outbox *outbox);
 
-/* Somebody has asked this server for a clean stop of the job, with EXIT_INTERRUPTED or
- * EXIT_TERMINATED: server 0 is told. */
 /* It has been trained enough: a clean stop with EXIT_DONE, of server 0 alone. */
 void cores_enough(const struct cores *cores, const char *why, struct outbox *outbox);
+/* Somebody has asked this server for a clean stop of the job, with EXIT_INTERRUPTED or
+ * EXIT_TERMINATED: server 0 is told. */
 void cores_stop(const struct cores *cores, int exit_code, struct outbox *outbox);
 
 /* Whoever started this process is gone: nobody is waited for who would have to be started again,

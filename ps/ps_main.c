@@ -19,6 +19,7 @@
 #include "common/options/task.h"
 #include "common/process/file_limit.h"
 #include "common/process/log.h"
+#include "common/process/notify.h"
 #include "common/process/parent.h"
 #include "common/process/process.h"
 #include "common/process/signals.h"
@@ -30,9 +31,12 @@
 #include "ps/router/listening.h"
 #include "ps/server.h"
 #include "ps/stop_note.h"
+#include "ps/watch/watch_pages.h"
 
 #define ADDRESS_SECONDS  1.0 /* For an address to be given up. */
 #define ADDRESS_PAUSE_US 20000
+/* Beyond --stop-timeout, which the job keeps by itself, for what has to be written then. */
+#define STOP_EXTRA_SECONDS 30.0
 
 struct addresses {
     char (*hosts)[ADDRESS_MAX]; /* [count] of --ps-hosts. */
@@ -42,19 +46,78 @@ struct addresses {
     struct listening listening;
 };
 
-static void request_stop(void *server, int exit_code)
+/* Whoever watches this server. */
+struct watching {
+    struct notify notify;      /* A service manager. */
+    struct watch_pages *pages; /* Who asks over HTTP; NULL: nobody may. Owned. */
+    struct http_server *http;
+};
+
+/* What a request to stop is for. */
+struct stoppable {
+    struct server *server;
+    const struct notify *notify;
+    double seconds; /* It may take. */
+};
+
+static void request_stop(void *context, int exit_code)
 {
-    server_request_stop(server, exit_code);
+    const struct stoppable *stoppable = context;
+    notify_stopping(stoppable->notify, stoppable->seconds);
+    server_request_stop(stoppable->server, exit_code);
 }
 
-static void note_abandoned(void *server)
+static void note_abandoned(void *context)
 {
-    server_abandoned(server);
+    server_abandoned(((const struct stoppable *)context)->server);
 }
 
 static void note_enough(void *server, const char *why)
 {
     server_enough(server, why);
+}
+
+/* --- being watched ------------------------------------------------------------------------- */
+
+static void close_watching(struct watching *watching)
+{
+    http_server_stop(&watching->http);
+    if (watching->pages != NULL)
+        watched_board_free(&watching->pages->board);
+    free(watching->pages);
+    watching->pages = NULL;
+    notify_close(&watching->notify);
+}
+
+/* Before there is anything to show, so that what cannot be is said at once. An enum exit_code. */
+static int open_watching(struct watching *watching, const struct options *options,
+                         struct error *error)
+{
+    struct error why;
+    bool four = strchr(options->metrics_bind, ':') == NULL;
+    notify_open(&watching->notify);
+    if (options->metrics_port == 0)
+        return EXIT_DONE;
+    watching->pages = calloc(1, sizeof *watching->pages);
+    if (watching->pages == NULL || watched_board_init(&watching->pages->board) != STATUS_OK) {
+        free(watching->pages);
+        watching->pages = NULL;
+        error_set(error, STATUS_MEMORY, "out of memory");
+        return EXIT_TRAINING_FAILED;
+    }
+    watching->pages->version = SYNCOPATE_VERSION;
+    enum status status =
+        http_server_start(&watching->http, options->metrics_bind, (uint16_t)options->metrics_port,
+                          watch_pages_answer, watching->pages, &why);
+    if (status == STATUS_OK) {
+        log_info("metrics on http://%s%s%s:%u/metrics", four ? "" : "[", options->metrics_bind,
+                 four ? "" : "]", http_server_port(watching->http));
+        return EXIT_DONE;
+    }
+    error_set(error, status, "--metrics-port=%u: %s", options->metrics_port, why.text);
+    return status == STATUS_EXISTS   ? EXIT_CANNOT_OPEN
+           : status == STATUS_MEMORY ? EXIT_TRAINING_FAILED
+                                     : EXIT_USAGE;
 }
 
 /* A fresh folder for a server 0 that was not given one. */
@@ -153,12 +216,13 @@ static struct server_options server_options_of(const struct options *options,
 }
 
 /* Until the job has ended, or a signal or the parent's end stops it. */
-static int run_server(const struct options *options, struct server *server, const char *out,
-                      struct error *error)
+static int run_server(const struct options *options, struct server *server,
+                      const struct notify *notify, const char *out, struct error *error)
 {
     struct signals signals;
+    struct stoppable stoppable = {server, notify, options->deadlines.stop + STOP_EXTRA_SECONDS};
     const struct signals_options requests = {
-        .context = server,
+        .context = &stoppable,
         .stop = request_stop,
         .has_parent = options->parent_stdin,
         .abandoned = note_abandoned,
@@ -182,7 +246,7 @@ static int run_server(const struct options *options, struct server *server, cons
 }
 
 static int serve(const struct options *options, const struct addresses *addresses,
-                 struct transport *transport, struct error *error)
+                 struct transport *transport, struct watching *watching, struct error *error)
 {
     struct server *server;
     char out[MESSAGE_TEXT_MAX];
@@ -203,6 +267,8 @@ static int serve(const struct options *options, const struct addresses *addresse
     struct server_options wanted =
         server_options_of(options, addresses, transport, out, diary, recorder);
     wanted.board = board;
+    wanted.notify = &watching->notify;
+    wanted.board_of_figures = watching->pages != NULL ? &watching->pages->board : NULL;
     if (status == STATUS_OK)
         status = create_server(&server, &wanted, error);
     if (status != STATUS_OK) {
@@ -213,7 +279,9 @@ static int serve(const struct options *options, const struct addresses *addresse
     say_where(server, options, &addresses->listening);
     if (options->insecure)
         log_warning("--insecure: whoever reaches %s can join", server_address(server));
-    int exit_code = run_server(options, server, out, error);
+    notify_ready(&watching->notify);
+    int exit_code = run_server(options, server, &watching->notify, out, error);
+    http_server_stop(&watching->http); /* Before what it shows is gone. */
     server_destroy(&server);
     recorder_close(&recorder);
     diary_close(&diary);
@@ -304,13 +372,17 @@ int main(int argc, char **argv)
     kernels_limit(options_instructions(&options));
 
     process_keep_memory();
-    enum status status = make_transport(&options, &keys, &transport, &error);
-    exit_code = keys_exit_code(status);
-    if (status == STATUS_OK) {
-        exit_code = serve(&options, &addresses, transport, &error);
-        transport->operations->destroy(&transport);
+    struct watching watching = {.pages = NULL};
+    exit_code = open_watching(&watching, &options, &error);
+    if (exit_code == EXIT_DONE) {
+        exit_code = keys_exit_code(make_transport(&options, &keys, &transport, &error));
+        if (exit_code == EXIT_DONE) {
+            exit_code = serve(&options, &addresses, transport, &watching, &error);
+            transport->operations->destroy(&transport);
+        }
+        keys_close(&keys);
     }
-    keys_close(&keys);
+    close_watching(&watching);
     free(addresses.hosts);
     return task_end(exit_code, &error);
 }

@@ -40,6 +40,7 @@
 #define HEED_US           100000u  /* Between questions whether server 0 refuses our key. */
 #define WAITING_LINE_US   5000000u /* Between lines that say for whom this server waits. */
 #define ANSWERS_A_SECOND  100      /* To what is malformed. */
+#define SHOWN_US          500000u  /* Between looks at itself, for whoever watches. */
 #define HEADER_BYTES      160      /* Of an EXCHANGE, with room to spare. */
 
 struct actor {
@@ -81,6 +82,8 @@ struct server {
     struct refused impostors;        /* Keys that spoke as somebody they are not for. */
     struct server_spans spans;
     uint64_t incarnation;
+    uint64_t shown_us;      /* When `watched` was last ... */
+    struct watched watched; /* ... shown to whoever watches. */
 };
 
 /* --- life ---------------------------------------------------------------------------------- */
@@ -735,6 +738,91 @@ static void explain_end(struct server *server, int exit_code, struct error *reas
     }
 }
 
+/* --- being watched ------------------------------------------------------------------------- */
+
+static void describe_workers(const struct membership *members, struct watched *watched,
+                             uint64_t now_us)
+{
+    watched->worker_count =
+        members->worker_count < WATCHED_WORKERS_MAX ? members->worker_count : WATCHED_WORKERS_MAX;
+    for (uint32_t i = 0; i < watched->worker_count; i++) {
+        const struct member *member = &members->workers[i];
+        const struct worker_summary *summary = &member->summary;
+        watched->workers[i] = (struct watched_worker){
+            .ever = member->ever,
+            .present = member->present,
+            .silent_seconds =
+                now_us > member->heard_us ? 1e-6 * (double)(now_us - member->heard_us) : 0,
+            .batches = summary->batches,
+            .examples = summary->examples,
+            .exchanged_bytes = summary->exchanged_bytes,
+            .compute_seconds = summary->compute_seconds,
+            .exchange_seconds = summary->exchange_seconds,
+            .evaluate_seconds = summary->evaluate_seconds,
+            .wait_seconds = worker_summary_wait(summary),
+        };
+    }
+}
+
+/* Server 0's own router waits for nobody but the job. */
+static void describe_waiting(const struct server *server, struct watched *watched, uint64_t now_us)
+{
+    double seconds;
+    const char *what = router_waiting(server->cores.router, &seconds, now_us);
+    if (watched->coordinates)
+        snprintf(watched->waiting, sizeof watched->waiting, "%s",
+                 watched->job.state < JOB_FINISHING ? watched->job.text : "");
+    else if (what != NULL)
+        snprintf(watched->waiting, sizeof watched->waiting, "waiting %s for ps/0%s%.300s",
+                 wording_waited(seconds).text, what[0] != '\0' ? ", which says: " : "", what);
+}
+
+static void describe_self(const struct server *server, struct watched *watched, uint64_t now_us)
+{
+    _Static_assert((int)ROUTER_OVER == (int)WATCHED_OVER, "same order");
+    const struct router_counts counts = router_counts(server->cores.router);
+    const struct plan *plan = router_plan(server->cores.router);
+    watched->server = server->options.index;
+    watched->state = (enum watched_state)router_state(server->cores.router);
+    watched->coordinates = server->cores.coordinator != NULL;
+    watched->gradients = counts.received;
+    watched->fenced = counts.fenced;
+    watched->dropped = counts.dropped;
+    watched->refused = counts.refused;
+    watched->malformed = server->malformed;
+    watched->impostors = server->impostors.count;
+    if (plan != NULL) {
+        watched->chunks = plan->chunk_count;
+        watched->chunk_bytes = partition_server_bytes(&plan->partition, server->options.index);
+    }
+    if (watched->coordinates) {
+        const struct coordinator *coordinator = server->cores.coordinator;
+        uint64_t own_us = coordinator_time(coordinator);
+        coordinator_describe(coordinator, &watched->job, own_us);
+        describe_workers(coordinator_members(coordinator), watched, own_us);
+    }
+    describe_waiting(server, watched, now_us);
+}
+
+/* Twice a second is as often as members are heard. */
+static void show_itself(struct server *server)
+{
+    char text[NOTIFY_STATUS_MAX];
+    const struct server_options *options = &server->options;
+    uint64_t now_us = clock_now_us();
+    if ((options->notify == NULL && options->board_of_figures == NULL) ||
+        now_us - server->shown_us < SHOWN_US)
+        return;
+    server->shown_us = now_us;
+    memset(&server->watched, 0, sizeof server->watched);
+    describe_self(server, &server->watched, now_us);
+    watched_describe(&server->watched, text, sizeof text);
+    if (options->notify != NULL)
+        notify_beat(options->notify, text, now_us);
+    if (options->board_of_figures != NULL)
+        watched_post(options->board_of_figures, &server->watched, now_us);
+}
+
 int server_run(struct server *server, struct error *reason)
 {
     server->said_us = clock_now_us();
@@ -757,6 +845,7 @@ int server_run(struct server *server, struct error *reason)
         cores_tick(&server->cores, clock_now_us(), &server->outbox);
         flush(server);
         update_occupancy(server);
+        show_itself(server);
     }
     for (uint32_t i = 0; i < server->owner_threads; i++)
         actor_stop(&server->owners[i]);

@@ -74,11 +74,13 @@
 
 #include "common/file/disk.h"
 #include "common/options/options.h"
+#include "common/process/notify.h"
 #include "common/tensorboard/board_place.h"
 #include "common/trace/recorder.h"
 #include "common/transport/transport.h"
 #include "common/wire/diary.h"
 #include "ps/coordinator/coordinator.h"
+#include "ps/watch/watched.h"
 
 struct server;
 
@@ -101,7 +103,9 @@ struct server_options {
     bool has_parent;     /* Who may answer for the job, see occupancy.h. */
     struct diary *diary; /* NULL: none is kept. */
     struct recorder
-        *recorder; /* Of what its threads do; NULL: nobody's. Both outlive the server. */
+        *recorder;         /* Of what its threads do; NULL: nobody's. Both outlive the server. */
+    struct notify *notify; /* Of a service manager. NULL: nobody's, as is ... */
+    struct watched_board *board_of_figures; /* ... where it shows what it does now and then. */
 };
 
 /* Listens at once, so that an address in use is an error here. */

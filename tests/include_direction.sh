@@ -16,7 +16,7 @@ common  job
 common  steps
 common  store wire compute
 common  tensorboard
-common  keys address trace
+common  keys address trace watch
 common  options transport
 common  transport/budget
 common  transport/zmq transport/shm
@@ -27,6 +27,7 @@ ps      work
 ps      mode
 ps      owner router
 ps      coordinator checkpointer
+ps      watch
 ps      .
 worker  model data
 worker  mode
@@ -73,6 +74,7 @@ wrong=$(awk '
     $2 ~ /^jansson/ { only("common/file/json.c") }     $2 ~ /^sodium/ { only("common/base/hash.c") }
     $2 ~ /^common\/transport\/budget\/(inflow|gate|tcp)/ && room != "common/transport/budget" {
         print $1 " includes " $2 ", not by its room'"'"'s door, budget.h" }
+    $2 ~ /^microhttpd/ { only("common/watch/http_server.c") }
     $2 ~ /^zlib/ { only("worker/data/idx.c") }' <(sed '/^$/d' <<<"$rooms") - <<<"$includes")
 crowded=$(find common ps worker deploy tests -name '*.c' | sed 's#/[^/]*$##' | sort | uniq -c |
     awk -v most=$most '$1 > most { print $2 " has " $1 " files of C, and " most " are many" }')

@@ -570,6 +570,8 @@ static enum status train(struct state *s, struct error *error)
         progress(s);
         tell_window(s);
         evaluate(s);
+        if (s->solo->notify != NULL)
+            notify_beat(s->solo->notify, "training", clock_now_us());
         bool due = s->job->checkpoint_every > 0 && s->step % s->job->checkpoint_every == 0;
         if (due && s->step < s->job->steps)
             try_checkpoint(s);

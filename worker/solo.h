@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "common/base/status.h"
+#include "common/process/notify.h"
 #include "common/tensorboard/board_place.h"
 #include "common/trace/recorder.h"
 #include "common/wire/diary.h"
@@ -30,6 +31,7 @@ struct solo {
     struct pace pace;          /* How long gradients are to take. */
     struct diary *diary;       /* NULL: none is kept. */
     struct recorder *recorder; /* Of what it does; NULL: nobody's. */
+    struct notify *notify;     /* Of a service manager; NULL: nobody's. */
     bool has_parent;           /* Who may answer for the run, see occupancy.h. */
     atomic_int stop_code;      /* 0: go on. */
     atomic_int occupied;       /* The descriptor that says that we stay, or 0. */

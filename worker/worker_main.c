@@ -12,6 +12,7 @@
 #include "common/options/task.h"
 #include "common/process/file_limit.h"
 #include "common/process/log.h"
+#include "common/process/notify.h"
 #include "common/process/parent.h"
 #include "common/process/process.h"
 #include "common/process/signals.h"
@@ -27,6 +28,9 @@
 #include "worker/solo.h"
 #include "worker/trainer.h"
 #include "worker/workload.h"
+
+/* Beyond --stop-timeout, which the job keeps by itself, for what has to be written then. */
+#define STOP_EXTRA_SECONDS 30.0
 
 /* Whoever computes for ever must not keep the process. */
 static void end_stuck(int exit_code, const char *reason)
@@ -44,30 +48,45 @@ static struct signals_options requests_of(const struct options *options)
     };
 }
 
-static void leave_client(void *client, int exit_code)
+/* Who is asked to stop, and who is to know of it. */
+struct asked {
+    struct client *client; /* One of these. */
+    struct solo *solo;
+    const struct notify *notify;
+    double seconds; /* It may take. */
+};
+
+static void leave_client(void *context, int exit_code)
 {
-    client_request_leave(client, exit_code);
+    const struct asked *asked = context;
+    notify_stopping(asked->notify, asked->seconds);
+    client_request_leave(asked->client, exit_code);
 }
 
-static void abandon_client(void *client)
+static void abandon_client(void *context)
 {
-    client_abandoned(client);
+    client_abandoned(((const struct asked *)context)->client);
 }
 
-static void stop_client(void *client, int exit_code)
+static void stop_client(void *context, int exit_code)
 {
-    client_request_stop(client, exit_code);
+    const struct asked *asked = context;
+    notify_stopping(asked->notify, asked->seconds);
+    client_request_stop(asked->client, exit_code);
 }
 
-static void stop_solo(void *solo, int exit_code)
+static void stop_solo(void *context, int exit_code)
 {
-    solo_request_stop(solo, exit_code);
+    const struct asked *asked = context;
+    notify_stopping(asked->notify, asked->seconds);
+    solo_request_stop(asked->solo, exit_code);
 }
 
-/* What is kept of what this process does, for whoever asked. */
+/* What is kept of what this process does, and told, for whoever asked. */
 struct records {
     struct diary *diary;
     struct recorder *recorder;
+    struct notify notify; /* A service manager. */
 };
 
 static void close_records(struct records *records)
@@ -103,12 +122,15 @@ static int train_alone(struct workload *workload, const struct options *options,
         .has_parent = options->parent_stdin,
         .diary = records->diary,
         .recorder = records->recorder,
+        .notify = &records->notify,
     };
     if (board_place_find(&solo.board, options->tensorboard, options->tensorboard_run, options->out,
                          clock_now_seconds(), error) != STATUS_OK)
         return EXIT_CANNOT_OPEN;
     struct signals_options requests = requests_of(options);
-    requests.context = &solo;
+    struct asked asked = {NULL, &solo, &records->notify,
+                          options->deadlines.stop + STOP_EXTRA_SECONDS};
+    requests.context = &asked;
     requests.stop = stop_solo;
     if (signals_start(&signals, &requests) != STATUS_OK) {
         error_set(error, STATUS_MEMORY, "cannot start a thread");
@@ -135,11 +157,13 @@ static enum status make_transport(const struct options *options, struct keys *ke
 
 /* Train until the job ends, or a signal asks otherwise. */
 static int train_as_asked(struct client *client, struct workload *workload,
-                          const struct options *options, struct error *error)
+                          const struct options *options, const struct notify *notify,
+                          struct error *error)
 {
     struct signals signals;
+    struct asked asked = {client, NULL, notify, options->deadlines.stop + STOP_EXTRA_SECONDS};
     struct signals_options requests = requests_of(options);
-    requests.context = client;
+    requests.context = &asked;
     requests.stop = stop_client;
     requests.leave = leave_client;
     requests.term_leaves = strcmp(options->on_term, "leave") == 0;
@@ -186,6 +210,7 @@ static int train_with_servers(struct workload *workload, const struct options *o
         .stuck = end_stuck,
         .diary = records->diary,
         .recorder = records->recorder,
+        .notify = &records->notify,
     };
     if (probe_gradient(client_options.probe_digest, error) != STATUS_OK)
         return EXIT_TRAINING_FAILED;
@@ -197,7 +222,7 @@ static int train_with_servers(struct workload *workload, const struct options *o
     int exit_code = EXIT_TRAINING_FAILED;
     status = client_open(&client, &client_options, error);
     if (status == STATUS_OK) {
-        exit_code = train_as_asked(client, workload, options, error);
+        exit_code = train_as_asked(client, workload, options, &records->notify, error);
         client_close(&client);
     } else if (status != STATUS_MEMORY) {
         exit_code = EXIT_CANNOT_OPEN;
@@ -210,13 +235,16 @@ static int train_with_servers(struct workload *workload, const struct options *o
 static int train(struct workload *workload, const struct options *options, uint64_t began_us,
                  struct error *error)
 {
-    struct records records = {NULL, NULL};
+    struct records records = {.diary = NULL};
     enum status status = open_records(&records, options, error);
     if (status != STATUS_OK)
         return status == STATUS_MEMORY ? EXIT_TRAINING_FAILED : EXIT_CANNOT_OPEN;
+    notify_open(&records.notify);
+    notify_ready(&records.notify);
     int exit_code = options->ps == 0
                         ? train_alone(workload, options, &records, error)
                         : train_with_servers(workload, options, began_us, &records, error);
+    notify_close(&records.notify);
     close_records(&records);
     return exit_code;
 }

@@ -169,9 +169,14 @@ struct options {
     /* The argument that is no option, of those who take one. */
     const char *path;
 
+    uint32_t metrics_port;    /* ps: where it answers HTTP; 0: nowhere. */
+    const char *metrics_bind; /* And at which numeric address. */
+
     bool svg_only; /* compare: no PNG of figures. */
     bool json;     /* evaluate, inspect, run: the result as one JSON object. */
     bool watch;    /* inspect: until the job has ended. */
+    bool alive;    /* inspect: whether a server answers ... */
+    bool ready;    /* ... or serves. */
 
     bool explain;      /* run: tell every message. */
     const char *diary; /* ps, worker: where they are written; NULL: nowhere. See diary.h. */

@@ -726,6 +726,11 @@ const struct option_row option_rows[] = {
      NULL, NULL,
      "Look again and again until the job has ended, and say how: on a terminal in the same place, "
      "elsewhere a line each time (with --json an object)."},
+    {"alive", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(alive), OPTION_INSPECT, NULL, NULL, 0, 0, NULL, NULL,
+     "Only whether the server at host:port, 0 or another, answers: exit code 0, else 5. For an engine's probes."},
+    {"ready", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(ready), OPTION_INSPECT, NULL, NULL, 0, 0, NULL, NULL,
+     "Only whether it serves its chunks, or, being server 0, its job runs: exit code 0, else 4 with for whom it waits, or "
+     "5."},
     {"log-every", OPTION_GROUP_OUTPUT, OPTION_KIND_REAL, FIELD(log_every), OPTION_INSPECT, "S",
      NULL, 0.001, 1e9, NULL, NULL,
      "With --watch: seconds between looks. Default: 1 on a terminal, 10 elsewhere."},
@@ -778,6 +783,13 @@ const struct option_row option_rows[] = {
     {"trace-steps", OPTION_GROUP_OUTPUT, OPTION_KIND_U32, FIELD(trace_steps),
      ROLES | OPTION_RUN | OPTION_SIMULATE | OPTION_TRACE, "N", "20", 1, 1000, NULL, NULL,
      "Steps that a trace is of: the first, the last, the slowest, and one that took as long as most."},
+    {"metrics-port", OPTION_GROUP_OUTPUT, OPTION_KIND_U32, FIELD(metrics_port), OPTION_PS, "PORT", "0", 0, 65535, NULL,
+     NULL,
+     "Answer HTTP there: /metrics for Prometheus, /healthz and /readyz for probes. 0: nowhere. Only where the build had "
+     "libmicrohttpd."},
+    {"metrics-bind", OPTION_GROUP_OUTPUT, OPTION_KIND_TEXT, FIELD(metrics_bind), OPTION_PS, "ADDRESS", "127.0.0.1", 0,
+     0, NULL, NULL,
+     "The numeric address to answer at; 0.0.0.0 or :: is every one. Whoever reaches it may read all figures."},
     {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), OPTION_TRACE, NULL, NULL, 0, 0,
      NULL, NULL, "Nothing but what is wrong: the result is in the files."},
     {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet),

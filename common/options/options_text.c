@@ -165,13 +165,18 @@ const struct exit_text exit_texts[] = {
      "what comes of it differs from the run, or a promise of ssp was not kept"},
     {EXIT_USAGE, ~0u, "wrong usage"},
     {EXIT_MISMATCH, TRAINS, "the configurations of two processes disagree"},
+    {EXIT_MISMATCH, OPTION_LEAVE, "there is no such worker, or its place owns chunks"},
     {EXIT_MISMATCH, OPTION_REPLAY, "no record, or a damaged one; other data, or another processor"},
     {EXIT_START_TIMEOUT, TRAINS, "not everybody had joined before --start-timeout"},
+    {EXIT_START_TIMEOUT, OPTION_EVALUATE, "no run had begun before --start-timeout"},
+    {EXIT_START_TIMEOUT, OPTION_INSPECT, "the server is not ready (--ready)"},
     {EXIT_CANNOT_OPEN, ~0u, "an address or a file cannot be opened"},
     {EXIT_UNAUTHENTICATED, TRAINS | OPTION_INSPECT | OPTION_LEAVE, "refused by authentication"},
     {EXIT_INTERRUPTED, TRAINS, "interrupted (SIGINT), after a clean checkpoint"},
     {EXIT_TERMINATED, TRAINS, "terminated (SIGTERM, SIGHUP), after a clean checkpoint"},
     {EXIT_CLUSTER_LOST, TRAINS, "lost the cluster; worth a retry"},
+    {EXIT_CLUSTER_LOST, OPTION_EVALUATE, "nobody trains the run that is followed any more"},
+    {EXIT_CLUSTER_LOST, OPTION_LEAVE, "the worker was told, and has not left in time"},
 };
 
 const size_t exit_text_count = sizeof exit_texts / sizeof *exit_texts;

@@ -23,6 +23,7 @@
 #include "deploy/inspect/inspect_comparison.h"
 #include "deploy/inspect/inspect_facts.h"
 #include "deploy/inspect/inspect_json.h"
+#include "deploy/inspect/probe.h"
 #include "deploy/simulate/account.h"
 
 #define REDRAW_SECONDS 1.0  /* Between looks, on a terminal ... */
@@ -317,18 +318,35 @@ static int inspect_path(const char *path, const struct inspect_style *style, str
                                          : print_text(what, path, error));
 }
 
+static int probe_server(const struct options *options, const char *address, const struct keys *keys,
+                        struct error *error)
+{
+    char text[80];
+    int code = probe_ask(address, keys, options->ready, text, sizeof text, error);
+    if (code == EXIT_DONE && !options->quiet)
+        printf("%s\n", text);
+    return code;
+}
+
+static int ask(const struct options *options, const char *address, const struct keys *keys,
+               const struct inspect_style *style, struct error *error)
+{
+    return options->alive || options->ready ? probe_server(options, address, keys, error)
+                                            : inspect_address(address, keys, style, error);
+}
+
 static int inspect_job(const struct options *options, const struct inspect_style *style,
                        struct error *error)
 {
     struct keys keys;
     const char *address = address_plain(options->path);
     if (options->keys == NULL)
-        return inspect_address(address, NULL, style, error);
+        return ask(options, address, NULL, style, error);
     enum status status =
         keys_open(&keys, options->keys, options->certificate, ROLE_OBSERVER, 0, error);
     if (status != STATUS_OK)
         return keys_exit_code(status);
-    int code = inspect_address(address, &keys, style, error);
+    int code = ask(options, address, &keys, style, error);
     keys_close(&keys);
     return code;
 }
@@ -356,5 +374,9 @@ int command_inspect(const struct command_call *call, struct error *error)
         return inspect_job(options, &style, error);
     if (!here && is_meant_as_address(options->path))
         return refuse_address(options->path, error);
+    if (options->alive || options->ready) {
+        error_set(error, STATUS_INVALID, "--alive and --ready are for a server's host:port");
+        return EXIT_USAGE;
+    }
     return inspect_path(options->path, &style, error);
 }

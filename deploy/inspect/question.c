@@ -100,6 +100,11 @@ void question_dismiss(struct question *q, uint32_t worker, bool again)
     q->asked.dismiss.again = again;
 }
 
+void question_probe(struct question *q)
+{
+    q->probes = true;
+}
+
 /* If there is nobody any more, nobody stays. */
 void question_thank(struct question *q)
 {
@@ -111,6 +116,12 @@ void question_thank(struct question *q)
 static bool is_answer(struct question *q, const struct message *message)
 {
     bool dismissing = q->asked.kind == MESSAGE_DISMISS;
+    if (q->probes) {
+        q->server = message->index;
+        q->refusal = message->kind == MESSAGE_REFUSED ? message->refused.reason : REFUSAL_NONE;
+    }
+    if (q->probes && message->kind == MESSAGE_REFUSED)
+        return true;
     if (message->kind == MESSAGE_REFUSED && dismissing)
         snprintf(q->why, sizeof q->why, "%s", message->refused.text);
     if (message->kind == MESSAGE_DISMISSED)
@@ -131,6 +142,10 @@ static bool take_answer(struct question *q)
         frame_release(received.payload);
         if (message_decode(received.header, received.header_bytes, &message, NULL) != STATUS_OK)
             continue;
+        if (q->probes && message.role == ROLE_PS && message.index != 0) {
+            taken = is_answer(q, &message) || taken;
+            continue;
+        }
         if (!message_is_from_server(&message, 0)) {
             message_describe_sender(&message, 0, who);
             q->transport->operations->shun(q->endpoint, who);

@@ -27,6 +27,9 @@ struct question {
     struct transport *transport;
     struct endpoint *endpoint;
     struct message asked;                /* What is asked. */
+    bool probes;                         /* Any server may answer, in its own way: */
+    uint32_t server;                     /* Which one did ... */
+    enum refusal refusal;                /* ... and how it refused; REFUSAL_NONE: it did not. */
     struct message_status_answer answer; /* The last. */
     struct message_dismissed dismissed;  /* The last, after question_dismiss. */
     struct inquiry *inquiry;             /* Why nobody answers; NULL: not asked yet. */
@@ -40,6 +43,10 @@ enum status question_open(struct question *question, const char *address, const 
 
 /* From now on ask that this worker leave, in its name; `again`: what has become of it. */
 void question_dismiss(struct question *question, uint32_t worker, bool again);
+
+/* Take the answer of whichever server it is: others than 0 refuse, while they serve with
+ * REFUSAL_MALFORMED. */
+void question_probe(struct question *question);
 
 /* Watching: server 0 need not stay for our sake, we have heard of the end. Before closing. */
 void question_thank(struct question *question);

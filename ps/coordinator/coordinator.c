@@ -536,6 +536,16 @@ void coordinator_describe(const struct coordinator *c, struct message_status_ans
     describe_work(c, answer, now_us);
 }
 
+uint64_t coordinator_time(const struct coordinator *coordinator)
+{
+    return coordinator->driven_us - coordinator->unwatched_us;
+}
+
+const struct membership *coordinator_members(const struct coordinator *coordinator)
+{
+    return &coordinator->work.membership;
+}
+
 static void note_watcher(struct coordinator *c, uint64_t peer, bool watches)
 {
     for (unsigned i = 0; i < WATCHERS_MAX && i < c->watcher_count; i++) {

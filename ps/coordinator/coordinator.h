@@ -82,4 +82,15 @@ bool coordinator_holds_run(const struct coordinator *coordinator);
 
 bool coordinator_is_over(const struct coordinator *coordinator);
 
+/* What the job is doing, for whoever asks. */
+void coordinator_describe(const struct coordinator *c, struct message_status_answer *answer,
+                          uint64_t now_us);
+
+/* Its own time, in which nobody is silent while this process does not run, as of when it was driven
+ * last: what now_us is for coordinator_describe, and members were heard in. */
+uint64_t coordinator_time(const struct coordinator *coordinator);
+
+/* Who is in it; no members before a job is declared. */
+const struct membership *coordinator_members(const struct coordinator *coordinator);
+
 #endif

@@ -277,9 +277,6 @@ bool coordinator_ends_epoch(const struct coordinator *c, uint64_t step);
 
 /* --- the end ------------------------------------------------------------------------------- */
 
-/* What the job is doing, for whoever asks. */
-void coordinator_describe(const struct coordinator *c, struct message_status_answer *answer,
-                          uint64_t now_us);
 /* Have what went wrong written down, so that a successor goes on counting. */
 void coordinator_note_faults(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
 /* The last checkpoint is whole. */

@@ -265,6 +265,9 @@ void router_handle_peer(struct router *router, struct packet *packet, uint64_t n
         ; /* A late repetition: the sender is told that the job has finished, or knows it. */
     else if (packet->message.kind == MESSAGE_EXCHANGE)
         handle_exchange(router, packet, outbox);
+    else if (packet->message.kind == MESSAGE_STATUS && router->state != ROUTER_SERVING)
+        refuse(router, packet, REFUSAL_RUN, "this server does not serve yet",
+               &router->counts.refused, outbox); /* Which a probe wants to know. */
     else
         refuse(router, packet, REFUSAL_MALFORMED, "this server does not take that message",
                &router->counts.refused, outbox);

@@ -419,6 +419,24 @@ static void say_why_waiting(struct client *client)
     client->said_us = clock_now_us();
 }
 
+/* What it waits for, or what it is doing. */
+static void beat(struct client *client)
+{
+    char text[NOTIFY_STATUS_MAX];
+    double seconds;
+    struct notify *notify = client->options.notify;
+    uint64_t now_us = clock_now_us();
+    if (notify == NULL)
+        return;
+    const char *what = session_waiting(client->session, &seconds, now_us);
+    if (what == NULL)
+        snprintf(text, sizeof text, "training");
+    else
+        snprintf(text, sizeof text, "waiting %s for ps/0%s%.300s", wording_waited(seconds).text,
+                 what[0] != '\0' ? ", which says: " : "", what);
+    notify_beat(notify, text, now_us);
+}
+
 static void pass_on_stop(struct client *client)
 {
     if (atomic_load(&client->abandoned) && !client->abandoned_noted) {
@@ -460,6 +478,7 @@ static void drive(struct client *client)
     session_tick(client->session, clock_now_us(), &client->outbox);
     flush(client);
     say_why_waiting(client);
+    beat(client);
 }
 
 /* --- the second thread --------------------------------------------------------------------- */

@@ -39,6 +39,7 @@
 #include "common/base/status.h"
 #include "common/job/job.h"
 #include "common/job/tree.h"
+#include "common/process/notify.h"
 #include "common/steps/step_shape.h"
 #include "common/transport/transport.h"
 #include "common/wire/diary.h"
@@ -58,6 +59,7 @@ struct client_options {
     bool must_share;           /* A server that shares no memory with this process is an error. */
     struct diary *diary;       /* NULL: none is kept. Outlives the client. */
     struct recorder *recorder; /* Of what it does; NULL: nobody's. The same. */
+    struct notify *notify;     /* Of a service manager; NULL: nobody's. The same. */
     /* Called, on another thread, when the job has ended and the caller has been computing on for a
      * while: it is stuck, and only ending the process is left. NULL: wait for it. */
     void (*stuck)(int exit_code, const char *reason);

@@ -1,0 +1,78 @@
+/* watch_pages.c - which page it is, and what stands there. */
+
+#include "ps/watch/watch_pages.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/watch/exposition.h"
+#include "common/watch/process_figures.h"
+
+#define PLAIN "text/plain; charset=utf-8"
+
+/* Too long ago for a thread that goes round twice a second. */
+static bool is_stuck(uint64_t posted_us, uint64_t now_us)
+{
+    return now_us > posted_us && now_us - posted_us > WATCHED_ALIVE_US;
+}
+
+static unsigned write_health(FILE *out, uint64_t posted_us, uint64_t now_us)
+{
+    if (!is_stuck(posted_us, now_us)) {
+        fputs("alive\n", out);
+        return 200;
+    }
+    fprintf(out, "the server's own thread has been stuck for %.0f s\n",
+            1e-6 * (double)(now_us - posted_us));
+    return 503;
+}
+
+static unsigned write_readiness(FILE *out, const struct watched *watched, uint64_t posted_us,
+                                uint64_t now_us)
+{
+    char why[2 * MESSAGE_TEXT_MAX];
+    if (is_stuck(posted_us, now_us))
+        return write_health(out, posted_us, now_us);
+    bool ready = watched_is_ready(watched, why, sizeof why);
+    fprintf(out, "%s\n", ready ? "ready" : why);
+    return ready ? 200 : 503;
+}
+
+static void write_metrics(FILE *out, const struct watch_pages *pages, uint64_t posted_us,
+                          uint64_t now_us)
+{
+    watched_write(out, &pages->copy, pages->version);
+    exposition_metric(out, "syncopate_figures_age_seconds", METRIC_GAUGE,
+                      "Seconds since the server's own thread wrote down what stands here.");
+    exposition_sample(out, "syncopate_figures_age_seconds",
+                      now_us > posted_us ? 1e-6 * (double)(now_us - posted_us) : 0);
+    process_figures_write(out);
+}
+
+struct http_answer watch_pages_answer(void *context, const char *path)
+{
+    struct watch_pages *pages = context;
+    struct http_answer answer = {.type = PLAIN};
+    uint64_t posted_us, now_us = clock_now_us();
+    bool metrics = strcmp(path, "/metrics") == 0, health = strcmp(path, "/healthz") == 0;
+    if (!metrics && !health && strcmp(path, "/readyz") != 0)
+        return answer;
+    answer.code = 503;
+    FILE *out = open_memstream(&answer.body, &answer.bytes);
+    if (out == NULL)
+        return answer;
+    if (!watched_look(&pages->board, &pages->copy, &posted_us))
+        fputs("starting\n", out);
+    else if (health)
+        answer.code = write_health(out, posted_us, now_us);
+    else if (!metrics)
+        answer.code = write_readiness(out, &pages->copy, posted_us, now_us);
+    else {
+        answer.code = 200;
+        answer.type = EXPOSITION_TYPE;
+        write_metrics(out, pages, posted_us, now_us);
+    }
+    fclose(out);
+    return answer;
+}

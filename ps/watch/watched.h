@@ -1,0 +1,78 @@
+/* watched.h - what a server shows of itself to those who watch: a copy that its router's thread makes
+ * now and then, and what Prometheus, a probe and a service manager are told of it.
+ *
+ *     router's thread --watched_post--> board --watched_look--> whoever answers HTTP
+ *
+ * So whoever watches touches nothing that trains: there is a lock around the copy, held for as long as
+ * copying it takes.
+ *
+ * Threads: a board's functions any; a struct watched is a plain value. Units in the names. */
+
+#ifndef PS_WATCH_WATCHED_H
+#define PS_WATCH_WATCHED_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/job/verdict.h"
+#include "common/store/run_directory.h"
+#include "common/wire/message.h"
+
+/* More are not shown one by one. */
+#define WATCHED_WORKERS_MAX 1024
+/* A router's thread that has posted nothing for so long is no longer alive, for all one knows. */
+#define WATCHED_ALIVE_US 10000000u
+
+enum watched_state {
+    WATCHED_JOINING,
+    WATCHED_LOADING,
+    WATCHED_SERVING,
+    WATCHED_OVER,
+    WATCHED_STATES
+};
+
+struct watched_worker {
+    bool ever, present;
+    double silent_seconds; /* Since it was heard. */
+    uint64_t batches, examples, exchanged_bytes;
+    double compute_seconds, exchange_seconds, evaluate_seconds, wait_seconds;
+};
+
+struct watched {
+    uint32_t server;
+    enum watched_state state;
+    char waiting[MESSAGE_TEXT_MAX]; /* What it waits for, as people are told; "" for nothing. */
+    uint64_t chunks,
+        chunk_bytes;    /* Of this server: how many, their values. 0 before there is a job. */
+    uint64_t gradients; /* For a chunk, that came in this generation. */
+    uint64_t fenced, dropped, refused, malformed, impostors; /* Messages, since the start. */
+    bool coordinates;                                        /* Server 0: */
+    struct message_status_answer job;
+    uint32_t worker_count;
+    struct watched_worker workers[WATCHED_WORKERS_MAX];
+};
+
+/* Whether it takes gradients, and why not yet: a line, or "". */
+bool watched_is_ready(const struct watched *watched, char *why, size_t size);
+
+/* A line for a service manager: "running: update 938 of 2,814", "waiting 5 s for worker/1". */
+void watched_describe(const struct watched *watched, char *text, size_t size);
+
+/* All of it as Prometheus reads it. version: of the program. */
+void watched_write(FILE *out, const struct watched *watched, const char *version);
+
+struct watched_board {
+    pthread_mutex_t lock;
+    uint64_t posted_us; /* 0: never. */
+    struct watched newest;
+};
+
+enum status watched_board_init(struct watched_board *board);
+void watched_board_free(struct watched_board *board);
+void watched_post(struct watched_board *board, const struct watched *watched, uint64_t now_us);
+/* The newest, and when it was posted. False before there is one. */
+bool watched_look(struct watched_board *board, struct watched *watched, uint64_t *posted_us);
+
+#endif

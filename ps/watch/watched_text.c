@@ -1,0 +1,279 @@
+/* watched_text.c - the metrics, a function for each kind of thing that they are of. */
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "common/watch/exposition.h"
+#include "ps/watch/watched.h"
+
+static void gauge(FILE *out, const char *name, const char *help, double value)
+{
+    exposition_metric(out, name, METRIC_GAUGE, help);
+    exposition_sample(out, name, value);
+}
+
+static void counter(FILE *out, const char *name, const char *help, double value)
+{
+    exposition_metric(out, name, METRIC_COUNTER, help);
+    exposition_sample(out, name, value);
+}
+
+/* --- this server ----------------------------------------------------------------------------- */
+
+static void write_self(FILE *out, const struct watched *w, const char *version)
+{
+    char index[16];
+    snprintf(index, sizeof index, "%" PRIu32, w->server);
+    exposition_metric(
+        out, "syncopate_build_info", METRIC_GAUGE,
+        "Always 1; the version of this process's program, its role and its task index.");
+    fprintf(out, "syncopate_build_info{version=\"%s\",role=\"ps\",index=\"%s\"} 1\n", version,
+            index);
+}
+
+static void write_state(FILE *out, const struct watched *w)
+{
+    static const char *const names[WATCHED_STATES] = {"joining", "loading", "serving", "over"};
+    exposition_metric(out, "syncopate_server_state", METRIC_GAUGE,
+                      "1 for the state that this server is in: joining (it waits to be let into a "
+                      "job), loading its chunks, serving, over; 0 for the others.");
+    for (unsigned i = 0; i < WATCHED_STATES; i++)
+        exposition_sample_of(out, "syncopate_server_state", "state", names[i],
+                             w->state == (enum watched_state)i);
+    gauge(out, "syncopate_server_waiting",
+          "1 while this server, or on server 0 the job, waits for somebody; /readyz says for whom.",
+          w->waiting[0] != '\0');
+    gauge(out, "syncopate_server_chunks",
+          "Chunks of the parameter space that this server owns; 0 before there is a job.",
+          (double)w->chunks);
+    gauge(out, "syncopate_server_chunk_bytes",
+          "Bytes of the values of the chunks that this server owns, one version, without slots.",
+          (double)w->chunk_bytes);
+    counter(out, "syncopate_server_gradients_total",
+            "Gradients for one chunk that came to this server since the job last went back to a "
+            "checkpoint, whatever became of them.",
+            (double)w->gradients);
+}
+
+static void write_not_taken(FILE *out, const struct watched *w)
+{
+    const struct {
+        const char *reason;
+        uint64_t count;
+    } kinds[] = {{"fenced", w->fenced},
+                 {"dropped", w->dropped},
+                 {"refused", w->refused},
+                 {"malformed", w->malformed},
+                 {"impostor", w->impostors}};
+    exposition_metric(
+        out, "syncopate_server_messages_not_taken_total", METRIC_COUNTER,
+        "Messages that this server has not taken since it was started: of an older "
+        "generation or a replaced process (fenced), with nobody to answer (dropped), from "
+        "who may not (refused), against the protocol (malformed), or in somebody else's "
+        "name (impostor).");
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        exposition_sample_of(out, "syncopate_server_messages_not_taken_total", "reason",
+                             kinds[i].reason, (double)kinds[i].count);
+}
+
+/* --- the job, as server 0 knows it ------------------------------------------------------------ */
+
+static void write_job_state(FILE *out, const struct message_status_answer *job)
+{
+    static const char *const names[JOB_STATE_COUNT] = {
+        "waiting", "opening", "gathering", "recovering", "running", "closing", "finishing", "over"};
+    exposition_metric(out, "syncopate_job_state", METRIC_GAUGE,
+                      "1 for the state that the job is in, as server 0 has it; 0 for the others.");
+    for (unsigned i = 0; i < JOB_STATE_COUNT; i++)
+        exposition_sample_of(out, "syncopate_job_state", "state", names[i],
+                             job->state == (enum job_state)i);
+    gauge(out, "syncopate_job_state_seconds", "Seconds that the job has been in its state.",
+          job->seconds);
+}
+
+static void write_members(FILE *out, const struct message_status_answer *job)
+{
+    gauge(out, "syncopate_job_workers", "Workers that are members of the job now.", job->workers);
+    gauge(out, "syncopate_job_workers_declared",
+          "Workers that the job's start waits for; there may be more later.", job->worker_count);
+    gauge(out, "syncopate_job_servers_ready", "Servers that have their chunks' values now.",
+          job->servers);
+    gauge(out, "syncopate_job_servers_declared", "Servers of the job.", job->server_count);
+}
+
+static void write_progress(FILE *out, const struct message_status_answer *job)
+{
+    gauge(
+        out, "syncopate_job_step",
+        "Updates that the model has had: steps in sync, batches in async; less after going back to "
+        "a checkpoint.",
+        (double)job->step);
+    gauge(out, "syncopate_job_steps", "Updates after which the job is done.", (double)job->steps);
+    gauge(out, "syncopate_job_epochs", "Epochs that are made, as a fraction.", job->epochs);
+    gauge(out, "syncopate_job_training_seconds",
+          "Seconds that training has taken in this session, without waiting for the start.",
+          job->training_seconds);
+    gauge(out, "syncopate_job_examples_per_second",
+          "Examples whose gradients were computed, over the seconds of training, since the session "
+          "began.",
+          job->images_per_second);
+    gauge(out, "syncopate_job_train_loss",
+          "Mean loss, as trained, of the examples of the last epoch so far (natural logarithm).",
+          job->train_loss);
+    gauge(
+        out, "syncopate_job_train_accuracy_ratio",
+        "Part of the examples of the last epoch so far, as trained, that were classified right: 0 "
+        "to 1.",
+        job->train_accuracy);
+}
+
+static void write_scores(FILE *out, const struct message_status_answer *job)
+{
+    bool known = job->test_step > 0;
+    if (!known)
+        return;
+    gauge(out, "syncopate_job_test_step",
+          "Updates that the model scored last on the test set has had.", (double)job->test_step);
+    gauge(out, "syncopate_job_test_loss",
+          "Mean loss over the test set of the model scored last (natural logarithm).",
+          job->test_loss);
+    gauge(out, "syncopate_job_test_accuracy_ratio",
+          "Part of the test set that the model scored last classifies right: 0 to 1.",
+          job->test_accuracy);
+}
+
+static void write_staleness(FILE *out, const struct message_status_answer *job)
+{
+    gauge(out, "syncopate_job_staleness_mean",
+          "Mean over gradients and chunks, of versions that a chunk had between the one that a "
+          "gradient "
+          "was made from and its being applied; NaN in sync.",
+          job->staleness_mean);
+    gauge(out, "syncopate_job_staleness_max", "The largest of them.", (double)job->staleness_max);
+}
+
+static void write_faults(FILE *out, const struct message_status_answer *job)
+{
+    if (job->has_checkpoint)
+        gauge(out, "syncopate_checkpoint_step", "Updates in the newest whole checkpoint.",
+              (double)job->checkpoint_step);
+    counter(out, "syncopate_job_generations_total",
+            "Times that the run went back to a checkpoint, or was resumed.",
+            (double)job->generation);
+    exposition_metric(out, "syncopate_job_lost_total", METRIC_COUNTER,
+                      "Processes that fell silent for too long, over the whole run.");
+    exposition_sample_of(out, "syncopate_job_lost_total", "role", "worker",
+                         (double)job->workers_lost);
+    exposition_sample_of(out, "syncopate_job_lost_total", "role", "ps", (double)job->servers_lost);
+    exposition_metric(
+        out, "syncopate_checkpoints_missed_total", METRIC_COUNTER,
+        "Checkpoints that were due and are not there, over the whole run: skipped, because "
+        "training was past them, or failed to be written.");
+    exposition_sample_of(out, "syncopate_checkpoints_missed_total", "why", "skipped",
+                         (double)job->checkpoints_skipped);
+    exposition_sample_of(out, "syncopate_checkpoints_missed_total", "why", "failed",
+                         (double)job->checkpoints_failed);
+}
+
+/* --- its workers ----------------------------------------------------------------------------- */
+
+typedef double worker_value(const struct watched_worker *worker);
+
+static double is_up(const struct watched_worker *worker)
+{
+    return worker->present;
+}
+static double silence(const struct watched_worker *worker)
+{
+    return worker->silent_seconds;
+}
+static double batches(const struct watched_worker *worker)
+{
+    return (double)worker->batches;
+}
+static double examples(const struct watched_worker *worker)
+{
+    return (double)worker->examples;
+}
+static double exchanged(const struct watched_worker *worker)
+{
+    return (double)worker->exchanged_bytes;
+}
+
+/* A metric with a sample for each worker that ever was. */
+static void write_each(FILE *out, const struct watched *w, const char *name, enum metric_kind kind,
+                       const char *help, worker_value *value)
+{
+    char index[16];
+    exposition_metric(out, name, kind, help);
+    for (uint32_t i = 0; i < w->worker_count && i < WATCHED_WORKERS_MAX; i++) {
+        snprintf(index, sizeof index, "%" PRIu32, i);
+        if (w->workers[i].ever)
+            exposition_sample_of(out, name, "worker", index, value(&w->workers[i]));
+    }
+}
+
+static void write_times(FILE *out, const struct watched *w)
+{
+    const char *name = "syncopate_worker_seconds_total";
+    char index[16];
+    exposition_metric(out, name, METRIC_COUNTER,
+                      "Seconds of a worker's time, as it has reported them: computing gradients, "
+                      "exchanging them for values, evaluating the model, waiting for others.");
+    for (uint32_t i = 0; i < w->worker_count && i < WATCHED_WORKERS_MAX; i++) {
+        const struct watched_worker *worker = &w->workers[i];
+        if (!worker->ever)
+            continue;
+        snprintf(index, sizeof index, "%" PRIu32, i);
+        exposition_sample_of_two(out, name, "worker", index, "doing", "computing",
+                                 worker->compute_seconds);
+        exposition_sample_of_two(out, name, "worker", index, "doing", "exchanging",
+                                 worker->exchange_seconds);
+        exposition_sample_of_two(out, name, "worker", index, "doing", "evaluating",
+                                 worker->evaluate_seconds);
+        exposition_sample_of_two(out, name, "worker", index, "doing", "waiting",
+                                 worker->wait_seconds);
+    }
+}
+
+static void write_workers(FILE *out, const struct watched *w)
+{
+    write_each(out, w, "syncopate_worker_up", METRIC_GAUGE,
+               "1 while the worker is a member of the job; 0 when it was, and has left or is lost.",
+               is_up);
+    write_each(out, w, "syncopate_worker_silence_seconds", METRIC_GAUGE,
+               "Seconds since server 0 last heard this worker, which it does twice a second.",
+               silence);
+    write_each(out, w, "syncopate_worker_batches_total", METRIC_COUNTER,
+               "Steps in which this worker had leaves, or its own batches in async, that its "
+               "gradients are "
+               "in; less after going back to a checkpoint.",
+               batches);
+    write_each(out, w, "syncopate_worker_examples_total", METRIC_COUNTER,
+               "Examples that this worker has computed gradients of; less after going back to a "
+               "checkpoint.",
+               examples);
+    write_each(out, w, "syncopate_worker_exchanged_bytes_total", METRIC_COUNTER,
+               "Bytes of payload, gradients and values, that this worker has sent and received.",
+               exchanged);
+    write_times(out, w);
+}
+
+void watched_write(FILE *out, const struct watched *watched, const char *version)
+{
+    write_self(out, watched, version);
+    write_state(out, watched);
+    write_not_taken(out, watched);
+    if (!watched->coordinates)
+        return;
+    write_job_state(out, &watched->job);
+    if (!watched->job.has_job)
+        return;
+    write_members(out, &watched->job);
+    write_progress(out, &watched->job);
+    write_scores(out, &watched->job);
+    write_staleness(out, &watched->job);
+    write_faults(out, &watched->job);
+    write_workers(out, watched);
+}

@@ -1,0 +1,153 @@
+#!/usr/bin/env bash
+# metrics.sh - a server that is watched: /metrics as promtool wants it, health and readiness over HTTP
+# and by our own program, what strangers may take of it, and what a service manager is told.
+# shellcheck source=tests/processes/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+small=(--data synthetic:500 --model softmax --seed 3 --compute constant:5ms)
+ps() { start "$1" syncopate-ps --ps-hosts "$hosts" "${@:2}"; }
+worker() { start "w$1" syncopate-worker --ps-hosts "$hosts" --workers 2 --task-index "$1" "${small[@]}" "${@:2}"; }
+# get PORT PATH [METHOD] - the answer's first line into $status, its body into $body.
+get()
+{
+    local answer
+    answer=$(
+        exec 8<>"/dev/tcp/127.0.0.1/$1" || exit 0
+        printf '%s %s HTTP/1.0\r\n\r\n' "${3:-GET}" "$2" >&8
+        cat <&8 2>/dev/null | tr -d '\r'
+    ) 2>/dev/null || true # Who is cut off has no answer.
+    status=${answer%%$'\n'*}
+    body=${answer#*$'\n\n'}
+}
+answers() { get "$1" "$2" && [[ $status == *" $3 "* ]]; }
+figure() { sed -nE "s/^$1 ([^ ]+)$/\1/p" <<<"$body"; } # NAME, with its labels
+
+# --- a build without it ---------------------------------------------------------------------------
+port=$(free_port)
+hosts=127.0.0.1:$(free_port),127.0.0.1:$(free_port)
+ps ps0 --out "$work/run" --metrics-port "$port" --start-timeout 600
+says ps0 "metrics on http://127.0.0.1:$port/metrics|this build has no HTTP"
+if said ps0 "this build has no HTTP"; then
+    ends ps0 2
+    says ps0 "--metrics-port=$port: this build has no HTTP: libmicrohttpd"
+    skip "metrics: this build has no libmicrohttpd (Debian's libmicrohttpd-dev)"
+    exit 0
+fi
+
+# --- figures --------------------------------------------------------------------------------------
+within 5 answers "$port" /healthz 200 || fail "a server that waits is not alive: $status"
+within 5 answers "$port" /readyz 503 || fail "a server that waits is ready: $status"
+if [ "$body" != "ps/0 is waiting for a job" ]; then fail "/readyz does not say for what: $body"; fi
+run alive 0 syncopate inspect "${hosts%,*}" --alive
+says alive "^ps/0 is alive$"
+run unready 4 syncopate inspect "${hosts%,*}" --ready
+says unready "syncopate inspect: ps/0 is waiting for a job"
+one_line unready
+worker 0 --steps 100000000 --checkpoint-every 0
+waits_for() { answers "$port" /readyz 503 && [[ $body == *"$1"* ]]; }
+within 10 waits_for "for ps/1 (never seen), worker/1 (never seen)" || fail "/readyz does not say for whom: $body"
+answers "$port" /metrics 200 || fail "no metrics while the job gathers"
+if [ "$(figure 'syncopate_job_state\{state="gathering"\}')" != 1 ]; then fail "the state is another: $body"; fi
+if [ "$(figure syncopate_server_waiting)" != 1 ]; then fail "nobody is waited for"; fi
+worker 1 --steps 100000000 --checkpoint-every 0
+other=$(free_port)
+ps ps1 --task-index 1 --metrics-port "$other" --metrics-bind ::1
+within 20 answers "$port" /readyz 200 || fail "a running job is not ready: $status $body"
+says ps1 "metrics on http://\[::1\]:$other/metrics"
+run ready 0 syncopate inspect "${hosts%,*}" --ready
+run ready-1 0 syncopate inspect "${hosts#*,}" --ready
+says ready-1 "^ps/1 is ready$"
+run alive-1 0 syncopate inspect "${hosts#*,}" --alive --quiet
+trained() { answers "$port" /metrics 200 && [ "$(figure syncopate_job_step)" -ge 20 ]; }
+within 20 trained || fail "the step does not grow"
+for line in 'syncopate_job_workers 2' 'syncopate_job_servers_ready 2' 'syncopate_worker_up\{worker="1"\} 1' \
+    'syncopate_server_state\{state="serving"\} 1' 'syncopate_build_info\{version="[0-9.]+",role="ps",index="0"\} 1'; do
+    grep -qE "^$line$" <<<"$body" || fail "there is no $line"
+done
+ok "/metrics, /healthz and /readyz tell what server and job do, and for whom they wait"
+
+if command -v promtool >/dev/null; then
+    promtool check metrics <<<"$body" >"$work/promtool.log" 2>&1 || fail "promtool finds fault with it"
+    if [ -s "$work/promtool.log" ]; then fail "promtool has something to say"; fi
+    ok "promtool has nothing to say against $(grep -c '^# HELP' <<<"$body") metrics"
+else
+    skip "metrics as promtool checks them: it is not here (Debian's prometheus)"
+fi
+
+# --- strangers ------------------------------------------------------------------------------------
+get "$port" /metrics POST
+if [[ $status != *" 405 "* ]]; then fail "a POST is answered $status"; fi
+get "$port" /../etc/passwd
+if [[ $status != *" 404 "* ]]; then fail "another page is answered $status"; fi
+get "$port" "/$(printf 'x%.0s' $(seq 9000))" || true
+if [[ $status == *" 200 "* ]]; then fail "a long request is answered"; fi
+# Those who say nothing have some of the places, for a while, and the job does not notice.
+before=$(grep -c . "$work/run/events.jsonl")
+for _ in $(seq 40); do
+    { exec {file}<>"/dev/tcp/127.0.0.1/$port"; } 2>/dev/null || break
+    { printf 'GET /metr' >&"$file" || true; } 2>/dev/null
+done
+goes_on() { [ "$(grep -c . "$work/run/events.jsonl")" -gt "$before" ]; }
+within 10 goes_on || fail "a job does not go on while strangers hold connections"
+within 20 answers "$port" /healthz 200 || fail "silent strangers keep everybody out: $status"
+run taken 5 syncopate-ps --ps-hosts 127.0.0.1:0 --metrics-port "$port" --out "$work/none"
+says taken "--metrics-port=$port: cannot listen on port $port of 127.0.0.1: Address already in use"
+run named 2 syncopate-ps --ps-hosts 127.0.0.1:0 --metrics-port "$port" --metrics-bind localhost --out "$work/none"
+says named "'localhost' is no numeric address"
+run bound 2 syncopate-ps --ps-hosts 127.0.0.1:0 --metrics-bind 127.0.0.2 --out "$work/none"
+says bound "metrics-bind=127.0.0.2: only used with --metrics-port"
+ok "of strangers only GET is answered, and those who say nothing keep nobody out for long"
+
+# A server that is stopped answers no probe, and one that is not there none.
+kill -STOP "${pids[ps1]}"
+run stopped 5 syncopate inspect "${hosts#*,}" --alive
+kill -CONT "${pids[ps1]}"
+kill -TERM "${pids[ps0]}"
+for name in ps0 ps1 w0 w1; do ends "$name" 143; done
+run gone 5 syncopate inspect "${hosts%,*}" --alive
+one_line gone
+port_is_free "$port"
+ok "inspect --alive and --ready tell a probe by their exit code"
+
+# --- a service manager ----------------------------------------------------------------------------
+if ! command -v python3 >/dev/null; then
+    skip "what a service manager is told: python3, which plays one, is not here"
+    exit 0
+fi
+# manager NAME ADDRESS - writes down what it is told; @ begins an abstract name.
+manager()
+{
+    python3 -uc '
+import socket, sys
+name = sys.argv[1]
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind("\0" + name[1:] if name[0] == "@" else name)
+print("here")
+while True: print(s.recv(4096).decode().replace("\n", " "))' "$2" >"$work/$1.log" 2>&1 </dev/null &
+    pids[$1]=$!
+    says "$1" here
+}
+manager server "$work/notify"
+manager other "@syncopate-test-$$"
+hosts=127.0.0.1:$(free_port)
+NOTIFY_SOCKET=$work/notify WATCHDOG_USEC=2000000 ps told --out "$work/told"
+says server "^READY=1$"
+says server "^STATUS=waiting for a job$"
+says server "^WATCHDOG=1$"
+NOTIFY_SOCKET=@syncopate-test-$$ WATCHDOG_USEC=2000000 worker 0 --steps 100000000
+says other "^READY=1$"
+says other "^STATUS=waiting .* for ps/0, which says: waiting .* for worker/1 \(never seen\)$"
+says server "^STATUS=waiting .* for worker/1 \(never seen\)$"
+worker 1 --steps 100000000
+says other "^STATUS=training$"
+says server "^STATUS=running: update [0-9,]+ of 100,000,000, 2 workers$"
+beats() { [ "$(grep -c WATCHDOG=1 "$work/$1.log")" -ge "$2" ]; }
+for name in server other; do within 10 beats "$name" 3 || fail "$name hears no more signs of life"; done
+kill -TERM "${pids[told]}"
+for name in told w0 w1; do ends "$name" 143; done
+says server "^STOPPING=1 EXTEND_TIMEOUT_USEC=60000000 STATUS=stopping$"
+for name in server other; do
+    disown "${pids[$name]}"
+    kill "${pids[$name]}"
+done
+ok "a service manager is told of readiness, status, life and the end, by path and by abstract name"
