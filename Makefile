@@ -13,6 +13,7 @@ endif
 PREFIX  ?= /usr/local
 BINDIR  ?= $(PREFIX)/bin
 MANDIR  ?= $(PREFIX)/share/man
+UNITDIR ?= $(PREFIX)/lib/systemd/system
 INSTALL ?= install
 SEEDS   ?= 1000
 RUNS    ?= 100000
@@ -95,7 +96,8 @@ DOCUMENTS := $(PAGES) $(addprefix $(BUILD)/completion/,bash zsh fish)
 BASHDIR   := $(PREFIX)/share/bash-completion/completions
 ZSHDIR    := $(PREFIX)/share/zsh/site-functions
 FISHDIR   := $(PREFIX)/share/fish/vendor_completions.d
-INSTALLED := $(PROGRAMS:$(BUILD)/%=$(BINDIR)/%) $(PAGES:$(BUILD)/%=$(MANDIR)/%) $(ZSHDIR)/_syncopate \
+UNITS_D   := $(wildcard deploy/systemd/*.service)
+INSTALLED := $(UNITS_D:deploy/systemd/%=$(UNITDIR)/%) $(PROGRAMS:$(BUILD)/%=$(BINDIR)/%) $(PAGES:$(BUILD)/%=$(MANDIR)/%) $(ZSHDIR)/_syncopate \
     $(foreach p,syncopate syncopate-ps syncopate-worker,$(BASHDIR)/$p $(FISHDIR)/$p.fish)
 # Test programs are tests/*/test_*.c and every script but lib.sh, which scripts may share.
 programs  = $(patsubst %.c,$(BUILD)/%,$(sort $(call in_rooms,tests/$(1),test_*.c)))
@@ -113,7 +115,7 @@ SIMULATED := $(call programs,simulated)
 # What is tried of scripts and documents is the same however the programs were built; so are the times that
 # calibrate takes, and which bugs the simulator finds.
 ONCE      := $(addprefix tests/processes/,runner.sh install.sh completion.sh matrix.sh setup.sh rooms.sh promises.sh \
-    calibrate.sh browser.sh) %/test_planted
+    calibrate.sh browser.sh units.sh) %/test_planted
 PROCESSES := $(call programs,processes) $(call scripts,processes)
 # Programs that those scripts use.
 HELPERS   := $(filter-out $(PROCESSES),$(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/processes/*.c))))
@@ -194,7 +196,7 @@ image: setup ## a container image of the programs: localhost/syncopate
 	@$(AGAIN) all
 	@deploy/container/build.sh --programs $(BUILD)
 
-engines: ## jobs started by Slurm, Open MPI, ssh, as pods, by compose (root)
+engines: ## jobs by Slurm, Open MPI, ssh, pods and compose (root)
 	@deploy/setup.sh engines
 	@$(AGAIN) all $(BUILD)/tests/processes/await_status
 	@env TEST_BUILD=$(abspath $(BUILD)) TEST_VERBOSE=$(V) tests/engines.sh
@@ -279,20 +281,25 @@ tidy: $(PROTO_C) ## clang-tidy and cppcheck
 	    --suppress=memleak:tests/lib/transport_memory.c --error-exitcode=1 -D_GNU_SOURCE -I. \
 	    $(foreach d,common ps worker deploy,$(call in_rooms,$d,*.c))
 
-install: $(PROGRAMS) $(DOCUMENTS) ## programs, manual, completions; PREFIX=/usr/local, DESTDIR
+install: $(PROGRAMS) $(DOCUMENTS) ## programs, manual, completions, units; PREFIX, DESTDIR
 	@$(INSTALL) -d $(addprefix $(DESTDIR),$(sort $(dir $(INSTALLED))))
 	@$(INSTALL) -s -m 755 $(PROGRAMS) $(DESTDIR)$(BINDIR)
 	@$(INSTALL) -m 644 $(PAGES) $(DESTDIR)$(MANDIR)/man1
 	@$(INSTALL) -m 644 $(BUILD)/completion/bash $(DESTDIR)$(BASHDIR)/syncopate
 	@$(INSTALL) -m 644 $(BUILD)/completion/zsh $(DESTDIR)$(ZSHDIR)/_syncopate
 	@$(INSTALL) -m 644 $(BUILD)/completion/fish $(DESTDIR)$(FISHDIR)/syncopate.fish
+	@for unit in $(notdir $(UNITS_D)); do \
+	    sed 's|/usr/local/bin/|$(BINDIR)/|' deploy/systemd/$$unit >$(DESTDIR)$(UNITDIR)/$$unit && \
+	    chmod 644 $(DESTDIR)$(UNITDIR)/$$unit || exit 1; \
+	done
 	@for role in ps worker; do \
 	    ln -sf syncopate $(DESTDIR)$(BASHDIR)/syncopate-$$role && \
 	    ln -sf syncopate.fish $(DESTDIR)$(FISHDIR)/syncopate-$$role.fish || exit 1; \
 	done
 	@printf '%s\n' "$(words $(PROGRAMS)) programs are in $(DESTDIR)$(BINDIR)," \
 	    "$(words $(PAGES)) pages of the manual in $(DESTDIR)$(MANDIR)," \
-	    "completions for bash, zsh and fish in $(DESTDIR)$(PREFIX)/share"
+	    "completions for bash, zsh and fish in $(DESTDIR)$(PREFIX)/share," \
+	    "units of systemd in $(DESTDIR)$(UNITDIR)"
 
 uninstall: ## remove what install put there, given the same variables
 	@rm -f $(addprefix $(DESTDIR),$(INSTALLED))

@@ -19,9 +19,10 @@ make_it install DESTDIR="$work/a" PREFIX=/usr || fail "make install fails"
     printf './usr/share/bash-completion/completions/%s\n' syncopate syncopate-ps syncopate-worker
     printf './usr/share/fish/vendor_completions.d/%s.fish\n' syncopate syncopate-ps syncopate-worker
     echo ./usr/share/zsh/site-functions/_syncopate
+    printf './usr/lib/systemd/system/syncopate-%s@.service\n' ps worker
 } | sort >"$work/expected"
 diff "$work/expected" <(files "$work/a") >"$work/differ.log" || fail "not what was to be installed"
-ok "make install puts three programs, a page for each and for each command, and completions"
+ok "make install puts three programs, a page for each and for each command, completions and units"
 
 symbols() { readelf -SW "$1" | grep -cE ' \.(symtab|debug)' || true; }
 for program in syncopate syncopate-ps syncopate-worker; do
@@ -42,9 +43,11 @@ fi
 ok "make uninstall removes all of it and nothing else"
 
 make_it install DESTDIR="$work/b" PREFIX=/opt/s BINDIR=/opt/bin MANDIR=/opt/man || fail "make install fails"
-for file in opt/bin/syncopate-ps opt/man/man1/syncopate-ps.1 opt/s/share/zsh/site-functions/_syncopate; do
+for file in opt/bin/syncopate-ps opt/man/man1/syncopate-ps.1 opt/s/lib/systemd/system/syncopate-ps@.service opt/s/share/zsh/site-functions/_syncopate; do
     if [ ! -f "$work/b/$file" ]; then fail "$file is not there"; fi
 done
+grep -q "^ExecStart=/opt/bin/syncopate-worker " "$work/b/opt/s/lib/systemd/system/syncopate-worker@.service" ||
+    fail "a unit starts another program than the installed one"
 make_it uninstall DESTDIR="$work/b" PREFIX=/opt/s BINDIR=/opt/bin MANDIR=/opt/man
 if [ -n "$(files "$work/b")" ]; then fail "make uninstall with BINDIR and MANDIR leaves something"; fi
 ok "BINDIR and MANDIR are where programs and manual go"
