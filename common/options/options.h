@@ -92,6 +92,8 @@ struct options {
     struct job job;
     const char *model, *data;
     uint32_t global_batch, worker_batch; /* worker_batch 0: as global_batch. */
+    uint32_t batch_size;         /* Of TensorFlow 1's scripts, of each worker; 0: not said so. */
+    bool sync_replicas, is_sync; /* The same: its two ways to say --mode sync. */
     uint64_t epochs;
     double warmup_epochs; /* NaN: not said; else in the place of the schedule's steps. */
     uint64_t histories;   /* verify: how many, from seed on. */

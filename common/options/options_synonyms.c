@@ -11,6 +11,8 @@
 #define ROLES    (OPTION_PS | OPTION_WORKER | OPTION_TASK)
 #define LAUNCHES (OPTION_RUN | OPTION_COMPARE)
 #define ANYBODY  ~0u
+#define NOT_TF1                                                                                    \
+    (ANYBODY & ~(OPTION_WORKER | OPTION_TASK)) /* Scripts of TensorFlow 1 start those. */
 
 #define WORD_MAX 32
 
@@ -26,7 +28,8 @@ static const struct synonym {
     {"opt optimiser optim", ANYBODY, "optimizer", NULL},
     {"lr-schedule scheduler", ANYBODY, "schedule", NULL},
     {"warmup", ANYBODY, "warmup-steps", NULL},
-    {"batch-size batchsize batch bs b", ANYBODY, "global-batch",
+    {"batch-size", NOT_TF1, "global-batch", "examples in an update, of all workers together"},
+    {"batchsize batch bs b", ANYBODY, "global-batch",
      "examples in an update, of all workers together"},
     {"num-epochs n-epochs nepochs max-epochs e", ANYBODY, "epochs", NULL},
     {"iterations iters num-steps max-steps train-steps updates", ANYBODY, "steps", NULL},
@@ -34,7 +37,8 @@ static const struct synonym {
     {"net arch architecture layers m", ANYBODY, "model", NULL},
     {"random-seed s", ANYBODY, "seed", NULL},
     {"async", ANYBODY, NULL, "write --mode async"},
-    {"sync sync-replicas issync", ANYBODY, NULL, "write --mode sync"},
+    {"sync", ANYBODY, NULL, "write --mode sync"},
+    {"sync-replicas issync", NOT_TF1, NULL, "write --mode sync"},
     {"dropout", ANYBODY, NULL, "there are no dropout layers"},
 
     /* The cluster. */

@@ -352,6 +352,13 @@ const struct option_row option_rows[] = {
      BATCH_MAX, NULL, "mode=async|ssp",
      "Examples in one batch of async or ssp. Default: as --global-batch, so that all modes train on "
      "as many batches."},
+    {"batch-size", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(batch_size), WORKS, "N", NULL, 1, BATCH_MAX, NULL, NULL,
+     "As scripts of TensorFlow 1 have it, examples of each worker: --global-batch N times the workers in sync, "
+     "--worker-batch N in async and ssp."},
+    {"sync-replicas", OPTION_GROUP_JOB, OPTION_KIND_FLAG, FIELD(sync_replicas), WORKS, NULL, NULL, 0, 0, NULL, NULL,
+     "As those scripts have it: --mode sync, or with =false --mode async."},
+    {"issync", OPTION_GROUP_JOB, OPTION_KIND_FLAG, FIELD(is_sync), WORKS, NULL, NULL, 0, 0, NULL, NULL,
+     "The same by another of their names."},
     {"epochs", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(epochs), JOB, "N", "10", 1, 1000000, NULL,
      NULL, "Passes over the training set."},
 
