@@ -790,11 +790,11 @@ const struct option_row option_rows[] = {
     {"trace-steps", OPTION_GROUP_OUTPUT, OPTION_KIND_U32, FIELD(trace_steps),
      ROLES | OPTION_RUN | OPTION_SIMULATE | OPTION_TRACE, "N", "20", 1, 1000, NULL, NULL,
      "Steps that a trace is of: the first, the last, the slowest, and one that took as long as most."},
-    {"metrics-port", OPTION_GROUP_OUTPUT, OPTION_KIND_U32, FIELD(metrics_port), OPTION_PS, "PORT", "0", 0, 65535, NULL,
+    {"metrics-port", OPTION_GROUP_OUTPUT, OPTION_KIND_U32, FIELD(metrics_port), SERVES, "PORT", "0", 0, 65535, NULL,
      NULL,
      "Answer HTTP there: /metrics for Prometheus, /healthz and /readyz for probes. 0: nowhere. Only where the build had "
      "libmicrohttpd."},
-    {"metrics-bind", OPTION_GROUP_OUTPUT, OPTION_KIND_TEXT, FIELD(metrics_bind), OPTION_PS, "ADDRESS", "127.0.0.1", 0,
+    {"metrics-bind", OPTION_GROUP_OUTPUT, OPTION_KIND_TEXT, FIELD(metrics_bind), SERVES, "ADDRESS", "127.0.0.1", 0,
      0, NULL, NULL,
      "The numeric address to answer at; 0.0.0.0 or :: is every one. Whoever reaches it may read all figures."},
     {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), OPTION_TRACE, NULL, NULL, 0, 0,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/options/options.h"
+#include "common/options/options_table.h"
 #include "tests/lib/suite.h"
 
 #define WORDS_MAX 32
@@ -346,6 +347,17 @@ TEST_PLAIN(what_tensorflow_calls_sync_is_handed_on_as_the_mode)
     expect_run(&options, OPTION_TASK, "--ps colocated --job-name chief --cluster-from TF-Config");
     ck_assert(options.job.colocated);
     ck_assert_str_eq(options.cluster_from, "tf-config");
+}
+
+/* Or it could not be given to the command that becomes a role. */
+TEST_PLAIN(whatever_a_role_takes_task_takes)
+{
+    for (size_t i = 0; i < option_row_count; i++) {
+        const char *name = option_rows[i].name;
+        ck_assert_msg((option_rows[i].users & (OPTION_PS | OPTION_WORKER)) == 0 ||
+                          option_find(OPTION_TASK, name, strlen(name)) != NULL,
+                      "task has no --%s", name);
+    }
 }
 
 int main(void)
