@@ -31,7 +31,7 @@ static const struct program_text program_texts[] = {
      "Start servers and workers on this machine, watch them train, and end with a summary. The "
      "run directory holds run.json, events.jsonl, checkpoints and the trained model.",
      "  syncopate run --workers 4 --ps 2 --mode async --epochs 3 --out runs/async4"},
-    {OPTION_TASK, "--ps N [options]", NULL,
+    {OPTION_TASK, "[--ps N] [options]", NULL,
      "be what an engine's variables say: a job's server or worker",
      "Become one process of a job, the one that the environment says it is: that of srun, mpirun, "
      "torchrun, TF_CONFIG (Kubeflow), ps-lite or a pod of Kubernetes. One command then is the "

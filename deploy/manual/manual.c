@@ -8,9 +8,9 @@
 
 #include "common/options/options_text.h"
 
-#define TRAINING   (OPTION_PS | OPTION_WORKER | OPTION_RUN | OPTION_COMPARE)
+#define TRAINING   (OPTION_PS | OPTION_WORKER | OPTION_TASK | OPTION_RUN | OPTION_COMPARE)
 #define LAUNCHING  (OPTION_RUN | OPTION_COMPARE)
-#define READS_DATA (OPTION_WORKER | LAUNCHING | OPTION_EVALUATE | OPTION_REPLAY)
+#define READS_DATA (OPTION_WORKER | OPTION_TASK | LAUNCHING | OPTION_EVALUATE | OPTION_REPLAY)
 #define ANYBODY    (~0u)
 
 #define LINE_MAX 70 /* Some characters are written as two. */
@@ -44,8 +44,17 @@ static const struct manual_item files[] = {
 };
 
 static const struct manual_item variables[] = {
-    {LAUNCHING, "SYNCOPATE_BIN_DIR",
+    {LAUNCHING | OPTION_TASK, "SYNCOPATE_BIN_DIR",
      "Folder of syncopate-ps and syncopate-worker, when they are not beside syncopate."},
+    {OPTION_TASK, "TF_CONFIG", "Cluster and task in JSON, as TensorFlow and Kubeflow write it."},
+    {OPTION_TASK, "SLURM_PROCID, SLURM_NTASKS, SLURM_JOB_ID, SLURM_STEP_NODELIST, ...",
+     "What srun says to each task."},
+    {OPTION_TASK, "OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE, PMI_RANK, PMI_SIZE, ...",
+     "What mpirun says."},
+    {OPTION_TASK, "RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT", "What torchrun says."},
+    {OPTION_TASK, "DMLC_ROLE, DMLC_NUM_SERVER, DMLC_NUM_WORKER, DMLC_WORKER_ID, ...",
+     "What ps-lite's launchers say."},
+    {OPTION_TASK, "JOB_COMPLETION_INDEX, HOSTNAME", "What Kubernetes says to a pod."},
 };
 
 /* --- mdoc ---------------------------------------------------------------------------------- */
@@ -212,7 +221,7 @@ static void put_environment(FILE *out, unsigned users)
 {
     fputs(".Sh ENVIRONMENT\n", out);
     put_prose(out, options_environment_text);
-    if (!(users & LAUNCHING))
+    if (!(users & (LAUNCHING | OPTION_TASK)))
         return;
     fputs(".Bl -tag -width Ds\n", out);
     put_items(out, variables, sizeof variables / sizeof *variables, users, "Ev");
