@@ -25,12 +25,12 @@
 #include "common/process/signals.h"
 #include "common/progress/narrator.h"
 #include "common/store/restore.h"
+#include "common/store/stop_note.h"
 #include "common/tensorboard/board_place.h"
 #include "common/transport/transport.h"
 #include "common/wire/message.h"
 #include "ps/router/listening.h"
 #include "ps/server.h"
-#include "ps/stop_note.h"
 #include "ps/watch/watch_pages.h"
 
 #define ADDRESS_SECONDS  1.0 /* For an address to be given up. */

@@ -624,7 +624,8 @@ static int run(struct state *s, struct error *error)
     if (status != STATUS_OK)
         return exit_code_of(status);
     error_set(error, STATUS_OK, "%s", reason);
-    return done ? EXIT_DONE : atomic_load(&s->solo->stop_code);
+    int code = atomic_load(&s->solo->stop_code);
+    return done || code == SOLO_ENOUGH ? EXIT_DONE : code;
 }
 
 static void let_go(struct solo *solo)
@@ -699,4 +700,9 @@ void solo_request_stop(struct solo *solo, int exit_code)
 {
     atomic_store(&solo->stop_code, exit_code);
     let_go(solo);
+}
+
+void solo_enough(struct solo *solo)
+{
+    solo_request_stop(solo, SOLO_ENOUGH);
 }

@@ -22,6 +22,8 @@
 #include "worker/node_gradient.h"
 #include "worker/pace.h"
 
+#define SOLO_ENOUGH (-1)
+
 struct solo {
     const struct job *job; /* server_count 0. */
     struct node_gradient *gradient;
@@ -33,7 +35,7 @@ struct solo {
     struct recorder *recorder; /* Of what it does; NULL: nobody's. */
     struct notify *notify;     /* Of a service manager; NULL: nobody's. */
     bool has_parent;           /* Who may answer for the run, see occupancy.h. */
-    atomic_int stop_code;      /* 0: go on. */
+    atomic_int stop_code;      /* 0: go on; SOLO_ENOUGH: see solo_enough. */
     atomic_int occupied;       /* The descriptor that says that we stay, or 0. */
 };
 
@@ -41,5 +43,8 @@ struct solo {
 int solo_run(struct solo *solo, struct error *error);
 
 void solo_request_stop(struct solo *solo, int exit_code);
+
+/* The same, because it has been trained enough: it ends with EXIT_DONE. */
+void solo_enough(struct solo *solo);
 
 #endif

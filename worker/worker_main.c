@@ -19,6 +19,7 @@
 #include "common/progress/narrator.h"
 #include "common/store/restore.h"
 #include "common/store/run_directory.h"
+#include "common/store/stop_note.h"
 #include "common/tensorboard/board_place.h"
 #include "common/trace/recorder.h"
 #include "common/transport/transport.h"
@@ -82,6 +83,12 @@ static void stop_solo(void *context, int exit_code)
     solo_request_stop(asked->solo, exit_code);
 }
 
+static void note_enough(void *solo, const char *why)
+{
+    log_info("stopping: %s", why);
+    solo_enough(solo);
+}
+
 /* What is kept of what this process does, and told, for whoever asked. */
 struct records {
     struct diary *diary;
@@ -137,8 +144,11 @@ static int train_alone(struct workload *workload, const struct options *options,
         return EXIT_TRAINING_FAILED;
     }
     struct narrator *narrator;
+    struct stop_note *note;
     narrator_start(&narrator, options->out, options->log_every, options->quiet);
+    stop_note_watch(&note, options->out, note_enough, &solo);
     int exit_code = solo_run(&solo, error);
+    stop_note_stop(&note);
     narrator_stop(&narrator, exit_code);
     signals_stop(&signals);
     return exit_code;

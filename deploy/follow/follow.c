@@ -19,6 +19,7 @@
 #include "common/file/json_writer.h"
 #include "common/store/checkpoint.h"
 #include "common/store/event_log.h"
+#include "common/store/stop_note.h"
 
 #define LOOK_US            200000u
 #define RUN_JSON_BYTES_MAX (16u << 20)
@@ -129,7 +130,7 @@ static enum status keep_best(struct follower *f, struct error *error)
 static enum status ask_to_stop(struct follower *f, struct error *error)
 {
     char path[DISK_PATH_MAX], line[160];
-    snprintf(path, sizeof path, "%.900s/stop", f->options->run);
+    snprintf(path, sizeof path, "%.900s/" STOP_NOTE_NAME, f->options->run);
     snprintf(line, sizeof line, "no better test %s in %u checkpoints since step %llu\n",
              f->best.by == BEST_BY_LOSS ? "loss" : "accuracy", f->best.without,
              (unsigned long long)f->best.step);
@@ -144,7 +145,7 @@ static enum status ask_to_stop(struct follower *f, struct error *error)
 static void take_note_back(const struct follower *f)
 {
     char path[DISK_PATH_MAX];
-    snprintf(path, sizeof path, "%.900s/stop", f->options->run);
+    snprintf(path, sizeof path, "%.900s/" STOP_NOTE_NAME, f->options->run);
     if (f->asked)
         unlink(path);
 }

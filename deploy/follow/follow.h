@@ -4,7 +4,7 @@
  *     RUN/best/model.safetensors    the best model so far (or below another folder)
  *     RUN/best/best.json            which it is: step, score, by what, the run's id
  *     RUN/stop                      written when patience is at its end: server 0 then stops the run
- *                                   at a checkpoint, with exit code 0 (ps/stop_note.h)
+ *                                   at a checkpoint, with exit code 0 (common/store/stop_note.h)
  *
  * The run need not have begun. A checkpoint that is removed (--keep) before it could be scored, or
  * meanwhile, is none. One that is made anew, after the run went back, is another one. What was the best

@@ -59,6 +59,12 @@ if [ -e "$work/lazy/stop" ]; then fail "the note is left behind"; fi
 run lazy-on 0 syncopate evaluate "$work/lazy" # There is a whole checkpoint, and a model.
 ok "--patience N stops a run that gets no better at a checkpoint, all its processes with 0"
 
+start alone-run syncopate run "${small[@]:0:6}" --ps 0 --workers 1 --steps 100000000 --checkpoint-every 4 --optimizer sgd \
+    --learning-rate 1e-30 --compute constant:10ms --out "$work/alone"
+follow alone alone --patience 2
+ends alone-run 0 30
+ends alone 0
+says alone "^the run has ended: stopped; "
 # By hand, with the note alone; it is heeded once.
 start note-run syncopate run "${small[@]}" --steps 100000000 --compute constant:10ms --out "$work/note"
 within 20 grep -qs '"event": "progress"' "$work/note/events.jsonl" || fail "no progress"

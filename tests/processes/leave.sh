@@ -123,6 +123,21 @@ kill -INT "${pids[launched]}"
 ends launched 130
 ok "the launcher takes a worker that leaves for no failure, and does not start it again"
 
+# --- a place that also serves ---------------------------------------------------------------------
+hosts=127.0.0.1:$(free_port),127.0.0.1:$(free_port)
+for index in 0 1; do
+    start "place-ps$index" syncopate-ps --task-index $index --ps-hosts "$hosts" --out "$work/place"
+    start "place-w$index" syncopate-worker --task-index $index --ps colocated --ps-hosts "$hosts" "${endless[@]}"
+done
+within 20 progressed place || fail "places make no progress"
+refused owner 3 "the place of worker/1 owns chunks of the model, and cannot leave" "${hosts%,*}/worker/1"
+refused stays 195 "has not left within 1 s" --pid "${pids[place-w1]}" --stop-timeout 1
+says place-w1 "asked to leave, and going on"
+run place 0 syncopate leave --pid "${pids[place-w1]}" --evicted
+for name in ps0 ps1 w0 w1; do ends "place-$name" 143; done
+if [ "$(member "$work/place" state)" != stopped ]; then fail "a place that is taken away stops no job"; fi
+ok "a place that also serves is not let go, and when it is evicted stops the job at a checkpoint"
+
 # --- keys -----------------------------------------------------------------------------------------
 keys=$work/keys
 "$build/syncopate" keygen "$keys" --workers 2 --quiet

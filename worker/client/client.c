@@ -72,6 +72,7 @@ struct client {
     struct outbox outbox;
     struct outbox for_trainer; /* What client_next has still to hear. */
     bool stop_sent, leave_sent, abandoned_noted;
+    int leave_sent_code;
     bool unanswered;  /* Server 0 has never been heard. */
     uint64_t over_us; /* When the session was over; 0: it is not. */
     uint64_t said_us, heeded_us;
@@ -456,11 +457,13 @@ static void pass_on_stop(struct client *client)
 
 static void pass_on_leave(struct client *client)
 {
-    if (!atomic_load(&client->leave) || client->leave_sent)
+    int code = atomic_load(&client->leave_code);
+    if (!atomic_load(&client->leave) || (client->leave_sent && client->leave_sent_code == code))
         return;
     client->leave_sent = true;
+    client->leave_sent_code = code;
     struct packet packet = {.message.kind = MESSAGE_LEAVE};
-    packet.message.stop.exit_code = (uint32_t)atomic_load(&client->leave_code);
+    packet.message.stop.exit_code = (uint32_t)code;
     session_handle_trainer(client->session, &packet, clock_now_us(), &client->outbox);
 }
 
@@ -958,8 +961,10 @@ void client_abandoned(struct client *client)
 
 void client_request_leave(struct client *client, int exit_code)
 {
-    if (atomic_load(&client->leave))
-        return; /* It is leaving already, and was told with what code. */
+    /* It is leaving already, and was told with what code; but a place that owns chunks was not let go,
+     * and may be taken away all the same. */
+    if (atomic_load(&client->leave) && exit_code != EXIT_TERMINATED)
+        return;
     atomic_store(&client->leave_code, exit_code);
     atomic_store(&client->leave, true);
     eventfd_write(client->doorbell, 1);

@@ -1,6 +1,6 @@
 /* stop_note.c - a thread that looks, and waits on an eventfd between looks. */
 
-#include "ps/stop_note.h"
+#include "common/store/stop_note.h"
 
 #include <errno.h>
 #include <fcntl.h>
