@@ -128,7 +128,7 @@ TESTS     := $(PROCESSES) $(THREADS) $(SIMULATED) $(UNIT) $(FUZZERS)
 # one, parsers and most units have no other, and these scripts try no threads that others do not.
 ALONE     := $(addprefix tests/processes/,answer.sh bits.sh colocated.sh compare.sh compute.sh evaluate.sh explain.sh \
     further.sh instructions.sh looks.sh merges.sh mistakes.sh names.sh noise.sh places.sh plans.sh replay.sh rules.sh same_bits.sh \
-    scores.sh simgrid.sh simulate.sh tensorboard.sh virtual.sh windows.sh wrong_input.sh)
+    scores.sh simgrid.sh simulate.sh task.sh tensorboard.sh virtual.sh windows.sh wrong_input.sh)
 THREADED  := address client command launcher process progress router transport wire worker
 ALONE     += $(SIMULATED) $(FUZZERS) $(filter-out %/test_frame $(THREADED:%=$(BUILD)/tests/unit/%/%),$(UNIT))
 TESTS     := $(filter-out $(if $(filter-out release,$(MODE)),$(ONCE)) $(if $(filter tsan,$(MODE)),$(ALONE)),$(TESTS))

@@ -451,8 +451,8 @@ const struct option_row option_rows[] = {
      "mpi: mpirun's; torchrun: RANK and WORLD_SIZE; dmlc: DMLC_ROLE; kubernetes: a pod's index; none: "
      "--job-name and --task-index alone."},
     {"meet", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(meet), OPTION_TASK, "DIR", NULL, 0, 0, NULL, NULL,
-     "Under mpirun on several hosts: folder that all of them share, in which servers leave their addresses for the "
-     "others. Default: OUT.addresses."},
+     "Of Slurm and MPI: folder that all hosts share, in which servers leave their addresses, with whatever port is free, "
+     "for the others. Default: OUT.addresses under mpirun on several hosts, and none otherwise."},
     {"port-base", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(port_base), OPTION_TASK, "PORT", NULL, 1, 65535,
      NULL, NULL,
      "Where an engine says on which hosts servers are: server I listens on PORT + I. Default: follows from the "

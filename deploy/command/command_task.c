@@ -20,13 +20,12 @@
 #include "deploy/launcher/pair.h"
 #include "deploy/launcher/ports.h"
 #include "deploy/launcher/programs.h"
-#include "deploy/place/environment.h"
 #include "deploy/place/place.h"
 
 extern char **environ;
 
 struct task {
-    const struct options *options;
+    struct options *options;
     struct place place;
     char host[ADDRESS_MAX]; /* What this host calls itself. */
     char programs[PATH_MAX];
@@ -94,6 +93,7 @@ static enum status find_place(struct task *task, struct error *error)
         .ps_hosts = options->ps_hosts,
         .port_base = given(options, "port-base") ? options->port_base : 0,
         .meeting = task->meet[0] != '\0',
+        .must_meet = options->meet != NULL,
     };
     enum status status = count_workers(options, &request.workers, error);
     return status == STATUS_OK ? place_find(&task->place, &request, error) : status;
@@ -105,13 +105,12 @@ static enum status find_place(struct task *task, struct error *error)
 static enum status leave_address(struct task *task, struct error *error)
 {
     const struct options *options = task->options;
-    const char *name = environment_value((const char *const *)environ, "PMIX_HOSTNAME");
     char address[ADDRESS_MAX + 8];
     uint16_t port =
         given(options, "port-base") ? (uint16_t)(options->port_base + task->place.server) : 0;
     if (port == 0 && port_keep(&port) < 0)
         return error_set(error, STATUS_IO, "no port is free");
-    snprintf(address, sizeof address, "%s:%u", name != NULL ? name : task->host, port);
+    snprintf(address, sizeof address, "%s:%u", task->place.host, port);
     return meeting_leave(task->meet, task->place.job, task->place.server, address, error);
 }
 
@@ -124,6 +123,8 @@ static int meet(struct task *task, struct error *error)
         status = meeting_gather(task->meet, place->job, place->servers,
                                 task->options->deadlines.start, &place->ps_hosts, error);
     task->waited = clock_now_seconds() - began;
+    if (task->waited >= 1) /* Of the same patience. */
+        task->options->deadlines.start = fmax(task->options->deadlines.start - task->waited, 0.001);
     return status == STATUS_TIMEOUT  ? EXIT_START_TIMEOUT
            : status == STATUS_MEMORY ? EXIT_TRAINING_FAILED
                                      : command_exit_code(status);
@@ -150,9 +151,8 @@ static void add_role(struct arguments *arguments, const struct task *task, bool 
         arguments_add(arguments, "on-term", "leave");
     arguments_add_given(arguments, options, OPTION_TASK, server ? OPTION_PS : OPTION_WORKER,
                         place->alone);
-    if (task->waited >= 1) /* Of the same patience. */
-        arguments_add(arguments, "start-timeout", "%.3f",
-                      fmax(options->deadlines.start - task->waited, 0.001));
+    if (task->waited >= 1 && !given(options, "start-timeout"))
+        arguments_add(arguments, "start-timeout", "%.17g", options->deadlines.start);
 }
 
 /* Options go by command line alone. */
@@ -296,7 +296,8 @@ static int take_place(struct task *task, struct error *error)
 
 int command_task(const struct command_call *call, struct error *error)
 {
-    struct task task = {.options = &call->options};
+    struct options options = call->options;
+    struct task task = {.options = &options};
     if (gethostname(task.host, sizeof task.host - 1) != 0)
         snprintf(task.host, sizeof task.host, "localhost");
     name_meeting(&task);

@@ -106,12 +106,12 @@ static enum status name_servers(struct place *place, const struct place_request 
     enum status status = STATUS_OK;
     if (place->alone)
         return STATUS_OK;
-    if (!all_are_here(request->environment, names, size))
+    if (request->must_meet || !all_are_here(request->environment, names, size))
         return identity == NULL
                    ? error_set(error, STATUS_INVALID,
                                "PMI does not say on which hosts its processes are: give --ps-hosts "
                                "host:port,...")
-                   : place_meet(place, request, identity,
+                   : place_meet(place, request, identity, "PMIX_HOSTNAME",
                                 "mpirun does not say on which hosts its processes are", error);
     for (uint32_t i = 0; i < place->servers && status == STATUS_OK; i++)
         status = place_add_server(place, "127.0.0.1",

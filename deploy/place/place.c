@@ -182,8 +182,9 @@ enum status place_add_server(struct place *place, const char *host, uint32_t por
 }
 
 enum status place_meet(struct place *place, const struct place_request *request, const char *job,
-                       const char *why, struct error *error)
+                       const char *host_name, const char *why, struct error *error)
 {
+    const char *host = environment_value(request->environment, host_name);
     if (!request->meeting)
         return error_set(error, STATUS_INVALID,
                          "%s: give --ps-hosts host:port,..., or --out or --meet, a folder that all "
@@ -191,6 +192,7 @@ enum status place_meet(struct place *place, const struct place_request *request,
                          why);
     place->meets = true;
     snprintf(place->job, sizeof place->job, "%s", job);
+    snprintf(place->host, sizeof place->host, "%s", host != NULL ? host : request->host);
     return STATUS_OK;
 }
 

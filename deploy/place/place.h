@@ -56,7 +56,8 @@ struct place_request {
     uint32_t workers;     /* 0: not said. */
     const char *ps_hosts; /* host:port of every server; NULL: not said. */
     uint32_t port_base;   /* Of servers whose hosts a source names; 0: as the source has it. */
-    bool meeting;         /* There is a folder in which servers leave their addresses. */
+    bool meeting;         /* There is a folder in which servers can leave their addresses, */
+    bool must_meet;       /* and they are to, where they could be known otherwise, too. */
 };
 
 struct place {
@@ -71,8 +72,9 @@ struct place {
     uint32_t workers; /* The same. */
     char *ps_hosts;   /* "host:port,..."; NULL: alone, or they meet. Owned. */
     bool meets; /* Servers leave their addresses in a folder, everybody takes them from there. */
-    char job[PLACE_TEXT_MAX]; /* What tells this job's addresses from an older one's. */
-    bool evicts;              /* Whoever started this ends single tasks, and makes them again. */
+    char job[PLACE_TEXT_MAX];  /* What tells this job's addresses from an older one's, */
+    char host[PLACE_TEXT_MAX]; /* and what others call this host. */
+    bool evicts;               /* Whoever started this ends single tasks, and makes them again. */
 };
 
 enum status place_find(struct place *place, const struct place_request *request,

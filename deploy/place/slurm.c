@@ -190,6 +190,18 @@ static enum status check_own(const struct step *step, struct error *error)
         step->node_name != NULL ? step->node_name : "another host", name);
 }
 
+/* A job that is in the queue again has its number still. */
+static enum status meet(struct place *place, const struct place_request *request,
+                        const struct step *step, struct error *error)
+{
+    const char *number = environment_value(request->environment, "SLURM_STEP_ID");
+    const char *again = environment_value(request->environment, "SLURM_RESTART_COUNT");
+    char job[PLACE_TEXT_MAX];
+    snprintf(job, sizeof job, "%" PRIu64 ".%.40s.%.40s", step->job, number != NULL ? number : "",
+             again != NULL ? again : "0");
+    return place_meet(place, request, job, "SLURMD_NODENAME", "", error);
+}
+
 static enum status name_servers(struct place *place, const struct place_request *request,
                                 const struct step *step, uint64_t first, struct error *error)
 {
@@ -229,5 +241,7 @@ enum status place_from_slurm(struct place *place, const struct place_request *re
     if (!knows_servers(place, request, &numbered))
         return error_set(error, STATUS_INVALID,
                          "a step of workers alone does not know its servers: give --ps-hosts");
+    if (request->must_meet && !place->alone)
+        return meet(place, request, &step, error);
     return name_servers(place, request, &step, numbered.first_server, error);
 }

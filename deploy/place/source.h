@@ -42,8 +42,9 @@ enum status place_add_server(struct place *place, const char *host, uint32_t por
 /* Ports that jobs of different numbers mostly do not share. */
 uint64_t place_job_port(uint64_t job);
 
-/* The servers' addresses are to be found in a folder; without one: why they are not known. */
+/* The servers' addresses are to be found in a folder; without one: why they are not known. host_name: the
+ * variable in which this host's name is. */
 enum status place_meet(struct place *place, const struct place_request *request, const char *job,
-                       const char *why, struct error *error);
+                       const char *host_name, const char *why, struct error *error);
 
 #endif

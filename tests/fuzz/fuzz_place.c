@@ -36,6 +36,7 @@ static struct place_request wish(unsigned bits)
         .ps_hosts = bits >> 11 & 1 ? "ps-[0-1].ps:7000" : NULL,
         .workers = bits >> 12 & 1 ? 3 : 0,
         .meeting = (bits >> 13 & 1) != 0,
+        .must_meet = (bits >> 12 & 3) == 3,
         .port_base = bits >> 15 & 1 ? 65000 : 0,
     };
 }

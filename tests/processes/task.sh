@@ -137,12 +137,28 @@ if short_run; then
     four met --ps 2 "${job[@]}"
     trained met "ps/0 of $servers MPI \(OMPI_COMM_WORLD_RANK=0\)" "ps/1 of $servers MPI \(OMPI_COMM_WORLD_RANK=1\)" \
         "worker/0 of $workers MPI \(OMPI_COMM_WORLD_RANK=2\)" "worker/1 of $workers MPI \(OMPI_COMM_WORLD_RANK=3\)"
+    environment_of() # Dealt out as one likes, and once in the queue again.
+    {
+        printf '%s\n' SLURM_JOB_ID=1234 SLURM_STEP_ID=0 SLURM_NTASKS=4 SLURM_STEP_NODELIST=here,localhost \
+            SLURM_STEP_TASKS_PER_NODE=2,2 "SLURM_NODEID=$(($1 % 2))" SLURMD_NODENAME=localhost \
+            SLURM_DISTRIBUTION=cyclic SLURM_RESTART_COUNT=1 "SLURM_PROCID=$1"
+    }
+    mkdir "$work/slurm.addresses"
+    printf '1234.0.0\n127.0.0.1:1\n' >"$work/slurm.addresses/ps-1"
+    four again --ps 2 --meet "$work/slurm.addresses" "${job[@]}"
+    trained again "ps/0 of $servers SLURM \(SLURM_PROCID=0\)" "ps/1 of $servers SLURM \(SLURM_PROCID=1\)" \
+        "worker/0 of $workers SLURM \(SLURM_PROCID=2\)" "worker/1 of $workers SLURM \(SLURM_PROCID=3\)"
+
+    environment_of()
+    {
+        printf '%s\n' OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_LOCAL_SIZE=2 "OMPI_COMM_WORLD_RANK=$1" PMIX_NAMESPACE=7
+    }
     mapfile -t lines < <(environment_of 3)
     as lost "${lines[@]}" -- --ps 2 --meet "$work/nobody" --start-timeout 0.5 "${job[@]}"
     ends lost 4
     one_line lost
     said lost "server 0 has not left its address in $work/nobody" || fail "it does not say who is missing"
-    ok "servers that mpirun does not place leave their addresses in a folder; one of an older job is not taken; who waits in vain says for whom"
+    ok "servers whose hosts nobody knows leave their addresses in a folder; one of an older job is not taken; who waits in vain says for whom"
 fi
 
 # --- a worker and a server at one place -------------------------------------------------------------------

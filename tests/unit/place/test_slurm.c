@@ -131,6 +131,25 @@ TEST_PLAIN(tasks_that_are_dealt_out_otherwise_are_refused)
                      "servers' hosts are not known: give --ps-hosts");
 }
 
+TEST_PLAIN(servers_of_a_step_may_leave_their_addresses)
+{
+    struct place place;
+    struct place_request asked = with_servers(2);
+    asked.meeting = true; /* There is an --out. */
+    place_is(asked, STEP("0", "0", "n02"),
+             "ps/0 of 2 servers, 3 workers, from SLURM (SLURM_PROCID=0)", "n02:28544,n02:28545");
+    asked.must_meet = true;
+    ck_assert_int_eq(place_of(&place, asked,
+                              STEP("1", "1", "n04") "\nSLURM_DISTRIBUTION=cyclic\n"
+                                                    "SLURM_RESTART_COUNT=2",
+                              NULL),
+                     STATUS_OK);
+    ck_assert(place.meets && place.ps_hosts == NULL);
+    ck_assert_str_eq(place.job, "1234.0.2");
+    ck_assert_str_eq(place.host, "n04");
+    place_free(&place);
+}
+
 TEST_PLAIN(what_is_no_number_is_named)
 {
     place_is_refused(with_servers(1), "SLURM_PROCID=x\nSLURM_STEP_ID=0",
