@@ -89,8 +89,8 @@ TESTLIB  := $(call objects,tests/lib)
 # What the programs say of themselves: the manual, and what shells need to complete their options. (Named
 # here as well, so that uninstall need not build them; tests/processes/install.sh compares.)
 PAGES     := $(patsubst %,$(BUILD)/man1/syncopate%.1,\
-    -calibrate -compare -completion -evaluate -export -inspect -keygen -leave -man -ps -replay -run -simulate -task \
-    -trace -verify -worker) \
+    -calibrate -compare -completion -evaluate -export -inspect -keygen -launch -leave -man -probe -ps -replay -run \
+    -simulate -task -trace -verify -worker) \
     $(BUILD)/man1/syncopate.1
 DOCUMENTS := $(PAGES) $(addprefix $(BUILD)/completion/,bash zsh fish)
 BASHDIR   := $(PREFIX)/share/bash-completion/completions
@@ -120,7 +120,7 @@ PROCESSES := $(call programs,processes) $(call scripts,processes)
 # Programs that those scripts use.
 HELPERS   := $(filter-out $(PROCESSES),$(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/processes/*.c))))
 # Fuzzers without libFuzzer take the committed inputs.
-FUZZERS   := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
+FUZZERS   := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/fuzz/fuzz_*.c tests/fuzz/deploy/fuzz_*.c)))
 # The longest come first, so that the short ones fill the gaps.
 LONGEST   := test_launch lifecycle.sh chaos.sh faults.sh test_hostile hosts.sh transports.sh wrong_input.sh
 TESTS     := $(PROCESSES) $(THREADS) $(SIMULATED) $(UNIT) $(FUZZERS)
@@ -387,6 +387,7 @@ FUZZ_LINK := $(if $(filter fuzz,$(MODE)),-fsanitize=fuzzer)
 FUZZLIB   := $(addprefix $(BUILD)/,tests/fuzz/lib/input.o tests/fuzz/lib/samples.o deploy/engine/simulated_disk.o) \
     $(call objects,deploy/cluster) $(call objects,deploy/trace) $(call objects,deploy/place) \
     $(patsubst %,$(BUILD)/deploy/compare/%.o,axes named_arms plan plan_file settings) \
+    $(patsubst %,$(BUILD)/deploy/hosts/%.o,host_list host_report seating) \
     $(filter $(BUILD)/worker/data/idx.o $(BUILD)/worker/model/%,$(WORKER)) \
     $(call checked,$(patsubst %,$(BUILD)/worker/client/%.o,announcements held_push exchange exchange_check replica spread stretch times \
         scoring session session_check)) \

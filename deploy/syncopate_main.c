@@ -26,6 +26,7 @@ struct command {
 
 static const struct command commands[] = {
     {"run", OPTION_RUN, command_run, NULL},
+    {"launch", OPTION_LAUNCH, command_launch, NULL},
     {"task", OPTION_TASK, command_task, NULL},
     {"compare", OPTION_COMPARE, command_compare, plan_words},
     {"evaluate", OPTION_EVALUATE, command_evaluate, NULL},
@@ -37,6 +38,7 @@ static const struct command commands[] = {
     {"simulate", OPTION_SIMULATE, command_simulate, NULL},
     {"calibrate", OPTION_CALIBRATE, command_calibrate, NULL},
     {"verify", OPTION_VERIFY, command_verify, NULL},
+    {"probe", OPTION_PROBE, command_probe, NULL},
     {"keygen", OPTION_KEYGEN, command_keygen, NULL},
     {"completion", OPTION_COMPLETION, command_completion, NULL},
     {"man", OPTION_MAN, command_man, NULL},
@@ -83,7 +85,6 @@ static const struct synonym {
     {"train", "write 'syncopate run'"},
     {"fit", "write 'syncopate run'"},
     {"start", "write 'syncopate run'"},
-    {"launch", "write 'syncopate run', which starts all on this host"},
     {"resume", "'syncopate run' with the same --out goes on"},
     {"repeat", "write 'syncopate replay'"},
     {"reproduce", "write 'syncopate replay'"},
@@ -215,7 +216,8 @@ int main(int argc, char **argv)
     int code = perform(argc, argv);
     bool command = argc > 1 && find_command(argv[1]) != NULL;
     /* What others are for is what they print; a run ends as it would have with a reader. */
-    if ((command && strcmp(argv[1], "run") == 0) || output_finish(&error) == STATUS_OK)
+    bool trains = command && (strcmp(argv[1], "run") == 0 || strcmp(argv[1], "launch") == 0);
+    if (trains || output_finish(&error) == STATUS_OK)
         return code;
     fprintf(stderr, "syncopate%s%s: %s\n", command ? " " : "", command ? argv[1] : "", error.text);
     return code == EXIT_DONE ? EXIT_CANNOT_OPEN : code;

@@ -215,6 +215,13 @@ static struct server_options server_options_of(const struct options *options,
     return server_options;
 }
 
+static enum narrator_tells what_is_told(const struct options *options)
+{
+    if (options->quiet)
+        return NARRATOR_NOTHING;
+    return strcmp(options->tell, "progress") == 0 ? NARRATOR_PROGRESS : NARRATOR_ALL;
+}
+
 /* Until the job has ended, or a signal or the parent's end stops it. */
 static int run_server(const struct options *options, struct server *server,
                       const struct notify *notify, const char *out, struct error *error)
@@ -235,7 +242,7 @@ static int run_server(const struct options *options, struct server *server,
     struct narrator *narrator = NULL;
     struct stop_note *note = NULL;
     if (options->task_index == 0) {
-        narrator_start(&narrator, out, options->log_every, options->quiet);
+        narrator_start(&narrator, out, options->log_every, what_is_told(options));
         stop_note_watch(&note, out, note_enough, server);
     }
     int exit_code = server_run(server, error);

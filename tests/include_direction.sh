@@ -35,6 +35,7 @@ worker  client
 worker  .
 deploy  cluster
 deploy  launcher manual replay answer engine calibrate trace place
+deploy  hosts
 deploy  figures
 deploy  report
 deploy  compare

@@ -145,7 +145,8 @@ static int train_alone(struct workload *workload, const struct options *options,
     }
     struct narrator *narrator;
     struct stop_note *note;
-    narrator_start(&narrator, options->out, options->log_every, options->quiet);
+    narrator_start(&narrator, options->out, options->log_every,
+                   options->quiet ? NARRATOR_NOTHING : NARRATOR_ALL);
     stop_note_watch(&note, options->out, note_enough, &solo);
     int exit_code = solo_run(&solo, error);
     stop_note_stop(&note);

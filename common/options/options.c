@@ -146,8 +146,10 @@ static void set_defaults(struct options *options, enum option_user user)
         }
     }
     /* The row without a default of its own must not keep another program's. */
-    if (user == OPTION_WORKER || user == OPTION_KEYGEN)
+    if (user == OPTION_WORKER || user == OPTION_KEYGEN || user == OPTION_LAUNCH)
         options->workers = 0;
+    if (user == OPTION_TASK)
+        options->port_base = 0;
     if (user == OPTION_INSPECT)
         options->log_every = NAN;
 }
@@ -276,6 +278,8 @@ static enum status take_positional(struct parser *parser, const char *argument)
 static enum status take_option(struct parser *parser, int argc, char **argv, int *i)
 {
     const char *argument = argv[*i];
+    if (parser->user == OPTION_LAUNCH && strcmp(argument, "-H") == 0)
+        argument = "--host-list";
     size_t dashes = strspn(argument, "-");
     const char *name = argument + 2;
     size_t length = strcspn(name, "=");
@@ -542,8 +546,8 @@ static enum status place_all_together(const struct parser *parser)
                       "%s: with --ps=colocated each worker's place owns chunks, and cannot "
                       "leave",
                       source_of(parser, "on-term"));
-    if (parser->user == OPTION_COMPARE)
-        return STATUS_OK; /* It has several numbers of workers. */
+    if (parser->user == OPTION_COMPARE || options->workers == 0)
+        return STATUS_OK; /* It has several numbers of workers, or finds out how many there are. */
     if (options->workers > JOB_SERVERS_MAX)
         return refuse(parser, "--ps=colocated: %s would be as many servers, and the most is %d",
                       wording_counted(options->workers, "worker", "workers").text, JOB_SERVERS_MAX);
@@ -766,8 +770,8 @@ static enum status check_backup(const struct parser *parser)
 {
     struct options *options = parser->options;
     uint32_t workers = workers_of(options);
-    bool user = parser->user == OPTION_RUN || parser->user == OPTION_WORKER ||
-                parser->user == OPTION_SIMULATE;
+    bool user = parser->user == OPTION_RUN || parser->user == OPTION_LAUNCH ||
+                parser->user == OPTION_WORKER || parser->user == OPTION_SIMULATE;
     enum status status = user ? check_replicas(parser, workers) : STATUS_OK;
     if (status == STATUS_OK)
         status = check_requeue(parser);
@@ -788,6 +792,27 @@ static enum status check_backup(const struct parser *parser)
     return STATUS_OK;
 }
 
+/* launch has hosts from one place, and where it has workers to count it is told how many. */
+static enum status check_launch(const struct parser *parser)
+{
+    const struct options *options = parser->options;
+    int sources = (options->hosts != NULL) + (options->host_list != NULL);
+    if (sources == 0)
+        return refuse(parser, "on which hosts? Say --hosts FILE or -H LIST; 'syncopate run' starts "
+                              "all on this one");
+    if (sources > 1)
+        return refuse(parser, "--hosts and --host-list: one of them is too much");
+    if (options->ps == 0)
+        return refuse(parser, "--ps=0: one process alone needs no other host; write 'syncopate "
+                              "run --ps 0'");
+    if (options->workers == 0 &&
+        (options->job.backup_workers > 0 || options->replicas_to_aggregate > 0))
+        return refuse(parser, "%s: needs --workers, too",
+                      source_of(parser, options->job.backup_workers > 0 ? "backup-workers"
+                                                                        : "replicas-to-aggregate"));
+    return STATUS_OK;
+}
+
 static enum status check_whole(const struct parser *parser)
 {
     const struct options *options = parser->options;
@@ -800,6 +825,8 @@ static enum status check_whole(const struct parser *parser)
     enum status status = take_sync_flags(parser);
     if (status == STATUS_OK)
         status = check_used(parser);
+    if (status == STATUS_OK && parser->user == OPTION_LAUNCH)
+        status = check_launch(parser);
     if (status == STATUS_OK)
         status = check_backup(parser);
     if (status == STATUS_OK && options->straggle != NULL && options->compute == NULL)

@@ -25,7 +25,7 @@
 #define SYNCOPATE_DATE    "November 22, 2026" /* Of the manual's pages. */
 
 /* Many more than there are rows; checked at the start of options_parse. */
-#define OPTION_ROWS_MAX 192
+#define OPTION_ROWS_MAX 256
 
 #define OPTIONS_LIST_MAX   64 /* Of an option that may be given several times. */
 #define OPTIONS_COUNTS_MAX 32 /* Numbers in compare's --workers. */
@@ -51,7 +51,9 @@ enum option_user {
     OPTION_TRACE = 16384,
     OPTION_LEAVE = 32768,
     OPTION_TASK = 65536,
-    OPTION_USER_LAST = OPTION_TASK,
+    OPTION_LAUNCH = 131072,
+    OPTION_PROBE = 262144,
+    OPTION_USER_LAST = OPTION_PROBE,
 };
 
 /* What simulate's options say of a cluster and of what goes wrong in it: texts that their rooms read
@@ -107,17 +109,23 @@ struct options {
     uint32_t task_index;
     const char *cluster_from; /* task: which source says what it is; "auto": the first there is. */
     const char *meet;      /* task: folder in which servers leave their addresses; NULL: by out. */
-    uint32_t port_base;    /* task: of servers whose hosts an engine names; 0: as it has it. */
+    uint32_t port_base;    /* task, launch: of servers; 0: as an engine has it. */
     const char *bind;      /* ps: address to listen on, when not the advertised one. */
     const char *port_file; /* ps: where to write the address once bound. */
-    bool parent_stdin;     /* Standard input ends with whoever started this process. */
-    bool insecure;         /* ps: listen beyond loopback without keys. */
-    const char *keys;      /* Folder of certificates; NULL: none are used. */
-    const char *certificate;  /* In place of the one that this process has in there. */
-    bool allow_mixed;         /* Let processes join whose arithmetic differs. */
-    const char *instructions; /* "plain", "avx2" or "avx512"; NULL: the widest there are. */
-    const char *transport;    /* "auto", "tcp" or "shm". */
-    int32_t owner_threads;    /* -1: choose; 0: the router's thread owns the chunks. */
+    const char *tell;      /* ps: "all" or "progress". */
+    const char *hosts, *host_list; /* launch: a file of hosts; "a:2,b:2". NULL: not given. */
+    bool slurm, mpi;               /* launch: those of the allocation. */
+    const char *ssh;               /* launch: the command, "ssh -F file". */
+    const char *remote_bin;        /* launch: folder of the programs there; NULL: as here. */
+    const char *ports;             /* probe: "20000-20127"; NULL: none. */
+    bool parent_stdin;             /* Standard input ends with whoever started this process. */
+    bool insecure;                 /* ps: listen beyond loopback without keys. */
+    const char *keys;              /* Folder of certificates; NULL: none are used. */
+    const char *certificate;       /* In place of the one that this process has in there. */
+    bool allow_mixed;              /* Let processes join whose arithmetic differs. */
+    const char *instructions;      /* "plain", "avx2" or "avx512"; NULL: the widest there are. */
+    const char *transport;         /* "auto", "tcp" or "shm". */
+    int32_t owner_threads;         /* -1: choose; 0: the router's thread owns the chunks. */
 
     struct deadlines deadlines;
 

@@ -7,9 +7,10 @@
 #include "common/base/spelling.h"
 #include "common/options/options_table.h"
 
-#define JOB      (OPTION_WORKER | OPTION_TASK | OPTION_RUN | OPTION_COMPARE | OPTION_SIMULATE)
+#define ONE_RUN  (OPTION_RUN | OPTION_LAUNCH)
+#define JOB      (OPTION_WORKER | OPTION_TASK | ONE_RUN | OPTION_COMPARE | OPTION_SIMULATE)
 #define ROLES    (OPTION_PS | OPTION_WORKER | OPTION_TASK)
-#define LAUNCHES (OPTION_RUN | OPTION_COMPARE)
+#define LAUNCHES (ONE_RUN | OPTION_COMPARE)
 #define ANYBODY  ~0u
 #define NOT_TF1                                                                                    \
     (ANYBODY & ~(OPTION_WORKER | OPTION_TASK)) /* Scripts of TensorFlow 1 start those. */
@@ -51,10 +52,15 @@ static const struct synonym {
      "a list such as alpha:7000,beta:7000, and no file"},
     {"rank node-rank worker-id", ROLES, "task-index", NULL},
 #define ONE_HOST                                                                                   \
-    "this starts all processes on this host; for several, start syncopate-ps and "                 \
-    "syncopate-worker on each, with --ps-hosts"
+    "this starts all processes on this host; for several write 'syncopate launch --hosts FILE', "  \
+    "or start syncopate-ps and syncopate-worker on each, with --ps-hosts"
     {"hosts host H hostfile hosts-file machinefile ps-hosts worker-hosts task-index job-name",
-     LAUNCHES, NULL, ONE_HOST},
+     OPTION_RUN | OPTION_COMPARE, NULL, ONE_HOST},
+    {"hostfile hosts-file machinefile f", OPTION_LAUNCH, "hosts", NULL},
+    {"host h", OPTION_LAUNCH, "host-list", "or -H LIST"},
+#define CHOSEN_THERE "launch deals servers and workers over the hosts (--hosts FILE: role=, slots=)"
+    {"ps-hosts worker-hosts task-index job-name", OPTION_LAUNCH, NULL, CHOSEN_THERE},
+    {"launcher rsh-agent plm-rsh-agent rsh", OPTION_LAUNCH, "ssh", NULL},
 #define NO_THREADS                                                                                 \
     "a worker computes in one thread; --workers is how many compute at once (--owner-threads is "  \
     "for servers)"

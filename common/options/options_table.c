@@ -298,6 +298,14 @@ static const char *scale_word(unsigned index)
     return words[index];
 }
 
+static const char *tell_word(unsigned index)
+{
+    static const char *const words[] = {"all", "progress", NULL};
+    return words[index];
+}
+
+static const struct option_choice choice_tell = {.word = tell_word};
+static const struct option_choice choice_ports = {.check = option_ports_check};
 static const struct option_choice choice_fair = {.word = fair_word};
 static const struct option_choice choice_scale = {.word = scale_word};
 
@@ -305,12 +313,13 @@ static const struct option_choice choice_scale = {.word = scale_word};
 
 #define FIELD(name) offsetof(struct options, name)
 
-#define JOB      (OPTION_WORKER | OPTION_TASK | OPTION_RUN | OPTION_COMPARE | OPTION_SIMULATE)
+#define ONE_RUN  (OPTION_RUN | OPTION_LAUNCH) /* Here, or on several hosts. */
+#define JOB      (OPTION_WORKER | OPTION_TASK | ONE_RUN | OPTION_COMPARE | OPTION_SIMULATE)
 #define SERVES   (OPTION_PS | OPTION_TASK)
 #define WORKS    (OPTION_WORKER | OPTION_TASK)
 #define ROLES    (OPTION_PS | OPTION_WORKER | OPTION_TASK)
 #define MODELS   (OPTION_SIMULATE | OPTION_COMPARE) /* A cluster in virtual time. */
-#define LAUNCHES (OPTION_RUN | OPTION_COMPARE)
+#define LAUNCHES (ONE_RUN | OPTION_COMPARE)
 #define RUNS     (ROLES | LAUNCHES)
 #define TRAINS   (RUNS | OPTION_SIMULATE) /* In real time or virtual. */
 
@@ -460,7 +469,7 @@ const struct option_row option_rows[] = {
     {"workers", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(workers), OPTION_RUN | OPTION_SIMULATE,
      "N", "2", 1, JOB_WORKERS_MAX, NULL, NULL, "Workers."},
     {"replicas-to-aggregate", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(replicas_to_aggregate),
-     WORKS | OPTION_RUN | OPTION_SIMULATE, "R", NULL, 1, JOB_WORKERS_MAX, NULL, "mode=sync",
+     WORKS | ONE_RUN | OPTION_SIMULATE, "R", NULL, 1, JOB_WORKERS_MAX, NULL, "mode=sync",
      "How many workers each step waits for: TensorFlow's way to say --backup-workers, which is the "
      "others."},
     {"workers", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(worker_counts), OPTION_COMPARE,
@@ -496,6 +505,32 @@ const struct option_row option_rows[] = {
      "--stop-timeout; whoever is lost then is not waited for."},
     {"insecure", OPTION_GROUP_CLUSTER, OPTION_KIND_FLAG, FIELD(insecure), SERVES, NULL, NULL, 0,
      0, NULL, NULL, "Listen beyond loopback although no keys are given."},
+    {"hosts", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(hosts), OPTION_LAUNCH, "FILE", NULL, 0, 0, NULL, NULL,
+     "The hosts, one a line: [user@]host[:sshport] [slots=N] [role=ps|worker]; # begins a remark. slots: processes "
+     "that it takes; where nobody says, all are dealt over the hosts in turn."},
+    {"host-list", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(host_list), OPTION_LAUNCH, "LIST", NULL, 0, 0, NULL,
+     NULL, "The same as a list, host:slots with commas; also -H LIST: -H alpha:2,kim@beta:2."},
+    {"ssh", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(ssh), OPTION_LAUNCH, "COMMAND", "ssh", 0, 0, NULL, NULL,
+     "How to log in, with whatever options: \"ssh -F file\". Nobody is there to type a password (BatchMode)."},
+    {"remote-bin", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(remote_bin), OPTION_LAUNCH, "DIR", NULL, 0, 0, NULL,
+     NULL, "Folder of the programs on the hosts. Default: the one that they are in here."},
+    {"port-base", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(port_base), OPTION_LAUNCH, "PORT", "20000", 1024, 65000,
+     NULL, NULL,
+     "Server I listens on PORT + I; where one of these is taken on its host, all move on to the next PORT, 16 higher "
+     "or as many as there are servers."},
+    {"insecure", OPTION_GROUP_CLUSTER, OPTION_KIND_FLAG, FIELD(insecure), OPTION_LAUNCH, NULL, NULL, 0, 0, NULL, NULL,
+     "Make no keys: the network between the hosts is trusted. Processes of one host then share memory. By default "
+     "keys are made for the job, and each process is given only its own."},
+    {"ports", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(ports), OPTION_PROBE, "FIRST-LAST", NULL, 0, 0,
+     &choice_ports, NULL, "Say which of these ports somebody listens on here."},
+    {"data", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(data), OPTION_PROBE, "DATA", NULL, 0, 0, &choice_data, NULL,
+     "Say whether these data are here: fashion-mnist, synthetic, synthetic:N, or a folder with MNIST-like IDX files."},
+    {"instructions", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(instructions), OPTION_PROBE, "SET", NULL, 0, 0,
+     &choice_instructions, NULL, "Compute with no wider vector instructions than plain, avx2 or avx512."},
+    {"tell", OPTION_GROUP_OUTPUT, OPTION_KIND_TEXT, FIELD(tell), SERVES, "all|progress", "all", 0, 0, &choice_tell,
+     NULL,
+     "What server 0 tells on standard output. all: how training goes, and at the end a summary. progress: without the "
+     "summary, which whoever started it makes of the run directory."},
     {"keys", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(keys), RUNS | OPTION_INSPECT | OPTION_LEAVE, "DIR",
      NULL, 0, 0, NULL, NULL,
      "Encrypt everything, and let in only whoever has a certificate (*.key) in the servers' DIR. "
@@ -517,6 +552,9 @@ const struct option_row option_rows[] = {
      "Let the key be this and nothing else: ps, worker or observer. Default: anything."},
     {"index", OPTION_GROUP_CLUSTER, OPTION_KIND_I32, FIELD(index), OPTION_KEYGEN, "I", "-1", -1,
      JOB_WORKERS_MAX - 1, NULL, NULL, "And only the task of this number; -1: any."},
+    {"workers", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(workers), OPTION_LAUNCH, "N", NULL, 1,
+     JOB_WORKERS_MAX, NULL, NULL,
+     "Workers. Default: as many as the hosts have slots for beside the servers, or one a host."},
     {"workers", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(workers), OPTION_KEYGEN, "N", NULL, 1,
      JOB_WORKERS_MAX, NULL, NULL,
      "Make all that a job with N workers needs, in the folder PATH; what is there stays."},
@@ -663,7 +701,7 @@ const struct option_row option_rows[] = {
      "Folder for table, report and runs. One that holds a comparison of the same options goes on, also with more arms "
      "or --seeds; any other is refused."},
     {"out", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(out),
-     ROLES | OPTION_RUN | OPTION_SIMULATE, "DIR", NULL, 0, 0, NULL, NULL,
+     ROLES | ONE_RUN | OPTION_SIMULATE, "DIR", NULL, 0, 0, NULL, NULL,
      "Folder for run.json, events.jsonl, checkpoints and the model. One that holds an unfinished "
      "run of the same job is resumed, one that holds a finished run of fewer --epochs or --steps is "
      "trained further; any other is refused."},
@@ -681,7 +719,7 @@ const struct option_row option_rows[] = {
      NULL, NULL,
      "Write what comes of it as a run's folder, with run.json, events and the model, but without "
      "checkpoints. It must be new or empty."},
-    {"restore", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(restore), ROLES | OPTION_RUN | OPTION_SIMULATE,
+    {"restore", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(restore), ROLES | ONE_RUN | OPTION_SIMULATE,
      "auto|never|PATH", "auto", 0, 0, &choice_restore, NULL,
      "A run in --out that has begun goes on from its newest whole checkpoint. Otherwise auto: from "
      "the start; PATH: from that checkpoint, or a run's newest whole one; never: from the start, and "
@@ -742,7 +780,7 @@ const struct option_row option_rows[] = {
      NULL, 0.001, 1e9, NULL, NULL,
      "With --watch: seconds between looks. Default: 1 on a terminal, 10 elsewhere."},
     {"json", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(json),
-     OPTION_EVALUATE | OPTION_INSPECT | OPTION_REPLAY, NULL, NULL, 0, 0, NULL, NULL,
+     OPTION_EVALUATE | OPTION_INSPECT | OPTION_REPLAY | OPTION_PROBE, NULL, NULL, 0, 0, NULL, NULL,
      "Print the result as one JSON object and nothing else; deploy/RUNS.md has its members."},
     {"json", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(json), OPTION_COMPARE, NULL, NULL, 0, 0, NULL, NULL,
      "Print what is in compare.json and nothing else to standard output. Progress goes to standard error."},
@@ -760,7 +798,7 @@ const struct option_row option_rows[] = {
     {"margin", OPTION_GROUP_OUTPUT, OPTION_KIND_REAL, FIELD(margin), OPTION_COMPARE, "POINTS", "0.5", 0, 100,
      NULL, NULL,
      "Call test accuracies equal when all of the interval of their difference is within so many points."},
-    {"json", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(json), OPTION_RUN | OPTION_SIMULATE, NULL, NULL, 0, 0, NULL,
+    {"json", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(json), ONE_RUN | OPTION_SIMULATE, NULL, NULL, 0, 0, NULL,
      NULL,
      "Print one JSON object at the end, also of a run that failed, and nothing else to standard "
      "output: path, exit_code, reason and what run.json holds. Progress goes to standard error."},
@@ -885,6 +923,10 @@ const char *option_user_program(enum option_user user)
         return "syncopate trace";
     case OPTION_LEAVE:
         return "syncopate leave";
+    case OPTION_LAUNCH:
+        return "syncopate launch";
+    case OPTION_PROBE:
+        return "syncopate probe";
     }
     return "syncopate";
 }

@@ -117,6 +117,10 @@ bool option_parse_real(const char *text, double *value);
 bool option_parse_bytes(const char *text, uint64_t *value); /* "64KiB" */
 bool option_parse_flag(const char *text, bool *value);
 
+/* "20000-20127": first is not above last, and they are ports. STATUS_INVALID. */
+enum status option_ports_read(const char *text, uint16_t *first, uint16_t *last);
+enum status option_ports_check(const char *text, struct error *error);
+
 /* Whether text is a value of --keep. */
 enum status option_keep_check(const char *text, struct error *error);
 /* Folders below one: "sync/seed-1", and nothing that leads out of it. */

@@ -31,6 +31,24 @@ static const struct program_text program_texts[] = {
      "Start servers and workers on this machine, watch them train, and end with a summary. The "
      "run directory holds run.json, events.jsonl, checkpoints and the trained model.",
      "  syncopate run --workers 4 --ps 2 --mode async --epochs 3 --out runs/async4"},
+    {OPTION_LAUNCH, "--hosts FILE | -H LIST [options]", NULL,
+     "start servers and workers on several hosts, watch them, end with a summary",
+     "Start servers and workers on the hosts of a list, over ssh, watch them train, and end with a "
+     "summary and the result here, as run does on one host. Every host is looked at before "
+     "anything "
+     "is started: whether it can be reached without a password, has this version, computes the "
+     "same "
+     "bits, has the data and free ports. When this command ends, however it does, everything that "
+     "it "
+     "started ends, too.",
+     "  syncopate launch --hosts hosts.txt --ps 2 --epochs 3 --out runs/three\n"
+     "  syncopate launch -H alpha:2,beta:2 --ps colocated --mode async"},
+    {OPTION_PROBE, "[options]", NULL, "what this host has for a job: launch asks every host",
+     "Say what this host has for a job: version, processors, memory, instructions, a digest of its "
+     "arithmetic, and on demand whether data are there and ports are free. launch asks every host "
+     "so "
+     "before it starts anything.",
+     "  ssh beta syncopate probe --data fashion-mnist --ports 20000-20015"},
     {OPTION_TASK, "[--ps N] [options]", NULL,
      "be what an engine's variables say: a job's server or worker",
      "Become one process of a job, the one that the environment says it is: that of srun, mpirun, "
@@ -155,7 +173,8 @@ const struct program_text *program_text(enum option_user user)
 }
 
 #define TRAINS                                                                                     \
-    (OPTION_PS | OPTION_WORKER | OPTION_TASK | OPTION_RUN | OPTION_COMPARE | OPTION_SIMULATE)
+    (OPTION_PS | OPTION_WORKER | OPTION_TASK | OPTION_RUN | OPTION_LAUNCH | OPTION_COMPARE |       \
+     OPTION_SIMULATE)
 
 const struct exit_text exit_texts[] = {
     {EXIT_DONE, ~0u, "done"},

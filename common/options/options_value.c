@@ -77,6 +77,32 @@ bool option_parse_flag(const char *text, bool *value)
     return false;
 }
 
+/* --- ports --------------------------------------------------------------------------------- */
+
+enum status option_ports_read(const char *text, uint16_t *first, uint16_t *last)
+{
+    uint64_t from = 0, to = 0;
+    char number[8];
+    size_t length = strcspn(text, "-");
+    if (length == 0 || length >= sizeof number)
+        return STATUS_INVALID;
+    memcpy(number, text, length);
+    number[length] = '\0';
+    bool right = option_parse_u64(number, &from) && text[length] == '-' &&
+                 option_parse_u64(text + length + 1, &to) && from >= 1 && from <= to && to <= 65535;
+    *first = (uint16_t)from;
+    *last = (uint16_t)to;
+    return right ? STATUS_OK : STATUS_INVALID;
+}
+
+enum status option_ports_check(const char *text, struct error *error)
+{
+    uint16_t first, last;
+    return option_ports_read(text, &first, &last) == STATUS_OK
+               ? STATUS_OK
+               : error_set(error, STATUS_INVALID, "needs two ports, such as 20000-20127");
+}
+
 /* --- checkpoints --------------------------------------------------------------------------- */
 
 /* 0: it is no value of --keep. */

@@ -40,15 +40,16 @@ enum status parent_greet(double seconds, struct error *error)
     return STATUS_OK;
 }
 
-bool parent_is_gone(void)
+enum parent_news parent_look(char *word)
 {
-    char bytes[256];
     while (can_be_read(0)) {
-        ssize_t count = read(STDIN_FILENO, bytes, sizeof bytes);
+        ssize_t count = read(STDIN_FILENO, word, 1);
         if (count < 0 && (errno == EINTR || errno == EAGAIN))
-            return false;
+            return PARENT_SILENT;
         if (count <= 0)
-            return true;
+            return PARENT_GONE;
+        if (*word == PARENT_INTERRUPTS || *word == PARENT_TERMINATES || *word == PARENT_KILLS)
+            return PARENT_ASKS;
     }
-    return false;
+    return PARENT_SILENT;
 }

@@ -1,7 +1,8 @@
 /* parent.h - whether whoever started this process is still there (--parent-stdin).
  *
- * A launcher holds the other end of our standard input. It writes one line at once, and nothing
- * more that counts; the end of the file is its death, however it died. That works alike through a
+ * A launcher holds the other end of our standard input. It writes one line at once; after it only
+ * three bytes count, each a request as a signal is, for where signals do not get to (ssh); the end
+ * of the file is its death, however it died. That works alike through a
  * pipe, ssh, `kubectl exec -i` and `docker exec -i`, and needs neither /proc nor that we be its
  * child. A standard input that ends before the first line never had anybody behind it (it is
  * /dev/null in batch scripts, under `ssh -n` and exec without -i): better to say so than to end
@@ -25,8 +26,15 @@
 /* Take the first line from standard input, which must come within this time. */
 enum status parent_greet(double seconds, struct error *error);
 
-/* Whether it is gone by now. Does not wait; reads what is there. The descriptor to wait on is
- * standard input's. */
-bool parent_is_gone(void);
+/* What it may ask for afterwards: what a terminal makes of Ctrl-C, and of Ctrl-\. */
+#define PARENT_INTERRUPTS '\003' /* As SIGINT. */
+#define PARENT_TERMINATES '\024' /* As SIGTERM. */
+#define PARENT_KILLS      '\034' /* As SIGKILL: the end, at once. */
+
+enum parent_news { PARENT_SILENT, PARENT_GONE, PARENT_ASKS };
+
+/* What there is of it by now. Does not wait. PARENT_ASKS: *word is one of the three; there may be
+ * more. The descriptor to wait on is standard input's. */
+enum parent_news parent_look(char *word);
 
 #endif

@@ -62,11 +62,27 @@ static void take(struct signals *signals, const struct signalfd_siginfo *info)
         options->stop(options->context, code);
 }
 
+/* What it asks for by its line. */
+static void obey(struct signals *signals, char word)
+{
+    if (word == PARENT_KILLS)
+        _exit(EXIT_TERMINATED);
+    const struct signalfd_siginfo signal = {.ssi_signo =
+                                                word == PARENT_INTERRUPTS ? SIGINT : SIGTERM};
+    take(signals, &signal);
+}
+
 /* Looked at before any signal is taken: files are closed before a death is made known otherwise. */
 static void look_for_parent(struct signals *signals)
 {
     const struct signals_options *options = &signals->options;
-    if (!options->has_parent || signals->abandoned_at > 0 || !parent_is_gone())
+    enum parent_news news;
+    char word;
+    if (!options->has_parent || signals->abandoned_at > 0)
+        return;
+    while ((news = parent_look(&word)) == PARENT_ASKS)
+        obey(signals, word);
+    if (news != PARENT_GONE)
         return;
     signals->abandoned_at = clock_now_seconds();
     log_warning("whoever started this process is gone; stopping, %s at most",

@@ -38,8 +38,9 @@ struct narrator {
     char run[DISK_PATH_MAX];
     struct progress progress;
     struct outlet outlet;
-    bool deaf; /* Nobody reads any more. */
-    FILE *out; /* Into the outlet. */
+    bool deaf;    /* Nobody reads any more. */
+    bool summary; /* The end is told, too. */
+    FILE *out;    /* Into the outlet. */
 };
 
 /* --- writing ------------------------------------------------------------------------------- */
@@ -87,7 +88,7 @@ static void tell_end(struct narrator *n, int exit_code)
     struct record record;
     bool stopped = exit_code == EXIT_INTERRUPTED || exit_code == EXIT_TERMINATED;
     /* A run that was stopped before it began is as it was. */
-    if (exit_code != EXIT_DONE && !(stopped && n->progress.state.started))
+    if (!n->summary || (exit_code != EXIT_DONE && !(stopped && n->progress.state.started)))
         return;
     if (record_read(&record, n->run, NULL) == STATUS_OK) {
         summary_print(n->out, &record, 0);
@@ -158,13 +159,16 @@ static enum status start(struct narrator *n, double log_every)
     return STATUS_MEMORY;
 }
 
-void narrator_start(struct narrator **narrator, const char *run, double log_every, bool quiet)
+void narrator_start(struct narrator **narrator, const char *run, double log_every,
+                    enum narrator_tells tells)
 {
-    struct narrator *n = quiet || nobody_listens() ? NULL : calloc(1, sizeof *n);
+    struct narrator *n =
+        tells == NARRATOR_NOTHING || nobody_listens() ? NULL : calloc(1, sizeof *n);
     *narrator = n;
     if (n == NULL)
         return;
     atomic_init(&n->exit_code, -1);
+    n->summary = tells == NARRATOR_ALL;
     snprintf(n->run, sizeof n->run, "%s", run);
     outlet_open(&n->outlet, STDOUT_FILENO);
     if (start(n, log_every) == STATUS_OK)

@@ -28,9 +28,14 @@
 
 struct narrator;
 
+/* How much it tells. */
+enum narrator_tells { NARRATOR_NOTHING, NARRATOR_PROGRESS, NARRATOR_ALL };
+
 /* Tell of the run in this directory, which need not be there yet. *narrator is NULL when there is
- * nobody to tell, or no thread to tell it with. log_every: seconds between progress lines. */
-void narrator_start(struct narrator **narrator, const char *run, double log_every, bool quiet);
+ * nothing or nobody to tell, or no thread to tell it with. log_every: seconds between progress
+ * lines. */
+void narrator_start(struct narrator **narrator, const char *run, double log_every,
+                    enum narrator_tells tells);
 
 /* The run has ended with this exit code: tell the rest, and the summary unless it failed. Waits two
  * seconds at most for a reader. Accepts NULL in *narrator, and sets it. */

@@ -269,8 +269,8 @@ static int launch(struct comparing *comparing, const struct round_run *run, size
     struct machine_watch before, after;
     machine_watch_look(&before);
     progress_open(&progress, comparing->told, comparing->style, run->out, clock_now_seconds());
-    struct launch_watch watch = {&progress, watch_tick, watch_say};
-    int code = launch_job(&run->options, run->out, &watch, NULL, error);
+    struct launch_watch watch = {&progress, watch_tick, watch_say, NULL};
+    int code = launch_job(&run->options, run->out, NULL, &watch, NULL, error);
     progress_close(&progress);
     machine_watch_look(&after);
     comparing->rounds.took[index] = after.at - before.at;

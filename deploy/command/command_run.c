@@ -1,4 +1,4 @@
-/* syncopate run: one job on this machine, from the plan to the summary.
+/* syncopate run: one job on this machine, or for launch at a venue, from the plan to the summary.
  *
  * What can be known to be wrong is said before any process is started; what only a worker finds
  * out, who reads the data to their end, comes back as its exit code. */
@@ -27,15 +27,15 @@
 #include "deploy/command/command.h"
 #include "deploy/command/run_json.h"
 #include "deploy/command/run_plan.h"
+#include "deploy/command/run_venue.h"
 #include "deploy/explain/telling.h"
 #include "deploy/launcher/launch.h"
 #include "deploy/trace/run_trace.h"
 #include "worker/workload.h"
 
-#define PROGRAM "syncopate run"
-
 struct plan {
     struct run_plan run;
+    const struct run_venue *venue;
     int diary; /* With --explain: what all children write to. */
     char diary_name[16];
     struct run_trace trace;
@@ -81,6 +81,7 @@ static int check(struct plan *plan, struct error *error)
 
 /* Who looks on. */
 struct audience {
+    const struct plan *plan;
     struct progress progress;
     bool gone; /* What is printed goes nowhere (`syncopate run | head -1`), and we said so. */
 };
@@ -93,7 +94,7 @@ static void notice_absence(struct audience *audience, const char *then)
         return;
     audience->gone = true;
     snprintf(text, sizeof text, "%s%s", error.text, then);
-    command_say(PROGRAM, LOG_WARNING, text);
+    command_say(audience->plan->venue->program, LOG_WARNING, text);
 }
 
 static void watch_tick(void *context, const char *out)
@@ -110,15 +111,29 @@ static void watch_say(void *context, const char *line)
     progress_say(&audience->progress, line);
 }
 
+/* Server 0's own words. */
+static void watch_tell(void *context, const char *line)
+{
+    const struct audience *audience = context;
+    fprintf(audience->plan->run.voice, "%s\n", line);
+    fflush(audience->plan->run.voice);
+}
+
 static int launch(const struct plan *plan, struct audience *audience, struct launch_result *result,
                   struct error *error)
 {
     const struct options *options = &plan->run.options;
-    struct progress_style style =
-        progress_style_of(plan->run.voice, options->quiet, options->verbose, options->log_every);
+    const struct run_venue *venue = plan->venue;
+    const struct site *site = venue->site != NULL ? venue->site(venue->context) : NULL;
+    /* From afar server 0 tells how it goes. */
+    struct progress_style style = progress_style_of(plan->run.voice, options->quiet || site != NULL,
+                                                    options->verbose, options->log_every);
     progress_open(&audience->progress, plan->run.voice, style, plan->run.out, clock_now_seconds());
-    struct launch_watch watch = {audience, watch_tick, watch_say};
-    int code = launch_job(options, plan->run.out, &watch, result, error);
+    struct launch_watch watch = {audience, watch_tick, watch_say, watch_tell};
+    struct options theirs = *options;
+    if (site != NULL)
+        theirs.keys = NULL; /* Which the site gives them. */
+    int code = launch_job(&theirs, plan->run.out, site, &watch, result, error);
     progress_close(&audience->progress);
     return code;
 }
@@ -152,7 +167,7 @@ static void tell_diary(struct plan *plan)
     const struct telling telling = {&plan->run.workload.job, &plan->run.workload.partition,
                                     plan->run.options.verbose};
     if (telling_print(plan->run.voice, &telling, plan->diary, &error) != STATUS_OK)
-        command_say(PROGRAM, LOG_WARNING, error.text);
+        command_say(plan->venue->program, LOG_WARNING, error.text);
     close(plan->diary);
 }
 
@@ -165,7 +180,7 @@ static void write_trace(const struct plan *plan)
         return;
     if (run_trace_finish(&plan->trace, plan->run.out, plan->run.options.trace_steps, line,
                          sizeof line, &error) != STATUS_OK)
-        command_say(PROGRAM, LOG_WARNING, error.text);
+        command_say(plan->venue->program, LOG_WARNING, error.text);
     else if (!plan->run.options.quiet)
         wording_wrap(plan->run.voice, line, fprintf(plan->run.voice, "  trace          "), 17);
 }
@@ -191,19 +206,41 @@ static void say_how_to_go_on(const struct plan *plan)
                  plan->run.out);
     else
         snprintf(text, sizeof text, "the same command goes on from there");
-    command_say(PROGRAM, LOG_INFO, text);
+    command_say(plan->venue->program, LOG_INFO, text);
+}
+
+/* What came of it is to be here, however the job ended; only that it is not there at all is no news
+ * where it failed. */
+static int bring(struct plan *plan, const struct launch_result *result, int code,
+                 struct error *error)
+{
+    const struct run_venue *venue = plan->venue;
+    struct error trouble = {0};
+    if (venue->bring == NULL || !result->claimed)
+        return code;
+    int brought = venue->bring(venue->context, &plan->run, &trouble);
+    if (brought == EXIT_DONE)
+        return code;
+    if (code != EXIT_DONE) {
+        command_say(venue->program, LOG_WARNING, trouble.text);
+        return code;
+    }
+    *error = trouble;
+    return brought;
 }
 
 static int run(struct plan *plan, struct launch_result *result, struct error *error)
 {
     struct error no_summary = {0};
+    const char *program = plan->venue->program;
     if (open_diary(plan, error) != STATUS_OK ||
         run_trace_open(&plan->trace, &plan->run.options, error) != STATUS_OK)
-        return command_fail(PROGRAM, EXIT_CANNOT_OPEN, error);
+        return command_fail(program, EXIT_CANNOT_OPEN, error);
     if (!plan->run.options.quiet)
         run_plan_print(&plan->run);
-    struct audience audience = {.gone = false};
+    struct audience audience = {.plan = plan};
     int code = launch(plan, &audience, result, error);
+    code = bring(plan, result, code, error);
     tell_diary(plan);
     bool stop = code == EXIT_INTERRUPTED || code == EXIT_TERMINATED;
     enum status status = STATUS_OK;
@@ -217,7 +254,7 @@ static int run(struct plan *plan, struct launch_result *result, struct error *er
         code = EXIT_CANNOT_OPEN;
     }
     if (code != EXIT_DONE)
-        command_fail(PROGRAM, code, error);
+        command_fail(program, code, error);
     if (stop && status == STATUS_OK)
         say_how_to_go_on(plan);
     return code;
@@ -240,23 +277,46 @@ static void print_json(const struct plan *plan, int code, const struct launch_re
     else
         status = output_finish(&lost);
     if (status != STATUS_OK)
-        command_fail(PROGRAM, code, &lost);
+        command_fail(plan->venue->program, code, &lost);
+}
+
+/* Before anything is started. */
+static int make_ready(struct plan *plan, struct error *error)
+{
+    const struct run_venue *venue = plan->venue;
+    int code = EXIT_DONE;
+    if (venue->begin != NULL)
+        code = venue->begin(venue->context, &plan->run.options, error);
+    if (code == EXIT_DONE)
+        code = check(plan, error);
+    if (code == EXIT_DONE && venue->open != NULL)
+        code = venue->open(venue->context, &plan->run, error);
+    return code;
 }
 
 /* Says what went wrong itself: before how to go on, and before the result in JSON. */
-int command_run(const struct command_call *call, struct error *unused)
+int run_at(const struct run_venue *venue, const struct command_call *call)
 {
-    struct plan plan = {.run.options = call->options};
+    struct plan plan = {.run.options = call->options, .venue = venue};
     struct launch_result result = {0};
     struct error error = {0};
-    (void)unused;
     plan.run.voice = plan.run.options.json ? stderr : stdout;
-    int code = check(&plan, &error);
-    code = code != EXIT_DONE ? command_fail(PROGRAM, code, &error) : run(&plan, &result, &error);
+    int code = make_ready(&plan, &error);
+    code = code != EXIT_DONE ? command_fail(venue->program, code, &error)
+                             : run(&plan, &result, &error);
     if (plan.run.options.json)
         print_json(&plan, code, &result, &error);
+    if (venue->close != NULL)
+        venue->close(venue->context);
     if (plan.run.out_made)
         rmdir(plan.run.out); /* Goes through only when nothing came into it. */
     workload_free(&plan.run.workload);
     return code;
+}
+
+int command_run(const struct command_call *call, struct error *unused)
+{
+    static const struct run_venue here = {.program = "syncopate run"};
+    (void)unused;
+    return run_at(&here, call);
 }

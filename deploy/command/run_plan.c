@@ -211,7 +211,7 @@ static void print_remarks(const struct run_plan *plan)
     if (plan->options.slow != NULL)
         fprintf(plan->voice, "  note       slowed down on purpose: %s (worker:factor)\n",
                 plan->options.slow);
-    if (plan->cluster == NULL && processors > 0 &&
+    if (plan->cluster == NULL && plan->hosts == NULL && processors > 0 &&
         plan->options.workers > (unsigned long)processors)
         fprintf(plan->voice, "  note       %u workers share %s\n", plan->options.workers,
                 wording_counted((uint64_t)processors, "processor", "processors").text);
@@ -277,6 +277,8 @@ void run_plan_print(const struct run_plan *plan)
         print_field(plan, "cluster", plan->cluster);
     if (plan->memory != NULL)
         print_field(plan, "memory", plan->memory);
+    if (plan->hosts != NULL)
+        print_field(plan, "hosts", plan->hosts);
     if (options->keys != NULL)
         fprintf(plan->voice, "  keys       %s: encrypted, and only for whoever has one of them\n",
                 options->keys);

@@ -22,6 +22,7 @@ struct run_plan {
     FILE *voice;              /* Where people are told about it. */
     const char *cluster;      /* In virtual time: on what; NULL: on this machine. */
     const char *memory;       /* And what that takes of this machine. */
+    const char *hosts;        /* Where processes are to be, in words; NULL: here. */
     bool out_made;            /* By us, empty: to be taken away again when nothing comes into it. */
 };
 

@@ -58,14 +58,14 @@ static void keep_trace(const struct warm_up *warm_up, const struct run_trace *tr
 
 int warm_up_run(const struct warm_up *warm_up, struct error *error)
 {
-    const struct launch_watch watch = {NULL, NULL, say_nothing};
+    const struct launch_watch watch = {NULL, NULL, say_nothing, NULL};
     struct options options = warm_up->options;
     struct run_trace trace;
     if (run_tree_remove(warm_up->out, error) != STATUS_OK)
         return EXIT_CANNOT_OPEN;
     if (run_trace_open(&trace, &options, NULL) != STATUS_OK)
         options.trace = NULL;
-    int code = launch_job(&options, warm_up->out, &watch, NULL, error);
+    int code = launch_job(&options, warm_up->out, NULL, &watch, NULL, error);
     if (code == EXIT_DONE)
         keep_trace(warm_up, &trace);
     else

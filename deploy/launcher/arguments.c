@@ -67,9 +67,9 @@ void arguments_add_word(struct arguments *arguments, const char *word)
 /* The options that tell a process its place in the cluster, and what the launcher does itself. */
 static bool row_is_place(const struct option_row *row)
 {
-    static const char *const names[] = {"ps",         "workers",  "ps-hosts", "worker-hosts",
-                                        "job-name",   "bind",     "out",      "log-every",
-                                        "task-index", "port-file"};
+    static const char *const names[] = {"ps",         "workers",   "ps-hosts", "worker-hosts",
+                                        "job-name",   "bind",      "out",      "log-every",
+                                        "task-index", "port-file", "tell"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(row->name, names[i]) == 0)
             return true;

@@ -17,6 +17,7 @@
 #include "common/base/status.h"
 #include "common/file/disk.h"
 #include "common/process/parent.h"
+#include "deploy/launcher/site.h"
 
 /* What the launcher blocks, or ignores for itself. What was ignored when it began (nohup) stays so.
  */
@@ -40,7 +41,7 @@ static void child_say_exec_failed(const char *path)
 
 /* The ends of a child's pipes; -1: none. */
 struct pipes {
-    int input[2], output[2], word[2];
+    int input[2], output[2], word[2], voice[2];
 };
 
 static void close_file(int *file)
@@ -56,17 +57,30 @@ static void pipes_close(struct pipes *pipes)
         close_file(&pipes->input[i]);
         close_file(&pipes->output[i]);
         close_file(&pipes->word[i]);
+        close_file(&pipes->voice[i]);
     }
 }
 
-/* False with errno. */
-static bool pipes_open(struct pipes *pipes, bool announces)
+/* All of it at once, or errno says why not: nobody reads yet, so the pipe has to hold it. */
+static bool fill(int file, const char *text)
 {
-    *pipes = (struct pipes){{-1, -1}, {-1, -1}, {-1, -1}};
-    size_t bytes = strlen(PARENT_GREETING);
+    size_t bytes = strlen(text);
+    int room = fcntl(file, F_GETPIPE_SZ);
+    if (bytes + sizeof PARENT_GREETING > (size_t)(room > 0 ? room : 4096) &&
+        fcntl(file, F_SETPIPE_SZ, (int)(bytes + sizeof PARENT_GREETING)) < 0)
+        return false;
+    return write(file, text, bytes) == (ssize_t)bytes;
+}
+
+/* False with errno. */
+static bool pipes_open(struct pipes *pipes, const struct child_program *program)
+{
+    *pipes = (struct pipes){{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}};
     if (pipe2(pipes->input, O_CLOEXEC) == 0 && pipe2(pipes->output, O_CLOEXEC) == 0 &&
-        (!announces || pipe2(pipes->word, O_CLOEXEC) == 0) &&
-        write(pipes->input[1], PARENT_GREETING, bytes) == (ssize_t)bytes)
+        (!program->announces || pipe2(pipes->word, O_CLOEXEC) == 0) &&
+        (!program->carried || pipe2(pipes->voice, O_CLOEXEC) == 0) &&
+        (program->input == NULL || fill(pipes->input[1], program->input)) &&
+        fill(pipes->input[1], PARENT_GREETING))
         return true;
     int reason = errno;
     pipes_close(pipes);
@@ -87,45 +101,59 @@ static void inherit(int file, int as)
 __attribute__((noreturn)) static void child_become(const struct child_program *program,
                                                    const struct pipes *pipes, pid_t launcher)
 {
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (!program
+             ->carried) /* What carries notices by its standard input, and srun kills for less. */
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != launcher) /* It died before the line above. */
         _exit(EXIT_CLUSTER_LOST);
     setpgid(0, 0);
     /* What they would tell on standard output we mostly tell. */
-    int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    int voice = program->carried ? pipes->voice[1] : open("/dev/null", O_WRONLY | O_CLOEXEC);
     inherit(pipes->input[0], STDIN_FILENO); /* Whose own number is beyond these. */
     if (!program->prints)
-        inherit(nothing >= 0 ? nothing : pipes->output[1], STDOUT_FILENO);
+        inherit(voice >= 0 ? voice : pipes->output[1], STDOUT_FILENO);
     inherit(pipes->output[1], STDERR_FILENO);
     inherit(pipes->word[1], CHILD_WORD); /* Last: it may be another's place. */
     child_reset_signals();
-    execve(program->path, program->arguments, program->environment);
+    if (program->carried)
+        execvpe(program->path, program->arguments, program->environment);
+    else
+        execve(program->path, program->arguments, program->environment);
     child_say_exec_failed(program->path);
     _exit(EXIT_CANNOT_OPEN);
 }
 
 void child_init(struct child *child)
 {
-    *child =
-        (struct child){.leash = -1, .output = -1, .word = -1, .log = -1, .restart_at = INFINITY};
+    *child = (struct child){.leash = -1,
+                            .output = -1,
+                            .word = -1,
+                            .voice = -1,
+                            .log = -1,
+                            .end_code = -1,
+                            .restart_at = INFINITY,
+                            .cut_since = INFINITY};
 }
 
 /* A child as it is before its first start, or, if it has run, before its next. */
-static void child_reset(struct child *child, const char *name)
+static void child_reset(struct child *child, const char *name, const char *host)
 {
     struct child before = *child;
     close_file(&before.leash);
     close_file(&before.output);
     close_file(&before.word);
+    close_file(&before.voice);
     child_init(child);
     if (before.pid != 0) {
         child->restarts = before.restarts + 1;
+        child->cut_since = before.cut_since;
         child->early_ends = before.early_ends;
         child->log = before.log;
         child->early = before.early;
         child->early_bytes = before.early_bytes;
     }
     snprintf(child->name, sizeof child->name, "%s", name);
+    snprintf(child->host, sizeof child->host, "%s", host != NULL ? host : "");
 }
 
 /* The launcher's side. */
@@ -134,10 +162,16 @@ static void child_take_pipes(struct child *child, struct pipes *pipes)
     close_file(&pipes->input[0]);
     close_file(&pipes->output[1]);
     close_file(&pipes->word[1]);
+    close_file(&pipes->voice[1]);
     child->leash = pipes->input[1];
     child->output = pipes->output[0];
     child->word = pipes->word[0];
+    child->voice = pipes->voice[0];
     fcntl(child->output, F_SETFL, O_NONBLOCK);
+    if (child->voice >= 0) {
+        fcntl(child->voice, F_SETFL, O_NONBLOCK);
+        fcntl(child->leash, F_SETFL, O_NONBLOCK); /* Whoever is stuck does not hold us up. */
+    }
     if (child->word >= 0)
         fcntl(child->word, F_SETFL, O_NONBLOCK);
 }
@@ -146,8 +180,8 @@ enum status child_start(struct child *child, const char *name, const struct chil
                         double now, struct error *error)
 {
     struct pipes pipes;
-    child_reset(child, name);
-    if (!pipes_open(&pipes, program->announces))
+    child_reset(child, name, program->host);
+    if (!pipes_open(&pipes, program))
         return error_set(error, STATUS_IO, "cannot start %s: %s", name, strerror(errno));
     pid_t launcher = getpid();
     pid_t pid = fork();
@@ -163,6 +197,8 @@ enum status child_start(struct child *child, const char *name, const struct chil
     child_take_pipes(child, &pipes);
     child->pid = pid;
     child->running = true;
+    child->carried = program->carried;
+    child->up = !program->carried;
     child->started = now;
     return STATUS_OK;
 }
@@ -242,56 +278,100 @@ static const char *error_in_line(const char *line)
 
 static void child_end_line(struct child *child, child_line_fn *each, void *context)
 {
-    child->line[child->line_bytes] = '\0';
-    child->line_bytes = 0;
-    if (child->line[0] == '\0')
+    const char *text = child->line.text;
+    if (text[0] == '\0')
         return;
     struct log_line line;
-    bool of_log = log_line_read(&line, child->line);
-    const char *error = !of_log                   ? error_in_line(child->line)
-                        : line.level == LOG_ERROR ? line.text
-                                                  : NULL;
+    bool of_log = log_line_read(&line, text);
+    const char *error = !of_log ? error_in_line(text) : line.level == LOG_ERROR ? line.text : NULL;
     if (error != NULL)
         snprintf(child->error, sizeof child->error, "%s", error);
-    memcpy(child->tail[child->tail_count++ % CHILD_TAIL], child->line, sizeof child->line);
+    memcpy(child->tail[child->tail_count++ % CHILD_TAIL], text, sizeof child->line.text);
     if (each != NULL)
-        each(context, child->line, line.level);
+        each(context, text, line.level);
+}
+
+/* Of a login shell's greetings nothing is told: before it is up nobody knows whose they are. */
+static void child_end_voice_line(struct child *child, child_line_fn *each, void *context)
+{
+    const char *text = child->voice_line.text;
+    if (strcmp(text, SITE_UP) == 0) {
+        child->up = true;
+        child->cut_since = INFINITY;
+    } else if (strncmp(text, SITE_END, strlen(SITE_END)) == 0)
+        child->end_code = atoi(text + strlen(SITE_END));
+    else if (child->up && each != NULL)
+        each(context, text, LOG_INFO);
+}
+
+typedef void end_line_fn(struct child *child, child_line_fn *each, void *context);
+
+static void end_line(struct child *child, struct child_line *line, end_line_fn *end,
+                     child_line_fn *each, void *context)
+{
+    line->text[line->bytes] = '\0';
+    line->bytes = 0;
+    end(child, each, context);
 }
 
 /* Control characters never reach a terminal from here. */
-static void child_take(struct child *child, const char *bytes, size_t count, child_line_fn *each,
+static void child_take(struct child *child, const char *bytes, size_t count,
+                       struct child_line *line, end_line_fn *end, child_line_fn *each,
                        void *context)
 {
     for (size_t i = 0; i < count; i++) {
         unsigned char c = (unsigned char)bytes[i];
         if (c == '\n')
-            child_end_line(child, each, context);
-        else if (child->line_bytes < sizeof child->line - 1)
-            child->line[child->line_bytes++] = c < ' ' || c == 127 ? ' ' : (char)c;
+            end_line(child, line, end, each, context);
+        else if (line->bytes < sizeof line->text - 1)
+            line->text[line->bytes++] = c < ' ' || c == 127 ? ' ' : (char)c;
     }
+}
+
+/* What there is now, at most `size`; 0 when there is nothing, or the end was come to: then the file
+ * is closed, and *ended. */
+static size_t read_some(int *file, char *bytes, size_t size, bool *ended)
+{
+    ssize_t count;
+    do
+        count = read(*file, bytes, size);
+    while (count < 0 && errno == EINTR);
+    *ended = count == 0 || (count < 0 && errno != EAGAIN);
+    if (*ended)
+        close_file(file);
+    return count > 0 ? (size_t)count : 0;
 }
 
 void child_read(struct child *child, child_line_fn *each, void *context)
 {
     char bytes[4096];
+    bool ended = false;
     /* A child that floods its pipe must not keep us from the others. */
     for (int turns = 0; child->output >= 0 && turns < 64; turns++) {
-        ssize_t count = read(child->output, bytes, sizeof bytes);
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count < 0 && errno == EAGAIN)
+        size_t count = read_some(&child->output, bytes, sizeof bytes, &ended);
+        if (ended)
+            end_line(child, &child->line, child_end_line, each, context);
+        if (count == 0)
             return;
-        if (count <= 0) {
-            close(child->output);
-            child->output = -1;
-            child_end_line(child, each, context);
-            return;
-        }
         if (child->log >= 0)
-            child_log_write(child, bytes, (size_t)count);
+            child_log_write(child, bytes, count);
         else
-            child_hold_back(child, bytes, (size_t)count);
-        child_take(child, bytes, (size_t)count, each, context);
+            child_hold_back(child, bytes, count);
+        child_take(child, bytes, count, &child->line, child_end_line, each, context);
+    }
+}
+
+void child_read_voice(struct child *child, child_line_fn *each, void *context)
+{
+    char bytes[4096];
+    bool ended = false;
+    for (int turns = 0; child->voice >= 0 && turns < 64; turns++) {
+        size_t count = read_some(&child->voice, bytes, sizeof bytes, &ended);
+        if (ended && child->voice_line.bytes > 0)
+            end_line(child, &child->voice_line, child_end_voice_line, each, context);
+        if (count == 0)
+            return;
+        child_take(child, bytes, count, &child->voice_line, child_end_voice_line, each, context);
     }
 }
 
@@ -318,12 +398,57 @@ bool child_lost_log(struct child *child, char *text, size_t bytes)
     return true;
 }
 
+/* 126 and 127 are a shell's: what it was to run was not there, or could not be run. */
+void child_conclude(struct child *child)
+{
+    int code = child->end_code;
+    if (!child->carried || child->running)
+        return;
+    if (code == 126 || code == 127)
+        child->up = false;
+    child->cut = !child->told && (code < 0 || !child->up);
+    if (child->cut)
+        child->cut_since = fmin(child->cut_since, child->ended);
+    if (code < 0 && child->up && !child->told)
+        child->wait_status = W_EXITCODE(EXIT_CLUSTER_LOST, 0);
+    else if (code > 128 && code <= 128 + 64 && code != EXIT_INTERRUPTED && code != EXIT_TERMINATED)
+        child->wait_status = code - 128;
+    else if (code >= 0)
+        child->wait_status = W_EXITCODE(code, 0);
+}
+
+/* One that has not come to its host yet has nothing to lose. */
+static void child_pass(struct child *child, int signal)
+{
+    char word = signal == SIGINT    ? PARENT_INTERRUPTS
+                : signal == SIGKILL ? PARENT_KILLS
+                                    : PARENT_TERMINATES;
+    if (!child->carried || !child->up)
+        kill(child->pid, signal);
+    else if (child->leash >= 0 && write(child->leash, &word, 1) != 1)
+        child_abandon(child);
+}
+
+void child_ask(struct child *child, int signal)
+{
+    if (child->running)
+        child_pass(child, signal);
+}
+
 void child_signal(struct child *child, int signal)
 {
     if (!child->running)
         return;
     child->told = true;
-    kill(child->pid, signal);
+    child_pass(child, signal);
+}
+
+void child_abandon(struct child *child)
+{
+    if (!child->running || !child->carried)
+        return;
+    close_file(&child->leash);
+    kill(child->pid, SIGTERM);
 }
 
 int child_exit_code(const struct child *child)
@@ -335,13 +460,20 @@ int child_exit_code(const struct child *child)
 static void child_describe(const struct child *child, const char *before, const char *quoted,
                            char *text, size_t bytes)
 {
-    if (WIFSIGNALED(child->wait_status))
-        snprintf(text, bytes, "%s was killed by signal %d (%s)%s%s", child->name,
-                 WTERMSIG(child->wait_status), strsignal(WTERMSIG(child->wait_status)), before,
-                 quoted);
-    else
-        snprintf(text, bytes, "%s ended with exit code %d%s%s", child->name, child_exit_code(child),
+    const char *on = child->host[0] != '\0' ? " on " : "";
+    if (child->carried && !child->up)
+        snprintf(text, bytes, "%s could not be started%s%s%s%s", child->name, on, child->host,
                  before, quoted);
+    else if (child->cut)
+        snprintf(text, bytes, "%s%s%s: the connection to it broke%s%s", child->name, on,
+                 child->host, before, quoted);
+    else if (WIFSIGNALED(child->wait_status))
+        snprintf(text, bytes, "%s%s%s was killed by signal %d (%s)%s%s", child->name, on,
+                 child->host, WTERMSIG(child->wait_status), strsignal(WTERMSIG(child->wait_status)),
+                 before, quoted);
+    else
+        snprintf(text, bytes, "%s%s%s ended with exit code %d%s%s", child->name, on, child->host,
+                 child_exit_code(child), before, quoted);
 }
 
 void child_describe_end(const struct child *child, char *text, size_t bytes)
@@ -366,6 +498,7 @@ void child_free(struct child *child)
     close_file(&child->leash);
     close_file(&child->output);
     close_file(&child->word);
+    close_file(&child->voice);
     close_file(&child->log);
     free(child->early);
     child_init(child);

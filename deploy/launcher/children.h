@@ -9,7 +9,8 @@
  *     CHILD_WORD        of a child that has something to announce: one line, such as where it
  *                       listens
  *
- * Its standard output is /dev/null, unless it is to have ours.
+ * Its standard output is /dev/null, unless it is to have ours, or is carried elsewhere (site.h): its
+ * lines then come through a fourth pipe, and signals go to it through its standard input.
  *
  * A child is in a process group of its own, so a Ctrl-C on the terminal reaches the launcher alone,
  * and gets SIGTERM from the kernel when the launcher dies, however it dies: it may not have come to
@@ -32,6 +33,7 @@
 #define CHILD_LINE_MAX  LOG_LINE_MAX /* Longer lines are cut, in what is kept and passed on. */
 #define CHILD_TAIL      6            /* Lines kept. */
 #define CHILD_EARLY_MAX 65536
+#define CHILD_HOST_MAX  128
 #define CHILD_WORD      3   /* The descriptor it announces on. */
 #define CHILD_WORD_MAX  256 /* Bytes of what it announces. */
 
@@ -39,24 +41,36 @@
  * LOG_INFO. */
 typedef void child_line_fn(void *context, const char *line, enum log_level level);
 
+/* A line that comes in pieces. */
+struct child_line {
+    char text[CHILD_LINE_MAX];
+    size_t bytes;
+};
+
 struct child {
-    char name[32]; /* "ps/0", "worker/1" */
-    pid_t pid;     /* 0: never started. */
+    char name[32];             /* "ps/0", "worker/1" */
+    char host[CHILD_HOST_MAX]; /* Of a carried one; else "". */
+    pid_t pid;                 /* 0: never started. */
     bool running;
     int wait_status;       /* From waitpid, once it is not running. */
     double started, ended; /* Monotonic seconds. */
     bool told;             /* We sent it a signal: its end is our doing. */
-    uint32_t restarts;     /* Times it was started again. */
-    uint32_t early_ends;   /* In a row; see restart.h. */
-    double restart_at;     /* It will be started again then; INFINITY: it will not. */
+    bool carried;          /* To another host; */
+    bool up;             /* and has come there. One that is not carried is up once it is started. */
+    bool cut;            /* Nobody told its end: the connection broke, or could not be made. */
+    int end_code;        /* What was told of its end; -1: nothing. */
+    uint32_t restarts;   /* Times it was started again. */
+    uint32_t early_ends; /* In a row; see restart.h. */
+    double restart_at;   /* It will be started again then; INFINITY: it will not. */
+    double cut_since;    /* Since then no start got through; INFINITY: it is not so. */
 
     int leash;  /* Write end of its standard input, or -1. */
     int output; /* Read end of its standard error, or -1. */
     int word;   /* Read end of what it announces, or -1. */
+    int voice;  /* Read end of a carried one's standard output, or -1. */
     char announced[CHILD_WORD_MAX];
     size_t announced_bytes;
-    char line[CHILD_LINE_MAX];
-    size_t line_bytes; /* Of the line under way. */
+    struct child_line line, voice_line; /* Under way. */
     char tail[CHILD_TAIL][CHILD_LINE_MAX];
     size_t tail_count;          /* Lines ever; the newest is tail[(tail_count - 1) % CHILD_TAIL]. */
     char error[CHILD_LINE_MAX]; /* What its last line that reports an error says, or "". */
@@ -74,8 +88,11 @@ void child_init(struct child *child);
 struct child_program {
     const char *path;
     char *const *arguments, *const *environment;
-    bool announces; /* It is given CHILD_WORD. */
-    bool prints;    /* Its standard output is ours. */
+    bool announces;    /* It is given CHILD_WORD. */
+    bool prints;       /* Its standard output is ours. */
+    const char *host;  /* Of a carried one: where to; NULL: here. */
+    bool carried;      /* The path is of what carries it elsewhere, looked for in PATH. */
+    const char *input; /* Of a carried one: what stands before the greeting; NULL: nothing. */
 };
 
 /* A child that has ended may be started again: then it keeps its log, or what is held back for it,
@@ -92,6 +109,8 @@ void child_open_log(struct child *child, const char *directory, struct error *re
 
 /* Take in what the pipe holds now, calling each (may be NULL) with every line. */
 void child_read(struct child *child, child_line_fn *each, void *context);
+/* The same of what a carried one prints, but for the lines of site.h, which are taken in. */
+void child_read_voice(struct child *child, child_line_fn *each, void *context);
 
 /* Notice its end, if it has come; does not wait. When somebody else has collected it (the process
  * that we are was made to ignore SIGCHLD, or its debugger did) how it ended is not known: it then
@@ -102,7 +121,16 @@ void child_reap(struct child *child, double now);
  * No space left on device". */
 bool child_lost_log(struct child *child, char *text, size_t bytes);
 
+/* How a carried one ended, once it has been read to the end: from what was told of it. */
+void child_conclude(struct child *child);
+
+/* child_ask, and its end is then our doing. */
 void child_signal(struct child *child, int signal);
+/* SIGINT and SIGTERM are asked for and may be refused; SIGKILL is not. A carried one that does not
+ * take it in time has to be given up (child_abandon). */
+void child_ask(struct child *child, int signal);
+/* Give up the connection to a carried one. It ends for want of its launcher (parent.h). */
+void child_abandon(struct child *child);
 
 /* Its exit code, or -1 when a signal ended it. */
 int child_exit_code(const struct child *child);

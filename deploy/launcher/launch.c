@@ -44,6 +44,7 @@
 #define TERMINATE_SECONDS  10.0 /* At most, between SIGTERM and SIGKILL after a failure. */
 #define GIVE_UP_SECONDS    0.3  /* Either, when the start timed out: there is nothing to be lost. */
 #define STOP_EXTRA_SECONDS 5.0  /* Beyond --stop-timeout, which the job keeps by itself. */
+#define ABANDON_SECONDS    2.0  /* Then who was to be killed elsewhere is left to end by itself. */
 #define KILLED_SECONDS     10.0 /* For the kernel to take a killed process away. */
 #define RUN_JSON_BYTES_MAX (16u << 20)
 
@@ -59,6 +60,7 @@ struct place {
 struct launcher {
     const struct options *options;
     const char *out;
+    const struct site *site; /* NULL: here. */
     const struct launch_watch *watch;
     char programs[PATH_MAX]; /* Folder of the role programs. */
     char **environment;      /* [.., NULL], the array owned; strings borrowed. */
@@ -66,7 +68,7 @@ struct launcher {
 
     struct child *children; /* [child_max], owned; servers, then workers. */
     size_t child_count, child_max;
-    struct pollfd *polls; /* [1 + child_max], owned. */
+    struct pollfd *polls; /* [1 + 2 child_max], owned. */
 
     int signals;  /* signalfd, or -1. */
     int occupied; /* The run directory, see occupancy.h; -1: not. */
@@ -114,11 +116,42 @@ static void hear(void *context, const char *line, enum log_level level)
         say(context, line);
 }
 
+/* One who speaks, and from where. */
+struct speaker {
+    struct launcher *launcher;
+    const struct child *child;
+};
+
+/* The same of one on another host. What it is called stands before everything but JSON, which says
+ * so itself. */
+static void hear_from_afar(void *context, const char *line, enum log_level level)
+{
+    const struct speaker *speaker = context;
+    char named[CHILD_LINE_MAX + CHILD_HOST_MAX + 40];
+    snprintf(named, sizeof named, "[%s %s] %s", speaker->child->name, speaker->child->host, line);
+    hear(speaker->launcher, line[0] == '{' ? line : named, level);
+}
+
+/* How training goes, of whoever knows: server 0. */
+static void hear_voice(void *context, const char *line, enum log_level level)
+{
+    const struct speaker *speaker = context;
+    const struct launch_watch *watch = speaker->launcher->watch;
+    (void)level;
+    if (watch != NULL && watch->tell != NULL && speaker->child == speaker->launcher->children)
+        watch->tell(watch->context, line);
+}
+
 /* Logs that cannot be written are no reason to end a job. */
 static void listen_to(struct launcher *launcher, struct child *child)
 {
     char line[CHILD_LINE_MAX];
-    child_read(child, hear, launcher);
+    struct speaker speaker = {launcher, child};
+    if (child->carried) {
+        child_read_voice(child, hear_voice, &speaker);
+        child_read(child, hear_from_afar, &speaker);
+    } else
+        child_read(child, hear, launcher);
     if (child_lost_log(child, line, sizeof line) && log_once_add(&launcher->log_once, line))
         remark(launcher, LOG_WARNING, line);
 }
@@ -172,7 +205,7 @@ static enum status prepare(struct launcher *launcher, struct error *error)
     const struct options *options = launcher->options;
     launcher->child_max = (size_t)options->ps + options->workers;
     launcher->children = calloc(launcher->child_max, sizeof *launcher->children);
-    launcher->polls = calloc(1 + launcher->child_max, sizeof *launcher->polls);
+    launcher->polls = calloc(1 + 2 * launcher->child_max, sizeof *launcher->polls);
     launcher->places = calloc((size_t)options->ps + 1, sizeof *launcher->places);
     if (launcher->children == NULL || launcher->polls == NULL || launcher->places == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
@@ -183,7 +216,9 @@ static enum status prepare(struct launcher *launcher, struct error *error)
     stat_run_json(launcher, &launcher->run_json);
     launcher->occupied = occupancy_take(launcher->out, false);
 
-    enum status status = programs_find(launcher->programs, error);
+    enum status status = STATUS_OK;
+    if (launcher->site == NULL)
+        status = programs_find(launcher->programs, error);
     if (status == STATUS_OK)
         status = make_environment(launcher, error);
     if (status == STATUS_OK)
@@ -287,8 +322,8 @@ static void on_stop_signal(struct launcher *launcher, int signal, double now)
     remark(launcher, LOG_INFO,
            signal == SIGINT ? "stopping at a checkpoint (Ctrl-C again to end at once)"
                             : "stopping at a checkpoint (a second signal ends all at once)");
-    if (launcher->children[0].running) /* Not child_signal: its answer counts. */
-        kill(launcher->children[0].pid, signal == SIGINT ? SIGINT : SIGTERM);
+    if (launcher->children[0].running && launcher->children[0].up)
+        child_ask(&launcher->children[0], signal == SIGINT ? SIGINT : SIGTERM);
     else
         launcher->terminate_at = now;
     launcher->kill_at =
@@ -345,6 +380,8 @@ static bool workers_ended(const struct launcher *launcher)
 static bool claimed(const struct launcher *launcher)
 {
     struct stat run_json;
+    if (launcher->site != NULL && launcher->site->apart) /* Nobody else has the folder here. */
+        return launcher->child_count > 0 && launcher->children[0].up;
     stat_run_json(launcher, &run_json);
     return run_json.st_ino != 0 && (run_json.st_ino != launcher->run_json.st_ino ||
                                     run_json.st_mtim.tv_sec != launcher->run_json.st_mtim.tv_sec ||
@@ -356,6 +393,10 @@ static bool run_is_done(const struct launcher *launcher)
 {
     char path[PATH_MAX];
     struct json *run = NULL;
+    const struct child *first = launcher->children;
+    if (launcher->site != NULL && launcher->site->apart)
+        return launcher->child_count > 0 && first->pid != 0 && !first->running &&
+               child_exit_code(first) == EXIT_DONE;
     snprintf(path, sizeof path, "%s/run.json", launcher->out);
     if (!claimed(launcher) ||
         json_read_file(&disk_posix, path, RUN_JSON_BYTES_MAX, &run, NULL) != STATUS_OK)
@@ -375,12 +416,18 @@ static bool others_ended(const struct launcher *launcher)
     return launcher->child_count == launcher->child_max;
 }
 
+/* A first start that fails would fail again: a key, a path or a name is wrong. */
+static bool has_come(const struct child *child)
+{
+    return child->up || child->restarts > 0;
+}
+
 /* Whether its end is one to start it again after: nobody has decided yet how the job ends. */
 static bool may_restart(const struct launcher *launcher, const struct child *child)
 {
     const struct child *first = launcher->children;
     bool worker = child >= first + launcher->options->ps;
-    return !launcher->failed && launcher->stop_signal == 0 &&
+    return !launcher->failed && launcher->stop_signal == 0 && has_come(child) &&
            restart_may_help(child, child == first) && (child == first || is_alive(first)) &&
            restart_allowed(child, launcher->options, worker) &&
            !(others_ended(launcher) && run_is_done(launcher));
@@ -399,7 +446,7 @@ static void on_child_end(struct launcher *launcher, struct child *child, double 
         launcher->failed = true;
         launcher->gave_up = launcher->gave_up || child_exit_code(child) == EXIT_START_TIMEOUT;
         drop_restarts(launcher);
-        patience = launcher->gave_up ? GIVE_UP_SECONDS : EXPLAIN_SECONDS;
+        patience = !has_come(child) ? 0 : launcher->gave_up ? GIVE_UP_SECONDS : EXPLAIN_SECONDS;
     } else if (child == launcher->children && launcher->stop_signal != 0) {
         patience = EXPLAIN_SECONDS;
     } else if (child == launcher->children || workers_ended(launcher)) {
@@ -425,6 +472,7 @@ static void reap_children(struct launcher *launcher, double now)
         if (child->running)
             continue;
         listen_to(launcher, child);
+        child_conclude(child);
         on_child_end(launcher, child, now);
     }
 }
@@ -497,6 +545,9 @@ static void keep_deadlines(struct launcher *launcher, double now)
     }
     if (now >= launcher->kill_at)
         kill_all(launcher, now);
+    if (now >= launcher->killed_at + ABANDON_SECONDS)
+        for (size_t i = 0; i < launcher->child_count; i++)
+            child_abandon(&launcher->children[i]);
 }
 
 static void restart_due(struct launcher *launcher, double now);
@@ -516,10 +567,13 @@ static void turn(struct launcher *launcher, double seconds)
 {
     size_t count = 0;
     launcher->polls[count++] = (struct pollfd){.fd = launcher->signals, .events = POLLIN};
-    for (size_t i = 0; i < launcher->child_count; i++)
-        if (launcher->children[i].output >= 0)
-            launcher->polls[count++] =
-                (struct pollfd){.fd = launcher->children[i].output, .events = POLLIN};
+    for (size_t i = 0; i < launcher->child_count; i++) {
+        const struct child *child = &launcher->children[i];
+        if (child->output >= 0)
+            launcher->polls[count++] = (struct pollfd){.fd = child->output, .events = POLLIN};
+        if (child->voice >= 0)
+            launcher->polls[count++] = (struct pollfd){.fd = child->voice, .events = POLLIN};
+    }
     poll(launcher->polls, count, (int)ceil(1e3 * until_due(launcher, seconds)));
 
     double now = clock_now_seconds();
@@ -534,6 +588,42 @@ static void turn(struct launcher *launcher, double seconds)
 
 /* --- starting -------------------------------------------------------------------------------- */
 
+/* The child at `slot` has been started, or not. */
+static enum status started(struct launcher *launcher, size_t slot, enum status status)
+{
+    if (status == STATUS_OK && slot == launcher->child_count)
+        launcher->child_count++;
+    if (status == STATUS_OK && launcher->logs_open)
+        open_log(launcher, &launcher->children[slot]);
+    return status;
+}
+
+/* The same on another host. */
+static enum status start_elsewhere(struct launcher *launcher, size_t slot, const char *name,
+                                   const struct arguments *arguments, struct error *error)
+{
+    const struct site *site = launcher->site;
+    struct arguments command = {0};
+    char *input = NULL;
+    enum status status = site->carry(site->context, slot, arguments, &command, &input, error);
+    struct child_program program = {.arguments = arguments_list(&command),
+                                    .environment = launcher->environment,
+                                    .carried = true,
+                                    .host = site->host(site->context, slot),
+                                    .input = input};
+    if (status == STATUS_OK && program.arguments == NULL)
+        status = error_set(error, STATUS_MEMORY, "out of memory");
+    if (status == STATUS_OK) {
+        program.path = program.arguments[0];
+        status = child_start(&launcher->children[slot], name, &program, clock_now_seconds(), error);
+    }
+    if (input != NULL)
+        explicit_bzero(input, strlen(input)); /* It may hold keys. */
+    free(input);
+    arguments_free(&command);
+    return started(launcher, slot, status);
+}
+
 /* Start the child at `slot`, for the first time or again. */
 static enum status start_child(struct launcher *launcher, size_t slot, const char *role,
                                uint32_t index, const struct arguments *arguments, bool announces,
@@ -541,6 +631,8 @@ static enum status start_child(struct launcher *launcher, size_t slot, const cha
 {
     char name[32], path[PATH_MAX + 32];
     snprintf(name, sizeof name, "%s/%u", role, index);
+    if (launcher->site != NULL)
+        return start_elsewhere(launcher, slot, name, arguments, error);
     snprintf(path, sizeof path, "%s/syncopate-%s", launcher->programs, role);
     struct child_program program = {.path = path,
                                     .arguments = arguments_list(arguments),
@@ -552,11 +644,7 @@ static enum status start_child(struct launcher *launcher, size_t slot, const cha
         return error_set(error, STATUS_NOT_FOUND, "cannot run %s: %s", path, strerror(errno));
     enum status status =
         child_start(&launcher->children[slot], name, &program, clock_now_seconds(), error);
-    if (status == STATUS_OK && slot == launcher->child_count)
-        launcher->child_count++;
-    if (status == STATUS_OK && launcher->logs_open)
-        open_log(launcher, &launcher->children[slot]);
-    return status;
+    return started(launcher, slot, status);
 }
 
 /* Choose a port for a server, for as long as the job lives. */
@@ -581,10 +669,23 @@ static char *join_hosts(const struct launcher *launcher, uint32_t count)
     return text;
 }
 
-/* A server knows those before it; the others it learns from the job. */
+/* What a server on another host is told: where the run directory is there, which only server 0 has,
+ * and to tell how training goes, but not how it ended, which we do. */
+static void add_for_site(const struct launcher *launcher, uint32_t index,
+                         struct arguments *arguments)
+{
+    if (index > 0)
+        return;
+    arguments_add(arguments, "out", "%s", launcher->site->out);
+    arguments_add(arguments, "log-every", "%.17g", launcher->options->log_every);
+    arguments_add(arguments, "tell", "progress");
+}
+
+/* A server here knows those before it; the others it learns from the job. */
 static enum status start_server(struct launcher *launcher, uint32_t index, struct error *error)
 {
-    char *hosts = join_hosts(launcher, index + 1);
+    bool here = launcher->site == NULL;
+    char *hosts = join_hosts(launcher, here ? index + 1 : launcher->options->ps);
     if (hosts == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     struct arguments arguments;
@@ -596,7 +697,10 @@ static enum status start_server(struct launcher *launcher, uint32_t index, struc
     bool announces = !launcher->places[index].known;
     if (announces)
         arguments_add(&arguments, "port-file", "fd:%d", CHILD_WORD);
-    arguments_add(&arguments, "out", "%s", launcher->out);
+    if (here)
+        arguments_add(&arguments, "out", "%s", launcher->out);
+    else
+        add_for_site(launcher, index, &arguments);
     arguments_add_options(&arguments, launcher->options, OPTION_PS);
     enum status status = start_child(launcher, index, "ps", index, &arguments, announces, error);
     arguments_free(&arguments);
@@ -651,6 +755,42 @@ static enum status await_server(struct launcher *launcher, uint32_t index, struc
     return STATUS_OK;
 }
 
+/* Those who are on their way to another host. */
+static uint32_t count_logins(const struct launcher *launcher)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < launcher->child_count; i++)
+        count += launcher->children[i].running && !launcher->children[i].up;
+    return count;
+}
+
+/* sshd drops who comes in a crowd. Whoever does not get through is given up by what carries it. */
+static void await_login(struct launcher *launcher)
+{
+    while (may_go_on(launcher) && count_logins(launcher) >= launcher->site->logins)
+        turn(launcher, TICK_SECONDS);
+}
+
+/* All addresses are known, and nobody is waited for. */
+static enum status start_afar(struct launcher *launcher, struct error *error)
+{
+    const struct site *site = launcher->site;
+    uint32_t servers = launcher->options->ps, workers = launcher->options->workers;
+    enum status status = STATUS_OK;
+    for (uint32_t i = 0; i < servers; i++) {
+        snprintf(launcher->places[i].address, ADDRESS_MAX, "%s", site->address(site->context, i));
+        launcher->places[i].known = true;
+    }
+    for (uint32_t i = 0; i < servers + workers && status == STATUS_OK; i++) {
+        await_login(launcher);
+        if (!may_go_on(launcher))
+            break;
+        status = i < servers ? start_server(launcher, i, error)
+                             : start_worker(launcher, i - servers, error);
+    }
+    return status;
+}
+
 static enum status start_servers(struct launcher *launcher, struct error *error)
 {
     enum status status = STATUS_OK;
@@ -676,12 +816,23 @@ static enum status start_workers(struct launcher *launcher, struct error *error)
 /* --- starting again ----------------------------------------------------------------------------
  */
 
-static void say_restart(struct launcher *launcher, const struct child *child)
+static void say_restart(struct launcher *launcher, size_t slot, bool moved)
 {
-    char text[CHILD_LINE_MAX], line[CHILD_LINE_MAX + 64];
-    child_describe_end(child, text, sizeof text);
-    snprintf(line, sizeof line, "%s; started again (restart %u of %u)", text, child->restarts + 1,
-             launcher->options->max_restarts);
+    const struct child *child = &launcher->children[slot];
+    char text[CHILD_LINE_MAX], line[CHILD_LINE_MAX + 64 + CHILD_HOST_MAX];
+    if (child->cut)
+        child_explain(child, text, sizeof text);
+    else
+        child_describe_end(child, text, sizeof text);
+    if (moved)
+        snprintf(line, sizeof line, "%s; started again on %s (restart %u)", text,
+                 launcher->site->host(launcher->site->context, slot), child->restarts + 1);
+    else if (child->cut)
+        snprintf(line, sizeof line, "%s; started again there (restart %u)", text,
+                 child->restarts + 1);
+    else
+        snprintf(line, sizeof line, "%s; started again (restart %u of %u)", text,
+                 child->restarts + 1, launcher->options->max_restarts);
     remark(launcher, LOG_WARNING, line);
 }
 
@@ -689,7 +840,9 @@ static void restart(struct launcher *launcher, size_t slot)
 {
     uint32_t servers = launcher->options->ps;
     struct child *child = &launcher->children[slot];
-    say_restart(launcher, child);
+    const struct site *site = launcher->site;
+    bool moved = child->cut && site->move(site->context, slot);
+    say_restart(launcher, slot, moved);
     enum status status =
         slot < servers ? start_server(launcher, (uint32_t)slot, &launcher->start_error)
                        : start_worker(launcher, (uint32_t)(slot - servers), &launcher->start_error);
@@ -723,6 +876,8 @@ static void watch_to_the_end(struct launcher *launcher)
 static int failure_rank(const struct child *child)
 {
     int code = child_exit_code(child);
+    if (!has_come(child))
+        return -1;
     if (code >= EXIT_TRAINING_FAILED && code <= EXIT_UNAUTHENTICATED)
         return 0;
     if (code < 0)
@@ -749,6 +904,10 @@ static int blame(const struct launcher *launcher, const struct child *child, str
     char text[sizeof error->text];
     child_explain(child, text, sizeof text);
     int code = child_exit_code(child);
+    if (!has_come(child)) {
+        error_set(error, STATUS_UNREACHABLE, "%s", text);
+        return EXIT_CANNOT_OPEN;
+    }
     if (child->log >= 0 && child->error[0] == '\0')
         error_set(error, STATUS_LOST, "%.400s (%.90s/logs has more)", text, launcher->out);
     else
@@ -852,12 +1011,13 @@ static uint32_t count_restarts(const struct launcher *launcher)
     return count;
 }
 
-int launch_job(const struct options *options, const char *out, const struct launch_watch *watch,
-               struct launch_result *result, struct error *error)
+int launch_job(const struct options *options, const char *out, const struct site *site,
+               const struct launch_watch *watch, struct launch_result *result, struct error *error)
 {
     struct launcher launcher = {
         .options = options,
         .out = out,
+        .site = site,
         .watch = watch,
         .signals = -1,
         .occupied = -1,
@@ -867,9 +1027,11 @@ int launch_job(const struct options *options, const char *out, const struct laun
         .killed_at = INFINITY,
     };
     enum status status = prepare(&launcher, error);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK && site != NULL)
+        status = start_afar(&launcher, error);
+    if (status == STATUS_OK && site == NULL)
         status = start_servers(&launcher, error);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK && site == NULL)
         status = start_workers(&launcher, error);
 
     int code = exit_code_of_start(status);

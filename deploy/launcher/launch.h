@@ -1,4 +1,5 @@
-/* launch.h - starts one job's servers and workers here as child processes and watches them.
+/* launch.h - starts one job's servers and workers as child processes and watches them, here or,
+ * with a site (site.h), on the hosts that it knows.
  *
  * Server 0 is started first on a free port (it writes its address to a port file), then the other
  * servers, then the workers. Every child gets PR_SET_PDEATHSIG, so nothing survives the launcher.
@@ -13,6 +14,12 @@
  *
  * What children say goes to out/logs/ps-0.log, worker-1.log, once the job has claimed `out`.
  *
+ * On other hosts addresses are chosen before, so that all start at once (in turn, where there are
+ * more than the site takes logins at a time). One that cannot be started ends the job with a line
+ * that names its host. One whose connection breaks is started again: a worker elsewhere, if there is
+ * another host; a server where it was, since everybody knows it by that address, as often as
+ * --recovery-timeout lasts. How training goes is what server 0 tells.
+ *
  * Threads: one; not re-entrant with respect to signals. */
 
 #ifndef DEPLOY_LAUNCHER_LAUNCH_H
@@ -23,6 +30,7 @@
 
 #include "common/base/status.h"
 #include "common/options/options.h"
+#include "deploy/launcher/site.h"
 
 /* What a caller wants to see while a job runs. */
 struct launch_watch {
@@ -32,6 +40,8 @@ struct launch_watch {
     /* A line for the person: a child's warning, all its lines with --verbose, or the launcher's own
      * remark. NULL: it goes to standard error. */
     void (*say)(void *context, const char *line);
+    /* A line of how training goes, from server 0 on another host; may be NULL. */
+    void (*tell)(void *context, const char *line);
 };
 
 /* What else is known when it is over. */
@@ -40,9 +50,9 @@ struct launch_result {
     bool claimed;      /* The run.json in `out` is of this job. */
 };
 
-/* Run the job that options describe in directory `out`, to its end. Returns an enum exit_code; when
- * it is not EXIT_DONE, error holds one line. result may be NULL. */
-int launch_job(const struct options *options, const char *out, const struct launch_watch *watch,
-               struct launch_result *result, struct error *error);
+/* Run the job that options describe in directory `out`, to its end. site: where; NULL: here. Returns
+ * an enum exit_code; when it is not EXIT_DONE, error holds one line. result may be NULL. */
+int launch_job(const struct options *options, const char *out, const struct site *site,
+               const struct launch_watch *watch, struct launch_result *result, struct error *error);
 
 #endif

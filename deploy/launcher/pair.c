@@ -135,6 +135,19 @@ static void lose_parent(struct pair *pair, double now)
     pair->stop_at = fmin(pair->stop_at, now + PARENT_LOST_SECONDS);
 }
 
+/* What it asks for by its line is a signal, and passed on as one. */
+static void look_for_parent(struct pair *pair, double now)
+{
+    char word;
+    enum parent_news news = PARENT_SILENT;
+    while (pair->has_parent && (news = parent_look(&word)) == PARENT_ASKS)
+        signal_both(pair, word == PARENT_INTERRUPTS ? SIGINT
+                          : word == PARENT_KILLS    ? SIGKILL
+                                                    : SIGTERM);
+    if (news == PARENT_GONE)
+        lose_parent(pair, now);
+}
+
 static void watch(struct pair *pair, struct error *error)
 {
     while (any_runs(pair)) {
@@ -147,8 +160,7 @@ static void watch(struct pair *pair, struct error *error)
         pass_signals(pair);
         for (int i = 0; i < 2; i++)
             child_read(&pair->children[i], pass_line, NULL);
-        if (pair->has_parent && parent_is_gone())
-            lose_parent(pair, now);
+        look_for_parent(pair, now);
         reap(pair, error, now);
         keep_deadlines(pair, now);
     }

@@ -14,7 +14,7 @@
 bool restart_may_help(const struct child *child, bool coordinates)
 {
     int code = child_exit_code(child);
-    return code < 0 ||
+    return code < 0 || child->cut ||
            (!coordinates && (code == EXIT_CLUSTER_LOST || code == EXIT_TRAINING_FAILED));
 }
 
@@ -22,6 +22,9 @@ bool restart_allowed(const struct child *child, const struct options *options, b
 {
     if (worker && options->ps > 0 && strcmp(options->on_worker_loss, "fail") == 0)
         return false;
+    /* A host that comes back should find its place; who waits for it waits no longer than this. */
+    if (child->cut)
+        return child->ended - child->cut_since < options->deadlines.recovery;
     return child->restarts < options->max_restarts;
 }
 

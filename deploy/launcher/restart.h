@@ -7,6 +7,10 @@
  * Any other exit code is a verdict that another start would only repeat. Server 0's own exit codes
  * are all verdicts: it coordinates.
  *
+ * Whose connection broke (children.h) is started again whoever it was, server 0 too, and not for
+ * --max-restarts times but until --recovery-timeout has passed without a start that got through:
+ * that is how long the others wait for it.
+ *
  * Where the job is to end with any worker's loss (--on-worker-loss fail), workers are not started
  * again. Nobody is, more than --max-restarts times.
  *

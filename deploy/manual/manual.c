@@ -8,8 +8,9 @@
 
 #include "common/options/options_text.h"
 
-#define TRAINING   (OPTION_PS | OPTION_WORKER | OPTION_TASK | OPTION_RUN | OPTION_COMPARE)
-#define LAUNCHING  (OPTION_RUN | OPTION_COMPARE)
+#define TRAINING                                                                                   \
+    (OPTION_PS | OPTION_WORKER | OPTION_TASK | OPTION_RUN | OPTION_LAUNCH | OPTION_COMPARE)
+#define LAUNCHING  (OPTION_RUN | OPTION_LAUNCH | OPTION_COMPARE)
 #define READS_DATA (OPTION_WORKER | OPTION_TASK | LAUNCHING | OPTION_EVALUATE | OPTION_REPLAY)
 #define ANYBODY    (~0u)
 

@@ -20,6 +20,9 @@ jobs=${JOBS:-1}
 read -ra parsers <<<"${PARSERS:-$(find tests/fuzz -name 'fuzz_*.c' -printf '%f\n' | sort |
     sed -e 's/^fuzz_//' -e 's/\.c$//' | tr '\n' ' ')}"
 
+# Of a fuzzer's name; nothing when it is not built.
+program_of() { find "$build/tests/fuzz" -type f -name "fuzz_$1" -perm -u+x; }
+
 # The longest input worth trying: a header may have 4096 bytes, a script of steps gets slow.
 length_of()
 {
@@ -44,7 +47,7 @@ run_one()
     fi
     ASAN_OPTIONS=allocator_may_return_null=1:max_allocation_size_mb=512:detect_leaks=1:quarantine_size_mb=8 \
     UBSAN_OPTIONS=print_stacktrace=1 \
-        "$build/tests/fuzz/fuzz_$name" -runs="$runs" -max_total_time="$seconds_max" -max_len="$(length_of "$name")" \
+        "$(program_of "$name")" -runs="$runs" -max_total_time="$seconds_max" -max_len="$(length_of "$name")" \
         -timeout=300 -rss_limit_mb=1024 -malloc_limit_mb=512 -print_final_stats=1 -verbosity=1 \
         -artifact_prefix="$build/findings/$name-" "$build/corpus/$name" "tests/fuzz/corpus/$name" \
         >"$log" 2>&1 </dev/null || code=$?
@@ -72,7 +75,7 @@ if [ ! -d "$build/tests/fuzz" ]; then
 fi
 missing=()
 for name in "${parsers[@]}"; do
-    if [ ! -x "$build/tests/fuzz/fuzz_$name" ]; then missing+=("$name"); fi
+    if [ -z "$(program_of "$name")" ]; then missing+=("$name"); fi
 done
 if [ "${#missing[@]}" -gt 0 ]; then
     echo "fuzz: not built: ${missing[*]}" >&2

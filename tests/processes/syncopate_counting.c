@@ -35,6 +35,6 @@ int main(int argc, char **argv)
         occupancy_await(options.out, occupancy_patience(options.deadlines.stop), say, NULL, &error);
     if (status != STATUS_OK)
         return complain(command_exit_code(status), &error);
-    int exit_code = launch_job(&options, options.out, NULL, NULL, &error);
+    int exit_code = launch_job(&options, options.out, NULL, NULL, NULL, &error);
     return exit_code == EXIT_DONE ? exit_code : complain(exit_code, &error);
 }

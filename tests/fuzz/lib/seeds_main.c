@@ -587,6 +587,19 @@ static void make_spans(const char *name, uint32_t workers, uint64_t steps)
     made_trace_free(&made);
 }
 
+static void make_hosts(void)
+{
+    write_text("hosts", "file",
+               "# ours\nalpha\nkim@beta:2222 slots=4\n10.0.0.7 role=ps slots=1 # one\n"
+               "delta role=worker\n");
+    write_text("hosts", "list", "alpha:2,kim@beta:2,gamma");
+    write_text("hosts", "tally", "n1\nn1\nn2\n");
+    write_text("hosts", "report",
+               "@time 1003.5\n@shared\n@version syncopate syncopate 0.1.0\n"
+               "{\"home\":\"/root\",\"processors\":2,\"arithmetic\":\"00\",\"data_fault\":null,"
+               "\"ports_taken\":[20001]}\n");
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -614,6 +627,7 @@ int main(int argc, char **argv)
     make_command_lines();
     make_certificates();
     make_clusters();
+    make_hosts();
     make_plans();
     make_places();
     make_rings();

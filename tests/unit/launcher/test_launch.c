@@ -106,7 +106,7 @@ static void scene_init(struct scene *scene, uint32_t ps, uint32_t workers, const
 static int launch(struct scene *scene)
 {
     struct launch_watch watch = {.context = scene, .say = note};
-    return launch_job(&scene->options, scene->out, &watch, &scene->result, &scene->error);
+    return launch_job(&scene->options, scene->out, NULL, &watch, &scene->result, &scene->error);
 }
 
 /* The file's text, in a buffer of the caller's; "" when it is not there. */

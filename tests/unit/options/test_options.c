@@ -406,7 +406,8 @@ TEST_PLAIN(what_other_programs_call_an_option_is_answered_with_its_name)
     expect_bad(OPTION_EVALUATE, "x --lr 1",
                "syncopate evaluate: unknown option --lr: it is --learning-rate, which is not an "
                "option of this program (of syncopate-worker, syncopate run, syncopate compare, "
-               "syncopate replay, syncopate simulate, syncopate task)");
+               "syncopate replay, syncopate simulate, syncopate task, "
+               "syncopate launch)");
     setenv("SYNCOPATE_LR", "1", 1);
     expect_bad(OPTION_RUN, "",
                "syncopate run: the variable SYNCOPATE_LR is no option's (did you mean "
@@ -540,7 +541,7 @@ TEST_PLAIN(what_to_do_about_losses_is_told_to_who_must_do_it)
         "is sync");
     expect_bad(OPTION_PS, "--bind a:1 --max-restarts 1",
                "syncopate-ps: --max-restarts is not an option of this program (of syncopate run, "
-               "syncopate compare)");
+               "syncopate compare, syncopate launch)");
 }
 
 TEST_PLAIN(roles_check_their_hosts)

@@ -246,14 +246,14 @@ TEST_PLAIN(an_option_of_the_launcher_alone_is_refused_by_both_roles)
 {
     expect_bad(OPTION_WORKER, "--ps-hosts a:1 --workers 1 --max-restarts 1",
                "syncopate-worker: --max-restarts is not an option of this program (of syncopate "
-               "run, syncopate compare)");
+               "run, syncopate compare, syncopate launch)");
     expect_bad(OPTION_PS, "--ps-hosts a:1 --modes sync",
                "syncopate-ps: --modes is not an option of this program (of syncopate compare)");
     expect_bad(OPTION_PS, "--ps-hosts a:1 --role ps",
                "syncopate-ps: --role is not an option of this program (of syncopate keygen)");
-    expect_bad(
-        OPTION_RUN, "--insecure",
-        "syncopate: --insecure is not an option of this program (of syncopate-ps, syncopate task)");
+    expect_bad(OPTION_RUN, "--insecure",
+               "syncopate: --insecure is not an option of this program (of syncopate-ps, syncopate "
+               "task, syncopate launch)");
 }
 
 /* --- variables ------------------------------------------------------------------------------ */

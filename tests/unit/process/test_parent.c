@@ -19,6 +19,12 @@ static int adopt(void)
     return ends[1];
 }
 
+static enum parent_news look(void)
+{
+    char word;
+    return parent_look(&word);
+}
+
 TEST_PLAIN(a_line_is_a_greeting_and_the_end_is_a_death)
 {
     struct error error;
@@ -26,10 +32,10 @@ TEST_PLAIN(a_line_is_a_greeting_and_the_end_is_a_death)
     ck_assert_int_eq(write(parent, PARENT_GREETING "more", strlen(PARENT_GREETING) + 4),
                      (ssize_t)strlen(PARENT_GREETING) + 4);
     ck_assert_int_eq(parent_greet(10, &error), STATUS_OK);
-    ck_assert(!parent_is_gone());
-    ck_assert(!parent_is_gone());
+    ck_assert_int_eq(look(), PARENT_SILENT);
+    ck_assert_int_eq(look(), PARENT_SILENT);
     close(parent);
-    ck_assert(parent_is_gone());
+    ck_assert_int_eq(look(), PARENT_GONE);
 }
 
 TEST_PLAIN(a_parent_that_died_behind_its_greeting_is_gone)
@@ -39,7 +45,25 @@ TEST_PLAIN(a_parent_that_died_behind_its_greeting_is_gone)
     ck_assert_int_eq(write(parent, "hello\n", 6), 6);
     close(parent);
     ck_assert_int_eq(parent_greet(10, &error), STATUS_OK);
-    ck_assert(parent_is_gone());
+    ck_assert_int_eq(look(), PARENT_GONE);
+}
+
+TEST_PLAIN(a_parent_asks_by_single_bytes_and_each_counts)
+{
+    char word;
+    struct error error;
+    int parent = adopt();
+    ck_assert_int_eq(write(parent, "hello\nC\003 x\024\034", 12), 12);
+    ck_assert_int_eq(parent_greet(10, &error), STATUS_OK);
+    ck_assert_int_eq(parent_look(&word), PARENT_ASKS);
+    ck_assert_int_eq(word, PARENT_INTERRUPTS);
+    ck_assert_int_eq(parent_look(&word), PARENT_ASKS);
+    ck_assert_int_eq(word, PARENT_TERMINATES);
+    ck_assert_int_eq(parent_look(&word), PARENT_ASKS);
+    ck_assert_int_eq(word, PARENT_KILLS);
+    ck_assert_int_eq(parent_look(&word), PARENT_SILENT);
+    close(parent);
+    ck_assert_int_eq(parent_look(&word), PARENT_GONE);
 }
 
 TEST_PLAIN(nobody_behind_standard_input_is_said_at_once)

@@ -54,7 +54,7 @@ static int train(struct fixture *f, bool stopped)
 {
     const struct lone_run run = {.out = f->run, .epochs = 2, .stopped = stopped};
     struct narrator *narrator;
-    narrator_start(&narrator, f->run, 0, false);
+    narrator_start(&narrator, f->run, 0, NARRATOR_ALL);
     ck_assert_ptr_nonnull(narrator);
     int code = lone_run(&run, &f->error);
     narrator_stop(&narrator, code);
@@ -105,7 +105,7 @@ TEST(one_that_fails_is_not_summed_up)
 {
     struct narrator *narrator;
     to_file(f);
-    narrator_start(&narrator, f->run, 0, false);
+    narrator_start(&narrator, f->run, 0, NARRATOR_ALL);
     narrator_stop(&narrator, EXIT_CANNOT_OPEN);
     char *told = runs_read(f->folder, "told");
     ck_assert_str_eq(told, "");
@@ -116,10 +116,10 @@ TEST(where_nobody_reads_nothing_is_told)
 {
     struct narrator *narrator;
     put_in_place(open("/dev/null", O_WRONLY));
-    narrator_start(&narrator, f->run, 0, false);
+    narrator_start(&narrator, f->run, 0, NARRATOR_ALL);
     ck_assert_ptr_null(narrator);
     to_file(f);
-    narrator_start(&narrator, f->run, 0, true);
+    narrator_start(&narrator, f->run, 0, NARRATOR_NOTHING);
     ck_assert_ptr_null(narrator);
     narrator_stop(&narrator, EXIT_DONE); /* Does no harm. */
 }

@@ -1,0 +1,195 @@
+/* apart.c - two tars and a pipe. */
+
+#include "deploy/hosts/apart.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/hash.h"
+#include "deploy/hosts/errands.h"
+
+#define PIPE_SECONDS   3600 /* A connection that is dead ends sooner (carrier.h). */
+#define REMOVE_SECONDS 30
+#define NOTE_MAX       4096
+
+/* Of $1, the directory, and $2, its lock. Whoever still trains in it is about to leave it. */
+#define LOCKED                                                                                     \
+    "mkdir -p -- \"${2%/*}\" && exec 9>>\"$2\" && { flock -w 20 9 || { echo \"$1 is in use\" "     \
+    ">&2; "                                                                                        \
+    "exit 1; }; }\n"
+
+static const char take_script[] =
+    LOCKED "rm -rf -- \"$1\"; mkdir -p -- \"$1\" && exec tar -C \"$1\" -xf -\n";
+static const char give_script[] =
+    LOCKED "[ -e \"$1/run.json\" ] || exec tar -cf - -T /dev/null\nexec tar -C \"$1\" -cf - .\n";
+static const char remove_script[] = LOCKED "rm -rf -- \"$1\" \"$2\"\n";
+
+/* Of $1, the directory here: what comes takes the place of what is there once all of it has come. */
+static const char replace_script[] =
+    "t=$1/.fetched; rm -rf -- \"$t\"; mkdir -p -- \"$t\" && tar -C \"$t\" -xf - || "
+    "{ rm -rf -- \"$t\"; exit 1; }\n"
+    "[ -e \"$t/run.json\" ] || { rm -rf -- \"$t\"; exit 0; }\n"
+    "for f in \"$t\"/*; do\n"
+    "  n=${f##*/}; [ \"$n\" = run.json ] || { rm -rf -- \"$1/$n\" && mv -- \"$f\" \"$1/$n\"; } || "
+    "exit\n"
+    "done\n"
+    "mv -- \"$t/run.json\" \"$1/run.json\" && rm -rf -- \"$t\"\n";
+
+static void add_there(const struct apart *apart, const char *script, struct arguments *command)
+{
+    const char *const words[] = {"sh", "-c", script, "sh", apart->path, apart->lock, NULL};
+    carrier_command(apart->carrier, &apart->host, words, command);
+}
+
+static void add_words(struct arguments *command, const char *const *words)
+{
+    for (size_t i = 0; words[i] != NULL; i++)
+        arguments_add_word(command, words[i]);
+}
+
+static void note_path(const char *out, char path[DISK_PATH_MAX + 16])
+{
+    snprintf(path, DISK_PATH_MAX + 16, "%s/elsewhere", out);
+}
+
+/* --- where --------------------------------------------------------------------------------- */
+
+void apart_place(struct apart *apart, const struct carrier *carrier, const struct host *host,
+                 const char *home, const char *out)
+{
+    struct hash hash;
+    uint8_t digest[HASH_BYTES];
+    char here[HOST_NAME_MAX_BYTES] = "";
+    const char *slash = strrchr(out, '/');
+    *apart = (struct apart){.carrier = carrier, .host = *host};
+    snprintf(apart->out, sizeof apart->out, "%s", out);
+    if (gethostname(here, sizeof here - 1) != 0)
+        here[0] = '\0';
+    hash_init(&hash);
+    hash_update(&hash, here, strlen(here) + 1);
+    hash_update(&hash, out, strlen(out) + 1);
+    hash_final(&hash, digest);
+    snprintf(apart->path, sizeof apart->path, "%.500s/.cache/syncopate/%.100s-%02x%02x%02x%02x",
+             home, slash != NULL ? slash + 1 : out, digest[0], digest[1], digest[2], digest[3]);
+    snprintf(apart->lock, sizeof apart->lock, "%s.lock", apart->path);
+}
+
+/* --- the note ------------------------------------------------------------------------------ */
+
+enum status apart_write_note(const struct apart *apart, struct error *error)
+{
+    char path[DISK_PATH_MAX + 16], text[NOTE_MAX], port[16] = "";
+    const struct host *host = &apart->host;
+    note_path(apart->out, path);
+    snprintf(port, sizeof port, ":%u", host->port);
+    int bytes =
+        snprintf(text, sizeof text, "%s%s%s%s\n%s\n", host->user, host->user[0] != '\0' ? "@" : "",
+                 host->name, host->port != 0 ? port : "", apart->path);
+    const struct disk_piece piece = {text, (size_t)bytes};
+    return disk_posix.write_file(disk_posix.context, path, &piece, 1, error);
+}
+
+enum status apart_read_note(struct apart *apart, const struct carrier *carrier, const char *out,
+                            struct error *error)
+{
+    char path[DISK_PATH_MAX + 16];
+    void *data = NULL;
+    size_t bytes = 0;
+    struct host_list list = {0};
+    note_path(out, path);
+    enum status status =
+        disk_posix.read_file(disk_posix.context, path, NOTE_MAX, &data, &bytes, error);
+    if (status != STATUS_OK)
+        return status;
+    const char *text = data, *end = memchr(text, '\n', bytes);
+    size_t line = end != NULL ? (size_t)(end - text) : 0;
+    size_t rest = bytes - line - (end != NULL);
+    status = host_list_read(&list, text, line, path, error);
+    if (status == STATUS_OK && (rest < 2 || text[line + 1] != '/' || rest > sizeof apart->path ||
+                                memchr(text + line + 1, '\n', rest) != text + bytes - 1))
+        status = error_set(error, STATUS_INVALID, "%.300s: is damaged", path);
+    if (status == STATUS_OK) {
+        *apart = (struct apart){.carrier = carrier, .host = list.hosts[0]};
+        snprintf(apart->out, sizeof apart->out, "%s", out);
+        snprintf(apart->path, sizeof apart->path, "%.*s", (int)(rest - 1), text + line + 1);
+        snprintf(apart->lock, sizeof apart->lock, "%s.lock", apart->path);
+    }
+    host_list_free(&list);
+    free(data);
+    return status;
+}
+
+/* --- there and back ------------------------------------------------------------------------ */
+
+enum status apart_send(const struct apart *apart, struct error *error)
+{
+    char run[DISK_PATH_MAX + 16], said[ERRAND_LINE_MAX];
+    const char *const all[] = {
+        "tar", "-C", apart->out, "--exclude=./logs", "--exclude=./elsewhere", "-cf",
+        "-",   ".",  NULL};
+    const char *const none[] = {"tar", "-cf", "-", "-T", "/dev/null", NULL};
+    struct arguments source = {0}, sink = {0};
+    snprintf(run, sizeof run, "%s/run.json", apart->out);
+    add_words(&source, access(run, F_OK) == 0 ? all : none);
+    add_there(apart, take_script, &sink);
+    bool fine = errand_pipe(&source, &sink, PIPE_SECONDS, said);
+    arguments_free(&source);
+    arguments_free(&sink);
+    if (!fine)
+        return error_set(error, STATUS_UNREACHABLE, "cannot take %.150s to %s:%.150s: %.120s",
+                         apart->out, apart->host.name, apart->path,
+                         said[0] != '\0' ? said : "it ended early");
+    return apart_write_note(apart, error);
+}
+
+void apart_drop(const struct apart *apart)
+{
+    char path[DISK_PATH_MAX + 16];
+    struct errand errand = {0};
+    add_there(apart, remove_script, &errand.command);
+    errands_run(&errand, 1, 1, REMOVE_SECONDS);
+    errand_free(&errand);
+    note_path(apart->out, path);
+    unlink(path);
+}
+
+enum status apart_bring(const struct apart *apart, struct error *error)
+{
+    char said[ERRAND_LINE_MAX];
+    const char *const replace[] = {"sh", "-c", replace_script, "sh", apart->out, NULL};
+    struct arguments source = {0}, sink = {0};
+    add_there(apart, give_script, &source);
+    add_words(&sink, replace);
+    bool fine = errand_pipe(&source, &sink, PIPE_SECONDS, said);
+    arguments_free(&source);
+    arguments_free(&sink);
+    if (!fine)
+        return error_set(error, STATUS_UNREACHABLE,
+                         "the run is in %s:%.200s and cannot be brought here: %.150s",
+                         apart->host.name, apart->path, said[0] != '\0' ? said : "it ended early");
+    apart_drop(apart);
+    return STATUS_OK;
+}
+
+enum status apart_recover(const struct carrier *carrier, const char *out, bool *found,
+                          struct error *error)
+{
+    struct apart apart;
+    struct error reason;
+    char path[DISK_PATH_MAX + 16];
+    *found = false;
+    note_path(out, path);
+    if (access(path, F_OK) !=
+        0) /* What else is wrong with the folder is said by whoever opens it. */
+        return STATUS_OK;
+    enum status status = apart_read_note(&apart, carrier, out, &reason);
+    if (status == STATUS_OK)
+        status = apart_bring(&apart, &reason);
+    *found = status == STATUS_OK;
+    if (status == STATUS_OK)
+        return STATUS_OK;
+    return error_set(error, status, "%.380s (without %.60s/elsewhere what is here counts)",
+                     reason.text, out);
+}

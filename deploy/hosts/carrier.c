@@ -1,0 +1,110 @@
+/* carrier.c - words around words. */
+
+#include "deploy/hosts/carrier.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+char *carrier_quote(const char *word)
+{
+    size_t bytes = 3; /* Quotes and a zero. */
+    for (const char *c = word; *c != '\0'; c++)
+        bytes += *c == '\'' ? 4 : 1;
+    char *quoted = malloc(bytes), *to = quoted;
+    if (quoted == NULL)
+        return NULL;
+    *to++ = '\'';
+    for (const char *c = word; *c != '\0'; c++)
+        if (*c == '\'') {
+            memcpy(to, "'\\''", 4);
+            to += 4;
+        } else
+            *to++ = *c;
+    *to++ = '\'';
+    *to = '\0';
+    return quoted;
+}
+
+bool carrier_is_here(const struct host *host)
+{
+    char name[HOST_NAME_MAX_BYTES] = "";
+    if (host->user[0] != '\0' || host->port != 0)
+        return false;
+    return strcasecmp(host->name, "localhost") == 0 || strncmp(host->name, "127.", 4) == 0 ||
+           (gethostname(name, sizeof name - 1) == 0 && strcasecmp(host->name, name) == 0);
+}
+
+/* "'sh' '-c' 'echo'" */
+static char *join_quoted(const char *const *words)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    if (out == NULL)
+        return NULL;
+    bool whole = true;
+    for (size_t i = 0; words[i] != NULL; i++) {
+        char *quoted = carrier_quote(words[i]);
+        whole = whole && quoted != NULL;
+        if (quoted != NULL)
+            fprintf(out, "%s%s", i > 0 ? " " : "", quoted);
+        free(quoted);
+    }
+    whole = fclose(out) == 0 && whole;
+    if (!whole) {
+        free(text);
+        text = NULL;
+    }
+    return text;
+}
+
+static void add_words(struct arguments *command, const char *text)
+{
+    char *copy = strdup(text), *rest;
+    command->failed = command->failed || copy == NULL;
+    for (char *word = copy != NULL ? strtok_r(copy, " \t", &rest) : NULL; word != NULL;
+         word = strtok_r(NULL, " \t", &rest))
+        arguments_add_word(command, word);
+    free(copy);
+}
+
+/* Of an option of ssh the first counts: what people say stands before what we say. */
+static void add_ssh(const struct carrier *carrier, const struct host *host,
+                    struct arguments *command)
+{
+    char option[64];
+    char login[HOST_USER_MAX_BYTES + HOST_NAME_MAX_BYTES];
+    add_words(command, carrier->ssh);
+    arguments_add_word(command, "-T");
+    arguments_add_word(command, "-oBatchMode=yes");
+    snprintf(option, sizeof option, "-oConnectTimeout=%d", CARRIER_LOGIN_SECONDS);
+    arguments_add_word(command, option);
+    snprintf(option, sizeof option, "-oServerAliveInterval=%d", CARRIER_SILENCE_SECONDS / 3);
+    arguments_add_word(command, option);
+    arguments_add_word(command, "-oServerAliveCountMax=3");
+    snprintf(option, sizeof option, "-oPort=%u", host->port);
+    if (host->port != 0)
+        arguments_add_word(command, option);
+    snprintf(login, sizeof login, "%s%s%s", host->user, host->user[0] != '\0' ? "@" : "",
+             host->name);
+    arguments_add_word(command, login);
+}
+
+void carrier_command(const struct carrier *carrier, const struct host *host,
+                     const char *const *words, struct arguments *command)
+{
+    if (carrier_is_here(host)) {
+        for (size_t i = 0; words[i] != NULL; i++)
+            arguments_add_word(command, words[i]);
+        return;
+    }
+    char *line = join_quoted(words);
+    add_ssh(carrier, host, command);
+    command->failed = command->failed || line == NULL;
+    if (line != NULL)
+        arguments_add_word(command, line);
+    free(line);
+}

@@ -1,0 +1,52 @@
+/* errands.h - short commands for many hosts: so many at once, each with a deadline, and what each
+ * had to say.
+ *
+ * They are in the process group of whoever sends them, so that Ctrl-C ends all; when he dies
+ * otherwise they get SIGTERM.
+ *
+ * Threads: one. Ownership: errand_free what has been run. */
+
+#ifndef DEPLOY_HOSTS_ERRANDS_H
+#define DEPLOY_HOSTS_ERRANDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "deploy/launcher/arguments.h"
+
+#define ERRAND_OUTPUT_MAX 65536 /* What is longer is cut. */
+#define ERRAND_LINE_MAX   256
+
+struct errand {
+    struct arguments command; /* Owned. */
+
+    /* What came of it. */
+    int exit_code;              /* -1: it could not be started, or a signal ended it. */
+    bool late;                  /* It was not done in time, and was killed. */
+    char *output;               /* [output_bytes] and a zero, owned; NULL: none. */
+    char said[ERRAND_LINE_MAX]; /* The last line of its standard error, or "". */
+    double first_at;            /* The wall's seconds when it first said something; 0: never. */
+
+    /* Under way. */
+    pid_t pid;
+    int files[2]; /* Its output, its errors; -1: closed. */
+    double deadline;
+    size_t output_bytes;
+    char line[ERRAND_LINE_MAX];
+    size_t line_bytes;
+};
+
+/* All of them; `at_once` at a time at most, and `seconds` for each. */
+void errands_run(struct errand *errands, size_t count, uint32_t at_once, double seconds);
+
+/* Accepts what was only zeroed. */
+void errand_free(struct errand *errand);
+
+/* The one behind a pipe: what `source` prints `sink` reads. Both are to end with 0 within so many
+ * seconds. False: `said` [ERRAND_LINE_MAX] has the last line of what went wrong, or is "". */
+bool errand_pipe(const struct arguments *source, const struct arguments *sink, double seconds,
+                 char *said);
+
+#endif

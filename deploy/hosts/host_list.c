@@ -1,0 +1,254 @@
+/* host_list.c - a line at a time, a word at a time. */
+
+#include "deploy/hosts/host_list.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "common/base/array.h"
+
+#define LINE_MAX_BYTES 512
+
+/* Who reads. */
+struct reader {
+    struct host_list *list;
+    const char *name; /* Of the text, for errors. */
+    const char *unit; /* "line" or "host number". */
+    uint32_t line;    /* Being read, from 1. */
+    bool tally;       /* A host again is a slot more. */
+    struct error *error;
+};
+
+static enum status refuse(const struct reader *reader, const char *word, const char *why)
+{
+    return error_set(reader->error, STATUS_INVALID, "%.200s, %s %u: '%.100s' %s", reader->name,
+                     reader->unit, reader->line, word, why);
+}
+
+/* --- words --------------------------------------------------------------------------------- */
+
+/* A whole number from 1 to most, and nothing else. */
+static bool read_number(const char *text, unsigned long most, unsigned long *number)
+{
+    size_t digits = strspn(text, "0123456789");
+    *number = digits > 0 && digits <= 9 ? strtoul(text, NULL, 10) : 0;
+    return text[digits] == '\0' && *number >= 1 && *number <= most;
+}
+
+/* Of names and addresses. What else there might be belongs to shells. */
+static bool is_name(const char *text)
+{
+    static const char letters[] =
+        "-._abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    return text[0] != '\0' && strchr("-._", text[0]) == NULL &&
+           strspn(text, letters) == strlen(text);
+}
+
+static bool is_user(const char *text)
+{
+    return text[0] != '\0' && text[0] != '-' && strpbrk(text, " \t'\"\\@:/") == NULL;
+}
+
+/* [user@]host, taken apart. */
+static enum status read_name(const struct reader *reader, const char *word, struct host *host)
+{
+    const char *at = strrchr(word, '@');
+    const char *name = at != NULL ? at + 1 : word;
+    if (at != NULL && (size_t)(at - word) >= sizeof host->user)
+        return refuse(reader, word, "has too long a name of a user");
+    if (at != NULL) {
+        memcpy(host->user, word, (size_t)(at - word));
+        if (!is_user(host->user))
+            return refuse(reader, word, "has no name of a user before its @");
+    }
+    if (strlen(name) >= sizeof host->name)
+        return refuse(reader, word, "is too long for a host");
+    if (!is_name(name))
+        return refuse(reader, word, "is no host: needs a name, or an IPv4 address");
+    memcpy(host->name, name, strlen(name) + 1);
+    return STATUS_OK;
+}
+
+/* What stands behind the name's colon; NULL where there is none. The word is cut there. */
+static char *cut_at_colon(char *word)
+{
+    char *colon = strrchr(word, ':');
+    if (colon == NULL)
+        return NULL;
+    *colon = '\0';
+    return colon + 1;
+}
+
+/* Another word of a line: slots=N, role=ps. */
+static enum status read_property(const struct reader *reader, const char *word, struct host *host)
+{
+    unsigned long number;
+    if (strncmp(word, "slots=", 6) == 0) {
+        if (host->slots != 0)
+            return refuse(reader, word, "stands there twice");
+        if (!read_number(word + 6, HOST_SLOTS_MAX, &number))
+            return refuse(reader, word, "needs a whole number from 1 on: slots=4");
+        host->slots = (uint32_t)number;
+        return STATUS_OK;
+    }
+    if (strncmp(word, "role=", 5) == 0) {
+        if (host->role != HOST_ROLE_ANY)
+            return refuse(reader, word, "stands there twice");
+        if (strcmp(word + 5, "ps") != 0 && strcmp(word + 5, "worker") != 0)
+            return refuse(reader, word, "needs role=ps or role=worker");
+        host->role = word[5] == 'p' ? HOST_ROLE_PS : HOST_ROLE_WORKER;
+        return STATUS_OK;
+    }
+    return refuse(reader, word, "is neither slots=N nor role=ps|worker");
+}
+
+/* --- hosts --------------------------------------------------------------------------------- */
+
+static struct host *find_host(const struct host_list *list, const char *name)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (strcasecmp(list->hosts[i].name, name) == 0)
+            return &list->hosts[i];
+    return NULL;
+}
+
+static enum status add(struct reader *reader, struct host host)
+{
+    struct host_list *list = reader->list;
+    struct host *before = find_host(list, host.name);
+    if (before != NULL && reader->tally) {
+        before->slots++;
+        return STATUS_OK;
+    }
+    if (before != NULL)
+        return error_set(reader->error, STATUS_INVALID,
+                         "%.200s: %s is there twice, as %s %u and %u; slots=N says that a host "
+                         "takes several processes",
+                         reader->name, host.name, reader->unit, before->line, reader->line);
+    if (list->count == HOST_COUNT_MAX)
+        return error_set(reader->error, STATUS_INVALID, "%.200s: more than %d hosts", reader->name,
+                         HOST_COUNT_MAX);
+    struct host *hosts = array_room(list->hosts, list->count, &list->capacity, sizeof *hosts);
+    if (hosts == NULL)
+        return error_set(reader->error, STATUS_MEMORY, "out of memory");
+    list->hosts = hosts;
+    host.line = reader->line;
+    list->hosts[list->count++] = host;
+    return STATUS_OK;
+}
+
+static enum status none_is_wrong(const struct reader *reader)
+{
+    return reader->list->count > 0
+               ? STATUS_OK
+               : error_set(reader->error, STATUS_INVALID, "%.200s: names no host", reader->name);
+}
+
+/* One line of a file, which is changed. */
+static enum status read_line(struct reader *reader, char *line)
+{
+    struct host host = {.slots = reader->tally ? 1 : 0};
+    unsigned long number;
+    char *rest, *word = strtok_r(line, " \t\r", &rest);
+    if (word == NULL)
+        return STATUS_OK;
+    char *port = reader->tally ? NULL : cut_at_colon(word);
+    enum status status = read_name(reader, word, &host);
+    if (status == STATUS_OK && port != NULL) {
+        if (!read_number(port, 65535, &number))
+            return refuse(reader, port,
+                          "is no port of an sshd, from 1 to 65535; slots=N says how "
+                          "many processes a host takes");
+        host.port = (uint16_t)number;
+    }
+    while (status == STATUS_OK && (word = strtok_r(NULL, " \t\r", &rest)) != NULL)
+        status = reader->tally ? refuse(reader, word, "is one word too many")
+                               : read_property(reader, word, &host);
+    return status == STATUS_OK ? add(reader, host) : status;
+}
+
+static enum status read_lines(struct reader *reader, const char *text, size_t bytes)
+{
+    char line[LINE_MAX_BYTES];
+    enum status status = STATUS_OK;
+    while (bytes > 0 && status == STATUS_OK) {
+        const char *end = memchr(text, '\n', bytes);
+        size_t length = end != NULL ? (size_t)(end - text) : bytes;
+        reader->line++;
+        if (memchr(text, '\0', length) != NULL)
+            return refuse(reader, "\\0", "is there; is it a text?");
+        const char *remark = memchr(text, '#', length);
+        size_t kept = remark != NULL ? (size_t)(remark - text) : length;
+        if (kept >= sizeof line)
+            return refuse(reader, "...", "is too long");
+        memcpy(line, text, kept);
+        line[kept] = '\0';
+        status = read_line(reader, line);
+        bytes -= length + (end != NULL);
+        text += length + (end != NULL);
+    }
+    return status == STATUS_OK ? none_is_wrong(reader) : status;
+}
+
+enum status host_list_read(struct host_list *list, const char *text, size_t bytes, const char *name,
+                           struct error *error)
+{
+    struct reader reader = {.list = list, .name = name, .unit = "line", .error = error};
+    *list = (struct host_list){0};
+    return read_lines(&reader, text, bytes);
+}
+
+enum status host_list_read_tally(struct host_list *list, const char *text, size_t bytes,
+                                 const char *name, struct error *error)
+{
+    struct reader reader = {
+        .list = list, .name = name, .unit = "line", .tally = true, .error = error};
+    *list = (struct host_list){0};
+    return read_lines(&reader, text, bytes);
+}
+
+/* "kim@beta:2", which is changed. */
+static enum status read_word(struct reader *reader, char *word)
+{
+    struct host host = {.slots = 0};
+    unsigned long number;
+    char *slots = cut_at_colon(word);
+    if (word[0] == '\0')
+        return refuse(reader, word, "is empty");
+    enum status status = read_name(reader, word, &host);
+    if (status == STATUS_OK && slots != NULL) {
+        if (!read_number(slots, HOST_SLOTS_MAX, &number))
+            return refuse(reader, slots,
+                          "is no number of slots, from 1 on; ports of sshds go into a host file");
+        host.slots = (uint32_t)number;
+    }
+    return status == STATUS_OK ? add(reader, host) : status;
+}
+
+enum status host_list_read_words(struct host_list *list, const char *text, const char *name,
+                                 struct error *error)
+{
+    struct reader reader = {.list = list, .name = name, .unit = "host number", .error = error};
+    char word[LINE_MAX_BYTES];
+    enum status status = STATUS_OK;
+    *list = (struct host_list){0};
+    while (text != NULL && status == STATUS_OK) {
+        size_t length = strcspn(text, ",");
+        reader.line++;
+        if (length >= sizeof word)
+            return refuse(&reader, "...", "is too long");
+        memcpy(word, text, length);
+        word[length] = '\0';
+        status = read_word(&reader, word);
+        text = text[length] == ',' ? text + length + 1 : NULL;
+    }
+    return status;
+}
+
+void host_list_free(struct host_list *list)
+{
+    free(list->hosts);
+    *list = (struct host_list){0};
+}

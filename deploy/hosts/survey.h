@@ -1,0 +1,28 @@
+/* survey.h - every host is asked what it has, a few at a time, before anything is started.
+ *
+ * Threads: one. */
+
+#ifndef DEPLOY_HOSTS_SURVEY_H
+#define DEPLOY_HOSTS_SURVEY_H
+
+#include "deploy/hosts/carrier.h"
+#include "deploy/hosts/host_report.h"
+
+#define SURVEY_SECONDS 40 /* For each: a login, and a look at the data. */
+
+struct survey {
+    const struct carrier *carrier;
+    const struct host_list *list;
+    const char *bin;          /* Where the programs are, there. */
+    const char *folder;       /* Where relative paths begin, where it is there. */
+    const char *mark;         /* A file: whoever sees it shares the run's folder. */
+    const char *data;         /* NULL: nobody needs any. */
+    const char *instructions; /* NULL: the widest. */
+    uint16_t first_port, last_port;
+};
+
+/* reports [list->count]. wanted: as host_report_read has it. STATUS_MEMORY. */
+enum status survey_ask(const struct survey *survey, const struct host_wanted *wanted,
+                       struct host_report *reports, struct error *error);
+
+#endif

@@ -1,0 +1,157 @@
+/* Commands as they are carried to hosts: what a shell makes of the last word is tried with one. */
+
+#include "deploy/hosts/carrier.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "deploy/hosts/errands.h"
+#include "tests/lib/suite.h"
+
+static struct host host_of(const char *line)
+{
+    struct host_list list;
+    ck_assert_int_eq(host_list_read(&list, line, strlen(line), "host", NULL), STATUS_OK);
+    struct host host = list.hosts[0];
+    host_list_free(&list);
+    return host;
+}
+
+TEST_PLAIN(ssh_gets_its_options_in_batch_mode_and_one_word)
+{
+    const char *const words[] = {"sh", "-c", "echo 'it'", NULL};
+    const struct carrier carrier = {.ssh = "ssh  -F my/file -v"};
+    struct host host = host_of("kim@beta:2222");
+    struct arguments command = {0};
+    carrier_command(&carrier, &host, words, &command);
+    char *const *list = arguments_list(&command);
+    ck_assert_ptr_nonnull(list);
+    static const char *const expected[] = {"ssh",
+                                           "-F",
+                                           "my/file",
+                                           "-v",
+                                           "-T",
+                                           "-oBatchMode=yes",
+                                           "-oConnectTimeout=10",
+                                           "-oServerAliveInterval=2",
+                                           "-oServerAliveCountMax=3",
+                                           "-oPort=2222",
+                                           "kim@beta",
+                                           "'sh' '-c' 'echo '\\''it'\\'''"};
+    ck_assert_uint_eq(command.count, sizeof expected / sizeof *expected);
+    for (size_t i = 0; i < command.count; i++)
+        ck_assert_str_eq(list[i], expected[i]);
+    arguments_free(&command);
+}
+
+TEST_PLAIN(nobody_logs_in_to_where_he_is)
+{
+    const char *const words[] = {"sh", "-c", "exit 3", NULL};
+    const struct carrier carrier = {.ssh = "false"};
+    char name[HOST_NAME_MAX_BYTES] = "";
+    ck_assert_int_eq(gethostname(name, sizeof name - 1), 0);
+    struct host own = host_of(name), near = host_of("localhost"), far = host_of("localhost:22"),
+                other = host_of("x.example");
+    ck_assert(carrier_is_here(&own));
+    ck_assert(carrier_is_here(&near));
+    ck_assert(!carrier_is_here(&far));
+    ck_assert(!carrier_is_here(&other));
+    struct errand errand = {0};
+    carrier_command(&carrier, &near, words, &errand.command);
+    errands_run(&errand, 1, 1, 10);
+    ck_assert_int_eq(errand.exit_code, 3);
+    errand_free(&errand);
+}
+
+TEST_PLAIN(a_shell_reads_words_back_as_they_were)
+{
+    static const char *const cases[] = {"plain",      "",          "two words", "it's",
+                                        "$HOME `id`", "\\",        "a'b''c'\"", "-n",
+                                        "*?[a]{b}",   "~;&|<>()#!"};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *quoted = carrier_quote(cases[i]), line[200];
+        struct errand errand = {0};
+        snprintf(line, sizeof line, "printf %%s %s", quoted);
+        arguments_add_word(&errand.command, "sh");
+        arguments_add_word(&errand.command, "-c");
+        arguments_add_word(&errand.command, line);
+        errands_run(&errand, 1, 1, 10);
+        ck_assert_int_eq(errand.exit_code, 0);
+        ck_assert_str_eq(errand.output != NULL ? errand.output : "", cases[i]);
+        errand_free(&errand);
+        free(quoted);
+    }
+}
+
+/* --- errands ------------------------------------------------------------------------------- */
+
+static void say(struct errand *errand, const char *script)
+{
+    arguments_add_word(&errand->command, "sh");
+    arguments_add_word(&errand->command, "-c");
+    arguments_add_word(&errand->command, script);
+}
+
+TEST_PLAIN(errands_come_back_with_what_was_said)
+{
+    struct errand errands[4] = {0};
+    say(&errands[0], "echo one; echo two; echo warning >&2; printf 'last\\033 words' >&2; exit 9");
+    say(&errands[1], "sleep 60");
+    say(&errands[2], "kill -9 $$");
+    arguments_add_word(&errands[3].command, "/no/such/program");
+    errands_run(errands, 4, 2, 0.5);
+    ck_assert_int_eq(errands[0].exit_code, 9);
+    ck_assert_str_eq(errands[0].output, "one\ntwo\n");
+    ck_assert_str_eq(errands[0].said, "last  words"); /* No control characters. */
+    ck_assert(errands[0].first_at > 0 && !errands[0].late);
+    ck_assert(errands[1].late);
+    ck_assert_int_eq(errands[2].exit_code, -1);
+    ck_assert_int_eq(errands[3].exit_code, 127);
+    ck_assert_ptr_nonnull(strstr(errands[3].said, "cannot run /no/such/program"));
+    for (size_t i = 0; i < 4; i++)
+        errand_free(&errands[i]);
+}
+
+TEST_PLAIN(no_more_than_so_many_are_under_way)
+{
+    struct errand errands[6] = {0};
+    char folder[] = "/tmp/syncopate-errands-XXXXXX", script[200];
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(script, sizeof script,
+             "cd %s; : >$$; set -- *; echo $# >&2; sleep 0.1; rm $$; [ $# -le 2 ]", folder);
+    for (size_t i = 0; i < 6; i++)
+        say(&errands[i], script);
+    errands_run(errands, 6, 2, 20);
+    for (size_t i = 0; i < 6; i++) {
+        ck_assert_int_eq(errands[i].exit_code, 0);
+        errand_free(&errands[i]);
+    }
+    ck_assert_int_eq(rmdir(folder), 0);
+}
+
+TEST_PLAIN(a_pipe_is_fine_when_both_ends_are)
+{
+    static const struct {
+        const char *source, *sink;
+        bool fine;
+    } cases[] = {{"seq 100000", "exec wc -l >/dev/null", true},
+                 {"echo; echo lost >&2; exit 1", "exec cat >/dev/null", false},
+                 {"seq 100000", "echo full >&2; exit 1", false}};
+    for (size_t i = 0; i < 3; i++) {
+        struct errand source = {0}, sink = {0};
+        char said[ERRAND_LINE_MAX];
+        say(&source, cases[i].source);
+        say(&sink, cases[i].sink);
+        ck_assert(errand_pipe(&source.command, &sink.command, 20, said) == cases[i].fine);
+        ck_assert(cases[i].fine || said[0] != '\0');
+        errand_free(&source);
+        errand_free(&sink);
+    }
+}
+
+int main(void)
+{
+    return suite_run("carrier", NULL);
+}
