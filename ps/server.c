@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/base/clock.h"
@@ -82,6 +83,9 @@ struct server {
     struct refused impostors;        /* Keys that spoke as somebody they are not for. */
     struct server_spans spans;
     uint64_t incarnation;
+    bool checkpoint_known;    /* What the newest checkpoint was when it was first looked at, ... */
+    uint64_t checkpoint_seen; /* ... one more than its step; 0: there is none. */
+    double checkpoint_unix_seconds;
     uint64_t shown_us;      /* When `watched` was last ... */
     struct watched watched; /* ... shown to whoever watches. */
 };
@@ -777,12 +781,33 @@ static void describe_waiting(const struct server *server, struct watched *watche
                  wording_waited(seconds).text, what[0] != '\0' ? ", which says: " : "", what);
 }
 
-static void describe_self(const struct server *server, struct watched *watched, uint64_t now_us)
+/* One that was there when this server first looked is of an earlier session. */
+static void note_checkpoint(struct server *server, struct watched *watched)
+{
+    bool runs = watched->job.state >= JOB_RUNNING;
+    uint64_t step = watched->job.has_checkpoint ? watched->job.checkpoint_step + 1 : 0;
+    if (runs && server->checkpoint_known && step > server->checkpoint_seen)
+        server->checkpoint_unix_seconds = watched->unix_seconds;
+    server->checkpoint_known = server->checkpoint_known || runs;
+    server->checkpoint_seen = step;
+    watched->checkpoint_unix_seconds = server->checkpoint_unix_seconds;
+}
+
+static void describe_staleness(const struct coordinator *coordinator, struct watched *watched)
+{
+    struct frame *shape = coordinator_staleness(coordinator);
+    if (shape != NULL && shape->bytes == sizeof watched->staleness)
+        memcpy(&watched->staleness, shape->data, sizeof watched->staleness);
+    frame_release(shape);
+}
+
+static void describe_self(struct server *server, struct watched *watched, uint64_t now_us)
 {
     _Static_assert((int)ROUTER_OVER == (int)WATCHED_OVER, "same order");
     const struct router_counts counts = router_counts(server->cores.router);
     const struct plan *plan = router_plan(server->cores.router);
     watched->server = server->options.index;
+    watched->unix_seconds = (double)time(NULL);
     watched->state = (enum watched_state)router_state(server->cores.router);
     watched->coordinates = server->cores.coordinator != NULL;
     watched->gradients = counts.received;
@@ -800,6 +825,8 @@ static void describe_self(const struct server *server, struct watched *watched, 
         uint64_t own_us = coordinator_time(coordinator);
         coordinator_describe(coordinator, &watched->job, own_us);
         describe_workers(coordinator_members(coordinator), watched, own_us);
+        note_checkpoint(server, watched);
+        describe_staleness(coordinator, watched);
     }
     describe_waiting(server, watched, now_us);
 }

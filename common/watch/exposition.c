@@ -41,7 +41,10 @@ void exposition_metric(FILE *out, const char *name, enum metric_kind kind, const
 {
     fprintf(out, "# HELP %s ", name);
     put_text(out, help, 0);
-    fprintf(out, "\n# TYPE %s %s\n", name, kind == METRIC_COUNTER ? "counter" : "gauge");
+    fprintf(out, "\n# TYPE %s %s\n", name,
+            kind == METRIC_COUNTER     ? "counter"
+            : kind == METRIC_HISTOGRAM ? "histogram"
+                                       : "gauge");
 }
 
 void exposition_sample(FILE *out, const char *name, double value)

@@ -16,7 +16,7 @@
 
 #define EXPOSITION_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
-enum metric_kind { METRIC_GAUGE, METRIC_COUNTER };
+enum metric_kind { METRIC_GAUGE, METRIC_COUNTER, METRIC_HISTOGRAM };
 
 /* HELP and TYPE. help: of what exactly, in which units. */
 void exposition_metric(FILE *out, const char *name, enum metric_kind kind, const char *help);

@@ -541,6 +541,11 @@ uint64_t coordinator_time(const struct coordinator *coordinator)
     return coordinator->driven_us - coordinator->unwatched_us;
 }
 
+struct frame *coordinator_staleness(const struct coordinator *coordinator)
+{
+    return staleness_ledger_shape(&coordinator->staleness);
+}
+
 const struct membership *coordinator_members(const struct coordinator *coordinator)
 {
     return &coordinator->work.membership;

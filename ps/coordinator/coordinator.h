@@ -90,6 +90,10 @@ void coordinator_describe(const struct coordinator *c, struct message_status_ans
  * last: what now_us is for coordinator_describe, and members were heard in. */
 uint64_t coordinator_time(const struct coordinator *coordinator);
 
+/* How stale the gradients of all were so far, a struct histogram; NULL of nothing, and without
+ * memory. The caller's reference. */
+struct frame *coordinator_staleness(const struct coordinator *coordinator);
+
 /* Who is in it; no members before a job is declared. */
 const struct membership *coordinator_members(const struct coordinator *coordinator);
 

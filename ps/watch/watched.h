@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "common/base/histogram.h"
 #include "common/job/verdict.h"
 #include "common/store/run_directory.h"
 #include "common/wire/message.h"
@@ -48,8 +49,11 @@ struct watched {
         chunk_bytes;    /* Of this server: how many, their values. 0 before there is a job. */
     uint64_t gradients; /* For a chunk, that came in this generation. */
     uint64_t fenced, dropped, refused, malformed, impostors; /* Messages, since the start. */
+    double unix_seconds;                                     /* When this was written down. */
     bool coordinates;                                        /* Server 0: */
     struct message_status_answer job;
+    double checkpoint_unix_seconds; /* When a whole checkpoint was seen first; 0: none was. */
+    struct histogram staleness;     /* Of gradients and chunks; of none: it is no such mode. */
     uint32_t worker_count;
     struct watched_worker workers[WATCHED_WORKERS_MAX];
 };

@@ -47,10 +47,10 @@ static void write_state(FILE *out, const struct watched *w)
     gauge(out, "syncopate_server_chunks",
           "Chunks of the parameter space that this server owns; 0 before there is a job.",
           (double)w->chunks);
-    gauge(out, "syncopate_server_chunk_bytes",
+    gauge(out, "syncopate_shard_bytes",
           "Bytes of the values of the chunks that this server owns, one version, without slots.",
           (double)w->chunk_bytes);
-    counter(out, "syncopate_server_gradients_total",
+    counter(out, "syncopate_pushes_total",
             "Gradients for one chunk that came to this server since the job last went back to a "
             "checkpoint, whatever became of them.",
             (double)w->gradients);
@@ -105,7 +105,7 @@ static void write_members(FILE *out, const struct message_status_answer *job)
 static void write_progress(FILE *out, const struct message_status_answer *job)
 {
     gauge(
-        out, "syncopate_job_step",
+        out, "syncopate_global_step",
         "Updates that the model has had: steps in sync, batches in async; less after going back to "
         "a checkpoint.",
         (double)job->step);
@@ -143,18 +143,45 @@ static void write_scores(FILE *out, const struct message_status_answer *job)
           job->test_accuracy);
 }
 
-static void write_staleness(FILE *out, const struct message_status_answer *job)
+/* Values that are at most `bound`. A bucket of the histogram lies on one side of a power of two. */
+static uint64_t count_up_to(const struct histogram *histogram, uint64_t bound)
 {
-    gauge(out, "syncopate_job_staleness_mean",
-          "Mean over gradients and chunks, of versions that a chunk had between the one that a "
-          "gradient "
-          "was made from and its being applied; NaN in sync.",
-          job->staleness_mean);
-    gauge(out, "syncopate_job_staleness_max", "The largest of them.", (double)job->staleness_max);
+    uint64_t count = 0;
+    for (size_t i = 0; i < HISTOGRAM_BUCKETS && histogram_most(i) <= bound; i++)
+        count += histogram->buckets[i];
+    return count;
 }
 
-static void write_faults(FILE *out, const struct message_status_answer *job)
+/* Of sync and all-reduce there is none. */
+static void write_staleness(FILE *out, const struct histogram *staleness)
 {
+    char bound[24];
+    if (staleness->count == 0)
+        return;
+    exposition_metric(
+        out, "syncopate_push_staleness_steps", METRIC_HISTOGRAM,
+        "For each gradient and chunk, the versions that the chunk had between the one "
+        "that the gradient was made from and its being applied, since server 0 was "
+        "started.");
+    for (uint64_t most = 0; most < 1024; most = most == 0 ? 1 : 2 * most) {
+        snprintf(bound, sizeof bound, "%" PRIu64, most);
+        exposition_sample_of(out, "syncopate_push_staleness_steps_bucket", "le", bound,
+                             (double)count_up_to(staleness, most));
+    }
+    exposition_sample_of(out, "syncopate_push_staleness_steps_bucket", "le", "+Inf",
+                         (double)staleness->count);
+    exposition_sample(out, "syncopate_push_staleness_steps_sum", (double)staleness->sum);
+    exposition_sample(out, "syncopate_push_staleness_steps_count", (double)staleness->count);
+}
+
+static void write_faults(FILE *out, const struct watched *w)
+{
+    const struct message_status_answer *job = &w->job;
+    if (w->checkpoint_unix_seconds > 0)
+        gauge(out, "syncopate_checkpoint_last_success_timestamp_seconds",
+              "Unix time at which server 0 last saw a new whole checkpoint of its run, to half a "
+              "second.",
+              w->checkpoint_unix_seconds);
     if (job->has_checkpoint)
         gauge(out, "syncopate_checkpoint_step", "Updates in the newest whole checkpoint.",
               (double)job->checkpoint_step);
@@ -178,26 +205,30 @@ static void write_faults(FILE *out, const struct message_status_answer *job)
 
 /* --- its workers ----------------------------------------------------------------------------- */
 
-typedef double worker_value(const struct watched_worker *worker);
+typedef double worker_value(const struct watched *watched, const struct watched_worker *worker);
 
-static double is_up(const struct watched_worker *worker)
+static double is_up(const struct watched *watched, const struct watched_worker *worker)
 {
+    (void)watched;
     return worker->present;
 }
-static double silence(const struct watched_worker *worker)
+static double last_seen(const struct watched *watched, const struct watched_worker *worker)
 {
-    return worker->silent_seconds;
+    return watched->unix_seconds - worker->silent_seconds;
 }
-static double batches(const struct watched_worker *worker)
+static double batches(const struct watched *watched, const struct watched_worker *worker)
 {
+    (void)watched;
     return (double)worker->batches;
 }
-static double examples(const struct watched_worker *worker)
+static double examples(const struct watched *watched, const struct watched_worker *worker)
 {
+    (void)watched;
     return (double)worker->examples;
 }
-static double exchanged(const struct watched_worker *worker)
+static double exchanged(const struct watched *watched, const struct watched_worker *worker)
 {
+    (void)watched;
     return (double)worker->exchanged_bytes;
 }
 
@@ -210,7 +241,7 @@ static void write_each(FILE *out, const struct watched *w, const char *name, enu
     for (uint32_t i = 0; i < w->worker_count && i < WATCHED_WORKERS_MAX; i++) {
         snprintf(index, sizeof index, "%" PRIu32, i);
         if (w->workers[i].ever)
-            exposition_sample_of(out, name, "worker", index, value(&w->workers[i]));
+            exposition_sample_of(out, name, "worker", index, value(w, &w->workers[i]));
     }
 }
 
@@ -242,9 +273,10 @@ static void write_workers(FILE *out, const struct watched *w)
     write_each(out, w, "syncopate_worker_up", METRIC_GAUGE,
                "1 while the worker is a member of the job; 0 when it was, and has left or is lost.",
                is_up);
-    write_each(out, w, "syncopate_worker_silence_seconds", METRIC_GAUGE,
-               "Seconds since server 0 last heard this worker, which it does twice a second.",
-               silence);
+    write_each(out, w, "syncopate_worker_last_seen_timestamp_seconds", METRIC_GAUGE,
+               "Unix time, by server 0's clock, at which it last heard this worker, which it does "
+               "twice a second.",
+               last_seen);
     write_each(out, w, "syncopate_worker_batches_total", METRIC_COUNTER,
                "Steps in which this worker had leaves, or its own batches in async, that its "
                "gradients are "
@@ -273,7 +305,7 @@ void watched_write(FILE *out, const struct watched *watched, const char *version
     write_members(out, &watched->job);
     write_progress(out, &watched->job);
     write_scores(out, &watched->job);
-    write_staleness(out, &watched->job);
-    write_faults(out, &watched->job);
+    write_staleness(out, &watched->staleness);
+    write_faults(out, watched);
     write_workers(out, watched);
 }

@@ -4,7 +4,7 @@
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-small=(--data synthetic:500 --model softmax --seed 3 --compute constant:5ms)
+small=(--mode async --data synthetic:500 --model softmax --seed 3 --compute constant:5ms)
 ps() { start "$1" syncopate-ps --ps-hosts "$hosts" "${@:2}"; }
 worker() { start "w$1" syncopate-worker --ps-hosts "$hosts" --workers 2 --task-index "$1" "${small[@]}" "${@:2}"; }
 # get PORT PATH [METHOD] - the answer's first line into $status, its body into $body.
@@ -58,12 +58,14 @@ run ready 0 syncopate inspect "${hosts%,*}" --ready
 run ready-1 0 syncopate inspect "${hosts#*,}" --ready
 says ready-1 "^ps/1 is ready$"
 run alive-1 0 syncopate inspect "${hosts#*,}" --alive --quiet
-trained() { answers "$port" /metrics 200 && [ "$(figure syncopate_job_step)" -ge 20 ]; }
+trained() { answers "$port" /metrics 200 && [ "$(figure syncopate_global_step)" -ge 20 ]; }
 within 20 trained || fail "the step does not grow"
 for line in 'syncopate_job_workers 2' 'syncopate_job_servers_ready 2' 'syncopate_worker_up\{worker="1"\} 1' \
     'syncopate_server_state\{state="serving"\} 1' 'syncopate_build_info\{version="[0-9.]+",role="ps",index="0"\} 1'; do
     grep -qE "^$line$" <<<"$body" || fail "there is no $line"
 done
+counted() { answers "$port" /metrics 200 && [ "$(figure syncopate_push_staleness_steps_count)" -gt 0 ]; }
+within 10 counted || fail "there is no histogram of staleness"
 ok "/metrics, /healthz and /readyz tell what server and job do, and for whom they wait"
 
 if command -v promtool >/dev/null; then

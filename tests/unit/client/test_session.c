@@ -1333,6 +1333,22 @@ TEST_PLAIN(whoever_is_sent_away_by_server_0_leaves_once)
     close_fixture(&f);
 }
 
+/* Being asked again does not begin the waiting anew. */
+TEST_PLAIN(whoever_is_sent_away_and_not_let_go_leaves_all_the_same)
+{
+    struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    begin(&f);
+    double stop = session_enrolment(f.session)->deadlines.stop;
+    for (double waited = 0; waited < stop + 1; waited += 0.5) {
+        ck_assert(!session_enrolment(f.session)->over || waited > stop - 1);
+        give(&f, 0, (struct message){.kind = MESSAGE_PONG, .waiting.leave = true});
+        tick(&f, 0.5);
+    }
+    check_over(&f, EXIT_DONE, "left the job");
+    close_fixture(&f);
+}
+
 TEST_PLAIN(whoever_leaves_ends_with_the_code_it_was_given)
 {
     static const int codes[] = {EXIT_TERMINATED, EXIT_DONE};

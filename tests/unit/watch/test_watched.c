@@ -64,9 +64,15 @@ TEST(figures_are_told_under_their_names)
     ck_assert(says(f, "\nsyncopate_server_state{state=\"serving\"} 1\n"));
     ck_assert(says(f, "\nsyncopate_server_state{state=\"joining\"} 0\n"));
     ck_assert(says(f, "\nsyncopate_job_state{state=\"running\"} 1\n"));
-    ck_assert(says(f, "\nsyncopate_job_step 938\n"));
+    ck_assert(says(f, "\nsyncopate_global_step 938\n"));
     ck_assert(says(f, "\nsyncopate_job_train_loss 0.5\n"));
-    ck_assert(says(f, "\nsyncopate_job_staleness_mean NaN\n"));
+    ck_assert(!says(f, "staleness"));    /* Of sync. */
+    ck_assert(!says(f, "last_success")); /* No checkpoint was seen. */
+    f->w->unix_seconds = 1700000000;
+    f->w->workers[2].silent_seconds = 5;
+    f->w->checkpoint_unix_seconds = 1699999999.5;
+    ck_assert(says(f, "\nsyncopate_worker_last_seen_timestamp_seconds{worker=\"2\"} 1699999995\n"));
+    ck_assert(says(f, "\nsyncopate_checkpoint_last_success_timestamp_seconds 1699999999.5\n"));
     ck_assert(says(f, "\nsyncopate_job_lost_total{role=\"worker\"} 1\n"));
     ck_assert(says(f, "\nsyncopate_worker_up{worker=\"0\"} 1\n"));
     ck_assert(says(f, "\nsyncopate_worker_up{worker=\"2\"} 0\n"));
@@ -96,8 +102,24 @@ TEST(every_metric_has_its_help_once_and_a_type)
         ck_assert_msg(strncmp(line + 7, "syncopate_", 10) == 0, "%.60s", line);
         count++;
     }
-    ck_assert_uint_gt(count, 30);
+    ck_assert_uint_gt(count, 25);
     ck_assert(f->text[f->bytes - 1] == '\n');
+}
+
+TEST(staleness_is_a_histogram_that_adds_up)
+{
+    static const uint64_t values[] = {0, 0, 1, 2, 3, 4, 5, 1024, 1025, 5000};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        histogram_add(&f->w->staleness, values[i]);
+    ck_assert(says(f, "\n# TYPE syncopate_push_staleness_steps histogram\n"
+                      "syncopate_push_staleness_steps_bucket{le=\"0\"} 2\n"
+                      "syncopate_push_staleness_steps_bucket{le=\"1\"} 3\n"
+                      "syncopate_push_staleness_steps_bucket{le=\"2\"} 4\n"
+                      "syncopate_push_staleness_steps_bucket{le=\"4\"} 6\n"
+                      "syncopate_push_staleness_steps_bucket{le=\"8\"} 7\n"));
+    ck_assert(says(f, "_bucket{le=\"512\"} 7\n"));
+    ck_assert(says(f, "_bucket{le=\"+Inf\"} 10\nsyncopate_push_staleness_steps_sum 7064\n"
+                      "syncopate_push_staleness_steps_count 10\n"));
 }
 
 TEST(other_servers_know_of_no_job)
@@ -109,7 +131,7 @@ TEST(other_servers_know_of_no_job)
     f->w->job.has_job = false;
     f->w->job.state = JOB_WAITING;
     ck_assert(says(f, "syncopate_job_state{state=\"waiting\"} 1"));
-    ck_assert(!says(f, "syncopate_job_step"));
+    ck_assert(!says(f, "syncopate_global_step"));
 }
 
 TEST(ready_is_who_serves_and_whose_job_runs)
