@@ -489,7 +489,7 @@ const struct option_row option_rows[] = {
     {"job-name", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(job_name), OPTION_TASK, "NAME", NULL,
      0, 0, &choice_task_name, NULL,
      "What this process is, where no engine says it; with one, what all that were started alike are (the pods of "
-     "a set, a part of a het job, a program of mpirun's): their index is the engine's. chief and master are worker 0."},
+     "a set, a part of a het job, a program of mpirun's): their index is the engine's. chief and master are worker 0, whoever else there is then from 1 on."},
     {"task-index", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(task_index), ROLES, "I", "0", 0,
      JOB_WORKERS_MAX - 1, NULL, NULL, "Which of its hosts this process is, from 0."},
     {"bind", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(bind), SERVES, "ADDRESS", NULL, 0, 0,

@@ -108,6 +108,10 @@ static enum status leave_address(struct task *task, struct error *error)
     char address[ADDRESS_MAX + 8];
     uint16_t port =
         given(options, "port-base") ? (uint16_t)(options->port_base + task->place.server) : 0;
+    if (given(options, "port-base") && options->port_base + task->place.server > UINT16_MAX)
+        return error_set(error, STATUS_INVALID,
+                         "--port-base=%" PRIu32 ": server %" PRIu32 " would have no port",
+                         options->port_base, task->place.server);
     if (port == 0 && port_keep(&port) < 0)
         return error_set(error, STATUS_IO, "no port is free");
     snprintf(address, sizeof address, "%s:%u", task->place.host, port);
@@ -125,9 +129,10 @@ static int meet(struct task *task, struct error *error)
     task->waited = clock_now_seconds() - began;
     if (task->waited >= 1) /* Of the same patience. */
         task->options->deadlines.start = fmax(task->options->deadlines.start - task->waited, 0.001);
-    return status == STATUS_TIMEOUT  ? EXIT_START_TIMEOUT
-           : status == STATUS_MEMORY ? EXIT_TRAINING_FAILED
-                                     : command_exit_code(status);
+    return status == STATUS_TIMEOUT   ? EXIT_START_TIMEOUT
+           : status == STATUS_MEMORY  ? EXIT_TRAINING_FAILED
+           : status == STATUS_INVALID ? EXIT_USAGE
+                                      : command_exit_code(status);
 }
 
 /* --- becoming it ----------------------------------------------------------------------------- */

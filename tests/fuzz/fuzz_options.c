@@ -13,6 +13,7 @@
 
 #define TEXT_MAX  8192
 #define WORDS_MAX 64
+#define USERS     17 /* Bits of enum option_user. */
 
 /* Lists of hosts are tried out: as many as a job may have workers. */
 const struct fuzz_bounds fuzz_bounds = {JOB_WORKERS_MAX * ADDRESS_MAX + (64u << 10), 1};
@@ -80,7 +81,7 @@ static void check_lists(const struct options *options)
 void fuzz_one(const uint8_t *data, size_t size)
 {
     struct fuzz_input input = {data, size};
-    enum option_user user = (enum option_user)(1u << fuzz_take(&input, 1) % 9);
+    enum option_user user = (enum option_user)(1u << fuzz_take(&input, 1) % USERS);
     struct words words;
     struct options options;
     struct error error = {0};
