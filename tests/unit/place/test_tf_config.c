@@ -15,14 +15,16 @@
     "\"task\":" task ",\"environment\":\"cloud\"}"
 #define KUBEFLOW_PS "mnist-ps-0.ml.svc:2222,mnist-ps-1.ml.svc:2222"
 
-/* Dynamic workers (enableDynamicWorker). */
-#define SPARSE_WORKER                                                                              \
-    "TF_CONFIG={\"sparseCluster\":{\"worker\":{\"1\":\"mnist-worker-1.ml.svc:2222\"},"             \
+/* Dynamic workers (enableDynamicWorker): what 1.6 calls sparseCluster is cluster in 1.9. */
+#define DYNAMIC_WORKER(cluster)                                                                    \
+    "TF_CONFIG={\"" cluster "\":{\"worker\":{\"1\":\"mnist-worker-1.ml.svc:2222\"},"               \
     "\"ps\":[\"mnist-ps-0.ml.svc:2222\",\"mnist-ps-1.ml.svc:2222\"]},"                             \
     "\"task\":{\"type\":\"worker\",\"index\":1}}"
-#define SPARSE_PS                                                                                  \
-    "TF_CONFIG={\"sparseCluster\":{\"worker\":{},\"ps\":[\"mnist-ps-1.ml.svc:2222\"]},"            \
+#define DYNAMIC_PS(cluster)                                                                        \
+    "TF_CONFIG={\"" cluster "\":{\"worker\":{},\"ps\":[\"mnist-ps-1.ml.svc:2222\"]},"              \
     "\"task\":{\"type\":\"ps\",\"index\":1}}"
+#define SPARSE_WORKER DYNAMIC_WORKER("sparseCluster")
+#define SPARSE_PS     DYNAMIC_PS("sparseCluster")
 
 #define CLUSTER(cluster, task) "TF_CONFIG={\"cluster\":{" cluster "},\"task\":{" task "}}"
 #define PS                     "\"ps\":[\"p0:2222\",\"p1:2222\"]"
@@ -90,6 +92,8 @@ TEST_PLAIN(dynamic_workers_need_to_be_told_how_many_there_are)
     asked.workers = 3;
     place_is(asked, SPARSE_WORKER, "worker/1 of 3 workers, 2 servers, from TF_CONFIG (worker 1)",
              KUBEFLOW_PS);
+    place_is(asked, DYNAMIC_WORKER("cluster"),
+             "worker/1 of 3 workers, 2 servers, from TF_CONFIG (worker 1)", KUBEFLOW_PS);
     place_is(asked, CLUSTER(PS ",\"worker\":{\"7\":\"w:1\"}", "\"type\":\"worker\",\"index\":7"),
              "worker/7 of 3 workers, 2 servers, from TF_CONFIG (worker 7)", "p0:2222,p1:2222");
     place_is_refused(asked,
@@ -106,6 +110,12 @@ TEST_PLAIN(a_server_that_is_told_of_itself_alone_finds_the_others_by_their_names
         "are");
     asked.servers = 2;
     place_is(asked, SPARSE_PS, "ps/1 of 2 servers, from TF_CONFIG (ps 1)", KUBEFLOW_PS);
+    place_is(asked, DYNAMIC_PS("cluster"), "ps/1 of 2 servers, from TF_CONFIG (ps 1)", KUBEFLOW_PS);
+    place_is(asked,
+             "TF_CONFIG={\"cluster\":{\"worker\":{},\"ps\":[\"a-ps-0.b.svc.example.org:2222\"]},"
+             "\"task\":{\"type\":\"ps\",\"index\":0}}",
+             "ps/0 of 2 servers, from TF_CONFIG (ps 0)",
+             "a-ps-0.b.svc.example.org:2222,a-ps-1.b.svc.example.org:2222");
     place_is_refused(asked,
                      "TF_CONFIG={\"sparseCluster\":{\"worker\":{},\"ps\":[\"alpha:1\"]},"
                      "\"task\":{\"type\":\"ps\",\"index\":1}}",
