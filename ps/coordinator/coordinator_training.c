@@ -455,6 +455,8 @@ void coordinator_handle_stop(struct coordinator *c, const struct packet *packet,
     c->stop_us = now_us;
     c->exit_code = code;
     if (c->state < RECOVERING) {
+        if (code == EXIT_DONE) /* Nobody else will say why a job that has not begun is done. */
+            outbox_log(outbox, "stopping: %s", message->stop.reason);
         stop_before_start(c, code, now_us, outbox);
         return;
     }

@@ -72,6 +72,12 @@ printf 'seen enough\033[31m\nnot this' >"$work/note/stop"
 ends note-run 0
 grep -q "a note in the run directory asks for it: seen enough \[31m$" "$work/note/logs/ps-0.log" ||
     fail "the server does not say what the note says"
+mkdir -p "$work/stale"
+cp -r "$work/note/." "$work/stale"
+echo "left over" >"$work/stale/stop"
+start stale-run syncopate run "${small[@]}" --steps 100000000 --compute constant:10ms --verbose --out "$work/stale"
+ends stale-run 0
+says stale-run "stopping: a note in the run directory asks for it: left over"
 ok "whoever may write to the run's folder ends it by a note there"
 
 # --- checkpoints that go --------------------------------------------------------------------------
