@@ -49,8 +49,7 @@ static const struct program_text program_texts[] = {
      "so "
      "before it starts anything.",
      "  ssh beta syncopate probe --data fashion-mnist --ports 20000-20015"},
-    {OPTION_TASK, "[options]", NULL,
-     "be what an engine's variables say: a job's server or worker",
+    {OPTION_TASK, "[options]", NULL, "be what an engine's variables say: a job's server or worker",
      "Become one process of a job, the one that the environment says it is: that of srun, mpirun, "
      "torchrun, TF_CONFIG (Kubeflow), ps-lite or a pod of Kubernetes. One command then is the "
      "whole "
