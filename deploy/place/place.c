@@ -333,29 +333,35 @@ static enum status ask_in_order(struct place *place, const struct place_request 
     return status;
 }
 
+/* Whoever is asked in turn says why he does not know; only the last one's reason counts. */
+static enum status find(struct place *place, const struct place_request *request,
+                        struct error *reason)
+{
+    enum status status;
+    if (request->index >= 0)
+        status = from_options(place, request, reason);
+    else if (request->source == PLACE_AUTO)
+        status = ask_in_order(place, request, reason);
+    else
+        status = ask(place, request, request->source, reason);
+    if (status == STATUS_OK)
+        status = use_hosts(place, request, reason);
+    return status == STATUS_OK ? check_servers(place, reason) : status;
+}
+
 enum status place_find(struct place *place, const struct place_request *request,
                        struct error *error)
 {
-    enum status status;
+    struct error reason = {0};
     *place = (struct place){.source = PLACE_NONE};
-    if (request->index >= 0)
-        status = from_options(place, request, error);
-    else if (request->source == PLACE_AUTO)
-        status = ask_in_order(place, request, error);
-    else
-        status = ask(place, request, request->source, error);
-    if (status == STATUS_NOT_FOUND && error != NULL) {
-        struct error reason = *error;
-        error_set(error, STATUS_INVALID, "--cluster-from=%s: %.400s",
-                  place_source_word(request->source), reason.text);
-    }
+    enum status status = find(place, request, &reason);
     if (status == STATUS_OK)
-        status = use_hosts(place, request, error);
-    if (status == STATUS_OK)
-        status = check_servers(place, error);
-    if (status != STATUS_OK)
-        place_free(place);
-    return status == STATUS_NOT_FOUND ? STATUS_INVALID : status;
+        return STATUS_OK;
+    place_free(place);
+    if (status == STATUS_NOT_FOUND)
+        return error_set(error, STATUS_INVALID, "--cluster-from=%s: %.400s",
+                         place_source_word(request->source), reason.text);
+    return error_set(error, status, "%s", reason.text);
 }
 
 void place_free(struct place *place)

@@ -37,6 +37,7 @@ void place_is(struct place_request request, const char *lines, const char *descr
     ck_assert_msg(status == STATUS_OK, "refused: %s", error.text);
     place_describe(&place, text);
     ck_assert_str_eq(text, described);
+    ck_assert_str_eq(error.text, "");
     if (ps_hosts == NULL)
         ck_assert_ptr_null(place.ps_hosts);
     else

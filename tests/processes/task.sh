@@ -195,6 +195,22 @@ if short_run; then
     kill -TERM "${pids[stopped-1]}"
     ends stopped-1 143
     ends stopped-0 143
+    if said stopped-1 "^syncopate task:"; then fail "a stop that was asked for has an explanation"; fi
+    nothing_runs
+
+    mapfile -t lines < <(pair_of 0 | sed s/SIZE=2/SIZE=1/)
+    exec 5> >(env "${lines[@]}" "$build/syncopate" task --ps colocated --parent-stdin --port-base "$(two_ports)" \
+        --out "$work/leash" "${long[@]}" >"$work/leash.log" 2>&1 || echo "ended with $?" >>"$work/leash.log")
+    echo hello >&5
+    within 20 grep -qs '"step"' "$work/leash/events.jsonl" || fail "nothing is trained"
+    exec 5>&-
+    says leash "^ended with 143$" 20
+    nothing_runs
+
+    mapfile -t lines < <(pair_of 0 | sed s/SIZE=2/SIZE=1/)
+    as half "${lines[@]}" -- --ps colocated --port-base "$(two_ports)" --out "$work/half" --data "$work/nowhere"
+    ends half 5
+    says half "^syncopate task: worker/0 ended with exit code 5: --data: no data in"
     nothing_runs
 
     pairs killed "${long[@]}"
@@ -202,7 +218,7 @@ if short_run; then
     murder killed-0
     murder killed-1
     within 20 no_survivors || fail "what is left of a killed pair: $(survivors)"
-    ok "pairs of a worker and a server: the bits of one process, a signal stops both with 143, and nothing is left of those that are killed"
+    ok "pairs of a worker and a server: the bits of one process, a signal or the end of whoever started them stops both with 143, one that fails says so for both, and nothing is left of those that are killed"
 fi
 
 # --- what it becomes --------------------------------------------------------------------------------------
