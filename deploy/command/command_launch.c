@@ -13,6 +13,7 @@
 #include "common/process/log.h"
 #include "deploy/command/command.h"
 #include "deploy/command/run_venue.h"
+#include "deploy/hosts/allocation.h"
 #include "deploy/hosts/apart.h"
 #include "deploy/hosts/host_site.h"
 #include "deploy/hosts/survey.h"
@@ -22,6 +23,8 @@
 #define HOST_FILE_BYTES_MAX (1u << 20)
 #define CLOCK_SECONDS       2.0 /* That clocks may be apart, and a login may take, without a word. */
 #define HOSTS_SHOWN         16
+
+extern char **environ;
 
 struct launch {
     struct carrier carrier;
@@ -44,7 +47,12 @@ static int read_hosts(struct launch *launch, const struct options *options, stru
     void *text = NULL;
     size_t bytes = 0;
     enum status status;
-    if (options->host_list != NULL) {
+    const char *const *environment = (const char *const *)environ;
+    if (options->slurm) {
+        status = allocation_slurm(&launch->list, environment, error);
+    } else if (options->mpi && options->host_list == NULL && options->hosts == NULL) {
+        status = allocation_any(&launch->list, environment, error);
+    } else if (options->host_list != NULL) {
         status = host_list_read_words(&launch->list, options->host_list, "--host-list", error);
     } else {
         status = disk_posix.read_file(disk_posix.context, options->hosts, HOST_FILE_BYTES_MAX,
@@ -54,9 +62,11 @@ static int read_hosts(struct launch *launch, const struct options *options, stru
         status = host_list_read(&launch->list, text, bytes, options->hosts, error);
         free(text);
     }
-    return status == STATUS_OK        ? EXIT_DONE
-           : status == STATUS_INVALID ? EXIT_USAGE
-                                      : EXIT_TRAINING_FAILED;
+    if (status == STATUS_IO)
+        return EXIT_CANNOT_OPEN;
+    return status == STATUS_OK       ? EXIT_DONE
+           : status == STATUS_MEMORY ? EXIT_TRAINING_FAILED
+                                     : EXIT_USAGE;
 }
 
 static bool is_loopback(const struct host *host)
@@ -127,6 +137,9 @@ static int recover(const struct launch *launch, const struct options *options, s
 static int begin(void *context, struct options *options, struct error *error)
 {
     struct launch *launch = context;
+    launch->carrier.kind = options->slurm ? CARRIER_SRUN
+                           : options->mpi ? CARRIER_MPIRUN
+                                          : CARRIER_SSH;
     launch->carrier.ssh = options->ssh;
     int code = read_hosts(launch, options, error);
     if (code == EXIT_DONE)

@@ -93,10 +93,36 @@ static void add_ssh(const struct carrier *carrier, const struct host *host,
     arguments_add_word(command, login);
 }
 
+/* What cannot be had within a login's time is not waited for; who is killed is told by us. */
+static void add_srun(const struct host *host, struct arguments *command)
+{
+    char immediate[32];
+    snprintf(immediate, sizeof immediate, "--immediate=%d", CARRIER_LOGIN_SECONDS);
+    const char *const words[] = {"srun",    "--overlap",   "-N1",
+                                 "-n1",     "-w",          host->name,
+                                 "--mem=0", "--input=all", "--cpu-bind=none",
+                                 immediate, "--quiet",     "--kill-on-bad-exit=0"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        arguments_add_word(command, words[i]);
+}
+
+/* Words that Open MPI and MPICH have both. */
+static void add_mpirun(const struct host *host, struct arguments *command)
+{
+    const char *const words[] = {"mpirun", "-np", "1", "-host", host->name, "-bind-to", "none"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        arguments_add_word(command, words[i]);
+}
+
 void carrier_command(const struct carrier *carrier, const struct host *host,
                      const char *const *words, struct arguments *command)
 {
-    if (carrier_is_here(host)) {
+    bool here = carrier->kind == CARRIER_SSH && carrier_is_here(host);
+    if (carrier->kind == CARRIER_SRUN)
+        add_srun(host, command);
+    if (carrier->kind == CARRIER_MPIRUN)
+        add_mpirun(host, command);
+    if (here || carrier->kind != CARRIER_SSH) {
         for (size_t i = 0; words[i] != NULL; i++)
             arguments_add_word(command, words[i]);
         return;

@@ -66,10 +66,10 @@ no_keys_left()
 }
 
 # What is lost and stopped is a shorter one, half of which goes by until something happens to it.
-short=(--mode sync --model softmax --steps 1000 --seed 1 --checkpoint-every 200 --report-every 50)
+short=(--mode sync --model softmax --steps 600 --seed 1 --checkpoint-every 120 --report-every 50)
 pair=("${launch[@]}" --hosts "$work/hosts" --ps "$servers" --workers "$workers" "${short[@]}" --compute constant:2ms)
 # begun NAME - it trains, and is far from its end.
-begun() { says "$1" 'batches 251 to 300' 40; }
+begun() { says "$1" 'batches 151 to 200' 40; }
 
 # --- start and end -----------------------------------------------------------------------------------------------
 since=$EPOCHREALTIME
@@ -104,7 +104,7 @@ says worker 'worker/[0-9] on gamma was killed by signal 9 \(Killed\); started ag
 same_bits "$work/worker" "a lost worker"
 ok "a worker that is killed is started again on its host; the same bits"
 
-start_on head host "${pair[@]}" --compute constant:6ms --out "$work/host"
+start_on head host "${pair[@]}" --compute constant:8ms --out "$work/host"
 begun host
 lose_host gamma
 lost=$EPOCHREALTIME
@@ -144,6 +144,29 @@ run_on head revived 0 "${pair[@]}" --out "$disks/dead"
 says revived 'what an earlier launch had left on another host is in'
 same_bits "$disks/dead" "kill -9 of the launcher and resume"
 ok "kill -9 of the launcher: nothing is left on any host within 10 s, and the same command goes on from its checkpoint"
+
+# --- by mpirun ---------------------------------------------------------------------------------------------------
+if command -v mpirun >/dev/null; then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm=rsh OMPI_MCA_ras=^slurm
+    export OMPI_MCA_plm_rsh_agent="ssh -F $work/ssh_config" OMPI_MCA_oob_tcp_if_include=eth0
+    start_on head mpi "$build/syncopate" launch --mpi --hosts "$work/hosts" --ps "$servers" --workers "$workers" "${short[@]}" \
+        --compute constant:4ms --out "$work/mpi"
+    begun mpi
+    kill_on gamma KILL '^[^ ]*/syncopate-worker '
+    ends mpi 0 60
+    says mpi 'worker/[0-9] on gamma was killed by signal 9 \(Killed\); started again'
+    same_bits "$work/mpi" "launch --mpi"
+    start_on head mpidead "$build/syncopate" launch --mpi --hosts "$work/hosts" --ps "$servers" --workers "$workers" "${short[@]}" \
+        --compute constant:4ms --out "$work/mpidead"
+    begun mpidead
+    kill_on head KILL '^[^ ]*/syncopate launch '
+    empty_within 10
+    ends mpidead 137
+    no_keys_left
+    ok "launch --mpi carries processes by mpirun in place of ssh: the same bits, restarts, and the same end with the launcher"
+else
+    skip "launch --mpi: there is no mpirun (deploy/setup.sh engines)"
+fi
 
 # --- before a start ----------------------------------------------------------------------------------------------
 # refused NAME CODE PATTERN ARGUMENT... - nothing is started, nothing left.
@@ -187,7 +210,7 @@ since=$EPOCHREALTIME
 refused sixteen 5 'syncopate launch: host05 cannot be reached: ssh: .*host05' --hosts "$work/hosts16" --ps 2 --remote-bin "$work/bin"
 seconds=$(awk -v now="$EPOCHREALTIME" -v since="$since" 'BEGIN { printf "%.1f", now - since }')
 says sixteen "syncopate launch: host06 has another version: $work/bin/syncopate is 'syncopate 0.0.9', here it is 'syncopate [0-9.]+'"
-says sixteen 'syncopate launch: host07 has not the data: --data=fashion-mnist'
+says sixteen 'syncopate launch: host07 has not the data: '
 says sixteen '3 of 16 hosts cannot take part; nothing was started'
 if [ "$(grep -c '^syncopate launch: ' "$work/sixteen.log")" -ne 4 ]; then fail "not a line for each host, and one for all"; fi
 ok "of sixteen hosts one is down, one has another version, one no data: a line each, after $seconds s"

@@ -1,0 +1,149 @@
+/* What a process is given on its way to its host: ports, keys, the note of what is elsewhere. */
+
+#include "deploy/hosts/host_site.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "deploy/hosts/apart.h"
+#include "tests/lib/suite.h"
+
+/* --- ports --------------------------------------------------------------------------------- */
+
+static void take_port(struct host_report *report, uint16_t port)
+{
+    report->taken[(port - 20000) / 8] |= (uint8_t)(1u << (port - 20000) % 8);
+}
+
+TEST_PLAIN(servers_move_on_together_when_one_of_their_ports_is_taken)
+{
+    static const char hosts[] = "alpha\nbeta\n";
+    struct host_list list;
+    struct seating seating;
+    struct host_report reports[2] = {{.fault = ""}};
+    struct host_wanted wanted = {.first_port = 20000};
+    struct error error = {.text = ""};
+    ck_assert_int_eq(host_list_read(&list, hosts, strlen(hosts), "hosts", NULL), STATUS_OK);
+    ck_assert_int_eq(seating_make(&seating, &list, 2, 1, false, NULL), STATUS_OK);
+    uint16_t last = (uint16_t)(20000 + host_site_ports(2) - 1);
+    ck_assert_uint_eq(host_site_port(&list, &seating, reports, &wanted, last, &error), 20000);
+    take_port(&reports[0], 20001); /* Server 1 is on the other host. */
+    ck_assert_uint_eq(host_site_port(&list, &seating, reports, &wanted, last, &error), 20000);
+    take_port(&reports[1], 20001);
+    ck_assert_uint_eq(host_site_port(&list, &seating, reports, &wanted, last, &error), 20016);
+    take_port(&reports[0], 20016);
+    ck_assert_uint_eq(host_site_port(&list, &seating, reports, &wanted, last, &error), 20032);
+    for (uint16_t port = 20000; port <= last; port++)
+        take_port(&reports[1], port);
+    ck_assert_uint_eq(host_site_port(&list, &seating, reports, &wanted, last, &error), 0);
+    ck_assert_ptr_nonnull(strstr(error.text, "beta: port 20113 is taken"));
+    seating_free(&seating);
+    host_list_free(&list);
+}
+
+/* --- keys ---------------------------------------------------------------------------------- */
+
+static bool has(const char *text, const char *line)
+{
+    return strstr(text, line) != NULL;
+}
+
+TEST_PLAIN(a_process_is_given_its_own_secret_and_no_other)
+{
+    struct job_keys keys;
+    ck_assert_int_eq(job_keys_make(&keys, 2, NULL), STATUS_OK);
+    char *server = job_keys_for_server(&keys), *worker = job_keys_for_worker(&keys, 1);
+    ck_assert(has(server, "file servers.key_secret\n") && has(server, "file worker-0.key\n") &&
+              has(server, "file worker-1.key\n") && has(server, "file observer.key\n"));
+    ck_assert(!has(server, "worker-0.key_secret") && !has(server, "observer.key_secret"));
+    ck_assert(has(worker, "file worker-1.key_secret\n") && has(worker, "file servers.key\n"));
+    ck_assert(!has(worker, "servers.key_secret") && !has(worker, "worker-0"));
+    ck_assert_str_eq(worker + strlen(worker) - 4, "end\n");
+    free(server);
+    free(worker);
+    job_keys_free(&keys);
+}
+
+/* As the lines of shell write it into a file. */
+static void write_piece(const char *text, const char *name, const char *path)
+{
+    char start[80];
+    snprintf(start, sizeof start, "file %s\n", name);
+    const char *line = strstr(text, start);
+    FILE *out = fopen(path, "w");
+    ck_assert(line != NULL && out != NULL);
+    for (line += strlen(start); *line == ':'; line = strchr(line, '\n') + 1)
+        fprintf(out, "%.*s\n", (int)strcspn(line + 1, "\n"), line + 1);
+    fclose(out);
+}
+
+TEST_PLAIN(what_it_is_given_is_a_certificate)
+{
+    char path[] = "/tmp/syncopate-key-XXXXXX";
+    struct job_keys keys;
+    struct certificate read;
+    struct error error = {.text = ""};
+    close(mkstemp(path));
+    ck_assert_int_eq(job_keys_make(&keys, 1, NULL), STATUS_OK);
+    char *worker = job_keys_for_worker(&keys, 0);
+    write_piece(worker, "worker-0.key_secret", path);
+    ck_assert_msg(certificate_read_secret(path, &read, &error) == STATUS_OK, "%s", error.text);
+    ck_assert(memcmp(read.secret_key, keys.worker[0].secret_key, KEY_BYTES) == 0);
+    ck_assert_str_eq(certificate_find(&read, "index"), "0");
+    write_piece(worker, "servers.key", path);
+    ck_assert_int_eq(certificate_read_public(path, &read, &error), STATUS_OK);
+    ck_assert(memcmp(read.public_key, keys.servers.public_key, KEY_BYTES) == 0);
+    unlink(path);
+    free(worker);
+    job_keys_free(&keys);
+}
+
+/* --- elsewhere ----------------------------------------------------------------------------- */
+
+static void write_text(const char *path, const char *text)
+{
+    FILE *out = fopen(path, "w");
+    ck_assert_ptr_nonnull(out);
+    fputs(text, out);
+    fclose(out);
+}
+
+TEST_PLAIN(a_note_says_whose_disk_has_the_newest)
+{
+    char folder[] = "/tmp/syncopate-note-XXXXXX", path[100];
+    struct host host = {.name = "beta", .user = "kim", .port = 2222};
+    const struct carrier carrier = {.ssh = "false"};
+    struct apart apart, read;
+    struct error error = {.text = ""};
+    bool found;
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/elsewhere", folder);
+    ck_assert_int_eq(apart_recover(&carrier, folder, &found, &error), STATUS_OK);
+    ck_assert(!found);
+    apart_place(&apart, &carrier, &host, "/home/kim", folder);
+    ck_assert_ptr_nonnull(strstr(apart.path, "/home/kim/.cache/syncopate/syncopate-note-"));
+    ck_assert_int_eq(apart_write_note(&apart, &error), STATUS_OK);
+    ck_assert_int_eq(apart_read_note(&read, &carrier, folder, &error), STATUS_OK);
+    ck_assert_str_eq(read.host.name, "beta");
+    ck_assert_str_eq(read.host.user, "kim");
+    ck_assert_uint_eq(read.host.port, 2222);
+    ck_assert_str_eq(read.path, apart.path);
+    ck_assert_str_eq(read.lock, apart.lock);
+    ck_assert_int_ne(apart_recover(&carrier, folder, &found, &error), STATUS_OK);
+    ck_assert_ptr_nonnull(strstr(error.text, "cannot be brought here"));
+    static const char *const damaged[] = {"",         "beta\n",         "beta\nrelative\n",
+                                          "-x\n/a\n", "beta\n/a\n/b\n", "beta\n/a"};
+    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
+        write_text(path, damaged[i]);
+        ck_assert_msg(apart_read_note(&read, &carrier, folder, &error) == STATUS_INVALID, "%zu", i);
+    }
+    unlink(path);
+    rmdir(folder);
+}
+
+int main(void)
+{
+    return suite_run("host_site", NULL);
+}
