@@ -61,7 +61,9 @@ static void print_help(FILE *out)
           "  syncopate --version\n"
           "\n"
           "The servers and workers themselves are syncopate-ps and syncopate-worker;\n"
-          "start them by hand to spread a job over several hosts.\n"
+          "start them by hand to spread a job over several hosts, or let 'syncopate\n"
+          "launch' do it by ssh. Under Slurm, MPI or Kubernetes each process is a\n"
+          "'syncopate task'.\n"
           "\n"
           "A first run:  syncopate run --mode sync --epochs 1\n",
           out);
