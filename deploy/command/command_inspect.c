@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/address/address.h"
 #include "common/base/wording.h"
@@ -335,15 +336,29 @@ static int ask(const struct options *options, const char *address, const struct 
                                             : inspect_address(address, keys, style, error);
 }
 
+/* Which certificate to look with. A probe runs where a server does, and there the observer's may be
+ * missing: then it is the servers', in path. */
+static const char *find_certificate(const struct options *options, char path[DISK_PATH_MAX])
+{
+    if (options->certificate != NULL || (!options->alive && !options->ready))
+        return options->certificate;
+    snprintf(path, DISK_PATH_MAX, "%s/observer.key_secret", options->keys);
+    if (access(path, F_OK) == 0)
+        return NULL;
+    snprintf(path, DISK_PATH_MAX, "%s/servers.key_secret", options->keys);
+    return access(path, F_OK) == 0 ? path : NULL;
+}
+
 static int inspect_job(const struct options *options, const struct inspect_style *style,
                        struct error *error)
 {
     struct keys keys;
+    char path[DISK_PATH_MAX];
     const char *address = address_plain(options->path);
     if (options->keys == NULL)
         return ask(options, address, NULL, style, error);
     enum status status =
-        keys_open(&keys, options->keys, options->certificate, ROLE_OBSERVER, 0, error);
+        keys_open(&keys, options->keys, find_certificate(options, path), ROLE_OBSERVER, 0, error);
     if (status != STATUS_OK)
         return keys_exit_code(status);
     int code = ask(options, address, &keys, style, error);

@@ -109,6 +109,20 @@ for name in ps0 ps1 w0 w1; do ends "$name" 143; done
 run gone 5 syncopate inspect "${hosts%,*}" --alive
 one_line gone
 port_is_free "$port"
+# As in a server's container, whose environment has the options and keys of the server.
+hosts=127.0.0.1:$(free_port)
+"$build/syncopate" keygen "$work/keys" --workers 1 --quiet
+mkdir -m 700 "$work/own" # Of the secrets only the servers'.
+cp -p "$work/keys"/servers.key* "$work/keys"/worker-0.key "$work/own"
+export SYNCOPATE_KEYS=$work/own SYNCOPATE_PS_HOSTS=$hosts SYNCOPATE_OUT=$work/keyed SYNCOPATE_START_TIMEOUT=600
+start keyed syncopate-ps
+says keyed "listening on $hosts encrypted"
+run keyed-alive 0 syncopate inspect "$hosts" --alive
+run keyed-ready 4 syncopate inspect "$hosts" --ready
+unset SYNCOPATE_KEYS SYNCOPATE_PS_HOSTS SYNCOPATE_OUT SYNCOPATE_START_TIMEOUT
+run unkeyed 6 syncopate inspect "$hosts" --alive
+kill -TERM "${pids[keyed]}"
+ends keyed 143
 ok "inspect --alive and --ready tell a probe by their exit code"
 
 # --- a service manager ----------------------------------------------------------------------------
