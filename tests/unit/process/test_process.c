@@ -76,14 +76,13 @@ static const struct {
             {SIGHUP, EXIT_TERMINATED},
             {SIGUSR1, 138}};
 
-/* As of a container: the kernel gives it only the signals that it asks for. */
-TEST_TIMES(the_first_process_ends_when_it_is_told_to, sizeof told / sizeof *told)
+/* The exit code of a first process that was sent this; -1 when it did not end so. */
+static int tell_first(int number)
 {
     int ready[2], status;
     char byte;
-    if (unshare(CLONE_NEWPID) != 0) /* Only root may, and not everywhere. */
-        return;
-    ck_assert_int_eq(pipe(ready), 0);
+    if (pipe(ready) != 0)
+        return -1;
     pid_t child = fork();
     if (child == 0) {
         process_begin();
@@ -92,13 +91,27 @@ TEST_TIMES(the_first_process_ends_when_it_is_told_to, sizeof told / sizeof *told
         sleep(10);
         _exit(2);
     }
-    ck_assert_int_eq(read(ready[0], &byte, 1), 1);
-    ck_assert_int_eq(kill(child, told[_i].number), 0);
+    if (read(ready[0], &byte, 1) != 1 || kill(child, number) != 0 ||
+        waitpid(child, &status, 0) != child || !WIFEXITED(status))
+        return -1;
+    return WEXITSTATUS(status);
+}
+
+/* As of a container: the kernel gives it only the signals that it asks for. In a process of its own,
+ * which can start no other once that first one has ended, not even LeakSanitizer's. */
+TEST_TIMES(the_first_process_ends_when_it_is_told_to, sizeof told / sizeof *told)
+{
+    enum { FORBIDDEN = 77 }; /* Only root may, and not everywhere. */
+    int status;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(unshare(CLONE_NEWPID) != 0 ? FORBIDDEN : tell_first(told[_i].number));
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert(WIFEXITED(status));
-    ck_assert_int_eq(WEXITSTATUS(status), told[_i].code);
-    close(ready[0]);
-    close(ready[1]);
+    if (WEXITSTATUS(status) == FORBIDDEN)
+        suite_skip("the first process of a container: needs a process namespace, so root");
+    else
+        ck_assert_int_eq(WEXITSTATUS(status), told[_i].code);
 }
 
 TEST_PLAIN(no_signal_stays_blocked)
