@@ -264,7 +264,7 @@ ok "the script's node lost, with all servers: Slurm has the job in the queue aga
 regain node1
 cat >"$work/launch.sbatch" <<END
 #!/bin/bash
-exec syncopate launch --slurm --ps $servers ${job[*]} --compute constant:500us --out "$work/runs/launch-\$SLURM_JOB_ID"
+exec syncopate launch --slurm --ps $servers ${job[*]} --compute constant:500us --out "$work/runs/\$SLURM_JOB_NAME-\$SLURM_JOB_ID"
 END
 scripts=$work
 reference "${job[@]}"
