@@ -150,14 +150,14 @@ if command -v mpirun >/dev/null; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm=rsh OMPI_MCA_ras=^slurm
     export OMPI_MCA_plm_rsh_agent="ssh -F $work/ssh_config" OMPI_MCA_oob_tcp_if_include=eth0
     start_on head mpi "$build/syncopate" launch --mpi --hosts "$work/hosts" --ps "$servers" --workers "$workers" "${short[@]}" \
-        --compute constant:4ms --out "$work/mpi"
+        --compute constant:2ms --out "$work/mpi"
     begun mpi
     kill_on gamma KILL '^[^ ]*/syncopate-worker '
     ends mpi 0 60
     says mpi 'worker/[0-9] on gamma was killed by signal 9 \(Killed\); started again'
     same_bits "$work/mpi" "launch --mpi"
     start_on head mpidead "$build/syncopate" launch --mpi --hosts "$work/hosts" --ps "$servers" --workers "$workers" "${short[@]}" \
-        --compute constant:4ms --out "$work/mpidead"
+        --compute constant:2ms --out "$work/mpidead"
     begun mpidead
     kill_on head KILL '^[^ ]*/syncopate launch '
     empty_within 10

@@ -100,6 +100,65 @@ TEST_PLAIN(a_child_that_somebody_else_collected_has_ended)
     ck_assert_int_eq(child_exit_code(&child), EXIT_CLUSTER_LOST);
 }
 
+/* What becomes of a carried child whose carrier has ended with `status` [of waitpid], when it was told
+ * `end_code` of its end; -1: nothing. */
+static struct child carried(int status, bool up, bool told, int end_code)
+{
+    struct child child;
+    child_init(&child);
+    child.pid = 1;
+    child.carried = true;
+    child.up = up;
+    child.told = told;
+    child.end_code = end_code;
+    child.wait_status = status;
+    child.ended = 100;
+    child_conclude(&child);
+    return child;
+}
+
+TEST_PLAIN(what_was_told_of_an_end_counts_and_not_how_its_carrier_ended)
+{
+    int refused = W_EXITCODE(255, 0);
+    struct child child = carried(W_EXITCODE(1, 0), true, false, 0);
+    ck_assert(!child.cut && child_exit_code(&child) == EXIT_DONE);
+    child = carried(W_EXITCODE(137, 0), true, false, 137);
+    ck_assert(!child.cut && child_exit_code(&child) == -1);
+    ck_assert_int_eq(WTERMSIG(child.wait_status), SIGKILL);
+    child = carried(W_EXITCODE(143, 0), true, false, EXIT_TERMINATED);
+    ck_assert(!child.cut && child_exit_code(&child) == EXIT_TERMINATED);
+    child = carried(W_EXITCODE(195, 0), true, false, EXIT_CLUSTER_LOST);
+    ck_assert(!child.cut && child_exit_code(&child) == EXIT_CLUSTER_LOST);
+
+    child = carried(refused, true, false, -1); /* The connection broke. */
+    ck_assert(child.cut && child_exit_code(&child) == EXIT_CLUSTER_LOST);
+    ck_assert_double_eq(child.cut_since, 100);
+    child = carried(SIGTERM, true, true, -1); /* It was given up. */
+    ck_assert(!child.cut && child_exit_code(&child) == -1);
+
+    child = carried(refused, false, false, -1); /* It never came there. */
+    ck_assert(child.cut && !child.up && child_exit_code(&child) == 255);
+    child = carried(W_EXITCODE(127, 0), true, false, 127); /* There was nothing to run. */
+    ck_assert(child.cut && !child.up);
+}
+
+TEST_PLAIN(whose_connection_broke_is_started_again_for_as_long_as_others_wait)
+{
+    struct options options = {.ps = 1, .max_restarts = 2, .on_worker_loss = "continue"};
+    struct child child = carried(W_EXITCODE(255, 0), true, false, -1);
+    options.deadlines.recovery = 60;
+    child.restarts = 50;
+    ck_assert(restart_may_help(&child, true)); /* Whoever it is. */
+    ck_assert(restart_allowed(&child, &options, false));
+    child.ended = child.cut_since + 59;
+    ck_assert(restart_allowed(&child, &options, true));
+    child.ended = child.cut_since + 60;
+    ck_assert(!restart_allowed(&child, &options, true));
+    child.ended = child.cut_since;
+    options.on_worker_loss = "fail";
+    ck_assert(!restart_allowed(&child, &options, true));
+}
+
 int main(void)
 {
     return suite_run("children", NULL);

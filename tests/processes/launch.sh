@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# launch.sh - syncopate launch and probe as far as one host can try them: a list with nobody but this host, to which
+# nobody logs in, and an ssh that is a script here. On several hosts: tests/engines/ssh.sh.
+# shellcheck source=tests/processes/lib.sh
+. "$(dirname "$0")/lib.sh"
+job=(--mode sync --model softmax --data synthetic:500 --seed 3 --steps 120)
+run local 0 syncopate run "${job[@]}" --ps 1 --workers 1 --quiet --out "$work/local"
+expected=$(model_hash "$work/local")
+
+run here 0 syncopate launch -H localhost --ps 2 --workers 2 "${job[@]}" --port-base 21300 --out "$work/here"
+says here 'hosts +localhost: ps/0, ps/1, worker/0, worker/1'
+says here 'sync, 2 servers, 2 workers: done'
+if [ "$(model_hash "$work/here")" != "$expected" ]; then fail "launch changes the bytes"; fi
+if [ -e "$work/here/elsewhere" ] || compgen -G "$work/here/.launch-*" >/dev/null; then fail "something is left in --out"; fi
+ok "launch on a list of this host alone gives the bytes of run, with keys made for the job"
+
+# An ssh that runs its last word here.
+cat >"$work/ssh" <<'END'
+#!/bin/sh
+for last; do :; done
+case $* in *nowhere*) echo "ssh: nowhere is not there" >&2; exit 255 ;; esac
+cd / && exec sh -c "$last"
+END
+chmod +x "$work/ssh"
+start carried syncopate launch -H kim@127.0.0.1:8 --ssh "$work/ssh" --workers 2 "${job[@]}" --compute constant:10ms \
+    --insecure --port-base 21320 --report-every 20 --out "$work/carried"
+says carried 'batches 21 to 40' 30
+for pid in $(survivors); do
+    case $(tr '\0' ' ' <"/proc/$pid/cmdline") in *syncopate-worker\ *--task-index=1\ *) kill -KILL "$pid" ;; esac
+done
+ends carried 0 60
+says carried 'worker/1 on 127.0.0.1 was killed by signal 9 \(Killed\); started again \(restart 1 of 5\)'
+if [ "$(model_hash "$work/carried")" != "$expected" ]; then fail "ssh changes the bytes"; fi
+nothing_runs
+ok "what ssh carries is started again when it is killed"
+
+start stopped syncopate launch -H kim@127.0.0.1:8 --ssh "$work/ssh" --workers 2 "${job[@]}" --compute constant:10ms \
+    --insecure --port-base 21340 --report-every 20 --out "$work/stopped"
+says stopped 'batches 21 to 40' 30
+kill -TERM "${pids[stopped]}"
+ends stopped 143 30
+nothing_runs
+if [ "$(member "$work/stopped" state)" != stopped ]; then fail "it is not stopped, but $(member "$work/stopped" state)"; fi
+ok "SIGTERM stops a job that ssh carries at a checkpoint, with exit code 143"
+
+run nowhere 5 syncopate launch -H nowhere:8 --ssh "$work/ssh" "${job[@]}" --out "$work/nowhere"
+says nowhere 'syncopate launch: nowhere cannot be reached: ssh: nowhere is not there'
+says nowhere '1 of 1 host cannot take part; nothing was started'
+if [ -e "$work/nowhere" ]; then fail "a folder is left of what was not started"; fi
+run none 2 syncopate launch "${job[@]}"
+says none 'on which hosts\?'
+run room 2 syncopate launch -H localhost:2 --ps 2 --workers 1 "${job[@]}" --out "$work/room"
+says room 'there is no place for worker/0: beside 2 servers the hosts have slots for 0 workers'
+run mixed 2 syncopate launch -H localhost,beta "${job[@]}" --out "$work/mixed"
+says mixed 'localhost is a different host for everyone who reads it'
+run slurm 2 syncopate launch --slurm "${job[@]}" --out "$work/slurm"
+says slurm "this is no job of Slurm's"
+ok "lists that cannot be are refused before anything is started"
+
+run probe 0 syncopate probe --data synthetic --ports 1-2
+says probe '^  data +synthetic: here'
+run probe-bad 2 syncopate probe --ports 9-3
+says probe-bad 'needs two ports'
+ok "probe says what this host has"
