@@ -14,7 +14,7 @@ mkdir -m 755 "$state" "$state/state"
 chmod 755 "$work" # munged wants its socket to be reachable.
 clean_up_engine()
 {
-    if [ -n "${pids[munged]:-}" ]; then kill "${pids[munged]}"; fi
+    if [ -n "${pids[munged]:-}" ]; then kill "${pids[munged]}" 2>/dev/null || true; fi
 }
 
 # What a namespace lacks of a host decides some of it: no cgroups of its own, processors that are not there.
@@ -262,8 +262,10 @@ ok "the script's node lost, with all servers: Slurm has the job in the queue aga
 
 
 regain node1
+mkdir "$work/tmp" # For keys, which are to be gone with their processes.
 cat >"$work/launch.sbatch" <<END
 #!/bin/bash
+export TMPDIR=$work/tmp
 exec syncopate launch --slurm --ps $servers ${job[*]} --compute constant:500us --out "$work/runs/\$SLURM_JOB_NAME-\$SLURM_JOB_ID"
 END
 scripts=$work
@@ -281,4 +283,5 @@ submit orphaned launch --nodes=3 --ntasks=5 --
 first_step "$(out orphaned)" 0 >"$work/seconds"
 kill_on node1 KILL '^[^ ]*syncopate launch '
 empty_within 10
+within 5 rmdir "$work/tmp" || fail "keys are left: $(ls "$work"/tmp/*)"
 ok "kill -9 of launch --slurm: nothing is left on any node within 10 s"
