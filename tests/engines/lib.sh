@@ -96,7 +96,7 @@ make_host()
     setpriv --pdeathsig KILL unshare --mount --net --uts --ipc --pid --fork --kill-child --propagation private \
         --mount-proc sh -c '
         mount --bind "$1" /etc/hosts && mount -t tmpfs -o mode=1777 tmpfs /dev/shm && hostname "$2" &&
-            : >"$3" && trap "" CHLD && exec sleep infinity' sh "$work/hosts-$name" "$name" "$work/made-$name" \
+            : >"$3" && exec env --ignore-signal=CHLD sleep infinity' sh "$work/hosts-$name" "$name" "$work/made-$name" \
         >"$work/host-$name.log" 2>&1 </dev/null &
     disown $!
     within 10 made_host $! "$name" || fail "there is no host $name: $(cat "$work/host-$name.log")"
