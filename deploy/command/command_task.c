@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,7 +185,13 @@ static int become(const char *path, const struct arguments *arguments, struct er
         return EXIT_TRAINING_FAILED;
     }
     fflush(NULL);
+    /* What comes while programs change waits for process_begin of the next one: of the first process of a
+     * container the kernel would forget it. */
+    sigset_t all, before;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
     execve(path, list, environment);
+    sigprocmask(SIG_SETMASK, &before, NULL);
     free(environment);
     error_set(error, STATUS_IO, "cannot run %.300s: %m", path);
     return EXIT_CANNOT_OPEN;

@@ -53,11 +53,11 @@ fi
 ok "an image without a shell and without root: $(cut -d ' ' -f 2- "$work/image.log")"
 
 # --- a job ----------------------------------------------------------------------------------------
-reference --log-every 10
+reference
 "$root/tests/engines/pods.py" "$root/deploy/kubernetes" "$pods" --image "$image"
 since=$EPOCHREALTIME
 play_all
-seconds=$(first_step "$kept" "$since")
+seconds=$(first_step "$kept" "$since") || fail_with_logs "no step is done"
 for i in 0 1 2; do comes_to "syncopate-worker-$i-worker" "exited 0" 60; done
 same_bits "$kept" "as pods"
 ok "two servers and three workers as pods: the bits of a run here; the first step after $seconds s"
