@@ -65,6 +65,12 @@ podman stop --time 60 "$(container worker-2)" >"$work/stop.log" || fail "a worke
 comes_to "$(container worker-2)" "exited 143"
 podman start "$(container worker-2)" >"$work/start.log" || fail "a worker cannot be started again"
 crashes ps-1
+# Whoever is stopped while it comes back does not stop the job, which then waits for it.
+is_there_again()
+{
+    podman logs "$(container ps-1)" >"$work/ps-1.log" 2>&1 && said ps-1 "generation=1 starts"
+}
+within 30 is_there_again || fail_with_logs "ps-1 does not take its place"
 within 30 inspected '^workers: 3 of 3' || fail_with_logs "not all are back"
 podman logs "$(container ps-0)" >"$work/ps-0.log" 2>&1
 says ps-0 "lost worker/1"
