@@ -115,7 +115,7 @@ SIMULATED := $(call programs,simulated)
 # What is tried of scripts and documents is the same however the programs were built; so are the times that
 # calibrate takes, and which bugs the simulator finds.
 ONCE      := $(addprefix tests/processes/,runner.sh install.sh completion.sh matrix.sh setup.sh rooms.sh promises.sh \
-    calibrate.sh browser.sh units.sh) %/test_planted
+    calibrate.sh browser.sh manifests.sh units.sh) %/test_planted
 PROCESSES := $(call programs,processes) $(call scripts,processes)
 # Programs that those scripts use.
 HELPERS   := $(filter-out $(PROCESSES),$(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/processes/*.c))))

@@ -32,15 +32,12 @@ static const struct program_text program_texts[] = {
      "run directory holds run.json, events.jsonl, checkpoints and the trained model.",
      "  syncopate run --workers 4 --ps 2 --mode async --epochs 3 --out runs/async4"},
     {OPTION_LAUNCH, "--hosts FILE | -H LIST | --slurm | --mpi [options]", NULL,
-     "start servers and workers on several hosts, watch them, end with a summary",
+     "start servers and workers on several hosts, watch them, and sum up",
      "Start servers and workers on the hosts of a list, over ssh, watch them train, and end with a "
      "summary and the result here, as run does on one host. Every host is looked at before "
-     "anything "
-     "is started: whether it can be reached without a password, has this version, computes the "
-     "same "
-     "bits, has the data and free ports. When this command ends, however it does, everything that "
-     "it "
-     "started ends, too.",
+     "anything is started: whether it can be reached without a password, has this version, "
+     "computes the same bits, has the data and free ports. When this command ends, however it "
+     "does, everything that it started ends, too.",
      "  syncopate launch --hosts hosts.txt --ps 2 --epochs 3 --out runs/three\n"
      "  syncopate launch -H alpha:2,beta:2 --ps colocated --mode async"},
     {OPTION_PROBE, "[options]", NULL, "what this host has for a job: launch asks every host",

@@ -915,6 +915,8 @@ static int blame(const struct launcher *launcher, const struct child *child, str
     if (child->restarts > 0)
         wording_append(error->text, sizeof error->text, " (after %s)",
                        wording_counted(child->restarts, "restart", "restarts").text);
+    if (code == 126 || code == 127) /* The loader's, for want of a library, or of memory for it. */
+        return EXIT_CANNOT_OPEN;
     bool ours = (code >= EXIT_TRAINING_FAILED && code <= EXIT_UNAUTHENTICATED) ||
                 code == EXIT_INTERRUPTED || code == EXIT_TERMINATED;
     return ours ? code : EXIT_CLUSTER_LOST;

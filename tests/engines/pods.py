@@ -5,7 +5,7 @@
 
 FOLDER has the manifests. OUT gets a file for each ConfigMap and each Pod: a StatefulSet's are called by its
 name and their ordinal, an Indexed Job's by its name and their index. What the controllers add is added: host
-names, labels, annotations, claims, JOB_COMPLETION_INDEX. An --option stands in every ConfigMap, or is taken out of
+names, labels, annotations, claims, JOB_COMPLETION_INDEX. A container's probe is a file POD.PROBE, a word a line. An --option stands in every ConfigMap, or is taken out of
 it where VALUE is missing (`podman play kube` takes Pods, and neither Jobs nor Services).
 
 FILE has Secrets: each is laid out in OUT/secrets as the kubelet mounts it, links to links, root's, readable by
@@ -87,15 +87,18 @@ def mount_secrets(pod, secrets, out):
         volume["hostPath"] = {"path": str(folder), "type": "Directory"}
 
 
-def for_podman(pod, image):
+def for_podman(pod, image, out):
     for container in pod["spec"]["containers"]:
         container["image"] = image
         container.pop("lifecycle", None)
         # Two servers cannot both have a port of the host, where podman would publish it.
         container.pop("ports", None)
-        # podman asks systemd to run them; pods.sh does.
+        # podman asks systemd to run probes; pods.sh does.
         for probe in ("livenessProbe", "readinessProbe", "startupProbe"):
-            container.pop(probe, None)
+            wanted = container.pop(probe, None)
+            if wanted:
+                words = "".join(f"{word}\n" for word in wanted["exec"]["command"])
+                (out / f"{pod['metadata']['name']}.{probe}").write_text(words)
 
 
 def read(path):
@@ -124,7 +127,7 @@ def main():
             (out / path.name).write_text(yaml.safe_dump(manifest))
         for pod in makers.get(manifest["kind"], lambda _: ())(manifest):
             mount_secrets(pod, secrets, out)
-            for_podman(pod, arguments.image)
+            for_podman(pod, arguments.image, out)
             (out / f"{pod['metadata']['name']}.yaml").write_text(yaml.safe_dump(pod))
 
 

@@ -62,6 +62,17 @@ for i in 0 1 2; do comes_to "syncopate-worker-$i-worker" "exited 0" 60; done
 same_bits "$kept" "as pods"
 ok "two servers and three workers as pods: the bits of a run here; the first step after $seconds s"
 
+# probes_say PROBE CODE - of both servers, by their manifest's commands.
+probes_say()
+{
+    local i words code
+    for i in 0 1; do
+        code=0
+        mapfile -t words <"$pods/syncopate-ps-$i.$1"
+        podman exec "syncopate-ps-$i-ps" "${words[@]}" >"$work/$1.log" 2>&1 || code=$?
+        if [ "$code" -ne "$2" ]; then return 1; fi
+    done
+}
 # Whoever is stopped in the moment in which it is started never hears of it, so they are to listen.
 listens_again()
 {
@@ -71,6 +82,8 @@ for i in 0 1; do
     within 60 listens_again "$i" || fail "server $i does not wait for the next job"
     said "ps$i" "ps/$i done exit=0" || fail "server $i did not end with 0"
 done
+within 10 probes_say livenessProbe 0 || fail "servers that wait for a job are not alive, as their probes say"
+within 10 probes_say readinessProbe 4 || fail "servers that wait for a job are ready, as their probes say"
 podman stop --time 60 syncopate-ps-0-ps syncopate-ps-1-ps >"$work/stop.log" 2>&1 || fail "servers cannot be stopped"
 for i in 0 1; do comes_to "syncopate-ps-$i-ps" "exited 143"; done
 remove_containers podman pod rm --force --all --time 30
@@ -91,6 +104,8 @@ inspected()
         grep -qE "$1" "$work/inspect.log"
 }
 within 30 inspected '^step: [1-9]' || fail_with_logs "the job with keys does not train"
+within 10 probes_say livenessProbe 0 || fail "servers with keys are not alive, as their probes say"
+within 10 probes_say readinessProbe 0 || fail "servers with keys are not ready while they train, as their probes say"
 podman logs syncopate-ps-0-ps >"$work/ps0.log" 2>&1
 if said ps0 "insecure"; then fail "the servers have no keys"; fi
 

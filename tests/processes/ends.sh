@@ -361,6 +361,8 @@ if ! sanitized; then
         case $code in
             0) worked=$((worked + 1)) ;;
             1) says "memory-$kib" "^syncopate run: .*(memory|thread)" ;;
+            # syncopate-ps has more libraries than syncopate.
+            5) says "memory-$kib" "^syncopate run: ps/0 ended with exit code 127; .*error while loading shared libraries" ;;
             127) says "memory-$kib" "error while loading shared libraries" ;; # Before it is a program.
             *) fail "a job within $kib KiB ended with exit code $code" ;;
         esac
