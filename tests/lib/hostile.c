@@ -227,6 +227,21 @@ void hostile_check_there(const struct hostile *hostile)
         }
 }
 
+bool hostile_goes_on(const struct hostile *hostile)
+{
+    bool all = true;
+    for (uint32_t i = 0; i < hostile->server_count; i++) {
+        siginfo_t how = {0}; /* Left there to be waited for. */
+        waitid(P_PID, (id_t)hostile->pids[i], &how, WEXITED | WNOHANG | WNOWAIT);
+        if (how.si_pid != 0 && (how.si_code != CLD_EXITED || how.si_status != 0)) {
+            say_logs(hostile);
+            ck_abort_msg("ps/%u has ended badly", i);
+        }
+        all = all && how.si_pid == 0;
+    }
+    return all;
+}
+
 /* --- the end ------------------------------------------------------------------------------- */
 
 static int server_ends(struct hostile *h, uint32_t index)

@@ -70,6 +70,8 @@ double hostile_progress(const struct hostile *hostile);
 
 /* Fails the test, with the end of the logs, when a server has ended. */
 void hostile_check_there(const struct hostile *hostile);
+/* False when the job is over; fails the test when a server has ended with anything but 0. */
+bool hostile_goes_on(const struct hostile *hostile);
 
 /* The job ends by itself with the right model, nobody with anything but 0, and no server has held
  * `bound` bytes. */
