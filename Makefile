@@ -115,7 +115,7 @@ SIMULATED := $(call programs,simulated)
 # What is tried of scripts and documents is the same however the programs were built; so are the times that
 # calibrate takes, and which bugs the simulator finds.
 ONCE      := $(addprefix tests/processes/,runner.sh install.sh completion.sh matrix.sh setup.sh rooms.sh promises.sh \
-    calibrate.sh browser.sh manifests.sh units.sh) %/test_planted
+    calibrate.sh browser.sh manifests.sh package.sh units.sh) %/test_planted
 PROCESSES := $(call programs,processes) $(call scripts,processes)
 # Programs that those scripts use.
 HELPERS   := $(filter-out $(PROCESSES),$(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/processes/*.c))))
@@ -147,7 +147,7 @@ SCRIPTS   := .ci/run $(wildcard deploy/*.sh deploy/*/*.sh tests/*.sh tests/*/*.s
         coverage run-coverage \
         fuzz fuzz-corpus fuzzers bench chaos matrix \
         include-direction format format-check script-check validate shapes tidy install uninstall clean benches \
-        run-tests engines image FORCE
+        run-tests engines image deb FORCE
 
 help: ## this list
 	@echo "make TARGET [MODE=release|asan|tsan] [CC=gcc|clang] [JOBS=N] [V=1]"
@@ -195,6 +195,11 @@ tsan: setup-check ## with ThreadSanitizer, all that has threads or processes
 image: setup ## a container image of the programs: localhost/syncopate
 	@$(AGAIN) all
 	@deploy/container/build.sh --programs $(BUILD)
+
+deb: setup ## a Debian package, into build/deb
+	@$(AGAIN) all
+	@deploy/setup.sh deb
+	@deploy/debian/build.sh $(BUILD)/../deb
 
 engines: ## jobs by Slurm, Open MPI, ssh, pods and compose (root)
 	@deploy/setup.sh engines

@@ -5,6 +5,7 @@
 #     deploy/setup.sh check     and what the tests need
 #     deploy/setup.sh bench     what compiles and runs the programs, and the benchmarks
 #     deploy/setup.sh ci        and what the continuous checks need (sanitizers, formatting)
+#     deploy/setup.sh deb       what compiles and runs the programs, and makes a Debian package of them
 #     deploy/setup.sh engines   what compiles and runs the programs, and the engines that start jobs on
 #                               several hosts, as tests/engines tries them; none of their daemons is started
 #
@@ -55,6 +56,13 @@ table_ci=(
     "page_tests        chromium-driver        tool:chromedriver"
     "page_tests        python3-selenium       any:-"
     "TensorBoard_tests python3-protobuf       any:-"
+    "package_tests     lintian                tool:lintian"
+    "metrics_over_HTTP libmicrohttpd-dev      lib:libmicrohttpd"
+)
+
+table_deb=(
+    "Debian_package    debhelper              tool:dh"
+    "Debian_package    dpkg-dev               tool:dpkg-buildpackage"
     "metrics_over_HTTP libmicrohttpd-dev      lib:libmicrohttpd"
 )
 
@@ -84,7 +92,7 @@ quiet_services='munge slurmctld slurmd slurmdbd ssh podman podman-auto-update po
 
 usage()
 {
-    echo "usage: setup.sh build|check|bench|ci|engines" >&2
+    echo "usage: setup.sh build|check|bench|ci|deb|engines" >&2
     exit 2
 }
 
@@ -253,7 +261,8 @@ case ${1-} in
 build) rows=("${table_build[@]}") ;;
 check) rows=("${table_build[@]}" "${table_check[@]}") ;;
 bench) rows=("${table_build[@]}" "${table_bench[@]}") ;;
-ci) rows=("${table_build[@]}" "${table_check[@]}" "${table_bench[@]}" "${table_ci[@]}") ;;
+ci) rows=("${table_build[@]}" "${table_check[@]}" "${table_bench[@]}" "${table_deb[@]}" "${table_ci[@]}") ;;
+deb) rows=("${table_build[@]}" "${table_deb[@]}") ;;
 engines) rows=("${table_build[@]}" "${table_engines[@]}") ;;
 *) usage ;;
 esac

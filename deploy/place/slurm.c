@@ -162,6 +162,15 @@ static enum status host_of(const struct step *step, uint64_t rank, char name[HOS
         step->nodes != NULL ? step->nodes : "", step->tasks != NULL ? step->tasks : "", rank);
 }
 
+/* Then all ways of dealing tasks out are one, and Slurm calls it cyclic. */
+static bool one_task_a_host(const struct step *step)
+{
+    uint64_t host;
+    return step->tasks != NULL && step->size > 0 &&
+           hostlist_task(step->tasks, step->size - 1, &host, NULL) == STATUS_OK &&
+           host == step->size - 1;
+}
+
 /* Hosts are filled one after the other, unless Slurm was told otherwise, which it says; or else this task's
  * own host is another than it would be. */
 static enum status check_own(const struct step *step, struct error *error)
@@ -169,7 +178,8 @@ static enum status check_own(const struct step *step, struct error *error)
     char name[HOSTLIST_NAME_MAX];
     uint64_t host;
     bool usual = step->distribution == NULL || step->distribution[0] == '*' ||
-                 strncmp(step->distribution, "block", strlen("block")) == 0;
+                 strncmp(step->distribution, "block", strlen("block")) == 0 ||
+                 one_task_a_host(step);
     if (!usual)
         return error_set(
             error, STATUS_INVALID,

@@ -131,6 +131,16 @@ TEST_PLAIN(tasks_that_are_dealt_out_otherwise_are_refused)
                      "servers' hosts are not known: give --ps-hosts");
 }
 
+/* srun -n3 -N3: what Slurm calls cyclic is then block as well. */
+TEST_PLAIN(one_task_a_host_may_be_called_cyclic)
+{
+    place_is(with_servers(2),
+             "SLURM_JOB_ID=1234\nSLURM_STEP_ID=0\nSLURM_NTASKS=3\nSLURM_STEP_NODELIST=n[02-04]\n"
+             "SLURM_STEP_TASKS_PER_NODE=1(x3)\nSLURM_DISTRIBUTION=cyclic\nSLURM_PROCID=1\n"
+             "SLURM_NODEID=1\nSLURMD_NODENAME=n03",
+             "ps/1 of 2 servers, 1 worker, from SLURM (SLURM_PROCID=1)", "n02:28544,n03:28545");
+}
+
 TEST_PLAIN(servers_of_a_step_may_leave_their_addresses)
 {
     struct place place;
