@@ -132,6 +132,7 @@ again()
 {
     within 40 restarted "$1" || fail "$1 is not in the queue again: $(about "$1" JobState)"
     nothing_left "$1"
+    pause 2 # A slurmd takes what begins in the second in which a job's first piece was ended for that piece.
     within 40 begin_again "$1" || fail "$1 is in the queue and does not begin again: $(about "$1" Reason)"
 }
 goes_on()
@@ -249,7 +250,6 @@ finishes lost COMPLETED 0:0
 same_bits "$(out lost)" lost
 ok "a worker's node lost under restart.sbatch with --no-kill: the others do its work; done $(since "$began") s later, with the bits of run"
 
-
 regain node3
 submit first restart --nodes=3 -- "${lasting[@]}"
 within 40 test -d "$(out first)/checkpoints/step-000000000100" || fail "there is no checkpoint"
@@ -260,8 +260,7 @@ again first
 goes_on first
 ok "the script's node lost, with all servers: Slurm has the job in the queue again, and on to the bits of run"
 
-
-regain node1
+# --- launch in an allocation -----------------------------------------------------------------------
 mkdir "$work/tmp" # For keys, which are to be gone with their processes.
 cat >"$work/launch.sbatch" <<END
 #!/bin/bash
