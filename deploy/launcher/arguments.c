@@ -64,27 +64,27 @@ void arguments_add_word(struct arguments *arguments, const char *word)
     arguments_push(arguments, strdup(word));
 }
 
-/* The options that tell a process its place in the cluster, and what the launcher does itself. */
-static bool row_is_place(const struct option_row *row)
+/* What tells one process of a job from the others, and how many there are. */
+static const char *const identity[] = {"ps",       "workers",    "ps-hosts", "worker-hosts",
+                                       "job-name", "task-index", NULL};
+/* What the launcher does itself, or says to each in words of its own. */
+static const char *const of_launcher[] = {"bind", "out", "log-every", "port-file", "tell", NULL};
+/* The files that a worker leaves to its servers. */
+static const char *const files[] = {"restore", "keep", "tensorboard", "tensorboard-run", NULL};
+
+static bool row_is_among(const struct option_row *row, const char *const names[])
 {
-    static const char *const names[] = {"ps",         "workers",   "ps-hosts", "worker-hosts",
-                                        "job-name",   "bind",      "out",      "log-every",
-                                        "task-index", "port-file", "tell"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; names[i] != NULL; i++)
         if (strcmp(row->name, names[i]) == 0)
             return true;
     return false;
 }
 
-/* What a worker leaves to its servers. */
+/* What a worker leaves to its servers, where there are any. */
 static bool row_is_for_servers(const struct option_row *row, const struct options *options,
                                enum option_user user)
 {
-    static const char *const names[] = {"restore", "keep", "tensorboard", "tensorboard-run"};
-    bool theirs = false;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        theirs = theirs || strcmp(row->name, names[i]) == 0;
-    return user == OPTION_WORKER && options->ps > 0 && theirs;
+    return user == OPTION_WORKER && options->ps > 0 && row_is_among(row, files);
 }
 
 /* A number that was never set has no default in the table and lies outside its bounds. */
@@ -171,8 +171,8 @@ void arguments_add_options(struct arguments *arguments, const struct options *op
     for (size_t i = 0; i < option_row_count; i++) {
         const struct option_row *row = &option_rows[i];
         char text[4096];
-        if (!(row->users & user) || row_is_place(row) || row_is_for_servers(row, options, user) ||
-            !row_text(row, options, text, sizeof text))
+        if (!(row->users & user) || row_is_among(row, identity) || row_is_among(row, of_launcher) ||
+            row_is_for_servers(row, options, user) || !row_text(row, options, text, sizeof text))
             continue;
         if (row_is_replaced(row, options))
             continue;
@@ -182,26 +182,6 @@ void arguments_add_options(struct arguments *arguments, const struct options *op
     }
 }
 
-/* What tells one process of a job from the others, and how many there are. */
-static bool row_is_identity(const struct option_row *row)
-{
-    static const char *const names[] = {"ps",           "workers",  "ps-hosts",
-                                        "worker-hosts", "job-name", "task-index"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(row->name, names[i]) == 0)
-            return true;
-    return false;
-}
-
-static bool row_is_left_to_servers(const struct option_row *row)
-{
-    static const char *const names[] = {"out", "restore", "keep", "tensorboard", "tensorboard-run"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(row->name, names[i]) == 0)
-            return true;
-    return false;
-}
-
 void arguments_add_given(struct arguments *arguments, const struct options *options,
                          enum option_user given_to, enum option_user user, bool alone)
 {
@@ -209,9 +189,10 @@ void arguments_add_given(struct arguments *arguments, const struct options *opti
         const struct option_row *row = &option_rows[i];
         char text[4096];
         if (!(row->users & user) || option_find(given_to, row->name, strlen(row->name)) == NULL ||
-            !options_given(options, given_to, row->name) || row_is_identity(row) ||
+            !options_given(options, given_to, row->name) || row_is_among(row, identity) ||
             !row_text(row, options, text, sizeof text) ||
-            (user != OPTION_PS && !alone && row_is_left_to_servers(row)))
+            (user != OPTION_PS && !alone &&
+             (strcmp(row->name, "out") == 0 || row_is_among(row, files))))
             continue;
         arguments_add(arguments, row->name, "%s", text);
     }

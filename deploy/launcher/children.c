@@ -101,8 +101,8 @@ static void inherit(int file, int as)
 __attribute__((noreturn)) static void child_become(const struct child_program *program,
                                                    const struct pipes *pipes, pid_t launcher)
 {
-    if (!program
-             ->carried) /* What carries notices by its standard input, and srun kills for less. */
+    /* What carries a process elsewhere notices by its standard input, and srun kills for less. */
+    if (!program->carried)
         prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != launcher) /* It died before the line above. */
         _exit(EXIT_CLUSTER_LOST);

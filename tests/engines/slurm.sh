@@ -206,6 +206,20 @@ nothing_left srun
 finishes srun FAILED 137:0
 ok "kill -9 of srun in the batch script: the job ends with 137, and nothing is left on any host"
 
+# Typed at a prompt: nobody starts it but a person, and nobody misses it when it dies.
+typed=(--ps 2 --insecure --out "$work/runs/typed" "${lasting[@]}" --steps 100000)
+start_on head typed srun --nodes=3 --ntasks=5 --chdir="$work" --job-name=typed syncopate task "${typed[@]}"
+first_step "$work/runs/typed" 0 >"$work/seconds"
+ids[typed]=$(slurm_says squeue --noheader --name=typed --format=%A)
+on head pkill -KILL -f -- "^srun .*--job-name=typed" # It is two processes.
+ends typed 137
+pause 2
+in_state typed RUNNING || fail "the step ends with the srun that was typed: $(about typed JobState)"
+slurm_says scancel "${ids[typed]}"
+nothing_left typed
+if [ "$(member "$work/runs/typed" state)" != stopped ]; then fail "scancel of what was typed leaves no checkpoint"; fi
+ok "kill -9 of an srun that was typed: the step goes on, and scancel ends it at a checkpoint"
+
 # --- the queue again -------------------------------------------------------------------------------
 within 70 restarted limit || fail "the job is not in the queue again: $(about limit JobState)"
 is_stopped limit || fail "the time limit leaves no clean checkpoint"
