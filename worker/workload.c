@@ -6,6 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "worker/data/shared_dataset.h"
+
+/* For another worker to read the data; a longer wait is for one that does not get on. */
+#define SHARED_PATIENCE_SECONDS 10.0
 
 /* What goes wrong behind a text that is as it should be is a matter of memory. */
 static int exit_code_of(enum status status, int usual)
@@ -121,6 +127,18 @@ static int make_gradient(struct workload *workload, struct error *error)
     return status == STATUS_OK ? EXIT_DONE : EXIT_TRAINING_FAILED;
 }
 
+/* By itself, or with the other workers of this host. */
+static enum status read_data(struct dataset *dataset, const struct options *options,
+                             struct error *error)
+{
+    if (options->data_fd == 0)
+        return dataset_open(dataset, options->data, options->job.seed, error);
+    enum status status = shared_dataset_open(dataset, (int)options->data_fd, options->data,
+                                             options->job.seed, SHARED_PATIENCE_SECONDS, error);
+    close((int)options->data_fd);
+    return status;
+}
+
 /* Looked at first, because reading takes its time; then all is made from what was really read. */
 int workload_read(struct workload *workload, const struct options *options, struct error *error)
 {
@@ -129,7 +147,7 @@ int workload_read(struct workload *workload, const struct options *options, stru
         return code;
     struct error why = {0};
     workload_free(workload);
-    enum status status = dataset_open(&workload->dataset, options->data, options->job.seed, &why);
+    enum status status = read_data(&workload->dataset, options, &why);
     if (status != STATUS_OK)
         return data_failed(status, &why, error);
     code = declare(workload, options, error);

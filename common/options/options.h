@@ -118,6 +118,7 @@ struct options {
     const char *ssh;               /* launch: the command, "ssh -F file". */
     const char *remote_bin;        /* launch: folder of the programs there; NULL: as here. */
     const char *ports;             /* probe: "20000-20127"; NULL: none. */
+    uint32_t data_fd;              /* worker: of memory that workers share; 0: none. */
     bool parent_stdin;             /* Standard input ends with whoever started this process. */
     bool insecure;                 /* ps: listen beyond loopback without keys. */
     const char *keys;              /* Folder of certificates; NULL: none are used. */

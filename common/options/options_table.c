@@ -503,6 +503,10 @@ const struct option_row option_rows[] = {
      "Whoever started this process writes a line to its standard input and keeps it open for life "
      "(a pipe, ssh, exec -i). When it ends, so does this process, as on SIGTERM, within 10 s or "
      "--stop-timeout; whoever is lost then is not waited for."},
+    {"data-fd", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(data_fd), OPTION_WORKER | OPTION_TASK, "N", NULL, 3,
+     65535, NULL, NULL,
+     "A descriptor of memory (memfd) that all workers of this host were given: the first to come reads the data into "
+     "it, the others find them there."},
     {"insecure", OPTION_GROUP_CLUSTER, OPTION_KIND_FLAG, FIELD(insecure), SERVES, NULL, NULL, 0,
      0, NULL, NULL, "Listen beyond loopback although no keys are given."},
     {"hosts", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(hosts), OPTION_LAUNCH, "FILE", NULL, 0, 0, NULL, NULL,

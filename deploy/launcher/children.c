@@ -113,7 +113,11 @@ __attribute__((noreturn)) static void child_become(const struct child_program *p
     if (!program->prints)
         inherit(voice >= 0 ? voice : pipes->output[1], STDOUT_FILENO);
     inherit(pipes->output[1], STDERR_FILENO);
-    inherit(pipes->word[1], CHILD_WORD); /* Last: it may be another's place. */
+    /* Last: it may be another's place. */
+    if (program->announces)
+        inherit(pipes->word[1], CHILD_WORD);
+    else if (program->share > 0)
+        inherit(program->share, CHILD_WORD);
     child_reset_signals();
     if (program->carried)
         execvpe(program->path, program->arguments, program->environment);

@@ -7,7 +7,7 @@
  *                       explained, and everything goes to a log file once there is a place for it;
  *                       until then up to CHILD_EARLY_MAX bytes are held back
  *     CHILD_WORD        of a child that has something to announce: one line, such as where it
- *                       listens
+ *                       listens. One that announces nothing may be given a file there to share
  *
  * Its standard output is /dev/null, unless it is to have ours, or is carried elsewhere (site.h): its
  * lines then come through a fourth pipe, and signals go to it through its standard input.
@@ -34,7 +34,7 @@
 #define CHILD_TAIL      6            /* Lines kept. */
 #define CHILD_EARLY_MAX 65536
 #define CHILD_HOST_MAX  128
-#define CHILD_WORD      3   /* The descriptor it announces on. */
+#define CHILD_WORD      3   /* The descriptor it announces on, or shares. */
 #define CHILD_WORD_MAX  256 /* Bytes of what it announces. */
 
 /* Whoever wants a child's lines as they come; without newline. What is no line of its log counts as
@@ -89,6 +89,7 @@ struct child_program {
     const char *path;
     char *const *arguments, *const *environment;
     bool announces;    /* It is given CHILD_WORD. */
+    int share;         /* Else a file that it is given as CHILD_WORD, borrowed; 0: none. */
     bool prints;       /* Its standard output is ours. */
     const char *host;  /* Of a carried one: where to; NULL: here. */
     bool carried;      /* The path is of what carries it elsewhere, looked for in PATH. */

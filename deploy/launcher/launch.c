@@ -37,6 +37,7 @@
 #include "deploy/launcher/ports.h"
 #include "deploy/launcher/programs.h"
 #include "deploy/launcher/restart.h"
+#include "worker/data/shared_dataset.h"
 
 #define TICK_SECONDS       0.2
 #define ANNOUNCE_SECONDS   0.01 /* Between looks for a server's address, while servers start. */
@@ -72,6 +73,7 @@ struct launcher {
 
     int signals;  /* signalfd, or -1. */
     int occupied; /* The run directory, see occupancy.h; -1: not. */
+    int data;     /* Memory in which workers here have their data, shared_dataset.h; -1: none. */
     sigset_t mask_before;
 
     struct stop_request request;
@@ -215,6 +217,8 @@ static enum status prepare(struct launcher *launcher, struct error *error)
         launcher->places[i].held = -1;
     stat_run_json(launcher, &launcher->run_json);
     launcher->occupied = occupancy_take(launcher->out, false);
+    if (launcher->site == NULL && options->workers > 1)
+        launcher->data = shared_dataset_create();
 
     enum status status = STATUS_OK;
     if (launcher->site == NULL)
@@ -246,6 +250,8 @@ static void clean_up(struct launcher *launcher)
     drop_signals(launcher);
     if (launcher->occupied >= 0)
         close(launcher->occupied);
+    if (launcher->data >= 0)
+        close(launcher->data);
     for (uint32_t i = 0; launcher->places != NULL && i < launcher->options->ps; i++)
         if (launcher->places[i].held >= 0)
             close(launcher->places[i].held);
@@ -627,7 +633,7 @@ static enum status start_elsewhere(struct launcher *launcher, size_t slot, const
 /* Start the child at `slot`, for the first time or again. */
 static enum status start_child(struct launcher *launcher, size_t slot, const char *role,
                                uint32_t index, const struct arguments *arguments, bool announces,
-                               struct error *error)
+                               bool shares, struct error *error)
 {
     char name[32], path[PATH_MAX + 32];
     snprintf(name, sizeof name, "%s/%u", role, index);
@@ -637,7 +643,8 @@ static enum status start_child(struct launcher *launcher, size_t slot, const cha
     struct child_program program = {.path = path,
                                     .arguments = arguments_list(arguments),
                                     .environment = launcher->environment,
-                                    .announces = announces};
+                                    .announces = announces,
+                                    .share = shares ? launcher->data : 0};
     if (program.arguments == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     if (access(path, X_OK) != 0)
@@ -702,7 +709,8 @@ static enum status start_server(struct launcher *launcher, uint32_t index, struc
     else
         add_for_site(launcher, index, &arguments);
     arguments_add_options(&arguments, launcher->options, OPTION_PS);
-    enum status status = start_child(launcher, index, "ps", index, &arguments, announces, error);
+    enum status status =
+        start_child(launcher, index, "ps", index, &arguments, announces, false, error);
     arguments_free(&arguments);
     free(hosts);
     return status;
@@ -728,9 +736,12 @@ static enum status start_worker(struct launcher *launcher, uint32_t index, struc
         arguments_add(&arguments, "ps", "colocated");
     if (servers == 0) /* Else server 0 writes the run directory. */
         arguments_add(&arguments, "out", "%s", launcher->out);
+    bool shares = launcher->data >= 0;
+    if (shares)
+        arguments_add(&arguments, "data-fd", "%d", CHILD_WORD);
     arguments_add_options(&arguments, launcher->options, OPTION_WORKER);
-    enum status status =
-        start_child(launcher, (size_t)servers + index, "worker", index, &arguments, false, error);
+    enum status status = start_child(launcher, (size_t)servers + index, "worker", index, &arguments,
+                                     false, shares, error);
     arguments_free(&arguments);
     free(hosts);
     return status;
@@ -1023,6 +1034,7 @@ int launch_job(const struct options *options, const char *out, const struct site
         .watch = watch,
         .signals = -1,
         .occupied = -1,
+        .data = -1,
         .began = clock_now_seconds(),
         .terminate_at = INFINITY,
         .kill_at = INFINITY,

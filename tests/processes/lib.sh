@@ -37,7 +37,8 @@ for variable in $(compgen -e SYNCOPATE_ || true); do unset "$variable"; done
 # Pictures as PNG would take a second or two of every comparison.
 export SYNCOPATE_SVG_ONLY=1
 export TEST_MARK="$work"
-export LSAN_OPTIONS="suppressions=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/lsan.supp:print_suppressions=0"
+suppressions=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/lsan.supp
+export LSAN_OPTIONS="suppressions=$suppressions:print_suppressions=0"
 
 ok() { echo "ok - $*"; }
 skip() { echo "SKIPPED - $*"; } # WHAT: WHY NOT HERE

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "common/base/hash.h"
@@ -311,9 +312,13 @@ enum status dataset_open(struct dataset *dataset, const char *data, uint64_t see
 
 void dataset_close(struct dataset *dataset)
 {
-    free(dataset->train.images);
-    free(dataset->train.labels);
-    free(dataset->test.images);
-    free(dataset->test.labels);
+    if (dataset->shared != NULL) {
+        munmap(dataset->shared, dataset->shared_bytes);
+    } else {
+        free(dataset->train.images);
+        free(dataset->train.labels);
+        free(dataset->test.images);
+        free(dataset->test.labels);
+    }
     memset(dataset, 0, sizeof *dataset);
 }

@@ -22,8 +22,8 @@
 #include "common/job/job.h"
 
 struct examples {
-    uint8_t *images; /* [count][height][width][channels], owned. */
-    uint8_t *labels; /* [count], each < classes, owned. */
+    uint8_t *images; /* [count][height][width][channels], owned unless they are shared. */
+    uint8_t *labels; /* [count], each < classes, as well. */
     uint64_t count;
 };
 
@@ -32,6 +32,9 @@ struct dataset {
     uint32_t height, width, channels, classes;
     struct examples train, test;
     uint8_t digest[DIGEST_BYTES]; /* Of sizes, pixels and labels of both sets. */
+    void *shared;                 /* [shared_bytes] mapped for reading, with all examples in it
+                                     (shared_dataset.h), owned; NULL: each array is its own. */
+    uint64_t shared_bytes;
 };
 
 /* STATUS_INVALID when `data` can be none of these: a number of examples that cannot be, or a mere
