@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -41,6 +42,7 @@
 #define PLAIN_HANDSHAKE 256 /* What a handshake takes without, of who says no more than it must. */
 #define LOOK_US         100000 /* Between looks at what became of handshakes. */
 #define PEERS_US        1000   /* Between looks at who has come, while there is much to receive. */
+#define ANSWER_US       200    /* After a word to a server, its answer may come at any moment. */
 #define BACKLOG         1024   /* In a flood the kernel tells nothing of those beyond it (tcp.h). */
 #define CUTS_SUSPICIOUS 3      /* Handshakes cut in a row; one may be a server that just died. */
 #define GREETING_MS     400    /* A process that waits ends in time, also while it looks at one. */
@@ -69,6 +71,7 @@ struct endpoint {
     enum greeting greeting;  /* Connecting: what it was last asked for. */
     uint64_t looked_us;
     uint64_t peers_us;     /* Listening: who is there was last looked at. */
+    uint64_t said_us;      /* Connecting: something was last said. */
     struct budget *budget; /* NULL: none; connecting. */
 };
 
@@ -273,6 +276,8 @@ static enum status zmq_endpoint_send(struct endpoint *endpoint, uint64_t peer, c
     if (status == STATUS_OK &&
         zmq_send(endpoint->socket, header, header_bytes, ZMQ_DONTWAIT | more) < 0)
         status = send_error();
+    if (!endpoint->listening)
+        endpoint->said_us = clock_now_us();
     if (payload == NULL)
         return status;
     if (status == STATUS_OK)
@@ -558,14 +563,30 @@ static int left_of(int timeout_ms, uint64_t since_us)
     return past_ms < (uint64_t)timeout_ms ? timeout_ms - (int)past_ms : 0;
 }
 
-/* Whether anything but news of connections (the last items) has come, or the time is up. */
-static bool has_waited(zmq_pollitem_t *items, size_t count, size_t news, int timeout_ms)
+/* Whether anything but news of connections (the last items) has come. */
+static bool has_come(const zmq_pollitem_t *items, size_t count, size_t news)
 {
-    if (zmq_poll(items, (int)count, timeout_ms) <= 0)
-        return true;
     for (size_t i = 0; i < count - news; i++)
         if (items[i].revents != 0)
             return true;
+    return false;
+}
+
+/* The same, or the time is up. */
+static bool has_waited(zmq_pollitem_t *items, size_t count, size_t news, int timeout_ms)
+{
+    return zmq_poll(items, (int)count, timeout_ms) <= 0 || has_come(items, count, news);
+}
+
+/* To be woken takes as long as a short answer does, so whoever has just said something asks for a
+ * while, and leaves the processor to any other thread that wants it. */
+static bool is_answered(zmq_pollitem_t *items, size_t count, uint64_t said_us)
+{
+    while (clock_now_us() - said_us < ANSWER_US) {
+        if (zmq_poll(items, (int)count, 0) > 0)
+            return true;
+        sched_yield();
+    }
     return false;
 }
 
@@ -577,8 +598,9 @@ static void zmq_wait(struct transport *transport, struct endpoint *const *endpoi
     zmq_pollitem_t items[3 * (JOB_SERVERS_MAX + 1) + TRANSPORT_DOORBELLS_MAX];
     size_t used = 0, news = 0;
     assert(2 * count + doorbell_count <= sizeof items / sizeof *items);
-    uint64_t now_us = clock_now_us();
+    uint64_t now_us = clock_now_us(), said_us = 0;
     for (size_t i = 0; i < count; i++) {
+        said_us = endpoints[i]->said_us > said_us ? endpoints[i]->said_us : said_us;
         look_when_due(endpoints[i], now_us);
         look_at_peers(endpoints[i], now_us);
         items[used++] = (zmq_pollitem_t){endpoints[i]->socket, 0, ZMQ_POLLIN, 0};
@@ -588,6 +610,8 @@ static void zmq_wait(struct transport *transport, struct endpoint *const *endpoi
     }
     for (size_t i = 0; i < doorbell_count; i++)
         items[used++] = (zmq_pollitem_t){NULL, doorbells[i], ZMQ_POLLIN, 0};
+    if (timeout_ms != 0 && is_answered(items, used, said_us))
+        return;
     for (size_t i = 0; i < count; i++)
         if (endpoints[i]->listening) {
             items[used++] = (zmq_pollitem_t){endpoints[i]->monitor.socket, 0, ZMQ_POLLIN, 0};
