@@ -21,8 +21,9 @@
 #include "ps/mode/shard_mode.h"
 #include "ps/router/router_state.h"
 
-#define CHUNKS_US      1000000u  /* Chunks of a checkpoint that do not come are asked for again. */
-#define CUT_AGAIN_US   5000000u  /* A final cut that is not written is begun anew; doubled. */
+#define CHUNKS_US      1000000u /* Chunks of a checkpoint that do not come are asked for again. */
+#define CUT_AGAIN_US   5000000u /* A final cut that is not written is begun anew; doubled. */
+#define CUT_BYTES_US   16u      /* Bytes of a part in a microsecond, on the slowest disk and way. */
 #define COUNTS_LINE_US 10000000u /* Between lines about what was not taken. */
 #define REQUESTS_MIN   1024u     /* Messages that any worker may have under way. */
 
@@ -468,6 +469,16 @@ static void say_cut_taken(struct router *router, struct outbox *outbox)
             .step = cut->step, .taken = cut->taken, .verdicts = cut->verdicts};
 }
 
+/* How long it may take until something is heard of the part: a large one is written, or is on its way
+ * to server 0's disk, for longer than a lost one is waited for, and is not to be written twice. */
+static uint64_t cut_patience_us(const struct router *router)
+{
+    const struct plan *plan = router->plan;
+    uint64_t bytes = partition_server_bytes(&plan->partition, plan->server);
+    uint64_t writing_us = bytes * (1 + plan->slots.count) / CUT_BYTES_US;
+    return router->cut.patience_us + (router->cut.part_said ? 0 : writing_us);
+}
+
 /* Server 0 has not heard all that was said about this cut: say it again. The chunks of a final one
  * may have been lost on their way to its disk, or ours has failed: then make it anew. */
 static void repeat_cut(struct router *router, uint64_t now_us, struct outbox *outbox)
@@ -478,7 +489,7 @@ static void repeat_cut(struct router *router, uint64_t now_us, struct outbox *ou
         say_cut_taken(router, outbox);
     if (cut->part_said && (written || !cut->final))
         enrolment_say(&router->enrolment, MESSAGE_PART_WRITTEN, outbox)->part_written = cut->part;
-    if (!cut->final || !cut->said || written || now_us - cut->begun_us < cut->patience_us)
+    if (!cut->final || !cut->said || written || now_us - cut->begun_us < cut_patience_us(router))
         return;
     cut->patience_us *= 2;
     begin_cut(router, now_us, outbox);

@@ -9,6 +9,7 @@
 
 #include "common/steps/leaf_set.h"
 #include "common/wire/pages.h"
+#include "ps/router/router_state.h"
 #include "ps/shard/staleness_book.h"
 #include "ps/work/proof.h"
 #include "tests/lib/post.h"
@@ -921,6 +922,35 @@ TEST(a_repeated_cut_is_answered_with_what_was_said, MODE_SYNC)
     post_clear(&f->post);
     name_cut(f, 3, false); /* Late. */
     ck_assert_uint_eq(post_count_all(&f->post), 0);
+}
+
+TEST(a_final_cut_of_a_large_part_is_waited_for_and_not_written_twice, MODE_SYNC)
+{
+    serve(f);
+    struct chunk_range *range =
+        f->router->plan->partition.chunks; /* Which nobody reads any more. */
+    while (range->server != f->router->plan->server)
+        range++;
+    uint64_t count = range->count, arrays = 1 + f->router->plan->slots.count;
+    range->count += 320u * 1000 * 1000 / sizeof(float) / arrays; /* 20 s at the least rate. */
+    name_cut(f, 6, true);
+    owners_cut(f, 6, true);
+    for (int i = 0; i < 24; i++) {
+        f->now_us += SECOND;
+        post_clear(&f->post);
+        name_cut(f, 6, true);
+        ck_assert_uint_eq(post_count(&f->post, TO_OWNER, MESSAGE_CUT), 0);
+    }
+    f->now_us += 2 * SECOND;
+    name_cut(f, 6, true);
+    ck_assert_uint_eq(post_count(&f->post, TO_OWNER, MESSAGE_CUT), 2);
+    owners_cut(f, 6, true);
+    part_written(f, 6, false); /* It has failed: that is not waited for as long. */
+    f->now_us += 11 * SECOND;
+    post_clear(&f->post);
+    name_cut(f, 6, true);
+    ck_assert_uint_eq(post_count(&f->post, TO_OWNER, MESSAGE_CUT), 2);
+    range->count = count;
 }
 
 TEST(a_final_cut_that_is_not_written_is_begun_anew, MODE_SYNC)
