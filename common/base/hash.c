@@ -6,6 +6,8 @@
 
 #include <sodium.h>
 
+#include "common/base/sha256_blocks.h"
+
 _Static_assert(sizeof(struct hash) >= sizeof(crypto_generichash_state), "struct hash is too small");
 _Static_assert(sizeof(struct sha256) >= sizeof(crypto_hash_sha256_state),
                "struct sha256 is too small");
@@ -67,7 +69,19 @@ void sha256_init(struct sha256 *sha256)
 
 void sha256_update(struct sha256 *sha256, const void *bytes, size_t count)
 {
-    crypto_hash_sha256_update(sha256_state(sha256), bytes, count);
+    crypto_hash_sha256_state *state = sha256_state(sha256);
+    const uint8_t *from = bytes;
+    size_t filled = state->count / 8 % SHA256_BLOCK_BYTES; /* Its count is of bits. */
+    size_t rest = filled > 0 ? SHA256_BLOCK_BYTES - filled : 0;
+    size_t blocks = count >= rest ? (count - rest) / SHA256_BLOCK_BYTES : 0;
+    if (blocks > 0 && sha256_blocks_has()) {
+        crypto_hash_sha256_update(state, from, rest); /* Which empties its own block. */
+        sha256_blocks(state->state, from + rest, blocks);
+        state->count += (uint64_t)blocks * SHA256_BLOCK_BYTES * 8;
+        from += rest + blocks * SHA256_BLOCK_BYTES;
+        count -= rest + blocks * SHA256_BLOCK_BYTES;
+    }
+    crypto_hash_sha256_update(state, from, count);
 }
 
 void sha256_final(struct sha256 *sha256, uint8_t digest[HASH_BYTES])

@@ -38,6 +38,46 @@ TEST_PLAIN(sha256_gives_the_published_digest)
     ck_assert_str_eq(text, expected);
 }
 
+/* The digest of bytes[count] taken in pieces of so many bytes. */
+static void sha256_in_pieces(const uint8_t *bytes, size_t count, size_t piece,
+                             uint8_t digest[HASH_BYTES])
+{
+    struct sha256 sha256;
+    sha256_init(&sha256);
+    for (size_t at = 0; at < count; at += piece)
+        sha256_update(&sha256, bytes + at, count - at < piece ? count - at : piece);
+    sha256_final(&sha256, digest);
+}
+
+TEST_PLAIN(sha256_of_many_blocks_is_the_same_in_pieces_of_any_length)
+{
+    /* sha256sum of the bytes 0, 1, ..., 250, 0, 1, ... */
+    static const char expected[] =
+        "4e4c294b331f7a2099a379bec34b9f9fc03dc46ab465d998f4d683da53487e6d";
+    uint8_t bytes[1000], digest[HASH_BYTES];
+    char text[HASH_HEX_LENGTH];
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)(i % 251);
+    for (size_t piece = 1; piece <= sizeof bytes; piece++) {
+        sha256_in_pieces(bytes, sizeof bytes, piece, digest);
+        hash_hex(digest, sizeof digest, text);
+        ck_assert_str_eq(text, expected);
+    }
+}
+
+/* Whole blocks alone against libsodium's way, which is that of the last byte of each. */
+TEST_PLAIN(sha256_by_the_processor_is_sha256_by_libsodium)
+{
+    uint8_t bytes[64 * 50], whole[HASH_BYTES], one_by_one[HASH_BYTES];
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)(i * i / 7);
+    for (size_t count = 0; count <= sizeof bytes; count += 33) {
+        sha256_in_pieces(bytes, count, sizeof bytes, whole);
+        sha256_in_pieces(bytes, count, 1, one_by_one);
+        ck_assert_mem_eq(whole, one_by_one, HASH_BYTES);
+    }
+}
+
 TEST_PLAIN(pieces_do_not_matter_but_every_byte_does)
 {
     uint8_t bytes[1000], whole[HASH_BYTES], pieces[HASH_BYTES], changed[HASH_BYTES];
