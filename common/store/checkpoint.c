@@ -457,6 +457,7 @@ struct opening {
     const char *path;
     struct slots slots;
     struct loaded_part *parts; /* [part_count] */
+    uint32_t arrays_wanted;    /* The first of all, which the reader will have. */
     struct error *error;
 };
 
@@ -631,7 +632,7 @@ static void unload_part(struct loaded_part *part)
 static enum status gather(const struct opening *opening)
 {
     struct checkpoint_reader *reader = opening->reader;
-    for (uint32_t i = 0; i < reader->array_count; i++) {
+    for (uint32_t i = 0; i < opening->arrays_wanted; i++) {
         /* The parts, which are here, hold as many bytes: a forged size cannot ask for more. */
         reader->arrays[i] = aligned_alloc(64, reader->elements * sizeof(float));
         if (reader->arrays[i] == NULL)
@@ -646,8 +647,9 @@ static enum status gather(const struct opening *opening)
             enum status status = place(opening, part, tensor, &placement);
             if (status != STATUS_OK)
                 return status;
-            memcpy(reader->arrays[placement.array] + placement.first, tensor->data,
-                   tensor->elements * sizeof(float));
+            if (placement.array < opening->arrays_wanted)
+                memcpy(reader->arrays[placement.array] + placement.first, tensor->data,
+                       tensor->elements * sizeof(float));
         }
         unload_part(part);
     }
@@ -705,8 +707,8 @@ static enum status read_manifest(struct manifest *manifest, const struct disk *d
     return manifest_read(manifest, disk, manifest_path, error);
 }
 
-enum status checkpoint_open(struct checkpoint_reader *reader, const struct disk *disk,
-                            const char *path, struct error *error)
+static enum status open_arrays(struct checkpoint_reader *reader, const struct disk *disk,
+                               const char *path, bool values_alone, struct error *error)
 {
     memset(reader, 0, sizeof *reader);
     enum status status = read_manifest(&reader->manifest, disk, path, error);
@@ -717,11 +719,25 @@ enum status checkpoint_open(struct checkpoint_reader *reader, const struct disk 
     struct opening opening = {.reader = reader, .disk = disk, .path = path, .error = error};
     opening.slots = job_slots(&reader->manifest.job); /* job_check has looked at it. */
     status = measure_space(&opening);
+    opening.arrays_wanted = values_alone ? 1 : reader->array_count;
     if (status == STATUS_OK)
         status = read_parts(&opening);
+    reader->array_count = opening.arrays_wanted;
     if (status != STATUS_OK)
         checkpoint_close(reader);
     return status;
+}
+
+enum status checkpoint_open(struct checkpoint_reader *reader, const struct disk *disk,
+                            const char *path, struct error *error)
+{
+    return open_arrays(reader, disk, path, false, error);
+}
+
+enum status checkpoint_open_values(struct checkpoint_reader *reader, const struct disk *disk,
+                                   const char *path, struct error *error)
+{
+    return open_arrays(reader, disk, path, true, error);
 }
 
 enum status checkpoint_verify(const struct disk *disk, const char *path, struct manifest *manifest,

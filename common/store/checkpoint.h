@@ -96,8 +96,8 @@ size_t checkpoint_list(const struct disk *disk, const char *out, uint64_t *steps
 
 struct checkpoint_reader {
     struct manifest manifest;
-    float *arrays[CHECKPOINT_ARRAYS_MAX]; /* [1 + slot_count][elements] whole spaces, owned. */
-    uint32_t array_count;
+    float *arrays[CHECKPOINT_ARRAYS_MAX]; /* [array_count][elements] whole spaces, owned. */
+    uint32_t array_count; /* 1 + slot_count, or 1 where only values were asked for. */
     uint64_t elements;
     uint64_t version;   /* Of all chunks ... */
     bool version_known; /* ... as a part has said. */
@@ -106,6 +106,9 @@ struct checkpoint_reader {
 /* Read and verify a whole checkpoint: path is a step-... directory. */
 enum status checkpoint_open(struct checkpoint_reader *reader, const struct disk *disk,
                             const char *path, struct error *error);
+/* The same, but with array 0 alone: the slots are verified, and no memory is taken for them. */
+enum status checkpoint_open_values(struct checkpoint_reader *reader, const struct disk *disk,
+                                   const char *path, struct error *error);
 /* The same without its values: STATUS_OK when checkpoint_open would find it whole. *manifest, which
  * may be NULL, is the caller's to free after STATUS_OK. Takes the memory of one part. */
 enum status checkpoint_verify(const struct disk *disk, const char *path, struct manifest *manifest,

@@ -209,7 +209,7 @@ static enum status open_checkpoint(struct model_file *file, const struct disk *d
 {
     struct checkpoint_reader reader;
     enum status status = of_run ? checkpoint_open_newest(&reader, disk, path, NULL, NULL, error)
-                                : checkpoint_open(&reader, disk, path, error);
+                                : checkpoint_open_values(&reader, disk, path, error);
     if (status != STATUS_OK)
         return status;
     if (of_run)

@@ -795,7 +795,7 @@ static enum status open_last(struct checkpointer *checkpointer, uint64_t step,
     char path[DISK_PATH_MAX];
     const struct checkpointer_options *options = &checkpointer->options;
     checkpoint_path(path, options->out, step);
-    enum status status = checkpoint_open(reader, options->disk, path, error);
+    enum status status = checkpoint_open_values(reader, options->disk, path, error);
     if (status != STATUS_NOT_FOUND)
         return status;
     bool passed_over;

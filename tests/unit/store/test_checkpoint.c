@@ -89,6 +89,31 @@ static enum status open_step(struct checkpoint_reader *reader, const char *out, 
     return checkpoint_open(reader, disk, path, error);
 }
 
+TEST_PLAIN(values_alone_are_those_of_the_whole_and_the_slots_are_verified_all_the_same)
+{
+    char out[DISK_PATH_MAX], path[DISK_PATH_MAX], part[DISK_PATH_MAX];
+    struct checkpoint_reader whole, values;
+    struct error error;
+    scratch_path(out, "run");
+    write_checkpoint(out, 7, 1);
+    checkpoint_path(path, out, 7);
+    ck_assert_int_eq(checkpoint_open(&whole, disk, path, &error), STATUS_OK);
+    ck_assert_int_eq(checkpoint_open_values(&values, disk, path, &error), STATUS_OK);
+    ck_assert_uint_eq(values.array_count, 1);
+    ck_assert_mem_eq(values.arrays[0], whole.arrays[0], whole.elements * sizeof(float));
+    ck_assert_ptr_null(values.arrays[1]);
+    checkpoint_close(&values);
+    checkpoint_close(&whole);
+
+    file_path(part, out, 7, "part-0-of-1.safetensors");
+    size_t bytes;
+    char *data = scratch_read(part, &bytes);
+    data[bytes - 1] = (char)(data[bytes - 1] ^ 1); /* The last slot's last value. */
+    scratch_write(part, data, bytes);
+    free(data);
+    ck_assert_int_eq(checkpoint_open_values(&values, disk, path, &error), STATUS_INVALID);
+}
+
 TEST_PLAIN(what_any_number_of_servers_wrote_reads_back)
 {
     for (uint32_t servers = 1; servers <= 8; servers++) {
