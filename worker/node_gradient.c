@@ -52,7 +52,7 @@ static enum status diverged(uint64_t step, uint32_t leaf, struct error *error)
 
 static enum status compute_leaf(struct node_gradient *g, const float *parameters,
                                 const struct step_shape *shape, uint32_t leaf, float *gradient,
-                                struct score *score, struct error *error)
+                                struct score *score, const struct ready *ready, struct error *error)
 {
     uint64_t first;
     uint32_t count = step_shape_leaf(shape, g->job, leaf, &first);
@@ -62,7 +62,7 @@ static enum status compute_leaf(struct node_gradient *g, const float *parameters
         memcpy(g->images + i * bytes, g->dataset->train.images + places[i] * bytes, bytes);
         g->labels[i] = g->dataset->train.labels[places[i]];
     }
-    model_gradient(g->model, parameters, g->images, g->labels, count, gradient, score);
+    model_gradient_told(g->model, parameters, g->images, g->labels, count, gradient, score, ready);
     return score->not_finite > 0 ? diverged(shape->step, leaf, error) : STATUS_OK;
 }
 
@@ -79,13 +79,35 @@ static bool has_some(const struct leaf_set *set, struct node node)
     return set == NULL || leaf_set_count(set, node) > 0;
 }
 
+/* A left sum, whose right-hand one is being made: what is there of that is added at once. */
+struct joining {
+    float *left;
+    const float *right;
+    uint64_t joined; /* From this element on. */
+    const struct ready *ready;
+};
+
+static void join_from(struct joining *joining, uint64_t first)
+{
+    kernels_add(joining->left + first, joining->right + first, joining->joined - first);
+    joining->joined = first;
+}
+
+static void join_ready(void *context, uint64_t first)
+{
+    struct joining *joining = context;
+    join_from(joining, first);
+    joining->ready->tell(joining->ready->context, first);
+}
+
 static enum status compute(struct node_gradient *g, const float *parameters,
                            const struct step_shape *shape, struct node node, unsigned depth,
-                           float *gradient, struct score *score, struct error *error)
+                           float *gradient, struct score *score, const struct ready *ready,
+                           struct error *error)
 {
     if (node.leaf_count == 1) {
         enum status computed =
-            compute_leaf(g, parameters, shape, node.first_leaf, gradient, score, error);
+            compute_leaf(g, parameters, shape, node.first_leaf, gradient, score, ready, error);
         note_time(g, node.first_leaf - g->first_leaf);
         return computed;
     }
@@ -94,17 +116,31 @@ static enum status compute(struct node_gradient *g, const float *parameters,
     if (!has_some(shape->set, left) ||
         !has_some(shape->set, right)) /* What is absent is not added, as zeros are. */
         return compute(g, parameters, shape, has_some(shape->set, left) ? left : right, depth + 1,
-                       gradient, score, error);
+                       gradient, score, ready, error);
     if (g->right[depth] == NULL)
         g->right[depth] = aligned_alloc(64, model_elements(g->model) * sizeof(float));
     if (g->right[depth] == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory for a gradient");
-    enum status status = compute(g, parameters, shape, left, depth + 1, gradient, score, error);
+    struct joining joining = {gradient, g->right[depth], model_elements(g->model), ready};
+    const struct ready join = {join_ready, &joining};
+    enum status status =
+        compute(g, parameters, shape, left, depth + 1, gradient, score, NULL, error);
     if (status == STATUS_OK)
-        status = compute(g, parameters, shape, right, depth + 1, g->right[depth], score, error);
+        status = compute(g, parameters, shape, right, depth + 1, g->right[depth], score,
+                         ready != NULL ? &join : NULL, error);
     if (status == STATUS_OK)
-        kernels_add(gradient, g->right[depth], model_elements(g->model));
+        join_from(&joining, 0);
     return status;
+}
+
+static enum status sum_diverged(const struct step_shape *shape, struct node node,
+                                struct error *error)
+{
+    return error_set(error, STATUS_DIVERGED,
+                     "training diverged: the sum of the gradients of step %llu, leaves %u to %u is "
+                     "not finite",
+                     (unsigned long long)shape->step, node.first_leaf,
+                     node.first_leaf + node.leaf_count - 1);
 }
 
 /* Which leaf made the sum not finite. They are computed again to find out, which costs less than
@@ -117,29 +153,75 @@ static enum status explain(struct node_gradient *g, const float *parameters,
         struct score score = {0};
         if (!has_some(shape->set, (struct node){leaf, 1}))
             continue;
-        enum status status = compute_leaf(g, parameters, shape, leaf, gradient, &score, error);
+        enum status status =
+            compute_leaf(g, parameters, shape, leaf, gradient, &score, NULL, error);
         if (status != STATUS_OK || !kernels_all_finite(gradient, model_elements(g->model)))
             return diverged(shape->step, leaf, error);
     }
-    return error_set(error, STATUS_DIVERGED,
-                     "training diverged: the sum of the gradients of step %llu, leaves %u to %u is "
-                     "not finite",
-                     (unsigned long long)shape->step, node.first_leaf,
-                     node.first_leaf + node.leaf_count - 1);
+    return sum_diverged(shape, node, error);
+}
+
+/* What has been told of a node's gradient. */
+struct telling {
+    const struct ready *ready;
+    const float *gradient;
+    const struct score *score;
+    uint64_t not_finite; /* Examples, before. */
+    uint64_t finite;     /* All is, from this element on. */
+    bool told, stopped;
+};
+
+static void tell_ready(void *context, uint64_t first)
+{
+    struct telling *telling = context;
+    telling->stopped = telling->stopped || telling->score->not_finite > telling->not_finite ||
+                       !kernels_all_finite(telling->gradient + first, telling->finite - first);
+    if (telling->stopped)
+        return;
+    telling->finite = first;
+    telling->told = true;
+    telling->ready->tell(telling->ready->context, first);
+}
+
+/* The parameters may be others by now: nothing can be computed again. */
+static enum status explain_told(const struct step_shape *shape, struct node node,
+                                struct error *error)
+{
+    return node.leaf_count == 1 ? diverged(shape->step, node.first_leaf, error)
+                                : sum_diverged(shape, node, error);
 }
 
 enum status node_gradient_compute(struct node_gradient *node_gradient, const float *parameters,
                                   const struct step_shape *shape, struct node node, float *gradient,
                                   struct score *score, struct error *error)
 {
+    return node_gradient_compute_told(node_gradient, parameters, shape, node, gradient, score, NULL,
+                                      error);
+}
+
+enum status node_gradient_compute_told(struct node_gradient *node_gradient, const float *parameters,
+                                       const struct step_shape *shape, struct node node,
+                                       float *gradient, struct score *score,
+                                       const struct ready *ready, struct error *error)
+{
     struct node_gradient *g = node_gradient;
     memset(g->leaf_ns, 0, node.leaf_count * sizeof *g->leaf_ns);
     g->first_leaf = node.first_leaf;
     g->mark_ns = clock_now_ns();
-    enum status status = compute(g, parameters, shape, node, 0, gradient, score, error);
+    struct telling telling = {
+        .ready = ready,
+        .gradient = gradient,
+        .score = score,
+        .not_finite = score->not_finite,
+        .finite = model_elements(g->model),
+    };
+    const struct ready tell = {tell_ready, &telling};
+    enum status status = compute(g, parameters, shape, node, 0, gradient, score,
+                                 ready != NULL ? &tell : NULL, error);
     /* What is not finite stays so, whatever is added to it. */
-    if (status == STATUS_OK && !kernels_all_finite(gradient, model_elements(g->model)))
-        status = explain(g, parameters, shape, node, gradient, error);
+    if (status == STATUS_OK && !kernels_all_finite(gradient, telling.finite))
+        status = telling.told ? explain_told(shape, node, error)
+                              : explain(g, parameters, shape, node, gradient, error);
     note_time(g, node.leaf_count - 1);
     return status;
 }

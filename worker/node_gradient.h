@@ -46,6 +46,15 @@ enum status node_gradient_compute(struct node_gradient *node_gradient, const flo
                                   const struct step_shape *shape, struct node node, float *gradient,
                                   struct score *score, struct error *error);
 
+/* The same, and `ready` (NULL: nobody) is told of the gradient while it is made, see model.h: while the
+ * last of its leaves is computed, with the sums of all. What is told of is finite, and no leaf's loss
+ * before was not; once something is not, nothing more is told. A sum that is not finite then, of several
+ * leaves, is named as that: the parameters may have been written since. */
+enum status node_gradient_compute_told(struct node_gradient *node_gradient, const float *parameters,
+                                       const struct step_shape *shape, struct node node,
+                                       float *gradient, struct score *score,
+                                       const struct ready *ready, struct error *error);
+
 /* What one whole leaf of the node computed last took, as a sample of them all: another one each step. 0:
  * its leaves have fewer examples. */
 uint64_t node_gradient_sample(const struct node_gradient *node_gradient,

@@ -20,6 +20,26 @@ static void evaluate(struct trainer *t, const struct work *work)
     client_evaluation(t->client, work, &score, regularisation, clock_now_us() - began_us);
 }
 
+/* The gradient that is being computed. */
+struct coming {
+    struct client *client;
+    const struct push *push;
+    struct frame *gradient;
+};
+
+static void send_ready(void *context, uint64_t first)
+{
+    const struct coming *coming = context;
+    client_ready(coming->client, coming->push, coming->gradient, first);
+}
+
+/* The parameters are needed until the last node of the step; and where its time is controlled nothing
+ * leaves before that is over. */
+static bool may_leave_early(const struct trainer *t, bool last)
+{
+    return t->overlap && last && !job_mode(t->job)->may_skip && compute_time_is_free(&t->pace.time);
+}
+
 /* Compute and push one node; false when this worker cannot go on. */
 static bool train_node(struct trainer *t, const struct work *work, struct node node, bool last)
 {
@@ -32,10 +52,13 @@ static bool train_node(struct trainer *t, const struct work *work, struct node n
         client_fail(t->client, EXIT_TRAINING_FAILED, "out of memory for a gradient");
         return false;
     }
+    const struct coming coming = {t->client, &push, gradient};
+    const struct ready ready = {send_ready, (void *)(uintptr_t)&coming};
     /* Controlled time runs since pace_begin: what is counted begins there too. */
     uint64_t began_ns = t->pace.fresh ? t->pace.due_ns : clock_now_ns();
-    enum status status = node_gradient_compute(t->gradient, client_parameters(t->client), shape,
-                                               node, gradient->data, &push.score, &error);
+    enum status status = node_gradient_compute_told(
+        t->gradient, client_parameters(t->client), shape, node, gradient->data, &push.score,
+        may_leave_early(t, last) ? &ready : NULL, &error);
     pace_node(&t->pace, shape, node, t->gradient->leaf_ns, clock_now_ns());
     client_rest(t->client, t->pace.due_ns);
     push.leaves = t->pace.leaves;

@@ -14,6 +14,7 @@ struct trainer {
     const struct job *job;
     struct node_gradient *gradient;
     struct pace pace; /* How long gradients are to take. */
+    bool overlap;     /* What is there of a gradient leaves while the rest is computed. */
 };
 
 /* Train until the job ends, for whatever reason; then client_exit_code tells. */

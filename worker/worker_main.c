@@ -190,6 +190,7 @@ static int train_as_asked(struct client *client, struct workload *workload,
         .pace = {.time = workload_compute_time(workload, options, options->task_index),
                  .job = &workload->job,
                  .worker = options->task_index},
+        .overlap = options->overlap,
     };
     trainer_run(&trainer);
     signals_stop(&signals);

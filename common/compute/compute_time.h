@@ -47,6 +47,12 @@ struct compute_time {
     struct distribution pause; /* Nanoseconds, also where time is not controlled. */
 };
 
+/* Nothing is asked of it: leaves take what they take. */
+static inline bool compute_time_is_free(const struct compute_time *time)
+{
+    return !time->controlled && time->slow <= 1 && time->pause_probability <= 0;
+}
+
 /* Sets controlled and leaf, or traced:
  *
  *     constant:T | uniform:LEAST,MOST | exponential:MEAN[,LEAST] | lognormal:MEDIAN,SIGMA |

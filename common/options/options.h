@@ -126,6 +126,7 @@ struct options {
     bool allow_mixed;              /* Let processes join whose arithmetic differs. */
     const char *instructions;      /* "plain", "avx2" or "avx512"; NULL: the widest there are. */
     const char *transport;         /* "auto", "tcp" or "shm". */
+    bool overlap;                  /* Gradients leave while the rest of them is computed. */
     int32_t owner_threads;         /* -1: choose; 0: the router's thread owns the chunks. */
 
     struct deadlines deadlines;

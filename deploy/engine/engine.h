@@ -73,6 +73,8 @@ struct engine_options {
     struct observer observer;
     struct limits limits;
     struct faults faults;
+    bool overlap; /* Workers send what is there of a gradient while they compute the rest. Of the
+                        * engine's processors (timing.h) nobody makes parts. */
     bool share_frames; /* A message's receiver gets the sender's frame, not a copy. */
     bool
         unchecked; /* Nothing is summed up, no transcript and no payload in flight, no core looks at

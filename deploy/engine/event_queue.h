@@ -21,6 +21,7 @@ enum event_kind {
     EVENT_INBOX,   /* An item for a server's router thread, or from a trainer to its session. */
     EVENT_ACTOR,   /* An item for an owner or checkpointer, or from a session to its trainer. */
     EVENT_COMPUTE, /* A trainer has computed a gradient. */
+    EVENT_READY,   /* A trainer has computed a part of a gradient. */
     EVENT_DISK,    /* What a checkpointer wrote is durable. */
     EVENT_STOP,    /* Somebody asks a host for a clean stop: `process`. */
     EVENT_LEAVE,   /* Somebody asks a worker to leave. */

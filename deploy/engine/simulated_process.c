@@ -23,6 +23,8 @@
 #define QUEUE_FROM_SET_WRITER   (3 * e->options.owners_a_server + 5)
 #define QUEUE_COUNT             (3 * e->options.owners_a_server + 6)
 
+#define PARTS 4 /* Of a gradient that leaves as it comes. */
+
 /* --- life ------------------------------------------------------------------------------------ */
 
 static enum status make_server(struct engine *e, struct simulated_process *p)
@@ -524,6 +526,11 @@ static void flush_trainer(struct engine *e, struct simulated_process *p, struct 
                           .process = p->number,
                           .number = took_ns};
     event_queue_add(&e->queue, &event);
+    for (uint64_t part = 1; e->options.overlap && part < PARTS; part++) {
+        event.time_ns = e->now_ns + took_ns * part / PARTS;
+        event.kind = EVENT_READY;
+        event_queue_add(&e->queue, &event);
+    }
 }
 
 static void session_receives(struct engine *e, struct simulated_process *p, struct parcel *parcel)
@@ -550,6 +557,12 @@ static void session_event(struct engine *e, struct simulated_process *p, struct 
     struct session *session = p->worker.session;
     if (event->kind == EVENT_WIRE) {
         session_receives(e, p, event->parcel);
+    } else if (event->kind == EVENT_INBOX && event->item->index == SIMULATED_READY) {
+        struct packet *packet = &event->item->packet;
+        size_t before = p->outbox.count;
+        session_take_ready(session, &packet->message.exchange, packet->payload, packet->place,
+                           e->now_us, &p->outbox);
+        p->worker.early += p->outbox.count - before;
     } else if (event->kind == EVENT_INBOX) {
         session_handle_trainer(session, &event->item->packet, e->now_us, &p->outbox);
     } else if (event->kind == EVENT_STOP) {
@@ -570,6 +583,9 @@ static void trainer_event(struct engine *e, struct simulated_process *p, struct 
         if (event->item->packet.message.kind == MESSAGE_START)
             engine_note_start(e);
         simulated_worker_take(&p->worker, &event->item->packet, &outbox);
+    } else if (event->kind == EVENT_READY) {
+        if (!p->stuck)
+            simulated_worker_ready(&p->worker, &outbox);
     } else {
         uint64_t took_ns =
             event->kind == EVENT_WORKED ? thread_done(e, p, THREAD_TRAINER) : event->number;
@@ -668,7 +684,8 @@ void simulated_process_event(struct engine *engine, struct simulated_process *pr
         return;
     else if (worked && event->number == THREAD_FRONT)
         front_worked(engine, p);
-    else if (worked || event->kind == EVENT_ACTOR || event->kind == EVENT_COMPUTE)
+    else if (worked || event->kind == EVENT_ACTOR || event->kind == EVENT_COMPUTE ||
+             event->kind == EVENT_READY)
         trainer_event(engine, p, event);
     else
         front_event(engine, p, event);

@@ -234,6 +234,24 @@ static struct message_exchange describe(const struct simulated_worker *w, struct
                                                 .bad = bad}};
 }
 
+static void push_node(const struct message_exchange *exchange, struct frame *gradient,
+                      struct outbox *to_session)
+{
+    struct packet *packet = outbox_add(to_session, TO_SERVER, MESSAGE_EXCHANGE);
+    packet->message.exchange = *exchange;
+    packet->payload = gradient != NULL ? frame_retain(gradient) : NULL;
+}
+
+/* What was computed when the first part of it left, for it depends on parameters that may be others by
+ * now. */
+static void push_coming(struct simulated_worker *w, uint64_t took_us, struct outbox *to_session)
+{
+    w->coming_as.report.times.compute_us = took_us;
+    w->computing = false;
+    push_node(&w->coming_as, w->coming, to_session);
+    w->coming = NULL;
+}
+
 static void train_node(struct simulated_worker *w, uint64_t took_us, struct outbox *to_session)
 {
     const struct computing *computing = &w->engine->options.computing;
@@ -251,9 +269,44 @@ static void train_node(struct simulated_worker *w, uint64_t took_us, struct outb
         give_up(w, error.text, to_session);
         return;
     }
-    struct packet *packet = outbox_add(to_session, TO_SERVER, MESSAGE_EXCHANGE);
-    packet->message.exchange = describe(w, node, &report, bad);
-    packet->payload = bad ? NULL : frame_retain(gradient);
+    struct message_exchange exchange = describe(w, node, &report, bad);
+    push_node(&exchange, bad ? NULL : gradient, to_session);
+}
+
+/* All of it at once, as nobody can see. false: it is not finite, which will be found out later. */
+static bool compute_coming(struct simulated_worker *w)
+{
+    const struct computing *computing = &w->engine->options.computing;
+    struct computing_report report = {0};
+    struct error error = {STATUS_OK, ""};
+    struct frame *gradient = free_gradient(w);
+    struct node node = w->nodes[w->node_next];
+    if (computing->gradient(computing->context, &w->shape, node, session_parameters(w->session),
+                            gradient->data, &report, &error) != STATUS_OK)
+        return false;
+    OBSERVE(observer_of(w), trainer_computed, w->process, session_parameters(w->session));
+    w->node_next++;
+    w->coming = gradient;
+    w->coming_as = describe(w, node, &report, false);
+    w->coming_from = w->engine->partition.elements;
+    return true;
+}
+
+void simulated_worker_ready(struct simulated_worker *worker, struct outbox *to_session)
+{
+    struct simulated_worker *w = worker;
+    bool last = w->coming != NULL || w->node_next + 1 == w->node_count;
+    if (!w->computing || w->score.shares > 0 || !last || job_mode(job_of(w))->may_skip ||
+        (w->coming == NULL && !compute_coming(w)))
+        return;
+    w->coming_from /= 2;
+    struct message_exchange exchange = w->coming_as;
+    exchange.has_report = false;
+    push_node(&exchange, w->coming, to_session);
+    struct outgoing *said =
+        &to_session->items[(to_session->first + to_session->count - 1) % to_session->capacity];
+    said->index = SIMULATED_READY;
+    said->packet.place = w->coming_from;
 }
 
 void simulated_worker_compute(struct simulated_worker *worker, uint64_t took_us,
@@ -261,6 +314,8 @@ void simulated_worker_compute(struct simulated_worker *worker, uint64_t took_us,
 {
     if (worker->computing && worker->score.shares > 0)
         report_share(worker, took_us, to_session);
+    else if (worker->computing && worker->coming != NULL)
+        push_coming(worker, took_us, to_session);
     else if (worker->computing)
         train_node(worker, took_us, to_session);
 }

@@ -21,6 +21,10 @@
 
 #define SIMULATED_GRADIENTS_MAX (TREE_COVER_MAX + 2)
 
+/* The index of what a trainer says of a gradient that is not all there: an EXCHANGE whose place is the
+ * first element that is (session_take_ready). */
+#define SIMULATED_READY 1u
+
 struct engine;
 struct simulated_process;
 
@@ -38,13 +42,18 @@ struct simulated_worker {
     struct step_shape shape; /* ... and what it is. */
     struct node nodes[TREE_COVER_MAX];
     uint32_t node_count, node_next;
-    struct message_work score; /* The share that it scores; shares is 0 for none. */
+    struct frame
+        *coming; /* The gradient of the last node, of which parts have been sent; or NULL. */
+    struct message_exchange coming_as; /* What it will be pushed as. */
+    uint64_t coming_from;              /* It is there from this element on. */
+    struct message_work score;         /* The share that it scores; shares is 0 for none. */
     uint64_t score_generation;
     bool computing;   /* A gradient or score will be there later, ... */
     bool expected;    /* ... and somebody will say when. */
     bool gave_up;     /* It waits for the end, whatever it is told. */
     bool over;        /* FINISHED has come. */
     uint64_t batches; /* Steps or batches computed. */
+    uint64_t early;   /* Messages that left while it computed what they are of. */
 };
 
 enum status simulated_worker_init(struct simulated_worker *worker, struct engine *engine,
@@ -55,6 +64,9 @@ void simulated_worker_free(struct simulated_worker *worker);
  * worker->computing tells whether simulated_worker_compute is to be called later. */
 void simulated_worker_take(struct simulated_worker *worker, struct packet *packet,
                            struct outbox *to_session);
+
+/* A part of the gradient that is computed is done, of a gradient that leaves as it comes. */
+void simulated_worker_ready(struct simulated_worker *worker, struct outbox *to_session);
 
 /* One node's gradient, or a share of a score, is done. */
 void simulated_worker_compute(struct simulated_worker *worker, uint64_t took_us,

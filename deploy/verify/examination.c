@@ -64,6 +64,7 @@ static struct engine_options engine_options_of(struct examination *x)
         .stop_after_us = from->stop_after_us,
         .stop_host = from->stop_host,
         .tamper = from->tamper,
+        .overlap = from->overlap,
         .verbose = from->verbose,
     };
     if (from->plan != NULL)

@@ -38,6 +38,7 @@ struct examination_options {
     uint32_t stop_host;
     uint64_t time_limit_us; /* After calm_us of the plan, if there is one. */
     struct engine_tamper tamper;
+    bool overlap; /* See engine.h. */
     bool scarce;  /* Allocations may fail, see witness.h. */
     bool verbose; /* Print what the processes log. */
 };

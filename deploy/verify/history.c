@@ -358,6 +358,8 @@ static void add_counts(struct history_result *result, const struct examination *
         result->faults[i] += x->injector.counts[i];
     if (x->options.plan != NULL && x->engine.now_us > x->options.plan->calm_us + result->healing_us)
         result->healing_us = x->engine.now_us - x->options.plan->calm_us;
+    for (uint32_t i = 0; i < x->engine.process_count; i++)
+        result->early += x->engine.processes[i]->worker.early;
     memset(result->worker_batches, 0, sizeof result->worker_batches);
     for (uint32_t i = 0; i < x->engine.process_count; i++)
         if (!x->engine.processes[i]->is_server &&
@@ -643,6 +645,7 @@ static int run_phase(struct running *r, const struct history_phase *phase, const
         .stop_host = phase->stop_process,
         .time_limit_us = plan->time_limit_us > 0 ? plan->time_limit_us : bound_us(plan, phase),
         .tamper = plan->tamper,
+        .overlap = plan->overlap,
         .scarce = plan->scarce,
         .verbose = plan->verbose,
     };

@@ -51,6 +51,7 @@ struct history_plan {
     struct history_phase phases[HISTORY_PHASES_MAX];
     uint32_t phase_count;
     struct engine_tamper tamper;
+    bool overlap; /* Gradients leave while the rest of them is computed; never drawn. */
     /* Allocations may fail, see tests/lib/memory/scarcity.h: a phase that fails is gone on from in peace,
      * and `failure` says why it did. */
     bool scarce;
@@ -67,8 +68,9 @@ struct history_result {
     uint8_t digest[HASH_BYTES]; /* Of all that happened, see transcript.h. */
     uint64_t healing_us; /* Longest from the end of all faults to the end of all processes. */
     uint64_t processes, faults[FAULT_KIND_COUNT]; /* That have struck. */
-    struct witness_counts counts;                 /* Over all phases. */
-    struct network_counts network;                /* The same. */
+    uint64_t early;                /* Messages with gradients that were still computed. */
+    struct witness_counts counts;  /* Over all phases. */
+    struct network_counts network; /* The same. */
     uint64_t worker_batches[HISTORY_WORKERS_MAX]; /* Of the last phase. */
     uint64_t checkpoints;                         /* There at the end. */
     uint64_t kept;                                /* Models that were scored, there at the end. */

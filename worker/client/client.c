@@ -864,6 +864,32 @@ static void note_gradient(struct diary *diary, const struct push *push, bool giv
                                     .us = push->compute_us});
 }
 
+static struct message_exchange exchange_of(const struct push *push, bool gradient)
+{
+    return (struct message_exchange){
+        .step = push->step,
+        .gradient = gradient,
+        .skip = push->bad,
+        .node = push->node,
+        .examples = push->examples,
+        .want = push->last,
+    };
+}
+
+/* Whoever is to be confirmed for more to leave is heard, too. */
+void client_ready(struct client *client, const struct push *push, struct frame *gradient,
+                  uint64_t first)
+{
+    struct message_exchange exchange = exchange_of(push, true);
+    pthread_mutex_lock(&client->lock);
+    for (uint32_t i = 0; i < client->options.job->server_count; i++)
+        receive(client, i);
+    session_take_ready(client->session, &exchange, gradient, first, clock_now_us(),
+                       &client->outbox);
+    flush(client);
+    pthread_mutex_unlock(&client->lock);
+}
+
 void client_push(struct client *client, const struct push *push, struct frame *gradient)
 {
     struct packet packet = {.message.kind = MESSAGE_EXCHANGE, .payload = gradient};
@@ -871,15 +897,8 @@ void client_push(struct client *client, const struct push *push, struct frame *g
     note_gradient(client->options.diary, push, gradient != NULL);
     if (gradient != NULL || push->bad)
         client_spans_gradient(&client->spans, push);
-    *exchange = (struct message_exchange){
-        .step = push->step,
-        .gradient = gradient != NULL,
-        .skip = push->bad,
-        .node = push->node,
-        .examples = push->examples,
-        .want = push->last,
-        .has_report = gradient != NULL || push->bad,
-    };
+    *exchange = exchange_of(push, gradient != NULL);
+    exchange->has_report = gradient != NULL || push->bad;
     exchange->report = (struct message_report){
         .step = push->step,
         .node = push->node,

@@ -110,6 +110,13 @@ struct frame *client_gradient(struct client *client);
  * the job has ended for this worker: client_next then says so, whatever is pushed before. */
 void client_rest(struct client *client, uint64_t due_ns);
 
+/* Of the last node of a step, which is being computed: the gradient is there, and finite, from element
+ * `first` on, and neither is it written again nor are parameters from there on read; first only falls.
+ * What may leave now does, and client_push follows, with the same but for what is not known yet:
+ * compute_us, the leaves' times and the score. */
+void client_ready(struct client *client, const struct push *push, struct frame *gradient,
+                  uint64_t first);
+
 /* Push a node computed from the parameters; gradient came from client_gradient. NULL for a worker
  * without leaves in this step, which only asks for parameters, and for a bad one. */
 void client_push(struct client *client, const struct push *push, struct frame *gradient);

@@ -7,7 +7,7 @@
  *              there              ASKED_FOR -----RECEIPT or a verdict---------'
  *
  * Beside it, for each chunk: the number under which its values were asked for last, 0 when they are
- * here. The exchange is complete when all are 0. */
+ * here. The exchange is complete when all are 0, and nothing is pushed as it comes any more. */
 
 #include "worker/client/exchange_state.h"
 
@@ -61,6 +61,7 @@ static void forget_gradients(struct exchange *x)
         x->pushed[i].gradient = NULL;
     }
     x->pushed_count = 0;
+    x->open = false;
     for (uint32_t i = 0; i < x->job->server_count; i++) {
         x->links[i].waiting = false;
         x->links[i].unconfirmed_bytes = 0;
@@ -208,6 +209,25 @@ static bool fits_window(const struct exchange *x, const struct link *link, uint3
            link->unconfirmed_bytes + chunk_bytes(x, chunk) <= link->window_bytes;
 }
 
+/* Nodes whose gradient is all there. */
+static uint32_t whole_nodes(const struct exchange *x)
+{
+    return x->pushed_count - x->open;
+}
+
+/* On to what has not been sent: of a node that was pushed as it came some chunks have left. */
+static void next_waiting(const struct exchange *x, struct link *link, uint32_t server)
+{
+    do {
+        link->next_chunk = next_of_server(x->partition, server, link->next_chunk + 1);
+        if (link->next_chunk == x->partition->chunk_count) {
+            link->next_chunk = link->first_chunk;
+            link->next_node++;
+        }
+        link->waiting = link->next_node < whole_nodes(x);
+    } while (link->waiting && x->pushed[link->next_node].sent[link->next_chunk] != NOT_SENT);
+}
+
 /* Send what has waited for the window, as far as it goes. */
 static enum status send_waiting(struct exchange *x, const struct envelope *envelope,
                                 struct link *link, struct outbox *outbox)
@@ -216,12 +236,7 @@ static enum status send_waiting(struct exchange *x, const struct envelope *envel
     uint32_t server = (uint32_t)(link - x->links);
     while (status == STATUS_OK && link->waiting && fits_window(x, link, link->next_chunk)) {
         uint32_t node = link->next_node, chunk = link->next_chunk;
-        link->next_chunk = next_of_server(x->partition, server, chunk + 1);
-        if (link->next_chunk == x->partition->chunk_count) {
-            link->next_chunk = link->first_chunk;
-            link->next_node++;
-        }
-        link->waiting = link->next_node < x->pushed_count;
+        next_waiting(x, link, server);
         status = send_chunk(x, envelope, node, chunk, outbox);
     }
     return status;
@@ -247,11 +262,100 @@ static void begin_waiting(struct exchange *x, uint64_t now_us)
     }
 }
 
+/* A node's place, with nothing of it sent. */
+static enum status add_node(struct exchange *x, struct envelope *envelope,
+                            const struct message_exchange *what, struct frame *gradient)
+{
+    uint32_t chunk_count = x->partition->chunk_count;
+    assert(x->under_way == 0 && x->pushed_count < TREE_COVER_MAX);
+    struct pushed *pushed = &x->pushed[x->pushed_count];
+    if (pushed->sent == NULL)
+        pushed->sent = calloc(chunk_count, sizeof *pushed->sent);
+    if (pushed->sent == NULL)
+        return STATUS_MEMORY;
+    memset(pushed->sent, NOT_SENT, chunk_count * sizeof *pushed->sent);
+    pushed->what = *what;
+    pushed->gradient = gradient != NULL ? frame_retain(gradient) : NULL;
+    pushed->first_request = envelope->last_request + 1;
+    envelope->last_request += chunk_count;
+    x->pushed_count++;
+    return STATUS_OK;
+}
+
+/* What an exchange comes to know while it is under way. */
+static void begin_exchange(struct exchange *x, const struct message_exchange *what)
+{
+    x->newest = x->pulls = what->newest;
+    if (x->replica != NULL)
+        replica_begin(x->replica);
+    x->version = what->want_version;
+    x->refused = false;
+}
+
+/* The values of a chunk, under the last node's number. */
+static void ask_with_node(struct exchange *x, uint32_t chunk)
+{
+    const struct pushed *pushed = &x->pushed[x->pushed_count - 1];
+    bool any = pushed->what.newest || (!job_mode(x->job)->aligns && !pushed->what.scored);
+    ask(x, chunk, pushed->first_request + chunk,
+        any ? EXCHANGE_WHATEVER : pushed->what.want_version);
+}
+
+/* --- as it comes --------------------------------------------------------------------------- */
+
+static bool may_leave_early(const struct exchange *x, uint32_t chunk)
+{
+    return chunk != x->report_chunk && x->partition->chunks[chunk].first >= x->ready &&
+           x->pushed[x->pushed_count - 1].sent[chunk] == NOT_SENT;
+}
+
+/* Behind what waits for the window already, and as far as the window goes. */
+static enum status send_ready(struct exchange *x, const struct envelope *envelope,
+                              struct link *link, uint64_t now_us, struct outbox *outbox)
+{
+    enum status status = STATUS_OK;
+    uint32_t server = (uint32_t)(link - x->links);
+    for (uint32_t i = x->partition->chunk_count; i-- > 0 && status == STATUS_OK;) {
+        if (x->partition->chunks[i].first < x->ready || link->waiting)
+            return STATUS_OK;
+        if (x->partition->chunks[i].server != server || !may_leave_early(x, i))
+            continue;
+        if (!fits_window(x, link, i))
+            return STATUS_OK;
+        if (link->unanswered == 0) {
+            link->asked_us = link->heard_us = now_us;
+            link->retry_us = EXCHANGE_RETRY_US;
+        }
+        ask_with_node(x, i);
+        status = send_chunk(x, envelope, x->pushed_count - 1, i, outbox);
+    }
+    return status;
+}
+
+enum status exchange_push_ready(struct exchange *exchange, struct envelope *envelope,
+                                const struct message_exchange *what, struct frame *gradient,
+                                uint64_t first, uint64_t now_us, struct outbox *outbox)
+{
+    struct exchange *x = exchange;
+    assert(what->want && gradient != NULL && (!x->open || first <= x->ready));
+    enum status status = x->open ? STATUS_OK : add_node(x, envelope, what, gradient);
+    if (status != STATUS_OK)
+        return status;
+    if (!x->open)
+        begin_exchange(x, what);
+    x->open = true;
+    x->ready = first;
+    for (uint32_t i = 0; i < x->job->server_count && status == STATUS_OK; i++)
+        status = send_ready(x, envelope, &x->links[i], now_us, outbox);
+    return status;
+}
+
+/* --- pushing ------------------------------------------------------------------------------- */
+
 static enum status push_chunk(struct exchange *x, struct envelope *envelope, uint32_t node,
                               uint32_t chunk, struct outbox *outbox)
 {
     struct link *link = &x->links[x->partition->chunks[chunk].server];
-    x->pushed[node].sent[chunk] = NOT_SENT;
     if (x->pushed[node].gradient == NULL || (!link->waiting && fits_window(x, link, chunk)))
         return send_chunk(x, envelope, node, chunk, outbox);
     if (!link->waiting) {
@@ -268,35 +372,27 @@ enum status exchange_push(struct exchange *exchange, struct envelope *envelope,
 {
     struct exchange *x = exchange;
     const struct partition *partition = x->partition;
-    assert(x->under_way == 0 && x->pushed_count < TREE_COVER_MAX);
-    uint32_t node = x->pushed_count;
-    struct pushed *pushed = &x->pushed[node];
-    if (pushed->sent == NULL)
-        pushed->sent = calloc(partition->chunk_count, sizeof *pushed->sent);
-    if (pushed->sent == NULL)
-        return STATUS_MEMORY;
-    pushed->what = *what;
-    pushed->gradient = gradient != NULL ? frame_retain(gradient) : NULL;
-    pushed->first_request = envelope->last_request + 1;
-    envelope->last_request += partition->chunk_count;
-    x->pushed_count++;
-    if (what->want) {
-        bool any = what->newest || (!job_mode(x->job)->aligns && !what->scored);
-        for (uint32_t i = 0; i < partition->chunk_count; i++)
-            ask(x, i, pushed->first_request + i, any ? EXCHANGE_WHATEVER : what->want_version);
+    enum status status = x->open ? STATUS_OK : add_node(x, envelope, what, gradient);
+    if (status != STATUS_OK)
+        return status;
+    uint32_t node = x->pushed_count - 1;
+    const uint8_t *sent = x->pushed[node].sent;
+    if (what->want && !x->open)
+        begin_exchange(x, what);
+    x->open = false;
+    x->pushed[node].what = *what;
+    for (uint32_t i = 0; i < partition->chunk_count && what->want; i++)
+        if (sent[i] == NOT_SENT)
+            ask_with_node(x, i);
+    if (what->want) { /* Whoever computed until now has waited for nobody. */
         begin_waiting(x, now_us);
-        x->newest = x->pulls = what->newest;
-        if (x->replica != NULL)
-            replica_begin(x->replica);
-        x->version = what->want_version;
         x->began_us = now_us;
         x->held_us = x->held_for = 0;
         x->let_go_us = 0;
-        x->refused = false;
     }
-    enum status status = STATUS_OK;
     for (uint32_t i = 0; i < partition->chunk_count && status == STATUS_OK; i++)
-        status = push_chunk(x, envelope, node, i, outbox);
+        if (sent[i] == NOT_SENT)
+            status = push_chunk(x, envelope, node, i, outbox);
     return status;
 }
 
@@ -373,8 +469,16 @@ static bool is_asked(const struct exchange *x, uint32_t server, uint32_t chunk, 
     return asked->request != 0 && request >= asked->first_request && request <= asked->request;
 }
 
+/* There is room in the window again. */
+static enum status send_on(struct exchange *x, const struct envelope *envelope, struct link *link,
+                           uint64_t now_us, struct outbox *outbox)
+{
+    enum status status = link->waiting ? send_waiting(x, envelope, link, outbox) : STATUS_OK;
+    return status == STATUS_OK && x->open ? send_ready(x, envelope, link, now_us, outbox) : status;
+}
+
 static enum exchange_outcome confirm(struct exchange *x, struct envelope *envelope, uint32_t node,
-                                     uint32_t chunk, struct outbox *outbox)
+                                     uint32_t chunk, uint64_t now_us, struct outbox *outbox)
 {
     struct pushed *pushed = &x->pushed[node];
     struct link *link = &x->links[x->partition->chunks[chunk].server];
@@ -383,9 +487,8 @@ static enum exchange_outcome confirm(struct exchange *x, struct envelope *envelo
     pushed->sent[chunk] = CONFIRMED;
     if (pushed->gradient != NULL)
         link->unconfirmed_bytes -= chunk_bytes(x, chunk);
-    if (link->waiting && send_waiting(x, envelope, link, outbox) != STATUS_OK)
-        return EXCHANGE_MEMORY;
-    return EXCHANGE_PROGRESS;
+    return send_on(x, envelope, link, now_us, outbox) == STATUS_OK ? EXCHANGE_PROGRESS
+                                                                   : EXCHANGE_MEMORY;
 }
 
 /* The verdict on a node that asked for no values: the server has it, or needs it no more. */
@@ -402,7 +505,7 @@ static enum exchange_outcome take_verdict(struct exchange *x, struct envelope *e
         if (!job_mode(x->job)->may_skip && message->result.verdict == VERDICT_REJECTED)
             return EXCHANGE_REJECTED;
         x->links[server].heard_us = now_us;
-        return confirm(x, envelope, node, chunk, outbox);
+        return confirm(x, envelope, node, chunk, now_us, outbox);
     }
     return EXCHANGE_IGNORED;
 }
@@ -482,9 +585,10 @@ enum exchange_outcome exchange_take_result(struct exchange *exchange, struct env
         return EXCHANGE_PROGRESS;
     link->unanswered--;
     x->under_way--;
-    if (confirm(x, envelope, x->pushed_count - 1, chunk, outbox) == EXCHANGE_MEMORY)
+    if (confirm(x, envelope, x->pushed_count - 1, chunk, now_us, outbox) == EXCHANGE_MEMORY)
         return EXCHANGE_MEMORY;
-    return x->under_way > 0 ? EXCHANGE_PROGRESS : all_answered(x, envelope, now_us, outbox);
+    return x->under_way > 0 || x->open ? EXCHANGE_PROGRESS
+                                       : all_answered(x, envelope, now_us, outbox);
 }
 
 enum exchange_outcome exchange_take_receipt(struct exchange *exchange, struct envelope *envelope,
@@ -508,7 +612,7 @@ enum exchange_outcome exchange_take_receipt(struct exchange *exchange, struct en
             return EXCHANGE_IGNORED;
         x->links[server].heard_us = now_us;
         if (!receipt->missing)
-            return confirm(x, envelope, node, chunk, outbox);
+            return confirm(x, envelope, node, chunk, now_us, outbox);
         /* Unless it was asked, the server had no room for it, and would not have now. */
         if (pushed->sent[chunk] == SENT)
             return EXCHANGE_PROGRESS;

@@ -18,6 +18,11 @@
  * Of what is sent to one server and not confirmed there are never more than WINDOW_BYTES,
  * but always two chunks; the rest waits here in order.
  *
+ * The last node of a step may be pushed as it comes (exchange_push_ready): what of its gradient is
+ * there leaves, from the last chunk to the first, and is answered like anything that was pushed. To the
+ * servers that is a push of which some messages are late. The chunk with the report leaves last, so
+ * nothing is complete before all has been pushed.
+ *
  * Threads: the session's. Time arrives as an argument.
  * Ownership: borrows job, partition and the memory for parameters. */
 
@@ -70,6 +75,8 @@ struct exchange {
     uint32_t under_way;    /* Chunks without their answer. */
     struct pushed pushed[TREE_COVER_MAX];
     uint32_t pushed_count;
+    bool open;        /* The last node is pushed as it comes: ... */
+    uint64_t ready;   /* ... it is there from this element on. */
     bool newest;      /* This is a newest one. */
     bool pulls;       /* It began as one: values are asked for, whatever there is beside. */
     bool apart;       /* Gradients must not go through memory that servers see. */
@@ -95,8 +102,16 @@ void exchange_forget(struct exchange *exchange);
 void exchange_ask_newest(struct exchange *exchange, struct envelope *envelope, uint64_t now_us,
                          struct outbox *outbox);
 
-/* Push a node (gradient: a reference is taken), skip a batch or, with neither, only ask. With
- * what->want this is the last of its step, and the exchange is under way. STATUS_MEMORY. */
+/* Of the last node of a step the gradient is there from element `first` on, and the parameters from
+ * there on may be written: push of it what may leave before the rest. first only falls until
+ * exchange_push comes with the same node, which is to follow. STATUS_MEMORY. */
+enum status exchange_push_ready(struct exchange *exchange, struct envelope *envelope,
+                                const struct message_exchange *what, struct frame *gradient,
+                                uint64_t first, uint64_t now_us, struct outbox *outbox);
+
+/* Push a node (gradient: a reference is taken), skip a batch or, with neither, only ask; or the rest
+ * of what is pushed as it comes. With what->want this is the last of its step, and the exchange is
+ * under way. STATUS_MEMORY. */
 enum status exchange_push(struct exchange *exchange, struct envelope *envelope,
                           const struct message_exchange *what, struct frame *gradient,
                           uint64_t now_us, struct outbox *outbox);

@@ -18,7 +18,13 @@ static void count_nodes(const struct exchange *x, uint32_t chunk, struct found *
         const struct pushed *pushed = &x->pushed[node];
         enum sent sent = pushed->sent[chunk];
         RULE(sent <= CONFIRMED, "a gradient is sent or not");
-        found->unsent = found->unsent || sent == NOT_SENT;
+        bool comes = x->open && node + 1 == x->pushed_count; /* And has not all come yet. */
+        found->unsent = found->unsent || (sent == NOT_SENT && !comes);
+        RULE(IMPLIES(comes && sent != NOT_SENT,
+                     chunk != x->report_chunk && x->partition->chunks[chunk].first >= x->ready),
+             "what leaves early is there, and has no report");
+        RULE(IMPLIES(comes && sent == NOT_SENT, x->chunks[chunk].request == 0),
+             "what is to come asks for nothing");
         if (pushed->gradient != NULL && (sent == SENT || sent == ASKED_FOR))
             found->unconfirmed_bytes += x->partition->chunks[chunk].count * sizeof(float);
     }
@@ -50,7 +56,8 @@ static void check_link(const struct exchange *x, uint32_t server)
     RULE(link->waiting == found.unsent, "what is not sent waits for the window");
     if (!link->waiting)
         return;
-    RULE(link->next_node < x->pushed_count && link->next_chunk < x->partition->chunk_count &&
+    RULE(link->next_node < x->pushed_count - x->open &&
+             link->next_chunk < x->partition->chunk_count &&
              x->partition->chunks[link->next_chunk].server == server,
          "what waits is a chunk of this server");
     RULE(x->pushed[link->next_node].sent[link->next_chunk] == NOT_SENT,
@@ -67,8 +74,8 @@ void exchange_check(const struct exchange *exchange)
         RULE(i < x->pushed_count || x->pushed[i].gradient == NULL, "what is forgotten is let go");
         RULE(i >= x->pushed_count || x->pushed[i].sent != NULL,
              "of every node it is known what is sent");
-        RULE(i >= x->pushed_count ||
-                 x->pushed[i].what.want == (x->under_way > 0 && i + 1 == x->pushed_count),
+        RULE(i >= x->pushed_count || x->pushed[i].what.want == ((x->under_way > 0 || x->open) &&
+                                                                i + 1 == x->pushed_count),
              "the last node asks for values, and then no other follows");
     }
     for (uint32_t i = 0; i < x->partition->chunk_count; i++) {
@@ -76,7 +83,8 @@ void exchange_check(const struct exchange *exchange)
         under_way += x->chunks[i].request != 0;
     }
     RULE(x->under_way == under_way, "under_way counts the chunks that are asked for");
-    RULE(IMPLIES(x->under_way > 0, x->pushed_count > 0), "something was pushed to be answered");
+    RULE(IMPLIES(x->under_way > 0 || x->open, x->pushed_count > 0),
+         "something was pushed to be answered");
     for (uint32_t i = 0; i < x->job->server_count; i++)
         check_link(x, i);
 }

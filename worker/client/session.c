@@ -235,7 +235,7 @@ static void hand_to_trainer(struct session *s, uint64_t step, bool enough, uint6
     packet->message.work.batch = step;
     s->exchange.apart = step < s->apart_below;
     s->work_generation = s->envelope->generation;
-    s->abandoned = false;
+    s->abandoned = s->all_at_once = false;
     s->trainer = BUSY;
     s->busy_us = now_us;
     note_wait(s, now_us);
@@ -499,6 +499,14 @@ static void handle_start(struct session *s, const struct message *message, struc
 
 /* --- answers ------------------------------------------------------------------------------- */
 
+/* What has left early was too late. The trainer still reads parameters, so nothing is asked for now:
+ * its gradient leaves when all of it is there, and is found too late again. */
+static void miss_early(struct session *s)
+{
+    exchange_forget(&s->exchange);
+    s->all_at_once = true;
+}
+
 static void follow(struct session *s, enum exchange_outcome outcome, uint64_t now_us,
                    struct outbox *outbox)
 {
@@ -507,7 +515,9 @@ static void follow(struct session *s, enum exchange_outcome outcome, uint64_t no
         exchange_complete(s, now_us, outbox);
         break;
     case EXCHANGE_MISSED:
-        if (s->follow.rules->catch_up != NULL && s->ask_at_us == 0 && !s->exchange.newest)
+        if (s->trainer == BUSY)
+            miss_early(s);
+        else if (s->follow.rules->catch_up != NULL && s->ask_at_us == 0 && !s->exchange.newest)
             catch_up(s, now_us, outbox);
         else
             join_flow(s, now_us, outbox);
@@ -809,6 +819,37 @@ static void trainer_exchange(struct session *s, const struct packet *packet, uin
     else
         held_push_keep(&s->held, &what, packet->payload, now_us);
     give_score(s, now_us, outbox);
+}
+
+/* Early values are put where the trainer has read; where servers write them there is nothing to hide,
+ * and what it reads is to stay. Whoever leaves begins nothing. */
+static bool may_leave_early(const struct session *s)
+{
+    return s->trainer == BUSY && !s->abandoned && !s->all_at_once && !s->enrolment.over &&
+           is_started(s) && !job_mode(s->options.job)->may_skip && !s->announcements.leave &&
+           s->exchange.view == s->options.parameters;
+}
+
+void session_take_ready(struct session *session, const struct message_exchange *exchange,
+                        struct frame *gradient, uint64_t first, uint64_t now_us,
+                        struct outbox *outbox)
+{
+    struct session *s = session;
+    struct message_exchange what = *exchange;
+    size_t before = outbox->count;
+    assert(what.want && what.gradient);
+    if (!may_leave_early(s))
+        return;
+    what.want = false; /* The step goes on with the last EXCHANGE: here only its versions count. */
+    s->follow.rules->push(&s->follow, &what);
+    what.want = true;
+    s->exchanged = true;
+    if (exchange_push_ready(&s->exchange, s->envelope, &what, gradient, first, now_us, outbox) !=
+        STATUS_OK)
+        follow(s, EXCHANGE_MEMORY, now_us, outbox);
+    count_sent(s, outbox, before);
+    if (CHECKED && !s->options.unchecked)
+        session_check(s);
 }
 
 /* What went on meanwhile neither took that long nor was waited for. */

@@ -36,10 +36,14 @@
  *              is finished first, for a second at most; what is being computed is for others.
  * There is no REPORT.
  *
- * Between WORK and the last EXCHANGE the trainer alone touches the parameters; the rest of the time
- * the session alone does. Gradients in memory that a server sees too must not be written from their
- * EXCHANGE until the next WORK; and not at all while session_apart says so, because the server may
- * still hold what was pushed of the same step before.
+ * Before the last EXCHANGE of a step parts of its gradient may leave (session_take_ready), where one
+ * that is not finite ends the job: elsewhere it is left out whole, and so nothing of it may be with a
+ * server before all is known to be finite.
+ *
+ * Between WORK and the last EXCHANGE the trainer alone touches the parameters, but for those that it
+ * has said it needs no more; the rest of the time the session alone does. Gradients in memory that a
+ * server sees too must not be written from their EXCHANGE until the next WORK; and not at all while
+ * session_apart says so, because the server may still hold what was pushed of the same step before.
  *
  * Threads: the client's I/O thread. Time arrives as an argument; a gap of more than a second
  * between ticks means that this process was stopped, and nobody is blamed for the silence. */
@@ -77,6 +81,14 @@ void session_handle_server(struct session *session, uint32_t server, struct pack
 /* From the trainer. Takes over the payload. */
 void session_handle_trainer(struct session *session, struct packet *packet, uint64_t now_us,
                             struct outbox *outbox);
+
+/* The trainer computes the last node of a step, and of its gradient everything from element `first`
+ * on is there, finite and not to be written again; nor are parameters from there on to be read. What
+ * may leave now does; its EXCHANGE is to follow all the same, with this gradient. exchange: as that
+ * will be, but for the report. gradient: a reference is taken if it is of use. */
+void session_take_ready(struct session *session, const struct message_exchange *exchange,
+                        struct frame *gradient, uint64_t first, uint64_t now_us,
+                        struct outbox *outbox);
 
 void session_tick(struct session *session, uint64_t now_us, struct outbox *outbox);
 /* In how many milliseconds to tick again at the latest. */

@@ -24,8 +24,12 @@ static void check_trainer(const struct session *s)
     bool busy = s->trainer == BUSY;
     RULE(IMPLIES(s->abandoned, busy), "only what is computed is abandoned");
     RULE(!busy || !s->scoring.given, "the trainer computes or scores");
-    RULE(IMPLIES(busy, s->enrolment.started && s->exchange.under_way == 0),
-         "while the trainer computes nothing is under way");
+    RULE(IMPLIES(busy, s->enrolment.started && (s->exchange.open || s->exchange.under_way == 0)),
+         "while the trainer computes nothing is under way but what it pushes as it comes");
+    RULE(IMPLIES(s->exchange.open, busy && !s->abandoned && !s->all_at_once),
+         "only what is computed comes bit by bit");
+    RULE(IMPLIES(s->exchange.open, !job_mode(s->options.job)->may_skip),
+         "nothing leaves early of what may be left out");
     RULE(IMPLIES(busy, s->ask_at_us == 0), "while the trainer computes nothing is asked for");
     RULE(IMPLIES(busy && !s->abandoned, s->have_parameters && exchange_view_is_here(&s->exchange)),
          "what the trainer reads is here");

@@ -41,6 +41,7 @@ struct session {
     uint64_t work_generation;     /* In which WORK was given ... */
     uint64_t work_step;           /* ... last, and which step or batch. */
     bool abandoned;               /* START came since: the trainer finishes for others' sake. */
+    bool all_at_once;             /* Of what it computes nothing may leave early any more. */
     bool have_parameters;         /* Of `step`, since the latest START. */
     uint64_t apart_below;         /* Gradients of lesser steps may still be held somewhere. */
     uint32_t rounds;              /* Of asking for the newest, since the last success. */

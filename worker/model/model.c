@@ -462,7 +462,8 @@ static bool gradient_wanted(const struct model *model, uint32_t i)
 }
 
 /* model->gradients[0] holds the gradient of the logits. */
-static void backward(struct model *model, const float *parameters, uint32_t count, float *gradient)
+static void backward(struct model *model, const float *parameters, uint32_t count, float *gradient,
+                     const struct ready *ready)
 {
     float *out_gradient = model->gradients[0], *in_gradient = model->gradients[1];
     for (uint32_t i = model->layer_count; i-- > 0;) {
@@ -481,6 +482,8 @@ static void backward(struct model *model, const float *parameters, uint32_t coun
             .gradient = gradient,
         };
         layer->kind->backward(layer, &pass);
+        if (ready != NULL && layer->kind->variables != NULL && layer->offsets[0] > 0)
+            ready->tell(ready->context, layer->offsets[0]);
         float *done = out_gradient;
         out_gradient = in_gradient;
         in_gradient = done;
@@ -503,8 +506,9 @@ static void gradient_clear(const struct model *model, float *gradient)
     memset(gradient + done, 0, (model->elements - done) * sizeof *gradient);
 }
 
-void model_gradient(struct model *model, const float *parameters, const uint8_t *images,
-                    const uint8_t *labels, uint32_t count, float *gradient, struct score *score)
+void model_gradient_told(struct model *model, const float *parameters, const uint8_t *images,
+                         const uint8_t *labels, uint32_t count, float *gradient,
+                         struct score *score, const struct ready *ready)
 {
     assert(count <= model->batch_max);
     if (count == 0) {
@@ -514,7 +518,13 @@ void model_gradient(struct model *model, const float *parameters, const uint8_t 
     gradient_clear(model, gradient);
     const float *logits = forward(model, parameters, images, count, true);
     loss_softmax(logits, labels, count, model->input.classes, model->gradients[0], score);
-    backward(model, parameters, count, gradient);
+    backward(model, parameters, count, gradient, ready);
+}
+
+void model_gradient(struct model *model, const float *parameters, const uint8_t *images,
+                    const uint8_t *labels, uint32_t count, float *gradient, struct score *score)
+{
+    model_gradient_told(model, parameters, images, labels, count, gradient, score, NULL);
 }
 
 void model_evaluate(struct model *model, const float *parameters, const uint8_t *images,

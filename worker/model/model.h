@@ -61,10 +61,24 @@ const struct variable *model_variables(const struct model *model, uint32_t *coun
 /* Elements of the parameter space. */
 uint64_t model_elements(const struct model *model);
 
+/* Told of a gradient while it is made, from its end to its beginning: its elements from `first` on
+ * are there and will not be written again, and no parameter from there on will be read again. first
+ * falls from call to call, and is where the variables of a layer begin. That all is there is not
+ * told. */
+struct ready {
+    void (*tell)(void *context, uint64_t first);
+    void *context;
+};
+
 /* Forward and backward over `count` <= batch_max examples.
  * images: [count][height][width][channels] bytes. labels: [count].
  * gradient: [elements], overwritten with the sum over the examples; gaps between variables are 0.
- * score: added to. */
+ * score: added to, before anything is told. ready: NULL where nobody is to be told. */
+void model_gradient_told(struct model *model, const float *parameters, const uint8_t *images,
+                         const uint8_t *labels, uint32_t count, float *gradient,
+                         struct score *score, const struct ready *ready);
+
+/* The same, and nobody is told. */
 void model_gradient(struct model *model, const float *parameters, const uint8_t *images,
                     const uint8_t *labels, uint32_t count, float *gradient, struct score *score);
 

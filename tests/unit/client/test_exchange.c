@@ -250,6 +250,83 @@ TEST(what_is_forgotten_is_answered_in_vain_and_frees_the_window, MODE_SYNC, 7)
     exchange_forget(&f->exchange);
 }
 
+static void push_ready(struct fixture *f, uint64_t first)
+{
+    struct message_exchange what = {
+        .gradient = true, .node = {0, 4}, .want = true, .want_version = 1, .examples = 2};
+    ck_assert(exchange_push_ready(&f->exchange, &f->envelope, &what, f->gradient, first, f->now_us,
+                                  &f->post.outbox) == STATUS_OK);
+}
+
+TEST(what_is_there_leaves_early_the_last_first_and_the_rest_with_the_push, MODE_SYNC, 4)
+{
+    uint64_t elements = f->partition.elements;
+    push_ready(f, elements - 1);
+    ck_assert_str_eq(sent(f), ""); /* Not a whole chunk. */
+    push_ready(f, f->partition.chunks[2].first);
+    ck_assert_str_eq(sent(f), "32");
+    push_ready(f, f->partition.chunks[1].first + 1);
+    ck_assert_str_eq(sent(f), "");
+    ck_assert(result(f, 2, 3, true) == EXCHANGE_PROGRESS);
+    ck_assert(result(f, 3, 4, true) == EXCHANGE_PROGRESS); /* All that was asked for, so far. */
+    ck_assert_float_eq(f->parameters[elements - 1], 1);
+    ck_assert_float_eq(f->parameters[0], 0);
+    f->now_us = 700;
+    push(f, (struct node){0, 4}, true);
+    ck_assert_uint_eq(f->exchange.began_us, 700);
+    ck_assert_str_eq(sent(f), "01");
+    ck_assert(result(f, 0, 1, true) == EXCHANGE_PROGRESS);
+    ck_assert(result(f, 1, 2, true) == EXCHANGE_COMPLETE);
+    ck_assert(frame_is_unique(f->gradient));
+}
+
+TEST(the_chunk_with_the_report_never_leaves_early, MODE_SYNC, 3)
+{
+    push_ready(f, 0);
+    ck_assert_str_eq(sent(f), "21");
+    push(f, (struct node){0, 4}, true);
+    ck_assert_str_eq(sent(f), "0");
+    exchange_forget(&f->exchange);
+}
+
+TEST(what_leaves_early_keeps_to_the_window_and_is_asked_for_again, MODE_SYNC, 7)
+{
+    push_ready(f, f->partition.chunks[1].first);
+    ck_assert_str_eq(sent(f), "6543");
+    ck_assert(receipt(f, 5, (struct node){0, 4}, false) == EXCHANGE_PROGRESS);
+    ck_assert_str_eq(sent(f), "2");
+    f->now_us = EXCHANGE_RETRY_US;
+    exchange_tick(&f->exchange, &f->envelope, f->now_us, &f->post.outbox);
+    ck_assert_str_eq(sent(f), "23456"); /* And not what is still to come. */
+    ck_assert(receipt(f, 4, (struct node){0, 4}, true) == EXCHANGE_PROGRESS);
+    ck_assert_str_eq(sent(f), "4");
+    push(f, (struct node){0, 4}, true);
+    ck_assert_str_eq(sent(f), "");
+    ck_assert(receipt(f, 6, (struct node){0, 4}, false) == EXCHANGE_PROGRESS);
+    ck_assert_str_eq(sent(f), "0");
+    ck_assert(receipt(f, 3, (struct node){0, 4}, false) == EXCHANGE_PROGRESS);
+    ck_assert_str_eq(sent(f), "1");
+    exchange_forget(&f->exchange);
+}
+
+TEST(behind_nodes_that_wait_for_the_window_nothing_leaves_early, MODE_SYNC, 3)
+{
+    push(f, (struct node){0, 2}, false);
+    push(f, (struct node){2, 1}, false);
+    ck_assert_str_eq(sent(f), "0120");
+    struct message_exchange what = {
+        .gradient = true, .node = {3, 1}, .want = true, .want_version = 1, .examples = 2};
+    ck_assert(exchange_push_ready(&f->exchange, &f->envelope, &what, f->gradient, 16, 0,
+                                  &f->post.outbox) == STATUS_OK);
+    ck_assert_str_eq(sent(f), "");
+    for (uint32_t i = 0; i < 3; i++)
+        ck_assert(receipt(f, i, (struct node){0, 2}, false) == EXCHANGE_PROGRESS);
+    ck_assert_str_eq(sent(f), "122"); /* The node before, and then of the last. */
+    push(f, (struct node){3, 1}, true);
+    ck_assert_str_eq(sent(f), "");
+    exchange_forget(&f->exchange);
+}
+
 int main(void)
 {
     return suite_run("exchange", NULL);

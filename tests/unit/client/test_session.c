@@ -558,6 +558,82 @@ TEST(while_the_trainer_computes_nobody_writes_its_parameters, MODE_SYNC)
     ck_assert(f->parameters[32] == 5.0f);
 }
 
+/* As push, of which all is there from an element on. */
+static void ready(struct fixture *f, uint64_t step, struct frame *gradient, uint64_t first)
+{
+    const struct message_exchange what = {
+        .step = step, .gradient = true, .node = {2, 2}, .examples = 4, .want = true};
+    session_take_ready(f->session, &what, gradient, first, f->now_us, &f->post.outbox);
+}
+
+TEST(what_leaves_early_may_be_answered_while_the_trainer_computes, MODE_SYNC)
+{
+    struct frame *gradient = frame_of(1, 64);
+    begin(f);
+    ready(f, 0, gradient, 32);
+    ck_assert_uint_eq(post_count(&f->post, TO_SERVER, MESSAGE_EXCHANGE), 2);
+    const struct message_exchange *early = &exchange_for(f, 3)->message.exchange;
+    ck_assert(early->want && early->want_version == 1 && early->base_version == 0);
+    ck_assert(!early->has_report);
+    uint64_t requests[] = {request_for(f, 2), request_for(f, 3)};
+    post_clear(&f->post);
+    answer_as(f, (struct reply){.chunk = 2, .version = 1, .value = 7}, requests[0], 0);
+    answer_as(f, (struct reply){.chunk = 3, .version = 1, .value = 7}, requests[1], 1);
+    ck_assert(f->parameters[32] == 7.0f && f->parameters[31] == 5.0f);
+    tick_heard(f, 100); /* However long the rest takes, no server is silent. */
+    ck_assert_ptr_null(to_trainer(f, MESSAGE_WORK));
+    post_clear(&f->post);
+    push(f, 0, (struct node){2, 2}, true, gradient);
+    ck_assert_uint_eq(post_count(&f->post, TO_SERVER, MESSAGE_EXCHANGE), 2);
+    for (uint32_t chunk = 0; chunk < 2; chunk++)
+        answer(f, (struct reply){.chunk = chunk, .version = 1, .value = 7});
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.batch, 1);
+}
+
+TEST(what_left_too_early_to_be_of_use_leaves_again_with_the_rest, MODE_SYNC)
+{
+    struct frame *gradient = frame_of(1, 64);
+    begin(f);
+    ready(f, 0, gradient, 32);
+    uint64_t request = request_for(f, 2);
+    post_clear(&f->post);
+    move_on(f, 2, request, 3);
+    ready(f, 0, gradient, 16);
+    ck_assert_uint_eq(post_count(&f->post, TO_SERVER, MESSAGE_EXCHANGE), 0);
+    push(f, 0, (struct node){2, 2}, true, gradient);
+    ck_assert_uint_eq(post_count(&f->post, TO_SERVER, MESSAGE_EXCHANGE), 4);
+    ck_assert(!exchange_for(f, 0)->message.exchange.newest);
+    request = request_for(f, 2);
+    move_on(f, 2, request, 3); /* Now it goes where everybody is. */
+    ck_assert(exchange_for(f, 0)->message.exchange.newest);
+}
+
+TEST(a_start_takes_back_what_left_early, MODE_SYNC)
+{
+    struct frame *gradient = frame_of(1, 64);
+    begin(f);
+    ready(f, 0, gradient, 32);
+    uint64_t request = request_for(f, 2);
+    give_start(f, 0);
+    post_clear(&f->post);
+    answer_as(f, (struct reply){.chunk = 2, .version = 1, .value = 7}, request, 0);
+    ck_assert(f->parameters[32] == 5.0f);
+    ready(f, 0, gradient, 16);
+    ck_assert_uint_eq(post_count(&f->post, TO_SERVER, MESSAGE_EXCHANGE), 0);
+    push(f, 0, (struct node){2, 2}, true, gradient);
+    ck_assert(exchange_for(f, 2)->message.exchange.newest);
+}
+
+TEST(a_gradient_that_may_be_left_out_leaves_whole, MODE_ASYNC)
+{
+    struct frame *gradient = frame_of(1, 64);
+    begin(f);
+    ready(f, 1, gradient, 16);
+    ck_assert_uint_eq(post_count(&f->post, TO_SERVER, MESSAGE_EXCHANGE), 0);
+    ck_assert(frame_is_unique(gradient));
+    frame_release(gradient);
+}
+
 TEST(training_ends_at_the_last_version_that_server_0_names, MODE_SYNC)
 {
     begin(f);

@@ -197,6 +197,80 @@ TEST_PLAIN(a_leaf_whose_gradient_alone_is_not_finite_is_found)
     close_all();
 }
 
+/* What was told, and how the gradient was then. */
+struct heard {
+    const float *gradient;
+    float *then; /* [elements] */
+    uint64_t first, times;
+};
+
+static void hear(void *context, uint64_t first)
+{
+    struct heard *heard = context;
+    ck_assert_uint_lt(first, heard->first);
+    ck_assert_uint_gt(first, 0);
+    memcpy(heard->then + first, heard->gradient + first, (heard->first - first) * sizeof(float));
+    /* No parameter from here on is read any more. */
+    memset(parameters + first, 0xff, (elements - first) * sizeof(float));
+    heard->first = first;
+    heard->times++;
+}
+
+static enum status compute_told(const struct step_shape *shape, struct node node, float *sum,
+                                struct heard *heard, struct error *error)
+{
+    struct score score = {0};
+    const struct ready ready = {hear, heard};
+    heard->gradient = sum;
+    heard->first = elements;
+    heard->times = 0;
+    return node_gradient_compute_told(&gradient, parameters, shape, node, sum, &score, &ready,
+                                      error);
+}
+
+TEST_PLAIN(what_is_told_of_is_there_for_good_and_needs_its_parameters_no_more)
+{
+    static const struct node nodes[] = {{0, 1}, {4, 2}, {0, 4}, {0, 6}};
+    struct error error;
+    open_all();
+    float *kept = malloc(elements * sizeof(float)), *then = malloc(elements * sizeof(float));
+    float *sum = aligned_alloc(64, elements * sizeof(float));
+    const struct step_shape shape = step_shape_of(&job, 1, NULL);
+    memcpy(kept, parameters, elements * sizeof(float));
+    for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++) {
+        struct score score;
+        struct heard heard = {.then = then};
+        float *expected = compute(1, nodes[i], &score);
+        ck_assert(compute_told(&shape, nodes[i], sum, &heard, &error) == STATUS_OK);
+        ck_assert(memcmp(sum, expected, elements * sizeof(float)) == 0);
+        ck_assert_uint_eq(heard.times, 1); /* Of two layers. */
+        ck_assert(memcmp(then + heard.first, sum + heard.first,
+                         (elements - heard.first) * sizeof(float)) == 0);
+        memcpy(parameters, kept, elements * sizeof(float));
+        free(expected);
+    }
+    free(sum);
+    free(then);
+    free(kept);
+    close_all();
+}
+
+TEST_PLAIN(of_what_is_not_finite_nothing_is_told)
+{
+    struct error error;
+    open_all();
+    float *then = malloc(elements * sizeof(float));
+    float *sum = aligned_alloc(64, elements * sizeof(float));
+    const struct step_shape shape = step_shape_of(&job, 1, NULL);
+    struct heard heard = {.then = then};
+    parameters[0] = NAN;
+    ck_assert(compute_told(&shape, (struct node){0, 2}, sum, &heard, &error) == STATUS_DIVERGED);
+    ck_assert_uint_eq(heard.times, 0);
+    free(sum);
+    free(then);
+    close_all();
+}
+
 TEST_PLAIN(shares_of_the_test_set_add_up_whatever_their_number)
 {
     open_all();
