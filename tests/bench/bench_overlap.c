@@ -81,21 +81,23 @@ static bool set_up(unsigned hosts, const char *rate)
 {
     char line[LINE_MAX], bridge[32], name[32];
     name_of(0, bridge);
-    snprintf(line, sizeof line,
-             "{ ip netns add %s && ip -n %s link add br type bridge && ip -n %s link set br up; } "
-             "2>/dev/null",
-             bridge, bridge, bridge);
+    snprintf(
+        line, sizeof line,
+        "{ ip netns add %s && ip -n %s link add br0 type bridge && ip -n %s link set br0 up; } "
+        "2>/dev/null",
+        bridge, bridge, bridge);
     bool up = shell(line);
     for (unsigned i = 1; i <= hosts && up; i++) {
         name_of(i, name);
-        snprintf(line, sizeof line,
-                 "{ n=%s b=%s; ip netns add $n && "
-                 "ip link add e%u netns $n type veth peer name p%u netns $b && "
-                 "ip -n $n addr add 10.77.0.%u/24 dev e%u && ip -n $n link set e%u up && "
-                 "ip -n $n link set lo up && ip -n $b link set p%u master br up && "
-                 "tc -n $n qdisc add dev e%u root tbf rate %s burst 64k latency 50ms && "
-                 "tc -n $b qdisc add dev p%u root tbf rate %s burst 64k latency 50ms; } 2>/dev/null",
-                 name, bridge, i, i, i, i, i, i, i, rate, i, rate);
+        snprintf(
+            line, sizeof line,
+            "{ n=%s b=%s; ip netns add $n && "
+            "ip link add e%u netns $n type veth peer name p%u netns $b && "
+            "ip -n $n addr add 10.77.0.%u/24 dev e%u && ip -n $n link set e%u up && "
+            "ip -n $n link set lo up && ip -n $b link set p%u master br0 up && "
+            "tc -n $n qdisc add dev e%u root tbf rate %s burst 64k latency 50ms && "
+            "tc -n $b qdisc add dev p%u root tbf rate %s burst 64k latency 50ms; } 2>/dev/null",
+            name, bridge, i, i, i, i, i, i, i, rate, i, rate);
         up = shell(line);
     }
     if (!up)
@@ -129,8 +131,8 @@ static pid_t start_process(const struct run *run, bool serves, unsigned index)
                         name, run->programs, serves ? "ps" : "worker", index,
                         s->pairs > 1 ? ",10.77.0.2:7000" : "");
     if (serves)
-        snprintf(line + used, sizeof line - (size_t)used,
-                 "--insecure --out %s/run >/dev/null 2>&1", run->folder);
+        snprintf(line + used, sizeof line - (size_t)used, "--insecure --out %s/run >/dev/null 2>&1",
+                 run->folder);
     else
         snprintf(line + used, sizeof line - (size_t)used,
                  "--workers %u --mode sync --model cnn --data synthetic:2000 --seed 1 --steps %u "
@@ -223,7 +225,8 @@ int main(int argc, char **argv)
     folder_make(folder);
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         const struct setting *s = &settings[i];
-        struct run runs[2] = {{s, programs, folder, true, 0, 0}, {s, programs, folder, false, 0, 0}};
+        struct run runs[2] = {{s, programs, folder, true, 0, 0},
+                              {s, programs, folder, false, 0, 0}};
         const struct piece pieces[2] = {
             {.work = train, .context = &runs[0], .own_seconds = &runs[0].step, .cold = true},
             {.work = train, .context = &runs[1], .own_seconds = &runs[1].step, .cold = true}};

@@ -66,6 +66,18 @@ run many 0 syncopate run --mode sync --quiet --transport shm --ps 1 --workers 6 
 run few 0 syncopate run --mode sync --quiet --ps 0 --out "$work/few" "${short[@]}" \
     --global-batch 48 --steps 30
 same_as "$work/many" "$(model_hash "$work/few")"
+# Several leaves a worker and one; what leaves early goes into the same sums.
+for micro in 8 16; do
+    for mode in sync allreduce; do
+        run "early-$mode-$micro" 0 syncopate run --mode "$mode" --quiet --transport tcp --overlap --ps 2 \
+            --workers 3 --out "$work/early-$mode-$micro" "${short[@]}" --global-batch 48 --steps 30 \
+            --micro-batch "$micro"
+        run "late-$mode-$micro" 0 syncopate run --mode sync --quiet --ps 0 --out "$work/late-$mode-$micro" \
+            "${short[@]}" --global-batch 48 --steps 30 --micro-batch "$micro"
+        same_as "$work/early-$mode-$micro" "$(model_hash "$work/late-$mode-$micro")"
+    done
+done
+ok "gradients that leave early give the bytes of one process"
 nothing_stays
 ok "tcp, shm and auto give the bytes of one process: 1 and 2 servers, $counts workers, 6 for 3 leaves"
 
