@@ -23,7 +23,7 @@ JOBS    ?= $(shell nproc 2>/dev/null || echo 1)
 AGAIN    = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
 
 # Debian's packages, by the pkg-config name that proves each one is there.
-PKGS    := libzmq libprotobuf-c zlib jansson libsodium
+PKGS    := libzmq libprotobuf-c zlib jansson libsodium nettle
 TESTPKG := check
 # What a build need not have: without it servers answer no HTTP (common/watch/http_absent.c).
 WATCHPKG := $(shell pkg-config --exists libmicrohttpd 2>/dev/null && echo libmicrohttpd)

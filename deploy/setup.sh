@@ -29,7 +29,8 @@ table_build=(
     "message_headers   protobuf-c-compiler    tool:protoc-c"
     "packed_data_files zlib1g-dev             lib:zlib"
     "run.json          libjansson-dev         lib:jansson"
-    "SHA-256           libsodium-dev          lib:libsodium"
+    "digests           libsodium-dev          lib:libsodium"
+    "SHA-256           nettle-dev             lib:nettle"
     "training_images   dataset-fashion-mnist  any:-"
 )
 table_check=(

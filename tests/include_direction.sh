@@ -72,7 +72,7 @@ wrong=$(awk '
     $2 ~ /pb-c\.h$/ && !($2 in doors) { print $1 " includes " $2 ", which has no door in this script" }
     $2 in doors { only(doors[$2]) }
     $2 ~ /^protobuf-c/ { print $1 " includes " $2 ", which comes with the messages" }
-    $2 ~ /^jansson/ { only("common/file/json.c") }     $2 ~ /^sodium/ { only("common/base/hash.c") }
+    $2 ~ /^jansson/ { only("common/file/json.c") }     $2 ~ /^(sodium|nettle)/ { only("common/base/hash.c") }
     $2 ~ /^common\/transport\/budget\/(inflow|gate|tcp)/ && room != "common/transport/budget" {
         print $1 " includes " $2 ", not by its room'"'"'s door, budget.h" }
     $2 ~ /^microhttpd/ { only("common/watch/http_server.c") }

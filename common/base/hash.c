@@ -1,4 +1,10 @@
-/* hash.c - BLAKE2b and SHA-256 of libsodium, over its own states kept inside our plain structs. */
+/* hash.c - BLAKE2b of libsodium, and SHA-256 of nettle, which has it by the processor's own instructions
+ * and libsodium has not: five times as fast. Their states are kept inside our plain structs. */
+
+#include <nettle/sha2.h>
+/* Which renames two of our functions. */
+#undef sha256_init
+#undef sha256_update
 
 #include "common/base/hash.h"
 
@@ -6,12 +12,9 @@
 
 #include <sodium.h>
 
-#include "common/base/sha256_blocks.h"
-
 _Static_assert(sizeof(struct hash) >= sizeof(crypto_generichash_state), "struct hash is too small");
-_Static_assert(sizeof(struct sha256) >= sizeof(crypto_hash_sha256_state),
-               "struct sha256 is too small");
-_Static_assert(_Alignof(struct sha256) >= _Alignof(crypto_hash_sha256_state),
+_Static_assert(sizeof(struct sha256) >= sizeof(struct sha256_ctx), "struct sha256 is too small");
+_Static_assert(_Alignof(struct sha256) >= _Alignof(struct sha256_ctx),
                "struct sha256 is not aligned enough");
 
 static crypto_generichash_state *hash_state(struct hash *hash)
@@ -57,36 +60,24 @@ void hash_final(struct hash *hash, uint8_t digest[HASH_BYTES])
     crypto_generichash_final(hash_state(hash), digest, HASH_BYTES);
 }
 
-static crypto_hash_sha256_state *sha256_state(struct sha256 *sha256)
+static struct sha256_ctx *sha256_state(struct sha256 *sha256)
 {
-    return (crypto_hash_sha256_state *)(void *)sha256->state;
+    return (struct sha256_ctx *)(void *)sha256->state;
 }
 
 void sha256_init(struct sha256 *sha256)
 {
-    crypto_hash_sha256_init(sha256_state(sha256));
+    nettle_sha256_init(sha256_state(sha256));
 }
 
 void sha256_update(struct sha256 *sha256, const void *bytes, size_t count)
 {
-    crypto_hash_sha256_state *state = sha256_state(sha256);
-    const uint8_t *from = bytes;
-    size_t filled = state->count / 8 % SHA256_BLOCK_BYTES; /* Its count is of bits. */
-    size_t rest = filled > 0 ? SHA256_BLOCK_BYTES - filled : 0;
-    size_t blocks = count >= rest ? (count - rest) / SHA256_BLOCK_BYTES : 0;
-    if (blocks > 0 && sha256_blocks_has()) {
-        crypto_hash_sha256_update(state, from, rest); /* Which empties its own block. */
-        sha256_blocks(state->state, from + rest, blocks);
-        state->count += (uint64_t)blocks * SHA256_BLOCK_BYTES * 8;
-        from += rest + blocks * SHA256_BLOCK_BYTES;
-        count -= rest + blocks * SHA256_BLOCK_BYTES;
-    }
-    crypto_hash_sha256_update(state, from, count);
+    nettle_sha256_update(sha256_state(sha256), count, bytes);
 }
 
 void sha256_final(struct sha256 *sha256, uint8_t digest[HASH_BYTES])
 {
-    crypto_hash_sha256_final(sha256_state(sha256), digest);
+    nettle_sha256_digest(sha256_state(sha256), HASH_BYTES, digest);
 }
 
 void hash_hex(const uint8_t *bytes, size_t count, char *text)

@@ -1,4 +1,4 @@
-/* hash.h - digests and random numbers; the only door to libsodium.
+/* hash.h - digests and random numbers; the only door to libsodium and nettle.
  *
  *   hash      BLAKE2b with 32 bytes: "is this the same data, the same checkpoint?"
  *   sha256    the same for files that other tools will check (sha256sum)
@@ -37,7 +37,7 @@ void hash_bytes(const void *bytes, size_t count, uint8_t digest[HASH_BYTES]);
 
 /* SHA-256 under way. */
 struct sha256 {
-    _Alignas(8) uint8_t state[104];
+    _Alignas(8) uint8_t state[112];
 };
 
 void sha256_init(struct sha256 *sha256);

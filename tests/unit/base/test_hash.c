@@ -65,8 +65,8 @@ TEST_PLAIN(sha256_of_many_blocks_is_the_same_in_pieces_of_any_length)
     }
 }
 
-/* Whole blocks alone against libsodium's way, which is that of the last byte of each. */
-TEST_PLAIN(sha256_by_the_processor_is_sha256_by_libsodium)
+/* Of any length, whole blocks and what is left of one. */
+TEST_PLAIN(sha256_at_once_is_sha256_byte_by_byte)
 {
     uint8_t bytes[64 * 50], whole[HASH_BYTES], one_by_one[HASH_BYTES];
     for (size_t i = 0; i < sizeof bytes; i++)
