@@ -274,9 +274,114 @@ static void run_parts(const struct tile_walk *walk, const struct tile_width *wid
     }
 }
 
+/* Rows so far apart lie on a page each, of which a tile wants one line, and where the distance is a
+ * power of two all these lines want the same few places of the first-level cache. So what is worked
+ * on is brought together first: a panel of y, 64 KiB, column after column, and a block of x, 12 KiB,
+ * for as many places as share the cache with a column. No sum is made in another order for it. */
+#define ROWS_APART      256
+#define PANEL_LANES     256
+#define PLACES_TOGETHER 48
+
+/* The next column's width, and how many lanes it has. */
+static const struct tile_width *next_column(uint64_t lanes, uint64_t *n)
+{
+    const struct tile_width *width = width_for(lanes, false);
+    *n = smaller(lanes, width->vectors * LANES);
+    return width;
+}
+
+/* One row of y into every column of the panel, each of `steps` rows. */
+static UNCHECKED void bring_row(uint64_t steps, uint64_t step, uint64_t lanes, const float *from,
+                                float *panel)
+{
+    for (uint64_t lane = 0, n; lane < lanes; lane += n) {
+        float *to = panel + lane * steps;
+        next_column(lanes - lane, &n);
+        memcpy(to + step * n, from + lane, n * sizeof *to);
+    }
+}
+
+/* Steps or places of x side by side stay so. */
+static UNCHECKED void bring_block(struct tile_walk *part, uint64_t places, const float *from,
+                                  float *block)
+{
+    bool steps = part->x_step == 1;
+    uint64_t rows = steps ? places : part->length, row = steps ? part->length : places;
+    uint64_t apart = steps ? part->x_place : part->x_step;
+    for (uint64_t i = 0; i < rows; i++)
+        memcpy(block + i * row, from + i * apart, row * sizeof *block);
+    part->x_step = steps ? 1 : row;
+    part->x_place = steps ? row : 1;
+}
+
+/* A block of x and all columns of a panel. */
+static UNCHECKED void run_block(struct tile_walk part, uint64_t places, uint64_t lanes,
+                                const float *x, const float *panel, const float *start, float *sums)
+{
+    _Alignas(64) float block[STEPS_TOGETHER * PLACES_TOGETHER];
+    bring_block(&part, places, x, block);
+    for (uint64_t lane = 0, n; lane < lanes; lane += n) {
+        const struct tile_width *width = next_column(lanes - lane, &n);
+        part.y_step = n;
+        run_column(&part, width, places, n, block, panel + lane * part.length,
+                   start != NULL ? start + lane : NULL, sums + lane);
+    }
+}
+
+static UNCHECKED void run_panel(const struct tile_walk *part, uint64_t places, uint64_t lanes,
+                                const float *x, const float *y, const float *start, float *sums)
+{
+    _Alignas(64) float panel[STEPS_TOGETHER * PANEL_LANES];
+    struct parts parts = parts_of(places, PLACES_TOGETHER);
+    for (uint64_t step = 0; step < part->length; step++)
+        bring_row(part->length, step, lanes, y + step * part->y_step, panel);
+    for (uint64_t p = 0, n; p < places; p += n) {
+        n = parts_next(&parts);
+        run_block(*part, n, lanes, x + p * part->x_place, panel,
+                  start != NULL ? start + p * part->start_place : NULL, sums + p * part->sum_place);
+    }
+}
+
+/* A walk of one row over some lanes, part by part. */
+static void run_panels(const struct tile_walk *walk, uint64_t places, uint64_t lanes,
+                       const float *x, const float *y, const float *start, float *sums)
+{
+    struct tile_walk part = *walk;
+    for (uint64_t step = 0; step < walk->length; step += part.length) {
+        part.length = smaller(walk->length - step, STEPS_TOGETHER);
+        part.relu = walk->relu && step + part.length == walk->length;
+        run_panel(&part, places, lanes, x + step * walk->x_step, y + step * walk->y_step, start,
+                  sums);
+        start = sums;
+        part.start_place = walk->sum_place;
+    }
+}
+
+/* Whether it is a product of matrices of which one is beyond this many elements, half a megabyte, and
+ * so far from the core that it pays to bring them together. With tiles as wide as AVX-512's, four lines
+ * a row, it does not. */
+#define LARGE        (1u << 17)
+#define LANES_PLENTY 64
+
+static bool wants_panels(const struct tile_walk *walk, uint64_t places, uint64_t lanes)
+{
+    uint64_t x_apart = walk->x_step == 1 ? walk->x_place : walk->x_step;
+    bool product = walk->rows == 1 && (walk->x_step == 1 || walk->x_place == 1);
+    bool large =
+        walk->length * lanes >= LARGE || walk->length * places >= LARGE || places * lanes >= LARGE;
+    return widths[0].vectors * LANES < LANES_PLENTY && product && large &&
+           places > widths[0].places_max && (walk->y_step >= ROWS_APART || x_apart >= ROWS_APART);
+}
+
 static void run(const struct tile_walk *walk, uint64_t places, uint64_t lanes, const float *x,
                 const float *y, float *sums)
 {
+    if (wants_panels(walk, places, lanes)) {
+        for (uint64_t lane = 0; lane < lanes; lane += PANEL_LANES)
+            run_panels(walk, places, smaller(lanes - lane, PANEL_LANES), x, y + lane,
+                       walk->start != NULL ? walk->start + lane : NULL, sums + lane);
+        return;
+    }
     for (uint64_t lane = 0, n; lane < lanes; lane += n) {
         const struct tile_width *width = width_for(lanes - lane, false);
         const float *start = walk->start != NULL ? walk->start + lane : NULL;

@@ -144,10 +144,8 @@ static void product_exact(struct trial *t, uint64_t a_row, uint64_t a_step, uint
     }
 }
 
-TEST_TIMES(products_of_random_shapes, CASES)
+static void try_products(struct trial t)
 {
-    random_sequence_init(&sequence, 11, RANDOM_STREAM_PROBE, (uint32_t)_i);
-    struct trial t = {.m = 1 + below(40), .n = 1 + below(150), .k = 1 + below(300)};
     double tolerance = 1e-6 * (double)(t.k + 8);
     uint64_t scratch = kernels_multiply_turned_scratch(t.m, t.k);
     t.relu = below(2);
@@ -175,6 +173,22 @@ TEST_TIMES(products_of_random_shapes, CASES)
     edge_floats_free(t.scratch, scratch);
     edge_free(t.which, t.out_count);
     free(t.exact);
+}
+
+TEST_TIMES(products_of_random_shapes, CASES)
+{
+    random_sequence_init(&sequence, 11, RANDOM_STREAM_PROBE, (uint32_t)_i);
+    try_products((struct trial){.m = 1 + below(40), .n = 1 + below(150), .k = 1 + below(300)});
+}
+
+/* So large that rows are brought together, and in no way even: first for rows of b far apart, then
+ * for those of a. */
+TEST_TIMES(large_products, 2)
+{
+    static const struct trial shapes[] = {{.m = 50, .n = 1109, .k = 300},
+                                          {.m = 37, .n = 117, .k = 1503}};
+    random_sequence_init(&sequence, 12, RANDOM_STREAM_PROBE, (uint32_t)_i);
+    try_products(shapes[_i]);
 }
 
 /* --- convolutions -------------------------------------------------------------------------- */
