@@ -43,6 +43,18 @@ const char *blas_core_name(void)
     return openblas_get_corename();
 }
 
+void blas_multiply(uint32_t m, uint32_t n, uint32_t k, const float *a, const float *b, float *c)
+{
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (blasint)m, (blasint)n, (blasint)k, 1.0f,
+                a, (blasint)k, b, (blasint)n, 0.0f, c, (blasint)n);
+}
+
+void blas_multiply_at(uint32_t m, uint32_t n, uint32_t k, const float *a, const float *b, float *c)
+{
+    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (blasint)m, (blasint)n, (blasint)k, 1.0f,
+                a, (blasint)m, b, (blasint)n, 0.0f, c, (blasint)n);
+}
+
 void blas_multiply_bt(uint32_t m, uint32_t n, uint32_t k, const float *a, const float *b, float *c)
 {
     cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (blasint)m, (blasint)n, (blasint)k, 1.0f,

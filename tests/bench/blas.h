@@ -14,7 +14,13 @@ void blas_init(void);
 /* The processor kind it took its kernels for: "SkylakeX". */
 const char *blas_core_name(void);
 
-/* c [m][n] = a [m][k] * b [k][n], with b given transposed, as [n][k]. */
+/* c [m][n] = a [m][k] * b [k][n]. */
+void blas_multiply(uint32_t m, uint32_t n, uint32_t k, const float *a, const float *b, float *c);
+
+/* The same with a given transposed, as [k][m], */
+void blas_multiply_at(uint32_t m, uint32_t n, uint32_t k, const float *a, const float *b, float *c);
+
+/* or b, as [n][k]. */
 void blas_multiply_bt(uint32_t m, uint32_t n, uint32_t k, const float *a, const float *b, float *c);
 
 #endif
