@@ -16,12 +16,12 @@
 #include <string.h>
 
 #include "common/optimizer/optimizer.h"
-#include "tests/bench/contender.h"
+#include "tests/bench/contenders/contender.h"
+#include "tests/bench/contenders/raw_tcp.h"
+#include "tests/bench/contenders/raw_zeromq.h"
+#include "tests/bench/contenders/syncopate_pair.h"
 #include "tests/bench/folder.h"
 #include "tests/bench/network.h"
-#include "tests/bench/raw_tcp.h"
-#include "tests/bench/raw_zeromq.h"
-#include "tests/bench/syncopate_pair.h"
 #include "tests/lib/benchmark.h"
 
 #define LIST_MAX       8

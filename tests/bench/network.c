@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "tests/bench/raw_tcp.h"
+#include "tests/bench/contenders/raw_tcp.h"
 
 static bool bring_up_loopback(void)
 {

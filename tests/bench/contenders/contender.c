@@ -1,7 +1,7 @@
 /* contender.c - orders and answers go through pipes; what each call took lies in memory that all
  * share. */
 
-#include "tests/bench/contender.h"
+#include "tests/bench/contenders/contender.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* syncopate_pair.c - the server program's own loop in one child, clients of the library in the
  * other. */
 
-#include "tests/bench/syncopate_pair.h"
+#include "tests/bench/contenders/syncopate_pair.h"
 
 #include <stdio.h>
 #include <stdlib.h>

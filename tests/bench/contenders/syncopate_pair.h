@@ -5,13 +5,13 @@
  *
  * The setting is a struct syncopate_pair_setting. */
 
-#ifndef TESTS_BENCH_SYNCOPATE_PAIR_H
-#define TESTS_BENCH_SYNCOPATE_PAIR_H
+#ifndef TESTS_BENCH_CONTENDERS_SYNCOPATE_PAIR_H
+#define TESTS_BENCH_CONTENDERS_SYNCOPATE_PAIR_H
 
 #include <stdint.h>
 
 #include "common/job/job.h"
-#include "tests/bench/contender.h"
+#include "tests/bench/contenders/contender.h"
 
 struct syncopate_pair_setting {
     const char *folder;   /* For the server's run. */

@@ -2,7 +2,7 @@
  * sent from where they are updated, which is safe because an exchange has come to its end before
  * the next begins. */
 
-#include "tests/bench/raw_zeromq.h"
+#include "tests/bench/contenders/raw_zeromq.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,12 +6,12 @@
  *
  * The setting is a struct raw_tcp_setting. */
 
-#ifndef TESTS_BENCH_RAW_TCP_H
-#define TESTS_BENCH_RAW_TCP_H
+#ifndef TESTS_BENCH_CONTENDERS_RAW_TCP_H
+#define TESTS_BENCH_CONTENDERS_RAW_TCP_H
 
 #include <stdint.h>
 
-#include "tests/bench/contender.h"
+#include "tests/bench/contenders/contender.h"
 
 struct raw_tcp_setting {
     uint64_t bytes; /* Each way. */

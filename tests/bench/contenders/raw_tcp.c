@@ -1,6 +1,6 @@
 /* raw_tcp.c - blocking calls one way and then the other, or poll over both ways at once. */
 
-#include "tests/bench/raw_tcp.h"
+#include "tests/bench/contenders/raw_tcp.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -7,13 +7,13 @@
  *
  * The only file of the benchmarks that includes zmq.h. */
 
-#ifndef TESTS_BENCH_RAW_ZEROMQ_H
-#define TESTS_BENCH_RAW_ZEROMQ_H
+#ifndef TESTS_BENCH_CONTENDERS_RAW_ZEROMQ_H
+#define TESTS_BENCH_CONTENDERS_RAW_ZEROMQ_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tests/bench/contender.h"
+#include "tests/bench/contenders/contender.h"
 
 struct raw_zeromq_setting {
     uint64_t bytes;         /* Each way. */

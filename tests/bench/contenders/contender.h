@@ -10,8 +10,8 @@
  * Threads: one; a process that has others of its own must not start contenders (it forks).
  * Units: nanoseconds in `took`, seconds elsewhere. Errors: any ends the program with a line. */
 
-#ifndef TESTS_BENCH_CONTENDER_H
-#define TESTS_BENCH_CONTENDER_H
+#ifndef TESTS_BENCH_CONTENDERS_CONTENDER_H
+#define TESTS_BENCH_CONTENDERS_CONTENDER_H
 
 #include <stdbool.h>
 #include <stdint.h>
