@@ -182,6 +182,11 @@ kill_hard()
     murder "${current[$1]}"
     within 5 gone "${current[$1]}" || fail "$1 does not die"
 }
+# kill_in PHASE NAME - while servers close, a worker may have ended by itself just before.
+kill_in()
+{
+    if [ "$1-$2" != closing-w0 ] || running "${current[$2]}"; then kill_hard "$2"; fi
+}
 # end CODE NAME... - they must end with this code.
 end()
 {
@@ -326,7 +331,7 @@ again()
         sleep 0.05
     fi
     happens
-    kill_hard "$victim"
+    kill_in "$phase" "$victim"
     up "$victim"
     let_go
     case $phase in
@@ -368,7 +373,7 @@ lost()
         esac
     fi
     happens
-    kill_hard "$victim"
+    kill_in "$phase" "$victim"
     let_go
     # shellcheck disable=SC2207 # Names without spaces.
     rest=($(others "$victim"))
