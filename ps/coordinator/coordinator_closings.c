@@ -231,8 +231,10 @@ uint64_t coordinator_made_up(const struct coordinator *c)
 
 double coordinator_epochs(const struct coordinator *c)
 {
-    if (job_requeues(c->job))
-        return closings_epochs(coordinator_closings(c));
+    const struct closings *closings =
+        coordinator_closings(c); /* NULL: somebody asks before there are any. */
+    if (closings != NULL && job_requeues(c->job))
+        return closings_epochs(closings);
     return (double)statistics_made(&c->work.statistics) / (double)job_steps_per_epoch(c->job);
 }
 
