@@ -231,8 +231,7 @@ uint64_t coordinator_made_up(const struct coordinator *c)
 
 double coordinator_epochs(const struct coordinator *c)
 {
-    const struct closings *closings =
-        coordinator_closings(c); /* NULL: somebody asks before there are any. */
+    const struct closings *closings = coordinator_closings(c); /* NULL: nothing has begun. */
     if (closings != NULL && job_requeues(c->job))
         return closings_epochs(closings);
     return (double)statistics_made(&c->work.statistics) / (double)job_steps_per_epoch(c->job);
