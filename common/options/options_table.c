@@ -581,10 +581,10 @@ const struct option_row option_rows[] = {
      "for the rest; shm: the same, and it is an error when a server is elsewhere. With --keys, auto "
      "is tcp and shm an error: shared memory would bypass the keys."},
     {"overlap", OPTION_GROUP_CLUSTER, OPTION_KIND_FLAG, FIELD(overlap), WORKS | LAUNCHES, NULL, NULL,
-     0, 0, NULL, NULL,
+     0, 0, NULL, "mode=sync|allreduce",
      "A worker sends what is there of a gradient while it computes the rest, the last layer's first; for "
      "a network that takes about as long as computing. The same bits. Of several leaves only the last "
-     "one's computing hides anything; nothing leaves early in async and ssp, nor where memory is shared."},
+     "one's computing hides anything; nothing leaves early where memory is shared."},
     {"owner-threads", OPTION_GROUP_CLUSTER, OPTION_KIND_I32, FIELD(owner_threads),
      SERVES | LAUNCHES | OPTION_SIMULATE, "N", "-1", -1, OWNER_THREADS_MAX, NULL, NULL,
      "Threads of a server that own chunks; 0: the router's own thread; -1: choose."},

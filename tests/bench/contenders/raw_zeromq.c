@@ -93,13 +93,19 @@ static void apply(struct side *side, zmq_msg_t *gradient)
     optimizer_find("sgd")->apply(&update);
 }
 
+/* The caller closes it. */
+static void receive(struct side *side, zmq_msg_t *message)
+{
+    zmq_msg_init(message);
+    if (zmq_msg_recv(message, side->socket, 0) < 0)
+        contender_fail("raw ZeroMQ: cannot receive");
+}
+
 /* Values; their bytes. offset: where they belong. */
 static uint64_t receive_values(struct side *side, uint64_t offset)
 {
     zmq_msg_t message;
-    zmq_msg_init(&message);
-    if (zmq_msg_recv(&message, side->socket, 0) < 0)
-        contender_fail("raw ZeroMQ: cannot receive");
+    receive(side, &message);
     uint64_t bytes = zmq_msg_size(&message);
     if (side->setting.works)
         memcpy(side->parameters + offset, zmq_msg_data(&message), bytes);
@@ -111,9 +117,7 @@ static uint64_t receive_values(struct side *side, uint64_t offset)
 static uint64_t receive_gradient(struct side *side)
 {
     zmq_msg_t message;
-    zmq_msg_init(&message);
-    if (zmq_msg_recv(&message, side->socket, 0) < 0)
-        contender_fail("raw ZeroMQ: cannot receive");
+    receive(side, &message);
     uint64_t bytes = zmq_msg_size(&message);
     if (side->setting.works)
         apply(side, &message);
@@ -133,9 +137,7 @@ static void serve(const void *setting)
     contender_ready(address);
     for (;;) {
         zmq_msg_t peer;
-        zmq_msg_init(&peer);
-        if (zmq_msg_recv(&peer, side.socket, 0) < 0)
-            contender_fail("raw ZeroMQ: cannot receive");
+        receive(&side, &peer);
         uint64_t bytes = receive_gradient(&side);
         if (zmq_msg_send(&peer, side.socket, ZMQ_SNDMORE) < 0)
             contender_fail("raw ZeroMQ: cannot send");
