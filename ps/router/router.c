@@ -470,12 +470,16 @@ static void say_cut_taken(struct router *router, struct outbox *outbox)
 }
 
 /* How long it may take until something is heard of the part: a large one is written, or is on its way
- * to server 0's disk, for longer than a lost one is waited for, and is not to be written twice. */
+ * to server 0's disk, for longer than a lost one is waited for, and is not to be written twice. Half of
+ * what a stop may take is left for a part that was lost. */
 static uint64_t cut_patience_us(const struct router *router)
 {
     const struct plan *plan = router->plan;
     uint64_t bytes = partition_server_bytes(&plan->partition, plan->server);
     uint64_t writing_us = bytes * (1 + plan->slots.count) / CUT_BYTES_US;
+    double most_us = router->options.self.deadlines.stop * 1e6 / 2;
+    if ((double)writing_us > most_us)
+        writing_us = (uint64_t)most_us;
     return router->cut.patience_us + (router->cut.part_said ? 0 : writing_us);
 }
 

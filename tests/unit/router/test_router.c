@@ -32,7 +32,7 @@ static void open_server(struct fixture *f, enum mode mode, uint32_t server)
     struct router_options options = {
         .self = {.index = server,
                  .incarnation = 9,
-                 .deadlines = {.start = 20, .silence = 5, .recovery = 60},
+                 .deadlines = {.start = 20, .silence = 5, .recovery = 60, .stop = 60},
                  .host = "here"},
         .owner_count = 2,
     };
@@ -947,6 +947,25 @@ TEST(a_final_cut_of_a_large_part_is_waited_for_and_not_written_twice, MODE_SYNC)
     owners_cut(f, 6, true);
     part_written(f, 6, false); /* It has failed: that is not waited for as long. */
     f->now_us += 11 * SECOND;
+    post_clear(&f->post);
+    name_cut(f, 6, true);
+    ck_assert_uint_eq(post_count(&f->post, TO_OWNER, MESSAGE_CUT), 2);
+    range->count = count;
+}
+
+/* However large it is, what was lost on its way is made anew while a stop may still be waited for. */
+TEST(a_final_cut_of_a_part_of_any_size_is_made_anew_before_half_of_a_stop_is_over, MODE_SYNC)
+{
+    serve(f);
+    struct chunk_range *range = f->router->plan->partition.chunks;
+    while (range->server != f->router->plan->server)
+        range++;
+    uint64_t count = range->count;
+    range->count += 1000u * 1000 * 1000; /* Minutes at the least rate. */
+    name_cut(f, 6, true);
+    owners_cut(f, 6, true);
+    f->now_us +=
+        36 * SECOND; /* The stop's is 60, and nothing is heard for 5 where nothing is written. */
     post_clear(&f->post);
     name_cut(f, 6, true);
     ck_assert_uint_eq(post_count(&f->post, TO_OWNER, MESSAGE_CUT), 2);
