@@ -60,7 +60,7 @@ static enum status deal(struct workload *workload, const struct options *options
     if (servers == 0)
         return STATUS_OK;
     return partition_make(&workload->partition, job->variables, job->variable_count, servers,
-                          job->chunk_bytes, job->use_locking, error);
+                          job->chunk_bytes, job_borders(job), error);
 }
 
 /* All that follows from options and the data's sizes. */

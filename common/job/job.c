@@ -381,6 +381,13 @@ bool job_has_read_data(const struct job *job)
     return memcmp(job->data_digest, none, sizeof none) != 0;
 }
 
+enum chunk_borders job_borders(const struct job *job)
+{
+    return job->use_locking        ? CHUNKS_LOCKED
+           : job->chunks_at_layers ? CHUNKS_AT_LAYERS
+                                   : CHUNKS_EVEN;
+}
+
 bool job_place_owns(const struct job *job, uint32_t worker)
 {
     return job->colocated && worker < job->worker_count;

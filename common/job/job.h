@@ -14,6 +14,7 @@
 
 #include "common/base/status.h"
 #include "common/job/mode.h"
+#include "common/job/partition.h"
 #include "common/job/schedule.h"
 #include "common/job/variable.h"
 #include "common/optimizer/optimizer.h"
@@ -84,6 +85,7 @@ struct job {
     uint64_t chunk_bytes;
     uint32_t worker_count;
     bool colocated; /* There is a server at each declared worker's place, and nowhere else. */
+    bool chunks_at_layers; /* No chunk holds anything of two layers. */
     uint32_t server_count;
     char (*servers)[ADDRESS_MAX]; /* [server_count], in order; server 0 coordinates. Owned. */
 };
@@ -136,6 +138,9 @@ enum status job_read_max_staleness(const char *text, struct job *job);
 #define MAX_STALENESS_WORDS "N from 1 to 1000000000, :requeue or :lost may follow"
 
 #define ACCUMULATE_MOST 1024
+
+/* Where its chunks have their borders. */
+enum chunk_borders job_borders(const struct job *job);
 
 /* Whether the place of a worker owns chunks: it has a server as well, and cannot leave. */
 bool job_place_owns(const struct job *job, uint32_t worker);

@@ -1,10 +1,11 @@
-/* partition.c - the chunks: near-equal ones dealt in turn, or, with locking, the largest part first
- * to whichever server has least. */
+/* partition.c - the chunks: near-equal ones, of the space or of each layer, dealt in turn, or, with
+ * locking, the largest part first to whichever server has least. */
 
 #include "common/job/partition.h"
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/base/wording.h"
 
@@ -66,37 +67,100 @@ static void set_chunk(struct partition *partition, uint32_t index, uint64_t firs
 
 /* --- without locking ----------------------------------------------------------------------- */
 
-/* How many chunks: as many as the wished size asks for, then rounded up to a multiple of the
- * servers, but never more than there are granules. */
-static uint64_t plain_chunk_count(uint64_t granules, uint32_t server_count, uint64_t chunk_bytes)
+/* Granules of a chunk, as wished, in a space of so many. */
+static uint64_t chunk_wish(uint64_t granules, uint64_t chunk_bytes)
 {
     if (chunk_bytes == 0)
         chunk_bytes =
             granules * GRANULE_BYTES >= LARGE_MODEL_BYTES ? CHUNK_BYTES_LARGE : CHUNK_BYTES_SMALL;
     uint64_t wish = minimum(chunk_bytes, CHUNK_BYTES_MAX) / GRANULE_BYTES;
-    uint64_t count = divide_up(granules, wish > 0 ? wish : 1);
-    count = divide_up(count, server_count) * server_count;
-    return minimum(count, granules / server_count * server_count);
+    return wish > 0 ? wish : 1;
 }
 
-static enum status make_plain(struct partition *partition, uint64_t chunk_bytes,
-                              struct error *error)
+/* A run of granules that is cut for itself: the space, or a layer. */
+struct section {
+    uint64_t first, granules;
+    uint64_t chunks;
+};
+
+/* How many chunks: as many as the wished size asks for, then rounded up to a multiple of the
+ * servers, but never more than there are granules. */
+static struct section cut_section(uint64_t first, uint64_t granules, uint64_t wish,
+                                  uint32_t server_count)
 {
-    uint64_t granules = partition->elements / PARAMETER_ALIGNMENT;
-    uint64_t count = plain_chunk_count(granules, partition->server_count, chunk_bytes);
-    enum status status = allocate_chunks(partition, count, "ask for larger chunks", error);
-    if (status != STATUS_OK)
-        return status;
-    /* The granules that do not divide go one each to the first chunks. Dealing in turn then leaves
-     * the servers within one granule of each other; spreading them evenly over the space would
-     * not, because it could give every longer chunk to the same server. */
-    uint64_t base = granules / count, longer = granules % count, first = 0;
-    for (uint32_t i = 0; i < count; i++) {
+    uint64_t count = divide_up(divide_up(granules, wish), server_count) * server_count;
+    uint64_t most = granules < server_count ? granules : granules / server_count * server_count;
+    return (struct section){first, granules, minimum(count, most)};
+}
+
+/* The granules that do not divide go one each to the first chunks. Dealing in turn then leaves the
+ * servers within one granule of each other, if the next section is dealt from where the longer ones
+ * have ended; spreading them evenly over the space would not, because it could give every longer
+ * chunk to the same server. Returns the server to go on with. */
+static uint32_t deal_section(struct partition *partition, const struct section *section,
+                             uint32_t first_chunk, uint32_t server)
+{
+    uint32_t server_count = partition->server_count;
+    uint64_t base = section->granules / section->chunks, first = section->first;
+    uint64_t longer = section->granules % section->chunks;
+    for (uint32_t i = 0; i < section->chunks; i++) {
         uint64_t size = base + (i < longer);
-        set_chunk(partition, i, first, size, i % partition->server_count);
+        set_chunk(partition, first_chunk + i, first, size, (server + i) % server_count);
         first += size;
     }
-    return STATUS_OK;
+    uint64_t uneven = section->chunks % server_count != 0 ? section->chunks : longer;
+    return (uint32_t)((server + uneven) % server_count);
+}
+
+static bool same_layer(const struct variable *a, const struct variable *b)
+{
+    const char *slash = strrchr(a->name, '/'), *other = strrchr(b->name, '/');
+    return slash != NULL && other != NULL && slash - a->name == other - b->name &&
+           memcmp(a->name, b->name, (size_t)(slash - a->name)) == 0;
+}
+
+/* A stretch for each layer, [variable_count] at most, or one of all: returns how many. */
+static uint32_t cut_space(struct section *sections, const struct variable *variables,
+                          uint32_t variable_count, bool at_layers, uint64_t wish,
+                          uint32_t server_count)
+{
+    uint64_t first = 0, granules = 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < variable_count; i++) {
+        granules += divide_up(variable_elements(&variables[i]), PARAMETER_ALIGNMENT);
+        if (i + 1 < variable_count && (!at_layers || same_layer(&variables[i], &variables[i + 1])))
+            continue;
+        sections[count++] = cut_section(first, granules, wish, server_count);
+        first += granules;
+        granules = 0;
+    }
+    return count;
+}
+
+static enum status make_dealt(struct partition *partition, const struct variable *variables,
+                              uint32_t variable_count, uint64_t chunk_bytes, bool at_layers,
+                              struct error *error)
+{
+    uint64_t chunks = 0;
+    uint64_t wish = chunk_wish(partition->elements / PARAMETER_ALIGNMENT, chunk_bytes);
+    struct section *sections = calloc(at_layers ? variable_count : 1, sizeof *sections);
+    if (sections == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory for %u variables", variable_count);
+    uint32_t count =
+        cut_space(sections, variables, variable_count, at_layers, wish, partition->server_count);
+    for (uint32_t i = 0; i < count; i++)
+        chunks += sections[i].chunks;
+    enum status status = allocate_chunks(
+        partition, chunks,
+        at_layers ? "ask for larger chunks, or not for borders at layers" : "ask for larger chunks",
+        error);
+    uint32_t chunk = 0, server = 0;
+    for (uint32_t i = 0; i < count && status == STATUS_OK; i++) {
+        server = deal_section(partition, &sections[i], chunk, server);
+        chunk += (uint32_t)sections[i].chunks;
+    }
+    free(sections);
+    return status;
 }
 
 /* --- with locking -------------------------------------------------------------------------- */
@@ -218,7 +282,7 @@ static enum status place_chunks(struct partition *partition, struct error *error
 
 enum status partition_make(struct partition *partition, const struct variable *variables,
                            uint32_t variable_count, uint32_t server_count, uint64_t chunk_bytes,
-                           bool use_locking, struct error *error)
+                           enum chunk_borders borders, struct error *error)
 {
     *partition = (struct partition){.server_count = server_count};
     uint64_t granules = space_granules(variables, variable_count);
@@ -228,8 +292,10 @@ enum status partition_make(struct partition *partition, const struct variable *v
         return refuse_servers(server_count, granules, error);
 
     partition->elements = granules * PARAMETER_ALIGNMENT;
-    enum status status = use_locking ? make_locking(partition, variables, variable_count, error)
-                                     : make_plain(partition, chunk_bytes, error);
+    enum status status = borders == CHUNKS_LOCKED
+                             ? make_locking(partition, variables, variable_count, error)
+                             : make_dealt(partition, variables, variable_count, chunk_bytes,
+                                          borders == CHUNKS_AT_LAYERS, error);
     /* Only with locking, where a chunk is as large as its variable and the servers make it. */
     if (status == STATUS_OK && partition->chunk_elements > CHUNK_BYTES_MAX / sizeof(float))
         status = error_set(error, STATUS_INVALID,

@@ -1,10 +1,15 @@
 /* partition.h - cuts the parameter space into chunks and deals them over servers.
  *
- * Without locking, chunks are near-equal pieces of the space, whatever the variables. Their number
- * is a multiple of the servers and they are dealt in turn, so every server owns the same number and
- * servers differ by at most 64 bytes.
- * With --use-locking a chunk is the whole part of one variable on one server, so that applying and
- * reading a chunk is applying and reading that part as a unit. Variables larger than 1/32 of a
+ * CHUNKS_EVEN: near-equal pieces of the space, whatever the variables. Their number is a multiple of
+ * the servers and they are dealt in turn, so every server owns the same number and servers differ by
+ * at most 64 bytes.
+ * CHUNKS_AT_LAYERS: each layer is cut so for itself, and no chunk holds anything of two: a layer's can
+ * be sent and asked for alone, and all servers have a part of it. They are dealt in turn, the longer
+ * ones from where those of the layer before have ended, so servers still differ by at most 64 bytes;
+ * a layer of fewer 64-byte pieces than there are servers has chunks of one, and not on all of them. A
+ * layer's variables follow one another, and have the same name up to its last slash.
+ * CHUNKS_LOCKED (--use-locking): a chunk is the whole part of one variable on one server, so that
+ * applying and reading a chunk is applying and reading that part as a unit. Variables larger than 1/32 of a
  * server's fair share are cut, into one part a server at most, the others stay whole; parts go to
  * the servers that have least, the largest variable's first, so servers differ by at most 1/32 of
  * their mean (or 64 bytes, where that is more). chunk_bytes plays no role.
@@ -27,6 +32,8 @@
 /* Largest chunk, and so the largest payload an endpoint takes. */
 #define CHUNK_BYTES_MAX (256u << 20)
 
+enum chunk_borders { CHUNKS_EVEN, CHUNKS_AT_LAYERS, CHUNKS_LOCKED };
+
 struct chunk_range {
     uint64_t first; /* Element of the parameter space; a multiple of PARAMETER_ALIGNMENT. */
     uint64_t count; /* Elements; > 0, a multiple of PARAMETER_ALIGNMENT. */
@@ -43,13 +50,13 @@ struct partition {
 };
 
 /* chunk_bytes is the wish for a chunk's size, 0 to have it chosen; a smaller model has smaller
- * chunks, one a server.
+ * chunks, one a server (or one a server and layer).
  * Every server owns at least one chunk. STATUS_INVALID when there are more servers than 64-byte
  * pieces of the space, too many chunks or, with locking, one above CHUNK_BYTES_MAX. On failure
  * *partition is safe to free. */
 enum status partition_make(struct partition *partition, const struct variable *variables,
                            uint32_t variable_count, uint32_t server_count, uint64_t chunk_bytes,
-                           bool use_locking, struct error *error);
+                           enum chunk_borders borders, struct error *error);
 /* Chunks of so many elements each, all of one server: as a record tells of them. STATUS_INVALID when
  * they are not a space of these variables. */
 enum status partition_make_told(struct partition *partition, const struct variable *variables,

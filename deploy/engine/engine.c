@@ -81,7 +81,7 @@ enum status engine_init(struct engine *engine, const struct engine_options *opti
     enum status status = job_check(job, error);
     if (status == STATUS_OK)
         status = partition_make(&e->partition, job->variables, job->variable_count,
-                                job->server_count, job->chunk_bytes, job->use_locking, error);
+                                job->server_count, job->chunk_bytes, job_borders(job), error);
     if (status != STATUS_OK)
         return status;
     status =

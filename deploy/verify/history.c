@@ -339,6 +339,7 @@ static enum status phase_job(const struct history_plan *plan, const struct histo
     job->worker_count = phase->workers;
     job->colocated = phase->colocated;
     job->chunk_bytes = phase->chunk_bytes;
+    job->chunks_at_layers = plan->seed % 4 == 3;
     free(job->servers);
     job->servers = calloc(phase->servers, sizeof *job->servers);
     for (uint32_t i = 0; i < phase->servers && job->servers != NULL; i++)

@@ -45,7 +45,7 @@ static enum status deal(struct plan *plan, const struct job *job, const struct d
         return partition_make_told(&plan->partition, job->variables, job->variable_count,
                                    dealing->told, dealing->count, error);
     return partition_make(&plan->partition, job->variables, job->variable_count, job->server_count,
-                          job->chunk_bytes, job->use_locking, error);
+                          job->chunk_bytes, job_borders(job), error);
 }
 
 static enum status create(struct plan **plan, const struct job *job, const struct dealing *dealing,

@@ -17,7 +17,7 @@ static enum status count_chunks(struct computations *c, const struct job *job)
     struct error error;
     enum status status =
         partition_make(&partition, job->variables, job->variable_count, job->server_count,
-                       job->chunk_bytes, job->use_locking, &error);
+                       job->chunk_bytes, job_borders(job), &error);
     if (status != STATUS_OK)
         return status;
     c->chunk_count = partition.chunk_count;

@@ -192,7 +192,7 @@ static uint64_t chunk_bytes(const struct job *job)
     struct partition partition;
     struct error error;
     if (partition_make(&partition, job->variables, job->variable_count, 1, job->chunk_bytes,
-                       job->use_locking, &error) != STATUS_OK)
+                       job_borders(job), &error) != STATUS_OK)
         fail(error.text);
     uint64_t bytes = partition.chunks[0].count * sizeof(float);
     partition_free(&partition);

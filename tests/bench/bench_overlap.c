@@ -136,7 +136,8 @@ static pid_t start_process(const struct run *run, bool serves, unsigned index)
     else
         snprintf(line + used, sizeof line - (size_t)used,
                  "--workers %u --mode sync --model cnn --data synthetic:2000 --seed 1 --steps %u "
-                 "--global-batch %u --micro-batch %u --chunk-bytes 32K --checkpoint-every 0%s "
+                 "--global-batch %u --micro-batch %u --chunk-bytes 32K --chunks-at-layers "
+                 "--checkpoint-every 0%s "
                  ">/dev/null 2>&1",
                  s->pairs, s->steps, s->pairs * s->leaf, s->leaf, run->overlap ? " --overlap" : "");
     return start(line);

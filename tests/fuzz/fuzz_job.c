@@ -25,7 +25,7 @@ static void check_partition(const struct job *job)
     struct partition partition;
     struct error error;
     if (partition_make(&partition, job->variables, job->variable_count, job->server_count,
-                       job->chunk_bytes, job->use_locking, &error) != STATUS_OK)
+                       job->chunk_bytes, job_borders(job), &error) != STATUS_OK)
         return;
     uint64_t end = 0;
     for (uint32_t i = 0; i < partition.chunk_count; i++) {

@@ -68,7 +68,7 @@ static void open_worker(struct worker *worker, const struct job *job)
     worker->job = *job;
     worker->now_us = 1000000;
     fuzz_must(partition_make(&worker->partition, job->variables, job->variable_count,
-                             job->server_count, job->chunk_bytes, false, &error) == STATUS_OK,
+                             job->server_count, job->chunk_bytes, CHUNKS_EVEN, &error) == STATUS_OK,
               "a sample can be cut");
     worker->parameters = aligned_alloc(64, worker->partition.elements * sizeof(float));
     fuzz_must(worker->parameters != NULL, "there is memory for parameters");

@@ -272,7 +272,7 @@ void scripted_server_open(struct scripted_server *server, const struct job *job)
     pthread_mutex_init(&server->lock, NULL);
     server->job = job;
     ck_assert(partition_make(&server->partition, job->variables, job->variable_count, 1,
-                             job->chunk_bytes, job->use_locking, &error) == STATUS_OK);
+                             job->chunk_bytes, job_borders(job), &error) == STATUS_OK);
     server->memory = calloc(2 * server->partition.elements, sizeof *server->memory);
     ck_assert_ptr_nonnull(server->memory);
     server->incarnation = 100;

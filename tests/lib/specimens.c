@@ -187,6 +187,7 @@ struct job specimen_job(enum mode mode)
         .pause = {mode == MODE_SSP ? 'i' : '\0', 'j'},
         .cluster = {mode == MODE_SSP ? 'g' : '\0', 'h'},
         .chunk_bytes = 4096,
+        .chunks_at_layers = mode == MODE_SSP,
         .worker_count = mode == MODE_SSP ? 2 : 3,
         .colocated = mode == MODE_SSP,
         .server_count = 2,

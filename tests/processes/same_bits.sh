@@ -11,7 +11,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 cells()
 {
     cat <<'END'
-sync-spread|sync|`--ps 0`, one process|1 to 7 workers, 1 to 3 servers, 1 to 3 owner threads, chunks of 64 bytes to all in one
+sync-spread|sync|`--ps 0`, one process|1 to 7 workers, 1 to 3 servers, 1 to 3 owner threads, chunks of 64 bytes to all in one, borders at layers
 sync-wires|sync|`--ps 0`, one process|tcp, shared memory, keys
 sync-struck|sync|`--ps 0`, one process|a worker, a server and server 0 killed on the way
 sync-moved|sync|`--ps 0`, one process|stopped, and gone on with other workers and servers, or none
@@ -137,6 +137,8 @@ sync_spread()
             --chunk-bytes "$chunk"
         as "sync-$workers" "$bits"
     done
+    makes sync-layers "${sync[@]}" --epochs 2 --workers 3 --ps 2 --chunk-bytes 512 --chunks-at-layers
+    as sync-layers "$bits"
 }
 sync_wires()
 {

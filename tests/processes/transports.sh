@@ -68,10 +68,12 @@ run few 0 syncopate run --mode sync --quiet --ps 0 --out "$work/few" "${short[@]
 same_as "$work/many" "$(model_hash "$work/few")"
 # Several leaves a worker and one; what leaves early goes into the same sums.
 for micro in 8 16; do
+    borders=()
+    if [ "$micro" = 16 ]; then borders=(--chunks-at-layers); fi
     for mode in sync allreduce; do
         run "early-$mode-$micro" 0 syncopate run --mode "$mode" --quiet --transport tcp --overlap --ps 2 \
             --workers 3 --out "$work/early-$mode-$micro" "${short[@]}" --global-batch 48 --steps 30 \
-            --micro-batch "$micro"
+            --micro-batch "$micro" "${borders[@]}"
         run "late-$mode-$micro" 0 syncopate run --mode sync --quiet --ps 0 --out "$work/late-$mode-$micro" \
             "${short[@]}" --global-batch 48 --steps 30 --micro-batch "$micro"
         same_as "$work/early-$mode-$micro" "$(model_hash "$work/late-$mode-$micro")"

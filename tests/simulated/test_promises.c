@@ -197,9 +197,9 @@ TEST_PLAIN(with_locking_a_variable_is_one_chunk_on_a_server)
     plan.compute_us = 2000;
     struct partition partition;
     uint64_t offsets[8];
-    ck_assert_int_eq(
-        partition_make(&partition, plan.job.variables, plan.job.variable_count, 3, 64, true, NULL),
-        STATUS_OK);
+    ck_assert_int_eq(partition_make(&partition, plan.job.variables, plan.job.variable_count, 3, 64,
+                                    CHUNKS_LOCKED, NULL),
+                     STATUS_OK);
     variables_layout(plan.job.variables, plan.job.variable_count, offsets);
     bool seen[8][3] = {{false}};
     for (uint32_t i = 0; i < partition.chunk_count; i++) {

@@ -153,7 +153,7 @@ static void cluster_lay_out(struct cluster *cluster)
     struct job *job = &cluster->job;
     struct error error;
     ck_assert_msg(partition_make(&cluster->partition, job->variables, job->variable_count,
-                                 job->server_count, job->chunk_bytes, job->use_locking,
+                                 job->server_count, job->chunk_bytes, job_borders(job),
                                  &error) == STATUS_OK,
                   "%s", error.text);
     free(cluster->offsets);

@@ -586,7 +586,7 @@ enum status client_open(struct client **client, const struct client_options *opt
     pthread_mutex_init(&c->lock, NULL);
     enum status status =
         partition_make(&c->partition, job->variables, job->variable_count, job->server_count,
-                       job->chunk_bytes, job->use_locking, error);
+                       job->chunk_bytes, job_borders(job), error);
     if (status == STATUS_OK) {
         c->parameters = aligned_alloc(64, c->partition.elements * sizeof(float));
         if (c->parameters == NULL)

@@ -29,7 +29,7 @@ static void open_with_chunks(struct fixture *f, enum mode mode, uint32_t chunks,
     memset(f, 0, sizeof *f);
     f->job = small_job(mode, 1, 1);
     f->job.variables[0].shape[0] = chunks * (bytes / sizeof(float)) / 16 - 1;
-    ck_assert(partition_make(&f->partition, f->job.variables, 2, 1, bytes, false, &error) ==
+    ck_assert(partition_make(&f->partition, f->job.variables, 2, 1, bytes, CHUNKS_EVEN, &error) ==
               STATUS_OK);
     ck_assert_uint_eq(f->partition.chunk_count, chunks);
     f->parameters = calloc(f->partition.elements, sizeof(float));

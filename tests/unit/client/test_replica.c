@@ -22,7 +22,7 @@ static void open(struct fixture *f)
     f->job = small_job(MODE_ALLREDUCE, 2, 1);
     f->job.optimizer = optimizer_find("adam")->defaults;
     ck_assert_int_eq(partition_make(&f->partition, f->job.variables, f->job.variable_count, 1,
-                                    f->job.chunk_bytes, false, &error),
+                                    f->job.chunk_bytes, CHUNKS_EVEN, &error),
                      STATUS_OK);
     f->values = calloc(f->partition.elements, sizeof *f->values);
     f->data = calloc(f->partition.elements, sizeof *f->data);

@@ -50,7 +50,7 @@ static void open_fixture(struct fixture *f, enum mode mode)
     f->now_us = SECOND;
     f->generation = 1;
     f->ticket = 3;
-    ck_assert(partition_make(&f->partition, f->job.variables, 2, 2, 64, false, &error) ==
+    ck_assert(partition_make(&f->partition, f->job.variables, 2, 2, 64, CHUNKS_EVEN, &error) ==
               STATUS_OK);
     make_session(f);
 }
@@ -1731,8 +1731,8 @@ static void open_sharing(struct fixture *f, struct memory *memory, uint32_t serv
     partition_free(&f->partition);
     job_free(&f->job);
     f->job = small_job(MODE_SYNC, 2, servers);
-    ck_assert(partition_make(&f->partition, f->job.variables, 2, servers, 64, false, &error) ==
-              STATUS_OK);
+    ck_assert(partition_make(&f->partition, f->job.variables, 2, servers, 64, CHUNKS_EVEN,
+                             &error) == STATUS_OK);
     make_session(f);
 }
 

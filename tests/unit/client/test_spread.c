@@ -17,7 +17,7 @@ static void open_fixture(struct fixture *f, uint32_t servers, bool locking)
     struct error error;
     f->job = small_job(MODE_ASYNC, 2, servers);
     ck_assert(partition_make(&f->partition, f->job.variables, f->job.variable_count, servers, 64,
-                             locking, &error) == STATUS_OK);
+                             locking ? CHUNKS_LOCKED : CHUNKS_EVEN, &error) == STATUS_OK);
     ck_assert(spread_init(&f->spread, &f->job, &f->partition) == STATUS_OK);
 }
 

@@ -137,10 +137,10 @@ static bool is_among(const char *member, const char *const *list)
 /* Written here once more: that a row moves from one list to another has to be meant. */
 static const char *const labels[] = {"data",  "compute", "slow", "straggle",
                                      "pause", "cluster", NULL};
-static const char *const spread[] = {
-    "steps",        "checkpoint_every", "record",      "keep_scored",
-    "verify_every", "report_every",     "chunk_bytes", "worker_count",
-    "servers",      "colocated",        NULL};
+static const char *const spread[] = {"steps",       "checkpoint_every", "record",
+                                     "keep_scored", "verify_every",     "report_every",
+                                     "chunk_bytes", "chunks_at_layers", "worker_count",
+                                     "servers",     "colocated",        NULL};
 static const char *const read_later[] = {"data_digest", NULL};
 static const char *const without_option[] = {"staleness_bound",
                                              "staleness_loses",
@@ -170,6 +170,7 @@ static const char *const boundless[] = {"staleness_bound",
                                         "test_examples",
                                         "checkpoint_every",
                                         "keep_scored",
+                                        "chunks_at_layers",
                                         "colocated",
                                         NULL};
 

@@ -1,6 +1,7 @@
 /* test_partition.c - how variables are cut into chunks and dealt to servers, with and without
  * locking. */
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,11 +41,11 @@ static void random_plan(struct plan *plan, struct random_sequence *random)
     plan->chunk_bytes = 64 + any_size(random, 20);
 }
 
-static enum status make(struct partition *partition, const struct plan *plan, bool use_locking,
-                        struct error *error)
+static enum status make(struct partition *partition, const struct plan *plan,
+                        enum chunk_borders borders, struct error *error)
 {
     return partition_make(partition, plan->variables, plan->variable_count, plan->server_count,
-                          plan->chunk_bytes, use_locking, error);
+                          plan->chunk_bytes, borders, error);
 }
 
 struct tally {
@@ -112,7 +113,7 @@ TEST_PLAIN(without_locking_chunks_are_near_equal_and_dealt_in_turn)
         struct plan plan;
         struct partition partition;
         random_plan(&plan, &random);
-        if (make(&partition, &plan, false, NULL) != STATUS_OK)
+        if (make(&partition, &plan, CHUNKS_EVEN, NULL) != STATUS_OK)
             continue;
         check_covers(&partition, &plan);
         struct tally tally = tally_servers(&partition);
@@ -163,6 +164,80 @@ static void check_parts(const struct partition *partition, const struct plan *pl
     }
 }
 
+/* Layers of one to three variables; some variables are of none but their own. */
+static void name_layers(struct plan *plan, struct random_sequence *random)
+{
+    for (uint32_t i = 0, layer = 0; i < plan->variable_count; i++) {
+        layer += i == 0 || random_below(random, 2) == 0;
+        snprintf(plan->variables[i].name, VARIABLE_NAME_MAX,
+                 random_below(random, 5) == 0 ? "alone%u-%u" : "layer%u/part%u", layer, i);
+    }
+}
+
+static bool begins_layer(const struct plan *plan, uint32_t variable)
+{
+    const char *name = plan->variables[variable].name, *slash = strchr(name, '/');
+    return variable == 0 || slash == NULL ||
+           strncmp(name, plan->variables[variable - 1].name, (size_t)(slash - name) + 1) != 0;
+}
+
+/* No chunk spans layers; each layer's are near-equal, and where it is large enough all servers have as
+ * many of them. */
+static void check_layers(const struct partition *partition, const struct plan *plan)
+{
+    uint32_t chunk = 0;
+    for (uint32_t i = 0; i < plan->variable_count;) {
+        uint64_t end = 0, least = UINT64_MAX, most = 0;
+        uint32_t owned[SERVERS_MAX] = {0}, first = chunk;
+        do
+            end = variable_end(plan, i);
+        while (++i < plan->variable_count && !begins_layer(plan, i));
+        for (; chunk < partition->chunk_count && partition->chunks[chunk].first < end; chunk++) {
+            const struct chunk_range *range = &partition->chunks[chunk];
+            if (range->first + range->count > end)
+                ck_abort_msg("chunk %u spans layers", chunk);
+            least = range->count < least ? range->count : least;
+            most = range->count > most ? range->count : most;
+            owned[range->server]++;
+        }
+        uint64_t granules = (end - partition->chunks[first].first) / GRANULE;
+        uint32_t each = (chunk - first) / plan->server_count;
+        bool small = granules < plan->server_count;
+        for (uint32_t s = 0; s < plan->server_count; s++)
+            if (owned[s] != each && !(small && owned[s] <= 1))
+                ck_abort_msg("server %u has %u chunks of a layer of %u", s, owned[s],
+                             chunk - first);
+        if (most - least > GRANULE)
+            ck_abort_msg("chunks before %u are uneven", chunk);
+    }
+    ck_assert_uint_eq(chunk, partition->chunk_count);
+}
+
+TEST_PLAIN(at_layers_no_chunk_has_anything_of_two_and_servers_are_as_even)
+{
+    struct random_sequence random;
+    random_sequence_init(&random, 5, RANDOM_STREAM_PROBE, 0);
+    uint32_t made = 0, many = 0;
+    for (int round = 0; round < 3000; round++) {
+        struct plan plan;
+        struct partition partition;
+        random_plan(&plan, &random);
+        name_layers(&plan, &random);
+        if (make(&partition, &plan, CHUNKS_AT_LAYERS, NULL) != STATUS_OK)
+            continue;
+        check_covers(&partition, &plan);
+        check_layers(&partition, &plan);
+        struct tally tally = tally_servers(&partition);
+        check_balance(&partition, tally);
+        ck_assert_uint_le(tally.bytes_max - tally.bytes_min, 64);
+        made++;
+        many += tally.chunks_min >= 16;
+        partition_free(&partition);
+    }
+    ck_assert_uint_gt(made, 1000);
+    ck_assert_uint_gt(many, 300);
+}
+
 TEST_PLAIN(with_locking_a_chunk_is_one_variables_part_on_one_server)
 {
     struct random_sequence random;
@@ -172,7 +247,7 @@ TEST_PLAIN(with_locking_a_chunk_is_one_variables_part_on_one_server)
         struct plan plan;
         struct partition partition;
         random_plan(&plan, &random);
-        if (make(&partition, &plan, true, NULL) != STATUS_OK)
+        if (make(&partition, &plan, CHUNKS_LOCKED, NULL) != STATUS_OK)
             continue;
         check_covers(&partition, &plan);
         check_parts(&partition, &plan);
@@ -203,7 +278,7 @@ TEST_PLAIN(only_more_servers_than_pieces_of_64_bytes_are_refused)
             plan.variables[i] = vector(any_size(&random, 10));
         plan.elements = variables_layout(plan.variables, plan.variable_count, plan.offsets);
         bool fits = plan.server_count <= plan.elements / GRANULE;
-        enum status status = make(&partition, &plan, round % 2, &error);
+        enum status status = make(&partition, &plan, (enum chunk_borders)(round % 3), &error);
         ck_assert_int_eq(status, fits ? STATUS_OK : STATUS_INVALID);
         if (fits)
             check_balance(&partition, tally_servers(&partition));
@@ -221,9 +296,9 @@ TEST_PLAIN(one_large_variable_among_small_ones_does_not_unbalance_the_servers)
     for (uint32_t i = 0; i < plan.variable_count; i++)
         plan.variables[i] = vector(i == 20 ? 1000000 : 63 * GRANULE);
     plan.elements = variables_layout(plan.variables, plan.variable_count, plan.offsets);
-    for (int use_locking = 0; use_locking <= 1; use_locking++) {
+    for (int borders = CHUNKS_EVEN; borders <= CHUNKS_LOCKED; borders++) {
         struct partition partition;
-        ck_assert_int_eq(make(&partition, &plan, use_locking, NULL), STATUS_OK);
+        ck_assert_int_eq(make(&partition, &plan, (enum chunk_borders)borders, NULL), STATUS_OK);
         ck_assert_double_le(partition_imbalance(&partition), 1.05);
         partition_free(&partition);
     }
@@ -233,7 +308,8 @@ TEST_PLAIN(a_small_model_gets_one_chunk_a_server)
 {
     const struct variable variable = vector(1000);
     struct partition partition;
-    ck_assert_int_eq(partition_make(&partition, &variable, 1, 4, 1 << 20, false, NULL), STATUS_OK);
+    ck_assert_int_eq(partition_make(&partition, &variable, 1, 4, 1 << 20, CHUNKS_EVEN, NULL),
+                     STATUS_OK);
     ck_assert_uint_eq(partition.chunk_count, 4);
     ck_assert_uint_eq(partition.elements, 1008);
     partition_free(&partition);
@@ -251,8 +327,8 @@ TEST_PLAIN(the_same_declaration_gives_the_same_plan)
         for (uint32_t i = 0; i < plan.variable_count; i += 2) /* Equal sizes must not matter. */
             plan.variables[i] = vector(5000);
         struct partition a, b;
-        ck_assert_int_eq(make(&a, &plan, round % 2, NULL), STATUS_OK);
-        ck_assert_int_eq(make(&b, &plan, round % 2, NULL), STATUS_OK);
+        ck_assert_int_eq(make(&a, &plan, (enum chunk_borders)(round % 3), NULL), STATUS_OK);
+        ck_assert_int_eq(make(&b, &plan, (enum chunk_borders)(round % 3), NULL), STATUS_OK);
         ck_assert_uint_eq(a.chunk_count, b.chunk_count);
         ck_assert_mem_eq(a.chunks, b.chunks, a.chunk_count * sizeof *a.chunks);
         partition_free(&a);
@@ -265,10 +341,10 @@ TEST_PLAIN(too_many_chunks_are_refused_with_the_remedy)
     const struct variable variable = vector(UINT64_C(1) << 30);
     struct partition partition;
     struct error error;
-    ck_assert_int_eq(partition_make(&partition, &variable, 1, 2, 64, false, &error),
+    ck_assert_int_eq(partition_make(&partition, &variable, 1, 2, 64, CHUNKS_EVEN, &error),
                      STATUS_INVALID);
     ck_assert_ptr_nonnull(strstr(error.text, "larger chunks"));
-    ck_assert_int_eq(partition_make(&partition, &variable, 1, 0, 64, false, &error),
+    ck_assert_int_eq(partition_make(&partition, &variable, 1, 0, 64, CHUNKS_EVEN, &error),
                      STATUS_INVALID);
     partition_free(&partition);
 }
@@ -279,7 +355,7 @@ TEST_PLAIN(the_largest_model_is_cut_without_overflow)
     plan.variables[0] = vector(UINT64_C(1) << 40);
     plan.elements = variables_layout(plan.variables, 1, plan.offsets);
     struct partition partition;
-    ck_assert_int_eq(make(&partition, &plan, false, NULL), STATUS_OK);
+    ck_assert_int_eq(make(&partition, &plan, CHUNKS_EVEN, NULL), STATUS_OK);
     check_covers(&partition, &plan);
     ck_assert_double_le(partition_imbalance(&partition), 1.000001);
     partition_free(&partition);
@@ -292,14 +368,14 @@ TEST_PLAIN(no_chunk_is_larger_than_a_payload_may_be)
     struct error error;
     const uint64_t largest = CHUNK_BYTES_MAX / sizeof(float);
     plan.variables[0] = vector(2 * largest);
-    ck_assert_int_eq(make(&partition, &plan, true, NULL), STATUS_OK);
+    ck_assert_int_eq(make(&partition, &plan, CHUNKS_LOCKED, NULL), STATUS_OK);
     ck_assert_uint_eq(partition.chunk_elements, largest);
     partition_free(&partition);
 
     plan.variables[0] = vector(2 * largest + 1);
-    ck_assert_int_eq(make(&partition, &plan, true, &error), STATUS_INVALID);
+    ck_assert_int_eq(make(&partition, &plan, CHUNKS_LOCKED, &error), STATUS_INVALID);
     ck_assert_ptr_nonnull(strstr(error.text, "more servers"));
-    ck_assert_int_eq(make(&partition, &plan, false, NULL), STATUS_OK);
+    ck_assert_int_eq(make(&partition, &plan, CHUNKS_EVEN, NULL), STATUS_OK);
     ck_assert_uint_eq(partition.chunk_count, 4);
     partition_free(&partition);
 }

@@ -107,8 +107,9 @@ static int a_session(struct error *error)
                                       .parameters = parameters,
                                       .self.deadlines = {.start = 20, .silence = 5}};
     scarcity_pause(false);
-    enum status status = partition_make(&partition, job.variables, job.variable_count,
-                                        job.server_count, job.chunk_bytes, job.use_locking, error);
+    enum status status =
+        partition_make(&partition, job.variables, job.variable_count, job.server_count,
+                       job.chunk_bytes, job_borders(&job), error);
     if (status == STATUS_OK && (status = session_create(&session, &options, 1)) != STATUS_OK)
         error_set(error, status, "out of memory");
     scarcity_pause(true);

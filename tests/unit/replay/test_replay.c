@@ -39,7 +39,7 @@ static void open(struct fixture *f, const char *optimizer, uint64_t chunk_bytes)
     f->elements = variables_layout(f->job.variables, f->job.variable_count, f->offsets);
     ck_assert_uint_le(f->elements, ELEMENTS_MAX);
     ck_assert_int_eq(partition_make(&f->partition, f->job.variables, f->job.variable_count, 2,
-                                    chunk_bytes, false, NULL),
+                                    chunk_bytes, CHUNKS_EVEN, NULL),
                      STATUS_OK);
     ck_assert_uint_le(f->partition.chunk_count, CHUNKS_MAX);
     for (uint32_t i = 0; i < f->partition.chunk_count; i++)
