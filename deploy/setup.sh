@@ -41,6 +41,8 @@ table_check=(
 )
 table_bench=(
     "matrix_arithmetic libopenblas-dev        lib:openblas"
+    "network_limit     iperf3                 tool:iperf3"
+    "network_limit     iproute2               tool:ip"
 )
 table_ci=(
     "second_compiler   clang                  tool:clang"

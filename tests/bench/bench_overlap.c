@@ -1,6 +1,5 @@
 /* bench_overlap.c - a step over a slow network, with gradients that leave while the rest of them is
- * computed and without: real programs in namespaces of their own, joined by a bridge, each end of each
- * link limited to a rate.
+ * computed and without: real programs in namespaces of their own (namespaces.h).
  *
  *     bench_overlap [--json FILE] [--more]
  *
@@ -12,19 +11,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/file/disk.h"
 #include "common/file/json.h"
 #include "tests/bench/folder.h"
+#include "tests/bench/namespaces.h"
 #include "tests/lib/benchmark.h"
 
-#define PAIRS_MAX 2
-#define HOSTS_MAX (2 * PAIRS_MAX)
-#define ROUNDS    5
-#define BYTES     487744.0 /* Of the cnn. */
-#define LINE_MAX  1024
+#define PAIRS_MAX  2
+#define HOSTS_MAX  (2 * PAIRS_MAX)
+#define ROUNDS     5
+#define BYTES      487744.0 /* Of the cnn. */
+#define LINE_BYTES 1024
 
 struct setting {
     const char *name, *rate;
@@ -44,6 +43,7 @@ static const struct setting settings[] = {
 struct run {
     const struct setting *setting;
     const char *programs, *folder;
+    struct namespaces *network;
     bool overlap;
     double step, compute; /* Seconds a step. */
 };
@@ -54,82 +54,17 @@ static _Noreturn void fail(const char *what)
     exit(EXIT_FAILURE);
 }
 
-static bool shell(const char *line)
-{
-    return system(line) == 0;
-}
-
-/* --- the network ---------------------------------------------------------------------------- */
-
-static void name_of(unsigned host, char name[32])
-{
-    snprintf(name, 32, "overlap%d-%u", getpid(), host);
-}
-
-static void take_down(unsigned hosts)
-{
-    char line[LINE_MAX], name[32];
-    for (unsigned i = 0; i <= hosts; i++) {
-        name_of(i, name);
-        snprintf(line, sizeof line, "ip netns del %s 2>/dev/null", name);
-        (void)shell(line);
-    }
-}
-
-/* Host 0 is the bridge. */
-static bool set_up(unsigned hosts, const char *rate)
-{
-    char line[LINE_MAX], bridge[32], name[32];
-    name_of(0, bridge);
-    snprintf(
-        line, sizeof line,
-        "{ ip netns add %s && ip -n %s link add br0 type bridge && ip -n %s link set br0 up; } "
-        "2>/dev/null",
-        bridge, bridge, bridge);
-    bool up = shell(line);
-    for (unsigned i = 1; i <= hosts && up; i++) {
-        name_of(i, name);
-        snprintf(
-            line, sizeof line,
-            "{ n=%s b=%s; ip netns add $n && "
-            "ip link add e%u netns $n type veth peer name p%u netns $b && "
-            "ip -n $n addr add 10.77.0.%u/24 dev e%u && ip -n $n link set e%u up && "
-            "ip -n $n link set lo up && ip -n $b link set p%u master br0 up && "
-            "tc -n $n qdisc add dev e%u root tbf rate %s burst 64k latency 50ms && "
-            "tc -n $b qdisc add dev p%u root tbf rate %s burst 64k latency 50ms; } 2>/dev/null",
-            name, bridge, i, i, i, i, i, i, i, rate, i, rate);
-        up = shell(line);
-    }
-    if (!up)
-        take_down(hosts);
-    return up;
-}
-
 /* --- a run ---------------------------------------------------------------------------------- */
-
-static pid_t start(const char *line)
-{
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0) {
-        execl("/bin/sh", "sh", "-c", line, (char *)NULL);
-        _exit(127);
-    }
-    if (child < 0)
-        fail("cannot start a process");
-    return child;
-}
 
 static pid_t start_process(const struct run *run, bool serves, unsigned index)
 {
-    char line[LINE_MAX], name[32];
+    char line[LINE_BYTES];
     const struct setting *s = run->setting;
-    name_of(1 + index + (serves ? 0 : s->pairs), name);
-    int used = snprintf(line, sizeof line,
-                        "exec ip netns exec %s %s/syncopate-%s --task-index %u --ps-hosts "
-                        "10.77.0.1:7000%s ",
-                        name, run->programs, serves ? "ps" : "worker", index,
-                        s->pairs > 1 ? ",10.77.0.2:7000" : "");
+    int used =
+        snprintf(line, sizeof line,
+                 "exec %s/syncopate-%s --task-index %u --ps-hosts " NAMESPACES_NETWORK ".1:7000%s ",
+                 run->programs, serves ? "ps" : "worker", index,
+                 s->pairs > 1 ? "," NAMESPACES_NETWORK ".2:7000" : "");
     if (serves)
         snprintf(line + used, sizeof line - (size_t)used, "--insecure --out %s/run >/dev/null 2>&1",
                  run->folder);
@@ -140,7 +75,7 @@ static pid_t start_process(const struct run *run, bool serves, unsigned index)
                  "--checkpoint-every 0%s "
                  ">/dev/null 2>&1",
                  s->pairs, s->steps, s->pairs * s->leaf, s->leaf, run->overlap ? " --overlap" : "");
-    return start(line);
+    return namespaces_start(1 + index + (serves ? 0 : s->pairs), line);
 }
 
 static void read_run(struct run *run)
@@ -164,25 +99,24 @@ static void read_run(struct run *run)
 static void train(void *context)
 {
     struct run *run = context;
-    char line[LINE_MAX];
+    char folder[LINE_BYTES];
     pid_t children[HOSTS_MAX];
     unsigned count = 0;
+    double cpu_seconds = 0;
     bool well = true;
     for (unsigned i = 0; i < run->setting->pairs; i++) {
         children[count++] = start_process(run, true, i);
         children[count++] = start_process(run, false, i);
     }
-    for (unsigned i = 0; i < count; i++) {
-        int status;
-        well = waitpid(children[i], &status, 0) == children[i] && status == 0 && well;
-    }
+    for (unsigned i = 0; i < count; i++)
+        well = namespaces_await(children[i], &cpu_seconds) && well;
     if (!well) {
-        take_down(2 * run->setting->pairs);
+        namespaces_remove(run->network);
         fail("a job over a slow network has failed");
     }
     read_run(run);
-    snprintf(line, sizeof line, "rm -rf %s/run", run->folder);
-    (void)shell(line);
+    snprintf(folder, sizeof folder, "%s/run", run->folder);
+    folder_remove(folder);
 }
 
 /* --- what is shown -------------------------------------------------------------------------- */
@@ -226,18 +160,19 @@ int main(int argc, char **argv)
     folder_make(folder);
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         const struct setting *s = &settings[i];
-        struct run runs[2] = {{s, programs, folder, true, 0, 0},
-                              {s, programs, folder, false, 0, 0}};
+        struct namespaces network;
+        struct run runs[2] = {{s, programs, folder, &network, true, 0, 0},
+                              {s, programs, folder, &network, false, 0, 0}};
         const struct piece pieces[2] = {
             {.work = train, .context = &runs[0], .own_seconds = &runs[0].step, .cold = true},
             {.work = train, .context = &runs[1], .own_seconds = &runs[1].step, .cold = true}};
         struct measured measured[2];
-        if (!set_up(2 * s->pairs, s->rate)) {
+        if (!namespaces_make(&network, 2 * s->pairs, s->rate, s->bits_a_second)) {
             benchmark_remark(&benchmark, "%s: skipped, no network of its own can be made", s->name);
             continue;
         }
         measure_in_turn(pieces, 2, ROUNDS, measured);
-        take_down(2 * s->pairs);
+        namespaces_remove(&network);
         show(&benchmark, runs, measured);
     }
     folder_remove(folder);
