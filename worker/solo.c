@@ -79,6 +79,23 @@ static double accuracy(const struct score *score)
     return score->examples == 0 ? (double)NAN : (double)score->correct / (double)score->examples;
 }
 
+/* Training stands, and goes on, by both clocks. Behind the last update it does not go on. */
+static void stand(struct state *s, enum apart why, uint64_t now_us)
+{
+    bool ended = s->summary.life.part == LIFE_LAST_CHECKPOINT;
+    training_clock_stand(&s->clock, why, now_us);
+    if (!ended)
+        life_enter(&s->summary.life, why == APART_EVALUATION ? LIFE_EVALUATION : LIFE_CHECKPOINTS,
+                   now_us);
+}
+
+static void go_on(struct state *s, uint64_t now_us)
+{
+    training_clock_go_on(&s->clock, now_us);
+    if (s->summary.life.part != LIFE_LAST_CHECKPOINT)
+        life_train(&s->summary.life, now_us);
+}
+
 /* --- first values -------------------------------------------------------------------------- */
 
 static enum status initialize(struct state *s, struct error *error)
@@ -380,7 +397,7 @@ static void keep_scored(struct state *s)
     uint64_t failed;
     if (!s->job->keep_scored)
         return;
-    training_clock_stand(&s->clock, APART_EVALUATION, clock_now_us());
+    stand(s, APART_EVALUATION, clock_now_us());
     if (scored_file_write(&disk_posix, s->solo->out, s->job, s->step, s->arrays[0], &error) !=
         STATUS_OK) {
         if (log_once_add(&s->scored, error.text))
@@ -389,7 +406,7 @@ static void keep_scored(struct state *s)
     } else if ((failed = log_once_end(&s->scored)) > 0) {
         log_info("scored models are kept again; %" PRIu64 " were not", failed);
     }
-    training_clock_go_on(&s->clock, clock_now_us());
+    go_on(s, clock_now_us());
 }
 
 /* At the end of an epoch. */
@@ -401,11 +418,11 @@ static void evaluate(struct state *s)
     tell_epoch(s, &epoch);
     struct score score = {0};
     uint64_t began_us = clock_now_us();
-    training_clock_stand(&s->clock, APART_EVALUATION, began_us);
+    stand(s, APART_EVALUATION, began_us);
     node_gradient_evaluate(s->solo->gradient, s->arrays[0], 1, 0, &score);
     note_span(s, SPAN_SCORE, 1000 * began_us, 0);
     uint64_t now_us = clock_now_us();
-    training_clock_go_on(&s->clock, now_us);
+    go_on(s, now_us);
     double took = seconds_since(began_us, now_us);
     diary_did(s->solo->diary, &(struct deed){.kind = DEED_SCORED,
                                              .step = s->step,
@@ -489,9 +506,9 @@ static enum status write_checkpoint_files(struct state *s, struct error *error)
 
 static enum status write_checkpoint(struct state *s, struct error *error)
 {
-    training_clock_stand(&s->clock, APART_CHECKPOINT, clock_now_us());
+    stand(s, APART_CHECKPOINT, clock_now_us());
     enum status status = write_checkpoint_files(s, error);
-    training_clock_go_on(&s->clock, clock_now_us());
+    go_on(s, clock_now_us());
     return status;
 }
 
@@ -517,6 +534,7 @@ static enum status write_summary(struct state *s, enum run_state state, const ch
     summary->verdicts.applied = s->worker.batches;
     summary->worker_count = 1;
     summary->workers = &s->worker;
+    life_enter(&summary->life, LIFE_MODEL_FILE, now_us);
     if (state == RUN_DONE || state == RUN_STOPPED) {
         char path[DISK_PATH_MAX];
         snprintf(path, sizeof path, "%s/model.safetensors", s->solo->out);
@@ -528,10 +546,12 @@ static enum status write_summary(struct state *s, enum run_state state, const ch
         parameters_sha256(s->job->variables, s->job->variable_count, s->arrays[0],
                           summary->parameters_sha256);
     }
+    life_enter(&summary->life, LIFE_END, clock_now_us());
     run_chronicle_size(&s->chronicle, &summary->record.files, &summary->record.bytes);
     summary->record.ended = run_chronicle_has_ended(&s->chronicle, &summary->record.ends_at);
     board_end(&s->board, summary);
     say_of_board(s);
+    life_enter(&summary->life, LIFE_END, clock_now_us());
     return run_directory_summary(&s->directory, s->job, s->run_id, summary, error);
 }
 
@@ -554,6 +574,7 @@ static void try_checkpoint(struct state *s)
 static enum status train(struct state *s, struct error *error)
 {
     training_clock_begin(&s->clock, clock_now_us());
+    life_train(&s->summary.life, clock_now_us());
     s->windows_from = windows_begin_at(s->job, s->step) ? 0 : (double)NAN;
     tell(s, "start",
          EVENT_MEMBERS(event_text("mode", job_mode_text(s->job).text), event_count("workers", 1),
@@ -567,6 +588,7 @@ static enum status train(struct state *s, struct error *error)
         if (status != STATUS_OK)
             return status;
         training_clock_mark(&s->clock, clock_now_us());
+        life_mark(&s->summary.life, clock_now_us());
         progress(s);
         tell_window(s);
         evaluate(s);
@@ -576,6 +598,7 @@ static enum status train(struct state *s, struct error *error)
         if (due && s->step < s->job->steps)
             try_checkpoint(s);
     }
+    life_close(&s->summary.life, LIFE_LAST_CHECKPOINT, clock_now_us());
     return s->last_cut == s->step ? STATUS_OK : write_checkpoint(s, error);
 }
 
@@ -646,6 +669,7 @@ int solo_run(struct solo *solo, struct error *error)
                       .last_cut = UINT64_MAX};
     s.elements = model_elements(solo->gradient->model);
     s.summary.test_loss = s.summary.test_accuracy = s.summary.test_regularisation = (double)NAN;
+    life_begin(&s.summary.life, LIFE_OPENING, solo->began_us);
 
     enum status status = make_arrays(&s, error);
     if (status == STATUS_OK)

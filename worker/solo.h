@@ -34,6 +34,7 @@ struct solo {
     struct diary *diary;       /* NULL: none is kept. */
     struct recorder *recorder; /* Of what it does; NULL: nobody's. */
     struct notify *notify;     /* Of a service manager; NULL: nobody's. */
+    uint64_t began_us;         /* When this process began, by clock_now_us. */
     bool has_parent;           /* Who may answer for the run, see occupancy.h. */
     atomic_int stop_code;      /* 0: go on; SOLO_ENOUGH: see solo_enough. */
     atomic_int occupied;       /* The descriptor that says that we stay, or 0. */

@@ -115,7 +115,7 @@ static enum status open_records(struct records *records, const struct options *o
     return status;
 }
 
-static int train_alone(struct workload *workload, const struct options *options,
+static int train_alone(struct workload *workload, const struct options *options, uint64_t began_us,
                        struct records *records, struct error *error)
 {
     struct signals signals;
@@ -130,6 +130,7 @@ static int train_alone(struct workload *workload, const struct options *options,
         .diary = records->diary,
         .recorder = records->recorder,
         .notify = &records->notify,
+        .began_us = began_us,
     };
     if (board_place_find(&solo.board, options->tensorboard, options->tensorboard_run, options->out,
                          clock_now_seconds(), error) != STATUS_OK)
@@ -254,7 +255,7 @@ static int train(struct workload *workload, const struct options *options, uint6
     notify_open(&records.notify);
     notify_ready(&records.notify);
     int exit_code = options->ps == 0
-                        ? train_alone(workload, options, &records, error)
+                        ? train_alone(workload, options, began_us, &records, error)
                         : train_with_servers(workload, options, began_us, &records, error);
     notify_close(&records.notify);
     close_records(&records);

@@ -15,7 +15,7 @@
 #include "common/store/scored_file.h"
 
 #define RUN_FORMAT_PREFIX  "syncopate-run-"
-#define RUN_FORMAT_NUMBER  "2"
+#define RUN_FORMAT_NUMBER  "3"
 #define RUN_FORMAT         RUN_FORMAT_PREFIX RUN_FORMAT_NUMBER
 #define RUN_JSON_BYTES_MAX ((size_t)64 << 20)
 
@@ -23,6 +23,8 @@
 #define NAME_ROOM 32
 
 #define RUN_ID_BYTES 20 /* As text. */
+
+#define LIFE_SECONDS_MAX 1e12 /* Of a part that is read back. */
 
 static const char *const state_names[] = {
     [RUN_RUNNING] = "running",
@@ -95,6 +97,20 @@ static void write_configuration(struct json_writer *writer, const struct job *jo
     json_writer_text(writer, "data", job->data);
 }
 
+/* Null where nobody has kept them. */
+static void write_life(struct json_writer *writer, const struct life *life)
+{
+    json_writer_real(writer, "total_seconds", life->begun ? life_total(life) : NAN);
+    if (!life->begun) {
+        json_writer_null(writer, "parts");
+        return;
+    }
+    json_writer_object(writer, "parts");
+    for (enum life_part i = 0; i < LIFE_PARTS; i++)
+        json_writer_real(writer, life_part_name(i), life_seconds(life, i));
+    json_writer_end(writer);
+}
+
 /* "" says that there is none. */
 static void write_any(struct json_writer *writer, const char *name, const char *text)
 {
@@ -119,6 +135,8 @@ static void write_results(struct json_writer *writer, const struct run_summary *
     json_writer_real(writer, "seconds", summary->seconds);
     json_writer_real(writer, "evaluation_seconds", summary->evaluation_seconds);
     json_writer_real(writer, "checkpoint_seconds", summary->checkpoint_seconds);
+    json_writer_real(writer, "checkpoint_beside_seconds", summary->beside_seconds);
+    write_life(writer, &summary->life);
     json_writer_real(writer, "images_per_second", summary->images_per_second);
     json_writer_u64(writer, "exchanged_bytes", summary->exchanged_bytes);
     write_staleness(writer, &summary->staleness);
@@ -382,6 +400,21 @@ static void read_mode_figures(struct mode_figures *figures, const struct json *r
         mode_figures_add(figures, member.name, json_u64(object, member.name, 0));
 }
 
+static uint64_t read_us(const struct json *parent, const char *name)
+{
+    double seconds = json_number(parent, name);
+    return seconds >= 0 && seconds < LIFE_SECONDS_MAX ? (uint64_t)llround(seconds * 1e6) : 0;
+}
+
+static struct life read_life(const struct json *root)
+{
+    struct life life = {.begun = json_at(root, "parts.end") != NULL};
+    life.since_us = read_us(root, "total_seconds");
+    for (enum life_part i = 0; life.begun && i < LIFE_PARTS; i++)
+        life.us[i] = read_us(json_at(root, "parts"), life_part_name(i));
+    return life;
+}
+
 void run_summary_read(struct run_summary *summary, const struct json *root)
 {
     *summary = (struct run_summary){
@@ -394,6 +427,8 @@ void run_summary_read(struct run_summary *summary, const struct json *root)
         .seconds = json_number(root, "seconds"),
         .evaluation_seconds = json_number(root, "evaluation_seconds"),
         .checkpoint_seconds = json_number(root, "checkpoint_seconds"),
+        .beside_seconds = json_number(root, "checkpoint_beside_seconds"),
+        .life = read_life(root),
         .images_per_second = json_number(root, "images_per_second"),
         .train_epoch = json_u64(root, "train_epoch", 0),
         .train_examples = json_u64(root, "train_examples", 0),

@@ -46,6 +46,7 @@
 #include <stdint.h>
 
 #include "common/base/leaf_times.h"
+#include "common/base/life.h"
 #include "common/base/status.h"
 #include "common/base/wait.h"
 #include "common/job/job.h"
@@ -137,8 +138,10 @@ struct run_summary {
     uint64_t counted_from;
     double seconds; /* Training, evaluation and checkpoints left out. */
     double evaluation_seconds, checkpoint_seconds; /* Wall-clock during which training stood. */
-    double images_per_second;                      /* Over the seconds of training. */
-    uint64_t exchanged_bytes;                      /* By all workers. */
+    double beside_seconds;    /* In which checkpoints were written while training went on. */
+    struct life life;         /* All of them, by what they went for; not begun: not known. */
+    double images_per_second; /* Over the seconds of training. */
+    uint64_t exchanged_bytes; /* By all workers. */
     /* Means over the examples of the last epoch, as they were trained: which epoch (from 1; 0:
      * there was none), and how many of its examples. */
     double train_loss, train_accuracy;

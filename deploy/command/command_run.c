@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -39,6 +40,7 @@ struct plan {
     int diary; /* With --explain: what all children write to. */
     char diary_name[16];
     struct run_trace trace;
+    double began; /* The command, by clock_now_seconds. */
 };
 
 /* --- checks ---------------------------------------------------------------------------------- */
@@ -185,13 +187,25 @@ static void write_trace(const struct plan *plan)
         wording_wrap(plan->run.voice, line, fprintf(plan->run.voice, "  trace          "), 17);
 }
 
+/* What run.json cannot have: nobody can write down how long it takes to end. */
+static void print_command(const struct plan *plan, const struct life *life)
+{
+    double seconds = clock_now_seconds() - plan->began;
+    double outside = fmax(seconds - life_total(life), 0);
+    if (life->begun)
+        fprintf(plan->run.voice, "  this command   %s, of which %s to start and end processes\n",
+                wording_duration(seconds).text, wording_duration(outside).text);
+}
+
 /* The table, when there is something to sum up. */
 static enum status print_summary(const struct plan *plan, uint32_t restarts, struct error *error)
 {
     struct record record;
     enum status status = record_read(&record, plan->run.out, error);
-    if (status == STATUS_OK && !plan->run.options.quiet)
+    if (status == STATUS_OK && !plan->run.options.quiet) {
         summary_print(plan->run.voice, &record, restarts);
+        print_command(plan, &record.summary.life);
+    }
     record_free(&record);
     return status;
 }
@@ -269,6 +283,7 @@ static void print_json(const struct plan *plan, int code, const struct launch_re
         .claimed = result->claimed,
         .reason = code == EXIT_DONE ? "" : error->text,
         .restarts = result->restarts,
+        .seconds = clock_now_seconds() - plan->began,
     };
     struct error lost;
     enum status status = run_json_print(stdout, &outcome);
@@ -297,7 +312,7 @@ static int make_ready(struct plan *plan, struct error *error)
 /* Says what went wrong itself: before how to go on, and before the result in JSON. */
 int run_at(const struct run_venue *venue, const struct command_call *call)
 {
-    struct plan plan = {.run.options = call->options, .venue = venue};
+    struct plan plan = {.run.options = call->options, .venue = venue, .began = clock_now_seconds()};
     struct launch_result result = {0};
     struct error error = {0};
     plan.run.voice = plan.run.options.json ? stderr : stdout;

@@ -45,6 +45,7 @@ enum status run_json_print(FILE *out, const struct run_outcome *outcome)
     json_writer_text(&writer, "state", state_of(outcome, run));
     json_writer_text(&writer, "reason", outcome->reason);
     json_writer_u64(&writer, "restarts", outcome->restarts);
+    json_writer_real(&writer, "command_seconds", outcome->seconds);
     copy_run(&writer, run);
     json_writer_end(&writer);
     bool failed = writer.failed;

@@ -1,7 +1,7 @@
 /* run_json.h - what came of `syncopate run`, as one JSON object for scripts.
  *
  * exit_code, path (null when it did not come to a folder), state ("done", "stopped" or "failed"),
- * reason ("" when done) and restarts, and then what the run's own run.json holds, if it has one.
+ * reason ("" when done), restarts and command_seconds, and then what the run's own run.json holds, if it has one.
  *
  * Threads: one. */
 
@@ -20,6 +20,7 @@ struct run_outcome {
     bool claimed;       /* Its run.json is of this run. */
     const char *reason; /* One line; "" when it is done. */
     uint32_t restarts;
+    double seconds; /* That the whole command took until now. */
 };
 
 /* STATUS_MEMORY when there is no memory for it. */

@@ -840,6 +840,13 @@ static void close_generation(struct checkpointer *checkpointer, const struct run
     claim(checkpointer, &ended, NULL);
 }
 
+/* By the clock of whoever sent the summary. */
+static uint64_t now_us(const struct checkpointer *checkpointer)
+{
+    const struct disk *disk = checkpointer->options.disk;
+    return (uint64_t)(disk->seconds(disk->context) * 1e6);
+}
+
 static enum status write_summary(struct checkpointer *checkpointer, struct run_summary *summary,
                                  struct outbox *outbox, struct error *error)
 {
@@ -856,6 +863,7 @@ static enum status write_summary(struct checkpointer *checkpointer, struct run_s
             snprintf(summary->reason, sizeof summary->reason, "%s", error->text);
         }
     }
+    life_enter(&summary->life, LIFE_END, now_us(checkpointer));
     run_chronicle_size(&checkpointer->chronicle, &summary->record.files, &summary->record.bytes);
     summary->record.computations = checkpointer->chronicle.next_computation > 0
                                        ? checkpointer->chronicle.next_computation - 1
@@ -864,6 +872,7 @@ static enum status write_summary(struct checkpointer *checkpointer, struct run_s
         run_chronicle_has_ended(&checkpointer->chronicle, &summary->record.ends_at);
     struct error writing;
     enum status wrote = STATUS_OK;
+    life_enter(&summary->life, LIFE_END, now_us(checkpointer));
     if (checkpointer->directory_open)
         wrote = run_directory_summary(&checkpointer->directory, &checkpointer->job,
                                       checkpointer->claim.run_id, summary, &writing);

@@ -51,6 +51,7 @@ enum status coordinator_create(struct coordinator **coordinator,
     c->job = &c->declaration.job;
     c->driven_us = c->began_us = c->entered_us = c->waited_us = now_us;
     c->last_cut = c->last_due = NO_STEP;
+    life_begin(&c->summary.life, LIFE_WAITING, now_us);
     c->summary.test_accuracy = c->summary.test_loss = c->summary.test_regularisation = (double)NAN;
     return STATUS_OK;
 }
@@ -104,6 +105,11 @@ static uint64_t own_time(struct coordinator *c, uint64_t now_us)
         c->unwatched_us += since_us;
     c->driven_us += since_us;
     return c->driven_us - c->unwatched_us;
+}
+
+uint64_t coordinator_wall(const struct coordinator *c, uint64_t now_us)
+{
+    return now_us + c->unwatched_us;
 }
 
 /* --- from members -------------------------------------------------------------------------- */
@@ -483,7 +489,7 @@ static void describe_work(const struct coordinator *c, struct message_status_ans
     uint64_t examples = 0;
     for (uint32_t i = 0; i < c->work.membership.worker_count; i++)
         examples += c->work.membership.workers[i].summary.examples;
-    double seconds = training_clock_seconds(&c->clock, now_us);
+    double seconds = training_clock_seconds(&c->clock, coordinator_wall(c, now_us));
     answer->training_seconds = seconds;
     answer->images_per_second = seconds > 0 ? (double)examples / seconds : 0;
     answer->staleness_mean = staleness_ledger_mean(&c->staleness, &answer->staleness_max);

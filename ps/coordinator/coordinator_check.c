@@ -148,9 +148,16 @@ static void check_times(const struct coordinator *c)
     uint64_t now_us = c->driven_us - c->unwatched_us;
     RULE(c->unwatched_us <= c->driven_us, "it was away no longer than it has been here");
     RULE(c->entered_us <= now_us && c->waited_us <= now_us && c->told_us <= now_us &&
-             c->clock.began_us <= now_us && c->clock.since_us <= now_us && c->stop_us <= now_us &&
-             c->lonely_us <= now_us && c->cut.told_us <= now_us && c->cut.reached_us <= now_us,
+             c->stop_us <= now_us && c->lonely_us <= now_us && c->cut.told_us <= now_us &&
+             c->cut.reached_us <= now_us,
          "nothing has been in the future");
+    RULE(c->clock.began_us <= c->driven_us && c->clock.since_us <= c->driven_us &&
+             c->summary.life.since_us <= c->driven_us && c->beside_us <= c->driven_us,
+         "no clock is ahead of what has passed");
+    uint64_t parts_us = c->summary.life.began_us;
+    for (enum life_part i = 0; i < LIFE_PARTS; i++)
+        parts_us += c->summary.life.us[i];
+    RULE(parts_us == c->summary.life.since_us, "the parts of its life add up");
 }
 
 void coordinator_check(const struct coordinator *c)

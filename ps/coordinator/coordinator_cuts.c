@@ -23,6 +23,24 @@ static void tell_computations(struct coordinator *c, uint64_t step, uint64_t now
     order_add(outbox, TO_CHECKPOINTER, 0, &order)->payload = frame;
 }
 
+/* From here on it is being written: beside training, unless that stands for it. */
+static void reach(struct coordinator *c, uint64_t now_us)
+{
+    if (c->cut.reached_us != 0)
+        return;
+    cut_reached(&c->cut, now_us);
+    c->reached_unwatched_us = c->unwatched_us;
+    if (!c->cut.final && c->work.rules->set_gate == NULL)
+        c->beside_us = coordinator_wall(c, now_us);
+}
+
+void coordinator_end_beside(struct coordinator *c, uint64_t now_us)
+{
+    if (c->beside_us != 0)
+        c->summary.beside_seconds += seconds_since(c->beside_us, coordinator_wall(c, now_us));
+    c->beside_us = 0;
+}
+
 void coordinator_begin_cut(struct coordinator *c, uint64_t step, bool final, uint64_t now_us,
                            struct outbox *outbox)
 {
@@ -31,14 +49,17 @@ void coordinator_begin_cut(struct coordinator *c, uint64_t step, bool final, uin
         tell_computations(c, step, now_us, outbox);
     if (c->state >= FINISHING)
         return;
+    coordinator_end_beside(c, now_us);
     cut_begin(&c->cut, &c->work.membership, &c->envelope, step, final, recorded, now_us, outbox);
     c->work.rules->cutting(&c->work, step, c->last_cut);
     c->marked = false;
     coordinator_mark_cut(c);
     if (c->work.rules->set_gate != NULL)
-        cut_reached(&c->cut, now_us); /* Every batch before it is done. */
+        reach(c, now_us); /* Every batch before it is done. */
     if (final || c->work.rules->set_gate != NULL)
-        training_clock_stand(&c->clock, APART_CHECKPOINT, now_us);
+        training_clock_stand(&c->clock, APART_CHECKPOINT, coordinator_wall(c, now_us));
+    if (!final && c->work.rules->set_gate != NULL)
+        life_enter(&c->summary.life, LIFE_CHECKPOINTS, coordinator_wall(c, now_us));
 }
 
 void coordinator_mark_cut(struct coordinator *c)
@@ -81,7 +102,10 @@ void coordinator_schedule_cut(struct coordinator *c, uint64_t reached, uint64_t 
 /* Training goes on. */
 static void open_gate(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
-    training_clock_go_on(&c->clock, now_us);
+    training_clock_go_on(&c->clock, coordinator_wall(c, now_us));
+    life_train(&c->summary.life, coordinator_wall(c, now_us));
+    if (c->cut.under_way)
+        c->beside_us = coordinator_wall(c, now_us);
     c->work.rules->set_gate(&c->work, c->job->steps);
     coordinator_top_up_all(c, outbox);
 }
@@ -111,6 +135,7 @@ static void abandon_cut(struct coordinator *c, bool failed, const char *why, uin
     if (log_once_add(&c->log_once, why))
         outbox_warn(outbox, "checkpoint at step %" PRIu64 " not written: %s", c->cut.step, why);
     c->cut.under_way = false;
+    coordinator_end_beside(c, now_us);
     if (failed)
         c->summary.faults.checkpoints_failed++;
     else
@@ -173,7 +198,7 @@ void coordinator_handle_cut_taken(struct coordinator *c, struct member *server,
     }
     server->cut_taken = true;
     staleness_ledger_cut(&c->staleness, packet->message.index);
-    cut_reached(&c->cut, now_us);
+    reach(c, now_us);
     if (cut_is_taken(&c->work.membership) && c->work.rules->set_gate != NULL && !c->cut.final)
         open_gate(c, now_us, outbox);
 }
@@ -201,10 +226,16 @@ void coordinator_handle_part_written(struct coordinator *c, const struct packet 
         abandon_cut(c, true, written->text, now_us, outbox);
         return;
     }
-    cut_reached(&c->cut, now_us);
+    reach(c, now_us);
     c->work.membership.servers[written->server].part = written->part;
     c->work.membership.servers[written->server].part_written = true;
     coordinator_collect_cut(c, now_us, outbox);
+}
+
+/* Since it was reached. */
+static double cut_seconds(const struct coordinator *c, uint64_t now_us)
+{
+    return seconds_since(c->cut.reached_us + c->reached_unwatched_us, coordinator_wall(c, now_us));
 }
 
 void coordinator_handle_manifest_written(struct coordinator *c, const struct order_written *written,
@@ -217,6 +248,7 @@ void coordinator_handle_manifest_written(struct coordinator *c, const struct ord
         return;
     }
     c->cut.under_way = false;
+    coordinator_end_beside(c, now_us);
     computations_drop(&c->computations, c->cut_computations);
     c->cut_computations = (struct computations_mark){0};
     c->last_cut = c->last_due = c->cut.step;
@@ -232,7 +264,7 @@ void coordinator_handle_manifest_written(struct coordinator *c, const struct ord
         outbox_log(outbox, "checkpoints are written again; %" PRIu64 " were not", failed);
     order_event(outbox, "checkpoint",
                 EVENT_MEMBERS(event_count("step", c->cut.step),
-                              event_real("seconds", seconds_since(c->cut.reached_us, now_us), 6),
+                              event_real("seconds", cut_seconds(c, now_us), 6),
                               event_count("bytes", cut_bytes(&c->work.membership))));
     if (c->cut.final) {
         coordinator_close_run(c, now_us, outbox);
@@ -252,7 +284,7 @@ void coordinator_watch_cut(struct coordinator *c, uint64_t now_us, struct outbox
     if (!c->cut.under_way || (c->state != RUNNING && c->state != CLOSING))
         return;
     if (c->work.rules->has_reached(&c->work, c->cut.step))
-        cut_reached(&c->cut, now_us);
+        reach(c, now_us);
     if (!c->cut.final && c->cut.reached_us != 0 &&
         seconds_since(c->cut.reached_us, now_us) > c->options.deadlines.stop)
         abandon_cut(c, true, "it took too long", now_us, outbox);

@@ -52,6 +52,15 @@ static void sum_up_staleness(struct coordinator *c)
     staleness_tally_free(&tally);
 }
 
+static void sum_up_time(struct coordinator *c, uint64_t wall_us)
+{
+    struct run_summary *summary = &c->summary;
+    summary->seconds = training_clock_seconds(&c->clock, wall_us);
+    summary->evaluation_seconds = training_clock_apart(&c->clock, APART_EVALUATION, wall_us);
+    summary->checkpoint_seconds = training_clock_apart(&c->clock, APART_CHECKPOINT, wall_us);
+    life_enter(&summary->life, summary->life.part, wall_us);
+}
+
 /* False: without memory for it. */
 static bool write_summary(struct coordinator *c, enum run_state state, int exit_code,
                           uint64_t now_us, struct outbox *outbox)
@@ -61,9 +70,7 @@ static bool write_summary(struct coordinator *c, enum run_state state, int exit_
     summary->state = state;
     summary->exit_code = (uint32_t)exit_code;
     snprintf(summary->reason, sizeof summary->reason, "%s", c->reason);
-    summary->seconds = training_clock_seconds(&c->clock, now_us);
-    summary->evaluation_seconds = training_clock_apart(&c->clock, APART_EVALUATION, now_us);
-    summary->checkpoint_seconds = training_clock_apart(&c->clock, APART_CHECKPOINT, now_us);
+    sum_up_time(c, coordinator_wall(c, now_us));
     if (state == RUN_FAILED)
         summary->step = statistics_made(&c->work.statistics);
     summary->session_step = c->work.statistics.first;
@@ -113,6 +120,7 @@ void coordinator_note_faults(struct coordinator *c, uint64_t now_us, struct outb
 void coordinator_close_run(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
     c->closed = true;
+    life_close(&c->summary.life, LIFE_MODEL_FILE, coordinator_wall(c, now_us));
     c->summary.step = c->last_cut;
     if (!write_summary(c, c->last_cut == coordinator_job_end(c) ? RUN_DONE : RUN_STOPPED,
                        c->stopping ? c->exit_code : EXIT_DONE, now_us, outbox))

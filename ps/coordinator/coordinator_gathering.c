@@ -235,6 +235,7 @@ static void accept_job(struct coordinator *c, struct job *job, uint64_t now_us,
                     "ones too, which nothing moves: compare with a run without it",
                     job->optimizer.name);
     coordinator_enter(c, OPENING, now_us);
+    life_enter(&c->summary.life, LIFE_OPENING, coordinator_wall(c, now_us));
 }
 
 /* The declaration is all here: the job's, or one to be told from it. */
@@ -323,7 +324,7 @@ static void count_anew(struct coordinator *c, uint64_t now_us, struct outbox *ou
     membership_forget_marks(&c->work.membership);
     c->spread_whole = (struct run_spread){0};
     c->whole_step = c->summary.counted_from = c->first_step;
-    c->counted_seconds = training_clock_seconds(&c->clock, now_us);
+    c->counted_seconds = training_clock_seconds(&c->clock, coordinator_wall(c, now_us));
     outbox_log(outbox,
                "what was counted up to step %" PRIu64
                " is not known any more: updates, verdicts and staleness are counted from there on",
@@ -469,12 +470,15 @@ void coordinator_raise_generation(struct coordinator *c, uint64_t now_us, struct
         worker->done = worker->owes = worker->asks = false;
         worker->first_assignment = worker->assignment = 0;
     }
-    training_clock_go_on(&c->clock, now_us);
+    training_clock_go_on(&c->clock, coordinator_wall(c, now_us));
+    coordinator_end_beside(c, now_us);
     c->raising = c->envelope.generation + 1;
     order_add(outbox, TO_CHECKPOINTER, 0,
               &(struct order){.kind = ORDER_GO_BACK, .generation = c->raising});
-    if (c->state != GATHERING)
-        coordinator_enter(c, RECOVERING, now_us);
+    if (c->state == GATHERING)
+        return;
+    coordinator_enter(c, RECOVERING, now_us);
+    life_enter(&c->summary.life, LIFE_RECOVERING, coordinator_wall(c, now_us));
 }
 
 /* --- starting ------------------------------------------------------------------------------ */
@@ -495,7 +499,7 @@ static bool is_gathered(const struct coordinator *c, uint64_t now_us)
 
 static void say_started(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
-    training_clock_begin(&c->clock, now_us);
+    training_clock_begin(&c->clock, coordinator_wall(c, now_us));
     c->windows_from = windows_begin_at(c->job, c->first_step) ? 0 : (double)NAN;
     order_event(outbox, "start",
                 EVENT_MEMBERS(event_text("mode", job_mode_text(c->job).text),
@@ -546,10 +550,15 @@ void coordinator_deal_when_due(struct coordinator *c, uint64_t now_us, struct ou
 
 void coordinator_start_when_gathered(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
-    if ((c->state != GATHERING && c->state != RECOVERING) || !is_gathered(c, now_us))
+    if (c->state != GATHERING && c->state != RECOVERING)
         return;
     bool first = c->state == GATHERING;
+    if (first && c->raising == 0 && membership_is_served(&c->work.membership))
+        life_enter(&c->summary.life, LIFE_GATHERING, coordinator_wall(c, now_us));
+    if (!is_gathered(c, now_us))
+        return;
     coordinator_enter(c, RUNNING, now_us);
+    life_train(&c->summary.life, coordinator_wall(c, now_us));
     send_chunks(ORDER_EVERYBODY, outbox);
     if (first)
         say_started(c, now_us, outbox);

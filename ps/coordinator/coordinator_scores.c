@@ -126,7 +126,9 @@ void coordinator_handle_evaluation(struct coordinator *c, const struct packet *p
     uint64_t known = c->evaluation.batches > 0 ? held_up_us(c) : 0;
     if (c->state != RUNNING || !evaluation_add(&c->evaluation, share))
         return;
-    training_clock_hold_up(&c->clock, APART_EVALUATION, held_up_us(c) - known, now_us);
+    uint64_t wall_us = coordinator_wall(c, now_us);
+    training_clock_hold_up(&c->clock, APART_EVALUATION, held_up_us(c) - known, wall_us);
+    life_hold_up(&c->summary.life, held_up_us(c) - known, wall_us);
     stragglers_moved(worker, now_us);
     if (evaluation_is_whole(&c->evaluation)) {
         tell_score(c, outbox);

@@ -16,6 +16,7 @@
 #define PS_COORDINATOR_COORDINATOR_STATE_H
 
 #include "common/base/clock.h"
+#include "common/base/life.h"
 #include "common/base/training_clock.h"
 #include "common/process/log_once.h"
 #include "ps/coordinator/coordinator.h"
@@ -102,9 +103,11 @@ struct coordinator {
     /* Of the checkpoint that counts were marked at, or where the session began. */
     uint64_t whole_step;
     struct run_spread spread_cut, spread_whole; /* As of the cut under way, and the checkpoint. */
-    struct run_faults noted; /* The faults that run.json has, but for `fenced` ... */
-    uint64_t noted_us;       /* ... since then. */
-    struct training_clock clock;
+    struct run_faults noted;     /* The faults that run.json has, but for `fenced` ... */
+    uint64_t noted_us;           /* ... since then. */
+    struct training_clock clock; /* By coordinator_wall, and so is: */
+    uint64_t beside_us; /* Since when a checkpoint is written while training goes on; 0: none is. */
+    uint64_t reached_unwatched_us; /* What unwatched_us was when the cut under way was reached. */
     double windows_from; /* Training seconds at the end of the last window; NaN: not known. */
     uint64_t waited_us, told_us;
     uint64_t refused;                /* JOINs. */
@@ -127,6 +130,10 @@ void coordinator_check(const struct coordinator *c);
 void coordinator_end_deserted(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
 
 void coordinator_enter(struct coordinator *c, enum state state, uint64_t now_us);
+
+/* What has passed, for whoever is told how long something took: also while nobody drove this core,
+ * which no deadline counts, because its thread was applying a gradient or was stopped. */
+uint64_t coordinator_wall(const struct coordinator *c, uint64_t now_us);
 
 /* Whether the sender belongs to another run than the one served here; and what it is told. */
 bool coordinator_is_of_another_run(const struct coordinator *c, const struct message *message);
@@ -246,6 +253,8 @@ void coordinator_handle_part_written(struct coordinator *c, const struct packet 
 void coordinator_handle_manifest_written(struct coordinator *c, const struct order_written *written,
                                          uint64_t now_us, struct outbox *outbox);
 void coordinator_watch_cut(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
+/* No checkpoint is written beside training any more. */
+void coordinator_end_beside(struct coordinator *c, uint64_t now_us);
 
 /* --- closings ------------------------------------------------------------------------------ */
 

@@ -334,7 +334,8 @@ void coordinator_handle_report(struct coordinator *c, const struct packet *packe
                                          now_us, outbox)
                : !statistics_report(&c->work.statistics, report))
         return;
-    training_clock_mark(&c->clock, now_us);
+    training_clock_mark(&c->clock, coordinator_wall(c, now_us));
+    life_mark(&c->summary.life, coordinator_wall(c, now_us));
     if (!closes)
         coordinator_add_report(worker, report);
     if (!job_mode(c->job)->aligns) {
@@ -384,6 +385,7 @@ void coordinator_finish_when_done(struct coordinator *c, uint64_t now_us, struct
         return;
     uint64_t step = c->work.rules->end(&c->work, c->deserted);
     training_clock_end(&c->clock);
+    life_close(&c->summary.life, LIFE_LAST_CHECKPOINT, coordinator_wall(c, now_us));
     coordinator_enter(c, CLOSING, now_us);
     if (step == c->last_cut && !c->cut.under_way)
         coordinator_close_run(c, now_us,

@@ -150,7 +150,7 @@ static void make_runs(const struct job *job)
     struct json_writer writer;
     json_writer_init(&writer, true);
     json_writer_object(&writer, NULL);
-    json_writer_text(&writer, "format", "syncopate-run-2");
+    json_writer_text(&writer, "format", "syncopate-run-3");
     json_writer_text(&writer, "state", "running");
     json_writer_u64(&writer, "step", 10);
     json_writer_real(&writer, "seconds", 2.5);

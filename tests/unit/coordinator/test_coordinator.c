@@ -524,6 +524,24 @@ TEST(a_job_that_is_done_writes_its_last_checkpoint_and_lets_everybody_go, MODE_S
     all_leave(f);
 }
 
+/* The server's thread is busy with a gradient, or the process is stopped: no deadline counts that, but
+ * it has passed. */
+TEST(what_passes_while_nobody_drives_it_is_in_the_seconds, MODE_SYNC)
+{
+    players_start(f);
+    finish_training(f);
+    f->now_us += 7 * PLAYERS_SECOND;
+    take_cut(f, 6, true);
+    manifest_written(f, 6);
+    struct run_summary written;
+    memcpy(&written, post_order_packet(&f->post, TO_CHECKPOINTER, ORDER_SUMMARY)->payload->data,
+           sizeof written);
+    ck_assert_double_ge(written.checkpoint_seconds, 7);
+    ck_assert_double_eq_tol(life_seconds(&written.life, LIFE_LAST_CHECKPOINT),
+                            written.checkpoint_seconds, 1e-6);
+    ck_assert(written.life.part == LIFE_MODEL_FILE);
+}
+
 TEST(a_last_checkpoint_that_cannot_be_written_is_a_failure, MODE_SYNC)
 {
     players_start(f);

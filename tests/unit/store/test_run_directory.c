@@ -266,7 +266,7 @@ START_TEST(a_run_json_that_is_not_ours_is_refused)
 {
     static const char *const texts[] = {
         "", "{}", "[]", "{\"state\": \"running\"}",
-        "{\"format\": \"syncopate-run-2\", \"state\": \"running\"}"};
+        "{\"format\": \"syncopate-run-3\", \"state\": \"running\"}"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         char path[DISK_PATH_MAX], file[DISK_PATH_MAX];
         struct job job = sample_job();
@@ -290,16 +290,16 @@ START_TEST(a_run_json_of_another_format_is_refused_by_its_number)
     struct job job = sample_job();
     struct run_found found;
     struct error error;
-    const char *text = "{\"format\": \"syncopate-run-1\", \"state\": \"running\"}";
+    const char *text = "{\"format\": \"syncopate-run-2\", \"state\": \"running\"}";
     scratch_path(path, "run");
     scratch_path(file, "run/run.json");
     mkdir(path, 0700);
     scratch_write(file, text, strlen(text));
     ck_assert_int_eq(run_directory_check(&disk_posix, path, &job, NULL, &error), STATUS_EXISTS);
-    ck_assert_msg(strstr(error.text, "is of format 1, and this program knows 2") != NULL, "%s",
+    ck_assert_msg(strstr(error.text, "is of format 2, and this program knows 3") != NULL, "%s",
                   error.text);
     ck_assert_int_eq(run_directory_find(&found, &disk_posix, path, &error), STATUS_INVALID);
-    ck_assert_ptr_nonnull(strstr(error.text, "is of format 1"));
+    ck_assert_ptr_nonnull(strstr(error.text, "is of format 2"));
     job_free(&job);
 }
 END_TEST
@@ -442,6 +442,11 @@ START_TEST(a_summary_has_its_documented_fields)
     histogram_add(&summary.staleness.shape, 0);
     histogram_add(&summary.staleness.shape, 2);
     histogram_add(&summary.staleness.shape, 5000);
+    for (enum life_part i = 0; i < LIFE_PARTS; i++)
+        summary.life.us[i] = 125000 * (i + 1);
+    summary.life.begun = true;
+    summary.life.since_us = 125000 * LIFE_PARTS * (LIFE_PARTS + 1) / 2;
+    summary.beside_seconds = 0.75;
     summary.staleness.expected = 5005;
     summary.staleness.renewed = 3;
     workers[0].staleness = (struct staleness_share){.count = 2, .sum = 2, .max = 2};
@@ -485,11 +490,22 @@ START_TEST(a_summary_has_its_documented_fields)
         {"faults.events_lost", 0},
         {"evaluation_seconds", 0},
         {"checkpoint_seconds", 0},
+        {"checkpoint_beside_seconds", 0.75},
+        {"total_seconds", 9.75},
+        {"parts.waiting", 0.125},
+        {"parts.first_step", 0.5},
+        {"parts.end", 1.5},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         double found = json_number(root, numbers[i].path);
         ck_assert_msg(found == numbers[i].value, "%s is %g", numbers[i].path, found);
     }
+    struct run_summary again;
+    run_summary_read(&again, root);
+    ck_assert_mem_eq(again.life.us, summary.life.us, sizeof again.life.us);
+    ck_assert_uint_eq(again.life.since_us, summary.life.since_us);
+    ck_assert(again.life.begun);
+    ck_assert_uint_eq(json_length(root, "parts"), LIFE_PARTS);
     ck_assert_uint_eq(json_length(root, "mode_figures"), MODE_FIGURES_MAX);
     ck_assert_uint_eq(json_u64(root, "seed", 0), UINT64_MAX - 5);
     ck_assert_str_eq(json_text(root, "state"), "failed");

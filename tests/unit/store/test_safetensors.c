@@ -226,7 +226,7 @@ TEST_PLAIN(a_file_that_is_none_is_named_for_what_it_is)
         {BYTES("\0\0\x08\3\0\0\xea\x60"), "images of a data set"},
         {BYTES("# Notes\n\nTrained for 3 epochs.\n"), "but text"},
         {BYTES("n\xc3\xa4h"), "but text"},
-        {BYTES("{\n  \"format\": \"syncopate-run-2\"\n}\n"), "but JSON text"},
+        {BYTES("{\n  \"format\": \"syncopate-run-3\"\n}\n"), "but JSON text"},
         {BYTES("\0\0\0\0\0\0\0\0\0\0\0\0"), "but zeros"},
         {BYTES("\1\2\3\4\5\6\7\x08\t"), "is not a safetensors file"},
         {BYTES("\x38\0\0\0\0\0\0\0{\"w\":{\"dtype"),
