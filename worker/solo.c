@@ -573,8 +573,9 @@ static void try_checkpoint(struct state *s)
 
 static enum status train(struct state *s, struct error *error)
 {
-    training_clock_begin(&s->clock, clock_now_us());
-    life_train(&s->summary.life, clock_now_us());
+    uint64_t began_us = clock_now_us();
+    training_clock_begin(&s->clock, began_us);
+    life_train(&s->summary.life, began_us);
     s->windows_from = windows_begin_at(s->job, s->step) ? 0 : (double)NAN;
     tell(s, "start",
          EVENT_MEMBERS(event_text("mode", job_mode_text(s->job).text), event_count("workers", 1),
@@ -587,8 +588,9 @@ static enum status train(struct state *s, struct error *error)
         enum status status = update(s, error);
         if (status != STATUS_OK)
             return status;
-        training_clock_mark(&s->clock, clock_now_us());
-        life_mark(&s->summary.life, clock_now_us());
+        uint64_t now_us = clock_now_us();
+        training_clock_mark(&s->clock, now_us);
+        life_mark(&s->summary.life, now_us);
         progress(s);
         tell_window(s);
         evaluate(s);
