@@ -232,6 +232,21 @@ TEST(without_servers_one_worker_runs_alone, 0, 1, "exit 9\n", "exit 0\n")
     ck_assert_str_eq(text_of(scene, "ps-0.words", text), "");
 }
 
+TEST(children_take_large_pages_unless_somebody_has_settings_of_his_own, 1, 1, "exit 0\n",
+     "exit 0\n")
+{
+    char text[8192];
+    unsetenv("GLIBC_TUNABLES");
+    ck_assert_int_eq(launch(scene), EXIT_DONE);
+    ck_assert_ptr_nonnull(
+        strstr(text_of(scene, "ps-0.env", text), "GLIBC_TUNABLES=glibc.malloc.hugetlb=1\n"));
+    setenv("GLIBC_TUNABLES", "glibc.malloc.check=0", 1);
+    ck_assert_int_eq(launch(scene), EXIT_DONE);
+    ck_assert_ptr_nonnull(
+        strstr(text_of(scene, "worker-0.env", text), "GLIBC_TUNABLES=glibc.malloc.check=0\n"));
+    ck_assert_ptr_null(strstr(text, "hugetlb"));
+}
+
 TEST(children_get_no_options_by_environment, 1, 1, "exit 0\n", "exit 0\n")
 {
     char text[8192];
