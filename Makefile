@@ -442,9 +442,9 @@ $(BENCHES) $(BUILD)/tests/simulated/test_planted: $(BUILD)/tests/%: $(BUILD)/tes
 	$(STEP) $(CC) $(ALL_CFLAGS) $(WRAP) -o $@ $(LINKED) $(ALL_LIBS) $(TEST_LIBS)
 $(BENCHES): $(BENCHLIB)
 # BLAS starts threads in whatever is linked to it.
-$(BUILD)/tests/bench/bench_gradient: $(BUILD)/tests/bench/blas.o
+$(BUILD)/tests/bench/bench_gradient: $(BUILD)/tests/bench/lib/blas.o
 $(BUILD)/tests/bench/bench_gradient: PKG_LIBS += $(shell pkg-config --libs $(BENCHPKG) 2>/dev/null)
-$(BUILD)/tests/bench/blas.o: PKG_CFLAGS += $(shell pkg-config --cflags $(BENCHPKG) 2>/dev/null)
+$(BUILD)/tests/bench/lib/blas.o: PKG_CFLAGS += $(shell pkg-config --cflags $(BENCHPKG) 2>/dev/null)
 
 # Every main gets the name of its test, by which together_main.c calls it.
 UNITS   := $(BUILD)/tests/together/unit

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "common/store/checkpoint.h"
-#include "tests/bench/job_command.h"
+#include "tests/bench/lib/job_command.h"
 #include "tests/lib/benchmark.h"
 
 #define JOB_ROUNDS 5

@@ -20,8 +20,8 @@
 #include "tests/bench/contenders/raw_tcp.h"
 #include "tests/bench/contenders/raw_zeromq.h"
 #include "tests/bench/contenders/syncopate_pair.h"
-#include "tests/bench/folder.h"
-#include "tests/bench/network.h"
+#include "tests/bench/lib/folder.h"
+#include "tests/bench/lib/network.h"
 #include "tests/lib/benchmark.h"
 
 #define LIST_MAX       8

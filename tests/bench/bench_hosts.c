@@ -28,8 +28,8 @@
 #include "common/file/disk.h"
 #include "common/file/json.h"
 #include "common/store/run_window.h"
-#include "tests/bench/folder.h"
-#include "tests/bench/namespaces.h"
+#include "tests/bench/lib/folder.h"
+#include "tests/bench/lib/namespaces.h"
 #include "tests/lib/benchmark.h"
 
 #define HOSTS_MAX   8

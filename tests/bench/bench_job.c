@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/bench/job_command.h"
-#include "tests/bench/lone_workers.h"
+#include "tests/bench/lib/job_command.h"
+#include "tests/bench/lib/lone_workers.h"
 #include "tests/lib/benchmark.h"
 
 #define EPOCHS 10

@@ -31,8 +31,8 @@
 #include "common/process/process.h"
 #include "common/wire/message.h"
 #include "ps/server.h"
-#include "tests/bench/flood.h"
-#include "tests/bench/folder.h"
+#include "tests/bench/lib/flood.h"
+#include "tests/bench/lib/folder.h"
 #include "tests/lib/benchmark.h"
 #include "tests/lib/crowd.h"
 

@@ -15,8 +15,8 @@
 
 #include "common/file/disk.h"
 #include "common/file/json.h"
-#include "tests/bench/folder.h"
-#include "tests/bench/namespaces.h"
+#include "tests/bench/lib/folder.h"
+#include "tests/bench/lib/namespaces.h"
 #include "tests/lib/benchmark.h"
 
 #define PAIRS_MAX  2

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/bench/job_command.h"
+#include "tests/bench/lib/job_command.h"
 #include "tests/lib/benchmark.h"
 
 #define UPDATES      40000

@@ -24,7 +24,7 @@
 #include "common/base/clock.h"
 #include "common/file/disk.h"
 #include "deploy/launcher/ports.h"
-#include "tests/bench/folder.h"
+#include "tests/bench/lib/folder.h"
 #include "tests/lib/benchmark.h"
 #include "tests/lib/observer.h"
 

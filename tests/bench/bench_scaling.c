@@ -14,8 +14,8 @@
 #include "tests/bench/contenders/contender.h"
 #include "tests/bench/contenders/raw_tcp.h"
 #include "tests/bench/contenders/syncopate_pair.h"
-#include "tests/bench/folder.h"
-#include "tests/bench/network.h"
+#include "tests/bench/lib/folder.h"
+#include "tests/bench/lib/network.h"
 #include "tests/lib/benchmark.h"
 
 #define ROUNDS      7

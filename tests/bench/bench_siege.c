@@ -21,7 +21,7 @@
 
 #include "common/base/clock.h"
 #include "common/file/disk.h"
-#include "tests/bench/folder.h"
+#include "tests/bench/lib/folder.h"
 #include "tests/lib/benchmark.h"
 #include "tests/lib/observer.h"
 #include "tests/lib/siege.h"

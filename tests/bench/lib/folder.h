@@ -1,7 +1,7 @@
 /* folder.h - a new folder under /tmp for what a benchmark writes, and its end. */
 
-#ifndef TESTS_BENCH_FOLDER_H
-#define TESTS_BENCH_FOLDER_H
+#ifndef TESTS_BENCH_LIB_FOLDER_H
+#define TESTS_BENCH_LIB_FOLDER_H
 
 #define FOLDER_PATH_MAX 64
 

@@ -1,6 +1,6 @@
 /* pytorch.c - a child becomes the Python script, and answers one line with another. */
 
-#include "tests/bench/pytorch.h"
+#include "tests/bench/lib/pytorch.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SCRIPT "tests/bench/pytorch_gradient.py" /* From where make runs. */
+#define SCRIPT "tests/bench/lib/pytorch_gradient.py" /* From where make runs. */
 
 /* PyTorch gives every activation back to the system and faults it in again unless malloc is told to
  * keep it; it is shown at its best, which for batches of 64 is a third faster. */

@@ -7,8 +7,8 @@
  *
  * Threads: one; it forks. Errors: any ends the program with a line. */
 
-#ifndef TESTS_BENCH_LONE_WORKERS_H
-#define TESTS_BENCH_LONE_WORKERS_H
+#ifndef TESTS_BENCH_LIB_LONE_WORKERS_H
+#define TESTS_BENCH_LIB_LONE_WORKERS_H
 
 #include "worker/data/dataset.h"
 

@@ -2,8 +2,8 @@
  *
  * Threads: one. */
 
-#ifndef TESTS_BENCH_PYTORCH_H
-#define TESTS_BENCH_PYTORCH_H
+#ifndef TESTS_BENCH_LIB_PYTORCH_H
+#define TESTS_BENCH_LIB_PYTORCH_H
 
 #include <stdio.h>
 #include <sys/types.h>

@@ -5,8 +5,8 @@
  *
  * Threads: one. Ownership: whoever made the hosts removes them, before it ends. */
 
-#ifndef TESTS_BENCH_NAMESPACES_H
-#define TESTS_BENCH_NAMESPACES_H
+#ifndef TESTS_BENCH_LIB_NAMESPACES_H
+#define TESTS_BENCH_LIB_NAMESPACES_H
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -1,7 +1,7 @@
 /* job_command.c - a child becomes the program; run.json says afterwards how long each part of a
  * step took. */
 
-#include "tests/bench/job_command.h"
+#include "tests/bench/lib/job_command.h"
 
 #include <libgen.h>
 #include <stdio.h>

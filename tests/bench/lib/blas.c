@@ -1,7 +1,7 @@
 /* blas.c - OpenBLAS held to one thread, with a warning when it does not use what the processor has.
  * */
 
-#include "tests/bench/blas.h"
+#include "tests/bench/lib/blas.h"
 
 #include <stddef.h>
 #include <stdio.h>

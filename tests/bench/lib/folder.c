@@ -1,6 +1,6 @@
 /* folder.c - made by mkdtemp, and removed from its leaves up. */
 
-#include "tests/bench/folder.h"
+#include "tests/bench/lib/folder.h"
 
 #include <ftw.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* lone_workers.c - a child for each worker; what they took is in memory that all share. */
 
-#include "tests/bench/lone_workers.h"
+#include "tests/bench/lib/lone_workers.h"
 
 #include <pthread.h>
 #include <stdio.h>

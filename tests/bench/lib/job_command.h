@@ -4,11 +4,11 @@
  *
  * Threads: one. Errors: end the program. */
 
-#ifndef TESTS_BENCH_JOB_COMMAND_H
-#define TESTS_BENCH_JOB_COMMAND_H
+#ifndef TESTS_BENCH_LIB_JOB_COMMAND_H
+#define TESTS_BENCH_LIB_JOB_COMMAND_H
 
 #include "common/file/disk.h"
-#include "tests/bench/folder.h"
+#include "tests/bench/lib/folder.h"
 
 #define JOB_COMMAND_MODEL   "cnn"
 #define JOB_COMMAND_WORKERS 2

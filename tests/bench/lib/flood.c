@@ -1,7 +1,7 @@
 /* flood.c - one child with a thread for each peer, and a word in shared memory that says whether to
  * pour. */
 
-#include "tests/bench/flood.h"
+#include "tests/bench/lib/flood.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* network.c - a namespace with its loopback brought up, and the algorithm by the kernel's default
  * or by route. */
 
-#include "tests/bench/network.h"
+#include "tests/bench/lib/network.h"
 
 #include <net/if.h>
 #include <sched.h>

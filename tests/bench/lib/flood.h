@@ -3,8 +3,8 @@
  *
  * Threads: the functions from one, before it has others (it forks). */
 
-#ifndef TESTS_BENCH_FLOOD_H
-#define TESTS_BENCH_FLOOD_H
+#ifndef TESTS_BENCH_LIB_FLOOD_H
+#define TESTS_BENCH_LIB_FLOOD_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

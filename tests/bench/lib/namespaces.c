@@ -1,6 +1,6 @@
 /* namespaces.c - one namespace for the bridge and one for each host, by `ip` and `tc`. */
 
-#include "tests/bench/namespaces.h"
+#include "tests/bench/lib/namespaces.h"
 
 #include <stdio.h>
 #include <stdlib.h>

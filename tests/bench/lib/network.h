@@ -6,8 +6,8 @@
  *
  * Threads: before any other exists. */
 
-#ifndef TESTS_BENCH_NETWORK_H
-#define TESTS_BENCH_NETWORK_H
+#ifndef TESTS_BENCH_LIB_NETWORK_H
+#define TESTS_BENCH_LIB_NETWORK_H
 
 #include <stdbool.h>
 

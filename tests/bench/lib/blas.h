@@ -3,8 +3,8 @@
  *
  * Units: elements; matrices are row-major. Threads: one; BLAS is held to it too. */
 
-#ifndef TESTS_BENCH_BLAS_H
-#define TESTS_BENCH_BLAS_H
+#ifndef TESTS_BENCH_LIB_BLAS_H
+#define TESTS_BENCH_LIB_BLAS_H
 
 #include <stdint.h>
 
