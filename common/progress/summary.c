@@ -308,11 +308,13 @@ static void print_apart(FILE *out, const struct record *record)
     const struct run_summary *summary = &record->summary;
     double evaluation = isnan(summary->evaluation_seconds) ? 0 : summary->evaluation_seconds;
     double checkpoint = isnan(summary->checkpoint_seconds) ? 0 : summary->checkpoint_seconds;
-    fprintf(out, "  apart          %s evaluating, %s writing checkpoints",
-            wording_duration(evaluation).text, wording_duration(checkpoint).text);
+    char text[160] = "";
+    wording_append(text, sizeof text, "%s evaluating, %s writing checkpoints",
+                   wording_duration(evaluation).text, wording_duration(checkpoint).text);
     if (summary->beside_seconds >= NOTICED_SECONDS)
-        fprintf(out, " (%s more beside training)", wording_duration(summary->beside_seconds).text);
-    fputc('\n', out);
+        wording_append(text, sizeof text, ", %s more of that beside training",
+                       wording_duration(summary->beside_seconds).text);
+    print_wrapped(out, "apart", text);
 }
 
 /* "9.5 s: 1.2 s opening, 3.1 s first step", of the parts that a person would notice. */

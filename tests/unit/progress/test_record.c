@@ -348,6 +348,21 @@ TEST(what_its_mode_says_of_itself_is_read_and_told)
                   text);
 }
 
+TEST(what_was_written_beside_training_is_told_within_the_line)
+{
+    char text[8192] = {0};
+    struct run_summary *summary = &scene->record.summary;
+    summary->evaluation_seconds = 0.001;
+    summary->checkpoint_seconds = 1234.5;
+    summary->beside_seconds = 2345.6;
+    FILE *out = fmemopen(text, sizeof text, "w");
+    summary_print(out, &scene->record, 0);
+    fclose(out);
+    ck_assert_ptr_nonnull(strstr(text, " more of that beside"));
+    for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n"))
+        ck_assert_msg(strlen(line) <= 80, "%s", line);
+}
+
 TEST(files_that_are_there_are_told_with_one_blank_between_them)
 {
     char text[8192] = {0};
