@@ -135,6 +135,10 @@ TESTS     := $(filter-out $(if $(filter-out release,$(MODE)),$(ONCE)) $(if $(fil
 TESTS     := $(foreach t,$(LONGEST),$(filter %/$t,$(TESTS))) $(filter-out $(addprefix %/,$(LONGEST)),$(TESTS))
 # Those of which `make check` leaves out a part (tests/lib/suite.h, tests/processes/lib.sh).
 LONG      := $(filter $(patsubst %.c,$(BUILD)/%,$(shell grep -rlE --include='*.c' --include='*.sh' '\<(suite_run_both|long_run)\>' tests)),$(TESTS))
+# Those that it leaves out altogether: they take long for what a change is likely to break there.
+LATER     := $(filter $(addprefix tests/processes/,chaos.sh scores.sh windows.sh compare.sh browser.sh same_bits.sh \
+    simulate.sh colocated.sh tensorboard.sh requeue.sh names.sh voices.sh calibrate.sh further.sh places.sh \
+    install.sh manifests.sh),$(TESTS))
 BENCHES   := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/bench/bench_*.c)))
 BENCHLIB  := $(filter-out $(BENCHES:=.o) %/blas.o,$(call objects,tests/bench))
 MEASURED   = $(if $(filter all,$(BENCH)),$(BENCHES),$(BUILD)/tests/bench/bench_$(BENCH))
@@ -172,15 +176,17 @@ demo: setup ## train sync, then async, on Fashion-MNIST; compare (minutes)
 	    --out runs/demo-$(shell date +%Y%m%d-%H%M%S)
 
 # Most of its tests wait most of the time: more at once than the others bear under sanitizers.
-check: LANES = $(shell echo $$((5 * $(JOBS))))
+check: LANES = $(shell echo $$((6 * $(JOBS))))
 check: setup-check ## build and test: units, clusters, real processes (minutes)
 	@$(AGAIN) all tests
-	@$(RUN_TESTS) $(TESTS) tests/include_direction.sh tests/citations.sh
+	@$(RUN_TESTS) $(filter-out $(LATER),$(TESTS)) tests/include_direction.sh tests/citations.sh
 
+check-rest: LANES = $(shell echo $$((4 * $(JOBS))))
 check-rest: setup-check ## what check leaves out as it takes long; libFuzzer, a second
 	@$(AGAIN) all tests
 	@$(if $(HAS_LIBFUZZER),$(AGAIN) MODE=fuzz BUILD=build/fuzz fuzzers)
-	@TEST_LONG=only RUNS=10000 SECONDS_MAX=1 $(RUN_TESTS) $(LONG) tests/fuzz/run.sh
+	@TEST_LONG=only TEST_WHOLE="$(LATER)" RUNS=10000 SECONDS_MAX=1 $(RUN_TESTS) $(LATER) \
+	    $(filter-out $(LATER),$(LONG)) tests/fuzz/run.sh
 
 check-all: check check-rest ## both: every test there is
 

@@ -4,6 +4,7 @@
 #     JOBS            so many at once (1, at most 12); most of them wait most of the time
 #     TEST_TIMEOUT    seconds for each; whatever hangs is a failure (900)
 #     TEST_LONG       which cases: short (unset), long ("only") or both ("1"); see tests/lib/suite.h
+#     TEST_WHOLE      those of the programs of which both are run, whatever TEST_LONG says
 #     TEST_VERBOSE    1: show what programs print; otherwise only what failing ones print
 #
 # What a program has tried is what it says:
@@ -96,9 +97,10 @@ say()
 
 start()
 {
-    local lane
+    local lane long=${TEST_LONG:-}
     lane=$(free_lane)
-    TEST_LANE=$lane timeout --kill-after=10 "$timeout_seconds" "$1" </dev/null >"$logs/$lane" 2>&1 &
+    if [[ " ${TEST_WHOLE:-} " == *" $1 "* ]]; then long=1; fi
+    TEST_LANE=$lane TEST_LONG=$long timeout --kill-after=10 "$timeout_seconds" "$1" </dev/null >"$logs/$lane" 2>&1 &
     programs[$!]=$1 lanes[$!]=$lane starts[$!]=$SECONDS
     show_running
 }

@@ -46,6 +46,13 @@ says runner "skips: the other: there is no other"
 says runner "check_skips: one: no root"
 ok "what was skipped is counted and named, and is not passed as well"
 
+program asked 'echo "ok - one, of ${TEST_LONG:-short}"'
+TEST_LONG=only TEST_WHOLE="$work/asked $work/skips" TEST_VERBOSE=1 "$tests/run_tests.sh" "$work/asked" >"$work/whole.log"
+says whole "one, of 1"
+TEST_LONG=only TEST_WHOLE="$work/asked.sh" TEST_VERBOSE=1 "$tests/run_tests.sh" "$work/asked" >"$work/part.log"
+says part "one, of only"
+ok "programs that are to be run whole are, whatever part the others run"
+
 for name in silent chats nothing; do
     tried 1 "2 passed, 1 failed, 0 skipped" "$name" good
     says runner "$name: does not say what it has tried"
