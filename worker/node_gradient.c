@@ -3,6 +3,7 @@
 
 #include "worker/node_gradient.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,9 +51,8 @@ static enum status diverged(uint64_t step, uint32_t leaf, struct error *error)
                      (unsigned long long)step, leaf);
 }
 
-static enum status compute_leaf(struct node_gradient *g, const float *parameters,
-                                const struct step_shape *shape, uint32_t leaf, float *gradient,
-                                struct score *score, const struct ready *ready, struct error *error)
+/* The leaf's images and labels; returns how many. */
+static uint32_t take_leaf(struct node_gradient *g, const struct step_shape *shape, uint32_t leaf)
 {
     uint64_t first;
     uint32_t count = step_shape_leaf(shape, g->job, leaf, &first);
@@ -62,7 +62,23 @@ static enum status compute_leaf(struct node_gradient *g, const float *parameters
         memcpy(g->images + i * bytes, g->dataset->train.images + places[i] * bytes, bytes);
         g->labels[i] = g->dataset->train.labels[places[i]];
     }
-    model_gradient_told(g->model, parameters, g->images, g->labels, count, gradient, score, ready);
+    return count;
+}
+
+static bool is_begun(const struct node_gradient *g, const struct step_shape *shape, uint32_t leaf)
+{
+    return g->begun && g->begun_step == shape->step && g->begun_leaf == leaf;
+}
+
+static enum status compute_leaf(struct node_gradient *g, const float *parameters,
+                                const struct step_shape *shape, uint32_t leaf, float *gradient,
+                                struct score *score, const struct ready *ready, struct error *error)
+{
+    bool begun = is_begun(g, shape, leaf);
+    uint32_t count = take_leaf(g, shape, leaf);
+    g->begun = false;
+    model_gradient_told(g->model, parameters, begun ? NULL : g->images, g->labels, count, gradient,
+                        score, ready);
     return score->not_finite > 0 ? diverged(shape->step, leaf, error) : STATUS_OK;
 }
 
@@ -208,6 +224,8 @@ enum status node_gradient_compute_told(struct node_gradient *node_gradient, cons
     memset(g->leaf_ns, 0, node.leaf_count * sizeof *g->leaf_ns);
     g->first_leaf = node.first_leaf;
     g->mark_ns = clock_now_ns();
+    if (g->begun && g->begun_step == shape->step) /* That is the first leaf's, too. */
+        g->mark_ns -= g->begun_ns;
     struct telling telling = {
         .ready = ready,
         .gradient = gradient,
@@ -224,6 +242,43 @@ enum status node_gradient_compute_told(struct node_gradient *node_gradient, cons
                               : explain(g, parameters, shape, node, gradient, error);
     note_time(g, node.leaf_count - 1);
     return status;
+}
+
+void node_gradient_begin(struct node_gradient *node_gradient, const struct step_shape *shape,
+                         struct node node)
+{
+    struct node_gradient *g = node_gradient;
+    uint64_t began_ns = clock_now_ns();
+    uint32_t leaf = node.first_leaf;
+    while (!has_some(shape->set, (struct node){leaf, 1}))
+        leaf++;
+    uint32_t count = take_leaf(g, shape, leaf);
+    model_begin(g->model, g->images, count);
+    g->begun = true;
+    g->begun_step = shape->step;
+    g->begun_leaf = leaf;
+    g->begun_ns = clock_now_ns() - began_ns;
+}
+
+uint64_t node_gradient_go_on(struct node_gradient *node_gradient, const float *parameters,
+                             uint64_t end)
+{
+    struct node_gradient *g = node_gradient;
+    uint64_t began_ns = clock_now_ns();
+    assert(g->begun);
+    uint64_t needs = model_go_on(g->model, parameters, end);
+    g->begun_ns += clock_now_ns() - began_ns;
+    return needs;
+}
+
+void node_gradient_forget(struct node_gradient *node_gradient)
+{
+    node_gradient->begun = false;
+}
+
+uint64_t node_gradient_begun_us(const struct node_gradient *node_gradient)
+{
+    return node_gradient->begun ? node_gradient->begun_ns / 1000 : 0;
 }
 
 /* One after the other, as steps go on: to a later one belongs what is added up behind it. */
@@ -246,6 +301,7 @@ void node_gradient_evaluate(struct node_gradient *node_gradient, const float *pa
     const struct examples *test = &node_gradient->dataset->test;
     uint64_t first = test->count * position / members;
     uint64_t last = test->count * (position + 1) / members;
+    node_gradient->begun = false;
     model_evaluate(node_gradient->model, parameters,
                    test->images + first * image_bytes(node_gradient->dataset), test->labels + first,
                    last - first, score);

@@ -32,6 +32,10 @@ struct node_gradient {
     uint64_t *leaf_ns;   /* [leaves of a step at most] */
     uint32_t first_leaf; /* Of that node. */
     uint64_t mark_ns;    /* The end of the leaf before. */
+    /* The first leaf of a node whose parameters come bit by bit, of which something is computed. */
+    bool begun;
+    uint64_t begun_step, begun_ns; /* Of which step, and what it took. */
+    uint32_t begun_leaf;
 };
 
 enum status node_gradient_init(struct node_gradient *node_gradient, const struct job *job,
@@ -54,6 +58,18 @@ enum status node_gradient_compute_told(struct node_gradient *node_gradient, cons
                                        const struct step_shape *shape, struct node node,
                                        float *gradient, struct score *score,
                                        const struct ready *ready, struct error *error);
+
+/* Parameters come bit by bit, the first layers' first: begin with the node, and go on with it as far as
+ * those before element `end` take it, which are not to be others when it is computed. Returns up to where
+ * they are needed next; 0 when there is nothing more to do before all are here. Computing this node of
+ * this step then goes on from there, with the same bits; a score ends it, and so does forget. */
+void node_gradient_begin(struct node_gradient *node_gradient, const struct step_shape *shape,
+                         struct node node);
+uint64_t node_gradient_go_on(struct node_gradient *node_gradient, const float *parameters,
+                             uint64_t end);
+void node_gradient_forget(struct node_gradient *node_gradient);
+/* How long that has taken, of what would be gone on with now. */
+uint64_t node_gradient_begun_us(const struct node_gradient *node_gradient);
 
 /* What one whole leaf of the node computed last took, as a sample of them all: another one each step. 0:
  * its leaves have fewer examples. */

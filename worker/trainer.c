@@ -40,6 +40,12 @@ static bool may_leave_early(const struct trainer *t, bool last)
     return t->overlap && last && !job_mode(t->job)->may_skip && compute_time_is_free(&t->pace.time);
 }
 
+/* Where parameters come bit by bit the forward pass begins with what there is. */
+static bool may_begin_early(const struct trainer *t)
+{
+    return t->overlap && job_mode(t->job)->aligns && compute_time_is_free(&t->pace.time);
+}
+
 /* Compute and push one node; false when this worker cannot go on. */
 static bool train_node(struct trainer *t, const struct work *work, struct node node, bool last)
 {
@@ -56,6 +62,7 @@ static bool train_node(struct trainer *t, const struct work *work, struct node n
     const struct ready ready = {send_ready, (void *)(uintptr_t)&coming};
     /* Controlled time runs since pace_begin: what is counted begins there too. */
     uint64_t began_ns = t->pace.fresh ? t->pace.due_ns : clock_now_ns();
+    push.early_us = node_gradient_begun_us(t->gradient);
     enum status status = node_gradient_compute_told(
         t->gradient, client_parameters(t->client), shape, node, gradient->data, &push.score,
         may_leave_early(t, last) ? &ready : NULL, &error);
@@ -64,7 +71,7 @@ static bool train_node(struct trainer *t, const struct work *work, struct node n
     push.leaves = t->pace.leaves;
     push.longer = t->pace.longer;
     push.leaf_ns = node_gradient_sample(t->gradient, shape, node);
-    push.compute_us = (clock_now_ns() - began_ns) / 1000;
+    push.compute_us = push.early_us + (clock_now_ns() - began_ns) / 1000;
     if (status == STATUS_DIVERGED && job_mode(t->job)->may_skip) {
         /* One bad batch is no end: the job counts them. */
         log_warning("skipped: %s", error.text);
@@ -79,13 +86,33 @@ static bool train_node(struct trainer *t, const struct work *work, struct node n
     return true;
 }
 
+/* This worker's nodes of the step: how many. */
+static uint32_t nodes_of(const struct trainer *t, const struct work *work,
+                         struct node nodes[TREE_COVER_MAX])
+{
+    uint32_t count = follow_mode_of(t->job)->nodes(work->shape.batch.leaves, work->members,
+                                                   work->position, nodes);
+    return work->shape.set != NULL ? leaf_set_keep(work->shape.set, nodes, count) : count;
+}
+
+/* With the step's first leaf, as far as its parameters are here. */
+static void begin_early(struct trainer *t, const struct work *work)
+{
+    struct node nodes[TREE_COVER_MAX];
+    if (nodes_of(t, work, nodes) == 0)
+        return;
+    if (!work->begun)
+        node_gradient_begin(t->gradient, &work->shape, nodes[0]);
+    client_begin_at(t->client,
+                    node_gradient_go_on(t->gradient, client_parameters(t->client), work->early));
+}
+
 static bool train_step(struct trainer *t, const struct work *work)
 {
     struct node nodes[TREE_COVER_MAX];
-    uint32_t count = follow_mode_of(t->job)->nodes(work->shape.batch.leaves, work->members,
-                                                   work->position, nodes);
-    if (work->shape.set != NULL)
-        count = leaf_set_keep(work->shape.set, nodes, count);
+    uint32_t count = nodes_of(t, work, nodes);
+    if (!work->begun)
+        node_gradient_forget(t->gradient);
     pace_begin(&t->pace, clock_now_ns());
     if (count == 0) { /* Stand by: nothing to compute, but the next parameters are wanted. */
         struct push pull = {.step = work->shape.step, .last = true};
@@ -94,6 +121,8 @@ static bool train_step(struct trainer *t, const struct work *work)
     for (uint32_t i = 0; i < count; i++)
         if (!train_node(t, work, nodes[i], i + 1 == count))
             return false;
+    if (may_begin_early(t))
+        client_begin_at(t->client, 1); /* What the first layer needs it says then. */
     return true;
 }
 
@@ -101,7 +130,9 @@ void trainer_run(struct trainer *t)
 {
     struct work work;
     while (client_next(t->client, &work) == STATUS_OK)
-        if (work.shares > 0)
+        if (work.early > 0)
+            begin_early(t, &work);
+        else if (work.shares > 0)
             evaluate(t, &work);
         else if (work.enough)
             client_done(t->client);

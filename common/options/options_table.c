@@ -582,9 +582,10 @@ const struct option_row option_rows[] = {
      "is tcp and shm an error: shared memory would bypass the keys."},
     {"overlap", OPTION_GROUP_CLUSTER, OPTION_KIND_FLAG, FIELD(overlap), WORKS | LAUNCHES, NULL, NULL,
      0, 0, NULL, "mode=sync|allreduce",
-     "A worker sends what is there of a gradient while it computes the rest, the last layer's first; for "
-     "a network that takes about as long as computing. The same bits. Of several leaves only the last "
-     "one's computing hides anything; nothing leaves early where memory is shared."},
+     "A worker sends what is there of a gradient while it computes the rest, the last layer's first, and "
+     "begins the next step with the first layers' values that are back; for "
+     "a network that takes about as long as computing. The same bits. Of several leaves only the first "
+     "and last one's computing hide anything; all is as without where memory is shared."},
     {"owner-threads", OPTION_GROUP_CLUSTER, OPTION_KIND_I32, FIELD(owner_threads),
      SERVES | LAUNCHES | OPTION_SIMULATE, "N", "-1", -1, OWNER_THREADS_MAX, NULL, NULL,
      "Threads of a server that own chunks; 0: the router's own thread; -1: choose."},

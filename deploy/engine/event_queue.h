@@ -22,12 +22,13 @@ enum event_kind {
     EVENT_ACTOR,   /* An item for an owner or checkpointer, or from a session to its trainer. */
     EVENT_COMPUTE, /* A trainer has computed a gradient. */
     EVENT_READY,   /* A trainer has computed a part of a gradient. */
-    EVENT_DISK,    /* What a checkpointer wrote is durable. */
-    EVENT_STOP,    /* Somebody asks a host for a clean stop: `process`. */
-    EVENT_LEAVE,   /* Somebody asks a worker to leave. */
-    EVENT_START,   /* A process is started at a place: `process` is the host. */
-    EVENT_FAULT,   /* What whoever makes faults (faults.h) calls by `number`. */
-    EVENT_WORKED,  /* Thread `number` of a process has done its work (simulated_thread.h). */
+    EVENT_BEGUN, /* A trainer has begun with what is back of its parameters; `number` counts that. */
+    EVENT_DISK,  /* What a checkpointer wrote is durable. */
+    EVENT_STOP,  /* Somebody asks a host for a clean stop: `process`. */
+    EVENT_LEAVE,  /* Somebody asks a worker to leave. */
+    EVENT_START,  /* A process is started at a place: `process` is the host. */
+    EVENT_FAULT,  /* What whoever makes faults (faults.h) calls by `number`. */
+    EVENT_WORKED, /* Thread `number` of a process has done its work (simulated_thread.h). */
 };
 
 /* A message on a wire, as bytes. */

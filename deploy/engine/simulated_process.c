@@ -23,7 +23,8 @@
 #define QUEUE_FROM_SET_WRITER   (3 * e->options.owners_a_server + 5)
 #define QUEUE_COUNT             (3 * e->options.owners_a_server + 6)
 
-#define PARTS 4 /* Of a gradient that leaves as it comes. */
+#define PARTS   4 /* Of a gradient that leaves as it comes. */
+#define FORWARD 6 /* One part of so many takes what there is to do with some values. */
 
 /* --- life ------------------------------------------------------------------------------------ */
 
@@ -552,6 +553,21 @@ static void stop_worker(struct engine *e, struct simulated_process *p)
     session_handle_trainer(p->worker.session, &packet, e->now_us, &p->outbox);
 }
 
+/* The forward pass takes about a third of a gradient's time, and is cut in pieces by what is back. */
+static void begin_early(struct engine *e, struct simulated_process *p)
+{
+    const struct timing *timing = &e->options.timing;
+    if (!e->options.overlap || timing->processors != NULL || p->stuck ||
+        p->state != PROCESS_RUNNING || !simulated_worker_begin(&p->worker))
+        return;
+    struct event event = {.time_ns = e->now_ns +
+                                     timing->compute_ns(timing->context, &e->random, p) / FORWARD,
+                          .kind = EVENT_BEGUN,
+                          .process = p->number,
+                          .number = p->worker.begun_count};
+    event_queue_add(&e->queue, &event);
+}
+
 static void session_event(struct engine *e, struct simulated_process *p, struct event *event)
 {
     struct session *session = p->worker.session;
@@ -586,6 +602,8 @@ static void trainer_event(struct engine *e, struct simulated_process *p, struct 
     } else if (event->kind == EVENT_READY) {
         if (!p->stuck)
             simulated_worker_ready(&p->worker, &outbox);
+    } else if (event->kind == EVENT_BEGUN) {
+        simulated_worker_begun(&p->worker, event->number);
     } else {
         uint64_t took_ns =
             event->kind == EVENT_WORKED ? thread_done(e, p, THREAD_TRAINER) : event->number;
@@ -615,6 +633,8 @@ static void front_takes(struct engine *e, struct simulated_process *p, struct ev
     else
         session_event(e, p, event);
     front_flush(e, p);
+    if (!p->is_server)
+        begin_early(e, p);
     event_free(event);
 }
 
@@ -685,7 +705,7 @@ void simulated_process_event(struct engine *engine, struct simulated_process *pr
     else if (worked && event->number == THREAD_FRONT)
         front_worked(engine, p);
     else if (worked || event->kind == EVENT_ACTOR || event->kind == EVENT_COMPUTE ||
-             event->kind == EVENT_READY)
+             event->kind == EVENT_READY || event->kind == EVENT_BEGUN)
         trainer_event(engine, p, event);
     else
         front_event(engine, p, event);

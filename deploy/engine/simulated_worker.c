@@ -25,7 +25,8 @@ enum status simulated_worker_init(struct simulated_worker *worker, struct engine
     worker->engine = engine;
     worker->process = process;
     worker->parameters = calloc(engine->partition.elements, sizeof *worker->parameters);
-    if (worker->parameters == NULL)
+    worker->begun = calloc(engine->partition.elements, sizeof *worker->begun);
+    if (worker->parameters == NULL || worker->begun == NULL)
         return STATUS_MEMORY;
     struct session_options options = {
         .self.index = process->index,
@@ -50,6 +51,7 @@ void simulated_worker_free(struct simulated_worker *worker)
         frame_release(worker->gradients[i]);
     told_steps_free(&worker->told);
     free(worker->parameters);
+    free(worker->begun);
     memset(worker, 0, sizeof *worker);
 }
 
@@ -142,6 +144,58 @@ static void stand_by(struct simulated_worker *w, struct outbox *to_session)
         (struct message_exchange){.step = w->step, .want = true};
 }
 
+static void check_begun(const struct simulated_worker *w, const float *now, const char *what)
+{
+    if (memcmp(w->begun, now, w->begun_to * sizeof *now) != 0)
+        engine_fail(w->engine, "worker/%u %s", w->process->index, what);
+}
+
+static void end_reading(struct simulated_worker *w)
+{
+    if (!w->reading)
+        return;
+    w->reading = false;
+    check_begun(w, w->parameters, "begins with parameters that are written meanwhile");
+    session_read(w->session, 0, w->engine->now_us);
+}
+
+bool simulated_worker_begin(struct simulated_worker *worker)
+{
+    struct simulated_worker *w = worker;
+    uint64_t step, serial, end;
+    if (w->reading || w->computing || w->gave_up || w->over)
+        return false;
+    end = session_front(w->session, &step, &serial);
+    if (end == 0 || (serial == w->begun_serial && end <= w->begun_to))
+        return false;
+    memcpy(w->begun, w->parameters, end * sizeof *w->begun);
+    w->begun_serial = serial;
+    w->begun_step = step;
+    w->begun_to = end;
+    w->begun_count++;
+    w->reading = true;
+    session_read(w->session, end, w->engine->now_us);
+    return true;
+}
+
+void simulated_worker_begun(struct simulated_worker *worker, uint64_t count)
+{
+    if (count == worker->begun_count)
+        end_reading(worker);
+}
+
+/* With what was begun, if the values are still those. */
+static void go_on(struct simulated_worker *w, uint64_t step)
+{
+    if (w->begun_serial == 0 || w->begun_serial != session_serial(w->session))
+        return;
+    if (step != w->begun_step)
+        engine_fail(w->engine, "worker/%u has begun with step %" PRIu64 ", and is given %" PRIu64,
+                    w->process->index, w->begun_step, step);
+    check_begun(w, session_parameters(w->session), "has begun with other parameters");
+    w->gone_on++;
+}
+
 static void take_work(struct simulated_worker *w, uint64_t step, bool enough,
                       struct outbox *to_session)
 {
@@ -152,6 +206,7 @@ static void take_work(struct simulated_worker *w, uint64_t step, bool enough,
         return;
     }
     w->step = step;
+    go_on(w, step);
     if (told_steps_shape(&w->told, step, &w->shape) != STATUS_OK)
         engine_fail(w->engine, "worker/%u is not told of which leaves step %" PRIu64 " is made",
                     w->process->index, step);
@@ -197,6 +252,7 @@ void simulated_worker_take(struct simulated_worker *worker, struct packet *packe
                            struct outbox *to_session)
 {
     const struct message *message = &packet->message;
+    end_reading(worker);
     if (worker->over)
         engine_fail(worker->engine, "worker/%u is told something after the end",
                     worker->process->index);

@@ -2,7 +2,9 @@
  * what it is given (computing.h) in as much virtual time as it is told to (timing.h).
  *
  * The trainer follows worker/trainer.c and worker/client/client.c message by message, with the real
- * mode's table (worker/mode/follow_mode.h). A batch without a finite gradient it skips, where the mode
+ * mode's table (worker/mode/follow_mode.h). Where gradients leave as they come it begins with what is
+ * back of its parameters, too: of that it keeps a copy, so that it is seen if they are written while it
+ * reads them, or are not those of the step that it is given in the end. A batch without a finite gradient it skips, where the mode
  * may; else it ends the job.
  *
  * Threads: one. Ownership: owns session, parameters and gradient buffers. */
@@ -54,6 +56,12 @@ struct simulated_worker {
     bool over;        /* FINISHED has come. */
     uint64_t batches; /* Steps or batches computed. */
     uint64_t early;   /* Messages that left while it computed what they are of. */
+    /* What it has begun with, and how often it has gone on from there. */
+    float *begun;                                /* [elements of the space] */
+    uint64_t begun_serial, begun_step, begun_to; /* See session_front. */
+    bool reading;                                /* It is at it, ... */
+    uint64_t begun_count;                        /* ... for the n-th time. */
+    uint64_t gone_on;
 };
 
 enum status simulated_worker_init(struct simulated_worker *worker, struct engine *engine,
@@ -67,6 +75,11 @@ void simulated_worker_take(struct simulated_worker *worker, struct packet *packe
 
 /* A part of the gradient that is computed is done, of a gradient that leaves as it comes. */
 void simulated_worker_ready(struct simulated_worker *worker, struct outbox *to_session);
+
+/* Begin with what is back of the parameters, if there is more than the last time: then
+ * simulated_worker_begun is to be called later, with begun_count as it is now. */
+bool simulated_worker_begin(struct simulated_worker *worker);
+void simulated_worker_begun(struct simulated_worker *worker, uint64_t count);
 
 /* One node's gradient, or a share of a score, is done. */
 void simulated_worker_compute(struct simulated_worker *worker, uint64_t took_us,

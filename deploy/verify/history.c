@@ -359,8 +359,10 @@ static void add_counts(struct history_result *result, const struct examination *
         result->faults[i] += x->injector.counts[i];
     if (x->options.plan != NULL && x->engine.now_us > x->options.plan->calm_us + result->healing_us)
         result->healing_us = x->engine.now_us - x->options.plan->calm_us;
-    for (uint32_t i = 0; i < x->engine.process_count; i++)
+    for (uint32_t i = 0; i < x->engine.process_count; i++) {
         result->early += x->engine.processes[i]->worker.early;
+        result->gone_on += x->engine.processes[i]->worker.gone_on;
+    }
     memset(result->worker_batches, 0, sizeof result->worker_batches);
     for (uint32_t i = 0; i < x->engine.process_count; i++)
         if (!x->engine.processes[i]->is_server &&

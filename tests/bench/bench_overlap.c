@@ -5,7 +5,8 @@
  *
  * One leaf a worker, as large as makes computing and transfer alike: that is where most can be hidden. The
  * step is beside what it cannot be shorter than, the longer of computing (what the workers say it took)
- * and transfer (the values' bytes at the rate, one way). Linux, as root; else it is skipped. */
+ * and transfer (the values' bytes at the rate, one way). All of it is in one epoch, for a score at an
+ * epoch's end takes one more transfer. Linux, as root; else it is skipped. */
 
 #include <libgen.h>
 #include <stdio.h>
@@ -70,11 +71,12 @@ static pid_t start_process(const struct run *run, bool serves, unsigned index)
                  run->folder);
     else
         snprintf(line + used, sizeof line - (size_t)used,
-                 "--workers %u --mode sync --model cnn --data synthetic:2000 --seed 1 --steps %u "
+                 "--workers %u --mode sync --model cnn --data synthetic:%u --seed 1 --steps %u "
                  "--global-batch %u --micro-batch %u --chunk-bytes 32K --chunks-at-layers "
                  "--checkpoint-every 0%s "
                  ">/dev/null 2>&1",
-                 s->pairs, s->steps, s->pairs * s->leaf, s->leaf, run->overlap ? " --overlap" : "");
+                 s->pairs, s->steps * s->pairs * s->leaf, s->steps, s->pairs * s->leaf, s->leaf,
+                 run->overlap ? " --overlap" : "");
     return namespaces_start(1 + index + (serves ? 0 : s->pairs), line);
 }
 

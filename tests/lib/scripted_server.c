@@ -71,7 +71,8 @@ static void answer_exchange(struct scripted_server *s, const struct message *mes
     bool pushes = exchange->gradient || exchange->skip;
     if (message->generation != s->generation) /* Of before a START: no server takes it. */
         return;
-    if (!exchange->want || (s->mute && pushes))
+    bool kept = s->keeps_from > 0 && exchange->chunk >= s->keeps_from;
+    if (!exchange->want || (s->mute && pushes) || kept)
         return;
     uint64_t version = s->version;
     if (s->job->mode == MODE_SYNC && !exchange->newest)

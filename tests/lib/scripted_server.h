@@ -42,6 +42,7 @@ struct scripted_server {
     float value;                /* Of all values. */
     bool deaf;                  /* Sending is STATUS_AGAIN. */
     bool mute;                  /* EXCHANGEs with a gradient are not answered. */
+    uint32_t keeps_from;        /* EXCHANGEs for chunks from this one on are not; 0: they are. */
     bool finishes;              /* DONE and LEAVE are answered with FINISHED. */
     bool scores;                /* The model is scored when a job's is; DONE waits for it. */
     uint32_t scores_owed;

@@ -13,7 +13,7 @@ cells()
     cat <<'END'
 sync-spread|sync|`--ps 0`, one process|1 to 7 workers, 1 to 3 servers, 1 to 3 owner threads, chunks of 64 bytes to all in one, borders at layers
 sync-wires|sync|`--ps 0`, one process|tcp, shared memory, keys
-sync-struck|sync|`--ps 0`, one process|a worker, a server and server 0 killed on the way
+sync-struck|sync|`--ps 0`, one process|a worker, a server and server 0 killed on the way, without and with `--overlap`
 sync-moved|sync|`--ps 0`, one process|stopped, and gone on with other workers and servers, or none
 allreduce-spread|all-reduce|`--ps 0`, one process|1 to 7 workers, 1 to 3 servers, chunks of 64 bytes to all in one
 allreduce-struck|all-reduce|`--ps 0`, one process|a worker, a server and server 0 killed on the way
@@ -91,12 +91,13 @@ part()
 made() { grep -c '"event": "checkpoint"' "$1/events.jsonl" 2>/dev/null || true; }
 checkpoints() { [ "$(made "$1")" -ge "$2" ] 2>/dev/null; }
 servers=2 # Or colocated.
+pace=(--epochs 10 --checkpoint-every 20 --compute constant:3ms) # Slow enough to be struck.
 # struck NAME ARGUMENT... - a run of which worker 1, server 1 and server 0 are killed, each after a checkpoint more.
 struck()
 {
     local name=$1 who count=0 victim
-    start "$name" syncopate run "${job[@]}" --workers 3 --ps "$servers" --epochs 10 --checkpoint-every 20 \
-        --compute constant:3ms --max-restarts 20 --out "$work/$name" "${@:2}"
+    start "$name" syncopate run "${job[@]}" --workers 3 --ps "$servers" "${pace[@]}" \
+        --max-restarts 20 --out "$work/$name" "${@:2}"
     for who in "worker 1" "ps 1" "ps 0"; do
         within 30 checkpoints "$work/$name" $((count + 1)) || fail "$name does not get on"
         victim=$(part "${who% *}" "${who#* }")
@@ -156,6 +157,11 @@ sync_struck()
     serial sync-long "${sync[@]}" --epochs 10
     struck sync-struck "${sync[@]}"
     as sync-struck "$bits"
+    # Nothing is early where time is controlled.
+    local pace=(--epochs 600 --checkpoint-every 300)
+    serial sync-longest "${sync[@]}" --epochs 600
+    struck sync-struck-early "${sync[@]}" --transport tcp --overlap --chunk-bytes 512 --chunks-at-layers
+    as sync-struck-early "$bits"
 }
 sync_moved()
 {

@@ -28,6 +28,7 @@
 #include "worker/client/client_spans.h"
 #include "worker/client/exchange.h"
 #include "worker/client/session.h"
+#include "worker/client/wheel.h"
 #include "worker/mode/told_steps.h"
 
 #define TICK_MS          100
@@ -63,7 +64,7 @@ struct client {
     struct partition partition;
     float *parameters; /* [elements] where the session copies them to. */
 
-    pthread_mutex_t lock; /* Held by whoever drives; guards everything down to `said_us`. */
+    struct wheel wheel; /* Whoever drives has it; guards everything down to `heeded_us`. */
     struct session *session;
     struct endpoint **servers; /* [server_count] */
     struct pending *pending;   /* [server_count] */
@@ -91,7 +92,11 @@ struct client {
     bool apart;                             /* Gradients must be in memory that no server sees. */
     struct frame *gradients[GRADIENTS_MAX]; /* Made when needed. */
     uint32_t gradient_count;
-    uint32_t gradients_out; /* Gradients pushed of this step. */
+    uint64_t begins_at;         /* Of the next step's parameters, to begin early; 0: with all. */
+    uint64_t early_step, front; /* What it is to begin with, ... */
+    uint64_t serial;            /* ... of values with this number; 0: it has not begun. */
+    bool goes_on;               /* The values are those that it has begun with. */
+    uint32_t gradients_out;     /* Gradients pushed of this step. */
     bool gradients_shared;
     uint64_t gradients_of; /* Whose memory: server 0's incarnation. */
     bool shares;           /* All servers share memory with this process. */
@@ -508,8 +513,22 @@ static void notice_ends(struct client *client)
                                          options->job->server_count, NULL, 0, 0);
 }
 
+/* While a gradient comes, or values to begin the next with, messages are as urgent as ever. */
+static void help(struct client *client)
+{
+    const struct client_options *options = &client->options;
+    while (!atomic_load(&client->close) && session_moves(client->session) &&
+           wheel_helps(&client->wheel)) {
+        options->transport->operations->wait(options->transport, client->servers,
+                                             options->job->server_count, &client->doorbell, 1,
+                                             session_patience_ms(client->session));
+        wheel_waited(&client->wheel);
+        drive(client);
+    }
+}
+
 /* While the trainer waits for work it drives itself, so that an answer reaches it without another
- * thread being woken in between. While it computes, this thread does: nothing is urgent then, but
+ * thread being woken in between. While it computes, this thread does: mostly nothing is urgent then, but
  * servers want to hear that the worker is alive, and deadlines go on. */
 static void *heart_run(void *argument)
 {
@@ -517,12 +536,13 @@ static void *heart_run(void *argument)
     struct pollfd doorbell = {client->doorbell, POLLIN, 0};
     while (!atomic_load(&client->close)) {
         poll(&doorbell, 1, TICK_MS);
-        if (pthread_mutex_trylock(&client->lock) != 0)
+        if (!wheel_try(&client->wheel))
             continue; /* The trainer drives. */
         notice_ends(client);
         drive(client);
         check_stuck(client);
-        pthread_mutex_unlock(&client->lock);
+        help(client);
+        wheel_let_go(&client->wheel);
     }
     return NULL;
 }
@@ -583,7 +603,7 @@ enum status client_open(struct client **client, const struct client_options *opt
         *client = NULL;
         return error_set(error, STATUS_IO, "cannot make an eventfd: too many open files?");
     }
-    pthread_mutex_init(&c->lock, NULL);
+    wheel_init(&c->wheel, c->doorbell);
     enum status status =
         partition_make(&c->partition, job->variables, job->variable_count, job->server_count,
                        job->chunk_bytes, job_borders(job), error);
@@ -633,7 +653,7 @@ void client_close(struct client **client)
     for (uint32_t i = 0; i < c->gradient_count; i++)
         frame_release(c->gradients[i]);
     partition_free(&c->partition);
-    pthread_mutex_destroy(&c->lock);
+    wheel_free(&c->wheel);
     close(c->doorbell);
     told_steps_free(&c->told);
     free(c->parameters);
@@ -660,20 +680,51 @@ const float *client_scored(const struct client *client)
 /* Tell the session something; what it has to send leaves at once. */
 static void tell(struct client *client, struct packet *packet)
 {
-    pthread_mutex_lock(&client->lock);
+    wheel_take(&client->wheel);
     session_handle_trainer(client->session, packet, clock_now_us(), &client->outbox);
     flush(client);
-    pthread_mutex_unlock(&client->lock);
+    wheel_give(&client->wheel);
 }
 
-/* The next thing the session has to say. The session has a deadline in every state, so this ends.
- */
-static void take(struct client *client, struct packet *packet)
+/* The trainer computes, and nothing is to wait meanwhile that could go on. */
+static void let_compute(struct client *client)
+{
+    if (session_moves(client->session))
+        wheel_hand_over(&client->wheel);
+    else
+        wheel_give(&client->wheel);
+}
+
+/* Whether the trainer is to begin with what is back; the wheel is given away then. */
+static bool begin_early(struct client *client)
+{
+    uint64_t serial;
+    if (client->begins_at == 0)
+        return false;
+    uint64_t front = session_front(client->session, &client->early_step, &serial);
+    if (front == 0 || front < client->begins_at)
+        return false;
+    client->begins_at = 0;
+    client->front = front;
+    client->view = client->parameters;
+    client->goes_on = client->serial == serial;
+    client->serial = serial;
+    session_read(client->session, front, clock_now_us());
+    let_compute(client);
+    return true;
+}
+
+/* The next thing the session has to say; or false: there is something to begin with meanwhile. The session
+ * has a deadline in every state, so this ends. */
+static bool take(struct client *client, struct packet *packet)
 {
     struct outgoing item;
     const struct client_options *options = &client->options;
-    pthread_mutex_lock(&client->lock);
+    wheel_take(&client->wheel);
+    session_read(client->session, 0, clock_now_us());
     while (!outbox_take(&client->for_trainer, &item)) {
+        if (begin_early(client))
+            return false;
         options->transport->operations->wait(options->transport, client->servers,
                                              options->job->server_count, &client->doorbell, 1,
                                              session_patience_ms(client->session));
@@ -682,8 +733,12 @@ static void take(struct client *client, struct packet *packet)
     client->view = session_parameters(client->session);
     client->scored = session_scored(client->session);
     client->apart = session_apart(client->session);
-    pthread_mutex_unlock(&client->lock);
+    client->begins_at = 0;
+    client->goes_on = client->serial != 0 && client->serial == session_serial(client->session);
+    client->serial = 0;
+    wheel_give(&client->wheel);
     *packet = item.packet;
+    return true;
 }
 
 static void note_end(struct client *client, const struct message *message)
@@ -699,7 +754,7 @@ static bool all_share(struct client *client)
     const struct transport_operations *operations = options->transport->operations;
     uint64_t began_us = clock_now_us();
     bool all = false;
-    pthread_mutex_lock(&client->lock);
+    wheel_take(&client->wheel);
     do {
         all = operations->attached != NULL;
         for (uint32_t i = 0; i < options->job->server_count && all; i++)
@@ -709,7 +764,7 @@ static bool all_share(struct client *client)
                              0, TICK_MS / 10);
     } while (!all && clock_now_us() - began_us < SHARING_US);
     client->shares = all;
-    pthread_mutex_unlock(&client->lock);
+    wheel_give(&client->wheel);
     return all;
 }
 
@@ -724,6 +779,7 @@ static enum status take_work(struct client *client, const struct message *messag
     }
     client->gradients_out = 0;
     *work = (struct work){
+        .begun = client->goes_on,
         .enough = message->work.enough,
         .step = message->work.batch,
         .started = client->start.step,
@@ -733,11 +789,37 @@ static enum status take_work(struct client *client, const struct message *messag
     return work->enough ? STATUS_OK : told_steps_shape(&client->told, work->step, &work->shape);
 }
 
+/* false: it is not told of which leaves that is made, and begins when it is. */
+static bool take_early(struct client *client, struct work *work)
+{
+    *work = (struct work){
+        .early = client->front,
+        .begun = client->goes_on,
+        .step = client->early_step,
+        .started = client->start.step,
+        .members = client->start.members,
+        .position = client->start.position,
+    };
+    if (told_steps_shape(&client->told, work->step, &work->shape) == STATUS_OK)
+        return true;
+    client->begins_at = 0;
+    return false;
+}
+
+void client_begin_at(struct client *client, uint64_t end)
+{
+    client->begins_at = end;
+}
+
 enum status client_next(struct client *client, struct work *work)
 {
     struct packet packet;
     for (;;) {
-        take(client, &packet);
+        if (!take(client, &packet)) {
+            if (take_early(client, work))
+                return STATUS_OK;
+            continue;
+        }
         switch (packet.message.kind) {
         case MESSAGE_START:
             client->start = packet.message.start;
@@ -780,9 +862,9 @@ static struct frame *lend_gradient(struct client *client, uint32_t slot)
     uint64_t bytes = client->partition.elements * sizeof(float);
     if (!client->gradients_shared)
         return NULL;
-    pthread_mutex_lock(&client->lock);
+    wheel_take(&client->wheel);
     struct frame *frame = operations->lend(client->servers[0], slot * bytes, bytes);
-    pthread_mutex_unlock(&client->lock);
+    wheel_give(&client->wheel);
     return frame;
 }
 
@@ -792,9 +874,9 @@ static void move_gradients(struct client *client)
     const struct transport_operations *operations = client->options.transport->operations;
     if (operations->attached == NULL || client->options.job->server_count > 1)
         return;
-    pthread_mutex_lock(&client->lock);
+    wheel_take(&client->wheel);
     bool shared = operations->attached(client->servers[0]) && !client->apart;
-    pthread_mutex_unlock(&client->lock);
+    wheel_give(&client->wheel);
     if (shared == client->gradients_shared && client->gradients_of == client->asked[0])
         return;
     client->gradients_shared = shared;
@@ -835,7 +917,7 @@ void client_rest(struct client *client, uint64_t due_ns)
     uint64_t now_ns = clock_now_ns();
     if (now_ns >= due_ns)
         return;
-    pthread_mutex_lock(&client->lock);
+    wheel_take(&client->wheel);
     for (; !enrolment->over && now_ns + POLL_NS <= due_ns; now_ns = clock_now_ns()) {
         uint64_t left_ms = (due_ns - now_ns) / POLL_NS;
         int patience_ms = session_patience_ms(client->session);
@@ -845,7 +927,7 @@ void client_rest(struct client *client, uint64_t due_ns)
         drive(client);
     }
     bool over = enrolment->over;
-    pthread_mutex_unlock(&client->lock);
+    wheel_give(&client->wheel);
     struct timespec due = {(time_t)(due_ns / 1000000000u), (long)(due_ns % 1000000000u)};
     while (!over && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL) == EINTR)
         continue;
@@ -881,13 +963,13 @@ void client_ready(struct client *client, const struct push *push, struct frame *
                   uint64_t first)
 {
     struct message_exchange exchange = exchange_of(push, true);
-    pthread_mutex_lock(&client->lock);
+    wheel_take(&client->wheel);
     for (uint32_t i = 0; i < client->options.job->server_count; i++)
         receive(client, i);
     session_take_ready(client->session, &exchange, gradient, first, clock_now_us(),
                        &client->outbox);
     flush(client);
-    pthread_mutex_unlock(&client->lock);
+    let_compute(client);
 }
 
 void client_push(struct client *client, const struct push *push, struct frame *gradient)
@@ -943,10 +1025,11 @@ void client_evaluation(struct client *client, const struct work *work, const str
 
 static void wait_for_end(struct client *client)
 {
-    struct packet packet;
+    struct packet packet = {.message.kind = MESSAGE_NONE};
+    client->begins_at = 0;
     do {
-        take(client, &packet);
-        frame_release(packet.payload);
+        if (take(client, &packet))
+            frame_release(packet.payload);
     } while (packet.message.kind != MESSAGE_FINISHED);
     note_end(client, &packet.message);
 }

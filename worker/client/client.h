@@ -7,6 +7,8 @@
  *             client_evaluation(client, &work, &score, 0, took_us);
  *         } else if (work.enough) {
  *             client_done(client);                        and wait: there may be more, after all
+ *         } else if (work.early > 0) {
+ *             begin with the parameters that are here ...      unless client_begin_at asks, none comes
  *         } else {
  *             compute from client_parameters(client) ...
  *             client_push(client, &push, gradient);       the last push of a step asks for values
@@ -16,7 +18,8 @@
  *
  * Whoever waits does the work: inside client_next the caller's own thread moves the messages, so
  * that no other has to be woken on the way. While a gradient is computed a second thread says
- * "alive" and watches the deadlines. Between client_next and the last push of that step the
+ * "alive" and watches the deadlines; and where messages go to and fro meanwhile (client_ready,
+ * client_begin_at), it moves them. Between client_next and the last push of that step the
  * parameters may be read; the rest of the time they are being filled.
  *
  * Servers and other workers may come and go meanwhile: the next work is then from elsewhere, also
@@ -67,9 +70,14 @@ struct client_options {
 
 /* What to compute next. */
 struct work {
-    bool enough;                /* Nothing: training is over; say done. */
-    uint64_t step;              /* Step (sync) or batch (async); when enough, the last version. */
-    uint64_t started;           /* Step at which the job, or this assignment of it, began. */
+    uint64_t early;   /* Above 0: parameters before this element are here, and until the next
+                                 * client_next they stay; the rest of the step is to come. Then shape,
+                                 * step, members and position are what it will be of, unless something
+                                 * else comes first. */
+    bool begun;       /* The values are those of the early work just before this. */
+    bool enough;      /* Nothing: training is over; say done. */
+    uint64_t step;    /* Step (sync) or batch (async); when enough, the last version. */
+    uint64_t started; /* Step at which the job, or this assignment of it, began. */
     uint32_t members, position; /* Sync: leaves are dealt among the members. */
     struct step_shape shape;    /* Unless there is enough: what the step or batch is. */
     uint32_t share, shares;     /* With shares, none of the above but: score this one of so many of
@@ -82,7 +90,7 @@ struct push {
     uint32_t examples;
     bool last; /* Of this step: asks for parameters. */
     bool bad;  /* Async: the gradient is not finite, and NULL: the batch is skipped, and counted. */
-    uint64_t compute_us;
+    uint64_t compute_us, early_us; /* The second, of the first: before it was given the step. */
     uint32_t leaves, longer; /* Of controlled time, and of these the longer ones; see pace.h. */
     uint64_t leaf_ns;        /* What one of its leaves took; see node_gradient_sample. */
     struct score score;      /* Counted once, with the node. */
@@ -101,6 +109,11 @@ const float *client_scored(const struct client *client);
 
 /* Wait for work. Anything but STATUS_OK: the job has ended; see client_exit_code. */
 enum status client_next(struct client *client, struct work *work);
+
+/* Give early work, too, when the next step's parameters are here up to element `end`, unless all are here
+ * sooner; it has to be asked for each time. Only where all chunks are of one version, and come from
+ * elsewhere than memory that is shared. */
+void client_begin_at(struct client *client, uint64_t end);
 
 /* A gradient buffer of the whole parameter space that nobody is reading; the client's. NULL when
  * out of memory. */

@@ -56,7 +56,7 @@ void client_spans_gradient(const struct client_spans *spans, const struct push *
     span.step = push->step;
     span.first = push->node.first_leaf;
     span.count = push->node.leaf_count;
-    end_now(spans, &span, push->compute_us);
+    end_now(spans, &span, push->compute_us - push->early_us);
 }
 
 void client_spans_score(const struct client_spans *spans, const struct work *work, uint64_t took_us)

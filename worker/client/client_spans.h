@@ -22,7 +22,7 @@ struct spent_listener client_spans_listener(struct client_spans *spans);
 void client_spans_message(const struct client_spans *spans, enum span_kind kind, uint32_t server,
                           const struct message *message, uint64_t from_ns);
 
-/* The trainer has computed this, or scored a share, just now. */
+/* The trainer has computed this (of a gradient, what was computed since it was given the step), or scored a share, just now. */
 void client_spans_gradient(const struct client_spans *spans, const struct push *push);
 void client_spans_score(const struct client_spans *spans, const struct work *work,
                         uint64_t took_us);

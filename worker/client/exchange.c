@@ -49,6 +49,7 @@ enum status exchange_init(struct exchange *exchange, const struct job *job,
         link->shard_elements = partition_server_bytes(partition, i) / sizeof(float);
         link->first_chunk = next_of_server(partition, i, 0);
         link->window_bytes = 2 * largest > WINDOW_BYTES ? 2 * largest : WINDOW_BYTES;
+        link->early_bytes = 2 * largest;
     }
     x->report_chunk = x->links[0].first_chunk;
     return STATUS_OK;
@@ -93,6 +94,7 @@ void exchange_forget(struct exchange *exchange)
 {
     struct exchange *x = exchange;
     forget_gradients(x);
+    x->serial++;
     for (uint32_t i = 0; i < x->partition->chunk_count; i++)
         x->chunks[i].first_request = x->chunks[i].request = 0;
     for (uint32_t i = 0; i < x->job->server_count; i++)
@@ -128,8 +130,8 @@ static uint64_t place_of(const struct exchange *x, uint32_t node, uint32_t chunk
 static bool needs_receipt(const struct exchange *x, uint32_t server)
 {
     const struct link *link = &x->links[server];
-    return job_mode(x->job)->steps &&
-           x->pushed_count * link->shard_elements * sizeof(float) > link->window_bytes;
+    return job_mode(x->job)->steps && x->pushed_count * link->shard_elements * sizeof(float) >
+                                          (x->open ? link->early_bytes : link->window_bytes);
 }
 
 /* Whether what comes is for the replica, and not values to be read as they are. */
@@ -205,8 +207,8 @@ static enum status send_chunk(struct exchange *x, const struct envelope *envelop
 
 static bool fits_window(const struct exchange *x, const struct link *link, uint32_t chunk)
 {
-    return link->unconfirmed_bytes == 0 ||
-           link->unconfirmed_bytes + chunk_bytes(x, chunk) <= link->window_bytes;
+    return link->unconfirmed_bytes == 0 || link->unconfirmed_bytes + chunk_bytes(x, chunk) <=
+                                               (x->open ? link->early_bytes : link->window_bytes);
 }
 
 /* Nodes whose gradient is all there. */
@@ -286,6 +288,8 @@ static enum status add_node(struct exchange *x, struct envelope *envelope,
 static void begin_exchange(struct exchange *x, const struct message_exchange *what)
 {
     x->newest = x->pulls = what->newest;
+    x->serial++;
+    x->front = 0;
     if (x->replica != NULL)
         replica_begin(x->replica);
     x->version = what->want_version;
@@ -309,14 +313,15 @@ static bool may_leave_early(const struct exchange *x, uint32_t chunk)
            x->pushed[x->pushed_count - 1].sent[chunk] == NOT_SENT;
 }
 
-/* Behind what waits for the window already, and as far as the window goes. */
+/* Behind what waits for the window already, and as far as the window goes: first what is needed
+ * first. */
 static enum status send_ready(struct exchange *x, const struct envelope *envelope,
                               struct link *link, uint64_t now_us, struct outbox *outbox)
 {
     enum status status = STATUS_OK;
     uint32_t server = (uint32_t)(link - x->links);
-    for (uint32_t i = x->partition->chunk_count; i-- > 0 && status == STATUS_OK;) {
-        if (x->partition->chunks[i].first < x->ready || link->waiting)
+    for (uint32_t i = 0; i < x->partition->chunk_count && status == STATUS_OK; i++) {
+        if (link->waiting)
             return STATUS_OK;
         if (x->partition->chunks[i].server != server || !may_leave_early(x, i))
             continue;
@@ -387,7 +392,7 @@ enum status exchange_push(struct exchange *exchange, struct envelope *envelope,
     if (what->want) { /* Whoever computed until now has waited for nobody. */
         begin_waiting(x, now_us);
         x->began_us = now_us;
-        x->held_us = x->held_for = 0;
+        x->held_us = x->held_told_us = x->held_for = 0;
         x->let_go_us = 0;
     }
     for (uint32_t i = 0; i < partition->chunk_count && status == STATUS_OK; i++)
@@ -405,6 +410,24 @@ void exchange_ask_newest(struct exchange *exchange, struct envelope *envelope, u
     enum status status = exchange_push(x, envelope, &what, NULL, now_us, outbox);
     assert(status == STATUS_OK); /* Without a gradient nothing is allocated. */
     (void)status;
+}
+
+/* --- reading before all is here ------------------------------------------------------------- */
+
+uint64_t exchange_front(struct exchange *exchange)
+{
+    struct exchange *x = exchange;
+    const struct partition *partition = x->partition;
+    if (x->under_way == 0 || x->open || x->pulls || !job_mode(x->job)->aligns)
+        return 0;
+    while (x->chunks[x->front].request == 0 && x->chunks[x->front].stays == NULL)
+        x->front++; /* One is under way. */
+    return partition->chunks[x->front].first;
+}
+
+void exchange_read(struct exchange *exchange, uint64_t end)
+{
+    exchange->read_to = end;
 }
 
 /* --- taking answers ------------------------------------------------------------------------ */
@@ -574,6 +597,7 @@ enum exchange_outcome exchange_take_result(struct exchange *exchange, struct env
     struct asked *asked = &x->chunks[chunk];
     if (!result->parameters || packet->payload == NULL ||
         packet->payload->bytes != chunk_bytes(x, chunk) ||
+        x->partition->chunks[chunk].first < x->read_to ||
         (must_be_latest(x, packet) && packet->message.request != asked->request) ||
         (asked->want != EXCHANGE_WHATEVER && result->version != asked->want) || !is_fit(x, result))
         return EXCHANGE_IGNORED;

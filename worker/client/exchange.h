@@ -19,9 +19,17 @@
  * but always two chunks; the rest waits here in order.
  *
  * The last node of a step may be pushed as it comes (exchange_push_ready): what of its gradient is
- * there leaves, from the last chunk to the first, and is answered like anything that was pushed. To the
- * servers that is a push of which some messages are late. The chunk with the report leaves last, so
- * nothing is complete before all has been pushed.
+ * there leaves, and is answered like anything that was pushed. To the servers that is a push of which
+ * some messages are late. The chunk with the report leaves last, so nothing is complete before all has
+ * been pushed. A gradient comes from its end to its beginning, and the next forward pass needs values
+ * from their beginning on: so of what is there the first chunk leaves first, and meanwhile no more than
+ * two chunks are unconfirmed at a server, lest what comes later and is needed sooner stand behind them
+ * in a queue (Jayarajan et al., "Priority-based parameter propagation for distributed DNN training",
+ * SysML 2019).
+ *
+ * Values may be read before all have come: those from the beginning up to the first that are missing
+ * (exchange_front) are not written again in this exchange; nor in another one while they are read
+ * (exchange_read): an answer that would be is not taken, and comes when it is asked for again.
  *
  * Threads: the session's. Time arrives as an argument.
  * Ownership: borrows job, partition and the memory for parameters. */
@@ -81,9 +89,13 @@ struct exchange {
     bool pulls;       /* It began as one: values are asked for, whatever there is beside. */
     bool apart;       /* Gradients must not go through memory that servers see. */
     uint64_t version; /* Sync: that all chunks have, or will have. */
+    uint64_t serial;  /* Another one for values that may be others. */
+    uint32_t front;   /* The chunks before it have come, when all are asked for. */
+    uint64_t read_to; /* Parameters before this element are being read. */
     uint64_t began_us;
     /* Of the answers: */
-    uint32_t held_us;     /* The longest wait at a barrier, ... */
+    uint32_t held_us; /* The longest wait at a barrier, and how much of it is told, ... */
+    uint32_t held_told_us;
     uint32_t held_for;    /* ... one more than the worker that it was for, or 0, ... */
     uint64_t let_go_us;   /* ... and when the first came that had waited; 0: none. */
     uint64_t missed_at;   /* After EXCHANGE_MISSED: the version that some chunk is at. */
@@ -115,6 +127,14 @@ enum status exchange_push_ready(struct exchange *exchange, struct envelope *enve
 enum status exchange_push(struct exchange *exchange, struct envelope *envelope,
                           const struct message_exchange *what, struct frame *gradient,
                           uint64_t now_us, struct outbox *outbox);
+
+/* Up to which element all values are here, where the parameters are, of an exchange under way that ends
+ * with all of them of one version; 0: not of such a one. */
+uint64_t exchange_front(struct exchange *exchange);
+
+/* From now on parameters before element `end`, no more than exchange_front said, are being read; 0: they
+ * are not. */
+void exchange_read(struct exchange *exchange, uint64_t end);
 
 /* Answers from server number `server`. Payloads stay the caller's. */
 enum exchange_outcome exchange_take_result(struct exchange *exchange, struct envelope *envelope,

@@ -82,6 +82,8 @@ void exchange_check(const struct exchange *exchange)
         check_asked(x, &x->chunks[i]);
         under_way += x->chunks[i].request != 0;
     }
+    for (uint32_t i = 0; x->under_way > 0 && !x->open && i < x->front; i++)
+        RULE(x->chunks[i].request == 0, "what may be read has come");
     RULE(x->under_way == under_way, "under_way counts the chunks that are asked for");
     RULE(IMPLIES(x->under_way > 0 || x->open, x->pushed_count > 0),
          "something was pushed to be answered");

@@ -26,7 +26,8 @@ struct link {
     uint64_t shard_elements;
     uint32_t first_chunk;
     uint32_t unanswered;        /* Chunks. */
-    uint64_t window_bytes;      /* The most that may be unconfirmed. */
+    uint64_t window_bytes;      /* The most that may be unconfirmed, ... */
+    uint64_t early_bytes;       /* ... and while the last node is pushed as it comes. */
     uint64_t unconfirmed_bytes; /* Sent and not confirmed. */
     bool waiting;               /* Something waits for the window: */
     uint32_t next_node, next_chunk;

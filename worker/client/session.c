@@ -365,14 +365,24 @@ static void tell_exchange(const struct session *s, uint64_t took, uint64_t held,
     stretch_tell(&stretch, held_to, took, exchanged, listener);
 }
 
-static void exchange_complete(struct session *s, uint64_t now_us, struct outbox *outbox)
+/* What the exchange has taken since it began, or was told of last. */
+static void account_exchange(struct session *s, uint64_t now_us)
 {
     struct exchange *x = &s->exchange;
     uint64_t took = now_us - x->began_us - scoring_us(&s->scoring, x->began_us, now_us);
-    uint64_t held = x->held_us < took ? x->held_us : took;
+    uint64_t held = x->held_us - x->held_told_us < took ? x->held_us - x->held_told_us : took;
     times_wait(&s->times, WAIT_BARRIER, x->held_for, held);
     times_exchange(&s->times, took - held);
     tell_exchange(s, took, held, now_us);
+    x->held_told_us += (uint32_t)held;
+    x->began_us = now_us;
+}
+
+static void exchange_complete(struct session *s, uint64_t now_us, struct outbox *outbox)
+{
+    struct exchange *x = &s->exchange;
+    if (x->read_to == 0) /* Else the trainer computes, and says so. */
+        account_exchange(s, now_us);
     s->have_parameters = true;
     s->complete_us = now_us;
     if (!job_mode(s->options.job)->aligns) {
@@ -852,6 +862,42 @@ void session_take_ready(struct session *session, const struct message_exchange *
         session_check(s);
 }
 
+uint64_t session_serial(const struct session *session)
+{
+    return session->exchange.serial;
+}
+
+bool session_moves(const struct session *session)
+{
+    const struct session *s = session;
+    return !s->enrolment.over && (s->exchange.under_way > 0 || s->exchange.open);
+}
+
+uint64_t session_front(struct session *session, uint64_t *step, uint64_t *serial)
+{
+    struct session *s = session;
+    if (!is_started(s) || !s->start_told || s->trainer != IDLE || s->scoring.given ||
+        s->announcements.leave)
+        return 0;
+    uint64_t front = exchange_front(&s->exchange);
+    if (front == 0 || s->exchange.version != s->follow.step ||
+        s->follow.rules->next(&s->follow, step) != NEXT_COMPUTE)
+        return 0;
+    *serial = s->exchange.serial;
+    return front;
+}
+
+void session_read(struct session *session, uint64_t end, uint64_t now_us)
+{
+    struct session *s = session;
+    struct exchange *x = &s->exchange;
+    if (x->read_to == 0 && end > 0)
+        account_exchange(s, now_us);
+    else if (x->read_to > 0 && end == 0)
+        x->began_us = now_us;
+    exchange_read(x, end);
+}
+
 /* What went on meanwhile neither took that long nor was waited for. */
 static void leave_out_scoring(struct session *s, uint64_t now_us)
 {
@@ -1038,7 +1084,7 @@ static void leave_out(struct session *s, uint64_t gap_us, uint64_t now_us)
     s->waiting_us += gap_us;
     s->busy_us += gap_us;
     s->complete_us = times_later(s->complete_us, gap_us, now_us);
-    s->stopped_us += is_busy(s) ? gap_us : 0;
+    s->stopped_us += is_busy(s) || s->exchange.read_to > 0 ? gap_us : 0;
     s->held.since_us = times_later(s->held.since_us, gap_us, now_us);
     s->scoring.given_us = times_later(s->scoring.given_us, gap_us, now_us);
     times_resume(&s->times, gap_us, now_us);

@@ -40,6 +40,10 @@
  * that is not finite ends the job: elsewhere it is left out whole, and so nothing of it may be with a
  * server before all is known to be finite.
  *
+ * Before WORK the trainer may begin with the step that it will be about (session_front), from the values
+ * that are back by then. That is between the two of them: WORK comes as if it had not, or something else
+ * does, and then what it has begun with is nothing.
+ *
  * Between WORK and the last EXCHANGE the trainer alone touches the parameters, but for those that it
  * has said it needs no more; the rest of the time the session alone does. Gradients in memory that a
  * server sees too must not be written from their EXCHANGE until the next WORK; and not at all while
@@ -89,6 +93,21 @@ void session_handle_trainer(struct session *session, struct packet *packet, uint
 void session_take_ready(struct session *session, const struct message_exchange *exchange,
                         struct frame *gradient, uint64_t first, uint64_t now_us,
                         struct outbox *outbox);
+
+/* While the trainer waits for WORK: up to which element options.parameters are already those that it
+ * would be about, and which step that would be; 0: not to be begun with. Of two calls with the same
+ * serial, or of one and a WORK given in between or after with session_serial the same, the values are the
+ * same. */
+uint64_t session_front(struct session *session, uint64_t *step, uint64_t *serial);
+uint64_t session_serial(const struct session *session);
+
+/* The trainer begins to read parameters before element `end`, no more than session_front said, whatever
+ * else goes on meanwhile; 0: it reads none, as is so where it waits. What it computes from them is no
+ * exchanging. */
+void session_read(struct session *session, uint64_t end, uint64_t now_us);
+
+/* Whether messages go to and fro that somebody should wait for. */
+bool session_moves(const struct session *session);
 
 void session_tick(struct session *session, uint64_t now_us, struct outbox *outbox);
 /* In how many milliseconds to tick again at the latest. */

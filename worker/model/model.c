@@ -55,6 +55,9 @@ struct model {
     uint32_t variable_count;
     uint64_t elements; /* Of the parameter space. */
 
+    uint32_t begun;      /* Examples of the forward pass under way, ... */
+    uint32_t next_layer; /* ... which is before this layer. */
+
     /* Memory, all owned. C = batch_max or EVALUATION_COUNT, whichever is larger. */
     float *input_floats;              /* [C][input] */
     float *outputs[MODEL_LAYERS_MAX]; /* [C][layer's out]; NULL where it is the input itself. */
@@ -430,26 +433,63 @@ static const float *layer_input(const struct model *model, uint32_t i)
     return model->input_floats;
 }
 
-/* Returns the logits, [count][classes]. */
-static const float *forward(struct model *model, const float *parameters, const uint8_t *images,
-                            uint32_t count, bool learn)
+static void take_images(struct model *model, const uint8_t *images, uint32_t count)
 {
     uint64_t input = shape_elements(model->layers[0]->in);
     kernels_bytes_to_unit(images, count * input, model->input_floats);
-    for (uint32_t i = 0; i < model->layer_count; i++) {
-        struct layer *layer = model->layers[i];
-        struct layer_pass pass = {
-            .count = count,
-            .parameters = parameters,
-            .in = layer_input(model, i),
-            .out = model->outputs[i],
-            .scratch = model->scratch,
-            .learn = learn,
-        };
-        if (layer->kind->forward != NULL)
-            layer->kind->forward(layer, &pass);
-    }
+    model->begun = count;
+    model->next_layer = 0;
+}
+
+static void forward_layer(struct model *model, const float *parameters, bool learn)
+{
+    struct layer *layer = model->layers[model->next_layer];
+    struct layer_pass pass = {
+        .count = model->begun,
+        .parameters = parameters,
+        .in = layer_input(model, model->next_layer),
+        .out = model->outputs[model->next_layer],
+        .scratch = model->scratch,
+        .learn = learn,
+    };
+    if (layer->kind->forward != NULL)
+        layer->kind->forward(layer, &pass);
+    model->next_layer++;
+}
+
+/* What is left of it. Returns the logits, [count][classes]. */
+static const float *forward(struct model *model, const float *parameters, bool learn)
+{
+    while (model->next_layer < model->layer_count)
+        forward_layer(model, parameters, learn);
+    model->begun = 0;
     return layer_input(model, model->layer_count);
+}
+
+/* Up to which element of the parameters the layer reads: to where those of the next one begin. */
+static uint64_t layer_end(const struct model *model, uint32_t i)
+{
+    if (model->layers[i]->kind->variables == NULL)
+        return 0;
+    while (++i < model->layer_count)
+        if (model->layers[i]->kind->variables != NULL)
+            return model->layers[i]->offsets[0];
+    return model->elements;
+}
+
+void model_begin(struct model *model, const uint8_t *images, uint32_t count)
+{
+    assert(count > 0 && count <= model->batch_max);
+    take_images(model, images, count);
+}
+
+uint64_t model_go_on(struct model *model, const float *parameters, uint64_t end)
+{
+    assert(model->begun > 0);
+    for (; model->next_layer < model->layer_count; forward_layer(model, parameters, true))
+        if (layer_end(model, model->next_layer) > end)
+            return layer_end(model, model->next_layer);
+    return 0;
 }
 
 /* Whether any layer before i has variables: if none has, nobody wants layer i's input gradient. */
@@ -516,7 +556,10 @@ void model_gradient_told(struct model *model, const float *parameters, const uin
         return;
     }
     gradient_clear(model, gradient);
-    const float *logits = forward(model, parameters, images, count, true);
+    assert(images != NULL || model->begun == count);
+    if (images != NULL)
+        take_images(model, images, count);
+    const float *logits = forward(model, parameters, true);
     loss_softmax(logits, labels, count, model->input.classes, model->gradients[0], score);
     backward(model, parameters, count, gradient, ready);
 }
@@ -534,7 +577,8 @@ void model_evaluate(struct model *model, const float *parameters, const uint8_t 
     for (uint64_t first = 0; first < count; first += EVALUATION_COUNT) {
         uint64_t left = count - first;
         uint32_t piece = (uint32_t)(left < EVALUATION_COUNT ? left : EVALUATION_COUNT);
-        const float *logits = forward(model, parameters, images + first * input, piece, false);
+        take_images(model, images + first * input, piece);
+        const float *logits = forward(model, parameters, false);
         loss_softmax(logits, labels + first, piece, model->input.classes, NULL, score);
     }
 }

@@ -70,8 +70,16 @@ struct ready {
     void *context;
 };
 
+/* Forward over a leaf whose parameters come bit by bit, the first layers' first: it begins, with as many
+ * examples as model_gradient takes, and goes on with every layer whose parameters lie before element
+ * `end`, which stay as they are until the gradient is computed. Returns up to which element the next
+ * layer needs them; 0 when all are done. Whatever else is computed with the model ends it. */
+void model_begin(struct model *model, const uint8_t *images, uint32_t count);
+uint64_t model_go_on(struct model *model, const float *parameters, uint64_t end);
+
 /* Forward and backward over `count` <= batch_max examples.
- * images: [count][height][width][channels] bytes. labels: [count].
+ * images: [count][height][width][channels] bytes, or NULL: those that were begun with, from the layer
+ * on that is next, and with the same bits. labels: [count].
  * gradient: [elements], overwritten with the sum over the examples; gaps between variables are 0.
  * score: added to, before anything is told. ready: NULL where nobody is to be told. */
 void model_gradient_told(struct model *model, const float *parameters, const uint8_t *images,

@@ -128,6 +128,54 @@ TEST(it_goes_from_step_to_step_and_ends_when_the_job_does, MODE_SYNC)
     ck_assert_uint_eq(scripted_server_count(&f->server, MESSAGE_REPORT), 0);
 }
 
+static void keep_answers(struct fixture *f, uint32_t from)
+{
+    scripted_server_lock(&f->server);
+    f->server.keeps_from = from;
+    f->server.value = (float)from;
+    scripted_server_unlock(&f->server);
+}
+
+/* Step 0 is pushed, and only chunks before the third are answered; those are given early. */
+static struct work next_early(struct fixture *f)
+{
+    ck_assert_uint_eq(next(f).step, 0);
+    keep_answers(f, 2);
+    push_step(f, 0);
+    client_begin_at(f->client, 17);
+    struct work work = next(f);
+    ck_assert_uint_eq(work.early, f->server.partition.chunks[2].first);
+    ck_assert(work.step == 1 && work.shape.step == 1 && work.members == 1 && !work.begun);
+    ck_assert_float_eq(client_parameters(f->client)[work.early - 1], 2);
+    return work;
+}
+
+TEST(the_next_step_begins_with_what_is_back_and_goes_on_when_all_is, MODE_SYNC)
+{
+    struct work work = next_early(f);
+    client_begin_at(f->client, work.early + 1);
+    keep_answers(f, 3);
+    work = next(f); /* Now the third has been asked for again. */
+    ck_assert(work.early > 33 && work.begun);
+    ck_assert_float_eq(client_parameters(f->client)[0], 2);
+    keep_answers(f, 0);
+    work = next(f); /* No more of it was asked for. */
+    ck_assert(work.early == 0 && work.begun && work.step == 1 && !work.enough);
+    ck_assert_float_eq(client_parameters(f->client)[0], 2);
+    push_step(f, 1);
+    work = next(f);
+    ck_assert(work.early == 0 && !work.begun && work.step == 2);
+}
+
+TEST(what_was_begun_is_nothing_after_a_start, MODE_SYNC)
+{
+    next_early(f);
+    keep_answers(f, 0);
+    start_again(f);
+    struct work work = next(f);
+    ck_assert(work.early == 0 && !work.begun && !work.enough);
+}
+
 TEST(after_done_there_may_be_more, MODE_SYNC)
 {
     scripted_server_lock(&f->server);

@@ -258,13 +258,14 @@ static void push_ready(struct fixture *f, uint64_t first)
                                   &f->post.outbox) == STATUS_OK);
 }
 
-TEST(what_is_there_leaves_early_the_last_first_and_the_rest_with_the_push, MODE_SYNC, 4)
+TEST(what_is_there_leaves_early_and_the_rest_with_the_push, MODE_SYNC, 4)
 {
     uint64_t elements = f->partition.elements;
     push_ready(f, elements - 1);
     ck_assert_str_eq(sent(f), ""); /* Not a whole chunk. */
     push_ready(f, f->partition.chunks[2].first);
-    ck_assert_str_eq(sent(f), "32");
+    ck_assert(post_find(&f->post, TO_SERVER, MESSAGE_EXCHANGE)->message.exchange.receipt);
+    ck_assert_str_eq(sent(f), "23");
     push_ready(f, f->partition.chunks[1].first + 1);
     ck_assert_str_eq(sent(f), "");
     ck_assert(result(f, 2, 3, true) == EXCHANGE_PROGRESS);
@@ -283,29 +284,91 @@ TEST(what_is_there_leaves_early_the_last_first_and_the_rest_with_the_push, MODE_
 TEST(the_chunk_with_the_report_never_leaves_early, MODE_SYNC, 3)
 {
     push_ready(f, 0);
-    ck_assert_str_eq(sent(f), "21");
+    ck_assert_str_eq(sent(f), "12");
     push(f, (struct node){0, 4}, true);
     ck_assert_str_eq(sent(f), "0");
+    exchange_forget(&f->exchange);
+}
+
+TEST(early_two_chunks_are_under_way_and_of_what_is_there_the_first_leaves_next, MODE_SYNC, 6)
+{
+    push_ready(f, f->partition.chunks[3].first);
+    ck_assert_str_eq(sent(f), "34");
+    push_ready(f, f->partition.chunks[1].first);
+    ck_assert_str_eq(sent(f), "");
+    ck_assert(receipt(f, 4, (struct node){0, 4}, false) == EXCHANGE_PROGRESS);
+    ck_assert_str_eq(sent(f), "1");
+    ck_assert(result(f, 3, 4, true) == EXCHANGE_PROGRESS);
+    ck_assert_str_eq(sent(f), "2");
+    push(f, (struct node){0, 4}, true); /* Now there is nothing to come. */
+    ck_assert_str_eq(sent(f), "05");
     exchange_forget(&f->exchange);
 }
 
 TEST(what_leaves_early_keeps_to_the_window_and_is_asked_for_again, MODE_SYNC, 7)
 {
     push_ready(f, f->partition.chunks[1].first);
-    ck_assert_str_eq(sent(f), "6543");
-    ck_assert(receipt(f, 5, (struct node){0, 4}, false) == EXCHANGE_PROGRESS);
-    ck_assert_str_eq(sent(f), "2");
+    ck_assert_str_eq(sent(f), "12");
+    ck_assert(receipt(f, 1, (struct node){0, 4}, false) == EXCHANGE_PROGRESS);
+    ck_assert_str_eq(sent(f), "3");
     f->now_us = EXCHANGE_RETRY_US;
     exchange_tick(&f->exchange, &f->envelope, f->now_us, &f->post.outbox);
-    ck_assert_str_eq(sent(f), "23456"); /* And not what is still to come. */
-    ck_assert(receipt(f, 4, (struct node){0, 4}, true) == EXCHANGE_PROGRESS);
-    ck_assert_str_eq(sent(f), "4");
+    ck_assert_str_eq(sent(f), "123"); /* And not what is still to come. */
+    ck_assert(receipt(f, 2, (struct node){0, 4}, true) == EXCHANGE_PROGRESS);
+    ck_assert_str_eq(sent(f), "2");
     push(f, (struct node){0, 4}, true);
-    ck_assert_str_eq(sent(f), "");
-    ck_assert(receipt(f, 6, (struct node){0, 4}, false) == EXCHANGE_PROGRESS);
-    ck_assert_str_eq(sent(f), "0");
+    ck_assert_str_eq(sent(f), "04");
     ck_assert(receipt(f, 3, (struct node){0, 4}, false) == EXCHANGE_PROGRESS);
-    ck_assert_str_eq(sent(f), "1");
+    ck_assert_str_eq(sent(f), "5");
+    ck_assert(receipt(f, 2, (struct node){0, 4}, false) == EXCHANGE_PROGRESS);
+    ck_assert_str_eq(sent(f), "6");
+    exchange_forget(&f->exchange);
+}
+
+TEST(values_up_to_the_first_that_are_missing_can_be_read_before_all_are_here, MODE_SYNC, 4)
+{
+    ck_assert_uint_eq(exchange_front(&f->exchange), 0);
+    push_ready(f, f->partition.chunks[2].first);
+    ck_assert(result(f, 2, 3, true) == EXCHANGE_PROGRESS);
+    ck_assert_uint_eq(exchange_front(&f->exchange), 0); /* Nor was the rest asked for. */
+    push(f, (struct node){0, 4}, true);
+    ck_assert(result(f, 1, 2, true) == EXCHANGE_PROGRESS);
+    ck_assert_uint_eq(exchange_front(&f->exchange), 0);
+    ck_assert(result(f, 0, 1, true) == EXCHANGE_PROGRESS);
+    uint64_t front = exchange_front(&f->exchange), serial = f->exchange.serial;
+    ck_assert_uint_eq(front, f->partition.chunks[3].first);
+    exchange_read(&f->exchange, front);
+    ck_assert(result(f, 3, 4, true) == EXCHANGE_COMPLETE); /* It is not being read. */
+    ck_assert_uint_eq(f->exchange.serial, serial);
+    ck_assert_uint_eq(exchange_front(&f->exchange), 0);
+}
+
+TEST(what_is_read_is_not_written_whatever_is_asked_for_anew, MODE_SYNC, 2)
+{
+    push(f, (struct node){0, 4}, true);
+    ck_assert(result(f, 0, 1, true) == EXCHANGE_PROGRESS);
+    uint64_t serial = f->exchange.serial;
+    exchange_read(&f->exchange, exchange_front(&f->exchange));
+    exchange_ask_newest(&f->exchange, &f->envelope, f->now_us, &f->post.outbox);
+    ck_assert_uint_ne(f->exchange.serial, serial);
+    f->parameters[0] = 7;
+    ck_assert(result(f, 0, 3, true) == EXCHANGE_IGNORED);
+    ck_assert_float_eq(f->parameters[0], 7);
+    ck_assert(result(f, 1, 4, true) == EXCHANGE_PROGRESS);
+    ck_assert_uint_eq(exchange_front(&f->exchange), 0); /* It may be aligned yet. */
+    exchange_read(&f->exchange, 0);
+    sent(f);
+    f->now_us = EXCHANGE_RETRY_US;
+    exchange_tick(&f->exchange, &f->envelope, f->now_us, &f->post.outbox);
+    ck_assert_str_eq(sent(f), "0");
+    ck_assert(result(f, 0, 5, true) == EXCHANGE_COMPLETE);
+}
+
+TEST(in_async_values_may_be_of_several_versions_and_are_not_read_before_all_are_here, MODE_ASYNC, 2)
+{
+    push(f, (struct node){0, 4}, true);
+    ck_assert(result(f, 0, 1, true) == EXCHANGE_PROGRESS);
+    ck_assert_uint_eq(exchange_front(&f->exchange), 0);
     exchange_forget(&f->exchange);
 }
 
@@ -321,9 +384,13 @@ TEST(behind_nodes_that_wait_for_the_window_nothing_leaves_early, MODE_SYNC, 3)
     ck_assert_str_eq(sent(f), "");
     for (uint32_t i = 0; i < 3; i++)
         ck_assert(receipt(f, i, (struct node){0, 2}, false) == EXCHANGE_PROGRESS);
-    ck_assert_str_eq(sent(f), "122"); /* The node before, and then of the last. */
+    ck_assert_str_eq(sent(f), "1");
+    ck_assert(receipt(f, 0, (struct node){2, 1}, false) == EXCHANGE_PROGRESS);
+    ck_assert_str_eq(sent(f), "2"); /* The node before, and then of the last. */
+    ck_assert(receipt(f, 1, (struct node){2, 1}, false) == EXCHANGE_PROGRESS);
+    ck_assert_str_eq(sent(f), "1");
     push(f, (struct node){3, 1}, true);
-    ck_assert_str_eq(sent(f), "");
+    ck_assert_str_eq(sent(f), "02");
     exchange_forget(&f->exchange);
 }
 

@@ -680,6 +680,79 @@ TEST(reports_travel_with_server_0_s_first_chunk_and_carry_all_times_until_then, 
     ck_assert_uint_eq(report->times.compute_us, 3 * 99);
 }
 
+/* Step 0 is pushed, and chunk 0 answered 1 ms later, after 0.5 ms at the barrier; of the others the requests
+ * are told. */
+static void push_and_begin(struct fixture *f, uint64_t requests[4])
+{
+    uint64_t step = 9, serial = 0;
+    begin(f);
+    ck_assert_uint_eq(session_front(f->session, &step, &serial), 0); /* It has work. */
+    push(f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    ck_assert_uint_eq(session_front(f->session, &step, &serial), 0);
+    for (uint32_t i = 0; i < 4; i++)
+        requests[i] = request_for(f, i);
+    post_clear(&f->post);
+    f->now_us += 1000;
+    answer_as(f, (struct reply){.version = 1, .value = 7, .held_us = 500}, requests[0], 0);
+    ck_assert_uint_eq(session_front(f->session, &step, &serial), 16);
+    ck_assert(step == 1 && serial == session_serial(f->session));
+    session_read(f->session, 16, f->now_us);
+}
+
+TEST(what_is_back_is_begun_with_and_that_is_no_exchanging, MODE_SYNC)
+{
+    uint64_t requests[4], serial;
+    push_and_begin(f, requests);
+    serial = session_serial(f->session);
+    f->now_us += 3000; /* Of computing. */
+    answer_as(f, (struct reply){.chunk = 1, .version = 1, .held_us = 600}, requests[1], 1);
+    session_read(f->session, 0, f->now_us);
+    f->now_us += 2000;
+    answer_as(f, (struct reply){.chunk = 2, .version = 1}, requests[2], 0);
+    session_read(f->session, 48, f->now_us);
+    f->now_us += 1000;
+    answer_as(f, (struct reply){.chunk = 3, .version = 1}, requests[3], 1);
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.batch, 1);
+    session_read(f->session, 0, f->now_us);
+    ck_assert_uint_eq(session_serial(f->session), serial);
+    ck_assert(session_parameters(f->session) == f->parameters && f->parameters[15] == 7.0f);
+    post_clear(&f->post);
+    push(f, 1, (struct node){2, 2}, true, frame_of(1, 64));
+    const struct message_report *report = &exchange_for(f, 0)->message.exchange.report;
+    ck_assert_uint_eq(report->times.barrier_us, 600);
+    ck_assert_uint_eq(report->times.exchange_us, 3000 - 600);
+}
+
+TEST(what_was_begun_is_of_other_values_after_a_start_and_is_not_written_while_it_is_read, MODE_SYNC)
+{
+    uint64_t requests[4], step, serial;
+    push_and_begin(f, requests);
+    serial = session_serial(f->session);
+    give_start(f, 1);
+    ck_assert_uint_ne(session_serial(f->session), serial);
+    ck_assert_uint_eq(session_front(f->session, &step, &serial), 0);
+    answer_all(f, (struct reply){.version = 1, .value = 8});
+    ck_assert(f->parameters[15] == 7.0f && f->parameters[16] == 8.0f);
+    ck_assert_ptr_null(to_trainer(f, MESSAGE_WORK));
+    session_read(f->session, 0, f->now_us);
+    post_clear(&f->post);
+    tick(f, 2);
+    answer(f, (struct reply){.version = 1, .value = 8});
+    ck_assert(f->parameters[15] == 8.0f);
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.batch, 1);
+}
+
+TEST(the_step_that_is_not_to_be_is_not_begun_with, MODE_SYNC)
+{
+    uint64_t requests[4], step, serial;
+    begin(f);
+    push(f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    for (uint32_t i = 0; i < 4; i++)
+        requests[i] = request_for(f, i);
+    answer_as(f, (struct reply){.version = 1, .stop_step = 1}, requests[0], 0);
+    ck_assert_uint_eq(session_front(f->session, &step, &serial), 0);
+}
+
 /* Four chunks of 16 values. What is asked about with a header alone moves nothing. */
 TEST(what_is_moved_is_payload_sent_and_received, MODE_SYNC)
 {

@@ -184,6 +184,45 @@ TEST_PLAIN(what_was_computed_before_does_not_change_a_gradients_bits)
     work_free(&other);
 }
 
+/* What a layer is not said to need is not there yet. */
+TEST_PLAIN(a_forward_pass_in_pieces_has_the_same_bits)
+{
+    uint8_t whole[HASH_BYTES];
+    struct work work;
+    struct score score = {0}, other = {0};
+    struct hash hash;
+    uint8_t digest[HASH_BYTES];
+    work_init(&work, "cnn", mnist, 7, 16);
+    uint64_t elements = model_elements(work.model), pieces = 0;
+    float *come = aligned_alloc(64, elements * sizeof(float));
+    work_digest(&work, whole);
+    for (int twice = 0; twice < 2; twice++) { /* It may begin anew. */
+        memset(come, 0xff, elements * sizeof(float));
+        model_begin(work.model, work.images, work.count);
+        for (uint64_t end = 0, needs; (needs = model_go_on(work.model, come, end)) > 0;
+             end = needs) {
+            ck_assert(needs > end && needs <= elements);
+            memcpy(come + end, work.parameters + end, (needs - end) * sizeof(float));
+            pieces++;
+        }
+    }
+    ck_assert_uint_eq(pieces, 2 * 4); /* Layers with parameters. */
+    memcpy(come, work.parameters, elements * sizeof(float));
+    model_gradient(work.model, come, NULL, work.labels, work.count, work.gradient, &score);
+    hash_init(&hash);
+    hash_update(&hash, work.gradient, elements * sizeof(float));
+    hash_update_u64(&hash, (uint64_t)score.loss);
+    hash_update_u64(&hash, score.correct);
+    hash_final(&hash, digest);
+    ck_assert_mem_eq(digest, whole, HASH_BYTES);
+    model_begin(work.model, work.images, work.count); /* And something else may come between. */
+    model_evaluate(work.model, work.parameters, work.images, work.labels, 5, &other);
+    work_digest(&work, digest);
+    ck_assert_mem_eq(digest, whole, HASH_BYTES);
+    free(come);
+    work_free(&work);
+}
+
 /* Move every array to addresses that no vector register likes. */
 static void work_shifted(struct work *work, uint32_t shift, uint8_t digest[HASH_BYTES])
 {

@@ -255,6 +255,50 @@ TEST_PLAIN(what_is_told_of_is_there_for_good_and_needs_its_parameters_no_more)
     close_all();
 }
 
+/* The parameters come in two pieces, and those of the second layer are not there with the first. */
+static void begin(const struct step_shape *shape, struct node node, const float *kept)
+{
+    memset(parameters, 0xff, elements * sizeof(float));
+    node_gradient_begin(&gradient, shape, node);
+    uint64_t needs = node_gradient_go_on(&gradient, parameters, 0);
+    ck_assert(needs > 0 && needs < elements);
+    memcpy(parameters, kept, needs * sizeof(float));
+    ck_assert_uint_eq(node_gradient_go_on(&gradient, parameters, needs), elements);
+    memcpy(parameters, kept, elements * sizeof(float));
+}
+
+TEST_PLAIN(a_node_that_was_begun_with_some_parameters_has_the_same_bits)
+{
+    static const struct node nodes[] = {{0, 1}, {4, 2}, {0, 4}, {0, 6}};
+    open_all();
+    float *kept = malloc(elements * sizeof(float));
+    memcpy(kept, parameters, elements * sizeof(float));
+    const struct step_shape shape = step_shape_of(&job, 1, NULL);
+    for (size_t i = 0; i < 4 * sizeof nodes / sizeof *nodes; i++) {
+        struct node node = nodes[i / 4];
+        struct score score, other = {0};
+        float *expected = compute(1, node, &score);
+        begin(&shape, node, kept);
+        ck_assert_uint_eq(node_gradient_begun_us(&gradient), gradient.begun_ns / 1000);
+        if (i % 4 == 1) /* The model was used for something else meanwhile. */
+            node_gradient_evaluate(&gradient, parameters, 1, 0, &other);
+        if (i % 4 == 2) { /* It is about another step in the end, of the same leaves. */
+            free(expected);
+            expected = compute(0, node, &score);
+            begin(&shape, node, kept);
+        }
+        if (i % 4 == 3) /* They were others. */
+            node_gradient_forget(&gradient);
+        float *sum = compute(i % 4 == 2 ? 0 : 1, node, &other);
+        ck_assert_mem_eq(sum, expected, elements * sizeof(float));
+        ck_assert_uint_eq(node_gradient_begun_us(&gradient), 0);
+        free(sum);
+        free(expected);
+    }
+    free(kept);
+    close_all();
+}
+
 TEST_PLAIN(of_what_is_not_finite_nothing_is_told)
 {
     struct error error;
