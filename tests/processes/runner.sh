@@ -46,6 +46,7 @@ says runner "skips: the other: there is no other"
 says runner "check_skips: one: no root"
 ok "what was skipped is counted and named, and is not passed as well"
 
+# shellcheck disable=SC2016 # It is the program that says which.
 program asked 'echo "ok - one, of ${TEST_LONG:-short}"'
 TEST_LONG=only TEST_WHOLE="$work/asked $work/skips" TEST_VERBOSE=1 "$tests/run_tests.sh" "$work/asked" >"$work/whole.log"
 says whole "one, of 1"
