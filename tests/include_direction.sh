@@ -40,7 +40,7 @@ deploy  figures
 deploy  report
 deploy  compare
 deploy  explain verify simulate
-deploy  inspect follow
+deploy  inspect follow run
 deploy  leave
 deploy  command
 deploy  .'

@@ -79,7 +79,7 @@ static enum status refuse(const char *entry, struct error *error)
 
 enum status option_environment_check(struct error *error)
 {
-    static const char *const others[] = {"SYNCOPATE_BIN_DIR="}; /* deploy/launcher/launch.c */
+    static const char *const others[] = {"SYNCOPATE_BIN_DIR="}; /* deploy/launcher/programs.c */
     for (char **entry = environ; entry != NULL && *entry != NULL; entry++) {
         bool known = strncmp(*entry, PREFIX, PREFIX_BYTES) != 0 || option_environment_is(*entry) ||
                      is_of_service(*entry);

@@ -20,7 +20,6 @@
 #include "common/progress/progress.h"
 #include "deploy/answer/comparison.h"
 #include "deploy/command/command.h"
-#include "deploy/command/compare_report.h"
 #include "deploy/compare/comparison_folder.h"
 #include "deploy/compare/machine_watch.h"
 #include "deploy/compare/merge.h"
@@ -30,6 +29,7 @@
 #include "deploy/compare/virtual_runs.h"
 #include "deploy/compare/warm_up.h"
 #include "deploy/launcher/launch.h"
+#include "deploy/report/compare_report.h"
 #include "deploy/report/report.h"
 #include "worker/workload.h"
 
@@ -498,9 +498,13 @@ int command_compare(const struct command_call *call, struct error *error)
                                   .folder = {.occupied = -1},
                                   .told = call->options.json ? stderr : stdout};
     enum status status = read_plan(&comparing, call, error);
-    comparing.report =
-        (struct compare_report){call,           &comparing.options,     comparing.folder.path,
-                                comparing.told, comparing.style.colour, comparing.merge != NULL};
+    comparing.report = (struct compare_report){.typed_count = call->typed_argc,
+                                               .typed = call->typed,
+                                               .options = &comparing.options,
+                                               .folder = comparing.folder.path,
+                                               .told = comparing.told,
+                                               .colour = comparing.style.colour,
+                                               .merged = comparing.merge != NULL};
     int code = status == STATUS_INVALID ? EXIT_USAGE : command_exit_code(status);
     if (code == EXIT_DONE && comparing.merge == NULL)
         code = check_runs(&comparing, error);

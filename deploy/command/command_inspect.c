@@ -19,12 +19,12 @@
 #include "common/store/checkpoint.h"
 #include "common/wire/message.h"
 #include "deploy/command/command.h"
-#include "deploy/command/watch_run.h"
 #include "deploy/inspect/inspect_address.h"
 #include "deploy/inspect/inspect_comparison.h"
 #include "deploy/inspect/inspect_facts.h"
 #include "deploy/inspect/inspect_json.h"
 #include "deploy/inspect/probe.h"
+#include "deploy/inspect/watch_run.h"
 #include "deploy/simulate/account.h"
 
 #define REDRAW_SECONDS 1.0  /* Between looks, on a terminal ... */
@@ -314,7 +314,7 @@ static int inspect_path(const char *path, const struct inspect_style *style, str
         return EXIT_USAGE;
     }
     if (style->watch)
-        return watch_run(path, style, error);
+        return command_exit_code(watch_run(path, style, error));
     return command_exit_code(style->json ? print_json(what, path, error)
                                          : print_text(what, path, error));
 }

@@ -26,11 +26,11 @@
 #include "common/store/restore.h"
 #include "common/store/run_directory.h"
 #include "deploy/command/command.h"
-#include "deploy/command/run_json.h"
-#include "deploy/command/run_plan.h"
 #include "deploy/command/run_venue.h"
 #include "deploy/explain/telling.h"
 #include "deploy/launcher/launch.h"
+#include "deploy/run/run_json.h"
+#include "deploy/run/run_plan.h"
 #include "deploy/trace/run_trace.h"
 #include "worker/workload.h"
 

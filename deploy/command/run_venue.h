@@ -7,8 +7,8 @@
 #define DEPLOY_COMMAND_RUN_VENUE_H
 
 #include "deploy/command/command.h"
-#include "deploy/command/run_plan.h"
 #include "deploy/launcher/site.h"
+#include "deploy/run/run_plan.h"
 
 /* Functions return an enum exit_code, with a line in error when it is not EXIT_DONE; NULL: there is
  * nothing to do. */

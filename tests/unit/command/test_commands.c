@@ -19,7 +19,7 @@
 #include "common/file/json.h"
 #include "common/options/options_table.h"
 #include "common/transport/transport.h"
-#include "deploy/command/run_json.h"
+#include "deploy/run/run_json.h"
 #include "ps/server.h"
 #include "tests/lib/runs/lone_run.h"
 #include "tests/lib/runs/runs.h"

@@ -3,8 +3,8 @@
  *
  * Threads: one. */
 
-#ifndef DEPLOY_COMMAND_RUN_PLAN_H
-#define DEPLOY_COMMAND_RUN_PLAN_H
+#ifndef DEPLOY_RUN_RUN_PLAN_H
+#define DEPLOY_RUN_RUN_PLAN_H
 
 #include <stdbool.h>
 #include <stdio.h>

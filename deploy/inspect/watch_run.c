@@ -1,18 +1,18 @@
 /* watch_run.c - progress.h and record.h over a run directory, until run.json says that it has ended
  * or nobody holds the folder. */
 
-#include "deploy/command/watch_run.h"
+#include "deploy/inspect/watch_run.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/base/clock.h"
+#include "common/file/disk.h"
 #include "common/progress/progress.h"
 #include "common/progress/record.h"
 #include "common/progress/summary.h"
 #include "common/store/event_log.h"
-#include "deploy/command/command.h"
 #include "deploy/inspect/inspect_json.h"
 
 #define TICK_MS      200
@@ -43,7 +43,8 @@ static enum status show_json(const char *path, struct error *error)
     return status;
 }
 
-static int watch_json(const char *path, const struct inspect_style *style, struct error *error)
+static enum status watch_json(const char *path, const struct inspect_style *style,
+                              struct error *error)
 {
     struct record record = {0};
     enum status status = STATUS_OK;
@@ -59,7 +60,7 @@ static int watch_json(const char *path, const struct inspect_style *style, struc
             usleep(TICK_MS * 1000);
     }
     record_free(&record);
-    return command_exit_code(status);
+    return status;
 }
 
 static void print_end(const struct record *record)
@@ -74,7 +75,7 @@ static void print_end(const struct record *record)
                "with it\n");
 }
 
-int watch_run(const char *path, const struct inspect_style *style, struct error *error)
+enum status watch_run(const char *path, const struct inspect_style *style, struct error *error)
 {
     if (style->json)
         return watch_json(path, style, error);
@@ -82,7 +83,7 @@ int watch_run(const char *path, const struct inspect_style *style, struct error 
     struct progress progress;
     enum status status = record_read(&record, path, error);
     if (status != STATUS_OK)
-        return command_exit_code(status);
+        return status;
     progress_open(&progress, stdout, progress_style_of(stdout, false, false, style->every), path,
                   clock_now_seconds());
     progress_catch_up(&progress);
@@ -101,5 +102,5 @@ int watch_run(const char *path, const struct inspect_style *style, struct error 
     progress_close(&progress);
     print_end(&record);
     record_free(&record);
-    return EXIT_DONE;
+    return STATUS_OK;
 }

@@ -1,6 +1,6 @@
 /* run_json.c - run.json copied behind what only the launcher knows. */
 
-#include "deploy/command/run_json.h"
+#include "deploy/run/run_json.h"
 
 #include <string.h>
 

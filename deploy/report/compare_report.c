@@ -1,6 +1,6 @@
 /* compare_report.c - asks the question that the command has of what there is, and writes the answer down. */
 
-#include "deploy/command/compare_report.h"
+#include "deploy/report/compare_report.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ extern char **environ;
 /* --- files ----------------------------------------------------------------------------------- */
 
 /* The command as it can be typed again; what the environment decided is part of it. */
-static void describe_command(char *text, size_t bytes, const struct command_call *call)
+static void describe_command(char *text, size_t bytes, const struct compare_report *report)
 {
     static char name[] = "syncopate", compare[] = "compare";
     char *words[256];
@@ -31,8 +31,8 @@ static void describe_command(char *text, size_t bytes, const struct command_call
             words[count++] = *variable;
     words[count++] = name;
     words[count++] = compare;
-    for (int i = 1; i < call->typed_argc && count < 256; i++)
-        words[count++] = call->typed[i];
+    for (int i = 1; i < report->typed_count && count < 256; i++)
+        words[count++] = report->typed[i];
     report_command(text, bytes, count, words);
 }
 
@@ -64,7 +64,7 @@ static enum status write_files(const struct compare_report *report, const struct
     struct tm local;
     localtime_r(&now, &local);
     strftime(date, sizeof date, "%Y-%m-%d %H:%M %z", &local);
-    describe_command(command, sizeof command, report->call);
+    describe_command(command, sizeof command, report);
     report_machine(machine, sizeof machine);
     struct report_facts facts = {
         .command = command,
@@ -135,11 +135,11 @@ static void make_png(const struct compare_report *report)
 }
 
 /* What is in compare.json. */
-static enum status print_json(const struct answer *answer, const struct command_call *call,
+static enum status print_json(const struct answer *answer, const struct compare_report *report,
                               struct error *error)
 {
     char command[COMMAND_BYTES];
-    describe_command(command, sizeof(command), call);
+    describe_command(command, sizeof(command), report);
     char *text = table_json(answer, command);
     if (text == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
@@ -162,7 +162,7 @@ enum status compare_report_end(const struct compare_report *report,
     if (status == STATUS_OK && !ended && !report->options->svg_only)
         make_png(report);
     if (report->options->json && status == STATUS_OK)
-        status = print_json(&answer, report->call, error);
+        status = print_json(&answer, report, error);
     answer_free(&answer);
     return status;
 }

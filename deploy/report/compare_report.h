@@ -3,17 +3,18 @@
  *
  * Threads: one. Ownership: all is borrowed. */
 
-#ifndef DEPLOY_COMMAND_COMPARE_REPORT_H
-#define DEPLOY_COMMAND_COMPARE_REPORT_H
+#ifndef DEPLOY_REPORT_COMPARE_REPORT_H
+#define DEPLOY_REPORT_COMPARE_REPORT_H
 
 #include <stdio.h>
 
+#include "common/options/options.h"
 #include "deploy/answer/comparison.h"
-#include "deploy/command/command.h"
 
 struct compare_report {
-    const struct command_call *call;
-    const struct options *options; /* Those that hold: not of the call where it merges. */
+    int typed_count; /* The command as it was typed, from its name on. */
+    char **typed;
+    const struct options *options; /* Those that hold: not those typed where it merges. */
     const char *folder;
     FILE *told;  /* Where all is told but the object of --json. */
     bool colour; /* There. */

@@ -5,8 +5,8 @@
  *
  * Threads: one. */
 
-#ifndef DEPLOY_COMMAND_RUN_JSON_H
-#define DEPLOY_COMMAND_RUN_JSON_H
+#ifndef DEPLOY_RUN_RUN_JSON_H
+#define DEPLOY_RUN_RUN_JSON_H
 
 #include <stdbool.h>
 #include <stdint.h>

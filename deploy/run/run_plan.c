@@ -1,6 +1,6 @@
 /* run_plan.c - the folder, and the lines that open a run. */
 
-#include "deploy/command/run_plan.h"
+#include "deploy/run/run_plan.h"
 
 #include <errno.h>
 #include <inttypes.h>
