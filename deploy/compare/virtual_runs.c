@@ -14,6 +14,7 @@
 #include "common/base/clock.h"
 #include "common/file/disk.h"
 #include "deploy/launcher/arguments.h"
+#include "deploy/launcher/child_end.h"
 #include "deploy/launcher/programs.h"
 
 #define LOOK_MS            50

@@ -1,5 +1,4 @@
-/* children.c - fork, exec and three pipes; lines are cut, kept and logged as they come, and what a
- * child's end means is read from its exit code and its last lines. */
+/* children.c - fork, exec and three pipes; lines are cut, kept and logged as they come. */
 
 #include "deploy/launcher/children.h"
 
@@ -453,48 +452,6 @@ void child_abandon(struct child *child)
         return;
     close_file(&child->leash);
     kill(child->pid, SIGTERM);
-}
-
-int child_exit_code(const struct child *child)
-{
-    return WIFEXITED(child->wait_status) ? WEXITSTATUS(child->wait_status) : -1;
-}
-
-/* `before` stands between how it ended and what is quoted of it. */
-static void child_describe(const struct child *child, const char *before, const char *quoted,
-                           char *text, size_t bytes)
-{
-    const char *on = child->host[0] != '\0' ? " on " : "";
-    if (child->carried && !child->up)
-        snprintf(text, bytes, "%s could not be started%s%s%s%s", child->name, on, child->host,
-                 before, quoted);
-    else if (child->cut)
-        snprintf(text, bytes, "%s%s%s: the connection to it broke%s%s", child->name, on,
-                 child->host, before, quoted);
-    else if (WIFSIGNALED(child->wait_status))
-        snprintf(text, bytes, "%s%s%s was killed by signal %d (%s)%s%s", child->name, on,
-                 child->host, WTERMSIG(child->wait_status), strsignal(WTERMSIG(child->wait_status)),
-                 before, quoted);
-    else
-        snprintf(text, bytes, "%s%s%s ended with exit code %d%s%s", child->name, on, child->host,
-                 child_exit_code(child), before, quoted);
-}
-
-void child_describe_end(const struct child *child, char *text, size_t bytes)
-{
-    child_describe(child, child->error[0] != '\0' ? ": " : "", child->error, text, bytes);
-}
-
-void child_explain(const struct child *child, char *text, size_t bytes)
-{
-    if (child->error[0] != '\0')
-        child_describe_end(child, text, bytes);
-    else if (child->tail_count > 0)
-        child_describe(child,
-                       "; its last line: ", child->tail[(child->tail_count - 1) % CHILD_TAIL], text,
-                       bytes);
-    else
-        child_describe(child, ": ", "it left no message", text, bytes);
 }
 
 void child_free(struct child *child)

@@ -1,4 +1,4 @@
-/* children.h - one child process: started, listened to, and its end put into words.
+/* children.h - one child process: started, listened to, told to stop. What its end means: child_end.h.
  *
  * Three pipes join it to its launcher:
  *
@@ -132,15 +132,6 @@ void child_signal(struct child *child, int signal);
 void child_ask(struct child *child, int signal);
 /* Give up the connection to a carried one. It ends for want of its launcher (parent.h). */
 void child_abandon(struct child *child);
-
-/* Its exit code, or -1 when a signal ended it. */
-int child_exit_code(const struct child *child);
-
-/* "worker/1 was killed by signal 9 (Killed)", and what it had said was wrong, if it had. */
-void child_describe_end(const struct child *child, char *text, size_t bytes);
-/* The same, and where it had said nothing wrong its last line: "worker/1 was killed by signal 9
- * (Killed); its last line: ..." */
-void child_explain(const struct child *child, char *text, size_t bytes);
 
 /* Close what is open. The process must have ended, or be somebody else's worry. */
 void child_free(struct child *child);

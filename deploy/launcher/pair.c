@@ -2,18 +2,17 @@
 
 #include "deploy/launcher/pair.h"
 
-#include <errno.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/base/clock.h"
 #include "common/process/parent.h"
+#include "deploy/launcher/child_end.h"
+#include "deploy/launcher/signal_file.h"
 
 #define TICK_MS           200
 #define STOP_EXTRA        5.0  /* Beyond --stop-timeout, which the roles keep by themselves. */
@@ -22,8 +21,7 @@
 
 struct pair {
     struct child children[2];
-    int signals; /* signalfd, or -1. */
-    sigset_t mask_before;
+    struct signal_file signals;
     double stop_seconds, stop_at, kill_at;
     bool has_parent;
     int code; /* Of the first that failed. */
@@ -35,23 +33,6 @@ static void pass_line(void *context, const char *line, enum log_level level)
     (void)context;
     (void)level;
     fprintf(stderr, "%s\n", line);
-}
-
-static enum status take_signals(struct pair *pair, struct error *error)
-{
-    static const int numbers[] = {SIGINT, SIGTERM, SIGUSR1, SIGCHLD};
-    struct sigaction hangup;
-    sigset_t mask;
-    sigemptyset(&mask);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        sigaddset(&mask, numbers[i]);
-    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) /* nohup */
-        sigaddset(&mask, SIGHUP);
-    sigprocmask(SIG_BLOCK, &mask, &pair->mask_before);
-    pair->signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
-    return pair->signals >= 0
-               ? STATUS_OK
-               : error_set(error, STATUS_IO, "cannot watch signals: %s", strerror(errno));
 }
 
 static bool any_runs(const struct pair *pair)
@@ -68,10 +49,9 @@ static void signal_both(struct pair *pair, int number)
 
 static void pass_signals(struct pair *pair)
 {
-    struct signalfd_siginfo info;
-    while (read(pair->signals, &info, sizeof info) == sizeof info)
-        if (info.ssi_signo != SIGCHLD)
-            signal_both(pair, (int)info.ssi_signo);
+    int number;
+    while ((number = signal_file_next(&pair->signals)) != 0)
+        signal_both(pair, number);
 }
 
 static int code_of(const struct child *child)
@@ -151,7 +131,7 @@ static void look_for_parent(struct pair *pair, double now)
 static void watch(struct pair *pair, struct error *error)
 {
     while (any_runs(pair)) {
-        struct pollfd polls[] = {{.fd = pair->signals, .events = POLLIN},
+        struct pollfd polls[] = {{.fd = pair->signals.file, .events = POLLIN},
                                  {.fd = pair->children[0].output, .events = POLLIN},
                                  {.fd = pair->children[1].output, .events = POLLIN},
                                  {.fd = pair->has_parent ? STDIN_FILENO : -1, .events = POLLIN}};
@@ -181,7 +161,7 @@ int pair_run(const struct pair_role roles[2], double stop_seconds, bool has_pare
              struct error *error)
 {
     struct pair pair = {
-        .signals = -1,
+        .signals = {.file = -1},
         .stop_seconds = stop_seconds,
         .stop_at = INFINITY,
         .kill_at = INFINITY,
@@ -190,15 +170,13 @@ int pair_run(const struct pair_role roles[2], double stop_seconds, bool has_pare
     };
     for (int i = 0; i < 2; i++)
         child_init(&pair.children[i]);
-    enum status status = take_signals(&pair, error);
+    enum status status = signal_file_open(&pair.signals, SIGUSR1, error);
     if (status == STATUS_OK)
         status = start(&pair, roles, error);
-    if (pair.signals >= 0)
+    if (pair.signals.file >= 0)
         watch(&pair, status == STATUS_OK ? error : &(struct error){0});
     for (int i = 0; i < 2; i++)
         child_free(&pair.children[i]);
-    if (pair.signals >= 0)
-        close(pair.signals);
-    sigprocmask(SIG_SETMASK, &pair.mask_before, NULL);
+    signal_file_close(&pair.signals);
     return status == STATUS_OK ? pair.code : EXIT_CANNOT_OPEN;
 }

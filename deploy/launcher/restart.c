@@ -3,7 +3,10 @@
 #include "deploy/launcher/restart.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "deploy/launcher/child_end.h"
 
 #define DELAY_SECONDS     0.2
 #define DELAY_MAX_SECONDS 5.0
@@ -35,4 +38,23 @@ double restart_delay(struct child *child)
     if (child_exit_code(child) >= 0)
         delay = fmax(delay, VERDICT_SECONDS);
     return fmin(delay, DELAY_MAX_SECONDS);
+}
+
+void restart_describe(const struct child *child, const char *moved_to,
+                      const struct options *options, char text[RESTART_LINE_MAX])
+{
+    char end[CHILD_LINE_MAX];
+    if (child->cut)
+        child_explain(child, end, sizeof end);
+    else
+        child_describe_end(child, end, sizeof end);
+    if (moved_to != NULL)
+        snprintf(text, RESTART_LINE_MAX, "%s; started again on %s (restart %u)", end, moved_to,
+                 child->restarts + 1);
+    else if (child->cut)
+        snprintf(text, RESTART_LINE_MAX, "%s; started again there (restart %u)", end,
+                 child->restarts + 1);
+    else
+        snprintf(text, RESTART_LINE_MAX, "%s; started again (restart %u of %u)", end,
+                 child->restarts + 1, options->max_restarts);
 }

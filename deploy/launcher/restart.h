@@ -1,4 +1,4 @@
-/* restart.h - whether a process that has ended is started again, and when.
+/* restart.h - whether a process that has ended is started again, when, and how that is told.
  *
  * What ends unexpectedly is started again: whatever a signal ended (a crash, an abort, kill -9, too
  * little memory). So is, unless server 0 takes the end of the job for granted within a second,
@@ -34,5 +34,11 @@ bool restart_allowed(const struct child *child, const struct options *options, b
 /* Seconds from its end to its next start: short, and doubled with every start that was followed by
  * an early end. Notes the early end in child. */
 double restart_delay(struct child *child);
+
+/* "worker/1 was killed by signal 9 (Killed); started again (restart 1 of 10)", of one that is about to be:
+ * on the host `moved_to`, or NULL where it was. text: [RESTART_LINE_MAX]. */
+#define RESTART_LINE_MAX (CHILD_LINE_MAX + 64 + CHILD_HOST_MAX)
+void restart_describe(const struct child *child, const char *moved_to,
+                      const struct options *options, char text[RESTART_LINE_MAX]);
 
 #endif

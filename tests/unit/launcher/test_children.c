@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "deploy/launcher/child_end.h"
 #include "deploy/launcher/restart.h"
 #include "tests/lib/suite.h"
 
@@ -157,6 +158,25 @@ TEST_PLAIN(whose_connection_broke_is_started_again_for_as_long_as_others_wait)
     child.ended = child.cut_since;
     options.on_worker_loss = "fail";
     ck_assert(!restart_allowed(&child, &options, true));
+}
+
+TEST_PLAIN(a_start_after_an_end_is_told_with_where_and_how_often)
+{
+    struct options options = {.max_restarts = 10};
+    char text[RESTART_LINE_MAX];
+    struct child child = ended(SIGKILL, 1);
+    snprintf(child.name, sizeof child.name, "worker/1");
+    restart_describe(&child, NULL, &options, text);
+    ck_assert_str_eq(text,
+                     "worker/1 was killed by signal 9 (Killed); started again (restart 1 of 10)");
+    child.cut = true;
+    child.restarts = 1;
+    restart_describe(&child, NULL, &options, text);
+    ck_assert_str_eq(text, "worker/1: the connection to it broke: it left no message; started "
+                           "again there (restart 2)");
+    restart_describe(&child, "beta", &options, text);
+    ck_assert_str_eq(text, "worker/1: the connection to it broke: it left no message; started "
+                           "again on beta (restart 2)");
 }
 
 int main(void)

@@ -1,0 +1,119 @@
+/* ending.c - the culprit, the blame, and who had to be stopped without being one. */
+
+#include "deploy/launcher/ending.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+#include "common/base/wording.h"
+#include "deploy/launcher/child_end.h"
+#include "deploy/launcher/restart.h"
+
+/* How much a failure explains; lower is better. */
+static int failure_rank(const struct child *child)
+{
+    int code = child_exit_code(child);
+    if (!child_has_come(child))
+        return -1;
+    if (code >= EXIT_TRAINING_FAILED && code <= EXIT_UNAUTHENTICATED)
+        return 0;
+    if (code < 0)
+        return 1;
+    return code == EXIT_CLUSTER_LOST ? 3 : 2;
+}
+
+const struct child *ending_culprit(const struct crew *crew, bool stopping)
+{
+    const struct child *culprit = NULL;
+    for (size_t i = 0; i < crew->count; i++) {
+        const struct child *child = &crew->children[i];
+        if (!crew_failed(crew, child, stopping))
+            continue;
+        if (culprit == NULL || failure_rank(child) < failure_rank(culprit) ||
+            (failure_rank(child) == failure_rank(culprit) && child->ended < culprit->ended))
+            culprit = child;
+    }
+    return culprit;
+}
+
+static int blame(const struct ending *ending, const struct child *child, struct error *error)
+{
+    char text[sizeof error->text];
+    child_explain(child, text, sizeof text);
+    int code = child_exit_code(child);
+    if (!child_has_come(child)) {
+        error_set(error, STATUS_UNREACHABLE, "%s", text);
+        return EXIT_CANNOT_OPEN;
+    }
+    if (child->log >= 0 && child->error[0] == '\0')
+        error_set(error, STATUS_LOST, "%.400s (%.90s/logs has more)", text, ending->out);
+    else
+        error_set(error, STATUS_LOST, "%s", text);
+    if (child->restarts > 0)
+        wording_append(error->text, sizeof error->text, " (after %s)",
+                       wording_counted(child->restarts, "restart", "restarts").text);
+    if (code == 126 || code == 127) /* The loader's, for want of a library, or of memory for it. */
+        return EXIT_CANNOT_OPEN;
+    bool ours = (code >= EXIT_TRAINING_FAILED && code <= EXIT_UNAUTHENTICATED) ||
+                code == EXIT_INTERRUPTED || code == EXIT_TERMINATED;
+    return ours ? code : EXIT_CLUSTER_LOST;
+}
+
+static int stopped(const struct ending *ending, const struct crew *crew, struct error *error)
+{
+    int code = ending->stop_signal == SIGINT ? EXIT_INTERRUPTED : EXIT_TERMINATED;
+    if (ending->at_once) {
+        error_set(error, STATUS_INTERRUPTED,
+                  "ended at once by a second signal; the last complete checkpoint stands");
+        return code;
+    }
+    if (crew->count > 0 && WIFSIGNALED(crew->children[0].wait_status) && ending->killed) {
+        error_set(error, STATUS_TIMEOUT,
+                  "the job did not stop within %s (--stop-timeout) and was killed; the last "
+                  "complete checkpoint stands",
+                  wording_duration(ending->stop_seconds).text);
+        return EXIT_CLUSTER_LOST;
+    }
+    error_set(error, STATUS_INTERRUPTED, "stopped by %s",
+              ending->stop_signal == SIGINT ? "Ctrl-C (SIGINT)" : "a signal");
+    return code;
+}
+
+/* Not as a process does whose job has ended. stopping: the job was asked to stop. */
+static bool was_left_over(const struct ending *ending, const struct crew *crew,
+                          const struct child *child, bool stopping)
+{
+    if (!child->running && child_exit_code(child) == EXIT_DONE)
+        return false;
+    return stopping || !(crew_left(crew, child) || (child->told && ending->done));
+}
+
+int ending_judge(const struct ending *ending, const struct crew *crew, struct error *error)
+{
+    bool stopping = ending->stop_signal != 0;
+    const struct child *culprit = ending_culprit(crew, stopping);
+    bool clean = crew->count == 0 || child_stopped(&crew->children[0]);
+    if (stopping && (ending->at_once || clean))
+        return stopped(ending, crew, error);
+    if (ending->start_error.text[0] != '\0') {
+        *error = ending->start_error;
+        return EXIT_CANNOT_OPEN;
+    }
+    /* Nothing comes of a death after the end but a missing farewell. */
+    if (culprit != NULL && ending->done && restart_may_help(culprit, culprit == crew->children))
+        return EXIT_DONE;
+    if (culprit != NULL)
+        return blame(ending, culprit, error);
+    for (size_t i = 0; i < crew->count; i++) {
+        const struct child *child = &crew->children[i];
+        if (!was_left_over(ending, crew, child, stopping))
+            continue;
+        if (stopping)
+            return stopped(ending, crew, error);
+        error_set(error, STATUS_TIMEOUT, "%s had to be stopped: it did not end with the others",
+                  child->name);
+        return EXIT_CLUSTER_LOST;
+    }
+    return EXIT_DONE;
+}

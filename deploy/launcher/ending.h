@@ -1,0 +1,35 @@
+/* ending.h - how a job has ended, from how its processes did: an exit code, and a line that says why.
+ *
+ * Of several that failed the one is told that explains most: whoever could not be started at all, then
+ * whoever gave a verdict, then whom a signal killed, then whatever else; a lost cluster is what the others
+ * saw of it. Of equals the first. But a job that says itself that it is complete is, whoever died on the
+ * way out.
+ *
+ * Threads: plain values. */
+
+#ifndef DEPLOY_LAUNCHER_ENDING_H
+#define DEPLOY_LAUNCHER_ENDING_H
+
+#include <stdbool.h>
+
+#include "common/base/status.h"
+#include "deploy/launcher/crew.h"
+
+struct ending {
+    const char *out;          /* The run directory, whose logs have more. */
+    double stop_seconds;      /* --stop-timeout */
+    int stop_signal;          /* That asked for a clean stop; 0: none did. */
+    bool at_once;             /* Somebody lost patience then. */
+    bool killed;              /* Who had not ended was killed. */
+    bool done;                /* The job itself says that it is complete. */
+    struct error start_error; /* Why one could not be started again; "" when all could. */
+};
+
+/* Who is to blame, or NULL. stopping: the job was asked to stop. */
+const struct child *ending_culprit(const struct crew *crew, bool stopping);
+
+/* The exit code of the whole; when it is not EXIT_DONE, error holds one line. All have ended, or are
+ * given up. */
+int ending_judge(const struct ending *ending, const struct crew *crew, struct error *error);
+
+#endif

@@ -1,0 +1,31 @@
+/* signal_file.h - the signals that a launcher takes, as bytes of a signalfd: there are no handlers and no
+ * globals, and a poll waits for them as for a pipe.
+ *
+ * SIGINT, SIGTERM and SIGCHLD always, SIGHUP unless it was ignored (nohup), and whatever else is asked
+ * for. They are blocked meanwhile, in the thread that opens it and those that it makes.
+ *
+ * Threads: one, before it has others. */
+
+#ifndef DEPLOY_LAUNCHER_SIGNAL_FILE_H
+#define DEPLOY_LAUNCHER_SIGNAL_FILE_H
+
+#include <signal.h>
+
+#include "common/base/status.h"
+
+struct signal_file {
+    int file; /* -1: not open. */
+    sigset_t before;
+};
+
+/* also: one more signal; 0: none. When it fails no signal is blocked, and file is -1. */
+enum status signal_file_open(struct signal_file *signals, int also, struct error *error);
+
+/* The next signal that has come, but for SIGCHLD, which only wakes; 0: none. */
+int signal_file_next(const struct signal_file *signals);
+
+/* Signals are as they were before. One that has come and was not read is then taken as it would have
+ * been. Nothing to do where it is not open. */
+void signal_file_close(struct signal_file *signals);
+
+#endif

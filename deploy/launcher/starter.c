@@ -1,0 +1,202 @@
+/* starter.c - a role's command line, run by us, or by what carries it to its host. */
+
+#include "deploy/launcher/starter.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+#include "common/base/wording.h"
+#include "deploy/launcher/ports.h"
+#include "deploy/launcher/programs.h"
+#include "deploy/launcher/role_arguments.h"
+#include "worker/data/shared_dataset.h"
+
+extern char **environ;
+
+/* A model that is larger than the processor's caches lives in fresh memory at first, and that is dear in
+ * pages of 4 KiB: a second or two a GiB. glibc asks for pages of 2 MiB when it is told before a program
+ * begins, and not later. Small jobs take as many pages as before, but for the last of a process. */
+#define LARGE_PAGES "GLIBC_TUNABLES=glibc.malloc.hugetlb=1"
+
+/* Whether the user has settings for the C library himself: then they are all there are. */
+static bool is_tuned(const char *entry)
+{
+    return strncmp(entry, LARGE_PAGES, strchr(LARGE_PAGES, '=') - LARGE_PAGES + 1) == 0;
+}
+
+/* Options go by command line alone. */
+static enum status make_environment(struct starter *starter, struct error *error)
+{
+    size_t count = 0, used = 0;
+    while (environ[count] != NULL)
+        count++;
+    starter->environment = calloc(count + 2, sizeof *starter->environment);
+    if (starter->environment == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    static char large_pages[] = LARGE_PAGES;
+    bool tuned = false;
+    for (size_t i = 0; i < count; i++) {
+        tuned = tuned || is_tuned(environ[i]);
+        if (!arguments_environment_is_option(environ[i]))
+            starter->environment[used++] = environ[i];
+    }
+    if (!tuned)
+        starter->environment[used++] = large_pages;
+    return STATUS_OK;
+}
+
+enum status starter_open(struct starter *starter, const struct options *options, const char *out,
+                         const struct site *site, struct error *error)
+{
+    *starter = (struct starter){.options = options, .out = out, .site = site, .data = -1};
+    starter->places = calloc((size_t)options->ps + 1, sizeof *starter->places);
+    if (starter->places == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    for (uint32_t i = 0; i < options->ps; i++)
+        starter->places[i].held = -1;
+    if (site == NULL && options->workers > 1)
+        starter->data = shared_dataset_create();
+    enum status status = site == NULL ? programs_find(starter->programs, error) : STATUS_OK;
+    return status == STATUS_OK ? make_environment(starter, error) : status;
+}
+
+void starter_close(struct starter *starter)
+{
+    if (starter->data >= 0)
+        close(starter->data);
+    for (uint32_t i = 0; starter->places != NULL && i < starter->options->ps; i++)
+        if (starter->places[i].held >= 0)
+            close(starter->places[i].held);
+    free(starter->places);
+    free(starter->environment);
+    *starter = (struct starter){.data = -1};
+}
+
+/* --- where servers are ------------------------------------------------------------------------- */
+
+enum status starter_hold_port(struct starter *starter, uint32_t server, struct error *error)
+{
+    struct server_place *place = &starter->places[server];
+    uint16_t port = 0;
+    place->held = port_hold(&port);
+    if (place->held < 0)
+        return error_set(error, STATUS_IO, "there is no free port on 127.0.0.1: %s",
+                         strerror(errno));
+    snprintf(place->address, sizeof place->address, "127.0.0.1:%u", port);
+    return STATUS_OK;
+}
+
+void starter_know(struct starter *starter, uint32_t server, const char *address)
+{
+    snprintf(starter->places[server].address, ADDRESS_MAX, "%s", address);
+    starter->places[server].known = true;
+}
+
+/* "known,known,known" */
+static char *join_hosts(const struct starter *starter, uint32_t count)
+{
+    size_t room = ((size_t)count + 1) * ADDRESS_MAX;
+    char *text = calloc(1, room);
+    for (uint32_t i = 0; text != NULL && i < count; i++)
+        wording_append(text, room, "%s%s", i > 0 ? "," : "", starter->places[i].address);
+    return text;
+}
+
+/* --- starting ---------------------------------------------------------------------------------- */
+
+static enum status start_here(const struct starter *starter, struct child *child, const char *name,
+                              const struct role *role, const struct arguments *arguments,
+                              struct error *error)
+{
+    char path[PATH_MAX + 32];
+    struct child_program program = {.path = path,
+                                    .arguments = arguments_list(arguments),
+                                    .environment = starter->environment,
+                                    .announces = role->announces,
+                                    .share = role->shares ? starter->data : 0};
+    if (program.arguments == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    snprintf(path, sizeof path, "%s/%s", starter->programs, program.arguments[0]);
+    if (access(path, X_OK) != 0)
+        return error_set(error, STATUS_NOT_FOUND, "cannot run %s: %s", path, strerror(errno));
+    return child_start(child, name, &program, clock_now_seconds(), error);
+}
+
+static enum status start_elsewhere(const struct starter *starter, size_t slot, struct child *child,
+                                   const char *name, const struct arguments *arguments,
+                                   struct error *error)
+{
+    const struct site *site = starter->site;
+    struct arguments command = {0};
+    char *input = NULL;
+    enum status status = site->carry(site->context, slot, arguments, &command, &input, error);
+    struct child_program program = {.arguments = arguments_list(&command),
+                                    .environment = starter->environment,
+                                    .carried = true,
+                                    .host = site->host(site->context, slot),
+                                    .input = input};
+    if (status == STATUS_OK && program.arguments == NULL)
+        status = error_set(error, STATUS_MEMORY, "out of memory");
+    if (status == STATUS_OK) {
+        program.path = program.arguments[0];
+        status = child_start(child, name, &program, clock_now_seconds(), error);
+    }
+    if (input != NULL)
+        explicit_bzero(input, strlen(input)); /* It may hold keys. */
+    free(input);
+    arguments_free(&command);
+    return status;
+}
+
+/* What the server of that index is told. The run directory of a site only server 0 has. */
+static void describe_server(const struct starter *starter, uint32_t index, struct role *role)
+{
+    const struct site *site = starter->site;
+    *role = (struct role){.index = index, .announces = !starter->places[index].known};
+    if (site == NULL)
+        role->out = starter->out;
+    else if (index == 0)
+        role->out = site->out;
+    role->tells = site != NULL && index == 0;
+}
+
+/* Without servers it writes the run directory; else server 0 does. */
+static void describe_worker(const struct starter *starter, uint32_t index, struct role *role)
+{
+    *role = (struct role){.index = index,
+                          .out = starter->options->ps == 0 ? starter->out : NULL,
+                          .shares = starter->data >= 0};
+}
+
+enum status starter_start(struct starter *starter, size_t slot, struct child *child,
+                          struct error *error)
+{
+    const struct options *options = starter->options;
+    bool is_server = slot < options->ps, here = starter->site == NULL;
+    uint32_t index = (uint32_t)(is_server ? slot : slot - options->ps);
+    struct role role;
+    struct arguments arguments;
+    char name[32];
+    char *hosts = join_hosts(starter, is_server && here ? index + 1 : options->ps);
+    if (hosts == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    if (is_server)
+        describe_server(starter, index, &role);
+    else
+        describe_worker(starter, index, &role);
+    role.ps_hosts = hosts;
+    if (is_server)
+        role_arguments_server(&arguments, options, &role);
+    else
+        role_arguments_worker(&arguments, options, &role);
+    snprintf(name, sizeof name, "%s/%u", is_server ? "ps" : "worker", index);
+    enum status status = here ? start_here(starter, child, name, &role, &arguments, error)
+                              : start_elsewhere(starter, slot, child, name, &arguments, error);
+    arguments_free(&arguments);
+    free(hosts);
+    return status;
+}
