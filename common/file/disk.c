@@ -329,16 +329,24 @@ static int create_aside(const char *aside)
     return file;
 }
 
+/* Its name in aside[DISK_PATH_MAX + 8]. */
+static enum status open_aside(const char *path, char *aside, int *file, struct error *error)
+{
+    if (path[0] == '\0' || strlen(path) >= DISK_PATH_MAX)
+        return error_set(error, STATUS_INVALID, "not a usable path: '%.300s'", path);
+    snprintf(aside, DISK_PATH_MAX + 8, "%s" DISK_ASIDE, path);
+    *file = create_aside(aside);
+    return *file < 0 ? report(error, "write", aside) : STATUS_OK;
+}
+
 static enum status put_file(const char *path, const struct disk_piece *pieces, size_t piece_count,
                             bool lasting, struct error *error)
 {
+    int file;
     char aside[DISK_PATH_MAX + 8];
-    if (path[0] == '\0' || strlen(path) >= DISK_PATH_MAX)
-        return error_set(error, STATUS_INVALID, "not a usable path: '%.300s'", path);
-    snprintf(aside, sizeof aside, "%s" DISK_ASIDE, path);
-    int file = create_aside(aside);
-    if (file < 0)
-        return report(error, "write", aside);
+    enum status opened = open_aside(path, aside, &file, error);
+    if (opened != STATUS_OK)
+        return opened;
     if (!fill_file(file, pieces, piece_count, lasting) || rename(aside, path) != 0) {
         enum status status = report(error, "write", path);
         unlink(aside);
@@ -411,6 +419,47 @@ static enum status posix_write_file(void *context, const char *path,
 {
     (void)context;
     return put_file(path, pieces, piece_count, true, error);
+}
+
+/* Piece by piece; the device gets to work meanwhile, so that flushing finds less to do. */
+static enum status write_source(int file, const char *path, const struct disk_source *source,
+                                struct error *error)
+{
+    struct disk_piece piece;
+    uint64_t at = 0;
+    while (true) {
+        enum status status = source->next(source->context, &piece, error);
+        if (status != STATUS_OK || piece.bytes == 0)
+            return status;
+        if (!write_pieces(file, &piece, 1))
+            return report(error, "write", path);
+        sync_file_range(file, (off_t)at, (off_t)piece.bytes, SYNC_FILE_RANGE_WRITE);
+        at += piece.bytes;
+    }
+}
+
+static enum status posix_write_from(void *context, const char *path, uint64_t bytes,
+                                    const struct disk_source *source, struct error *error)
+{
+    int file;
+    char aside[DISK_PATH_MAX + 8];
+    (void)context;
+    (void)bytes;
+    enum status status = open_aside(path, aside, &file, error);
+    if (status != STATUS_OK)
+        return status;
+    status = write_source(file, path, source, error);
+    if (status == STATUS_OK && !flush_file(file))
+        status = report(error, "write", path);
+    if (!close_file(file) && status == STATUS_OK)
+        status = report(error, "write", path);
+    if (status == STATUS_OK && rename(aside, path) != 0)
+        status = report(error, "write", path);
+    if (status != STATUS_OK)
+        unlink(aside);
+    else if (!flush_directory_of(path))
+        status = report(error, "flush the directory of", path);
+    return status;
 }
 
 enum status disk_put_note(const char *path, const char *text, struct error *error)
@@ -493,6 +542,24 @@ static enum status posix_read_start(void *context, const char *path, void *start
         *count = *bytes < most ? (size_t)*bytes : most;
     }
     if (!read_all(file, start, *count))
+        status = errno != 0
+                     ? report(error, "read", path)
+                     : error_set(error, STATUS_IO, "%.300s became shorter while it was read", path);
+    close_file(file);
+    return status;
+}
+
+static enum status posix_read_range(void *context, const char *path, uint64_t offset, void *to,
+                                    size_t count, struct error *error)
+{
+    (void)context;
+    int file;
+    enum status status = disk_open(path, O_RDONLY, &file, error);
+    if (status != STATUS_OK)
+        return status;
+    if (lseek(file, (off_t)offset, SEEK_SET) != (off_t)offset)
+        status = report(error, "read", path);
+    else if (!read_all(file, to, count))
         status = errno != 0
                      ? report(error, "read", path)
                      : error_set(error, STATUS_IO, "%.300s became shorter while it was read", path);
@@ -644,10 +711,12 @@ static double posix_seconds(void *context)
 
 const struct disk disk_posix = {
     .write_file = posix_write_file,
+    .write_from = posix_write_from,
     .put_behind = posix_put_behind,
     .append = posix_append,
     .read_file = posix_read_file,
     .read_start = posix_read_start,
+    .read_range = posix_read_range,
     .look = posix_look,
     .file_bytes = posix_file_bytes,
     .make_directory = posix_make_directory,

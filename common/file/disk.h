@@ -32,6 +32,14 @@ struct disk_piece {
     size_t bytes;
 };
 
+/* Bytes that are made while they are written: pieces, one after the other, until one has no bytes. A
+ * piece stays as it is until the next is asked for. Whatever else than STATUS_OK comes, nothing is left of
+ * the file, and the name holds what it held; that can be the answer in place of the last piece, too. */
+struct disk_source {
+    void *context;
+    enum status (*next)(void *context, struct disk_piece *piece, struct error *error);
+};
+
 enum disk_kind {
     DISK_NOTHING,
     DISK_FILE,
@@ -49,6 +57,9 @@ struct disk {
     void *context;
     enum status (*write_file)(void *context, const char *path, const struct disk_piece *pieces,
                               size_t piece_count, struct error *error);
+    /* The same of what a source makes, `bytes` in all. */
+    enum status (*write_from)(void *context, const char *path, uint64_t bytes,
+                              const struct disk_source *source, struct error *error);
     /* The file has its first `offset` bytes and these behind them, durably; it is created when it is
      * not there and `offset` is 0. After a failure or a crash the first are as they were, and what
      * is behind them may be anything. STATUS_INVALID: it is shorter than that. */
@@ -65,6 +76,9 @@ struct disk {
     /* Its first bytes into start[most], *count of them, and how many it has in all. */
     enum status (*read_start)(void *context, const char *path, void *start, size_t most,
                               size_t *count, uint64_t *bytes, struct error *error);
+    /* `count` bytes behind the first `offset` of a file into to[count]; STATUS_IO when it has fewer. */
+    enum status (*read_range)(void *context, const char *path, uint64_t offset, void *to,
+                              size_t count, struct error *error);
     /* What stands at a path; a symbolic link is not followed. */
     enum disk_kind (*look)(void *context, const char *path);
     /* How long a file is. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/base/array.h"
+#include "common/base/beside.h"
 #include "common/base/hash.h"
 #include "common/store/safetensors.h"
 
@@ -86,6 +87,7 @@ static void describe_part(struct safetensors_writer *writer, uint64_t step,
     }
 }
 
+/* Of pieces, also by a thread beside the one that writes them. */
 static void measure_part(struct checkpoint_part *part, const struct disk_piece *pieces,
                          size_t piece_count)
 {
@@ -97,6 +99,32 @@ static void measure_part(struct checkpoint_part *part, const struct disk_piece *
         part->bytes += pieces[i].bytes;
     }
     hash_final(&hash, part->digest);
+}
+
+/* One part while it is written, for whoever measures it meanwhile. */
+struct measuring {
+    const struct safetensors_writer *writer;
+    struct checkpoint_part *part;
+};
+
+static void measure(void *argument)
+{
+    const struct measuring *measuring = argument;
+    measure_part(measuring->part, measuring->writer->pieces, measuring->writer->piece_count);
+}
+
+/* The digest is of the bytes in memory, which nobody writes meanwhile, and so is the file. */
+static enum status write_measured(const struct disk *disk, const char *path,
+                                  const struct safetensors_writer *writer,
+                                  struct checkpoint_part *part, struct error *error)
+{
+    struct beside beside;
+    struct measuring measuring = {writer, part};
+    beside_start(&beside, writer->data_bytes, measure, &measuring);
+    enum status status =
+        disk->write_file(disk->context, path, writer->pieces, writer->piece_count, error);
+    beside_join(&beside);
+    return status;
 }
 
 /* What lies behind a symbolic link is somebody else's place: nothing is written or removed there.
@@ -137,10 +165,8 @@ enum status checkpoint_write_part(const struct disk *disk, const char *out, uint
     safetensors_writer_init(&writer);
     describe_part(&writer, step, &slots, chunks, chunk_count);
     status = safetensors_writer_finish(&writer, error);
-    if (status == STATUS_OK) {
-        measure_part(part, writer.pieces, writer.piece_count);
-        status = disk->write_file(disk->context, path, writer.pieces, writer.piece_count, error);
-    }
+    if (status == STATUS_OK)
+        status = write_measured(disk, path, &writer, part, error);
     safetensors_writer_free(&writer);
     return status;
 }
@@ -461,21 +487,26 @@ struct opening {
     struct error *error;
 };
 
+static enum status compare_part(const char *path, const struct checkpoint_part *found,
+                                const struct checkpoint_part *expected, struct error *error)
+{
+    if (found->bytes != expected->bytes)
+        return error_set(error, STATUS_INVALID,
+                         "%.300s: has %" PRIu64 " bytes, but the manifest says %" PRIu64, path,
+                         found->bytes, expected->bytes);
+    if (memcmp(found->digest, expected->digest, DIGEST_BYTES) != 0)
+        return error_set(error, STATUS_INVALID,
+                         "%.300s: damaged: its checksum is not the one in the manifest", path);
+    return STATUS_OK;
+}
+
 static enum status check_part_digest(const struct loaded_part *part, size_t bytes,
                                      const struct checkpoint_part *expected, struct error *error)
 {
     struct checkpoint_part found;
     const struct disk_piece piece = {part->bytes, bytes};
     measure_part(&found, &piece, 1);
-    if (found.bytes != expected->bytes)
-        return error_set(error, STATUS_INVALID,
-                         "%.300s: has %" PRIu64 " bytes, but the manifest says %" PRIu64,
-                         part->path, found.bytes, expected->bytes);
-    if (memcmp(found.digest, expected->digest, DIGEST_BYTES) != 0)
-        return error_set(error, STATUS_INVALID,
-                         "%.300s: damaged: its checksum is not the one in the manifest",
-                         part->path);
-    return STATUS_OK;
+    return compare_part(part->path, &found, expected, error);
 }
 
 static enum status check_part_metadata(const struct loaded_part *part, uint64_t step,
@@ -862,4 +893,212 @@ void checkpoint_close(struct checkpoint_reader *reader)
     for (uint32_t i = 0; i < CHECKPOINT_ARRAYS_MAX; i++)
         free(reader->arrays[i]);
     memset(reader, 0, sizeof *reader);
+}
+
+/* --- values, piece by piece ---------------------------------------------------------------- */
+
+#define BLOCK_BYTES (1u << 20)
+
+/* The header of a part, with what comes before it, into part->bytes. */
+static enum status read_part_header(const struct opening *opening, struct loaded_part *part,
+                                    const struct checkpoint_part *expected, size_t *count)
+{
+    const struct disk *disk = opening->disk;
+    uint8_t start[SAFETENSORS_START];
+    uint64_t file_bytes = 0, header_bytes;
+    enum status status = disk->read_start(disk->context, part->path, start, sizeof start, count,
+                                          &file_bytes, opening->error);
+    if (status == STATUS_NOT_FOUND)
+        return error_set(opening->error, STATUS_INVALID, "%.300s is missing", part->path);
+    if (status == STATUS_OK && file_bytes != expected->bytes)
+        status = error_set(opening->error, STATUS_INVALID,
+                           "%.300s: has %" PRIu64 " bytes, but the manifest says %" PRIu64,
+                           part->path, file_bytes, expected->bytes);
+    if (status == STATUS_OK)
+        status = safetensors_look(start, *count, file_bytes, part->path, opening->error);
+    if (status != STATUS_OK)
+        return status;
+    memcpy(&header_bytes, start, 8);
+    *count = 8 + (size_t)header_bytes;
+    part->bytes = malloc(*count);
+    if (part->bytes == NULL)
+        return error_set(opening->error, STATUS_MEMORY, "no memory to read %.300s", part->path);
+    return disk->read_range(disk->context, part->path, 0, part->bytes, *count, opening->error);
+}
+
+static enum status index_part(const struct opening *opening, uint32_t index)
+{
+    const struct manifest *manifest = &opening->reader->manifest;
+    const struct checkpoint_part *expected = &manifest->parts[index];
+    struct loaded_part *part = &opening->parts[index];
+    size_t count;
+    if (!join(part->path, opening->path, expected->name))
+        return error_set(opening->error, STATUS_INVALID, "path is too long: %.300s...",
+                         opening->path);
+    enum status status = read_part_header(opening, part, expected, &count);
+    if (status == STATUS_OK)
+        status = safetensors_open_header(&part->file, part->bytes, count, expected->bytes,
+                                         part->path, opening->error);
+    if (status == STATUS_OK)
+        status = check_part_metadata(part, manifest->step, opening->error);
+    if (status == STATUS_OK)
+        status = check_part_version(opening, part);
+    return status;
+}
+
+static int by_element(const void *a, const void *b)
+{
+    const struct checkpoint_run *x = a, *y = b;
+    return x->first < y->first ? -1 : x->first > y->first;
+}
+
+/* Of array 0; check_placements has found that all is there once. */
+static enum status find_runs(const struct opening *opening, struct checkpoint_values *values)
+{
+    size_t total = 0;
+    for (uint32_t i = 0; i < values->manifest.part_count; i++)
+        total += opening->parts[i].file.tensor_count;
+    values->runs = calloc(total + 1, sizeof *values->runs);
+    if (values->runs == NULL)
+        return error_set(opening->error, STATUS_MEMORY, "no memory to read %.300s", opening->path);
+    for (uint32_t i = 0; i < values->manifest.part_count; i++) {
+        const struct loaded_part *part = &opening->parts[i];
+        uint64_t header_bytes;
+        memcpy(&header_bytes, part->bytes, 8);
+        for (size_t t = 0; t < part->file.tensor_count; t++) {
+            const struct safetensors_tensor *tensor = &part->file.tensors[t];
+            struct placement placement = {0};
+            enum status status = place(opening, part, tensor, &placement);
+            if (status != STATUS_OK)
+                return status;
+            if (placement.array == 0)
+                values->runs[values->run_count++] =
+                    (struct checkpoint_run){.first = placement.first,
+                                            .count = placement.count,
+                                            .offset = 8 + header_bytes + tensor->begin,
+                                            .part = i};
+        }
+    }
+    qsort(values->runs, values->run_count, sizeof *values->runs, by_element);
+    return STATUS_OK;
+}
+
+enum status checkpoint_values_open(struct checkpoint_values *values, const struct disk *disk,
+                                   const char *path, struct error *error)
+{
+    struct checkpoint_reader reader = {0};
+    struct opening opening = {.reader = &reader, .disk = disk, .path = path, .error = error};
+    *values = (struct checkpoint_values){.disk = disk};
+    snprintf(values->path, sizeof values->path, "%s", path);
+    enum status status = read_manifest(&reader.manifest, disk, path, error);
+    if (status != STATUS_OK)
+        return status;
+    reader.version = reader.manifest.step;
+    opening.slots = job_slots(&reader.manifest.job);
+    status = measure_space(&opening);
+    if (status == STATUS_OK)
+        status = make_parts(&opening);
+    for (uint32_t i = 0; status == STATUS_OK && i < reader.manifest.part_count; i++)
+        status = index_part(&opening, i);
+    if (status == STATUS_OK)
+        status = check_placements(&opening);
+    values->manifest = reader.manifest;
+    if (status == STATUS_OK)
+        status = find_runs(&opening, values);
+    free_parts(&opening);
+    values->elements = reader.elements;
+    values->version = reader.version;
+    values->version_known = reader.version_known;
+    if (status != STATUS_OK)
+        checkpoint_values_close(values);
+    return status;
+}
+
+/* The run that holds an element. */
+static const struct checkpoint_run *run_of(const struct checkpoint_values *values, uint64_t element)
+{
+    size_t low = 0, high = values->run_count;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (values->runs[middle].first <= element)
+            low = middle;
+        else
+            high = middle;
+    }
+    return &values->runs[low];
+}
+
+enum status checkpoint_values_read(const struct checkpoint_values *values, uint64_t first,
+                                   uint64_t count, float *to, struct error *error)
+{
+    assert(first <= values->elements && count <= values->elements - first);
+    while (count > 0) {
+        char path[DISK_PATH_MAX];
+        const struct checkpoint_run *run = run_of(values, first);
+        uint64_t skipped = first - run->first, some = run->count - skipped;
+        some = some < count ? some : count;
+        if (!join(path, values->path, values->manifest.parts[run->part].name))
+            return error_set(error, STATUS_INVALID, "path is too long: %.300s...", values->path);
+        enum status status = values->disk->read_range(values->disk->context, path,
+                                                      run->offset + skipped * sizeof(float), to,
+                                                      (size_t)some * sizeof(float), error);
+        if (status != STATUS_OK)
+            return status;
+        to += some;
+        first += some;
+        count -= some;
+    }
+    return STATUS_OK;
+}
+
+static enum status verify_part(const struct checkpoint_values *values,
+                               const struct checkpoint_part *expected, uint8_t *block,
+                               struct error *error)
+{
+    char path[DISK_PATH_MAX];
+    struct hash hash;
+    struct checkpoint_part found = {.bytes = 0};
+    enum status status = STATUS_OK;
+    hash_init(&hash);
+    if (!join(path, values->path, expected->name))
+        return error_set(error, STATUS_INVALID, "path is too long: %.300s...", values->path);
+    while (status == STATUS_OK && found.bytes < expected->bytes) {
+        uint64_t left = expected->bytes - found.bytes;
+        size_t some = left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES;
+        status =
+            values->disk->read_range(values->disk->context, path, found.bytes, block, some, error);
+        if (status == STATUS_OK)
+            hash_update(&hash, block, some);
+        found.bytes += some;
+    }
+    hash_final(&hash, found.digest);
+    return status == STATUS_OK ? compare_part(path, &found, expected, error) : status;
+}
+
+enum status checkpoint_values_verify(const struct checkpoint_values *values, struct error *error)
+{
+    uint8_t *block = malloc(BLOCK_BYTES);
+    enum status status = STATUS_OK;
+    if (block == NULL)
+        return error_set(error, STATUS_MEMORY, "no memory to read %.300s", values->path);
+    for (uint32_t i = 0; i < values->manifest.part_count && status == STATUS_OK; i++)
+        status = verify_part(values, &values->manifest.parts[i], block, error);
+    free(block);
+    return status;
+}
+
+uint64_t checkpoint_values_bytes(const struct checkpoint_values *values)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < values->manifest.part_count; i++)
+        bytes += values->manifest.parts[i].bytes;
+    return bytes;
+}
+
+void checkpoint_values_close(struct checkpoint_values *values)
+{
+    manifest_free(&values->manifest);
+    free(values->runs);
+    values->runs = NULL;
+    values->run_count = 0;
 }

@@ -134,4 +134,37 @@ enum status checkpoint_resume(struct checkpoint_reader *reader, const struct dis
                               struct error *error);
 void checkpoint_close(struct checkpoint_reader *reader);
 
+/* --- values, piece by piece ---------------------------------------------------------------- */
+
+/* Where the values of some elements lie. */
+struct checkpoint_run {
+    uint64_t first, count; /* Elements. */
+    uint64_t offset;       /* Bytes from the start of ... */
+    uint32_t part;         /* ... this part's file. */
+};
+
+/* A checkpoint of which the headers have been read, and nothing else: no memory is taken for what it
+ * holds. What is read of it counts only if checkpoint_values_verify finds it whole. */
+struct checkpoint_values {
+    struct manifest manifest;
+    const struct disk *disk;     /* Borrowed. */
+    char path[DISK_PATH_MAX];    /* Of its directory. */
+    struct checkpoint_run *runs; /* [run_count] of all elements in order, owned. */
+    size_t run_count;
+    uint64_t elements;
+    uint64_t version; /* As of a reader. */
+    bool version_known;
+};
+
+enum status checkpoint_values_open(struct checkpoint_values *values, const struct disk *disk,
+                                   const char *path, struct error *error);
+/* Elements first to first + count - 1 into to[count], 64-byte aligned or not. */
+enum status checkpoint_values_read(const struct checkpoint_values *values, uint64_t first,
+                                   uint64_t count, float *to, struct error *error);
+/* Read all parts, and compare them with the manifest: as checkpoint_verify, in little memory. */
+enum status checkpoint_values_verify(const struct checkpoint_values *values, struct error *error);
+/* Of all parts, as their writers say. */
+uint64_t checkpoint_values_bytes(const struct checkpoint_values *values);
+void checkpoint_values_close(struct checkpoint_values *values);
+
 #endif

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/beside.h"
 #include "common/base/hash.h"
 #include "common/store/checkpoint.h"
 #include "common/store/run_directory.h"
@@ -45,6 +46,18 @@ static void sha256_of(const struct disk_piece *pieces, size_t piece_count, char 
     hash_hex(digest, sizeof digest, hex);
 }
 
+/* A file's digest while it is written. */
+struct digesting {
+    const struct safetensors_writer *writer;
+    char *hex; /* [65] */
+};
+
+static void digest(void *argument)
+{
+    const struct digesting *digesting = argument;
+    sha256_of(digesting->writer->pieces, digesting->writer->piece_count, digesting->hex);
+}
+
 enum status model_file_write(const struct disk *disk, const char *path, const char *model_text,
                              const struct variable *variables, uint32_t variable_count,
                              const float *parameters, char *sha256_hex, struct error *error)
@@ -60,10 +73,13 @@ enum status model_file_write(const struct disk *disk, const char *path, const ch
         safetensors_writer_tensor(&writer, variables[i].name, variables[i].shape, variables[i].rank,
                                   parameters + offsets[i]);
     enum status status = safetensors_writer_finish(&writer, error);
+    struct beside beside = {.running = false};
+    struct digesting digesting = {&writer, sha256_hex};
     if (status == STATUS_OK && sha256_hex != NULL)
-        sha256_of(writer.pieces, writer.piece_count, sha256_hex);
+        beside_start(&beside, writer.data_bytes, digest, &digesting);
     if (status == STATUS_OK)
         status = disk->write_file(disk->context, path, writer.pieces, writer.piece_count, error);
+    beside_join(&beside);
     safetensors_writer_free(&writer);
     free(offsets);
     return status;
@@ -84,6 +100,138 @@ void parameters_sha256(const struct variable *variables, uint32_t variable_count
     }
     sha256_final(&sha256, digest);
     hash_hex(digest, sizeof digest, hex);
+}
+
+/* --- out of a checkpoint ------------------------------------------------------------------- */
+
+#define BLOCK_ELEMENTS (1u << 18)
+
+/* One file that is made while it is written. */
+struct exporting {
+    const struct variable *variables;
+    uint32_t variable_count;
+    const uint64_t *offsets; /* [variable_count] */
+    const struct checkpoint_values *values;
+    struct safetensors_writer writer; /* Of the header alone. */
+    float *block;                     /* [BLOCK_ELEMENTS] */
+    uint32_t pieces, variable; /* How many of the header, and of the variables, are written, */
+    uint64_t elements;         /* ... and of the next one. */
+    struct sha256 file, parameters;
+    struct beside verifying;
+    enum status verified; /* When it is joined. */
+    struct error why;
+};
+
+static void verify(void *argument)
+{
+    struct exporting *exporting = argument;
+    exporting->verified = checkpoint_values_verify(exporting->values, &exporting->why);
+}
+
+/* Instead of a last piece: whether all that the file was made of was whole. */
+static enum status end_export(struct exporting *exporting, struct disk_piece *piece,
+                              struct error *error)
+{
+    *piece = (struct disk_piece){NULL, 0};
+    beside_join(&exporting->verifying);
+    return exporting->verified == STATUS_OK
+               ? STATUS_OK
+               : error_set(error, exporting->verified, "%s", exporting->why.text);
+}
+
+static enum status next_piece(void *context, struct disk_piece *piece, struct error *error)
+{
+    struct exporting *exporting = context;
+    if (exporting->pieces < 2) {
+        *piece = exporting->writer.pieces[exporting->pieces++];
+        sha256_update(&exporting->file, piece->data, piece->bytes);
+        return STATUS_OK;
+    }
+    while (exporting->variable < exporting->variable_count &&
+           exporting->elements == variable_elements(&exporting->variables[exporting->variable])) {
+        exporting->variable++;
+        exporting->elements = 0;
+    }
+    if (exporting->variable == exporting->variable_count)
+        return end_export(exporting, piece, error);
+    uint64_t left =
+        variable_elements(&exporting->variables[exporting->variable]) - exporting->elements;
+    uint64_t some = left < BLOCK_ELEMENTS ? left : BLOCK_ELEMENTS;
+    enum status status = checkpoint_values_read(
+        exporting->values, exporting->offsets[exporting->variable] + exporting->elements, some,
+        exporting->block, error);
+    *piece = (struct disk_piece){exporting->block, (size_t)some * sizeof(float)};
+    exporting->elements += some;
+    if (status == STATUS_OK) {
+        sha256_update(&exporting->file, piece->data, piece->bytes);
+        sha256_update(&exporting->parameters, piece->data, piece->bytes);
+    }
+    return status;
+}
+
+static enum status describe_model(struct exporting *exporting, const char *model_text,
+                                  struct error *error)
+{
+    safetensors_writer_metadata(&exporting->writer, "model", model_text);
+    for (uint32_t i = 0; i < exporting->variable_count; i++)
+        safetensors_writer_tensor(&exporting->writer, exporting->variables[i].name,
+                                  exporting->variables[i].shape, exporting->variables[i].rank,
+                                  NULL);
+    return safetensors_writer_finish(&exporting->writer, error);
+}
+
+static void take_hex(struct sha256 *sha256, char hex[65])
+{
+    uint8_t digest_bytes[HASH_BYTES];
+    sha256_final(sha256, digest_bytes);
+    hash_hex(digest_bytes, sizeof digest_bytes, hex);
+}
+
+static enum status export_all(struct exporting *exporting, const struct disk *disk,
+                              const char *path, struct error *error)
+{
+    const struct safetensors_writer *writer = &exporting->writer;
+    const struct disk_source source = {exporting, next_piece};
+    uint64_t bytes = writer->pieces[0].bytes + writer->pieces[1].bytes + writer->data_bytes;
+    beside_start(&exporting->verifying, checkpoint_values_bytes(exporting->values), verify,
+                 exporting);
+    enum status status = disk->write_from(disk->context, path, bytes, &source, error);
+    beside_join(&exporting->verifying); /* It may have ended before the last piece. */
+    return status;
+}
+
+enum status model_file_export(const struct disk *disk, const char *path, const char *model_text,
+                              const struct variable *variables, uint32_t variable_count,
+                              const struct checkpoint_values *values, char model_hex[65],
+                              char parameters_hex[65], struct error *error)
+{
+    uint64_t elements = 0;
+    uint64_t *offsets = offsets_of(variables, variable_count, &elements);
+    struct exporting exporting = {.variables = variables,
+                                  .variable_count = variable_count,
+                                  .offsets = offsets,
+                                  .values = values,
+                                  .block = malloc(BLOCK_ELEMENTS * sizeof(float))};
+    enum status status = STATUS_OK;
+    safetensors_writer_init(&exporting.writer);
+    sha256_init(&exporting.file);
+    sha256_init(&exporting.parameters);
+    if (offsets == NULL || exporting.block == NULL)
+        status = error_set(error, STATUS_MEMORY, "no memory to write %.300s", path);
+    else if (elements != values->elements)
+        status = error_set(error, STATUS_INVALID, "%.300s: is of another model", values->path);
+    if (status == STATUS_OK)
+        status = describe_model(&exporting, model_text, error);
+    if (status == STATUS_OK)
+        status = export_all(&exporting, disk, path, error);
+    if (status == STATUS_OK) {
+        take_hex(&exporting.file, model_hex);
+        take_hex(&exporting.parameters, parameters_hex);
+    }
+    safetensors_writer_free(&exporting.writer);
+    free(exporting.block);
+    free(offsets);
+    return status;
 }
 
 /* --- reading a file ------------------------------------------------------------------------ */

@@ -20,6 +20,16 @@ enum status model_file_write(const struct disk *disk, const char *path, const ch
                              const struct variable *variables, uint32_t variable_count,
                              const float *parameters, char *sha256_hex, struct error *error);
 
+struct checkpoint_values;
+
+/* The same out of a checkpoint, block by block, with both digests, without memory for the whole: while a
+ * thread beside reads the checkpoint and compares it with its manifest. The file has its name only if
+ * all of that is as it was written: STATUS_INVALID otherwise. */
+enum status model_file_export(const struct disk *disk, const char *path, const char *model_text,
+                              const struct variable *variables, uint32_t variable_count,
+                              const struct checkpoint_values *values, char model_hex[65],
+                              char parameters_hex[65], struct error *error);
+
 struct model_file {
     char path[DISK_PATH_MAX]; /* Of the file, or the checkpoint's directory, that was read. */
     bool declared;            /* The run or the checkpoint says what it was trained on: ... */

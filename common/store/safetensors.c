@@ -254,31 +254,46 @@ static enum status read_header(struct safetensors_file *file, const struct readi
             return status;
     }
     qsort(file->tensors, file->tensor_count, sizeof *file->tensors, compare_offsets);
-    for (size_t i = 0; i < file->tensor_count; i++)
+    for (size_t i = 0; data != NULL && i < file->tensor_count; i++)
         file->tensors[i].data = data + file->tensors[i].begin;
     return check_tiling(reading, file);
 }
 
-enum status safetensors_open(struct safetensors_file *file, const void *bytes, size_t count,
-                             const char *path, struct error *error)
+static enum status open_start(struct safetensors_file *file, const void *bytes, size_t count,
+                              uint64_t file_bytes, bool whole, const char *path,
+                              struct error *error)
 {
     memset(file, 0, sizeof *file);
     uint64_t header_bytes;
-    enum status status = safetensors_look(bytes, count, count, path, error);
+    enum status status = safetensors_look(bytes, count, file_bytes, path, error);
     if (status != STATUS_OK)
         return status;
     memcpy(&header_bytes, bytes, 8);
+    assert(header_bytes <= count - 8);
     const char *text = (const char *)bytes + 8;
     char name[DISK_PATH_MAX + 16];
     snprintf(name, sizeof name, "%s: its header", path);
     status = json_parse(text, (size_t)header_bytes, name, &file->header, error);
     if (status == STATUS_OK) {
-        const struct reading reading = {path, error, count - 8 - header_bytes};
-        status = read_header(file, &reading, (const uint8_t *)bytes + 8 + header_bytes);
+        const struct reading reading = {path, error, file_bytes - 8 - header_bytes};
+        status =
+            read_header(file, &reading, whole ? (const uint8_t *)bytes + 8 + header_bytes : NULL);
     }
     if (status != STATUS_OK)
         safetensors_close(file);
     return status;
+}
+
+enum status safetensors_open(struct safetensors_file *file, const void *bytes, size_t count,
+                             const char *path, struct error *error)
+{
+    return open_start(file, bytes, count, count, true, path, error);
+}
+
+enum status safetensors_open_header(struct safetensors_file *file, const void *bytes, size_t count,
+                                    uint64_t file_bytes, const char *path, struct error *error)
+{
+    return open_start(file, bytes, count, file_bytes, false, path, error);
 }
 
 void safetensors_close(struct safetensors_file *file)

@@ -54,6 +54,10 @@ enum status safetensors_look(const void *start, size_t count, uint64_t file_byte
  * path is only for errors. safetensors_close accepts a zeroed or failed file. */
 enum status safetensors_open(struct safetensors_file *file, const void *bytes, size_t count,
                              const char *path, struct error *error);
+/* The same of a file of file_bytes of which `bytes` holds the start, the whole header at least: where
+ * tensors are is known, and their data is NULL. */
+enum status safetensors_open_header(struct safetensors_file *file, const void *bytes, size_t count,
+                                    uint64_t file_bytes, const char *path, struct error *error);
 void safetensors_close(struct safetensors_file *file);
 
 /* A text of the metadata, or NULL. */

@@ -271,6 +271,29 @@ static enum status write_file(void *context, const char *path, const struct disk
     return STATUS_OK;
 }
 
+/* In memory there is nothing to be gained from writing piece by piece. */
+static enum status write_from(void *context, const char *path, uint64_t bytes,
+                              const struct disk_source *source, struct error *error)
+{
+    struct disk_piece piece, all = {.bytes = 0};
+    uint8_t *data = malloc(bytes > 0 ? bytes : 1);
+    enum status status =
+        data != NULL ? STATUS_OK : error_set(error, STATUS_MEMORY, "%.300s: out of memory", path);
+    while (status == STATUS_OK) {
+        status = source->next(source->context, &piece, error);
+        if (status != STATUS_OK || piece.bytes == 0)
+            break;
+        assert(piece.bytes <= bytes - all.bytes);
+        memcpy(data + all.bytes, piece.data, piece.bytes);
+        all.bytes += piece.bytes;
+    }
+    all.data = data;
+    if (status == STATUS_OK)
+        status = write_file(context, path, &all, 1, error);
+    free(data);
+    return status;
+}
+
 static enum status refuse_missing(const struct simulated_disk *disk, const char *path,
                                   struct error *error)
 {
@@ -324,6 +347,20 @@ static enum status read_start(void *context, const char *path, void *start, size
     if (*count > 0)
         memcpy(start, file->data, *count);
     return file != NULL ? STATUS_OK : refuse_missing(disk, path, error);
+}
+
+static enum status read_range(void *context, const char *path, uint64_t offset, void *to,
+                              size_t count, struct error *error)
+{
+    struct simulated_disk *disk = context;
+    const struct simulated_file *file = disk->crashed ? NULL : simulated_disk_find(disk, path);
+    if (file == NULL)
+        return refuse_missing(disk, path, error);
+    if (offset > file->bytes || count > file->bytes - offset)
+        return error_set(error, STATUS_IO, "%.300s: is shorter than that", path);
+    if (count > 0)
+        memcpy(to, file->data + offset, count);
+    return STATUS_OK;
 }
 
 static enum status file_bytes(void *context, const char *path, uint64_t *bytes, struct error *error)
@@ -518,10 +555,12 @@ void simulated_disk_init(struct simulated_disk *disk, uint64_t seed, uint32_t su
     random_sequence_init(&disk->random, seed, RANDOM_STREAM_SIMULATOR, sub);
     disk->disk = (struct disk){.context = disk,
                                .write_file = write_file,
+                               .write_from = write_from,
                                .put_behind = put_behind,
                                .append = put_behind,
                                .read_file = read_file,
                                .read_start = read_start,
+                               .read_range = read_range,
                                .look = look,
                                .file_bytes = file_bytes,
                                .make_directory = make_directory,

@@ -16,6 +16,15 @@ static enum status write_file(void *context, const char *path, const struct disk
     return disk_posix.write_file(disk_posix.context, path, pieces, piece_count, error);
 }
 
+static enum status write_from(void *context, const char *path, uint64_t bytes,
+                              const struct disk_source *source, struct error *error)
+{
+    struct folder *folder = context;
+    folder->writes++;
+    folder->bytes += bytes;
+    return disk_posix.write_from(disk_posix.context, path, bytes, source, error);
+}
+
 static enum status put_behind(void *context, const char *path, uint64_t offset,
                               const struct disk_piece *pieces, size_t piece_count,
                               struct error *error)
@@ -60,6 +69,7 @@ struct storage folder_storage(struct folder *folder, const char *out)
     *folder = (struct folder){.out = out, .disk = disk_posix};
     folder->disk.context = folder;
     folder->disk.write_file = write_file;
+    folder->disk.write_from = write_from;
     folder->disk.put_behind = put_behind;
     folder->disk.seconds = seconds;
     return (struct storage){

@@ -787,33 +787,30 @@ static void handle_event(struct checkpointer *checkpointer, const struct order_e
     say_of_board(checkpointer, outbox);
 }
 
-/* The checkpoint at this step: our own, or the one that the run began with and never left. */
-static enum status open_last(struct checkpointer *checkpointer, uint64_t step,
-                             struct checkpoint_reader *reader, struct outbox *outbox,
-                             struct error *error)
+/* The checkpoint at this step that the run began with and never left. */
+static enum status open_first(struct checkpointer *checkpointer, uint64_t step,
+                              struct checkpoint_reader *reader, struct outbox *outbox,
+                              struct error *error)
 {
     char path[DISK_PATH_MAX];
     const struct checkpointer_options *options = &checkpointer->options;
     checkpoint_path(path, options->out, step);
-    enum status status = checkpoint_open_values(reader, options->disk, path, error);
-    if (status != STATUS_NOT_FOUND)
-        return status;
     bool passed_over;
-    status = checkpoint_resume(reader, options->disk, options->out, options->restore, &passed_over,
-                               report_damage, outbox, error);
+    enum status status = checkpoint_resume(reader, options->disk, options->out, options->restore,
+                                           &passed_over, report_damage, outbox, error);
     if (status != STATUS_OK || reader->manifest.step == step)
         return status;
     checkpoint_close(reader);
     return error_set(error, STATUS_NOT_FOUND, "%.300s is missing", path);
 }
 
-/* The model out of the checkpoint just written: reading it back also proves that it can be. */
-static enum status export_model(struct checkpointer *checkpointer, struct run_summary *summary,
+/* Of a run that wrote none of its own. */
+static enum status export_first(struct checkpointer *checkpointer, struct run_summary *summary,
                                 struct outbox *outbox, struct error *error)
 {
     char path[DISK_PATH_MAX];
     struct checkpoint_reader reader;
-    enum status status = open_last(checkpointer, summary->step, &reader, outbox, error);
+    enum status status = open_first(checkpointer, summary->step, &reader, outbox, error);
     if (status != STATUS_OK)
         return status;
     const struct job *job = &checkpointer->job;
@@ -825,6 +822,28 @@ static enum status export_model(struct checkpointer *checkpointer, struct run_su
         parameters_sha256(job->variables, job->variable_count, reader.arrays[0],
                           summary->parameters_sha256);
     checkpoint_close(&reader);
+    return status;
+}
+
+/* The model out of the checkpoint just written: reading it back also proves that it can be. */
+static enum status export_model(struct checkpointer *checkpointer, struct run_summary *summary,
+                                struct outbox *outbox, struct error *error)
+{
+    char path[DISK_PATH_MAX];
+    struct checkpoint_values values;
+    const struct job *job = &checkpointer->job;
+    const struct checkpointer_options *options = &checkpointer->options;
+    checkpoint_path(path, options->out, summary->step);
+    enum status status = checkpoint_values_open(&values, options->disk, path, error);
+    if (status == STATUS_NOT_FOUND)
+        return export_first(checkpointer, summary, outbox, error);
+    if (status != STATUS_OK)
+        return status;
+    summary->versions = values.version_known ? values.version : 0;
+    snprintf(path, sizeof path, "%s/model.safetensors", options->out);
+    status = model_file_export(options->disk, path, job->model, job->variables, job->variable_count,
+                               &values, summary->model_sha256, summary->parameters_sha256, error);
+    checkpoint_values_close(&values);
     return status;
 }
 

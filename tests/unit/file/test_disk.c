@@ -401,6 +401,53 @@ static void add(TCase *tcase)
     tcase_add_checked_fixture(tcase, scratch_open, scratch_close);
 }
 
+/* Pieces of one letter each, the so-manieth of which is a failure. */
+struct letters {
+    unsigned given, fails_at;
+    char letter;
+};
+
+static enum status next_letter(void *context, struct disk_piece *piece, struct error *error)
+{
+    struct letters *letters = context;
+    if (++letters->given == letters->fails_at)
+        return error_set(error, STATUS_INVALID, "no more letters");
+    letters->letter = (char)('a' + letters->given - 1);
+    *piece = (struct disk_piece){&letters->letter, letters->given <= 3};
+    return STATUS_OK;
+}
+
+TEST_PLAIN(what_is_made_while_it_is_written_is_whole_or_not_there)
+{
+    char path[DISK_PATH_MAX], aside[DISK_PATH_MAX], some[2];
+    struct letters letters = {0};
+    const struct disk_source source = {&letters, next_letter};
+    struct error error;
+    size_t bytes;
+    scratch_path(path, "made");
+    scratch_path(aside, "made" DISK_ASIDE);
+    for (unsigned fails_at = 1; fails_at <= 4; fails_at++) {
+        letters = (struct letters){.fails_at = fails_at};
+        ck_assert_int_eq(disk->write_from(NULL, path, 3, &source, &error), STATUS_INVALID);
+        ck_assert_str_eq(error.text, "no more letters");
+        ck_assert(!scratch_has(path) && !scratch_has(aside));
+    }
+    letters = (struct letters){.fails_at = 0};
+    ck_assert_int_eq(disk->write_from(NULL, path, 3, &source, &error), STATUS_OK);
+    char *data = scratch_read(path, &bytes);
+    ck_assert_uint_eq(bytes, 3);
+    ck_assert_mem_eq(data, "abc", 3);
+    free(data);
+    ck_assert_int_eq(disk->read_range(NULL, path, 1, some, 2, &error), STATUS_OK);
+    ck_assert_mem_eq(some, "bc", 2);
+    ck_assert_int_eq(disk->read_range(NULL, path, 2, some, 2, &error), STATUS_IO);
+    letters = (struct letters){.fails_at = 2};
+    ck_assert_int_eq(disk->write_from(NULL, path, 3, &source, &error), STATUS_INVALID);
+    data = scratch_read(path, &bytes); /* What was there is there. */
+    ck_assert_mem_eq(data, "abc", 3);
+    free(data);
+}
+
 int main(void)
 {
     return suite_run("disk", add);

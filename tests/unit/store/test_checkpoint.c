@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/base/beside.h"
 #include "common/base/hash.h"
 #include "common/store/checkpoint.h"
 #include "common/store/run_directory.h"
@@ -792,6 +793,114 @@ TEST_PLAIN(the_newest_whole_checkpoint_is_opened)
     scratch_write(path, "{}", 2);
     ck_assert_int_eq(checkpoint_open_newest(&reader, disk, out, NULL, NULL, &error),
                      STATUS_INVALID);
+}
+
+/* --- a model out of a checkpoint ----------------------------------------------------------- */
+
+static enum status export_step(const char *out, uint64_t step, const char *path, char model[65],
+                               char parameters[65], struct error *error)
+{
+    char directory[DISK_PATH_MAX];
+    struct checkpoint_values values;
+    struct job job = sample_job();
+    checkpoint_path(directory, out, step);
+    enum status status = checkpoint_values_open(&values, disk, directory, error);
+    if (status == STATUS_OK) {
+        status = model_file_export(disk, path, job.model, job.variables, job.variable_count,
+                                   &values, model, parameters, error);
+        checkpoint_values_close(&values);
+    }
+    job_free(&job);
+    return status;
+}
+
+TEST_PLAIN(a_model_out_of_a_checkpoint_has_the_bytes_of_one_that_was_whole_in_memory)
+{
+    char path[DISK_PATH_MAX], other[DISK_PATH_MAX];
+    static float space[ARRAYS][ELEMENTS];
+    struct job job = sample_job();
+    struct error error;
+    fill(space);
+    scratch_path(path, "model.safetensors");
+    scratch_path(other, "other.safetensors");
+    for (uint32_t servers = 1; servers <= 8; servers++) {
+        char out[DISK_PATH_MAX], model[65], parameters[65], expected[65];
+        size_t bytes, other_bytes;
+        scratch_path(out, "run");
+        write_checkpoint(out, servers, servers);
+        ck_assert_msg(export_step(out, servers, path, model, parameters, &error) == STATUS_OK, "%s",
+                      error.text);
+        ck_assert_int_eq(model_file_write(disk, other, job.model, job.variables, job.variable_count,
+                                          space[0], expected, &error),
+                         STATUS_OK);
+        char *data = scratch_read(path, &bytes), *same = scratch_read(other, &other_bytes);
+        ck_assert_uint_eq(bytes, other_bytes);
+        ck_assert_mem_eq(data, same, bytes);
+        ck_assert_str_eq(model, expected);
+        parameters_sha256(job.variables, job.variable_count, space[0], expected);
+        ck_assert_str_eq(parameters, expected);
+        free(data);
+        free(same);
+    }
+    job_free(&job);
+}
+
+TEST_PLAIN(no_model_comes_out_of_a_damaged_checkpoint)
+{
+    char out[DISK_PATH_MAX], path[DISK_PATH_MAX], part[DISK_PATH_MAX], aside[DISK_PATH_MAX];
+    char model[65], parameters[65];
+    struct error error;
+    size_t bytes;
+    scratch_path(out, "run");
+    scratch_path(path, "model.safetensors");
+    scratch_path(aside, "model.safetensors" DISK_ASIDE);
+    write_checkpoint(out, 5, 2);
+    file_path(part, out, 5, "part-1-of-2.safetensors");
+    char *data = scratch_read(part, &bytes);
+    for (size_t bit = 0; bit < 8 * bytes; bit += 101) {
+        data[bit / 8] = (char)(data[bit / 8] ^ (1 << bit % 8));
+        scratch_write(part, data, bytes);
+        ck_assert_int_eq(export_step(out, 5, path, model, parameters, &error), STATUS_INVALID);
+        ck_assert_msg(strstr(error.text, out) != NULL, "%s", error.text);
+        ck_assert(!scratch_has(path) && !scratch_has(aside));
+        data[bit / 8] = (char)(data[bit / 8] ^ (1 << bit % 8));
+    }
+    scratch_write(part, data, bytes - 1);
+    ck_assert_int_eq(export_step(out, 5, path, model, parameters, &error), STATUS_INVALID);
+    ck_assert_int_eq(remove(part), 0);
+    ck_assert_int_eq(export_step(out, 5, path, model, parameters, &error), STATUS_INVALID);
+    ck_assert_int_eq(export_step(out, 6, path, model, parameters, &error), STATUS_NOT_FOUND);
+    free(data);
+}
+
+/* Large enough for a thread of its own to measure it. */
+TEST_PLAIN(the_digest_of_a_large_part_is_that_of_its_file)
+{
+    enum { COUNT = BESIDE_BYTES_MIN / sizeof(float) + 5 };
+    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
+    struct checkpoint_part part;
+    struct error error;
+    size_t bytes;
+    uint8_t digest[HASH_BYTES];
+    float *space = malloc(COUNT * sizeof *space);
+    ck_assert_ptr_nonnull(space);
+    for (uint64_t i = 0; i < COUNT; i++)
+        space[i] = element_of(0, i);
+    struct checkpoint_chunk chunk = {.first = 0, .count = COUNT, .arrays = {space}};
+    scratch_path(out, "run");
+    for (uint64_t step = 1; step <= 5; step++) {
+        space[step] = 0;
+        ck_assert_int_eq(checkpoint_write_part(disk, out, step, 0, 0, 1, (struct slots){.count = 0},
+                                               &chunk, 1, &part, &error),
+                         STATUS_OK);
+        file_path(path, out, step, part.name);
+        char *data = scratch_read(path, &bytes);
+        hash_bytes(data, bytes, digest);
+        ck_assert_uint_eq(part.bytes, bytes);
+        ck_assert_mem_eq(part.digest, digest, sizeof digest);
+        free(data);
+    }
+    free(space);
 }
 
 /* --- one model in one file ----------------------------------------------------------------- */
