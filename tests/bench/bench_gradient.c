@@ -458,7 +458,7 @@ int main(int argc, char **argv)
     struct bench bench;
     struct error error;
     benchmark_open(&bench.benchmark, "gradient", argc, argv);
-    blas_init();
+    blas_init(argv);
     if (dataset_open(&bench.dataset, "fashion-mnist", 1, &error) != STATUS_OK) {
         fprintf(stderr, "%s\n", error.text);
         return EXIT_FAILURE;

@@ -8,8 +8,10 @@
 
 #include <stdint.h>
 
-/* Call first. Prints a warning when BLAS is held below what the processor can. */
-void blas_init(void);
+/* Call first. Where BLAS does not know the processor, which may be newer than it, and would take
+ * kernels of long ago, the program begins again with those that the processor is known to have; with
+ * argv, main's. Prints a warning when BLAS is held below them by the environment. */
+void blas_init(char **argv);
 
 /* The processor kind it took its kernels for: "SkylakeX". */
 const char *blas_core_name(void);
