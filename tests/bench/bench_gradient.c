@@ -221,8 +221,8 @@ struct bench {
     struct benchmark benchmark;
     struct dataset dataset;
     struct sgemm sgemm;
-    struct pytorch pytorch;
-    enum kernels_instructions widest; /* Of this processor. */
+    struct pytorch pytorch, narrow_pytorch; /* At its best; held to AVX2, for lines of AVX2. */
+    enum kernels_instructions widest;       /* Of this processor. */
 };
 
 /* What kernels are held to now. */
@@ -247,6 +247,11 @@ static void line(struct bench *bench, const char *what, double images,
                                       });
 }
 
+static struct pytorch *pytorch_beside(struct bench *bench)
+{
+    return kernels_instructions() == bench->widest ? &bench->pytorch : &bench->narrow_pytorch;
+}
+
 static void line_beside_pytorch(struct bench *bench, const char *what, double images,
                                 const struct measured *measured)
 {
@@ -258,7 +263,7 @@ static void line_beside_pytorch(struct bench *bench, const char *what, double im
                             .limit_name = "PyTorch",
                             .setting = instructions()};
     figure.target.ratio_least = kernels_instructions() == KERNELS_AVX512 ? 5 : 4;
-    if (bench->pytorch.process != 0) {
+    if (pytorch_beside(bench)->process != 0) {
         benchmark_line(&bench->benchmark, &figure);
         return;
     }
@@ -278,20 +283,20 @@ static unsigned calls_for(double images, double flops)
 static void measure_gradient(struct bench *bench, struct work *work, const char *state, bool beside)
 {
     struct measured measured[3];
+    struct pytorch *pytorch = pytorch_beside(bench);
     unsigned calls = calls_for(work->leaf, work->preset->gradient_flops);
     struct piece pieces[3] = {
         {.work = gradient, .context = work, .calls = calls},
         {.work = multiply, .context = &bench->sgemm, .calls = SGEMM_CALLS},
         {.work = pytorch_gradient,
-         .context = &bench->pytorch,
-         .own_seconds = &bench->pytorch.seconds,
-         .helpers = &bench->pytorch.process,
+         .context = pytorch,
+         .own_seconds = &pytorch->seconds,
+         .helpers = &pytorch->process,
          .helper_count = 1},
     };
-    bench->pytorch.batch = work->leaf;
-    bench->pytorch.calls = work->leaf < 128 ? 128 / work->leaf : 1;
-    measure_in_turn(pieces, beside && bench->pytorch.process != 0 ? 3 : 2, MEASURE_ROUNDS,
-                    measured);
+    pytorch->batch = work->leaf;
+    pytorch->calls = work->leaf < 128 ? 128 / work->leaf : 1;
+    measure_in_turn(pieces, beside && pytorch->process != 0 ? 3 : 2, MEASURE_ROUNDS, measured);
     char what[64];
     snprintf(what, sizeof what, "%s gradient, leaf %u%s", work->preset->name, work->leaf, state);
     /* Narrower kernels than the machine has are not measured by its peak. */
@@ -465,7 +470,8 @@ int main(int argc, char **argv)
     }
     bench.sgemm = (struct sgemm){make(SIDE * SIDE), make(SIDE * SIDE), make(SIDE * SIDE)};
     bench.widest = kernels_instructions();
-    pytorch_open(&bench.pytorch);
+    pytorch_open(&bench.pytorch, false);
+    pytorch_open(&bench.narrow_pytorch, true);
     if (bench.pytorch.process == 0)
         benchmark_remark(&bench.benchmark, "no figure of PyTorch: %s (Debian: python3-torch)",
                          bench.pytorch.version);
@@ -478,6 +484,7 @@ int main(int argc, char **argv)
     measure_other_models(&bench);
     measure_dense_layers(&bench.benchmark);
     pytorch_close(&bench.pytorch);
+    pytorch_close(&bench.narrow_pytorch);
     dataset_close(&bench.dataset);
     free(bench.sgemm.a);
     free(bench.sgemm.b);

@@ -5,6 +5,7 @@
 #ifndef TESTS_BENCH_LIB_PYTORCH_H
 #define TESTS_BENCH_LIB_PYTORCH_H
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -16,8 +17,9 @@ struct pytorch {
     double seconds;        /* The last answer: one gradient of `batch` images. */
 };
 
-/* Without PyTorch, process is 0 and version says why. */
-void pytorch_open(struct pytorch *pytorch);
+/* Held to AVX2, whatever the processor has, if narrow. Without PyTorch, process is 0 and version says
+ * why. */
+void pytorch_open(struct pytorch *pytorch, bool narrow);
 void pytorch_close(struct pytorch *pytorch);
 
 /* Work for measure.h: has `calls` gradients made and sets `seconds`. */
