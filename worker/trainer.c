@@ -43,7 +43,7 @@ static bool may_leave_early(const struct trainer *t, bool last)
 /* Where parameters come bit by bit the forward pass begins with what there is. */
 static bool may_begin_early(const struct trainer *t)
 {
-    return t->overlap && job_mode(t->job)->aligns && compute_time_is_free(&t->pace.time);
+    return t->overlap && compute_time_is_free(&t->pace.time);
 }
 
 /* Compute and push one node; false when this worker cannot go on. */

@@ -581,9 +581,9 @@ const struct option_row option_rows[] = {
      "for the rest; shm: the same, and it is an error when a server is elsewhere. With --keys, auto "
      "is tcp and shm an error: shared memory would bypass the keys."},
     {"overlap", OPTION_GROUP_CLUSTER, OPTION_KIND_FLAG, FIELD(overlap), WORKS | LAUNCHES, NULL, NULL,
-     0, 0, NULL, "mode=sync|allreduce",
-     "A worker sends what is there of a gradient while it computes the rest, the last layer's first, and "
-     "begins the next step with the first layers' values that are back; for "
+     0, 0, NULL, NULL,
+     "A worker sends what is there of a gradient while it computes the rest, the last layer's first (sync and "
+     "all-reduce; in async and ssp a batch leaves whole), and begins the next step with the first layers' values that are back; for "
      "a network that takes about as long as computing. The same bits. Of several leaves only the first "
      "and last one's computing hide anything; all is as without where memory is shared."},
     {"owner-threads", OPTION_GROUP_CLUSTER, OPTION_KIND_I32, FIELD(owner_threads),

@@ -189,6 +189,8 @@ static void go_on(struct simulated_worker *w, uint64_t step)
 {
     if (w->begun_serial == 0 || w->begun_serial != session_serial(w->session))
         return;
+    if (step != w->begun_step && !job_mode(job_of(w))->aligns)
+        return; /* Of the batch before a gradient was refused: it comes again. */
     if (step != w->begun_step)
         engine_fail(w->engine, "worker/%u has begun with step %" PRIu64 ", and is given %" PRIu64,
                     w->process->index, w->begun_step, step);

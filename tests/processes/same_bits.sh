@@ -25,12 +25,12 @@ places-spread|sync, all-reduce, `--ps colocated`|`--ps 0`, one process|1 to 5 wo
 places-struck|sync, `--ps colocated`|`--ps 0`, one process|a worker, a server and server 0 killed on the way
 places-allreduce|all-reduce, `--ps colocated`|`--ps 0`, one process|a worker, a server and server 0 killed on the way
 places-async|async, `--ps colocated`|`replay` of the same run|a worker, a server and server 0 killed on the way
-async-one|async|the serial run, `--mode async --ps 0`|one worker
-async-replay|async|`replay` of the same run|4 workers, 2 servers
+async-one|async|the serial run, `--mode async --ps 0`|one worker, without and with `--overlap`
+async-replay|async|`replay` of the same run|4 workers, 2 servers, without and with `--overlap`
 async-struck|async|`replay` of the same run|a worker, a server and server 0 killed on the way
 async-moved|async|`replay` of the same run|stopped, and gone on with other workers and servers
 ssp-one|ssp|the serial run|one worker
-ssp-replay|ssp, with and without `--use-locking`|`replay` of the same run|4 workers, 2 servers
+ssp-replay|ssp, with and without `--use-locking`|`replay` of the same run|4 workers, 2 servers, without and with `--overlap`
 ssp-struck|ssp|`replay` of the same run|a worker, a server and server 0 killed on the way
 compensated-one|async, `--delay-compensation`, `--staleness-rate`|the serial run without them|one worker
 compensated-struck|async, `--delay-compensation`, `--staleness-rate`|`replay` of the same run|a worker, a server and server 0 killed on the way
@@ -91,6 +91,7 @@ part()
 made() { grep -c '"event": "checkpoint"' "$1/events.jsonl" 2>/dev/null || true; }
 checkpoints() { [ "$(made "$1")" -ge "$2" ] 2>/dev/null; }
 servers=2 # Or colocated.
+early=(--transport tcp --overlap --chunk-bytes 512 --chunks-at-layers)
 pace=(--epochs 10 --checkpoint-every 20 --compute constant:3ms) # Slow enough to be struck.
 # struck NAME ARGUMENT... - a run of which worker 1, server 1 and server 0 are killed, each after a checkpoint more.
 struck()
@@ -160,7 +161,7 @@ sync_struck()
     # Nothing is early where time is controlled.
     local pace=(--epochs 600 --checkpoint-every 300)
     serial sync-longest "${sync[@]}" --epochs 600
-    struck sync-struck-early "${sync[@]}" --transport tcp --overlap --chunk-bytes 512 --chunks-at-layers
+    struck sync-struck-early "${sync[@]}" "${early[@]}"
     as sync-struck-early "$bits"
 }
 sync_moved()
@@ -261,11 +262,15 @@ async_one()
     serial async-alone --mode async "${async[@]}" --epochs 2
     makes async-one --mode async "${async[@]}" --epochs 2 --workers 1 --ps 2
     as async-one "$bits"
+    makes async-one-early --mode async "${async[@]}" --epochs 2 --workers 1 --ps 2 "${early[@]}"
+    as async-one-early "$bits"
 }
 async_replay()
 {
     makes async-many --mode async "${async[@]}" --epochs 2 --workers 4 --ps 2
     replays async-many
+    makes async-many-early --mode async "${async[@]}" --epochs 2 --workers 4 --ps 2 "${early[@]}"
+    replays async-many-early
 }
 async_struck()
 {
@@ -288,6 +293,8 @@ ssp_replay()
 {
     makes ssp-many --mode ssp:1 "${async[@]}" --epochs 2 --workers 4 --ps 2
     replays ssp-many
+    makes ssp-many-early --mode ssp:1 "${async[@]}" --epochs 2 --workers 4 --ps 2 "${early[@]}"
+    replays ssp-many-early
     makes ssp-locked --mode ssp:0 --use-locking "${async[@]}" --epochs 2 --workers 4 --ps 2
     replays ssp-locked
 }

@@ -779,7 +779,7 @@ static enum status take_work(struct client *client, const struct message *messag
     }
     client->gradients_out = 0;
     *work = (struct work){
-        .begun = client->goes_on,
+        .begun = client->goes_on && client->early_step == message->work.batch,
         .enough = message->work.enough,
         .step = message->work.batch,
         .started = client->start.step,

@@ -111,8 +111,8 @@ const float *client_scored(const struct client *client);
 enum status client_next(struct client *client, struct work *work);
 
 /* Give early work, too, when the next step's parameters are here up to element `end`, unless all are here
- * sooner; it has to be asked for each time. Only where all chunks are of one version, and come from
- * elsewhere than memory that is shared. */
+ * sooner; it has to be asked for each time. Only of chunks that come from elsewhere than memory that is
+ * shared. */
 void client_begin_at(struct client *client, uint64_t end);
 
 /* A gradient buffer of the whole parameter space that nobody is reading; the client's. NULL when

@@ -418,7 +418,7 @@ uint64_t exchange_front(struct exchange *exchange)
 {
     struct exchange *x = exchange;
     const struct partition *partition = x->partition;
-    if (x->under_way == 0 || x->open || x->pulls || !job_mode(x->job)->aligns)
+    if (x->under_way == 0 || x->open || x->pulls)
         return 0;
     while (x->chunks[x->front].request == 0 && x->chunks[x->front].stays == NULL)
         x->front++; /* One is under way. */

@@ -128,8 +128,8 @@ enum status exchange_push(struct exchange *exchange, struct envelope *envelope,
                           const struct message_exchange *what, struct frame *gradient,
                           uint64_t now_us, struct outbox *outbox);
 
-/* Up to which element all values are here, where the parameters are, of an exchange under way that ends
- * with all of them of one version; 0: not of such a one. */
+/* Up to which element all values are here, where the parameters are, that the exchange under way ends
+ * with; 0: none, or other ones are to be asked for yet. */
 uint64_t exchange_front(struct exchange *exchange);
 
 /* From now on parameters before element `end`, no more than exchange_front said, are being read; 0: they

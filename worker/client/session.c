@@ -880,8 +880,8 @@ uint64_t session_front(struct session *session, uint64_t *step, uint64_t *serial
         s->announcements.leave)
         return 0;
     uint64_t front = exchange_front(&s->exchange);
-    if (front == 0 || s->exchange.version != s->follow.step ||
-        s->follow.rules->next(&s->follow, step) != NEXT_COMPUTE)
+    bool aligned = !job_mode(s->options.job)->aligns || s->exchange.version == s->follow.step;
+    if (front == 0 || !aligned || !s->follow.rules->expects(&s->follow, step))
         return 0;
     *serial = s->exchange.serial;
     return front;

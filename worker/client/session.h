@@ -95,7 +95,8 @@ void session_take_ready(struct session *session, const struct message_exchange *
                         struct outbox *outbox);
 
 /* While the trainer waits for WORK: up to which element options.parameters are already those that it
- * would be about, and which step that would be; 0: not to be begun with. Of two calls with the same
+ * would be about, and which step or batch that would be, unless something else comes first; 0: not to be
+ * begun with. Of two calls with the same
  * serial, or of one and a WORK given in between or after with session_serial the same, the values are the
  * same. */
 uint64_t session_front(struct session *session, uint64_t *step, uint64_t *serial);

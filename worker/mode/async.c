@@ -27,6 +27,16 @@ enum next follow_async_next(struct follow *follow, uint64_t *step)
     return book_of(follow)->enough ? NEXT_ENOUGH : NEXT_WAIT;
 }
 
+/* Unless the batch under way is refused somewhere: then that comes again first. */
+bool follow_async_expects(const struct follow *follow, uint64_t *step)
+{
+    const struct lease_book *book = book_of(follow);
+    if (book->held_count == 0)
+        return false;
+    *step = book->held[0];
+    return true;
+}
+
 uint32_t follow_async_nodes(uint32_t leaves, uint32_t members, uint32_t position,
                             struct node nodes[TREE_COVER_MAX])
 {
@@ -114,6 +124,7 @@ const struct follow_mode follow_async = {
     .init = follow_async_init,
     .forget = follow_async_forget,
     .next = follow_async_next,
+    .expects = follow_async_expects,
     .push = follow_async_push,
     .work = follow_async_work,
     .given = {"All chunks are here, each of whichever version it was at. Batch {step}, which it "

@@ -23,6 +23,7 @@ struct follow_async {
 void follow_async_init(struct follow *follow);
 void follow_async_forget(struct follow *follow);
 enum next follow_async_next(struct follow *follow, uint64_t *step);
+bool follow_async_expects(const struct follow *follow, uint64_t *step);
 uint32_t follow_async_nodes(uint32_t leaves, uint32_t members, uint32_t position,
                             struct node nodes[TREE_COVER_MAX]);
 void follow_async_push(struct follow *follow, struct message_exchange *what);

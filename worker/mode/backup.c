@@ -20,6 +20,13 @@ static enum next backup_next(struct follow *follow, uint64_t *step)
     return known ? NEXT_COMPUTE : NEXT_WAIT; /* START will tell. */
 }
 
+static bool backup_expects(const struct follow *follow, uint64_t *step)
+{
+    *step = follow->step;
+    return follow->step < follow->stop_step && follow->step >= follow->timeline.first &&
+           follow->step < follow->known_end;
+}
+
 static uint32_t backup_nodes(uint32_t leaves, uint32_t members, uint32_t position,
                              struct node nodes[TREE_COVER_MAX])
 {
@@ -81,6 +88,7 @@ const struct follow_mode follow_backup = {
     .init = backup_init,
     .forget = backup_init,
     .next = backup_next,
+    .expects = backup_expects,
     .nodes = backup_nodes,
     .push = backup_push,
     .complete = backup_complete,

@@ -17,8 +17,8 @@ static bool is_whole(const struct follow_mode *mode)
 {
     bool leases = mode->begin != NULL;
     return mode->init != NULL && mode->forget != NULL && mode->next != NULL &&
-           mode->nodes != NULL && mode->push != NULL && mode->complete != NULL &&
-           mode->done_step != NULL && (mode->work != NULL) == leases &&
+           mode->expects != NULL && mode->nodes != NULL && mode->push != NULL &&
+           mode->complete != NULL && mode->done_step != NULL && (mode->work != NULL) == leases &&
            (mode->tick != NULL) == leases && (mode->speak != NULL) == leases &&
            (mode->has_more != NULL) == leases && (mode->knows_end != NULL) == leases &&
            mode->given.text != NULL;

@@ -57,6 +57,9 @@ struct follow_mode {
     void (*forget)(struct follow *follow);
 
     enum next (*next)(struct follow *follow, uint64_t *step);
+    /* What `next` will say to compute when what is under way has come, unless something else comes first;
+     * false: that is not known, or it will not be computed from what is under way. Pure. */
+    bool (*expects)(const struct follow *follow, uint64_t *step);
     /* The worker's share of a step or batch, by its place among the members: how many nodes, 0 when
      * it stands by. Pure. */
     uint32_t (*nodes)(uint32_t leaves, uint32_t members, uint32_t position,

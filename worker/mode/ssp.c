@@ -59,6 +59,11 @@ static enum next ssp_next(struct follow *follow, uint64_t *step)
     return next;
 }
 
+static bool ssp_expects(const struct follow *follow, uint64_t *step)
+{
+    return !state_of(follow)->late && follow_async_expects(follow, step);
+}
+
 static void ssp_push(struct follow *follow, struct message_exchange *what)
 {
     if (what->want)
@@ -83,6 +88,7 @@ const struct follow_mode follow_ssp = {
     .init = ssp_init,
     .forget = ssp_forget,
     .next = ssp_next,
+    .expects = ssp_expects,
     .push = ssp_push,
     .work = ssp_work,
     .given = {"All chunks are here, and new enough for batch {step}: values that were asked for "

@@ -14,6 +14,12 @@ static enum next sync_next(struct follow *follow, uint64_t *step)
     return follow->step >= follow->stop_step ? NEXT_ENOUGH : NEXT_COMPUTE;
 }
 
+static bool sync_expects(const struct follow *follow, uint64_t *step)
+{
+    *step = follow->step;
+    return follow->step < follow->stop_step;
+}
+
 static uint32_t sync_nodes(uint32_t leaves, uint32_t members, uint32_t position,
                            struct node nodes[TREE_COVER_MAX])
 {
@@ -47,6 +53,7 @@ const struct follow_mode follow_sync = {
     .init = sync_init,
     .forget = sync_init,
     .next = sync_next,
+    .expects = sync_expects,
     .nodes = sync_nodes,
     .push = sync_push,
     .complete = sync_complete,

@@ -364,11 +364,19 @@ TEST(what_is_read_is_not_written_whatever_is_asked_for_anew, MODE_SYNC, 2)
     ck_assert(result(f, 0, 5, true) == EXCHANGE_COMPLETE);
 }
 
-TEST(in_async_values_may_be_of_several_versions_and_are_not_read_before_all_are_here, MODE_ASYNC, 2)
+TEST(in_async_too_and_each_chunk_is_of_the_version_that_its_next_gradient_names, MODE_ASYNC, 2)
 {
     push(f, (struct node){0, 4}, true);
     ck_assert(result(f, 0, 1, true) == EXCHANGE_PROGRESS);
-    ck_assert_uint_eq(exchange_front(&f->exchange), 0);
+    ck_assert_uint_eq(exchange_front(&f->exchange), f->partition.chunks[1].first);
+    ck_assert(result(f, 1, 2, true) == EXCHANGE_COMPLETE);
+    sent(f);
+    push(f, (struct node){0, 4}, true);
+    ck_assert_uint_eq(
+        post_find(&f->post, TO_SERVER, MESSAGE_EXCHANGE)->message.exchange.base_version, 1);
+    exchange_ask_newest(&f->exchange, &f->envelope, f->now_us, &f->post.outbox);
+    ck_assert(result(f, 0, 5, true) == EXCHANGE_PROGRESS);
+    ck_assert_uint_eq(exchange_front(&f->exchange), 0); /* Of a pull it is not. */
     exchange_forget(&f->exchange);
 }
 
