@@ -4,7 +4,9 @@
  *     bench_hosts [--json FILE] [--more]
  *
  * The job is a dense layer so wide that a step is its exchange: every worker pushes a gradient of as many
- * bytes as the model has and pulls its values, of one example each. For each rate and congestion control:
+ * bytes as the model has and pulls its values, of one example each. Values come back when all workers have pushed
+ * their chunk: one chunk of each is what a step waits for its first values, and at its end for the last, and so
+ * chunks are small where several share a slow line. For each rate and congestion control:
  *
  *   exchange   payload both ways, of all workers, by a step's seconds less those that its workers computed
  *              (the mean of their compute_seconds); beside iperf3's between each worker and each server
@@ -51,12 +53,13 @@ struct setting {
     unsigned workers, servers;
     unsigned width; /* Of the dense layer. */
     unsigned steps;
-    bool bound; /* The rate is one that the hosts' processors can be asked for. */
+    const char *chunk; /* --chunk-bytes; "0": as the workers choose. */
+    bool bound;        /* The rate is one that the hosts' processors can be asked for. */
 };
 
 static const struct setting settings[] = {
-    {"1 Gbit/s, 4 x 2", "1gbit", 1e9, 4, 2, 4096, 16, true},
-    {"10 Gbit/s, 1 x 1", "10gbit", 1e10, 1, 1, 8192, 80, false},
+    {"1 Gbit/s, 4 x 2", "1gbit", 1e9, 4, 2, 4096, 16, "64K", true},
+    {"10 Gbit/s, 1 x 1", "10gbit", 1e10, 1, 1, 8192, 80, "0", false},
 };
 
 struct run {
@@ -107,8 +110,8 @@ static pid_t start_process(const struct run *run, const char *servers, unsigned 
             line + used, sizeof line - (size_t)used,
             "--workers %u --mode sync --model 'flatten, dense %u relu, dense %d' --optimizer sgd "
             "--data synthetic:100 --seed 1 --steps %u --report-every 1 --global-batch %u "
-            "--micro-batch 1 --checkpoint-every 0 --record off >/dev/null 2>&1",
-            s->workers, s->width, CLASSES, s->steps, s->workers);
+            "--micro-batch 1 --chunk-bytes %s --checkpoint-every 0 --record off >/dev/null 2>&1",
+            s->workers, s->width, CLASSES, s->steps, s->workers, s->chunk);
     return namespaces_start(host, line);
 }
 
@@ -271,9 +274,10 @@ static void show_step(struct benchmark *benchmark, const struct run *run,
                                     .limit_name = "max(M/B, nM/(kB))",
                                     .setting = algorithm,
                                     .target = {.ratio_least = s->bound ? BOUND_LEAST : 0}});
-    benchmark_remark(benchmark, "a step %.1f ms, of which its workers compute %.1f; M %.1f MB",
-                     1e3 * spread_of(run->step, ROUNDS).median,
-                     1e3 * spread_of(run->compute, ROUNDS).median, 1e-6 * model_bytes(s));
+    benchmark_remark(
+        benchmark, "a step %.1f ms, of which its workers compute %.1f; M %.1f MB, --chunk-bytes %s",
+        1e3 * spread_of(run->step, ROUNDS).median, 1e3 * spread_of(run->compute, ROUNDS).median,
+        1e-6 * model_bytes(s), s->chunk);
 }
 
 static void show(struct benchmark *benchmark, const struct run *run,

@@ -174,6 +174,7 @@ SPOIL(session_stop_step, session, c->trainer == IDLE && is_under_way(c),
 SPOIL(exchange_under_way, session, is_under_way(c), c->exchange.under_way++)
 SPOIL(exchange_unconfirmed_bytes, session, is_under_way(c),
       c->exchange.links[0].unconfirmed_bytes += 64)
+SPOIL(exchange_ahead_bytes, session, is_under_way(c), c->exchange.links[0].ahead_bytes += 64)
 SPOIL(exchange_request, session, is_under_way(c) && c->exchange.chunks[3].request != 0,
       c->exchange.chunks[3].request = 0)
 SPOIL(announcements_is_done, session, c->trainer == IDLE && is_under_way(c),
@@ -435,6 +436,13 @@ static const struct row rows[] = {
      {.session = exchange_unconfirmed_bytes},
      "unconfirmed_bytes is the sum",
      NULL},
+    {"link.ahead_bytes",
+     "+ 64",
+     SESSION,
+     MODE_SYNC,
+     {.session = exchange_ahead_bytes},
+     "ahead_bytes is the sum",
+     NULL},
     {"asked.request",
      "0",
      SESSION,
@@ -466,7 +474,7 @@ static const struct row rows[] = {
 };
 
 #define ROW_COUNT (sizeof rows / sizeof *rows)
-_Static_assert(sizeof rows / sizeof *rows == 40, "forty");
+_Static_assert(sizeof rows / sizeof *rows == 41, "forty-one");
 
 /* --- one trial ------------------------------------------------------------------------------- */
 

@@ -15,7 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/address/address.h"
 #include "worker/client/times.h"
+
+/* Of all workers together on the way to one server, and of each at least. */
+#define PACE_BYTES       (2u << 20)
+#define PACE_BYTES_LEAST (512u << 10)
 
 /* --- life ---------------------------------------------------------------------------------- */
 
@@ -24,6 +29,22 @@ static uint32_t next_of_server(const struct partition *partition, uint32_t serve
     while (chunk < partition->chunk_count && partition->chunks[chunk].server != server)
         chunk++;
     return chunk;
+}
+
+/* A share of what a line may hold; but never less than keeps one filled, nor than two chunks: one on its
+ * way here while the other leaves. */
+static uint64_t pace_of(uint32_t workers, uint64_t largest)
+{
+    uint64_t share = PACE_BYTES / (workers > 0 ? workers : 1);
+    uint64_t least = 2 * largest > PACE_BYTES_LEAST ? 2 * largest : PACE_BYTES_LEAST;
+    return share > least ? share : least;
+}
+
+static bool is_on_this_host(const char *server)
+{
+    char host[ADDRESS_MAX];
+    uint16_t port;
+    return address_split(address_plain(server), host, &port) && address_is_loopback(host);
 }
 
 enum status exchange_init(struct exchange *exchange, const struct job *job,
@@ -50,6 +71,8 @@ enum status exchange_init(struct exchange *exchange, const struct job *job,
         link->first_chunk = next_of_server(partition, i, 0);
         link->window_bytes = 2 * largest > WINDOW_BYTES ? 2 * largest : WINDOW_BYTES;
         link->early_bytes = 2 * largest;
+        link->pace_bytes = pace_of(job->worker_count, largest);
+        link->here = is_on_this_host(job->servers[i]);
     }
     x->report_chunk = x->links[0].first_chunk;
     return STATUS_OK;
@@ -65,7 +88,7 @@ static void forget_gradients(struct exchange *x)
     x->open = false;
     for (uint32_t i = 0; i < x->job->server_count; i++) {
         x->links[i].waiting = false;
-        x->links[i].unconfirmed_bytes = 0;
+        x->links[i].unconfirmed_bytes = x->links[i].ahead_bytes = 0;
     }
 }
 
@@ -125,13 +148,31 @@ static uint64_t place_of(const struct exchange *x, uint32_t node, uint32_t chunk
     return (node * x->links[range->server].shard_elements + range->place) * sizeof(float);
 }
 
+/* Whether this worker keeps together with the others of its step. Each would fill the line to a server as
+ * far as it can, and whoever gets ahead takes it from the one for whom all chunks wait: little comes
+ * back while they push, and the rest when they have. Not within a host, where there is no line and a
+ * server can work on what one has pushed while the others compute; nor with gradients that leave early,
+ * in an order of their own: what is in the window might wait for what another has behind its own. */
+static bool is_paced(const struct exchange *x, const struct link *link)
+{
+    return job_mode(x->job)->steps && x->job->worker_count > 1 && !link->here && !link->near &&
+           !x->early;
+}
+
+static uint64_t window_of(const struct exchange *x, const struct link *link)
+{
+    if (x->open)
+        return link->early_bytes;
+    return is_paced(x, link) ? link->pace_bytes : link->window_bytes;
+}
+
 /* Whether the gradient of the step's last node can wait long at a server with more to come: then it
- * must say that it has it. */
+ * must say that it has it. Once others have come to what was pushed, answers say so. */
 static bool needs_receipt(const struct exchange *x, uint32_t server)
 {
     const struct link *link = &x->links[server];
-    return job_mode(x->job)->steps && x->pushed_count * link->shard_elements * sizeof(float) >
-                                          (x->open ? link->early_bytes : link->window_bytes);
+    return job_mode(x->job)->steps && !(is_paced(x, link) && link->answered) &&
+           x->pushed_count * link->shard_elements * sizeof(float) > window_of(x, link);
 }
 
 /* Whether what comes is for the replica, and not values to be read as they are. */
@@ -193,8 +234,11 @@ static enum status send_chunk(struct exchange *x, const struct envelope *envelop
                             chunk_bytes(x, chunk));
         if (slice == NULL)
             return STATUS_MEMORY;
+        struct link *link = &x->links[x->partition->chunks[chunk].server];
         if (pushed->sent[chunk] == NOT_SENT || pushed->sent[chunk] == CONFIRMED)
-            x->links[x->partition->chunks[chunk].server].unconfirmed_bytes += slice->bytes;
+            link->unconfirmed_bytes += slice->bytes;
+        if (pushed->sent[chunk] == NOT_SENT && pushed->what.want && x->chunks[chunk].request != 0)
+            link->ahead_bytes += slice->bytes;
     }
     pushed->sent[chunk] = SENT;
     const struct message_exchange *exchange =
@@ -205,10 +249,14 @@ static enum status send_chunk(struct exchange *x, const struct envelope *envelop
     return STATUS_OK;
 }
 
+/* Until something is answered, nobody knows whether others push as well: what has arrived is out of the
+ * window. From then on what they have not come to is in it. */
 static bool fits_window(const struct exchange *x, const struct link *link, uint32_t chunk)
 {
-    return link->unconfirmed_bytes == 0 || link->unconfirmed_bytes + chunk_bytes(x, chunk) <=
-                                               (x->open ? link->early_bytes : link->window_bytes);
+    uint64_t bytes = link->unconfirmed_bytes;
+    if (is_paced(x, link) && link->answered && link->ahead_bytes > bytes)
+        bytes = link->ahead_bytes;
+    return bytes == 0 || bytes + chunk_bytes(x, chunk) <= window_of(x, link);
 }
 
 /* Nodes whose gradient is all there. */
@@ -293,7 +341,9 @@ static void begin_exchange(struct exchange *x, const struct message_exchange *wh
     if (x->replica != NULL)
         replica_begin(x->replica);
     x->version = what->want_version;
-    x->refused = false;
+    x->refused = x->early = false;
+    for (uint32_t i = 0; i < x->job->server_count; i++)
+        x->links[i].answered = false;
 }
 
 /* The values of a chunk, under the last node's number. */
@@ -348,7 +398,7 @@ enum status exchange_push_ready(struct exchange *exchange, struct envelope *enve
         return status;
     if (!x->open)
         begin_exchange(x, what);
-    x->open = true;
+    x->open = x->early = true;
     x->ready = first;
     for (uint32_t i = 0; i < x->job->server_count && status == STATUS_OK; i++)
         status = send_ready(x, envelope, &x->links[i], now_us, outbox);
@@ -500,16 +550,24 @@ static enum status send_on(struct exchange *x, const struct envelope *envelope, 
     return status == STATUS_OK && x->open ? send_ready(x, envelope, link, now_us, outbox) : status;
 }
 
+/* False: it was, or was never sent. */
+static bool mark_confirmed(struct exchange *x, uint32_t node, uint32_t chunk)
+{
+    struct pushed *pushed = &x->pushed[node];
+    if (pushed->sent[chunk] == NOT_SENT || pushed->sent[chunk] == CONFIRMED)
+        return false;
+    pushed->sent[chunk] = CONFIRMED;
+    if (pushed->gradient != NULL)
+        x->links[x->partition->chunks[chunk].server].unconfirmed_bytes -= chunk_bytes(x, chunk);
+    return true;
+}
+
 static enum exchange_outcome confirm(struct exchange *x, struct envelope *envelope, uint32_t node,
                                      uint32_t chunk, uint64_t now_us, struct outbox *outbox)
 {
-    struct pushed *pushed = &x->pushed[node];
     struct link *link = &x->links[x->partition->chunks[chunk].server];
-    if (pushed->sent[chunk] == NOT_SENT || pushed->sent[chunk] == CONFIRMED)
+    if (!mark_confirmed(x, node, chunk))
         return EXCHANGE_IGNORED;
-    pushed->sent[chunk] = CONFIRMED;
-    if (pushed->gradient != NULL)
-        link->unconfirmed_bytes -= chunk_bytes(x, chunk);
     return send_on(x, envelope, link, now_us, outbox) == STATUS_OK ? EXCHANGE_PROGRESS
                                                                    : EXCHANGE_MEMORY;
 }
@@ -583,6 +641,17 @@ static void take_numbers(struct exchange *x, const struct message_result *result
     x->held_for = result->held_for;
 }
 
+/* Values have come: whoever else pushes to this server has come as far. */
+static void mark_answered(struct exchange *x, struct link *link, uint32_t chunk, bool near)
+{
+    const struct pushed *pushed = &x->pushed[x->pushed_count - 1];
+    link->answered = true;
+    link->near = near;
+    if (pushed->gradient != NULL && pushed->sent[chunk] != NOT_SENT)
+        link->ahead_bytes -= chunk_bytes(x, chunk);
+    mark_confirmed(x, x->pushed_count - 1, chunk);
+}
+
 enum exchange_outcome exchange_take_result(struct exchange *exchange, struct envelope *envelope,
                                            uint32_t server, const struct packet *packet,
                                            uint64_t now_us, struct outbox *outbox)
@@ -609,7 +678,8 @@ enum exchange_outcome exchange_take_result(struct exchange *exchange, struct env
         return EXCHANGE_PROGRESS;
     link->unanswered--;
     x->under_way--;
-    if (confirm(x, envelope, x->pushed_count - 1, chunk, now_us, outbox) == EXCHANGE_MEMORY)
+    mark_answered(x, link, chunk, packet->payload->stays);
+    if (send_on(x, envelope, link, now_us, outbox) != STATUS_OK)
         return EXCHANGE_MEMORY;
     return x->under_way > 0 || x->open ? EXCHANGE_PROGRESS
                                        : all_answered(x, envelope, now_us, outbox);

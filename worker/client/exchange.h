@@ -16,7 +16,9 @@
  * so where gradients are compensated, because a server keeps what it gave in the latest.
  *
  * Of what is sent to one server and not confirmed there are never more than WINDOW_BYTES,
- * but always two chunks; the rest waits here in order.
+ * but always two chunks; the rest waits here in order. Where a step waits for several workers on
+ * several hosts, they keep together: the window is small, and from the step's first values on it is of what
+ * has not been answered, not of what has not arrived.
  *
  * The last node of a step may be pushed as it comes (exchange_push_ready): what of its gradient is
  * there leaves, and is answered like anything that was pushed. To the servers that is a push of which
@@ -83,6 +85,7 @@ struct exchange {
     uint32_t under_way;    /* Chunks without their answer. */
     struct pushed pushed[TREE_COVER_MAX];
     uint32_t pushed_count;
+    bool early;       /* Some of the last node left before the rest was there. */
     bool open;        /* The last node is pushed as it comes: ... */
     uint64_t ready;   /* ... it is there from this element on. */
     bool newest;      /* This is a newest one. */

@@ -8,7 +8,7 @@
 /* What a link has of the chunks of its server, counted. */
 struct found {
     uint32_t unanswered;
-    uint64_t unconfirmed_bytes;
+    uint64_t unconfirmed_bytes, ahead_bytes;
     bool unsent;
 };
 
@@ -27,6 +27,9 @@ static void count_nodes(const struct exchange *x, uint32_t chunk, struct found *
              "what is to come asks for nothing");
         if (pushed->gradient != NULL && (sent == SENT || sent == ASKED_FOR))
             found->unconfirmed_bytes += x->partition->chunks[chunk].count * sizeof(float);
+        if (pushed->gradient != NULL && pushed->what.want && sent != NOT_SENT &&
+            x->chunks[chunk].request != 0)
+            found->ahead_bytes += x->partition->chunks[chunk].count * sizeof(float);
     }
 }
 
@@ -53,6 +56,8 @@ static void check_link(const struct exchange *x, uint32_t server)
     RULE(link->unanswered == found.unanswered, "unanswered counts the chunks that are asked for");
     RULE(link->unconfirmed_bytes == found.unconfirmed_bytes,
          "unconfirmed_bytes is the sum over what is sent and not confirmed");
+    RULE(link->ahead_bytes == found.ahead_bytes,
+         "ahead_bytes is the sum over what is sent and not answered");
     RULE(link->waiting == found.unsent, "what is not sent waits for the window");
     if (!link->waiting)
         return;
@@ -62,7 +67,8 @@ static void check_link(const struct exchange *x, uint32_t server)
          "what waits is a chunk of this server");
     RULE(x->pushed[link->next_node].sent[link->next_chunk] == NOT_SENT,
          "what waits has not been sent");
-    RULE(link->unconfirmed_bytes > 0, "nothing waits for a window that is empty");
+    RULE(link->unconfirmed_bytes + link->ahead_bytes > 0,
+         "nothing waits for a window that is empty");
 }
 
 void exchange_check(const struct exchange *exchange)

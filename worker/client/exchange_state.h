@@ -29,6 +29,11 @@ struct link {
     uint64_t window_bytes;      /* The most that may be unconfirmed, ... */
     uint64_t early_bytes;       /* ... and while the last node is pushed as it comes. */
     uint64_t unconfirmed_bytes; /* Sent and not confirmed. */
+    uint64_t pace_bytes;        /* The window where workers keep together. */
+    uint64_t ahead_bytes;       /* Of the last node: sent, and its values not come. */
+    bool answered;              /* Values have come since it was begun. */
+    bool here;                  /* By its address the server is on this host. */
+    bool near;                  /* Values lay in memory that is shared. */
     bool waiting;               /* Something waits for the window: */
     uint32_t next_node, next_chunk;
     uint64_t asked_us; /* Or asked again, or answered. */

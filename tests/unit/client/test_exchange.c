@@ -23,11 +23,13 @@ struct fixture {
     struct frame *gradient;
 };
 
-static void open_with_chunks(struct fixture *f, enum mode mode, uint32_t chunks, uint64_t bytes)
+static void open_job(struct fixture *f, enum mode mode, uint32_t workers, bool here,
+                     uint32_t chunks, uint64_t bytes)
 {
     struct error error;
     memset(f, 0, sizeof *f);
-    f->job = small_job(mode, 1, 1);
+    f->job = small_job(mode, workers, 1);
+    strcpy(f->job.servers[0], here ? "127.0.0.1:2000" : "alpha:2000");
     f->job.variables[0].shape[0] = chunks * (bytes / sizeof(float)) / 16 - 1;
     ck_assert(partition_make(&f->partition, f->job.variables, 2, 1, bytes, CHUNKS_EVEN, &error) ==
               STATUS_OK);
@@ -38,6 +40,11 @@ static void open_with_chunks(struct fixture *f, enum mode mode, uint32_t chunks,
     ck_assert(exchange_init(&f->exchange, &f->job, &f->partition, f->parameters) == STATUS_OK);
     f->envelope = (struct envelope){
         .role = ROLE_WORKER, .index = 0, .incarnation = 5, .run_id = 6, .generation = 1};
+}
+
+static void open_with_chunks(struct fixture *f, enum mode mode, uint32_t chunks, uint64_t bytes)
+{
+    open_job(f, mode, 1, true, chunks, bytes);
 }
 
 static void open_fixture(struct fixture *f, enum mode mode, uint32_t chunks)
@@ -399,6 +406,97 @@ TEST(behind_nodes_that_wait_for_the_window_nothing_leaves_early, MODE_SYNC, 3)
     ck_assert_str_eq(sent(f), "1");
     push(f, (struct node){3, 1}, true);
     ck_assert_str_eq(sent(f), "02");
+    exchange_forget(&f->exchange);
+}
+
+/* One of two workers, who keep together: two chunks of 1 MiB are what it may be ahead. */
+#define TEST_OF_TWO(name, mode, chunks)                                                            \
+    SUITE_TEST(name, struct fixture, f, open_job(f, mode, 2, false, chunks, MIB), close_fixture(f))
+
+static bool asks_for_receipts(struct fixture *f)
+{
+    return post_find(&f->post, TO_SERVER, MESSAGE_EXCHANGE)->message.exchange.receipt;
+}
+
+TEST_OF_TWO(until_the_other_worker_is_heard_of_what_has_arrived_makes_room, MODE_SYNC, 7)
+{
+    const struct node all = {0, 4};
+    push(f, all, true);
+    ck_assert(asks_for_receipts(f));
+    ck_assert_str_eq(sent(f), "01");
+    ck_assert(receipt(f, 0, all, false) == EXCHANGE_PROGRESS);
+    ck_assert(asks_for_receipts(f));
+    ck_assert_str_eq(sent(f), "2");
+    ck_assert(receipt(f, 1, all, false) == EXCHANGE_PROGRESS);
+    ck_assert_str_eq(sent(f), "3");
+    exchange_forget(&f->exchange);
+}
+
+TEST_OF_TWO(a_worker_that_is_ahead_waits_for_the_other_and_then_goes_with_it, MODE_SYNC, 7)
+{
+    const struct node all = {0, 4};
+    push(f, all, true);
+    for (uint32_t i = 0; i < 3; i++)
+        ck_assert(receipt(f, i, all, false) == EXCHANGE_PROGRESS);
+    ck_assert_str_eq(sent(f), "01234");
+    ck_assert(result(f, 0, 1, true) == EXCHANGE_PROGRESS); /* The other has pushed chunk 0. */
+    ck_assert(receipt(f, 3, all, false) == EXCHANGE_PROGRESS);
+    ck_assert(receipt(f, 4, all, false) == EXCHANGE_PROGRESS);
+    ck_assert(result(f, 1, 2, true) == EXCHANGE_PROGRESS);
+    ck_assert(result(f, 2, 3, true) == EXCHANGE_PROGRESS);
+    ck_assert_str_eq(sent(f), "");
+    ck_assert(result(f, 3, 4, true) == EXCHANGE_PROGRESS);
+    ck_assert(!asks_for_receipts(f));
+    ck_assert_str_eq(sent(f), "5");
+    ck_assert(result(f, 4, 5, true) == EXCHANGE_PROGRESS);
+    ck_assert_str_eq(sent(f), "6");
+    ck_assert(result(f, 5, 6, true) == EXCHANGE_PROGRESS);
+    ck_assert(result(f, 6, 7, true) == EXCHANGE_COMPLETE);
+    push(f, all, true); /* The next step begins as this one did. */
+    ck_assert(asks_for_receipts(f));
+    ck_assert_str_eq(sent(f), "01");
+    exchange_forget(&f->exchange);
+}
+
+TEST_OF_TWO(where_memory_is_shared_there_is_no_line_to_leave_to_others, MODE_SYNC, 7)
+{
+    exchange_ask_newest(&f->exchange, &f->envelope, f->now_us, &f->post.outbox);
+    ck_assert_str_eq(sent(f), "0123456");
+    for (uint32_t i = 0; i < 7; i++) {
+        struct packet packet = {.message.kind = MESSAGE_RESULT, .message.request = 1 + i};
+        packet.message.result = (struct message_result){.chunk = i, .parameters = true};
+        packet.payload = frame_of(1, f->partition.chunks[i].count);
+        packet.payload->stays = true;
+        exchange_take_result(&f->exchange, &f->envelope, 0, &packet, f->now_us, &f->post.outbox);
+        frame_release(packet.payload);
+    }
+    push(f, (struct node){0, 4}, true);
+    ck_assert(!asks_for_receipts(f));
+    ck_assert_str_eq(sent(f), "0123456");
+    exchange_forget(&f->exchange);
+}
+
+SUITE_TEST(within_a_host_nobody_waits_for_the_other, struct fixture, f,
+           open_job(f, MODE_SYNC, 2, true, 7, MIB), close_fixture(f))
+{
+    push(f, (struct node){0, 4}, true);
+    ck_assert_str_eq(sent(f), "0123456");
+    exchange_forget(&f->exchange);
+}
+
+TEST_OF_TWO(what_leaves_early_waits_for_nobody, MODE_SYNC, 7)
+{
+    push_ready(f, f->partition.chunks[1].first);
+    ck_assert_str_eq(sent(f), "12");
+    push(f, (struct node){0, 4}, true);
+    ck_assert_str_eq(sent(f), "03456");
+    exchange_forget(&f->exchange);
+}
+
+TEST_OF_TWO(who_waits_for_no_step_keeps_the_whole_window, MODE_ASYNC, 7)
+{
+    push(f, (struct node){0, 4}, true);
+    ck_assert_str_eq(sent(f), "0123456");
     exchange_forget(&f->exchange);
 }
 
