@@ -142,6 +142,7 @@ join_and_leave()
             --slow=*) arguments[i]=--slow=$index:$slow ;;
             --start-timeout=*) arguments[i]=--start-timeout=5 ;;
             --parent-stdin=*) arguments[i]=--parent-stdin=false ;;
+            --data-fd=*) arguments[i]=--data-fd=0 ;; # It inherits nothing.
         esac
     done
     random 3
