@@ -585,7 +585,7 @@ const struct option_row option_rows[] = {
      "A worker sends what is there of a gradient while it computes the rest, the last layer's first (sync and "
      "all-reduce; in async and ssp a batch leaves whole), and begins the next step with the first layers' values that are back; for "
      "a network that takes about as long as computing. The same bits. Of several leaves only the first "
-     "and last one's computing hide anything; all is as without where memory is shared."},
+     "and last one's computing hide anything; but in all-reduce, all is as without where memory is shared."},
     {"owner-threads", OPTION_GROUP_CLUSTER, OPTION_KIND_I32, FIELD(owner_threads),
      SERVES | LAUNCHES | OPTION_SIMULATE, "N", "-1", -1, OWNER_THREADS_MAX, NULL, NULL,
      "Threads of a server that own chunks; 0: the router's own thread; -1: choose."},

@@ -396,8 +396,9 @@ static int simulate(struct laboratory *l, struct error *error)
     return print_end(l, code, error);
 }
 
-/* Nobody listens anywhere, but a declaration has an address for each. */
-static enum status name_servers(struct run_plan *plan)
+/* Nobody listens anywhere, but a declaration has an address for each, and workers do otherwise by what it
+ * says where all are on one host. */
+static enum status name_servers(struct run_plan *plan, bool together)
 {
     struct job *job = &plan->workload.job;
     job->servers = calloc(plan->options.ps, sizeof *job->servers);
@@ -405,7 +406,10 @@ static enum status name_servers(struct run_plan *plan)
         return STATUS_MEMORY;
     job->server_count = plan->options.ps;
     for (uint32_t i = 0; i < job->server_count; i++)
-        snprintf(job->servers[i], sizeof job->servers[i], "ps-%u.virtual:1", i);
+        if (together)
+            snprintf(job->servers[i], sizeof job->servers[i], "127.0.0.1:%u", 1 + i);
+        else
+            snprintf(job->servers[i], sizeof job->servers[i], "ps-%u.virtual:1", i);
     return STATUS_OK;
 }
 
@@ -426,7 +430,7 @@ static int prepare(struct laboratory *l, struct error *error)
     int code = workload_read(&plan->workload, &plan->options, error);
     if (code != EXIT_DONE)
         return code;
-    if (name_servers(plan) != STATUS_OK) {
+    if (name_servers(plan, l->cluster.rest == CLUSTER_TOGETHER) != STATUS_OK) {
         error_set(error, STATUS_MEMORY, "out of memory");
         return EXIT_TRAINING_FAILED;
     }
@@ -478,6 +482,7 @@ int command_simulate(const struct command_call *call, struct error *unused)
 {
     struct laboratory *l = calloc(1, sizeof *l);
     struct error error = {0};
+    double began = clock_now_seconds();
     (void)unused;
     if (l == NULL) {
         error_set(&error, STATUS_MEMORY, "out of memory");
@@ -494,6 +499,7 @@ int command_simulate(const struct command_call *call, struct error *unused)
         struct run_outcome outcome = {.exit_code = code,
                                       .path = l->plan.out[0] != '\0' ? l->plan.out : NULL,
                                       .claimed = l->kept,
+                                      .seconds = clock_now_seconds() - began,
                                       .reason = code == EXIT_DONE ? "" : error.text};
         if (run_json_print(stdout, &outcome) != STATUS_OK)
             command_say(PROGRAM, LOG_WARNING, "out of memory for the result");

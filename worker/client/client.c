@@ -698,13 +698,14 @@ static void let_compute(struct client *client)
 /* Whether the trainer is to begin with what is back; the wheel is given away then. */
 static bool begin_early(struct client *client)
 {
-    uint64_t serial;
+    uint64_t step, serial;
     if (client->begins_at == 0)
         return false;
-    uint64_t front = session_front(client->session, &client->early_step, &serial);
+    uint64_t front = session_front(client->session, &step, &serial);
     if (front == 0 || front < client->begins_at)
         return false;
     client->begins_at = 0;
+    client->early_step = step;
     client->front = front;
     client->view = client->parameters;
     client->goes_on = client->serial == serial;
@@ -802,7 +803,7 @@ static bool take_early(struct client *client, struct work *work)
     };
     if (told_steps_shape(&client->told, work->step, &work->shape) == STATUS_OK)
         return true;
-    client->begins_at = 0;
+    client->begins_at = client->serial = 0;
     return false;
 }
 
@@ -876,11 +877,12 @@ static void move_gradients(struct client *client)
         return;
     wheel_take(&client->wheel);
     bool shared = operations->attached(client->servers[0]) && !client->apart;
+    uint64_t whose = client->asked[0];
     wheel_give(&client->wheel);
-    if (shared == client->gradients_shared && client->gradients_of == client->asked[0])
+    if (shared == client->gradients_shared && client->gradients_of == whose)
         return;
     client->gradients_shared = shared;
-    client->gradients_of = client->asked[0];
+    client->gradients_of = whose;
     while (client->gradient_count > 0)
         frame_release(client->gradients[--client->gradient_count]);
 }

@@ -152,11 +152,12 @@ static uint64_t place_of(const struct exchange *x, uint32_t node, uint32_t chunk
  * far as it can, and whoever gets ahead takes it from the one for whom all chunks wait: little comes
  * back while they push, and the rest when they have. Not within a host, where there is no line and a
  * server can work on what one has pushed while the others compute; nor with gradients that leave early,
- * in an order of their own: what is in the window might wait for what another has behind its own. */
+ * in an order of their own: what is in the window might wait for what another has behind its own. Nor with
+ * nodes before the last, for which nobody waits yet: they leave while the next is computed. */
 static bool is_paced(const struct exchange *x, const struct link *link)
 {
-    return job_mode(x->job)->steps && x->job->worker_count > 1 && !link->here && !link->near &&
-           !x->early;
+    return job_mode(x->job)->steps && x->job->worker_count > 1 && x->under_way > 0 && !link->here &&
+           !link->near && !x->early;
 }
 
 static uint64_t window_of(const struct exchange *x, const struct link *link)

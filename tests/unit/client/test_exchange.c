@@ -493,6 +493,13 @@ TEST_OF_TWO(what_leaves_early_waits_for_nobody, MODE_SYNC, 7)
     exchange_forget(&f->exchange);
 }
 
+TEST_OF_TWO(a_node_before_the_last_leaves_while_the_next_is_computed, MODE_SYNC, 7)
+{
+    push(f, (struct node){0, 2}, false);
+    ck_assert_str_eq(sent(f), "0123456");
+    exchange_forget(&f->exchange);
+}
+
 TEST_OF_TWO(who_waits_for_no_step_keeps_the_whole_window, MODE_ASYNC, 7)
 {
     push(f, (struct node){0, 4}, true);
