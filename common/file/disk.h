@@ -34,7 +34,7 @@ struct disk_piece {
 
 /* Bytes that are made while they are written: pieces, one after the other, until one has no bytes. A
  * piece stays as it is until the next is asked for. Whatever else than STATUS_OK comes, nothing is left of
- * the file, and the name holds what it held; that can be the answer in place of the last piece, too. */
+ * the file, and the name holds what it held, unless it is the folder that cannot be flushed in the end; that can be the answer in place of the last piece, too. */
 struct disk_source {
     void *context;
     enum status (*next)(void *context, struct disk_piece *piece, struct error *error);

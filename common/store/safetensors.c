@@ -269,7 +269,8 @@ static enum status open_start(struct safetensors_file *file, const void *bytes, 
     if (status != STATUS_OK)
         return status;
     memcpy(&header_bytes, bytes, 8);
-    assert(header_bytes <= count - 8);
+    if (header_bytes > count - 8) /* It was read twice, and is another one now. */
+        return error_set(error, STATUS_INVALID, "%s: it changes while it is read", path);
     const char *text = (const char *)bytes + 8;
     char name[DISK_PATH_MAX + 16];
     snprintf(name, sizeof name, "%s: its header", path);

@@ -860,8 +860,8 @@ static void tick_closing(struct coordinator *c, uint64_t now_us, struct outbox *
         !cut_is_taken(&c->work.membership))
         coordinator_end_deserted(c, now_us, outbox);
     else if (waited > c->options.deadlines.stop)
-        coordinator_fail(c, EXIT_CANNOT_OPEN, now_us, outbox,
-                         "the last checkpoint was not written within %s",
+        coordinator_fail(c, EXIT_CANNOT_OPEN, now_us, outbox, "%s was not written within %s",
+                         c->closed ? "the model file" : "the last checkpoint",
                          wording_duration(c->options.deadlines.stop).text);
 }
 

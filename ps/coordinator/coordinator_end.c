@@ -55,6 +55,10 @@ static void sum_up_staleness(struct coordinator *c)
 static void sum_up_time(struct coordinator *c, uint64_t wall_us)
 {
     struct run_summary *summary = &c->summary;
+    if (c->beside_us != 0) { /* A checkpoint that nobody will write to its end now. */
+        summary->beside_seconds += seconds_since(c->beside_us, wall_us);
+        c->beside_us = wall_us;
+    }
     summary->seconds = training_clock_seconds(&c->clock, wall_us);
     summary->evaluation_seconds = training_clock_apart(&c->clock, APART_EVALUATION, wall_us);
     summary->checkpoint_seconds = training_clock_apart(&c->clock, APART_CHECKPOINT, wall_us);
@@ -120,6 +124,7 @@ void coordinator_note_faults(struct coordinator *c, uint64_t now_us, struct outb
 void coordinator_close_run(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
     c->closed = true;
+    c->entered_us = now_us; /* The model file has a deadline of its own. */
     life_close(&c->summary.life, LIFE_MODEL_FILE, coordinator_wall(c, now_us));
     c->summary.step = c->last_cut;
     if (!write_summary(c, c->last_cut == coordinator_job_end(c) ? RUN_DONE : RUN_STOPPED,
@@ -133,6 +138,7 @@ void coordinator_note_stop(struct coordinator *c, int code, const char *reason, 
 {
     snprintf(c->reason, sizeof c->reason, "%s", reason);
     c->summary.step = c->first_step;
+    life_enter(&c->summary.life, LIFE_MODEL_FILE, coordinator_wall(c, now_us));
     if (!write_summary(c, RUN_STOPPED, code, now_us, outbox))
         outbox_warn(outbox, "out of memory: run.json does not say that the run was stopped");
 }

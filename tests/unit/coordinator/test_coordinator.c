@@ -561,6 +561,22 @@ TEST(a_last_checkpoint_that_takes_too_long_is_a_failure, MODE_SYNC)
     check_all_finished(f, EXIT_CANNOT_OPEN, "not written within 30 s");
 }
 
+TEST(a_model_file_has_its_own_time_whatever_the_last_checkpoint_took, MODE_SYNC)
+{
+    players_start(f);
+    finish_training(f);
+    for (int i = 0; i < 20; i++)
+        players_pass(f, 1);
+    take_cut(f, 6, true);
+    manifest_written(f, 6);
+    for (int i = 0; i < 30; i++) {
+        ck_assert_ptr_null(players_told(f, 10, MESSAGE_FINISHED));
+        players_pass(f, 1);
+    }
+    players_pass(f, 1);
+    check_all_finished(f, EXIT_CANNOT_OPEN, "the model file was not written within 30 s");
+}
+
 TEST(a_run_directory_that_is_refused_tells_whoever_asks_and_ends, MODE_SYNC)
 {
     players_join(f, ROLE_WORKER, 0);
