@@ -2,13 +2,11 @@
 
 #include "deploy/compare/virtual_runs.h"
 
-#include <errno.h>
 #include <math.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "common/base/clock.h"
@@ -30,24 +28,6 @@ static size_t processors(void)
         return 1;
     int count = CPU_COUNT(&set);
     return count > 0 ? (size_t)count : 1;
-}
-
-static enum status take_signals(struct virtual_runs *runs, struct error *error)
-{
-    sigset_t mask;
-    struct sigaction hangup;
-    sigemptyset(&mask);
-    sigaddset(&mask, SIGINT);
-    sigaddset(&mask, SIGTERM);
-    sigaddset(&mask, SIGCHLD);
-    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
-        sigaddset(&mask, SIGHUP);
-    sigprocmask(SIG_BLOCK, &mask, &runs->mask_before);
-    runs->signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (runs->signals >= 0)
-        return STATUS_OK;
-    sigprocmask(SIG_SETMASK, &runs->mask_before, NULL);
-    return error_set(error, STATUS_IO, "cannot watch signals: %s", strerror(errno));
 }
 
 /* Options go by command line alone. */
@@ -72,7 +52,7 @@ enum status virtual_runs_open(struct virtual_runs *runs, size_t count, double st
     runs->count = count;
     runs->next = 0;
     runs->side_by_side = processors();
-    runs->signals = -1;
+    runs->signals.file = -1;
     runs->stop_signal = 0;
     runs->request = (struct stop_request){0};
     runs->stop_timeout = stop_timeout;
@@ -93,22 +73,18 @@ enum status virtual_runs_open(struct virtual_runs *runs, size_t count, double st
     }
     if (status == STATUS_OK)
         status = make_environment(runs, error);
-    return status == STATUS_OK ? take_signals(runs, error) : status;
+    return status == STATUS_OK ? signal_file_open(&runs->signals, 0, error) : status;
 }
 
 void virtual_runs_close(struct virtual_runs *runs)
 {
-    struct signalfd_siginfo info;
     for (size_t i = 0; i < runs->count; i++) {
         child_signal(&runs->children[i], SIGKILL);
         child_free(&runs->children[i]);
     }
-    if (runs->signals >= 0) {
-        while (read(runs->signals, &info, sizeof info) == sizeof info)
-            continue; /* An impatient third Ctrl-C does not cut the table off. */
-        close(runs->signals);
-        sigprocmask(SIG_SETMASK, &runs->mask_before, NULL);
-    }
+    while (runs->signals.file >= 0 && signal_file_next(&runs->signals) != 0)
+        continue; /* An impatient third Ctrl-C does not cut the table off. */
+    signal_file_close(&runs->signals);
     free(runs->children);
     free(runs->environment);
 }
@@ -182,16 +158,13 @@ static void signal_all(struct virtual_runs *runs, int signal)
 
 static void read_signals(struct virtual_runs *runs, double now)
 {
-    struct signalfd_siginfo info;
-    while (read(runs->signals, &info, sizeof info) == sizeof info) {
-        if (info.ssi_signo == SIGCHLD)
-            continue;
-        enum stop_wish wish = stop_request_take(&runs->request, (int)info.ssi_signo, now);
+    for (int signal = 0; (signal = signal_file_next(&runs->signals)) != 0;) {
+        enum stop_wish wish = stop_request_take(&runs->request, signal, now);
         if (wish == STOP_AT_ONCE)
             runs->kill_at = now;
         if (wish != STOP_CLEANLY)
             continue;
-        runs->stop_signal = (int)info.ssi_signo;
+        runs->stop_signal = signal;
         runs->kill_at = now + runs->stop_timeout + STOP_EXTRA_SECONDS;
         signal_all(runs, SIGTERM);
     }
@@ -206,7 +179,7 @@ static void hear(void *context, const char *line, enum log_level level)
 
 static void look(struct virtual_runs *runs)
 {
-    struct pollfd signals = {runs->signals, POLLIN, 0};
+    struct pollfd signals = {runs->signals.file, POLLIN, 0};
     poll(&signals, 1, LOOK_MS);
     double now = clock_now_seconds();
     read_signals(runs, now);

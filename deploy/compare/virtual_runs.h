@@ -20,6 +20,7 @@
 #include "common/options/options.h"
 #include "common/process/stop_request.h"
 #include "deploy/launcher/children.h"
+#include "deploy/launcher/signal_file.h"
 
 /* Of run number index: its options with `out`, and its name. False: it is not to be made. */
 typedef bool virtual_run_fn(void *context, size_t index, struct options *options, char *out,
@@ -33,8 +34,7 @@ struct virtual_runs {
     size_t count, next, side_by_side;
     char program[PATH_MAX];
     char **environment; /* [.., NULL], the array owned. */
-    int signals;        /* signalfd; -1: none. */
-    sigset_t mask_before;
+    struct signal_file signals;
     struct stop_request request;
     int stop_signal; /* 0: none. */
     double stop_timeout, kill_at;
