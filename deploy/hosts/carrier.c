@@ -2,11 +2,15 @@
 
 #include "deploy/hosts/carrier.h"
 
+#include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
+
+#include "common/base/hash.h"
 
 char *carrier_quote(const char *word)
 {
@@ -106,10 +110,19 @@ static void add_srun(const struct host *host, struct arguments *command)
         arguments_add_word(command, words[i]);
 }
 
-/* Words that Open MPI and MPICH have both. */
+/* Words that Open MPI and MPICH have both. Open MPI 4 has one folder for all mpiruns of a user on a
+ * host, which one of them may remove at the end while another is making its own in it, and then
+ * that one cannot start (open-mpi/ompi issue 8510): so each has a folder of its own, where the
+ * variable of theirs puts such folders. */
 static void add_mpirun(const struct host *host, struct arguments *command)
 {
-    const char *const words[] = {"mpirun", "-np", "1", "-host", host->name, "-bind-to", "none"};
+    char folder[PATH_MAX];
+    const char *base = getenv("OMPI_MCA_orte_tmpdir_base");
+    snprintf(folder, sizeof folder,
+             "OMPI_MCA_orte_top_session_dir=%.*s/syncopate-mpirun-%016" PRIx64, PATH_MAX / 2,
+             base != NULL && base[0] == '/' ? base : "/tmp", hash_random_u64());
+    const char *const words[] = {"env",   folder,     "mpirun",   "-np", "1",
+                                 "-host", host->name, "-bind-to", "none"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         arguments_add_word(command, words[i]);
 }

@@ -2,7 +2,7 @@
  *
  *     ssh      ssh -o BatchMode=yes ... beta "'sh' '-c' '...'"
  *     srun     srun --overlap -N1 -n1 -w beta --input=all ... sh -c ...
- *     mpirun   mpirun -np 1 -host beta ... sh -c ...
+ *     mpirun   env OMPI_MCA_orte_top_session_dir=... mpirun -np 1 -host beta ... sh -c ...
  *     here     the command itself, where ssh would go to this host
  *
  * What ssh is given is one word, which the login shell over there takes apart again, so every word
@@ -12,7 +12,8 @@
  * A step of srun's has all of its job's processors on that host, which the others of the job have
  * as well (no --exact, no binding): of a step that is one task srun would give each the same one.
  *
- * Threads: pure, but that a host's name is compared with this one's. */
+ * Threads: pure, but that a host's name is compared with this one's, and that mpirun's folder has a
+ * random name under OMPI_MCA_orte_tmpdir_base, or /tmp. */
 
 #ifndef DEPLOY_HOSTS_CARRIER_H
 #define DEPLOY_HOSTS_CARRIER_H

@@ -2,6 +2,7 @@
 
 #include "deploy/launcher/child_end.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -56,14 +57,25 @@ void child_describe_end(const struct child *child, char *text, size_t bytes)
     child_describe(child, child->error[0] != '\0' ? ": " : "", child->error, text, bytes);
 }
 
+/* The newest that says something, NULL if none does: mpirun ends its messages with a line of dashes. */
+static const char *last_words(const struct child *child)
+{
+    for (size_t back = 1; back <= child->tail_count && back <= CHILD_TAIL; back++) {
+        const char *line = child->tail[(child->tail_count - back) % CHILD_TAIL];
+        for (const char *c = line; *c != '\0'; c++)
+            if (isalnum((unsigned char)*c))
+                return line;
+    }
+    return NULL;
+}
+
 void child_explain(const struct child *child, char *text, size_t bytes)
 {
+    const char *words = last_words(child);
     if (child->error[0] != '\0')
         child_describe_end(child, text, bytes);
-    else if (child->tail_count > 0)
-        child_describe(child,
-                       "; its last line: ", child->tail[(child->tail_count - 1) % CHILD_TAIL], text,
-                       bytes);
+    else if (words != NULL)
+        child_describe(child, "; its last line: ", words, text, bytes);
     else
         child_describe(child, ": ", "it left no message", text, bytes);
 }

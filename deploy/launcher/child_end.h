@@ -28,8 +28,8 @@ bool child_stopped(const struct child *child);
 
 /* "worker/1 was killed by signal 9 (Killed)", and what it had said was wrong, if it had. */
 void child_describe_end(const struct child *child, char *text, size_t bytes);
-/* The same, and where it had said nothing wrong its last line: "worker/1 was killed by signal 9
- * (Killed); its last line: ..." */
+/* The same, and where it had said nothing wrong its last line of more than dashes: "worker/1 was
+ * killed by signal 9 (Killed); its last line: ..." */
 void child_explain(const struct child *child, char *text, size_t bytes);
 
 #endif

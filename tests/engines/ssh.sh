@@ -163,6 +163,7 @@ if command -v mpirun >/dev/null; then
     empty_within 10
     ends mpidead 137
     no_keys_left
+    if compgen -G '/tmp/syncopate-mpirun-*' >/dev/null; then fail "folders of mpirun are left in /tmp"; fi
     ok "launch --mpi carries processes by mpirun in place of ssh: the same bits, restarts, and the same end with the launcher"
 else
     skip "launch --mpi: there is no mpirun (deploy/setup.sh engines)"

@@ -49,16 +49,21 @@ short_run() { [ "${TEST_LONG:-}" != only ]; }
 long_run() { [ -n "${TEST_LONG:-}" ]; }
 sanitized() { [ "$mode" != release ]; }
 
-# Say what failed and the last words of everybody.
+# Say what failed and the last words of everybody, first of whom it is about (the first word).
+last_words()
+{
+    if [ -s "$1" ]; then
+        echo "--- $(basename "$1")"
+        tail -n 15 "$1"
+    fi
+}
 fail()
 {
-    local log
+    local log about="$work/${1%% *}.log"
     echo "not ok - $1"
+    last_words "$about"
     for log in "$work"/*.log; do
-        if [ -s "$log" ]; then
-            echo "--- $(basename "$log")"
-            tail -n 15 "$log"
-        fi
+        if [ "$log" != "$about" ]; then last_words "$log"; fi
     done
     exit 1
 }

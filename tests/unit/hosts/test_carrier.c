@@ -46,6 +46,40 @@ TEST_PLAIN(ssh_gets_its_options_in_batch_mode_and_one_word)
     arguments_free(&command);
 }
 
+static void the_folder_is(const char *word, const char *base, size_t place)
+{
+    char start[100];
+    snprintf(start, sizeof start, "OMPI_MCA_orte_top_session_dir=%s/syncopate-mpirun-", base);
+    ck_assert_msg(strncmp(word, start, strlen(start)) == 0, "%zu: %s", place, word);
+    ck_assert_uint_eq(strlen(word), strlen(start) + 16);
+}
+
+TEST_PLAIN(no_two_mpiruns_share_a_folder)
+{
+    const char *const words[] = {"sh", "-c", "exit", NULL};
+    const struct carrier carrier = {.kind = CARRIER_MPIRUN};
+    struct host host = host_of("beta");
+    struct arguments commands[2] = {0};
+    unsetenv("OMPI_MCA_orte_tmpdir_base");
+    carrier_command(&carrier, &host, words, &commands[0]);
+    setenv("OMPI_MCA_orte_tmpdir_base", "/scratch", 1);
+    carrier_command(&carrier, &host, words, &commands[1]);
+    static const char *const expected[] = {"mpirun",   "-np",  "1",  "-host", "beta",
+                                           "-bind-to", "none", "sh", "-c",    "exit"};
+    char *const *lists[] = {arguments_list(&commands[0]), arguments_list(&commands[1])};
+    for (size_t j = 0; j < 2; j++) {
+        ck_assert_ptr_nonnull(lists[j]);
+        ck_assert_uint_eq(commands[j].count, 2 + sizeof expected / sizeof *expected);
+        ck_assert_str_eq(lists[j][0], "env");
+        the_folder_is(lists[j][1], j == 0 ? "/tmp" : "/scratch", j);
+        for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+            ck_assert_str_eq(lists[j][i + 2], expected[i]);
+    }
+    ck_assert_str_ne(strrchr(lists[0][1], '-'), strrchr(lists[1][1], '-'));
+    for (size_t j = 0; j < 2; j++)
+        arguments_free(&commands[j]);
+}
+
 TEST_PLAIN(nobody_logs_in_to_where_he_is)
 {
     const char *const words[] = {"sh", "-c", "exit 3", NULL};

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "deploy/launcher/child_end.h"
 #include "tests/lib/suite.h"
 
 #define EXITED(code) W_EXITCODE(code, 0)
@@ -64,6 +65,21 @@ TEST_PLAIN(who_explains_most_is_told_and_of_equals_the_first)
     expect(&scene, EXIT_CLUSTER_LOST, "worker/1 was killed");
     scene_init(&scene, EXITED(EXIT_DONE), EXITED(127), EXITED(EXIT_DONE));
     expect(&scene, EXIT_CANNOT_OPEN, "worker/0 ended with exit code 127");
+}
+
+TEST_PLAIN(the_last_line_that_says_something_is_quoted)
+{
+    struct scene scene;
+    struct child *child = &scene.children[1];
+    char text[300];
+    scene_init(&scene, EXITED(EXIT_DONE), SIGKILL, EXITED(EXIT_DONE));
+    child_explain(child, text, sizeof text);
+    ck_assert_msg(strstr(text, "left no message") != NULL, "%s", text);
+    snprintf(child->tail[0], sizeof child->tail[0], "orte_session_dir failed");
+    snprintf(child->tail[1], sizeof child->tail[1], "-----");
+    child->tail_count = 2;
+    child_explain(child, text, sizeof text);
+    ck_assert_msg(strstr(text, "; its last line: orte_session_dir failed") != NULL, "%s", text);
 }
 
 TEST_PLAIN(a_death_after_the_end_changes_nothing_and_a_verdict_does)
