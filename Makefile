@@ -447,6 +447,15 @@ $(BENCHES) $(BUILD)/tests/simulated/test_planted: $(BUILD)/tests/%: $(BUILD)/tes
     $(WORKER_A) $(PS_A) $(COMMON_A)
 	$(STEP) $(CC) $(ALL_CFLAGS) $(WRAP) -o $@ $(LINKED) $(ALL_LIBS) $(TEST_LIBS)
 $(BENCHES): $(BENCHLIB)
+# Update rules and their limits once more, for AVX2: tests/bench/lib/loops.h.
+$(BUILD)/tests/bench/avx2/%.o: %.c tests/bench/lib/avx2.h
+	@mkdir -p $(@D)
+	$(STEP) $(CC) $(ALL_CFLAGS) -include tests/bench/lib/avx2.h -c -o $@ $<
+$(BUILD)/tests/bench/avx2.o: $(patsubst %,$(BUILD)/tests/bench/avx2/%.o,tests/bench/lib/loops \
+    $(basename $(wildcard common/optimizer/*.c)))
+	$(STEP) $(LD) -r -o $@ $^
+	@objcopy --keep-global-symbol=loops_avx2 $@
+$(BUILD)/tests/bench/bench_update: $(BUILD)/tests/bench/avx2.o
 # BLAS starts threads in whatever is linked to it.
 $(BUILD)/tests/bench/bench_gradient: $(BUILD)/tests/bench/lib/blas.o
 $(BUILD)/tests/bench/bench_gradient: PKG_LIBS += $(shell pkg-config --libs $(BENCHPKG) 2>/dev/null)

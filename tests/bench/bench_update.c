@@ -2,22 +2,23 @@
  *
  * Two limits: a plain loop that reads and writes as many arrays and adds, and the rate at which the
  * core divides and takes square roots, for rules that do. The tighter one, which takes longer, is
- * the line's. */
+ * the line's. A processor with AVX-512 shows every line twice: rules and limits as they are, and
+ * both held to AVX2 (loops.h). */
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/kernels/vectorized.h"
+#include "common/kernels/kernels.h"
 #include "common/optimizer/optimizer.h"
+#include "tests/bench/lib/loops.h"
 #include "tests/lib/benchmark.h"
 
 #define SMALL_BYTES ((uint64_t)256 << 10)
 #define LARGE_BYTES ((uint64_t)64 << 20)
-#define BLOCK       256 /* Elements that stay in the first cache. */
 
 struct arrays {
+    const struct loops *loops;
     const struct optimizer *optimizer;
     struct optimizer_update update;
     bool roots; /* A square root and a division for each element. */
@@ -29,71 +30,16 @@ static void apply(void *context)
     arrays->optimizer->apply(&arrays->update);
 }
 
-/* --- limits -------------------------------------------------------------------------------- */
-
-VECTORIZED
-static void stream_2(uint64_t count, const float *restrict x, const float *in, float *out)
-{
-    ELEMENTWISE
-    for (uint64_t i = 0; i < count; i++)
-        out[i] = in[i] + x[i];
-}
-
-VECTORIZED
-static void stream_3(uint64_t count, const float *restrict x, const float *in, float *out,
-                     float *restrict b)
-{
-    ELEMENTWISE
-    for (uint64_t i = 0; i < count; i++) {
-        out[i] = in[i] + x[i];
-        b[i] = b[i] + x[i];
-    }
-}
-
-VECTORIZED
-static void stream_4(uint64_t count, const float *restrict x, const float *in, float *out,
-                     float *restrict b, float *restrict c)
-{
-    ELEMENTWISE
-    for (uint64_t i = 0; i < count; i++) {
-        out[i] = in[i] + x[i];
-        b[i] = b[i] + x[i];
-        c[i] = c[i] + x[i];
-    }
-}
-
-/* Reads and writes what the update does. */
 static void stream(void *context)
 {
-    const struct optimizer_update *u = &((struct arrays *)context)->update;
-    if (u->slots[1] != NULL)
-        stream_4(u->count, u->gradient, u->values_in, u->values_out, u->slots[0], u->slots[1]);
-    else if (u->slots[0] != NULL)
-        stream_3(u->count, u->gradient, u->values_in, u->values_out, u->slots[0]);
-    else
-        stream_2(u->count, u->gradient, u->values_in, u->values_out);
+    const struct arrays *arrays = context;
+    arrays->loops->stream(&arrays->update);
 }
 
-VECTORIZED
-static void divide_by_roots(uint64_t blocks, float x[BLOCK])
-{
-    for (uint64_t block = 0; block < blocks; block++) {
-        ELEMENTWISE
-        for (unsigned i = 0; i < BLOCK; i++)
-            x[i] = 1.5f / sqrtf(x[i]);
-    }
-}
-
-/* As many square roots and divisions as the update makes. */
 static void roots(void *context)
 {
     const struct arrays *arrays = context;
-    float x[BLOCK];
-    for (unsigned i = 0; i < BLOCK; i++)
-        x[i] = 1 + (float)i / BLOCK;
-    divide_by_roots(arrays->update.count / BLOCK, x);
-    volatile float keep = x[0];
-    (void)keep;
+    arrays->loops->roots(arrays->update.count);
 }
 
 /* --- lines --------------------------------------------------------------------------------- */
@@ -109,6 +55,7 @@ static float *make(uint64_t count, float value)
 }
 
 struct measurement {
+    const struct loops *loops;
     const char *name; /* "rmsprop with momentum" */
     const struct optimizer *optimizer;
     struct optimizer_settings settings;
@@ -118,7 +65,8 @@ struct measurement {
 
 static struct arrays make_arrays(const struct measurement *measurement, uint64_t count)
 {
-    struct arrays arrays = {.optimizer = measurement->optimizer,
+    struct arrays arrays = {.loops = measurement->loops,
+                            .optimizer = measurement->optimizer,
                             .roots = measurement->settings.epsilon > 0};
     float *values = make(count, 1);
     arrays.update = (struct optimizer_update){
@@ -147,6 +95,11 @@ static void free_arrays(struct arrays *arrays)
     free(u->values_out);
 }
 
+static const char *instructions(const struct loops *loops)
+{
+    return loops == &loops_avx2 ? "AVX2" : benchmark_instructions();
+}
+
 static void measure(struct benchmark *benchmark, const struct measurement *measurement,
                     struct arrays *arrays)
 {
@@ -173,7 +126,7 @@ static void measure(struct benchmark *benchmark, const struct measurement *measu
                                   .limit = &measured[by_roots ? 2 : 1],
                                   .limit_name = by_roots ? "divisions and roots" : "plain loop",
                                   .bytes = (double)bytes,
-                                  .setting = benchmark_instructions(),
+                                  .setting = instructions(measurement->loops),
                                   .target = {.ratio_least = large ? 0.9 : 0.8},
                               });
 }
@@ -188,9 +141,11 @@ static void measure_sizes(struct benchmark *benchmark, const struct measurement 
     }
 }
 
-static void measure_rule(struct benchmark *benchmark, const struct optimizer *optimizer)
+static void measure_rule(struct benchmark *benchmark, const struct loops *loops,
+                         const struct optimizer *optimizer)
 {
-    struct measurement measurement = {.name = optimizer->name,
+    struct measurement measurement = {.loops = loops,
+                                      .name = optimizer->name,
                                       .optimizer = optimizer,
                                       .settings = optimizer->defaults,
                                       .slots = optimizer->slot_count};
@@ -206,24 +161,33 @@ static void measure_rule(struct benchmark *benchmark, const struct optimizer *op
     measure_sizes(benchmark, &measurement);
 }
 
-static void measure_elsewhere(struct benchmark *benchmark, const char *rule, const char *name)
+static void measure_elsewhere(struct benchmark *benchmark, const struct loops *loops,
+                              const char *rule, const char *name)
 {
-    const struct optimizer *optimizer = optimizer_find(rule);
-    measure_sizes(benchmark, &(struct measurement){.name = name,
+    const struct optimizer *optimizer = loops->optimizer_find(rule);
+    measure_sizes(benchmark, &(struct measurement){.loops = loops,
+                                                   .name = name,
                                                    .optimizer = optimizer,
                                                    .settings = optimizer->defaults,
                                                    .slots = optimizer->slot_count,
                                                    .elsewhere = true});
 }
 
+static void measure_rules(struct benchmark *benchmark, const struct loops *loops)
+{
+    for (unsigned i = 0; loops->optimizer_at(i) != NULL; i++)
+        measure_rule(benchmark, loops, loops->optimizer_at(i));
+    measure_elsewhere(benchmark, loops, "sgd", "sgd, new buffer");
+    measure_elsewhere(benchmark, loops, "adam", "adam, new buffer");
+}
+
 int main(int argc, char **argv)
 {
     struct benchmark benchmark;
     benchmark_open(&benchmark, "update", argc, argv);
-    for (unsigned i = 0; optimizer_at(i) != NULL; i++)
-        measure_rule(&benchmark, optimizer_at(i));
-    measure_elsewhere(&benchmark, "sgd", "sgd, new buffer");
-    measure_elsewhere(&benchmark, "adam", "adam, new buffer");
+    measure_rules(&benchmark, &loops_here);
+    if (kernels_instructions() > KERNELS_AVX2)
+        measure_rules(&benchmark, &loops_avx2);
     benchmark_remark(&benchmark,
                      "GB/s of all arrays read and written; CPU seconds per GB of parameters");
     return benchmark_close(&benchmark);
