@@ -91,8 +91,8 @@ void coordinator_schedule_cut(struct coordinator *c, uint64_t reached, uint64_t 
         due += every;
         c->summary.faults.checkpoints_skipped++;
     }
-    if (due >= coordinator_job_end(c))
-        return; /* The last one is cut when training has ended. */
+    if (due >= coordinator_job_end(c) || due >= job_steps_most(c->job))
+        return; /* The last one is cut when training has ended, wherever that will be. */
     if (c->work.rules->set_gate != NULL)
         c->work.rules->set_gate(&c->work, due);
     else
