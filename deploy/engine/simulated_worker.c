@@ -267,6 +267,7 @@ void simulated_worker_take(struct simulated_worker *worker, struct packet *packe
         take(worker, packet, to_session);
     if (worker->over)
         worker->computing = false;
+    worker->paced = session_paced(worker->session);
     frame_release(packet->payload);
     packet->payload = NULL;
 }

@@ -56,6 +56,7 @@ struct simulated_worker {
     bool over;        /* FINISHED has come. */
     uint64_t batches; /* Steps or batches computed. */
     uint64_t early;   /* Messages that left while it computed what they are of. */
+    uint64_t paced;   /* See session_paced. */
     /* What it has begun with, and how often it has gone on from there. */
     float *begun;                                /* [elements of the space] */
     uint64_t begun_serial, begun_step, begun_to; /* See session_front. */

@@ -362,6 +362,7 @@ static void add_counts(struct history_result *result, const struct examination *
     for (uint32_t i = 0; i < x->engine.process_count; i++) {
         result->early += x->engine.processes[i]->worker.early;
         result->gone_on += x->engine.processes[i]->worker.gone_on;
+        result->paced += x->engine.processes[i]->worker.paced;
     }
     memset(result->worker_batches, 0, sizeof result->worker_batches);
     for (uint32_t i = 0; i < x->engine.process_count; i++)

@@ -415,6 +415,7 @@ static enum status push_chunk(struct exchange *x, struct envelope *envelope, uin
     if (x->pushed[node].gradient == NULL || (!link->waiting && fits_window(x, link, chunk)))
         return send_chunk(x, envelope, node, chunk, outbox);
     if (!link->waiting) {
+        x->paced += is_paced(x, link);
         link->waiting = true;
         link->next_node = node;
         link->next_chunk = chunk;

@@ -103,6 +103,7 @@ struct exchange {
     uint64_t let_go_us;   /* ... and when the first came that had waited; 0: none. */
     uint64_t missed_at;   /* After EXCHANGE_MISSED: the version that some chunk is at. */
     bool refused;         /* Some chunk has not taken the gradient: it was too stale. */
+    uint64_t paced;       /* How often chunks began to wait so that workers keep together. */
     struct spread spread; /* The versions that they are of. */
 };
 

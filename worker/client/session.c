@@ -867,6 +867,11 @@ uint64_t session_serial(const struct session *session)
     return session->exchange.serial;
 }
 
+uint64_t session_paced(const struct session *session)
+{
+    return session->exchange.paced;
+}
+
 bool session_moves(const struct session *session)
 {
     const struct session *s = session;

@@ -102,6 +102,9 @@ void session_take_ready(struct session *session, const struct message_exchange *
 uint64_t session_front(struct session *session, uint64_t *step, uint64_t *serial);
 uint64_t session_serial(const struct session *session);
 
+/* How often, until now, chunks of a gradient have begun to wait so that workers keep together. */
+uint64_t session_paced(const struct session *session);
+
 /* The trainer begins to read parameters before element `end`, no more than session_front said, whatever
  * else goes on meanwhile; 0: it reads none, as is so where it waits. What it computes from them is no
  * exchanging. */
