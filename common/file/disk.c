@@ -18,9 +18,10 @@
 #include "common/file/file_lock.h"
 #include "common/file/folder.h"
 
-#define WRITE_PIECES 64   /* Pieces handed to one writev; a part may have a hundred thousand. */
-#define ASIDE_MAX    1000 /* Names tried for what is set aside. */
-#define OPENINGS_MAX 10   /* Tries to open a log, while others replace it. */
+#define WRITE_PIECES 64 /* Pieces handed to one writev; a part may have a hundred thousand. */
+#define WRITE_BEHIND (1u << 20) /* Bytes that the device is told of before all are there. */
+#define ASIDE_MAX    1000       /* Names tried for what is set aside. */
+#define OPENINGS_MAX 10         /* Tries to open a log, while others replace it. */
 
 static enum status status_of_errno(int number)
 {
@@ -274,18 +275,25 @@ static bool write_vector(int file, struct iovec *vector, int count)
     return true;
 }
 
-static bool write_pieces(int file, const struct disk_piece *pieces, size_t piece_count)
+/* at: where in the file that begins. The device gets to work meanwhile, so that flushing finds less to do. */
+static bool write_pieces(int file, uint64_t at, const struct disk_piece *pieces, size_t piece_count,
+                         bool lasting)
 {
     struct iovec vector[WRITE_PIECES];
     for (size_t first = 0; first < piece_count; first += WRITE_PIECES) {
+        uint64_t bytes = 0;
         int count = 0;
         for (size_t i = first; i < piece_count && count < WRITE_PIECES; i++, count++) {
             /* writev only reads; its type has no const. */
             vector[count].iov_base = (void *)(uintptr_t)pieces[i].data;
             vector[count].iov_len = pieces[i].bytes;
+            bytes += pieces[i].bytes;
         }
         if (!write_vector(file, vector, count))
             return false;
+        if (lasting && bytes >= WRITE_BEHIND)
+            sync_file_range(file, (off_t)at, (off_t)bytes, SYNC_FILE_RANGE_WRITE);
+        at += bytes;
     }
     return true;
 }
@@ -309,9 +317,11 @@ static bool flush_directory_of(const char *path)
 }
 
 /* Write, flush if it is to last, and close; on false errno tells why and the file is closed. */
-static bool fill_file(int file, const struct disk_piece *pieces, size_t piece_count, bool lasting)
+static bool fill_file(int file, uint64_t at, const struct disk_piece *pieces, size_t piece_count,
+                      bool lasting)
 {
-    bool filled = write_pieces(file, pieces, piece_count) && (!lasting || flush_file(file));
+    bool filled =
+        write_pieces(file, at, pieces, piece_count, lasting) && (!lasting || flush_file(file));
     int number = errno;
     bool closed = close_file(file);
     if (!filled)
@@ -347,7 +357,7 @@ static enum status put_file(const char *path, const struct disk_piece *pieces, s
     enum status opened = open_aside(path, aside, &file, error);
     if (opened != STATUS_OK)
         return opened;
-    if (!fill_file(file, pieces, piece_count, lasting) || rename(aside, path) != 0) {
+    if (!fill_file(file, 0, pieces, piece_count, lasting) || rename(aside, path) != 0) {
         enum status status = report(error, "write", path);
         unlink(aside);
         return status;
@@ -362,7 +372,7 @@ static bool write_behind(int file, uint64_t offset, const struct disk_piece *pie
 {
     if (ftruncate(file, (off_t)offset) == 0 &&
         lseek(file, (off_t)offset, SEEK_SET) == (off_t)offset)
-        return fill_file(file, pieces, piece_count, lasting);
+        return fill_file(file, offset, pieces, piece_count, lasting);
     int number = errno;
     close_file(file);
     errno = number;
@@ -421,7 +431,6 @@ static enum status posix_write_file(void *context, const char *path,
     return put_file(path, pieces, piece_count, true, error);
 }
 
-/* Piece by piece; the device gets to work meanwhile, so that flushing finds less to do. */
 static enum status write_source(int file, const char *path, const struct disk_source *source,
                                 struct error *error)
 {
@@ -431,9 +440,8 @@ static enum status write_source(int file, const char *path, const struct disk_so
         enum status status = source->next(source->context, &piece, error);
         if (status != STATUS_OK || piece.bytes == 0)
             return status;
-        if (!write_pieces(file, &piece, 1))
+        if (!write_pieces(file, at, &piece, 1, true))
             return report(error, "write", path);
-        sync_file_range(file, (off_t)at, (off_t)piece.bytes, SYNC_FILE_RANGE_WRITE);
         at += piece.bytes;
     }
 }

@@ -57,6 +57,15 @@ enum status checkpoint_write_part(const struct disk *disk, const char *out, uint
                                   uint32_t chunk_count, struct checkpoint_part *part,
                                   struct error *error);
 
+/* The same, and what has been written is read back and compared with what was to be, while its digest is
+ * made: STATUS_IO where it is another. */
+enum status checkpoint_write_proven_part(const struct disk *disk, const char *out, uint64_t step,
+                                         uint64_t generation, uint32_t server,
+                                         uint32_t server_count, struct slots slots,
+                                         const struct checkpoint_chunk *chunks,
+                                         uint32_t chunk_count, struct checkpoint_part *part,
+                                         struct error *error);
+
 /* Make a checkpoint of the manifest's parts. STATUS_INVALID when one of them is not where this
  * process would read it, in full length. Then what else is in the checkpoint's directory (parts of
  * earlier generations, what killed writers left) is removed, as well as that can be done. */
@@ -154,6 +163,7 @@ struct checkpoint_values {
     uint64_t elements;
     uint64_t version; /* As of a reader. */
     bool version_known;
+    bool proven[JOB_SERVERS_MAX]; /* Parts that are not read once more to be verified. */
 };
 
 enum status checkpoint_values_open(struct checkpoint_values *values, const struct disk *disk,
@@ -161,10 +171,15 @@ enum status checkpoint_values_open(struct checkpoint_values *values, const struc
 /* Elements first to first + count - 1 into to[count], 64-byte aligned or not. */
 enum status checkpoint_values_read(const struct checkpoint_values *values, uint64_t first,
                                    uint64_t count, float *to, struct error *error);
-/* Read all parts, and compare them with the manifest: as checkpoint_verify, in little memory. */
+/* This process has written and proven the part just now: unless the manifest's is another, it counts as
+ * verified. */
+void checkpoint_values_trust(struct checkpoint_values *values, uint32_t index,
+                             const struct checkpoint_part *part);
+/* Read all parts that are not trusted, and compare them with the manifest: as checkpoint_verify, in little
+ * memory. */
 enum status checkpoint_values_verify(const struct checkpoint_values *values, struct error *error);
-/* Of all parts, as their writers say. */
-uint64_t checkpoint_values_bytes(const struct checkpoint_values *values);
+/* Of the parts that are to be verified, as their writers say. */
+uint64_t checkpoint_values_unproven(const struct checkpoint_values *values);
 void checkpoint_values_close(struct checkpoint_values *values);
 
 #endif

@@ -104,7 +104,8 @@ void parameters_sha256(const struct variable *variables, uint32_t variable_count
 
 /* --- out of a checkpoint ------------------------------------------------------------------- */
 
-#define BLOCK_ELEMENTS (1u << 18)
+/* Digests of that much are worth a thread. */
+#define BLOCK_ELEMENTS (BESIDE_BYTES_MIN / sizeof(float))
 
 /* One file that is made while it is written. */
 struct exporting {
@@ -117,7 +118,9 @@ struct exporting {
     uint32_t pieces, variable; /* How many of the header, and of the variables, are written, */
     uint64_t elements;         /* ... and of the next one. */
     struct sha256 file, parameters;
-    struct beside verifying;
+    struct disk_piece
+        values_piece; /* For the second, by a thread beside the first's and the writer's. */
+    struct beside summing, verifying;
     enum status verified; /* When it is joined. */
     struct error why;
 };
@@ -126,6 +129,13 @@ static void verify(void *argument)
 {
     struct exporting *exporting = argument;
     exporting->verified = checkpoint_values_verify(exporting->values, &exporting->why);
+}
+
+static void sum_up(void *argument)
+{
+    struct exporting *exporting = argument;
+    sha256_update(&exporting->parameters, exporting->values_piece.data,
+                  exporting->values_piece.bytes);
 }
 
 /* Instead of a last piece: whether all that the file was made of was whole. */
@@ -142,6 +152,7 @@ static enum status end_export(struct exporting *exporting, struct disk_piece *pi
 static enum status next_piece(void *context, struct disk_piece *piece, struct error *error)
 {
     struct exporting *exporting = context;
+    beside_join(&exporting->summing); /* Which reads the block. */
     if (exporting->pieces < 2) {
         *piece = exporting->writer.pieces[exporting->pieces++];
         sha256_update(&exporting->file, piece->data, piece->bytes);
@@ -163,8 +174,9 @@ static enum status next_piece(void *context, struct disk_piece *piece, struct er
     *piece = (struct disk_piece){exporting->block, (size_t)some * sizeof(float)};
     exporting->elements += some;
     if (status == STATUS_OK) {
+        exporting->values_piece = *piece;
+        beside_start(&exporting->summing, piece->bytes, sum_up, exporting);
         sha256_update(&exporting->file, piece->data, piece->bytes);
-        sha256_update(&exporting->parameters, piece->data, piece->bytes);
     }
     return status;
 }
@@ -193,10 +205,11 @@ static enum status export_all(struct exporting *exporting, const struct disk *di
     const struct safetensors_writer *writer = &exporting->writer;
     const struct disk_source source = {exporting, next_piece};
     uint64_t bytes = writer->pieces[0].bytes + writer->pieces[1].bytes + writer->data_bytes;
-    beside_start(&exporting->verifying, checkpoint_values_bytes(exporting->values), verify,
+    beside_start(&exporting->verifying, checkpoint_values_unproven(exporting->values), verify,
                  exporting);
     enum status status = disk->write_from(disk->context, path, bytes, &source, error);
-    beside_join(&exporting->verifying); /* It may have ended before the last piece. */
+    beside_join(&exporting->summing); /* It may have ended before the last piece. */
+    beside_join(&exporting->verifying);
     return status;
 }
 

@@ -23,7 +23,7 @@ enum status model_file_write(const struct disk *disk, const char *path, const ch
 struct checkpoint_values;
 
 /* The same out of a checkpoint, block by block, with both digests, without memory for the whole: while a
- * thread beside reads the checkpoint and compares it with its manifest. The file has its name only if
+ * thread beside reads what is not trusted of the checkpoint and compares it with its manifest. The file has its name only if
  * all of that is as it was written: STATUS_INVALID otherwise. Each of the two reads for itself: what a disk
  * reads wrongly once may pass, and is then in both digests. */
 enum status model_file_export(const struct disk *disk, const char *path, const char *model_text,

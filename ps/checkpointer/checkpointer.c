@@ -39,14 +39,14 @@ enum status checkpointer_create(struct checkpointer **checkpointer,
     return STATUS_OK;
 }
 
-/* The step stays, so that what comes late for an older one can be told. */
+/* The step stays, so that what comes late for an older one can be told; and what was written. */
 static void part_clear(struct part *part)
 {
     for (uint32_t i = 0; i < part->arrays_received; i++)
         frame_release(part->frames[i]);
     free(part->chunks);
     free(part->frames);
-    *part = (struct part){.step = part->step};
+    *part = (struct part){.step = part->step, .proven = part->proven, .written = part->written};
 }
 
 static void reader_close(struct checkpointer *checkpointer)
@@ -114,7 +114,7 @@ static void begin_generation(struct checkpointer *checkpointer, uint64_t number)
     checkpointer->generation = number;
     for (uint32_t i = 0; i < checkpointer->part_count; i++) {
         part_clear(&checkpointer->parts[i]);
-        checkpointer->parts[i].step = 0;
+        checkpointer->parts[i] = (struct part){.step = 0};
     }
     kept_model_clear(&checkpointer->kept);
     checkpointer->kept.batches = 0;
@@ -567,7 +567,7 @@ static uint32_t arrays_of(const struct checkpointer *checkpointer)
 static bool part_begin(struct part *part, uint64_t step, uint32_t chunks, uint32_t arrays)
 {
     part_clear(part);
-    part->step = step;
+    *part = (struct part){.step = step};
     part->chunks = calloc(chunks, sizeof *part->chunks);
     part->frames = calloc((size_t)chunks * arrays, sizeof *part->frames);
     return part->chunks != NULL && part->frames != NULL;
@@ -577,6 +577,26 @@ static int by_first(const void *a, const void *b)
 {
     const struct checkpoint_chunk *x = a, *y = b;
     return x->first < y->first ? -1 : x->first > y->first;
+}
+
+/* What the model file is made of is read back here, where it need not be read for another digest. */
+static enum status write_out(struct checkpointer *checkpointer, uint32_t server,
+                             struct checkpoint_part *written, struct error *error)
+{
+    struct part *part = &checkpointer->parts[server];
+    part->proven = part->step == job_steps_most(&checkpointer->plan->job);
+    enum status (*write)(const struct disk *, const char *, uint64_t, uint64_t, uint32_t, uint32_t,
+                         struct slots, const struct checkpoint_chunk *, uint32_t,
+                         struct checkpoint_part *, struct error *) =
+        part->proven ? checkpoint_write_proven_part : checkpoint_write_part;
+    enum status status =
+        write(checkpointer->options.disk, checkpointer->options.out, part->step,
+              checkpointer->generation, server, checkpointer->part_count, checkpointer->plan->slots,
+              part->chunks, part->chunk_count, written, error);
+    part->proven = part->proven && status == STATUS_OK;
+    if (part->proven)
+        part->written = *written;
+    return status;
 }
 
 /* In order of place, not of arrival: a part may be written twice (the last cut can be where another
@@ -595,10 +615,7 @@ static void write_part(struct checkpointer *checkpointer, uint32_t server, struc
     struct message_part_written *written = &packet->message.part_written;
     written->step = part->step;
     written->server = server;
-    enum status status = checkpoint_write_part(
-        checkpointer->options.disk, checkpointer->options.out, part->step, checkpointer->generation,
-        server, checkpointer->part_count, checkpointer->plan->slots, part->chunks,
-        part->chunk_count, &written->part, &error);
+    enum status status = write_out(checkpointer, server, &written->part, &error);
     if (status == STATUS_OK && checkpointer->records)
         status =
             part_entries_write(checkpointer->options.disk, checkpointer->options.out, part->step,
@@ -825,6 +842,15 @@ static enum status export_first(struct checkpointer *checkpointer, struct run_su
     return status;
 }
 
+/* The parts that were written and read back here are not read to be verified again. */
+static void trust_own(const struct checkpointer *checkpointer, uint64_t step,
+                      struct checkpoint_values *values)
+{
+    for (uint32_t i = 0; i < checkpointer->part_count && i < values->manifest.part_count; i++)
+        if (checkpointer->parts[i].proven && checkpointer->parts[i].step == step)
+            checkpoint_values_trust(values, i, &checkpointer->parts[i].written);
+}
+
 /* The model out of the checkpoint just written: reading it back also proves that it can be. */
 static enum status export_model(struct checkpointer *checkpointer, struct run_summary *summary,
                                 struct outbox *outbox, struct error *error)
@@ -840,6 +866,7 @@ static enum status export_model(struct checkpointer *checkpointer, struct run_su
     if (status != STATUS_OK)
         return status;
     summary->versions = values.version_known ? values.version : 0;
+    trust_own(checkpointer, summary->step, &values);
     snprintf(path, sizeof path, "%s/model.safetensors", options->out);
     status = model_file_export(options->disk, path, job->model, job->variables, job->variable_count,
                                &values, summary->model_sha256, summary->parameters_sha256, error);

@@ -21,6 +21,8 @@ struct part {
     struct checkpoint_chunk *chunks; /* [plan's chunks of the server] in order of arrival. */
     struct frame **frames;           /* [chunks * arrays] what chunks points into. */
     uint32_t chunk_count, arrays_received;
+    bool proven;                    /* The one of this step is written, was read back and is ... */
+    struct checkpoint_part written; /* ... this; else zeros. */
 };
 
 /* The values that a score is of, while its chunks come in. */

@@ -354,14 +354,14 @@ static void owner_cut_done(const struct owner *owner, uint64_t step, bool taken,
     order_add(outbox, TO_ROUTER, 0, &order)->payload = make_figures(owner);
 }
 
-/* Slots are copied, because the next update writes them; values are only referred to, because the
- * next update then goes elsewhere. */
+/* Slots are copied, because the next update writes them, unless there is none; values are only referred
+ * to, because the next update then goes elsewhere. */
 static struct frame *snapshot_array(struct owned *owned, uint32_t array)
 {
     if (array == CHECKPOINT_ENTRIES)
         return entries_pack(&owned->entries);
-    if (array == 0)
-        return frame_retain(owned->shard.chunk.values);
+    if (array == 0 || owned->shard.chunk.batches == job_steps_most(&owned->shard.chunk.plan->job))
+        return chunk_last(&owned->shard.chunk, array);
     struct frame *copy = frame_create(owned->shard.chunk.count * sizeof(float));
     if (copy != NULL)
         memcpy(copy->data, chunk_array(&owned->shard.chunk, array), copy->bytes);

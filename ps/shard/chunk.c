@@ -5,6 +5,7 @@
 #include "common/base/invariant.h"
 #include "common/job/update_sum.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +38,17 @@ static enum status make_sums(struct chunk *chunk)
                                                                               : STATUS_OK;
 }
 
+static bool place_slot(struct chunk *chunk, uint32_t slot)
+{
+    struct frame *frame = frame_create(chunk->count * sizeof(float));
+    if (frame == NULL)
+        return false;
+    frame_release(chunk->slot_frames[slot]);
+    chunk->slot_frames[slot] = frame;
+    chunk->slots[slot] = frame->data;
+    return true;
+}
+
 enum status chunk_init(struct chunk *chunk, const struct plan *plan, uint32_t index,
                        const struct chunk_memory *memory)
 {
@@ -52,12 +64,9 @@ enum status chunk_init(struct chunk *chunk, const struct plan *plan, uint32_t in
                                            : frame_create(range->count * sizeof(float));
     if (chunk->values == NULL)
         return STATUS_MEMORY;
-    for (uint32_t slot = 0; slot < plan->slots.count; slot++) {
-        /* The count is a multiple of 16 floats, so the size is one of 64 bytes. */
-        chunk->slots[slot] = aligned_alloc(64, range->count * sizeof(float));
-        if (chunk->slots[slot] == NULL)
+    for (uint32_t slot = 0; slot < plan->slots.count; slot++)
+        if (!place_slot(chunk, slot))
             return STATUS_MEMORY;
-    }
     return make_sums(chunk);
 }
 
@@ -69,7 +78,7 @@ void chunk_free(struct chunk *chunk)
     frame_release(chunk->lent[0]);
     frame_release(chunk->lent[1]);
     for (uint32_t slot = 0; slot < SLOTS_MAX; slot++)
-        free(chunk->slots[slot]);
+        frame_release(chunk->slot_frames[slot]);
     free(chunk->sum);
     free(chunk->held.sum);
     memset(chunk, 0, sizeof *chunk);
@@ -122,6 +131,11 @@ struct frame *chunk_keep(const struct chunk *chunk)
     return copy;
 }
 
+struct frame *chunk_last(const struct chunk *chunk, uint32_t array)
+{
+    return frame_retain(array == 0 ? chunk->values : chunk->slot_frames[array - 1]);
+}
+
 float *chunk_array(struct chunk *chunk, uint32_t array)
 {
     return array == 0 ? chunk->values->data : chunk->slots[array - 1];
@@ -157,8 +171,17 @@ static void keep_spare(struct chunk *chunk, struct frame *frame)
         frame_release(frame);
 }
 
+static bool may_write_slots(const struct chunk *chunk)
+{
+    for (uint32_t slot = 0; slot < chunk->plan->slots.count; slot++)
+        if (!frame_is_writable(chunk->slot_frames[slot]))
+            return false;
+    return true;
+}
+
 enum status chunk_apply(struct chunk *chunk, const struct chunk_update *update)
 {
+    assert(may_write_slots(chunk)); /* No update comes behind a last cut. */
     struct frame *next = next_frame(chunk, update->keep_previous);
     if (next == NULL)
         return STATUS_MEMORY;
@@ -204,6 +227,9 @@ void chunk_skip(struct chunk *chunk)
 enum status chunk_renew(struct chunk *chunk)
 {
     chunk_drop_previous(chunk);
+    for (uint32_t slot = 0; slot < chunk->plan->slots.count; slot++)
+        if (!frame_is_writable(chunk->slot_frames[slot]) && !place_slot(chunk, slot))
+            return STATUS_MEMORY;
     if (frame_is_writable(chunk->values))
         return STATUS_OK;
     struct frame *fresh = private_frame(chunk);
@@ -262,7 +288,8 @@ void chunk_check(const struct chunk *chunk)
          "what is written next is not the version before");
     RULE((chunk->lent[0] == NULL) == (chunk->lent[1] == NULL), "memory is lent for both or none");
     for (uint32_t slot = 0; slot < SLOTS_MAX; slot++)
-        RULE((chunk->slots[slot] != NULL) == (slot < chunk->plan->slots.count),
+        RULE((chunk->slots[slot] != NULL) == (slot < chunk->plan->slots.count) &&
+                 (chunk->slot_frames[slot] != NULL) == (chunk->slots[slot] != NULL),
              "it has the job's slots, and no other");
     RULE((chunk->sum != NULL) == (chunk->plan->job.delay_compensation > 0.0f),
          "it has room for a gradient that is moved where that is done");

@@ -18,7 +18,8 @@
  * torn values is of the old generation, and nobody takes it.
  *
  * Threads: one owner; readers of frames elsewhere only drop references.
- * Memory: values twice, slots once; one more copy of the values while sends are in flight, and one
+ * Memory: values twice, slots once (and again where a last cut is being written while the chunk is loaded
+ * anew); one more copy of the values while sends are in flight, and one
  * while a score is made of them (scored.h). */
 
 #ifndef PS_SHARD_CHUNK_H
@@ -53,7 +54,8 @@ struct chunk {
     struct frame *lent[2];   /* Shared with workers on this host: where even and odd
                                         * versions are written while nobody holds them. NULL
                                         * without. */
-    float *slots[SLOTS_MAX]; /* [plan->slots.count][count], owned. */
+    float *slots[SLOTS_MAX]; /* [plan->slots.count][count], in ... */
+    struct frame *slot_frames[SLOTS_MAX]; /* ... these: nobody else's while it is updated. */
     float *sum;       /* [count] a gradient that was moved (group.h); NULL where none is. Owned. */
     struct held held; /* The group that is open (group.h). */
 };
@@ -81,6 +83,9 @@ void chunk_stand(struct chunk *chunk, uint64_t batches, uint64_t version);
  * without memory for that. */
 struct frame *chunk_keep(const struct chunk *chunk);
 
+/* A reference to an array as it is, of values as of slots: for a cut behind which no update is made. */
+struct frame *chunk_last(const struct chunk *chunk, uint32_t array);
+
 /* Array 0 is the values, 1 and on the slots: [count] floats to be filled from a checkpoint. */
 float *chunk_array(struct chunk *chunk, uint32_t array);
 
@@ -105,7 +110,7 @@ uint64_t chunk_staleness(const struct chunk *chunk, uint64_t base);
  * before. */
 void chunk_skip(struct chunk *chunk);
 
-/* Before the chunk is loaded again: values that nobody else has, to be filled anew. What was given
+/* Before the chunk is loaded again: values and slots that nobody else has, to be filled anew. What was given
  * out stays as it was with whoever holds it, and so does lent memory, whose readers hold nothing:
  * they may be computing from it still, for a generation that is over. `previous` is forgotten.
  * STATUS_MEMORY: only that is done. */

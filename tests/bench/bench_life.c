@@ -223,8 +223,8 @@ static void show_parts(struct benchmark *benchmark, const struct life_runs *runs
                      runs->peaks.worker * 1e-9, runs->peaks.worker / MODEL_BYTES);
     benchmark_remark(
         benchmark,
-        "server 8 x by its parts: values 3 (first ones, and two that workers read), slots "
-        "2, and 2 for a cut, a gradient 1; what is shared is in both");
+        "server 6 x by its parts: values 3 (first ones, and two that workers read), slots "
+        "2, a gradient 1, and for a cut that is not the last 2 more; what is shared is in both");
 }
 
 int main(int argc, char **argv)

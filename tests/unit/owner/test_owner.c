@@ -9,6 +9,7 @@
 
 #include "common/job/replica_hash.h"
 #include "common/transport/transport.h"
+#include "ps/owner/owner_state.h"
 #include "ps/shard/batch_set.h"
 #include "ps/shard/staleness_book.h"
 #include "tests/lib/post.h"
@@ -872,6 +873,50 @@ TEST_PLAIN(a_cut_is_every_chunk_as_of_its_step_though_training_runs_on)
         ck_assert_uint_eq(packet->message.chunk_state.step, 1);
         ck_assert_uint_eq(packet->message.chunk_state.count, 16);
         ck_assert(((float *)packet->payload->data)[0] == -1.0f); /* Values and accumulator. */
+    }
+    close_fixture(&f);
+}
+
+/* How many arrays of the cut lie where the chunks have theirs. */
+static uint32_t count_lent(struct fixture *f)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < f->post.taken_count; i++) {
+        const struct packet *packet = &f->post.taken[i].packet;
+        if (packet->message.kind != MESSAGE_CHUNK_STATE)
+            continue;
+        for (uint32_t c = 0; c < f->owner->owned_count; c++)
+            for (uint32_t array = 0; array < 2; array++)
+                count +=
+                    packet->payload->data == chunk_array(&f->owner->owned[c].shard.chunk, array);
+    }
+    return count;
+}
+
+/* Steps of the job: 2, with values and an accumulator in each of 4 chunks. */
+TEST_PLAIN(behind_the_last_step_nothing_is_copied_and_the_cut_stays_as_it_was)
+{
+    struct job job = small_job(MODE_SYNC, 2, 1);
+    job.optimizer = optimizer_find("momentum")->defaults;
+    strcpy(job.optimizer.name, "momentum");
+    job.steps = 2;
+    struct fixture f;
+    open_plan(&f, job, NULL);
+    load(&f);
+    for (uint64_t step = 0; step < 2; step++) {
+        for (uint32_t chunk = 0; chunk < 4; chunk++)
+            send(&f, (struct sent){0, chunk, step, 0, tree_root(4), 8, false});
+        post_clear(&f.post);
+        cut(&f, step + 1);
+        ck_assert_uint_eq(post_count(&f.post, TO_CHECKPOINTER, MESSAGE_CHUNK_STATE), 8);
+        ck_assert_uint_eq(count_lent(&f), step == 0 ? 4 : 8); /* Values, and slots with them. */
+    }
+    order_load(&f, (struct order_load){.plan = f.plan}); /* A server was lost: all begin anew. */
+    ck_assert_uint_eq(count_lent(&f), 0);
+    for (size_t i = 0; i < f.post.taken_count; i++) {
+        const struct packet *packet = &f.post.taken[i].packet;
+        if (packet->message.kind == MESSAGE_CHUNK_STATE)
+            ck_assert(((const float *)packet->payload->data)[0] != 0.0f);
     }
     close_fixture(&f);
 }

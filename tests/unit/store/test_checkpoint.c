@@ -903,6 +903,88 @@ TEST_PLAIN(the_digest_of_a_large_part_is_that_of_its_file)
     free(space);
 }
 
+/* A disk on which one bit of what is read is another. */
+struct liar {
+    struct disk disk;
+    uint64_t at; /* Bytes behind the start of a file; UINT64_MAX: none. */
+    uint64_t read;
+};
+
+static enum status read_lies(void *context, const char *path, uint64_t offset, void *to,
+                             size_t count, struct error *error)
+{
+    struct liar *liar = context;
+    enum status status = disk->read_range(disk->context, path, offset, to, count, error);
+    liar->read += count;
+    if (status == STATUS_OK && liar->at >= offset && liar->at - offset < count)
+        ((uint8_t *)to)[liar->at - offset] ^= 4;
+    return status;
+}
+
+TEST_PLAIN(a_part_is_proven_when_every_byte_of_it_is_there_again)
+{
+    char out[DISK_PATH_MAX];
+    static float space[ARRAYS][ELEMENTS];
+    struct checkpoint_part plain, part;
+    struct liar liar = {.disk = disk_posix, .at = UINT64_MAX};
+    struct error error;
+    liar.disk.context = &liar;
+    liar.disk.read_range = read_lies;
+    fill(space);
+    struct checkpoint_chunk chunk = {
+        .first = 0, .count = ELEMENTS, .arrays = {space[0], space[1], space[2]}};
+    struct slots slots = optimizer_slots(optimizer_find("adam"));
+    scratch_path(out, "run");
+    ck_assert_int_eq(
+        checkpoint_write_part(&liar.disk, out, 1, 0, 0, 1, slots, &chunk, 1, &plain, &error),
+        STATUS_OK);
+    ck_assert_uint_eq(liar.read, 0);
+    ck_assert_int_eq(
+        checkpoint_write_proven_part(&liar.disk, out, 1, 0, 0, 1, slots, &chunk, 1, &part, &error),
+        STATUS_OK);
+    ck_assert_uint_eq(liar.read, plain.bytes);
+    ck_assert_uint_eq(part.bytes, plain.bytes);
+    ck_assert_mem_eq(part.digest, plain.digest, sizeof part.digest);
+    for (liar.at = 0; liar.at < plain.bytes; liar.at += 7) {
+        ck_assert_int_eq(checkpoint_write_proven_part(&liar.disk, out, 1, 0, 0, 1, slots, &chunk, 1,
+                                                      &part, &error),
+                         STATUS_IO);
+        ck_assert_ptr_nonnull(strstr(error.text, "part-0-of-1"));
+    }
+}
+
+TEST_PLAIN(a_part_is_read_once_more_unless_it_is_the_one_that_was_proven)
+{
+    char out[DISK_PATH_MAX], directory[DISK_PATH_MAX];
+    struct checkpoint_part parts[2], other;
+    struct checkpoint_values values;
+    struct liar liar = {.disk = disk_posix, .at = UINT64_MAX};
+    struct error error;
+    liar.disk.context = &liar;
+    liar.disk.read_range = read_lies;
+    scratch_path(out, "run");
+    for (uint32_t i = 0; i < 2; i++)
+        write_part(out, 5, i, 2, &parts[i]);
+    write_manifest(out, 5, parts, 2);
+    checkpoint_path(directory, out, 5);
+    ck_assert_int_eq(checkpoint_values_open(&values, &liar.disk, directory, &error), STATUS_OK);
+    other = parts[0];
+    other.digest[3] ^= 1;
+    checkpoint_values_trust(&values, 0, &other);
+    ck_assert_uint_eq(checkpoint_values_unproven(&values), parts[0].bytes + parts[1].bytes);
+    checkpoint_values_trust(&values, 0, &parts[1]);
+    ck_assert_uint_eq(checkpoint_values_unproven(&values), parts[0].bytes + parts[1].bytes);
+    checkpoint_values_trust(&values, 0, &parts[0]);
+    ck_assert_uint_eq(checkpoint_values_unproven(&values), parts[1].bytes);
+    liar.read = 0;
+    ck_assert_int_eq(checkpoint_values_verify(&values, &error), STATUS_OK);
+    ck_assert_uint_eq(liar.read, parts[1].bytes);
+    liar.at = parts[1].bytes - 1;
+    ck_assert_int_eq(checkpoint_values_verify(&values, &error), STATUS_INVALID);
+    ck_assert_ptr_nonnull(strstr(error.text, "part-1-of-2"));
+    checkpoint_values_close(&values);
+}
+
 /* --- one model in one file ----------------------------------------------------------------- */
 
 TEST_PLAIN(a_model_file_reads_back_with_zeros_in_the_gaps)
