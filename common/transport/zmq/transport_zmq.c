@@ -563,63 +563,103 @@ static int left_of(int timeout_ms, uint64_t since_us)
     return past_ms < (uint64_t)timeout_ms ? timeout_ms - (int)past_ms : 0;
 }
 
-/* Whether anything but news of connections (the last items) has come. */
-static bool has_come(const zmq_pollitem_t *items, size_t count, size_t news)
+/* Where libzmq tells the user of a socket that something has become of it: readable until it is asked
+ * what. */
+static int descriptor_of(void *socket)
 {
-    for (size_t i = 0; i < count - news; i++)
-        if (items[i].revents != 0)
-            return true;
-    return false;
+    int fd = -1;
+    size_t size = sizeof fd;
+    return zmq_getsockopt(socket, ZMQ_FD, &fd, &size) == 0 ? fd : -1;
 }
 
-/* The same, or the time is up. */
-static bool has_waited(zmq_pollitem_t *items, size_t count, size_t news, int timeout_ms)
+/* Or a fault, which receiving will tell. */
+static bool has_message(void *socket)
 {
-    return zmq_poll(items, (int)count, timeout_ms) <= 0 || has_come(items, count, news);
+    int events = 0;
+    size_t size = sizeof events;
+    return zmq_getsockopt(socket, ZMQ_EVENTS, &events, &size) != 0 || (events & ZMQ_POLLIN) != 0;
+}
+
+/* What may wake whoever waits: sockets, doorbells, and the monitors of sockets that listen. zmq_poll
+ * would ask each socket and monitor twice, with system calls of its own each time. */
+struct waking {
+    struct pollfd *items;
+    struct endpoint *const *endpoints;
+    size_t count, doorbells, used;
+    uint64_t said_us; /* When something was last said to a server. */
+};
+
+static void add_waking(struct waking *waking, int fd)
+{
+    waking->items[waking->used++] = (struct pollfd){fd, POLLIN, 0};
+}
+
+static void find_waking(struct waking *waking, const int *doorbells)
+{
+    for (size_t i = 0; i < waking->count; i++) {
+        uint64_t said_us = waking->endpoints[i]->said_us;
+        waking->said_us = said_us > waking->said_us ? said_us : waking->said_us;
+        add_waking(waking, descriptor_of(waking->endpoints[i]->socket));
+    }
+    for (size_t i = 0; i < waking->doorbells; i++)
+        add_waking(waking, doorbells[i]);
+    for (size_t i = 0; i < waking->count; i++)
+        if (waking->endpoints[i]->listening)
+            add_waking(waking, descriptor_of(waking->endpoints[i]->monitor.socket));
+}
+
+/* Whether anything but news of connections has come. Whoever comes is looked at before it is heard. */
+static bool has_come(const struct waking *waking)
+{
+    bool come = false;
+    const struct pollfd *items = waking->items, *news = items + waking->count + waking->doorbells;
+    for (size_t i = 0; i < waking->count; i++)
+        if (waking->endpoints[i]->listening && (news++)->revents != 0)
+            look_at_peers(waking->endpoints[i], clock_now_us());
+    for (size_t i = 0; i < waking->count; i++)
+        come = (items[i].revents != 0 && has_message(waking->endpoints[i]->socket)) || come;
+    for (size_t i = 0; i < waking->doorbells; i++)
+        come = come || items[waking->count + i].revents != 0;
+    return come;
+}
+
+/* What came before is told by no descriptor. */
+static bool is_here(const struct waking *waking)
+{
+    bool here = false;
+    for (size_t i = 0; i < waking->count; i++)
+        here = has_message(waking->endpoints[i]->socket) || here;
+    return here;
 }
 
 /* To be woken takes as long as a short answer does, so whoever has just said something asks for a
  * while, and leaves the processor to any other thread that wants it. */
-static bool is_answered(zmq_pollitem_t *items, size_t count, uint64_t said_us)
-{
-    while (clock_now_us() - said_us < ANSWER_US) {
-        if (zmq_poll(items, (int)count, 0) > 0)
-            return true;
-        sched_yield();
-    }
-    return false;
-}
-
-/* Whoever comes is looked at before it is heard. */
 static void zmq_wait(struct transport *transport, struct endpoint *const *endpoints, size_t count,
                      const int *doorbells, size_t doorbell_count, int timeout_ms)
 {
     (void)transport;
-    zmq_pollitem_t items[3 * (JOB_SERVERS_MAX + 1) + TRANSPORT_DOORBELLS_MAX];
-    size_t used = 0, news = 0;
+    struct pollfd items[2 * (JOB_SERVERS_MAX + 1) + TRANSPORT_DOORBELLS_MAX];
+    struct waking waking = {items, endpoints, count, .doorbells = doorbell_count};
     assert(2 * count + doorbell_count <= sizeof items / sizeof *items);
-    uint64_t now_us = clock_now_us(), said_us = 0;
+    uint64_t now_us = clock_now_us();
     for (size_t i = 0; i < count; i++) {
-        said_us = endpoints[i]->said_us > said_us ? endpoints[i]->said_us : said_us;
         look_when_due(endpoints[i], now_us);
-        look_at_peers(endpoints[i], now_us);
-        items[used++] = (zmq_pollitem_t){endpoints[i]->socket, 0, ZMQ_POLLIN, 0};
+        if (now_us - endpoints[i]->peers_us >= PEERS_US)
+            look_at_peers(endpoints[i], now_us);
         int patience_ms = dialer_patience_ms(&endpoints[i]->dialer);
         if (patience_ms > 0 && (timeout_ms < 0 || timeout_ms > patience_ms))
             timeout_ms = patience_ms; /* Whoever waits will look again. */
     }
-    for (size_t i = 0; i < doorbell_count; i++)
-        items[used++] = (zmq_pollitem_t){NULL, doorbells[i], ZMQ_POLLIN, 0};
-    if (timeout_ms != 0 && is_answered(items, used, said_us))
-        return;
-    for (size_t i = 0; i < count; i++)
-        if (endpoints[i]->listening) {
-            items[used++] = (zmq_pollitem_t){endpoints[i]->monitor.socket, 0, ZMQ_POLLIN, 0};
-            news++;
-        }
-    while (!has_waited(items, used, news, left_of(timeout_ms, now_us)))
-        for (size_t i = 0; i < count; i++)
-            look_at_peers(endpoints[i], clock_now_us());
+    find_waking(&waking, doorbells);
+    bool come = is_here(&waking), waits = true;
+    while (!come && waits) {
+        bool asks = timeout_ms != 0 && clock_now_us() - waking.said_us < ANSWER_US;
+        int ready = poll(waking.items, waking.used, asks ? 0 : left_of(timeout_ms, now_us));
+        come = ready > 0 && has_come(&waking);
+        waits = asks || ready > 0;
+        if (asks && ready <= 0)
+            sched_yield();
+    }
 }
 
 static void zmq_expect(struct endpoint *endpoint, const struct traffic *traffic)

@@ -376,6 +376,28 @@ TEST_TIMES(waiting_ends_with_its_time_a_message_or_the_bell, WAYS)
     close_transport();
 }
 
+/* Whoever has received some of what is there does not wait for the rest. */
+TEST_TIMES(what_is_there_already_ends_waiting, WAYS)
+{
+    char bound[ADDRESS_MAX];
+    open_transport(_i);
+    struct endpoint *server = listener(bound), *client = connector(bound);
+    for (int i = 0; i < 3; i++)
+        send_text(client, 0, "x", NULL);
+    receive(server);
+    t->wait(transport, &server, 1, NULL, 0, 50); /* Time for the others, and nothing is taken. */
+    usleep(50000);
+    for (int i = 0; i < 2; i++) {
+        uint64_t began_us = clock_now_us();
+        t->wait(transport, &server, 1, NULL, 0, 5000);
+        ck_assert_uint_lt(clock_now_us() - began_us, 4000000);
+        receive(server);
+    }
+    t->close(&client, 0);
+    t->close(&server, 0);
+    close_transport();
+}
+
 TEST_TIMES(what_nobody_received_is_given_back_at_the_end, WAYS)
 {
     char bound[ADDRESS_MAX];
