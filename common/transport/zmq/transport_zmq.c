@@ -654,9 +654,10 @@ static void zmq_wait(struct transport *transport, struct endpoint *const *endpoi
     bool come = is_here(&waking), waits = true;
     while (!come && waits) {
         bool asks = timeout_ms != 0 && clock_now_us() - waking.said_us < ANSWER_US;
-        int ready = poll(waking.items, waking.used, asks ? 0 : left_of(timeout_ms, now_us));
+        int left_ms = left_of(timeout_ms, now_us);
+        int ready = poll(waking.items, waking.used, asks ? 0 : left_ms);
         come = ready > 0 && has_come(&waking);
-        waits = asks || ready > 0;
+        waits = asks || (ready > 0 && left_ms != 0);
         if (asks && ready <= 0)
             sched_yield();
     }
