@@ -37,21 +37,32 @@ static bool make_bridge(void)
     return shell(line);
 }
 
-static bool make_host(unsigned host, const char *rate, double bits_a_second)
+static bool make_host(unsigned host)
+{
+    char line[LINE_BYTES], bridge[NAME_BYTES], name[NAME_BYTES];
+    name_of(0, bridge);
+    name_of(host, name);
+    snprintf(line, sizeof line,
+             "{ n=%s b=%s i=%u; ip netns add $n && "
+             "ip link add e$i netns $n type veth peer name p$i netns $b && "
+             "ip -n $n addr add " NAMESPACES_NETWORK ".$i/24 dev e$i && "
+             "ip -n $n link set e$i up && ip -n $n link set lo up && "
+             "ip -n $b link set p$i master br0 up; } 2>/dev/null",
+             name, bridge, host);
+    return shell(line);
+}
+
+static bool limit_host(unsigned host, const char *rate, double bits_a_second)
 {
     char line[LINE_BYTES], bridge[NAME_BYTES], name[NAME_BYTES];
     double bucket = bits_a_second / 8 * BUCKET_S;
     name_of(0, bridge);
     name_of(host, name);
     snprintf(line, sizeof line,
-             "{ n=%s b=%s i=%u; limit='tbf rate %s burst %.0f latency 50ms'; ip netns add $n && "
-             "ip link add e$i netns $n type veth peer name p$i netns $b && "
-             "ip -n $n addr add " NAMESPACES_NETWORK ".$i/24 dev e$i && "
-             "ip -n $n link set e$i up && ip -n $n link set lo up && "
-             "ip -n $b link set p$i master br0 up && "
-             "tc -n $n qdisc add dev e$i root $limit && "
-             "tc -n $b qdisc add dev p$i root $limit; } 2>/dev/null",
-             name, bridge, host, rate, bucket > BUCKET_LEAST ? bucket : BUCKET_LEAST);
+             "{ i=%u limit='tbf rate %s burst %.0f latency 50ms'; "
+             "tc -n %s qdisc add dev e$i root $limit && "
+             "tc -n %s qdisc add dev p$i root $limit; } 2>/dev/null",
+             host, rate, bucket > BUCKET_LEAST ? bucket : BUCKET_LEAST, name, bridge);
     return shell(line);
 }
 
@@ -61,7 +72,7 @@ bool namespaces_make(struct namespaces *namespaces, unsigned hosts, const char *
     namespaces->hosts = hosts;
     bool made = make_bridge();
     for (unsigned i = 1; i <= hosts && made; i++)
-        made = make_host(i, rate, bits_a_second);
+        made = make_host(i) && (rate == NULL || limit_host(i, rate, bits_a_second));
     if (!made)
         namespaces_remove(namespaces);
     return made;

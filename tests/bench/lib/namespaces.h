@@ -17,7 +17,7 @@ struct namespaces {
     unsigned hosts;
 };
 
-/* rate in bits a second, as tc spells it and as a number. False: not allowed, and nothing is there. */
+/* rate in bits a second, as tc spells it and as a number; NULL: no limit. False: not allowed, and nothing is there. */
 bool namespaces_make(struct namespaces *namespaces, unsigned hosts, const char *rate,
                      double bits_a_second);
 void namespaces_remove(struct namespaces *namespaces);
