@@ -52,7 +52,7 @@ read -r middle low high <<<"$told"
 judged() { python3 "$pairs" "$out" test_accuracy async-w2 "$@" >"$work/judged"; }
 judged sync-w2 || fail "pairs.py does not end well"
 awk -v told="$told" '{ gsub(/[][,]/, ""); split(told, t, " ")
-    for (i = 1; i <= 3; i++) if ((t[i] - $i) ^ 2 > (0.01 + 0.01 * t[i]) ^ 2) exit 1 }' "$work/judged" ||
+    for (i = 1; i <= 3; i++) if ((t[i] - $i) ^ 2 > 0.0001 * (1 + sqrt(t[i] ^ 2)) ^ 2) exit 1 }' "$work/judged" ||
     fail "compare says $told, pairs.py $(cat "$work/judged")"
 judged sync-w2 above "$(awk "BEGIN { print $low - 0.1 }")" || fail "an interval above a limit is not"
 judged sync-w2 below "$(awk "BEGIN { print $high + 0.1 }")" || fail "an interval below a limit is not"
