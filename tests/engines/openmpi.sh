@@ -111,7 +111,8 @@ empty_within 10
 if [ "$(state_of killed)" != stopped ]; then fail "no clean checkpoint when mpirun is killed: $(state_of killed)"; fi
 ok "kill -9 of mpirun: a clean checkpoint, and nothing is left on any host"
 
-# The others are done before Open MPI notices; what it does then is to end what is there no more.
+# The others are done before Open MPI notices, most often; what it does then is to end what is there no more. On a
+# slow machine they are not, and it ends them, at a clean checkpoint, from which any command goes on.
 begin host -- "${lasting[@]}"
 began=$EPOCHREALTIME
 lose_host node3
@@ -119,6 +120,9 @@ within 30 gone host || fail "mpirun does not notice that a host is lost"
 code=0
 wait "${pids[host]}" || code=$?
 seconds=$(awk -v a="$began" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.0f", b - a }')
-same_bits "$work/runs/host" host
 empty_within 10
+if [ "$(state_of host)" = stopped ]; then
+    run_on head host-on 0 "$build/syncopate" run --ps "$servers" --workers "$workers" "${lasting[@]}" --out "$work/runs/host"
+fi
+same_bits "$work/runs/host" host
 ok "a worker's host lost: the others do its work, with the bits of run; mpirun ends with $code, $seconds s after the loss"
