@@ -2,7 +2,6 @@
 
 #include "deploy/launcher/child_end.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -62,9 +61,8 @@ static const char *last_words(const struct child *child)
 {
     for (size_t back = 1; back <= child->tail_count && back <= CHILD_TAIL; back++) {
         const char *line = child->tail[(child->tail_count - back) % CHILD_TAIL];
-        for (const char *c = line; *c != '\0'; c++)
-            if (isalnum((unsigned char)*c))
-                return line;
+        if (line[strspn(line, " -")] != '\0')
+            return line;
     }
     return NULL;
 }

@@ -131,7 +131,8 @@ static void say(struct errand *errand, const char *script)
 TEST_PLAIN(errands_come_back_with_what_was_said)
 {
     struct errand errands[4] = {0};
-    say(&errands[0], "echo one; echo two; echo warning >&2; printf 'last\\033 words' >&2; exit 9");
+    say(&errands[0],
+        "echo one; echo two; echo warning >&2; printf 'last\\033 words\\n-----' >&2; exit 9");
     say(&errands[1], "sleep 60");
     say(&errands[2], "kill -9 $$");
     arguments_add_word(&errands[3].command, "/no/such/program");
