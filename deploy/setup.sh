@@ -218,9 +218,13 @@ install_packages()
     mapfile -t available < <(keep_available "$@")
     if [ "${#available[@]}" -eq 0 ]; then return 0; fi
     : >"$log"
-    # </dev/null: whatever a package's script might ask, there is nobody to answer.
-    if "${apt[@]}" -o APT::Status-Fd=1 install -y --no-install-recommends "${available[@]}" \
-        </dev/null 2>&1 | show_progress; then return 0; fi
+    # Twice: packages' own scripts fail now and then by the order in which others are unpacked, as that
+    # of libxml-sax-perl does, and what was left half configured is made whole by the second call.
+    # </dev/null: whatever they might ask, there is nobody to answer.
+    for _ in 1 2; do
+        if "${apt[@]}" -o APT::Status-Fd=1 install -y --no-install-recommends "${available[@]}" \
+            </dev/null 2>&1 | show_progress; then return 0; fi
+    done
     tail -n 20 "$log" >&2
     return 1
 }

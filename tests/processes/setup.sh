@@ -43,6 +43,15 @@ if said installs "Setting up|pmstatus|Reading"; then fail "what apt-get says is 
 grep -q -- 'install -y --no-install-recommends libzmq3-dev' "$work/called" || fail "not what was missing"
 ok "what is missing is named and installed, and of apt-get there is only how much it fetches"
 
+# Its second call makes whole what a package's own script left by failing.
+plays apt-get 'case " $* " in *" install "*)
+    if [ ! -e "'"$work"'/tried" ]; then touch "'"$work"'/tried"; echo "E: Sub-process dpkg returned (1)"; exit 100; fi;;
+esac'
+set_up again 0
+says again "^setup: done$"
+if said again "E: "; then fail "again: what is mended is told as an error"; fi
+ok "a package whose own script fails once is made whole"
+
 plays apt-get 'case " $* " in *" install "*) echo "E: You do not have enough free space"; exit 100;; esac'
 plays pkg-config 'exit 1'
 set_up fails 1
