@@ -840,6 +840,51 @@ TEST_DISK(a_model_that_cannot_be_written_is_a_failure_with_its_path, 1, 1)
     close_fixture(&f);
 }
 
+/* The last bit of a server's part of the checkpoint at this step is turned over. */
+static void damage(struct simulated_disk *disk, uint32_t server, uint64_t step)
+{
+    char path[DISK_PATH_MAX];
+    checkpoint_path(path, "run", step);
+    size_t length = strlen(path);
+    snprintf(path + length, sizeof path - length, "/part-%u-of-2.safetensors", server);
+    struct simulated_file *part = simulated_disk_find(disk, path);
+    ck_assert_ptr_nonnull(part);
+    part->data[part->bytes - 1] ^= 1;
+}
+
+/* A model is made of the checkpoint at this step, of which a server's part is damaged just before. */
+static enum status model_of_damaged(uint64_t step, uint32_t server, bool goes_back)
+{
+    struct fixture f;
+    struct simulated_disk disk;
+    simulated_disk_init(&disk, 1, 1);
+    open_fixture_on(&f, &disk.disk, "run", "auto");
+    start(&f);
+    write_checkpoint(&f, step);
+    if (goes_back)
+        ck_assert(go_back(&f).restore_step == step);
+    damage(&disk, server, step);
+    bool last = step == job_steps_most(&f.job);
+    enum status status =
+        summarize(&f, last ? RUN_DONE : RUN_STOPPED, step, last ? EXIT_DONE : EXIT_INTERRUPTED)
+            .status;
+    close_fixture(&f);
+    simulated_disk_free(&disk);
+    return status;
+}
+
+/* That a damage passes is how it shows that a part is not read again. */
+TEST_PLAIN(of_the_last_checkpoint_a_model_file_is_made_without_reading_ones_own_part_again)
+{
+    struct job job = small_job(MODE_SYNC, 2, 2);
+    uint64_t last = job_steps_most(&job);
+    ck_assert_int_eq(model_of_damaged(last, 0, false), STATUS_OK);
+    ck_assert_int_eq(model_of_damaged(last, 1, false), STATUS_INVALID); /* Another process's. */
+    ck_assert_int_eq(model_of_damaged(last, 0, true), STATUS_INVALID);  /* Of a cut that is over. */
+    ck_assert_int_eq(model_of_damaged(last - 2, 0, false), STATUS_INVALID);
+    job_free(&job);
+}
+
 /* Which checkpoint whoever comes next goes on from, which must be whole. */
 static uint64_t recovered_step(struct simulated_disk *disk)
 {
