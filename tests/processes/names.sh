@@ -220,8 +220,8 @@ for i in 0 1 2 3; do
     # shellcheck disable=SC2086 # Its words.
     on ${example[i]/ / "cloned-$i" }
 done
-says cloned-1 "waiting [56] s for ps/0: alpha:7000 \(127.0.1.1:7000\) is ps/1, not ps/0: alpha is a loopback address on this host.*/etc/hosts"
-says cloned-3 "waiting [56] s for ps/0: alpha:7000 \(127.0.1.1:7000\) is ps/1, not ps/0: .*/etc/hosts"
+says cloned-1 "waiting [0-9]+ s for ps/0: alpha:7000 \(127.0.1.1:7000\) is ps/1, not ps/0: alpha is a loopback address on this host.*/etc/hosts"
+says cloned-3 "waiting [0-9]+ s for ps/0: alpha:7000 \(127.0.1.1:7000\) is ps/1, not ps/0: .*/etc/hosts"
 on alpha swapped syncopate-worker --ps-hosts beta:7000,alpha:7000 --workers 2 --task-index 1 \
     --start-timeout 2
 ends swapped 4

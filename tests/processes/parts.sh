@@ -86,15 +86,20 @@ ps() { start "$2" syncopate-ps --task-index "$1" --ps-hosts "$hosts" --out "$wor
 ps 0 ps0
 ps 1 ps1
 start worker syncopate-worker --task-index 0 --ps-hosts "$hosts" --workers 1 --data synthetic:400 \
-    --model softmax --seed 3 --steps 1500 --compute constant:1ms --checkpoint-every 50
+    --model softmax --seed 3 --steps 100000000 --compute constant:1ms --checkpoint-every 50
 cut() { grep -qs '"event": "checkpoint"' "$work/lost/events.jsonl"; }
 within 20 cut || fail "there is no checkpoint"
 murder ps1
 pause 0.5
+went_back() # And has trained since.
+{
+    awk '/"event": "generation"/ { back = 1 } back && /"event": "progress"/ { trains = 1 } END { exit !trains }' \
+        "$work/lost/events.jsonl"
+}
 ps 1 ps1-again
-ends worker 0 60
-ends ps0 0
-ends ps1-again 0
+within 30 went_back || fail "nobody goes back"
+kill -INT "${pids[ps0]}"
+for name in worker ps0 ps1-again; do ends $name 130; done
 parts lost
 holds "${part[recovering]} > 0" "going back took ${part[recovering]} s"
 ok "and so do those of one that went back to a checkpoint"

@@ -202,7 +202,7 @@ fi
 
 # --- stopped and killed ---------------------------------------------------------------------------
 if short_run; then
-    start cut syncopate run "${job[@]}" --mode async --workers 2 --ps 2 --compute constant:20ms --epochs 4 \
+    start cut syncopate run "${job[@]}" --mode async --workers 2 --ps 2 --compute constant:60ms --epochs 4 \
         --checkpoint-every 20 --keep all --out "$work/cut"
     within 20 [ -d "$work/cut/checkpoints/step-000000000040" ] || fail "no checkpoint"
     kill -INT "${pids[cut]}"
@@ -238,7 +238,7 @@ killed()
         pid=$(one_of "$role")
         still=$(one_of ps)
         if [ -z "$pid" ] || [ -z "$still" ]; then break; fi
-        if [ "$role" = worker ]; then kill -STOP "$still"; fi
+        if [ "$role" = worker ]; then kill -STOP "$still" 2>/dev/null || break; fi # It may have ended meanwhile.
         sleep 0.03
         kill -KILL "$pid" 2>/dev/null || true
         sleep 0.1
@@ -274,7 +274,7 @@ if long_run; then
         pid=$(one_of worker)
         still=$(one_of ps 1)
         if [ -z "$pid" ] || [ -z "$still" ]; then continue; fi
-        kill -STOP "$still"
+        kill -STOP "$still" 2>/dev/null || break
         sleep 0.25
         kill -KILL "$pid" 2>/dev/null || true
         sleep 0.2

@@ -33,6 +33,8 @@ again()
 }
 # windows FOLDER - the newest of each, without when it was.
 windows() { grep '"event": *"window"' "$1/events.jsonl" | sed -E 's/^\{"time": [0-9.]+, //; s/, "seconds.*//' | sort -V | uniq | sort -t: -k3 -s; }
+# A batch that takes as long as to leave seconds for what is done to a run before its end.
+slower=(--compute "lognormal:25ms,0.5")
 kill_one()
 {
     local id
@@ -52,7 +54,7 @@ done
 ok "every epoch has all its examples, over TCP and in shared memory, and its replay the same bits and windows"
 
 # With every server and a worker killed; the second time within the steps that are made up.
-start killed syncopate run "${base[@]}" --ps 2 --checkpoint-every 10 --out "$work/killed"
+start killed syncopate run "${base[@]}" "${slower[@]}" --ps 2 --checkpoint-every 10 --out "$work/killed"
 at killed progress 3
 kill_one killed syncopate-worker 1
 at killed requeued 1
@@ -65,7 +67,7 @@ again killed
 ok "workers and servers killed: nothing is lost or trained with twice"
 
 # Stopped within an epoch; it goes on, with another number of servers, with what the checkpoint says is owed.
-start stopped syncopate run "${base[@]}" --ps 1 --out "$work/stopped"
+start stopped syncopate run "${base[@]}" "${slower[@]}" --ps 1 --out "$work/stopped"
 at stopped requeued 1
 at stopped window 6
 kill -TERM "${pids[stopped]}"

@@ -153,7 +153,7 @@ ok "the regularisation loss is told beside the loss, by run.json, events, the su
 
 # Killed on the way: a server, and everybody goes back; the slots and values that l2 is added to are of the cut.
 start struck syncopate run "${job[@]}" --global-batch $batch --ps 2 --workers 3 --l2 0.01 --checkpoint-every 10 \
-    --compute constant:15ms --out "$work/struck"
+    --compute constant:60ms --out "$work/struck" # Seconds are left behind the first checkpoint.
 within 30 grep -qs '"event": "checkpoint"' "$work/struck/events.jsonl" || fail "no checkpoint"
 for pid in $(survivors); do
     words=" $({ tr '\0' ' ' <"/proc/$pid/cmdline"; } 2>/dev/null || true)"

@@ -11,12 +11,13 @@ program()
     printf '#!/bin/sh\n%s\n' "$2" >"$work/$1"
     chmod +x "$work/$1"
 }
-# tried CODE LAST-LINE NAME... - the runner ends so, given those programs.
+# tried CODE LAST-LINE NAME... - the runner ends so, given those programs. It waits for none as long as $limit.
+limit=60
 tried()
 {
     local code=0 wanted=$1 last=$2
     shift 2
-    TEST_TIMEOUT=1 TEST_VERBOSE='' JOBS=2 "$tests/run_tests.sh" "${@/#/$work/}" >"$work/runner.log" 2>&1 || code=$?
+    TEST_TIMEOUT=$limit TEST_VERBOSE='' JOBS=2 "$tests/run_tests.sh" "${@/#/$work/}" >"$work/runner.log" 2>&1 || code=$?
     if [ "$code" -ne "$wanted" ]; then fail "the runner ended with exit code $code, not $wanted"; fi
     if [ "$(tail -n 1 "$work/runner.log")" != "$last" ]; then fail "the last line is not: $last"; fi
 }
@@ -60,7 +61,9 @@ for name in silent chats nothing; do
 done
 ok "who says nothing of tests has failed"
 
+limit=$patience # Enough for its one word.
 tried 1 "1 passed, 1 failed, 0 skipped" hangs
+limit=60
 says runner "hangs: gave up after"
 tried 1 "1 passed, 1 failed, 0 skipped" crashes
 says runner "crashes: exit code 139"

@@ -20,15 +20,16 @@ all_applied()
     fi
 }
 
-# of_worker OUT FIELD INDEX - a number of worker_details; waited OUT - milliseconds of worker 0 and 1.
+# of_worker OUT FIELD INDEX - a number of worker_details.
 of_worker()
 {
     grep -oE "^      \"$2\": [0-9.e-]+" "$1/run.json" | sed -n "$(($3 + 1))s/.*: //p"
 }
+# waited OUT - milliseconds for which the bound held up worker 0 and 1: not what a busy machine does to them.
 waited()
 {
-    echo "$(of_worker "$1" wait_seconds 0) $(of_worker "$1" wait_seconds 1)" |
-        awk '{ printf "%d\n", 1000 * ($1 + $2) }'
+    sed -nE 's/^      "waits": .*"bound": ([0-9.e-]+),.*/\1/p' "$1/run.json" | head -n 2 |
+        awk '{ sum += $1 } END { if (NR == 2) printf "%d\n", 1000 * sum }'
 }
 
 # trains NAME MODE ARGUMENT... - three workers, the last of them slow.
@@ -88,11 +89,11 @@ fi
 
 # --- stopped, and on again -------------------------------------------------------------------------
 if short_run; then
-    started() { [ -d "$work/stopped" ] && grep -qs '"event": "start"' "$work/stopped/events.jsonl"; }
+    trains_now() { grep -qs '"event": "progress"' "$work/stopped/events.jsonl"; } # Some are made.
     start first syncopate run "${base[@]}" --mode ssp:3 --steps 400 --out "$work/stopped" \
         --workers 3 --ps 2 "${uneven[@]}"
-    within 30 started || fail "the run makes no progress"
-    sleep 0.3 # So that some are made, and somebody waits.
+    within 30 trains_now || fail "the run makes no progress"
+    sleep 0.3 # So that, most often, somebody waits.
     kill -INT "${pids[first]}"
     ends first 130
     reached=$(member "$work/stopped" step)
@@ -121,7 +122,7 @@ inspected() { "$build/syncopate" inspect "$address" >"$work/inspected.log" 2>&1 
 
 if short_run && ! sanitized; then
     address=127.0.0.1:$(free_port)
-    start ps0 syncopate-ps --ps-hosts "$address" --out "$work/hand" --worker-timeout 2 --checkpoint-every 0
+    start ps0 syncopate-ps --ps-hosts "$address" --out "$work/hand" --checkpoint-every 0
     for i in 0 1; do worker "$i"; done
     worker 2 --slow 2:1000
     within 10 inspected "^worker/0 and 1 more wait for worker/2 \(on .*\), the slowest, in ssp:1$" ||
@@ -133,7 +134,7 @@ if short_run && ! sanitized; then
         --data synthetic:2000 --mode ssp:2 --model cnn --steps 150 --checkpoint-every 0
     said stranger "error: staleness bound: 1 in the running job, 2 in worker/4" ||
         fail "another bound joins"
-    says w0 "waiting 5 s, ps/0 says: waiting for worker/2 \(on .*\), the slowest, in ssp:1" 15
+    says w0 "waiting [0-9]+ s, ps/0 says: waiting for worker/2 \(on .*\), the slowest, in ssp:1" 15
     murder w2
     for i in 0 1 3; do ends "w$i" 0 30; done
     ends ps0 0

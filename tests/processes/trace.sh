@@ -104,13 +104,13 @@ if short_run; then
     says text "no trace of this version"
     ok "what is no trace is refused in one line"
 
-    # Worker 1 is killed when it has been seen to compute three steps; the other makes the rest.
+    # Worker 1 is killed when it has been seen to compute three steps; the other goes on for as long as it is let.
     mkdir "$work/killed"
     port=$(free_port)
     start kps syncopate-ps --task-index 0 --ps-hosts "127.0.0.1:$port" --out "$work/killed/run" --trace "$work/killed/all.spans"
     for i in 0 1; do
         start "kworker$i" syncopate-worker --task-index $i --ps-hosts "127.0.0.1:$port" --workers 2 "${base[@]}" \
-            --steps 40 --compute constant:20ms --trace "$work/killed/all.spans"
+            --steps 100000000 --checkpoint-every 0 --compute constant:20ms --trace "$work/killed/all.spans"
     done
     computed() # Three steps of worker 1's are in the file.
     {
@@ -119,10 +119,18 @@ if short_run; then
     }
     within 20 computed || fail "worker 1 is not seen to compute"
     murder kworker1
-    for name in kps kworker0; do ends $name 0; done
+    # The steps between what the server has heard last of worker 1 and its loss are none.
+    has_lost() { grep -qs '"event": "lost"' "$work/killed/run/events.jsonl"; }
+    within 20 has_lost || fail "worker 1 is not missed"
+    steps_made() { grep -oE '"event": "progress",.* "step": [0-9]+' "$work/killed/run/events.jsonl" | tail -n 1 | grep -oE '[0-9]+$'; }
+    since=$(steps_made)
+    goes_on() { [ "$(steps_made)" -gt $((since + 5)) ]; }
+    within 20 goes_on || fail "the other does not go on"
+    kill -TERM "${pids[kps]}"
+    for name in kps kworker0; do ends $name 143; done
     run killed-trace 0 syncopate trace "$work/killed/all.spans" --trace-steps 1000 --out "$work/killed/trace.json"
     reads killed --processes 3 --computes worker/1:3
-    reads killed --computes worker/0:39
+    reads killed --computes "worker/0:$(($(member "$work/killed/run" step) - 1))"
     ok "whoever is killed has left what it did"
 
     # npm's, which Debian has not.
