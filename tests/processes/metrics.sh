@@ -4,8 +4,9 @@
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-small=(--mode async --data synthetic:500 --model softmax --seed 3 --compute constant:5ms)
-ps() { start "$1" syncopate-ps --ps-hosts "$hosts" "${@:2}"; }
+small=(--mode async --data synthetic:500 --model softmax --seed 3 --compute constant:5ms --worker-timeout 60)
+# Server 1 is stopped for a while, and is not to be given up.
+ps() { start "$1" syncopate-ps --ps-hosts "$hosts" --worker-timeout 60 "${@:2}"; }
 worker() { start "w$1" syncopate-worker --ps-hosts "$hosts" --workers 2 --task-index "$1" "${small[@]}" "${@:2}"; }
 # get PORT PATH [METHOD] - the answer's first line into $status, its body into $body.
 get()
@@ -55,7 +56,8 @@ ps ps1 --task-index 1 --metrics-port "$other" --metrics-bind ::1
 within 20 answers "$port" /readyz 200 || fail "a running job is not ready: $status $body"
 says ps1 "metrics on http://\[::1\]:$other/metrics"
 run ready 0 syncopate inspect "${hosts%,*}" --ready
-run ready-1 0 syncopate inspect "${hosts#*,}" --ready
+is_ready() { "$build/syncopate" inspect "${hosts#*,}" --ready >"$work/ready-1.log" 2>&1; } # It hears of the start after server 0.
+within 10 is_ready || fail "ready-1: server 1 of a running job is not ready"
 says ready-1 "^ps/1 is ready$"
 run alive-1 0 syncopate inspect "${hosts#*,}" --alive --quiet
 trained() { answers "$port" /metrics 200 && [ "$(figure syncopate_global_step)" -ge 20 ]; }

@@ -8,7 +8,7 @@ if ! grep -q '^cpu0 ' /proc/stat 2>/dev/null; then
     exit 0
 fi
 out=$work/out
-quick=(--data synthetic:600 --model softmax --steps 60 --compute constant:5ms --workers 1 --modes sync --warm-up 0)
+quick=(--data synthetic:600 --model softmax --steps 150 --compute constant:5ms --workers 1 --modes sync --warm-up 0)
 
 # number FILE MEMBER
 number() { sed -nE "s/^ *\"$2\": ([-+.e0-9]+),?$/\1/p" "$1"; }

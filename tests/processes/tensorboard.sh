@@ -23,8 +23,8 @@ if [ "$code" -eq 3 ] || [ "$code" -ge 126 ]; then
 fi
 
 small=(--data synthetic:1024 --model softmax)
-# Long enough to be killed in the middle: a batch takes 8 ms at least.
-slow=("${small[@]}" --epochs 16 --checkpoint-every 8 --compute constant:2ms --log-every 1000)
+# Long enough to be looked at and killed in the middle: a batch takes 40 ms of a worker at least.
+slow=("${small[@]}" --epochs 8 --checkpoint-every 8 --compute constant:10ms --log-every 1000)
 since=$(date +%s)
 
 # reads RUN [FOLDER] [OPTION...] - the files of a run are right.
@@ -60,10 +60,10 @@ ok "a run that is made longer keeps its points, the last of them too"
 
 # By hand: server 0 is killed in the middle, and leaves a record of which the end is missing.
 hosts=127.0.0.1:$(free_port)
-by_hand=(--ps-hosts "$hosts" --task-index 0 --worker-timeout 1)
+by_hand=(--ps-hosts "$hosts" --task-index 0 --worker-timeout "$patience")
 start ps0 syncopate-ps "${by_hand[@]}" --out "$work/killed" --tensorboard "$tb" --log-every 1000
 start worker0 syncopate-worker "${by_hand[@]}" --workers 2 --mode ssp:2 "${slow[@]}"
-start worker1 syncopate-worker --ps-hosts "$hosts" --task-index 1 --worker-timeout 1 --workers 2 --mode ssp:2 "${slow[@]}"
+start worker1 syncopate-worker --ps-hosts "$hosts" --task-index 1 --worker-timeout "$patience" --workers 2 --mode ssp:2 "${slow[@]}"
 checkpoints() { grep -cs '"event": "checkpoint"' "$1/events.jsonl" || true; }
 has_checkpoints() { [ "0$(checkpoints "$1")" -ge "$2" ]; } # No file yet: no number.
 within 20 has_checkpoints "$work/killed" 2 || fail "there is no checkpoint"
