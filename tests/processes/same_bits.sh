@@ -112,11 +112,12 @@ struck()
     ends "$name" 0 120
     if [ "$(member "$work/$name" generation)" -lt 2 ]; then fail "$name: not all went back twice"; fi
 }
-# stopped NAME ARGUMENT... - a run that is stopped after its first checkpoint.
+# stopped NAME ARGUMENT... - a run that is stopped after its first checkpoint, seconds before its end: with
+# all batches done it would be a finished run.
 stopped()
 {
     local name=$1
-    start "$name" syncopate run "${job[@]}" --checkpoint-every 20 --compute constant:10ms --out "$work/$name" "${@:2}"
+    start "$name" syncopate run "${job[@]}" --checkpoint-every 5 --compute constant:40ms --out "$work/$name" "${@:2}"
     within 30 checkpoints "$work/$name" 1 || fail "$name does not get on"
     kill -INT "${pids[$name]}"
     ends "$name" 130 30
