@@ -122,10 +122,11 @@ ok "one async worker has staleness 0"
 
 # A stop leaves every batch that was given out applied, and the same command goes on from there.
 started() { grep -q '"event": "progress"' "$work/stopped/events.jsonl" 2>/dev/null; }
-# A batch takes 50 ms (100 ms) of each of three workers, whatever this machine is doing: all of them some seconds.
+# A batch takes 300 ms of each of three workers: all of them 20 s. It is stopped long before.
+start first syncopate run "${base[@]}" --epochs 2 --out "$work/stopped" --workers 3 --ps 2 --compute constant:100ms
+# And here 60 ms (120 ms), of which some seconds are left behind the 70th.
 leaf=20ms
 if sanitized; then leaf=40ms; fi
-start first syncopate run "${base[@]}" --epochs 2 --out "$work/stopped" --workers 3 --ps 2 --compute "constant:$leaf"
 within 30 started || fail "the run makes no progress"
 kill -TERM "${pids[first]}"
 ends first 143

@@ -8,32 +8,37 @@
 job=(--data synthetic:1000 --model "conv 4x3 relu, pool 4, flatten, dense 10" --global-batch 32 --seed 5
     --chunk-bytes 1K --steps 60)
 
-# reference - the digest of one process without servers.
+# reference STEPS - the digest of one process without servers.
 reference()
 {
-    if [ ! -e "$work/alone" ]; then
-        run alone 0 syncopate run "${job[@]}" --ps 0 --quiet --out "$work/alone"
+    if [ ! -e "$work/alone-$1" ]; then
+        run "alone-$1" 0 syncopate run "${job[@]}" --steps "$1" --ps 0 --quiet --out "$work/alone-$1"
     fi
-    member "$work/alone" parameters_sha256
+    member "$work/alone-$1" parameters_sha256
 }
-# as_alone NAME, as_recorded NAME - what came of the run in $work/NAME.
+# as_alone NAME STEPS, as_recorded NAME - what came of the run in $work/NAME.
 as_alone()
 {
-    if [ "$(member "$work/$1" parameters_sha256)" != "$(reference)" ]; then fail "$1: other bits"; fi
+    if [ "$(member "$work/$1" parameters_sha256)" != "$(reference "$2")" ]; then fail "$1: other bits"; fi
 }
 as_recorded()
 {
     run "$1-replay" 0 syncopate replay "$work/$1"
     said "$1-replay" "^parameters_sha256 .*: as recorded" || fail "$1: other bits in its replay"
 }
+# right_bits NAME MODE - of as many steps as it made.
+right_bits()
+{
+    case $2 in
+        sync | allreduce) as_alone "$1" "$(member "$work/$1" step)" ;;
+        *) as_recorded "$1" ;;
+    esac
+}
 # trained NAME MODE - to its end, and to the right bits.
 trained()
 {
     if [ "$(member "$work/$1" step)" != 60 ]; then fail "$1 made $(member "$work/$1" step) steps of 60"; fi
-    case $2 in
-        sync | allreduce) as_alone "$1" ;;
-        *) as_recorded "$1" ;;
-    esac
+    right_bits "$1" "$2"
 }
 # places NAME MODE WORKERS ARGUMENT... - so many places under the launcher.
 places()
@@ -56,7 +61,7 @@ if short_run; then
     said sync "^sync, 3 workers, each with a server beside it: done$" || fail "nor does the summary"
     said one "^sync, 1 worker, with a server beside it: done$" || fail "the summary of one place"
     grep -q '"colocated": true' "$work/sync/run.json" || fail "run.json does not say colocated"
-    grep -q '"colocated"' "$work/alone/run.json" && fail "run.json says colocated without servers"
+    grep -q '"colocated"' "$work/alone-60/run.json" && fail "run.json says colocated without servers"
     ok "every place has a server: sync and allreduce have the bits of --ps 0 over shared memory and tcp, async and ssp those of their replay"
 
     run keygen 0 syncopate keygen "$work/keys" --workers 2
@@ -76,10 +81,10 @@ fi
 # --- with others, and with none --------------------------------------------------------------------------
 if short_run; then
     # stopped NAME MODE - at a checkpoint, with three places.
-    started() { grep -qs '"event": "start"' "$work/$1/events.jsonl"; }
+    started() { grep -qs '"event": "progress"' "$work/$1/events.jsonl"; }
     for of in sync async; do
         start "cut-$of" syncopate run "${job[@]}" --mode $of --ps colocated --workers 3 --out "$work/cut-$of" \
-            --compute constant:10ms --checkpoint-every 5
+            --compute constant:200ms --checkpoint-every 5 # It must not be done before it is stopped.
         within 30 started "cut-$of" || fail "cut-$of makes no progress"
         kill -INT "${pids[cut-$of]}"
         ends "cut-$of" 130
@@ -101,15 +106,17 @@ child()
         if tr '\0' ' ' 2>/dev/null <"/proc/$pid/cmdline" | grep -q "syncopate-$1 .*--task-index=$2 "; then echo "$pid"; fi
     done
 }
-progressed() { [ -e "$work/$1/events.jsonl" ] && [ "$(grep -c '"event": "checkpoint' "$work/$1/events.jsonl")" -ge "$2" ]; }
-# dies NAME MODE ROLE INDEX ARGUMENT... - it is killed in the middle, and started again by itself.
+checkpoints() { grep -c '"event": "checkpoint' "$work/$1/events.jsonl"; }
+progressed() { [ -e "$work/$1/events.jsonl" ] && [ "$(checkpoints "$1")" -ge "$2" ]; }
+# dies NAME MODE ROLE INDEX ARGUMENT... - it is killed in the middle, and started again by itself. No number of
+# steps is so large that none of them is done before the kill: the job is stopped when it has gone on.
 dies()
 {
-    local name=$1 mode=$2 role=$3 index=$4 beside=worker before
+    local name=$1 mode=$2 role=$3 index=$4 beside=worker before made
     if [ "$role" = worker ]; then beside="ps"; fi
     shift 4
     start "$name" syncopate run "${job[@]}" --mode "$mode" --ps colocated --workers 3 --out "$work/$name" \
-        --compute "constant:${leaf_ms:-40}ms" --checkpoint-every 5 "$@"
+        --compute constant:10ms --checkpoint-every 5 --steps 1000000 "$@"
     within 30 progressed "$name" 2 || fail "$name makes no progress"
     before=$(child "$beside" "$index")
     kill -KILL "$(child "$role" "$index")"
@@ -117,8 +124,11 @@ dies()
     if [ -z "$before" ] || [ "$before" != "$(child "$beside" "$index")" ]; then
         fail "$name: $beside/$index did not outlive $role/$index"
     fi
-    ends "$name" 0 60
-    trained "$name" "$mode"
+    made=$(checkpoints "$name")
+    within 60 progressed "$name" $((made + 2)) || fail "$name does not go on"
+    kill -TERM "${pids[$name]}"
+    ends "$name" 143 60
+    right_bits "$name" "$mode"
 }
 if short_run; then
     dies worker-dies sync worker 1
@@ -126,12 +136,12 @@ if short_run; then
     dies server-dies sync ps 1
     if [ "$(member "$work/server-dies" generation)" != 1 ]; then fail "for a server all go back"; fi
     ok "a place's worker is killed, or its server: the other goes on, and the bits are the same"
-    leaf_ms=120 dies async-server-dies async ps 2 # Who waits for nobody must not be done before the kill.
+    dies async-server-dies async ps 2
     ok "async: a place's server is killed, and the replay has the bits of the run"
 fi
 if long_run; then
     dies first-dies sync ps 0 --transport tcp
-    leaf_ms=120 dies async-worker-dies async worker 0
+    dies async-worker-dies async worker 0
     dies sums-worker-dies allreduce worker 2 --verify-every 1
     dies sums-server-dies allreduce ps 0 --verify-every 1
     dies ssp-worker-dies ssp:1 worker 2
@@ -187,10 +197,10 @@ inspected() { "$build/syncopate" inspect "${hosts%%,*}" >"$work/inspected.log" 2
 
 if short_run && ! sanitized; then
     hosts 2
-    for i in 0 1; do server "ps$i" "$i"; worker "w$i" "$i"; done
+    for i in 0 1; do server "ps$i" "$i"; worker "w$i" "$i" --steps 1000000; done
     within 20 progressed hand 1 || fail "two places started by hand make no progress"
     within 10 inspected '^servers: 2 of 2, beside the workers$' || fail "inspect does not say where servers are"
-    worker w2 2 # One more: it has no server, and owns nothing.
+    worker w2 2 --steps 1000000 # One more: it has no server, and owns nothing.
     within 10 inspected '^workers: 3 of 2$' || fail "a third worker does not join"
     kill -USR1 "${pids[w1]}"
     says w1 "asked to leave, and going on: the server at this worker's place owns chunks of the model"
@@ -199,12 +209,16 @@ if short_run && ! sanitized; then
     said w2 "leaving, exit=0" || fail "who owns nothing does not leave"
     running w1 || fail "a worker whose place owns chunks has left"
     murder w1
-    worker w1again 1
+    worker w1again 1 --steps 1000000
     murder ps1
     server ps1again 1
-    for i in w0 w1again ps0 ps1again; do ends "$i" 0 40; done
+    says ps0 "generation 1: going back to step" 40
+    made=$(checkpoints hand)
+    within 40 progressed hand $((made + 2)) || fail "two places do not go on"
+    kill -TERM "${pids[ps0]}"
+    for i in w0 w1again ps0 ps1again; do ends "$i" 143 40; done
     cp -r "$work/hand" "$work/by-hand"
-    trained by-hand sync
+    right_bits by-hand sync
     grep -q '"event": "left"' "$work/hand/events.jsonl" || fail "nobody has left"
     ok "by hand: one more joins and leaves, a place's worker may not; killed, each comes back alone, to the same bits"
 

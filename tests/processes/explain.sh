@@ -216,8 +216,9 @@ worker_of_ours() # The process of worker/1.
     done
 }
 if short_run; then
+    # The victim is some seconds in its first batch: the job is not done before it is killed.
     start killed syncopate run --data synthetic:640 --model softmax --mode async --workers 2 --ps 2 --steps 12 \
-        --compute constant:30ms --explain --out "$work/killed"
+        --compute constant:30ms --slow 1:40 --explain --out "$work/killed"
     within 10 grep -qs '"event": "start"' "$work/killed/events.jsonl" || fail "it does not begin"
     victim=$(worker_of_ours)
     if [ -z "$victim" ]; then fail "there is no worker/1"; fi

@@ -105,8 +105,7 @@ killed()
     train "$name-3" --epochs 4 --ps 1 --workers 2
     equals 4 "$name"
 }
-leaf=40ms # 64 steps: longer than it takes to be killed.
-if sanitized; then leaf=80ms; fi
+leaf=100ms # 64 steps: much longer than it takes to be killed.
 kills=2
 if long_run; then kills=12; fi
 for ((i = 1; i <= kills; i++)); do killed "killed$i"; done

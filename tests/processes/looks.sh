@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 
 small=(--data synthetic:2000 --model softmax --seed 3)
-# An epoch of one worker, 125 leaves, is long enough to be looked at, whatever this machine is doing.
+# Two epochs of one worker, 250 leaves: it is stopped long before they are done, whatever this machine is doing.
 leaf=15ms
 if sanitized; then leaf=60ms; fi
 
@@ -39,7 +39,7 @@ silent() # NAME
 # --- a server without a job, and then with one --------------------------------------------------
 port=$(free_port)
 address=127.0.0.1:$port
-speaks ps syncopate-ps --ps-hosts "$address" --out "$work/watched"
+speaks ps syncopate-ps --ps-hosts "$address" --out "$work/watched" --worker-timeout 600
 says ps "listening on"
 does idle 0 inspect "$address"
 grep -qE "^state: waiting for a job, for [0-9]+ s$" "$work/idle.out" || fail "inspect does not say that it waits"
@@ -54,8 +54,11 @@ ok "inspect of a server without a job says that it waits, and invents nothing"
 speaks watch syncopate inspect "$address" --watch --log-every 0.1
 speaks watch-json syncopate inspect "$address" --watch --log-every 0.1 --json
 within 10 grep -q "^waiting for a job" "$work/watch.out" || fail "--watch does not begin"
-speaks worker syncopate-worker --ps-hosts "$address" --workers 1 "${small[@]}" --epochs 2 --compute "constant:$leaf"
-within 20 grep -qs '"event": "epoch"' "$work/watched/events.jsonl" || fail "the job does not get on"
+speaks worker syncopate-worker --ps-hosts "$address" --workers 1 "${small[@]}" --epochs 2 --compute "constant:$leaf" \
+    --worker-timeout 600
+shown() { grep -qs '"event": "progress"' "$work/watched/events.jsonl" && grep -q "^running  epoch " "$work/watch.out"; }
+within 20 shown || fail "the job does not get on"
+kill -STOP "${pids[worker]}" # It runs as long as it is looked at.
 speaks follow syncopate inspect "$work/watched" --watch --log-every 0.1
 does look 0 inspect "$address"
 grep -qE "^mode: sync$" "$work/look.out" || fail "inspect does not say the mode"
@@ -67,6 +70,7 @@ is look-json state running
 is look-json steps 64
 is look-json workers 1
 is look-json exit_code null
+kill -CONT "${pids[worker]}"
 for name in ps worker watch watch-json follow; do ends "$name" 0; done
 if ! said watch "has gone$" && [ "$(tail -n 1 "$work/watch.out")" != "the job has ended; 64 of 64 updates; $work/watched" ]; then
     fail "--watch ends with: $(tail -n 1 "$work/watch.out")"
