@@ -598,7 +598,7 @@ case_stuck()
     server_options=(--progress-timeout "$P")
     export COUNTING_STUCK=1:60
     up ps0 ps1 w0 w1
-    status "state: running, .*step: (6[0-9]|59) of"
+    status "state: running, .*step: ($(more_than 58)) of" # In async the other one goes on.
     happens
     sleep "$P" # Async goes on without it anyhow.
     moves_on
@@ -613,20 +613,23 @@ case_bad-gradients()
     counting_job async
     export COUNTING_BAD=1:60
     up ps0 ps1 w0 w1
-    status "state: running, .*step: (5[0-9]) of"
+    status "state: running, .*step: ($(more_than 49)) of"
     happens
-    says ps0 "not finite: batch 6[0-9], from worker/1; left out"
+    # Worker 1's first from 60 on: how many worker 0 has by then is chance.
+    says ps0 "not finite: batch ([6-9][0-9]|[123][0-9]{2}), from worker/1; left out"
     moves_on
     in_time
     end 0 ps0 ps1 w0 w1
     if [ "$(member "$work/out" bad_gradients)" != 1 ]; then fail "it was not counted"; fi
 }
+# Who looks seldom finds it over.
+nears_its_end() { is_at "state: running, .*step: ($(more_than 49)) of" 1 || said ps0 "error: "; }
 case_bad-gradient()
 {
     counting_job sync
     export COUNTING_BAD=1:60
     up ps0 ps1 w0 w1
-    status "state: running, .*step: (5[0-9]) of"
+    within 20 nears_its_end || fail "the job does not get to step 50"
     happens
     end 1 ps0 ps1 w0 w1
     in_time
