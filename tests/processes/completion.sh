@@ -110,24 +110,22 @@ fi
 # Types each line of standard input into a zsh, asks for what may follow, and prints that.
 cat >"$work/type.zsh" <<'END'
 zmodload zsh/zpty
-heard() # until nothing more comes for a while
+heard() # PATTERN - until that has come, or nothing has for so long that it will not
 {
     local chunk quiet=0
     all=
-    while (( quiet < $1 )); do
+    until [[ $all = $~1 ]] || (( quiet > 600 )); do
         if zpty -r -t zsh chunk; then all+=$chunk quiet=0; else sleep 0.05; (( quiet++ )); fi
     done
 }
 zpty zsh env TERM=dumb zsh -f -i
 zpty -w zsh 'PROMPT="> "; unsetopt zle_bracketed_paste prompt_cr prompt_sp; stty columns 300
     fpath=(~/functions $fpath); autoload -U compinit; compinit -u -D; LISTMAX=10000
-    zstyle ":completion:*" verbose no; echo is ready'
-until [[ $all = *'is ready'$'\r'* ]]; do heard 2; done
+    zstyle ":completion:*" verbose no; echo is re""ady'
+heard $'*is ready\r*> *' # And not what was typed: it is to take keys.
 while IFS= read -r line; do
-    zpty -n -w zsh $'\C-u'
-    heard 3
-    zpty -n -w zsh "$line"$'\C-d'
-    heard 8
+    zpty -n -w zsh $'\C-u'"$line"$'\C-d\C-u:asked:' # What is typed last is shown when the rest has been.
+    heard '*:asked:*'
     lines=("${(@f)all}")
     print -r -- "$line|${lines[2,-2]}" # Between what was typed and that again.
 done
