@@ -45,8 +45,8 @@ fi
 ok "by loss as well, elsewhere; who follows after another keeps what was the best before"
 
 # --- patience -------------------------------------------------------------------------------------
-# Of a rate that moves nothing no checkpoint is better than the first.
-start lazy-run syncopate run "${small[@]}" --steps 100000000 --checkpoint-every 4 --optimizer sgd \
+# Of a rate that moves nothing no checkpoint is better than the first, which is still there when somebody looks.
+start lazy-run syncopate run "${small[@]}" --steps 100000000 --checkpoint-every 4 --keep all --optimizer sgd \
     --learning-rate 1e-30 --compute constant:10ms --out "$work/lazy"
 follow lazy lazy --patience 3
 ends lazy-run 0 30
@@ -68,7 +68,8 @@ says alone "^the run has ended: stopped; "
 # By hand, with the note alone; it is heeded once.
 start note-run syncopate run "${small[@]}" --steps 100000000 --compute constant:10ms --out "$work/note"
 within 20 grep -qs '"event": "progress"' "$work/note/events.jsonl" || fail "no progress"
-printf 'seen enough\033[31m\nnot this' >"$work/note/stop"
+printf 'seen enough\033[31m\nnot this' >"$work/note-to-be"
+mv "$work/note-to-be" "$work/note/stop" # Whole, or it may be read between two calls of printf.
 ends note-run 0
 grep -q "a note in the run directory asks for it: seen enough \[31m$" "$work/note/logs/ps-0.log" ||
     fail "the server does not say what the note says"

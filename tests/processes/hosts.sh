@@ -152,11 +152,13 @@ finishes()
 
 # make check has the two that show most.
 if long_run; then
+    timeouts=(--worker-timeout 20 --recovery-timeout 80) # Far from a second, which this script may sleep for longer.
     begins short-cut
     pull 2
     sleep 1
     plug 2
     finishes short-cut
+    timeouts=(--worker-timeout "$lease" --recovery-timeout $((4 * lease)))
     if said short-cut-ps0 "lost worker"; then fail "a cut of a second lost a worker"; fi
     ok "a worker's cable pulled for a second: nothing is lost, the same bytes"
 fi
