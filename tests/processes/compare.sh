@@ -160,7 +160,7 @@ expect "which nobody has touched" test "$(kept)" = "$before"
 # Killed with its children in the middle, and gone on with: sync has the bits that it has without.
 long=(--data synthetic:2000 --model softmax --epochs 6 --checkpoint-every 20 --modes "sync,async" --workers 2 --seeds 2 --warm-up 0)
 expect "one that nobody disturbs" ends_with 0 "$syncopate" compare "${long[@]}" --out "$folder/whole"
-setsid "$syncopate" compare "${long[@]}" --compute constant:4ms --out "$folder/cut" >"$folder/cut.out" 2>&1 &
+setsid "$syncopate" compare "${long[@]}" --compute constant:8ms --out "$folder/cut" >"$folder/cut.out" 2>&1 &
 pid=$!
 for ((i = 0; i < 1200; i++)); do
     if [ -e "$folder/cut/runs/async-w2-s2/checkpoints" ] || ! kill -0 "$pid" 2>/dev/null; then break; fi
@@ -169,7 +169,7 @@ done
 kill -KILL -- "-$pid"
 { wait "$pid" || true; } 2>/dev/null # The shell would say that it was killed.
 expect "it was in the middle" test ! -e "$folder/cut/runs/sync-w2-s2"
-expect "goes on" ends_with 0 "$syncopate" compare "${long[@]}" --compute constant:4ms --out "$folder/cut"
+expect "goes on" ends_with 0 "$syncopate" compare "${long[@]}" --compute constant:8ms --out "$folder/cut"
 expect "with the two runs that were done" test "$(grep -cx '  is there already' "$folder/output")" -eq 2
 expect "and is whole" grep -q '"runs_done": 4' "$folder/cut/compare.json"
 digest() { grep -o '"parameters_sha256": "[0-9a-f]*"' "$1/run.json"; }
@@ -218,9 +218,10 @@ expect "and in virtual time there is nothing to warm up" \
     ends_with 0 "$syncopate" compare "${warm[@]}" --virtual --out "$folder/cold"
 expect "so that nothing is" test ! -e "$folder/cold/warm-up"
 
-# While one run is under way a file takes the place of the next one's folder: that one fails, and no other.
+# While one run is under way a file takes the place of the next one's folder: that one fails, and no other. (Runs
+# take some seconds: as long as this script may be kept waiting.)
 some=$folder/some
-slow=(--data synthetic:2560 --model softmax --steps 250 --compute constant:1ms --workers 1 --seeds 2 --warm-up 0)
+slow=(--data synthetic:2560 --model softmax --steps 250 --compute constant:3ms --workers 1 --seeds 2 --warm-up 0)
 "$syncopate" compare "${slow[@]}" --out "$some" \
     >"$folder/some.out" 2>"$folder/some.err" &
 pid=$!
