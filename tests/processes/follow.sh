@@ -104,12 +104,15 @@ start dead-run syncopate run "${small[@]}" --steps 100000000 --checkpoint-every 
 follow dead dead --recovery-timeout 2
 says dead "^step "
 disown "${pids[dead-run]}"
+trainers=()
 for pid in $(survivors); do
     case $(tr '\0' ' ' <"/proc/$pid/cmdline") in
         *evaluate*) ;;
-        *) kill -KILL "$pid" 2>/dev/null || true ;;
+        *) trainers+=("$pid") ;;
     esac
 done
+kill -STOP "${trainers[@]}" # Or those who are killed last have ended by themselves, at a checkpoint, as the first are gone.
+kill -KILL "${trainers[@]}"
 ends dead 195
 says dead "nobody has been training .*/dead for 2 s; [0-9]+ checkpoints? w"
 run odd 2 syncopate evaluate "$work/early" --patience 3
