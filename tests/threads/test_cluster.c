@@ -816,18 +816,26 @@ static void async_is_not_slowed_by_a_worker_that_stops_calling(enum way way)
 /* --- stopping ------------------------------------------------------------------------------------
  */
 
-/* At the fourth push of worker 0 somebody asks for a stop. */
+/* At the fourth push of worker 0 somebody asks for a stop. Where the others do not wait for it they are not to have
+ * done all before. */
 static void ask_for_a_stop(struct worker *worker, const struct work *work)
 {
     struct cluster *cluster = worker->cluster;
+    double deadline = clock_now_seconds() + DEADLINE_SECONDS;
     compute_for_a_while(worker, work);
-    if (worker->index != 0 || worker->pushes < 4)
+    if (worker->index != 0) {
+        while (cluster->job.mode != MODE_SYNC && worker->pushes >= 10 &&
+               atomic_load(&cluster->stop_with) != 0 && clock_now_seconds() < deadline)
+            nap(1000);
         return;
-    int code = atomic_exchange(&cluster->stop_with, 0);
+    }
+    int code = worker->pushes < 4 ? 0 : atomic_load(&cluster->stop_with);
     if (code == EXIT_TERMINATED)
         client_request_stop(worker->client, code);
     else if (code != 0)
         server_request_stop(cluster->servers[0].server, code);
+    if (code != 0)
+        atomic_store(&cluster->stop_with, 0);
 }
 
 static const struct script script_odd_stop = {leaf_odd, ask_for_a_stop};
