@@ -223,6 +223,47 @@ more_than()
     echo "${pattern#|}|[1-9][0-9]{$digits,6}"
 }
 
+# scores - server 0 says that all steps are made, and others still run.
+scores() { is_at "state: running, .*step: 2 of 2" 1 || ! running "${current[ps0]}"; }
+# hold_scoring, hold_closing - a process is held, without which the job gets no further; fail when it is too late.
+hold_scoring()
+{
+    send STOP w1 2>/dev/null || return 1
+    held=(w1)
+    sleep 0.05 # What it had said before.
+    is_at "state: running, .*step: 2 of 2" 2
+}
+hold_closing()
+{
+    # Server 1 has to have given out the last parameters; where it was held up before, once more.
+    for _ in 1 2 3 4 5; do
+        sleep 0.05
+        send STOP ps1 2>/dev/null || return 1
+        held=(ps1)
+        if is_at "state: closing" 2; then return; fi
+        let_go
+    done
+    return 1
+}
+# reach_end PHASE MODE - a job that has made its steps, held while it scores or closes. When this script was kept
+# waiting it may be over by then: once more.
+reach_end()
+{
+    local hold=hold_closing examples=8000
+    if [ "$1" = evaluating ]; then hold=hold_scoring examples=15000; fi
+    for _ in 1 2 3; do
+        scoring_job "$2" "$examples"
+        up ps0 ps1 w0 w1
+        within 20 scores || fail "the job does not make its steps"
+        if "$hold"; then return; fi
+        let_go
+        end 0 ps0 ps1 w0 w1
+        rm -r "$work/out"
+        current=()
+        addresses 2
+    done
+    fail "the job does not get to its end"
+}
 # reach PHASE MODE [WORKER] - bring a job there. Who is held up on the way is in $held; finishing is
 # when the others wait for WORKER's farewell.
 held=()
@@ -244,25 +285,7 @@ reach()
             up ps0 ps1 w0 w1
             status "state: running, .*step: ($(more_than 50)) of"
             ;;
-        evaluating | closing | finishing)
-            if [ "$1" = evaluating ]; then scoring_job "$2" 15000; else scoring_job "$2" 8000; fi
-            up ps0 ps1 w0 w1
-            status "state: running, .*step: 2 of 2"
-            ;;
-    esac
-    case $1 in
-        closing | finishing)
-            # Server 1 has to have given out the last parameters; where it was held up before, once more.
-            for _ in 1 2 3 4 5; do
-                sleep 0.05
-                send STOP ps1
-                held=(ps1)
-                if is_at "state: closing" 2; then break; fi
-                send CONT ps1
-                held=()
-            done
-            if [ ${#held[@]} = 0 ]; then fail "the job does not get to its end"; fi
-            ;;
+        evaluating | closing | finishing) reach_end "$@" ;;
     esac
     if [ "$1" = finishing ]; then
         held=(w1)
