@@ -68,6 +68,7 @@ no_keys_left()
 # What is lost and stopped is a shorter one, half of which goes by until something happens to it.
 short=(--mode sync --model softmax --steps 600 --seed 1 --checkpoint-every 120 --report-every 50)
 pair=("${launch[@]}" --hosts "$work/hosts" --ps "$servers" --workers "$workers" "${short[@]}" --compute constant:2ms)
+slower=(--compute constant:5ms) # Seconds are left then.
 # begun NAME - it trains, and is far from its end.
 begun() { says "$1" 'batches 151 to 200' 40; }
 
@@ -96,7 +97,7 @@ if on alpha ls -A /root/.cache/syncopate | grep .; then fail "something is left 
 ok "where server 0's disk is not ours its run directory is brought here, and nothing stays there"
 
 # --- losses ------------------------------------------------------------------------------------------------------
-start_on head worker "${pair[@]}" --out "$work/worker"
+start_on head worker "${pair[@]}" "${slower[@]}" --out "$work/worker"
 begun worker
 kill_on gamma KILL '^[^ ]*/syncopate-worker '
 ends worker 0 60
@@ -121,7 +122,7 @@ own_disks gamma
 for name in head alpha beta; do on "$name" ip neighbour flush dev eth0; done # It has another card now.
 
 # --- stops -------------------------------------------------------------------------------------------------------
-start_on head stop "${pair[@]}" --out "$disks/stop"
+start_on head stop "${pair[@]}" "${slower[@]}" --out "$disks/stop"
 begun stop
 kill_on head INT '^[^ ]*/syncopate launch '
 ends stop 130 30
@@ -134,7 +135,7 @@ run_on head resume 0 "${pair[@]}" --out "$disks/stop"
 same_bits "$disks/stop" "Ctrl-C and resume"
 ok "Ctrl-C stops at a checkpoint, with exit code 130 and the run brought here; the same command goes on to the same bits"
 
-start_on head dead "${pair[@]}" --out "$disks/dead"
+start_on head dead "${pair[@]}" "${slower[@]}" --out "$disks/dead"
 begun dead
 kill_on head KILL '^[^ ]*/syncopate launch '
 empty_within 10
@@ -150,14 +151,14 @@ if command -v mpirun >/dev/null; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm=rsh OMPI_MCA_ras=^slurm
     export OMPI_MCA_plm_rsh_agent="ssh -F $work/ssh_config" OMPI_MCA_oob_tcp_if_include=eth0
     start_on head mpi "$build/syncopate" launch --mpi --hosts "$work/hosts" --ps "$servers" --workers "$workers" "${short[@]}" \
-        --compute constant:2ms --out "$work/mpi"
+        "${slower[@]}" --out "$work/mpi"
     begun mpi
     kill_on gamma KILL '^[^ ]*/syncopate-worker '
     ends mpi 0 60
     says mpi 'worker/[0-9] on gamma was killed by signal 9 \(Killed\); started again'
     same_bits "$work/mpi" "launch --mpi"
     start_on head mpidead "$build/syncopate" launch --mpi --hosts "$work/hosts" --ps "$servers" --workers "$workers" "${short[@]}" \
-        --compute constant:2ms --out "$work/mpidead"
+        "${slower[@]}" --out "$work/mpidead"
     begun mpidead
     kill_on head KILL '^[^ ]*/syncopate launch '
     empty_within 10

@@ -92,7 +92,7 @@ made() { grep -c '"event": "checkpoint"' "$1/events.jsonl" 2>/dev/null || true; 
 checkpoints() { [ "$(made "$1")" -ge "$2" ] 2>/dev/null; }
 servers=2 # Or colocated.
 early=(--transport tcp --overlap --chunk-bytes 512 --chunks-at-layers)
-pace=(--epochs 10 --checkpoint-every 20 --compute constant:3ms) # Slow enough to be struck.
+pace=(--epochs 10 --checkpoint-every 20 --compute constant:8ms) # Slow enough to be struck, with seconds to spare.
 # struck NAME ARGUMENT... - a run of which worker 1, server 1 and server 0 are killed, each after a checkpoint more.
 struck()
 {

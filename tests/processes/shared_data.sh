@@ -38,7 +38,8 @@ ok "the same bytes with data that workers have together, and each by itself"
 start endless syncopate run --verbose --ps 1 --workers 3 --data "$work/data" --steps 100000000 --checkpoint-every 0 \
     --out "$work/endless" "${job[@]}"
 within 20 all_have_them 3 || fail "$(mapped) of 3 workers have the data together"
-within 10 test -f "$work/endless/events.jsonl" || fail "training does not begin"
+trains() { grep -qs '"event": "progress"' "$work/endless/events.jsonl"; } # All have closed then what they had to.
+within 20 trains || fail "training does not begin"
 if [ "$(open_files)" -ne 0 ]; then fail "workers keep a descriptor of what they have mapped"; fi
 # Read again they would be other data, with which no worker may join.
 { be32 0x801; be32 40; head -c 40 /dev/zero | tr '\0' '\4'; } >"$work/data/train-labels-idx1-ubyte"
