@@ -173,7 +173,7 @@ ok "sbatch het.sbatch: servers and workers in two parts, the bits of run"
 # Several seconds of a job, with checkpoints.
 lasting=(--mode sync --model softmax --data synthetic:2000 --steps 400 --seed 1 --checkpoint-every 100)
 reference "${lasting[@]}"
-lasting+=(--compute constant:4ms --worker-timeout 2 --recovery-timeout 6)
+lasting+=(--compute constant:8ms --worker-timeout 2 --recovery-timeout 6)
 
 # With three nodes, tasks 0 to 2 are on node1, 3 on node2, 4 on node3.
 submit worker job --nodes=3 -- "${lasting[@]}"
