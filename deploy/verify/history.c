@@ -730,6 +730,8 @@ static int begin_phase(struct running *r, const struct history_phase *phase)
         fail(r, error.text);
     else
         code = run_phase(r, phase, &job);
+    if (code == EXIT_INTERRUPTED && !r->result->failed && is_done(r))
+        fail(r, "the run is done, and who was in it was told that it was interrupted");
     r->result->stopped += code == EXIT_INTERRUPTED;
     r->result->ended += code != EXIT_INTERRUPTED && code != EXIT_DONE && !r->result->failed;
     job_free(&job);

@@ -121,14 +121,21 @@ void coordinator_note_faults(struct coordinator *c, uint64_t now_us, struct outb
     order_add(outbox, TO_CHECKPOINTER, 0, &(struct order){.kind = ORDER_SUMMARY})->payload = frame;
 }
 
+bool coordinator_is_done(const struct coordinator *c)
+{
+    return c->last_cut == coordinator_job_end(c);
+}
+
 void coordinator_close_run(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
     c->closed = true;
     c->entered_us = now_us; /* The model file has a deadline of its own. */
     life_close(&c->summary.life, LIFE_MODEL_FILE, coordinator_wall(c, now_us));
     c->summary.step = c->last_cut;
-    if (!write_summary(c, c->last_cut == coordinator_job_end(c) ? RUN_DONE : RUN_STOPPED,
-                       c->stopping ? c->exit_code : EXIT_DONE, now_us, outbox))
+    bool done = coordinator_is_done(c);
+    if (done) /* Whoever asked for a stop was too late. */
+        c->exit_code = EXIT_DONE;
+    if (!write_summary(c, done ? RUN_DONE : RUN_STOPPED, c->exit_code, now_us, outbox))
         coordinator_fail(c, EXIT_TRAINING_FAILED, now_us, outbox,
                          "out of memory for the run's summary; its last checkpoint is written");
 }

@@ -288,6 +288,8 @@ bool coordinator_ends_epoch(const struct coordinator *c, uint64_t step);
 
 /* Have what went wrong written down, so that a successor goes on counting. */
 void coordinator_note_faults(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
+/* Whether the last checkpoint is of the job's end, and nothing was left for a stop to stop. */
+bool coordinator_is_done(const struct coordinator *c);
 /* The last checkpoint is whole. */
 void coordinator_close_run(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
 /* The run was stopped before anybody made a step of it: it stands where it began. */

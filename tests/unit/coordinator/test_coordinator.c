@@ -657,6 +657,25 @@ TEST(a_stop_in_sync_training_cuts_where_the_router_says, MODE_SYNC)
     all_leave(f);
 }
 
+/* Else whoever tries again what was interrupted would be refused: the run is a finished one. */
+TEST(a_stop_that_finds_nothing_left_to_stop_ends_with_0, MODE_SYNC)
+{
+    players_start(f);
+    players_stop(f, ROLE_WORKER, 1, EXIT_TERMINATED, "worker/1 was asked to");
+    players_order(f, (struct order){.kind = ORDER_STOP_AT, .stop_at.step = f->job.steps});
+    finish_training(f);
+    take_cut(f, f->job.steps, true);
+    manifest_written(f, f->job.steps);
+    struct run_summary written;
+    memcpy(&written, post_order_packet(&f->post, TO_CHECKPOINTER, ORDER_SUMMARY)->payload->data,
+           sizeof written);
+    ck_assert(written.state == RUN_DONE);
+    ck_assert_uint_eq(written.exit_code, EXIT_DONE);
+    players_order(f, (struct order){.kind = ORDER_SUMMARY_WRITTEN});
+    check_all_finished(f, EXIT_DONE, "");
+    all_leave(f);
+}
+
 /* As the run is stopped because it gets no better. */
 TEST(a_stop_of_what_is_trained_enough_ends_with_0, MODE_SYNC)
 {
