@@ -142,7 +142,7 @@ join_and_leave()
             --slow=*) arguments[i]=--slow=$index:$slow ;;
             --start-timeout=*) arguments[i]=--start-timeout=5 ;;
             --parent-stdin=*) arguments[i]=--parent-stdin=false ;;
-            --data-fd=*) arguments[i]=--data-fd=0 ;; # It inherits nothing.
+            --data-fd=*) unset "arguments[i]" ;; # It inherits nothing.
         esac
     done
     random 3
@@ -150,6 +150,7 @@ join_and_leave()
     pids[$name]=$!
     note joined
     sleep 1
+    if said "$name" "^syncopate-worker: --"; then fail "$name is not started as it should be"; fi
     case $random in
         0)
             if running "$name"; then
