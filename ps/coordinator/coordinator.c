@@ -691,7 +691,8 @@ static void handle_summary_written(struct coordinator *c, const struct order_wri
     if (written->status != STATUS_OK)
         coordinator_finish(c, EXIT_CANNOT_OPEN, written->text, now_us, outbox);
     else
-        coordinator_finish(c, c->exit_code, coordinator_is_done(c) ? "" : "stopped", now_us, outbox);
+        coordinator_finish(c, c->exit_code, coordinator_is_done(c) ? "" : "stopped", now_us,
+                           outbox);
 }
 
 /* Out of a checkpoint, for another server. */
