@@ -400,8 +400,8 @@ FUZZLIB   := $(addprefix $(BUILD)/,tests/fuzz/lib/input.o tests/fuzz/lib/samples
     $(patsubst %,$(BUILD)/deploy/compare/%.o,axes named_arms plan plan_file settings) \
     $(patsubst %,$(BUILD)/deploy/hosts/%.o,host_list host_report seating) \
     $(filter $(BUILD)/worker/data/idx.o $(BUILD)/worker/model/%,$(WORKER)) \
-    $(call checked,$(patsubst %,$(BUILD)/worker/client/%.o,announcements held_push exchange exchange_check replica spread stretch times \
-        scoring session session_check)) \
+    $(call checked,$(patsubst %,$(BUILD)/worker/client/%.o,announcements held_push exchange exchange_check line_share replica spread stretch \
+        times scoring session session_check)) \
     $(filter $(BUILD)/worker/mode/%,$(WORKER)) \
     $(call checked,$(filter-out $(BUILD)/ps/server.o,$(PS))) \
     $(filter-out $(BUILD)/common/transport/%,$(COMMON)) \

@@ -125,6 +125,13 @@ if short_run; then
     END { if (!seen) exit 1 }' "$work/terms-lines.log" || fail "--explain: out of order, or terms that do not add up"
     ok "--explain: each message's and each thread's time, term by term, and they add up"
 
+    # 13 MB go to each of two servers in a step, 104 ms of its card, and come back behind 25 ms there and 25 back.
+    run long-line 0 syncopate simulate --data synthetic:100 --model "flatten, dense 2048 relu, dense 10" --steps 16 --workers 4 \
+        --ps 2 --global-batch 4 --micro-batch 1 --compute constant:1ms --network 1Gbit,25ms --out "$work/long-line"
+    awk -v seconds="$(member "$work/long-line" training)" 'BEGIN { exit !(seconds > 0 && seconds / 15 < 1.25 * 0.154) }' ||
+        fail "long-line: 15 steps take $(member "$work/long-line" training) s"
+    ok "workers that keep together fill a line of 25 ms"
+
     bound() { simulates "$1" --mode async --epochs 1 --workers 4 --ps 2 "${@:3}" && says "$1" "^  bound by +$2"; }
     bound by-computing "worker/[0-3]'s computing and scoring, [89]. % of the time" --compute constant:20ms
     bound by-slow "worker/2's computing and scoring, " --compute constant:20ms --slow 2:5

@@ -8,9 +8,9 @@
 #include "deploy/verify/history.h"
 #include "tests/lib/suite.h"
 
-#define HISTORIES   6 /* Of each mode. */
+#define HISTORIES   8 /* Of each mode. */
 #define STEPS_MAX   8
-#define SHARD_BYTES (640u << 10) /* More than the window of four workers. */
+#define SHARD_BYTES (960u << 10) /* More than the least window of four workers, by some chunks. */
 #define CHUNK_BYTES (60u << 10)
 
 /* Of few servers and several workers, none of them on one host. */

@@ -18,10 +18,6 @@
 #include "common/address/address.h"
 #include "worker/client/times.h"
 
-/* Of all workers together on the way to one server, and of each at least. */
-#define PACE_BYTES       (2u << 20)
-#define PACE_BYTES_LEAST (512u << 10)
-
 /* --- life ---------------------------------------------------------------------------------- */
 
 static uint32_t next_of_server(const struct partition *partition, uint32_t server, uint32_t chunk)
@@ -29,15 +25,6 @@ static uint32_t next_of_server(const struct partition *partition, uint32_t serve
     while (chunk < partition->chunk_count && partition->chunks[chunk].server != server)
         chunk++;
     return chunk;
-}
-
-/* A share of what a line may hold; but never less than keeps one filled, nor than two chunks: one on its
- * way here while the other leaves. */
-static uint64_t pace_of(uint32_t workers, uint64_t largest)
-{
-    uint64_t share = PACE_BYTES / (workers > 0 ? workers : 1);
-    uint64_t least = 2 * largest > PACE_BYTES_LEAST ? 2 * largest : PACE_BYTES_LEAST;
-    return share > least ? share : least;
 }
 
 static bool is_on_this_host(const char *server)
@@ -71,7 +58,7 @@ enum status exchange_init(struct exchange *exchange, const struct job *job,
         link->first_chunk = next_of_server(partition, i, 0);
         link->window_bytes = 2 * largest > WINDOW_BYTES ? 2 * largest : WINDOW_BYTES;
         link->early_bytes = 2 * largest;
-        link->pace_bytes = pace_of(job->worker_count, largest);
+        line_share_init(&link->share, job->worker_count, largest, link->window_bytes);
         link->here = is_on_this_host(job->servers[i]);
     }
     x->report_chunk = x->links[0].first_chunk;
@@ -164,7 +151,7 @@ static uint64_t window_of(const struct exchange *x, const struct link *link)
 {
     if (x->open)
         return link->early_bytes;
-    return is_paced(x, link) ? link->pace_bytes : link->window_bytes;
+    return is_paced(x, link) ? link->share.bytes : link->window_bytes;
 }
 
 /* Whether the gradient of the step's last node can wait long at a server with more to come: then it
@@ -334,7 +321,7 @@ static enum status add_node(struct exchange *x, struct envelope *envelope,
 }
 
 /* What an exchange comes to know while it is under way. */
-static void begin_exchange(struct exchange *x, const struct message_exchange *what)
+static void begin_exchange(struct exchange *x, const struct message_exchange *what, uint64_t now_us)
 {
     x->newest = x->pulls = what->newest;
     x->serial++;
@@ -343,8 +330,11 @@ static void begin_exchange(struct exchange *x, const struct message_exchange *wh
         replica_begin(x->replica);
     x->version = what->want_version;
     x->refused = x->early = false;
-    for (uint32_t i = 0; i < x->job->server_count; i++)
-        x->links[i].answered = false;
+    for (uint32_t i = 0; i < x->job->server_count; i++) {
+        struct link *link = &x->links[i];
+        link->answered = false;
+        line_share_begin(&link->share, link->unconfirmed_bytes == 0, now_us);
+    }
 }
 
 /* The values of a chunk, under the last node's number. */
@@ -398,7 +388,7 @@ enum status exchange_push_ready(struct exchange *exchange, struct envelope *enve
     if (status != STATUS_OK)
         return status;
     if (!x->open)
-        begin_exchange(x, what);
+        begin_exchange(x, what, now_us);
     x->open = x->early = true;
     x->ready = first;
     for (uint32_t i = 0; i < x->job->server_count && status == STATUS_OK; i++)
@@ -435,7 +425,7 @@ enum status exchange_push(struct exchange *exchange, struct envelope *envelope,
     uint32_t node = x->pushed_count - 1;
     const uint8_t *sent = x->pushed[node].sent;
     if (what->want && !x->open)
-        begin_exchange(x, what);
+        begin_exchange(x, what, now_us);
     x->open = false;
     x->pushed[node].what = *what;
     for (uint32_t i = 0; i < partition->chunk_count && what->want; i++)
@@ -553,14 +543,17 @@ static enum status send_on(struct exchange *x, const struct envelope *envelope, 
 }
 
 /* False: it was, or was never sent. */
-static bool mark_confirmed(struct exchange *x, uint32_t node, uint32_t chunk)
+static bool mark_confirmed(struct exchange *x, uint32_t node, uint32_t chunk, uint64_t now_us)
 {
     struct pushed *pushed = &x->pushed[node];
+    struct link *link = &x->links[x->partition->chunks[chunk].server];
     if (pushed->sent[chunk] == NOT_SENT || pushed->sent[chunk] == CONFIRMED)
         return false;
     pushed->sent[chunk] = CONFIRMED;
     if (pushed->gradient != NULL)
-        x->links[x->partition->chunks[chunk].server].unconfirmed_bytes -= chunk_bytes(x, chunk);
+        link->unconfirmed_bytes -= chunk_bytes(x, chunk);
+    if (pushed->what.want)
+        line_share_arrived(&link->share, chunk_bytes(x, chunk), now_us);
     return true;
 }
 
@@ -568,7 +561,7 @@ static enum exchange_outcome confirm(struct exchange *x, struct envelope *envelo
                                      uint32_t chunk, uint64_t now_us, struct outbox *outbox)
 {
     struct link *link = &x->links[x->partition->chunks[chunk].server];
-    if (!mark_confirmed(x, node, chunk))
+    if (!mark_confirmed(x, node, chunk, now_us))
         return EXCHANGE_IGNORED;
     return send_on(x, envelope, link, now_us, outbox) == STATUS_OK ? EXCHANGE_PROGRESS
                                                                    : EXCHANGE_MEMORY;
@@ -644,14 +637,15 @@ static void take_numbers(struct exchange *x, const struct message_result *result
 }
 
 /* Values have come: whoever else pushes to this server has come as far. */
-static void mark_answered(struct exchange *x, struct link *link, uint32_t chunk, bool near)
+static void mark_answered(struct exchange *x, struct link *link, uint32_t chunk, bool near,
+                          uint64_t now_us)
 {
     const struct pushed *pushed = &x->pushed[x->pushed_count - 1];
     link->answered = true;
     link->near = near;
     if (pushed->gradient != NULL && pushed->sent[chunk] != NOT_SENT)
         link->ahead_bytes -= chunk_bytes(x, chunk);
-    mark_confirmed(x, x->pushed_count - 1, chunk);
+    mark_confirmed(x, x->pushed_count - 1, chunk, now_us);
 }
 
 enum exchange_outcome exchange_take_result(struct exchange *exchange, struct envelope *envelope,
@@ -680,7 +674,7 @@ enum exchange_outcome exchange_take_result(struct exchange *exchange, struct env
         return EXCHANGE_PROGRESS;
     link->unanswered--;
     x->under_way--;
-    mark_answered(x, link, chunk, packet->payload->stays);
+    mark_answered(x, link, chunk, packet->payload->stays, now_us);
     if (send_on(x, envelope, link, now_us, outbox) != STATUS_OK)
         return EXCHANGE_MEMORY;
     return x->under_way > 0 || x->open ? EXCHANGE_PROGRESS

@@ -17,8 +17,8 @@
  *
  * Of what is sent to one server and not confirmed there are never more than WINDOW_BYTES,
  * but always two chunks; the rest waits here in order. Where a step waits for several workers on
- * several hosts, they keep together: the window is small, and from the step's first values on it is of what
- * has not been answered, not of what has not arrived.
+ * several hosts, they keep together: the window is small (line_share.h), and from the step's first values
+ * on it is of what has not been answered, not of what has not arrived.
  *
  * The last node of a step may be pushed as it comes (exchange_push_ready): what of its gradient is
  * there leaves, and is answered like anything that was pushed. To the servers that is a push of which

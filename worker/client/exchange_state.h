@@ -7,6 +7,7 @@
 #define WORKER_CLIENT_EXCHANGE_STATE_H
 
 #include "worker/client/exchange.h"
+#include "worker/client/line_share.h"
 
 enum sent {
     NOT_SENT,
@@ -29,7 +30,7 @@ struct link {
     uint64_t window_bytes;      /* The most that may be unconfirmed, ... */
     uint64_t early_bytes;       /* ... and while the last node is pushed as it comes. */
     uint64_t unconfirmed_bytes; /* Sent and not confirmed. */
-    uint64_t pace_bytes;        /* The window where workers keep together. */
+    struct line_share share;    /* The window where workers keep together. */
     uint64_t ahead_bytes;       /* Of the last node: sent, and its values not come. */
     bool answered;              /* Values have come since it was begun. */
     bool here;                  /* By its address the server is on this host. */
