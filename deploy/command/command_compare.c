@@ -50,6 +50,7 @@ struct comparing {
     FILE *told;       /* Where all is told but the object of --json. */
     struct progress_style style;
     struct virtual_runs *virtual_runs; /* NULL: in real time. */
+    int stop_code; /* Of a signal that came when a run was as good as done; EXIT_DONE: none did. */
 };
 
 /* --- what was asked for ---------------------------------------------------------------------- */
@@ -270,7 +271,9 @@ static int launch(struct comparing *comparing, const struct round_run *run, size
     machine_watch_look(&before);
     progress_open(&progress, comparing->told, comparing->style, run->out, clock_now_seconds());
     struct launch_watch watch = {&progress, watch_tick, watch_say, NULL};
-    int code = launch_job(&run->options, run->out, NULL, &watch, NULL, error);
+    struct launch_result result;
+    int code = launch_job(&run->options, run->out, NULL, &watch, &result, error);
+    comparing->stop_code = result.stop_code;
     progress_close(&progress);
     machine_watch_look(&after);
     comparing->rounds.took[index] = after.at - before.at;
@@ -387,7 +390,11 @@ static int make_each(struct comparing *comparing, struct error *error)
     bool said = false;
     for (size_t i = 0; i < comparing->rounds.run_count; i++) {
         struct error why = {0};
-        int code = make_one(comparing, i, &why);
+        int code = comparing->stop_code;
+        if (code == EXIT_DONE)
+            code = make_one(comparing, i, &why);
+        else
+            error_set(&why, STATUS_INTERRUPTED, "stopped between two runs");
         if (was_ended(code)) {
             error_set(error, why.status, "%.400s; the same command with --out %.150s goes on",
                       why.text, comparing->folder.path);

@@ -65,11 +65,16 @@ int warm_up_run(const struct warm_up *warm_up, struct error *error)
         return EXIT_CANNOT_OPEN;
     if (run_trace_open(&trace, &options, NULL) != STATUS_OK)
         options.trace = NULL;
-    int code = launch_job(&options, warm_up->out, NULL, &watch, NULL, error);
+    struct launch_result result;
+    int code = launch_job(&options, warm_up->out, NULL, &watch, &result, error);
     if (code == EXIT_DONE)
         keep_trace(warm_up, &trace);
     else
         take_away(warm_up->out);
     run_trace_close(&trace);
+    if (code == EXIT_DONE && result.stop_code != EXIT_DONE) {
+        error_set(error, STATUS_INTERRUPTED, "stopped");
+        code = result.stop_code;
+    }
     return code;
 }

@@ -60,9 +60,16 @@ static int blame(const struct ending *ending, const struct child *child, struct 
     return ours ? code : EXIT_CLUSTER_LOST;
 }
 
+int ending_stop_code(int stop_signal)
+{
+    if (stop_signal == 0)
+        return EXIT_DONE;
+    return stop_signal == SIGINT ? EXIT_INTERRUPTED : EXIT_TERMINATED;
+}
+
 static int stopped(const struct ending *ending, const struct crew *crew, struct error *error)
 {
-    int code = ending->stop_signal == SIGINT ? EXIT_INTERRUPTED : EXIT_TERMINATED;
+    int code = ending_stop_code(ending->stop_signal);
     if (ending->at_once) {
         error_set(error, STATUS_INTERRUPTED,
                   "ended at once by a second signal; the last complete checkpoint stands");

@@ -28,6 +28,9 @@ struct ending {
 /* Who is to blame, or NULL. stopping: the job was asked to stop. */
 const struct child *ending_culprit(const struct crew *crew, bool stopping);
 
+/* EXIT_INTERRUPTED for SIGINT, EXIT_TERMINATED for another, EXIT_DONE for 0. */
+int ending_stop_code(int stop_signal);
+
 /* The exit code of the whole; when it is not EXIT_DONE, error holds one line. All have ended, or are
  * given up. */
 int ending_judge(const struct ending *ending, const struct crew *crew, struct error *error);

@@ -505,7 +505,9 @@ int launch_job(const struct options *options, const char *out, const struct site
             say_tail(&launcher);
     }
     if (result != NULL)
-        *result = (struct launch_result){crew_restarts(&launcher.crew), claimed(&launcher)};
+        *result = (struct launch_result){.restarts = crew_restarts(&launcher.crew),
+                                         .claimed = claimed(&launcher),
+                                         .stop_code = ending_stop_code(launcher.stop_signal)};
     clean_up(&launcher);
     return code;
 }

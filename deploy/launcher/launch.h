@@ -48,6 +48,8 @@ struct launch_watch {
 struct launch_result {
     uint32_t restarts; /* Processes that were started again. */
     bool claimed;      /* The run.json in `out` is of this job. */
+    int stop_code; /* EXIT_INTERRUPTED, EXIT_TERMINATED: a signal asked to stop, also when the job was done
+                        * all the same; else EXIT_DONE. */
 };
 
 /* Run the job that options describe in directory `out`, to its end. site: where; NULL: here. Returns

@@ -269,5 +269,11 @@ expect "Ctrl-C ends a comparison with its own exit code" \
     ends_with 130 interrupted "$folder/long/runs/async-w1-s1/events.jsonl" "$syncopate" compare "${slow[@]}" \
     --steps 100000 --modes async --out "$folder/long"
 expect "and no report of nothing" test ! -e "$folder/long/report.html"
+# Nothing is left of the first run to be stopped, and so that one is done; there is a second one.
+expect "Ctrl-C at the end of a run ends a comparison too" \
+    ends_with 130 interrupted "$folder/end/runs/async-w1-s1/model.safetensors" "$syncopate" compare "${slow[@]}" \
+    --steps 20 --seeds 2 --modes async --out "$folder/end"
+expect "that run is done" grep -q '"state": "done"' "$folder/end/runs/async-w1-s1/run.json"
+expect "and the next is not" test ! -e "$folder/end/runs/async-w1-s2/model.safetensors"
 
 [ "$failures" -eq 0 ]

@@ -334,6 +334,16 @@ TEST(ctrl_c_asks_server_0_and_ends_with_130, 2, 2, STOPS("130"), STOPS("143"))
     signal_later(scene, SIGINT, 1);
     ck_assert_int_eq(launch(scene), EXIT_INTERRUPTED);
     ck_assert_ptr_nonnull(strstr(scene->error.text, "Ctrl-C"));
+    ck_assert_int_eq(scene->result.stop_code, EXIT_INTERRUPTED);
+}
+
+/* Of whom several are asked one after the other, the next has to know. */
+TEST(a_job_that_was_done_when_it_was_to_stop_ends_with_0_and_it_is_told_that_it_was_to, 2, 2,
+     STOPS("0"), STOPS("0"))
+{
+    signal_later(scene, SIGINT, 1);
+    ck_assert_int_eq(launch(scene), EXIT_DONE);
+    ck_assert_int_eq(scene->result.stop_code, EXIT_INTERRUPTED);
 }
 
 TEST(sigterm_ends_with_143, 1, 2, STOPS("143"), STOPS("143"))
@@ -632,6 +642,7 @@ TEST(a_run_that_says_done_is_done_whoever_died_on_the_way_out, 1, 1,
 {
     ck_assert_int_eq(launch(scene), EXIT_DONE);
     ck_assert_uint_eq(scene->result.restarts, 0);
+    ck_assert_int_eq(scene->result.stop_code, EXIT_DONE);
 }
 
 TEST(a_run_that_said_done_before_is_not_done_by_this_job, 1, 1, "exit 0\n",
