@@ -8,9 +8,9 @@
 #include "deploy/verify/history.h"
 #include "tests/lib/suite.h"
 
-#define HISTORIES   8 /* Of each mode. */
-#define STEPS_MAX   8
-#define SHARD_BYTES (960u << 10) /* More than the least window of four workers, by some chunks. */
+#define HISTORIES   6 /* Of each mode. */
+#define STEPS_MAX   6
+#define SHARD_BYTES (768u << 10) /* More than the least window of four workers. */
 #define CHUNK_BYTES (60u << 10)
 
 /* Of few servers and several workers, none of them on one host. */
@@ -58,7 +58,8 @@ static void plays_large(enum mode mode)
     }
     ck_assert_uint_gt(crashes, 0);
     ck_assert_uint_gt(overtaking, 0);
-    ck_assert_uint_gt(paced, 10 * HISTORIES);
+    ck_assert_uint_gt(
+        paced, 5 * HISTORIES); /* In the first steps, until it is as large as a line is long. */
 }
 
 TEST_PLAIN(sync_workers_that_keep_together_make_the_same_bits)
