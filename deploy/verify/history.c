@@ -620,6 +620,16 @@ static void repair(struct simulated_disk *disk, uint64_t latency_us)
     simulated_disk_unlock(disk, SIMULATED_ANYBODY);
 }
 
+/* Whether the run is done, though the phase before did not come to hear of it. */
+static bool is_done(struct running *r)
+{
+    struct run_found found;
+    if (run_directory_find(&found, &r->disks[0].disk, SIMULATED_OUT, NULL) != STATUS_OK)
+        return false;
+    job_free(&found.job);
+    return found.state == RUN_DONE;
+}
+
 static int run_phase(struct running *r, const struct history_phase *phase, const struct job *job)
 {
     const struct history_plan *plan = r->plan;
@@ -675,9 +685,12 @@ static int run_phase(struct running *r, const struct history_phase *phase, const
         note_sets(r, &examination.witness);
         add_counts(r->result, &examination);
     }
+    bool rivals = examination.injector.two_coordinators; /* Each ended those whom it had. */
     examination_free(&examination);
     for (uint32_t i = 0; i < HISTORY_SERVERS_MAX; i++) /* Somebody has looked after them. */
         repair(&r->disks[i], plan->disk_latency_us);
+    if (code == EXIT_INTERRUPTED && !rivals && !r->result->failed && is_done(r))
+        fail(r, "the run is done, and who was in it was told that it was interrupted");
     return code;
 }
 
@@ -705,16 +718,6 @@ static void check_sums(struct running *r)
     simulated_work_free(&work);
 }
 
-/* Whether the run is done, though the phase before did not come to hear of it. */
-static bool is_done(struct running *r)
-{
-    struct run_found found;
-    if (run_directory_find(&found, &r->disks[0].disk, SIMULATED_OUT, NULL) != STATUS_OK)
-        return false;
-    job_free(&found.job);
-    return found.state == RUN_DONE;
-}
-
 /* Nothing is started for a run that is done; whatever else a phase leaves can be gone on with. */
 static int begin_phase(struct running *r, const struct history_phase *phase)
 {
@@ -730,8 +733,6 @@ static int begin_phase(struct running *r, const struct history_phase *phase)
         fail(r, error.text);
     else
         code = run_phase(r, phase, &job);
-    if (code == EXIT_INTERRUPTED && !r->result->failed && is_done(r))
-        fail(r, "the run is done, and who was in it was told that it was interrupted");
     r->result->stopped += code == EXIT_INTERRUPTED;
     r->result->ended += code != EXIT_INTERRUPTED && code != EXIT_DONE && !r->result->failed;
     job_free(&job);
