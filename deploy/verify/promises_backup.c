@@ -359,13 +359,17 @@ static void backup_said(struct witness *w, uint32_t server_0, const struct outgo
 {
     const struct message *message = &item->packet.message;
     struct witness_sets *sets = &w->sets;
-    (void)server_0;
     (void)process;
     const struct order *order = order_of(&item->packet);
-    if (order != NULL && order->kind == ORDER_EVENT)
+    if (order != NULL && order->kind == ORDER_EVENT &&
+        server_0 == sets->server_0) /* Not whose place was taken. */
         check_epoch(w, &order->event);
     if (order != NULL)
         return;
+    if (message->kind == MESSAGE_START && message->generation >= sets->started) {
+        sets->server_0 = server_0;
+        sets->started = message->generation;
+    }
     struct witness_deal deal = {message->start.members, w->job->worker_count};
     if (message->kind == MESSAGE_START &&
         (deal.members != sets->deals[0].members || deal.declared != sets->deals[0].declared)) {

@@ -264,6 +264,8 @@ struct witness_shape {
 
 struct witness_sets {
     uint64_t generation;            /* Of the newest CLOSE. */
+    uint64_t started;               /* Of the newest START, ... */
+    uint32_t server_0;              /* ... and the process that said it. */
     struct witness_shape *shapes;   /* [steps + 1] */
     struct witness_closed *steps;   /* [steps] those that were told, ... */
     struct witness_closed *earlier; /* ... and that were before this simulation began. */
