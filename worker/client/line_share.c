@@ -44,6 +44,7 @@ void line_share_arrived(struct line_share *share, uint64_t bytes, uint64_t now_u
     }
     uint64_t trip_us = now_us - share->begun_us;
     share->first_us = share->last_us = now_us;
-    if (share->idle && (share->trip_us == 0 || trip_us < share->trip_us))
+    /* Behind others a first chunk takes longer: a shorter time is the line's all the same. */
+    if (share->trip_us == 0 ? share->idle : trip_us < share->trip_us)
         share->trip_us = larger(trip_us, 1);
 }
