@@ -199,11 +199,11 @@ double hostile_progress(const struct hostile *hostile)
            (double)(each * hostile->updates);
 }
 
-static void say_logs(const struct hostile *h)
+void hostile_say_logs(const struct hostile *hostile)
 {
-    for (uint32_t i = 0; i < h->server_count; i++) {
+    for (uint32_t i = 0; i < hostile->server_count; i++) {
         size_t bytes;
-        char *text = scratch_read(h->log[i], &bytes);
+        char *text = scratch_read(hostile->log[i], &bytes);
         fprintf(stderr, "ps/%u:\n%s\n", i, bytes > 4000 ? text + bytes - 4000 : text);
         free(text);
     }
@@ -222,7 +222,7 @@ void hostile_check_there(const struct hostile *hostile)
 {
     for (uint32_t i = 0; i < hostile->server_count; i++)
         if (waitpid(hostile->pids[i], NULL, WNOHANG) != 0) {
-            say_logs(hostile);
+            hostile_say_logs(hostile);
             ck_abort_msg("ps/%u has ended", i);
         }
 }
@@ -234,7 +234,7 @@ bool hostile_goes_on(const struct hostile *hostile)
         siginfo_t how = {0}; /* Left there to be waited for. */
         waitid(P_PID, (id_t)hostile->pids[i], &how, WEXITED | WNOHANG | WNOWAIT);
         if (how.si_pid != 0 && (how.si_code != CLD_EXITED || how.si_status != 0)) {
-            say_logs(hostile);
+            hostile_say_logs(hostile);
             ck_abort_msg("ps/%u has ended badly", i);
         }
         all = all && how.si_pid == 0;
@@ -290,7 +290,7 @@ void hostile_end_well(struct hostile *hostile, uint64_t bound)
         code = own != 0 ? own : code;
     }
     if (!well || code != 0) {
-        say_logs(h);
+        hostile_say_logs(h);
         say_workers(h);
     }
     ck_assert_int_eq(code, 0);

@@ -77,6 +77,9 @@ bool hostile_goes_on(const struct hostile *hostile);
  * `bound` bytes. */
 void hostile_end_well(struct hostile *hostile, uint64_t bound);
 
+/* The last words of the servers, for who wants to know why. */
+void hostile_say_logs(const struct hostile *hostile);
+
 /* Whether a server's log has this text. */
 bool hostile_logged(const struct hostile *hostile, uint32_t server, const char *text);
 
