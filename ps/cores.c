@@ -190,6 +190,11 @@ void cores_stop(const struct cores *cores, int exit_code, struct outbox *outbox)
              router_enrolment(cores->router)->envelope.index);
 }
 
+bool cores_have_started(const struct cores *cores)
+{
+    return cores->coordinator != NULL && coordinator_has_started(cores->coordinator);
+}
+
 void cores_enough(const struct cores *cores, const char *why, struct outbox *outbox)
 {
     struct message *message = &outbox_add(outbox, TO_COORDINATOR, MESSAGE_STOP)->message;

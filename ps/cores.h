@@ -55,6 +55,9 @@ void cores_receive(struct cores *cores, struct packet *packet, bool from_server_
 bool cores_deliver(struct cores *cores, struct outgoing *item, uint64_t now_us,
                    struct outbox *outbox);
 
+/* Whether server 0 can be told that it has been trained enough. */
+bool cores_have_started(const struct cores *cores);
+
 /* It has been trained enough: a clean stop with EXIT_DONE, of server 0 alone. */
 void cores_enough(const struct cores *cores, const char *why, struct outbox *outbox);
 /* Somebody has asked this server for a clean stop of the job, with EXIT_INTERRUPTED or

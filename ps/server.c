@@ -655,7 +655,9 @@ static void pass_on_stop(struct server *server)
         server->abandoned_noted = true;
         cores_abandon(&server->cores, ABANDONED_SECONDS);
     }
-    if (atomic_load(&server->enough) && !server->enough_sent) {
+    /* Before training starts an end of server 0 alone would not reach those who are still to come. */
+    if (atomic_load(&server->enough) && !server->enough_sent &&
+        cores_have_started(&server->cores)) {
         server->enough_sent = true;
         cores_enough(&server->cores, server->enough_why, &server->outbox);
         flush(server);

@@ -120,8 +120,8 @@ const char *server_bound(const struct server *server);
 /* Ask for a clean stop with EXIT_INTERRUPTED or EXIT_TERMINATED. */
 void server_request_stop(struct server *server, int exit_code);
 
-/* Ask server 0 for a clean stop of a job that has been trained enough: it ends with EXIT_DONE. From one
- * thread, once. */
+/* Ask server 0 for a clean stop of a job that has been trained enough: it ends with EXIT_DONE, as soon as
+ * it has started. From one thread, once. */
 void server_enough(struct server *server, const char *why);
 
 /* Whoever started this process is gone; ask for a stop as well. */

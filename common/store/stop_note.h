@@ -1,7 +1,7 @@
 /* stop_note.h - whoever may write to a run's directory may end the run by a note in it: OUT/stop.
  *
  * Looked for once a second by server 0, or by who trains alone; its first line says why. The note is taken away, and the
- * run stops at a checkpoint with exit code 0: it has been trained enough. So an evaluator on another
+ * run stops at a checkpoint with exit code 0, when all who are in it have come: it has been trained enough. So an evaluator on another
  * host, or a script, needs neither the server's address nor a key.
  *
  * Threads: one of its own, which calls back. */

@@ -85,6 +85,11 @@ bool coordinator_holds_run(const struct coordinator *coordinator)
     return c->state >= GATHERING && c->state < CLOSING && !c->stopping && !c->abandoned;
 }
 
+bool coordinator_has_started(const struct coordinator *coordinator)
+{
+    return coordinator->state >= RECOVERING;
+}
+
 bool coordinator_is_over(const struct coordinator *coordinator)
 {
     return coordinator->state == OVER;

@@ -80,6 +80,9 @@ void coordinator_abandon(struct coordinator *coordinator, double seconds);
 /* The run directory is this process's, and it is not about to leave it. */
 bool coordinator_holds_run(const struct coordinator *coordinator);
 
+/* Training has started; or it goes back to a checkpoint, or is at its end. */
+bool coordinator_has_started(const struct coordinator *coordinator);
+
 bool coordinator_is_over(const struct coordinator *coordinator);
 
 /* What the job is doing, for whoever asks. */

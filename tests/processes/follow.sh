@@ -79,6 +79,16 @@ echo "left over" >"$work/stale/stop"
 start stale-run syncopate run "${small[@]}" --steps 100000000 --compute constant:10ms --verbose --out "$work/stale"
 ends stale-run 0
 says stale-run "stopping: a note in the run directory asks for it: left over"
+# Read before anybody has come: who comes is told all the same.
+echo "left over again" >"$work/stale/stop"
+hosts=127.0.0.1:$(free_port)
+start late-ps syncopate-ps --task-index 0 --ps-hosts "$hosts" --out "$work/stale"
+within 20 test ! -e "$work/stale/stop" || fail "late-ps does not look for a note"
+for i in 0 1; do
+    start "late-worker$i" syncopate-worker --task-index "$i" --ps-hosts "$hosts" "${small[@]}" --steps 100000000 --compute constant:10ms
+done
+for name in late-ps late-worker0 late-worker1; do ends "$name" 0; done
+says late-ps "stopping: a note in the run directory asks for it: left over again"
 ok "whoever may write to the run's folder ends it by a note there"
 
 # --- checkpoints that go --------------------------------------------------------------------------
