@@ -19,8 +19,12 @@
 # passed, and here as skipped.
 #
 # Each has a number below JOBS of its own in TEST_LANE, so that two at once can keep off each other's
-# ports. What was skipped is named at the end. The last line is "N passed, N failed, N skipped"; the
-# exit code is 1 when anything failed.
+# ports. What was skipped is named at the end.
+#
+# Most wait for other processes, and a busy machine can make one fail. What has failed runs once more, alone,
+# after all others, and its second result counts. Such a pass is still a fault to be explained: the line
+# above the last names it, "passed the second time: NAME, NAME". The last line is "N passed, N failed,
+# N skipped"; the exit code is 1 when anything failed.
 set -euo pipefail
 
 jobs=$((${JOBS:-1} < 12 ? ${JOBS:-1} : 12))
@@ -31,6 +35,9 @@ skipped_all=0
 finished=0
 count=$#
 failures=()
+again=()  # Programs that failed among others.
+late=()   # Names of those that passed alone.
+alone=    # Set while `again` runs.
 skips=()
 took=()
 declare -A programs=() lanes=() starts=() # By process id.
@@ -105,15 +112,16 @@ start()
     show_running
 }
 
-# Waits for one, says how it went, and counts it.
+# Waits for one, says how it went, and counts it, or leaves it for the second try.
 finish_one()
 {
-    local pid code=0 name log good bad skipped why="" seconds line
+    local pid code=0 program name log good bad skipped why="" seconds line
     wait -n -p pid || code=$?
-    name=${programs[$pid]##*tests/} log=$logs/${lanes[$pid]} # "unit/test_tree", wherever it is.
+    program=${programs[$pid]} name=${programs[$pid]##*tests/} # "unit/test_tree", wherever it is.
+    log=$logs/${lanes[$pid]}
     seconds=$((SECONDS - starts[$pid]))
     unset "programs[$pid]" "lanes[$pid]" "starts[$pid]"
-    finished=$((finished + 1))
+    if [ -z "$alone" ]; then finished=$((finished + 1)); fi
     read -r good bad skipped <<<"$(tally "$log")"
     if [ "$code" -eq 124 ] || [ "$code" -eq 137 ]; then
         why="gave up after $seconds s"
@@ -128,18 +136,23 @@ finish_one()
     printf -v line '[%3d/%d] %-32s %4d passed %4d s' "$finished" "$count" "$name" "${good:-0}" "$seconds"
     if [ "${skipped:-0}" -gt 0 ]; then line+=", $skipped skipped"; fi
     if [ "$bad" -gt 0 ]; then line+=", $bad FAILED"; fi
+    if [ -n "$why" ] && [ -z "$alone" ]; then line+=", once more"; fi
     say "$line"
     if [ -n "$why" ]; then
-        failures+=("$name: $why")
         printf '%s: %s; it says:\n' "$name" "$why"
     fi
     if [ -n "$why" ] || [ -n "${TEST_VERBOSE:-}" ]; then sed 's/^/    /' "$log"; fi
-    while read -r line; do skips+=("$name: $line"); done < <(sed -n 's/^SKIPPED - //p' "$log")
     took+=("$seconds s  $name")
+    show_running
+    if [ -n "$why" ] && [ -z "$alone" ]; then
+        again+=("$program")
+        return
+    fi
+    if [ -n "$why" ]; then failures+=("$name: $why"); elif [ -n "$alone" ]; then late+=("$name"); fi
+    while read -r line; do skips+=("$name: $line"); done < <(sed -n 's/^SKIPPED - //p' "$log")
     passed=$((passed + ${good:-0}))
     failed=$((failed + bad))
     skipped_all=$((skipped_all + ${skipped:-0}))
-    show_running
 }
 
 if [ $# -eq 0 ]; then
@@ -151,6 +164,11 @@ for program in "$@"; do
     start "$program"
 done
 while [ "${#programs[@]}" -gt 0 ]; do finish_one; done
+alone=1
+for program in "${again[@]}"; do
+    start "$program"
+    finish_one
+done
 
 say "the longest, of $SECONDS s:"
 printf '    %s\n' "${took[@]}" | sort -rn | sed -n '1,8p'
@@ -161,6 +179,10 @@ fi
 if [ "${#failures[@]}" -gt 0 ]; then
     echo "failed:"
     printf '%s\n' "${failures[@]}" | sort | in_lines
+fi
+if [ "${#late[@]}" -gt 0 ]; then
+    printf -v line ', %s' "${late[@]}"
+    echo "passed the second time: ${line:2}"
 fi
 echo "$passed passed, $failed failed, $skipped_all skipped"
 [ "$failed" -eq 0 ]

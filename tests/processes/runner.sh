@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # runner.sh - the runner of the tests itself: what it makes of programs that pass, fail, skip, hang,
-# crash or say nothing; and what .ci/run makes of stages.
+# crash, say nothing or pass the second time; and what .ci/run makes of stages.
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 tests=$(cd "$(dirname "$0")/.." && pwd)
@@ -76,6 +76,21 @@ ok "who hangs, crashes, fails or is not there has failed"
 tried 0 "4 passed, 0 failed, 0 skipped" good good
 if [ "$(grep -c 'one' "$work/runner.log")" -ne 0 ]; then fail "what passing programs print is shown"; fi
 
+# Its second try finds the file of the first, and nobody beside it.
+program late "trap 'rm $work/late.runs' EXIT; : >$work/late.runs
+    if [ -e $work/late.was ]; then ls $work/*.runs; echo 'ok - one'; else : >$work/late.was; echo 'not ok - one'; exit 1; fi"
+program late_too "$(sed -e 1d -e "s/late\./late_too./g" "$work/late")"
+program beside ": >$work/beside.runs; until [ -e $work/late_too.was ]; do sleep 0.1; done; rm $work/beside.runs; echo 'ok - one'"
+tried 0 "3 passed, 0 failed, 0 skipped" late beside late_too
+if [ "$(tail -n 2 "$work/runner.log" | head -n 1)" != "passed the second time: $work/late, $work/late_too" ]; then
+    fail "runner does not name what passed the second time above its last line"
+fi
+rm "$work"/*.was
+TEST_VERBOSE=1 JOBS=3 "$tests/run_tests.sh" "$work"/{late,beside,late_too} >"$work/alone.log"
+if [ "$(grep -c '\.runs$' "$work/alone.log")" -ne 2 ]; then fail "alone has company in its second try"; fi
+tried 1 "2 passed, 1 failed, 0 skipped" good lies
+ok "what fails among others runs once more, alone, and what passes then is counted and named"
+
 # --- stages ---------------------------------------------------------------------------------------
 # staged CODE LAST-LINE LINE... - a script with these stages ends so.
 staged()
@@ -93,6 +108,12 @@ staged()
 program tests_pass 'echo noise; echo "7 passed, 0 failed, 2 skipped"'
 program tests_fail 'echo "7 passed, 2 failed, 0 skipped"; exit 1'
 program tests_break 'echo "7 passed, 0 failed, 0 skipped"; exit 2'
+cat >"$work/tests_late" <<'END'
+#!/bin/sh
+echo "[1/2] a/c.sh   0 passed 1 s, 1 FAILED, once more"; echo "    not ok - c is d"
+echo "[2/2] a/c.sh   3 passed 1 s"; echo "passed the second time: a/c.sh"; echo "3 passed, 0 failed, 0 skipped"
+END
+chmod +x "$work/tests_late"
 program line_too_early 'echo "7 passed, 0 failed, 0 skipped"; echo "make: *** Error 1"'
 
 program tests_by_make 'echo "[1/2] a/b.sh   6 passed 1 s, 1 FAILED"; echo "    not ok - b is c"'
@@ -111,6 +132,11 @@ staged 1 "19 passed, 2 failed, 2 skipped" "stage made ./tests_by_make" "stage te
 says stages "^made: .*a/b.sh +6 passed 1 s, 1 FAILED$"
 says stages "^again: .*a/b.sh +6 passed 1 s, 1 FAILED$"
 if [ "$(tail -n 3 "$work/stages.log" | grep -c 'b is c')" -ne 1 ]; then fail "it does not end with what failed"; fi
+staged 0 "6 passed, 0 failed, 0 skipped" "stage one ./tests_late" "stage two ./tests_late"
+says stages "^one: .*a/c.sh +0 passed 1 s, 1 FAILED, once more$"
+if [ "$(tail -n 2 "$work/stages.log" | head -n 1)" != "passed the second time: one: a/c.sh, two: a/c.sh" ]; then
+    fail "stages do not name what passed the second time above their last line"
+fi
 ok "stages are summed up, what failed is named at the end, and the last line is theirs"
 staged 1 "0 passed, 1 failed, 0 skipped" "stage silent ./silent"
 says stages "silent: the last line does not say what passed"
