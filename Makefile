@@ -23,10 +23,8 @@ JOBS    ?= $(shell nproc 2>/dev/null || echo 1)
 AGAIN    = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
 
 # Debian's packages, by the pkg-config name that proves each one is there.
-PKGS    := libzmq libprotobuf-c zlib jansson libsodium nettle
+PKGS    := libzmq libprotobuf-c zlib jansson libsodium nettle libmicrohttpd
 TESTPKG := check
-# What a build need not have: without it servers answer no HTTP (common/watch/http_absent.c).
-WATCHPKG := $(shell pkg-config --exists libmicrohttpd 2>/dev/null && echo libmicrohttpd)
 BENCHPKG := openblas
 
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
@@ -62,20 +60,16 @@ endif
 # make, which sees them.
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS   := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
-ifneq ($(WATCHPKG),)
-PKG_CFLAGS += $(shell pkg-config --cflags $(WATCHPKG))
-WATCH_LIBS := -Wl,--push-state,--as-needed $(shell pkg-config --libs $(WATCHPKG)) -Wl,--pop-state
-endif
 ALL_CFLAGS = $(SYNC_CFLAGS) $(CFLAGS) $(DEBUG_FORM) $(if $(MAKE_TERMOUT),-fdiagnostics-color) $(SANITIZE) $(PKG_CFLAGS)
-ALL_LIBS   = $(PKG_LIBS) $(WATCH_LIBS) -lm -pthread
+# --as-needed: the HTTP of servers brings eight libraries more, which no other program is to load.
+ALL_LIBS   = -Wl,--as-needed $(PKG_LIBS) -lm -pthread
 
 # --- sources: a file dropped into a room is built; *_main.c becomes a program ---------------------
 PROTO_C  := $(patsubst proto/%.proto,$(BUILD)/proto/%.pb-c.c,$(wildcard proto/*.proto))
 # Rooms lie at most two deep: common/transport/zmq.
 in_rooms  = $(wildcard $(foreach p,$(2),$(1)/$p $(1)/*/$p $(1)/*/*/$p))
 objects   = $(patsubst %.c,$(BUILD)/%.o,$(filter-out %_main.c,$(call in_rooms,$(1),*.c)))
-COMMON   := $(filter-out $(BUILD)/common/watch/$(if $(WATCHPKG),http_absent,http_server).o,$(call objects,common)) \
-    $(PROTO_C:.c=.o)
+COMMON   := $(call objects,common) $(PROTO_C:.c=.o)
 PS       := $(call objects,ps)
 WORKER   := $(call objects,worker)
 DEPLOY   := $(call objects,deploy)

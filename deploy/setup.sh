@@ -31,6 +31,7 @@ table_build=(
     "run.json          libjansson-dev         lib:jansson"
     "digests           libsodium-dev          lib:libsodium"
     "SHA-256           nettle-dev             lib:nettle"
+    "metrics_over_HTTP libmicrohttpd-dev      lib:libmicrohttpd"
     "training_images   dataset-fashion-mnist  any:-"
 )
 table_check=(
@@ -60,13 +61,11 @@ table_ci=(
     "page_tests        python3-selenium       any:-"
     "TensorBoard_tests python3-protobuf       any:-"
     "package_tests     lintian                tool:lintian"
-    "metrics_over_HTTP libmicrohttpd-dev      lib:libmicrohttpd"
 )
 
 table_deb=(
     "Debian_package    debhelper              tool:dh"
     "Debian_package    dpkg-dev               tool:dpkg-buildpackage"
-    "metrics_over_HTTP libmicrohttpd-dev      lib:libmicrohttpd"
 )
 
 table_engines=(
@@ -87,7 +86,6 @@ table_engines=(
     "manifests         python3-yaml           any:-"
     "compose           podman-compose         tool:podman-compose"
     "systemd_units     systemd                tool:systemd-analyze"
-    "metrics_over_HTTP libmicrohttpd-dev      lib:libmicrohttpd"
     "metrics_format    prometheus             tool:promtool"
 )
 # Services of theirs that stay as they are while packages are installed: the tests start their own.
@@ -206,25 +204,21 @@ allow_services()
 
 install_packages()
 {
-    local apt=(apt-get -q -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 -o Dpkg::Use-Pty=0) available
-    if [ "${#as_root[@]}" -gt 0 ]; then
-        apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive "${apt[@]}")
-    fi
-    export DEBIAN_FRONTEND=noninteractive LC_ALL=C
-    "${apt[@]}" update >"$log" 2>&1 || {
+    local apt=(env DEBIAN_FRONTEND=noninteractive LC_ALL=C
+        apt-get -q -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 -o Dpkg::Use-Pty=0) available
+    "${as_root[@]}" "${apt[@]}" update >"$log" 2>&1 || {
         tail -n 3 "$log" >&2
         echo "setup: apt-get update failed; trying with the lists that are here" >&2
     }
     mapfile -t available < <(keep_available "$@")
     if [ "${#available[@]}" -eq 0 ]; then return 0; fi
     : >"$log"
-    # Twice: packages' own scripts fail now and then by the order in which others are unpacked, as that
-    # of libxml-sax-perl does, and what was left half configured is made whole by the second call.
+    # The status has a descriptor of its own: apt-get closes it for the packages' scripts, and those without a
+    # standard output fail. (A shell opens it, for sudo keeps none but the first three.)
     # </dev/null: whatever they might ask, there is nobody to answer.
-    for _ in 1 2; do
-        if "${apt[@]}" -o APT::Status-Fd=1 install -y --no-install-recommends "${available[@]}" \
-            </dev/null 2>&1 | show_progress; then return 0; fi
-    done
+    # shellcheck disable=SC2016 # For the inner shell.
+    "${as_root[@]}" sh -c 'exec "$@" 3>&1' sh "${apt[@]}" -o APT::Status-Fd=3 install -y --no-install-recommends \
+        "${available[@]}" </dev/null 2>&1 | show_progress && return 0
     tail -n 20 "$log" >&2
     return 1
 }

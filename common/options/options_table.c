@@ -846,8 +846,7 @@ const struct option_row option_rows[] = {
      "Steps that a trace is of: the first, the last, the slowest, and one that took as long as most."},
     {"metrics-port", OPTION_GROUP_OUTPUT, OPTION_KIND_U32, FIELD(metrics_port), SERVES, "PORT", "0", 0, 65535, NULL,
      NULL,
-     "Answer HTTP there: /metrics for Prometheus, /healthz and /readyz for probes. 0: nowhere. Only where the build had "
-     "libmicrohttpd."},
+     "Answer HTTP there: /metrics for Prometheus, /healthz and /readyz for probes. 0: nowhere."},
     {"metrics-bind", OPTION_GROUP_OUTPUT, OPTION_KIND_TEXT, FIELD(metrics_bind), SERVES, "ADDRESS", "127.0.0.1", 0,
      0, NULL, NULL,
      "The numeric address to answer at; 0.0.0.0 or :: is every one. Whoever reaches it may read all figures."},

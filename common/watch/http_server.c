@@ -26,11 +26,6 @@ union socket_address {
     struct sockaddr_in6 six;
 };
 
-bool http_server_is_there(void)
-{
-    return true;
-}
-
 static bool read_address(const char *text, uint16_t port, union socket_address *address,
                          socklen_t *bytes)
 {

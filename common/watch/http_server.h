@@ -5,8 +5,7 @@
  * end one. Only GET and HEAD are answered, without a body, and of nothing but what `answer` knows. No
  * TLS and no names: it is for loopback, or a network that is trusted with the figures.
  *
- * The library is libmicrohttpd, which a build may lack (http_absent.c stands in for it then): its one
- * doorway is http_server.c.
+ * The library is libmicrohttpd; its one doorway is http_server.c.
  *
  * Threads: one of the library's, which calls `answer`. */
 
@@ -33,9 +32,6 @@ struct http_answer {
 typedef struct http_answer http_answer_fn(void *context, const char *path);
 
 struct http_server;
-
-/* Whether this build has it. */
-bool http_server_is_there(void);
 
 /* Listen at a numeric address, IPv4 or IPv6; port 0: any. STATUS_INVALID for no such address,
  * STATUS_EXISTS when it cannot be had, with a line. */

@@ -23,19 +23,11 @@ get()
 answers() { get "$1" "$2" && [[ $status == *" $3 "* ]]; }
 figure() { sed -nE "s/^$1 ([^ ]+)$/\1/p" <<<"$body"; } # NAME, with its labels
 
-# --- a build without it ---------------------------------------------------------------------------
+# --- figures --------------------------------------------------------------------------------------
 port=$(free_port)
 hosts=127.0.0.1:$(free_port),127.0.0.1:$(free_port)
 ps ps0 --out "$work/run" --metrics-port "$port" --start-timeout 600
-says ps0 "metrics on http://127.0.0.1:$port/metrics|this build has no HTTP"
-if said ps0 "this build has no HTTP"; then
-    ends ps0 2
-    says ps0 "--metrics-port=$port: this build has no HTTP: libmicrohttpd"
-    skip "metrics: this build has no libmicrohttpd (Debian's libmicrohttpd-dev)"
-    exit 0
-fi
-
-# --- figures --------------------------------------------------------------------------------------
+says ps0 "metrics on http://127.0.0.1:$port/metrics"
 within 5 answers "$port" /healthz 200 || fail "a server that waits is not alive: $status"
 within 5 answers "$port" /readyz 503 || fail "a server that waits is ready: $status"
 if [ "$body" != "ps/0 is waiting for a job" ]; then fail "/readyz does not say for what: $body"; fi

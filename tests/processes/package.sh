@@ -26,7 +26,7 @@ for file in usr/bin/syncopate{,-ps,-worker} usr/share/man/man1/syncopate{,-ps,-w
 done
 grep -q "^ExecStart=/usr/bin/syncopate-ps " "$work/root/lib/systemd/system/syncopate-ps@.service" || fail "a unit starts another program"
 dpkg-deb -f "$package" Depends >"$work/depends.log"
-for library in libc6 libzmq5 libprotobuf-c1 libjansson4 libsodium23 libnettle8 zlib1g; do
+for library in libc6 libzmq5 libprotobuf-c1 libjansson4 libsodium23 libnettle8 zlib1g libmicrohttpd12; do
     grep -qE "(^|, )$library( |,|$)" "$work/depends.log" || fail "the package does not depend on $library"
 done
 ok "the package holds programs, manual, completions, units and examples, and depends on its libraries"
