@@ -121,7 +121,7 @@ TESTS     := $(PROCESSES) $(THREADS) $(SIMULATED) $(UNIT) $(FUZZERS)
 # ThreadSanitizer makes all ten times as long, and has nothing to see in one thread: virtual time passes in
 # one, parsers and most units have no other, and these scripts try no threads that others do not.
 ALONE     := $(addprefix tests/processes/,answer.sh bits.sh colocated.sh compare.sh compute.sh evaluate.sh explain.sh \
-    further.sh instructions.sh looks.sh merges.sh mistakes.sh names.sh noise.sh places.sh plans.sh replay.sh rules.sh same_bits.sh \
+    further.sh instructions.sh looks.sh merges.sh mistakes.sh names.sh noise.sh places.sh plans.sh reference.sh replay.sh rules.sh same_bits.sh \
     scores.sh simgrid.sh simulate.sh task.sh tensorboard.sh virtual.sh windows.sh wrong_input.sh)
 THREADED  := address client command launcher process progress router transport wire worker
 ALONE     += $(SIMULATED) $(FUZZERS) $(filter-out %/test_frame $(THREADED:%=$(BUILD)/tests/unit/%/%),$(UNIT))
@@ -132,7 +132,7 @@ LONG      := $(filter $(patsubst %.c,$(BUILD)/%,$(shell grep -rlE --include='*.c
 # Those that it leaves out altogether: they take long for what a change is likely to break there.
 LATER     := $(filter $(addprefix tests/processes/,chaos.sh scores.sh windows.sh compare.sh browser.sh same_bits.sh \
     simulate.sh colocated.sh tensorboard.sh requeue.sh names.sh voices.sh calibrate.sh further.sh places.sh \
-    install.sh manifests.sh),$(TESTS))
+    install.sh manifests.sh reference.sh),$(TESTS))
 BENCHES   := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/bench/bench_*.c)))
 BENCHLIB  := $(filter-out $(BENCHES:=.o) %/blas.o,$(call objects,tests/bench))
 MEASURED   = $(if $(filter all,$(BENCH)),$(BENCHES),$(BUILD)/tests/bench/bench_$(BENCH))

@@ -11,6 +11,8 @@ Of every variable's gradient the header keeps the sum, the norm and some element
 import numpy as np
 import torch
 
+from network import gradient, layers
+
 SAMPLES = 24
 
 # Layer list, height, width, channels, classes, examples.
@@ -25,12 +27,6 @@ NETWORKS = [
     ("pool 2, conv 16x3 relu, pool 2, pool 2, flatten, dense 10", 25, 23, 3, 10, 8),
     ("conv 64x3 relu, conv 48x3 relu, pool 2, conv 8x1, flatten, dense 10", 13, 12, 4, 10, 4),
 ]
-
-PRESETS = {
-    "cnn": "conv 32x3 relu, pool 2, conv 64x3 relu, pool 2, flatten, dense 64 relu, dense 10",
-    "mlp": "flatten, dense 128 relu, dense 10",
-    "softmax": "flatten, dense 10",
-}
 
 
 def scramble(index, salt):
@@ -51,71 +47,21 @@ def values(shape, salt, limit):
     return torch.tensor(x.astype(np.float64).reshape(shape), requires_grad=True)
 
 
-class Network:
-    def __init__(self, text, height, width, channels):
-        self.steps, self.variables = [], []
-        self.shape = (height, width, channels)
-        self.numbers = {}
-        for item in PRESETS.get(text, text).split(","):
-            words = item.split()
-            getattr(self, words[0])(words[1:])
-
-    def variable(self, name, shape, limit):
-        variable = values(shape, len(self.variables) + 1, limit)
-        self.variables.append((name, variable))
-        return variable
-
-    def number(self, kind):
-        self.numbers[kind] = self.numbers.get(kind, 0) + 1
-        return "%s%d" % (kind, self.numbers[kind])
-
-    def conv(self, words):
-        out, size = [int(n) for n in words[0].split("x")]
-        height, width, channels = self.shape
-        name = self.number("conv")
-        # Powers of two, so that single precision holds them exactly on both sides.
-        kernel = self.variable(name + "/kernel", (size, size, channels, out), 0.25)
-        bias = self.variable(name + "/bias", (out,), 0.125)
-        relu = "relu" in words
-
-        def step(x):  # x: [N, C, H, W]
-            x = torch.nn.functional.conv2d(x, kernel.permute(3, 2, 0, 1), bias)
-            return torch.relu(x) if relu else x
-
-        self.steps.append(step)
-        self.shape = (height - size + 1, width - size + 1, out)
-
-    def pool(self, words):
-        size = int(words[0])
-        self.steps.append(lambda x: torch.nn.functional.max_pool2d(x, size))
-        height, width, channels = self.shape
-        self.shape = (height // size, width // size, channels)
-
-    def flatten(self, words):
-        # Height, width, channel order, as Keras has it.
-        self.steps.append(lambda x: x.permute(0, 2, 3, 1).reshape(x.shape[0], -1))
-        self.shape = (1, 1, int(np.prod(self.shape)))
-
-    def dense(self, words):
-        out = int(words[0])
-        name = self.number("dense")
-        kernel = self.variable(name + "/kernel", (self.shape[2], out), 0.125)
-        bias = self.variable(name + "/bias", (out,), 0.125)
-        relu = "relu" in words
-
-        def step(x):
-            x = x @ kernel + bias
-            return torch.relu(x) if relu else x
-
-        self.steps.append(step)
-        self.shape = (1, 1, out)
-
-    def loss(self, images, labels):
-        x = images.permute(0, 3, 1, 2)
-        for step in self.steps:
-            x = step(x)
-        loss = torch.nn.functional.cross_entropy(x, labels, reduction="sum")
-        return loss, int((x.argmax(1) == labels).sum())
+def loss_of(found, variables, images, labels):
+    """The same with PyTorch's functions: [N, C, H, W] up to where it is flattened."""
+    x, variables = images.permute(0, 3, 1, 2), list(variables)
+    for kind, size, relu, kernel in found:
+        if kind == "conv":
+            x = torch.nn.functional.conv2d(x, variables.pop(0).permute(3, 2, 0, 1), variables.pop(0))
+        elif kind == "pool":
+            x = torch.nn.functional.max_pool2d(x, size)
+        elif kind == "flatten":  # Height, width, channel order, as Keras has it.
+            x = x.permute(0, 2, 3, 1).reshape(x.shape[0], -1)
+        else:
+            x = x @ variables.pop(0) + variables.pop(0)
+        x = torch.relu(x) if relu else x
+    loss = torch.nn.functional.cross_entropy(x, labels, reduction="sum")
+    return loss, int((x.argmax(1) == labels).sum())
 
 
 def number(x):
@@ -126,17 +72,24 @@ def reference(index, text, height, width, channels, classes, count):
     pixels = scramble(np.arange(count * height * width * channels), 777) >> 24
     images = torch.tensor(pixels.astype(np.float64).reshape(count, height, width, channels)) / 255
     labels = torch.tensor([(7 * i + 3) % classes for i in range(count)])
-    network = Network(text, height, width, channels)
-    loss, correct = network.loss(images, labels)
+    found, shapes = layers(text, height, width, channels)
+    # Powers of two, so that single precision holds them exactly on both sides.
+    variables = [
+        values(shape, k + 1, 0.125 if len(shape) < 4 else 0.25) for k, (_, shape) in enumerate(shapes)
+    ]
+    loss, correct = loss_of(found, variables, images, labels)
     loss.backward()
+    ours, gradients = gradient(found, [v.detach().numpy() for v in variables], images.numpy(), labels.numpy())
+    for theirs, ours in [(loss.item(), ours), *zip((v.grad.numpy() for v in variables), gradients)]:
+        assert np.allclose(theirs, ours, rtol=1e-11, atol=1e-11), text
     lines = ["static const struct reference_variable reference_variables_%d[] = {" % index]
-    for name, variable in network.variables:
-        gradient = variable.grad.numpy().reshape(-1)
-        picks = [k * len(gradient) // SAMPLES for k in range(SAMPLES)]
+    for (name, _), variable in zip(shapes, variables):
+        flat = variable.grad.numpy().reshape(-1)
+        picks = [k * len(flat) // SAMPLES for k in range(SAMPLES)]
         lines.append('    {"%s",' % name)
-        lines.append("     %d, %s, %s," % (len(gradient), number(gradient.sum()),
-                                           number(np.sqrt((gradient**2).sum()))))
-        samples = [number(gradient[p]) for p in picks]
+        lines.append("     %d, %s, %s," % (len(flat), number(flat.sum()),
+                                           number(np.sqrt((flat**2).sum()))))
+        samples = [number(flat[p]) for p in picks]
         for k in range(0, SAMPLES, 6):
             opening = "     {" if k == 0 else "      "
             ending = "}}," if k + 6 >= SAMPLES else ","
@@ -144,7 +97,7 @@ def reference(index, text, height, width, channels, classes, count):
     lines.append("};")
     row = '    {"%s",\n     %d, %d, %d, %d, %d, %.17g, %d, %d, reference_variables_%d},' % (
         text, height, width, channels, classes, count, loss.item(), correct,
-        len(network.variables), index)
+        len(variables), index)
     return "\n".join(lines), row
 
 

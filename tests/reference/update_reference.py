@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """Writes update_reference.h: what updates by --l2 and --loss-scale should give, computed without our code.
 
-    /usr/bin/python3 tests/reference/update_reference.py     (nothing but Python)
+    /usr/bin/python3 tests/reference/update_reference.py     (Debian: python3-numpy)
 
-In float64, from the float32 inputs that the C test reads. Every rule is written out here once more, and
+In float64, from the float32 inputs that the C test reads. The rules are those of rules.py, which are
 held against PyTorch's figures in optimizer_reference.h before anything is written; l2's gradient is held
 against the slope of F w^2. Each case is trained twice, as a kernel with l2 and as a bias without it, on
 batches of which some are ragged: divided by its own examples, and by the job's batch.
@@ -13,6 +13,8 @@ import math
 import pathlib
 import re
 import struct
+
+from rules import RULES
 
 HERE = pathlib.Path(__file__).parent
 BATCH = 4
@@ -62,61 +64,15 @@ def their_cases():
         yield name, settings, values[:STEPS], rows(values[STEPS:], COUNT)
 
 
-# --- the rules, of one element --------------------------------------------------------------------
-
-
-def sgd(s, state, w, g, rate, t, bias):
-    return w - rate * g
-
-
-def momentum(s, state, w, g, rate, t, bias, nesterov=False):
-    state["a"] = s["momentum"] * state.get("a", 0.0) - rate * g
-    return w + (s["momentum"] * state["a"] - rate * g if nesterov else state["a"])
-
-
-def nesterov(s, state, w, g, rate, t, bias):
-    return momentum(s, state, w, g, rate, t, bias, True)
-
-
-def adagrad(s, state, w, g, rate, t, bias):
-    state["a"] = state.get("a", s.get("initial_accumulator", 0.0)) + g * g
-    return w - rate * g / (math.sqrt(state["a"]) + s["epsilon"])
-
-
-def rmsprop(s, state, w, g, rate, t, bias):
-    state["v"] = s["rho"] * state.get("v", 0.0) + (1 - s["rho"]) * g * g
-    if s.get("momentum", 0.0) == 0:
-        return w - rate * g / (math.sqrt(state["v"]) + s["epsilon"])
-    state["m"] = s["momentum"] * state.get("m", 0.0) + rate * g / math.sqrt(
-        state["v"] + s["epsilon"]
-    )
-    return w - state["m"]
-
-
-def adam(s, state, w, g, rate, t, bias):
-    state["m"] = s["beta1"] * state.get("m", 0.0) + (1 - s["beta1"]) * g
-    state["v"] = s["beta2"] * state.get("v", 0.0) + (1 - s["beta2"]) * g * g
-    alpha = rate * math.sqrt(1 - s["beta2"] ** t) / (1 - s["beta1"] ** t)
-    return w - alpha * state["m"] / (math.sqrt(state["v"]) + s["epsilon"])
-
-
-def adamw(s, state, w, g, rate, t, bias):
-    decayed = w if bias else w - rate * s["weight_decay"] * w
-    return adam(s, state, w, g, rate, t, bias) + (decayed - w)
-
-
-RULES = {f.__name__: f for f in (sgd, momentum, nesterov, adagrad, rmsprop, adam, adamw)}
-
-
-def train(name, settings, rates, scales, l2, bias):
+def train(name, settings, rates, scales, l2, kernel):
     """Values after each step."""
     values, states, steps = list(INITIAL), [{} for _ in INITIAL], []
     for step in range(len(scales)):
         for i in range(COUNT):
             g = GRADIENTS[step][i] * scales[step]
-            if not bias:
+            if kernel:
                 g += 2 * l2 * values[i]
-            values[i] = RULES[name](settings, states[i], values[i], g, rates[step], step + 1, bias)
+            values[i] = RULES[name](settings, states[i], values[i], g, rates[step], step + 1, kernel)
         steps.append(list(values))
     return steps
 
@@ -125,7 +81,7 @@ def hold_against_pytorch():
     cases = list(their_cases())
     assert {name for name, *_ in cases} == set(RULES) and len(cases) >= 15
     for name, settings, rates, expected in cases:
-        ours = train(name, settings, rates, [SCALE] * STEPS, 0, False)
+        ours = train(name, settings, rates, [SCALE] * STEPS, 0, 1)
         for a, b in zip(sum(ours, []), sum(expected, [])):
             assert math.isclose(a, b, rel_tol=1e-11, abs_tol=1e-13), (name, a, b)
     for f in (0.01, 0.5):  # A parabola's slope is that of any of its chords around the place.
@@ -159,8 +115,8 @@ def case_text(name, settings, rate, l2, whole):
         l2.hex(),
         "LOSS_SCALE_GLOBAL_BATCH" if whole else "LOSS_SCALE_EXAMPLES",
     )
-    text += "     %s,\n" % matrix(train(name, settings, rates, scales, l2, False))
-    return text + "     %s},\n" % matrix(train(name, settings, rates, scales, l2, True))
+    text += "     %s,\n" % matrix(train(name, settings, rates, scales, l2, 1))
+    return text + "     %s},\n" % matrix(train(name, settings, rates, scales, l2, 0))
 
 
 def main():
