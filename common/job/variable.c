@@ -4,10 +4,13 @@
 #include "common/job/variable.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/base/random.h"
+#include "common/base/wording.h"
 
 uint64_t variable_elements(const struct variable *variable)
 {
@@ -23,6 +26,16 @@ uint64_t variables_elements(const struct variable *variables, uint32_t count)
     for (uint32_t i = 0; i < count; i++)
         total += variable_elements(&variables[i]);
     return total;
+}
+
+char *variable_shape(const struct variable *variable, char text[VARIABLE_SHAPE_MAX])
+{
+    snprintf(text, VARIABLE_SHAPE_MAX, "[");
+    for (uint32_t i = 0; i < variable->rank && i < VARIABLE_RANK_MAX; i++)
+        wording_append(text, VARIABLE_SHAPE_MAX, "%s%" PRIu64, i > 0 ? "," : "",
+                       variable->shape[i]);
+    wording_append(text, VARIABLE_SHAPE_MAX, "]");
+    return text;
 }
 
 bool variable_is_bias(const struct variable *variable)

@@ -38,6 +38,10 @@ const char *initializer_name(enum initializer initializer);
 /* Elements of one variable. The shape has been checked not to overflow. */
 uint64_t variable_elements(const struct variable *variable);
 
+/* "[3,3,1,32]" into text[VARIABLE_SHAPE_MAX], which is returned. */
+#define VARIABLE_SHAPE_MAX 200
+char *variable_shape(const struct variable *variable, char text[VARIABLE_SHAPE_MAX]);
+
 /* Of a single axis: what a rule that spares biases spares. Others are kernels. */
 bool variable_is_bias(const struct variable *variable);
 

@@ -345,6 +345,8 @@ const struct option_row option_rows[] = {
      "fashion-mnist", 0, 0, &choice_data, NULL,
      "fashion-mnist (Debian's package dataset-fashion-mnist), synthetic or synthetic:N (N examples "
      "made from the seed), or a folder with MNIST-like IDX files."},
+    {"model", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(model), OPTION_EVALUATE, "MODEL", NULL, 0, 0, &choice_model, NULL,
+     "Layers of a model file that does not name them, as after another program saved it again."},
     {"data", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(data), OPTION_EVALUATE, "DATA", NULL, 0, 0,
      &choice_data, NULL,
      "Data to score on: fashion-mnist, synthetic, synthetic:N, or a folder with MNIST-like IDX "

@@ -392,7 +392,10 @@ static enum status open_model(struct model_file *file, const struct disk *disk, 
     file->job = found->job;
     file->declared = declared;
     file->step = found->step;
-    return open_file(file, disk, model_path, error);
+    enum status status = open_file(file, disk, model_path, error);
+    if (status == STATUS_OK && declared && file->model[0] == '\0')
+        memcpy(file->model, file->job.model, sizeof file->model);
+    return status;
 }
 
 /* The model of a run that goes on is that of an earlier session; what it has done since is in its
@@ -451,4 +454,69 @@ enum status model_file_check_whole(const struct model_file *file, const char *pa
         return STATUS_OK;
     return error_set(error, STATUS_INVALID,
                      "%.300s: is one server's part of a checkpoint; its folder is the whole", path);
+}
+
+/* --- arranging ------------------------------------------------------------------------------- */
+
+static const struct variable *find(const struct variable *variables, uint32_t count,
+                                   const char *name)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(variables[i].name, name) == 0)
+            return &variables[i];
+    return NULL;
+}
+
+static enum status check_same(const struct model_file *file, const struct variable *variables,
+                              uint32_t count, const char *path, struct error *error)
+{
+    char theirs[VARIABLE_SHAPE_MAX], ours[VARIABLE_SHAPE_MAX];
+    for (uint32_t i = 0; i < count; i++) {
+        const struct variable *found =
+            find(file->variables, file->variable_count, variables[i].name);
+        variable_shape(&variables[i], ours);
+        if (found == NULL)
+            return error_set(error, STATUS_MISMATCH,
+                             "%.300s: has no %s, which its layer list makes %s for these images",
+                             path, variables[i].name, ours);
+        if (strcmp(variable_shape(found, theirs), ours) != 0)
+            return error_set(error, STATUS_MISMATCH,
+                             "%.300s: has %s %s where its layer list makes %s for these images",
+                             path, found->name, theirs, ours);
+    }
+    for (uint32_t i = 0; i < file->variable_count; i++)
+        if (find(variables, count, file->variables[i].name) == NULL)
+            return error_set(error, STATUS_MISMATCH,
+                             "%.300s: has %s %s, which its layer list does not make", path,
+                             file->variables[i].name, variable_shape(&file->variables[i], theirs));
+    return STATUS_OK;
+}
+
+enum status model_file_arrange(struct model_file *file, const struct variable *variables,
+                               uint32_t count, const char *path, struct error *error)
+{
+    enum status status = check_same(file, variables, count, path, error);
+    uint32_t same = 0;
+    while (status == STATUS_OK && same < count &&
+           strcmp(file->variables[same].name, variables[same].name) == 0)
+        same++;
+    if (status != STATUS_OK || same == count)
+        return status;
+    uint64_t elements;
+    uint64_t *from = offsets_of(file->variables, count, &elements);
+    uint64_t *to = offsets_of(variables, count, &elements);
+    float *parameters = from != NULL && to != NULL ? allocate_space(elements) : NULL;
+    for (uint32_t i = 0; parameters != NULL && i < count; i++) {
+        size_t place = (size_t)(find(file->variables, count, variables[i].name) - file->variables);
+        memcpy(parameters + to[i], file->parameters + from[place],
+               variable_elements(&variables[i]) * sizeof(float));
+    }
+    free(from);
+    free(to);
+    if (parameters == NULL)
+        return error_set(error, STATUS_MEMORY, "no memory for the parameters of %.300s", path);
+    memcpy(file->variables, variables, count * sizeof *variables);
+    free(file->parameters);
+    file->parameters = parameters;
+    return STATUS_OK;
 }

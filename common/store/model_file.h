@@ -55,6 +55,11 @@ void model_file_close(struct model_file *file);
 enum status model_file_check_whole(const struct model_file *file, const char *path,
                                    struct error *error);
 
+/* Put a file's variables, whatever their order in it, into the order of variables[count]. They must be
+ * those, by name and shape: STATUS_MISMATCH names one that is missing, unknown or of another shape. */
+enum status model_file_arrange(struct model_file *file, const struct variable *variables,
+                               uint32_t count, const char *path, struct error *error);
+
 /* SHA-256 of the values of all variables, little-endian, in order, without gaps. */
 void parameters_sha256(const struct variable *variables, uint32_t variable_count,
                        const float *parameters, char hex[65]);

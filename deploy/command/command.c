@@ -3,7 +3,6 @@
 
 #include "deploy/command/command.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -99,13 +98,4 @@ int command_exit_code(enum status status)
     default:
         return EXIT_TRAINING_FAILED;
     }
-}
-
-char *command_shape(const struct variable *variable, char text[COMMAND_SHAPE_MAX])
-{
-    snprintf(text, COMMAND_SHAPE_MAX, "[");
-    for (uint32_t i = 0; i < variable->rank && i < VARIABLE_RANK_MAX; i++)
-        wording_append(text, COMMAND_SHAPE_MAX, "%s%" PRIu64, i > 0 ? "," : "", variable->shape[i]);
-    wording_append(text, COMMAND_SHAPE_MAX, "]");
-    return text;
 }

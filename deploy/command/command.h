@@ -14,7 +14,6 @@
 
 #include "common/base/status.h"
 #include "common/file/json_writer.h"
-#include "common/job/variable.h"
 #include "common/options/options.h"
 #include "common/process/log_line.h"
 
@@ -55,9 +54,5 @@ enum status command_print_json(struct json_writer *writer, struct error *error);
 
 /* The exit code of a failure to read or write something a person named. */
 int command_exit_code(enum status status);
-
-/* "[3,3,1,32]" into text[COMMAND_SHAPE_MAX], which is returned. */
-#define COMMAND_SHAPE_MAX 200
-char *command_shape(const struct variable *variable, char text[COMMAND_SHAPE_MAX]);
 
 #endif

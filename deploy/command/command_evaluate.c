@@ -24,41 +24,31 @@
 #define PROGRAM        "syncopate evaluate"
 #define EVALUATE_BATCH 64 /* Examples computed at once; changes speed, not the result. */
 
-/* The file's variables must be those that its layer list makes on these images. */
-static enum status check_variables(const struct model_file *file, const struct model *model,
-                                   const char *path, struct error *error)
+/* A model file says which layers it has, unless another tool saved it again without its metadata. */
+static const char *layers_of(const struct options *options, const struct model_file *file)
 {
-    uint32_t count;
-    const struct variable *expected = model_variables(model, &count);
-    if (count != file->variable_count)
-        return error_set(error, STATUS_MISMATCH, "%s: has %u variables, its layer list makes %u",
-                         path, file->variable_count, count);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct variable *found = &file->variables[i];
-        char theirs[COMMAND_SHAPE_MAX], ours[COMMAND_SHAPE_MAX];
-        command_shape(found, theirs);
-        command_shape(&expected[i], ours);
-        if (strcmp(found->name, expected[i].name) != 0 || strcmp(theirs, ours) != 0)
-            return error_set(error, STATUS_MISMATCH,
-                             "%s: has %s %s where its layer list makes %s %s for these images",
-                             path, found->name, theirs, expected[i].name, ours);
-    }
-    return STATUS_OK;
+    return options_given(options, OPTION_EVALUATE, "model") ? options->model : file->model;
 }
 
-static enum status score_file(const struct model_file *file, const struct dataset *dataset,
-                              const char *path, struct score *score, struct error *error)
+static enum status score_file(const struct options *options, struct model_file *file,
+                              const struct dataset *dataset, const char *path, struct score *score,
+                              struct error *error)
 {
     struct model_input input = {dataset->height, dataset->width, dataset->channels,
                                 dataset->classes};
     struct model *model = NULL;
-    enum status status = model_create(&model, file->model, input, EVALUATE_BATCH, error);
+    uint32_t count;
+    enum status status =
+        model_create(&model, layers_of(options, file), input, EVALUATE_BATCH, error);
     if (status != STATUS_OK)
         return status;
-    status = check_variables(file, model, path, error);
-    if (status == STATUS_OK)
+    const struct variable *variables = model_variables(model, &count);
+    status = model_file_arrange(file, variables, count, path, error);
+    if (status == STATUS_OK) {
+        snprintf(file->model, sizeof file->model, "%s", model_text(model));
         model_evaluate(model, file->parameters, dataset->test.images, dataset->test.labels,
                        dataset->test.count, score);
+    }
     model_destroy(&model);
     return status;
 }
@@ -217,17 +207,14 @@ static void print_all(const struct options *options, const struct choice *choice
     print_score(file, score);
 }
 
-/* A safetensors file of somebody else's making has variables, but does not say what to do with
- * them. */
-static enum status check_model(const struct model_file *file, const char *path, struct error *error)
+static enum status check_model(const struct options *options, const struct model_file *file,
+                               struct error *error)
 {
-    enum status status = model_file_check_whole(file, path, error);
-    if (status == STATUS_OK && file->model[0] == '\0')
-        status =
-            error_set(error, STATUS_INVALID,
-                      "%s: has no layer list (\"model\" in its metadata): it was not written by "
-                      "syncopate, which needs to know the layers",
-                      path);
+    enum status status = model_file_check_whole(file, options->path, error);
+    if (status == STATUS_OK && layers_of(options, file)[0] == '\0')
+        status = error_set(error, STATUS_INVALID,
+                           "%.300s: names no layers (\"model\" in its metadata): --model says them",
+                           options->path);
     return status;
 }
 
@@ -242,12 +229,12 @@ static enum status evaluate(const struct options *options, struct error *error)
         return status;
     }
     struct choice choice = choose_data(options, &file);
-    status = check_model(&file, options->path, error);
+    status = check_model(options, &file, error);
     if (status == STATUS_OK)
         status = open_data(&dataset, &choice, &file, error);
     if (status == STATUS_OK) {
         warn_of_other_data(&choice, &dataset, &file);
-        status = score_file(&file, &dataset, options->path, &score, error);
+        status = score_file(options, &file, &dataset, options->path, &score, error);
     }
     if (status == STATUS_OK && options->json)
         status = print_json(&choice, &file, &dataset, &score, error);
@@ -284,7 +271,7 @@ static enum status score_checkpoint(void *context, const char *path, struct foll
             warn_of_other_data(&choice, &f->dataset, &f->file);
     }
     if (status == STATUS_OK)
-        status = score_file(&f->file, &f->dataset, path, &score, error);
+        status = score_file(f->options, &f->file, &f->dataset, path, &score, error);
     *told = (struct follow_score){.step = f->file.step,
                                   .steps = f->file.job.steps,
                                   .loss = mean_loss(&score),

@@ -42,12 +42,12 @@ static enum status print_variables(const struct variable *variables, uint32_t co
     printf("  %-16s %-14s %10s %11s %11s %11s\n", "variable", "shape", "values", "norm", "min",
            "max");
     for (uint32_t i = 0; i < count; i++) {
-        char shape[COMMAND_SHAPE_MAX];
+        char shape[VARIABLE_SHAPE_MAX];
         uint64_t elements = variable_elements(&variables[i]);
         struct statistics statistics = statistics_of(values + offsets[i], elements);
         parameters += elements;
         printf("  %-16s %-14s %10s %11.6g %11.6g %11.6g\n", variables[i].name,
-               command_shape(&variables[i], shape), wording_count(elements).text, statistics.norm,
+               variable_shape(&variables[i], shape), wording_count(elements).text, statistics.norm,
                statistics.min, statistics.max);
         if (statistics.not_finite > 0)
             printf("  %-16s %s not finite\n", "",

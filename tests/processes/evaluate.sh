@@ -67,6 +67,18 @@ if [ "$(score_of_variable)" != "$(score seed "$trained" --seed 4)" ]; then
 fi
 ok "--data and --seed win, and it is said that they are not those of the training"
 
+# As another program saves it again, which keeps no metadata.
+LC_ALL=C sed 's/"model":/"other":/' "$work/exported" >"$work/bare"
+run bare-refused 5 syncopate evaluate "$work/bare" --data synthetic:2000 --seed 3
+says bare-refused 'bare: names no layers .*--model says them$'
+if [ "$(score bare "$work/bare" --model softmax --data synthetic:2000 --seed 3)" != "$own" ]; then
+    fail "a file without metadata scores differently"
+fi
+cp -r "$trained" "$work/resaved"
+cp "$work/bare" "$work/resaved/model.safetensors"
+if [ "$(score resaved "$work/resaved")" != "$own" ]; then fail "the run's layers are not taken"; fi
+ok "a model file without our metadata is scored, by the run's layers or by --model"
+
 if [ -d /usr/share/datasets/fashion-mnist ]; then
     if [ "$(score other "$trained/model.safetensors")" = "$own" ]; then
         fail "one accuracy for different data"

@@ -1025,6 +1025,42 @@ TEST_PLAIN(a_model_file_reads_back_with_zeros_in_the_gaps)
     job_free(&job);
 }
 
+/* As another program saves it again, sorted by name or by size. */
+TEST_PLAIN(variables_of_a_model_file_are_known_by_name)
+{
+    char path[DISK_PATH_MAX];
+    static float space[ARRAYS][ELEMENTS];
+    struct job job = sample_job();
+    struct model_file file;
+    struct error error;
+    const uint64_t starts[] = {0, 48, 64};
+    struct variable saved[3] = {job.variables[2], job.variables[0], job.variables[1]};
+    scratch_path(path, "model.safetensors");
+    fill(space);
+    ck_assert_int_eq(model_file_write(disk, path, "", saved, 3, space[0], NULL, &error), STATUS_OK);
+    ck_assert_int_eq(model_file_open(&file, disk, path, &error), STATUS_OK);
+    ck_assert_msg(model_file_arrange(&file, job.variables, 3, path, &error) == STATUS_OK, "%s",
+                  error.text);
+    const uint64_t theirs[] = {64, 112, 0}; /* 50 elements, 35 and 5. */
+    for (uint32_t i = 0; i < 3; i++) {
+        ck_assert_str_eq(file.variables[i].name, job.variables[i].name);
+        ck_assert_mem_eq(file.parameters + starts[i], space[0] + theirs[i],
+                         variable_elements(&job.variables[i]) * sizeof(float));
+    }
+
+    ck_assert_int_eq(model_file_arrange(&file, job.variables, 2, path, &error), STATUS_MISMATCH);
+    ck_assert_msg(strstr(error.text, "has dense2/kernel [") != NULL, "%s", error.text);
+    job.variables[1].shape[0]++;
+    ck_assert_int_eq(model_file_arrange(&file, job.variables, 3, path, &error), STATUS_MISMATCH);
+    ck_assert_msg(strstr(error.text, "dense1/bias [5] where its layer list makes [6]") != NULL,
+                  "%s", error.text);
+    strcpy(job.variables[1].name, "dense1/offset");
+    ck_assert_int_eq(model_file_arrange(&file, job.variables, 3, path, &error), STATUS_MISMATCH);
+    ck_assert_msg(strstr(error.text, "has no dense1/offset") != NULL, "%s", error.text);
+    model_file_close(&file);
+    job_free(&job);
+}
+
 TEST_PLAIN(a_checkpoint_and_a_run_open_as_a_model)
 {
     char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
