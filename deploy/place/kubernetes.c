@@ -11,11 +11,12 @@
 
 #define NUMBER_MAX UINT32_MAX
 
-/* 3 of "trainer-3"; false when there is none. */
-static bool ordinal_of(const char *name, uint64_t *ordinal)
+/* 3 of "trainer-3"; NULL when it ends otherwise. */
+static const char *ordinal_of(const char *name)
 {
     const char *dash = name != NULL ? strrchr(name, '-') : NULL;
-    return dash != NULL && environment_digits(dash + 1, NUMBER_MAX, ordinal);
+    bool ends = dash != NULL && dash[1] != '\0' && dash[1 + strspn(dash + 1, "0123456789")] == '\0';
+    return ends ? dash + 1 : NULL;
 }
 
 /* The number at the end of a pod's name counts where a job of several is asked for: a pod that is alone, such as
@@ -40,10 +41,14 @@ static enum status read_index(const struct place_request *request, struct place 
     if (status != STATUS_NOT_FOUND)
         return status;
     host = host != NULL ? host : request->host;
-    if (!may_be_named(request) || !ordinal_of(host, index))
+    const char *ordinal = ordinal_of(host);
+    if (!may_be_named(request) || ordinal == NULL)
         return error_set(error, STATUS_NOT_FOUND,
                          "there is no JOB_COMPLETION_INDEX, and this host's name does not end with "
                          "-N");
+    if (!environment_digits(ordinal, NUMBER_MAX, index))
+        return error_set(error, STATUS_INVALID, "HOSTNAME=%.100s: a pod's index is at most %u",
+                         host, NUMBER_MAX);
     snprintf(place->said, sizeof place->said, "Kubernetes (HOSTNAME=%.100s)", host);
     return STATUS_OK;
 }

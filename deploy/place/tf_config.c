@@ -161,9 +161,13 @@ static enum status read_task(struct tf_config *config, struct error *error)
         return error_set(error, STATUS_INVALID,
                          VARIABLE ": task.type is not there, or no text: it says which task of the "
                                   "cluster this is");
-    enum status status = read_index(config, error);
-    if (status != STATUS_OK || strcmp(config->type, "evaluator") == 0)
-        return status;
+    return read_index(config, error);
+}
+
+static enum status check_task(const struct tf_config *config, struct error *error)
+{
+    if (strcmp(config->type, "evaluator") == 0)
+        return STATUS_OK;
     const struct tasks *tasks = tasks_named(config, config->type);
     if (tasks == NULL || tasks->list == NULL)
         return error_set(error, STATUS_INVALID, VARIABLE ": task.type is '%.60s', and %s has no %s",
@@ -377,6 +381,8 @@ static enum status be(struct place *place, const struct place_request *request,
     enum status status = read_cluster(config, error);
     if (status == STATUS_OK)
         status = read_task(config, error);
+    if (status == STATUS_OK)
+        status = check_task(config, error);
     if (status != STATUS_OK)
         return status;
     snprintf(place->said, sizeof place->said, "TF_CONFIG (%s %" PRIu64 ")", config->type,
@@ -390,12 +396,44 @@ static enum status be(struct place *place, const struct place_request *request,
     return status == STATUS_OK ? check_wishes(place, request, config, error) : status;
 }
 
-/* A cluster of nobody is a process of its own, as TensorFlow has it. */
-static enum status be_alone(struct place *place)
+/* A cluster by another name, such as "clusters", is not left alone. */
+static enum status check_names(const struct tf_config *config, struct error *error)
 {
-    snprintf(place->said, sizeof place->said, "TF_CONFIG (without a cluster)");
-    place->works = place->alone = true;
-    place->workers = 1;
+    struct json_member member = {0};
+    while (json_next_member(config->root, &member))
+        if (json_at(member.value, "ps") != NULL || json_at(member.value, "worker") != NULL)
+            return error_set(error, STATUS_INVALID,
+                             VARIABLE ": the cluster is called '%.60s': call it cluster",
+                             member.name);
+    return STATUS_OK;
+}
+
+/* Without a cluster there is one process, which TensorFlow calls worker 0, chief or master. */
+static enum status be_alone(struct place *place, const struct place_request *request,
+                            struct tf_config *config, struct error *error)
+{
+    enum status status = check_names(config, error);
+    config->type = "worker";
+    if (status == STATUS_OK && json_at(config->root, "task") != NULL)
+        status = read_task(config, error);
+    if (status != STATUS_OK)
+        return status;
+    snprintf(place->said, sizeof place->said, VARIABLE " (without a cluster)");
+    place->evaluates = strcmp(config->type, "evaluator") == 0;
+    place->works = place->alone = !place->evaluates;
+    place->workers = place->works;
+    bool first = config->index == 0 &&
+                 (strcmp(config->type, "worker") == 0 || strcmp(config->type, "chief") == 0 ||
+                  strcmp(config->type, "master") == 0);
+    if (!place->evaluates && !first)
+        return error_set(error, STATUS_INVALID,
+                         VARIABLE ": task is %.60s %" PRIu64 ", and there is no cluster",
+                         config->type, config->index);
+    if (request->ps_hosts != NULL || request->colocated || request->servers > 0 ||
+        (request->job_name != NULL && strcmp(request->job_name, config->type) != 0))
+        return error_set(error, STATUS_INVALID,
+                         "the command line says one of several, and " VARIABLE
+                         " has no cluster: unset it, or --cluster-from none");
     return STATUS_OK;
 }
 
@@ -421,7 +459,7 @@ enum status place_from_tf_config(struct place *place, const struct place_request
     else if (config.cluster != NULL && !json_is_a_record(config.cluster))
         status = error_set(error, STATUS_INVALID, VARIABLE ": %s is no JSON object", config.where);
     else if (config.cluster == NULL || json_length(config.cluster, "") == 0)
-        status = be_alone(place);
+        status = be_alone(place, request, &config, error);
     else
         status = be(place, request, &config, error);
     json_release(&root);

@@ -233,6 +233,11 @@ TEST_PLAIN(pods_have_an_index_and_a_name)
     place_is_refused(asked, "",
                      "a pod's index does not say where the servers are: give --ps-hosts, of a "
                      "StatefulSet ps and its Service ps 'ps-[0-1].ps:7000'");
+    asked.source = PLACE_AUTO;
+    asked.job_name = "ps";
+    asked.ps_hosts = "ps-[0-1].ps:7000";
+    place_is_refused(asked, "KUBERNETES_SERVICE_HOST=10.0.0.1\nHOSTNAME=ps-4294967296\n",
+                     "HOSTNAME=ps-4294967296: a pod's index is at most 4294967295");
     /* A pod that nobody asked to be one of several, such as that of a job of one task. */
     place_is(place_asked(), "KUBERNETES_SERVICE_HOST=10.0.0.1\nHOSTNAME=mnist-worker-0\n",
              "one process that trains alone, from nothing: no engine's variables are here", NULL);

@@ -83,6 +83,40 @@ TEST_PLAIN(without_a_cluster_or_servers_one_process_trains_alone)
         "worker's place serve");
 }
 
+TEST_PLAIN(a_task_that_is_one_of_several_does_not_train_alone_for_want_of_a_cluster)
+{
+    static const char *const wrong[][2] = {
+        {"TF_CONFIG={\"task\":{\"type\":\"ps\",\"index\":0}}",
+         "TF_CONFIG: task is ps 0, and there is no cluster"},
+        {CLUSTER("", "\"type\":\"worker\",\"index\":3"),
+         "TF_CONFIG: task is worker 3, and there is no cluster"},
+        {"TF_CONFIG={\"task\":{\"type\":\"chief\",\"index\":1}}",
+         "TF_CONFIG: task is chief 1, and there is no cluster"},
+        {"TF_CONFIG={\"task\":{\"index\":0}}", "TF_CONFIG: task.type is not there, or no text: it "
+                                               "says which task of the cluster this is"},
+        {"TF_CONFIG={\"clusters\":{" WORKERS "},\"task\":{\"type\":\"worker\",\"index\":0}}",
+         "TF_CONFIG: the cluster is called 'clusters': call it cluster"},
+        {"TF_CONFIG={\"Cluster\":{" PS "}}",
+         "TF_CONFIG: the cluster is called 'Cluster': call it cluster"},
+    };
+    struct place_request asked = place_asked();
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        place_is_refused(asked, wrong[i][0], wrong[i][1]);
+    place_is(asked, "TF_CONFIG={\"task\":{\"type\":\"master\",\"index\":0}}",
+             "one process that trains alone, from TF_CONFIG (without a cluster)", NULL);
+    place_is(asked, "TF_CONFIG={\"task\":{\"type\":\"evaluator\",\"index\":0}}",
+             "the evaluator, from TF_CONFIG (without a cluster)", NULL);
+    const struct place_request several[] = {
+        {.index = -1, .servers = 2},
+        {.index = -1, .servers = -1, .ps_hosts = "a:1"},
+        {.index = -1, .servers = -1, .job_name = "ps"},
+    };
+    for (size_t i = 0; i < sizeof several / sizeof *several; i++)
+        place_is_refused(several[i], "TF_CONFIG={}",
+                         "the command line says one of several, and TF_CONFIG has no cluster: "
+                         "unset it, or --cluster-from none");
+}
+
 TEST_PLAIN(dynamic_workers_need_to_be_told_how_many_there_are)
 {
     struct place_request asked = place_asked();
