@@ -154,29 +154,6 @@ static void set_defaults(struct options *options, enum option_user user)
         options->log_every = NAN;
 }
 
-static enum status read_environment(struct parser *parser)
-{
-    struct error error;
-    if (option_environment_check(&error) != STATUS_OK)
-        return refuse(parser, "%s", error.text);
-    for (size_t i = 0; i < option_row_count; i++) {
-        const struct option_row *row = &option_rows[i];
-        if (!(row->users & parser->user))
-            continue;
-        char name[64];
-        option_environment_name(row, name);
-        const char *value = getenv(name);
-        if (value == NULL || value[0] == '\0')
-            continue;
-        enum status status = set_row(parser, row, name, value);
-        if (status != STATUS_OK)
-            return status;
-    }
-    return STATUS_OK;
-}
-
-/* --- unknown options ----------------------------------------------------------------------- */
-
 /* "syncopate-worker, syncopate run" when other programs have an option of this name. */
 static bool other_users(const char *name, size_t length, char *text, size_t size)
 {
@@ -189,6 +166,45 @@ static bool other_users(const char *name, size_t length, char *text, size_t size
     }
     return text[0] != '\0';
 }
+
+/* A variable that is another program's option does nothing, which a person at a terminal may not have
+ * meant. (The environment of a container is that of all its processes.) */
+static void note_useless(const struct parser *parser, const struct option_row *row,
+                         const char *variable)
+{
+    char users[200];
+    size_t length = strlen(row->name);
+    unsigned persons = OPTION_RUN | OPTION_LAUNCH | OPTION_COMPARE | OPTION_SIMULATE;
+    if ((parser->user & persons) != 0 && option_find(parser->user, row->name, length) == NULL &&
+        option_find(~0u, row->name, length) == row && /* Once a name. */
+        other_users(row->name, length, users, sizeof users))
+        remark(parser, "%s does nothing here: it is for %s", variable, users);
+}
+
+static enum status read_environment(struct parser *parser)
+{
+    struct error error;
+    if (option_environment_check(&error) != STATUS_OK)
+        return refuse(parser, "%s", error.text);
+    for (size_t i = 0; i < option_row_count; i++) {
+        const struct option_row *row = &option_rows[i];
+        char name[64];
+        option_environment_name(row, name);
+        const char *value = getenv(name);
+        if (value == NULL || value[0] == '\0')
+            continue;
+        if (!(row->users & parser->user)) {
+            note_useless(parser, row, name);
+            continue;
+        }
+        enum status status = set_row(parser, row, name, value);
+        if (status != STATUS_OK)
+            return status;
+    }
+    return STATUS_OK;
+}
+
+/* --- unknown options ----------------------------------------------------------------------- */
 
 /* What another program calls an option: what it is here, if it is anything. */
 static enum status refuse_synonym(const struct parser *parser, const char *typed, const char *name,

@@ -204,7 +204,7 @@ struct options {
 
     /* "--mode, --seed": the other role's options that were given, which do nothing here; or "". */
     char ignored[700];
-    /* Of options that were given twice, which counts; or "". */
+    /* Of options that were given twice, which counts; variables without use here; or "". */
     char remarks[300];
 };
 

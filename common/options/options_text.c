@@ -8,7 +8,7 @@ const char *const options_environment_text =
     "Every option can be set as SYNCOPATE_ and its name in capitals with _ for -, for "
     "example SYNCOPATE_VERBOSE=true. A flag wins over the environment, and the "
     "environment over the default. A variable that begins so and is no program's option is a "
-    "mistake.";
+    "mistake; one that is another program's is named where a job is started.";
 
 static const struct program_text program_texts[] = {
     {OPTION_PS, "--ps-hosts LIST --task-index I [options]", NULL,

@@ -34,8 +34,6 @@ declare -A pids=()
 
 # Options of the programs come from here alone.
 for variable in $(compgen -e SYNCOPATE_ || true); do unset "$variable"; done
-# Pictures as PNG would take a second or two of every comparison.
-export SYNCOPATE_SVG_ONLY=1
 export TEST_MARK="$work"
 suppressions=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/lsan.supp
 export LSAN_OPTIONS="suppressions=$suppressions:print_suppressions=0"

@@ -6,7 +6,6 @@ syncopate=${TEST_BUILD:-build/release}/syncopate
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 failures=0
-export SYNCOPATE_SVG_ONLY=1 # It would take a second or two of every comparison.
 
 # expect "what should hold" command...
 expect()

@@ -348,6 +348,27 @@ TEST_PLAIN(of_an_option_given_twice_the_last_counts_and_it_is_said)
     ck_assert_uint_eq(options.job.seed, 59);
 }
 
+TEST_PLAIN(a_variable_of_another_program_is_named_where_a_person_starts_a_job)
+{
+    struct options options;
+    setenv("SYNCOPATE_METRICS_PORT", "9464", 1);
+    expect_run(&options, OPTION_RUN, "");
+    ck_assert_str_eq(
+        options.remarks,
+        "SYNCOPATE_METRICS_PORT does nothing here: it is for syncopate-ps, syncopate task");
+    expect_run(&options, OPTION_PS, "--bind a:1");
+    ck_assert_str_eq(options.remarks, "");
+    expect_run(&options, OPTION_WORKER,
+               "--ps-hosts a:1 --workers 1"); /* Of a container with both. */
+    ck_assert_str_eq(options.remarks, "");
+    setenv("SYNCOPATE_METRICS_PORT", "", 1);
+    expect_run(&options, OPTION_RUN, "");
+    ck_assert_str_eq(options.remarks, "");
+    setenv("SYNCOPATE_TRACE", "true", 1); /* A flag here, a file elsewhere. */
+    expect_run(&options, OPTION_RUN, "");
+    ck_assert_str_eq(options.remarks, "");
+}
+
 TEST_PLAIN(a_job_has_one_length)
 {
     struct options options;
