@@ -62,6 +62,9 @@ table_ci=(
     "TensorBoard_tests python3-protobuf       any:-"
     "float64_reference python3-numpy          any:-"
     "package_tests     lintian                tool:lintian"
+    "readers_of_ours   python3                tool:python3"
+    "unit_tests        strace                 tool:strace"
+    "a_bare_machine    debootstrap            tool:debootstrap"
 )
 
 table_deb=(

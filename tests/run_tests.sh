@@ -18,6 +18,13 @@
 # whoever ends with another exit code than 0. A test of check that skips is counted by check as
 # passed, and here as skipped.
 #
+# A script has a PATH of its own: `base` below, and what it declares in its first twenty lines, so that one
+# that forgets a program fails on every machine:
+#
+#     # needs: python3 strace     without one of them it is skipped, with that reason
+#     # uses: promtool            a part of it does, and looks for itself
+#     # needs: everything         what it calls calls others in turn: the PATH stays as it is
+#
 # Each has a number below JOBS of its own in TEST_LANE, so that two at once can keep off each other's
 # ports. What was skipped is named at the end.
 #
@@ -26,6 +33,13 @@
 # above the last names it, "passed the second time: NAME, NAME". The last line is "N passed, N failed,
 # N skipped"; the exit code is 1 when anything failed.
 set -euo pipefail
+
+# Of Debian's smallest system, and of the tables `build` and `check` of deploy/setup.sh.
+base='awk basename bash cat chmod chown cksum cmp comm cp cut date dd diff dirname echo env expr false find fold getconf
+    getent grep gzip head hostname id install join kill ldd ln locale ls mkdir mkfifo mknod mktemp mount mv nohup nproc
+    od paste perl printf pwd readlink realpath rm rmdir script sed seq setarch setpriv setsid sh sha256sum shuf sleep
+    sort stat stty sync tail tar tee test timeout touch tr true truncate umount uname uniq unshare wc xargs
+    ar as cc gcc ip ld make mandoc nm objcopy pgrep pkg-config pkill protoc-c ps readelf'
 
 jobs=$((${JOBS:-1} < 12 ? ${JOBS:-1} : 12))
 timeout_seconds=${TEST_TIMEOUT:-900}
@@ -81,6 +95,34 @@ in_lines()
     while IFS= read -r line; do fold -s -w 72 <<<"$line" | sed -e '1s/^/    /' -e '2,$s/^/        /'; done
 }
 
+# linked FOLDER NAME... - a folder of these programs, those of the system first: Debian's modules are there.
+linked()
+{
+    local name place
+    rm -rf "$1"
+    mkdir "$1"
+    for name in "${@:2}"; do
+        if place=$(PATH=/usr/bin:/bin:/usr/sbin:/sbin:$PATH type -P "$name"); then ln -s "$place" "$1/$name"; fi
+    done
+}
+declared() { sed -nE "1,20s/^# $1: //p" "$2"; } # needs|uses SCRIPT
+
+# The words of $command for a script: with its PATH, or what it lacks.
+command_of()
+{
+    local name missing='' needs uses
+    command=("$1")
+    read -ra needs < <(declared needs "$1") || true
+    read -ra uses < <(declared uses "$1") || true
+    if [[ $1 != *.sh ]] || [ "${needs[*]}" = everything ]; then return; fi
+    linked "$logs/$2.programs" "${needs[@]}" "${uses[@]}"
+    for name in "${needs[@]}"; do
+        if [ ! -e "$logs/$2.programs/$name" ]; then missing+=${missing:+, }$name; fi
+    done
+    command=(env PATH="$logs/base:$logs/$2.programs" "$1")
+    if [ -n "$missing" ]; then command=(echo "SKIPPED - all of it: no $missing"); fi
+}
+
 free_lane()
 {
     local lane=0
@@ -104,10 +146,12 @@ say()
 
 start()
 {
-    local lane long=${TEST_LONG:-}
+    local lane long=${TEST_LONG:-} command
     lane=$(free_lane)
+    command_of "$1" "$lane"
     if [[ " ${TEST_WHOLE:-} " == *" $1 "* ]]; then long=1; fi
-    TEST_LANE=$lane TEST_LONG=$long timeout --kill-after=10 "$timeout_seconds" "$1" </dev/null >"$logs/$lane" 2>&1 &
+    TEST_LANE=$lane TEST_LONG=$long timeout --kill-after=10 "$timeout_seconds" "${command[@]}" \
+        </dev/null >"$logs/$lane" 2>&1 &
     programs[$!]=$1 lanes[$!]=$lane starts[$!]=$SECONDS
     show_running
 }
@@ -159,6 +203,8 @@ if [ $# -eq 0 ]; then
     echo "there are no such tests" >&2
     exit 1
 fi
+read -rd '' -a base <<<"$base" || true
+linked "$logs/base" "${base[@]}"
 for program in "$@"; do
     if [ "${#programs[@]}" -ge "$jobs" ]; then finish_one; fi
     start "$program"

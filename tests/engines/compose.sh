@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # compose.sh - deploy/compose.yml, by podman-compose: the bits of a run here; a worker and a server that crash are
 # started again, a worker that is stopped leaves and comes back, all are stopped at a checkpoint and go on from there.
+# needs: everything
 # shellcheck source=tests/engines/containers.sh
 . "$(dirname "$0")/containers.sh"
 begin_containers podman podman-compose

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # openmpi.sh - mpirun on a host of its own starts a job on three others, by ssh: one program for all ranks, and one for
 # servers and one for workers; a worker, a host and mpirun itself are lost.
+# needs: everything
 # shellcheck source=tests/engines/lib.sh
 . "$(dirname "$0")/lib.sh"
 needs mpirun sshd ssh ssh-keygen

@@ -4,6 +4,7 @@
 # killed and evicted and their index made again, a server is killed and started again by podman. The second time
 # with keys, mounted as a Secret is. No Kubernetes is here: what is tried are image, Pods, names, volumes,
 # signals and exit codes; Service, StatefulSet and Job as such are not (manifests.sh reads them).
+# needs: everything
 # shellcheck source=tests/engines/containers.sh
 . "$(dirname "$0")/containers.sh"
 begin_containers podman

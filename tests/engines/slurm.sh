@@ -3,6 +3,7 @@
 # everywhere, a job of two parts, a worker, a batch script, an srun and nodes that die, scancel, a time limit with its
 # requeue. Nothing of it is the machine's: all that Slurm writes is in $work, and a controller that runs here already
 # is not touched.
+# needs: everything
 # shellcheck source=tests/engines/lib.sh
 . "$(dirname "$0")/lib.sh"
 needs slurmctld slurmd munged sbatch

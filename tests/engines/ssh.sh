@@ -2,6 +2,7 @@
 # ssh.sh - syncopate launch: one command on a host of its own starts a job on three others over ssh, with the same
 # bits as run; and what becomes of it when a worker, a host, the launcher or patience is lost. Each host has an sshd
 # with keys of its own. The last part is a list of sixteen, one down, one with another version, one without data.
+# needs: everything
 # shellcheck source=tests/engines/lib.sh
 . "$(dirname "$0")/lib.sh"
 needs sshd ssh ssh-keygen

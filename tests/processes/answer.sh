@@ -1,13 +1,10 @@
 #!/usr/bin/env bash
 # answer.sh - what compare says of its runs, worked out again from points.csv by a program that shares nothing
 # with it (answer.py): means, intervals, ratios of pairs, runs that did not come to the target.
+# needs: python3
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 reader=$(cd "$(dirname "$0")" && pwd)/answer.py
-if ! command -v python3 >/dev/null; then
-    echo "SKIPPED - all of it: no python3"
-    exit 0
-fi
 
 out=$work/out
 base=(--data synthetic:2000 --model softmax --epochs 2 --workers 2 --warm-up 0 --out "$out")

@@ -1,20 +1,13 @@
 #!/usr/bin/env bash
 # browser.sh - report.html as people see it: in a headless Chromium, on large and small screens, light and dark, printed
 # and without scripts (browser.py has what must hold). TEST_PICTURES=FOLDER keeps the pictures.
+# needs: python3 chromium chromedriver
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 looker=$(cd "$(dirname "$0")" && pwd)/browser.py
 
-python=
-for candidate in python3 /usr/bin/python3; do
-    if [ -z "$python" ] && "$candidate" -c 'import selenium' 2>/dev/null; then python=$candidate; fi
-done
-missing=
-if [ -z "$python" ]; then missing="python3-selenium"; fi
-if ! command -v chromium >/dev/null; then missing+="${missing:+, }chromium"; fi
-if ! command -v chromedriver >/dev/null; then missing+="${missing:+, }chromium-driver"; fi
-if [ -n "$missing" ]; then
-    echo "SKIPPED - the report in a browser, on large and small screens, dark, printed: no $missing"
+if ! python3 -c 'import selenium' 2>/dev/null; then
+    skip "the report in a browser, on large and small screens, dark, printed: no python3-selenium"
     exit 0
 fi
 # Whatever a browser keeps of who starts it goes away with the rest.
@@ -37,7 +30,7 @@ kill -INT "${pids[broken-more]}"
 ends broken-more 130
 grep -q 'Ended early' "$work/broken/report.html" || fail "it was not ended early"
 
-"$python" "$looker" "$pictures" two="$work/two/report.html" many="$work/many/report.html" \
+python3 "$looker" "$pictures" two="$work/two/report.html" many="$work/many/report.html" \
     broken="$work/broken/report.html" >"$work/look.log" 2>&1 || fail "the page is not as it should be"
 grep -qx '3 pages looked at, 0 faults' "$work/look.log" || fail "nothing was looked at"
 [ "$(find "$pictures" -name '*-1280-*.png' -size +50k -o -name '*-390-*.png' -size +50k | wc -l)" -ge 12 ] ||
@@ -46,7 +39,7 @@ ok "two arms, twelve, and one of which runs have failed and are to come: at 1280
 ok "the switch works with scripts and without, nothing is cut, small or faint, and nothing is asked for from outside"
 
 if long_run; then
-    "$python" "$looker" --spoilt "$work/broken/report.html" >"$work/spoilt.log" 2>&1 || fail "what is wrong is not found"
+    python3 "$looker" --spoilt "$work/broken/report.html" >"$work/spoilt.log" 2>&1 || fail "what is wrong is not found"
     ok "pages that are spoilt are told apart"
 fi
 nothing_runs

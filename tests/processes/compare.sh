@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # compare.sh - syncopate compare with real processes: its table, its files, its exit codes.
+# uses: rsvg-convert
 set -euo pipefail
 
 syncopate=${TEST_BUILD:-build/release}/syncopate

@@ -2,6 +2,8 @@
 # manifests.sh - deploy/kubernetes: every object is what its kind's schema says, as far as there is one to be had, and
 # the tasks of the TFJob, started as its operator would, come to the bits of a run here. There is no cluster: that its
 # controllers do with them what is meant is not tried. (tests/engines/pods.sh runs the pods of the others.)
+# needs: python3
+# uses: node npm
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 here=$(cd "$(dirname "$0")" && pwd)

@@ -91,6 +91,25 @@ if [ "$(grep -c '\.runs$' "$work/alone.log")" -ne 2 ]; then fail "alone has comp
 tried 1 "2 passed, 1 failed, 0 skipped" good lies
 ok "what fails among others runs once more, alone, and what passes then is counted and named"
 
+# A script calls what it declares, and no other program of this machine.
+mkdir "$work/extra"
+program extra/odd 'echo odd'
+program calls.sh 'odd && echo "ok - one"'
+program declares.sh "# needs: odd
+odd && echo 'ok - one'"
+program asks.sh "# uses: odd is_not_there
+! command -v is_not_there && odd && echo 'ok - one'"
+program lacks.sh "# needs: odd is_not_there
+exit 1"
+whole=$PATH
+PATH=$work/extra:$PATH
+tried 0 "2 passed, 0 failed, 1 skipped" declares.sh asks.sh lacks.sh
+says runner "lacks.sh: all of it: no is_not_there"
+tried 1 "0 passed, 1 failed, 0 skipped" calls.sh
+says runner "odd: not found"
+PATH=$whole
+ok "a script has the programs that it declares, and is skipped where one is not there"
+
 # --- stages ---------------------------------------------------------------------------------------
 # staged CODE LAST-LINE LINE... - a script with these stages ends so.
 staged()

@@ -68,3 +68,16 @@ set_up unprivileged 1
 says unprivileged "needs root; run:"
 says unprivileged "sudo apt-get install -y --no-install-recommends"
 ok "without root it says what to run"
+
+# What scripts declare (tests/run_tests.sh) is to be had by these tables. Node's are of no use from Debian.
+declared=0
+for script in "$(dirname "$0")"/*.sh; do
+    read -rd "" -a programs < <(sed -nE "1,20s/^# (needs|uses): //p" "$script") || true
+    for program in "${programs[@]}"; do
+        case $program in everything | node | npm) continue ;; esac
+        grep -q " tool:$program\"" "$setup" || fail "${script##*/} declares $program, which no table has"
+        declared=$((declared + 1))
+    done
+done
+if [ "$declared" -lt 12 ]; then fail "only $declared programs are declared"; fi
+ok "each of the $declared programs that scripts declare is in a table"

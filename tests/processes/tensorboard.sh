@@ -2,11 +2,10 @@
 # tensorboard.sh - event files that --tensorboard leaves, read by a program that shares nothing with what wrote
 # them (tensorboard.py): every point is as events.jsonl and run.json have it, also of runs that are
 # extended, killed, undone, stopped, or on a disk that is full. (TensorBoard itself is not in Debian.)
+# needs: python3
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 reader=$(cd "$(dirname "$0")" && pwd)/tensorboard.py
-# Debian's, for which there is protobuf, whatever else is called python3.
-python=/usr/bin/python3
 tb=$work/tb
 mounts=()
 clean_up_more()
@@ -16,7 +15,7 @@ clean_up_more()
 }
 
 code=0
-"$python" "$reader" files "$work" >"$work/reader" 2>&1 || code=$?
+python3 "$reader" files "$work" >"$work/reader" 2>&1 || code=$?
 if [ "$code" -eq 3 ] || [ "$code" -ge 126 ]; then
     skip "all of TensorBoard's files: no python3-protobuf"
     exit 0
@@ -31,11 +30,11 @@ since=$(date +%s)
 reads()
 {
     local run=$1 folder=${2:-$tb/$(basename "$1")}
-    "$python" "$reader" run "$run" "$folder" "${@:3}" >"$work/reader" 2>&1 || fail "$(basename "$run"): $(cat "$work/reader")"
+    python3 "$reader" run "$run" "$folder" "${@:3}" >"$work/reader" 2>&1 || fail "$(basename "$run"): $(cat "$work/reader")"
     grep -qE '^[1-9][0-9]+ points of [1-9]' "$work/reader" || fail "$run: no points: $(cat "$work/reader")"
 }
 # files RUN - of each file: events, where its session begins, and whether it is torn.
-files() { "$python" "$reader" files "$tb/$1" 2>&1 | cut -d ' ' -f 2-; }
+files() { python3 "$reader" files "$tb/$1" 2>&1 | cut -d ' ' -f 2-; }
 sessions() { files "$1" | cut -d ' ' -f 2 | tr '\n' ' '; }
 
 # --- whoever trains ----------------------------------------------------------------------------------
@@ -68,7 +67,7 @@ checkpoints() { grep -cs '"event": "checkpoint"' "$1/events.jsonl" || true; }
 has_checkpoints() { [ "0$(checkpoints "$1")" -ge "$2" ]; } # No file yet: no number.
 within 20 has_checkpoints "$work/killed" 2 || fail "there is no checkpoint"
 # It is told while it goes on, not when it has ended.
-mapfile -t live < <("$python" "$reader" files "$tb/killed" | cut -d ' ' -f 2)
+mapfile -t live < <(python3 "$reader" files "$tb/killed" | cut -d ' ' -f 2)
 if [ "${live[0]:-0}" -lt 15 ]; then fail "only ${live[0]:-0} events are there while it trains"; fi
 murder ps0
 within 5 gone ps0 || fail "server 0 lives"
@@ -89,7 +88,7 @@ grep -q ' torn$' <(head -n 1 "$work/files") || fail "the first file is not torn:
 if tail -n +2 "$work/files" | grep -q torn; then fail "another one is torn: $(cat "$work/files")"; fi
 awk 'NR > 1 && $2 % 8 != 1 { exit 1 }' "$work/files" || fail "who goes on does not begin behind a checkpoint: $(cat "$work/files")"
 reads "$work/killed" "$tb/killed" --killed
-"$python" "$reader" log "$tb/killed" >"$work/told"
+python3 "$reader" log "$tb/killed" >"$work/told"
 grep -q '^- lost: role worker, index 1' "$work/told" || fail "the loss of a worker is not told: $(cat "$work/told")"
 grep -q '^1\.0$' "$work/told" || fail "nor that one is left"
 ok "server 0 killed in the middle: another file from the checkpoint on, and what is torn stays alone"
@@ -121,7 +120,7 @@ means()
     for arm in "${@:2}"; do
         reads "$work/$name/runs/$arm-s1" "$tb/$name/$arm/seed-1"
         reads "$work/$name/runs/$arm-s2" "$tb/$name/$arm/seed-2"
-        "$python" "$reader" mean "$tb/$name/$arm/mean" "$work/$name/runs/$arm"-s[12] >"$work/reader" 2>&1 ||
+        python3 "$reader" mean "$tb/$name/$arm/mean" "$work/$name/runs/$arm"-s[12] >"$work/reader" 2>&1 ||
             fail "$name: the mean of $arm: $(cat "$work/reader")"
         grep -qE '^[1-9][0-9]+ points, each the mean of 2 runs' "$work/reader" || fail "no mean: $(cat "$work/reader")"
     done
@@ -138,11 +137,11 @@ run side 0 "${side[@]}" --seeds 1
 run side 0 "${side[@]}" --seeds 2 --tensorboard "$tb/side"
 for arm in async-w2 async-w4; do
     reads "$work/side/runs/$arm-s2" "$tb/side/$arm/seed-2"
-    "$python" "$reader" mean "$tb/side/$arm/mean" "$work/side/runs/$arm"-s[12] >"$work/reader" 2>&1 ||
+    python3 "$reader" mean "$tb/side/$arm/mean" "$work/side/runs/$arm"-s[12] >"$work/reader" 2>&1 ||
         fail "the mean of $arm, of which one was there: $(cat "$work/reader")"
 done
 run side 0 "${side[@]}" --seeds 2 --tensorboard "$tb/side"
-"$python" "$reader" mean "$tb/side/async-w2/mean" "$work/side/runs/async-w2"-s[12] >"$work/reader" 2>&1 ||
+python3 "$reader" mean "$tb/side/async-w2/mean" "$work/side/runs/async-w2"-s[12] >"$work/reader" 2>&1 ||
     fail "the mean, told again: $(cat "$work/reader")"
 [ "$(find "$tb/side/async-w2/mean" -type f | wc -l)" -eq 2 ] || fail "a mean that is told again has no file of its own"
 run nowhere 5 syncopate compare --workers 2 "${compared[@]}" --out "$work/none" --tensorboard "$work/reader"
@@ -171,7 +170,7 @@ if mount -t tmpfs -o size=16k tmpfs "$work/full" 2>/dev/null; then
     run full 0 syncopate run --mode sync --workers 2 --epochs 12 "${small[@]}" --out "$work/on-full" --tensorboard "$work/full"
     [ "$(grep -c 'TensorBoard lacks events: cannot write .*: No space left on device' "$work/full.log")" -eq 1 ] ||
         fail "it is not said once that the disk is full"
-    "$python" "$reader" files "$work/full/on-full" >"$work/files" || fail "a full disk: $(cat "$work/files")"
+    python3 "$reader" files "$work/full/on-full" >"$work/files" || fail "a full disk: $(cat "$work/files")"
     if grep -q torn "$work/files"; then fail "a record is torn where the disk is full"; fi
     head -c 1M /dev/zero >"$work/full/rest" 2>/dev/null || true
     run no-room 0 syncopate run --ps 0 --epochs 1 "${small[@]}" --out "$work/no-room" --tensorboard "$work/full"

@@ -3,6 +3,8 @@
 # other programs read it (trace.py is no program of ours): in every mode, over both transports; the sums of
 # a virtual run's are its run.json's; processes started by hand on several hosts; whoever is killed has left
 # what it did.
+# needs: python3
+# uses: chromium chromedriver
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 reader=$(dirname "$0")/trace.py
@@ -133,21 +135,15 @@ if short_run; then
     reads killed --computes "worker/0:$(($(member "$work/killed/run" step) - 1))"
     ok "whoever is killed has left what it did"
 
-    # npm's, which Debian has not.
-    speedscope=${SPEEDSCOPE:-$(npm root -g 2>/dev/null || true)/speedscope}
-    python=
-    for candidate in python3 /usr/bin/python3; do
-        if [ -z "$python" ] && "$candidate" -c 'import selenium' 2>/dev/null; then python=$candidate; fi
-    done
     missing=
-    if [ ! -e "$speedscope/dist/release/index.html" ]; then missing="speedscope (npm install -g speedscope)"; fi
-    if [ -z "$python" ]; then missing+="${missing:+, }python3-selenium"; fi
+    if [ ! -e "${SPEEDSCOPE:-}/dist/release/index.html" ]; then missing="SPEEDSCOPE=FOLDER (npm's, which Debian has not)"; fi
+    if ! python3 -c 'import selenium' 2>/dev/null; then missing+="${missing:+, }python3-selenium"; fi
     if ! command -v chromium >/dev/null; then missing+="${missing:+, }chromium"; fi
     if ! command -v chromedriver >/dev/null; then missing+="${missing:+, }chromium-driver"; fi
     if [ -n "$missing" ]; then
         skip "traces in speedscope: no $missing"
     else
-        "$python" "$(dirname "$0")/speedscope.py" "$speedscope" "$work/sync-tcp/trace.json" "$work/virtual-async/trace.json" \
+        python3 "$(dirname "$0")/speedscope.py" "$SPEEDSCOPE" "$work/sync-tcp/trace.json" "$work/virtual-async/trace.json" \
             "$work/alone/trace.json" >"$work/speedscope.log" 2>&1 || fail "speedscope does not read it"
         ok "speedscope reads them, every lane"
     fi
