@@ -145,7 +145,7 @@ SCRIPTS   := .ci/run $(wildcard deploy/*.sh deploy/*/*.sh tests/*.sh tests/*/*.s
         coverage run-coverage \
         fuzz fuzz-corpus fuzzers bench chaos matrix \
         include-direction format format-check script-check validate shapes tidy install uninstall clean benches \
-        run-tests engines image deb FORCE
+        run-tests engines bare image deb FORCE
 
 help: ## this list
 	@echo "make TARGET [MODE=release|asan|tsan] [CC=gcc|clang] [JOBS=N] [V=1]"
@@ -191,6 +191,9 @@ asan: setup-check ## the same tests with Address-, UndefinedBehaviorSanitizer
 tsan: setup-check ## with ThreadSanitizer, all that has threads or processes
 	@$(AGAIN) MODE=tsan all tests
 	@$(MAKE) --no-print-directory MODE=tsan run-tests
+
+bare: ## README's two commands on a machine that has nothing (root)
+	@tests/bare.sh
 
 image: setup ## a container image of the programs: localhost/syncopate
 	@$(AGAIN) all
