@@ -1,19 +1,18 @@
 #!/usr/bin/env bash
 # reference.sh - runs of every mode made again by tests/reference/replay.py, which shares no code with the programs:
 # float64 is within 1e-6 of them. With a rule that is wrong, which `syncopate replay` would share, it is far from them.
+# needs: python3
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 reference=$(cd "$(dirname "$0")/../reference" && pwd)/replay.py
-# Debian's, for which there is NumPy, whatever else is called python3.
-python=/usr/bin/python3
-if ! "$python" -c 'import numpy' 2>/dev/null; then
+if ! python3 -c 'import numpy' 2>/dev/null; then
     skip "the reference in float64: no python3-numpy"
     exit 0
 fi
 export PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1
 
 # 300 images of 8x8 in ten classes: epochs of 15 batches of 20, and of 19 batches of 16 with a ragged last one.
-"$python" - "$work/data" <<'END'
+python3 - "$work/data" <<'END'
 import pathlib, sys
 import numpy as np
 folder, random = pathlib.Path(sys.argv[1]), np.random.Generator(np.random.PCG64(1))
@@ -40,7 +39,7 @@ again()
 {
     local name=$1 expected=$2 code=0
     shift 2
-    found=$("$python" "$reference" "$work/$name" --data "$work/data" "$@" 2>&1) || code=$?
+    found=$(python3 "$reference" "$work/$name" --data "$work/data" "$@" 2>&1) || code=$?
     if [ "$code" -ne "$expected" ]; then fail "$name: the reference ${*:-is too far}: $code: $found"; fi
 }
 # near NAME WHAT - it is within 1e-6.
