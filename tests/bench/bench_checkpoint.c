@@ -53,6 +53,7 @@ static void write_checkpoint(void *context)
                                optimizer_slots(optimizer), &chunk, 1, &part, &error),
          &error);
     manifest.step = sample->step;
+    manifest.record = (struct manifest_record){0}; /* The run's goes beyond this step. */
     manifest.part_count = 1;
     manifest.parts = &part;
     must(checkpoint_write_manifest(&disk_posix, sample->out, &manifest, &error), &error);

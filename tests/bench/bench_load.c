@@ -538,7 +538,8 @@ int main(int argc, char **argv)
     const char *seconds = getenv("BENCH_SECONDS");
     struct wish wish = {
         .seconds = atof(take_option(&argc, argv, "--seconds", seconds != NULL ? seconds : "10")),
-        .workers = (uint32_t)atoi(take_option(&argc, argv, "--workers", "256")),
+        .workers = (uint32_t)atoi(
+            take_option(&argc, argv, "--workers", measure_is_smoke() ? "64" : "256")),
         .only = take_option(&argc, argv, "--only", NULL)};
     benchmark_open(&benchmark, "load", argc, argv);
     if (wish.seconds < 1 || wish.workers < 32 || wish.workers > JOB_WORKERS_MAX)

@@ -264,7 +264,7 @@ int main(int argc, char **argv)
     const char *environment = getenv("BENCH_KINDS");
     const char *kinds =
         take(&argc, argv, "--kinds", environment != NULL && environment[0] ? environment : "0");
-    const char *epochs = take(&argc, argv, "--epochs", "8");
+    const char *epochs = take(&argc, argv, "--epochs", measure_is_smoke() ? "1" : "8");
     uint32_t strangers = (uint32_t)atoi(take(&argc, argv, "--strangers", "800"));
     unsigned rounds = (unsigned)atoi(take(&argc, argv, "--rounds", "3"));
     benchmark_open(&benchmark, "siege", argc, argv);

@@ -8,6 +8,8 @@
  * machines took meanwhile is measured as well (/proc/stat counts in ticks of 10 ms: a measurement
  * should last a good part of a second).
  *
+ * With BENCH_SMOKE in the environment a measurement is one round of one call: whether it works at all.
+ *
  * Units: seconds. Threads: one measures; the work may have as many as it likes. */
 
 #ifndef TESTS_LIB_MEASURE_H
@@ -51,6 +53,9 @@ struct measured {
 struct spread {
     double least, lower, median, upper, most; /* lower and upper: quartiles */
 };
+
+/* Whether BENCH_SMOKE is in the environment. */
+bool measure_is_smoke(void);
 
 /* measured[count], one for each piece. */
 void measure_in_turn(const struct piece *pieces, unsigned count, unsigned rounds,
