@@ -39,7 +39,7 @@ struct sgemm {
 static void multiply(void *context)
 {
     struct sgemm *sgemm = context;
-    blas_multiply_bt(SIDE, SIDE, SIDE, sgemm->a, sgemm->b, sgemm->c);
+    blas_multiply(SIDE, SIDE, SIDE, sgemm->a, false, sgemm->b, true, sgemm->c);
 }
 
 static float *make(size_t count)
@@ -232,19 +232,26 @@ static const char *instructions(void)
     return names[kernels_instructions()];
 }
 
+static void line_beside_blas(struct benchmark *benchmark, struct figure figure,
+                             const struct measured *blas, const char *name)
+{
+    bool there = blas_core_name() != NULL;
+    figure.limit = there ? blas : NULL;
+    figure.limit_name = there ? name : "no OpenBLAS to compare";
+    benchmark_line(benchmark, &figure);
+}
+
 static void line(struct bench *bench, const char *what, double images,
                  const struct measured *measured, double flops)
 {
-    benchmark_line(&bench->benchmark, &(struct figure){
-                                          .what = what,
-                                          .unit = "images/s",
-                                          .per_call = images,
-                                          .ours = &measured[0],
-                                          .limit = &measured[1],
-                                          .limit_per_call = 2.0 * SIDE * SIDE * SIDE / flops,
-                                          .limit_name = "sgemm, dense",
-                                          .setting = instructions(),
-                                      });
+    line_beside_blas(&bench->benchmark,
+                     (struct figure){.what = what,
+                                     .unit = "images/s",
+                                     .per_call = images,
+                                     .ours = &measured[0],
+                                     .limit_per_call = 2.0 * SIDE * SIDE * SIDE / flops,
+                                     .setting = instructions()},
+                     &measured[1], "sgemm, dense");
 }
 
 static struct pytorch *pytorch_beside(struct bench *bench)
@@ -421,9 +428,10 @@ static void dense_ours(void *context)
 static void dense_blas(void *context)
 {
     struct dense *l = context;
-    blas_multiply(l->examples, l->outputs, l->inputs, l->in, l->kernel, l->out);
-    blas_multiply_at(l->inputs, l->outputs, l->examples, l->in, l->out, l->gradient);
-    blas_multiply_bt(l->examples, l->inputs, l->outputs, l->out, l->kernel, l->in_gradient);
+    blas_multiply(l->examples, l->outputs, l->inputs, l->in, false, l->kernel, false, l->out);
+    blas_multiply(l->inputs, l->outputs, l->examples, l->in, true, l->out, false, l->gradient);
+    blas_multiply(l->examples, l->inputs, l->outputs, l->out, false, l->kernel, true,
+                  l->in_gradient);
 }
 
 static void measure_dense(struct benchmark *benchmark, uint32_t examples, uint32_t inputs,
@@ -438,13 +446,13 @@ static void measure_dense(struct benchmark *benchmark, uint32_t examples, uint32
                               {.work = dense_blas, .context = &dense, .calls = count}};
     measure_in_turn(pieces, 2, DENSE_ROUNDS, measured);
     snprintf(what, sizeof what, "dense %u to %u, %u examples", inputs, outputs, examples);
-    benchmark_line(benchmark, &(struct figure){.what = what,
-                                               .unit = "GFLOP/s",
-                                               .per_call = flops * 1e-9,
-                                               .ours = &measured[0],
-                                               .limit = &measured[1],
-                                               .limit_name = "OpenBLAS, 1 thread",
-                                               .setting = blas_core_name()});
+    line_beside_blas(benchmark,
+                     (struct figure){.what = what,
+                                     .unit = "GFLOP/s",
+                                     .per_call = flops * 1e-9,
+                                     .ours = &measured[0],
+                                     .setting = blas_core_name()},
+                     &measured[1], "OpenBLAS, 1 thread");
     free_dense(&dense);
 }
 
@@ -479,7 +487,8 @@ int main(int argc, char **argv)
         benchmark_remark(&bench.benchmark,
                          "PyTorch %s on one thread, channels_last, malloc told to keep its memory; "
                          "sgemm: BLAS for %s",
-                         bench.pytorch.version, blas_core_name());
+                         bench.pytorch.version,
+                         blas_core_name() != NULL ? blas_core_name() : "none");
     measure_reference_model(&bench);
     measure_other_models(&bench);
     measure_dense_layers(&bench.benchmark);

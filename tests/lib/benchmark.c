@@ -500,6 +500,8 @@ int benchmark_close(struct benchmark *benchmark)
     write_file(benchmark, &document);
     if (!benchmark->more)
         print_summary(benchmark, json_at(root, "lines"));
+    if (measure_is_smoke())
+        printf("ok - bench_%s measures\n", benchmark->part);
     json_release(&root);
     json_writer_free(&document);
     json_writer_free(&benchmark->writer);

@@ -1,5 +1,5 @@
 /* blas.c - OpenBLAS held to one thread, with a warning when it does not use what the processor has.
- * */
+ * With BLAS_ABSENT it is nothing: only OpenBLAS can be held to one thread and names its kernels. */
 
 #include "tests/bench/lib/blas.h"
 
@@ -10,9 +10,13 @@
 #include <strings.h>
 #include <unistd.h>
 
+#ifndef BLAS_ABSENT
 #include <cblas.h>
+#endif
 
 #include "tests/lib/benchmark.h"
+
+#ifndef BLAS_ABSENT
 
 /* What BLAS's name for a processor stands for; "" for what is older than AVX2 or unknown. */
 static const char *instructions_of(const char *core)
@@ -53,20 +57,30 @@ const char *blas_core_name(void)
     return openblas_get_corename();
 }
 
-void blas_multiply(uint32_t m, uint32_t n, uint32_t k, const float *a, const float *b, float *c)
+void blas_multiply(uint32_t m, uint32_t n, uint32_t k, const float *a, bool a_turned,
+                   const float *b, bool b_turned, float *c)
 {
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (blasint)m, (blasint)n, (blasint)k, 1.0f,
-                a, (blasint)k, b, (blasint)n, 0.0f, c, (blasint)n);
+    cblas_sgemm(CblasRowMajor, a_turned ? CblasTrans : CblasNoTrans,
+                b_turned ? CblasTrans : CblasNoTrans, (blasint)m, (blasint)n, (blasint)k, 1.0f, a,
+                (blasint)(a_turned ? m : k), b, (blasint)(b_turned ? k : n), 0.0f, c, (blasint)n);
 }
 
-void blas_multiply_at(uint32_t m, uint32_t n, uint32_t k, const float *a, const float *b, float *c)
+#else
+
+void blas_init(char **argv)
 {
-    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (blasint)m, (blasint)n, (blasint)k, 1.0f,
-                a, (blasint)m, b, (blasint)n, 0.0f, c, (blasint)n);
+    (void)argv;
 }
 
-void blas_multiply_bt(uint32_t m, uint32_t n, uint32_t k, const float *a, const float *b, float *c)
+const char *blas_core_name(void)
 {
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (blasint)m, (blasint)n, (blasint)k, 1.0f,
-                a, (blasint)k, b, (blasint)k, 0.0f, c, (blasint)n);
+    return NULL;
 }
+
+void blas_multiply(uint32_t m, uint32_t n, uint32_t k, const float *a, bool a_turned,
+                   const float *b, bool b_turned, float *c)
+{
+    (void)m, (void)n, (void)k, (void)a, (void)a_turned, (void)b, (void)b_turned, (void)c;
+}
+
+#endif

@@ -6,6 +6,7 @@
 #ifndef TESTS_BENCH_LIB_BLAS_H
 #define TESTS_BENCH_LIB_BLAS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Call first. Where BLAS does not know the processor, which may be newer than it, and would take
@@ -13,16 +14,12 @@
  * argv, main's. Prints a warning when BLAS is held below them by the environment. */
 void blas_init(char **argv);
 
-/* The processor kind it took its kernels for: "SkylakeX". */
+/* The processor kind it took its kernels for: "SkylakeX". NULL: this was built without OpenBLAS, and
+ * products are not computed. */
 const char *blas_core_name(void);
 
-/* c [m][n] = a [m][k] * b [k][n]. */
-void blas_multiply(uint32_t m, uint32_t n, uint32_t k, const float *a, const float *b, float *c);
-
-/* The same with a given transposed, as [k][m], */
-void blas_multiply_at(uint32_t m, uint32_t n, uint32_t k, const float *a, const float *b, float *c);
-
-/* or b, as [n][k]. */
-void blas_multiply_bt(uint32_t m, uint32_t n, uint32_t k, const float *a, const float *b, float *c);
+/* c [m][n] = a [m][k] * b [k][n]; where turned, a is given as [k][m], b as [n][k]. */
+void blas_multiply(uint32_t m, uint32_t n, uint32_t k, const float *a, bool a_turned,
+                   const float *b, bool b_turned, float *c);
 
 #endif
