@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "common/address/address.h"
@@ -51,25 +52,41 @@ static void add(struct places *places, const struct addrinfo *found, uint16_t po
         places->count++;
 }
 
+/* Adds what the host is; the reason where it is nothing. */
+static int ask(const char *host, uint16_t port, int flags, struct places *places)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = flags}, *found;
+    int result = getaddrinfo(host, NULL, &hints, &found);
+    if (result != 0)
+        return result;
+    for (const struct addrinfo *each = found; each != NULL; each = each->ai_next)
+        add(places, each, port);
+    freeaddrinfo(found);
+    return 0;
+}
+
 static void find(const char *address, int flags, struct places *places)
 {
     char host[ADDRESS_MAX];
     uint16_t port;
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = flags}, *found;
+    int result = 0;
     *places = (struct places){.status = STATUS_INVALID};
     if (!address_split(address, host, &port) || address_is_any(host)) {
         snprintf(places->why, sizeof places->why, "not host:port");
         return;
     }
     places->status = STATUS_NOT_FOUND;
-    int result = getaddrinfo(host, NULL, &hints, &found);
+    /* Not asked of a name server (RFC 6761, section 6.3): a container may have no /etc/hosts. */
+    if (strcasecmp(host, "localhost") == 0 && flags == 0) {
+        ask("127.0.0.1", port, AI_NUMERICHOST, places);
+        ask("::1", port, AI_NUMERICHOST, places);
+    } else {
+        result = ask(host, port, flags, places);
+    }
     if (result != 0) {
         snprintf(places->why, sizeof places->why, "%s", gai_strerror(result));
         return;
     }
-    for (const struct addrinfo *each = found; each != NULL; each = each->ai_next)
-        add(places, each, port);
-    freeaddrinfo(found);
     if (places->count > 0)
         places->status = STATUS_OK;
     else

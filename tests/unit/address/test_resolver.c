@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "common/address/inquiry.h"
@@ -39,6 +40,8 @@ int __wrap_getaddrinfo(const char *host, const char *service, const struct addri
 {
     struct addrinfo numeric = *hints, **last = found;
     const char *places[4];
+    if (strcasecmp(host, "localhost") == 0)
+        return EAI_NONAME; /* As without /etc/hosts. */
     if (strcmp(host, "alpha") != 0 || (hints->ai_flags & AI_NUMERICHOST))
         return __real_getaddrinfo(host, service, hints, found);
     pthread_mutex_lock(&names.lock);
@@ -117,6 +120,21 @@ TEST_PLAIN(numbers_are_read_without_asking_anybody)
     ck_assert(places.at[0].loopback);
     ck_assert(!resolver_read("alpha:7000", &places));
     ck_assert_uint_eq(names.asked, 0);
+}
+
+TEST_PLAIN(localhost_is_this_host_without_asking_anybody)
+{
+    static const char *const names_of_it[] = {"localhost:7000", "LocalHost:7000"};
+    struct places places;
+    for (size_t i = 0; i < 2; i++) {
+        resolver_find(names_of_it[i], &places);
+        ck_assert_int_eq(places.status, STATUS_OK);
+        ck_assert_uint_eq(places.count, 2);
+        ck_assert_str_eq(places.at[0].address, "127.0.0.1:7000");
+        ck_assert_str_eq(places.at[1].address, "[::1]:7000");
+        ck_assert(places.at[0].loopback && places.at[1].loopback);
+    }
+    ck_assert(!resolver_read("localhost:7000", &places));
 }
 
 static int listen_somewhere(char place[PLACE_BYTES], const char *host)
