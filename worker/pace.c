@@ -8,11 +8,11 @@ void pace_begin(struct pace *pace, uint64_t now_ns)
     pace->fresh = true;
 }
 
-static uint64_t take_pause(struct pace *pace, uint64_t step)
+static uint64_t take_pause(struct pace *pace, const struct step_shape *shape)
 {
     bool fresh = pace->fresh;
     pace->fresh = false;
-    return fresh ? compute_time_pause_ns(&pace->time, pace->job->seed, pace->worker, step) : 0;
+    return fresh ? compute_time_pause_ns(&pace->time, pace->job->seed, pace->worker, shape) : 0;
 }
 
 /* What took so long takes `slow` times as long. */
@@ -28,7 +28,7 @@ static void slow_down(struct pace *pace, struct node node, const uint64_t *took_
 void pace_node(struct pace *pace, const struct step_shape *shape, struct node node,
                const uint64_t *took_ns, uint64_t now_ns)
 {
-    uint64_t pause_ns = take_pause(pace, shape->step);
+    uint64_t pause_ns = take_pause(pace, shape);
     pace->leaves = pace->longer = 0;
     if (!pace->time.controlled) {
         slow_down(pace, node, took_ns, now_ns, pause_ns);

@@ -271,13 +271,21 @@ enum status compute_time_read_pause(const char *text, struct compute_time *time,
 
 /* --- draws ----------------------------------------------------------------------------------- */
 
+/* Each refusal has a stream of its own, above all that have names. */
+static void draw(uint64_t seed, enum random_stream stream, uint32_t sub,
+                 const struct step_shape *shape, uint32_t random[4])
+{
+    stream = (enum random_stream)(stream + (shape->refusals << 8));
+    random_block(seed, stream, sub, shape->step, random);
+}
+
 double compute_time_straggle(const struct compute_time *time, uint64_t seed, uint32_t worker,
-                             uint64_t step)
+                             const struct step_shape *shape)
 {
     uint32_t random[4];
     if (time->straggle_probability <= 0)
         return 1;
-    random_block(seed, RANDOM_STREAM_STRAGGLE, worker, step, random);
+    draw(seed, RANDOM_STREAM_STRAGGLE, worker, shape, random);
     if ((double)random[3] * 0x1p-32 >= time->straggle_probability)
         return 1;
     double factor = distribution_draw(&time->straggle, random);
@@ -290,12 +298,12 @@ static uint64_t whole_ns(double ns)
 }
 
 uint64_t compute_time_pause_ns(const struct compute_time *time, uint64_t seed, uint32_t worker,
-                               uint64_t step)
+                               const struct step_shape *shape)
 {
     uint32_t random[4];
     if (time->pause_probability <= 0)
         return 0;
-    random_block(seed, RANDOM_STREAM_PAUSE, worker, step, random);
+    draw(seed, RANDOM_STREAM_PAUSE, worker, shape, random);
     if ((double)random[3] * 0x1p-32 >= time->pause_probability)
         return 0;
     return whole_ns(distribution_draw(&time->pause, random));
@@ -314,9 +322,9 @@ uint64_t compute_time_leaf_ns(const struct compute_time *time, const struct job 
     uint32_t random[4];
     assert(time->controlled);
     uint32_t examples = job_node_examples(job, shape->batch, leaf, 1);
-    random_block(job->seed, RANDOM_STREAM_COMPUTE, leaf, shape->step, random);
+    draw(job->seed, RANDOM_STREAM_COMPUTE, leaf, shape, random);
     double ns = draw_leaf(time, worker, random) * time->slow *
-                compute_time_straggle(time, job->seed, worker, shape->step) * (double)examples /
+                compute_time_straggle(time, job->seed, worker, shape) * (double)examples /
                 (double)job->micro_batch;
     return whole_ns(ns);
 }

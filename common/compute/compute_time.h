@@ -4,17 +4,18 @@
  *
  * A time is that of one leaf of the job's micro-batch; one with fewer examples takes its share. It is
  *
- *     draw(seed, step or batch, leaf)      whoever computes the leaf draws the same
- *         x slow                           what this worker takes longer, always
- *         x straggle(seed, worker, step or batch)
- *                                          with a probability, for all leaves of one computation
+ *     draw(seed, step or batch, refusals, leaf)    whoever computes the leaf draws the same
+ *         x slow                                   what this worker takes longer, always
+ *         x straggle(seed, worker, step or batch, refusals)
+ *                                                  with a probability, for all leaves of one computation
  *
  * and before a computation, with another probability, a worker stands still for a time of its own: as for
  * a collection of garbage, or for somebody else's work.
  *
- * Nothing depends on when or how often it is asked. A computation is known by its worker and
- * its step or batch: a number given to it would come only after it has begun, and one that is made
- * again is as it was.
+ * Nothing depends on when or how often it is asked. A computation is known by its worker, its step or
+ * batch, and how often servers have refused that batch as too stale: a number given to it would come
+ * only after it has begun. A batch that was refused draws anew, or an unlucky one would stay unlucky;
+ * one that is made again because its worker or server was lost is as it was.
  *
  * Threads: pure. Units: nanoseconds. */
 
@@ -81,10 +82,10 @@ uint64_t compute_time_leaf_ns(const struct compute_time *time, const struct job 
 
 /* What a computation's leaves take longer: 1 for most. */
 double compute_time_straggle(const struct compute_time *time, uint64_t seed, uint32_t worker,
-                             uint64_t step);
+                             const struct step_shape *shape);
 
 /* How long a worker stands still before a computation: 0 for most. */
 uint64_t compute_time_pause_ns(const struct compute_time *time, uint64_t seed, uint32_t worker,
-                               uint64_t step);
+                               const struct step_shape *shape);
 
 #endif

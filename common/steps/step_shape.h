@@ -23,6 +23,7 @@ struct step_shape {
     struct batch_range batch;
     const struct owed_leaf *owed; /* [batch.leaves] where it is made up (timeline.h); else NULL. */
     const struct leaf_set *set;   /* The leaves that count; NULL: any may. */
+    uint32_t refusals; /* Of the batch, by servers, as too stale; another one draws new times. */
 };
 
 struct step_shape step_shape_of(const struct job *job, uint64_t step, const struct leaf_set *set);

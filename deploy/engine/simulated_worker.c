@@ -212,6 +212,7 @@ static void take_work(struct simulated_worker *w, uint64_t step, bool enough,
     if (told_steps_shape(&w->told, step, &w->shape) != STATUS_OK)
         engine_fail(w->engine, "worker/%u is not told of which leaves step %" PRIu64 " is made",
                     w->process->index, step);
+    w->shape.refusals = session_refusals(w->session);
     w->batches++;
     choose_nodes(w);
     w->computing = w->node_count > 0;

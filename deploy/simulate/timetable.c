@@ -42,8 +42,7 @@ static uint64_t score_ns(const struct timetable *t, const struct message_work *s
 static uint64_t node_ns(const struct timetable *t, const struct compute_time *time, uint32_t worker,
                         const struct step_shape *shape, struct node node, bool first)
 {
-    uint64_t ns =
-        first ? compute_time_pause_ns(time, t->options.job->seed, worker, shape->step) : 0;
+    uint64_t ns = first ? compute_time_pause_ns(time, t->options.job->seed, worker, shape) : 0;
     for (uint32_t i = 0; i < node.leaf_count; i++)
         ns += compute_time_leaf_ns(time, t->options.job, worker, shape, node.first_leaf + i);
     return ns;

@@ -219,7 +219,7 @@ static void make_step(struct witness *w, uint64_t step, const struct leaf_set *s
         return;
     }
     const struct witness_shape *known = shape_of(w, step);
-    const struct step_shape shape = {step, known->batch, known->owed, set};
+    const struct step_shape shape = {step, known->batch, known->owed, set, 0};
     model_state_step(next, w->work, &shape, known->progress, sets->gradient);
     sets->steps[step] = (struct witness_closed){true, step, *set};
     forget_shapes(w, step + 1);

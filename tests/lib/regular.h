@@ -14,6 +14,18 @@ static inline uint64_t leaf_ns(const struct compute_time *time, const struct job
     return compute_time_leaf_ns(time, job, worker, &shape, leaf);
 }
 
+static inline double straggle_of(const struct compute_time *time, uint64_t seed, uint32_t worker,
+                                 uint64_t step)
+{
+    return compute_time_straggle(time, seed, worker, &(struct step_shape){.step = step});
+}
+
+static inline uint64_t pause_ns(const struct compute_time *time, uint64_t seed, uint32_t worker,
+                                uint64_t step)
+{
+    return compute_time_pause_ns(time, seed, worker, &(struct step_shape){.step = step});
+}
+
 static inline void pace_step(struct pace *pace, uint64_t step, struct node node,
                              const uint64_t *took_ns, uint64_t now_ns)
 {

@@ -89,6 +89,7 @@ struct client {
     struct told_steps told;                 /* What it tells of the steps. */
     const float *view;                      /* [elements] the parameters. */
     const float *scored;                    /* [elements] those to be scored. */
+    uint32_t refusals;                      /* Of the batch given; see step_shape.h. */
     bool apart;                             /* Gradients must be in memory that no server sees. */
     struct frame *gradients[GRADIENTS_MAX]; /* Made when needed. */
     uint32_t gradient_count;
@@ -734,6 +735,7 @@ static bool take(struct client *client, struct packet *packet)
     client->view = session_parameters(client->session);
     client->scored = session_scored(client->session);
     client->apart = session_apart(client->session);
+    client->refusals = session_refusals(client->session);
     client->begins_at = 0;
     client->goes_on = client->serial != 0 && client->serial == session_serial(client->session);
     client->serial = 0;
@@ -787,7 +789,11 @@ static enum status take_work(struct client *client, const struct message *messag
         .members = client->start.members,
         .position = client->start.position,
     };
-    return work->enough ? STATUS_OK : told_steps_shape(&client->told, work->step, &work->shape);
+    if (work->enough)
+        return STATUS_OK;
+    enum status status = told_steps_shape(&client->told, work->step, &work->shape);
+    work->shape.refusals = client->refusals;
+    return status;
 }
 
 /* false: it is not told of which leaves that is made, and begins when it is. */

@@ -93,6 +93,11 @@ const float *session_scored(const struct session *session)
     return session->scoring.pull.view;
 }
 
+uint32_t session_refusals(const struct session *session)
+{
+    return session->follow.refusals;
+}
+
 bool session_apart(const struct session *session)
 {
     return session->exchange.apart;

@@ -124,6 +124,9 @@ const float *session_parameters(const struct session *session);
 /* What a share is to be scored on, [partition->elements]. Valid while the trainer has that. */
 const float *session_scored(const struct session *session);
 
+/* How often servers have refused what this worker computed of the batch given. */
+uint32_t session_refusals(const struct session *session);
+
 /* Whether gradients of the work given must be in memory that no server sees. */
 bool session_apart(const struct session *session);
 

@@ -16,6 +16,7 @@ void follow_async_init(struct follow *follow)
 void follow_async_forget(struct follow *follow)
 {
     lease_book_forget(book_of(follow));
+    follow->refusals = 0;
     computation_forget(&follow->computation);
 }
 
@@ -61,7 +62,9 @@ void follow_async_complete(struct follow *follow, uint64_t version, struct envel
     const struct job *job = follow->job;
     if (book_of(follow)->current == UINT64_MAX)
         return;
-    if (follow->refused && job->max_staleness > 0 && !job->staleness_loses)
+    bool again = follow->refused && job->max_staleness > 0 && !job->staleness_loses;
+    follow->refusals = again ? follow->refusals + 1 : 0;
+    if (again)
         lease_book_again(book_of(follow));
     else
         lease_book_finish(book_of(follow), envelope);

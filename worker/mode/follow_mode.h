@@ -39,6 +39,7 @@ struct follow {
     uint64_t known_end;       /* ... before this one; UINT64_MAX where none are. */
     struct computation computation; /* What is computed, where that is announced. */
     bool refused;                   /* Some chunk found the latest gradient too stale. */
+    uint32_t refusals;              /* How often that was so of the batch to be computed. */
 };
 
 enum next {

@@ -366,8 +366,7 @@ TEST(a_worker_computes_as_long_as_a_real_one_with_the_same_options)
     time = cluster_compute_time(c, 3);
     for (uint32_t i = 0; i < 40; i++)
         ck_assert(leaf_ns(&time, &job, 3, i, i % 4) == leaf_ns(&expected, &job, 3, i, i % 4) &&
-                  compute_time_pause_ns(&time, 7, 3, i) ==
-                      compute_time_pause_ns(&expected, 7, 3, i));
+                  pause_ns(&time, 7, 3, i) == pause_ns(&expected, 7, 3, i));
     ck_assert(cluster_compute_time(c, 5).slow == 2 && cluster_compute_time(c, 4).slow == 1);
     /* What is said later is all that holds. */
     say(c, "slow", "4:3,3:1");

@@ -80,13 +80,38 @@ TEST_PLAIN(stragglers_are_these_workers_at_these_steps)
     for (uint32_t worker = 0; worker < 3; worker++)
         for (uint32_t step = 0; step < 4; step++) {
             double factor = factors[worker][step];
-            ck_assert_double_eq_tol(compute_time_straggle(&time, job.seed, worker, step), factor,
-                                    1e-12);
+            ck_assert_double_eq_tol(straggle_of(&time, job.seed, worker, step), factor, 1e-12);
             /* All leaves of it. */
             for (uint32_t leaf = 0; leaf < 8; leaf++)
                 ck_assert_uint_eq(leaf_ns(&time, &wide, worker, step, leaf),
                                   (uint64_t)(factor * 1e6));
         }
+}
+
+/* A batch that was slow once is as likely as any other to be quick the next time. */
+TEST_PLAIN(what_was_refused_draws_anew)
+{
+    struct compute_time time = read_time("exponential:30ms", "0.3:pareto:10");
+    double sum = 0;
+    uint32_t slower = 0;
+    ck_assert_int_eq(compute_time_read_pause("0.3:exponential:90ms", &time, NULL), STATUS_OK);
+    for (uint64_t step = 0; step < 1000; step++) {
+        struct step_shape shape = step_shape_of(&wide, step, NULL);
+        uint64_t before = compute_time_leaf_ns(&time, &wide, 0, &shape, 0);
+        double factor = compute_time_straggle(&time, wide.seed, 0, &shape);
+        uint64_t pause = compute_time_pause_ns(&time, wide.seed, 0, &shape);
+        for (shape.refusals = 1; shape.refusals < 4; shape.refusals++) {
+            uint64_t ns = compute_time_leaf_ns(&time, &wide, 0, &shape, 0);
+            double again = compute_time_straggle(&time, wide.seed, 0, &shape);
+            ck_assert_uint_ne(ns, before);
+            ck_assert(again != factor || factor == 1);
+            ck_assert(pause == 0 || pause != compute_time_pause_ns(&time, wide.seed, 0, &shape));
+            slower += ns > before;
+            sum += (double)ns / again;
+        }
+    }
+    ck_assert(slower > 1350 && slower < 1650);
+    ck_assert_double_eq_tol(sum / 3000, 30e6, 2e6);
 }
 
 /* Of 100,000: how many straggle, and how many of these take more than the median. */
@@ -95,7 +120,7 @@ static void count_stragglers(const char *text, uint32_t *straggle, uint32_t *abo
     struct compute_time time = read_time("constant:1ms", text);
     *straggle = *above = 0;
     for (uint32_t i = 0; i < 100000; i++) {
-        double factor = compute_time_straggle(&time, 5, i % 4, i / 4);
+        double factor = straggle_of(&time, 5, i % 4, i / 4);
         ck_assert_double_ge(factor, 1);
         *straggle += factor > 1;
         *above += factor > 4;
@@ -123,7 +148,7 @@ TEST_PLAIN(without_stragglers_nobody_is_one)
 {
     struct compute_time time = read_time("constant:1ms", NULL);
     for (uint32_t i = 0; i < 100; i++)
-        ck_assert(compute_time_straggle(&time, 1, i, i) == 1);
+        ck_assert(straggle_of(&time, 1, i, i) == 1);
 }
 
 /* --- what is typed --------------------------------------------------------------------------- */
@@ -200,14 +225,14 @@ TEST_PLAIN(a_worker_pauses_before_some_computations_and_others_before_others)
     struct compute_time time = {.slow = 3};
     uint32_t paused = 0, both = 0;
     double sum = 0;
-    ck_assert_uint_eq(compute_time_pause_ns(&time, 1, 0, 0), 0);
+    ck_assert_uint_eq(pause_ns(&time, 1, 0, 0), 0);
     ck_assert_int_eq(compute_time_read_pause("0.1:exponential:200ms", &time, NULL), STATUS_OK);
     ck_assert(!time.controlled);
     for (uint64_t step = 0; step < 10000; step++) {
-        uint64_t ns = compute_time_pause_ns(&time, 1, 3, step);
-        ck_assert_uint_eq(ns, compute_time_pause_ns(&time, 1, 3, step));
+        uint64_t ns = pause_ns(&time, 1, 3, step);
+        ck_assert_uint_eq(ns, pause_ns(&time, 1, 3, step));
         paused += ns > 0;
-        both += ns > 0 && compute_time_pause_ns(&time, 1, 4, step) > 0;
+        both += ns > 0 && pause_ns(&time, 1, 4, step) > 0;
         sum += (double)ns;
     }
     ck_assert(paused > 900 && paused < 1100 && both > 50 && both < 160);

@@ -126,6 +126,29 @@ TEST(at_0_every_batch_is_pulled_for, MODE_SSP, 0)
     ck_assert_uint_eq(pulls, 20);
 }
 
+/* As the draws of its times need it; the next batch, and one that comes again for another reason, have
+ * had none. */
+TEST(refusals_are_counted_of_the_batch_to_be_computed, MODE_ASYNC, 0)
+{
+    f->job.max_staleness = 1;
+    work(f, 0);
+    work(f, 1);
+    for (uint32_t refusals = 0; refusals < 3; refusals++) {
+        expect_compute(f, 0);
+        ck_assert_uint_eq(f->follow.refusals, refusals);
+        f->follow.refused = refusals < 2;
+        leave(f);
+        complete(f);
+    }
+    expect_compute(f, 1);
+    ck_assert_uint_eq(f->follow.refusals, 0);
+    f->follow.refused = true;
+    complete(f);
+    ck_assert_uint_eq(f->follow.refusals, 1);
+    f->follow.rules->forget(&f->follow);
+    ck_assert_uint_eq(f->follow.refusals, 0);
+}
+
 /* A part of a gradient that leaves is not the exchange: the last one asks for values. */
 TEST(a_node_that_asks_for_nothing_is_not_the_exchange, MODE_SSP, 1)
 {

@@ -326,6 +326,64 @@ TEST_PLAIN(a_server_takes_from_workers_that_compute_on_its_host)
     }
 }
 
+/* Of each worker: what it computed last. */
+struct attempts {
+    struct timing timing;
+    struct {
+        struct step_shape shape;
+        uint64_t ns;
+    } last[8];
+    uint32_t batches, again, slower;
+};
+
+static uint64_t note_attempt(void *context, struct random_sequence *random,
+                             const struct simulated_process *process)
+{
+    struct attempts *a = context;
+    const struct step_shape *shape = &process->worker.shape, *last = &a->last[process->index].shape;
+    uint64_t ns = a->timing.compute_ns(a->timing.context, random, process);
+    if (shape->refusals > 0) {
+        ck_assert_uint_eq(shape->step, last->step);
+        ck_assert_uint_eq(shape->refusals, last->refusals + 1);
+        a->again++;
+        a->slower += ns > a->last[process->index].ns;
+    } else {
+        a->batches++;
+    }
+    a->last[process->index].shape = *shape;
+    a->last[process->index].ns = ns;
+    return ns;
+}
+
+/* Those that are too stale were slow: what is drawn anew is quicker more often than not. */
+TEST_PLAIN(a_refused_batch_takes_its_worker_another_time)
+{
+    static const char *const said[][2] = {
+        {"compute", "exponential:20ms"}, {"slow", "1:2,2:3,3:4,4:5,5:6,6:7,7:8"}, {NULL, NULL}};
+    struct run run;
+    struct attempts attempts = {.batches = 0};
+    struct virtual_job_options options = {.mode = MODE_ASYNC,
+                                          .servers = 1,
+                                          .workers = 8,
+                                          .chunk_floats = 256,
+                                          .steps = 1000,
+                                          .carrier = {.carry = carry_at_once}};
+    describe(&run.described, said);
+    open_timetable(&run.described, 1, 8, 0);
+    attempts.timing = timetable_timing(&run.described.timetable);
+    options.timing = (struct timing){
+        .context = &attempts, .queue_ns = attempts.timing.queue_ns, .compute_ns = note_attempt};
+    run.described.timetable.options.job = &run.job.job;
+    virtual_job_open(&run.job, &options);
+    run.job.job.max_staleness = 3;
+    virtual_job_run(&run.job);
+    ck_assert_uint_eq(attempts.batches, 1000);
+    ck_assert_uint_gt(attempts.again, 500);
+    ck_assert_uint_gt(attempts.slower, 50);
+    ck_assert_uint_lt(attempts.slower, attempts.again / 2);
+    close_run(&run);
+}
+
 int main(void)
 {
     return suite_run("timetable", NULL);

@@ -48,7 +48,7 @@ TEST_PLAIN(a_pause_comes_before_what_is_computed)
                   STATUS_OK);
         uint32_t paused = 0;
         for (uint64_t step = 0; step < 20; step++) {
-            uint64_t pause = compute_time_pause_ns(&pace.time, job.seed, 1, step);
+            uint64_t pause = pause_ns(&pace.time, job.seed, 1, step);
             uint64_t leaf = controlled ? 30 * MS : 0;
             paused += pause >= 100 * MS;
             pace_begin(&pace, 5);
