@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/base/spelling.h"
 #include "common/options/options_text.h"
@@ -12,6 +13,7 @@
 #include "common/process/process.h"
 #include "deploy/command/command.h"
 #include "deploy/compare/plan_words.h"
+#include "deploy/place/place.h"
 
 /* Its words as they are to be read: with those of a file that they name. */
 typedef enum status command_words_fn(struct arguments *words, int argc, char **argv,
@@ -134,6 +136,21 @@ static int unknown_option(const char *option)
     return EXIT_USAGE;
 }
 
+/* Started by an engine as one of several, a command that is a whole job would be as many jobs. */
+static int check_single(const struct options *options, enum option_user user)
+{
+    char said[PLACE_TEXT_MAX], text[PLACE_TEXT_MAX + 160];
+    bool first, whole = user == OPTION_RUN || (user == OPTION_COMPARE && !options->virtual_time);
+    if (!whole || !place_one_of_several((const char *const *)environ, said, &first))
+        return EXIT_DONE;
+    snprintf(text, sizeof text,
+             "%s: each is a job of its own; write 'syncopate task' where they are to be one, or "
+             "unset that variable",
+             said);
+    command_say(option_user_program(user), first ? LOG_WARNING : LOG_ERROR, text);
+    return first ? EXIT_DONE : EXIT_USAGE;
+}
+
 static int begin_command(const struct command *command, struct command_call *call)
 {
     struct error error = {0};
@@ -144,7 +161,9 @@ static int begin_command(const struct command *command, struct command_call *cal
     log_format_parse(call->options.log_format, &format);
     /* Whoever runs a command is told by it; only what is wrong comes as lines of a log. */
     log_init(option_user_program(command->user), LOG_WARNING, format);
-    code = command->run(call, &error);
+    code = check_single(&call->options, command->user);
+    if (code == EXIT_DONE)
+        code = command->run(call, &error);
     if (code != EXIT_DONE && error.text[0] != '\0')
         command_fail(option_user_program(command->user), code, &error);
     return code;

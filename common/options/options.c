@@ -17,6 +17,7 @@
 #include "common/process/log.h"
 #include "common/process/output.h"
 
+#define TASK_ASKS             " ('syncopate task' asks Slurm, MPI, torchrun or TF_CONFIG)"
 #define SUGGESTION_LENGTH_MAX 64
 #define MODES_TEXT_MAX        64 /* Of names only. */
 
@@ -527,7 +528,7 @@ static enum status check_server(const struct parser *parser)
     char host[ADDRESS_MAX];
     uint16_t port;
     if (options->ps_hosts == NULL && options->bind == NULL)
-        return refuse(parser, "needs --ps-hosts with --task-index, or --bind");
+        return refuse(parser, "needs --ps-hosts with --task-index, or --bind" TASK_ASKS);
     if (options->bind != NULL && !address_split(options->bind, host, &port))
         return refuse(parser, "--bind=%s: needs host:port, or :port for all addresses",
                       options->bind);
@@ -579,7 +580,7 @@ static enum status check_worker(const struct parser *parser)
     if (options->ps == 0)
         return STATUS_OK;
     if (options->ps_hosts == NULL)
-        return refuse(parser, "needs --ps-hosts, the servers' host:port in order");
+        return refuse(parser, "needs --ps-hosts, the servers' host:port in order" TASK_ASKS);
     if (options->job.colocated)
         return place_together(parser);
     if (options->worker_hosts == NULL && options->workers == 0)

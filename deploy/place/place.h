@@ -81,6 +81,10 @@ enum status place_find(struct place *place, const struct place_request *request,
                        struct error *error);
 void place_free(struct place *place);
 
+/* Whether an engine says that this process is one of several (by which variable, into said), and whether
+ * it is the first of them. */
+bool place_one_of_several(const char *const *environment, char said[PLACE_TEXT_MAX], bool *first);
+
 /* "worker/2 of 3 workers, 2 servers, from SLURM (SLURM_PROCID=4)" */
 void place_describe(const struct place *place, char text[2 * PLACE_TEXT_MAX]);
 

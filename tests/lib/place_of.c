@@ -11,16 +11,33 @@ struct place_request place_asked(void)
     return (struct place_request){.index = -1, .servers = -1, .host = "here"};
 }
 
-enum status place_of(struct place *place, struct place_request request, const char *lines,
-                     struct error *error)
+/* The text whose lines they are, to be freed. */
+static char *split(const char *lines, const char *environment[PLACE_LINES_MAX + 1])
 {
-    const char *environment[PLACE_LINES_MAX + 1] = {NULL};
     char *text = strdup(lines), *rest = text;
     size_t count = 0;
     ck_assert_ptr_nonnull(text);
     for (char *line; (line = strsep(&rest, "\n")) != NULL;)
         if (line[0] != '\0' && count < PLACE_LINES_MAX)
             environment[count++] = line;
+    environment[count] = NULL;
+    return text;
+}
+
+bool several_of(const char *lines, char said[PLACE_TEXT_MAX], bool *first)
+{
+    const char *environment[PLACE_LINES_MAX + 1];
+    char *text = split(lines, environment);
+    bool several = place_one_of_several(environment, said, first);
+    free(text);
+    return several;
+}
+
+enum status place_of(struct place *place, struct place_request request, const char *lines,
+                     struct error *error)
+{
+    const char *environment[PLACE_LINES_MAX + 1];
+    char *text = split(lines, environment);
     request.environment = environment;
     enum status status = place_find(place, &request, error);
     free(text);

@@ -15,6 +15,9 @@
 
 struct place_request place_asked(void);
 
+/* place_one_of_several with these lines as the environment. */
+bool several_of(const char *lines, char said[PLACE_TEXT_MAX], bool *first);
+
 /* place_find with these lines as the environment. */
 enum status place_of(struct place *place, struct place_request request, const char *lines,
                      struct error *error);

@@ -567,13 +567,16 @@ TEST_PLAIN(what_to_do_about_losses_is_told_to_who_must_do_it)
 
 TEST_PLAIN(roles_check_their_hosts)
 {
-    expect_bad(OPTION_PS, "", "syncopate-ps: needs --ps-hosts with --task-index, or --bind");
+    expect_bad(OPTION_PS, "",
+               "syncopate-ps: needs --ps-hosts with --task-index, or --bind "
+               "('syncopate task' asks Slurm, MPI, torchrun or TF_CONFIG)");
     expect_bad(OPTION_PS, "--ps-hosts a:1 --task-index 1",
                "syncopate-ps: --task-index=1: --ps-hosts names only 1");
     expect_bad(OPTION_PS, "--bind a:1 --job-name worker",
                "syncopate-ps: --job-name=worker, but this is syncopate-ps");
     expect_bad(OPTION_WORKER, "--workers 2",
-               "syncopate-worker: needs --ps-hosts, the servers' host:port in order");
+               "syncopate-worker: needs --ps-hosts, the servers' host:port in order "
+               "('syncopate task' asks Slurm, MPI, torchrun or TF_CONFIG)");
     expect_bad(OPTION_WORKER, "--ps-hosts a:1",
                "syncopate-worker: needs --worker-hosts or --workers, to know how many workers "
                "join");

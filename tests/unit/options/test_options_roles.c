@@ -173,7 +173,8 @@ TEST_PLAIN(servers_may_stand_beside_the_workers)
     expect_run(&options, OPTION_WORKER, "--ps colocated --ps-hosts a:1,b:1 --workers 2");
     expect_run(&options, OPTION_WORKER, "--ps colocated --ps-hosts a:1 --worker-hosts a:0");
     expect_bad(OPTION_WORKER, "--ps colocated --workers 2",
-               "syncopate-worker: needs --ps-hosts, the servers' host:port in order");
+               "syncopate-worker: needs --ps-hosts, the servers' host:port in order "
+               "('syncopate task' asks Slurm, MPI, torchrun or TF_CONFIG)");
     expect_bad(OPTION_WORKER, "--ps colocated --ps-hosts a:1,b:1 --workers 3",
                "syncopate-worker: --ps=colocated: every worker's place has a server, but "
                "--ps-hosts names 2 servers and --workers 3 workers");

@@ -264,6 +264,37 @@ TEST_PLAIN(a_variable_that_is_set_to_nothing_is_none)
              "one process that trains alone, from nothing: no engine's variables are here", NULL);
 }
 
+/* --- a command that is a whole job ------------------------------------------------------------- */
+
+TEST_PLAIN(one_of_several_processes_of_an_engine_is_known_for_it)
+{
+    static const struct {
+        const char *lines, *said; /* NULL: it is one alone. */
+        bool first;
+    } cases[] = {
+        {"", NULL, false},
+        {OPEN_MPI("0"), "OMPI_COMM_WORLD_RANK=0, of 5 processes", true},
+        {TORCHRUN("3"), "RANK=3, of 4 processes", false},
+        {"RANK=0\nWORLD_SIZE=1\n", NULL, false},
+        {SLURM "SLURM_STEP_NUM_TASKS=3\n", "SLURM_PROCID=1, of 3 processes", false},
+        {"SLURM_JOB_ID=7\nSLURM_PROCID=0\nSLURM_NTASKS=3\n", NULL, false}, /* sbatch's script. */
+        {TF_CONFIG, "TF_CONFIG", false},
+        {"TF_CONFIG={}\n", NULL, false},
+        {"TF_CONFIG={\"cluster\":{\"ps\":[\"p:1\"],\"worker\":[\"w:1\"]},"
+         "\"task\":{\"type\":\"worker\"}}\n",
+         "TF_CONFIG", true},
+        {DMLC("server"), "DMLC_ROLE=server", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char said[PLACE_TEXT_MAX] = "";
+        bool first = false, several = several_of(cases[i].lines, said, &first);
+        ck_assert_msg(several == (cases[i].said != NULL), "case %zu: %s", i, said);
+        if (several)
+            ck_assert_str_eq(said, cases[i].said);
+        ck_assert_msg(!several || first == cases[i].first, "case %zu", i);
+    }
+}
+
 int main(void)
 {
     return suite_run("place", NULL);
