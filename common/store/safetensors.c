@@ -10,71 +10,13 @@
 #include <string.h>
 
 #include "common/base/array.h"
+#include "common/file/foreign.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "values are written as they lie");
 
 #define METADATA "__metadata__"
 
 /* --- what it is ---------------------------------------------------------------------------- */
-
-/* What people take for one, by its first bytes. */
-static const struct {
-    const char *start;
-    size_t bytes;
-    const char *what;
-} known[] = {
-    {"PK\3\4", 4, "a zip archive, such as torch.save of PyTorch and Keras write"},
-    {"\x80\2", 2, "a Python pickle"},
-    {"\x80\4", 2, "a Python pickle"},
-    {"\x89HDF", 4, "an HDF5 file, such as Keras writes"},
-    {"\x93NUMPY", 6, "a NumPy array"},
-    {"GGUF", 4, "a GGUF file"},
-    {"\0\0\x08\x01", 4, "labels of a data set (IDX)"},
-    {"\0\0\x08\x03", 4, "images of a data set (IDX)"},
-    {"\x1f\x8b", 2, "a gzip file"},
-    {"BZh", 3, "a bzip2 file"},
-    {"\xfd"
-     "7zXZ",
-     5, "an xz file"},
-    {"\x28\xb5\x2f\xfd", 4, "a Zstandard file"},
-    {"\x89PNG", 4, "a PNG image"},
-    {"\xff\xd8\xff", 3, "a JPEG image"},
-    {"GIF8", 4, "a GIF image"},
-    {"%PDF", 4, "a PDF document"},
-    {"\x7f"
-     "ELF",
-     4, "a program"},
-};
-
-/* Bytes of text in any encoding that keeps ASCII's control characters. */
-static bool is_text(const uint8_t *start, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (start[i] == 127 || (start[i] < ' ' && memchr("\t\n\r\f", start[i], 4) == NULL))
-            return false;
-    return true;
-}
-
-static bool is_zeros(const uint8_t *start, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (start[i] != 0)
-            return false;
-    return true;
-}
-
-/* Of a file that is none; NULL for anything. */
-static const char *describe(const uint8_t *start, size_t count)
-{
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (count >= known[i].bytes && memcmp(start, known[i].start, known[i].bytes) == 0)
-            return known[i].what;
-    if (is_zeros(start, count))
-        return "zeros";
-    if (is_text(start, count))
-        return start[0] == '{' ? "JSON text" : "text";
-    return NULL;
-}
 
 enum status safetensors_look(const void *start, size_t count, uint64_t file_bytes, const char *path,
                              struct error *error)
@@ -86,9 +28,10 @@ enum status safetensors_look(const void *start, size_t count, uint64_t file_byte
     if (count > 8)
         memcpy(&header_bytes, bytes, 8);
     if (header_bytes > SAFETENSORS_HEADER_MAX || bytes[8] != '{') {
-        const char *what = describe(bytes, count);
+        char what[FOREIGN_TEXT_MAX];
+        bool known = foreign_describe(bytes, count, what);
         return error_set(error, STATUS_INVALID, "%.300s: is not a safetensors file%s%s", path,
-                         what != NULL ? " but " : "", what != NULL ? what : "");
+                         known ? " but " : "", what);
     }
     if (header_bytes > file_bytes - 8)
         return error_set(error, STATUS_INVALID,

@@ -103,7 +103,7 @@ mistake 5 "neither train-images-idx3-ubyte nor train-images-idx3-ubyte.gz in emp
     "${run[@]}" --data empty
 mkdir damaged
 printf 'not a data file, I am afraid' >damaged/train-images-idx3-ubyte
-mistake 5 "damaged/train-images-idx3-ubyte: starts with .* not a file of images" \
+mistake 5 "damaged/train-images-idx3-ubyte: is text .'not'., not IDX images" \
     "${run[@]}" --data damaged
 printf '\0\0\10\3\0\0\0\50\0\0\0\10\0\0\0\10' >damaged/train-images-idx3-ubyte
 mistake 5 "damaged/train-images-idx3-ubyte: is cut off: 0 bytes where its header promises 2560" \
@@ -392,8 +392,11 @@ mistake 3 "--restore=finished: the checkpoint is at step 5, beyond the 3 steps o
 understood "${small[@]}" --restore finished
 mistake 2 "--data=mnist: there is no data set" syncopate evaluate finished --data mnist
 mistake 5 "neither train-images-idx3-ubyte nor" syncopate evaluate finished --data empty
-mistake 5 "--out=thesis.txt: is there already and is not overwritten" \
-    syncopate export finished --out thesis.txt
+mistake 2 "--out=m.onnx: a model is written as safetensors alone: NAME.safetensors" \
+    syncopate export finished --out m.onnx
+mv empty/renamed empty/train-images.idx3-ubyte
+mistake 5 "in empty, but train-images.idx3-ubyte: rename it$" syncopate evaluate finished --data empty
+mv empty/train-images.idx3-ubyte empty/renamed
 mistake 5 "--out: cannot write to the folder nowhere: No such file" \
     syncopate export finished --out nowhere/model.safetensors
 mistake 5 "nowhere/k.key_secret: No such file" syncopate keygen nowhere/k

@@ -13,6 +13,7 @@
 
 #include "common/base/hash.h"
 #include "common/base/spelling.h"
+#include "common/file/disk.h"
 #include "worker/data/idx.h"
 #include "worker/data/synthetic.h"
 
@@ -37,6 +38,35 @@ static void set_free(struct set *set)
     idx_free(&set->labels);
 }
 
+/* A file that is most likely the one looked for under another name, as data sets are handed round:
+ * "train-images.idx3-ubyte", "emnist-letters-test-labels-idx1-ubyte.gz". */
+struct likeness {
+    const char *set, *other, *kind; /* "t10k", "test", "idx1" */
+    char name[200];                 /* The first by name; "": none. */
+};
+
+static void note_likeness(void *argument, const char *name)
+{
+    struct likeness *likeness = argument;
+    bool like = strstr(name, likeness->kind) != NULL &&
+                (strstr(name, likeness->set) != NULL || strstr(name, likeness->other) != NULL);
+    if (like && (likeness->name[0] == '\0' || strcmp(name, likeness->name) < 0))
+        snprintf(likeness->name, sizeof likeness->name, "%s", name);
+}
+
+static enum status refuse_missing(const char *directory, const char *name, struct error *error)
+{
+    bool train = strncmp(name, "train", 5) == 0;
+    struct likeness likeness = {.set = train ? "train" : "t10k",
+                                .other = train ? "train" : "test",
+                                .kind = strstr(name, "idx3") != NULL ? "idx3" : "idx1"};
+    struct error why;
+    disk_posix.list_directory(disk_posix.context, directory, note_likeness, &likeness, &why);
+    return error_set(error, STATUS_NOT_FOUND, "there is neither %s nor %s.gz in %s%s%s%s", name,
+                     name, directory, likeness.name[0] != '\0' ? ", but " : "", likeness.name,
+                     likeness.name[0] != '\0' ? ": rename it" : "");
+}
+
 /* Find directory/name, plain or compressed. */
 static enum status file_find(const char *directory, const char *name, char path[IDX_PATH_MAX],
                              struct error *error)
@@ -50,8 +80,7 @@ static enum status file_find(const char *directory, const char *name, char path[
         if (stat(path, &about) == 0)
             return STATUS_OK;
     }
-    return error_set(error, STATUS_NOT_FOUND, "there is neither %s nor %s.gz in %s", name, name,
-                     directory);
+    return refuse_missing(directory, name, error);
 }
 
 static enum status file_open(struct idx *idx, const char *directory, const char *prefix,

@@ -14,8 +14,10 @@
 #include <zlib.h>
 
 #include "common/file/disk.h"
+#include "common/file/foreign.h"
 
 #define IDX_TYPE_BYTES 8
+#define HEADER_MAX     (4 + 4 * IDX_DIMENSIONS_MAX)
 #define IDX_PIECE      (1u << 20) /* First allocation, and the most that one gzread is asked for. */
 
 /* Read up to count bytes; fewer only at the end of the file. Negative: an error. */
@@ -50,22 +52,31 @@ static uint32_t big_endian(const uint8_t *bytes)
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
+/* A header of other bytes. */
+static enum status refuse_foreign(const struct idx *idx, uint8_t header[HEADER_MAX], int64_t got,
+                                  uint32_t expected, struct error *error)
+{
+    char what[FOREIGN_TEXT_MAX];
+    int64_t more = read_all(idx->file, header + got, HEADER_MAX - (uint64_t)got);
+    bool known = foreign_describe(header, (size_t)(got + (more > 0 ? more : 0)), what);
+    const char *kind = expected % 256 == 1 ? "labels" : "images";
+    if (known)
+        return error_set(error, STATUS_INVALID, "%s: is %s, not IDX %s", idx->path, what, kind);
+    return error_set(error, STATUS_INVALID, "%s: is not IDX %s: it starts with %u instead of %u",
+                     idx->path, kind, big_endian(header), expected);
+}
+
 /* Fill idx->sizes and idx->total. */
 static enum status header_read(struct idx *idx, uint32_t dimensions, struct error *error)
 {
-    uint8_t header[4 + 4 * IDX_DIMENSIONS_MAX] = {0};
+    uint8_t header[HEADER_MAX] = {0};
     uint64_t length = 4 + 4 * (uint64_t)dimensions;
     int64_t got = read_all(idx->file, header, length);
     if (got < 0)
         return read_failure(idx, error);
     uint32_t expected = IDX_TYPE_BYTES << 8 | dimensions;
-    if (got >= 4 && big_endian(header) != expected) {
-        return error_set(error, STATUS_INVALID,
-                         "%s: starts with the number %u instead of %u: not a"
-                         " file of %s",
-                         idx->path, big_endian(header), expected,
-                         dimensions == 1 ? "labels" : "images");
-    }
+    if (got >= 4 && big_endian(header) != expected)
+        return refuse_foreign(idx, header, got, expected, error);
     if (got < (int64_t)length) {
         return error_set(error, STATUS_INVALID, "%s: is cut off: %lld bytes of a header of %llu",
                          idx->path, (long long)got, (unsigned long long)length);

@@ -242,10 +242,29 @@ TEST_PLAIN(a_wrong_magic_number_is_named)
 {
     uint8_t bytes[1000];
     file_write(TRAIN_IMAGES, bytes, labels_make(bytes, 7));
-    expect_error(STATUS_INVALID, TRAIN_IMAGES, "2049 instead of 2051");
+    expect_error(STATUS_INVALID, TRAIN_IMAGES, "is labels of a data set (IDX), not IDX images");
     memset(bytes, 'x', 100);
+    memcpy(bytes, "<!DOCTYPE html>", 15);
     file_write(TRAIN_IMAGES, bytes, 100);
-    expect_error(STATUS_INVALID, TRAIN_IMAGES, "not a file of images");
+    expect_error(STATUS_INVALID, TRAIN_IMAGES, "is text ('<!DOCTYPE'), not IDX images");
+    bytes[0] = 1;
+    file_write(TRAIN_IMAGES, bytes, 100);
+    expect_error(STATUS_INVALID, TRAIN_IMAGES, "it starts with 18957391 instead of 2051");
+}
+
+TEST_PLAIN(a_file_by_another_name_is_named)
+{
+    static const char *const names[][2] = {{TRAIN_IMAGES, "train-images.idx3-ubyte"},
+                                           {TEST_LABELS, "emnist-letters-test-labels-idx1-ubyte"}};
+    for (int i = 0; i < 2; i++) {
+        char path[256], other[256], said[256];
+        path_of(names[i][0], path);
+        path_of(names[i][1], other);
+        ck_assert_int_eq(rename(path, other), 0);
+        snprintf(said, sizeof said, ", but %s: rename it", names[i][1]);
+        expect_error(STATUS_NOT_FOUND, names[i][0], said);
+        ck_assert_int_eq(rename(other, path), 0);
+    }
 }
 
 TEST_PLAIN(images_and_labels_must_be_as_many)

@@ -224,7 +224,7 @@ TEST_PLAIN(a_file_that_is_none_is_named_for_what_it_is)
         {BYTES("\x93NUMPY\1\0v\0{"), "a NumPy array"},
         {BYTES("\x1f\x8b\b\0\0\0\0\0\0\3"), "a gzip file"},
         {BYTES("\0\0\x08\3\0\0\xea\x60"), "images of a data set"},
-        {BYTES("# Notes\n\nTrained for 3 epochs.\n"), "but text"},
+        {BYTES("Notes\n\nTrained for 3 epochs.\n"), "but text ('Notes')"},
         {BYTES("n\xc3\xa4h"), "but text"},
         {BYTES("{\n  \"format\": \"syncopate-run-3\"\n}\n"), "but JSON text"},
         {BYTES("\0\0\0\0\0\0\0\0\0\0\0\0"), "but zeros"},
