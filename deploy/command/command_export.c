@@ -75,5 +75,11 @@ int command_export(const struct command_call *call, struct error *error)
 {
     const struct options *options = &call->options;
     const char *out = options->out != NULL ? options->out : DEFAULT_OUT;
+    const char *ending = strrchr(out, '.');
+    if (ending == NULL || strcmp(ending, ".safetensors") != 0) {
+        error_set(error, STATUS_INVALID,
+                  "--out=%.300s: a model is written as safetensors alone: NAME.safetensors", out);
+        return EXIT_USAGE;
+    }
     return command_exit_code(export_model(options->path, out, options->quiet, error));
 }

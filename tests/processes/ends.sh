@@ -95,12 +95,12 @@ unwritten()
         if [ "$code" -ne 5 ]; then fail "$name, $how: exit code $code, not 5"; fi
         says "$name" "^syncopate.*: cannot write to standard output: "
         one_line "$name"
-        rm -f "$work/exported"
+        rm -f "$work/exported.safetensors"
     done
 }
 unwritten evaluate evaluate "$work/plain" --data synthetic:500 --seed 3
 unwritten inspect inspect "$work/plain"
-unwritten export export "$work/plain" --out "$work/exported"
+unwritten export export "$work/plain" --out "$work/exported.safetensors"
 unwritten verify verify --histories 1
 unwritten help run --help
 unwritten version --version

@@ -49,8 +49,8 @@ for path in "$trained" "$newest"; do
     says same "^trained +64 of 64 batches"
     silent same
 done
-run exported 0 syncopate export "$trained" --out "$work/exported"
-if [ "$(score alone "$work/exported" --data synthetic:2000 --seed 3)" != "$own" ]; then
+run exported 0 syncopate export "$trained" --out "$work/exported.safetensors"
+if [ "$(score alone "$work/exported.safetensors" --data synthetic:2000 --seed 3)" != "$own" ]; then
     fail "a model file with the same data scores differently"
 fi
 silent alone
@@ -68,7 +68,7 @@ fi
 ok "--data and --seed win, and it is said that they are not those of the training"
 
 # As another program saves it again, which keeps no metadata.
-LC_ALL=C sed 's/"model":/"other":/' "$work/exported" >"$work/bare"
+LC_ALL=C sed 's/"model":/"other":/' "$work/exported.safetensors" >"$work/bare"
 run bare-refused 5 syncopate evaluate "$work/bare" --data synthetic:2000 --seed 3
 says bare-refused 'bare: names no layers .*--model says them$'
 if [ "$(score bare "$work/bare" --model softmax --data synthetic:2000 --seed 3)" != "$own" ]; then

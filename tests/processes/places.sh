@@ -180,7 +180,7 @@ answers()
     shift 2
     for kind in pipe folder loop device; do
         if [ "$kind" = device ] && ! can_make_devices; then continue; fi
-        rm -rf "$work/case" "$work/made"
+        rm -rf "$work/case" "$work/made" "$work/made.safetensors"
         cp -r "$work/readable" "$work/case"
         put "$kind" "$work/case/$place"
         found=0
@@ -203,15 +203,15 @@ if short_run; then
     answers 5 run.json syncopate replay "$case"
     answers 5 run.json syncopate inspect "$case"
     answers 0 run.json syncopate evaluate "$case" "${data[@]}"
-    answers 0 run.json syncopate export "$case" --out "$work/made"
+    answers 0 run.json syncopate export "$case" --out "$work/made.safetensors"
     answers 3 record/0001.log syncopate replay "$case"
     answers 0 record/0001.log syncopate inspect "$case"
     answers 5 model.safetensors syncopate evaluate "$case" "${data[@]}"
-    answers 5 model.safetensors syncopate export "$case" --out "$work/made"
+    answers 5 model.safetensors syncopate export "$case" --out "$work/made.safetensors"
     answers 5 scored/epoch-1.safetensors syncopate evaluate "$case/scored/epoch-1.safetensors" "${data[@]}"
     answers 0 generation syncopate replay "$case"
     answers 3 "checkpoints/$newest/manifest.json" syncopate replay "$case"
-    answers 5 "checkpoints/$newest/part-0-of-1.safetensors" syncopate export "$case/checkpoints/$newest" --out "$work/made"
+    answers 5 "checkpoints/$newest/part-0-of-1.safetensors" syncopate export "$case/checkpoints/$newest" --out "$work/made.safetensors"
     answers 5 keys/servers.key_secret syncopate run "${job[@]}" --steps 2 --keys "$case/keys" --out "$work/made"
     answers 5 keys/worker-0.key syncopate run "${job[@]}" --steps 2 --keys "$case/keys" --out "$work/made"
     answers 5 diary syncopate-ps --bind 127.0.0.1:0 --start-timeout 0.1 --diary "$case/diary"

@@ -248,8 +248,8 @@ refused 5 "part-0-of-2" syncopate run "${long[@]}" --steps 40 --out "$work/none"
 refused 5 "nothing-here" syncopate run "${long[@]}" --out "$work/none" \
     --restore "$work/nothing-here"
 refused 5 "part-0-of-2" syncopate export "$(dirname "$(part "$work/hopeless" 30)")" \
-    --out "$work/exported"
-absent "$work/exported"
+    --out "$work/exported.safetensors"
+absent "$work/exported.safetensors"
 absent "$work/none/model.safetensors"
 ok "without a whole checkpoint nothing is started anew by mistake"
 

@@ -33,10 +33,10 @@ enum status layer_parse_activation(const struct layer_words *words, uint32_t fir
     *relu = false;
     if (words->count <= first)
         return STATUS_OK;
-    if (words->count > first + 1 || !spelling_same(words->word[first], "relu")) {
+    bool known = spelling_same(words->word[first], "relu");
+    if (!known || words->count > first + 1)
         return error_set(error, STATUS_INVALID, "'%s' is not understood; only 'relu' may follow",
-                         words->word[words->count - 1]);
-    }
+                         words->word[known ? first + 1 : first]);
     *relu = true;
     return STATUS_OK;
 }

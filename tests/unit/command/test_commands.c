@@ -385,7 +385,7 @@ TEST(what_cannot_be_scored_is_refused)
 TEST(an_exported_model_is_the_runs_own)
 {
     char option[160];
-    snprintf(option, sizeof option, "--out=%s", f->spare);
+    snprintf(option, sizeof option, "--out=%s.safetensors", f->spare);
     ck_assert_int_eq(call(f, command_export, "export", f->checkpoint, option, NULL), EXIT_DONE);
     char *said = strdup(f->out);
     expect_in(said, f->spare);
@@ -397,10 +397,11 @@ TEST(an_exported_model_is_the_runs_own)
     free(said);
     expect_refusal(f, call(f, command_export, "export", f->run, option, NULL), EXIT_CANNOT_OPEN,
                    "is there already and is not overwritten");
-    expect_refusal(f, call(f, command_export, "export", f->run, "--out=/nowhere/at/all", NULL),
-                   EXIT_CANNOT_OPEN, "cannot write to the folder /nowhere/at");
-    expect_refusal(f, call(f, command_export, "export", f->folder, "--out=/tmp", NULL),
-                   EXIT_CANNOT_OPEN, "is there already");
+    expect_refusal(
+        f, call(f, command_export, "export", f->run, "--out=/nowhere/at/x.safetensors", NULL),
+        EXIT_CANNOT_OPEN, "cannot write to the folder /nowhere/at");
+    expect_refusal(f, call(f, command_export, "export", f->run, "--out=model.onnx", NULL),
+                   EXIT_USAGE, "as safetensors alone: NAME.safetensors");
 }
 
 /* --- keys ------------------------------------------------------------------------------------- */

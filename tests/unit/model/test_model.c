@@ -421,6 +421,7 @@ static const struct {
     {"conv 8x0, flatten, dense 10", "write 'conv CxK'"},
     {"conv -8x3, flatten, dense 10", "write 'conv CxK'"},
     {"conv 8x3 tanh, flatten, dense 10", "'tanh' is not understood; only 'relu' may follow"},
+    {"conv 8x3 same relu, flatten, dense 10", "'same' is not understood; only 'relu' may follow"},
     {"conv 8x3 relu relu, flatten, dense 10", "only 'relu' may follow"},
     {"conv 65536x27, flatten, dense 10", "layer 2 'flatten'"},
     {"conv 65536x1, conv 65536x1, flatten, dense 10", "too large"},
