@@ -244,6 +244,9 @@ void options_begin_log(const struct options *options, const char *who);
 enum status options_hosts(const char *list, char (*items)[ADDRESS_MAX], uint32_t max,
                           uint32_t *count, struct error *error);
 
+/* Where a list's first item ends: at a comma or a semicolon, but not between brackets. */
+size_t options_host_length(const char *list);
+
 /* STATUS_INVALID when one of them means only whoever reads it (localhost) and another does not. */
 enum status options_hosts_apart(char (*items)[ADDRESS_MAX], uint32_t count, struct error *error);
 /* STATUS_INVALID when two are the same; with port 0 they are not. */

@@ -77,8 +77,7 @@ static enum status add_range(struct hosts *hosts, const char *item, const char *
     return status;
 }
 
-/* An item's end, at a comma or a semicolon: between brackets they are none. */
-static size_t item_length(const char *list)
+size_t options_host_length(const char *list)
 {
     size_t length = 0;
     bool within = false;
@@ -95,7 +94,8 @@ enum status options_hosts(const char *list, char (*items)[ADDRESS_MAX], uint32_t
     enum status status = STATUS_OK;
     while (list != NULL && status == STATUS_OK) {
         char kept[ADDRESS_MAX + sizeof "tcp://"];
-        size_t length = item_length(list);
+        list += strspn(list, " ");
+        size_t length = options_host_length(list);
         snprintf(kept, sizeof kept, "%.*s", (int)(length < sizeof kept ? length : sizeof kept),
                  list);
         const char *item = address_plain(kept);

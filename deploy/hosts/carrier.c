@@ -10,6 +10,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "common/address/address.h"
 #include "common/base/hash.h"
 
 char *carrier_quote(const char *word)
@@ -37,7 +38,7 @@ bool carrier_is_here(const struct host *host)
     char name[HOST_NAME_MAX_BYTES] = "";
     if (host->user[0] != '\0' || host->port != 0)
         return false;
-    return strcasecmp(host->name, "localhost") == 0 || strncmp(host->name, "127.", 4) == 0 ||
+    return address_is_loopback(host->name) ||
            (gethostname(name, sizeof name - 1) == 0 && strcasecmp(host->name, name) == 0);
 }
 

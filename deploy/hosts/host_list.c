@@ -8,6 +8,8 @@
 #include <strings.h>
 
 #include "common/base/array.h"
+#include "common/options/options.h"
+#include "deploy/place/hostlist.h"
 
 #define LINE_MAX_BYTES 512
 
@@ -51,37 +53,27 @@ static bool is_user(const char *text)
     return text[0] != '\0' && text[0] != '-' && strpbrk(text, " \t'\"\\@:/") == NULL;
 }
 
-/* [user@]host, taken apart. */
-static enum status read_name(const struct reader *reader, const char *word, struct host *host)
+/* An IPv6 address: several colons, and no letters but its digits. */
+static bool is_ipv6(const char *text)
 {
-    const char *at = strrchr(word, '@');
-    const char *name = at != NULL ? at + 1 : word;
-    if (at != NULL && (size_t)(at - word) >= sizeof host->user)
-        return refuse(reader, word, "has too long a name of a user");
-    if (at != NULL) {
-        memcpy(host->user, word, (size_t)(at - word));
-        if (!is_user(host->user))
-            return refuse(reader, word, "has no name of a user before its @");
-    }
-    if (strlen(name) >= sizeof host->name)
-        return refuse(reader, word, "is too long for a host");
-    if (!is_name(name))
-        return refuse(reader, word, "is no host: needs a name, or an IPv4 address");
-    memcpy(host->name, name, strlen(name) + 1);
-    return STATUS_OK;
+    const char *colon = strchr(text, ':');
+    return colon != NULL && strchr(colon + 1, ':') != NULL &&
+           text[strspn(text, ":.0123456789abcdefABCDEF")] == '\0';
 }
 
-/* What stands behind the name's colon; NULL where there is none. The word is cut there. */
+/* What stands behind the name's colon; NULL where there is none, as in an IPv6 address without brackets. The
+ * word is cut there. */
 static char *cut_at_colon(char *word)
 {
-    char *colon = strrchr(word, ':');
-    if (colon == NULL)
+    char *close = strrchr(word, ']');
+    char *colon = strchr(close != NULL ? close : word, ':');
+    if (colon == NULL || strchr(colon + 1, ':') != NULL)
         return NULL;
     *colon = '\0';
     return colon + 1;
 }
 
-/* Another word of a line: slots=N, role=ps. */
+/* Another word of a line: slots=N, role=ps; Open MPI's max_slots=N is read over. */
 static enum status read_property(const struct reader *reader, const char *word, struct host *host)
 {
     unsigned long number;
@@ -101,6 +93,8 @@ static enum status read_property(const struct reader *reader, const char *word, 
         host->role = word[5] == 'p' ? HOST_ROLE_PS : HOST_ROLE_WORKER;
         return STATUS_OK;
     }
+    if (strncmp(word, "max_slots=", 10) == 0 || strncmp(word, "max-slots=", 10) == 0)
+        return STATUS_OK;
     return refuse(reader, word, "is neither slots=N nor role=ps|worker");
 }
 
@@ -114,19 +108,39 @@ static struct host *find_host(const struct host_list *list, const char *name)
     return NULL;
 }
 
-static enum status add(struct reader *reader, struct host host)
+static uint32_t or_one(uint32_t slots)
+{
+    return slots > 0 ? slots : 1;
+}
+
+/* A host that is there already has as many slots more. */
+static enum status add_again(const struct reader *reader, struct host *before,
+                             const struct host *host)
+{
+    if (strcmp(before->user, host->user) != 0 || before->port != host->port ||
+        before->role != host->role)
+        return error_set(reader->error, STATUS_INVALID,
+                         "%.200s: %s is there twice, as %s %u and %u, with another user, port or "
+                         "role",
+                         reader->name, host->name, reader->unit, before->line, reader->line);
+    before->slots = or_one(before->slots) + or_one(host->slots);
+    return STATUS_OK;
+}
+
+static enum status add(struct reader *reader, const char *word, const char *name, struct host *host)
 {
     struct host_list *list = reader->list;
-    struct host *before = find_host(list, host.name);
-    if (before != NULL && reader->tally) {
-        before->slots++;
-        return STATUS_OK;
-    }
+    size_t length = strlen(name);
+    bool bracketed = name[0] == '[' && name[length - 1] == ']';
+    if (length >= sizeof host->name)
+        return refuse(reader, word, "is too long for a host");
+    memcpy(host->name, name + bracketed, length + 1 - bracketed);
+    host->name[length - 2 * bracketed] = '\0';
+    if (!is_ipv6(host->name) && (bracketed || !is_name(host->name)))
+        return refuse(reader, word, "is no host: needs a name, or an IP address");
+    struct host *before = find_host(list, host->name);
     if (before != NULL)
-        return error_set(reader->error, STATUS_INVALID,
-                         "%.200s: %s is there twice, as %s %u and %u; slots=N says that a host "
-                         "takes several processes",
-                         reader->name, host.name, reader->unit, before->line, reader->line);
+        return add_again(reader, before, host);
     if (list->count == HOST_COUNT_MAX)
         return error_set(reader->error, STATUS_INVALID, "%.200s: more than %d hosts", reader->name,
                          HOST_COUNT_MAX);
@@ -134,9 +148,34 @@ static enum status add(struct reader *reader, struct host host)
     if (hosts == NULL)
         return error_set(reader->error, STATUS_MEMORY, "out of memory");
     list->hosts = hosts;
-    host.line = reader->line;
-    list->hosts[list->count++] = host;
+    host->line = reader->line;
+    list->hosts[list->count++] = *host;
     return STATUS_OK;
+}
+
+/* [user@]host or [user@]node[1-3], taken apart. */
+static enum status add_word(struct reader *reader, const char *word, struct host *host)
+{
+    const char *at = strrchr(word, '@');
+    const char *name = at != NULL ? at + 1 : word;
+    if (at != NULL && (size_t)(at - word) >= sizeof host->user)
+        return refuse(reader, word, "has too long a name of a user");
+    if (at != NULL) {
+        memcpy(host->user, word, (size_t)(at - word));
+        if (!is_user(host->user))
+            return refuse(reader, word, "has no name of a user before its @");
+    }
+    if (name[0] == '[' || strchr(name, '[') == NULL)
+        return add(reader, word, name, host);
+    enum status status = STATUS_OK;
+    uint64_t count = 1;
+    for (uint64_t i = 0; i < count && status == STATUS_OK; i++) {
+        char one[HOSTLIST_NAME_MAX];
+        if (hostlist_find(name, i, one, &count, NULL) != STATUS_OK)
+            return refuse(reader, word, "is no range of hosts, such as node[1-3,8]");
+        status = add(reader, word, one, host);
+    }
+    return status;
 }
 
 static enum status none_is_wrong(const struct reader *reader)
@@ -151,22 +190,22 @@ static enum status read_line(struct reader *reader, char *line)
 {
     struct host host = {.slots = reader->tally ? 1 : 0};
     unsigned long number;
-    char *rest, *word = strtok_r(line, " \t\r", &rest);
-    if (word == NULL)
+    char *rest, *name = strtok_r(line, " \t\r", &rest), *word;
+    if (name == NULL)
         return STATUS_OK;
-    char *port = reader->tally ? NULL : cut_at_colon(word);
-    enum status status = read_name(reader, word, &host);
-    if (status == STATUS_OK && port != NULL) {
+    char *port = reader->tally ? NULL : cut_at_colon(name);
+    if (port != NULL) {
         if (!read_number(port, 65535, &number))
             return refuse(reader, port,
                           "is no port of an sshd, from 1 to 65535; slots=N says how "
                           "many processes a host takes");
         host.port = (uint16_t)number;
     }
+    enum status status = STATUS_OK;
     while (status == STATUS_OK && (word = strtok_r(NULL, " \t\r", &rest)) != NULL)
         status = reader->tally ? refuse(reader, word, "is one word too many")
                                : read_property(reader, word, &host);
-    return status == STATUS_OK ? add(reader, host) : status;
+    return status == STATUS_OK ? add_word(reader, name, &host) : status;
 }
 
 static enum status read_lines(struct reader *reader, const char *text, size_t bytes)
@@ -217,14 +256,13 @@ static enum status read_word(struct reader *reader, char *word)
     char *slots = cut_at_colon(word);
     if (word[0] == '\0')
         return refuse(reader, word, "is empty");
-    enum status status = read_name(reader, word, &host);
-    if (status == STATUS_OK && slots != NULL) {
+    if (slots != NULL) {
         if (!read_number(slots, HOST_SLOTS_MAX, &number))
             return refuse(reader, slots,
                           "is no number of slots, from 1 on; ports of sshds go into a host file");
         host.slots = (uint32_t)number;
     }
-    return status == STATUS_OK ? add(reader, host) : status;
+    return add_word(reader, word, &host);
 }
 
 enum status host_list_read_words(struct host_list *list, const char *text, const char *name,
@@ -235,14 +273,17 @@ enum status host_list_read_words(struct host_list *list, const char *text, const
     enum status status = STATUS_OK;
     *list = (struct host_list){0};
     while (text != NULL && status == STATUS_OK) {
-        size_t length = strcspn(text, ",");
+        text += strspn(text, " ");
+        size_t length = options_host_length(text), kept = length;
+        while (kept > 0 && text[kept - 1] == ' ')
+            kept--;
         reader.line++;
-        if (length >= sizeof word)
+        if (kept >= sizeof word)
             return refuse(&reader, "...", "is too long");
-        memcpy(word, text, length);
-        word[length] = '\0';
+        memcpy(word, text, kept);
+        word[kept] = '\0';
         status = read_word(&reader, word);
-        text = text[length] == ',' ? text + length + 1 : NULL;
+        text = text[length] != '\0' ? text + length + 1 : NULL;
     }
     return status;
 }

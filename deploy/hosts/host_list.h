@@ -9,11 +9,13 @@
  *
  * [user@]host[:sshport], then slots=N (processes that it takes; as many as come where it is not
  * said) and role=ps or role=worker (nothing else is put there). A list on the command line has
- * slots behind the colon, as mpirun and horovodrun have them: "alpha:2,kim@beta:2,gamma".
+ * slots behind the colon, as mpirun and horovodrun have them: "alpha:2,kim@beta:2,gamma". In both
+ * "node[1-3,08]" stands for several, and a host that is named again has one slot more, or as many as
+ * it says.
  *
- * What is written twice, or is none of this, is refused with its line. A host's name may be any
- * that a name server knows, or an IPv4 address; it goes to other programs as a word of its own, so
- * one that begins with a dash is refused.
+ * What is none of this is refused with its line. A host's name may be any that a name server knows,
+ * or an IP address, "[::1]:2"; it goes to other programs as a word of its own, so one that begins
+ * with a dash is refused.
  *
  * Threads: pure. Ownership: the list owns its hosts. Errors: STATUS_INVALID, STATUS_MEMORY. */
 

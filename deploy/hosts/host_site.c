@@ -47,8 +47,10 @@ static const char *name_address(void *context, uint32_t server)
 {
     struct host_site *site = context;
     const char *name = name_host(site, server);
-    snprintf(site->address, sizeof site->address, "%s:%u",
-             strcmp(name, "localhost") == 0 ? "127.0.0.1" : name, site->port + server);
+    bool six = strchr(name, ':') != NULL;
+    snprintf(site->address, sizeof site->address, "%s%s%s:%u", six ? "[" : "",
+             strcmp(name, "localhost") == 0 ? "127.0.0.1" : name, six ? "]" : "",
+             site->port + server);
     return site->address;
 }
 

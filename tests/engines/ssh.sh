@@ -184,9 +184,9 @@ refused wrong-host 5 'syncopate launch: nowhere cannot be reached: ssh: .*nowher
 says wrong-host '1 of 2 hosts cannot take part; nothing was started'
 refused wrong-bin 5 'syncopate launch: alpha cannot run the programs: there is no program /nowhere/syncopate' -H alpha:2 \
     --remote-bin /nowhere
-printf 'alpha\nbeta\nalpha\n' >"$work/twice"
-refused twice 2 'twice: alpha is there twice, as line 1 and 3' --hosts "$work/twice"
-ok "a host that cannot be reached, programs that are not there and a host that is there twice are named before anything is started"
+printf 'alpha\nbeta\nkim@alpha\n' >"$work/twice"
+refused twice 2 'twice: alpha is there twice, as line 1 and 3, with another user' --hosts "$work/twice"
+ok "a host that cannot be reached, programs that are not there and a host that is there twice in two ways are named before anything is started"
 
 start_on beta squatter "$build/syncopate-ps" --ps-hosts beta:20001 --insecure --out "$work/squatter"
 says squatter 'listening on'

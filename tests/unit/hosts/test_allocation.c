@@ -31,7 +31,7 @@ TEST_PLAIN(slurm_says_hosts_and_how_many_tasks_each_has)
         {{"SLURM_JOB_NODELIST=login,n[08-10]"}, "login n08 n09 n10"},
         {{"SLURM_JOB_NODELIST=alone", "SLURM_TASKS_PER_NODE=16"}, "alone:16"},
         {{"SLURM_JOB_NODELIST=node[1-3"}, NULL},
-        {{"SLURM_JOB_NODELIST=a,a"}, NULL},
+        {{"SLURM_JOB_NODELIST=a,a"}, "a:2"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct host_list list;

@@ -87,11 +87,12 @@ TEST_PLAIN(nobody_logs_in_to_where_he_is)
     char name[HOST_NAME_MAX_BYTES] = "";
     ck_assert_int_eq(gethostname(name, sizeof name - 1), 0);
     struct host own = host_of(name), near = host_of("localhost"), far = host_of("localhost:22"),
-                other = host_of("x.example");
+                other = host_of("127.evil.example"), six = host_of("[::1]");
     ck_assert(carrier_is_here(&own));
     ck_assert(carrier_is_here(&near));
     ck_assert(!carrier_is_here(&far));
     ck_assert(!carrier_is_here(&other));
+    ck_assert(carrier_is_here(&six));
     struct errand errand = {0};
     carrier_command(&carrier, &near, words, &errand.command);
     errands_run(&errand, 1, 1, 10);

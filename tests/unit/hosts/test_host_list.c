@@ -2,6 +2,7 @@
 
 #include "deploy/hosts/host_list.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/lib/suite.h"
@@ -45,8 +46,11 @@ TEST_PLAIN(what_a_file_may_not_say_is_refused_with_its_line)
     static const char *const cases[][2] = {
         {"", "hosts.txt: names no host"},
         {"# none\n\n", "hosts.txt: names no host"},
-        {"alpha\nbeta\nalpha\n", "hosts.txt: alpha is there twice, as line 1 and 3"},
-        {"alpha\nkim@ALPHA:22 slots=2\n", "hosts.txt: ALPHA is there twice, as line 1 and 2"},
+        {"alpha\nkim@ALPHA slots=2\n", "hosts.txt: ALPHA is there twice, as line 1 and 2, with "},
+        {"alpha role=ps\nalpha role=worker\n",
+         "alpha is there twice, as line 1 and 2, with another"},
+        {"node[1-\n", "line 1: 'node[1-' is no range of hosts"},
+        {"[alpha]\n", "line 1: '[alpha]' is no host: needs a name, or an IP address"},
         {"alpha\nbeta slot=2\n", "line 2: 'slot=2' is neither slots=N nor role=ps|worker"},
         {"alpha slots=0\n", "line 1: 'slots=0' needs a whole number from 1 on"},
         {"alpha slots=-1\n", "'slots=-1' needs a whole number"},
@@ -93,7 +97,8 @@ TEST_PLAIN(a_list_has_slots_behind_the_colon)
         {"alpha,,beta", "host number 2: '' is empty"},
         {"alpha:2,", "host number 2: '' is empty"},
         {"alpha:0", "'0' is no number of slots"},
-        {"alpha,beta,alpha:3", "alpha is there twice, as host number 1 and 3"},
+        {"node[1-3", "'node[1-3' is no range of hosts"},
+        {"node[3-1]:2", "'node[3-1]' is no range of hosts"},
         {"alpha beta", "'alpha beta' is no host"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -101,6 +106,48 @@ TEST_PLAIN(a_list_has_slots_behind_the_colon)
         ck_assert_msg(strstr(error.text, cases[i][1]) != NULL, "%zu: %s", i, error.text);
         host_list_free(&list);
     }
+}
+
+static void expect_hosts(const struct host_list *list, const char *const *expected)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        char text[HOST_NAME_MAX_BYTES + HOST_USER_MAX_BYTES + 32];
+        const struct host *host = &list->hosts[i];
+        snprintf(text, sizeof text, "%s@%s port %u slots %u", host->user, host->name, host->port,
+                 host->slots);
+        ck_assert_ptr_nonnull(expected[i]);
+        ck_assert_str_eq(text, expected[i]);
+    }
+    ck_assert_ptr_null(expected[list->count]);
+}
+
+TEST_PLAIN(lists_are_taken_as_other_launchers_have_them)
+{
+    struct host_list list;
+    struct error error = {0};
+    static const char *const words[] = {"@alpha port 0 slots 4",
+                                        "@beta port 0 slots 0",
+                                        "kim@node1 port 0 slots 2",
+                                        "kim@node2 port 0 slots 2",
+                                        "@::1 port 0 slots 2",
+                                        "@fe80::2 port 0 slots 0",
+                                        NULL};
+    ck_assert_msg(host_list_read_words(&list,
+                                       "alpha, beta,alpha:3 ,kim@node[1-2]:2, [::1]:2, fe80::2",
+                                       "-H", &error) == STATUS_OK,
+                  "%s", error.text);
+    expect_hosts(&list, words);
+    host_list_free(&list);
+    static const char *const lines[] = {"@alpha port 0 slots 2",  "@beta port 22 slots 3",
+                                        "@::1 port 2222 slots 0", "@n08 port 0 slots 1",
+                                        "@n09 port 0 slots 1",    NULL};
+    ck_assert_msg(read_file(&list,
+                            "alpha\nalpha\nbeta:22 slots=3 max_slots=8\n[::1]:2222\n"
+                            "n[08-09] slots=1\n",
+                            &error) == STATUS_OK,
+                  "%s", error.text);
+    expect_hosts(&list, lines);
+    host_list_free(&list);
 }
 
 TEST_PLAIN(a_line_a_process_adds_up_to_slots)
