@@ -51,8 +51,10 @@ int task_await_out(const struct options *options, struct error *error)
 
 int task_end(int exit_code, const struct error *error)
 {
-    if (exit_code == EXIT_DONE || exit_code == EXIT_INTERRUPTED || exit_code == EXIT_TERMINATED)
-        log_info("done exit=%d", exit_code);
+    bool stopped = exit_code == EXIT_INTERRUPTED || exit_code == EXIT_TERMINATED;
+    if (exit_code == EXIT_DONE || stopped)
+        log_info("done exit=%d%s%s", exit_code,
+                 stopped && error->text[0] != '\0' ? " reason: " : "", stopped ? error->text : "");
     else
         log_error("%s", error->text);
     return exit_code;

@@ -86,15 +86,17 @@ static ssize_t write_out(void *context, const char *text, size_t bytes)
 static void tell_end(struct narrator *n, int exit_code)
 {
     struct record record;
-    bool stopped = exit_code == EXIT_INTERRUPTED || exit_code == EXIT_TERMINATED;
+    bool goes_on = exit_code == EXIT_INTERRUPTED || exit_code == EXIT_TERMINATED ||
+                   exit_code == EXIT_CLUSTER_LOST;
     /* A run that was stopped before it began is as it was. */
-    if (!n->summary || (exit_code != EXIT_DONE && !(stopped && n->progress.state.started)))
+    if (!n->summary || (exit_code != EXIT_DONE && !(goes_on && n->progress.state.started)))
         return;
-    if (record_read(&record, n->run, NULL) == STATUS_OK) {
+    bool read = record_read(&record, n->run, NULL) == STATUS_OK;
+    if (read && exit_code != EXIT_CLUSTER_LOST)
         summary_print(n->out, &record, 0);
-        if (stopped)
-            fprintf(n->out, "the same commands with --out %s go on from there\n", n->run);
-    }
+    if (read && goes_on)
+        fprintf(n->out, "the same commands with --out %s go on from %s\n", n->run,
+                exit_code == EXIT_CLUSTER_LOST ? "the newest checkpoint" : "there");
     record_free(&record);
 }
 

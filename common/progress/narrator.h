@@ -37,7 +37,7 @@ enum narrator_tells { NARRATOR_NOTHING, NARRATOR_PROGRESS, NARRATOR_ALL };
 void narrator_start(struct narrator **narrator, const char *run, double log_every,
                     enum narrator_tells tells);
 
-/* The run has ended with this exit code: tell the rest, and the summary unless it failed. Waits two
+/* The run has ended with this exit code: tell the rest, the summary unless it failed, and what goes on. Waits two
  * seconds at most for a reader. Accepts NULL in *narrator, and sets it. */
 void narrator_stop(struct narrator **narrator, int exit_code);
 

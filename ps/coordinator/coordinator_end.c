@@ -206,8 +206,9 @@ void coordinator_finish(struct coordinator *c, int exit_code, const char *reason
     snprintf(c->reason, sizeof c->reason, "%s", reason);
     bool clean =
         exit_code == EXIT_DONE || exit_code == EXIT_INTERRUPTED || exit_code == EXIT_TERMINATED;
-    outbox_log(outbox, "job %s exit=%d%s%s", clean ? "finished" : "ends", exit_code,
-               reason[0] != '\0' ? " reason: " : "", reason);
+    if (clean) /* Else each process says why it ends. */
+        outbox_log(outbox, "job finished exit=%d%s%s", exit_code,
+                   reason[0] != '\0' ? " reason: " : "", reason);
     coordinator_enter(c, FINISHING, now_us);
     coordinator_tell_everybody(c, now_us, outbox);
     tell_watchers(c, now_us, outbox);

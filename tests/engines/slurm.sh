@@ -232,7 +232,7 @@ within 40 test -d "$(out server)/checkpoints/step-000000000100" || fail "there i
 kill_task node2 server "syncopate-ps .*--task-index=1 "
 again server
 goes_on server
-says server "ps/0 job ends exit=195 reason: lost ps/1"
+says server "ps/0 error: lost ps/1"
 says server "restart.sbatch: exit code 137, piece 1"
 ok "a server killed under restart.sbatch: all end with 195, srun with 137; the queue again, and on to the bits of run"
 

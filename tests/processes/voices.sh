@@ -114,6 +114,7 @@ within 20 has_progressed 1 || fail "the job to stop makes no progress"
 kill -INT "${pids[stop-ps]}"
 ends stop-ps 130
 ends stop-0 130
+says stop-0 "worker/0 done exit=130 reason: stopped$"
 told stop-ps "^sync, 1 server, 1 worker: stopped"
 told stop-ps "^the same commands with --out $work/stopped go on from there$"
 speaks again-ps syncopate-ps "${stopped[@]}" --out "$work/stopped"

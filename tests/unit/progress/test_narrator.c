@@ -50,16 +50,21 @@ static void put_in_place(int file)
 }
 
 /* As worker_main.c does. */
-static int train(struct fixture *f, bool stopped)
+static int train_until(struct fixture *f, bool stopped, int code)
 {
     const struct lone_run run = {.out = f->run, .epochs = 2, .stopped = stopped};
     struct narrator *narrator;
     narrator_start(&narrator, f->run, 0, NARRATOR_ALL);
     ck_assert_ptr_nonnull(narrator);
-    int code = lone_run(&run, &f->error);
-    narrator_stop(&narrator, code);
+    int own = lone_run(&run, &f->error);
+    narrator_stop(&narrator, code < 0 ? own : code);
     ck_assert_ptr_null(narrator);
-    return code;
+    return own;
+}
+
+static int train(struct fixture *f, bool stopped)
+{
+    return train_until(f, stopped, -1);
 }
 
 static void to_file(const struct fixture *f)
@@ -99,6 +104,17 @@ TEST(one_that_is_stopped_says_how_to_go_on)
     to_file(f);
     ck_assert_int_eq(train(f, false), EXIT_DONE);
     expect(f, (const char *const[]){"done", "updates        6 of 6", NULL});
+}
+
+TEST(one_that_lost_its_servers_says_how_to_go_on_and_has_no_summary)
+{
+    to_file(f);
+    ck_assert_int_eq(train_until(f, true, EXIT_CLUSTER_LOST), EXIT_INTERRUPTED);
+    expect(f, (const char *const[]){"the same commands with --out ", f->run,
+                                    " go on from the newest checkpoint\n", NULL});
+    char *told = runs_read(f->folder, "told");
+    ck_assert_ptr_null(strstr(told, "updates "));
+    free(told);
 }
 
 TEST(one_that_fails_is_not_summed_up)
