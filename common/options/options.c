@@ -81,13 +81,33 @@ static void remark(const struct parser *parser, const char *format, ...)
     va_end(arguments);
 }
 
+/* A list with commas: given twice it is one list. */
+static bool is_comma_list(const struct option_row *row)
+{
+    return row->metavar != NULL && strcmp(row->metavar, "LIST") == 0;
+}
+
+/* What was typed before and this, in the options' own memory; NULL where there is no room. */
+static const char *join(const struct parser *parser, const char *before, const char *text)
+{
+    struct options *options = parser->options;
+    char *joined = options->joined + options->joined_used;
+    size_t room = sizeof options->joined - options->joined_used;
+    int length = snprintf(joined, room, "%s,%s", before, text);
+    if (length < 0 || (size_t)length >= room)
+        return NULL;
+    options->joined_used += (size_t)length + 1;
+    return joined;
+}
+
 /* Of two the last counts, so that a script can put what differs behind what does not; one that was
  * written by mistake should be noticed all the same. */
 static void note_typed(struct parser *parser, const struct option_row *row, const char *source,
                        const char *text)
 {
     const char **typed = &parser->typed[row - option_rows];
-    if (row->kind != OPTION_KIND_LIST && *typed != NULL && strcmp(*typed, text) != 0)
+    if (row->kind != OPTION_KIND_LIST && !is_comma_list(row) && *typed != NULL &&
+        strcmp(*typed, text) != 0)
         remark(parser, "%s=%.60s counts, not %.60s, which was given before", source, text, *typed);
     *typed = text;
 }
@@ -98,7 +118,13 @@ static enum status set_row(struct parser *parser, const struct option_row *row, 
 {
     struct error error = {0};
     bool own = (row->users & parser->user) != 0;
-    bool first = is_typed(source) && parser->typed[row - option_rows] == NULL;
+    const char *before = parser->typed[row - option_rows];
+    bool first = is_typed(source) && before == NULL;
+    if (is_typed(source) && before != NULL && is_comma_list(row)) {
+        text = join(parser, before, text);
+        if (text == NULL)
+            return refuse(parser, "%s: its lists are too long together", source);
+    }
     if (row->kind == OPTION_KIND_LIST && first) /* The environment's do not count beside it. */
         ((struct options_list *)((char *)(own ? parser->options : &parser->others) + row->offset))
             ->count = 0;

@@ -206,6 +206,9 @@ struct options {
     char ignored[700];
     /* Of options that were given twice, which counts; variables without use here; or "". */
     char remarks[300];
+    char joined
+        [2048]; /* Lists that were given several times, as one; what points to it goes with it. */
+    size_t joined_used;
 };
 
 /* What options_parse decided. */
@@ -219,8 +222,8 @@ enum options_result {
  * help and opens the error line: "syncopate run". Everything that options alone can tell is checked
  * here: bounds, unknown options and variables (the name most likely meant is told), options the
  * chosen mode, optimizer or schedule would not use, missing or surplus arguments. Words may be
- * written in any case. Of an option that is given twice the last counts, and options->remarks says
- * so. Servers and workers take each other's options, so that one list serves all processes of a
+ * written in any case. A LIST given twice is one list; of another option the last counts,
+ * and options->remarks says so. Servers and workers take each other's options, so that one list serves all processes of a
  * job: their values are checked, and they are named in options->ignored. Strings point into argv,
  * the environment or the table. */
 enum options_result options_parse(struct options *options, enum option_user user,

@@ -175,20 +175,21 @@ static void plain_digits(const struct option_row *row, const char *text, char pl
     plain[length] = '\0';
 }
 
-/* " (did you mean 1000?)" for 1e3, where only a whole number is right. */
+/* " (did you mean 1000?)" for 1e3, where only a whole number is right; never what was typed. */
 static const char *number_hint(const struct option_row *row, const char *text,
                                char hint[SPELLING_HINT_MAX])
 {
-    char plain[NUMBER_MAX];
+    char plain[NUMBER_MAX], whole[NUMBER_MAX] = "";
     double number;
     hint[0] = '\0';
     plain_digits(row, text, plain);
     bool valid = row->kind != OPTION_KIND_BYTES && option_parse_real(plain, &number) &&
                  in_bounds(row, number);
-    if (valid && is_real(row))
-        snprintf(hint, SPELLING_HINT_MAX, " (did you mean %s?)", plain);
-    else if (valid && number == floor(number) && fabs(number) < 1e15)
-        snprintf(hint, SPELLING_HINT_MAX, " (did you mean %.0f?)", number);
+    if (valid && number == floor(number) && fabs(number) < 1e15)
+        snprintf(whole, sizeof whole, "%.0f", number);
+    const char *meant = is_real(row) ? plain : whole;
+    if (valid && meant[0] != '\0' && strcmp(meant, text) != 0)
+        snprintf(hint, SPELLING_HINT_MAX, " (did you mean %.40s?)", meant);
     return hint;
 }
 

@@ -208,11 +208,13 @@ const char *const option_group_titles[OPTION_GROUP_COUNT] = {
 /* " (1 to 65536, default 64)", as far as there is something to say. */
 static void describe_bounds(const struct option_row *row, char *text, size_t size)
 {
-    char range[80] = "", fallback[80] = "";
+    char range[120] = "", fallback[80] = "";
     bool number = row->kind != OPTION_KIND_FLAG && row->kind != OPTION_KIND_WORD &&
                   row->kind != OPTION_KIND_NAME && row->kind != OPTION_KIND_TEXT &&
                   row->kind != OPTION_KIND_LIST;
-    if (number && row->max < 1e9)
+    if (number && row->choice != NULL && row->choice->expected != NULL)
+        snprintf(range, sizeof range, "%s", row->choice->expected);
+    else if (number && row->max < 1e9)
         snprintf(range, sizeof range, "%.10g to %.10g", row->min, row->max);
     else if (row->kind == OPTION_KIND_BYTES)
         snprintf(range, sizeof range, "%.0f to %.0fM", row->min, row->max / (1 << 20));
@@ -228,7 +230,7 @@ static void describe_bounds(const struct option_row *row, char *text, size_t siz
 
 void option_describe(const struct option_row *row, char text[OPTION_TEXT_MAX])
 {
-    char bounds[200], words[OPTION_WORDS_MAX];
+    char bounds[240], words[OPTION_WORDS_MAX];
     bool named =
         row->choice != NULL && row->choice->word != NULL && strcmp(row->metavar, "NAME") == 0;
     describe_bounds(row, bounds, sizeof bounds);

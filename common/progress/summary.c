@@ -105,7 +105,10 @@ static void print_session(FILE *out, const struct record *record)
 static void print_staleness_about(FILE *out, const struct record *record)
 {
     uint32_t others = record->workers > 0 ? record->workers - 1 : 0;
-    if (record->accumulate > 1)
+    if (record->arm.max_staleness > 0)
+        fprintf(out, "(at most %s, as --max-staleness says",
+                wording_count(record->arm.max_staleness).text);
+    else if (record->accumulate > 1)
         fprintf(out,
                 "(about %.2f, one less than workers by %s gradients" LINE
                 "an update, whatever the speeds",
@@ -138,7 +141,8 @@ static void print_staleness(FILE *out, const struct record *record)
         return;
     fprintf(out, "  staleness      mean %.2f ", record->staleness_mean);
     print_staleness_about(out, record);
-    print_staleness_less(out, record);
+    if (record->arm.max_staleness == 0) /* What is sent back is not in the mean. */
+        print_staleness_less(out, record);
     fprintf(out, ")\n");
     char text[200] = "";
     wording_append(text, sizeof text,
@@ -176,10 +180,12 @@ static void print_gradients(FILE *out, const struct record *record)
     print_staleness(out, record);
     print_spread(out, &summary->spread);
     if (summary->verdicts.applied > 0)
-        fprintf(out,
-                "  gradients      %s applied, %s stale, %s duplicate, %s rejected (by chunk)\n",
+        fprintf(out, "  gradients      %s applied, %s %s, %s duplicate, %s rejected (by chunk)\n",
                 wording_count(summary->verdicts.applied).text,
                 wording_count(summary->verdicts.stale).text,
+                mode_facts_named(record->mode_text)->steps ? "too late"
+                : record->arm.staleness_loses              ? "lost as too old"
+                                                           : "sent back as too old",
                 wording_count(summary->verdicts.duplicate).text,
                 wording_count(summary->verdicts.rejected).text);
 }

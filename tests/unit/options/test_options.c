@@ -8,6 +8,7 @@
 
 #include "common/options/options.h"
 #include "common/options/options_table.h"
+#include "common/options/options_text.h"
 #include "common/store/checkpoint.h"
 #include "tests/lib/suite.h"
 
@@ -323,7 +324,26 @@ TEST_PLAIN(the_most_staleness_says_what_becomes_of_more)
         snprintf(given, sizeof given, "--mode async --max-staleness %s", wrong[i]);
         ck_assert_int_eq(parse(&options, OPTION_RUN, given, &error), OPTIONS_BAD);
         ck_assert_msg(strstr(error.text, "needs N from 1 to 1000000000") != NULL, "%s", error.text);
+        ck_assert_msg(strstr(error.text, "did you mean") == NULL, "%s", error.text);
     }
+}
+
+TEST_PLAIN(help_and_error_agree_on_what_a_number_may_be)
+{
+    char text[OPTION_TEXT_MAX];
+    option_describe(option_find(OPTION_RUN, "max-staleness", 13), text);
+    ck_assert_msg(strstr(text, "(" MAX_STALENESS_WORDS ")") != NULL, "%s", text);
+}
+
+TEST_PLAIN(a_list_given_twice_is_one_list)
+{
+    struct options options;
+    expect_run(&options, OPTION_SIMULATE,
+               "--kill worker/0@1s --seed 1 --kill worker/1@2s --kill=ps/0@3s");
+    ck_assert_str_eq(options.outages[OUTAGE_TEXT_KILL], "worker/0@1s,worker/1@2s,ps/0@3s");
+    ck_assert_str_eq(options.remarks, "");
+    expect_run(&options, OPTION_COMPARE, "--modes sync --modes async --workers 1 --workers 2,4");
+    ck_assert_str_eq(options.modes, "sync,async");
 }
 
 TEST_PLAIN(of_an_option_given_twice_the_last_counts_and_it_is_said)

@@ -330,6 +330,24 @@ TEST(all_that_takes_the_mean_staleness_below_the_others_is_told)
         "%s", text);
 }
 
+TEST(a_bound_of_staleness_is_what_the_mean_is_beside)
+{
+    char text[8192] = {0};
+    runs_write(scene->run, "run.json",
+               "{\"mode\": \"async\", \"workers\": 8, \"job\": {\"max_staleness\": 1}, "
+               "\"verdicts\": {\"applied\": 100, \"stale\": 30}, \"staleness\": {\"count\": 100, "
+               "\"mean\": 0.97, \"deviation\": 1, \"max\": 1, \"sum\": 97, \"histogram\": [3, 97], "
+               "\"expected\": 600, \"renewed\": 1}}");
+    ck_assert_int_eq(read_again(scene), STATUS_OK);
+    FILE *out = fmemopen(text, sizeof text, "w");
+    summary_print(out, &scene->record, 0);
+    fclose(out);
+    ck_assert_msg(
+        strstr(text, "  staleness      mean 0.97 (at most 1, as --max-staleness says)\n") != NULL &&
+            strstr(text, "100 applied, 30 sent back as too old, 0 duplicate") != NULL,
+        "%s", text);
+}
+
 TEST(what_its_mode_says_of_itself_is_read_and_told)
 {
     char text[8192] = {0};
