@@ -41,8 +41,8 @@
 struct addresses {
     char (*hosts)[ADDRESS_MAX]; /* [count] of --ps-hosts. */
     uint32_t count;
-    const char *own; /* Of this server: one of them, or --bind. */
-    double seconds;  /* It took to find out what that is. */
+    const char *own;   /* Of this server: one of them, or --bind. */
+    uint64_t began_us; /* When it was looked up. */
     struct listening listening;
 };
 
@@ -204,6 +204,7 @@ static struct server_options server_options_of(const struct options *options,
         .keep = options_keep(options),
         .owner_threads = options->owner_threads,
         .deadlines = options->deadlines,
+        .began_us = addresses->began_us,
         .on_worker_loss = find_worker_loss(options->on_worker_loss),
         .max_bad_gradients = options->max_bad_gradients,
         .allow_mixed = options->allow_mixed,
@@ -211,7 +212,6 @@ static struct server_options server_options_of(const struct options *options,
         .diary = diary,
         .recorder = recorder,
     };
-    server_options.deadlines.start = fmax(options->deadlines.start - addresses->seconds, 0);
     return server_options;
 }
 
@@ -312,14 +312,14 @@ static int find_own_place(const struct options *options, struct addresses *addre
 {
     struct places places;
     struct inquiry *inquiry = inquiry_begin(addresses->own, false);
-    double patience_ms = 1e3 * fmin(options->deadlines.start, 1e6), began = clock_now_seconds();
+    double patience_ms = 1e3 * fmin(options->deadlines.start, 1e6);
+    addresses->began_us = clock_now_us();
     if (inquiry == NULL) {
         error_set(error, STATUS_MEMORY, "cannot start a thread");
         return EXIT_TRAINING_FAILED;
     }
     inquiry_answer(inquiry, (int)patience_ms, &places);
     inquiry_drop(&inquiry);
-    addresses->seconds = floor(10 * (clock_now_seconds() - began)) / 10; /* Usually 0. */
     if (places.status == STATUS_AGAIN) {
         error_set(error, STATUS_TIMEOUT,
                   "start timed out after %s: no name server says what address %s has",

@@ -97,6 +97,7 @@ struct server_options {
     uint32_t keep;            /* Checkpoints; 0: as the run was begun with. */
     int32_t owner_threads;    /* -1: choose. */
     struct deadlines deadlines;
+    uint64_t began_us; /* From when deadlines.start counts, by clock_now_us. */
     enum worker_loss on_worker_loss;
     uint32_t max_bad_gradients;
     bool allow_mixed;

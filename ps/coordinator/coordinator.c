@@ -49,7 +49,8 @@ enum status coordinator_create(struct coordinator **coordinator,
     c->options = *options;
     c->envelope = (struct envelope){.role = ROLE_PS, .incarnation = options->incarnation};
     c->job = &c->declaration.job;
-    c->driven_us = c->began_us = c->entered_us = c->waited_us = now_us;
+    c->driven_us = c->entered_us = c->waited_us = now_us;
+    c->began_us = options->began_us != 0 ? options->began_us : now_us;
     c->last_cut = c->last_due = NO_STEP;
     life_begin(&c->summary.life, LIFE_WAITING, now_us);
     c->summary.test_accuracy = c->summary.test_loss = c->summary.test_regularisation = (double)NAN;

@@ -48,6 +48,7 @@ struct coordinator_options {
     uint8_t secret[HASH_BYTES]; /* Random: see proof.h. */
     char out[MESSAGE_TEXT_MAX];
     struct deadlines deadlines;
+    uint64_t began_us; /* From when deadlines.start counts; 0: now. */
     enum worker_loss on_worker_loss;
     uint32_t max_bad_gradients; /* Async: more end the job. */
     bool allow_mixed;

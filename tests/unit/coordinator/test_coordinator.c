@@ -400,6 +400,27 @@ TEST(there_is_one_deadline_for_the_start_whatever_it_waits_for, MODE_SYNC)
         "start timed out after 1 min waiting for ps/0 (loading), ps/1 (never seen), worker/1");
 }
 
+/* Its server has asked for 20 s where it is to listen. */
+static void open_late(struct players *f)
+{
+    players_prepare(f, MODE_SYNC);
+    f->options.began_us = f->now_us;
+    f->now_us += 20 * PLAYERS_SECOND;
+    players_create(f);
+}
+
+SUITE_TEST(seconds_before_it_count_and_the_deadline_is_told_as_it_was_given, struct players, f,
+           open_late(f), players_close(f))
+{
+    players_join(f, ROLE_WORKER, 0);
+    players_pass(f, 39);
+    ck_assert_ptr_null(players_told(f, 10, MESSAGE_FINISHED));
+    players_pass(f, 2);
+    players_join(f, ROLE_WORKER, 0);
+    check_finished(f, 10, EXIT_START_TIMEOUT,
+                   "start timed out after 1 min: no worker has declared a job");
+}
+
 TEST(nobody_who_is_dead_is_waited_for_when_the_start_has_timed_out, MODE_SYNC)
 {
     players_gather(f);
