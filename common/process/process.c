@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <unistd.h>
@@ -40,6 +39,15 @@ static void end_hung_up(int number)
 {
     (void)number;
     _exit(EXIT_TERMINATED);
+}
+
+void process_add_heeded(sigset_t *set)
+{
+    static const int numbers[] = {SIGINT, SIGHUP};
+    struct sigaction inherited;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (sigaction(numbers[i], NULL, &inherited) == 0 && inherited.sa_handler != SIG_IGN)
+            sigaddset(set, numbers[i]);
 }
 
 static void end_as_told(int number)

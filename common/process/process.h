@@ -20,7 +20,13 @@
 #ifndef COMMON_PROCESS_PROCESS_H
 #define COMMON_PROCESS_PROCESS_H
 
+#include <signal.h>
+
 void process_begin(void);
+
+/* Add SIGINT and SIGHUP to the set, but those that this process was started to ignore: by nohup, or
+ * by a script with &, so that a person's Ctrl-C is for another job. */
+void process_add_heeded(sigset_t *set);
 
 /* For a process that lives by receiving large payloads: have it keep the memory that it frees.
  *

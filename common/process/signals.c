@@ -15,18 +15,15 @@
 #include "common/base/wording.h"
 #include "common/process/log.h"
 #include "common/process/parent.h"
+#include "common/process/process.h"
 
-/* Which are ours to take. SIGINT also where a shell has it ignored, as for jobs in the background:
- * who sends it all the same means it. */
+/* Which are ours to take. */
 static void fill(sigset_t *set)
 {
-    struct sigaction hangup;
     sigemptyset(set);
-    sigaddset(set, SIGINT);
     sigaddset(set, SIGTERM);
     sigaddset(set, SIGUSR1);
-    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
-        sigaddset(set, SIGHUP);
+    process_add_heeded(set);
 }
 
 void signals_block(void)

@@ -5,8 +5,8 @@
  * The signals are blocked in every thread and read by one, so no handler ever runs in the middle of
  * anything. The first request calls back with EXIT_INTERRUPTED or, for SIGTERM and SIGHUP,
  * EXIT_TERMINATED; an impatient one (stop_request.h) ends the process at once with that code.
- * SIGUSR1 is for those who can leave a job that goes on without them; others ignore it. SIGHUP is
- * left ignored where it was (nohup).
+ * SIGUSR1 is for those who can leave a job that goes on without them; others ignore it. SIGINT
+ * and SIGHUP are left ignored where they were.
  *
  * When the parent (parent.h) is gone, nobody starts a lost process again: `abandoned` is called,
  * then `stop`, and when the process has not ended within abandoned_seconds it is ended. The SIGTERM

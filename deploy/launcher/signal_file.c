@@ -7,18 +7,17 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "common/process/process.h"
+
 enum status signal_file_open(struct signal_file *signals, int also, struct error *error)
 {
     sigset_t mask;
-    struct sigaction hangup;
     sigemptyset(&mask);
-    sigaddset(&mask, SIGINT);
     sigaddset(&mask, SIGTERM);
     sigaddset(&mask, SIGCHLD);
     if (also != 0)
         sigaddset(&mask, also);
-    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
-        sigaddset(&mask, SIGHUP);
+    process_add_heeded(&mask);
     sigprocmask(SIG_BLOCK, &mask, &signals->before);
     signals->file = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
     if (signals->file >= 0)

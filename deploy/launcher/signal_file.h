@@ -1,7 +1,7 @@
 /* signal_file.h - the signals that a launcher takes, as bytes of a signalfd: there are no handlers and no
  * globals, and a poll waits for them as for a pipe.
  *
- * SIGINT, SIGTERM and SIGCHLD always, SIGHUP unless it was ignored (nohup), and whatever else is asked
+ * SIGTERM and SIGCHLD always, SIGINT and SIGHUP unless they were ignored, and whatever else is asked
  * for. They are blocked meanwhile, in the thread that opens it and those that it makes.
  *
  * Threads: one, before it has others. */

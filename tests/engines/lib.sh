@@ -131,7 +131,7 @@ on()
 # start_on HOST NAME COMMAND... - like start; the process that is waited for is nsenter's, which ends with the other's code.
 start_on()
 {
-    on "$1" "${@:3}" >"$work/$2.log" 2>&1 </dev/null &
+    on "$1" env --default-signal=INT "${@:3}" >"$work/$2.log" 2>&1 </dev/null &
     pids[$2]=$!
 }
 # run_on HOST NAME CODE COMMAND...

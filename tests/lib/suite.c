@@ -2,6 +2,7 @@
 
 #include "tests/lib/suite.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +38,8 @@ int suite_run_tests(const char *name, const struct suite_test *tests, void (*add
                     void (*add_long)(TCase *tcase))
 {
     const char *wish = getenv("TEST_LONG");
+    signal(SIGINT, SIG_DFL); /* Which a script's & and nohup have us ignore. */
+    signal(SIGHUP, SIG_DFL);
     bool is_long = wish != NULL && *wish != '\0', only = is_long && strcmp(wish, "only") == 0;
     Suite *suite = suite_create(name);
     TCase *tcase = only ? NULL : add_case(suite, name, add);

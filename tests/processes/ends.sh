@@ -142,12 +142,13 @@ ends hup-run 143
 stopped_cleanly hup-run
 ok "a hangup stops every program at a checkpoint, with exit code 143"
 
+# And by a shell that is no person's, which has it ignore Ctrl-C.
 start_as nohup nohup "$syncopate" run "${endless[@]}" --out "$work/nohup"
 makes_progress nohup
-for pid in $(survivors); do kill -HUP "$pid"; done
+for pid in $(survivors); do kill -HUP "$pid" && kill -INT "$pid"; done
 before=$(grep -c progress "$work/nohup/events.jsonl")
 goes_on() { [ "$(grep -c progress "$work/nohup/events.jsonl")" -gt $((before + 2)) ]; }
-within 10 goes_on || fail "a hangup disturbs a job that nohup started"
+within 10 goes_on || fail "a hangup or Ctrl-C disturbs a job that a script started by nohup"
 # Its signal comes twice: to the launcher, and to its group.
 start_as timeout timeout --preserve-status 600 "$syncopate" run "${endless[@]}" \
     --out "$work/timeout"

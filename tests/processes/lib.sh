@@ -95,12 +95,12 @@ clean_up()
 trap clean_up EXIT
 trap 'exit 1' INT TERM
 
-# start NAME PROGRAM ARGUMENT... - a process of this test, in the background.
+# start NAME PROGRAM ARGUMENT... - a process of this test, in the background. (The shell has those ignore SIGINT.)
 start()
 {
     local name=$1 program=$2
     shift 2
-    "$build/$program" "$@" >"$work/$name.log" 2>&1 </dev/null &
+    env --default-signal=INT "$build/$program" "$@" >"$work/$name.log" 2>&1 </dev/null &
     pids[$name]=$!
 }
 

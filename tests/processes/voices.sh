@@ -12,7 +12,7 @@ steps=32 # Updates an epoch of 2,000 examples.
 # speaks NAME PROGRAM ARGUMENT... - start, with report and log in files of their own.
 speaks()
 {
-    "$build/$2" "${@:3}" >"$work/$1.out" 2>"$work/$1.log" </dev/null &
+    env --default-signal=INT "$build/$2" "${@:3}" >"$work/$1.out" 2>"$work/$1.log" </dev/null &
     pids[$1]=$!
 }
 # told NAME PATTERN [COUNT] - its report has so many lines like that.

@@ -99,13 +99,15 @@ TEST_PLAIN(where_it_is_said_so_sigterm_and_sighup_ask_to_leave)
     }
 }
 
-TEST_PLAIN(a_hangup_that_nohup_ignores_is_none)
+/* nohup, a script's command with &: the person has another job at this terminal. */
+TEST_TIMES(what_was_ignored_from_the_beginning_stays_ignored, 2)
 {
+    static const int numbers[] = {SIGHUP, SIGINT};
     struct signals signals;
     struct heard heard;
-    signal(SIGHUP, SIG_IGN);
+    signal(numbers[_i], SIG_IGN);
     start(&signals, &heard);
-    kill(getpid(), SIGHUP);
+    kill(getpid(), numbers[_i]);
     kill(getpid(), SIGUSR1);
     sem_wait(&heard.any);
     ck_assert_int_eq(atomic_load(&heard.code), -1);
