@@ -36,14 +36,17 @@ else
     tar -C "$root" -xf "$system"
 fi
 cp /etc/resolv.conf "$root/etc/"
-git clone -q . "$root/root/syncopate"
+git clone -q -c advice.detachedHead=false . "$root/root/syncopate"
 
+# Of packages, and MB on disk without what apt keeps for itself.
 packages() { dpkg-query --admindir="$root/var/lib/dpkg" -W -f 'x\n' | wc -l; }
+disk() { du -sm --exclude=syncopate --exclude=cache --exclude=lists "$root" | cut -f 1; }
+
 # runs NAME COMMAND - as README says it; its first process adopts and buries those that others leave.
 runs()
 {
-    local code=0 began=$SECONDS log=$folder/$1.log before
-    before=$(packages)
+    local code=0 began=$SECONDS log=$folder/$1.log before disk_before
+    before=$(packages) disk_before=$(disk)
     echo "=== $2"
     # shellcheck disable=SC2016 # For the inner shell.
     setpriv --pdeathsig KILL unshare --mount --pid --fork --kill-child bash -c '
@@ -56,11 +59,11 @@ runs()
     tail -n "$([ "$code" -eq 0 ] && echo 5 || echo 60)" "$log"
     echo "=== $1: $((SECONDS - began)) s, $(($(packages) - before)) packages more," \
         "fetched $(sed -nE 's/^(setup: fetching|Need to get) ([0-9.]+ [kM]?B).*/\2/p' "$log" | paste -sd + -)," \
-        "$(du -sm --exclude=proc --exclude=dev --exclude=syncopate --exclude=cache --exclude=lists "$root" | cut -f 1) MB on disk, exit code $code"
+        "$(($(disk) - disk_before)) MB more on disk, exit code $code"
     return "$code"
 }
 failed=0
-echo "=== before: $(packages) packages, $(du -sm "$root" | cut -f 1) MB"
+echo "=== before: $(packages) packages, $(disk) MB"
 runs demo "$demo" || failed=1
 runs check "$check" || failed=1
 [ "$failed" -eq 0 ]

@@ -39,7 +39,7 @@ base='awk basename bash cat chmod chown cksum cmp comm cp cut date dd diff dirna
     getent grep gzip head hostname id install join kill ldd ln locale ls mkdir mkfifo mknod mktemp mount mv nohup nproc
     od paste perl printf pwd readlink realpath rm rmdir script sed seq setarch setpriv setsid sh sha256sum shuf sleep
     sort stat stty sync tail tar tee test timeout touch tr true truncate umount uname uniq unshare wc xargs
-    ar as cc gcc ip ld make mandoc nm objcopy pgrep pkg-config pkill protoc-c ps readelf'
+    ar as cc gcc ip ld make mandoc nm objcopy pgrep pkg-config pkill protoc-c ps readelf strip'
 
 jobs=$((${JOBS:-1} < 12 ? ${JOBS:-1} : 12))
 timeout_seconds=${TEST_TIMEOUT:-900}
