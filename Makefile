@@ -43,10 +43,10 @@ SYNC_CFLAGS := -std=c11 -D_GNU_SOURCE -I. -I$(BUILD) $(WARN) -ffp-contract=off -
 # sanitizers' own readers want it in the program.)
 DEBUG_FORM = $(if $(filter release,$(MODE)),$(if $(filter -g%,$(CFLAGS)),-gsplit-dwarf -gz))
 ifeq ($(MODE),asan)
-SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -g1
 endif
 ifeq ($(MODE),tsan)
-SANITIZE := -fsanitize=thread -fno-omit-frame-pointer -O1
+SANITIZE := -fsanitize=thread -fno-omit-frame-pointer -O1 -g1
 endif
 # Without optimisation: a branch is one that somebody wrote. What tests are made of is not counted.
 ifeq ($(MODE),coverage)
@@ -98,12 +98,12 @@ INSTALLED := $(UNITS_D:deploy/systemd/%=$(UNITDIR)/%) $(PROGRAMS:$(BUILD)/%=$(BI
 programs  = $(patsubst %.c,$(BUILD)/%,$(sort $(call in_rooms,tests/$(1),test_*.c)))
 scripts   = $(filter-out %/lib.sh,$(sort $(wildcard tests/$(1)/*.sh)))
 UNIT      := $(call programs,unit)
-# Ninety programs that are nearly the same would be most of build/: in a release build the unit tests are
+# Ninety programs that are nearly the same would be most of build/, and of the time to link: the unit tests are
 # one program of many names (tests/lib/together_main.c). Apart are those that put functions of their own
 # in the place of libc's.
 APART     := $(filter $(addprefix %/,test_checkpoint_memory test_disk_faults test_memory test_owner_memory \
     test_network_memory test_resolver test_run_record test_solo test_verify),$(UNIT))
-TOGETHER  := $(if $(filter release coverage,$(MODE)),$(filter-out $(APART),$(UNIT)))
+TOGETHER  := $(if $(filter release coverage asan,$(MODE)),$(filter-out $(APART),$(UNIT)))
 # Without ThreadSanitizer unsuppressed.sh has nothing to add to test_cluster.
 THREADS   := $(call programs,threads) $(if $(filter tsan,$(MODE)),$(call scripts,threads))
 SIMULATED := $(call programs,simulated)
@@ -118,22 +118,24 @@ HELPERS   := $(filter-out $(PROCESSES),$(patsubst %.c,$(BUILD)/%,$(sort $(wildca
 FUZZERS   := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/fuzz/fuzz_*.c tests/fuzz/deploy/fuzz_*.c)))
 # The longest come first, so that the short ones fill the gaps.
 LONGEST   := test_launch lifecycle.sh chaos.sh faults.sh test_hostile hosts.sh transports.sh wrong_input.sh
-TESTS     := $(PROCESSES) $(THREADS) $(SIMULATED) $(UNIT) $(FUZZERS)
-# ThreadSanitizer makes all ten times as long, and has nothing to see in one thread: virtual time passes in
-# one, parsers and most units have no other, and these scripts try no threads that others do not.
-ALONE     := $(addprefix tests/processes/,answer.sh bits.sh colocated.sh compare.sh compute.sh evaluate.sh explain.sh \
-    further.sh instructions.sh looks.sh merges.sh mistakes.sh names.sh noise.sh places.sh plans.sh reference.sh replay.sh rules.sh same_bits.sh \
-    scores.sh simgrid.sh simulate.sh task.sh tensorboard.sh virtual.sh windows.sh wrong_input.sh)
-THREADED  := address client command launcher process progress router transport wire worker
-ALONE     += $(SIMULATED) $(FUZZERS) $(filter-out %/test_frame $(THREADED:%=$(BUILD)/tests/unit/%/%),$(UNIT))
-TESTS     := $(filter-out $(if $(filter-out release,$(MODE)),$(ONCE)) $(if $(filter tsan,$(MODE)),$(ALONE)),$(TESTS))
+# Under AddressSanitizer the scripts of what real processes alone do: begin and end, signals, sockets, keys, full
+# disks, memory that they share, others' bytes. (WHOLE=1: all but those ONCE.) ThreadSanitizer makes all ten times as
+# long, and has nothing to see in one thread: virtual time passes in one, and most units have no other.
+UNDER_asan := $(if $(WHOLE),%,$(addprefix %/,test_hostile test_impostor test_siege disk.sh ends.sh faults.sh keys.sh launch.sh \
+    leave.sh lifecycle.sh metrics.sh parts.sh shared_data.sh transports.sh wrong_input.sh))
+UNDER_tsan := $(addprefix %/,test_hostile lifecycle.sh metrics.sh transports.sh)
+THREADED  := %/test_frame $(patsubst %,$(BUILD)/tests/unit/%/%,address client command launcher process progress router \
+    transport wire worker)
+TESTS     := $(filter $(or $(UNDER_$(MODE)),%),$(PROCESSES)) $(THREADS) $(if $(filter tsan,$(MODE)), \
+    $(filter $(THREADED),$(UNIT)),$(SIMULATED) $(UNIT) $(FUZZERS))
+TESTS     := $(filter-out $(if $(filter-out release,$(MODE)),$(ONCE)),$(TESTS))
 TESTS     := $(foreach t,$(LONGEST),$(filter %/$t,$(TESTS))) $(filter-out $(addprefix %/,$(LONGEST)),$(TESTS))
 # Those of which `make check` leaves out a part (tests/lib/suite.h, tests/processes/lib.sh).
 LONG      := $(filter $(patsubst %.c,$(BUILD)/%,$(shell grep -rlE --include='*.c' --include='*.sh' '\<(suite_run_both|long_run)\>' tests)),$(TESTS))
-# Those that it leaves out altogether: they take long for what a change is likely to break there.
-LATER     := $(filter $(addprefix tests/processes/,chaos.sh scores.sh windows.sh compare.sh browser.sh same_bits.sh \
-    simulate.sh colocated.sh tensorboard.sh requeue.sh names.sh voices.sh calibrate.sh further.sh places.sh \
-    install.sh manifests.sh reference.sh),$(TESTS))
+# Those that it leaves out altogether: they take long for what a change is likely to break there. RARE: and the gate.
+RARE      := $(filter $(addprefix tests/processes/,chaos.sh browser.sh calibrate.sh),$(TESTS))
+LATER     := $(filter $(addprefix tests/processes/,scores.sh windows.sh compare.sh same_bits.sh simulate.sh colocated.sh \
+    tensorboard.sh requeue.sh names.sh voices.sh further.sh places.sh install.sh manifests.sh reference.sh),$(TESTS))
 BENCHES   := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/bench/bench_*.c)))
 BENCHLIB  := $(filter-out $(BENCHES:=.o) %/blas.o,$(call objects,tests/bench))
 BLAS      := $(BUILD)/tests/bench/lib/blas$(if $(BENCHPKG),,_absent).o
@@ -143,7 +145,7 @@ SCRIPTS   := .ci/run $(wildcard deploy/*.sh deploy/*/*.sh tests/*.sh tests/*/*.s
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup setup-bench setup-check libraries all demo check check-rest check-all tests unit asan tsan sim \
+.PHONY: help setup setup-bench setup-check libraries all demo check check-later check-rest check-all tests unit asan tsan sim \
         coverage run-coverage \
         fuzz fuzz-corpus fuzzers bench chaos matrix \
         include-direction format format-check script-check validate shapes tidy install uninstall clean benches \
@@ -171,11 +173,15 @@ demo: setup ## train sync, then async, on Fashion-MNIST; compare (minutes)
 	$(BUILD)/syncopate compare --modes sync,async --workers 2 --epochs 3 \
 	    --out runs/demo-$(shell date +%Y%m%d-%H%M%S)
 
-# Most of its tests wait most of the time: more at once than the others bear under sanitizers.
-check: LANES = $(shell echo $$((6 * $(JOBS))))
+# Most tests wait most of the time: more at once than they bear under sanitizers.
+check check-later: LANES = $(shell echo $$((6 * $(JOBS))))
 check: setup-check ## build and test: units, clusters, real processes (minutes)
 	@$(AGAIN) all tests
-	@$(RUN_TESTS) $(filter-out $(LATER),$(TESTS)) tests/include_direction.sh tests/citations.sh
+	@$(RUN_TESTS) $(filter-out $(LATER) $(RARE),$(TESTS)) tests/include_direction.sh tests/citations.sh
+
+check-later: setup-check ## the longer scripts, which the gate runs as well
+	@$(AGAIN) all tests
+	@$(RUN_TESTS) $(LATER)
 
 check-rest: LANES = $(shell echo $$((4 * $(JOBS))))
 # Of each benchmark one short round: that it still measures.
@@ -183,19 +189,19 @@ check-rest: export BENCH_SMOKE = 1
 check-rest: export BENCH_SECONDS = 1
 check-rest: export BENCH_EPOCHS = 1
 check-rest: export BENCH_KILLS = 1
-check-rest: setup-check ## what check leaves out as it takes long; libFuzzer, a second
+check-rest: setup-check ## long cases, chaos, a browser, libFuzzer, benchmarks
 	@$(AGAIN) all tests benches
 	@$(if $(HAS_LIBFUZZER),$(AGAIN) MODE=fuzz BUILD=build/fuzz fuzzers)
-	@TEST_LONG=only TEST_WHOLE="$(LATER)" RUNS=10000 SECONDS_MAX=1 $(RUN_TESTS) $(LATER) \
-	    $(filter-out $(LATER),$(LONG)) tests/fuzz/run.sh $(BENCHES)
+	@TEST_LONG=only TEST_WHOLE="$(RARE)" RUNS=10000 SECONDS_MAX=1 $(RUN_TESTS) $(RARE) \
+	    $(filter-out $(RARE),$(LONG)) tests/fuzz/run.sh $(BENCHES)
 
-check-all: check check-rest ## both: every test there is
+check-all: check check-later check-rest engines ## every test there is, in a release build
 
-asan: setup-check ## the same tests with Address-, UndefinedBehaviorSanitizer
+asan: setup-check ## Address-, UndefinedBehaviorSanitizer; WHOLE=1: all scripts
 	@$(AGAIN) MODE=asan all tests
 	@$(MAKE) --no-print-directory MODE=asan run-tests
 
-tsan: setup-check ## with ThreadSanitizer, all that has threads or processes
+tsan: setup-check ## ThreadSanitizer: clusters in threads, transports
 	@$(AGAIN) MODE=tsan all tests
 	@$(MAKE) --no-print-directory MODE=tsan run-tests
 

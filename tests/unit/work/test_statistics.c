@@ -3,6 +3,7 @@
 #include "ps/work/statistics.h"
 
 #include <math.h>
+#include <stddef.h>
 
 #include "tests/lib/post.h"
 #include "tests/lib/suite.h"
@@ -362,7 +363,9 @@ TEST(windows_are_counted_whole_through_going_back_and_going_on, MODE_SYNC, 2, 0)
     for (int i = 0; i < 2; i++) {
         report_steps(both[i], 3, 4);
         ck_assert(statistics_take_whole(both[i], &again));
-        ck_assert_mem_eq(&again, &first, sizeof first);
+        ck_assert_mem_eq(&again, &first,
+                         offsetof(struct window, ragged)); /* Behind it is padding. */
+        ck_assert_int_eq(again.ragged, first.ragged);
         ck_assert_uint_eq(statistics_so_far(both[i], 3).window.tally.updates, 3);
         statistics_free(both[i]);
     }
