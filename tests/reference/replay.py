@@ -13,6 +13,7 @@ gradients are made from holds; 1: not so, with a line.
 
 import argparse
 import gzip
+import itertools
 import json
 import math
 import pathlib
@@ -112,6 +113,12 @@ class Job:
             self.orders[epoch] = order(self.seed, epoch, self.get("examples"))
         return self.orders[epoch][k * self.batch : (k + 1) * self.batch]
 
+    def counted(self, epoch, had, step):
+        """What a schedule counts at a step of an epoch that has had so many examples."""
+        if self.get("dropped", "lost") == "lost":
+            return step
+        return epoch * self.epoch_batches + min(had // self.batch, self.epoch_batches - 1)
+
     def gradient(self, space, examples):
         """Summed over the examples; where the parameter space has gaps 0."""
         total = np.zeros_like(space)
@@ -173,7 +180,7 @@ class Chunk:
             self.take(*self.entries.pop(0))
         holds(self.version >= version, "version %d is a base, and chunk %d has had %d", version, self.i, self.version)
 
-    def take(self, computation, closes, left_out):
+    def take(self, computation, closes, left_out, v=None):
         job, base, limit = self.job, computation.bases[self.i], self.job.get("max_staleness")
         tau = self.version - base
         holds(tau >= 0, "computation %d is made from a version to come", computation.number)
@@ -189,7 +196,7 @@ class Chunk:
         holds(closes == full, "chunk %d: a group of %d is applied at batch %d: %s", self.i, self.held, self.batches, closes)
         if closes:
             if self.group:
-                self.update(job.rate(self.batches - 1), *zip(*self.group))
+                self.update(job.rate(self.batches - 1 if v is None else v), *zip(*self.group))
             self.group, self.held, self.version = [], 0, self.version + 1
             self.history[self.version] = self.values.copy()
 
@@ -318,18 +325,34 @@ def batches_seen(job, clocks, worker, clock):
 def replay_steps(job):
     """Sync, all-reduce and backup workers: a step is one update, of all its leaves or of those of its set."""
     whole, sets = Chunk(job, 0, 0, len(job.values)), read_sets(job)
-    while whole.batches < job.steps:
-        step = whole.batches
-        examples = job.examples_of(step)
-        if sets:
-            leaves = [examples[i : i + job.get("micro_batch")] for i in range(0, len(examples), job.get("micro_batch"))]
-            holds_whole_runs(job, len(leaves), sets[step])
-            if job.plant != "dropped-leaves-too":
-                examples = sum((leaves[i] for i in sets[step]), [])
-        c = Computation([step], examples, step, step)
+    for step, v, leaves in steps_of(job, sets):
+        c = Computation([step], sum(leaves, []), step, step)
         c.compute(job, [whole])
-        whole.take(c, True, False)
+        whole.take(c, True, False, v)
     return whole.batches
+
+
+def steps_of(job, sets):
+    """Each step's number, what its schedule counts, and its leaves, each a list of examples."""
+    step, size = 0, job.get("micro_batch")
+    for epoch in itertools.count():
+        owed, had = [], 0  # Leaves that are in no set; examples that were.
+        for k in range(job.epoch_batches):
+            if step == job.steps:
+                return
+            examples = job.examples_of(epoch * job.epoch_batches + k)
+            leaves = [examples[i : i + size] for i in range(0, len(examples), size)]
+            chosen = range(len(leaves))
+            if sets and job.plant != "dropped-leaves-too":
+                chosen = sets[step]
+                holds_whole_runs(job, len(leaves), chosen)
+            owed += [leaf for i, leaf in enumerate(leaves) if i not in chosen]
+            yield step, job.counted(epoch, had, step), [leaves[i] for i in chosen]
+            had, step = had + sum(len(leaves[i]) for i in chosen), step + 1
+        while owed and job.get("dropped", "lost") == "requeue" and step < job.steps:
+            leaves, owed = owed[: -(-job.batch // size)], owed[-(-job.batch // size) :]
+            yield step, job.counted(epoch, had, step), leaves
+            had, step = had + sum(map(len, leaves)), step + 1
 
 
 def holds_whole_runs(job, n, leaves):
