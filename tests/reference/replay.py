@@ -22,7 +22,9 @@ import sys
 
 import numpy as np
 
+import record
 from network import gradient, layers
+from record import holds
 from rules import RULES
 
 PLANTS = {
@@ -34,11 +36,6 @@ PLANTS = {
     "bound-less-one": "ssp: what values must have had is as if the bound were one smaller",
     "dropped-leaves-too": "backup workers: a step is of all its leaves",
 }
-
-
-def holds(promise, text, *arguments):
-    if not promise:
-        sys.exit("not ok - " + text % arguments)
 
 
 def single(x):
@@ -86,6 +83,7 @@ class Job:
         self.declared, self.out, self.plant, self.steps = run["job"], out, plant, run["step"]
         self.seed, self.mode, self.batch = (run["job"][name] for name in ("seed", "mode", "batch"))
         self.settings = {name: single(v) for name, v in run["job"]["optimizer"].items() if name != "name"}
+        self.settings.setdefault("weight_decay", 0.0)
         self.rule = RULES[run["job"]["optimizer"]["name"]]
         self.images, self.labels = (read_idx(data, kind) for kind in ("images-idx3", "labels-idx1"))
         self.images = self.images[..., None] / 255
@@ -98,6 +96,7 @@ class Job:
         for i, (v, values, kernel) in enumerate(zip(self.variables, self.views(self.values), self.views(self.kernel))):
             values[:] = initial(self.seed, i, v).reshape(v["shape"])
             kernel[:] = len(v["shape"]) > 1
+        self.workers = run["job"]["worker_count"]  # Of the last session.
         self.epoch_batches, self.orders = -(-run["job"]["examples"] // self.batch), {}
 
     def get(self, name, default=0):
@@ -213,88 +212,49 @@ class Chunk:
     def update(self, rate, totals, divisors, taus):
         job = self.job
         tau = taus[-1] if job.plant == "last-of-the-group" else max(taus)
-        by = {"inverse": tau - (job.plant == "staleness-less-one"), "constant": job.get("worker_count") - 1}
+        by = {"inverse": tau - (job.plant == "staleness-less-one"), "constant": job.workers - 1}
         rate /= max(1, by.get(job.get("staleness_rate"), 1))
         g = sum(totals) / sum(divisors)
         g = g + 2 * single(job.get("l2")) * self.values * (1 if job.plant == "l2-on-biases" else self.kernel)
         self.values[:] = job.rule(job.settings, self.slots, self.values, g, rate, self.version + 1, self.kernel)
 
 
-# --- section 17: the record -----------------------------------------------------------------------
-
-
-class Reader:
-    def __init__(self, path, magic):
-        self.raw, self.at = path.read_bytes(), len(magic)
-        holds(self.raw.startswith(magic), "%s does not begin with %s", path, magic)
-
-    def skip(self, size):
-        self.at += size
-
-    def fixed(self, size):
-        self.at += size
-        return int.from_bytes(self.raw[self.at - size : self.at], "little")
-
-    def n(self):
-        value = shift = 0
-        while (byte := self.fixed(1)) >= 128:
-            value, shift = value | (byte & 127) << shift, shift + 7
-        return value | byte << shift
-
-
-def signed(n):
-    return -(n + 1) // 2 if n & 1 else n // 2
+# --- section 9: the modes -------------------------------------------------------------------------
 
 
 def replay_record(job):
-    """Async and ssp: what was computed from what, and the order in which each chunk had it."""
-    newest = json.loads(max(job.out.glob("checkpoints/step-*/manifest.json")).read_text())["record"]
-    for path in sorted(job.out.glob("record/[0-9][0-9][0-9][0-9].log")):
-        r = Reader(path, b"syncopate-record\1\0\0\0")
-        r.skip(4 + 8)
-        session = r.fixed(8)
-        r.skip(32 + 4 + 4 + 4)
-        batches, version, _, count = r.fixed(8), r.fixed(8), r.fixed(8), r.fixed(4)
-        sizes = [r.n() for _ in range(count)]
-        r.skip(4)
-        chunks = [Chunk(job, i, sum(sizes[:i]), size, batches, version) for i, size in enumerate(sizes)]
-        replay_session(job, chunks, r, newest["bytes"] if session == newest["session"] else len(r.raw))
+    """Async and ssp: each gradient from its values, and each chunk's in their order."""
+    for session in record.sessions(job.out):
+        job.workers = session.workers
+        begins = itertools.accumulate(session.sizes, initial=0)
+        chunks = [
+            Chunk(job, i, begin, size, session.batches, session.version)
+            for i, (begin, size) in enumerate(zip(begins, session.sizes))
+        ]
+        replay_session(job, chunks, session)
         job.slots = {name: np.concatenate([c.slots[name] for c in chunks]) for name in chunks[0].slots}
     return chunks[0].batches
 
 
-def replay_session(job, chunks, r, end):
+def replay_session(job, chunks, session):
     known, announced, clocks = {}, [], {}  # Of this generation; since the last cut; worker -> clock -> batch.
-    while r.at < end:
-        kind, length = r.fixed(4), r.fixed(4)
-        behind = r.at + length
-        if kind == 1:  # GENERATION
+    for what, told in session.blocks():
+        if what == "GENERATION":
             known, clocks = {}, {}
-        elif kind == 2:  # COMPUTATIONS
-            number, first = 0, 0
-            while r.at < behind:
-                number += r.n()
-                worker, batch, clock = r.n(), r.n(), r.n()
-                bases = [first := first + signed(r.n())]
-                for _ in chunks[1:]:
-                    bases.append(bases[-1] + signed(r.n()))
-                c = known[number] = Computation(bases, job.examples_of(batch), number, batch)
-                c.seen = batches_seen(job, clocks, worker, clock)
-                clocks.setdefault(worker, {})[clock] = batch
-                announced.append(c)
-        elif kind == 3:  # GONE
-            clocks.pop(r.fixed(4), None)
-        elif kind == 4:  # ENTRIES
-            chunk, _, count, number = r.fixed(4), r.fixed(8), r.fixed(4), 0
-            for _ in range(count):
-                word = r.n()
-                number += signed(word >> 2)
-                chunks[chunk].entries.append((known[number], bool(word & 2), bool(word & 1)))
-        elif kind == 5:  # CUT
-            batches, version = r.fixed(8), r.fixed(8)
-            replay_to_cut(job, chunks, announced, batches, version)
+        elif what == "COMPUTATION":
+            number, worker, batch, clock, bases = told
+            c = known[number] = Computation(bases, job.examples_of(batch), number, batch)
+            c.seen = batches_seen(job, clocks, worker, clock)
+            clocks.setdefault(worker, {})[clock] = batch
+            announced.append(c)
+        elif what == "GONE":
+            clocks.pop(told[0], None)
+        elif what == "ENTRY":
+            chunk, number, closes, left_out = told
+            chunks[chunk].entries.append((known[number], closes, left_out))
+        elif what == "CUT":
+            replay_to_cut(job, chunks, announced, *told)
             announced = []
-        r.at = behind + 4
 
 
 def replay_to_cut(job, chunks, announced, batches, version):
@@ -324,7 +284,7 @@ def batches_seen(job, clocks, worker, clock):
 
 def replay_steps(job):
     """Sync, all-reduce and backup workers: a step is one update, of all its leaves or of those of its set."""
-    whole, sets = Chunk(job, 0, 0, len(job.values)), read_sets(job)
+    whole, sets = Chunk(job, 0, 0, len(job.values)), record.sets(job.out)
     for step, v, leaves in steps_of(job, sets):
         c = Computation([step], sum(leaves, []), step, step)
         c.compute(job, [whole])
@@ -344,8 +304,8 @@ def steps_of(job, sets):
             leaves = [examples[i : i + size] for i in range(0, len(examples), size)]
             chosen = range(len(leaves))
             if sets and job.plant != "dropped-leaves-too":
-                chosen = sets[step]
-                holds_whole_runs(job, len(leaves), chosen)
+                chosen, workers = sets[step]
+                holds_whole_runs(len(leaves), chosen, workers, workers - job.get("backup_workers"))
             owed += [leaf for i, leaf in enumerate(leaves) if i not in chosen]
             yield step, job.counted(epoch, had, step), [leaves[i] for i in chosen]
             had, step = had + sum(len(leaves[i]) for i in chosen), step + 1
@@ -355,30 +315,12 @@ def steps_of(job, sets):
             had, step = had + sum(map(len, leaves)), step + 1
 
 
-def holds_whole_runs(job, n, leaves):
+def holds_whole_runs(n, chosen, workers, awaited):
     """A set is what those workers were dealt that the step waited for; all leaves, where some had none."""
-    m = job.get("worker_count")
-    runs = [set(range(p * n // m, (p + 1) * n // m)) for p in range(m)]
-    of = [run for run in runs if run and run <= set(leaves)]
-    wanted = m - job.get("backup_workers") if n >= m else n
-    holds(len(of) == wanted and set().union(*of) == set(leaves), "the set %s is not of %d workers", leaves, wanted)
-
-
-def read_sets(job):
-    sets = {}
-    for path in sorted(job.out.glob("record/*-sets.log")):
-        r = Reader(path, b"syncopate-sets\0\0\1\0\0\0")
-        r.skip(4 + 40 + 4)
-        while r.at < len(r.raw):
-            r.skip(4)
-            first, count = r.n(), r.n()
-            for step in range(first, first + count):
-                sets[step] = []
-                for _ in range(r.n()):
-                    begin = (sets[step][-1] + 1 if sets[step] else 0) + r.n()
-                    sets[step] += range(begin, begin + r.n())
-            r.skip(4)
-    return sets
+    runs = [set(range(p * n // workers, (p + 1) * n // workers)) for p in range(workers)]
+    of = [run for run in runs if run and run <= set(chosen)]
+    wanted = awaited if n >= workers else n
+    holds(len(of) == wanted and set().union(*of) == set(chosen), "the set %s is not of %d workers", chosen, wanted)
 
 
 # --- the comparison -------------------------------------------------------------------------------
@@ -391,12 +333,14 @@ def distance(job):
     for v, ours in zip(job.variables, job.views(job.values)):
         begin, end = (8 + length + at for at in header[v["name"]]["data_offsets"])
         theirs = np.frombuffer(raw[begin:end], "<f4").reshape(v["shape"])
+        holds(np.isfinite(theirs).all() and np.isfinite(ours).all(), "%s is not finite", v["name"])
         worst = max(worst, (np.abs(theirs - ours).max() / np.abs(ours).max(), v["name"]))
     return worst
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    rules = "; ".join("%s: %s" % rule for rule in PLANTS.items())
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], epilog=rules)
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--data", type=pathlib.Path, required=True)
     parser.add_argument("--plant", choices=PLANTS, help="compute by this wrong rule")
