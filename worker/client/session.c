@@ -291,7 +291,8 @@ static void give_score(struct session *s, uint64_t now_us, struct outbox *outbox
     message->generation = s->envelope->generation;
     message->work = s->scoring.work;
     s->busy_us = now_us;
-    if (!exchanges(s))
+    /* What a trainer that is not done waits for comes with its next batch: a gate, perhaps, and for whom. */
+    if (s->trainer == DONE && !exchanges(s))
         note_wait(s, now_us);
 }
 

@@ -2284,6 +2284,31 @@ TEST(scoring_is_not_counted_as_something_else, MODE_ASYNC)
     ck_assert_uint_eq(report->times.lease_us, 0); /* With its values here it is still scoring. */
 }
 
+/* Server 0 knows for whom only when the last has come, with the next batch. */
+TEST(a_wait_at_a_gate_is_one_though_a_share_is_scored_in_it, MODE_ASYNC)
+{
+    begin(f);
+    push(f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+    answer_all(f, (struct reply){.version = 1, .verdict = VERDICT_APPLIED});
+    push(f, 1, (struct node){0, 4}, true, frame_of(1, 64));
+    answer_all(f, (struct reply){.version = 2, .verdict = VERDICT_APPLIED});
+    f->now_us += 600;
+    share(f, 3, 1);
+    f->now_us += 300;
+    evaluation(f, 3);
+    f->now_us += 100;
+    give(f, 0,
+         (struct message){.kind = MESSAGE_WORK,
+                          .work = {.batch = 4, .waited = WAIT_GATE, .whom = 2}});
+    post_clear(&f->post);
+    push(f, 4, (struct node){0, 4}, true, frame_of(1, 64));
+    const struct message_times *times = &exchange_for(f, 0)->message.exchange.report.times;
+    ck_assert_uint_eq(times->gate_us, 700);
+    ck_assert_uint_eq(times->lease_us, 0);
+    ck_assert_uint_eq(times->whom, 2);
+    ck_assert_uint_eq(times->whom_us, 700);
+}
+
 TEST(a_second_share_of_a_score_is_of_values_that_are_here, MODE_ASYNC)
 {
     begin(f);
