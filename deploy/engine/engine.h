@@ -86,7 +86,7 @@ struct engine_options {
     const struct board_place *board; /* For TensorBoard; NULL: nothing. See board_place.h. */
     struct deadlines deadlines;
     enum worker_loss on_worker_loss;
-    uint32_t max_bad_gradients; /* 0: any number. */
+    uint32_t max_bad_gradients; /* As in options.h. */
     /* Ask a host for a clean stop so long after the first worker was started; 0: never. Before
      * that, processes that have not joined would stay behind until their start deadline. */
     uint64_t stop_after_us;

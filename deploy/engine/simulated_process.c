@@ -40,8 +40,7 @@ static enum status make_server(struct engine *e, struct simulated_process *p)
         .coordinator = {.run_id = engine_draw_u64(e),
                         .deadlines = from->deadlines,
                         .on_worker_loss = from->on_worker_loss,
-                        .max_bad_gradients =
-                            from->max_bad_gradients > 0 ? from->max_bad_gradients : UINT32_MAX},
+                        .max_bad_gradients = from->max_bad_gradients},
         .checkpointer = {.server = p->index,
                          .disk = from->storage.disk(from->storage.context, p),
                          .keep = from->keep},

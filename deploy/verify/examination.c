@@ -61,6 +61,7 @@ static struct engine_options engine_options_of(struct examination *x)
         .restore = from->restore,
         .deadlines = from->deadlines,
         .on_worker_loss = from->on_worker_loss,
+        .max_bad_gradients = UINT32_MAX,
         .stop_after_us = from->stop_after_us,
         .stop_host = from->stop_host,
         .tamper = from->tamper,
