@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -13,6 +14,8 @@
 
 /* More lines than this tell less than their ends do. */
 #define WORKERS_SHOWN 16
+
+#define NOT_LEARNED 0.99 /* Of the loss of guessing: from there on. */
 
 #define NOTICED_SECONDS 0.01 /* Less is not worth a word. */
 
@@ -58,6 +61,18 @@ static void print_work(FILE *out, const struct record *record)
                 wording_count(whole(summary->images_per_second)).text);
 }
 
+/* The loss of a model that says the same of all examples: every class is as likely. NaN: the classes are
+ * not known, which are the outputs of the model's last layer. */
+static double guessing_loss(const struct record *record)
+{
+    static const char layer[] = "dense ";
+    const char *last = NULL;
+    for (const char *at = record->model; (at = strstr(at, layer)) != NULL; at++)
+        last = at;
+    double classes = last != NULL ? strtod(last + strlen(layer), NULL) : 0;
+    return classes > 1 ? log(classes) : NAN;
+}
+
 static void print_training_score(FILE *out, const struct record *record)
 {
     const struct run_summary *summary = &record->summary;
@@ -71,6 +86,9 @@ static void print_training_score(FILE *out, const struct record *record)
                 summary->train_epoch);
     else
         fprintf(out, " (mean over epoch %" PRIu64 " as trained)\n", summary->train_epoch);
+    double guessing = guessing_loss(record);
+    if (summary->train_loss >= NOT_LEARNED * guessing)
+        fprintf(out, "                 the loss is no better than guessing (%.3f)\n", guessing);
 }
 
 static void print_test_score(FILE *out, const struct record *record)

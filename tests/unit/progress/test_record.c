@@ -308,6 +308,33 @@ TEST(staleness_is_told_with_what_its_mean_has_to_be_about_and_its_shape)
                   "%s", text);
 }
 
+TEST(a_loss_that_is_no_better_than_guessing_is_said_to_be)
+{
+    static const struct {
+        const char *model, *loss;
+        bool said;
+    } cases[] = {{"flatten, dense 64 relu, dense 10", "2.28", true},
+                 {"flatten, dense 64 relu, dense 10", "2.27", false},
+                 {"flatten, dense 10 relu, dense 2", "0.69", true},
+                 {"flatten, dense 10 relu, dense 2", "0.68", false},
+                 {"mine", "9", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char run[256], text[8192] = {0};
+        snprintf(run, sizeof run,
+                 "{\"mode\": \"sync\", \"model\": \"%s\", \"train_loss\": %s, \"train_accuracy\": "
+                 "0.1, \"train_epoch\": 1, \"train_examples\": 60}",
+                 cases[i].model, cases[i].loss);
+        runs_write(scene->run, "run.json", run);
+        ck_assert_int_eq(read_again(scene), STATUS_OK);
+        FILE *out = fmemopen(text, sizeof text, "w");
+        summary_print(out, &scene->record, 0);
+        fclose(out);
+        const char *line = strstr(text, "\n                 the loss is no better than guessing (");
+        ck_assert_msg((line != NULL) == cases[i].said, "%s", text);
+        ck_assert(line == NULL || strstr(line, i == 0 ? "(2.303)\n" : "(0.693)\n") != NULL);
+    }
+}
+
 /* 3 - 1.01 - 0.13 = 1.86: nothing is left to wonder about. */
 TEST(all_that_takes_the_mean_staleness_below_the_others_is_told)
 {
