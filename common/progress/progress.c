@@ -260,12 +260,17 @@ static void describe_epoch(const struct progress *progress, const struct progres
     if (epoch->scored)
         wording_append(text, PROGRESS_LINE_MAX, "  test accuracy %.2f %%",
                        100 * epoch->test_accuracy);
+    else if (epoch->dropped)
+        wording_append(text, PROGRESS_LINE_MAX, "  not scored: the next epoch was over first");
 }
 
 static void tell_epoch(struct progress *progress, struct progress_epoch *epoch)
 {
     char text[PROGRESS_LINE_MAX];
     size_t emphasis;
+    struct progress_epoch *other = &progress->epochs[(epoch->number + 1) % 2];
+    if (other->number != 0 && other->number < epoch->number)
+        tell_epoch(progress, other); /* Its other half does not come any more. */
     describe_epoch(progress, epoch, text, &emphasis);
     epoch->number = 0;
     progress->epoch_step = epoch->step;
@@ -312,6 +317,15 @@ static void on_evaluation(struct progress *progress, const struct json *event)
     epoch->test_accuracy = json_number(event, "test_accuracy");
     if (epoch->trained)
         tell_epoch(progress, epoch);
+}
+
+/* Of epochs up to a step no score will come. */
+static void on_score_dropped(struct progress *progress, const struct json *event)
+{
+    uint64_t step = json_u64(event, "step", 0);
+    for (unsigned i = 0; i < 2; i++)
+        if (progress->epochs[i].step <= step)
+            progress->epochs[i].dropped = true;
 }
 
 /* Those that still wait, the older first. */
@@ -367,7 +381,7 @@ static const struct {
 } event_table[] = {
     {"start", on_start},           {"progress", on_progress}, {"epoch", on_epoch},
     {"evaluation", on_evaluation}, {"waiting", on_waiting},   {"generation", on_generation},
-    {"requeued", on_requeued},     {"window", on_window},
+    {"requeued", on_requeued},     {"window", on_window},     {"score_dropped", on_score_dropped},
 };
 
 bool progress_take_event(struct progress *progress, const char *line)

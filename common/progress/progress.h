@@ -57,6 +57,7 @@ struct progress_epoch {
     uint64_t number; /* From 1; 0: none. */
     uint64_t step;
     bool trained, scored;
+    bool dropped; /* Its score: the next epoch was over before it was made. */
     double loss, accuracy;
     uint64_t examples, of;
     double test_accuracy;

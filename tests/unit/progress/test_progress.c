@@ -110,6 +110,25 @@ TEST(the_end_tells_what_there_is_of_an_epoch)
                                            "epoch 2  step 1,876 over 0 of 60,000 examples\n");
 }
 
+#define TRAINED(epoch, step)                                                                       \
+    "{\"event\": \"epoch\", \"epoch\": " #epoch ", \"step\": " #step                               \
+    ", \"loss\": 1, \"accuracy\": 0.5, \"examples\": 60000, \"of\": 60000}\n"
+
+/* Also where the score of the epoch behind it is there at once. */
+TEST(an_epoch_without_a_score_says_so_and_comes_before_the_next)
+{
+    scene_open(scene, false, false, false);
+    happen(scene, START TRAINED(1, 938) TRAINED(2, 1876));
+    happen(scene, "{\"event\": \"score_dropped\", \"step\": 1875, \"scores\": 1}\n"
+                  "{\"event\": \"evaluation\", \"epoch\": 2, \"step\": 1876, "
+                  "\"test_accuracy\": 0.5}\n");
+    progress_tick(&scene->progress, 1);
+    ck_assert_str_eq(shown(scene), STARTED
+                     "epoch 1  step 938  loss 1.0000  accuracy 50.00 %  not scored: the next "
+                     "epoch was over first\n"
+                     "epoch 2  step 1,876  loss 1.0000  accuracy 50.00 %  test accuracy 50.00 %\n");
+}
+
 TEST(an_epoch_that_is_not_whole_says_so)
 {
     scene_open(scene, false, false, false);
