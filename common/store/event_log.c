@@ -117,6 +117,29 @@ static bool is_sound(int file, off_t *bytes)
     return sound && (*bytes == size || ftruncate(file, *bytes) == 0);
 }
 
+/* That an event names; `last` when it is none of those that do. */
+static uint64_t step_after(const char *event, uint64_t last)
+{
+    static const char progress[] = "\"event\": \"progress\", \"step\": ";
+    static const char start[] = "\"event\": \"start\"";
+    if (strncmp(event, progress, sizeof progress - 1) == 0)
+        return strtoull(event + sizeof progress - 1, NULL, 10);
+    return strncmp(event, start, sizeof start - 1) == 0 ? 0 : last;
+}
+
+uint64_t event_log_step(const struct event_log *log)
+{
+    uint64_t step = 0;
+    char *text = calloc(1, EVENT_LOG_LINE_MAX + 1);
+    size_t bytes = log->bytes < (off_t)EVENT_LOG_LINE_MAX ? (size_t)log->bytes : EVENT_LOG_LINE_MAX;
+    if (text != NULL && log->file >= 0 &&
+        read_at(log->file, text, bytes, log->bytes - (off_t)bytes))
+        for (const char *at = text; (at = strstr(at, "\"event\": \"")) != NULL; at++)
+            step = step_after(at, step);
+    free(text);
+    return step;
+}
+
 /* --- appending ----------------------------------------------------------------------------- */
 
 /* Take back what was written of a line that did not fit. */

@@ -52,6 +52,10 @@ enum status event_log_open(struct event_log *log, const struct disk *disk, const
                            struct error *error);
 void event_log_close(struct event_log *log);
 
+/* The step of the last `progress` behind the last `start`, among the last EVENT_LOG_LINE_MAX bytes; 0
+ * without one. */
+uint64_t event_log_step(const struct event_log *log);
+
 /* Look only: STATUS_OK unless another process has it open. */
 enum status event_log_look(const struct disk *disk, const char *directory, struct error *error);
 

@@ -841,6 +841,10 @@ static enum status claim(struct run_directory *directory, const struct job *job,
     write_run_id(digits, run_id);
     if (strcmp(finding.run_id, digits) != 0) /* Of another session. */
         directory->earlier.faults = (struct run_faults){0};
+    else { /* Server 0 is another process: the one before was lost. */
+        directory->earlier.faults.servers_lost++;
+        directory->reached = event_log_step(&directory->events);
+    }
     directory->started = directory->disk->seconds(directory->disk->context);
     return write_run_json(directory, job, run_id, &directory->earlier, error);
 }
@@ -879,6 +883,12 @@ void run_directory_event(struct run_directory *directory, const char *name, cons
 {
     double now = directory->disk->seconds(directory->disk->context);
     event_log_add(&directory->events, now - directory->started, name, members);
+}
+
+void run_directory_begin_at(struct run_directory *directory, uint64_t step)
+{
+    if (directory->reached > step)
+        directory->earlier.faults.recomputed += directory->reached - step;
 }
 
 /* Generations count by themselves. */

@@ -194,8 +194,9 @@ struct run_directory {
     const struct disk *disk; /* Borrowed. */
     char path[DISK_PATH_MAX];
     struct event_log events;
-    double started;             /* Monotonic seconds at open; event times count from here. */
-    uint32_t keep;              /* Checkpoints: as asked for, else as the run was begun with. */
+    double started;   /* Monotonic seconds at open; event times count from here. */
+    uint32_t keep;    /* Checkpoints: as asked for, else as the run was begun with. */
+    uint64_t reached; /* The last step that a lost server 0 has told of; 0: none was lost. */
     struct run_summary earlier; /* What run.json said; the faults are those of this run. */
 };
 
@@ -215,6 +216,9 @@ enum status run_directory_open(struct run_directory *directory, const struct dis
                                const char *path, const struct job *job, uint64_t run_id,
                                uint32_t keep, enum run_opening *opening, struct error *error);
 void run_directory_close(struct run_directory *directory);
+
+/* Training begins at this step: what a lost server 0 had told beyond it is made again, and counted so. */
+void run_directory_begin_at(struct run_directory *directory, uint64_t step);
 
 /* Look only: STATUS_OK when run_directory_open would succeed; writes nothing. So a refusal can come
  * before any process is started, or anything is claimed. job may be NULL (then only checks that the

@@ -263,6 +263,9 @@ static enum status take_place(struct checkpointer *checkpointer, const struct re
     if (status == STATUS_OK)
         status = claim(checkpointer, next, error);
     if (status == STATUS_OK)
+        run_directory_begin_at(&checkpointer->directory,
+                               checkpointer->reader_open ? checkpointer->reader.manifest.step : 0);
+    if (status == STATUS_OK)
         status = open_record(checkpointer, records, next->number, outbox, error);
     checkpointer->sets_session = status == STATUS_OK && records && !checkpointer->chronicle.ended
                                      ? checkpointer->chronicle.session

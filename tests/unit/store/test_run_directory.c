@@ -730,6 +730,10 @@ START_TEST(faults_are_counted_through_the_lives_of_server_0_but_not_of_the_next_
         ck_assert_int_eq(
             run_directory_open(&directory, &disk_posix, path, &job, run_id, 0, &opening, NULL),
             STATUS_OK);
+        run_directory_begin_at(&directory, 20);
+        run_directory_event(&directory, "start", "\"step\": 20");
+        run_directory_event(&directory, "progress", "\"step\": 41");
+        run_directory_event(&directory, "progress", "\"step\": 50, \"epoch\": 1");
         directory.events.lost = 9;
         if (life < 3) /* Killed. */
             ck_assert_int_eq(run_directory_note(&directory, &job, run_id, &faults, NULL),
@@ -744,7 +748,12 @@ START_TEST(faults_are_counted_through_the_lives_of_server_0_but_not_of_the_next_
         for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
             char name[64];
             snprintf(name, sizeof name, "faults.%s", numbers[i].path);
-            ck_assert_uint_eq(json_u64(root, name, 0), lives * numbers[i].each);
+            /* Each life but the first lost the server 0 before it, and what that had told of. */
+            uint64_t each = strcmp(numbers[i].path, "servers_lost") == 0 ? 1
+                            : strcmp(numbers[i].path, "recomputed") == 0 ? 30
+                                                                         : 0;
+            ck_assert_uint_eq(json_u64(root, name, 0),
+                              lives * numbers[i].each + (lives - 1) * each);
         }
         json_release(&root);
     }
