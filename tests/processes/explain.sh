@@ -184,7 +184,7 @@ if short_run; then
     ok "without servers there are no messages, and the step is told all the same"
 fi
 
-# --- what README.md shows of it --------------------------------------------------------------------
+# --- what common/READING.md shows of it --------------------------------------------------------------
 # Numbers differ from run to run, and with the model; who is who with who is faster.
 plain() { sed -E 's/^ *[0-9.]+ ms //; s/[0-9][0-9,.]*[0-9]/#/g; s/[0-9]/#/g; s/ +/ /g; s/^ //'; }
 excerpts() # One line an entry, of the section that tells a step.
@@ -193,18 +193,18 @@ excerpts() # One line an entry, of the section that tells a step.
         /^```/ { if (line) print line; line = ""; block = !block; next }
         !block { next }
         /^ +[0-9.]+ ms  / { if (line) print line; line = $0; next }
-        { line = line $0 }' "$root/README.md"
+        line { line = line $0 }' "$root/common/READING.md"
 }
 if short_run; then
     cat "$work"/{sync,async}{,-each}.told | plain >"$work/plain.told"
     count=0
     while read -r entry; do
-        grep -qF -- "$entry" "$work/plain.told" || fail "README.md shows what is not told so: $entry"
+        grep -qF -- "$entry" "$work/plain.told" || fail "common/READING.md shows what is not told so: $entry"
         count=$((count + 1))
     done < <(excerpts | plain)
-    if [ "$count" -lt 7 ]; then fail "README.md shows only $count entries"; fi
-    if ! excerpts | grep -q ' LEASE .*Now I compute'; then fail "README.md leaves out how a batch is announced"; fi
-    ok "the $count entries that README.md shows are told so, but for numbers"
+    if [ "$count" -lt 7 ]; then fail "common/READING.md shows only $count entries"; fi
+    if ! excerpts | grep -q ' LEASE .*Now I compute'; then fail "common/READING.md leaves out how a batch is announced"; fi
+    ok "the $count entries that common/READING.md shows are told so, but for numbers"
 fi
 
 # --- a worker that is killed -----------------------------------------------------------------------

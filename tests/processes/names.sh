@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# names.sh - the examples of README.md and deploy/KEYS.md of a job on several hosts, as they stand
-# there, on two network namespaces called alpha and beta whose hosts files are those that Debian's
-# installer writes; and what else a name may stand for: nothing yet, another place than it should,
+# names.sh - the examples of README.md, deploy/HOSTS.md and deploy/KEYS.md of a job on several hosts, as
+# they stand there, on two network namespaces called alpha and beta whose hosts files are those that
+# Debian's installer writes; and what else a name may stand for: nothing yet, another place than it should,
 # several places. Needs root.
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -75,8 +75,8 @@ on()
 # --- the example ----------------------------------------------------------------------------------
 # Word for word; that it is a small job only, variables say.
 mapfile -t example < <(sed -nE 's/^(alpha|beta)\$ +(syncopate-(ps|worker) .*)$/\1 \2/p' \
-    "$here"/README.md "$here"/deploy/KEYS.md)
-if [ "${#example[@]}" -ne 8 ]; then fail "README.md and KEYS.md have ${#example[@]} commands, not four each"; fi
+    "$here"/deploy/HOSTS.md "$here"/deploy/KEYS.md "$here"/README.md)
+if [ "${#example[@]}" -ne 10 ]; then fail "the pages have ${#example[@]} commands, not four, four and two"; fi
 export SYNCOPATE_DATA=synthetic:400 SYNCOPATE_MODEL=softmax SYNCOPATE_EPOCHS=2
 run alone 0 syncopate-worker --ps 0 --mode sync --out "$work/alone"
 expected=$(model_hash "$work/alone")
@@ -94,19 +94,19 @@ give_keys()
     done
 }
 
-# example FIRST ORDER - the four commands from the FIRST on, in an order such as 2013.
+# example FIRST ORDER - the commands from the FIRST on, in an order such as 2013.
 example()
 {
     local first=$1 order=$2 i name
     place=$work/$first-$order
     if [ "$first" -eq 4 ]; then give_keys; fi
-    for ((i = 0; i < 4; i++)); do
+    for ((i = 0; i < ${#order}; i++)); do
         name=$first-$order-${order:i:1}
         # shellcheck disable=SC2086 # Its words.
         on ${example[first + ${order:i:1}]/ / $name }
         sleep 0.15
     done
-    for ((i = 0; i < 4; i++)); do ends "$first-$order-$i" 0 30; done
+    for ((i = 0; i < ${#order}; i++)); do ends "$first-$order-$i" 0 30; done
     nothing_runs
     if [ "$(model_hash "$place/alpha/runs/one")" != "$expected" ]; then
         fail "the bytes of the model are not those of one process"
@@ -119,10 +119,12 @@ for a in 0 1 2 3; do for b in 0 1 2 3; do for c in 0 1 2 3; do for d in 0 1 2 3;
 done; done; done; done
 
 if short_run; then
+    for order in 01 10; do example 8 "$order"; done
+    ok "README's example runs between two hosts"
     for order in 0123 3210 2031; do example 0 "$order"; done
     says 0-0123-0 "listening on alpha:7000 \(.*:7000\), on all addresses, since alpha is 127.0.1.1"
     says 0-0123-1 "listening on beta:7000 \(.*:7000\), on all addresses, since beta is 127.0.1.1"
-    ok "README's example runs between two hosts as Debian installs them, whoever starts first"
+    ok "HOSTS.md's example runs between two hosts as Debian installs them, whoever starts first"
     for order in 0123 3120; do example 4 "$order"; done
     says 4-0123-0 "listening on alpha:7000 \(.*:7000\) encrypted.* on all addresses, since alpha is"
     ok "and with keys"
@@ -130,7 +132,7 @@ fi
 if long_run; then
     for order in "${orders[@]}"; do example 0 "$order"; done
     for order in "${orders[@]}"; do example 4 "$order"; done
-    ok "README's example in all ${#orders[@]} orders, with and without keys"
+    ok "HOSTS.md's example in all ${#orders[@]} orders, with and without keys"
 fi
 # Server 0 has two networks, and its name two addresses. A cable is pulled: everybody goes on over the
 # other one.
