@@ -210,12 +210,9 @@ static int perform(int argc, char **argv)
         print_help(stderr);
         return EXIT_USAGE;
     }
-    if (strcmp(argv[1], "help") == 0)
+    if (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 ||
+        strcmp(argv[1], "-h") == 0)
         return help_on(argc, argv);
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-        print_help(stdout);
-        return EXIT_DONE;
-    }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
         puts("syncopate " SYNCOPATE_VERSION);
         return EXIT_DONE;
@@ -238,7 +235,8 @@ int main(int argc, char **argv)
     bool command = argc > 1 && find_command(argv[1]) != NULL;
     /* What others are for is what they print; a run ends as it would have with a reader. */
     bool trains = command && (strcmp(argv[1], "run") == 0 || strcmp(argv[1], "launch") == 0);
-    if (trains || output_finish(&error) == STATUS_OK)
+    enum status printed = trains ? STATUS_OK : output_finish(&error);
+    if (printed == STATUS_OK || printed == STATUS_UNREACHABLE) /* As head has enough. */
         return code;
     fprintf(stderr, "syncopate%s%s: %s\n", command ? " " : "", command ? argv[1] : "", error.text);
     return code == EXIT_DONE ? EXIT_CANNOT_OPEN : code;

@@ -91,6 +91,9 @@ static enum status read_kind(const char *text, const char *last, enum distributi
         }
         spelling_try(&spelling, name);
     }
+    if (text[0] >= '0' && text[0] <= '9')
+        return error_set(error, STATUS_INVALID, "'%s' has no kind before it: constant:%s", text,
+                         text);
     return error_set(error, STATUS_INVALID, "'%s' is not constant, uniform, exponential, %s%s",
                      text, last, spelling_hint(&spelling, "", hint));
 }

@@ -290,6 +290,11 @@ static enum status refuse_word(const struct parser *parser, const char *argument
     if (row != NULL && argument[length] == '=')
         return refuse(parser, "unexpected argument '%.100s' (did you mean --%.100s?)", argument,
                       argument);
+    if (strlen(argument) > 3 && strcmp(argument + strlen(argument) - 3, ".py") == 0)
+        return refuse(parser,
+                      "'%.100s' is a program: models are layers (--model), data are files "
+                      "(--data)",
+                      argument);
     if (last != NULL && last->kind == OPTION_KIND_FLAG)
         return refuse(parser,
                       "unexpected argument '%.100s' (--%s stands alone, or with = as in "
@@ -970,7 +975,8 @@ bool options_begin(struct options *options, enum option_user user, int argc, cha
     *exit_code = result == OPTIONS_BAD ? EXIT_USAGE : EXIT_DONE;
     if (result == OPTIONS_BAD)
         fprintf(stderr, "%s\n", error.text);
-    if (result == OPTIONS_HELP && output_finish(&error) != STATUS_OK) {
+    enum status printed = result == OPTIONS_HELP ? output_finish(&error) : STATUS_OK;
+    if (printed != STATUS_OK && printed != STATUS_UNREACHABLE) {
         fprintf(stderr, "%s: %s\n", option_user_program(user), error.text);
         *exit_code = EXIT_CANNOT_OPEN;
     }

@@ -175,6 +175,19 @@ static void plain_digits(const struct option_row *row, const char *text, char pl
     plain[length] = '\0';
 }
 
+/* "1,2,3" and "0.1,0.01", but neither "60,000" nor, where a number need not be whole, "0,001". */
+static bool is_list(const struct option_row *row, const char *text)
+{
+    size_t items = 1, groups = 0;
+    bool real = strchr(text, '.') != NULL;
+    for (const char *comma = strchr(text, ','); comma != NULL; comma = strchr(comma + 1, ',')) {
+        groups += strspn(comma + 1, "0123456789") == 3;
+        items++;
+    }
+    return text[strspn(text, "0123456789.,-e")] == '\0' && items > 1 &&
+           (real || (groups + 1 < items && (items > 2 || !is_real(row))));
+}
+
 /* " (did you mean 1000?)" for 1e3, where only a whole number is right; never what was typed. */
 static const char *number_hint(const struct option_row *row, const char *text,
                                char hint[SPELLING_HINT_MAX])
@@ -182,6 +195,10 @@ static const char *number_hint(const struct option_row *row, const char *text,
     char plain[NUMBER_MAX], whole[NUMBER_MAX] = "";
     double number;
     hint[0] = '\0';
+    if (is_list(row, text)) {
+        snprintf(hint, SPELLING_HINT_MAX, " (several: 'syncopate compare' with --vary or --seeds)");
+        return hint;
+    }
     plain_digits(row, text, plain);
     bool valid = row->kind != OPTION_KIND_BYTES && option_parse_real(plain, &number) &&
                  in_bounds(row, number);

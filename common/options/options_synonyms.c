@@ -7,15 +7,13 @@
 #include "common/base/spelling.h"
 #include "common/options/options_table.h"
 
-#define ONE_RUN  (OPTION_RUN | OPTION_LAUNCH)
-#define JOB      (OPTION_WORKER | OPTION_TASK | ONE_RUN | OPTION_COMPARE | OPTION_SIMULATE)
-#define ROLES    (OPTION_PS | OPTION_WORKER | OPTION_TASK)
-#define LAUNCHES (ONE_RUN | OPTION_COMPARE)
-#define ANYBODY  ~0u
+#define ROLES   (OPTION_PS | OPTION_WORKER | OPTION_TASK)
+#define ANYBODY ~0u
 #define NOT_TF1                                                                                    \
     (ANYBODY & ~(OPTION_WORKER | OPTION_TASK)) /* Scripts of TensorFlow 1 start those. */
 
-#define WORD_MAX 32
+#define WORD_MAX  32
+#define GUESS_MIN 5 /* Of shorter words too many others are near. */
 
 /* Words that other programs have for an option: its name here, or NULL when there is none; and
  * what there is to say besides. Of two rows with one word the first that has the user counts. */
@@ -25,64 +23,50 @@ static const struct synonym {
     const char *name, *remark;
 } synonyms[] = {
     /* The job. */
-    {"lr eta", ANYBODY, "learning-rate", NULL},
-    {"opt optimiser optim", ANYBODY, "optimizer", NULL},
-    {"lr-schedule scheduler", ANYBODY, "schedule", NULL},
-    {"warmup", ANYBODY, "warmup-steps", NULL},
+    {"lr", ANYBODY, "learning-rate", NULL},
     {"batch-size", NOT_TF1, "global-batch", "examples in an update, of all workers together"},
-    {"batchsize batch bs b", ANYBODY, "global-batch",
-     "examples in an update, of all workers together"},
-    {"num-epochs n-epochs nepochs max-epochs e", ANYBODY, "epochs", NULL},
-    {"iterations iters num-steps max-steps train-steps updates", ANYBODY, "steps", NULL},
-    {"dataset data-dir data-path d", ANYBODY, "data", NULL},
-    {"net arch architecture layers m", ANYBODY, "model", NULL},
-    {"random-seed s", ANYBODY, "seed", NULL},
-    {"async", ANYBODY, NULL, "write --mode async"},
-    {"sync", ANYBODY, NULL, "write --mode sync"},
+    {"batch", ANYBODY, "global-batch", "examples in an update, of all workers together"},
+    {"iterations", ANYBODY, "steps", NULL},
+    {"sync async", ANYBODY, NULL, "write --mode sync or --mode async"},
     {"sync-replicas issync", NOT_TF1, NULL, "write --mode sync"},
+    {"clip", ANYBODY, NULL, "there is no gradient clipping"},
     {"dropout", ANYBODY, NULL, "there are no dropout layers"},
+    {"loss", ANYBODY & ~(OPTION_SIMULATE | OPTION_COMPARE), NULL,
+     "the loss is softmax cross-entropy (of simulate it is the share of lost messages)"},
+    {"early-stopping", ANYBODY, "patience", "with --follow"},
 
     /* The cluster. */
-    {"num-workers n-workers nworkers world-size nproc nprocs nproc-per-node w replicas", ANYBODY,
-     "workers", NULL},
     {"np n", ANYBODY, "workers", "and servers are --ps"},
-    {"num-ps servers num-servers parameter-servers", ANYBODY, "ps", NULL},
-    {"hosts host H master address port", ROLES, "ps-hosts", "every server's host:port, in order"},
-    {"hostfile hosts-file machinefile", ROLES, "ps-hosts",
-     "a list such as alpha:7000,beta:7000, and no file"},
-    {"rank node-rank worker-id", ROLES, "task-index", NULL},
+    {"servers", ANYBODY, "ps", NULL},
+    {"hosts port", ROLES, "ps-hosts", "every server's host:port, in order"},
+    {"rank", ROLES, "task-index", NULL},
 #define ONE_HOST                                                                                   \
-    "this starts all processes on this host; for several write 'syncopate launch --hosts FILE', "  \
-    "or start syncopate-ps and syncopate-worker on each, with --ps-hosts"
-    {"hosts host H hostfile hosts-file machinefile ps-hosts worker-hosts task-index job-name",
+    "this starts all processes on this host, on ports that are free; for several hosts write "     \
+    "'syncopate launch --hosts FILE', or start syncopate-ps and syncopate-worker on each, with "   \
+    "--ps-hosts"
+    {"hosts H hostfile nodes port rank ps-hosts worker-hosts task-index job-name",
      OPTION_RUN | OPTION_COMPARE, NULL, ONE_HOST},
-    {"hostfile hosts-file machinefile f", OPTION_LAUNCH, "hosts", NULL},
-    {"host h", OPTION_LAUNCH, "host-list", "or -H LIST"},
+    {"hostfile nodes", OPTION_LAUNCH, "hosts", NULL},
+    {"port", OPTION_LAUNCH, "port-base", NULL},
 #define CHOSEN_THERE "launch deals servers and workers over the hosts (--hosts FILE: role=, slots=)"
-    {"ps-hosts worker-hosts task-index job-name", OPTION_LAUNCH, NULL, CHOSEN_THERE},
-    {"launcher rsh-agent plm-rsh-agent rsh", OPTION_LAUNCH, "ssh", NULL},
+    {"ps-hosts worker-hosts task-index job-name rank", OPTION_LAUNCH, NULL, CHOSEN_THERE},
+    {"latency bandwidth", ANYBODY, "network", "as in --network 10Gbit,50us"},
 #define NO_THREADS                                                                                 \
     "a worker computes in one thread; --workers is how many compute at once (--owner-threads is "  \
     "for servers)"
-    {"threads num-threads j", ANYBODY, NULL, NO_THREADS},
+    {"threads", ANYBODY, NULL, NO_THREADS},
 #define NO_GPU "there is no GPU support: workers compute on processors"
-    {"gpu gpus num-gpus cuda use-cuda device", ANYBODY, NULL, NO_GPU},
-    {"timeout", ANYBODY, NULL,
-     "each wait has its own: --start-timeout, --worker-timeout, ... (--help)"},
+    {"gpu device cuda", ANYBODY, NULL, NO_GPU},
 
     /* Files and output. */
-    {"output output-dir outdir out-dir o", ANYBODY, "out", NULL},
-    {"logdir log-dir save-dir model-dir train-dir checkpoint-dir", ANYBODY, "out", NULL},
-    {"save-every save-steps checkpoint-interval", ANYBODY, "checkpoint-every", NULL},
+    {"output o", ANYBODY, "out", NULL},
+    {"plot", ANYBODY, NULL,
+     "'syncopate compare' draws figures, and --tensorboard DIR keeps curves"},
 #define GOES_ON                                                                                    \
     "the same command with the same --out goes on by itself; --restore PATH begins a new run "     \
     "from a checkpoint"
-    {"resume continue resume-from", ANYBODY, NULL, GOES_ON},
-    {"load checkpoint ckpt", ANYBODY, "restore", NULL},
-    {"log-interval print-every", ANYBODY, "log-every", "in seconds"},
-    {"q silent", ANYBODY, "quiet", NULL},
+    {"resume", ANYBODY, NULL, GOES_ON},
     {"v", ANYBODY, "verbose", "and --version shows the version"},
-    {"debug", ANYBODY, "verbose", NULL},
 };
 
 static bool has_word(const char *words, const char *word)
@@ -127,10 +111,15 @@ bool option_synonym(unsigned users, const char *word, const char **name, const c
 const char *option_meant(unsigned users, const char *word)
 {
     const struct synonym *synonym = find(users, word);
+    const struct option_row *row = option_find(users, word, strlen(word));
     struct spelling spelling;
+    if (row != NULL) /* With one dash. */
+        return row->name;
     if (synonym != NULL && synonym->name != NULL &&
         option_find(users, synonym->name, strlen(synonym->name)) != NULL)
         return synonym->name;
+    if (strlen(word) < GUESS_MIN)
+        return NULL;
     spelling_begin(&spelling, word);
     for (size_t i = 0; i < option_row_count; i++)
         if (option_rows[i].users & users)

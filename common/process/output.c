@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define UNREAD "nobody reads it"
+
 /* A pipe or socket that nobody reads any more. */
 static bool is_unread(void)
 {
@@ -21,7 +23,7 @@ static bool is_unread(void)
 static const char *describe(int reason)
 {
     if (reason == EPIPE || (reason == 0 && is_unread()))
-        return "nobody reads it";
+        return UNREAD;
     if (reason == EBADF)
         return "it is closed";
     return reason == 0 ? "not all of it was taken" : strerror(reason);
@@ -44,5 +46,7 @@ enum status output_finish(struct error *error)
     __fpurge(stdout);
     if (written && !lost)
         return STATUS_OK;
-    return error_set(error, STATUS_IO, "cannot write to standard output: %s", describe(reason));
+    const char *why = describe(reason);
+    return error_set(error, strcmp(why, UNREAD) == 0 ? STATUS_UNREACHABLE : STATUS_IO,
+                     "cannot write to standard output: %s", why);
 }

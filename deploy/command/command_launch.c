@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/address/address.h"
 #include "common/base/hash.h"
 #include "common/base/wording.h"
 #include "common/process/log.h"
@@ -57,6 +58,9 @@ static int read_hosts(struct launch *launch, const struct options *options, stru
     } else {
         status = disk_posix.read_file(disk_posix.context, options->hosts, HOST_FILE_BYTES_MAX,
                                       &text, &bytes, error);
+        if (status == STATUS_NOT_FOUND && strchr(options->hosts, ',') != NULL)
+            error_set(error, status, "--hosts=%.200s: there is no such file; a list goes with -H",
+                      options->hosts);
         if (status != STATUS_OK)
             return EXIT_CANNOT_OPEN;
         status = host_list_read(&launch->list, text, bytes, options->hosts, error);
@@ -69,17 +73,12 @@ static int read_hosts(struct launch *launch, const struct options *options, stru
                                      : EXIT_USAGE;
 }
 
-static bool is_loopback(const struct host *host)
-{
-    return strcasecmp(host->name, "localhost") == 0 || strncmp(host->name, "127.", 4) == 0;
-}
-
 /* A name that means another host to everyone who reads it. */
 static int check_names(const struct launch *launch, struct error *error)
 {
     const struct host_list *list = &launch->list;
     for (size_t i = 0; i < list->count && list->count > 1; i++)
-        if (is_loopback(&list->hosts[i])) {
+        if (address_is_loopback(list->hosts[i].name)) {
             error_set(error, STATUS_INVALID,
                       "%s is a different host for everyone who reads it: give the name or address "
                       "that the other hosts know it by",

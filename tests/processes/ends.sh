@@ -72,6 +72,17 @@ if [ "$code" -ne 0 ]; then fail "a run without a reader ended with $code"; fi
 if [ "$(wc -l <"$work/head-line")" -ne 1 ]; then fail "head had nothing to read"; fi
 same_bits head
 says head "syncopate run: cannot write to standard output: nobody reads it"
+{
+    until [ -e "$work/help-unread" ]; do sleep 0.05; done
+    "$syncopate" --help run 2>"$work/help.log"
+} | {
+    exec <&-
+    : >"$work/help-unread"
+}
+code=${PIPESTATUS[0]}
+if [ "$code" -ne 0 ] || [ -s "$work/help.log" ]; then fail "help without a reader ended with $code"; fi
+"$syncopate" --help run >"$work/help.log"
+says help "^Usage: syncopate run "
 "$syncopate" run "${short[@]}" --out "$work/full" >/dev/full 2>"$work/full.log" ||
     fail "a full disk behind standard output changes the exit code of a run"
 same_bits full

@@ -284,7 +284,7 @@ for words in "--seed 1 --seed 2:--seed=2 counts, not 1" "--steps 9 --epochs 2:--
     rm -rf "$work/started" "$work/right"
 done
 # called WORD RIGHT - what other programs call it.
-called() { mistake 2 "unknown option $1: (here it is $2|.*$2)" "${run[@]}" "$1" 3; }
+called() { mistake 2 "unknown option $1:? .*$2" "${run[@]}" "$1" 3; }
 called --lr --learning-rate
 called --batch-size --global-batch
 called --batch --global-batch
@@ -292,7 +292,6 @@ called --num-workers --workers
 called -np --workers
 called -n --workers
 called --hosts --ps-hosts
-called --hostfile --ps-hosts
 called --num-epochs --epochs
 called --iterations --steps
 called --dataset --data
@@ -302,10 +301,7 @@ called --resume --out
 called --optimiser --optimizer
 called --threads --workers
 called --gpu "there is no GPU support"
-called --device "there is no GPU support"
-called --cuda "there is no GPU support"
 called -v --verbose
-called -q --quiet
 mistake 2 "unknown option --lr: it is --learning-rate, which is not an option of this program" \
     syncopate evaluate model.safetensors --lr 0.1
 

@@ -176,7 +176,7 @@ TEST_PLAIN(a_time_that_is_none_is_named)
 {
     static const struct mistake mistakes[] = {
         {"", "'' is not constant, uniform, exponential, lognormal, pareto or trace"},
-        {"30ms", "'30ms' is not constant, uniform, exponential, lognormal, pareto or trace"},
+        {"30ms", "'30ms' has no kind before it: constant:30ms"},
         {"lognorml:30ms,0.3",
          "'lognorml' is not constant, uniform, exponential, lognormal, pareto or trace "
          "(did you mean lognormal?)"},

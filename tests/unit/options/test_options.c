@@ -416,11 +416,11 @@ TEST_PLAIN(what_other_programs_call_an_option_is_answered_with_its_name)
         {"--batch_size 1", "unknown option --batch_size: here it is --global-batch, examples in an "
                            "update, of all workers together"},
         {"--batch 1", "--global-batch"},
-        {"--num-workers 1", "--workers"},
         {"-np 1", "unknown option -np: here it is --workers, and servers are --ps"},
         {"-n 1", "--workers"},
         {"--hosts a", "with --ps-hosts"},
-        {"--hostfile a", "with --ps-hosts"},
+        {"--nodes 2", "syncopate launch"},
+        {"--port 1", "on ports that are free"},
         {"--num-epochs 1", "--epochs"},
         {"--iterations 1", "--steps"},
         {"--dataset a", "--data"},
@@ -430,10 +430,22 @@ TEST_PLAIN(what_other_programs_call_an_option_is_answered_with_its_name)
         {"--optimiser a", "--optimizer"},
         {"--threads 1", "--workers"},
         {"--gpu", "there is no GPU support"},
-        {"--device a", "there is no GPU support"},
-        {"--cuda", "there is no GPU support"},
         {"-v", "unknown option -v: here it is --verbose, and --version shows the version"},
-        {"-q", "unknown option -q: here it is --quiet"},
+        {"--plot", "'syncopate compare' draws figures"},
+        {"--clip 1", "there is no gradient clipping"},
+        {"--loss mse", "the loss is softmax cross-entropy"},
+        {"--latency 1ms", "it is --network, which is not an option of this program (of syncopate "
+                          "compare, syncopate simulate)"},
+        {"--early-stopping", "it is --patience, which is not an option of this program (of "
+                             "syncopate evaluate)"},
+        {"--seed 1,2,3", "at least 0 (several: 'syncopate compare' with --vary or --seeds)"},
+        {"--learning-rate 0.1,0.01", "(several: 'syncopate compare' with --vary or --seeds)"},
+        {"--global-batch 1,024", "(did you mean 1024?)"},
+        {"--learning-rate 0,001", "(did you mean 0.001?)"},
+        {"--compute 30ms", "'30ms' has no kind before it: constant:30ms"},
+        {"train.py",
+         "'train.py' is a program: models are layers (--model), data are files (--data)"},
+        {"--sead 3", "unknown option --sead (--help lists them)"},
     };
     struct options options;
     struct error error;
@@ -449,6 +461,9 @@ TEST_PLAIN(what_other_programs_call_an_option_is_answered_with_its_name)
                "option of this program (of syncopate-worker, syncopate run, syncopate compare, "
                "syncopate replay, syncopate simulate, syncopate task, "
                "syncopate launch)");
+    expect_bad(OPTION_SIMULATE, "--bandwidth 1G",
+               "syncopate simulate: unknown option --bandwidth: here it is --network, as in "
+               "--network 10Gbit,50us");
     setenv("SYNCOPATE_LR", "1", 1);
     expect_bad(OPTION_RUN, "",
                "syncopate run: the variable SYNCOPATE_LR is no option's (did you mean "
@@ -465,7 +480,8 @@ TEST_PLAIN(every_synonym_is_sound)
                 option_synonym(user, option_rows[i].name, &name, &remark))
                 ck_abort_msg("%s is an option's name", option_rows[i].name);
         }
-    static const char *const words[] = {"lr", "batch-size", "np", "rank", "output", "servers"};
+    static const char *const words[] = {"lr",     "batch-size", "np",     "rank",
+                                        "output", "servers",    "latency"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         const char *name, *remark;
         ck_assert(option_synonym(~0u, words[i], &name, &remark));
