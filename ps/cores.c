@@ -17,6 +17,7 @@ enum status cores_init(struct cores *cores, const struct cores_options *options,
     coordinator.diary = options->diary;
     router.unchecked = checkpointer.unchecked = coordinator.unchecked = options->unchecked;
     coordinator.incarnation = options->router.self.incarnation;
+    memcpy(coordinator.job_id, options->router.self.job_id, sizeof coordinator.job_id);
     cores->owner_count = options->router.owner_count;
     cores->diary = options->diary;
     cores->unchecked = options->unchecked;

@@ -32,7 +32,7 @@ struct cores {
 
 struct cores_options {
     struct router_options router;
-    struct coordinator_options coordinator; /* Used on server 0; but for incarnation. */
+    struct coordinator_options coordinator; /* Used on server 0; but for incarnation and job_id. */
     struct checkpointer_options checkpointer;
     struct diary *diary; /* Of what happens inside; NULL: none is kept. */
     bool unchecked;      /* None of them looks at itself (common/base/invariant.h). */

@@ -184,6 +184,10 @@ static enum status make_cores(struct server *server)
     snprintf(options.router.self.arithmetic, sizeof options.router.self.arithmetic, "%s",
              kernels_instructions_name(kernels_instructions()));
     gethostname(options.router.self.host, sizeof options.router.self.host - 1);
+    snprintf(options.router.self.job_id, sizeof options.router.self.job_id, "%s",
+             from->job_id != NULL ? from->job_id : "");
+    snprintf(options.coordinator.address, sizeof options.coordinator.address, "%s",
+             from->coordinator != NULL ? from->coordinator : server_address(server));
     snprintf(options.coordinator.out, sizeof options.coordinator.out, "%s",
              from->out != NULL ? from->out : "");
     snprintf(options.checkpointer.out, sizeof options.checkpointer.out, "%s",

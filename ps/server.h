@@ -90,7 +90,8 @@ struct server_options {
     uint32_t index;
     const char *listen;      /* Where to listen: as for a transport. */
     const char *name;        /* What others call it; NULL: as `listen`. */
-    const char *coordinator; /* Server 0's address; unused on server 0. */
+    const char *coordinator; /* Server 0's address; NULL on server 0: as `name`. */
+    const char *job_id;      /* What an engine calls the job; NULL: nothing does. */
     const char *port_file;   /* Where to write the bound address: a path, "fd:3", or NULL. */
     const char *out, *restore;
     struct board_place board; /* Of server 0; see checkpointer.h. */

@@ -217,6 +217,7 @@ static int train_with_servers(struct workload *workload, const struct options *o
     struct client_options client_options = {
         .job = &workload->job,
         .worker = options->task_index,
+        .job_id = options->job_id,
         .deadlines = options->deadlines,
         .began_us = count_from(options, began_us),
         .must_share = strcmp(options->transport, "shm") == 0,

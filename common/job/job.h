@@ -20,6 +20,8 @@
 #include "common/optimizer/optimizer.h"
 
 #define ADDRESS_MAX     256 /* "host:port" with the terminating zero. */
+#define JOB_ID_BYTES    64  /* What an engine calls a job, with the terminating zero. */
+#define JOB_PORTS       700 /* Numbers of engines' jobs that have ports of their own. */
 #define MODEL_TEXT_MAX  1024
 #define JOB_SERVERS_MAX 256
 #define JOB_WORKERS_MAX 1024

@@ -107,6 +107,7 @@ struct options {
     const char *ps_hosts, *worker_hosts; /* "a:p,b:p" */
     const char *job_name;                /* "ps" or "worker" */
     uint32_t task_index;
+    const char *job_id;       /* What is to be one job's alone; NULL: not said. */
     const char *cluster_from; /* task: which source says what it is; "auto": the first there is. */
     const char *meet;      /* task: folder in which servers leave their addresses; NULL: by out. */
     uint32_t port_base;    /* task, launch: of servers; 0: as an engine has it. */

@@ -263,6 +263,7 @@ static const struct option_choice choice_straggle = {.check = option_straggle_ch
 static const struct option_choice choice_pause = {.check = option_pause_check};
 static const struct option_choice choice_slow = {.check = option_slow_check};
 static const struct option_choice choice_place = {.check = option_place_check};
+static const struct option_choice choice_job_id = {.check = option_job_id_check};
 static const struct option_choice choice_keep = {.check = option_keep_check, .known = keep_word};
 static const struct option_choice choice_instructions = {.check = option_instructions_check,
                                                          .known = instructions_word};
@@ -494,6 +495,11 @@ const struct option_row option_rows[] = {
      "a set, a part of a het job, a program of mpirun's): their index is the engine's. chief and master are worker 0, whoever else there is then from 1 on."},
     {"task-index", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(task_index), ROLES, "I", "0", 0,
      JOB_WORKERS_MAX - 1, NULL, NULL, "Which of its hosts this process is, from 0."},
+    {"job-id", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(job_id), ROLES | ONE_RUN, "TEXT", NULL, 0, 0,
+     &choice_job_id, NULL,
+     "What this job is called, and no other on the same ports: a process of a job called otherwise is refused "
+     "(exit code 3). Default: of a task of Slurm, MPI or torchrun what that calls the job; otherwise nothing, which "
+     "belongs to any."},
     {"bind", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(bind), SERVES, "ADDRESS", NULL, 0, 0,
      NULL, NULL,
      "host:port to listen on when it is not the one that --ps-hosts advertises; :port is every "

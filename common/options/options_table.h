@@ -126,6 +126,9 @@ enum status option_keep_check(const char *text, struct error *error);
 /* Folders below one: "sync/seed-1", and nothing that leads out of it. */
 enum status option_place_check(const char *text, struct error *error);
 
+/* What a job may be called: see message_join. */
+enum status option_job_id_check(const char *text, struct error *error);
+
 /* Whether text names instructions that this processor has. */
 enum status option_instructions_check(const char *text, struct error *error);
 

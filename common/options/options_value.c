@@ -137,6 +137,18 @@ enum status option_place_check(const char *text, struct error *error)
     }
 }
 
+enum status option_job_id_check(const char *text, struct error *error)
+{
+    size_t length = strlen(text);
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
+            length = JOB_ID_BYTES;
+    return length < JOB_ID_BYTES
+               ? STATUS_OK
+               : error_set(error, STATUS_INVALID, "needs at most %d characters, on one line",
+                           JOB_ID_BYTES - 1);
+}
+
 uint32_t options_keep(const struct options *options)
 {
     return options->keep != NULL ? parse_keep(options->keep) : 0;

@@ -39,6 +39,7 @@ void enrolment_init(struct enrolment *enrolment, enum role role,
     memcpy(e->join.probe_digest, options->probe_digest, DIGEST_BYTES);
     snprintf(e->join.host, sizeof e->join.host, "%s", options->host);
     snprintf(e->join.arithmetic, sizeof e->join.arithmetic, "%s", options->arithmetic);
+    snprintf(e->join.job_id, sizeof e->join.job_id, "%s", options->job_id);
 }
 
 struct message *enrolment_say_with(struct enrolment *enrolment, enum message_kind kind,

@@ -31,6 +31,7 @@ struct enrolment_options {
     uint64_t incarnation;
     uint8_t probe_digest[DIGEST_BYTES];
     char host[64], arithmetic[64];
+    char job_id[JOB_ID_BYTES];  /* What an engine calls the job; "": nothing does. */
     struct deadlines deadlines; /* start, silence and recovery are kept here. */
     uint64_t began_us;          /* From when deadlines.start counts; 0: now. */
 };

@@ -28,8 +28,8 @@
 #include "common/job/tree.h"
 #include "common/job/verdict.h"
 
-#define PROTOCOL_VERSION_MIN 5
-#define PROTOCOL_VERSION_MAX 5
+#define PROTOCOL_VERSION_MIN 6
+#define PROTOCOL_VERSION_MAX 6
 #define HEADER_BYTES_MAX     4096
 #define MESSAGE_TEXT_MAX     400
 #define JOB_PAGE_BYTES       1024
@@ -97,6 +97,7 @@ struct message_join {
     uint8_t probe_digest[DIGEST_BYTES];
     char host[64];
     char arithmetic[64];
+    char job_id[JOB_ID_BYTES]; /* What an engine calls the job; "": nothing does. */
 };
 
 struct message_job_page {

@@ -149,6 +149,8 @@ static void add_role(struct arguments *arguments, const struct task *task, bool 
         arguments_add(arguments, "ps", "0");
     else
         arguments_add(arguments, "ps-hosts", "%s", place->ps_hosts);
+    if (!place->alone && place->job_id[0] != '\0' && !given(options, "job-id"))
+        arguments_add(arguments, "job-id", "%s", place->job_id);
     if (!server && !place->alone && options->job.colocated)
         arguments_add(arguments, "ps", "colocated");
     if (!server && !place->alone && place->workers > 0)

@@ -149,10 +149,14 @@ enum status place_from_mpi(struct place *place, const struct place_request *requ
     if (status != STATUS_OK)
         return status;
     snprintf(place->said, sizeof place->said, "MPI (%s=%" PRIu64 ")", names->rank, numbered.rank);
+    const char *identity = identity_of(request->environment);
+    bool whole = request->job_name == NULL || numbered.other_size > 0;
+    if (identity != NULL && whole) /* Else the other role is of another mpirun. */
+        place_call_job(place, "MPI job", identity);
     status = place_number(place, request, &numbered, error);
     if (status != STATUS_OK || request->ps_hosts != NULL || place->evaluates)
         return status;
-    if (request->job_name != NULL && !place->serves && numbered.other_size == 0)
+    if (!whole && !place->serves)
         return error_set(error, STATUS_INVALID,
                          "processes that are workers alone do not know their servers: give "
                          "--ps-hosts");

@@ -156,7 +156,7 @@ enum status place_number(struct place *place, const struct place_request *reques
 
 uint64_t place_job_port(uint64_t job)
 {
-    return 20000 + 16 * (job % 700);
+    return 20000 + 16 * (job % JOB_PORTS);
 }
 
 uint32_t place_port(const struct place_request *request, uint64_t base, uint32_t index)
@@ -179,6 +179,13 @@ enum status place_add_server(struct place *place, const char *host, uint32_t por
     free(place->ps_hosts);
     place->ps_hosts = list;
     return STATUS_OK;
+}
+
+void place_call_job(struct place *place, const char *kind, const char *name)
+{
+    size_t room = sizeof place->job_id - sizeof " " - strlen(kind), length = strlen(name);
+    snprintf(place->job_id, sizeof place->job_id, "%s %s", kind,
+             name + (length > room ? length - room : 0));
 }
 
 enum status place_meet(struct place *place, const struct place_request *request, const char *job,

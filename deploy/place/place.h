@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 #include "common/base/status.h"
+#include "common/job/job.h"
 
 #define PLACE_TEXT_MAX 160
 
@@ -74,6 +75,7 @@ struct place {
     bool meets; /* Servers leave their addresses in a folder, everybody takes them from there. */
     char job[PLACE_TEXT_MAX];  /* What tells this job's addresses from an older one's, */
     char host[PLACE_TEXT_MAX]; /* and what others call this host. */
+    char job_id[JOB_ID_BYTES]; /* What its engine calls the job: "Slurm job 1234"; "": nothing. */
     bool evicts;               /* Whoever started this ends single tasks, and makes them again. */
 };
 

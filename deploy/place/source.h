@@ -8,7 +8,6 @@
 #ifndef DEPLOY_PLACE_SOURCE_H
 #define DEPLOY_PLACE_SOURCE_H
 
-#include "common/job/job.h"
 #include "deploy/place/place.h"
 
 typedef enum status place_source_fn(struct place *place, const struct place_request *request,
@@ -41,6 +40,9 @@ enum status place_add_server(struct place *place, const char *host, uint32_t por
 
 /* Ports that jobs of different numbers mostly do not share. */
 uint64_t place_job_port(uint64_t job);
+
+/* What the engine calls the job, "Slurm job 1234": of a longer name its end. */
+void place_call_job(struct place *place, const char *kind, const char *name);
 
 /* The servers' addresses are to be found in a folder; without one: why they are not known. host_name: the
  * variable in which this host's name is. */

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "deploy/place/environment.h"
 #include "deploy/place/source.h"
@@ -61,6 +62,9 @@ enum status place_from_torchrun(struct place *place, const struct place_request 
         status = error_set(error, STATUS_INVALID, "WORLD_SIZE=0: there is one process at least");
     if (status != STATUS_OK)
         return status;
+    const char *run = environment_value(environment, "TORCHELASTIC_RUN_ID");
+    if (run != NULL && strcmp(run, "none") != 0)
+        place_call_job(place, "torchrun's run", run);
     numbered.group_size = numbered.size;
     snprintf(place->said, sizeof place->said, "torchrun's variables (RANK=%" PRIu64 ")",
              numbered.rank);

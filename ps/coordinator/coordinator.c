@@ -659,6 +659,8 @@ static void handle(struct coordinator *c, struct packet *packet, uint64_t now_us
         handle_status(c, packet, now_us, outbox);
     else if (kind == MESSAGE_DISMISS)
         coordinator_dismiss(c, packet, outbox);
+    else if (kind == MESSAGE_JOIN && coordinator_refuses_join(c, packet, outbox))
+        ; /* In every state: it has nothing to do with this job. */
     else if (c->state >= FINISHING)
         handle_ended(c, packet, member, now_us, outbox);
     else if (kind == MESSAGE_JOIN)

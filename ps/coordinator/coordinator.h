@@ -47,6 +47,8 @@ struct coordinator_options {
     uint64_t run_id; /* Random and not 0; the run's, unless the run directory has a run already. */
     uint8_t secret[HASH_BYTES]; /* Random: see proof.h. */
     char out[MESSAGE_TEXT_MAX];
+    char job_id[JOB_ID_BYTES]; /* What an engine calls the job, as its server says; "": none. */
+    char address[ADDRESS_MAX]; /* By which others know its server. */
     struct deadlines deadlines;
     uint64_t began_us; /* From when deadlines.start counts; 0: now. */
     enum worker_loss on_worker_loss;

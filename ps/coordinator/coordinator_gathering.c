@@ -90,12 +90,13 @@ static void log_refused(struct coordinator *c, const struct packet *packet, cons
                         struct outbox *outbox)
 {
     const char *role = role_name(packet->message.role);
+    const char *host = packet->message.join.host;
     uint64_t count = ++c->refused;
     if (count <= REFUSALS_NAMED)
-        outbox_log(outbox, "refused %s/%u: %s", role, packet->message.index, text);
+        outbox_log(outbox, "refused %s/%u on %s: %s", role, packet->message.index, host, text);
     else if (count % REFUSALS_A_LINE == 0)
-        outbox_log(outbox, "refused %s/%u: %s (count=%" PRIu64 ")", role, packet->message.index,
-                   text, count);
+        outbox_log(outbox, "refused %s/%u on %s: %s (count=%" PRIu64 ")", role,
+                   packet->message.index, host, text, count);
 }
 
 /* Whether the sender is a member now; if not, it has been answered. */
@@ -180,15 +181,55 @@ static void refuse_version(const struct coordinator *c, const struct packet *pac
              packet->message.index, join->version_min, join->version_max);
 }
 
+/* Ports follow from the numbers of Slurm's jobs (deploy/place): why two have the same. */
+static void explain_port(const char *one, const char *other, char *text, size_t size)
+{
+    uint64_t numbers[2];
+    text[0] = '\0';
+    if (sscanf(one, "Slurm job %" SCNu64, &numbers[0]) == 1 &&
+        sscanf(other, "Slurm job %" SCNu64, &numbers[1]) == 1) {
+        uint64_t apart =
+            numbers[0] > numbers[1] ? numbers[0] - numbers[1] : numbers[1] - numbers[0];
+        if (apart % JOB_PORTS == 0)
+            snprintf(text, size,
+                     " (their ports are the same, for their numbers are %" PRIu64 " apart)", apart);
+    }
+}
+
+static void refuse_other_job(struct coordinator *c, const struct packet *packet,
+                             struct outbox *outbox)
+{
+    const char *own = c->options.job_id, *other = packet->message.join.job_id;
+    char text[MESSAGE_TEXT_MAX];
+    explain_port(own, other, text, sizeof text);
+    envelope_refuse(&c->envelope, packet, REFUSAL_JOB, outbox,
+                    "the server at %s is of %s, this task is of %s%s: give one of them "
+                    "--port-base P",
+                    c->options.address, own, other, text);
+    snprintf(text, sizeof text, "of %s, this is %s", other, own);
+    log_refused(c, packet, text, outbox);
+}
+
+bool coordinator_refuses_join(struct coordinator *c, const struct packet *packet,
+                              struct outbox *outbox)
+{
+    const struct message_join *join = &packet->message.join;
+    if (join->version_max < PROTOCOL_VERSION_MIN || join->version_min > PROTOCOL_VERSION_MAX)
+        refuse_version(c, packet, outbox);
+    else if (c->options.job_id[0] != '\0' && join->job_id[0] != '\0' &&
+             strcmp(c->options.job_id, join->job_id) != 0)
+        refuse_other_job(c, packet, outbox);
+    else
+        return false;
+    return true;
+}
+
 bool coordinator_handle_join(struct coordinator *c, const struct packet *packet, uint64_t now_us,
                              struct outbox *outbox)
 {
     const struct message *message = &packet->message;
     bool worker = message->role == ROLE_WORKER;
-    if (message->join.version_max < PROTOCOL_VERSION_MIN ||
-        message->join.version_min > PROTOCOL_VERSION_MAX)
-        refuse_version(c, packet, outbox);
-    else if (coordinator_is_of_another_run(c, message))
+    if (coordinator_is_of_another_run(c, message))
         coordinator_answer_other_run(c, packet, outbox);
     else if (c->state == WAITING && worker)
         declaration_ask(&c->declaration, &c->envelope, packet, now_us, outbox);

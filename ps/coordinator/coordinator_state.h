@@ -145,6 +145,9 @@ void coordinator_answer_departed(struct coordinator *c, const struct packet *pac
 
 /* --- gathering ----------------------------------------------------------------------------- */
 
+/* Whether the sender of a JOIN is of another version or of another job, which it has been told. */
+bool coordinator_refuses_join(struct coordinator *c, const struct packet *packet,
+                              struct outbox *outbox);
 /* Whether the sender has its place, now or since before. */
 bool coordinator_handle_join(struct coordinator *c, const struct packet *packet, uint64_t now_us,
                              struct outbox *outbox);

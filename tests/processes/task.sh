@@ -223,6 +223,36 @@ if short_run; then
     ok "pairs of a worker and a server: the bits of one process, a signal or the end of whoever started them stops both with 143, one that fails says so for both, and nothing is left of those that are killed"
 fi
 
+# --- two jobs at one port -----------------------------------------------------------------------------------
+if short_run; then
+    base=$(free_port)
+    task_of() # JOB RANK
+    {
+        printf '%s\n' "SLURM_JOB_ID=$1" SLURM_STEP_ID=0 SLURM_NTASKS=2 SLURM_STEP_NODELIST=localhost \
+            SLURM_STEP_TASKS_PER_NODE=2 SLURM_NODEID=0 SLURMD_NODENAME=localhost "SLURM_PROCID=$2"
+    }
+    for i in 0 1; do
+        mapfile -t lines < <(task_of 1234 $i)
+        as "own-$i" "${lines[@]}" -- --ps 1 --port-base "$base" --out "$work/own" "${long[@]}"
+    done
+    within 20 trains own || fail "nothing is trained"
+    murder own-1 # Its place is free for any.
+    mapfile -t lines < <(task_of 1934 1)
+    as foreign "${lines[@]}" -- --ps 1 --port-base "$base" "${long[@]}"
+    ends foreign 3
+    said foreign "the server at localhost:$base is of Slurm job 1234, this task is of Slurm job 1934 \(their ports are the same, for their numbers are 700 apart\): give one of them --port-base P$" ||
+        fail "a task of another job does not say so"
+    says own-0 "refused worker/0 on .*: of Slurm job 1934, this is Slurm job 1234$"
+    as called "${lines[@]}" -- --ps 1 --port-base "$base" --job-id "Slurm job 1234" "${long[@]}"
+    joined_again() { [ "$(grep -c "worker/0 joined" "$work/own-0.log")" = 2 ]; }
+    within 20 joined_again || fail "a task that is called as the job is not taken"
+    kill -TERM "${pids[own-0]}"
+    ends own-0 143
+    ends called 143
+    nothing_runs
+    ok "a task of another job at the same port is refused with 3, and both say which jobs these are; --job-id stands over the engine's"
+fi
+
 # --- what it becomes --------------------------------------------------------------------------------------
 if short_run; then
     hosts="127.0.0.1:$(free_port)"

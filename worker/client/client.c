@@ -584,6 +584,8 @@ static enum status make_session(struct client *client)
     gethostname(options.self.host, sizeof options.self.host - 1);
     snprintf(options.self.arithmetic, sizeof options.self.arithmetic, "%s",
              kernels_instructions_name(kernels_instructions()));
+    snprintf(options.self.job_id, sizeof options.self.job_id, "%s",
+             client->options.job_id != NULL ? client->options.job_id : "");
     return session_create(&client->session, &options, clock_now_us());
 }
 

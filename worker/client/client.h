@@ -57,6 +57,7 @@ struct client_options {
         *job;        /* Declared as it is; job->servers are connected to. Outlives the client. */
     uint32_t worker; /* Task index. */
     uint8_t probe_digest[DIGEST_BYTES];
+    const char *job_id; /* What an engine calls the job; NULL: nothing does. */
     struct deadlines deadlines;
     uint64_t began_us;         /* From when deadlines.start counts; 0: client_open. */
     bool must_share;           /* A server that shares no memory with this process is an error. */

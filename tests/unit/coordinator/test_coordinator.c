@@ -227,6 +227,59 @@ TEST(who_does_not_belong_is_refused_with_the_reason, MODE_SYNC)
     ck_assert_ptr_nonnull(players_told(f, 11, MESSAGE_WELCOME));
 }
 
+/* In every state; there is one more whenever a state is left. */
+static void check_other_job(struct players *f)
+{
+    enum role roles[] = {ROLE_WORKER, ROLE_PS};
+    for (int i = 0; i < 2; i++) {
+        struct packet packet = players_join_packet(f, roles[i], 1);
+        packet.peer = 60;
+        packet.message.incarnation = 99;
+        strcpy(packet.message.join.job_id, "Slurm job 1934");
+        check_refused(f, packet, REFUSAL_JOB,
+                      "the server at alpha:28544 is of Slurm job 1234, this task is of Slurm job "
+                      "1934 (their ports are the same, for their numbers are 700 apart): give one "
+                      "of them --port-base P");
+        ck_assert_ptr_null(players_told(f, 60, MESSAGE_FINISHED));
+    }
+}
+
+TEST_PLAIN(whoever_is_of_another_job_is_refused_in_every_state)
+{
+    struct players players, *f = &players;
+    players_prepare(f, MODE_SYNC);
+    strcpy(f->options.job_id, "Slurm job 1234");
+    strcpy(f->options.address, "alpha:28544");
+    players_create(f);
+    check_other_job(f);
+    players_join(f, ROLE_WORKER, 0);
+    players_declare(f, 0, &f->job);
+    check_other_job(f); /* The run directory is being opened. */
+    players_opened(f, 0, false, 0);
+    check_other_job(f);
+    players_start(f); /* Nobody of these says a job, and belongs to any. */
+    check_other_job(f);
+    struct packet own = players_join_packet(f, ROLE_WORKER, 1);
+    strcpy(own.message.join.job_id, "Slurm job 1234");
+    players_give(f, own);
+    ck_assert_ptr_nonnull(players_told(f, 11, MESSAGE_WELCOME));
+    players_stop(f, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "no more");
+    check_other_job(f);
+    players_close(f);
+}
+
+TEST_PLAIN(a_server_that_says_no_job_takes_any)
+{
+    struct players players, *f = &players;
+    players_open(f, MODE_SYNC);
+    players_gather(f);
+    struct packet packet = players_join_packet(f, ROLE_WORKER, 0);
+    strcpy(packet.message.join.job_id, "one");
+    players_give(f, packet);
+    ck_assert_ptr_nonnull(players_told(f, 10, MESSAGE_WELCOME));
+    players_close(f);
+}
+
 TEST(arithmetic_may_differ_where_bits_are_not_promised, MODE_ASYNC)
 {
     players_gather(f);

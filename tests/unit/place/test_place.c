@@ -295,6 +295,47 @@ TEST_PLAIN(one_of_several_processes_of_an_engine_is_known_for_it)
     }
 }
 
+/* --- which job it is ------------------------------------------------------------------------------ */
+
+static void calls(struct place_request asked, const char *lines, const char *job_id)
+{
+    struct place place;
+    struct error error = {0};
+    ck_assert_msg(place_of(&place, asked, lines, &error) == STATUS_OK, "%s", error.text);
+    ck_assert_str_eq(place.job_id, job_id);
+    place_free(&place);
+}
+
+TEST_PLAIN(an_engines_name_of_the_job_is_its_id)
+{
+    struct place_request asked = with_servers(1);
+    calls(asked, SLURM, "Slurm job 7");
+    calls(asked, SLURM "SLURM_HET_JOB_ID=6\n", "Slurm job 6");
+    calls(asked, OPEN_MPI("4"), "MPI job 2008940545");
+    calls(asked, TORCHRUN("1") "TORCHELASTIC_RUN_ID=one\n", "torchrun's run one");
+    calls(asked, TORCHRUN("1") "TORCHELASTIC_RUN_ID=none\n", "");
+    calls(asked, TORCHRUN("1"), "");
+    calls(asked, TF_CONFIG, "");
+    calls(place_asked(), DMLC("worker") "DMLC_WORKER_ID=2\n", "");
+    /* Of a long one it is the end that differs. */
+    calls(asked,
+          TORCHRUN("1") "TORCHELASTIC_RUN_ID=a-search-of-learning-rates-on-fashion-mnist-seed-1\n",
+          "torchrun's run search-of-learning-rates-on-fashion-mnist-seed-1");
+}
+
+TEST_PLAIN(an_mpirun_of_one_role_names_no_job_for_the_other_is_of_another)
+{
+    struct place_request asked = place_asked();
+    asked.job_name = "worker";
+    asked.ps_hosts = "a:1";
+    calls(asked, OPEN_MPI("4"), "");
+    calls(asked, SLURM, "Slurm job 7"); /* Another step of the same job may have the servers. */
+    asked.ps_hosts = "a:1,b:1";
+    calls(asked, PROGRAMS("4", "1"), "MPI job 2008940545");
+    asked.index = 1;
+    calls(asked, SLURM, "");
+}
+
 int main(void)
 {
     return suite_run("place", NULL);
