@@ -12,22 +12,25 @@
 #define PORT_TRIES 8
 
 /* Of $1, where paths begin, $2, a folder to be made or "", and what is to be run. Standard input is
- * read a line at a time up to "end"; the rest is the program's. A signal to all of the group leaves
- * time to clean up: the program gets it, too. */
+ * read a line at a time up to "end"; the rest is the program's, which is not run where that does not
+ * come. A signal to all of the group leaves time to clean up: the program gets it, too. So does a
+ * pipe whose reader is gone. */
 static const char script[] =
     "cd -- \"$1\" 2>/dev/null; [ -z \"$2\" ] || mkdir -p -- \"$2\" || exit 126; shift 2\n"
     "command -v \"$1\" >/dev/null || { echo \"there is no program $1\" >&2; exit 127; }\n"
-    "trap : HUP INT TERM; k=; f=; m=$(umask); umask 077\n"
-    "while IFS= read -r l && [ \"$l\" != end ]; do\n"
+    "trap : HUP INT TERM PIPE; k=; f=; m=$(umask); umask 077\n"
+    "clean() { [ -z \"$k\" ] || rm -rf -- \"$k\"; }\n"
+    "trap clean EXIT\n"
+    "while IFS= read -r l || exit 1; [ \"$l\" != end ]; do\n"
     "  case $l in\n"
     "  'file '*) [ -n \"$k\" ] || k=$(mktemp -d \"${TMPDIR:-/tmp}/syncopate-XXXXXX\") || exit 126\n"
     "    f=$k/${l#file } ;;\n"
     "  *) printf '%s\\n' \"${l#:}\" >>\"$f\" ;;\n"
     "  esac\n"
     "done\n"
-    "umask \"$m\"; echo " SITE_UP "\n"
+    "umask \"$m\"; echo " SITE_UP " || exit 1\n"
     "\"$@\" ${k:+\"--keys=$k\"}; c=$?\n"
-    "[ -z \"$k\" ] || rm -rf -- \"$k\"\n"
+    "clean\n"
     "echo \"" SITE_END "$c\"; exit \"$c\"\n";
 
 static size_t host_of(const struct host_site *site, size_t slot)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "deploy/hosts/apart.h"
@@ -98,6 +99,57 @@ TEST_PLAIN(what_it_is_given_is_a_certificate)
     unlink(path);
     free(worker);
     job_keys_free(&keys);
+}
+
+/* What is left of its keys when its launcher goes while it is given them: `ending` stands behind a first one,
+ * and nobody reads what it prints. */
+static void check_left(const char *ending)
+{
+    char folder[] = "/tmp/syncopate-left-XXXXXX", text[120];
+    struct host_list list;
+    struct seating seating;
+    const struct carrier carrier = {.ssh = "false"};
+    struct host_site site = {
+        .carrier = &carrier, .list = &list, .seating = &seating, .bin = "/bin", .folder = "/tmp"};
+    struct arguments program, command = {0};
+    char *input;
+    int given[2], printed[2], status;
+    ck_assert_int_eq(host_list_read(&list, "localhost\n", strlen("localhost\n"), "hosts", NULL),
+                     STATUS_OK);
+    ck_assert_int_eq(seating_make(&seating, &list, 1, 1, false, NULL), STATUS_OK);
+    ck_assert_int_eq(host_site_open(&site, NULL), STATUS_OK);
+    arguments_init(&program, "echo"); /* Would say --keys=FOLDER. */
+    ck_assert_int_eq(site.site.carry(&site, 0, &program, &command, &input, NULL), STATUS_OK);
+    ck_assert(mkdtemp(folder) != NULL && pipe(given) == 0 && pipe(printed) == 0);
+    snprintf(text, sizeof text, "file worker-0.key_secret\n:secret\n%s", ending);
+    ck_assert_int_eq(write(given[1], text, strlen(text)), strlen(text));
+    close(given[1]);
+    close(printed[0]);
+    pid_t pid = fork();
+    if (pid == 0) {
+        setenv("TMPDIR", folder, 1);
+        dup2(given[0], STDIN_FILENO);
+        dup2(printed[1], STDOUT_FILENO);
+        execvp(command.items[0], command.items);
+        _exit(99);
+    }
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 1, "status %x", (unsigned)status);
+    ck_assert_msg(rmdir(folder) == 0, "keys are left in %s", folder);
+    close(given[0]);
+    close(printed[1]);
+    arguments_free(&program);
+    arguments_free(&command);
+    free(input);
+    host_site_close(&site);
+    seating_free(&seating);
+    host_list_free(&list);
+}
+
+TEST_PLAIN(keys_do_not_outlive_a_launcher_that_goes_while_it_hands_them_over)
+{
+    check_left("");
+    check_left("end\n");
 }
 
 /* --- elsewhere ----------------------------------------------------------------------------- */
