@@ -105,6 +105,32 @@ static bool is_alike(const struct group *a, const struct group *b)
            strcmp(a->words.like, b->words.like) == 0;
 }
 
+/* Whether it tells something of a chunk between these two, or of one of them. */
+static bool is_of_chunk(const struct group *group, const struct group *one)
+{
+    bool found = group->words.chunk == one->words.chunk;
+    for (size_t i = 0; i < group->more; i++)
+        found = found || group->chunks[i] == one->words.chunk;
+    bool deed = group->whom[0] == '\0' || one->whom[0] == '\0';
+    bool back = strcmp(group->who, one->whom) == 0 && strcmp(group->whom, one->who) == 0;
+    return found &&
+           (strcmp(group->who, one->who) == 0 ? deed || strcmp(group->whom, one->whom) == 0 : back);
+}
+
+/* The group that it can be told with: the last one like it, unless something of its chunk was told since, as
+ * the question that it answers. NULL: there is none. */
+static struct group *find_group(const struct story *story, const struct group *one)
+{
+    for (size_t i = story->telling->singly ? 0 : story->group_count; i-- > 0;) {
+        struct group *group = story->groups[i];
+        if (is_alike(group, one))
+            return group;
+        if (one->words.chunk != WORDS_NO_CHUNK && is_of_chunk(group, one))
+            return NULL;
+    }
+    return NULL;
+}
+
 static enum status add_to(struct group *group, const struct group *one)
 {
     uint32_t *chunks = array_room(group->chunks, group->more, &group->room, sizeof *chunks);
@@ -118,9 +144,9 @@ static enum status add_to(struct group *group, const struct group *one)
 
 static enum status add(struct story *story, const struct group *one)
 {
-    for (size_t i = 0; !story->telling->singly && i < story->group_count; i++)
-        if (is_alike(story->groups[i], one))
-            return add_to(story->groups[i], one);
+    struct group *like = find_group(story, one);
+    if (like != NULL)
+        return add_to(like, one);
     struct group **groups =
         array_room(story->groups, story->group_count, &story->group_room, sizeof(struct group *));
     if (groups == NULL)

@@ -105,6 +105,21 @@ TEST_PLAIN(what_is_alike_is_told_once_and_counted_with_its_chunks)
     free(text);
 }
 
+/* Told with the first answer it would stand before its question. */
+TEST_PLAIN(what_comes_after_something_else_of_its_chunk_is_told_there)
+{
+    struct scene scene = scene_open();
+    for (uint32_t i = 0; i < 5; i++) /* Chunks 0 to 2, and 0 and 1 once more. */
+        ask(&scene, diary_now(scene.worker), i % 3, true, true);
+    char *text = tell(&scene, false, STATUS_OK);
+    ck_assert_uint_eq(count_of(text, "worker/0 -> ps/1  EXCHANGE"), 2);
+    ck_assert_uint_eq(count_of(text, "ps/1 -> worker/0  RESULT"), 2);
+    join_lines(text);
+    ck_assert_uint_eq(count_of(text, "And 2 more like it, for chunks 1 and 2."), 2);
+    ck_assert_uint_eq(count_of(text, "And 1 more like it, for chunk 1."), 2);
+    free(text);
+}
+
 TEST_PLAIN(singly_each_is_told_with_its_fields)
 {
     struct scene scene = scene_open();
