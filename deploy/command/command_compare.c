@@ -29,6 +29,7 @@
 #include "deploy/compare/virtual_runs.h"
 #include "deploy/compare/warm_up.h"
 #include "deploy/launcher/launch.h"
+#include "deploy/launcher/signal_file.h"
 #include "deploy/report/compare_report.h"
 #include "deploy/report/report.h"
 #include "worker/workload.h"
@@ -50,6 +51,8 @@ struct comparing {
     FILE *told;       /* Where all is told but the object of --json. */
     struct progress_style style;
     struct virtual_runs *virtual_runs; /* NULL: in real time. */
+    /* Also between runs, and while the report is written, which is not cut off. */
+    struct signal_file signals;
     int stop_code; /* Of a signal that came when a run was as good as done; EXIT_DONE: none did. */
 };
 
@@ -382,6 +385,13 @@ static void report_so_far(struct comparing *comparing, size_t index)
         compare_report_write(&comparing->report, &results->all, "", NULL);
 }
 
+static void look_for_signal(struct comparing *comparing)
+{
+    int signal = signal_file_next(&comparing->signals);
+    if (signal != 0)
+        comparing->stop_code = signal == SIGINT ? EXIT_INTERRUPTED : EXIT_TERMINATED;
+}
+
 /* All of them, but when they are ended: then it stops with that one. The first exit code that is not
  * EXIT_DONE; error says one line of all. */
 static int make_each(struct comparing *comparing, struct error *error)
@@ -390,6 +400,7 @@ static int make_each(struct comparing *comparing, struct error *error)
     bool said = false;
     for (size_t i = 0; i < comparing->rounds.run_count; i++) {
         struct error why = {0};
+        look_for_signal(comparing);
         int code = comparing->stop_code;
         if (code == EXIT_DONE)
             code = make_one(comparing, i, &why);
@@ -484,6 +495,8 @@ static int compare(struct comparing *comparing, struct error *error)
     if (comparing->folder.goes_on && comparing->merge == NULL)
         rounds_look(&comparing->rounds);
     enum status status = results_init(results, &comparing->rounds, error);
+    if (status == STATUS_OK)
+        status = signal_file_open(&comparing->signals, 0, error);
     if (status != STATUS_OK)
         return command_exit_code(status);
     print_remarks(comparing);
@@ -494,6 +507,9 @@ static int compare(struct comparing *comparing, struct error *error)
     if (status == STATUS_OK && results->all.record_count > 0)
         status = compare_report_end(&comparing->report, &results->all, remark, was_ended(code),
                                     &no_report);
+    while (signal_file_next(&comparing->signals) != 0)
+        continue; /* All is made and written by now, or it is ending. */
+    signal_file_close(&comparing->signals);
     if (status != STATUS_OK)
         command_say(PROGRAM, LOG_ERROR, no_report.text);
     return code != EXIT_DONE ? code : command_exit_code(status);
@@ -503,6 +519,7 @@ int command_compare(const struct command_call *call, struct error *error)
 {
     struct comparing comparing = {.options = call->options,
                                   .folder = {.occupied = -1},
+                                  .signals = {.file = -1},
                                   .told = call->options.json ? stderr : stdout};
     enum status status = read_plan(&comparing, call, error);
     comparing.report = (struct compare_report){.typed_count = call->typed_argc,

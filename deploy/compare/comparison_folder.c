@@ -2,7 +2,6 @@
 
 #include "deploy/compare/comparison_folder.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -94,7 +93,12 @@ enum status comparison_folder_open(struct comparison_folder *folder, const char 
     return status;
 }
 
-/* These go through only where nothing came into a folder. */
+static void note_other(void *argument, const char *name)
+{
+    *(bool *)argument = *(bool *)argument || strcmp(name, PLAN_FILE) != 0;
+}
+
+/* What is left where nothing came of it: an empty folder of runs, and the plan. */
 void comparison_folder_close(struct comparison_folder *folder)
 {
     char runs[DISK_PATH_MAX + sizeof "/" ROUNDS_RUNS], plan[DISK_PATH_MAX + sizeof "/" PLAN_FILE];
@@ -102,8 +106,13 @@ void comparison_folder_close(struct comparison_folder *folder)
         return; /* It was never opened. */
     snprintf(runs, sizeof runs, "%s/" ROUNDS_RUNS, folder->path);
     snprintf(plan, sizeof plan, "%s/" PLAN_FILE, folder->path);
-    bool ours = folder->begun || folder->goes_on;
-    if (ours && (rmdir(runs) == 0 || errno == ENOENT) && folder->begun)
+    bool others = false;
+    if (folder->begun || folder->goes_on)
+        rmdir(runs); /* Goes through only when it is empty. */
+    if (folder->begun &&
+        disk_posix.list_directory(disk_posix.context, folder->path, note_other, &others, NULL) ==
+            STATUS_OK &&
+        !others)
         unlink(plan);
     if (folder->out_made)
         rmdir(folder->path);

@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "deploy/compare/comparison_folder.h"
 #include "tests/lib/suite.h"
 
 #define ARGUMENTS_MAX 8
@@ -261,6 +263,26 @@ TEST(what_is_no_plan_is_no_comparison_to_go_on_with)
         ck_assert_int_eq(goes_on(s, WORDS("--seeds", "1")), STATUS_INVALID);
         ck_assert_ptr_nonnull(strstr(s->error.text, PLAN_FILE));
     }
+}
+
+/* --- its folder -------------------------------------------------------------------------------- */
+
+/* Stopped behind the warm-up there is no run yet. */
+TEST(a_comparison_that_is_stopped_before_its_first_run_goes_on)
+{
+    char warm_up[128];
+    snprintf(warm_up, sizeof warm_up, "%s/warm-up", s->out);
+    ck_assert_int_eq(read_text(s, whole), STATUS_OK);
+    for (int time = 0; time < 3; time++) {
+        struct comparison_folder folder;
+        ck_assert_msg(comparison_folder_open(&folder, s->out, &s->plan, &s->error) == STATUS_OK,
+                      "%s", s->error.text);
+        ck_assert(folder.goes_on == (time == 2)); /* The first time nothing came into it. */
+        if (time == 1)
+            ck_assert_int_eq(mkdir(warm_up, 0777), 0);
+        comparison_folder_close(&folder);
+    }
+    ck_assert_int_eq(rmdir(warm_up), 0);
 }
 
 int main(void)
