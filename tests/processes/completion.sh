@@ -80,19 +80,15 @@ if [ "$count" -lt 60 ]; then fail "only $count options were looked for"; fi
 ok "bash completes $count options, and what may follow them"
 
 # A person at a terminal: a tab where | stands, then return.
-if command -v script >/dev/null; then
-    {
-        printf '. ./bash; PS1="> "\n'
-        printf 'syncopate() { echo "called: $*"; }\n'
-        printf 'syncopate export --ou\tfolder/fi\t\n'
-        printf 'exit\n'
-    } | TERM=dumb HOME=$work/home script -qec "bash --norc -i" "$work/typed.log" >/dev/null 2>&1 || true
-    tr -d '\r' <"$work/typed.log" | grep -qx 'called: export --out folder/file' ||
-        fail "two tabs do not make a command line"
-    ok "a tab after a part of an option and of a file completes both at a terminal"
-else
-    skip "bash at a terminal: the program script is not here"
-fi
+{
+    printf '. ./bash; PS1="> "\n'
+    printf 'syncopate() { echo "called: $*"; }\n'
+    printf 'syncopate export --ou\tfolder/fi\t\n'
+    printf 'exit\n'
+} | TERM=dumb HOME=$work/home script -qec "bash --norc -i" "$work/typed.log" >/dev/null 2>&1 || true
+tr -d '\r' <"$work/typed.log" | grep -qx 'called: export --out folder/file' ||
+    fail "two tabs do not make a command line"
+ok "a tab after a part of an option and of a file completes both at a terminal"
 
 # --- fish -----------------------------------------------------------------------------------------
 if command -v fish >/dev/null; then

@@ -84,14 +84,10 @@ done
 if [ "$count" -lt 150 ]; then fail "only $count options were looked for"; fi
 ok "every option of every --help is in the manual"
 
-if command -v mandoc >/dev/null; then
-    # In their folder, where it looks for the pages that they name.
-    (cd "$pages" && mandoc -T lint ./*.1) >"$work/lint.log" 2>&1 || true
-    if [ -s "$work/lint.log" ]; then fail "mandoc finds faults in the manual"; fi
-    mandoc -T html "$pages/syncopate-run.1" >"$work/run.html" || fail "mandoc does not take a page"
-    grep -q SYNCOPATE_BIN_DIR "$work/run.html" || fail "the page of syncopate run lacks a part"
-    ok "mandoc finds no faults in the manual"
-else
-    skip "whether the manual is right mdoc: the program mandoc is not here"
-fi
+# In their folder, where it looks for the pages that they name.
+(cd "$pages" && mandoc -T lint ./*.1) >"$work/lint.log" 2>&1 || true
+if [ -s "$work/lint.log" ]; then fail "mandoc finds faults in the manual"; fi
+mandoc -T html "$pages/syncopate-run.1" >"$work/run.html" || fail "mandoc does not take a page"
+grep -q SYNCOPATE_BIN_DIR "$work/run.html" || fail "the page of syncopate run lacks a part"
+ok "mandoc finds no faults in the manual"
 nothing_runs

@@ -18,16 +18,12 @@ trained()
 has() { grep -qw "$1" /proc/cpuinfo; }
 
 # What decides bits is computed without the C library's functions, which differ from version to version.
-if command -v nm >/dev/null; then
-    for program in syncopate-ps syncopate-worker; do
-        asked=$(nm -D --undefined-only "$build/$program" |
-            grep -oiE ' (exp|exp2|expm1|log|log2|log10|log1p|pow|cos|sin|tan|tanh|atan|cbrt|hypot|erf)[fl]?(@|$)' || true)
-        if [ -n "$asked" ]; then fail "$program asks the C library for $(tr -d ' @\n' <<<"$asked")"; fi
-    done
-    ok "servers and workers ask the C library for no power, cosine, exponential or logarithm"
-else
-    skip "what programs ask the C library for: no nm"
-fi
+for program in syncopate-ps syncopate-worker; do
+    asked=$(nm -D --undefined-only "$build/$program" |
+        grep -oiE ' (exp|exp2|expm1|log|log2|log10|log1p|pow|cos|sin|tan|tanh|atan|cbrt|hypot|erf)[fl]?(@|$)' || true)
+    if [ -n "$asked" ]; then fail "$program asks the C library for $(tr -d ' @\n' <<<"$asked")"; fi
+done
+ok "servers and workers ask the C library for no power, cosine, exponential or logarithm"
 
 if has avx2 && has fma; then
     widest=avx2
