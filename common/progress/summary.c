@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/base/elementary.h"
 #include "common/base/wording.h"
 #include "common/job/mode.h"
 
@@ -70,7 +71,7 @@ static double guessing_loss(const struct record *record)
     for (const char *at = record->model; (at = strstr(at, layer)) != NULL; at++)
         last = at;
     double classes = last != NULL ? strtod(last + strlen(layer), NULL) : 0;
-    return classes > 1 ? log(classes) : NAN;
+    return classes > 1 ? elementary_logarithm(classes) : NAN;
 }
 
 static void print_training_score(FILE *out, const struct record *record)
