@@ -13,6 +13,7 @@
 #include "common/process/process.h"
 #include "deploy/command/command.h"
 #include "deploy/compare/plan_words.h"
+#include "deploy/manual/completion.h"
 #include "deploy/place/place.h"
 
 /* Its words as they are to be read: with those of a file that they name. */
@@ -215,6 +216,10 @@ static int perform(int argc, char **argv)
         return help_on(argc, argv);
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
         puts("syncopate " SYNCOPATE_VERSION);
+        return EXIT_DONE;
+    }
+    if (strcmp(argv[1], "__complete") == 0 && argc > 2) { /* A shell asks, at a tab. */
+        completion_offer(stdout, argc - 2, argv + 2);
         return EXIT_DONE;
     }
     if (argv[1][0] == '-')

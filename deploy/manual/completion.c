@@ -1,61 +1,103 @@
-/* completion.c - derives from each option's row what may stand behind it, and hands that to one
- * writer for each shell. */
+/* completion.c - finds what may stand at the cursor, and has the scripts by which shells ask for it. */
 
 #include "deploy/manual/completion.h"
 
 #include <ctype.h>
 #include <string.h>
 
-#include "common/base/wording.h"
 #include "deploy/manual/manual.h"
 
-static void add_word(struct completion *completion, const char *word, size_t length)
+/* --- the scripts ---------------------------------------------------------------------------------
+ * bash needs no package bash-completion. The command is the one beside the program that is typed. */
+
+static const char bash[] =
+    "# bash completion for syncopate, syncopate-ps and syncopate-worker.\n"
+    "_syncopate()\n"
+    "{\n"
+    "    local line kind= word=${COMP_WORDS[COMP_CWORD]#=} "
+    "program=${COMP_WORDS[0]/#\\~\\//$HOME/}\n"
+    "    COMPREPLY=()\n"
+    "    while IFS= read -r line; do\n"
+    "        case $line in\n"
+    "        :*) kind=$line ;;\n"
+    "        *) COMPREPLY+=(\"${line%%$'\\t'*}\") ;;\n"
+    "        esac\n"
+    "    done < <(command \"${program%syncopate*}syncopate\" __complete "
+    "\"${COMP_WORDS[@]:0:COMP_CWORD+1}\" 2>/dev/null)\n"
+    "    case $kind in\n"
+    "    :files) mapfile -t -O \"${#COMPREPLY[@]}\" COMPREPLY < <(compgen -f -- \"$word\") ;;\n"
+    "    :folders) mapfile -t -O \"${#COMPREPLY[@]}\" COMPREPLY < <(compgen -d -- \"$word\") ;;\n"
+    "    *) return 0 ;;\n"
+    "    esac\n"
+    "    compopt -o filenames 2>/dev/null || true # Only while completing.\n"
+    "}\n"
+    "complete -F _syncopate syncopate syncopate-ps syncopate-worker\n";
+
+static const char zsh[] =
+    "#compdef syncopate syncopate-ps syncopate-worker\n"
+    "_syncopate()\n"
+    "{\n"
+    "    local line kind program=${words[1]/#\\~\\//$HOME/}\n"
+    "    local -a found\n"
+    "    for line in ${(f)\"$(command \"${program%syncopate*}syncopate\" __complete "
+    "\"${(@)words[1,CURRENT-1]}\" \"$PREFIX\" 2>/dev/null)\"}; do\n"
+    "        case $line in\n"
+    "        :*) kind=$line ;;\n"
+    "        *) found+=(\"${${line%%$'\\t'*}//:/\\\\:}:${line#*$'\\t'}\") ;;\n"
+    "        esac\n"
+    "    done\n"
+    "    (( ! $#found )) || _describe argument found\n"
+    "    [[ -z $kind ]] || compset -P '--*=' || true\n"
+    "    case $kind in\n"
+    "    :files) _files ;;\n"
+    "    :folders) _files -/ ;;\n"
+    "    esac\n"
+    "}\n"
+    "\n"
+    "# As a file of $fpath this is the function; read with source it says what it is for.\n"
+    "if [[ ${funcstack[1]-} = _syncopate ]]; then\n"
+    "    _syncopate \"$@\"\n"
+    "else\n"
+    "    compdef _syncopate syncopate syncopate-ps syncopate-worker\n"
+    "fi\n";
+
+static const char fish[] =
+    "# fish completion for syncopate, syncopate-ps and syncopate-worker.\n"
+    "function __syncopate\n"
+    "    set -l words (commandline -opc)\n"
+    "    set -l typed (commandline -ct)\n"
+    "    set -l before (string match -r '^--[^=]*=' -- $typed)\n"
+    "    set -l program (string replace -r 'syncopate[^/]*$' syncopate -- $words[1])\n"
+    "    for line in (command $program __complete $words \"$typed\" 2>/dev/null)\n"
+    "        switch $line\n"
+    "            case ':*'\n"
+    "                for path in (__fish_complete_path (string replace -r '^--[^=]*=' '' -- "
+    "\"$typed\"))\n"
+    "                    test $line = :files; or string match -q '*/*' -- $path; and echo "
+    "\"$before$path\"\n"
+    "                end\n"
+    "            case '*'\n"
+    "                echo $line\n"
+    "        end\n"
+    "    end\n"
+    "end\n"
+    "for program in syncopate syncopate-ps syncopate-worker\n"
+    "    complete -c $program -e\n"
+    "    complete -c $program -f -a '(__syncopate)'\n"
+    "end\n";
+
+bool completion_write(FILE *out, const char *shell)
 {
-    char *words = completion->words;
-    if (strlen(words) + length + 2 <= sizeof completion->words)
-        wording_append(words, sizeof completion->words, "%s%.*s", words[0] != '\0' ? " " : "",
-                       (int)length, word);
+    const char *script = strcmp(shell, "bash") == 0   ? bash
+                         : strcmp(shell, "zsh") == 0  ? zsh
+                         : strcmp(shell, "fish") == 0 ? fish
+                                                      : NULL;
+    if (script != NULL)
+        fputs(script, out);
+    return script != NULL;
 }
 
-/* What the word that stands for a value says of it: DIR, FILE, "auto|never|PATH". */
-static void look_at_metavar(struct completion *completion, const char *metavar)
-{
-    completion->files = strstr(metavar, "PATH") != NULL || strstr(metavar, "FILE") != NULL;
-    completion->folders = strstr(metavar, "DIR") != NULL || strcmp(metavar, "DATA") == 0;
-}
-
-struct completion completion_of_option(const struct option_row *row)
-{
-    struct completion completion = {.words = ""};
-    const struct option_choice *choice = row->choice;
-    const char *word;
-    if (row->metavar == NULL)
-        return completion;
-    look_at_metavar(&completion, row->metavar);
-    if (choice == NULL || (choice->word == NULL && choice->known == NULL))
-        return completion;
-    completion.list = choice->check != NULL;
-    for (unsigned i = 0; (word = (choice->word != NULL ? choice->word : choice->known)(i)) != NULL;
-         i++)
-        add_word(&completion, word, strlen(word));
-    return completion;
-}
-
-struct completion completion_of_operand(enum option_user user)
-{
-    struct completion completion = {.words = ""};
-    const char *arguments = program_text(user)->arguments;
-    char page[MANUAL_NAME_MAX];
-    look_at_metavar(&completion, arguments);
-    for (const char *c = arguments; islower((unsigned char)*c);) { /* bash|zsh|fish */
-        size_t length = strcspn(c, "|");
-        add_word(&completion, c, length);
-        c += length + (c[length] == '|');
-    }
-    for (size_t i = 0; user == OPTION_MAN && manual_page(i, page); i++)
-        add_word(&completion, page, strlen(page));
-    return completion;
-}
+/* --- what may stand there ---------------------------------------------------------------------- */
 
 void completion_brief(const struct option_row *row, char text[COMPLETION_BRIEF_MAX])
 {
@@ -73,32 +115,155 @@ void completion_brief(const struct option_row *row, char text[COMPLETION_BRIEF_M
     }
 }
 
-const char *completion_command(enum option_user user)
+/* What is typed so far: `fixed` bytes that stay as they are, "--modes=sync,", and the beginning of a word. */
+struct typed {
+    FILE *out;
+    const char *text;
+    size_t fixed;
+};
+
+/* Offer dashes and the first `length` bytes of word, if it goes on from what is typed. */
+static void offer(const struct typed *typed, const char *dashes, const char *word, size_t length,
+                  const char *brief)
 {
-    const char *blank = strchr(option_user_program(user), ' ');
+    const char *rest = typed->text + typed->fixed;
+    size_t dashed = strlen(dashes), begun = strlen(rest);
+    if (begun < dashed ? strncmp(dashes, rest, begun) != 0
+                       : strncmp(dashes, rest, dashed) != 0 || begun - dashed > length ||
+                             strncmp(word, rest + dashed, begun - dashed) != 0)
+        return;
+    fprintf(typed->out, "%.*s%s%.*s\t%s\n", (int)typed->fixed, typed->text, dashes, (int)length,
+            word, brief);
+}
+
+/* The word that stands for a value says what it is: DIR, FILE, "auto|never|PATH". */
+static void offer_paths(FILE *out, const char *metavar)
+{
+    if (strstr(metavar, "PATH") != NULL || strstr(metavar, "FILE") != NULL)
+        fputs(":files\n", out);
+    else if (strstr(metavar, "DIR") != NULL || strcmp(metavar, "DATA") == 0)
+        fputs(":folders\n", out);
+}
+
+static void offer_value(struct typed typed, const struct option_row *row)
+{
+    const struct option_choice *choice = row->choice;
+    const char *comma = strrchr(typed.text, ','), *word;
+    if (choice != NULL && choice->check != NULL && comma != NULL) /* A list of such words. */
+        typed.fixed = (size_t)(comma - typed.text) + 1;
+    const char *(*words)(unsigned) = choice == NULL         ? NULL
+                                     : choice->word != NULL ? choice->word
+                                                            : choice->known;
+    for (unsigned i = 0; words != NULL && (word = words(i)) != NULL; i++)
+        offer(&typed, "", word, strlen(word), "");
+    offer_paths(typed.out, row->metavar);
+}
+
+static void offer_options(const struct typed *typed, enum option_user user)
+{
+    char brief[COMPLETION_BRIEF_MAX];
+    for (size_t i = 0; i < option_row_count; i++) {
+        const struct option_row *row = &option_rows[i];
+        if (!(row->users & user))
+            continue;
+        completion_brief(row, brief);
+        offer(typed, "--", row->name, strlen(row->name), brief);
+    }
+    offer(typed, "--", "help", 4, "Print this and exit");
+    offer(typed, "--", "version", 7, "Print the version and exit");
+}
+
+static void offer_operand(const struct typed *typed, enum option_user user)
+{
+    const char *arguments = program_text(user)->arguments;
+    char page[MANUAL_NAME_MAX];
+    for (const char *c = arguments; islower((unsigned char)*c);) { /* bash|zsh|fish */
+        size_t length = strcspn(c, "|");
+        offer(typed, "", c, length, "");
+        c += length + (c[length] == '|');
+    }
+    for (size_t i = 0; user == OPTION_MAN && manual_page(i, page); i++)
+        offer(typed, "", page, strlen(page), "");
+    offer_paths(typed->out, arguments);
+}
+
+/* "run" of a command's user; NULL of a program of its own, which has options at once. */
+static const char *command_of(unsigned user)
+{
+    const char *blank = strchr(option_user_program((enum option_user)user), ' ');
     return blank != NULL ? blank + 1 : NULL;
 }
 
-void completion_quote(FILE *out, const char *text, const char *escaped)
+static void offer_commands(const struct typed *typed)
 {
-    for (; *text; text++) {
-        if (*text == '\'')
-            fputs("'\\'", out); /* Out of the apostrophes, one, and in again. */
-        else if (strchr(escaped, *text) != NULL)
-            fputc('\\', out);
-        fputc(*text, out);
+    for (unsigned user = OPTION_PS; user <= OPTION_USER_LAST; user <<= 1) {
+        const char *command = command_of(user);
+        if (command != NULL)
+            offer(typed, "", command, strlen(command), program_text((enum option_user)user)->brief);
     }
 }
 
-bool completion_write(FILE *out, const char *shell)
+/* The user of this command, or of this program where `command` is NULL; 0: none. */
+static unsigned user_of(const char *program, const char *command)
 {
-    if (strcmp(shell, "bash") == 0)
-        completion_bash(out);
-    else if (strcmp(shell, "zsh") == 0)
-        completion_zsh(out);
-    else if (strcmp(shell, "fish") == 0)
-        completion_fish(out);
+    for (unsigned user = OPTION_PS; user <= OPTION_USER_LAST; user <<= 1) {
+        const char *its = command_of(user);
+        if (command != NULL
+                ? its != NULL && strcmp(its, command) == 0
+                : its == NULL && strcmp(option_user_program((enum option_user)user), program) == 0)
+            return user;
+    }
+    return 0;
+}
+
+/* The option "--NAME" of text, of which `length` bytes count, if it takes a value; or NULL. */
+static const struct option_row *valued(unsigned user, const char *text, size_t length)
+{
+    const struct option_row *row = NULL;
+    if (length > 2 && strncmp(text, "--", 2) == 0)
+        row = option_find(user, text + 2, length - 2);
+    return row != NULL && row->kind != OPTION_KIND_FLAG ? row : NULL;
+}
+
+static void offer_argument(struct typed typed, enum option_user user, const char *before)
+{
+    size_t equals = strcspn(typed.text, "=");
+    const struct option_row *row = valued(user, before, strlen(before));
+    if (row == NULL && typed.text[equals] == '=' &&
+        (row = valued(user, typed.text, equals)) != NULL)
+        typed.fixed = equals + 1;
+    if (row != NULL)
+        offer_value(typed, row);
+    else if (typed.text[0] == '-')
+        offer_options(&typed, user);
     else
-        return false;
-    return true;
+        offer_operand(&typed, user);
+}
+
+void completion_offer(FILE *out, int count, char *const *words)
+{
+    const char *slash = strrchr(words[0], '/');
+    const char *program = slash != NULL ? slash + 1 : words[0];
+    bool hand = strcmp(program, "syncopate") == 0;
+    int last = count - 1;
+    struct typed typed = {.out = out, .text = words[last]};
+    if (last == 0)
+        return;
+    if (hand && (last == 1 || (last == 2 && strcmp(words[1], "help") == 0))) {
+        offer_commands(&typed);
+        if (last == 1) {
+            offer(&typed, "", "help", 4, "the options of one command");
+            offer(&typed, "--", "help", 4, "");
+            offer(&typed, "--", "version", 7, "");
+        }
+        return;
+    }
+    unsigned user = user_of(program, hand ? words[1] : NULL);
+    if (user == 0)
+        return;
+    if (strcmp(typed.text, "=") == 0)
+        typed.text = "";
+    else if (strcmp(words[last - 1], "=") == 0)
+        last--;
+    offer_argument(typed, (enum option_user)user, words[last - 1]);
 }

@@ -131,9 +131,9 @@ if command -v zsh >/dev/null; then
     syncopate completion zsh >"$work/home/functions/_syncopate"
     cut -d'|' -f 1 <<<"$cases" | HOME=$work/home zsh -f "$work/type.zsh" | tr -d '\r\a' >"$work/zsh.log"
     if [ "$(wc -l <"$work/zsh.log")" -ne "$(wc -l <<<"$cases")" ]; then fail "zsh has no answers"; fi
-    # It shows only what differs: of folder/file the file, of sync,async the last.
+    # Of folder/file it shows the file.
     while IFS='|' read -r line expected && IFS='|' read -r _ found <&3; do
-        offers zsh "$line" "$(sed 's,[^ ]*[/\,],,g' <<<"$expected")" "$(words <<<"$found")"
+        offers zsh "$line" "$(sed "s,[^ ]*/,,g" <<<"$expected")" "$(words <<<"$found")"
     done <<<"$cases" 3<"$work/zsh.log"
     ok "zsh completes the same"
 else

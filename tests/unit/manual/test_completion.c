@@ -1,4 +1,4 @@
-/* test_completion.c - words that a shell offers, for every kind of option. */
+/* test_completion.c - what is offered at the cursor of a command line. */
 
 #include "deploy/manual/completion.h"
 
@@ -7,50 +7,71 @@
 
 #include "tests/lib/suite.h"
 
-static struct completion of(enum option_user user, const char *name)
+/* The words that are offered for a line, with a blank behind each; "|" in it is the cursor's empty word. */
+static const char *offered(const char *line)
 {
-    const struct option_row *row = option_find(user, name, strlen(name));
-    ck_assert_ptr_nonnull(row);
-    return completion_of_option(row);
+    static char found[16384];
+    char copy[256], *words[16], *state, *text = NULL;
+    size_t bytes = 0;
+    int count = 0;
+    snprintf(copy, sizeof copy, "%s", line);
+    for (char *word = strtok_r(copy, " ", &state); word != NULL; word = strtok_r(NULL, " ", &state))
+        words[count++] = strcmp(word, "|") == 0 ? word + 1 : word;
+    FILE *out = open_memstream(&text, &bytes);
+    completion_offer(out, count, words);
+    fclose(out);
+    found[0] = '\0';
+    for (char *row = strtok_r(text, "\n", &state); row != NULL; row = strtok_r(NULL, "\n", &state))
+        snprintf(found + strlen(found), sizeof found - strlen(found), "%.*s ",
+                 (int)strcspn(row, "\t"), row);
+    free(text);
+    return found;
+}
+
+TEST_PLAIN(commands_are_offered_and_what_goes_on_from_what_is_typed)
+{
+    ck_assert_str_eq(offered("syncopate com"), "compare completion ");
+    ck_assert_str_eq(offered("/usr/bin/syncopate help ex"), "export ");
+    ck_assert_str_eq(offered("syncopate he"), "help ");
+    ck_assert_str_eq(offered("syncopate --v"), "--version ");
+    ck_assert_str_eq(offered("syncopate nothing |"), "");
+    ck_assert_str_eq(offered("other |"), "");
+    ck_assert_str_eq(offered("syncopate"), "");
+}
+
+TEST_PLAIN(options_are_offered_of_their_program)
+{
+    ck_assert_str_eq(offered("syncopate run --mo"), "--model --mode --momentum ");
+    ck_assert_str_eq(offered("syncopate-ps --on-w"), "--on-worker-loss ");
+    ck_assert_str_eq(offered("syncopate-ps --versio"), "--version ");
+    ck_assert_ptr_nonnull(strstr(offered("syncopate run -"), "--epochs "));
 }
 
 TEST_PLAIN(words_of_a_choice_are_offered)
 {
-    struct completion mode = of(OPTION_RUN, "mode"), modes = of(OPTION_COMPARE, "modes");
-    ck_assert_str_eq(mode.words, "sync async ssp:S allreduce");
-    ck_assert(!mode.list && !mode.files && !mode.folders);
-    ck_assert_str_eq(modes.words, "sync async ssp:S allreduce");
-    ck_assert(modes.list);
+    ck_assert_str_eq(offered("syncopate run --mode |"), "sync async ssp:S allreduce ");
+    ck_assert_str_eq(offered("syncopate compare --modes sync,as"), "sync,async ");
+    ck_assert_str_eq(offered("syncopate run --mode=s"), "--mode=sync --mode=ssp:S ");
+    ck_assert_str_eq(offered("syncopate compare --modes=sync,as"), "--modes=sync,async ");
+    ck_assert_str_eq(offered("syncopate run --mode = s"), "sync ssp:S ");
+    ck_assert_str_eq(offered("syncopate run --mode ="), "sync async ssp:S allreduce ");
 }
 
 TEST_PLAIN(files_and_folders_are_offered_where_a_path_is_expected)
 {
-    ck_assert(of(OPTION_RUN, "out").folders && !of(OPTION_RUN, "out").files);
-    ck_assert(of(OPTION_EXPORT, "out").files && !of(OPTION_EXPORT, "out").folders);
-    ck_assert(of(OPTION_PS, "keys").folders);
-    ck_assert(of(OPTION_PS, "port-file").files);
-    struct completion restore = of(OPTION_RUN, "restore"), data = of(OPTION_RUN, "data");
-    ck_assert(restore.files);
-    ck_assert_str_eq(restore.words, "auto never");
-    ck_assert(data.folders);
-    ck_assert_str_eq(data.words, "fashion-mnist synthetic");
-    ck_assert(completion_of_operand(OPTION_EVALUATE).files);
+    ck_assert_str_eq(offered("syncopate run --out |"), ":folders ");
+    ck_assert_str_eq(offered("syncopate export --out=x"), ":files ");
+    ck_assert_str_eq(offered("syncopate run --restore |"), "auto never :files ");
+    ck_assert_str_eq(offered("syncopate run --data |"), "fashion-mnist synthetic :folders ");
+    ck_assert_str_eq(offered("syncopate evaluate |"), ":files ");
 }
 
-TEST_PLAIN(nothing_is_offered_for_a_number_or_a_flag)
+TEST_PLAIN(nothing_is_offered_for_a_number_and_an_operand_behind_a_flag)
 {
-    static const char *const names[] = {"epochs", "quiet", "learning-rate", "worker-timeout"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        struct completion completion = of(OPTION_RUN, names[i]);
-        ck_assert_str_eq(completion.words, "");
-        ck_assert(!completion.files && !completion.folders && !completion.list);
-    }
-}
-
-TEST_PLAIN(an_argument_that_is_no_option_may_be_a_word)
-{
-    ck_assert_str_eq(completion_of_operand(OPTION_COMPLETION).words, "bash zsh fish");
-    ck_assert_ptr_nonnull(strstr(completion_of_operand(OPTION_MAN).words, "syncopate-worker"));
+    ck_assert_str_eq(offered("syncopate run --epochs |"), "");
+    ck_assert_str_eq(offered("syncopate-worker --learning-rate |"), "");
+    ck_assert_str_eq(offered("syncopate completion --quiet |"), "bash zsh fish ");
+    ck_assert_ptr_nonnull(strstr(offered("syncopate man |"), "syncopate-worker "));
 }
 
 TEST_PLAIN(what_is_said_of_an_option_is_short_and_whole_words)
@@ -63,29 +84,6 @@ TEST_PLAIN(what_is_said_of_an_option_is_short_and_whole_words)
         ck_assert_int_eq(strncmp(brief, option_rows[i].help, length < 4 ? length : length - 3), 0);
         ck_assert(brief[length - 1] != '.' || strcmp(brief + length - 3, "...") == 0);
     }
-}
-
-TEST_PLAIN(apostrophes_and_what_is_named_are_escaped)
-{
-    char text[64] = "";
-    FILE *out = fmemopen(text, sizeof text, "w");
-    completion_quote(out, "a's [b]", "[]");
-    fclose(out);
-    ck_assert_str_eq(text, "a'\\''s \\[b\\]");
-}
-
-TEST_PLAIN(there_are_scripts_for_three_shells)
-{
-    static const char *const shells[] = {"bash", "zsh", "fish"};
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
-    for (size_t i = 0; i < 3; i++)
-        ck_assert(completion_write(out, shells[i]));
-    ck_assert(!completion_write(out, "tcsh"));
-    fclose(out);
-    ck_assert_uint_gt(bytes, 10000);
-    free(text);
 }
 
 int main(void)
