@@ -148,7 +148,7 @@ SCRIPTS   := .ci/run $(wildcard deploy/*.sh deploy/*/*.sh tests/*.sh tests/*/*.s
 .PHONY: help setup setup-bench setup-check libraries all demo check check-later check-rest check-all tests unit asan tsan sim \
         coverage run-coverage \
         fuzz fuzz-corpus fuzzers bench chaos matrix \
-        include-direction format format-check script-check validate shapes tidy install uninstall clean benches \
+        size include-direction format format-check script-check validate shapes tidy install uninstall clean benches \
         run-tests bench-known engines bare image deb FORCE
 
 help: ## this list
@@ -282,6 +282,9 @@ unit: setup-check ## the unit tests alone
 
 coverage: setup-check ## lines and branches run by units, threads and simulations
 	@$(AGAIN) MODE=coverage run-coverage
+
+size: ## lines of code a room, tokens, bytes of pages
+	@tests/size.sh
 
 include-direction: ## who may include what; what comments point at
 	@tests/include_direction.sh

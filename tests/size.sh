@@ -14,6 +14,7 @@ cd "$(dirname "$0")/.."
 # Per file on standard input: "ROOM LINES CODE TOKENS".
 count()
 {
+    # shellcheck disable=SC2016 # For awk.
     xargs -d '\n' awk '
         function room_of(name,   part, n) {
             n = split(name, part, "/")

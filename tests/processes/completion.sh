@@ -133,7 +133,7 @@ if command -v zsh >/dev/null; then
     if [ "$(wc -l <"$work/zsh.log")" -ne "$(wc -l <<<"$cases")" ]; then fail "zsh has no answers"; fi
     # Of folder/file it shows the file.
     while IFS='|' read -r line expected && IFS='|' read -r _ found <&3; do
-        offers zsh "$line" "$(sed "s,[^ ]*/,,g" <<<"$expected")" "$(words <<<"$found")"
+        offers zsh "$line" "$(tr ' ' '\n' <<<"$expected" | sed 's,.*/,,' | words)" "$(words <<<"$found")"
     done <<<"$cases" 3<"$work/zsh.log"
     ok "zsh completes the same"
 else
