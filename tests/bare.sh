@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # bare.sh - README's two commands, word for word, on a machine that has nothing: a folder with Debian's smallest
 # system (debootstrap, from the mirror of this machine's apt; kept in build/bare) and a clean clone of HEAD.
-# It prints of each command the seconds and last lines, and what it installed. Needs root; 10 to 15 minutes.
+# It prints of each command the seconds and last lines, and what it installed. Needs root; some 8 minutes.
 #
 # All mounts and processes are in namespaces that end with the command, and the command with this script.
 set -euo pipefail
