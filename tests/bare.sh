@@ -11,8 +11,12 @@ if [ "$(id -u)" -ne 0 ] || ! command -v debootstrap >/dev/null; then
     echo "bare.sh: needs root and debootstrap (deploy/setup.sh ci)" >&2
     exit 1
 fi
-demo=$(grep -m 1 -x 'apt-get update && .* && make demo' README.md)
+demo=$(grep -m 1 -x 'apt-get update && .* && make demo' README.md || true)
 check=$(sed -nE 's/^(make check) .*/\1/p' README.md | head -n 1)
+if [ -z "$demo" ] || [ -z "$check" ]; then
+    echo "bare.sh: README.md names no 'apt-get update && ... && make demo', or no 'make check'" >&2
+    exit 1
+fi
 
 folder=$PWD/build/bare root=$PWD/build/bare/root system=$PWD/build/bare/bookworm.tar pid=
 clean_up()
