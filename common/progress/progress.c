@@ -54,7 +54,8 @@ static void make_items(char items[ITEM_COUNT][ITEM_MAX], const struct progress_s
 {
     memset(items, 0, (size_t)ITEM_COUNT * ITEM_MAX);
     if (state->steps_per_epoch > 0)
-        snprintf(items[ITEM_EPOCH], ITEM_MAX, "epoch %.1f of %.3g", state->epoch,
+        snprintf(items[ITEM_EPOCH], ITEM_MAX, "epoch %.1f of %.*f", state->epoch,
+                 state->steps % state->steps_per_epoch > 0,
                  (double)state->steps / (double)state->steps_per_epoch);
     snprintf(items[ITEM_STEP], ITEM_MAX, "step %s of %s", wording_count(state->step).text,
              wording_count(state->steps + state->made_up).text);

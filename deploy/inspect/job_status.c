@@ -71,11 +71,21 @@ static void print_test_score(FILE *out, const struct message_status_answer *stat
     fprintf(out, " (after step %s)\n", wording_count(status->test_step).text);
 }
 
+/* "epoch 0.40 of 0.43", "epoch 1.25 of 10" */
+static struct wording epoch_text(const struct message_status_answer *status)
+{
+    struct wording text;
+    double all = epochs_in_all(status);
+    snprintf(text.text, sizeof text.text, "epoch %.2f of %.*f", status->epochs,
+             all > floor(all) ? 2 : 0, all);
+    return text;
+}
+
 static void print_progress(FILE *out, const struct message_status_answer *status)
 {
     const struct mode_facts *mode = mode_facts_named(status->mode_text);
-    fprintf(out, "step: %s of %s (epoch %.2f of %.4g)\n", wording_count(status->step).text,
-            wording_count(steps_in_all(status)).text, status->epochs, epochs_in_all(status));
+    fprintf(out, "step: %s of %s (%s)\n", wording_count(status->step).text,
+            wording_count(steps_in_all(status)).text, epoch_text(status).text);
     if (status->train_epoch > 0)
         fprintf(out, "train loss: %.4f, accuracy %.2f %% (mean over %s of epoch %" PRIu64 ")\n",
                 status->train_loss, 100 * status->train_accuracy,
@@ -152,9 +162,8 @@ void job_status_line(const struct message_status_answer *status, char text[JOB_S
         wording_append(text, JOB_STATUS_LINE_MAX, ", for %s", wording_waited(status->seconds).text);
     if (!status->has_job)
         return;
-    wording_append(text, JOB_STATUS_LINE_MAX, "  epoch %.2f of %.4g  step %s of %s", status->epochs,
-                   epochs_in_all(status), wording_count(status->step).text,
-                   wording_count(steps_in_all(status)).text);
+    wording_append(text, JOB_STATUS_LINE_MAX, "  %s  step %s of %s", epoch_text(status).text,
+                   wording_count(status->step).text, wording_count(steps_in_all(status)).text);
     if (status->train_epoch > 0)
         wording_append(text, JOB_STATUS_LINE_MAX, "  loss %.3f  accuracy %.1f %%",
                        status->train_loss, 100 * status->train_accuracy);

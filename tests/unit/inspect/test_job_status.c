@@ -116,6 +116,10 @@ TEST_PLAIN(one_line_says_how_it_goes_or_how_it_ended)
     job_status_line(&status, line);
     ck_assert_str_eq(line, "running  epoch 1.32 of 3  step 1,234 of 2,814  loss 0.312  "
                            "accuracy 88.5 %  1 of 2 workers");
+    status.steps = 1235; /* Of epochs it tells no part more finely than another. */
+    job_status_line(&status, line);
+    ck_assert_ptr_nonnull(strstr(line, "  epoch 1.32 of 1.32  step 1,234 of 1,235  "));
+    status.steps = 2814;
     status.state = JOB_FINISHING;
     status.exit_code = EXIT_CLUSTER_LOST;
     strcpy(status.text, "lost ps/1");

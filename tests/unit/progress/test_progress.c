@@ -213,6 +213,17 @@ TEST(the_live_line_is_redrawn_and_gone_at_the_end)
     ck_assert_str_eq(shown(scene) + before, "\r\033[K");
 }
 
+TEST(a_part_of_an_epoch_is_told_in_as_many_digits)
+{
+    scene_open(scene, true, false, false);
+    happen(scene, "{\"event\": \"start\", \"time\": 1, \"step\": 0, \"steps\": 400, "
+                  "\"steps_per_epoch\": 938}\n"
+                  "{\"event\": \"progress\", \"time\": 2, \"step\": 398, \"epoch\": 0.4243}\n");
+    progress_tick(&scene->progress, 4);
+    ck_assert_msg(strstr(shown(scene), "\repoch 0.4 of 0.4  step 398 of 400") != NULL, "%s",
+                  shown(scene));
+}
+
 TEST(the_live_line_fits_the_width)
 {
     scene_open(scene, true, false, false);
