@@ -272,9 +272,10 @@ validate: setup-check ## simulate against real jobs in network namespaces (root)
 	@$(AGAIN) all tests
 	@TEST_BUILD=$(abspath $(BUILD)) tests/validation/validate.sh
 
-shapes: setup-check ## five published shapes in virtual time, by intervals
+shapes: setup-check ## five published shapes in virtual time, by intervals; 24 comparisons, which all have a ratio
 	@$(AGAIN) all
 	@tests/validation/shapes.sh $(abspath $(BUILD))
+	@tests/validation/ratios.sh $(abspath $(BUILD))
 
 unit: setup-check ## the unit tests alone
 	@$(AGAIN) tests

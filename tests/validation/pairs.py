@@ -20,7 +20,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "processes"))
-from answer import INF, NAN, mean_of, ratio_of, read  # noqa: E402
+from answer import INF, NAN, Comparison, mean_of, ratio_of, read  # noqa: E402
 
 
 def numbers(folder, arms, name, arm):
@@ -35,9 +35,9 @@ def numbers(folder, arms, name, arm):
         return {run.seed: scale * run.number(name) for run in arms[arm]}
     with open(os.path.join(folder, "compare.json"), encoding="utf-8") as file:
         target = json.load(file)["target"]
-    found = {}
+    found, whole = {}, Comparison(arms)
     for run in arms[arm]:
-        _, examples, seconds = run.way(target["kind"], target["value"])
+        _, _, examples, seconds = whole.way(run, target["kind"], target["value"])
         pace = examples / seconds if math.isfinite(seconds) else NAN
         found[run.seed] = {"time": seconds, "work": examples, "pace": pace}[name]
     return found

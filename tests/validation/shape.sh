@@ -11,7 +11,8 @@
 #
 # Intervals are of 95 %, by pairs of one seed; nothing is judged by a mean. A script fails where something cannot be
 # measured, and not where the answer is no. With OUT=FOLDER the comparisons, their reports too, stay there, and the
-# script goes on with what is there; else they are thrown away. SEED=N is the first seed, 1 if nothing is said.
+# script goes on with what is there; else they are thrown away. SEED=N is the first seed, 1 if nothing is said. A
+# script may set $seed, and $data to other examples, before it compares.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=$(realpath "${1:-$here/../../build/release}")
