@@ -810,8 +810,8 @@ const struct option_row option_rows[] = {
      "Print what is in compare.json and nothing else to standard output. Progress goes to standard error."},
     {"target-loss", OPTION_GROUP_OUTPUT, OPTION_KIND_REAL, FIELD(target_loss), OPTION_COMPARE, "X", NULL, 1e-9,
      1e9, NULL, NULL,
-     "Tell how long each arm took to a training loss of X. Default: to the median final loss of the first "
-     "arm. A comparison that is there can be asked again."},
+     "Tell how long each arm took to a training loss of X. Default: to one that all runs that learned came to. "
+     "A comparison that is there can be asked again."},
     {"target-accuracy", OPTION_GROUP_OUTPUT, OPTION_KIND_REAL, FIELD(target_accuracy), OPTION_COMPARE, "X",
      NULL, 1e-9, 1, NULL, NULL,
      "The same to a test accuracy, as a part of 1: 0.9 is 90 %."},

@@ -1,10 +1,10 @@
 /* answer.h - what a comparison says: how each arm came to the target beside the reference, the arm that
  * comes first, and how sure that is.
  *
- * Runs of one seed are a pair. Every ratio is an arm's number over the reference's, the geometric mean
- * over the pairs; its interval, like that of a difference, is told of three pairs at least (statistics.h).
- * Of one or two nothing is said but what they came to. A run that did not reach the target is infinite
- * and takes part; of a run that failed nothing is known, and it takes none.
+ * Runs of one seed are a pair. Every ratio is an arm's number over the reference's (statistics.h); its
+ * interval, like that of a difference, is told of three pairs at least. Of one or two nothing is said but what
+ * they came to. A run that never reached the target is infinite and takes part, and so does one that diverged;
+ * of a run that failed otherwise nothing is known, and it takes none (target.h).
  *
  *     time = work / pace             ratios: seconds; examples; examples a second, to the target
  *     speed-up = reference's time / time
@@ -25,7 +25,7 @@
 #include "deploy/answer/target.h"
 
 #define ANSWER_MARGIN 0.5  /* Points of accuracy, unless another one is asked for. */
-#define ANSWER_EFFECT 0.02 /* Of time, for which it is said how many seeds show it. */
+#define ANSWER_ALIKE  0.02 /* Times within this part of each other are called alike. */
 
 /* What is asked. */
 struct question {
@@ -40,17 +40,48 @@ struct reached {
     double olympic; /* NaN of fewer than five. */
 };
 
+/* What is said of an arm's time to the first target, beside the reference's. */
+enum word {
+    WORD_NONE,  /* Of fewer than three pairs, and of the reference. */
+    WORD_ALIKE, /* The interval is within ANSWER_ALIKE of 1. Asked first. */
+    WORD_SOONER,
+    WORD_LATER, /* p is at most 5 %, by Holm over all arms. */
+    WORD_OPEN,  /* Cannot be told apart. */
+    WORD_NEVER, /* No run reached it, and nothing is tested. */
+    WORD_COUNT
+};
+/* "not told apart"; "" for none. */
+const char *answer_word(enum word word);
+
+/* An arm's way to one rung of the ladder. */
+struct rung {
+    size_t runs, count;             /* Known ones; those that reached it. */
+    size_t outcomes[OUTCOME_COUNT]; /* How many runs had which. */
+    struct estimate time;           /* Beside the reference; all NaN in itself. */
+    double median;                  /* Of seconds. */
+};
+
+/* Whose gradients an update is made of. */
+struct update {
+    double computations, examples; /* Of workers; in each. */
+};
+
 struct arm_answer {
-    size_t runs;  /* Of which it is known whether they reached it. */
-    size_t count; /* That did. */
+    struct trials trials;
+    struct rung rungs[TARGET_RUNGS];
+    /* To the first rung. */
     struct reached seconds, batches, updates, examples, worker_seconds, bytes;
     /* Beside the reference; all NaN, of no pairs, in the reference itself. */
-    struct estimate time, work, pace, cost; /* Ratios; cost is of worker-seconds. */
+    struct estimate work, pace, cost;       /* Ratios; cost is of worker-seconds. */
     double speed_up, hardware, statistical; /* NaN where they cannot be told. */
     struct estimate accuracy;               /* Difference of test accuracies, in points. */
     struct estimate loss;                   /* Of final losses. */
     enum parity parity;                     /* Of accuracy. */
-    size_t seeds_needed;                    /* To tell ANSWER_EFFECT of time; 0: not known. */
+    double p;                               /* By Holm; NaN: not tested. */
+    enum word word;
+    double
+        visible; /* The least relative difference of time that as many seeds show; NaN: not known. */
+    struct update update;
     bool
         unequal_work; /* Significantly fewer examples than a sync reference of the same batch and rate. */
 };
@@ -59,17 +90,29 @@ struct answer {
     struct target target;
     struct question question;
     const struct comparison *comparison; /* Borrowed. */
-    struct arm_answer *arms; /* [comparison->group_count], owned; the first is the reference. */
+    struct arm_answer *arms; /* [arm_count], owned; of each group, the first is the reference. */
+    size_t arm_count;
 };
 
-/* STATUS_MEMORY; then, too, it may be freed. */
+/* STATUS_MEMORY; then, too, it may be freed. A target that guessing reaches is none (TARGET_NONE). */
 enum status answer_make(struct answer *answer, const struct comparison *comparison,
                         const struct question *question, struct error *error);
 void answer_free(struct answer *answer);
 
-/* The ratio of what the runs of one arm took to the target to those of another, as arm_answer's time. */
-struct estimate answer_time(const struct answer *answer, const struct group *arm,
-                            const struct group *reference);
+/* The ratio of seconds to a rung of one arm to those of another, as rung.time. */
+struct estimate answer_time(const struct answer *answer, size_t rung, size_t arm, size_t reference);
+
+bool answer_alike(const struct estimate *time);
+
+/* Of those that take part the arm that is first to this rung, or last; group_count: none is. */
+size_t answer_first(const struct answer *answer, size_t rung, bool last, size_t except);
+
+/* A run's final loss and test accuracy: of one that diverged INFINITY and that of guessing. */
+double answer_loss(const struct answer *answer, const struct trial *trial);
+double answer_accuracy(const struct answer *answer, const struct trial *trial);
+/* Their mean over an arm's known runs; NaN of none. */
+typedef double trial_number_fn(const struct answer *answer, const struct trial *trial);
+double answer_mean(const struct answer *answer, size_t arm, trial_number_fn *number);
 
 /* Updates a second over the whole run; and those of all runs of a group on average are group_spread's. */
 double answer_pace(const struct record *record);

@@ -3,10 +3,12 @@
 #include "deploy/answer/answer_words.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
 #include "common/base/wording.h"
+#include "common/job/mode.h"
 #include "deploy/answer/rate_grid.h"
 
 /* --- numbers ------------------------------------------------------------------------------- */
@@ -17,7 +19,7 @@ static struct answer_text number_text(double number, int decimals, const char *f
     if (isnan(number))
         snprintf(text.text, sizeof text.text, "-");
     else if (isinf(number))
-        snprintf(text.text, sizeof text.text, "%s", number > 0 ? "inf" : "-inf");
+        snprintf(text.text, sizeof text.text, "%s", number > 0 ? "never" : "-inf");
     else if (strcmp(format, "+") == 0)
         snprintf(text.text, sizeof text.text, "%+.*f", decimals, number);
     else
@@ -35,9 +37,14 @@ struct answer_text answer_ratio(double ratio)
 struct answer_text answer_ratio_interval(const struct estimate *ratio)
 {
     struct answer_text text = answer_ratio(ratio->value);
-    if (!isnan(ratio->low) && !isnan(ratio->high))
+    bool certain = isinf(ratio->low) || !(ratio->high > 0); /* "never", or 0. */
+    if (certain || isnan(ratio->low))
+        return text;
+    if (!isnan(ratio->high))
         wording_append(text.text, sizeof text.text, " [%s, %s]", answer_ratio(ratio->low).text,
                        answer_ratio(ratio->high).text);
+    if (ratio->level < 0.9495)
+        wording_append(text.text, sizeof text.text, " %.0f %%", 100 * ratio->level);
     return text;
 }
 
@@ -112,11 +119,22 @@ static struct answer_text time_of(const struct answer *answer)
 
 /* --- the answer ---------------------------------------------------------------------------- */
 
-static struct answer_text seeds_text(const struct arm_answer *arm)
+#define SAY(to, ...) wording_append((to)->text, sizeof(to)->text, __VA_ARGS__)
+
+static struct answer_text name_of(const struct answer *answer, size_t index)
+{
+    struct answer_text name = answer_name(answer->comparison, &answer->comparison->groups[index]);
+    name.text[100] = '\0'; /* Several of them have room in a sentence. */
+    return name;
+}
+
+/* "4 of 5 seeds", "3 of 4 known seeds" where one failed otherwise. */
+static struct answer_text seeds_text(const struct rung *rung)
 {
     struct answer_text text;
-    snprintf(text.text, sizeof text.text, "%zu of %s", arm->count,
-             wording_counted(arm->runs, "seed", "seeds").text);
+    snprintf(text.text, sizeof text.text, "%zu of %zu %s%s", rung->count, rung->runs,
+             rung->outcomes[OUTCOME_UNKNOWN] > 0 ? "known " : "",
+             rung->runs == 1 ? "seed" : "seeds");
     return text;
 }
 
@@ -129,149 +147,55 @@ static const char *chance_text(size_t pairs)
     return pairs < STATISTICS_INTERVAL_RUNS ? texts[pairs] : "";
 }
 
-static bool shows_nothing(const struct estimate *time)
+static void add_accuracy(struct answer_text *sentence, const struct answer *answer, size_t index)
 {
-    return time->low <= 1 && time->high >= 1;
-}
-
-static void add_accuracy(struct answer_text *sentence, const struct answer *answer,
-                         const struct arm_answer *arm)
-{
-    char *text = sentence->text;
-    size_t bytes = sizeof sentence->text;
+    const struct arm_answer *arm = &answer->arms[index];
     struct answer_text points = answer_points_interval(&arm->accuracy);
     const char *shown = points.text;
     double margin = answer->question.margin;
     switch (arm->parity) {
     case PARITY_EQUAL:
-        wording_append(text, bytes, "; accuracy equal within %g points (%s)", margin, shown);
+        SAY(sentence, "; accuracy equal within %g points (%s)", margin, shown);
         break;
     case PARITY_BELOW:
     case PARITY_ABOVE:
-        wording_append(text, bytes, "; accuracy %s: %s points",
-                       arm->parity == PARITY_BELOW ? "lower" : "higher", shown);
+        SAY(sentence, "; accuracy %s: %s points", arm->parity == PARITY_BELOW ? "lower" : "higher",
+            shown);
         break;
     case PARITY_OPEN:
-        wording_append(text, bytes, "; accuracy not shown to be equal within %g points (%s)",
-                       margin, shown);
+        SAY(sentence, "; accuracy not shown to be equal within %g points (%s)", margin, shown);
         break;
     case PARITY_UNKNOWN:
         if (arm->accuracy.count > 0)
-            wording_append(text, bytes, "; accuracy %s points", shown);
+            SAY(sentence, "; accuracy %s points", shown);
         break;
     }
 }
 
-static void tell_arm(struct answer_text *sentence, const struct answer *answer, size_t index)
+static bool is_bounded(const struct answer *answer, size_t index)
 {
-    const struct arm_answer *arm = &answer->arms[index];
-    const struct arm_answer *reference = &answer->arms[0];
-    const struct comparison *comparison = answer->comparison;
-    char name[256], target[64];
-    snprintf(name, sizeof name, "%.250s", answer_name(comparison, &comparison->groups[index]).text);
-    snprintf(target, sizeof target, "%s", target_text(&answer->target).text);
-    char *text = sentence->text;
-    size_t bytes = sizeof sentence->text;
-    text[0] = '\0';
-    if (arm->runs == 0)
-        wording_append(text, bytes, "%s: nothing is known of its way to %s", name, target);
-    else if (arm->count == 0)
-        wording_append(text, bytes, "%s does not reach %s, %s (%s %zu of %zu)", name, target,
-                       seeds_text(arm).text, answer_name(comparison, &comparison->groups[0]).text,
-                       reference->count, reference->runs);
-    else if (isnan(arm->time.value))
-        wording_append(text, bytes, "%s reaches %s, %s, %s %zu of %zu: no ratio of their times",
-                       name, target, seeds_text(arm).text,
-                       answer_name(comparison, &comparison->groups[0]).text, reference->count,
-                       reference->runs);
-    else if (isinf(arm->time.value)) {
-        wording_append(text, bytes, "%s mostly does not reach %s, %s", name, target,
-                       seeds_text(arm).text);
-        if (arm->time.low > 0 && isfinite(arm->time.low))
-            wording_append(text, bytes, "; it takes %sx %s at least",
-                           answer_ratio(arm->time.low).text, time_of(answer).text);
-    } else {
-        struct answer_text ratio = answer_ratio(arm->time.value);
-        wording_append(text, bytes, "%s reaches %s in %sx %s", name, target, ratio.text,
-                       time_of(answer).text);
-        if (!isnan(arm->time.low))
-            wording_append(text, bytes, "%s",
-                           answer_ratio_interval(&arm->time).text + strlen(ratio.text));
-        wording_append(text, bytes, ", %s%s", seeds_text(arm).text,
-                       shows_nothing(&arm->time) ? ": no difference shown" : "");
-    }
-    if (chance_text(arm->time.count)[0] != '\0')
-        wording_append(text, bytes, "; %s", chance_text(arm->time.count));
-    add_accuracy(sentence, answer, arm);
-    wording_append(text, bytes, ".");
+    return mode_facts_named(answer->comparison->groups[index].mode_text)->bounds;
 }
 
-/* With one arm, or none, nothing is compared. */
-static void tell_alone(struct answer_text *sentence, const struct answer *answer)
+/* The arms whose computations are of the fewest examples, and of the most: of these ssp, which counts them. */
+static void find_computations(const struct answer *answer, size_t *least, size_t *most)
 {
-    const struct comparison *comparison = answer->comparison;
-    char *text = sentence->text;
-    size_t bytes = sizeof sentence->text;
-    text[0] = '\0';
-    if (comparison->group_count == 0 || answer->target.kind == TARGET_NONE ||
-        answer->arms[0].runs == 0) {
-        wording_append(text, bytes, "No target: %s.",
-                       comparison->group_count == 0 ? "there are no runs"
-                                                    : "the reference has no loss");
-        return;
+    *least = *most = 0;
+    for (size_t i = 1; i < answer->comparison->group_count; i++) {
+        double examples = answer->arms[i].update.examples;
+        if (examples > 0 && !(examples >= answer->arms[*least].update.examples))
+            *least = i;
+        double greatest = answer->arms[*most].update.examples;
+        if (examples > greatest ||
+            (examples >= greatest && is_bounded(answer, i) && !is_bounded(answer, *most)))
+            *most = i;
     }
-    const struct arm_answer *arm = &answer->arms[0];
-    wording_append(text, bytes, "%s reaches %s",
-                   answer_name(comparison, &comparison->groups[0]).text,
-                   target_text(&answer->target).text);
-    if (isfinite(arm->seconds.median))
-        wording_append(text, bytes, " in %s s",
-                       answer_seconds(arm->seconds.median, arm->seconds.median).text);
-    wording_append(text, bytes, ", %s; there is no other arm.", seeds_text(arm).text);
 }
 
-/* "5 arms beside sync: 3 reach loss 0.35 sooner, 1 later, 1 not shown." */
-static void tell_many(struct answer_text *sentence, const struct answer *answer)
+static uint64_t batch_of(const struct record *record)
 {
-    const struct comparison *comparison = answer->comparison;
-    size_t sooner = 0, later = 0, pairs = 0, never = 0, equal = 0;
-    double least = INFINITY, most = 0;
-    for (size_t i = 1; i < comparison->group_count; i++) {
-        const struct arm_answer *arm = &answer->arms[i];
-        sooner += arm->time.high < 1;
-        later += arm->time.low > 1;
-        never += arm->runs > 0 && arm->count == 0;
-        equal += arm->parity == PARITY_EQUAL;
-        pairs = arm->time.count > pairs ? arm->time.count : pairs;
-        least = arm->time.value < least ? arm->time.value : least;
-        most = arm->time.value > most ? arm->time.value : most;
-    }
-    size_t others = comparison->group_count - 1;
-    char *text = sentence->text;
-    size_t bytes = sizeof sentence->text;
-    text[0] = '\0';
-    wording_append(text, bytes, "%zu arms beside %s: ", others,
-                   answer_name(comparison, &comparison->groups[0]).text);
-    if (pairs >= STATISTICS_INTERVAL_RUNS)
-        wording_append(text, bytes, "%zu %s %s sooner, %zu later, %zu not shown", sooner,
-                       sooner == 1 ? "reaches" : "reach", target_text(&answer->target).text, later,
-                       others - sooner - later);
-    else if (least < INFINITY)
-        wording_append(text, bytes, "%s is reached in %sx to %sx its time; %s",
-                       target_text(&answer->target).text, answer_ratio(least).text,
-                       answer_ratio(most).text, chance_text(pairs));
-    else
-        wording_append(text, bytes, "none reaches %s beside it", target_text(&answer->target).text);
-    if (never > 0)
-        wording_append(text, bytes, "; %zu never %s", never,
-                       never == 1 ? "reaches it" : "reach it");
-    if (pairs >= STATISTICS_INTERVAL_RUNS)
-        wording_append(text, bytes, "; accuracy shown to be equal within %g points of %zu",
-                       answer->question.margin, equal);
-    wording_append(text, bytes, ".");
+    return record->global_batch;
 }
-
-/* --- what is the same for all -------------------------------------------------------------- */
 
 /* Whether a number is the same in all runs, none of them 0. */
 typedef uint64_t record_count_fn(const struct record *record);
@@ -285,6 +209,207 @@ static bool is_shared(const struct comparison *comparison, record_count_fn *numb
     return comparison->record_count > 0;
 }
 
+/* What is equal, of an update's batch and a worker's: it decides who waits how long. */
+static void add_work(struct answer_text *sentence, const struct answer *answer)
+{
+    size_t least, most;
+    find_computations(answer, &least, &most);
+    bool same = answer->arms[least].update.examples >= answer->arms[most].update.examples,
+         batch = is_shared(answer->comparison, batch_of);
+    if (batch && !same)
+        SAY(sentence, "; equal batch");
+    else if (same && !batch && answer->comparison->record_count > 0)
+        SAY(sentence, "; equal worker batch");
+}
+
+/* "in 0.71x sync's time [0.63, 0.80], 5 of 5 seeds"; where the reference never got there, "in 12.0 s, ..". */
+static void add_place(struct answer_text *sentence, const struct answer *answer, size_t r,
+                      size_t index, const char *time)
+{
+    const struct rung *rung = &answer->arms[index].rungs[r];
+    struct answer_text ratio = answer_ratio(rung->time.value);
+    if (answer->arms[0].rungs[r].count == 0)
+        SAY(sentence, "in %s s, ", answer_seconds(rung->median, rung->median).text);
+    else if (index > 0)
+        SAY(sentence, "in %sx %s%s, ", ratio.text, time,
+            answer_ratio_interval(&rung->time).text + strlen(ratio.text));
+    SAY(sentence, "%s", seeds_text(rung).text);
+    if (r == 0 && index > 0 && answer->arms[index].word != WORD_NONE)
+        SAY(sentence, ": %s", answer_word(answer->arms[index].word));
+}
+
+/* Where another arm is the first to the deepest target. */
+static void add_deep(struct answer_text *sentence, const struct answer *answer, size_t first)
+{
+    size_t none = answer->comparison->group_count, rungs = answer->target.count;
+    size_t deep = rungs > 1 ? answer_first(answer, rungs - 1, false, none) : none;
+    if (deep == none || deep == first)
+        return;
+    SAY(sentence, "; to %s the first is %s, ", target_text(&answer->target, rungs - 1).text,
+        name_of(answer, deep).text);
+    add_place(sentence, answer, rungs - 1, deep, time_of(answer).text);
+}
+
+/* Beside the reference it is alone. */
+static void tell_arm(struct answer_text *sentence, const struct answer *answer)
+{
+    const struct arm_answer *arm = &answer->arms[1];
+    const struct rung *rung = &arm->rungs[0], *reference = &answer->arms[0].rungs[0];
+    struct answer_text target = {""};
+    SAY(&target, "%s", target_text(&answer->target, 0).text);
+    SAY(sentence, "%s", name_of(answer, 1).text);
+    if (rung->runs == 0)
+        SAY(sentence, ": nothing is known of its way to %s", target.text);
+    else if (rung->count == 0)
+        SAY(sentence, " never reaches %s, %s (%s: %zu of %zu)", target.text, seeds_text(rung).text,
+            name_of(answer, 0).text, reference->count, reference->runs);
+    else if (isinf(rung->time.value))
+        SAY(sentence, " mostly never reaches %s, %s (%s: %zu of %zu)", target.text,
+            seeds_text(rung).text, name_of(answer, 0).text, reference->count, reference->runs);
+    else {
+        SAY(sentence, " reaches %s ", target.text);
+        add_place(sentence, answer, 0, 1, time_of(answer).text);
+        if (reference->count == 0)
+            SAY(sentence, "; %s never does, 0 of %zu", name_of(answer, 0).text, reference->runs);
+    }
+    if (chance_text(rung->time.count)[0] != '\0')
+        SAY(sentence, "; %s", chance_text(rung->time.count));
+    add_accuracy(sentence, answer, 1);
+    add_deep(sentence, answer, answer_first(answer, 0, false, 2));
+    add_work(sentence, answer);
+    SAY(sentence, ".");
+}
+
+/* Why there is nothing to reach. */
+static void tell_no_target(struct answer_text *sentence, const struct answer *answer)
+{
+    const struct target *target = &answer->target;
+    size_t known = 0, told = 0;
+    for (size_t i = 0; i < answer->comparison->group_count; i++)
+        known += answer->arms[i].trials.known;
+    if (known == 0)
+        SAY(sentence, "No target: %s",
+            answer->comparison->group_count == 0 ? "there are no runs" : "the runs have no loss");
+    else if (target->asked_for && answer->question.target_loss > 0)
+        SAY(sentence, "No target: loss %.4g is not below %.4g, with which training starts",
+            target->values[0], target->start);
+    else if (target->asked_for)
+        SAY(sentence, "No target: test accuracy %.4g %% is not above that of guessing",
+            100 * target->values[0]);
+    else
+        SAY(sentence,
+            "No target: no arm's loss came below %.4g, with which training starts, in most of its "
+            "runs; ask with --target-accuracy",
+            target->start);
+    for (size_t i = 0; i < answer->comparison->group_count; i++) {
+        const struct trials *trials = &answer->arms[i].trials;
+        size_t diverged = 0;
+        for (size_t j = 0; j < trials->count; j++)
+            diverged += trials->list[j].fate == FATE_DIVERGED;
+        if (diverged == 0)
+            continue;
+        SAY(sentence, "%s %s %zu of %zu", told++ == 0 ? "; diverged:" : ",",
+            name_of(answer, i).text, diverged, trials->known);
+    }
+    SAY(sentence, ".");
+}
+
+/* With one arm nothing is compared. */
+static void tell_alone(struct answer_text *sentence, const struct answer *answer)
+{
+    const struct rung *rung = &answer->arms[0].rungs[0];
+    SAY(sentence, "%s reaches %s", name_of(answer, 0).text, target_text(&answer->target, 0).text);
+    if (isfinite(rung->median))
+        SAY(sentence, " in %s s", answer_seconds(rung->median, rung->median).text);
+    SAY(sentence, ", %s; there is no other arm.", seeds_text(rung).text);
+}
+
+/* Whether seeds tell two arms apart. */
+static bool is_told_apart(const struct answer *answer, size_t a, size_t b)
+{
+    if (a == 0 || b == 0) {
+        enum word word = answer->arms[a == 0 ? b : a].word;
+        return word == WORD_SOONER || word == WORD_LATER;
+    }
+    struct estimate time = answer_time(answer, 0, a, b);
+    return time.p <= 0.05 && !answer_alike(&time);
+}
+
+static void add_words(struct answer_text *sentence, const struct answer *answer)
+{
+    static const char *const shown[WORD_COUNT] = {[WORD_SOONER] = "sooner",
+                                                  [WORD_LATER] = "later",
+                                                  [WORD_ALIKE] = "alike within 2 %",
+                                                  [WORD_OPEN] = "not told apart",
+                                                  [WORD_NEVER] = "never"};
+    size_t counts[WORD_COUNT] = {0}, told = 0, pairs = 0;
+    for (size_t i = 1; i < answer->comparison->group_count; i++) {
+        counts[answer->arms[i].word]++;
+        size_t of_arm = answer->arms[i].rungs[0].time.count;
+        pairs = of_arm > pairs ? of_arm : pairs;
+    }
+    if (chance_text(pairs)[0] != '\0')
+        SAY(sentence, "; %s", chance_text(pairs));
+    for (enum word word = WORD_ALIKE; word < WORD_COUNT; word++)
+        if (counts[word] > 0)
+            SAY(sentence, "%s %zu %s", told++ == 0 ? ". Beside the reference:" : ",", counts[word],
+                shown[word]);
+}
+
+/* "Loss 0.35 is reached first by async in 0.71x sync's time [..], 5 of 5 seeds, last by ..." */
+static void tell_many(struct answer_text *sentence, const struct answer *answer)
+{
+    size_t none = answer->comparison->group_count;
+    size_t first = answer_first(answer, 0, false, none), last = answer_first(answer, 0, true, none);
+    size_t second = answer_first(answer, 0, false, first);
+    struct answer_text target = {""};
+    SAY(&target, "%s", target_text(&answer->target, 0).text);
+    if (first == none) {
+        SAY(sentence, "No arm reaches %s in most of its runs", target.text);
+    } else if (first == last) {
+        bool alone = true;
+        for (size_t i = 0; i < none; i++)
+            alone = alone && (i == first || answer->arms[i].rungs[0].count == 0);
+        SAY(sentence,
+            alone ? "Only one arm reaches %s: %s, "
+                  : "No arm is seen to reach %s sooner or later than %s, ",
+            target.text, name_of(answer, first).text);
+        add_place(sentence, answer, 0, first, time_of(answer).text);
+    } else {
+        target.text[0] = (char)toupper(target.text[0]);
+        SAY(sentence, "%s is reached first by %s, ", target.text, name_of(answer, first).text);
+        add_place(sentence, answer, 0, first, time_of(answer).text);
+        if (second != none && answer->arms[second].rungs[0].runs >= STATISTICS_INTERVAL_RUNS &&
+            !is_told_apart(answer, first, second))
+            SAY(sentence, " (%s cannot be told from it)", name_of(answer, second).text);
+        SAY(sentence, "; last by %s, ", name_of(answer, last).text);
+        add_place(sentence, answer, 0, last, first == 0 ? time_of(answer).text : "its time");
+    }
+    add_words(sentence, answer);
+    add_deep(sentence, answer, first);
+    add_work(sentence, answer);
+    SAY(sentence, ".");
+}
+
+/* Why a mode may be slow at this work; false where all compute alike. */
+static bool tell_computations(struct answer_text *sentence, const struct answer *answer)
+{
+    size_t least, most;
+    find_computations(answer, &least, &most);
+    if (answer->arms[least].update.examples >= answer->arms[most].update.examples ||
+        !is_shared(answer->comparison, batch_of))
+        return false;
+    SAY(sentence,
+        "A worker's computation is of %.3g examples in %s, of %.3g in %s. --straggle and --pause "
+        "are drawn once a computation, and ssp's bound counts them; --fair worker-batch makes them "
+        "equal.",
+        answer->arms[least].update.examples, name_of(answer, least).text,
+        answer->arms[most].update.examples, name_of(answer, most).text);
+    return true;
+}
+
+/* --- what is the same for all -------------------------------------------------------------- */
+
 static uint64_t workers_of(const struct record *record)
 {
     return record->workers;
@@ -293,11 +418,6 @@ static uint64_t workers_of(const struct record *record)
 static uint64_t servers_of(const struct record *record)
 {
     return record->servers;
-}
-
-static uint64_t batch_of(const struct record *record)
-{
-    return record->global_batch;
 }
 
 static bool text_shared(const struct comparison *comparison, size_t offset)
@@ -350,16 +470,22 @@ static void tell_constants(struct answer_text *sentence, const struct comparison
 bool answer_head(const struct answer *answer, size_t index, struct answer_text *sentence)
 {
     const struct comparison *comparison = answer->comparison;
-    bool alone = comparison->group_count < 2 || answer->target.kind == TARGET_NONE;
-    bool many = !alone && comparison->group_count > ANSWER_TOLD_MAX + 1;
-    size_t sentences = alone || many ? 1 : comparison->group_count - 1;
-    if (index < sentences && alone)
+    bool none = comparison->group_count == 0 || answer->target.kind == TARGET_NONE ||
+                answer->arms[0].trials.count == 0;
+    sentence->text[0] = '\0';
+    if (index == 0 && none)
+        tell_no_target(sentence, answer);
+    else if (index == 0 && comparison->group_count == 1)
         tell_alone(sentence, answer);
-    else if (index < sentences && many)
+    else if (index == 0 && comparison->group_count == 2)
+        tell_arm(sentence, answer);
+    else if (index == 0)
         tell_many(sentence, answer);
-    else if (index < sentences)
-        tell_arm(sentence, answer, index + 1);
-    else if (index == sentences && comparison->record_count > 0)
+    else if (comparison->record_count == 0)
+        return false;
+    else if (index == 1 && tell_computations(sentence, answer))
+        return true;
+    else if (index == 1 || (index == 2 && tell_computations(sentence, answer)))
         tell_constants(sentence, comparison);
     else
         return false;
@@ -395,21 +521,49 @@ static bool tell_product(struct answer_text *sentence, const struct answer *answ
     return true;
 }
 
-static bool tell_power(struct answer_text *sentence, const struct answer *answer)
+/* Of the arm that is named first, or else of the next. */
+static bool tell_visible(struct answer_text *sentence, const struct answer *answer)
 {
-    const struct comparison *comparison = answer->comparison;
-    size_t most = 0, pairs = 0;
-    for (size_t i = 1; i < comparison->group_count; i++) {
-        const struct arm_answer *arm = &answer->arms[i];
-        most = arm->seeds_needed > most ? arm->seeds_needed : most;
-        pairs = arm->time.count > pairs ? arm->time.count : pairs;
-    }
-    if (most <= pairs)
+    size_t none = answer->comparison->group_count;
+    size_t index = answer_first(answer, 0, false, none);
+    index = index == 0 ? answer_first(answer, 0, false, 0) : index;
+    if (index == none || isnan(answer->arms[index].visible))
         return false;
-    snprintf(sentence->text, sizeof sentence->text,
-             "to see %g %% of time you need about %s seeds%s", 100 * ANSWER_EFFECT,
-             wording_count(most).text, most == STATISTICS_SEEDS_MAX ? " or more" : "");
+    const struct comparison *comparison = answer->comparison;
+    sentence->text[0] = '\0';
+    SAY(sentence, "with %zu seeds nothing below %.2g %% can be seen for %s%s",
+        answer->arms[index].rungs[0].time.count, 100 * answer->arms[index].visible,
+        name_of(answer, index).text,
+        comparison->record_count > 0 && comparison->records[0]->arm.cluster[0] != '\0'
+            ? ", of seeds alone: both share all draws"
+            : "");
     return true;
+}
+
+/* "not reached: async 1 came back, 2 ended above it; sync 1 diverged" */
+static bool tell_outcomes(struct answer_text *sentence, const struct answer *answer)
+{
+    bool loss = answer->target.kind == TARGET_LOSS;
+    const char *const words[] = {[OUTCOME_CAME_BACK] = "came back",
+                                 [OUTCOME_SHORT] = loss ? "ended above it" : "ended below it",
+                                 [OUTCOME_DIVERGED] = "diverged",
+                                 [OUTCOME_UNKNOWN] = "not known"};
+    size_t arms = 0;
+    sentence->text[0] = '\0';
+    for (size_t i = 0; i < answer->comparison->group_count; i++) {
+        const struct rung *rung = &answer->arms[i].rungs[0];
+        size_t told = 0;
+        for (enum outcome outcome = OUTCOME_CAME_BACK; outcome < OUTCOME_COUNT; outcome++) {
+            if (rung->outcomes[outcome] == 0)
+                continue;
+            if (told == 0)
+                SAY(sentence, "%s%s", arms++ == 0 ? "not reached: " : "; ",
+                    name_of(answer, i).text);
+            SAY(sentence, "%s %zu %s", told++ == 0 ? "" : ",", rung->outcomes[outcome],
+                words[outcome]);
+        }
+    }
+    return arms > 0;
 }
 
 static bool tell_unequal(struct answer_text *sentence, const struct answer *answer)
@@ -472,12 +626,11 @@ bool answer_foot(const struct answer *answer, size_t index, struct answer_text *
     size_t found = 0;
     if (answer->target.kind == TARGET_NONE)
         return false;
-    size_t told = answer->comparison->group_count <= ANSWER_TOLD_MAX + 1
-                      ? answer->comparison->group_count
-                      : 0; /* Of many arms it is in the columns of the report. */
-    for (size_t i = 1; i < told; i++)
-        if (tell_product(sentence, answer, i) && found++ == index)
-            return true;
+    if (tell_outcomes(sentence, answer) && found++ == index)
+        return true;
+    bool two = answer->comparison->group_count == 2; /* Of more it is in the report's columns. */
+    if (two && tell_product(sentence, answer, 1) && found++ == index)
+        return true;
     for (size_t i = 0; rate_grid_at(answer, i, &grid); i++)
         if (found++ == index) {
             tell_grid(sentence, answer, &grid);
@@ -485,5 +638,5 @@ bool answer_foot(const struct answer *answer, size_t index, struct answer_text *
         }
     if (tell_unequal(sentence, answer) && found++ == index)
         return true;
-    return tell_power(sentence, answer) && found++ == index;
+    return tell_visible(sentence, answer) && found++ == index;
 }

@@ -1,12 +1,12 @@
-/* answer_words.h - the answer in sentences: who comes to the target in which part of the reference's time,
- * how sure that is, and whether what came out is as good.
+/* answer_words.h - the answer in sentences: which arm comes to the target first, in what part of the reference's
+ * time, how sure that is, and whether what came out is as good.
  *
- *     async reaches loss 0.35 in 0.71x sync's time [0.63, 0.80], 5 of 5 seeds; accuracy equal within 0.5
- *     points (-0.12 [-0.31, +0.07]).
+ *     async reaches loss 0.35 in 0.71x sync's time [0.63, 0.80], 5 of 5 seeds: sooner; accuracy equal within 0.5
+ *     points (-0.12 [-0.31, +0.07]); equal batch.
  *
- * Of up to ANSWER_TOLD_MAX arms beside the reference each has its sentence; of more it is told how many are
- * sooner, and the table (answer_table.h) has each. Of fewer than three pairs of runs the figures are told,
- * and that nothing is known of what seeds do by chance: no interval, no "sooner".
+ * Of several arms beside the reference the first and the last are named, and it is told how many of all are
+ * sooner, later, alike, not told apart, or never there; the table (answer_table.h) has each. Of fewer than three
+ * pairs of runs the figures are told, and that nothing is known of what seeds do by chance.
  *
  * Threads: plain values. */
 
@@ -17,10 +17,8 @@
 
 #include "deploy/answer/answer.h"
 
-#define ANSWER_TOLD_MAX 3
-
 struct answer_text {
-    char text[512];
+    char text[768];
 };
 
 /* Sentence number index of those that come first, and of those that stand below the table; false when there
@@ -31,8 +29,8 @@ bool answer_foot(const struct answer *answer, size_t index, struct answer_text *
 /* What an arm is called in a sentence: "async", "sync, ps 2", "sync, 4 workers" where workers differ. */
 struct answer_text answer_name(const struct comparison *comparison, const struct group *group);
 
-/* "0.71", "12.5", "inf", "-" for what is not known; "0.71 [0.63, 0.80]", without an interval where there is
- * none. */
+/* "0.71", "12.5", "never" for what is infinite, "-" for what is not known; "0.71 [0.63, 0.80]", without an
+ * interval where there is none; "0.71 [0.63, never] 94 %" where it holds less than 95 %. */
 struct answer_text answer_ratio(double ratio);
 struct answer_text answer_ratio_interval(const struct estimate *ratio);
 /* "-0.12 [-0.31, +0.07]" */

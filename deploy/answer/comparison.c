@@ -89,42 +89,53 @@ static bool label_taken(const struct comparison *comparison, const char *label)
 
 /* Two arms are never shown under one label: the second has its name, which is its own. */
 static void make_label(char *label, size_t bytes, const struct comparison *comparison,
-                       const struct arm *arm, const struct record *record)
+                       const struct arm *arm, const char *mode_text, uint32_t workers)
 {
     if (arm->label[0] != '\0')
         snprintf(label, bytes, "%s", arm->label);
     else
-        snprintf(label, bytes, "%.31s, %.28s%s%s", record->mode_text,
-                 wording_counted(record->workers, "worker", "workers").text,
+        snprintf(label, bytes, "%.31s, %.28s%s%s", mode_text,
+                 wording_counted(workers, "worker", "workers").text,
                  arm->varied[0] != '\0' ? ", " : "", arm->varied);
     if (label_taken(comparison, label))
         snprintf(label, bytes, "%s", arm->name);
 }
 
-static struct group *group_of(struct comparison *comparison, const struct arm *arm,
-                              const struct record *record)
+static struct group *group_named(struct comparison *comparison, const char *name)
 {
     for (size_t i = 0; i < comparison->group_count; i++)
-        if (strcmp(comparison->groups[i].arm.name, arm->name) == 0)
+        if (strcmp(comparison->groups[i].arm.name, name) == 0)
             return &comparison->groups[i];
+    return NULL;
+}
+
+enum status comparison_group(struct comparison *comparison, const struct arm *arm,
+                             const char *mode_text, uint32_t workers, struct error *error)
+{
+    if (group_named(comparison, arm->name) != NULL)
+        return STATUS_OK;
     if (comparison->group_count == COMPARISON_GROUPS_MAX)
-        return NULL;
+        return error_set(error, STATUS_INVALID, "%s: too many arms to compare", arm->name);
     struct group made = {.arm = *arm,
-                         .workers = record->workers,
+                         .workers = workers,
                          .index = (unsigned)comparison->group_count,
-                         .mode_index = mode_index_of(comparison, record->mode_text)};
-    made.workers_index = workers_index_of(comparison, record->workers, made.mode_index);
-    snprintf(made.mode_text, sizeof(made.mode_text), "%s", record->mode_text);
-    make_label(made.label, sizeof(made.label), comparison, arm, record);
-    comparison->groups[comparison->group_count] = made;
-    return &comparison->groups[comparison->group_count++];
+                         .mode_index = mode_index_of(comparison, mode_text)};
+    made.workers_index = workers_index_of(comparison, workers, made.mode_index);
+    snprintf(made.mode_text, sizeof(made.mode_text), "%s", mode_text);
+    make_label(made.label, sizeof(made.label), comparison, arm, mode_text, workers);
+    comparison->groups[comparison->group_count++] = made;
+    return STATUS_OK;
 }
 
 enum status comparison_take(struct comparison *comparison, const struct arm *arm,
                             struct record *record, struct error *error)
 {
-    struct group *group = group_of(comparison, arm, record);
-    if (group == NULL || comparison->record_count == COMPARISON_RUNS_MAX)
+    enum status status =
+        comparison_group(comparison, arm, record->mode_text, record->workers, error);
+    if (status != STATUS_OK)
+        return status;
+    struct group *group = group_named(comparison, arm->name);
+    if (comparison->record_count == COMPARISON_RUNS_MAX)
         return error_set(error, STATUS_INVALID, "%s: too many runs to compare", record->path);
     struct record **records =
         realloc(comparison->records, (comparison->record_count + 1) * sizeof(struct record *));
@@ -157,20 +168,17 @@ enum status comparison_add(struct comparison *comparison, const struct arm *arm,
     return status;
 }
 
-enum status comparison_fail(struct comparison *comparison, const char *name, int exit_code,
-                            const char *reason, struct error *error)
+enum status comparison_fail(struct comparison *comparison, const struct failed_run *run,
+                            struct error *error)
 {
     if (comparison->failed_count == COMPARISON_RUNS_MAX)
-        return error_set(error, STATUS_INVALID, "%s: too many runs have failed", name);
+        return error_set(error, STATUS_INVALID, "%s: too many runs have failed", run->name);
     struct failed_run *failed =
         realloc(comparison->failed, (comparison->failed_count + 1) * sizeof(*comparison->failed));
     if (failed == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     comparison->failed = failed;
-    struct failed_run *run = &failed[comparison->failed_count++];
-    *run = (struct failed_run){.exit_code = exit_code};
-    snprintf(run->name, sizeof(run->name), "%s", name);
-    snprintf(run->reason, sizeof(run->reason), "%s", reason);
+    failed[comparison->failed_count++] = *run;
     return STATUS_OK;
 }
 
@@ -220,6 +228,30 @@ struct spread group_spread(const struct group *group, record_number_fn *number)
     if (spread.count >= COMPARISON_SPREAD_MIN)
         spread.deviation = sqrt(squares / (double)(spread.count - 1));
     return spread;
+}
+
+/* A loss that is not finite is told as none. A batch without examples has none either, but it leaves the
+ * scores finite. */
+bool record_diverged(const struct record *record)
+{
+    bool none = record->point_count > 0 &&
+                !isfinite(record->points[record->point_count - 1].loss) &&
+                !isfinite(record->summary.test_loss);
+    return strcmp(record->state, "done") == 0 && (none || !isfinite(record->summary.train_loss));
+}
+
+/* Memory that ran out has the same exit code. */
+bool failed_run_diverged(const struct failed_run *run)
+{
+    return run->exit_code == EXIT_TRAINING_FAILED && strstr(run->reason, "not finite") != NULL;
+}
+
+unsigned record_classes(const struct record *record)
+{
+    const char *last = NULL;
+    for (const char *at = record->model; (at = strstr(at, "dense ")) != NULL; at++)
+        last = at;
+    return last != NULL ? (unsigned)strtoul(last + strlen("dense "), NULL, 10) : 0;
 }
 
 double record_wait_seconds(const struct record *record)

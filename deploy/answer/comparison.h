@@ -13,6 +13,7 @@
 #include "common/base/status.h"
 #include "common/progress/record.h"
 
+#define COMPARISON_FORMAT     "syncopate-comparison-2" /* Of compare.json. */
 #define COMPARISON_GROUPS_MAX 64
 #define COMPARISON_RUNS_MAX   1024
 #define ARM_TEXT_MAX          96
@@ -43,6 +44,8 @@ struct group {
 /* A run of which there are no figures. */
 struct failed_run {
     char name[ARM_TEXT_MAX + 32]; /* "sync-w2-s1" */
+    char arm[ARM_TEXT_MAX];       /* "sync-w2" */
+    uint64_t seed;
     int exit_code;
     char reason[256]; /* One line. */
 };
@@ -71,9 +74,12 @@ enum status comparison_take(struct comparison *comparison, const struct arm *arm
 /* All records are the caller's again; then it is as comparison_free leaves it. */
 void comparison_give_back(struct comparison *comparison);
 
-/* Note that a run has failed. STATUS_MEMORY; STATUS_INVALID: there are too many. */
-enum status comparison_fail(struct comparison *comparison, const char *name, int exit_code,
-                            const char *reason, struct error *error);
+/* Have a group for this arm, which may stay without runs. STATUS_INVALID: there are too many. */
+enum status comparison_group(struct comparison *comparison, const struct arm *arm,
+                             const char *mode_text, uint32_t workers, struct error *error);
+/* Note that a run has failed; its arm's group is there. STATUS_MEMORY; STATUS_INVALID: there are too many. */
+enum status comparison_fail(struct comparison *comparison, const struct failed_run *run,
+                            struct error *error);
 /* Runs that are still to come. */
 size_t comparison_to_come(const struct comparison *comparison);
 /* How far it is: "4 of 12 runs so far, 1 of them failed"; "" when all are here and well. */
@@ -91,6 +97,13 @@ struct spread {
 };
 typedef double record_number_fn(const struct record *record);
 struct spread group_spread(const struct group *group, record_number_fn *number);
+
+/* Whether training came to values that are not finite: it ended for that, or did not notice. */
+bool record_diverged(const struct record *record);
+bool failed_run_diverged(const struct failed_run *run);
+
+/* Classes of examples, which are the outputs of the model's last layer; 0: not known. */
+unsigned record_classes(const struct record *record);
 
 /* Of a worker on average; NaN when nothing was recorded. */
 double record_wait_seconds(const struct record *record);

@@ -11,11 +11,6 @@
 
 #define RATE "learning-rate "
 
-static double final_loss(const struct record *record)
-{
-    return record->summary.train_loss;
-}
-
 /* What else was varied; whether the rate was. */
 static bool without_rate(const struct group *group, char rest[ARM_TEXT_MAX])
 {
@@ -38,8 +33,7 @@ static bool are_alike(const struct group *a, const struct group *b)
 {
     char rest[ARM_TEXT_MAX], other[ARM_TEXT_MAX];
     return without_rate(a, rest) && without_rate(b, other) && strcmp(rest, other) == 0 &&
-           strcmp(a->mode_text, b->mode_text) == 0 && a->workers == b->workers &&
-           a->record_count > 0 && b->record_count > 0;
+           strcmp(a->mode_text, b->mode_text) == 0 && a->workers == b->workers;
 }
 
 static bool is_better(const struct answer *answer, size_t a, size_t b)
@@ -47,14 +41,14 @@ static bool is_better(const struct answer *answer, size_t a, size_t b)
     double ours = answer->arms[a].seconds.median, theirs = answer->arms[b].seconds.median;
     if (isfinite(ours) || isfinite(theirs))
         return isfinite(ours) && !(theirs <= ours);
-    const struct group *groups = answer->comparison->groups;
-    double loss = group_spread(&groups[a], final_loss).mean;
-    double other = group_spread(&groups[b], final_loss).mean;
+    double loss = answer->arms[a].trials.median, other = answer->arms[b].trials.median;
     return isfinite(loss) && !(other <= loss);
 }
 
 static bool has_default_rate(const struct group *group)
 {
+    if (group->record_count == 0)
+        return false;
     const struct optimizer *optimizer = optimizer_find(group->records[0]->optimizer);
     return optimizer != NULL &&
            fabs(group->records[0]->learning_rate - (double)optimizer->default_learning_rate) <=
@@ -72,7 +66,7 @@ static bool find_grid(const struct answer *answer, size_t first, struct rate_gri
         if (i < first)
             return false;
         grid->members[grid->count++] = i;
-        grid->runs += comparison->groups[i].record_count;
+        grid->runs += answer->arms[i].trials.count;
         if (grid->count == 1 || is_better(answer, i, grid->best))
             grid->best = i;
         if (has_default_rate(&comparison->groups[i]) && !grid->has_default) {
@@ -98,10 +92,9 @@ bool rate_grid_at(const struct answer *answer, size_t index, struct rate_grid *g
         grid->first_runs = first_runs;
         if (found++ < index)
             continue;
-        grid->time = (struct estimate){.value = NAN, .deviation = NAN, .low = NAN, .high = NAN};
+        grid->time = (struct estimate){.value = NAN, .low = NAN, .high = NAN};
         if (index > 0)
-            grid->time = answer_time(answer, &answer->comparison->groups[grid->best],
-                                     &answer->comparison->groups[reference]);
+            grid->time = answer_time(answer, 0, grid->best, reference);
         return true;
     }
     return false;

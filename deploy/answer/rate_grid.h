@@ -2,7 +2,7 @@
  * first: the best of its grid.
  *
  * The best is the one of the least median of seconds to the target; where fewer than half of the runs of
- * each got there, the one of the least final loss on average. It was chosen by what it came to, so that
+ * each got there, the one of the least median end (target.h). It was chosen by what it came to, so that
  * it is only fair beside another that was chosen from as many: the size of the grid is told with it, what the
  * default rate came to, and where the budgets of two grids, their rates and runs, are not the same.
  *

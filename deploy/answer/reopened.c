@@ -54,6 +54,13 @@ static enum status read_group(struct reopened *reopened, const struct json *grou
     take_text(arm.name, sizeof arm.name, group, "arm");
     take_text(arm.varied, sizeof arm.varied, group, "varied");
     take_text(arm.given, sizeof arm.given, group, "given");
+    if (arm.name[0] != '\0' && json_item(runs, 0) == NULL) { /* All of them failed. */
+        const char *mode = json_text(group, "mode");
+        enum status status = comparison_group(&reopened->comparison, &arm, mode != NULL ? mode : "",
+                                              (uint32_t)json_u64(group, "workers", 0), error);
+        if (status != STATUS_OK)
+            return status;
+    }
     for (size_t i = 0; json_item(runs, i) != NULL; i++) {
         char run[DISK_PATH_MAX];
         const char *name = json_text(json_item(runs, i), "");
@@ -74,19 +81,28 @@ static enum status read_group(struct reopened *reopened, const struct json *grou
 static enum status read_failed(struct reopened *reopened, const struct json *run,
                                struct error *error)
 {
-    const char *name = json_text(run, "run"), *reason = json_text(run, "reason");
-    return comparison_fail(&reopened->comparison, name != NULL ? name : "",
-                           (int)json_u64(run, "exit_code", 1), reason != NULL ? reason : "", error);
+    struct failed_run failed = {.seed = json_u64(run, "seed", 0),
+                                .exit_code = (int)json_u64(run, "exit_code", 1)};
+    take_text(failed.name, sizeof failed.name, run, "run");
+    take_text(failed.arm, sizeof failed.arm, run, "arm");
+    take_text(failed.reason, sizeof failed.reason, run, "reason");
+    return comparison_fail(&reopened->comparison, &failed, error);
 }
 
 static enum status read_all(struct reopened *reopened, const struct json *root, const char *path,
                             struct error *error)
 {
     const struct json *groups = json_at(root, "groups"), *failed = json_at(root, "failed");
+    const char *format = json_text(root, "format");
     enum status status = STATUS_OK;
     if (groups == NULL)
         return error_set(error, STATUS_INVALID, "%.300s/%s: it is not of a comparison", path,
                          REOPENED_FILE);
+    if (format == NULL || strcmp(format, COMPARISON_FORMAT) != 0)
+        return error_set(error, STATUS_INVALID,
+                         "%.300s/%s: format %.40s, needs " COMPARISON_FORMAT
+                         ": type the compare command again with its --out",
+                         path, REOPENED_FILE, format != NULL ? format : "syncopate-comparison-1");
     take_question(&reopened->question, root);
     take_text(reopened->command, sizeof reopened->command, root, "command");
     for (size_t i = 0; status == STATUS_OK && json_item(groups, i) != NULL; i++)

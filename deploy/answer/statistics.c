@@ -58,7 +58,8 @@ double statistics_t_quantile(double part, unsigned freedom)
 
 /* --- means --------------------------------------------------------------------------------- */
 
-static const struct estimate nothing = {.value = NAN, .deviation = NAN, .low = NAN, .high = NAN};
+static const struct estimate nothing = {
+    .value = NAN, .deviation = NAN, .low = NAN, .high = NAN, .level = NAN, .p = NAN};
 
 /* Values that were recorded, in ascending order; how many. */
 static size_t sorted(double *into, const double *values, size_t count)
@@ -99,6 +100,12 @@ struct estimate statistics_mean(const double *values, size_t count)
                   sqrt((double)estimate.count);
     estimate.low = estimate.value - half;
     estimate.high = estimate.value + half;
+    estimate.level = CONFIDENCE;
+    double error = estimate.deviation / sqrt((double)estimate.count);
+    if (error > 0)
+        estimate.p = 2 * statistics_t_part(-fabs(estimate.value) / error, freedom);
+    else
+        estimate.p = fabs(estimate.value) > 0 ? 0 : 1;
     return estimate;
 }
 
@@ -133,58 +140,59 @@ double statistics_olympic(const double *values, size_t count)
 
 /* --- ratios -------------------------------------------------------------------------------- */
 
-/* The k-th least of n values of which none is known is below their median with the chance that fewer
- * than k of n tosses are heads: the greatest k from 1 on for which that is at most 5 %; 0 for none. */
-static size_t limit_rank(size_t count)
+/* The chance that of so many tosses at most `heads` are heads. */
+static double tosses(size_t count, size_t heads)
 {
     double chance = pow(0.5, (double)count), sum = 0;
-    size_t rank = 0;
-    while (sum + chance <= 1 - CONFIDENCE) {
+    for (size_t i = 0; i <= heads && i <= count; i++) {
         sum += chance;
-        chance *= (double)(count - rank) / (double)(rank + 1);
-        rank++;
+        chance *= (double)(count - i) / (double)(i + 1);
     }
-    return rank;
+    return sum < 1 ? sum : 1;
 }
 
-/* least[i] and most[i] are where the ratio of a pair may lie. */
-static struct estimate ratio_by_rank(const double *least, const double *most, size_t count)
+/* The sign test: a ratio of exactly 1 takes no part. */
+static double sign_test(const double *ratios, size_t count)
 {
-    double low[STATISTICS_MAX], high[STATISTICS_MAX];
+    size_t below = 0, above = 0;
+    for (size_t i = 0; i < count; i++) {
+        below += ratios[i] < 1;
+        above += ratios[i] > 1;
+    }
+    return fmin(1, 2 * tosses(below + above, below < above ? below : above));
+}
+
+/* The median, between the k-th least and the k-th greatest. */
+static struct estimate ratio_by_rank(const double *ratios, size_t count)
+{
+    double ordered[STATISTICS_MAX];
     struct estimate estimate = nothing;
-    estimate.count = sorted(low, least, count);
-    sorted(high, most, count);
-    double from = statistics_median(low, estimate.count);
-    double to = statistics_median(high, estimate.count);
-    size_t rank = limit_rank(estimate.count);
-    if (from == to) /* NOLINT(clang-diagnostic-float-equal): the same value, or not. */
-        estimate.value = from;
+    estimate.count = sorted(ordered, ratios, count);
+    estimate.value = statistics_median(ordered, estimate.count);
     if (estimate.count < STATISTICS_INTERVAL_RUNS)
         return estimate;
-    estimate.low = rank > 0 ? low[rank - 1] : 0;
-    estimate.high = rank > 0 ? high[estimate.count - rank] : INFINITY;
-    if (isinf(high[estimate.count - 1]))
-        estimate.high = INFINITY;
-    if (low[0] <= 0)
-        estimate.low = 0;
+    size_t rank = 1;
+    while (2 * tosses(estimate.count, rank) <= 1 - CONFIDENCE)
+        rank++;
+    estimate.level = 1 - 2 * tosses(estimate.count, rank - 1);
+    estimate.low = ordered[rank - 1];
+    estimate.high = ordered[estimate.count - rank];
+    estimate.p = sign_test(ordered, estimate.count);
     return estimate;
 }
 
 struct estimate statistics_ratio(const double *values, const double *reference, size_t count)
 {
-    double logarithms[STATISTICS_MAX], least[STATISTICS_MAX], most[STATISTICS_MAX];
+    double ratios[STATISTICS_MAX], logarithms[STATISTICS_MAX];
     bool all_reached = true;
     assert(count <= STATISTICS_MAX);
     for (size_t i = 0; i < count; i++) {
-        bool neither = isinf(values[i]) && isinf(reference[i]);
-        double ratio = values[i] / reference[i]; /* 0 and INFINITY where one is infinite. */
-        least[i] = neither ? 0 : ratio;
-        most[i] = neither ? INFINITY : ratio;
-        logarithms[i] = log(ratio);
-        all_reached &= isfinite(logarithms[i]) || (isnan(ratio) && !neither);
+        ratios[i] = values[i] / reference[i]; /* NaN of two infinite ones. */
+        logarithms[i] = log(ratios[i]);
+        all_reached &= isnan(ratios[i]) || isfinite(logarithms[i]);
     }
     if (!all_reached)
-        return ratio_by_rank(least, most, count);
+        return ratio_by_rank(ratios, count);
     struct estimate estimate = statistics_mean(logarithms, count);
     estimate.value = exp(estimate.value);
     estimate.low = exp(estimate.low);
@@ -192,27 +200,35 @@ struct estimate statistics_ratio(const double *values, const double *reference, 
     return estimate;
 }
 
-/* --- how many, and whether ----------------------------------------------------------------- */
+/* --- how much, and whether ----------------------------------------------------------------- */
 
-/* n pairs tell an effect when it is at least (t(97.5 %) + t(80 %)) deviation / sqrt(n): what one that
- * is tested and one that is missed leave between them. */
-size_t statistics_seeds_needed(double deviation, double effect)
+double statistics_visible(const struct estimate *ratio)
 {
-    if (!isfinite(deviation) || !isfinite(effect) || !(deviation >= 0) || !(fabs(effect) > 0))
-        return 0;
-    double wanted = fabs(effect) / deviation;
-    for (size_t pairs = STATISTICS_INTERVAL_RUNS; pairs < STATISTICS_SEEDS_MAX;) {
-        unsigned freedom = pairs > 1000 ? 1000 : (unsigned)pairs - 1; /* By then t stands still. */
-        double both = statistics_t_quantile(0.5 + CONFIDENCE / 2, freedom) +
-                      statistics_t_quantile(POWER, freedom);
-        double needed = (both / wanted) * (both / wanted);
-        if (needed <= (double)pairs)
-            return pairs;
-        if (pairs > 1000)
-            return needed < STATISTICS_SEEDS_MAX ? (size_t)ceil(needed) : STATISTICS_SEEDS_MAX;
-        pairs++;
+    if (ratio->count < STATISTICS_INTERVAL_RUNS || !isfinite(ratio->deviation))
+        return NAN;
+    unsigned freedom = (unsigned)ratio->count - 1;
+    double both = statistics_t_quantile(0.5 + CONFIDENCE / 2, freedom) +
+                  statistics_t_quantile(POWER, freedom);
+    return expm1(both * ratio->deviation / sqrt((double)ratio->count));
+}
+
+void statistics_holm(double *p, size_t count)
+{
+    bool done[STATISTICS_MAX] = {false};
+    double floor = 0;
+    size_t left = 0;
+    assert(count <= STATISTICS_MAX);
+    for (size_t i = 0; i < count; i++)
+        left += !isnan(p[i]);
+    for (; left > 0; left--) {
+        size_t least = count;
+        for (size_t i = 0; i < count; i++)
+            if (!done[i] && !isnan(p[i]) && (least == count || p[i] < p[least]))
+                least = i;
+        floor = fmin(1, fmax(floor, (double)left * p[least]));
+        p[least] = floor;
+        done[least] = true;
     }
-    return STATISTICS_SEEDS_MAX;
 }
 
 enum parity statistics_parity(const struct estimate *difference, double margin)

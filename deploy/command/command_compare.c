@@ -58,6 +58,24 @@ struct comparing {
 
 /* --- what was asked for ---------------------------------------------------------------------- */
 
+/* What guessing has is no target. */
+static int check_target(const struct options *options, unsigned classes, struct error *error)
+{
+    double target = options->target_loss, accuracy = options->target_accuracy;
+    if (target >= log(classes))
+        error_set(error, STATUS_INVALID,
+                  "--target-loss=%g: training starts with %.4g, the loss of guessing one of %u "
+                  "classes; needs less",
+                  target, log(classes), classes);
+    else if (accuracy > 0 && accuracy <= 1.0 / classes)
+        error_set(error, STATUS_INVALID,
+                  "--target-accuracy=%g: guessing one of %u classes has %.4g; needs more", accuracy,
+                  classes, 1.0 / classes);
+    else
+        return EXIT_DONE;
+    return EXIT_USAGE;
+}
+
 /* What is wrong with any of the runs is said before the first one starts; the seed does not matter.
  * An exit code. */
 static int check_runs(const struct comparing *comparing, struct error *error)
@@ -70,6 +88,8 @@ static int check_runs(const struct comparing *comparing, struct error *error)
         rounds_run(&run, &comparing->rounds, i);
         bool named = run.arm.label[0] != '\0';
         code = workload_look(&workload, &run.options, &why);
+        if (code == EXIT_DONE)
+            code = check_target(&run.options, workload.dataset.classes, &why);
         if (code != EXIT_DONE)
             error_set(error, why.status, "%s%s%s%.400s", named ? "--arm " : "",
                       named ? run.arm.name : "", named ? ": " : "", why.text);
@@ -427,6 +447,29 @@ static int make_each(struct comparing *comparing, struct error *error)
     return first;
 }
 
+/* That a run diverged is an outcome like others; one that failed otherwise is still to be made. */
+static enum status take_diverged(struct comparing *comparing, size_t index, const char *name,
+                                 struct error *error)
+{
+    const struct merge *merge = comparing->merge;
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < merge->count && status == STATUS_OK; i++) {
+        char path[DISK_PATH_MAX];
+        struct record record;
+        int length =
+            snprintf(path, sizeof path, "%s/" ROUNDS_RUNS "/%s", merge->sources[i].path, name);
+        if ((size_t)length >= sizeof path || record_read(&record, path, NULL) != STATUS_OK)
+            continue;
+        struct failed_run failed = {.exit_code = EXIT_TRAINING_FAILED};
+        snprintf(failed.reason, sizeof failed.reason, "%s", record.summary.reason);
+        if (strcmp(record.state, "failed") == 0 && failed_run_diverged(&failed))
+            status =
+                results_fail(&comparing->results, index, failed.exit_code, failed.reason, error);
+        record_free(&record);
+    }
+    return status;
+}
+
 /* Those of the sources. */
 static int take_merged(struct comparing *comparing, struct error *error)
 {
@@ -435,8 +478,11 @@ static int take_merged(struct comparing *comparing, struct error *error)
     for (size_t i = 0; i < all && status == STATUS_OK; i++) {
         struct round_run run;
         rounds_run(&run, &comparing->rounds, i);
-        if (!merge_has(comparing->merge, run.name))
+        if (!merge_has(comparing->merge, run.name)) {
+            status = take_diverged(comparing, i, run.name, error);
+            done += comparing->results.list[i].reason != NULL;
             continue;
+        }
         status = results_read(&comparing->results, i, error);
         done++;
     }

@@ -2,6 +2,7 @@
 
 #include "deploy/compare/results.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,6 +71,20 @@ size_t results_failed(const struct results *results)
     return count;
 }
 
+static enum status collect_failed(struct results *results, size_t index,
+                                  const struct round_run *run, struct error *error)
+{
+    const struct result *result = &results->list[index];
+    struct failed_run failed = {.seed = run->options.job.seed, .exit_code = result->exit_code};
+    snprintf(failed.name, sizeof failed.name, "%s", run->name);
+    snprintf(failed.arm, sizeof failed.arm, "%s", run->arm.name);
+    snprintf(failed.reason, sizeof failed.reason, "%s", result->reason);
+    enum status status =
+        comparison_group(&results->all, &run->arm, job_mode_text(&run->options.job).text,
+                         run->options.workers, error);
+    return status == STATUS_OK ? comparison_fail(&results->all, &failed, error) : status;
+}
+
 enum status results_collect(struct results *results, struct error *error)
 {
     enum status status = STATUS_OK;
@@ -80,8 +95,7 @@ enum status results_collect(struct results *results, struct error *error)
         struct round_run run;
         rounds_run(&run, results->rounds, i);
         if (result->reason != NULL)
-            status =
-                comparison_fail(&results->all, run.name, result->exit_code, result->reason, error);
+            status = collect_failed(results, i, &run, error);
         else if (result->record != NULL)
             status = comparison_take(&results->all, &run.arm, result->record, error);
     }

@@ -82,9 +82,9 @@ static double target_in(const struct drawing *d)
 {
     const struct target *target = &d->answer->target;
     if (target->kind == TARGET_LOSS && d->source.y == CURVE_LOSS)
-        return target->value;
+        return target->values[0];
     if (target->kind == TARGET_ACCURACY && d->source.y == CURVE_ACCURACY)
-        return target->value * 100;
+        return target->values[0] * 100;
     return NAN;
 }
 
@@ -151,7 +151,7 @@ static void draw_target(const struct drawing *d, struct plot *plot)
         return;
     double y = axis_place(&plot->y, target);
     svg_line(plot->svg, "target", plot->area.left, y, plot->area.right, y);
-    snprintf(text, sizeof(text), "target: %s", target_text(&d->answer->target).text);
+    snprintf(text, sizeof(text), "target: %s", target_text(&d->answer->target, 0).text);
     svg_text(plot->svg, "small", SVG_START, plot->area.left + 6, y - 4, text);
 }
 

@@ -12,19 +12,21 @@
 #include "deploy/report/notes.h"
 
 static const char *const notes[] = {
-    "reached: runs that came to the target, of those of which it is known. The target is the "
-    "median "
-    "final loss of the first arm, or what --target-loss or --target-accuracy says; a loss is "
-    "reached "
-    "by the mean over the last 20th of all examples, an accuracy by a score.",
+    "target: of the losses that runs end with, by a mean over a 20th of the examples, the worst of "
+    "the runs that learned, of arms of which most did: all of them reach it. Beside it the worst "
+    "of the best arm, and the middle. They come from these runs: a study names --target-loss.",
+    "reached: runs that came to the target, of those of which it is known. A run that diverged, or "
+    "went more than a tenth of the way back to where training starts, never did; one that failed "
+    "otherwise is not known.",
     "s to ..: the median over seeds of the seconds of training until then, with the sample "
-    "standard "
-    "deviation where three runs or more were made and all came there. Who does not is slower than "
-    "all who do.",
+    "standard deviation where three runs or more were made and all came there.",
     "vs .., paired: how many times the seconds of the first arm, the geometric mean over the seeds "
     "that both have, with its interval of 95 % from three seeds on (Student's t on logarithms; "
-    "where "
-    "runs did not get there the median, and limits by rank, which are open to that side).",
+    "where a run never got there the median, and limits by rank, whose level is told below 95 %). "
+    "Each interval is alone; the words are for all arms at once (5 %, Holm): alike where the "
+    "interval is within 2 % of 1, sooner or later where a test says so (t; signs where a run never "
+    "got there), else not told apart.",
+    "an update of: how many computations of workers, and of how many examples each.",
     "examples: trained on until then, the median. updates/s: over the whole run, on average. "
     "moved: payload that all workers had sent and received by then (values, gradients, what was "
     "said again), over the network or through shared memory; the median.",
@@ -42,10 +44,12 @@ enum {
     REACHED,
     SECONDS,
     TIMES,
+    WORD,
     EXAMPLES,
     PACE,
     STALE,
     LOSS,
+    UPDATE,
     ACCURACY,
     POINTS,
     EQUAL,
@@ -53,21 +57,25 @@ enum {
     MOVED,
     SPEED_UP,
     HARDWARE,
-    STATISTICAL
+    STATISTICAL,
+    LADDER
 };
 
 /* Headings that have the target and the reference in them. */
 struct headings {
-    struct answer_text seconds, versus, beside, margin;
+    struct answer_text seconds, versus, beside, margin, rungs[TARGET_RUNGS];
 };
 
 static void make_headings(struct headings *headings, const struct answer *answer)
 {
     const struct comparison *comparison = answer->comparison;
+    const struct target *target = &answer->target;
+    bool accuracy = target->kind == TARGET_ACCURACY;
     snprintf(headings->seconds.text, sizeof headings->seconds.text, "s to %.4g%s",
-             answer->target.kind == TARGET_ACCURACY ? 100 * answer->target.value
-                                                    : answer->target.value,
-             answer->target.kind == TARGET_ACCURACY ? " %" : "");
+             accuracy ? 100 * target->values[0] : target->values[0], accuracy ? " %" : "");
+    for (size_t i = 0; i < target->count; i++)
+        snprintf(headings->rungs[i].text, sizeof headings->rungs[i].text, "to %.4g, paired",
+                 target->values[i]);
     struct answer_text name = answer_name(comparison, &comparison->groups[0]);
     snprintf(headings->beside.text, sizeof headings->beside.text, "vs %s",
              strlen(name.text) <= 14 ? name.text : "the first");
@@ -75,16 +83,6 @@ static void make_headings(struct headings *headings, const struct answer *answer
              headings->beside.text);
     snprintf(headings->margin.text, sizeof headings->margin.text, "%g points",
              answer->question.margin);
-}
-
-static double loss_of(const struct record *record)
-{
-    return record->summary.train_loss;
-}
-
-static double accuracy_of(const struct record *record)
-{
-    return record->summary.test_accuracy;
 }
 
 static double staleness_of(const struct record *record)
@@ -123,7 +121,8 @@ static void put_beside(struct grid *grid, const struct arm_answer *arm)
 {
     static const char *const parities[] = {"not known", "yes", "no, below", "no, above",
                                            "not shown"};
-    grid_cell(grid, TIMES, "%s", answer_ratio_interval(&arm->time).text);
+    grid_cell(grid, TIMES, "%s", answer_ratio_interval(&arm->rungs[0].time).text);
+    grid_cell(grid, WORD, "%s", arm->word != WORD_NONE ? answer_word(arm->word) : "-");
     grid_cell(grid, POINTS, "%s", answer_points_interval(&arm->accuracy).text);
     grid_cell(grid, EQUAL, "%s", parities[arm->parity]);
     grid_cell(grid, COST, "%s", answer_ratio_interval(&arm->cost).text);
@@ -138,6 +137,7 @@ static void put_reference(struct grid *grid)
     static const size_t ratios[] = {TIMES, COST, SPEED_UP, HARDWARE, STATISTICAL};
     for (size_t i = 0; i < sizeof ratios / sizeof ratios[0]; i++)
         grid_cell(grid, ratios[i], "1");
+    grid_cell(grid, WORD, "-");
     grid_cell(grid, POINTS, "0");
     grid_cell(grid, EQUAL, "-");
 }
@@ -146,10 +146,28 @@ static struct answer_text moved(double bytes)
 {
     struct answer_text text = {"-"};
     if (isinf(bytes))
-        snprintf(text.text, sizeof text.text, "inf");
+        snprintf(text.text, sizeof text.text, "never");
     else if (bytes >= 0 && bytes < 1e18) /* Not NaN. */
         snprintf(text.text, sizeof text.text, "%s", wording_bytes((uint64_t)bytes).text);
     return text;
+}
+
+/* Of all known runs; "inf" where one diverged. */
+static void put_end(struct grid *grid, size_t column, double mean, int decimals)
+{
+    if (isnan(mean))
+        grid_cell(grid, column, "-");
+    else
+        grid_cell(grid, column, "%.*f", decimals, mean);
+}
+
+static void put_ladder(struct grid *grid, const struct arm_answer *arm, size_t rungs, size_t index)
+{
+    for (size_t i = 1; i < rungs; i++)
+        if (index > 0)
+            grid_cell(grid, LADDER - 1 + i, "%s", answer_ratio_interval(&arm->rungs[i].time).text);
+        else
+            grid_cell(grid, LADDER - 1 + i, "1");
 }
 
 static void fill_row(struct grid *grid, const struct answer *answer, size_t index)
@@ -160,15 +178,20 @@ static void fill_row(struct grid *grid, const struct answer *answer, size_t inde
     grid_cell(grid, NAME, "%s%s", answer_name(answer->comparison, group).text,
               arm->unequal_work ? " *" : "");
     if (answer->target.kind != TARGET_NONE) {
-        grid_cell(grid, REACHED, "%zu/%zu", arm->count, arm->runs);
+        grid_cell(grid, REACHED, "%zu/%zu", arm->rungs[0].count, arm->rungs[0].runs);
         put_seconds(grid, &arm->seconds);
         grid_cell(grid, EXAMPLES, "%s", answer_count(arm->examples.median).text);
         grid_cell(grid, MOVED, "%s", moved(arm->bytes.median).text);
     }
     put_pace(grid, group);
     put_mean(grid, STALE, group, staleness_of, 1, 1);
-    put_mean(grid, LOSS, group, loss_of, 1, 4);
-    put_mean(grid, ACCURACY, group, accuracy_of, 0.01, 2);
+    if (arm->update.examples > 0)
+        grid_cell(grid, UPDATE, "%.3g x %.3g", arm->update.computations, arm->update.examples);
+    else
+        grid_cell(grid, UPDATE, "-");
+    put_end(grid, LOSS, answer_mean(answer, index, answer_loss), 4);
+    put_end(grid, ACCURACY, 100 * answer_mean(answer, index, answer_accuracy), 2);
+    put_ladder(grid, arm, answer->target.count, index);
     if (index > 0)
         put_beside(grid, arm);
     else
@@ -180,17 +203,21 @@ static void make_grid(struct grid *grid, const struct answer *answer,
 {
     grid_init(grid);
     grid_column(grid, "", "arm", false);
-    grid_column(grid, "", "reached", false);
+    bool none = answer->target.kind == TARGET_NONE;
+    grid_column(grid, "", "reached", none);
     grid_unit(grid, "runs");
-    grid_column(grid, "", headings->seconds.text, false);
-    grid_column(grid, "", headings->versus.text, false);
+    grid_column(grid, "", headings->seconds.text, none);
+    grid_column(grid, "", headings->versus.text, none);
     grid_unit(grid, "times its seconds");
-    grid_column(grid, "", "examples", false);
+    grid_column(grid, "", "it is", none);
+    grid_column(grid, "", "examples", none);
     grid_column(grid, "", "updates/s", false);
     grid_column(grid, "", "stale", false);
     grid_unit(grid, "updates");
     grid_column(grid, "", "loss", false);
     grid_unit(grid, "nats");
+    grid_column(grid, "", "an update of", false);
+    grid_unit(grid, "computations x examples");
     grid_column(grid, "test", "accuracy %", true);
     grid_begins(grid);
     grid_column(grid, "points", headings->beside.text, true);
@@ -205,6 +232,8 @@ static void make_grid(struct grid *grid, const struct answer *answer,
     grid_unit(grid, "of 1");
     grid_column(grid, "statistical", "efficiency", true);
     grid_unit(grid, "of 1");
+    for (size_t i = 1; i < answer->target.count; i++)
+        grid_column(grid, "", headings->rungs[i].text, false);
     for (size_t i = 0; i < answer->comparison->group_count; i++)
         fill_row(grid, answer, i);
 }

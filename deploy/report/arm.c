@@ -286,7 +286,7 @@ static bool group_effects(const struct group *group, char *line, size_t bytes)
             continue;
         wording_append(line, bytes, "%s %s%.*f", any ? ";" : "", effect->before, effect->decimals,
                        spread.mean / effect->unit);
-        if (spread.deviation > 0)
+        if (spread.deviation >= 0.5 * pow(10, -effect->decimals) * effect->unit)
             wording_append(line, bytes, " +- %.*f", effect->decimals,
                            spread.deviation / effect->unit);
         wording_append(line, bytes, "%s", effect->behind);

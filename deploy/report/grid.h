@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#define GRID_COLUMNS_MAX 16
+#define GRID_COLUMNS_MAX 20
 #define GRID_ROWS_MAX    64
 #define GRID_CELL_MAX    128
 

@@ -179,12 +179,17 @@ static void tell_arms(struct text *text, const struct comparison *comparison)
         SAY(text, "%s%s (", i > 0 ? "; " : "", comparison->groups[i].label);
         if (comparison->groups[i].arm.given[0] != '\0')
             SAY(text, "%s; ", comparison->groups[i].arm.given);
-        tell_seeds(text, &comparison->groups[i]);
+        if (comparison->groups[i].record_count > 0)
+            tell_seeds(text, &comparison->groups[i]);
+        else
+            SAY(text, "no run was done");
         SAY(text, ")");
     }
     SAY(text, ". Runs of one seed share data, order and first parameters. ");
     if (comparison->failed_count > 0)
-        SAY(text, "%s, and take no part. ",
+        SAY(text,
+            "%s; those that diverged count as never reaching the target, with the accuracy of "
+            "guessing, and others take no part. ",
             wording_counted(comparison->failed_count, "run failed", "runs failed").text);
 }
 
@@ -204,19 +209,25 @@ static void tell_measures(struct text *text, const struct comparison *comparison
 
 static void tell_target(struct text *text, const struct answer *answer)
 {
-    const struct comparison *comparison = answer->comparison;
-    if (answer->target.kind == TARGET_NONE)
+    const struct target *target = &answer->target;
+    if (target->kind == TARGET_NONE)
         return;
-    SAY(text, "The target is %s", target_text(&answer->target).text);
-    if (!answer->target.asked_for)
-        SAY(text, ", the median over seeds of the final losses (means over the last epoch) of %s",
-            answer_name(comparison, &comparison->groups[0]).text);
-    if (answer->target.kind == TARGET_LOSS)
+    SAY(text, "The target is %s", target_text(target, 0).text);
+    if (!target->asked_for)
+        SAY(text,
+            ", the worst loss that a run ended with, of those that came half as far below %.4g, "
+            "with which training starts, as the best arm, and of arms of which most did",
+            target->start);
+    if (target->kind == TARGET_LOSS)
         SAY(text,
             ". It is reached with the first point of progress at which the mean training loss over "
-            "the last 20th of all examples of a run is not above it");
+            "the last %.0f examples is not above it, unless the run ends more than a tenth of the "
+            "way back to %.4g",
+            target->window, target->start);
     else
-        SAY(text, ". It is reached with the first score that is not below it");
+        SAY(text,
+            ". It is reached with the first score that is not below it, unless the last score has "
+            "lost a tenth of the way to guessing");
     SAY(text, ". A run that does not reach it counts as slower than any that does. ");
 }
 
@@ -224,8 +235,8 @@ static void tell_statistics(struct text *text, const struct answer *answer)
 {
     size_t pairs = 0;
     for (size_t i = 1; i < answer->comparison->group_count; i++)
-        if (answer->arms[i].time.count > pairs)
-            pairs = answer->arms[i].time.count;
+        if (answer->arms[i].rungs[0].time.count > pairs)
+            pairs = answer->arms[i].rungs[0].time.count;
     if (answer->comparison->group_count < 2)
         return;
     SAY(text, "Ratios are geometric means over the seeds that an arm shares with %s",
@@ -236,11 +247,11 @@ static void tell_statistics(struct text *text, const struct answer *answer)
     }
     SAY(text,
         ", with intervals of 95 %% by Student's t on the logarithms of paired ratios (where a run "
-        "did "
-        "not reach the target, medians with limits by rank). Test accuracies are called equal "
-        "where "
-        "the 95 %% interval of the paired difference is within %g points. Intervals are of one "
-        "comparison each, and not corrected for how many there are.",
+        "did not reach the target, medians with limits by rank). An arm is called alike where its "
+        "interval is within 2 %% of 1, and sooner or later where p is at most 5 %% by Holm over "
+        "all arms (t, or the sign test where a run did not reach the target). Test accuracies are "
+        "called equal where the 95 %% interval of the paired difference is within %g points. "
+        "Intervals are of one comparison each, and not corrected for how many there are.",
         answer->question.margin);
 }
 

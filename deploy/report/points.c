@@ -92,6 +92,9 @@ static void put_summary(struct place *place)
     record_number_fn *number;
     place->step = (double)record->summary.step;
     place->seconds = record->training_seconds;
+    put_line(place, "run_", "fate", record_diverged(record) ? FATE_DIVERGED : FATE_DONE);
+    put_line(place, "run_", "leaf", (double)record->micro_batch);
+    put_line(place, "run_", "classes", record_classes(record));
     put_line(place, "run_", "workers", record->workers);
     put_line(place, "run_", "batch", (double)record->global_batch);
     put_line(place, "run_", "accumulate", (double)record->accumulate);
@@ -99,6 +102,18 @@ static void put_summary(struct place *place)
     put_line(place, "run_", "learning_rate", record->learning_rate);
     for (size_t i = 0; table_number(i, &name, &number); i++)
         put_line(place, "run_", name, number(record));
+}
+
+static void put_failed(FILE *stream, const struct comparison *comparison, const char *arm)
+{
+    for (size_t i = 0; i < comparison->failed_count; i++) {
+        const struct failed_run *run = &comparison->failed[i];
+        if (strcmp(run->arm, arm) != 0)
+            continue;
+        put_name(stream, arm);
+        fprintf(stream, ",%llu,run_fate,0,0,,%d\n", (unsigned long long)run->seed,
+                failed_run_diverged(run) ? FATE_DIVERGED : FATE_UNKNOWN);
+    }
 }
 
 void points_write(FILE *stream, const struct comparison *comparison)
@@ -112,5 +127,6 @@ void points_write(FILE *stream, const struct comparison *comparison)
             put_scores(&place);
             put_summary(&place);
         }
+        put_failed(stream, comparison, group->arm.name);
     }
 }

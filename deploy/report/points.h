@@ -9,9 +9,10 @@
  *
  * A score has exchanged_bytes_scored: it may be told at the same place as a point, and later.
  * Arms are in their order, the reference first. step counts batches, examples are those in them, seconds are
- * of training. Of the run there are also run_workers, run_batch (examples), run_accumulate, and
- * run_planned_examples, a 20th of which a trailing mean is of (target.h). Accuracies are parts of 1. What is
- * not known has no line.
+ * of training. Of every run there is run_fate: 0 done, 1 diverged, 2 failed otherwise; of one that failed
+ * nothing else. Also run_workers, run_batch and run_leaf (examples), run_accumulate, run_classes, and
+ * run_planned_examples, from which the window is (target.h). Accuracies are parts of 1. What is not known
+ * has no line.
  *
  * Format: RFC 4180 but for its line ends, which are newlines; numbers read back exactly.
  * Threads: plain values. */

@@ -49,14 +49,15 @@ static double number_images(const struct record *record)
     return record->summary.images_per_second;
 }
 
+/* Of one that diverged it would be of the examples whose loss was finite. */
 static double number_loss(const struct record *record)
 {
-    return record->summary.train_loss;
+    return record_diverged(record) ? (double)NAN : record->summary.train_loss;
 }
 
 static double number_accuracy(const struct record *record)
 {
-    return record->summary.test_accuracy;
+    return record_diverged(record) ? (double)NAN : record->summary.test_accuracy;
 }
 
 static double number_staleness_mean(const struct record *record)
@@ -236,7 +237,7 @@ static void number_cell(char *cell, const struct group *group, const struct colu
     double mean = spread.mean / column->unit;
     if (spread.count == 0 || fabs(mean) > 1e15) {
         snprintf(cell, CELL_BYTES, "-");
-    } else if (spread.deviation > 0) {
+    } else if (spread.deviation >= 0.5 * pow(10, -column->decimals) * column->unit) {
         snprintf(cell, CELL_BYTES, "%.*f %s %.*f", column->decimals, mean, plus_minus,
                  column->decimals, spread.deviation / column->unit);
     } else {
@@ -555,6 +556,8 @@ static void json_failed(struct json_writer *writer, const struct failed_run *run
 {
     json_writer_object_line(writer, NULL);
     json_writer_text(writer, "run", run->name);
+    json_writer_text(writer, "arm", run->arm);
+    json_writer_u64(writer, "seed", run->seed);
     json_writer_u64(writer, "exit_code", (uint64_t)run->exit_code);
     json_writer_text(writer, "reason", run->reason);
     json_writer_end(writer);
@@ -576,6 +579,7 @@ void table_write_json(struct json_writer *writer, const struct answer *answer, c
     const struct comparison *comparison = answer->comparison;
     struct bits_verdict bits;
     comparison_bits(comparison, &bits);
+    json_writer_text(writer, "format", COMPARISON_FORMAT);
     json_writer_text(writer, "command", command);
     json_writer_u64(writer, "runs_planned",
                     comparison->record_count + comparison->failed_count +

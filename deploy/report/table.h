@@ -1,7 +1,7 @@
 /* table.h - the numbers of a comparison, a row for each group, for people and for programs.
  *
  * With several seeds a cell is the mean, and from three on the sample standard deviation with it,
- * "90.9 +- 0.4"; numbers that were not recorded are "-", and in JSON null, as is a deviation of fewer.
+ * "90.9 +- 0.4", where it is not 0 in as many digits; numbers that were not recorded are "-", and in JSON null, as is a deviation of fewer.
  *
  * Threads: plain values. */
 
@@ -33,13 +33,14 @@ bool table_number(size_t index, const char **name, record_number_fn **number);
 
 /* The whole comparison as JSON text, malloc'd; NULL when memory ran out. `command` is what was run.
  *
- *     {"command": "...", "runs_planned": 12, "runs_done": 4,
+ *     {"format": "syncopate-comparison-2", "command": "...", "runs_planned": 12, "runs_done": 4,
  *      "virtual": null | "...",                     of seconds in virtual time: the cluster whose they are
- *      "failed": [{"run": "sync-w1-s1", "exit_code": 5, "reason": "..."}],
+ *      "failed": [{"run": "sync-w1-s1", "arm": "sync-w1", "seed": 1, "exit_code": 5, "reason": "..."}],
  *      "remark": "...", "same_bits": true | false | null,
  *      "answer": ["...", ...],                                          the sentences
  *      "notes": ["...", ...],                                           see notes.h
- *      "target": {"kind": "loss" | "accuracy" | null, "value", "asked_for"},
+ *      "target": {"kind": "loss" | "accuracy" | null, "value", "asked_for", "start", "window",
+ *                 "ladder": [..]},                     "value" first; see target.h
  *      "reference": "sync-w1", "margin": 0.5,
  *      "groups": [{"arm": "sync-w2", "mode", "workers", "label", "varied": "learning-rate 0.1",
  *                  "given": "--mode async --ps 2" of an arm that was named, else "",
@@ -53,15 +54,20 @@ bool table_number(size_t index, const char **name, record_number_fn **number);
  *                  "worker_seconds", "exchanged_bytes", "dropped",
  *                  "sent_back", "lost", "rate_factor", "compensated" (see arm.h),
  *                  "longer_leaves", "others_share": {..},
+ *                  "update": {"computations", "examples"},
  *                  "to_target": {"runs", "reached",
- *                      "seconds": {"mean", "deviation", "low", "high", "count", "median", "olympic"},
- *                      "batches", "updates", "examples", "worker_seconds", "exchanged_bytes": {..}},
+ *                      "seconds": {"mean", "deviation", "low", "high", "level", "count", "median", "olympic"},
+ *                      "batches", "updates", "examples", "worker_seconds", "exchanged_bytes": {..},
+ *                      "ladder": [{"reached", "came_back", "ended_short", "diverged", "unknown": runs,
+ *                                  "median": seconds, "time": {..} beside the reference}]},
  *                  "beside_reference": null in itself, else
- *                      {"time": {"value", "deviation", "low", "high", "count"},
+ *                      {"time": {"value", "deviation", "low", "high", "level", "count"},
  *                       "work", "pace", "cost": {..},
+ *                       "word": "alike" | "sooner" | "later" | "not told apart" | "never" | null,
+ *                       "p": by Holm, "visible",
  *                       "speed_up", "hardware_efficiency", "statistical_efficiency",
  *                       "accuracy_points": {..}, "accuracy_parity": "equal" | "below" | "above" |
- *                       "open" | null, "train_loss": {..}, "seeds_needed", "unequal_work"}}]}
+ *                       "open" | null, "train_loss": {..}, "unequal_work"}}]}
  *
  * See answer.h for what these are; a deviation of a ratio is that of its logarithms. What is infinite,
  * because a run did not reach the target, is "inf". */

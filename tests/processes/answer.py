@@ -6,7 +6,6 @@ differs, unless everything agrees to one part in 10^9.
     answer.py OUT --between   prints a loss that about half of all runs come to
 """
 
-import bisect
 import csv
 import json
 import math
@@ -67,8 +66,9 @@ def known(values):
     return [v for v in values if not math.isnan(v)]
 
 
-def estimate(value, count, deviation=NAN, low=NAN, high=NAN):
-    return {"value": value, "deviation": deviation, "low": low, "high": high, "count": count}
+def estimate(value, count, deviation=NAN, low=NAN, high=NAN, level=NAN, p=NAN):
+    return {"value": value, "deviation": deviation, "low": low, "high": high, "level": level, "p": p,
+            "count": count}
 
 
 def mean_of(values):
@@ -80,8 +80,10 @@ def mean_of(values):
     if n < 3 or math.isinf(mean):
         return estimate(mean, n)
     deviation = math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (n - 1))
-    half = t_quantile(0.975, n - 1) * deviation / math.sqrt(n)
-    return estimate(mean, n, deviation, mean - half, mean + half)
+    error = deviation / math.sqrt(n)
+    half = t_quantile(0.975, n - 1) * error
+    p = 2 * t_above(abs(mean) / error, n - 1) if error > 0 else float(mean == 0)
+    return estimate(mean, n, deviation, mean - half, mean + half, 0.95, p)
 
 
 def median_of(values):
@@ -95,48 +97,48 @@ def olympic_of(values):
     return NAN if len(values) < 5 else sum(values[1:-1]) / (len(values) - 2)
 
 
+def tail(n, k):
+    """The chance of at most k heads of n tosses."""
+    return sum(math.comb(n, i) for i in range(k + 1)) / 2 ** n
+
+
 def ratio_of(ours, theirs):
-    low, high = [], []
-    for a, b in zip(ours, theirs):
-        if math.isnan(a) or math.isnan(b):
-            continue
-        if math.isinf(a) and math.isinf(b):
-            low.append(0.0)
-            high.append(INF)
-        else:
-            low.append(a / b)
-            high.append(a / b)
-    if all(0 < v < INF for v in low + high):
-        logs = mean_of([math.log(v) for v in low])
-        return estimate(math.exp(logs["value"]), logs["count"], logs["deviation"],
-                        math.exp(logs["low"]), math.exp(logs["high"]))
-    # Someone did not get there: the median, and a limit by rank where nobody is missing.
-    n = len(low)
-    low.sort()
-    high.sort()
-    rank = 0
-    while sum(math.comb(n, k) for k in range(rank + 1)) / 2 ** n <= 0.05:
-        rank += 1
-    value = median_of(low) if median_of(low) == median_of(high) else NAN
+    """Of a pair of which neither got there nothing is known, and it is none."""
+    ratios = sorted(a / b for a, b in zip(ours, theirs)
+                    if not (math.isnan(a) or math.isnan(b) or (math.isinf(a) and math.isinf(b))))
+    if all(0 < ratio < INF for ratio in ratios):
+        logs = mean_of([math.log(ratio) for ratio in ratios])
+        return dict(logs, value=math.exp(logs["value"]), low=math.exp(logs["low"]), high=math.exp(logs["high"]))
+    # Someone did not get there: the median, between the k-th from either end; signs of those that are not 1.
+    n = len(ratios)
     if n < 3:
-        return estimate(value, n)
-    return estimate(value, n, NAN,
-                    0.0 if rank == 0 or low[0] == 0 else low[rank - 1],
-                    INF if rank == 0 or math.isinf(high[-1]) else high[n - rank])
+        return estimate(median_of(ratios), n)
+    k = max([k for k in range(1, n // 2 + 1) if 2 * tail(n, k - 1) <= 0.05], default=1)
+    below, above = sum(ratio < 1 for ratio in ratios), sum(ratio > 1 for ratio in ratios)
+    return estimate(median_of(ratios), n, NAN, ratios[k - 1], ratios[n - k], 1 - 2 * tail(n, k - 1),
+                    min(1.0, 2 * tail(below + above, min(below, above))))
 
 
-def seeds_needed(deviation):
-    def suffice(pairs):
-        both = t_quantile(0.975, pairs - 1) + t_quantile(0.8, pairs - 1)
-        return (both * deviation / math.log(1.02)) ** 2 <= pairs
+def holm(tests):
+    """Adjusted, under the same names."""
+    held, least = {}, 0.0
+    for rank, name in enumerate(sorted(tests, key=tests.get)):
+        least = min(1.0, max(least, (len(tests) - rank) * tests[name]))
+        held[name] = least
+    return held
 
-    if not math.isfinite(deviation) or not suffice(1001):
-        return None  # If far off, the program goes on with a t that stands still.
-    # More pairs suffice where fewer do: t falls with them.
-    return bisect.bisect_left(range(3, 1001), True, key=suffice) + 3
+
+def visible_with(ratio):
+    if not math.isfinite(ratio["deviation"]):
+        return NAN
+    n = ratio["count"]
+    return math.expm1((t_quantile(0.975, n - 1) + t_quantile(0.8, n - 1)) * ratio["deviation"] / math.sqrt(n))
 
 
 # --- runs ----------------------------------------------------------------------------------------
+
+DONE, DIVERGED, UNKNOWN = range(3)
+
 
 class Run:
     def __init__(self, seed):
@@ -145,23 +147,7 @@ class Run:
     def number(self, name):
         return self.summary.get("run_" + name, NAN)
 
-    def way(self, kind, value):
-        """Batches, examples and seconds to the target; infinite: not reached."""
-        told = False
-        if kind == "accuracy":
-            for place, accuracy in self.scores:
-                told = True
-                if accuracy >= value:
-                    return place
-        else:
-            for place, mean in self.trailing_means():
-                told = True
-                if mean <= value:
-                    return place
-        return (INF,) * 3 if told else (NAN,) * 3
-
-    def trailing_means(self):
-        wanted = self.number("planned_examples") / 20
+    def trailing_means(self, window):
         for last, (place, _) in enumerate(self.losses):
             total = weight = 0.0
             for at in range(last, -1, -1):
@@ -169,14 +155,79 @@ class Run:
                 here = self.losses[at][0][1] - before
                 total += here * self.losses[at][1]
                 weight += here
-                if weight >= wanted:
+                if weight >= window:
                     yield place, total / weight
                     break
 
 
+class Comparison:
+    """What all runs decide: the window, the start, how each run ended, and who learned."""
+
+    def __init__(self, arms):
+        runs = [run for of_arm in arms.values() for run in of_arm]
+        done = [run for run in runs if "run_planned_examples" in run.summary]
+        shortest = min((run.number("planned_examples") for run in done), default=0)
+        self.window = min(max(shortest / 20, 2000), shortest / 4)
+        classes = {run.number("classes") for run in done}
+        self.classes = classes.pop() if len(classes) == 1 else 0
+        self.start = math.log(self.classes) if self.classes > 1 else median_of(
+            [run.losses[0][1] for run in done if run.losses])
+        self.ends = {run: self.end_of(run) for run in runs}
+        self.arms = arms
+
+    def end_of(self, run):
+        if run.number("fate") != DONE:
+            return INF if run.number("fate") == DIVERGED else NAN
+        means = [mean for _, mean in run.trailing_means(self.window)]
+        return means[-1] if means else NAN
+
+    def ladder(self):
+        medians = {arm: median_of([self.ends[run] for run in runs]) for arm, runs in self.arms.items()}
+        best = min(known(medians.values()), default=INF)
+        if not best < 0.99 * self.start:
+            return []
+        limit = self.start - (self.start - best) / 2
+        worst = {}
+        for arm, runs in self.arms.items():
+            ends = known(self.ends[run] for run in runs)
+            learned = [end for end in ends if end <= limit]
+            if len(learned) > len(ends) / 2:
+                worst[arm] = max(learned)
+        if not worst:
+            return []
+        common, deep = max(worst.values()), worst[min(worst, key=medians.get)]
+        if common - deep < 0.02 * (self.start - best):
+            return [round_up(common)]
+        return [round_up(common), round_up((common + deep) / 2), round_up(deep)]
+
+    def way(self, run, kind, value):
+        """What became of it, and batches, examples and seconds until then; infinite: never, NaN: not known."""
+        fate = run.number("fate")
+        if fate != DONE:
+            return ("diverged", *[INF] * 3) if fate == DIVERGED else ("unknown", *[NAN] * 3)
+        if kind == "accuracy":
+            places = [place for place, accuracy in run.scores if accuracy >= value]
+            back = run.scores and run.scores[-1][1] < value - (value - 1 / self.classes) / 10
+            told = bool(run.scores)
+        else:
+            means = list(run.trailing_means(self.window))
+            places = [place for place, mean in means if mean <= value]
+            back = self.ends[run] > value + (self.start - value) / 10
+            told = bool(means)
+        if places and not back:
+            return ("reached", *places[0])
+        return ("came_back" if places else "ended_short", *[INF] * 3) if told else ("unknown", *[NAN] * 3)
+
+
+def round_up(value):
+    """To four digits, and as it is printed."""
+    unit = 10 ** (math.floor(math.log10(value)) - 3)
+    return float(f"{math.ceil(value / unit * (1 - 1e-13)) * unit:.4g}")
+
+
 def read(path):
     arms = {}
-    with open(path, newline="") as file:
+    with open(path, newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
             runs = arms.setdefault(row["arm"], {})
             run = runs.setdefault(int(row["seed"]), Run(int(row["seed"])))
@@ -220,36 +271,53 @@ def same(what, said, found):
 
 
 def same_estimate(what, said, found, value="value"):
-    for name in ("deviation", "low", "high", "count"):
+    for name in ("deviation", "low", "high", "level", "count"):
         same(f"{what}.{name}", said[name], found[name])
     same(f"{what}.{value}", said[value], found["value"])
 
 
-WAYS = {"batches": lambda run, way: way[0],
-        "examples": lambda run, way: way[1],
-        "seconds": lambda run, way: way[2],
-        "updates": lambda run, way: way[0] // run.number("accumulate") if math.isfinite(way[0]) else way[0],
-        "worker_seconds": lambda run, way: way[2] * run.number("workers")}
+NEVER = ("reached", "came_back", "ended_short", "diverged", "unknown")
+WAYS = {"batches": lambda run, way: way[1],
+        "examples": lambda run, way: way[2],
+        "seconds": lambda run, way: way[3],
+        "updates": lambda run, way: way[1] // run.number("accumulate") if math.isfinite(way[1]) else way[1],
+        "worker_seconds": lambda run, way: way[3] * run.number("workers") if math.isfinite(way[3]) else way[3]}
 
 
-def check_arm(group, runs, target):
+def check_arm(group, runs, whole, target):
     name = group["arm"]
-    ways = [run.way(*target) for run in runs]
     said = group["to_target"]
-    same(f"{name}.runs", said["runs"], len(known(w[2] for w in ways)))
-    same(f"{name}.reached", said["reached"], sum(math.isfinite(w[2]) for w in ways))
+    ways = [whole.way(run, *target) for run in runs] if target[0] else []
+    same(f"{name}.runs", said["runs"], len(known(w[3] for w in ways)))
+    same(f"{name}.reached", said["reached"], sum(math.isfinite(w[3]) for w in ways))
     numbers = {what: [number(run, way) for run, way in zip(runs, ways)] for what, number in WAYS.items()}
     # Who did not get there has no such place, and is as infinite in bytes as in all else.
-    numbers["exchanged_bytes"] = [run.moved.get((target[0], way), way[2]) for run, way in zip(runs, ways)]
+    numbers["exchanged_bytes"] = [run.moved.get((target[0], way[1:]), way[3]) for run, way in zip(runs, ways)]
     for what, values in numbers.items():
         same_estimate(f"{name}.{what}", said[what], mean_of(values), "mean")
         same(f"{name}.{what}.median", said[what]["median"], median_of(values))
         same(f"{name}.{what}.olympic", said[what]["olympic"], olympic_of(values))
+    done = [run for run in runs if "run_workers" in run.summary]
     for what in ("seconds", "train_loss", "test_accuracy", "images_per_second", "worker_seconds",
                  "wait_seconds", "staleness_mean", "updates", "exchanged_bytes"):
-        found = mean_of([run.number(what) for run in runs])
+        found = mean_of([run.number(what) for run in done])
         same(f"{name}.{what} of the run", group[what]["mean"], found["value"])
         same(f"{name}.{what} of the run, deviation", group[what]["deviation"], found["deviation"])
+    check_update(group, done)
+
+
+def check_update(group, done):
+    """Sync deals a step's leaves over the workers, and waits for all but the spare ones."""
+    if not done:
+        return
+    batch, workers = done[0].number("batch"), done[0].number("workers")
+    dealt, spare = 1, 0
+    if group["mode"].startswith(("sync", "allreduce")):
+        dealt = min(workers, math.ceil(batch / done[0].number("leaf")))
+        spare = int(group["mode"].partition("+backup:")[2] or 0)
+    computations = min(dealt, workers - spare) * done[0].number("accumulate")
+    same(f"{group['arm']}.update", group["update"]["computations"], float(computations))
+    same(f"{group['arm']}.update examples", group["update"]["examples"], batch / dealt)
 
 
 def parity_of(points, margin):
@@ -262,22 +330,50 @@ def parity_of(points, margin):
     return "above" if points["low"] > 0 else "open"
 
 
-def check_beside(group, reference, runs, others, target, margin):
+def pairs_of(runs, others):
+    """Known ones of one seed."""
+    theirs = {run.seed: run for run in others if run.number("fate") != UNKNOWN}
+    return [(run, theirs[run.seed]) for run in runs if run.seed in theirs and run.number("fate") != UNKNOWN]
+
+
+def check_ladder(group, whole, first, target, ladder):
+    """Returns how the times of the first rung are beside the reference's."""
+    name, runs = group["arm"], whole.arms[group["arm"]]
+    pairs = pairs_of(runs, whole.arms[first])
+    times = []
+    for said, value in zip(group["to_target"]["ladder"], ladder):
+        ways = [whole.way(run, target[0], value) for run in runs]
+        for outcome in NEVER:
+            same(f"{name} {outcome} at {value}", said[outcome], sum(way[0] == outcome for way in ways))
+        same(f"{name} median at {value}", said["median"], median_of([way[3] for way in ways]))
+        times.append(ratio_of(*[[whole.way(pair[i], target[0], value)[3] for pair in pairs] for i in (0, 1)]))
+        if name != first:
+            same_estimate(f"{name}.time at {value}", said["time"], times[-1])
+    same(f"{name}.ladder", len(group["to_target"]["ladder"]), len(ladder))
+    return times[0] if times else estimate(NAN, 0)
+
+
+def check_beside(group, whole, first, target, margin):
     name, said = group["arm"], group["beside_reference"]
-    theirs = {run.seed: run for run in others}
-    pairs = [(run, theirs[run.seed]) for run in runs if run.seed in theirs]
-    ours, of = zip(*[(a.way(*target), b.way(*target)) for a, b in pairs])
-    workers = [run.number("workers") for run, _ in pairs]
-    other_workers = [run.number("workers") for _, run in pairs]
+    runs, others = whole.arms[name], whole.arms[first["arm"]]
+    pairs = pairs_of(runs, others)
+    nothing = ("unknown", NAN, NAN, NAN)
+    ours, of = [[whole.way(pair[i], *target) if target[0] else nothing for pair in pairs] for i in (0, 1)]
+    workers, other_workers = float(group["workers"]), float(first["workers"])
 
     def pace(way):
-        return way[1] / way[2] if math.isfinite(way[2]) else NAN
+        return way[2] / way[3] if math.isfinite(way[3]) else NAN
 
-    time = ratio_of([w[2] for w in ours], [w[2] for w in of])
-    work = ratio_of([w[1] for w in ours], [w[1] for w in of])
+    def accuracy(run):
+        return 100 / whole.classes if run.number("fate") == DIVERGED else 100 * run.number("test_accuracy")
+
+    def loss(run):
+        return INF if run.number("fate") == DIVERGED else run.number("train_loss")
+
+    time = ratio_of([w[3] for w in ours], [w[3] for w in of])
+    work = ratio_of([w[2] for w in ours], [w[2] for w in of])
     speed = ratio_of([pace(w) for w in ours], [pace(w) for w in of])
-    cost = ratio_of([w[2] * n for w, n in zip(ours, workers)],
-                    [w[2] * n for w, n in zip(of, other_workers)])
+    cost = ratio_of([w[3] * workers for w in ours], [w[3] * other_workers for w in of])
     for what, found in (("time", time), ("work", work), ("pace", speed), ("cost", cost)):
         same_estimate(f"{name}.{what}", said[what], found)
     plain = 0 < time["value"] < INF
@@ -285,42 +381,72 @@ def check_beside(group, reference, runs, others, target, margin):
     same(f"{name}.statistical_efficiency", said["statistical_efficiency"],
          1 / work["value"] if 0 < work["value"] < INF else NAN)
     same(f"{name}.hardware_efficiency", said["hardware_efficiency"],
-         speed["value"] * other_workers[0] / workers[0] if speed["count"] == len(pairs) else NAN)
-    points = mean_of([100 * a.number("test_accuracy") - 100 * b.number("test_accuracy") for a, b in pairs])
+         speed["value"] * other_workers / workers if speed["count"] == len(pairs) else NAN)
+    points = mean_of([accuracy(a) - accuracy(b) for a, b in pairs])
     same_estimate(f"{name}.accuracy_points", said["accuracy_points"], points)
     same(f"{name}.accuracy_parity", said["accuracy_parity"], parity_of(points, margin))
-    same_estimate(f"{name}.train_loss", said["train_loss"],
-                  mean_of([a.number("train_loss") - b.number("train_loss") for a, b in pairs]))
-    needed = seeds_needed(time["deviation"])
-    if needed is not None or said["seeds_needed"] is None or said["seeds_needed"] < 1000:
-        same(f"{name}.seeds_needed", said["seeds_needed"], needed)
-    same(f"{name}.unequal_work", said["unequal_work"], reference["mode"] == "sync" and work["high"] < 1)
+    same_estimate(f"{name}.train_loss", said["train_loss"], mean_of([loss(a) - loss(b) for a, b in pairs]))
+    same(f"{name}.visible", said["visible"], visible_with(time))
+    same(f"{name}.unequal_work", said["unequal_work"], first["mode"] == "sync" and work["high"] < 1)
+
+
+def word_of(time, runs, reached, p):
+    if runs > 0 and reached == 0:
+        return "never"
+    if time["low"] >= 0.98 and time["high"] <= 1.02:
+        return "alike"
+    if math.isnan(p):
+        return None
+    if p <= 0.05:
+        return "sooner" if time["value"] < 1 else "later"
+    return "not told apart"
+
+
+def check_words(groups, times):
+    tests = {group["arm"]: times[group["arm"]]["p"] for group in groups[1:]
+             if group["to_target"]["reached"] > 0 and not math.isnan(times[group["arm"]]["p"])}
+    held = holm(tests)
+    for group in groups[1:]:
+        name, way = group["arm"], group["to_target"]
+        p = held.get(name, NAN)
+        same(f"{name}.p", group["beside_reference"]["p"], p)
+        same(f"{name}.word", group["beside_reference"]["word"],
+             word_of(times[name], way["runs"], way["reached"], p))
 
 
 def check(out):
     arms = read(out + "/points.csv")
-    with open(out + "/compare.json") as file:
+    with open(out + "/compare.json", encoding="utf-8") as file:
         said = json.load(file)
-    names = list(arms)
-    same("arms", [group["arm"] for group in said["groups"]], names)
+    names, groups, whole = list(arms), said["groups"], Comparison(arms)
+    same("arms", [group["arm"] for group in groups], names)
     same("reference", said["reference"], names[0])
-    target = (said["target"]["kind"], said["target"]["value"])
+    same("window", said["target"]["window"], whole.window)
+    same("start", said["target"]["start"], whole.start)
+    ladder = said["target"]["ladder"]
     if not said["target"]["asked_for"]:
-        same("target", target[1], median_of([run.number("train_loss") for run in arms[names[0]]]))
-    for group in said["groups"]:
-        same("seeds", sorted(group["seeds"]), sorted(run.seed for run in arms[group["arm"]]))
-        check_arm(group, arms[group["arm"]], target)
+        ladder = whole.ladder()
+        same("ladder", said["target"]["ladder"], ladder)
+        same("kind", said["target"]["kind"], "loss" if ladder else None)
+    target = (said["target"]["kind"], ladder[0] if ladder else NAN)
+    times = {}
+    for group in groups:
+        same("seeds", sorted(group["seeds"]),
+             sorted(run.seed for run in arms[group["arm"]] if "run_workers" in run.summary))
+        check_arm(group, arms[group["arm"]], whole, target)
+        times[group["arm"]] = check_ladder(group, whole, names[0], target, ladder)
         if group["arm"] == names[0]:
             same("reference beside itself", group["beside_reference"], None)
         else:
-            check_beside(group, said["groups"][0], arms[group["arm"]], arms[names[0]], target, said["margin"])
+            check_beside(group, whole, groups[0], target, said["margin"])
+    check_words(groups, times)
 
 
 def main():
     out = sys.argv[1]
     if sys.argv[2:] == ["--between"]:
-        least = sorted(min(mean for _, mean in run.trailing_means())
-                       for runs in read(out + "/points.csv").values() for run in runs)
+        whole = Comparison(read(out + "/points.csv"))
+        least = sorted(whole.ends.values())
         print(f"{(least[len(least) // 2 - 1] + least[len(least) // 2]) / 2:.12g}")
         return 0
     check(out)

@@ -247,7 +247,7 @@ expect "at the end it is said how many failed" grep -qx 'syncopate compare: 1 of
 expect "in two lines" test "$(wc -l <"$folder/some.err")" -eq 2
 expect "the others are made" test "$(find "$some/runs" -name run.json | wc -l)" -eq 3
 expect "the table names it" grep -q '^failed: async-w1-s1: ' "$some/table.txt"
-expect "and compare.json" grep -q '"run": "async-w1-s1", "exit_code": 5, ' "$some/compare.json"
+expect "and compare.json" grep -q '"run": "async-w1-s1", "arm": "async-w1", "seed": 1, "exit_code": 5, ' "$some/compare.json"
 
 # A run that is too long is stopped half way; what is finished by then is reported.
 # interrupted FILE command... - by Ctrl-C, which all of its processes get, once the file is there.

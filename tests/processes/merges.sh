@@ -36,6 +36,17 @@ run inspect 0 syncopate inspect "$c"
 head -n "$(wc -l <"$work/inspect.log")" "$c/table.txt" | cmp -s - "$work/inspect.log" || fail "inspect says otherwise"
 ok "two comparisons are one with all their arms and runs, and stay as they are"
 
+# A run that diverged is an outcome: it is in the conclusion of both.
+wild=(--virtual --svg-only --quiet --data synthetic:2000 --epochs 2 --workers 4 --seeds 2 --optimizer nesterov --learning-rate 8)
+wild+=(--model "flatten, dense 64 relu, dense 64 relu, dense 64 relu, dense 10")
+run wild 1 syncopate compare "${wild[@]}" --arm "calm=--learning-rate 0.01" --arm "wild=--mode async" --out "$work/wild"
+run gone 1 syncopate compare "${wild[@]}" --arm "gone=--mode ssp:3" --out "$work/gone"
+run both 0 syncopate compare --merge "$work/wild" --merge "$work/gone" --out "$work/both"
+for arm in wild gone; do
+    [ "$(grep -c "^$arm,[12],run_fate,0,0,,1$" "$work/both/points.csv")" -eq 2 ] || fail "runs of $arm that diverged are left out"
+done
+ok "runs that diverged are in what is merged, too"
+
 run further 0 syncopate compare --plan "$c/plan.json" --out "$c"
 [ "$(grep -c 'is there already' "$work/further.log")" -eq 14 ] || fail "what was merged is made anew"
 [ "$(sums "$a" "$b")" = "$before" ] || fail "going on changed what was merged"

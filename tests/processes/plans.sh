@@ -22,7 +22,7 @@ for row in slow-start plain layers; do
     grep -q "^$row,1,loss," "$out/points.csv" || fail "points.csv has no $row"
     grep -q "$row" "$out/loss-seconds.svg" || fail "the figure does not call an arm $row"
 done
-says named '^plain (reaches|(mostly )?does not reach) loss '
+tr '\n' ' ' <"$work/named.log" | grep -qE 'Only one arm reaches loss [0-9.]+: plain, in ' || fail "no sentence calls an arm by its name"
 says named '^slow-start: --mode async --learning-rate 0.01 --warmup-steps 10$'
 json "$out" | grep -qF '"arm":"slow-start","mode":"async","workers":2,"label":"slow-start"' || fail "compare.json has other names"
 grep -q '<li>slow-start: <code>--mode async</code>' "$out/report.html" || fail "the page does not say what an arm has"

@@ -96,33 +96,41 @@ TEST_PLAIN(a_ratio_is_the_geometric_mean_of_pairs)
     ck_assert(isnan(estimate.low) && isnan(estimate.high) && isnan(estimate.deviation));
 }
 
-/* Four of five reached the target, in 0.5 to 0.8 of the reference's time. */
-TEST_PLAIN(a_run_that_missed_its_target_takes_part_as_the_slowest)
+/* Four of five reached the target, in 0.5 to 0.8 of the reference's time. Between the least and the greatest
+ * of five is the median 15 times of 16. */
+TEST_PLAIN(a_run_that_missed_its_target_widens_one_side)
 {
     static const double values[] = {5, INFINITY, 6, 8, 7}, reference[] = {10, 10, 10, 10, 10};
     struct estimate estimate = statistics_ratio(values, reference, 5);
     ck_assert_uint_eq(estimate.count, 5);
     ck_assert_double_eq_tol(estimate.value, 0.7, 1e-12);
-    ck_assert_double_eq_tol(estimate.low, 0.5, 1e-12); /* All five above it: once in 32. */
+    ck_assert_double_eq_tol(estimate.low, 0.5, 1e-12);
+    ck_assert_double_eq(estimate.level, 0.9375);
     ck_assert(isinf(estimate.high) && isnan(estimate.deviation));
+    ck_assert_double_eq(estimate.p, 2 * 6 / 32.0);     /* One sign of five, or none. */
     estimate = statistics_ratio(reference, values, 5); /* The reference missed it. */
     ck_assert_double_eq_tol(estimate.value, 1 / 0.7, 1e-12);
     ck_assert_double_eq(estimate.low, 0);
     ck_assert_double_eq_tol(estimate.high, 2, 1e-12);
-    estimate = statistics_ratio(values, reference, 4); /* Once in 16 is not rare enough. */
+    estimate = statistics_ratio(values, reference, 4);
     ck_assert_double_eq_tol(estimate.value, 0.7, 1e-12);
-    ck_assert(fpclassify(estimate.low) == FP_ZERO && isinf(estimate.high));
+    ck_assert_double_eq_tol(estimate.low, 0.5, 1e-12);
+    ck_assert_double_eq(estimate.level, 0.875);
+    ck_assert_double_eq(statistics_ratio(values, reference, 3).level, 0.75);
+    ck_assert(isnan(statistics_ratio(values, reference, 2).low));
 }
 
-/* Of eight at most one is below the second least: 9 of 256, and of two 37. */
+/* Of nine at most one is below the second least 10 times of 512, on either side; two 46 times. */
 TEST_PLAIN(a_limit_by_rank_is_of_95_percent)
 {
-    static const double values[] = {8, 7, 6, 5, 4, 3, 2, INFINITY};
-    static const double ones[] = {1, 1, 1, 1, 1, 1, 1, 1};
-    struct estimate estimate = statistics_ratio(values, ones, 8);
-    ck_assert_double_eq_tol(estimate.value, 5.5, 1e-12);
+    static const double values[] = {8, 7, 6, 5, 4, 3, 2, 9, INFINITY};
+    static const double ones[] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+    struct estimate estimate = statistics_ratio(values, ones, 9);
+    ck_assert_double_eq(estimate.value, 6);
     ck_assert_double_eq(estimate.low, 3);
-    ck_assert(isinf(estimate.high));
+    ck_assert_double_eq(estimate.high, 9);
+    ck_assert_double_eq(estimate.level, 1 - 20 / 512.0);
+    ck_assert_double_eq(statistics_ratio(values + 3, ones, 6).low, 2); /* The least: 1 of 32. */
 }
 
 TEST_PLAIN(two_that_missed_it_say_nothing_of_each_other)
@@ -130,15 +138,39 @@ TEST_PLAIN(two_that_missed_it_say_nothing_of_each_other)
     static const double values[] = {5, 6, INFINITY, 8, 9}, reference[] = {1, 1, INFINITY, 1, 1};
     static const double none[] = {INFINITY, INFINITY, INFINITY};
     struct estimate estimate = statistics_ratio(values, reference, 5);
-    ck_assert(isnan(estimate.value)); /* 6 or 8, as the third would have it. */
-    ck_assert(fpclassify(estimate.low) == FP_ZERO && isinf(estimate.high));
+    ck_assert_uint_eq(estimate.count, 4);
+    ck_assert_double_eq_tol(estimate.value, sqrt(sqrt(5.0 * 6 * 8 * 9)), 1e-12);
+    ck_assert_double_eq(estimate.level, 0.95);
     estimate = statistics_ratio(none, none, 3);
-    ck_assert(isnan(estimate.value) && isinf(estimate.high));
-    ck_assert_uint_eq(estimate.count, 3);
+    ck_assert(isnan(estimate.value) && isnan(estimate.high));
+    ck_assert_uint_eq(estimate.count, 0);
     ck_assert(isinf(statistics_ratio(none, reference, 2).value));
-    ck_assert(isnan(statistics_ratio(none, reference, 2).low)); /* Of two there is no interval. */
-    ck_assert(isnan(statistics_ratio(none, reference, 2).high));
     ck_assert(isinf(statistics_mean(values, 5).value) && isnan(statistics_mean(values, 5).low));
+}
+
+/* 2, 4, 9 beside 0: t = 5 / sqrt(13 / 3) = 2.402 with two degrees, of which Abramowitz and Stegun have
+ * 1 - sqrt(t^2 / (2 + t^2)). A ratio of 1 has no sign. */
+TEST_PLAIN(a_difference_is_tested)
+{
+    static const double values[] = {2, 4, 9}, same[] = {3, 3, 3}, ones[] = {1, 1, 1, 1, 1, 1};
+    static const double signs[] = {1, 2, 3, 4, INFINITY, 0.5};
+    double t = 5 / sqrt(13.0 / 3);
+    ck_assert_double_eq_tol(statistics_mean(values, 3).p, 1 - sqrt(t * t / (2 + t * t)), 1e-12);
+    ck_assert_double_eq(statistics_mean(same, 3).p, 0);
+    ck_assert_double_eq(statistics_ratio(same, same, 3).p, 1);
+    ck_assert_double_eq(statistics_ratio(signs, ones, 6).p, 2 * 6 / 32.0);
+}
+
+/* Times 4, 3, 2 and 1 from the least on, and never less than the one before. */
+TEST_PLAIN(several_tests_at_once_are_held_to_more)
+{
+    double p[] = {0.04, 0.01, NAN, 0.015, 0.9};
+    statistics_holm(p, 5);
+    ck_assert_double_eq_tol(p[0], 0.08, 1e-12);
+    ck_assert_double_eq_tol(p[1], 0.04, 1e-12);
+    ck_assert_double_nan(p[2]);
+    ck_assert_double_eq_tol(p[3], 0.045, 1e-12);
+    ck_assert_double_eq_tol(p[4], 0.9, 1e-12);
 }
 
 TEST_PLAIN(an_olympic_mean_forgives_one_failure)
@@ -153,18 +185,14 @@ TEST_PLAIN(an_olympic_mean_forgives_one_failure)
     ck_assert(isnan(statistics_median(values, 0)));
 }
 
-/* By hand: of 14 pairs (2.160 + 0.870) / sqrt(14) = 0.810 deviations are told, of 13 (2.179 + 0.873) /
- * sqrt(13) = 0.846; for 0.83 fourteen are needed. */
-TEST_PLAIN(how_many_seeds_an_effect_needs)
+/* By hand, of 14 pairs: (2.1604 + 0.8702) / sqrt(14) = 0.80997 deviations. */
+TEST_PLAIN(how_much_seeds_show)
 {
-    ck_assert_uint_eq(statistics_seeds_needed(0.02 / 0.83, 0.02), 14);
-    ck_assert_uint_eq(statistics_seeds_needed(0.02 / 0.85, -0.02), 13);
-    ck_assert_uint_eq(statistics_seeds_needed(0, 0.02), 3);
-    ck_assert_uint_eq(statistics_seeds_needed(NAN, 0.02), 0);
-    ck_assert_uint_eq(statistics_seeds_needed(1, 0), 0);
-    ck_assert_uint_eq(statistics_seeds_needed(1, 0.05),
-                      3146); /* ((1.9623 + 0.8420) / 0.05)^2 = 3145.7 */
-    ck_assert_uint_eq(statistics_seeds_needed(1, 1e-9), STATISTICS_SEEDS_MAX);
+    struct estimate ratio = {.deviation = 0.1, .count = 14};
+    ck_assert_double_eq_tol(statistics_visible(&ratio), exp(0.080997) - 1, 1e-5);
+    ratio.count = 2;
+    ck_assert_double_nan(statistics_visible(&ratio));
+    ck_assert_double_nan(statistics_visible(&(struct estimate){.deviation = NAN, .count = 5}));
 }
 
 TEST_PLAIN(equal_is_an_interval_within_the_margin)

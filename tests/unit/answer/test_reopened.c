@@ -68,8 +68,11 @@ TEST(what_is_read_back_says_the_same)
          &(struct made_run){"sync-w2-s1", "sync", "aaaa", 2, 1, 0.2, 0.90});
     take(scene, &(struct arm){.name = "fast", .label = "the fast one"},
          &(struct made_run){"fast-s1", "async", "bbbb", 2, 1, 0.3, 0.80});
-    ck_assert_int_eq(comparison_fail(&scene->comparison, "fast-s2", 5, "no room", &scene->error),
-                     STATUS_OK);
+    static const struct failed_run failed[] = {{"fast-s2", "fast", 2, 5, "no room"},
+                                               {"gone-s1", "gone", 1, 1, "loss not finite"}};
+    comparison_group(&scene->comparison, &(struct arm){.name = "gone"}, "ssp:3", 2, NULL);
+    for (size_t i = 0; i < 2; i++)
+        ck_assert_int_eq(comparison_fail(&scene->comparison, &failed[i], &scene->error), STATUS_OK);
     scene->comparison.planned = 9;
     char *before = json_of(&scene->comparison, &question);
     ck_assert_msg(reopen(scene, before) == STATUS_OK, "%s", scene->error.text);
@@ -79,7 +82,7 @@ TEST(what_is_read_back_says_the_same)
     const struct comparison *comparison = &scene->reopened.comparison;
     ck_assert_str_eq(answer_name(comparison, &comparison->groups[0]).text, "sync, ps 2");
     ck_assert_str_eq(answer_name(comparison, &comparison->groups[1]).text, "the fast one");
-    ck_assert_uint_eq(comparison_to_come(comparison), 6);
+    ck_assert_uint_eq(comparison_to_come(comparison), 5);
     free(before);
     free(after);
 }
@@ -96,6 +99,8 @@ TEST(what_was_not_asked_is_not_asked)
     free(text);
 }
 
+#define FORMAT "\"format\": \"" COMPARISON_FORMAT "\", "
+
 TEST(what_is_none_of_ours_is_refused)
 {
     static const struct {
@@ -104,18 +109,21 @@ TEST(what_is_none_of_ours_is_refused)
     } rows[] = {
         {"{", STATUS_INVALID},
         {"{}", STATUS_INVALID},
-        {"{\"groups\": [{\"arm\": \"a\", \"runs\": [\"../a\"]}]}", STATUS_INVALID},
-        {"{\"groups\": [{\"arm\": \"a\", \"runs\": [\"..\"]}]}", STATUS_INVALID},
-        {"{\"groups\": [{\"arm\": \"a\", \"runs\": [\"b/../../c\"]}]}", STATUS_INVALID},
-        {"{\"groups\": [{\"arm\": \"a\", \"runs\": [7]}]}", STATUS_INVALID},
-        {"{\"groups\": [{\"runs\": [\"a\"]}]}", STATUS_INVALID},
-        {"{\"groups\": [{\"arm\": \"a\", \"runs\": [\"gone\"]}]}", STATUS_NOT_FOUND},
+        {"{\"groups\": []}", STATUS_INVALID}, /* Of an older format. */
+        {"{" FORMAT "\"groups\": [{\"arm\": \"a\", \"runs\": [\"../a\"]}]}", STATUS_INVALID},
+        {"{" FORMAT "\"groups\": [{\"arm\": \"a\", \"runs\": [\"..\"]}]}", STATUS_INVALID},
+        {"{" FORMAT "\"groups\": [{\"arm\": \"a\", \"runs\": [\"b/../../c\"]}]}", STATUS_INVALID},
+        {"{" FORMAT "\"groups\": [{\"arm\": \"a\", \"runs\": [7]}]}", STATUS_INVALID},
+        {"{" FORMAT "\"groups\": [{\"runs\": [\"a\"]}]}", STATUS_INVALID},
+        {"{" FORMAT "\"groups\": [{\"arm\": \"a\", \"runs\": [\"gone\"]}]}", STATUS_NOT_FOUND},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ck_assert_msg(reopen(scene, rows[i].json) == rows[i].status, "%s: %s", rows[i].json,
                       scene->error.text);
         reopened_free(&scene->reopened);
     }
+    ck_assert_int_eq(reopen(scene, "{\"groups\": []}"), STATUS_INVALID);
+    ck_assert_ptr_nonnull(strstr(scene->error.text, "format syncopate-comparison-1, needs"));
     ck_assert_int_eq(reopened_read(&scene->reopened, scene->runs, &scene->error), STATUS_NOT_FOUND);
 }
 

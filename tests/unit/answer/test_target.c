@@ -4,6 +4,10 @@
 #include "deploy/answer/target.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "deploy/answer/statistics.h"
 
 #include "tests/lib/suite.h"
 
@@ -25,10 +29,13 @@ static struct record made_up(struct record_point *points, size_t count)
     return record;
 }
 
+/* Of a window of 47.5 examples, where training starts with 3. */
 static struct reach reach_of(enum target_kind kind, double value, const struct record *record)
 {
-    struct target target = {.kind = kind, .value = value};
-    return target_reach(&target, record);
+    struct target target = {
+        .kind = kind, .values = {value}, .count = 1, .window = 47.5, .start = 3, .classes = 10};
+    struct trial trial = {.record = record, .end = value};
+    return target_reach(&target, 0, &trial);
 }
 
 TEST_PLAIN(the_last_batch_of_an_epoch_has_what_is_left)
@@ -80,10 +87,6 @@ TEST_PLAIN(points_without_a_loss_take_no_part)
     struct record record = made_up(points, COUNT(points));
     ck_assert_double_eq(reach_of(TARGET_LOSS, 3, &record).batches, 40);
     ck_assert_double_eq(reach_of(TARGET_LOSS, 1, &record).batches, 80);
-    record.point_count = 1;
-    ck_assert(isnan(reach_of(TARGET_LOSS, 1, &record).seconds));
-    record.point_count = 0;
-    ck_assert(isnan(reach_of(TARGET_LOSS, 1, &record).seconds));
 }
 
 TEST_PLAIN(several_batches_may_make_an_update)
@@ -106,43 +109,167 @@ TEST_PLAIN(an_accuracy_is_reached_with_a_score)
     struct record record = made_up(NULL, 0);
     record.evaluations = scores;
     record.evaluation_count = COUNT(scores);
+    ck_assert_int_eq(reach_of(TARGET_ACCURACY, 0.8, &record).outcome, OUTCOME_CAME_BACK);
+    scores[3].test_accuracy = 0.84; /* 0.05 below 0.89, which is 0.79 above guessing. */
     ck_assert_double_eq(reach_of(TARGET_ACCURACY, 0.8, &record).seconds, 1);
     ck_assert_double_eq(reach_of(TARGET_ACCURACY, 0.81, &record).seconds, 3);
     ck_assert_double_eq(reach_of(TARGET_ACCURACY, 0.9, &record).examples, 285);
     ck_assert(isinf(reach_of(TARGET_ACCURACY, 0.91, &record).seconds));
+    ck_assert_int_eq(reach_of(TARGET_ACCURACY, 0.91, &record).outcome, OUTCOME_SHORT);
     ck_assert(isnan(reach_of(TARGET_NONE, 0, &record).seconds));
     record.evaluation_count = 0;
     ck_assert(isnan(reach_of(TARGET_ACCURACY, 0.8, &record).seconds));
 }
 
-/* Never that of the best run, nor of another arm. */
-TEST_PLAIN(the_target_is_the_median_of_the_reference)
+/* Ten classes start with 2.303; a twentieth of 96,000 examples is 4,800, of 9,600 it would be less than 2,000, and
+ * of 2,400 a quarter is 600. The shortest run decides for all. */
+TEST_PLAIN(the_window_is_one_for_all_runs)
 {
-    struct record runs[] = {{.summary.train_loss = 0.5},
-                            {.summary.train_loss = NAN},
-                            {.summary.train_loss = 0.2},
-                            {.summary.train_loss = 0.3},
-                            {.summary.train_loss = 0.01}};
-    const struct record *first[] = {&runs[0], &runs[1], &runs[2], &runs[3]};
-    const struct record *second[] = {&runs[4]};
+    static const struct {
+        uint64_t steps;
+        double window;
+    } rows[] = {{9600, 4800}, {960, 2000}, {240, 600}};
+    struct record runs[] = {{.model = "flatten, dense 300 relu, dense 10", .global_batch = 10},
+                            {.model = "flatten, dense 10", .steps = 20000, .global_batch = 10}};
+    struct record *records[] = {&runs[0], &runs[1]};
     struct comparison comparison;
+    struct target target;
     comparison_init(&comparison);
-    ck_assert_int_eq(target_of(&comparison).kind, TARGET_NONE);
-    comparison.group_count = 2;
-    comparison.groups[0].records = first;
-    comparison.groups[0].record_count = COUNT(first);
-    comparison.groups[1].records = second;
-    comparison.groups[1].record_count = COUNT(second);
-    struct target target = target_of(&comparison);
-    ck_assert_int_eq(target.kind, TARGET_LOSS);
-    ck_assert_double_eq(target.value, 0.3);
-    ck_assert(!target.asked_for);
-    ck_assert_str_eq(target_text(&target).text, "loss 0.3");
-    first[0] = &runs[1];
-    comparison.groups[0].record_count = 2; /* Of no loss there is no target. */
-    ck_assert_int_eq(target_of(&comparison).kind, TARGET_NONE);
-    ck_assert_str_eq(target_text(&(struct target){.kind = TARGET_ACCURACY, .value = 0.9}).text,
-                     "test accuracy 90 %");
+    comparison.records = records;
+    comparison.record_count = COUNT(records);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        runs[0].steps = rows[i].steps;
+        target_set_ground(&target, &comparison);
+        ck_assert_double_eq(target.window, rows[i].window);
+        ck_assert_double_eq(target.start, log(10));
+    }
+    struct record_point points[] = {{.step = 1, .loss = 5}, {.step = 2, .loss = 1}};
+    runs[0].model[0] = runs[1].model[0] = '\0'; /* Not of layers: what is told first. */
+    runs[0].points = points;
+    runs[0].point_count = COUNT(points);
+    target_set_ground(&target, &comparison);
+    ck_assert_double_eq(target.start, 5);
+    ck_assert_uint_eq(target.classes, 0);
+}
+
+/* Ends of the arms' runs; whether each learns; and the ladder, from a start of 2.3. */
+TEST_PLAIN(a_ladder_is_what_all_that_learned_came_to)
+{
+    static const struct {
+        double ends[3][4];
+        bool learns[3];
+        size_t count;
+        double values[TARGET_RUNGS];
+    } rows[] = {
+        /* The best is at 0.4, and so half of the way 1.35. */
+        {{{0.5, 0.6, 0.7, 2}, {0.3, 0.4, 0.45, 0.4}, {1.3, 2, 2.2, 2.3}},
+         {true, true, false},
+         3,
+         {0.7, 0.575, 0.45}},
+        /* Within 0.038 of each other. */
+        {{{0.40004, 0.4, 0.4, 0.4}, {0.39, 0.39, 0.4, 0.4}, {INFINITY, INFINITY, INFINITY, 0.4}},
+         {true, true, false},
+         1,
+         {0.4001}},
+        /* What has diverged is known, and what is not known is none. */
+        {{{0.5, 0.5, INFINITY, INFINITY}, {0.6, NAN, NAN, NAN}, {0.5, 0.5, 0.5, INFINITY}},
+         {false, true, true},
+         3,
+         {0.6, 0.55, 0.5}},
+        {{{2.29, 2.3, 2.3, 3}, {6000, 7000, 6500, 5000}, {INFINITY, INFINITY, INFINITY, INFINITY}},
+         {false, false, false},
+         0,
+         {0}},
+    };
+    for (size_t row = 0; row < COUNT(rows); row++) {
+        struct trial list[3][4];
+        struct trials arms[3];
+        struct target target = {.start = 2.3};
+        for (size_t i = 0; i < 3; i++) {
+            arms[i] = (struct trials){.list = list[i], .count = 4};
+            for (size_t j = 0; j < 4; j++) {
+                list[i][j] = (struct trial){.end = rows[row].ends[i][j]};
+                arms[i].known += !isnan(rows[row].ends[i][j]);
+            }
+            arms[i].median = statistics_median(rows[row].ends[i], 4);
+        }
+        target_set_ladder(&target, arms, 3);
+        ck_assert_uint_eq(target.count, rows[row].count);
+        ck_assert_int_eq(target.kind, rows[row].count > 0 ? TARGET_LOSS : TARGET_NONE);
+        for (size_t i = 0; i < 3; i++)
+            ck_assert_msg(arms[i].learns == rows[row].learns[i], "row %zu, arm %zu", row, i);
+        for (size_t i = 0; i < target.count; i++)
+            ck_assert_double_eq_tol(target.values[i], rows[row].values[i], 1e-12);
+    }
+    struct target target = {.kind = TARGET_LOSS, .values = {0.30000004}};
+    ck_assert_str_eq(target_text(&target, 0).text, "loss 0.3");
+}
+
+/* 0.5 is 2.5 below the start: an end up to 0.75 is still there. */
+TEST_PLAIN(a_run_that_came_back_never_reached_it)
+{
+    struct record_point points[] = {{.step = 10, .loss = 0.4}, {.step = 20, .loss = 1}};
+    struct record record = made_up(points, COUNT(points));
+    struct target target = {
+        .kind = TARGET_LOSS, .values = {0.5}, .count = 1, .window = 47.5, .start = 3};
+    static const struct {
+        enum fate fate;
+        double end;
+        enum outcome outcome;
+    } rows[] = {{FATE_DONE, 0.75, OUTCOME_REACHED},
+                {FATE_DONE, 0.76, OUTCOME_CAME_BACK},
+                {FATE_DIVERGED, INFINITY, OUTCOME_DIVERGED},
+                {FATE_UNKNOWN, NAN, OUTCOME_UNKNOWN}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct trial trial = {.fate = rows[i].fate, .record = &record, .end = rows[i].end};
+        struct reach reach = target_reach(&target, 0, &trial);
+        ck_assert_int_eq(reach.outcome, rows[i].outcome);
+        ck_assert(isfinite(reach.seconds) == (i == 0) && isnan(reach.seconds) == (i == 3));
+    }
+}
+
+/* The last mean of 47.5 examples; and what became of runs that are done, or are not. */
+TEST_PLAIN(how_a_run_ended)
+{
+    struct record_point points[] = {
+        {.step = 10, .loss = 2}, {.step = 14, .loss = 1}, {.step = 20, .loss = 0.5}};
+    struct record record = made_up(points, COUNT(points));
+    const struct record *records[] = {&record};
+    struct comparison comparison;
+    struct target target = {.window = 47.5, .start = 2.3};
+    struct trial list[4];
+    struct trials trials = {.list = list};
+    comparison_init(&comparison);
+    ck_assert_int_eq(comparison_group(&comparison, &(struct arm){.name = "a"}, "sync", 4, NULL),
+                     STATUS_OK);
+    static const struct failed_run failed[] = {
+        {.arm = "a", .exit_code = EXIT_TRAINING_FAILED, .reason = "the gradient is not finite"},
+        {.arm = "a", .exit_code = EXIT_TRAINING_FAILED, .reason = "out of memory"},
+        {.arm = "b", .exit_code = EXIT_TRAINING_FAILED, .reason = "the gradient is not finite"}};
+    for (size_t i = 0; i < COUNT(failed); i++)
+        ck_assert_int_eq(comparison_fail(&comparison, &failed[i], NULL), STATUS_OK);
+    comparison.groups[0].records = records;
+    comparison.groups[0].record_count = 1;
+    snprintf(record.state, sizeof record.state, "done");
+    target_set_trials(&target, &comparison, 0, &trials);
+    ck_assert_uint_eq(trials.count, 3);
+    ck_assert_uint_eq(trials.known, 2);
+    ck_assert_double_eq_tol(list[0].end, 0.5, 1e-12); /* 55 examples in six batches. */
+    ck_assert_int_eq(list[1].fate, FATE_DIVERGED);
+    ck_assert(isinf(list[1].end) && isinf(trials.median));
+    ck_assert_int_eq(list[2].fate, FATE_UNKNOWN);
+    points[2].loss = NAN; /* It ended without a loss, but its scores are finite. */
+    target_set_trials(&target, &comparison, 0, &trials);
+    ck_assert_int_eq(list[0].fate, FATE_DONE);
+    record.summary.test_loss = NAN;
+    target_set_trials(&target, &comparison, 0, &trials);
+    ck_assert_int_eq(list[0].fate, FATE_DIVERGED);
+    points[2].loss = 1;
+    record.summary.train_loss = INFINITY;
+    target_set_trials(&target, &comparison, 0, &trials);
+    ck_assert_int_eq(list[0].fate, FATE_DIVERGED);
+    comparison.groups[0].record_count = 0;
+    free(comparison.failed);
 }
 
 int main(void)

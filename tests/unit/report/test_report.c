@@ -154,6 +154,14 @@ static size_t occurrences(const char *text, const char *what)
     return count;
 }
 
+static void page_has(const struct scene *scene, const char *name, const char *what, size_t times)
+{
+    char *text = runs_read(scene->folder, name);
+    ck_assert_msg(occurrences(text, what) == times, "%s has %zu times, not %zu: %s", name,
+                  occurrences(text, what), times, what);
+    free(text);
+}
+
 TEST(runs_are_grouped_by_arm)
 {
     take_eight(scene);
@@ -476,8 +484,9 @@ TEST(who_failed_is_named_and_what_is_to_come_is_said)
     ck_assert_str_eq(text, "");
     free(text);
     scene->comparison.planned = 12;
-    ck_assert(comparison_fail(&scene->comparison, "async-w2-s3", EXIT_TRAINING_FAILED,
-                              "training <diverged>", &scene->error) == STATUS_OK);
+    static const struct failed_run failed = {"async-w2-s3", "async-w2", 3, EXIT_TRAINING_FAILED,
+                                             "training <diverged>"};
+    ck_assert(comparison_fail(&scene->comparison, &failed, &scene->error) == STATUS_OK);
     text = said(scene, table_write_missing);
     ck_assert_str_eq(text, "9 of 12 runs so far, 1 of them failed\n"
                            "failed: async-w2-s3: training <diverged>\n");
@@ -486,7 +495,8 @@ TEST(who_failed_is_named_and_what_is_to_come_is_said)
     ck_assert_ptr_nonnull(strstr(json, "\"runs_planned\": 12"));
     ck_assert_ptr_nonnull(strstr(json, "\"runs_done\": 8"));
     ck_assert_ptr_nonnull(strstr(json, "\"virtual\": null"));
-    ck_assert_ptr_nonnull(strstr(json, "\"run\": \"async-w2-s3\", \"exit_code\": 1, "));
+    ck_assert_ptr_nonnull(strstr(json, "\"run\": \"async-w2-s3\", \"arm\": \"async-w2\", "
+                                       "\"seed\": 3, \"exit_code\": 1, "));
     free(json);
     scene->comparison.planned = 9;
     write_and_check(scene, "");
@@ -494,6 +504,8 @@ TEST(who_failed_is_named_and_what_is_to_come_is_said)
     ck_assert_ptr_nonnull(strstr(page, "<p class=\"bad\">1 of 9 runs failed</p>"));
     ck_assert_ptr_nonnull(strstr(page, "<code>async-w2-s3</code>: training &lt;diverged&gt;"));
     free(page);
+    page_has(scene, "points.csv", "\nasync-w2,3,run_fate,0,0,,2\n", 1);
+    page_has(scene, "points.csv", ",run_fate,", 9);
     text = runs_read(scene->folder, "table.txt");
     ck_assert_ptr_nonnull(strstr(text, "1 of 9 runs failed\nfailed: async-w2-s3: training"));
     free(text);
@@ -591,14 +603,6 @@ TEST(without_such_options_nothing_is_said_of_them)
     free(text);
     text = said(scene, arms_write_effects);
     ck_assert_str_eq(text, "");
-    free(text);
-}
-
-static void page_has(const struct scene *scene, const char *name, const char *what, size_t times)
-{
-    char *text = runs_read(scene->folder, name);
-    ck_assert_msg(occurrences(text, what) == times, "%s has %zu times, not %zu: %s", name,
-                  occurrences(text, what), times, what);
     free(text);
 }
 
