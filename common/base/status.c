@@ -2,6 +2,7 @@
 
 #include "common/base/status.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -14,6 +15,10 @@ enum status error_set(struct error *error, enum status status, const char *forma
     error->status = status;
     vsnprintf(error->text, sizeof error->text, format, arguments);
     va_end(arguments);
+    for (char *c = error->text; *c != '\0';
+         c++) /* Of a terminal's controls none, and no new line. */
+        if (iscntrl((unsigned char)*c))
+            *c = *c == '\n' || *c == '\t' || *c == '\r' ? ' ' : '?';
     return status;
 }
 

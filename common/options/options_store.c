@@ -1,5 +1,6 @@
 /* options_store.c - one value into its field, or what is wrong with it and what may stand there. */
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -265,8 +266,6 @@ static const char *shown(const char *text, char buffer[SHOWN_MAX])
 {
     bool blanks = strpbrk(text, " \t\r\n") != NULL;
     snprintf(buffer, SHOWN_MAX, blanks ? "'%.120s'" : "%.120s", text);
-    for (char *c = buffer; *c != '\0'; c++)
-        *c = *c == '\n' || *c == '\r' ? ' ' : *c; /* An answer is one line. */
     return buffer;
 }
 
@@ -277,6 +276,10 @@ enum status option_store(const struct option_row *row, const char *source, const
     struct error why = {0};
     if (text[0] == '\0')
         return error_set(error, STATUS_INVALID, "%s needs a value", source);
+    for (const char *c = text; *c != '\0'; c++) /* It would be printed, and a terminal obey. */
+        if (iscntrl((unsigned char)*c) && strchr("\t\n\r", *c) == NULL)
+            return error_set(error, STATUS_INVALID, "%s=%s: has a control character (%d)", source,
+                             shown(text, buffer), *c);
     if (store(row, text, options))
         return STATUS_OK;
     refuse(row, text, &why);

@@ -511,6 +511,14 @@ TEST_PLAIN(an_option_of_another_program_is_named_so)
                "syncopate-ps: --modes is not an option of this program (of syncopate compare)");
 }
 
+TEST_PLAIN(what_a_terminal_would_obey_is_not_printed)
+{
+    expect_bad(OPTION_RUN, "--out x\033[31m\a",
+               "syncopate run: --out=x?[31m?: has a control character (27)");
+    expect_bad(OPTION_RUN, "--n\033[1mo",
+               "syncopate run: unknown option --n?[1mo (--help lists them)");
+}
+
 TEST_PLAIN(surplus_and_missing_words_are_errors)
 {
     expect_bad(OPTION_RUN, "fast",

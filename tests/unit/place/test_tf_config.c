@@ -197,6 +197,8 @@ TEST_PLAIN(what_is_wrong_is_named_by_its_path)
     static const char *const wrong[][2] = {
         {CLUSTER(PS "," WORKERS, "\"type\":\"chief\",\"index\":0"),
          "TF_CONFIG: task.type is 'chief', and cluster has no chief"},
+        {CLUSTER(PS "," WORKERS, "\"type\":\"\\u001b[31m\",\"index\":0"),
+         "TF_CONFIG: task.type is '?[31m', and cluster has no such tasks"},
         {CLUSTER(PS "," WORKERS, "\"type\":\"gardener\",\"index\":0"),
          "TF_CONFIG: task.type is 'gardener', and cluster has no such tasks"},
         {CLUSTER(PS "," WORKERS, "\"type\":\"worker\",\"index\":2"),
