@@ -2,6 +2,7 @@
  *
  *     no run.json, or one that says stopped or failed --- start_seconds ---> exit 4, or the end
  *     running, and nobody has it, and nothing is new --- recovery_seconds ---> exit 195
+ *     run.json is taken away ---> exit 195
  *     done; or stopped, failed, after it ran --- what is not scored yet is ---> the end */
 
 #include "deploy/follow/follow.h"
@@ -312,6 +313,14 @@ static enum status score_all(struct follower *f, struct error *error)
 
 /* --- until the end --------------------------------------------------------------------------- */
 
+/* run.json is replaced, never taken away. */
+static bool is_removed(const struct follower *f)
+{
+    char path[DISK_PATH_MAX + 16];
+    snprintf(path, sizeof path, "%s/run.json", f->options->run);
+    return f->run_id[0] != '\0' && disk_posix.look(disk_posix.context, path) == DISK_NOTHING;
+}
+
 /* -1: go on. */
 static int judge(struct follower *f, bool held, double now, struct error *error)
 {
@@ -331,6 +340,12 @@ static int judge(struct follower *f, bool held, double now, struct error *error)
     }
     if (!held && f->state[0] != '\0' && !says(f, "running"))
         return EXIT_DONE;
+    if (is_removed(f)) {
+        error_set(error, STATUS_LOST, "%.300s/run.json is gone, and with it the run; %s scored",
+                  options->run,
+                  wording_counted(f->scored, "checkpoint was", "checkpoints were").text);
+        return EXIT_CLUSTER_LOST;
+    }
     if (held || now - f->stirred < options->recovery_seconds)
         return -1;
     error_set(error, STATUS_LOST, "nobody has been training %.300s for %s; %s scored", options->run,

@@ -125,6 +125,15 @@ kill -STOP "${trainers[@]}" # Or those who are killed last have ended by themsel
 kill -KILL "${trainers[@]}"
 ends dead 195
 says dead "nobody has been training .*/dead for 2 s; [0-9]+ checkpoints? w"
+start gone-run syncopate run "${small[@]}" --steps 100000000 --checkpoint-every 4 --compute constant:10ms --out "$work/gone"
+follow gone gone
+says gone "^step "
+rm "$work/gone/run.json"
+ends gone 195
+says gone "gone/run.json is gone, and with it the run; [0-9]+ checkpoints? w"
+kill -INT "${pids[gone-run]}"
+wait "${pids[gone-run]}" || true # Its folder is damaged.
+unset "pids[gone-run]"
 run odd 2 syncopate evaluate "$work/early" --patience 3
 says odd "patience=3: only used with --follow"
 ok "a run that never begins is exit code 4, and one that nobody trains any more 195"
