@@ -168,6 +168,8 @@ enum status certificate_parse(const char *text, size_t bytes, struct certificate
     memset(certificate, 0, sizeof *certificate);
     if (bytes > CERTIFICATE_BYTES_MAX)
         return error_set(error, STATUS_INVALID, "is larger than a certificate");
+    if (bytes == 0)
+        return error_set(error, STATUS_INVALID, "is empty: is its disk full?");
     if (!is_text(text, bytes))
         return error_set(error, STATUS_INVALID, "has characters that no certificate has");
     if (bytes > 0)

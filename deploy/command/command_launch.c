@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -206,10 +207,17 @@ static enum status ask_all(struct launch *launch, const struct options *options,
     launch->reports = calloc(launch->list.count + 1, sizeof *launch->reports);
     if (launch->reports == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
+    sigset_t stops, before; /* Which end this process when the mark is gone. */
+    sigemptyset(&stops);
+    sigaddset(&stops, SIGINT);
+    sigaddset(&stops, SIGTERM);
+    sigaddset(&stops, SIGHUP);
+    sigprocmask(SIG_BLOCK, &stops, &before);
     enum status status = make_mark(launch, error);
     if (status == STATUS_OK)
         status = survey_ask(&survey, &launch->wanted, launch->reports, error);
     unlink(launch->mark);
+    sigprocmask(SIG_SETMASK, &before, NULL);
     return status;
 }
 

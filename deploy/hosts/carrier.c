@@ -66,6 +66,45 @@ static char *join_quoted(const char *const *words)
     return text;
 }
 
+/* Between quotes csh, a login shell that there may be, takes no newline: sh makes them of a script's one line. */
+static char *fold_lines(const char *script)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    if (out == NULL)
+        return NULL;
+    for (const char *c = script; *c != '\0'; c++)
+        fprintf(out, "%s%c", *c == '\\' || *c == '\n' ? "\\" : "", *c == '\n' ? 'n' : *c);
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* "'sh' '-c' SCRIPT 'sh' ..." of one line, for a login shell. */
+static char *join_for_login(const char *const *words)
+{
+    static const char unfold[] = "l=$1; shift; eval \"$(printf %b \"$l\")\"";
+    size_t count = 0;
+    while (words[count] != NULL)
+        count++;
+    if (count < 4 || strcmp(words[1], "-c") != 0 || strchr(words[2], '\n') == NULL)
+        return join_quoted(words);
+    char *folded = fold_lines(words[2]), *line = NULL;
+    const char **all = calloc(count + 2, sizeof *all);
+    if (folded != NULL && all != NULL) {
+        memcpy(all, words, 4 * sizeof *all);
+        memcpy(all + 5, words + 4, (count - 4) * sizeof *all);
+        all[2] = unfold;
+        all[4] = folded;
+        line = join_quoted(all);
+    }
+    free(all);
+    free(folded);
+    return line;
+}
+
 static void add_words(struct arguments *command, const char *text)
 {
     char *copy = strdup(text), *rest;
@@ -141,7 +180,7 @@ void carrier_command(const struct carrier *carrier, const struct host *host,
             arguments_add_word(command, words[i]);
         return;
     }
-    char *line = join_quoted(words);
+    char *line = join_for_login(words);
     add_ssh(carrier, host, command);
     command->failed = command->failed || line == NULL;
     if (line != NULL)

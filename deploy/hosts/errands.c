@@ -152,6 +152,15 @@ static void finish(struct errand *errand)
 }
 
 /* Whether it is over. */
+/* A stop that the caller holds back is not kept waiting. */
+static bool is_stopping(void)
+{
+    sigset_t pending;
+    return sigpending(&pending) == 0 &&
+           (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 ||
+            sigismember(&pending, SIGHUP) == 1);
+}
+
 static bool look(struct errand *errand)
 {
     int wait_status;
@@ -161,7 +170,7 @@ static bool look(struct errand *errand)
     }
     for (int i = 0; i < 2; i++)
         listen_to(errand, i);
-    if (!errand->late && clock_now_seconds() > errand->deadline) {
+    if (!errand->late && (clock_now_seconds() > errand->deadline || is_stopping())) {
         errand->late = true;
         kill(errand->pid, SIGKILL);
     }

@@ -7,9 +7,11 @@
 
 #include "deploy/hosts/errands.h"
 
-/* Of $1, where paths begin, $2, the mark, $3, the folder of the programs, and what is for probe. */
+/* Of $1, where paths begin, $2, the mark, whose folder is shared where it may be written to, $3, the folder of the
+ * programs, and what is for probe. */
 static const char script[] =
-    "date '+@time %s.%N'; cd -- \"$1\" 2>/dev/null; [ ! -e \"$2\" ] || echo @shared\n"
+    "date '+@time %s.%N'; cd -- \"$1\" 2>/dev/null; [ ! -e \"$2\" ] || [ ! -w \"${2%/*}\" ] || "
+    "echo @shared\n"
     "bin=$3; shift 3\n"
     "for p in syncopate syncopate-ps syncopate-worker; do\n"
     "  [ -x \"$bin/$p\" ] || { echo \"there is no program $bin/$p (--remote-bin says where they "

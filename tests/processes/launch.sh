@@ -56,6 +56,15 @@ run nowhere 5 syncopate launch -H nowhere:8 --ssh "$work/ssh" "${job[@]}" --out 
 says nowhere 'syncopate launch: nowhere cannot be reached: ssh: nowhere is not there'
 says nowhere '1 of 1 host cannot take part; nothing was started'
 if [ -e "$work/nowhere" ]; then fail "a folder is left of what was not started"; fi
+printf '#!/bin/sh\n: >"%s"\nexec sleep 60\n' "$work/asked" >"$work/slow-ssh"
+chmod +x "$work/slow-ssh"
+start cut syncopate launch -H kim@far:8 --ssh "$work/slow-ssh" "${job[@]}" --out "$work/cut"
+within 20 test -e "$work/asked" || fail "nobody is asked"
+kill -INT "${pids[cut]}"
+ends cut 130
+if compgen -G "$work/cut/.launch-*" >/dev/null; then fail "a Ctrl-C leaves the mark in --out"; fi
+run list 5 syncopate launch --hosts a,b "${job[@]}" --out "$work/none"
+says list '--hosts=a,b: there is no such file; a list goes with -H$'
 run none 2 syncopate launch "${job[@]}"
 says none 'on which hosts\?'
 run room 2 syncopate launch -H localhost:2 --ps 2 --workers 1 "${job[@]}" --out "$work/room"

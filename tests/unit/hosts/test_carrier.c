@@ -46,6 +46,29 @@ TEST_PLAIN(ssh_gets_its_options_in_batch_mode_and_one_word)
     arguments_free(&command);
 }
 
+/* A login shell may be csh, which takes no newline between quotes. */
+TEST_PLAIN(a_script_of_several_lines_is_one_line_of_ssh_and_runs_as_it_is)
+{
+    const char *const words[] = {
+        "sh", "-c", "printf '%s\\n' \"$1\"\nfor i in 1 2; do\necho $2\\$i\ndone\n", "sh", "it's",
+        "b",  NULL};
+    const struct carrier carrier = {.ssh = "ssh"};
+    struct host host = host_of("beta");
+    struct arguments command = {0};
+    char said[64] = "";
+    carrier_command(&carrier, &host, words, &command);
+    char *const *list = arguments_list(&command);
+    ck_assert_ptr_nonnull(list);
+    const char *line = list[command.count - 1];
+    ck_assert_ptr_null(strchr(line, '\n'));
+    FILE *shell = popen(line, "r");
+    ck_assert_ptr_nonnull(shell);
+    ck_assert_uint_gt(fread(said, 1, sizeof said - 1, shell), 0);
+    ck_assert_int_eq(pclose(shell), 0);
+    ck_assert_str_eq(said, "it's\nb$i\nb$i\n");
+    arguments_free(&command);
+}
+
 static void the_folder_is(const char *word, const char *base, size_t place)
 {
     char start[100];

@@ -118,7 +118,7 @@ TEST_PLAIN(what_breaks_a_rule_is_refused_with_its_line)
 {
     static const char key[] = "    public-key = \"" PUBLIC "\"\n";
     char text[2 * CERTIFICATE_BYTES_MAX];
-    check_refused("", "no public-key");
+    check_refused("", "is empty: is its disk full?");
     check_refused("metadata\ncurve\n", "line 3: there is no public-key");
     check_refused("curve\n    secret-key = \"" SECRET "\"\n", "no public-key");
     check_refused("curve\n    public-key = " PUBLIC "x\n", "line 2: a key is not");
