@@ -74,8 +74,8 @@ struct job {
     uint64_t checkpoint_every; /* Updates between checkpoints; 0: at the end and on a stop only. */
     enum recording record;     /* Whether it is written down what was computed from what. */
     bool keep_scored;          /* The model that a score is of is kept as a file. */
-    uint64_t verify_every;     /* Steps between comparisons of the replicas; 0: none. */
-    uint64_t report_every;     /* Batches in a window of windows.h; 0: there are none. */
+    uint64_t verify_every; /* Steps between comparisons of the replicas; 0: as of checkpoints. */
+    uint64_t report_every; /* Batches in a window of windows.h; 0: there are none. */
 
     /* The options of controlled time as the worker that declared the job was given them, for people:
      * each worker goes by its own. Empty: not given; one that does not fit ends in "...". */

@@ -258,6 +258,8 @@ static void describe_epoch(const struct progress *progress, const struct progres
         wording_append(text, PROGRESS_LINE_MAX, " over %s of %s",
                        wording_count(epoch->examples).text,
                        wording_counted(epoch->of, "example", "examples").text);
+    if (epoch->scored && !isnan(epoch->test_loss))
+        wording_append(text, PROGRESS_LINE_MAX, "  test loss %.4f", epoch->test_loss);
     if (epoch->scored)
         wording_append(text, PROGRESS_LINE_MAX, "  test accuracy %.2f %%",
                        100 * epoch->test_accuracy);
@@ -315,6 +317,7 @@ static void on_evaluation(struct progress *progress, const struct json *event)
     if (epoch == NULL)
         return;
     epoch->scored = true;
+    epoch->test_loss = json_number(event, "test_loss");
     epoch->test_accuracy = json_number(event, "test_accuracy");
     if (epoch->trained)
         tell_epoch(progress, epoch);

@@ -60,7 +60,7 @@ struct progress_epoch {
     bool dropped; /* Its score: the next epoch was over before it was made. */
     double loss, accuracy;
     uint64_t examples, of;
-    double test_accuracy;
+    double test_loss, test_accuracy; /* The loss NaN where it is not finite. */
 };
 
 struct progress {

@@ -105,6 +105,10 @@ if short_run; then
     export COUNTING_ASTRAY=1:17
     run astray 1 syncopate run "${counting[@]}" --verify-every 10 --out "$work/astray"
     says astray "worker/1 has another model than the servers at step 20, in chunk [0-9]+: counting"
-    run unseen 0 syncopate run "${counting[@]}" --out "$work/unseen"
+    run cut 1 syncopate run "${counting[@]}" --checkpoint-every 25 --out "$work/cut"
+    says cut "worker/1 has another model than the servers at step 25, in chunk"
+    run late 1 syncopate run "${counting[@]}" --checkpoint-every 0 --out "$work/late"
+    says late "worker/1 has another model than the servers at step 59, in chunk"
     ok "a replica that differs is found by --verify-every, and worker, step and variables are named"
+    ok "it is found at checkpoints and by the last step, too"
 fi

@@ -169,13 +169,21 @@ static bool feeds_replica(const struct exchange *x)
     return x->replica != NULL && !x->pulls;
 }
 
+/* A replica that differs must not go on unseen: compared before the last step, too, and as often as there
+ * are checkpoints unless the job says how often. */
+static bool is_compared(const struct job *job, uint64_t version)
+{
+    uint64_t every = job->verify_every > 0 ? job->verify_every : job->checkpoint_every;
+    return version + 1 == job->steps || (every > 0 && version % every == 0);
+}
+
 /* What makes the next version of the replica's chunk: its sum, or all of that version. */
 static void ask_replica(const struct exchange *x, struct message_exchange *exchange)
 {
-    uint64_t every = x->job->verify_every, version = x->version - 1;
+    uint64_t version = x->version - 1;
     exchange->sum = replica_has(x->replica, exchange->chunk, version);
     exchange->slots = !exchange->sum;
-    if (exchange->sum && every > 0 && version % every == 0)
+    if (exchange->sum && is_compared(x->job, version))
         exchange->replica = replica_hash_of(x->replica, exchange->chunk);
 }
 
