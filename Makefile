@@ -77,7 +77,7 @@ DEPLOY   := $(call objects,deploy)
 # Cores that look at themselves after each message (common/base/invariant.h): these files are compiled a
 # second time, for whatever is no program that trains.
 CORES     := ps/owner/owner ps/router/router ps/coordinator/coordinator ps/checkpointer/checkpointer \
-             worker/client/session
+             worker/client/session worker/client/times
 checked    = $(foreach o,$(1),$(if $(filter $(CORES:%=$(BUILD)/%.o),$o),$(o:$(BUILD)/%=$(BUILD)/checked/%),$o))
 PROGRAMS := $(BUILD)/syncopate $(BUILD)/syncopate-ps $(BUILD)/syncopate-worker
 TESTLIB  := $(call objects,tests/lib)

@@ -33,7 +33,7 @@ void enrolment_init(struct enrolment *enrolment, enum role role,
         .joining = true,
         .began_us = options->began_us != 0 ? options->began_us : now_us,
     };
-    e->asked_us = e->heard_us = e->ticked_us = now_us;
+    e->asked_us = e->heard_us = e->looked_us = now_us;
     if (job_digest != NULL)
         memcpy(e->join.job_digest, job_digest, DIGEST_BYTES);
     memcpy(e->join.probe_digest, options->probe_digest, DIGEST_BYTES);
@@ -198,14 +198,21 @@ static void join(struct enrolment *e, uint64_t now_us, struct outbox *outbox)
     enrolment_say(e, MESSAGE_JOIN, outbox)->join = e->join;
 }
 
+uint64_t enrolment_look(struct enrolment *enrolment, uint64_t now_us)
+{
+    struct enrolment *e = enrolment;
+    uint64_t gap_us = now_us > e->looked_us ? now_us - e->looked_us : 0;
+    e->looked_us += gap_us;
+    if (gap_us <= WATCHED_US)
+        return 0;
+    e->heard_us = e->heard_us + gap_us < now_us ? e->heard_us + gap_us : now_us;
+    return gap_us;
+}
+
 uint64_t enrolment_tick(struct enrolment *enrolment, uint64_t now_us, struct outbox *outbox)
 {
     struct enrolment *e = enrolment;
-    uint64_t gap_us = now_us - e->ticked_us;
-    e->ticked_us = now_us;
-    if (gap_us <= WATCHED_US)
-        gap_us = 0;
-    e->heard_us = e->heard_us + gap_us < now_us ? e->heard_us + gap_us : now_us;
+    uint64_t gap_us = enrolment_look(e, now_us);
     if (e->joining && now_us - e->joined_us >= e->join_interval_us)
         join(e, now_us, outbox);
     return gap_us;

@@ -49,7 +49,7 @@ struct enrolment {
     char reason[MESSAGE_TEXT_MAX];
     char waiting[MESSAGE_TEXT_MAX]; /* What server 0 waits for; "": it has not said. */
 
-    uint64_t began_us, heard_us, ticked_us;
+    uint64_t began_us, heard_us, looked_us;
     uint64_t asked_us;                    /* Since when it has been JOINING. */
     uint64_t joined_us, join_interval_us; /* JOIN was said; 0: it has not been. */
     uint64_t beat_us;          /* The owner's to set: 0 for a sign of life at the next tick. */
@@ -114,8 +114,11 @@ void enrolment_stop(struct enrolment *enrolment, int exit_code);
  * deadlines.silence is the end; and before there is a job it is as if asked to stop. */
 void enrolment_abandon(struct enrolment *enrolment);
 
-/* JOIN, when it is due. How long this process was stopped before, 0 if it was not: whatever other
+/* How long this process was stopped since the last look at the clock, 0 if it was not: whatever other
  * clocks the owner has are to leave it out as well. */
+uint64_t enrolment_look(struct enrolment *enrolment, uint64_t now_us);
+
+/* The same, and JOIN when it is due. */
 uint64_t enrolment_tick(struct enrolment *enrolment, uint64_t now_us, struct outbox *outbox);
 
 /* Keep the deadlines: after it `over` may be true. */

@@ -715,12 +715,36 @@ static void handle_from_0(struct session *s, const struct packet *packet, uint64
     }
 }
 
+/* This process was stopped, or had no processor: nobody was slow meanwhile. */
+static void leave_out(struct session *s, uint64_t gap_us, uint64_t now_us)
+{
+    if (gap_us == 0)
+        return;
+    s->waiting_us += gap_us;
+    s->busy_us += gap_us;
+    s->complete_us = times_later(s->complete_us, gap_us, now_us);
+    s->stopped_us += is_busy(s) || s->exchange.read_to > 0 ? gap_us : 0;
+    s->held.since_us = times_later(s->held.since_us, gap_us, now_us);
+    s->scoring.given_us = times_later(s->scoring.given_us, gap_us, now_us);
+    times_resume(&s->times, gap_us, now_us);
+    exchange_resume(&s->exchange, gap_us, now_us);
+    exchange_resume(&s->scoring.pull, gap_us, now_us);
+}
+
+/* Before anything is accounted: what is named is never more than what has passed without the gap. */
+static void look(struct session *s, uint64_t now_us)
+{
+    if (!s->enrolment.over)
+        leave_out(s, enrolment_look(&s->enrolment, now_us), now_us);
+}
+
 void session_handle_server(struct session *session, uint32_t server, struct packet *packet,
                            uint64_t now_us, struct outbox *outbox)
 {
     struct session *s = session;
     const struct message *message = &packet->message;
     size_t before = outbox->count;
+    look(s, now_us);
     if (packet->payload != NULL)
         times_move(&s->times, packet->payload->bytes);
     if (server == 0)
@@ -854,6 +878,7 @@ void session_take_ready(struct session *session, const struct message_exchange *
     struct message_exchange what = *exchange;
     size_t before = outbox->count;
     assert(what.want && what.gradient);
+    look(s, now_us);
     if (!may_leave_early(s))
         return;
     what.want = false; /* The step goes on with the last EXCHANGE: here only its versions count. */
@@ -902,6 +927,7 @@ void session_read(struct session *session, uint64_t end, uint64_t now_us)
 {
     struct session *s = session;
     struct exchange *x = &s->exchange;
+    look(s, now_us);
     if (x->read_to == 0 && end > 0)
         account_exchange(s, now_us);
     else if (x->read_to > 0 && end == 0)
@@ -1000,6 +1026,7 @@ void session_handle_trainer(struct session *session, struct packet *packet, uint
     struct session *s = session;
     const struct message *message = &packet->message;
     size_t before = outbox->count;
+    look(s, now_us);
     if (!s->enrolment.over)
         switch (message->kind) {
         case MESSAGE_EXCHANGE:
@@ -1089,20 +1116,6 @@ static void check_trainer(struct session *s, uint64_t now_us, struct outbox *out
     end(s, EXIT_TRAINING_FAILED, text, outbox);
 }
 
-/* This process was stopped, or had no processor: nobody was slow meanwhile. */
-static void leave_out(struct session *s, uint64_t gap_us, uint64_t now_us)
-{
-    s->waiting_us += gap_us;
-    s->busy_us += gap_us;
-    s->complete_us = times_later(s->complete_us, gap_us, now_us);
-    s->stopped_us += is_busy(s) || s->exchange.read_to > 0 ? gap_us : 0;
-    s->held.since_us = times_later(s->held.since_us, gap_us, now_us);
-    s->scoring.given_us = times_later(s->scoring.given_us, gap_us, now_us);
-    times_resume(&s->times, gap_us, now_us);
-    exchange_resume(&s->exchange, gap_us, now_us);
-    exchange_resume(&s->scoring.pull, gap_us, now_us);
-}
-
 int session_patience_ms(const struct session *session)
 {
     return session->ask_at_us != 0 && !session->enrolment.joining
@@ -1138,9 +1151,7 @@ void session_tick(struct session *session, uint64_t now_us, struct outbox *outbo
     size_t before = outbox->count;
     if (s->enrolment.over)
         return;
-    uint64_t gap_us = enrolment_tick(&s->enrolment, now_us, outbox);
-    if (gap_us > 0)
-        leave_out(s, gap_us, now_us);
+    leave_out(s, enrolment_tick(&s->enrolment, now_us, outbox), now_us);
     if (!s->enrolment.joining)
         tick_member(s, now_us, outbox);
     check_leaving(s, now_us, outbox);

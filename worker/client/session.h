@@ -50,7 +50,7 @@
  * session_apart says so, because the server may still hold what was pushed of the same step before.
  *
  * Threads: the client's I/O thread. Time arrives as an argument; a gap of more than a second
- * between ticks means that this process was stopped, and nobody is blamed for the silence. */
+ * between calls means that this process was stopped, and nobody is blamed for the silence. */
 
 #ifndef WORKER_CLIENT_SESSION_H
 #define WORKER_CLIENT_SESSION_H

@@ -873,6 +873,24 @@ TEST(every_microsecond_has_a_name, MODE_ASYNC)
     ck_assert_uint_eq(times.whom_us, 700);
 }
 
+/* What comes before the first look at the clock was waited for no longer than without the stop. */
+TEST(what_was_exchanged_while_the_process_was_stopped_is_not_told, MODE_ASYNC)
+{
+    start(f, 0);
+    f->now_us += 40;
+    session_tick(f->session, f->now_us, &f->post.outbox);
+    f->now_us += 2 * SECOND;
+    answer_all(f, (struct reply){.version = 3}); /* Before a tick. */
+    session_tick(f->session, f->now_us, &f->post.outbox);
+    give_batch(f, 0);
+    f->now_us += 1000;
+    post_clear(&f->post);
+    push(f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+    const struct message_times times = exchange_for(f, 0)->message.exchange.report.times;
+    ck_assert_uint_eq(times.wall_us, 40 + 1000);
+    ck_assert_uint_eq(times.exchange_us + times.lease_us, 40);
+}
+
 /* Of these server 0 counts one gradient, but the time of all: each says all until then. */
 TEST(a_gradient_that_is_computed_again_tells_of_both_computations, MODE_ASYNC)
 {
