@@ -381,7 +381,9 @@ int main(int argc, char **argv)
 
     process_keep_memory();
     struct watching watching = {.pages = NULL};
-    exit_code = open_watching(&watching, &options, &error);
+    exit_code = EXIT_CANNOT_OPEN;
+    if (file_limit_check(1, &error) == STATUS_OK) /* A worker; how many there are the job says. */
+        exit_code = open_watching(&watching, &options, &error);
     if (exit_code == EXIT_DONE) {
         exit_code = keys_exit_code(make_transport(&options, &keys, &transport, &error));
         if (exit_code == EXIT_DONE) {

@@ -23,6 +23,7 @@
 #include "common/job/probe.h"
 #include "common/kernels/kernels.h"
 #include "common/keys/refused.h"
+#include "common/process/file_limit.h"
 #include "common/process/headroom.h"
 #include "common/process/log.h"
 #include "common/process/parent.h"
@@ -480,17 +481,23 @@ static void send_wire(struct server *server, struct outgoing *item)
                   status_name(status));
 }
 
-/* Whether the owners are there, made when they are first needed. Without memory for the model the
- * job cannot go on, and server 0 is told; whatever else is for owners then is for nobody. */
+/* Whether the owners are there, made when they are first needed. Without memory for the model, or files
+ * for the workers, the job cannot go on, and server 0 is told; whatever else is for owners then is for
+ * nobody. */
 static bool have_owners(struct server *server)
 {
-    if (server->cores.owners == NULL && !server->without_owners &&
-        start_owners(server) != STATUS_OK) {
-        server->without_owners = true;
-        router_fail(server->cores.router, EXIT_TRAINING_FAILED, "out of memory for the model",
-                    &server->outbox);
-    }
-    return !server->without_owners;
+    struct error error;
+    struct router *router = server->cores.router;
+    if (server->cores.owners != NULL || server->without_owners)
+        return !server->without_owners;
+    if (file_limit_check(router_plan(router)->job.worker_count, &error) != STATUS_OK)
+        router_fail(router, EXIT_CANNOT_OPEN, error.text, &server->outbox);
+    else if (start_owners(server) != STATUS_OK)
+        router_fail(router, EXIT_TRAINING_FAILED, "out of memory for the model", &server->outbox);
+    else
+        return true;
+    server->without_owners = true;
+    return false;
 }
 
 /* Where no thread can be had its part is done by this one, which then waits for the disk. */

@@ -226,6 +226,8 @@ static int train_with_servers(struct workload *workload, const struct options *o
         .recorder = records->recorder,
         .notify = &records->notify,
     };
+    if (file_limit_check(workload->job.server_count, error) != STATUS_OK)
+        return EXIT_CANNOT_OPEN;
     if (probe_gradient(client_options.probe_digest, error) != STATUS_OK)
         return EXIT_TRAINING_FAILED;
     process_keep_memory();

@@ -8,7 +8,15 @@
 #ifndef COMMON_PROCESS_FILE_LIMIT_H
 #define COMMON_PROCESS_FILE_LIMIT_H
 
+#include <stdint.h>
+
+#include "common/base/status.h"
+
 /* To the hard limit. Where that cannot be had, things stay as they are. */
 void file_limit_raise(void);
+
+/* STATUS_IO, with a line, when a process of a job may have too few for itself and its connections to so
+ * many others. libzmq ends a process that has none left, and a checkpoint cannot be written. */
+enum status file_limit_check(uint32_t others, struct error *error);
 
 #endif

@@ -18,6 +18,7 @@
 #include "common/base/clock.h"
 #include "common/base/wording.h"
 #include "common/file/disk.h"
+#include "common/process/file_limit.h"
 #include "common/process/log.h"
 #include "common/process/stop_request.h"
 #include "deploy/launcher/child_end.h"
@@ -70,6 +71,8 @@ static enum status prepare(struct launcher *launcher, const char *out, struct er
     const struct options *options = launcher->options;
     out_folder_open(&launcher->folder, out);
     enum status status = crew_init(&launcher->crew, options, error);
+    if (status == STATUS_OK) /* Which all children have from here. */
+        status = file_limit_check((uint32_t)launcher->crew.max, error);
     if (status != STATUS_OK)
         return status;
     launcher->polls = calloc(1 + 2 * launcher->crew.max, sizeof *launcher->polls);

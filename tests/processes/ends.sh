@@ -382,6 +382,16 @@ for servers in 1 0; do
 done
 ok "a limit on the size of files costs checkpoints, and is said once"
 
+for files in 20 29 33 36 42 44; do
+    # shellcheck disable=SC2016 # For the inner shell.
+    start_as "files-$files" bash -c 'ulimit -n "$1"; shift; exec "$@"' bash "$files" \
+        "$syncopate" run "${short[@]}" --ps 2 --workers 2 --quiet --out "$work/files-$files"
+    ends "files-$files" 5 20
+    says "files-$files" "^syncopate run: a process may open $files files, and this job needs 112"
+    if [ "$(wc -l <"$work/files-$files.log")" -ne 1 ]; then fail "with $files files more is said"; fi
+done
+ok "with too few open files a job says so in one line, and ends with 5"
+
 # Sanitizers take more address space than there is memory.
 if ! sanitized; then
     worked=0

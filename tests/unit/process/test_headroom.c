@@ -1,5 +1,5 @@
-/* test_headroom.c - memory and threads that a limit takes away are said to be missing; each limit
- * is a child's. */
+/* test_headroom.c - memory, threads and files that a limit takes away are said to be missing; each
+ * limit is a child's. */
 
 #include "common/process/headroom.h"
 
@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/process/file_limit.h"
 #include "tests/lib/suite.h"
 
 TEST_PLAIN(where_there_is_room_there_is_no_error)
@@ -64,6 +65,31 @@ START_TEST(threads_that_cannot_be_started_are_said_to_be_too_many)
     ck_assert_int_eq(check_within(12 << 20, 3, 1), STATUS_MEMORY);
 }
 END_TEST
+
+/* What file_limit_check says in a process that may open so many files. */
+static enum status check_files(rlim_t files, uint32_t others, const char *says)
+{
+    int how;
+    pid_t process = fork();
+    if (process == 0) {
+        struct rlimit limit = {files, files};
+        struct error error = {STATUS_OK, ""};
+        setrlimit(RLIMIT_NOFILE, &limit);
+        enum status status = file_limit_check(others, &error);
+        _exit(strstr(error.text, says) != NULL ? (int)status : 101);
+    }
+    ck_assert_int_eq(waitpid(process, &how, 0), process);
+    ck_assert(WIFEXITED(how));
+    return (enum status)WEXITSTATUS(how);
+}
+
+TEST_PLAIN(files_that_may_not_be_opened_are_said_to_be_too_few)
+{
+    ck_assert_int_eq(check_files(33, 1, "a process may open 33 files"), STATUS_IO);
+    ck_assert_int_eq(check_files(111, 4, "ulimit -n 112"), STATUS_IO);
+    ck_assert_int_eq(check_files(112, 4, ""), STATUS_OK);
+    ck_assert_int_eq(check_files(112, 1000, "this job needs 12064"), STATUS_IO);
+}
 
 static void add(TCase *t)
 {
