@@ -219,7 +219,10 @@ static enum status scripted_attach(struct endpoint *endpoint, uint64_t name)
         status = STATUS_NOT_FOUND;
     else if (s->attached != 0)
         status = STATUS_EXISTS;
-    else
+    else if (s->breaks > 0) {
+        s->breaks--;
+        s->shares = !s->dies;
+    } else
         s->attached = name;
     pthread_mutex_unlock(&s->lock);
     return status;

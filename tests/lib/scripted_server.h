@@ -51,6 +51,8 @@ struct scripted_server {
     /* Shared memory. */
     bool shares;
     uint64_t attached; /* The incarnation that is; 0 for none. */
+    unsigned breaks;   /* So many connections end before memory is handed over, ... */
+    bool dies;         /* ... the first of them with the server. */
     unsigned attach_calls;
     float *memory; /* [2][elements] for gradients. */
     /* What came. */

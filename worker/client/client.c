@@ -69,6 +69,7 @@ struct client {
     struct endpoint **servers; /* [server_count] */
     struct pending *pending;   /* [server_count] */
     uint64_t *asked;           /* [server_count] incarnation that was asked to share memory. */
+    bool *found;               /* [server_count] it was found on this host. */
     struct acquaintance *acquaintances; /* [server_count] */
     struct outbox outbox;
     struct outbox for_trainer; /* What client_next has still to hear. */
@@ -339,6 +340,7 @@ static void ask_to_share(struct client *client, uint32_t server, const struct me
     if (status == STATUS_EXISTS)
         return;
     client->asked[server] = message->incarnation;
+    client->found[server] = status == STATUS_OK;
     log_debug("sharing memory with ps/%u: %s", server, status_name(status));
 }
 
@@ -557,9 +559,10 @@ static enum status connect_all(struct client *client, struct error *error)
     client->servers = calloc(job->server_count, sizeof *client->servers);
     client->pending = calloc(job->server_count, sizeof *client->pending);
     client->asked = calloc(job->server_count, sizeof *client->asked);
+    client->found = calloc(job->server_count, sizeof *client->found);
     client->acquaintances = calloc(job->server_count, sizeof *client->acquaintances);
     if (client->servers == NULL || client->pending == NULL || client->asked == NULL ||
-        client->acquaintances == NULL)
+        client->found == NULL || client->acquaintances == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     for (uint32_t i = 0; i < job->server_count && status == STATUS_OK; i++)
         status = client->options.transport->operations->connect(client->options.transport,
@@ -663,6 +666,7 @@ void client_close(struct client **client)
     free(c->servers);
     free(c->pending);
     free(c->asked);
+    free(c->found);
     free(c->acquaintances);
     free(c);
     *client = NULL;
@@ -752,25 +756,40 @@ static void note_end(struct client *client, const struct message *message)
     snprintf(client->reason, sizeof client->reason, "%s", message->stop.reason);
 }
 
+/* Servers whose connection ended before they had handed memory over. true: one of them is gone. It is
+ * then lost, as any server may be, and asked when it is back. */
+static bool ask_again(const struct client *client)
+{
+    const struct transport_operations *operations = client->options.transport->operations;
+    bool gone = false;
+    for (uint32_t i = 0; i < client->options.job->server_count; i++)
+        if (client->found[i] && !operations->attached(client->servers[i]))
+            gone |= operations->attach(client->servers[i], rendezvous_name(client->asked[i])) ==
+                    STATUS_NOT_FOUND;
+    return gone;
+}
+
 /* With options.must_share: false when a server shares no memory, a while after it was asked. */
 static bool all_share(struct client *client)
 {
     const struct client_options *options = &client->options;
     const struct transport_operations *operations = options->transport->operations;
     uint64_t began_us = clock_now_us();
-    bool all = false;
+    bool all = false, gone = false;
     wheel_take(&client->wheel);
     do {
         all = operations->attached != NULL;
         for (uint32_t i = 0; i < options->job->server_count && all; i++)
             all = operations->attached(client->servers[i]);
-        if (!all && operations->attached != NULL)
+        if (!all && operations->attached != NULL) {
             operations->wait(options->transport, client->servers, options->job->server_count, NULL,
                              0, TICK_MS / 10);
-    } while (!all && clock_now_us() - began_us < SHARING_US);
+            gone = ask_again(client);
+        }
+    } while (!all && !gone && clock_now_us() - began_us < SHARING_US);
     client->shares = all;
     wheel_give(&client->wheel);
-    return all;
+    return all || gone;
 }
 
 static enum status take_work(struct client *client, const struct message *message,

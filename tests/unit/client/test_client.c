@@ -20,17 +20,28 @@ struct fixture {
     struct client *client;
 };
 
-static void open_fixture(struct fixture *f, enum mode mode)
+static void open_server(struct fixture *f, enum mode mode)
 {
-    struct error error;
     f->job = small_job(mode, 1, 1);
     scripted_server_open(&f->server, &f->job);
+    f->server.shares = true;
+}
+
+static void open_client(struct fixture *f, bool must_share)
+{
+    struct error error;
     struct client_options options = {
         .transport = &f->server.transport,
         .job = &f->job,
+        .must_share = must_share,
         .deadlines = {.start = 60, .silence = 60, .recovery = 60, .progress = 60, .stop = 60}};
-    f->server.shares = true;
     ck_assert(client_open(&f->client, &options, &error) == STATUS_OK);
+}
+
+static void open_fixture(struct fixture *f, enum mode mode)
+{
+    open_server(f, mode);
+    open_client(f, false);
 }
 
 static void close_fixture(struct fixture *f)
@@ -366,6 +377,30 @@ TEST(a_server_in_another_s_place_is_asked_to_share_when_that_one_s_connection_ha
     push_step(f, 0);
     next(f);
     ck_assert_uint_eq(f->server.attached, rendezvous_name(200));
+}
+
+/* --transport shm; so many connections end before memory is handed over. */
+static void open_sharing(struct fixture *f, unsigned breaks, bool dies)
+{
+    open_server(f, MODE_SYNC);
+    f->server.breaks = breaks;
+    f->server.dies = dies;
+    open_client(f, true);
+}
+
+SUITE_TEST(a_server_whose_connection_ended_is_asked_again, struct fixture, f,
+           open_sharing(f, 2, false), close_fixture(f))
+{
+    next(f);
+    ck_assert_uint_eq(f->server.attach_calls, 3);
+    ck_assert_uint_eq(f->server.attached, rendezvous_name(100));
+}
+
+SUITE_TEST(a_server_that_is_killed_while_it_hands_memory_over_is_lost_and_ends_no_job,
+           struct fixture, f, open_sharing(f, 1, true), close_fixture(f))
+{
+    next(f);
+    ck_assert_uint_eq(f->server.attached, 0);
 }
 
 TEST(gradients_keep_away_from_what_a_server_may_still_hold, MODE_SYNC)
