@@ -20,16 +20,26 @@
     ">&2; "                                                                                        \
     "exit 1; }; }\n"
 
+/* Neither owners nor setuid bits come with it, also where root takes it. */
+#define TAKE "tar --no-same-owner --no-same-permissions -xf - -C "
+
 static const char take_script[] =
-    LOCKED "rm -rf -- \"$1\"; mkdir -p -- \"$1\" && exec tar -C \"$1\" -xf -\n";
+    LOCKED "rm -rf -- \"$1\"; mkdir -p -- \"$1\" && exec " TAKE "\"$1\"\n";
 static const char give_script[] =
     LOCKED "[ -e \"$1/run.json\" ] || exec tar -cf - -T /dev/null\nexec tar -C \"$1\" -cf - .\n";
 static const char remove_script[] = LOCKED "rm -rf -- \"$1\" \"$2\"\n";
 
-/* Of $1, the directory here: what comes takes the place of what is there once all of it has come. */
+/* Of $1, the directory here: what comes takes the place of what is there once all of it has come. A host
+ * may send anything: nine tenths of the free room at most, and nothing but files and folders. */
 static const char replace_script[] =
-    "t=$1/.fetched; rm -rf -- \"$t\"; mkdir -p -- \"$t\" && tar -C \"$t\" -xf - || "
-    "{ rm -rf -- \"$t\"; exit 1; }\n"
+    "t=$1/.fetched; rm -rf -- \"$t\"\n"
+    "no() { rm -rf -- \"$t\"; [ -z \"$1\" ] || echo \"$1\" >&2; exit 1; }\n"
+    "mkdir -p -- \"$t\" && most=$(df --output=avail -k -- \"$t\" | tail -n 1) || no\n"
+    "most=$((most / 10 * 9))\n"
+    "said=$({ { head -c \"${most}K\" && [ \"$(head -c 1 | wc -c)\" -ne 0 ] && "
+    "echo \"it is larger than $most KiB, nine tenths of the free room\" >&3; } | " TAKE
+    "\"$t\"; } 3>&1) || no \"$said\"\n"
+    "[ -z \"$(find \"$t\" ! -type f ! -type d)\" ] || no \"it has more than files and folders\"\n"
     "[ -e \"$t/run.json\" ] || { rm -rf -- \"$t\"; exit 0; }\n"
     "for f in \"$t\"/*; do\n"
     "  n=${f##*/}; [ \"$n\" = run.json ] || { rm -rf -- \"$1/$n\" && mv -- \"$f\" \"$1/$n\"; } || "
