@@ -382,7 +382,7 @@ static void measure_other_models(struct bench *bench)
 /* --- dense layers --------------------------------------------------------------------------- */
 
 /* Beside the same three products by OpenBLAS, held to one thread. It is what decides whether BLAS
- * should compute dense layers beyond some size (README.md). A leaf has as many examples as
+ * should compute dense layers beyond some size (common/CHANGING.md). A leaf has as many examples as
  * --micro-batch says, 16 unless it is given; square shapes are what it would take for BLAS to be
  * the faster. */
 

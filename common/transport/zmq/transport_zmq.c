@@ -445,8 +445,9 @@ static void say_refused(struct endpoint *endpoint)
                  "a peer that does not know this server's key, or speaks another protocol");
     say_failures(before->foreign, now->foreign, "a peer that does not speak ZeroMQ");
     say_failures(before->unguarded, now->unguarded, "nobody is there to check keys");
-    /* Somebody who has seen that there are keys here, or only looked whether anybody listens. */
-    say_failures(before->cut, now->cut, "a peer that hung up before it had shown a key");
+    /* Of one nothing follows: our own processes do so, too, when they dial anew while this one starts. */
+    if (now->cut >= FAILURES_A_LINE)
+        say_failures(before->cut, now->cut, "peers that hung up before they had shown a key");
     endpoint->known = *now;
 }
 

@@ -568,6 +568,17 @@ TEST_PLAIN(garbage_is_refused_and_counted_and_hurts_nobody)
     close_guarded(&server);
 }
 
+TEST_PLAIN(a_handshake_under_way_is_not_foreign_when_a_look_comes_with_an_older_time)
+{
+    struct monitor monitor = {.accepted = 1};
+    monitor_look(&monitor, 10000000);
+    monitor_look(&monitor, 9999999);
+    monitor_look(&monitor, 9999998);
+    ck_assert_uint_eq(monitor.counts.foreign, 0);
+    monitor_look(&monitor, 10000000 + MONITOR_PATIENCE_US);
+    ck_assert_uint_eq(monitor.counts.foreign, 1);
+}
+
 TEST_PLAIN(a_greeting_tells_what_listens)
 {
     struct party server;
