@@ -34,8 +34,10 @@ struct replaying {
     double seconds; /* Scores left out. */
     bool differs;
     uint64_t scores, scores_shown;
-    char digest[65], expected[65];  /* Of the parameters; "": nothing says what they were. */
-    const char *expected_in;        /* "run.json", "checkpoint", or NULL. */
+    char digest[65], expected[65]; /* Of the parameters; "": nothing says what they were. */
+    const char *expected_in;       /* "run.json", "checkpoint", or NULL. */
+    const char *differing[4];      /* [differing_count] what else differs from the run's. */
+    size_t differing_count;
     struct rerun_segment *segments; /* [segment_count], at most one a session. Owned. */
     size_t segment_count;
     struct error broken; /* What ssp promised and did not keep; "": nothing. */
@@ -279,6 +281,61 @@ static void compare_digests(struct replaying *r, const float *parameters)
     r->differs = r->differs || (r->expected_in != NULL && strcmp(r->digest, r->expected) != 0);
 }
 
+static void compare(struct replaying *r, const char *what, bool same)
+{
+    if (same)
+        return;
+    r->differs = true;
+    r->differing[r->differing_count++] = what;
+}
+
+/* Of the run's own file; true as well where there is none. */
+static bool is_model(const struct replaying *r)
+{
+    char path[DISK_PATH_MAX + 32], digest[65] = "";
+    struct model_file file;
+    struct error error;
+    snprintf(path, sizeof path, "%s/model.safetensors", r->options->path);
+    if (disk_posix.look(disk_posix.context, path) == DISK_NOTHING)
+        return true;
+    if (model_file_open(&file, &disk_posix, path, &error) != STATUS_OK)
+        return false;
+    if (model_file_arrange(&file, r->job.variables, r->job.variable_count, path, &error) ==
+        STATUS_OK)
+        parameters_sha256(r->job.variables, r->job.variable_count, file.parameters, digest);
+    model_file_close(&file);
+    return strcmp(digest, r->digest) == 0;
+}
+
+/* What run.json says of the whole run. A batch that two have computed, or that chunks have found too stale,
+ * counts there with the first computation, which is not always one that was applied; and figures of gradients
+ * are those of one session that has never gone back. */
+static void compare_figures(struct replaying *r)
+{
+    const struct run_summary *was = &r->recorded.told.summary;
+    const struct replay_figures *f = replay_figures(r->rerun.replay);
+    uint64_t epoch = last_epoch(r);
+    if (r->changed || was->step != replay_batches(r->rerun.replay))
+        return;
+    if (epoch > 0 && epoch == was->train_epoch && f->torn == 0 && r->job.max_staleness == 0) {
+        double loss = rerun_loss(&r->rerun, epoch - 1);
+        compare(r, "train_loss", !(fabs(loss - was->train_loss) > 1e-9 * fabs(loss)));
+    }
+    if (f->entries > 0 && !job_mode(&r->job)->steps && r->recorded.file_count == 1 &&
+        was->faults.generation == 0) {
+        compare(r, "verdicts", was->verdicts.applied == f->entries - f->skipped);
+        compare(r, "staleness", was->staleness.shape.max == f->staleness_max);
+    }
+    if (was->model_sha256[0] != '\0')
+        compare(r, "model.safetensors", is_model(r));
+}
+
+static void print_differing(const struct replaying *r)
+{
+    for (size_t i = 0; i < r->differing_count; i++)
+        printf("%s: differs from the run's\n", r->differing[i]);
+}
+
 static void print_digest(const struct replaying *r)
 {
     bool by_run = r->expected_in != NULL && strcmp(r->expected_in, "run.json") == 0;
@@ -374,6 +431,10 @@ static enum status print_json(const struct replaying *r, struct error *error)
     json_writer_text(&writer, "broken", r->broken.text[0] != '\0' ? r->broken.text : NULL);
     json_writer_u64(&writer, "step", replay_batches(r->rerun.replay));
     write_digests(&writer, r);
+    json_writer_array(&writer, "differing");
+    for (size_t i = 0; i < r->differing_count; i++)
+        json_writer_text(&writer, NULL, r->differing[i]);
+    json_writer_end(&writer);
     write_figures(&writer, r);
     json_writer_array(&writer, "segments");
     for (size_t i = 0; i < r->segment_count; i++)
@@ -394,14 +455,17 @@ static enum status finish(struct replaying *r, struct error *error)
                                           replay_batches(r->rerun.replay),
                                           replay_version(r->rerun.replay), r->seconds};
     compare_digests(r, parameters);
+    compare_figures(r);
     if (!is_silent(r)) {
         print_promises(r);
         print_more_scores(r);
         print_loss(r);
         print_cost(r);
     }
-    if (!r->options->json)
+    if (!r->options->json) {
+        print_differing(r);
         print_digest(r);
+    }
     enum status status = r->options->json ? print_json(r, error) : STATUS_OK;
     if (status != STATUS_OK || r->options->out == NULL)
         return status;

@@ -198,6 +198,18 @@ if short_run; then
     run newer-told 3 syncopate replay "$work/newer" --json
     if grep -q '{' "$work/newer-told.log"; then fail "an object of what cannot be read"; fi
     ok "two entries swapped, with every checksum right: other bits, exit code 1, also with --json"
+    # What run.json and the model's file say beside the bits is compared, too.
+    copy figures
+    sed -i -e 's/"train_loss": /&9/' -e 's/"applied": /&9/' "$work/figures/run.json"
+    cp "$work/four/model.safetensors" "$work/figures/model.safetensors"
+    run figures 1 syncopate replay "$work/figures" --quiet
+    for what in train_loss verdicts model.safetensors; do
+        said figures "^$what: differs from the run's$" || fail "figures: $what is not compared"
+    done
+    said figures "^parameters_sha256 $(bits_of "$work/two"): as recorded$" || fail "figures: other bits"
+    run figures-told 1 syncopate replay "$work/figures" --json
+    if [ "$(times figures-told '"model.safetensors"')" -ne 1 ]; then fail "figures: --json does not name the model"; fi
+    ok "another loss, other counts, another model's file: named, exit code 1"
 fi
 
 # --- stopped and killed ---------------------------------------------------------------------------
