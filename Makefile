@@ -28,6 +28,10 @@ TESTPKG := check
 # What OpenBLAS gives its column of bench_gradient; without it the column is left out.
 BENCHPKG := $(shell pkg-config --exists openblas 2>/dev/null && echo openblas)
 
+# Which commit this is: by git, by what a release or a package has in .commit, or as it was built last.
+COMMIT  := $(or $(shell [ -e .git ] && git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null || \
+    grep -v Format .commit 2>/dev/null),$(shell cat $(BUILD)/commit 2>/dev/null))
+
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
            -Wcast-qual -Wwrite-strings -Wvla -Wformat=2 -Wundef -Wno-format-truncation $(if $(findstring clang,$(CC)),-Wno-unknown-warning-option) -Werror
 # -ffp-contract=off: the same bits on every instruction set (proto/CONTRACT.md section 2). The two
@@ -376,6 +380,14 @@ LINKED = $(filter %.o,$^) $(filter %.a,$^)
 $(BUILD)/syncopate: $(BUILD)/deploy/syncopate_main.o $(DEPLOY_A) $(WORKER_CHECKED_A) $(PS_CHECKED_A) $(COMMON_A)
 $(BUILD)/syncopate-ps: $(BUILD)/ps/ps_main.o $(if $(SANITIZE),$(PS_CHECKED_A),$(PS_A)) $(COMMON_A)
 $(BUILD)/syncopate-worker: $(BUILD)/worker/worker_main.o $(if $(SANITIZE),$(WORKER_CHECKED_A),$(WORKER_A)) $(COMMON_A)
+# The one object that another commit makes anew; tests are linked without it (common/options/options.c).
+$(PROGRAMS): $(BUILD)/commit.o
+$(BUILD)/commit.o: $(BUILD)/commit
+	@printf 'extern const char syncopate_commit[];\nconst char syncopate_commit[] = "%s";\n' \
+	    '$(if $(COMMIT), (commit $(COMMIT)))' | $(CC) $(filter-out -MMD -MP,$(ALL_CFLAGS)) -x c -c -o $@ -
+$(BUILD)/commit: $(if $(filter-out x$(COMMIT),x$(shell cat $(BUILD)/commit 2>/dev/null)),FORCE)
+	@mkdir -p $(@D)
+	@echo '$(COMMIT)' >$@
 $(PROGRAMS):
 	$(STEP) $(CC) $(ALL_CFLAGS) -o $@ $(LINKED) $(ALL_LIBS)
 

@@ -215,7 +215,7 @@ static int perform(int argc, char **argv)
         strcmp(argv[1], "-h") == 0)
         return help_on(argc, argv);
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
-        puts("syncopate " SYNCOPATE_VERSION);
+        printf("syncopate " SYNCOPATE_VERSION "%s\n", syncopate_commit);
         return EXIT_DONE;
     }
     if (strcmp(argv[1], "__complete") == 0 && argc > 2) { /* A shell asks, at a tab. */

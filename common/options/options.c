@@ -21,6 +21,9 @@
 #define SUGGESTION_LENGTH_MAX 64
 #define MODES_TEXT_MAX        64 /* Of names only. */
 
+/* The Makefile links programs with their own, so that another commit builds nothing else anew. */
+const char syncopate_commit[] __attribute__((weak)) = "";
+
 /* One call of options_parse. */
 struct parser {
     struct options *options;
@@ -954,7 +957,7 @@ enum options_result options_parse(struct options *options, enum option_user user
         return OPTIONS_HELP;
     }
     if (asked_for(argc, argv, "--version", "-V")) {
-        puts("syncopate " SYNCOPATE_VERSION);
+        printf("syncopate " SYNCOPATE_VERSION "%s\n", syncopate_commit);
         return OPTIONS_HELP;
     }
     struct parser parser = {.options = options, .user = user, .program = program, .error = error};

@@ -22,7 +22,9 @@
 #include "common/kernels/kernels.h"
 
 #define SYNCOPATE_VERSION "0.1.0"
-#define SYNCOPATE_DATE    "November 22, 2026" /* Of the manual's pages. */
+/* " (commit 1a2b3c4d5e6f)" of the program, behind its version; "" where that is not known. */
+extern const char syncopate_commit[];
+#define SYNCOPATE_DATE "November 22, 2026" /* Of the manual's pages. */
 
 /* Many more than there are rows; checked at the start of options_parse. */
 #define OPTION_ROWS_MAX 256

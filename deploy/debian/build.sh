@@ -19,6 +19,7 @@ if [ -d build/release ]; then
 fi
 cp -r deploy/debian "$copy/syncopate/debian"
 rm "$copy/syncopate/debian/build.sh"
+cp build/release/commit "$copy/syncopate/.commit" 2>/dev/null || true
 if ! (cd "$copy/syncopate" && dpkg-buildpackage --build=binary --no-sign) >"$copy/log" 2>&1; then
     tail -n 20 "$copy/log" >&2
     exit 1

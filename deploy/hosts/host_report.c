@@ -43,7 +43,9 @@ static void read_version(struct reader *reader, const char *text)
     size_t length = strcspn(text, " ");
     const char *version = text + length + (text[length] == ' ');
     reader->programs++;
-    if (strcmp(version, reader->wanted->version) != 0)
+    size_t same = strlen(reader->wanted->version); /* Of whatever commit. */
+    if (strncmp(version, reader->wanted->version, same) != 0 ||
+        (version[same] != '\0' && strncmp(version + same, " (", 2) != 0))
         fault(reader->report, EXIT_MISMATCH,
               "has another version: %.200s/%.*s is '%.60s', here it is '%.60s'",
               reader->wanted->bin, (int)length, text, version, reader->wanted->version);

@@ -93,8 +93,9 @@ static bool is_modelled(const struct comparison *comparison)
 static void tell_program(struct text *text, const struct comparison *comparison,
                          const struct report_facts *facts)
 {
-    SAY(text, "%s with Syncopate %s",
-        comparison->record_count == 1 ? "One run was made" : "Runs were made", SYNCOPATE_VERSION);
+    SAY(text, "%s with Syncopate %s%s",
+        comparison->record_count == 1 ? "One run was made" : "Runs were made", SYNCOPATE_VERSION,
+        syncopate_commit);
     if (facts->instructions != NULL)
         SAY(text, " (kernels: %s)", facts->instructions);
     if (facts->machine != NULL && facts->machine[0] != '\0')

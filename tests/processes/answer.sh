@@ -116,7 +116,7 @@ grep -q '<section class="answer" id="answer">' "$out/report.html" || fail "the r
 ok "the answer is in the terminal, the table, the report, Markdown and LaTeX"
 
 tr '\n' ' ' <"$out/methods.txt" >"$work/methods.log"
-for words in "with Syncopate $("$build/syncopate" --version | cut -d' ' -f2) (kernels: " "transport: auto" \
+for words in "with S$("$build/syncopate" --version | cut -c2-) (kernels: " "transport: auto" \
     "Arms: sync, 2 workers (seeds 1 to 5); async, 2 workers (seeds 1 to 5); ssp:1, 2 workers (seeds 1 to 5)." \
     "synthetic:2000, 2,000 examples (others for each seed), for 2 epochs (64 batches), 64 examples a batch" \
     "The target is loss " "with intervals of 95 % by Student's t"; do

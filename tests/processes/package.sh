@@ -7,8 +7,15 @@
 root=$(cd "$(dirname "$0")/../.." && pwd)
 if short_run; then
     version=$(sed -nE '1s/^syncopate \(([^)]*)\) .*/\1/p' "$root/deploy/debian/changelog")
-    if [ "syncopate $version" != "$("$build/syncopate" --version)" ]; then fail "the package is of version $version"; fi
+    if [ "syncopate $version" != "$("$build/syncopate" --version | cut -d' ' -f1,2)" ]; then fail "the package is of version $version"; fi
     ok "the package has the version of the programs"
+    if commit=$(git -C "$root" rev-parse --short=12 HEAD 2>/dev/null); then
+        case $("$build/syncopate" --version) in
+            *"(commit $commit)" | *"(commit $commit-dirty)") ;;
+            *) fail "--version does not name commit $commit" ;;
+        esac
+        ok "--version names the commit that was built"
+    fi
 fi
 if ! long_run; then exit 0; fi
 if ! command -v dpkg-buildpackage >/dev/null || ! command -v dh >/dev/null; then

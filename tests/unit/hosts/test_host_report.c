@@ -8,7 +8,7 @@
 #include "tests/lib/suite.h"
 
 #define VERSIONS                                                                                   \
-    "@version syncopate syncopate 1.0\n@version syncopate-ps syncopate 1.0\n"                      \
+    "@version syncopate syncopate 1.0\n@version syncopate-ps syncopate 1.0 (commit 1a2b)\n"        \
     "@version syncopate-worker syncopate 1.0\n"
 
 static const struct host_wanted wanted = {
