@@ -204,11 +204,11 @@ void cores_enough(const struct cores *cores, const char *why, struct outbox *out
     snprintf(message->stop.reason, MESSAGE_TEXT_MAX, "%s", why);
 }
 
-void cores_abandon(struct cores *cores, double seconds)
+void cores_abandon(struct cores *cores)
 {
     enrolment_abandon(router_enrolment(cores->router));
     if (cores->coordinator != NULL)
-        coordinator_abandon(cores->coordinator, seconds);
+        coordinator_abandon(cores->coordinator);
 }
 
 void cores_tick(struct cores *cores, uint64_t now_us, struct outbox *outbox)

@@ -64,9 +64,8 @@ void cores_enough(const struct cores *cores, const char *why, struct outbox *out
  * EXIT_TERMINATED: server 0 is told. */
 void cores_stop(const struct cores *cores, int exit_code, struct outbox *outbox);
 
-/* Whoever started this process is gone: nobody is waited for who would have to be started again,
- * and a stop, which is to be asked for as well, takes `seconds` at most. */
-void cores_abandon(struct cores *cores, double seconds);
+/* Whoever started this process is gone, or the connection to it is: server 0 decides which. */
+void cores_abandon(struct cores *cores);
 
 void cores_tick(struct cores *cores, uint64_t now_us, struct outbox *outbox);
 

@@ -34,16 +34,14 @@
 #include "ps/server_spans.h"
 #include "ps/shard/staleness_book.h"
 
-/* For a clean stop once whoever started us is gone; then all is to be said and done in time. */
-#define ABANDONED_SECONDS (0.75 * PARENT_LOST_SECONDS)
-#define RECEIVES_A_ROUND  64       /* Then the mailbox gets a turn. */
-#define LAST_WORDS_MS     2000     /* For what has been said to leave ... */
-#define GIVE_UP_MS        200      /* ... when the start timed out. */
-#define HEED_US           100000u  /* Between questions whether server 0 refuses our key. */
-#define WAITING_LINE_US   5000000u /* Between lines that say for whom this server waits. */
-#define ANSWERS_A_SECOND  100      /* To what is malformed. */
-#define SHOWN_US          500000u  /* Between looks at itself, for whoever watches. */
-#define HEADER_BYTES      160      /* Of an EXCHANGE, with room to spare. */
+#define RECEIVES_A_ROUND 64       /* Then the mailbox gets a turn. */
+#define LAST_WORDS_MS    2000     /* For what has been said to leave ... */
+#define GIVE_UP_MS       200      /* ... when the start timed out. */
+#define HEED_US          100000u  /* Between questions whether server 0 refuses our key. */
+#define WAITING_LINE_US  5000000u /* Between lines that say for whom this server waits. */
+#define ANSWERS_A_SECOND 100      /* To what is malformed. */
+#define SHOWN_US         500000u  /* Between looks at itself, for whoever watches. */
+#define HEADER_BYTES     160      /* Of an EXCHANGE, with room to spare. */
 
 struct actor {
     struct server *server;
@@ -165,6 +163,7 @@ static enum status make_cores(struct server *server)
         .router = {.self.index = from->index,
                    .self.incarnation = server->incarnation,
                    .owner_count = server->owner_threads == 0 ? 1 : server->owner_threads,
+                   .self.has_parent = from->has_parent,
                    .self.deadlines = from->deadlines,
                    .self.began_us = from->began_us},
         .coordinator = {.run_id = hash_random_u64(),
@@ -666,7 +665,7 @@ static void pass_on_stop(struct server *server)
 {
     if (atomic_load(&server->abandoned) && !server->abandoned_noted) {
         server->abandoned_noted = true;
-        cores_abandon(&server->cores, ABANDONED_SECONDS);
+        cores_abandon(&server->cores);
     }
     /* Before training starts an end of server 0 alone would not reach those who are still to come. */
     if (atomic_load(&server->enough) && !server->enough_sent &&

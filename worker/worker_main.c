@@ -218,6 +218,7 @@ static int train_with_servers(struct workload *workload, const struct options *o
         .job = &workload->job,
         .worker = options->task_index,
         .job_id = options->job_id,
+        .has_parent = options->parent_stdin,
         .deadlines = options->deadlines,
         .began_us = count_from(options, began_us),
         .must_share = strcmp(options->transport, "shm") == 0,

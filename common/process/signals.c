@@ -82,11 +82,11 @@ static void look_for_parent(struct signals *signals)
     if (news != PARENT_GONE)
         return;
     signals->abandoned_at = clock_now_seconds();
-    log_warning("whoever started this process is gone; stopping, %s at most",
+    log_warning("whoever started this process is gone, or the connection is; ending within %s",
                 wording_duration(options->abandoned_seconds).text);
     if (options->abandoned != NULL)
         options->abandoned(options->context);
-    if (!signals->request.made)
+    else if (!signals->request.made)
         options->stop(options->context, EXIT_TERMINATED);
     signals->request = (struct stop_request){.made = true};
 }

@@ -8,9 +8,9 @@
  * SIGUSR1 is for those who can leave a job that goes on without them; others ignore it. SIGINT
  * and SIGHUP are left ignored where they were.
  *
- * When the parent (parent.h) is gone, nobody starts a lost process again: `abandoned` is called,
- * then `stop`, and when the process has not ended within abandoned_seconds it is ended. The SIGTERM
- * that the kernel may send then is no second request.
+ * When the parent (parent.h) is gone, or the connection to it, `abandoned` is called, or `stop` where
+ * there is none, and when the process has not ended within abandoned_seconds it is ended. The SIGTERM
+ * that the kernel may send then is no request.
  *
  * Threads: signals_block before any other thread is made; the callbacks run on a thread of their
  *   own. */
@@ -30,9 +30,10 @@ struct signals_options {
     /* With the code to end with: after SIGUSR1 EXIT_DONE, or EXIT_TERMINATED where that came with it
      * (sigqueue). NULL: that is ignored. */
     void (*leave)(void *context, int exit_code);
-    bool term_leaves;                 /* SIGTERM and SIGHUP ask to leave, where there is `leave`. */
-    bool has_parent;                  /* parent_greet has been; else the rest is not used. */
-    void (*abandoned)(void *context); /* NULL: to stop is all there is to do. */
+    bool term_leaves; /* SIGTERM and SIGHUP ask to leave, where there is `leave`. */
+    bool has_parent;  /* parent_greet has been; else the rest is not used. */
+    void (*abandoned)(
+        void *context); /* Others may know more; NULL: to stop is all there is to do. */
     double abandoned_seconds;
 };
 

@@ -31,6 +31,7 @@ void enrolment_init(struct enrolment *enrolment, enum role role,
         .deadlines = options->deadlines,
         .at_every_tick = role == ROLE_PS && options->index == 0,
         .joining = true,
+        .leash = options->has_parent ? LEASH_HELD : LEASH_NONE,
         .began_us = options->began_us != 0 ? options->began_us : now_us,
     };
     e->asked_us = e->heard_us = e->looked_us = now_us;
@@ -184,6 +185,8 @@ void enrolment_stop(struct enrolment *enrolment, int exit_code)
 
 void enrolment_abandon(struct enrolment *enrolment)
 {
+    enrolment->leash = LEASH_LOST;
+    enrolment->beat_us = 0;
     enrolment->deadlines.recovery = 0;
     if (enrolment->stop_code == 0)
         enrolment->stop_code = EXIT_TERMINATED;
@@ -252,6 +255,9 @@ static void watch_silence(struct enrolment *e, uint64_t now_us, struct outbox *o
 
 void enrolment_watch(struct enrolment *enrolment, uint64_t now_us, struct outbox *outbox)
 {
+    if (enrolment->leash == LEASH_LOST && enrolment->joining && !enrolment->at_every_tick)
+        enrolment_end(enrolment, EXIT_CLUSTER_LOST,
+                      "nobody holds its standard input any more, and it is no member of a job");
     if (!enrolment->started)
         watch_start(enrolment, now_us);
     if (enrolment->admitted && !enrolment->over)

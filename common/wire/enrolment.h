@@ -33,6 +33,7 @@ struct enrolment_options {
     char host[64], arithmetic[64];
     char job_id[JOB_ID_BYTES];  /* What an engine calls the job; "": nothing does. */
     struct deadlines deadlines; /* start, silence and recovery are kept here. */
+    bool has_parent;            /* A launcher holds it by its standard input. */
     uint64_t began_us;          /* From when deadlines.start counts; 0: now. */
 };
 
@@ -45,6 +46,7 @@ struct enrolment {
     bool joining, over;
     bool admitted; /* It was a member once, and knows the run. */
     bool started;  /* The owner's to set. */
+    enum leash leash;
     int exit_code; /* When it is over, as the reason. */
     char reason[MESSAGE_TEXT_MAX];
     char waiting[MESSAGE_TEXT_MAX]; /* What server 0 waits for; "": it has not said. */
@@ -110,8 +112,9 @@ void enrolment_end(struct enrolment *enrolment, int exit_code, const char *reaso
  * and server 0 has not been heard for a second: then that is the end, with this exit code. */
 void enrolment_stop(struct enrolment *enrolment, int exit_code);
 
-/* Whoever started this process is gone, and starts nobody again who is lost: silence of
- * deadlines.silence is the end; and before there is a job it is as if asked to stop. */
+/* The launcher of this process is gone, or the connection to it is broken. Server 0 hears of it with a
+ * sign of life at the next tick, and decides which. Silence of deadlines.silence is the end, and so is
+ * having to join; server 0 is as if asked to stop while there is no job. */
 void enrolment_abandon(struct enrolment *enrolment);
 
 /* How long this process was stopped since the last look at the clock, 0 if it was not: whatever other

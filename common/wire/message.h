@@ -54,6 +54,10 @@ enum refusal {
     REFUSAL_COUNT
 };
 
+/* The standard input by which a launcher holds a process (parent.h): it ends with the launcher, and
+ * with the connection to it. */
+enum leash { LEASH_NONE, LEASH_HELD, LEASH_LOST, LEASH_COUNT };
+
 enum message_kind {
     MESSAGE_NONE, /* What is no message, see struct packet. */
     MESSAGE_JOIN,
@@ -120,6 +124,7 @@ struct message_ready {
     bool shared, needs_chunks;
     uint64_t scored;  /* All its chunks have passed this count of batches last that is scored ... */
     bool scored_lost; /* ... and not all could keep their values. */
+    uint32_t leash;   /* enum leash */
 };
 
 struct message_start {
@@ -146,6 +151,7 @@ struct message_ping {
     uint64_t step;
     uint32_t assignment; /* Workers: the one it follows. */
     bool computing;
+    uint32_t leash; /* enum leash */
 };
 
 /* Where a worker's time went: sums since its first START, that only grow; and what it moved. */

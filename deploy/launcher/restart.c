@@ -11,6 +11,8 @@
 #define DELAY_SECONDS     0.2
 #define DELAY_MAX_SECONDS 5.0
 #define EARLY_SECONDS     5.0 /* Whoever lived longer than this did not die of its start. */
+/* A process whose connection broke goes on until server 0 knows better (coordinator_leashes.c). */
+#define CUT_SECONDS 3.0
 /* Whoever ended by itself has told server 0 why, or heard it, maybe: server 0 then ends too. */
 #define VERDICT_SECONDS 1.0
 
@@ -37,6 +39,8 @@ double restart_delay(struct child *child)
     double delay = ldexp(DELAY_SECONDS, child->early_ends < 10 ? (int)child->early_ends : 10);
     if (child_exit_code(child) >= 0)
         delay = fmax(delay, VERDICT_SECONDS);
+    if (child->cut)
+        delay = fmax(delay, CUT_SECONDS);
     return fmin(delay, DELAY_MAX_SECONDS);
 }
 

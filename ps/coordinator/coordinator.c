@@ -72,18 +72,15 @@ void coordinator_destroy(struct coordinator **coordinator)
     *coordinator = NULL;
 }
 
-void coordinator_abandon(struct coordinator *coordinator, double seconds)
+void coordinator_abandon(struct coordinator *coordinator)
 {
-    struct coordinator *c = coordinator;
-    c->abandoned = true;
-    c->options.deadlines.recovery = 0;
-    c->options.deadlines.stop = fmin(c->options.deadlines.stop, seconds);
+    coordinator->unleashed = true;
 }
 
 bool coordinator_holds_run(const struct coordinator *coordinator)
 {
     const struct coordinator *c = coordinator;
-    return c->state >= GATHERING && c->state < CLOSING && !c->stopping && !c->abandoned;
+    return c->state >= GATHERING && c->state < CLOSING && !c->stopping && !c->unleashed;
 }
 
 bool coordinator_has_started(const struct coordinator *coordinator)
@@ -248,6 +245,7 @@ static void handle_heartbeat(struct coordinator *c, struct member *member,
 {
     const struct message *message = &packet->message;
     bool current = message->generation == c->envelope.generation;
+    member->leash = message->kind == MESSAGE_READY ? message->ready.leash : message->ping.leash;
     if (message->role == ROLE_WORKER) {
         stragglers_heard(member, &message->ping, current, now_us);
         if (is_behind(c, message))
@@ -610,6 +608,8 @@ static void handle_ended(struct coordinator *c, const struct packet *packet, str
     bool last_word = bye || (message->kind == MESSAGE_STOP && message->run_id == 0);
     if (message->kind == MESSAGE_REPORT)
         return; /* Its peer is not whose it is. */
+    if (c->state == OVER && c->unleashed && !c->abandoned)
+        return; /* This server goes alone, and the job goes on. */
     if (coordinator_is_of_another_run(c, message)) {
         coordinator_answer_other_run(c, packet, outbox);
         return;
@@ -888,6 +888,7 @@ static void tick_finishing(struct coordinator *c, uint64_t now_us, struct outbox
 
 static void tick(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
+    coordinator_watch_leashes(c, now_us, outbox);
     coordinator_watch_members(c, now_us, outbox);
     coordinator_watch_awaited(c, now_us, outbox);
     coordinator_watch_cut(c, now_us, outbox);

@@ -76,9 +76,8 @@ void coordinator_handle_inside(struct coordinator *coordinator, struct packet *p
 /* Several times a second. */
 void coordinator_tick(struct coordinator *coordinator, uint64_t now_us, struct outbox *outbox);
 
-/* Whoever started this process is gone, and starts nobody again who is lost: such are not waited
- * for, and a stop takes `seconds` at most. */
-void coordinator_abandon(struct coordinator *coordinator, double seconds);
+/* Whoever started this process is gone, or the connection to it is: see coordinator_watch_leashes. */
+void coordinator_abandon(struct coordinator *coordinator);
 
 /* The run directory is this process's, and it is not about to leave it. */
 bool coordinator_holds_run(const struct coordinator *coordinator);

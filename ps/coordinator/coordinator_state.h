@@ -65,9 +65,11 @@ struct coordinator {
     uint64_t raising;     /* The generation that the checkpointer is to record; 0: none. */
     uint64_t welcomed_us; /* When servers were last told of it. */
 
-    bool abandoned;  /* Nobody who is lost comes back. */
-    bool stopping;   /* A clean stop was asked for ... */
-    bool stop_named; /* ... and our router has said which version is the last. */
+    bool unleashed;    /* This server's leash is lost. */
+    uint64_t leash_us; /* Since when somebody's is; 0: nobody's. */
+    bool abandoned;    /* The launcher is gone: nobody who is lost comes back. */
+    bool stopping;     /* A clean stop was asked for ... */
+    bool stop_named;   /* ... and our router has said which version is the last. */
     uint64_t stop_us;
     bool deserted; /* It stops after all workers have left. */
 
@@ -142,6 +144,12 @@ void coordinator_answer_other_run(const struct coordinator *c, const struct pack
 /* To a process that was a member and is not to be one again. */
 void coordinator_answer_departed(struct coordinator *c, const struct packet *packet,
                                  struct outbox *outbox);
+
+/* --- leashes ------------------------------------------------------------------------------- */
+
+/* Processes whose launcher is gone, or whose connection to it is: the job stops if no leash is held
+ * any more; else those that have lost theirs end alone, and the launcher starts them again. */
+void coordinator_watch_leashes(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
 
 /* --- gathering ----------------------------------------------------------------------------- */
 

@@ -391,6 +391,7 @@ static void say_ready(struct router *router, uint64_t now_us, struct outbox *out
     ready->shared = router->shared;
     ready->scored = router->scored.all.batches;
     ready->scored_lost = router->scored.all.lost;
+    ready->leash = router->enrolment.leash;
     router->enrolment.beat_us = now_us;
 }
 
@@ -671,7 +672,8 @@ static void ready_when_loaded(struct router *router, uint64_t now_us, struct out
 static void ask_for_chunks(struct router *router, uint64_t now_us, struct outbox *outbox)
 {
     router->chunks_us = now_us;
-    enrolment_say(&router->enrolment, MESSAGE_READY, outbox)->ready.needs_chunks = true;
+    enrolment_say(&router->enrolment, MESSAGE_READY, outbox)->ready =
+        (struct message_ready){.needs_chunks = true, .leash = router->enrolment.leash};
 }
 
 static void handle_loaded(struct router *router, const struct order *order, uint64_t now_us,
@@ -842,7 +844,8 @@ static void beat(struct router *router, uint64_t now_us, struct outbox *outbox)
     if (router_state(router) == ROUTER_SERVING)
         say_ready(router, now_us, outbox);
     else
-        enrolment_say(&router->enrolment, MESSAGE_PING, outbox)->ping.step = router->released;
+        enrolment_say(&router->enrolment, MESSAGE_PING, outbox)->ping =
+            (struct message_ping){.step = router->released, .leash = router->enrolment.leash};
 }
 
 static void log_counts(struct router *router, uint64_t now_us, struct outbox *outbox)

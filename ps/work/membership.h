@@ -49,6 +49,7 @@ struct member {
     bool done;      /* Workers: has finished training, as dealt. */
     bool bye;       /* Knows that the job has ended. */
     bool dismissed; /* Workers: somebody has asked that it leave. */
+    uint32_t leash; /* enum leash, as of its last sign of life. */
     uint64_t incarnation, ticket, proof, peer, heard_us;
     uint64_t gone_us;       /* When it was lost, or missed. */
     uint64_t leaving_us;    /* Workers: when it first said LEAVE; 0: it has not. */

@@ -122,6 +122,48 @@ serve gamma
 own_disks gamma
 for name in head alpha beta; do on "$name" ip neighbour flush dev eth0; done # It has another card now.
 
+# --- broken connections ------------------------------------------------------------------------------------------
+# Each costs the one process, which is started again. `session HOST PROGRAM` and `client PROGRAM INDEX` name what
+# holds it: the sshd over there, or the ssh here.
+session()
+{
+    # shellcheck disable=SC2016 # For the inner shell.
+    on "$1" sh -c 'p=$(pgrep -o -f "^[^ ]*/$1 ") && p=$(ps -o ppid= -p $p) && ps -o ppid= -p $p' sh "$2"
+}
+client() { on head pgrep -f "^ssh .*'[^ ]*/$1' .*'--task-index=$2'"; }
+again() { [ "$(grep -c "started again" "$work/broken.log")" -ge "$1" ]; }
+windows() { grep -c 'batches [0-9,]* to ' "$work/broken.log"; }
+further() { [ "$(windows)" -gt "$1" ]; }
+# breaks COUNT HOST PID... - ends these; so many have been started again since the job began, and training goes on.
+breaks()
+{
+    local count=$1 host=$2 seen
+    shift 2
+    on "$host" kill -KILL "$@"
+    within 30 again "$count" || fail "after break $count nobody is started again"
+    seen=$(windows)
+    within 60 further $((seen + 1)) || fail "after break $count nothing is trained"
+}
+long=("${short[@]}" --steps 9000)
+reference "${long[@]}"
+broken=("${launch[@]}" --hosts "$work/hosts" --ps "$servers" --workers "$workers" "${long[@]}" --out "$work/broken")
+start_on head broken "${broken[@]}" "${slower[@]}"
+begun broken
+breaks 1 head "$(client syncopate-ps 0)"
+breaks 2 gamma "$(session gamma syncopate-worker)"
+breaks 3 alpha "$(session alpha syncopate-ps)"
+breaks 5 head "$(client syncopate-worker 1)" "$(client syncopate-ps 1)"
+breaks 6 head "$(client syncopate-worker 0)"
+breaks 7 beta "$(session beta syncopate-ps)"
+breaks 8 head "$(client syncopate-ps 1)"
+kill_on head INT '^[^ ]*/syncopate launch ' # It has shown that it trains.
+ends broken 130 30
+run_on head mended 0 "${broken[@]}"
+same_bits "$work/broken" "broken connections"
+empty_within 10
+no_keys_left
+ok "a broken connection of a worker, of a server or of server 0 costs that process, which is started again: the same bits"
+
 # --- stops -------------------------------------------------------------------------------------------------------
 start_on head stop "${pair[@]}" "${slower[@]}" --out "$disks/stop"
 begun stop

@@ -235,7 +235,10 @@ static void beat(struct players *p, enum role role, uint32_t index)
     if (!player->alive)
         return;
     struct packet packet = players_packet(p, role, index, ready ? MESSAGE_READY : MESSAGE_PING);
+    if (ready)
+        packet.message.ready.leash = player->leash;
     if (!ready) {
+        packet.message.ping.leash = player->leash;
         packet.message.ping.step = player->step;
         packet.message.ping.assignment = player->assignment;
         packet.message.ping.computing = player->computing;

@@ -30,6 +30,7 @@ struct player {
     uint32_t assignment;
     uint64_t step;
     bool computing, ready;
+    enum leash leash;
 };
 
 struct players {

@@ -579,6 +579,7 @@ static enum status make_session(struct client *client)
         .job = client->options.job,
         .partition = &client->partition,
         .parameters = client->parameters,
+        .self.has_parent = client->options.has_parent,
         .self.deadlines = client->options.deadlines,
         .self.began_us = client->options.began_us,
         .listener = client_spans_listener(&client->spans),

@@ -58,6 +58,7 @@ struct client_options {
     uint32_t worker; /* Task index. */
     uint8_t probe_digest[DIGEST_BYTES];
     const char *job_id; /* What an engine calls the job; NULL: nothing does. */
+    bool has_parent;    /* A launcher holds this process by its standard input. */
     struct deadlines deadlines;
     uint64_t began_us;         /* From when deadlines.start counts; 0: client_open. */
     bool must_share;           /* A server that shares no memory with this process is an error. */

@@ -1131,8 +1131,11 @@ static bool is_idle(const struct session *s)
 static void tick_member(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
     if (enrolment_is_to_beat(&s->enrolment, now_us))
-        enrolment_say(&s->enrolment, MESSAGE_PING, outbox)->ping = (struct message_ping){
-            .step = s->follow.step, .assignment = s->start.assignment, .computing = is_busy(s)};
+        enrolment_say(&s->enrolment, MESSAGE_PING, outbox)->ping =
+            (struct message_ping){.step = s->follow.step,
+                                  .assignment = s->start.assignment,
+                                  .computing = is_busy(s),
+                                  .leash = s->enrolment.leash};
     if (s->ask_at_us != 0 && now_us >= s->ask_at_us)
         ask_newest(s, now_us, outbox);
     const struct follow_mode *rules = s->follow.rules;

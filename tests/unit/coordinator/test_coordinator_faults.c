@@ -1674,11 +1674,112 @@ TEST_PREPARED(a_worker_lost_after_training_does_not_matter, MODE_SYNC)
     ck_assert(summary_of(p).state == RUN_DONE);
 }
 
-TEST(when_its_launcher_is_gone_a_lost_server_is_not_waited_for, MODE_SYNC)
+/* --- leashes ------------------------------------------------------------------------------- */
+
+/* Two servers and two workers, as bits: server i is 1 << i, worker i is 4 << i. */
+static void lose_leashes(struct players *p, unsigned lost)
+{
+    for (uint32_t i = 0; i < 4; i++)
+        if (lost & 1u << i)
+            (i < 2 ? &p->servers[i] : &p->workers[i - 2])->leash = LEASH_LOST;
+    if (lost & 1)
+        coordinator_abandon(p->coordinator);
+}
+
+static void start_leashed(struct players *p)
 {
     players_start(p);
+    for (uint32_t i = 0; i < 2; i++)
+        p->servers[i].leash = p->workers[i].leash = LEASH_HELD;
+    players_pass(p, 3);
+}
+
+/* As bits: who has been told to end, to be started again. */
+static unsigned sent_away(struct players *p)
+{
+    static const uint64_t peers[] = {PEER_LOCAL, 21, 10, 11};
+    unsigned found = 0;
+    for (int i = 0; i < 4; i++) {
+        const struct message *refused = players_told(p, peers[i], MESSAGE_REFUSED);
+        if (refused != NULL && refused->refused.reason == REFUSAL_RUN)
+            found |= 1u << i;
+    }
+    return found;
+}
+
+static bool stops(struct players *p)
+{
+    return post_log(&p->post, "stopping: whoever started the job is gone") != NULL;
+}
+
+TEST_PLAIN(a_broken_connection_costs_the_one_process)
+{
+    for (unsigned lost = 1; lost < 15; lost++) {
+        struct players players, *p = &players;
+        players_open(p, MODE_SYNC);
+        start_leashed(p);
+        lose_leashes(p, lost);
+        players_pass(p, 1.5); /* Maybe the others notice it, too. */
+        ck_assert_msg(sent_away(p) == 0 && !stops(p), "%u", lost);
+        players_pass(p, 1.5);
+        ck_assert_msg(sent_away(p) == lost && !stops(p), "%u: %u", lost, sent_away(p));
+        ck_assert(coordinator_is_over(p->coordinator) == (lost & 1)); /* As if it were killed. */
+        ck_assert_ptr_null(players_told(p, 10, MESSAGE_FINISHED));
+        players_close(p);
+    }
+}
+
+TEST(a_launcher_that_is_gone_ends_the_job_as_soon_as_all_have_noticed, MODE_SYNC)
+{
+    start_leashed(p);
+    lose_leashes(p, 5);
+    players_pass(p, 1);
+    ck_assert(!stops(p));
+    lose_leashes(p, 10);
+    players_pass(p, 0.5);
+    ck_assert(stops(p));
+    ck_assert(!coordinator_holds_run(p->coordinator));
+    players_pass(p, 3);
+    ck_assert_uint_eq(sent_away(p), 0);
+}
+
+/* Whoever is silent may know by now, or never. */
+TEST(a_leash_is_held_by_whoever_was_heard_lately, MODE_SYNC)
+{
+    start_leashed(p);
+    players_kill(p, ROLE_WORKER, 1);
+    lose_leashes(p, 7);
+    players_pass(p, 1.4);
+    ck_assert(!stops(p));
+    players_pass(p, 0.5);
+    ck_assert(stops(p));
+}
+
+TEST(who_has_lost_his_leash_while_the_job_stops_takes_part_in_that, MODE_SYNC)
+{
+    start_leashed(p);
+    players_stop(p, ROLE_PS, 0, EXIT_INTERRUPTED, "ps/0 was asked to");
+    lose_leashes(p, 4);
+    players_pass(p, 4);
+    ck_assert_uint_eq(sent_away(p), 0);
+}
+
+TEST_PLAIN(a_server_0_that_loses_its_leash_before_there_is_a_job_stops)
+{
+    struct players players, *p = &players;
+    players_open(p, MODE_SYNC);
+    coordinator_abandon(p->coordinator);
+    players_wait(p, 0.5);
+    check_finished(p, PEER_LOCAL, EXIT_TERMINATED, "");
+    players_close(p);
+}
+
+TEST(when_its_launcher_is_gone_a_lost_server_is_not_waited_for, MODE_SYNC)
+{
+    start_leashed(p);
     ck_assert(coordinator_holds_run(p->coordinator));
-    coordinator_abandon(p->coordinator, 8);
+    lose_leashes(p, 15);
+    players_pass(p, 0.5);
     ck_assert(!coordinator_holds_run(p->coordinator));
     players_kill(p, ROLE_PS, 1);
     players_pass(p, 5);
@@ -1689,13 +1790,12 @@ TEST(when_its_launcher_is_gone_a_lost_server_is_not_waited_for, MODE_SYNC)
 
 TEST(when_its_launcher_is_gone_a_stop_takes_no_longer_than_it_may, MODE_SYNC)
 {
-    players_start(p);
-    coordinator_abandon(p->coordinator, 8);
-    players_stop(p, ROLE_WORKER, 0, EXIT_TERMINATED, "worker/0 was asked to");
+    start_leashed(p);
+    lose_leashes(p, 15);
     players_pass(p, 7.5); /* All are alive, and nobody does anything. */
     ck_assert_ptr_null(players_told(p, 10, MESSAGE_FINISHED));
     players_pass(p, 1);
-    check_finished(p, 10, EXIT_TERMINATED, "stopping took longer than 8 s");
+    check_finished(p, 10, EXIT_TERMINATED, "stopping took longer than 7.5 s");
 }
 
 TEST(a_run_is_held_until_it_is_about_to_end, MODE_SYNC)

@@ -156,6 +156,8 @@ TEST_PLAIN(whose_connection_broke_is_started_again_for_as_long_as_others_wait)
     child.ended = child.cut_since + 60;
     ck_assert(!restart_allowed(&child, &options, true));
     child.ended = child.cut_since;
+    child.started = child.ended - 60;
+    ck_assert_double_eq(restart_delay(&child), 3); /* Until what is there has ended. */
     options.on_worker_loss = "fail";
     ck_assert(!restart_allowed(&child, &options, true));
 }

@@ -282,6 +282,15 @@ TEST(silence_counts_only_while_it_is_watched)
     ck_assert_ptr_null(post_log(&f->post, "nothing heard"));
 }
 
+/* Its launcher is gone, and others have nothing of it; or it is given up, and started again. */
+TEST(whoever_has_lost_its_leash_and_is_no_member_ends)
+{
+    enrolment_abandon(&f->enrolment);
+    tick(f, 0.1);
+    check_over(f, EXIT_CLUSTER_LOST,
+               "nobody holds its standard input any more, and it is no member of a job");
+}
+
 /* Nobody would start server 0 again; before there is a job it will say when, if it is there. */
 TEST(whoever_is_abandoned_or_stopped_does_not_wait_for_a_silent_server_0)
 {
@@ -293,7 +302,8 @@ TEST(whoever_is_abandoned_or_stopped_does_not_wait_for_a_silent_server_0)
     check_over(f, EXIT_CLUSTER_LOST, "lost ps/0: nothing heard for 5.1 s");
     for (int i = 0; i < 4; i++) {
         bool is_heard = i & 1, stopped = i & 2;
-        init(f, 1, 0);
+        init(f, 0, 0);
+        f->enrolment.at_every_tick = true; /* As server 0 itself. */
         if (stopped)
             enrolment_stop(&f->enrolment, EXIT_INTERRUPTED);
         enrolment_abandon(&f->enrolment);

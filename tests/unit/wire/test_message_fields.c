@@ -211,6 +211,8 @@ static const struct {
     {"work.shares", 0, JOB_WORKERS_MAX},
     {"evaluation.share", 0, JOB_WORKERS_MAX - 1},
     {"evaluation.shares", 1, JOB_WORKERS_MAX},
+    {"ready.leash", 0, LEASH_LOST},
+    {"ping.leash", 0, LEASH_LOST},
     {"status_answer.state", 0, JOB_OVER},
     {"status_answer.exit_code", 0, 255},
 };
