@@ -24,9 +24,10 @@
 #include "deploy/simulate/simulation.h"
 #include "deploy/trace/run_trace.h"
 
-#define PROGRAM      "syncopate simulate"
-#define LOOK_SECONDS 0.1   /* Between looks at what there is to show. */
-#define WORTH_A_LINE 0.001 /* A share of the time. */
+#define PROGRAM       "syncopate simulate"
+#define QUIET_SECONDS 3.0   /* In which a cluster may begin without a word. */
+#define LOOK_SECONDS  0.1   /* Between looks at what there is to show. */
+#define WORTH_A_LINE  0.001 /* A share of the time. */
 
 struct laboratory {
     struct run_plan plan;
@@ -36,10 +37,11 @@ struct laboratory {
     char memory[64];
     struct simulation simulation;
     struct progress progress;
-    double looked; /* When progress was looked at last. */
-    bool gone;     /* What is printed goes nowhere, and we said so. */
-    bool kept;     /* cluster.json is there. */
-    int occupied;  /* The run directory, so that others see that somebody stays; -1: not yet. */
+    double looked;      /* When progress was looked at last, */
+    double quiet_until; /* and when it is said what is waited for; 0: it has been. */
+    bool gone;          /* What is printed goes nowhere, and we said so. */
+    bool kept;          /* cluster.json is there. */
+    int occupied; /* The run directory, so that others see that somebody stays; -1: not yet. */
     struct account account;
     struct run_trace trace;
     struct recorder *recorder; /* NULL: nothing is traced. */
@@ -246,6 +248,22 @@ static void occupy(struct laboratory *l)
         l->occupied = occupancy_take(l->plan.out, false);
 }
 
+/* Of many processes the first step takes long. */
+static void say_what_it_does(struct laboratory *l, double now)
+{
+    char line[160];
+    const struct options *options = &l->plan.options;
+    if (l->quiet_until == 0 || now < l->quiet_until)
+        return;
+    l->quiet_until = 0;
+    snprintf(line, sizeof line,
+             "no update yet after %.0f s: %s and %s exchange messages one by one", QUIET_SECONDS,
+             wording_counted(options->workers, "worker", "workers").text,
+             wording_counted(options->ps, "server", "servers").text);
+    if (!options->quiet && l->progress.state.step == l->progress.state.first_step)
+        progress_say(&l->progress, line);
+}
+
 static void look(void *context)
 {
     struct laboratory *l = context;
@@ -254,6 +272,7 @@ static void look(void *context)
     if (now < l->looked + LOOK_SECONDS)
         return;
     l->looked = now;
+    say_what_it_does(l, now);
     keep_cluster(l);
     progress_tick(&l->progress, now);
     notice_absence(l);
@@ -347,7 +366,7 @@ static int print_end(struct laboratory *l, int code, struct error *error)
     if (l->kept)
         keep_account(l, &load);
     bool stopped = code == EXIT_INTERRUPTED || code == EXIT_TERMINATED;
-    if (code == EXIT_DONE || stopped) {
+    if (code == EXIT_DONE || (stopped && !l->simulation.engine.failed)) {
         enum status status = record_read(&record, l->plan.out, &no_summary);
         if (status == STATUS_OK && !l->plan.options.quiet) {
             summary_print(l->plan.voice, &record, 0);
@@ -384,6 +403,7 @@ static int simulate(struct laboratory *l, struct error *error)
     struct progress_style style = progress_style_of(
         l->plan.voice, l->plan.options.quiet, l->plan.options.verbose, l->plan.options.log_every);
     progress_open(&l->progress, l->plan.voice, style, l->plan.out, clock_now_seconds());
+    l->quiet_until = clock_now_seconds() + QUIET_SECONDS;
     l->occupied = -1;
     occupy(l);
     int code = simulation_run(s, error);

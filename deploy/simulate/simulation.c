@@ -10,6 +10,7 @@
 #include "common/store/generation.h"
 #include "common/store/run_directory.h"
 
+#define STOP_SECONDS    5.0  /* Of real time, for a virtual cluster to take its leave. */
 #define START_WITHIN_US 1000 /* Processes start in any order within this time. */
 
 /* --- memory ---------------------------------------------------------------------------------- */
@@ -40,9 +41,13 @@ static void look(void *context)
     struct simulation *s = context;
     if (atomic_load(&s->stop_code) != 0 && !s->stopping) {
         s->stopping = true;
+        s->stop_by = clock_now_seconds() + STOP_SECONDS;
         strikes_stop(&s->strikes); /* Nobody kills the server 0 that is told, either. */
         engine_request_stop(&s->engine);
     }
+    if (s->stopping && clock_now_seconds() > s->stop_by)
+        engine_fail(&s->engine, "stopped while its processes took their leave; the newest "
+                                "checkpoint counts");
     if (s->options.look != NULL)
         s->options.look(s->options.context);
 }
@@ -273,7 +278,7 @@ int simulation_run(struct simulation *simulation, struct error *error)
     if (well)
         return exit_code_of(s, error);
     error_set(error, STATUS_INVALID, "%s", s->engine.failure);
-    return EXIT_TRAINING_FAILED;
+    return s->stopping ? atomic_load(&s->stop_code) : EXIT_TRAINING_FAILED;
 }
 
 uint64_t simulation_ns(const struct simulation *simulation)

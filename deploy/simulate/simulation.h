@@ -67,6 +67,7 @@ struct simulation {
     bool engine_made, strikes_made, timetable_made;
     atomic_int stop_code; /* Somebody has asked for a clean stop; 0: nobody. */
     bool stopping;        /* And server 0 has been told. */
+    double stop_by;       /* By clock_now_seconds it ends then, as it is. */
     bool replaced;        /* A server 0 was killed. */
     double real_seconds;  /* That simulation_run took. */
 };

@@ -243,6 +243,13 @@ if short_run; then
 fi
 
 if long_run; then
+    start many syncopate simulate --workers 1024 --ps 256 --model softmax --data synthetic:20000 --steps 5 --out "$work/many"
+    says many "^no update yet after 3 s: 1,024 workers and 256 servers exchange messages" 30
+    kill -TERM "${pids[many]}"
+    ends many 143 20
+    ok "a cluster so large that its first step takes long says so, and a stop does not wait for it"
+fi
+if long_run; then
     drawn=(--mode async --workers 24 --ps 4 --epochs 3 --compute "lognormal:20ms,0.5" --straggle 0.05:pareto:10
         --network "100Mbit,1ms" --faults 7:60 --restart 2s)
     simulates drawn "${drawn[@]}"
