@@ -182,10 +182,11 @@ static void find_computations(const struct answer *answer, size_t *least, size_t
 {
     *least = *most = 0;
     for (size_t i = 1; i < answer->comparison->group_count; i++) {
-        double examples = answer->arms[i].update.examples;
-        if (examples > 0 && !(examples >= answer->arms[*least].update.examples))
-            *least = i;
+        double examples = answer->arms[i].update.examples; /* 0: not known, as no run was done. */
+        double fewest = answer->arms[*least].update.examples;
         double greatest = answer->arms[*most].update.examples;
+        if (examples > 0 && (examples < fewest || !(fewest > 0)))
+            *least = i;
         if (examples > greatest ||
             (examples >= greatest && is_bounded(answer, i) && !is_bounded(answer, *most)))
             *most = i;

@@ -322,6 +322,22 @@ TEST(a_run_that_diverged_never_gets_there)
     free(scene->comparison.failed);
 }
 
+/* Of an arm of which no run was done nothing is said but that. */
+TEST(an_arm_may_be_without_a_run)
+{
+    group_begin(scene, "async", 4, "");
+    fail_run(scene, "async-w4", 1, "training diverged: the gradient is not finite");
+    group_begin(scene, "sync", 4, "");
+    struct record *record = add_run(scene, 1, 10, 10, 0.9);
+    record->global_batch = record->micro_batch = 64;
+    ask(scene);
+    ck_assert_str_eq(said(scene, 0),
+                     "sync reaches loss 1 in 10.0 s, 1 of 1 seed; async never does, 0 of 1; one "
+                     "seed: what seeds do by chance is not known; accuracy +80.00 points.");
+    ck_assert_ptr_null(strstr(said(scene, 1), "computation"));
+    free(scene->comparison.failed);
+}
+
 /* Nothing that guessing has is a target, whoever ends there. */
 TEST(where_nothing_learns_there_is_no_target)
 {
