@@ -388,16 +388,17 @@ static void open_sharing(struct fixture *f, unsigned breaks, bool dies)
     open_client(f, true);
 }
 
-SUITE_TEST(a_server_whose_connection_ended_is_asked_again, struct fixture, f,
-           open_sharing(f, 2, false), close_fixture(f))
+#define TEST_SHARING(name, ...)                                                                    \
+    SUITE_TEST(name, struct fixture, f, open_sharing(f, __VA_ARGS__), close_fixture(f))
+
+TEST_SHARING(a_server_whose_connection_ended_is_asked_again, 2, false)
 {
     next(f);
     ck_assert_uint_eq(f->server.attach_calls, 3);
     ck_assert_uint_eq(f->server.attached, rendezvous_name(100));
 }
 
-SUITE_TEST(a_server_that_is_killed_while_it_hands_memory_over_is_lost_and_ends_no_job,
-           struct fixture, f, open_sharing(f, 1, true), close_fixture(f))
+TEST_SHARING(a_server_that_is_killed_while_it_hands_memory_over_is_lost_and_ends_no_job, 1, true)
 {
     next(f);
     ck_assert_uint_eq(f->server.attached, 0);
