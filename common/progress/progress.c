@@ -258,13 +258,14 @@ static void describe_epoch(const struct progress *progress, const struct progres
         wording_append(text, PROGRESS_LINE_MAX, " over %s of %s",
                        wording_count(epoch->examples).text,
                        wording_counted(epoch->of, "example", "examples").text);
-    if (epoch->scored && !isnan(epoch->test_loss))
-        wording_append(text, PROGRESS_LINE_MAX, "  test loss %.4f", epoch->test_loss);
-    if (epoch->scored)
+    if (!epoch->scored)
+        return;
+    if (isnan(epoch->test_loss))
         wording_append(text, PROGRESS_LINE_MAX, "  test accuracy %.2f %%",
                        100 * epoch->test_accuracy);
-    else if (epoch->dropped)
-        wording_append(text, PROGRESS_LINE_MAX, "  not scored: the next epoch was over first");
+    else /* Within 80 columns. */
+        wording_append(text, PROGRESS_LINE_MAX, "  test loss %.4f, %.2f %%", epoch->test_loss,
+                       100 * epoch->test_accuracy);
 }
 
 static void tell_epoch(struct progress *progress, struct progress_epoch *epoch)
