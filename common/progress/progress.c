@@ -258,6 +258,8 @@ static void describe_epoch(const struct progress *progress, const struct progres
         wording_append(text, PROGRESS_LINE_MAX, " over %s of %s",
                        wording_count(epoch->examples).text,
                        wording_counted(epoch->of, "example", "examples").text);
+    if (!epoch->scored && epoch->dropped)
+        wording_append(text, PROGRESS_LINE_MAX, "  not scored in time");
     if (!epoch->scored)
         return;
     if (isnan(epoch->test_loss))

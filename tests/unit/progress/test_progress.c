@@ -124,8 +124,7 @@ TEST(an_epoch_without_a_score_says_so_and_comes_before_the_next)
                   "\"test_accuracy\": 0.5}\n");
     progress_tick(&scene->progress, 1);
     ck_assert_str_eq(shown(scene), STARTED
-                     "epoch 1  step 938  loss 1.0000  accuracy 50.00 %  not scored: the next "
-                     "epoch was over first\n"
+                     "epoch 1  step 938  loss 1.0000  accuracy 50.00 %  not scored in time\n"
                      "epoch 2  step 1,876  loss 1.0000  accuracy 50.00 %  test accuracy 50.00 %\n");
 }
 
