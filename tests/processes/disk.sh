@@ -118,22 +118,22 @@ says look "^  checkpoints +2, the newest 2 to be kept"
 ok "--keep says how many checkpoints stay, and a run remembers it"
 
 # --- killed and stopped: who holds the run --------------------------------------------------------
-hosts
+hosts && hosts=${hosts%,*}
 ps 0 held-ps0 --out "$work/held"
-worker 0 held-worker0 --workers 1 --ps-hosts "${hosts%,*}" "${often[@]}"
+worker 0 held-worker0 --workers 1 "${often[@]}"
 within 20 said held-ps0 "training starts" || fail "training does not start"
 kill -STOP "${pids[held-ps0]}"
 first=$hosts
-hosts
-ps 0 held-next --out "$work/held" --ps-hosts "${hosts%,*}"
-worker 0 held-nextworker --workers 1 --ps-hosts "${hosts%,*}" "${often[@]}"
+hosts && hosts=${hosts%,*}
+ps 0 held-next --out "$work/held"
+worker 0 held-nextworker --workers 1 "${often[@]}"
 ends held-next 5
 says held-next "another run is using .*: process ${pids[held-ps0]} \(syncopate-ps\), which is stopped"
 one_line held-next
 end_all held-ps0 held-worker0 held-nextworker
 hosts=$first
-ps 0 held-again --out "$work/held" --ps-hosts "${hosts%,*}"
-worker 0 held-againworker --workers 1 --ps-hosts "${hosts%,*}" "${often[@]}"
+ps 0 held-again --out "$work/held"
+worker 0 held-againworker --workers 1 "${often[@]}"
 within 20 said held-again "training starts" || fail "the run of a killed server 0 does not open"
 end_all held-again held-againworker
 nothing_runs

@@ -198,7 +198,7 @@ TEST(the_target_is_drawn_where_it_is_of_what_is_drawn)
 {
     take_arms(scene, 2);
     char *svg = drawn(scene, CURVE_LOSS, CURVE_SECONDS, false);
-    ck_assert_ptr_nonnull(strstr(svg, ">target: loss 0.3"));
+    ck_assert_ptr_nonnull(strstr(svg, ">target: loss 0.4"));
     free(svg);
     svg = drawn(scene, CURVE_TEST_LOSS, CURVE_SECONDS, false);
     ck_assert_ptr_null(strstr(svg, ">target"));
