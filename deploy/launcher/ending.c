@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 
 #include "common/base/wording.h"
@@ -23,6 +24,23 @@ static int failure_rank(const struct child *child)
     return code == EXIT_CLUSTER_LOST ? 3 : 2;
 }
 
+/* Server 0 passes a member's reason on with that member's name before it, and its own without one
+ * (coordinator_handle_stop). One that ended otherwise than its own reason says explains less. */
+static const struct child *reason_giver(const struct crew *crew, const struct child *child)
+{
+    const struct child *giver = child;
+    if (child->error[0] != '\0' && strcmp(child->error, crew->children->error) == 0)
+        giver = crew->children;
+    for (size_t i = 0; i < crew->count; i++) {
+        const char *name = crew->children[i].name;
+        size_t length = strlen(name);
+        if (strncmp(child->error, name, length) == 0 &&
+            strncmp(child->error + length, ": ", 2) == 0)
+            giver = &crew->children[i];
+    }
+    return child_exit_code(giver) == child_exit_code(child) ? giver : child;
+}
+
 const struct child *ending_culprit(const struct crew *crew, bool stopping)
 {
     const struct child *culprit = NULL;
@@ -34,7 +52,7 @@ const struct child *ending_culprit(const struct crew *crew, bool stopping)
             (failure_rank(child) == failure_rank(culprit) && child->ended < culprit->ended))
             culprit = child;
     }
-    return culprit;
+    return culprit != NULL ? reason_giver(crew, culprit) : NULL;
 }
 
 static int blame(const struct ending *ending, const struct child *child, struct error *error)

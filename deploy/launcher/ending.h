@@ -2,7 +2,8 @@
  *
  * Of several that failed the one is told that explains most: whoever could not be started at all, then
  * whoever gave a verdict, then whom a signal killed, then whatever else; a lost cluster is what the others
- * saw of it. Of equals the first. But a job that says itself that it is complete is, whoever died on the
+ * saw of it. Of equals the first. A process that only passes another's reason on is never told: the one
+ * that gave it is. But a job that says itself that it is complete is, whoever died on the
  * way out.
  *
  * Threads: plain values. */

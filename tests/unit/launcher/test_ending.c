@@ -67,6 +67,34 @@ TEST_PLAIN(who_explains_most_is_told_and_of_equals_the_first)
     expect(&scene, EXIT_CANNOT_OPEN, "worker/0 ended with exit code 127");
 }
 
+static void says(struct scene *scene, const char *server, const char *first, const char *second)
+{
+    const char *const errors[] = {server, first, second};
+    for (int i = 0; i < 3; i++)
+        snprintf(scene->children[i].error, sizeof scene->children[i].error, "%s", errors[i]);
+}
+
+TEST_PLAIN(a_process_that_passes_another_s_reason_on_is_not_told)
+{
+    const int full = EXITED(EXIT_CANNOT_OPEN), failed = EXITED(EXIT_TRAINING_FAILED);
+    struct scene scene;
+    scene_init(&scene, full, full, full);
+    says(&scene, "No space left", "No space left", "No space left");
+    scene.children[0].ended = 3;
+    expect(&scene, EXIT_CANNOT_OPEN, "ps/0 ended with exit code 5: No space left");
+    scene.children[0].told = true; /* It was slow to end. */
+    expect(&scene, EXIT_CANNOT_OPEN, "ps/0 ended with exit code 5: No space left");
+    scene.children[0].wait_status = SIGKILL;
+    expect(&scene, EXIT_CANNOT_OPEN, "worker/0 ended with exit code 5: No space left");
+    scene_init(&scene, failed, failed, failed);
+    says(&scene, "worker/1: out of memory", "worker/1: out of memory", "out of memory");
+    expect(&scene, EXIT_TRAINING_FAILED, "worker/1 ended with exit code 1: out of memory");
+    scene_init(&scene, failed, failed, failed);
+    expect(&scene, EXIT_TRAINING_FAILED, "ps/0 ended with exit code 1: it left no message");
+    scene.children[2].ended = -1; /* None says anything: none passes anything on. */
+    expect(&scene, EXIT_TRAINING_FAILED, "worker/1 ended with exit code 1: it left no message");
+}
+
 TEST_PLAIN(the_last_line_that_says_something_is_quoted)
 {
     struct scene scene;
