@@ -30,6 +30,7 @@
 #include "common/store/occupancy.h"
 #include "common/transport/shm/rendezvous.h"
 #include "common/wire/mailbox.h"
+#include "ps/coordinator/stragglers.h"
 #include "ps/cores.h"
 #include "ps/server_spans.h"
 #include "ps/shard/staleness_book.h"
@@ -761,6 +762,9 @@ static void explain_end(struct server *server, int exit_code, struct error *reas
 static void describe_workers(const struct membership *members, struct watched *watched,
                              uint64_t now_us)
 {
+    uint32_t longest;
+    bool waits =
+        watched->job.state == JOB_RUNNING && stragglers_awaited(members, now_us, &longest) > 0;
     watched->worker_count =
         members->worker_count < WATCHED_WORKERS_MAX ? members->worker_count : WATCHED_WORKERS_MAX;
     for (uint32_t i = 0; i < watched->worker_count; i++) {
@@ -769,6 +773,7 @@ static void describe_workers(const struct membership *members, struct watched *w
         watched->workers[i] = (struct watched_worker){
             .ever = member->ever,
             .present = member->present,
+            .awaited = waits && member->present && member->owes,
             .silent_seconds =
                 now_us > member->heard_us ? 1e-6 * (double)(now_us - member->heard_us) : 0,
             .batches = summary->batches,

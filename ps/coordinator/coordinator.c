@@ -239,6 +239,19 @@ static void describe_bounds(const struct coordinator *c, char *text)
              c->work.membership.workers[slowest].host, job_mode_text(c->job).text);
 }
 
+/* To whoever looks on, when nobody is away: for whom all others wait. */
+static void describe_stragglers(const struct coordinator *c, char *text, uint64_t now_us)
+{
+    uint32_t whom, count;
+    if (text[0] != '\0' || c->state != RUNNING ||
+        (count = stragglers_awaited(&c->work.membership, now_us, &whom)) == 0)
+        return;
+    stragglers_describe(&c->work.membership.workers[whom], whom, job_mode(c->job)->unit,
+                        c->work.statistics.step, now_us, text);
+    if (count > 1)
+        wording_append(text, MESSAGE_TEXT_MAX, ", and for %u more", count - 1);
+}
+
 /* A sign of life, from a member of this generation or an older one; and a chance to bring it up. */
 static void handle_heartbeat(struct coordinator *c, struct member *member,
                              const struct packet *packet, uint64_t now_us, struct outbox *outbox)
@@ -536,6 +549,7 @@ void coordinator_describe(const struct coordinator *c, struct message_status_ans
     } else {
         coordinator_describe_waiting(c, answer->text, now_us);
         describe_bounds(c, answer->text);
+        describe_stragglers(c, answer->text, now_us);
     }
     if (c->work.membership.servers ==
         NULL) /* Nobody has declared a job: there are no facts about it. */

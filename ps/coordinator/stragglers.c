@@ -5,8 +5,10 @@
 #include "common/base/wording.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
-#define SLOW_US 10000000u
+#define SLOW_US  10000000u
+#define STILL_US 1000000u /* Two signs of life: what is shorter happens in every step. */
 
 void stragglers_moved(struct member *worker, uint64_t now_us)
 {
@@ -42,8 +44,41 @@ bool stragglers_is_stuck(struct member *worker, uint32_t index, bool owes, const
     if (still_us < next_us)
         return false;
     worker->told_slow_after = next_us;
-    outbox_log(outbox, "%s %" PRIu64 " waits for worker/%u on %s: alive, %s for %s", what, step,
-               index, worker->host, worker->computing ? "computing" : "exchanging",
-               wording_duration((double)still_us * 1e-6).text);
+    char text[MESSAGE_TEXT_MAX];
+    stragglers_describe(worker, index, what, step, now_us, text);
+    outbox_log(outbox, "%s", text);
     return false;
+}
+
+uint32_t stragglers_awaited(const struct membership *all, uint64_t now_us, uint32_t *longest)
+{
+    uint32_t owing = 0, through = 0, heard = 0;
+    for (uint32_t i = 0; i < all->worker_count; i++) {
+        const struct member *worker = &all->workers[i];
+        if (!worker->present)
+            continue;
+        if (!worker->owes) {
+            through++;
+            continue;
+        }
+        if (now_us - worker->moved_us < STILL_US)
+            return 0;
+        if (owing++ == 0 || worker->moved_us < all->workers[*longest].moved_us)
+            *longest = i;
+        heard += now_us - worker->heard_us < STILL_US;
+    }
+    return through > 0 || heard == 0 ? owing : 0;
+}
+
+void stragglers_describe(const struct member *worker, uint32_t index, const char *what,
+                         uint64_t step, uint64_t now_us, char text[MESSAGE_TEXT_MAX])
+{
+    bool silent = now_us - worker->heard_us >= STILL_US;
+    uint64_t since_us = silent ? worker->heard_us : worker->moved_us;
+    snprintf(text, MESSAGE_TEXT_MAX, "%s %" PRIu64 " waits for worker/%u on %s: %s for %s", what,
+             step, index, worker->host,
+             silent              ? "nothing heard"
+             : worker->computing ? "alive, computing"
+                                 : "alive, exchanging",
+             wording_duration((double)(now_us - since_us) * 1e-6).text);
 }

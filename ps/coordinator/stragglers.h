@@ -27,4 +27,13 @@ void stragglers_heard(struct member *worker, const struct message_ping *ping, bo
 bool stragglers_is_stuck(struct member *worker, uint32_t index, bool owes, const char *what,
                          uint64_t step, double seconds, uint64_t now_us, struct outbox *outbox);
 
+/* For how many workers all others wait: those that owe work, when none of them has made progress for a
+ * second, and another worker is through or none of them is heard. `longest`: the one of least progress.
+ * It knows what stragglers_is_stuck was told last. */
+uint32_t stragglers_awaited(const struct membership *all, uint64_t now_us, uint32_t *longest);
+
+/* "step 12 waits for worker/2 on gamma: alive, computing for 10 s", or "... nothing heard for 2 s". */
+void stragglers_describe(const struct member *worker, uint32_t index, const char *what,
+                         uint64_t step, uint64_t now_us, char text[MESSAGE_TEXT_MAX]);
+
 #endif

@@ -36,6 +36,7 @@ enum watched_state {
 
 struct watched_worker {
     bool ever, present;
+    bool awaited;          /* All others wait for it. */
     double silent_seconds; /* Since it was heard. */
     uint64_t batches, examples, exchanged_bytes;
     double compute_seconds, exchange_seconds, evaluate_seconds, wait_seconds;

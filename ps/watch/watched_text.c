@@ -42,7 +42,8 @@ static void write_state(FILE *out, const struct watched *w)
         exposition_sample_of(out, "syncopate_server_state", "state", names[i],
                              w->state == (enum watched_state)i);
     gauge(out, "syncopate_server_waiting",
-          "1 while this server, or on server 0 the job, waits for somebody; /readyz says for whom.",
+          "1 while this server, or on server 0 the job, waits for somebody; /readyz says for whom, "
+          "or in a running job the workers' figures do.",
           w->waiting[0] != '\0');
     gauge(out, "syncopate_server_chunks",
           "Chunks of the parameter space that this server owns; 0 before there is a job.",
@@ -212,6 +213,11 @@ static double is_up(const struct watched *watched, const struct watched_worker *
     (void)watched;
     return worker->present;
 }
+static double is_awaited(const struct watched *watched, const struct watched_worker *worker)
+{
+    (void)watched;
+    return worker->awaited;
+}
 static double last_seen(const struct watched *watched, const struct watched_worker *worker)
 {
     return watched->unix_seconds - worker->silent_seconds;
@@ -273,6 +279,10 @@ static void write_workers(FILE *out, const struct watched *w)
     write_each(out, w, "syncopate_worker_up", METRIC_GAUGE,
                "1 while the worker is a member of the job; 0 when it was, and has left or is lost.",
                is_up);
+    write_each(out, w, "syncopate_worker_awaited", METRIC_GAUGE,
+               "1 while all other workers wait for this one, and it has made no progress for a "
+               "second or more.",
+               is_awaited);
     write_each(out, w, "syncopate_worker_last_seen_timestamp_seconds", METRIC_GAUGE,
                "Unix time, by server 0's clock, at which it last heard this worker, which it does "
                "twice a second.",

@@ -70,6 +70,8 @@ is look-json state running
 is look-json steps 64
 is look-json workers 1
 is look-json exit_code null
+waits() { "$build/syncopate" inspect "$address" --json | grep -q '"waiting": "step [0-9]* waits for worker/0 on .*: nothing heard for'; }
+within 10 waits || fail "inspect does not say for whom the step waits"
 kill -CONT "${pids[worker]}"
 for name in ps worker watch watch-json follow; do ends "$name" 0; done
 if ! said watch "has gone$" && [ "$(tail -n 1 "$work/watch.out")" != "the job has ended; 64 of 64 updates; $work/watched" ]; then

@@ -873,6 +873,60 @@ TEST(a_slow_worker_is_named_now_and_then_and_a_stuck_one_dropped, MODE_SYNC)
     ck_assert_str_eq(players_told(p, 11, MESSAGE_REFUSED)->refused.text, "dropped as stuck");
 }
 
+/* What whoever looks on is told. */
+static void check_waits(const struct players *p, const char *text)
+{
+    struct message_status_answer answer = {0};
+    coordinator_describe(p->coordinator, &answer, p->now_us);
+    ck_assert_str_eq(answer.text, text);
+}
+
+TEST(it_is_told_at_once_for_whom_a_step_waits, MODE_SYNC)
+{
+    players_start(p);
+    players_pass(p, 3);
+    check_waits(p, ""); /* All are at work. */
+    p->workers[1].computing = true;
+    players_report(p, 0, 0, (struct node){0, 2});
+    players_pass(p, 0.5);
+    check_waits(p, "");
+    players_kill(p, ROLE_WORKER, 1);
+    players_pass(p, 1.5);
+    check_waits(p, "step 0 waits for worker/1 on host1: nothing heard for 1.5 s");
+    p->workers[1].alive = true;
+    players_pass(p, 0.5);
+    check_waits(p, "step 0 waits for worker/1 on host1: alive, computing for 2 s");
+    players_report(p, 1, 0, (struct node){2, 2});
+    check_waits(p, "");
+    players_kill(p, ROLE_WORKER, 0);
+    players_kill(p, ROLE_WORKER, 1);
+    players_pass(p, 1.5);
+    check_waits(p, "step 1 waits for worker/1 on host1: nothing heard for 1.5 s, and for 1 more");
+}
+
+/* Where the others have work, nobody waits for the one. */
+TEST_PLAIN(nobody_waits_for_a_stopped_worker_while_others_go_on)
+{
+    const enum mode modes[] = {MODE_ASYNC, MODE_BACKUP};
+    for (size_t mode = 0; mode < sizeof modes / sizeof *modes; mode++) {
+        struct players all, *p = &all;
+        players_open(p, modes[mode]);
+        players_start(p);
+        players_lease(p, 0, false, 0);
+        players_lease(p, 1, false, 0);
+        players_kill(p, ROLE_WORKER, 1);
+        for (uint64_t step = 0; step < 5; step++) {
+            players_report(p, 0, step, (struct node){0, 2});
+            check_waits(p, "");
+            p->workers[0].step++;
+            players_lease(p, 0, true, step);
+            players_pass(p, 0.6);
+            check_waits(p, "");
+        }
+        players_close(p);
+    }
+}
+
 TEST(whoever_makes_progress_or_owes_nothing_is_not_stuck, MODE_SYNC)
 {
     players_start(p);

@@ -70,12 +70,15 @@ TEST(figures_are_told_under_their_names)
     ck_assert(!says(f, "last_success")); /* No checkpoint was seen. */
     f->w->unix_seconds = 1700000000;
     f->w->workers[2].silent_seconds = 5;
+    f->w->workers[0].awaited = true;
     f->w->checkpoint_unix_seconds = 1699999999.5;
     ck_assert(says(f, "\nsyncopate_worker_last_seen_timestamp_seconds{worker=\"2\"} 1699999995\n"));
     ck_assert(says(f, "\nsyncopate_checkpoint_last_success_timestamp_seconds 1699999999.5\n"));
     ck_assert(says(f, "\nsyncopate_job_lost_total{role=\"worker\"} 1\n"));
     ck_assert(says(f, "\nsyncopate_worker_up{worker=\"0\"} 1\n"));
     ck_assert(says(f, "\nsyncopate_worker_up{worker=\"2\"} 0\n"));
+    ck_assert(says(f, "\nsyncopate_worker_awaited{worker=\"0\"} 1\n"));
+    ck_assert(says(f, "\nsyncopate_worker_awaited{worker=\"2\"} 0\n"));
     ck_assert(!says(f, "{worker=\"1\"")); /* It never came. */
     ck_assert(says(f, "\nsyncopate_worker_seconds_total{worker=\"2\",doing=\"waiting\"} 1.5\n"));
     ck_assert(!says(f, "syncopate_job_test_loss")); /* There is no score yet. */
