@@ -105,7 +105,7 @@ UNIT      := $(call programs,unit)
 # Ninety programs that are nearly the same would be most of build/, and of the time to link: the unit tests are
 # one program of many names (tests/lib/together_main.c). Apart are those that put functions of their own
 # in the place of libc's.
-APART     := $(filter $(addprefix %/,test_checkpoint_memory test_disk_faults test_memory test_owner_memory \
+APART     := $(filter $(addprefix %/,test_checkpoint_memory test_client test_disk_faults test_memory test_owner_memory \
     test_network_memory test_resolver test_run_record test_solo test_verify),$(UNIT))
 TOGETHER  := $(if $(filter release coverage asan,$(MODE)),$(filter-out $(APART),$(UNIT)))
 # Without ThreadSanitizer unsuppressed.sh has nothing to add to test_cluster.
@@ -463,6 +463,9 @@ $(BUILD)/tests/unit/owner/test_owner_memory: WRAP = -Wl,--wrap=frame_create
 
 # Histories of test_verify's own.
 $(BUILD)/tests/unit/command/test_verify: WRAP = -Wl,--wrap=history_run
+
+# Time that test_client lets pass.
+$(BUILD)/tests/unit/client/test_client: WRAP = -Wl,--wrap=clock_now_us
 
 # A name server of test_resolver's own.
 $(BUILD)/tests/unit/address/test_resolver: WRAP = -Wl,--wrap=getaddrinfo

@@ -195,10 +195,17 @@ static enum status scripted_receive(struct endpoint *endpoint, struct received *
 static void scripted_wait(struct transport *transport, struct endpoint *const *endpoints,
                           size_t count, const int *doorbells, size_t doorbell_count, int timeout_ms)
 {
+    struct scripted_server *s = (struct scripted_server *)transport;
     struct pollfd bell = {doorbell_count > 0 ? doorbells[0] : -1, POLLIN, 0};
-    (void)transport;
     (void)endpoints;
     (void)count;
+    pthread_mutex_lock(&s->lock);
+    s->waits++;
+    if (s->asked != 0 && --s->late == 0) {
+        s->attached = s->asked;
+        s->asked = 0;
+    }
+    pthread_mutex_unlock(&s->lock);
     poll(&bell, 1, timeout_ms < 1 ? timeout_ms : 1);
 }
 
@@ -217,9 +224,14 @@ static enum status scripted_attach(struct endpoint *endpoint, uint64_t name)
     s->attach_calls++;
     if (!s->shares)
         status = STATUS_NOT_FOUND;
-    else if (s->attached != 0)
+    else if (s->attached != 0 || s->asked != 0)
         status = STATUS_EXISTS;
-    else if (s->breaks > 0) {
+    else if (s->refusals > 0) {
+        s->refusals--;
+        status = STATUS_AGAIN;
+    } else if (s->late > 0) {
+        s->asked = name;
+    } else if (s->breaks > 0) {
         s->breaks--;
         s->shares = !s->dies;
     } else

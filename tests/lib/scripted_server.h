@@ -53,6 +53,10 @@ struct scripted_server {
     uint64_t attached; /* The incarnation that is; 0 for none. */
     unsigned breaks;   /* So many connections end before memory is handed over, ... */
     bool dies;         /* ... the first of them with the server. */
+    unsigned refusals; /* So many questions find too many others waiting. */
+    unsigned late;     /* So many waits before memory is handed over to who asked. */
+    uint64_t asked;    /* The incarnation that is asked; 0 for none. */
+    unsigned waits;    /* There have been. */
     unsigned attach_calls;
     float *memory; /* [2][elements] for gradients. */
     /* What came. */

@@ -37,7 +37,7 @@
 #define LAST_WORDS_MS    2000 /* For what has been said to leave ... */
 #define GIVE_UP_MS       200  /* ... when the start timed out. */
 #define WAITING_LINE_US  5000000u
-#define SHARING_US       2000000u /* For servers to hand memory over. */
+#define SHARING_MS       10 /* Between looks whether servers have handed memory over. */
 #define GRADIENTS_MAX    (TREE_COVER_MAX + 2)
 #define STUCK_US         10000000u /* For the trainer to notice that the job has ended. */
 /* Of what a connection could not take yet: beyond this messages are dropped. All are said again. */
@@ -69,7 +69,7 @@ struct client {
     struct endpoint **servers; /* [server_count] */
     struct pending *pending;   /* [server_count] */
     uint64_t *asked;           /* [server_count] incarnation that was asked to share memory. */
-    bool *found;               /* [server_count] it was found on this host. */
+    enum status *sharing;      /* [server_count] what came of asking it. */
     struct acquaintance *acquaintances; /* [server_count] */
     struct outbox outbox;
     struct outbox for_trainer; /* What client_next has still to hear. */
@@ -327,20 +327,22 @@ static void flush(struct client *client)
     }
 }
 
-/* A server is found on this host by its incarnation, once it has values to give. One that takes
- * another's place is asked as soon as the connection to that one is seen to have ended. */
+/* A server is found on this host by its incarnation, once it has values to give; STATUS_AGAIN: too many
+ * ask it now. One that takes another's place is asked as soon as the connection to that one is seen to
+ * have ended. */
 static void ask_to_share(struct client *client, uint32_t server, const struct message *message)
 {
     const struct transport_operations *operations = client->options.transport->operations;
-    if (message->kind != MESSAGE_RESULT || client->asked[server] == message->incarnation ||
-        operations->attach == NULL)
+    bool answered =
+        client->asked[server] == message->incarnation && client->sharing[server] != STATUS_AGAIN;
+    if (message->kind != MESSAGE_RESULT || answered || operations->attach == NULL)
         return;
     enum status status =
         operations->attach(client->servers[server], rendezvous_name(message->incarnation));
     if (status == STATUS_EXISTS)
         return;
     client->asked[server] = message->incarnation;
-    client->found[server] = status == STATUS_OK;
+    client->sharing[server] = status;
     log_debug("sharing memory with ps/%u: %s", server, status_name(status));
 }
 
@@ -559,10 +561,10 @@ static enum status connect_all(struct client *client, struct error *error)
     client->servers = calloc(job->server_count, sizeof *client->servers);
     client->pending = calloc(job->server_count, sizeof *client->pending);
     client->asked = calloc(job->server_count, sizeof *client->asked);
-    client->found = calloc(job->server_count, sizeof *client->found);
+    client->sharing = calloc(job->server_count, sizeof *client->sharing);
     client->acquaintances = calloc(job->server_count, sizeof *client->acquaintances);
     if (client->servers == NULL || client->pending == NULL || client->asked == NULL ||
-        client->found == NULL || client->acquaintances == NULL)
+        client->sharing == NULL || client->acquaintances == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     for (uint32_t i = 0; i < job->server_count && status == STATUS_OK; i++)
         status = client->options.transport->operations->connect(client->options.transport,
@@ -667,7 +669,7 @@ void client_close(struct client **client)
     free(c->servers);
     free(c->pending);
     free(c->asked);
-    free(c->found);
+    free(c->sharing);
     free(c->acquaintances);
     free(c);
     *client = NULL;
@@ -757,40 +759,79 @@ static void note_end(struct client *client, const struct message *message)
     snprintf(client->reason, sizeof client->reason, "%s", message->stop.reason);
 }
 
-/* Servers whose connection ended before they had handed memory over. true: one of them is gone. It is
- * then lost, as any server may be, and asked when it is back. */
-static bool ask_again(const struct client *client)
+/* Servers whose connection ended before they had handed memory over, or that too many asked, are asked
+ * again. STATUS_AGAIN: *server has still to hand its memory over; STATUS_NOT_FOUND: it shares none;
+ * STATUS_OK: all have, or one is gone: that one is then lost, as any server may be, and asked when it is
+ * back. */
+static enum status look_for_memory(struct client *client, uint32_t *server)
 {
     const struct transport_operations *operations = client->options.transport->operations;
-    bool gone = false;
-    for (uint32_t i = 0; i < client->options.job->server_count; i++)
-        if (client->found[i] && !operations->attached(client->servers[i]))
-            gone |= operations->attach(client->servers[i], rendezvous_name(client->asked[i])) ==
-                    STATUS_NOT_FOUND;
-    return gone;
+    enum status found = STATUS_OK;
+    client->shares = false;
+    for (uint32_t i = 0; i < client->options.job->server_count; i++) {
+        if (operations->attached != NULL && operations->attached(client->servers[i]))
+            continue;
+        *server = i;
+        if (operations->attached == NULL ||
+            (client->sharing[i] != STATUS_OK && client->sharing[i] != STATUS_AGAIN))
+            return STATUS_NOT_FOUND;
+        enum status status =
+            operations->attach(client->servers[i], rendezvous_name(client->asked[i]));
+        if (status == STATUS_NOT_FOUND)
+            return STATUS_OK;
+        if (status != STATUS_EXISTS)
+            client->sharing[i] = status;
+        found = STATUS_AGAIN;
+    }
+    client->shares = found == STATUS_OK;
+    return found;
 }
 
-/* With options.must_share: false when a server shares no memory, a while after it was asked. */
-static bool all_share(struct client *client)
+/* With options.must_share: a busy server may be late with its memory. Messages go on meanwhile; other
+ * news for the trainer ends the wait until there is work again. STATUS_TIMEOUT: deadlines.start. */
+static enum status await_memory(struct client *client, uint32_t *server)
 {
     const struct client_options *options = &client->options;
-    const struct transport_operations *operations = options->transport->operations;
+    double most_us = 1e6 * options->deadlines.start;
     uint64_t began_us = clock_now_us();
-    bool all = false, gone = false;
+    enum status status;
     wheel_take(&client->wheel);
-    do {
-        all = operations->attached != NULL;
-        for (uint32_t i = 0; i < options->job->server_count && all; i++)
-            all = operations->attached(client->servers[i]);
-        if (!all && operations->attached != NULL) {
-            operations->wait(options->transport, client->servers, options->job->server_count, NULL,
-                             0, TICK_MS / 10);
-            gone = ask_again(client);
+    while ((status = look_for_memory(client, server)) == STATUS_AGAIN &&
+           client->for_trainer.count == 0) {
+        if ((double)(clock_now_us() - began_us) >= most_us) {
+            status = STATUS_TIMEOUT;
+            break;
         }
-    } while (!all && !gone && clock_now_us() - began_us < SHARING_US);
-    client->shares = all;
+        options->transport->operations->wait(options->transport, client->servers,
+                                             options->job->server_count, &client->doorbell, 1,
+                                             SHARING_MS);
+        drive(client);
+    }
     wheel_give(&client->wheel);
-    return all || gone;
+    return status;
+}
+
+/* False: a server shares no memory, and the job has been told. */
+static bool all_share(struct client *client)
+{
+    char reason[MESSAGE_TEXT_MAX];
+    uint32_t server = 0;
+    enum status status = await_memory(client, &server);
+    if (status == STATUS_OK || status == STATUS_AGAIN)
+        return true;
+    if (status == STATUS_TIMEOUT)
+        snprintf(reason, sizeof reason,
+                 "ps/%u has not shared its memory with this worker within %s (--start-timeout): it "
+                 "may have none left; --transport auto does without",
+                 server, wording_duration(client->options.deadlines.start).text);
+    else
+        snprintf(
+            reason, sizeof reason,
+            "ps/%u shares no memory with this worker, and --transport is shm: it is on another "
+            "host, another user's, or has --transport tcp",
+            server);
+    client_fail(client, EXIT_CANNOT_OPEN, reason);
+    return false;
 }
 
 static enum status take_work(struct client *client, const struct message *message,
@@ -860,12 +901,8 @@ enum status client_next(struct client *client, struct work *work)
             }
             break;
         case MESSAGE_WORK:
-            if (client->options.must_share && !client->shares && !all_share(client)) {
-                client_fail(client, EXIT_CANNOT_OPEN,
-                            "a server shares no memory with this worker, and --transport is shm: "
-                            "it is on another host, another user's, or has --transport tcp");
+            if (client->options.must_share && !client->shares && !all_share(client))
                 return STATUS_LOST;
-            }
             if (take_work(client, &packet.message, work) != STATUS_OK) {
                 client_fail(client, EXIT_TRAINING_FAILED,
                             "ps/0 does not tell of which leaves the next step is made");

@@ -3,6 +3,7 @@
 
 #include "worker/client/client.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -12,7 +13,25 @@
 #include "tests/lib/scripted_server.h"
 #include "tests/lib/suite.h"
 
-enum { DEADLINE_MS = 20000 };
+enum { DEADLINE_MS = 20000, WAIT_US = 100000 };
+
+/* With its every wait so much time passes beside the real one. */
+static _Atomic(struct scripted_server *) clocked;
+
+uint64_t __real_clock_now_us(void);
+uint64_t __wrap_clock_now_us(void);
+
+uint64_t __wrap_clock_now_us(void)
+{
+    uint64_t now_us = __real_clock_now_us();
+    struct scripted_server *server = atomic_load(&clocked);
+    if (server != NULL) {
+        scripted_server_lock(server);
+        now_us += (uint64_t)server->waits * WAIT_US;
+        scripted_server_unlock(server);
+    }
+    return now_us;
+}
 
 struct fixture {
     struct job job;
@@ -34,7 +53,7 @@ static void open_client(struct fixture *f, bool must_share)
         .transport = &f->server.transport,
         .job = &f->job,
         .must_share = must_share,
-        .deadlines = {.start = 60, .silence = 60, .recovery = 60, .progress = 60, .stop = 60}};
+        .deadlines = {.start = 60, .silence = 60, .recovery = 60, .progress = 300, .stop = 60}};
     ck_assert(client_open(&f->client, &options, &error) == STATUS_OK);
 }
 
@@ -379,29 +398,77 @@ TEST(a_server_in_another_s_place_is_asked_to_share_when_that_one_s_connection_ha
     ck_assert_uint_eq(f->server.attached, rendezvous_name(200));
 }
 
-/* --transport shm; so many connections end before memory is handed over. */
-static void open_sharing(struct fixture *f, unsigned breaks, bool dies)
+/* What keeps memory from being shared at once, see scripted_server.h. */
+struct script {
+    bool elsewhere, dies;
+    unsigned breaks, refusals, late;
+};
+
+/* --transport shm */
+static void open_sharing(struct fixture *f, const struct script *script)
 {
     open_server(f, MODE_SYNC);
-    f->server.breaks = breaks;
-    f->server.dies = dies;
+    f->server.shares = !script->elsewhere;
+    f->server.breaks = script->breaks;
+    f->server.dies = script->dies;
+    f->server.refusals = script->refusals;
+    f->server.late = script->late;
+    atomic_store(&clocked, &f->server);
     open_client(f, true);
 }
 
-#define TEST_SHARING(name, ...)                                                                    \
-    SUITE_TEST(name, struct fixture, f, open_sharing(f, __VA_ARGS__), close_fixture(f))
+static void close_sharing(struct fixture *f)
+{
+    atomic_store(&clocked, NULL);
+    close_fixture(f);
+}
 
-TEST_SHARING(a_server_whose_connection_ended_is_asked_again, 2, false)
+#define TEST_SHARING(name, ...)                                                                    \
+    SUITE_TEST(name, struct fixture, f, open_sharing(f, &(struct script){__VA_ARGS__}),            \
+               close_sharing(f))
+
+TEST_SHARING(a_server_whose_connection_ended_is_asked_again, .breaks = 2)
 {
     next(f);
     ck_assert_uint_eq(f->server.attach_calls, 3);
     ck_assert_uint_eq(f->server.attached, rendezvous_name(100));
 }
 
-TEST_SHARING(a_server_that_is_killed_while_it_hands_memory_over_is_lost_and_ends_no_job, 1, true)
+TEST_SHARING(a_server_that_is_killed_while_it_hands_memory_over_is_lost_and_ends_no_job,
+             .breaks = 1, .dies = true)
 {
     next(f);
     ck_assert_uint_eq(f->server.attached, 0);
+}
+
+TEST_SHARING(a_server_that_too_many_ask_is_asked_again, .refusals = 2)
+{
+    next(f);
+    ck_assert_uint_eq(f->server.attached, rendezvous_name(100));
+}
+
+TEST_SHARING(a_busy_server_s_memory_may_be_late_and_the_worker_says_that_it_lives, .late = 300)
+{
+    next(f);
+    ck_assert_uint_eq(f->server.attached, rendezvous_name(100));
+    ck_assert_uint_gt(scripted_server_count(&f->server, MESSAGE_PING), 30);
+}
+
+TEST_SHARING(memory_is_waited_for_until_the_start_timeout, .late = 1000)
+{
+    check_end(f, EXIT_CANNOT_OPEN);
+    const char *reason = client_exit_reason(f->client);
+    ck_assert_msg(strstr(reason, "ps/0 has not shared its memory with this worker within 1 min") !=
+                      NULL,
+                  "%s", reason);
+}
+
+TEST_SHARING(a_server_elsewhere_is_not_waited_for, .elsewhere = true)
+{
+    check_end(f, EXIT_CANNOT_OPEN);
+    const char *reason = client_exit_reason(f->client);
+    ck_assert_msg(strstr(reason, "ps/0 shares no memory with this worker") != NULL, "%s", reason);
+    ck_assert_uint_eq(f->server.attach_calls, 1);
 }
 
 TEST(gradients_keep_away_from_what_a_server_may_still_hold, MODE_SYNC)
