@@ -276,7 +276,7 @@ validate: setup-check ## simulate against real jobs in network namespaces (root)
 	@$(AGAIN) all tests
 	@TEST_BUILD=$(abspath $(BUILD)) tests/validation/validate.sh
 
-shapes: setup-check ## five published shapes in virtual time, by intervals; 24 comparisons, which all have a ratio
+shapes: setup-check ## published shapes in virtual time; ratios of comparisons
 	@$(AGAIN) all
 	@tests/validation/shapes.sh $(abspath $(BUILD))
 	@tests/validation/ratios.sh $(abspath $(BUILD))

@@ -198,15 +198,18 @@ static void print_gradients(FILE *out, const struct record *record)
     const struct run_summary *summary = &record->summary;
     print_staleness(out, record);
     print_spread(out, &summary->spread);
-    if (summary->verdicts.applied > 0)
-        fprintf(out, "  gradients      %s applied, %s %s, %s duplicate, %s rejected (by chunk)\n",
-                wording_count(summary->verdicts.applied).text,
-                wording_count(summary->verdicts.stale).text,
-                mode_facts_named(record->mode_text)->steps ? "too late"
-                : record->arm.staleness_loses              ? "lost as too old"
-                                                           : "sent back as too old",
-                wording_count(summary->verdicts.duplicate).text,
-                wording_count(summary->verdicts.rejected).text);
+    if (summary->verdicts.applied == 0)
+        return;
+    char text[200] = "";
+    wording_append(text, sizeof text, "%s applied, %s %s, %s duplicate, %s rejected (by chunk)",
+                   wording_count(summary->verdicts.applied).text,
+                   wording_count(summary->verdicts.stale).text,
+                   mode_facts_named(record->mode_text)->steps ? "too late"
+                   : record->arm.staleness_loses              ? "lost as too old"
+                                                              : "sent back as too old",
+                   wording_count(summary->verdicts.duplicate).text,
+                   wording_count(summary->verdicts.rejected).text);
+    print_wrapped(out, "gradients", text);
 }
 
 /* "batches apart max 2, waits 31". */
