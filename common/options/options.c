@@ -259,13 +259,17 @@ static enum status refuse_unknown(const struct parser *parser, const char *argum
     const char *name = argument + strspn(argument, "-"), *meant, *remark;
     size_t length = strcspn(name, "=");
     char word[SUGGESTION_LENGTH_MAX], typed[SUGGESTION_LENGTH_MAX], users[200];
+    char several[SUGGESTION_LENGTH_MAX + 1];
     unsigned ours = parser->user | other_role(parser->user);
     snprintf(typed, sizeof typed, "%.*s", (int)strcspn(argument, "="), argument);
     snprintf(word, sizeof word, "%.*s", (int)length, name);
     if (option_synonym(ours, word, &meant, &remark))
         return refuse_synonym(parser, typed, meant, remark);
     meant = option_meant(ours, word);
-    if (argument[1] == '-' && other_users(name, length, users, sizeof users))
+    snprintf(several, sizeof several, "%ss", word);
+    if (option_find(ours, several, strlen(several)) != NULL) /* compare --mode */
+        meant = several;
+    else if (argument[1] == '-' && other_users(name, length, users, sizeof users))
         return refuse(parser, "%s is not an option of this program (of %s)", typed, users);
     if (meant != NULL)
         return refuse(parser, "unknown option %s (did you mean --%s?)", typed, meant);

@@ -96,7 +96,8 @@ for word in mnist fashion_mnist Fashion-MNIST fashon-mnist; do
 done
 mistake 2 "--data=cifar10: .*give fashion-mnist, synthetic, synthetic:N or a folder of IDX files$" \
     "${run[@]}" --data cifar10
-mistake 5 "no data in /nowhere/mnist: No such file" "${run[@]}" --data /nowhere/mnist
+mistake 5 "no data in /nowhere/mnist: No such file or directory; give fashion-mnist, synthetic, .* IDX files$" \
+    "${run[@]}" --data /nowhere/mnist
 mistake 5 "/etc/passwd is not a folder" "${run[@]}" --data /etc/passwd
 mkdir empty
 mistake 5 "neither train-images-idx3-ubyte nor train-images-idx3-ubyte.gz in empty" \
@@ -265,7 +266,7 @@ answered "about models"
 mistake 2 "unknown option --wrokers .did you mean --workers\?" "${run[@]}" --wrokers 3
 mistake 2 "unknown option -mode .did you mean --mode\?" "${run[@]}" -mode sync
 mistake 2 "unknown option --frobnicate .--help lists them" "${run[@]}" --frobnicate
-mistake 2 "--mode is not an option of this program .of syncopate-worker, syncopate run" \
+mistake 2 "unknown option --mode .did you mean --modes" \
     "${compare[@]}" --mode sync
 mistake 2 "--modes is not an option of this program .of syncopate compare" "${run[@]}" --modes sync
 mistake 2 "--out needs a value" "${run[@]}" --out

@@ -143,8 +143,12 @@ static enum status folder_open(struct folder *folder, struct dataset *dataset,
 {
     struct stat about;
     if (stat(directory, &about) != 0) {
-        return error_set(error, errno == ENOENT ? STATUS_NOT_FOUND : STATUS_IO, "no data in %s: %s",
-                         directory, strerror(errno));
+        return error_set(
+            error, errno == ENOENT ? STATUS_NOT_FOUND : STATUS_IO, "no data in %s: %s%s", directory,
+            strerror(errno),
+            errno == ENOENT
+                ? "; give fashion-mnist, synthetic, synthetic:N or a folder of IDX files"
+                : "");
     }
     if (!S_ISDIR(about.st_mode))
         return error_set(error, STATUS_INVALID, "%s is not a folder", directory);

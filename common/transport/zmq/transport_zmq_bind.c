@@ -63,7 +63,9 @@ static enum status bind_one(void *socket, const char *address, uint16_t first_po
     if (reason == ENODEV || reason == EADDRNOTAVAIL || reason == EAFNOSUPPORT || reason == EINVAL)
         return STATUS_NOT_FOUND;
     return error_set(error, reason == EADDRINUSE ? STATUS_EXISTS : STATUS_IO,
-                     "cannot listen on %s: %s", address, zmq_strerror(reason));
+                     "cannot listen on %s: %s%s", address, zmq_strerror(reason),
+                     reason == EADDRINUSE ? "; name another port, or see with ss -tlnp what has it"
+                                          : "");
 }
 
 enum status bind_list(void *socket, const char *list, char bound[ADDRESS_MAX], uint16_t *port,

@@ -85,7 +85,8 @@ TEST_PLAIN(what_is_mistyped_is_a_matter_of_usage)
 TEST_PLAIN(data_that_cannot_be_read_are_another)
 {
     expect(OPTIONS(WORD("--data=/nowhere/data")), EXIT_CANNOT_OPEN,
-           "--data: no data in /nowhere/data: No such file or directory");
+           "--data: no data in /nowhere/data: No such file or directory; "
+           "give fashion-mnist, synthetic, synthetic:N or a folder of IDX files");
     expect(OPTIONS(WORD("--data=/etc")), EXIT_CANNOT_OPEN, "train-images-idx3-ubyte.gz in /etc");
 }
 
