@@ -23,11 +23,11 @@ clean_up()
 {
     if [ -n "$pid" ]; then kill -KILL "$pid" 2>/dev/null || true; fi
     wait
-    rm -rf "$root"
+    rm -rf --one-file-system "$root" 2>/dev/null || rm -rf --one-file-system "$root" # unshare's child may end late.
 }
 trap clean_up EXIT
 trap 'exit 1' INT TERM HUP
-rm -rf "$root"
+rm -rf --one-file-system "$root"
 mkdir -p "$folder"
 if [ ! -e "$system" ]; then
     # shellcheck disable=SC2016 # apt-get's words.

@@ -15,10 +15,11 @@ enum status error_set(struct error *error, enum status status, const char *forma
     error->status = status;
     vsnprintf(error->text, sizeof error->text, format, arguments);
     va_end(arguments);
-    for (char *c = error->text; *c != '\0';
-         c++) /* Of a terminal's controls none, and no new line. */
+    for (char *c = error->text; *c != '\0'; c++) /* Of a terminal's controls none, no new line. */
         if (iscntrl((unsigned char)*c))
             *c = *c == '\n' || *c == '\t' || *c == '\r' ? ' ' : '?';
+        else if ((unsigned char)c[0] == 0xc2 && ((unsigned char)c[1] & 0xe0) == 0x80)
+            c[0] = c[1] = '?'; /* U+0080 to U+009F, which some terminals obey, too. */
     return status;
 }
 

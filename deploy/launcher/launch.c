@@ -71,8 +71,11 @@ static enum status prepare(struct launcher *launcher, const char *out, struct er
     const struct options *options = launcher->options;
     out_folder_open(&launcher->folder, out);
     enum status status = crew_init(&launcher->crew, options, error);
-    if (status == STATUS_OK) /* Which all children have from here. */
-        status = file_limit_check((uint32_t)launcher->crew.max, error);
+    /* Children here have the same limit; of one on another host there are a third of the files here. */
+    if (status == STATUS_OK)
+        status = file_limit_check(
+            (uint32_t)(launcher->site != NULL ? (launcher->crew.max + 2) / 3 : launcher->crew.max),
+            error);
     if (status != STATUS_OK)
         return status;
     launcher->polls = calloc(1 + 2 * launcher->crew.max, sizeof *launcher->polls);

@@ -43,7 +43,7 @@ bool place_one_of_several(const char *const *environment, char said[PLACE_TEXT_M
     snprintf(said, PLACE_TEXT_MAX, "%s%.40s", role != NULL ? "DMLC_ROLE=" : "TF_CONFIG",
              role != NULL ? role : "");
     enum status status = place_from_tf_config(&place, &request, &error);
-    *first = role == NULL && status == STATUS_OK && place.works && place.worker == 0;
+    *first = role == NULL && place.works && place.worker == 0;
     bool alone = status == STATUS_NOT_FOUND || (status == STATUS_OK && place.alone);
     place_free(&place);
     return role != NULL || !alone;

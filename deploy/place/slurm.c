@@ -244,8 +244,9 @@ enum status place_from_slurm(struct place *place, const struct place_request *re
         return status;
     struct numbered numbered = {.size_name = "SLURM_NTASKS", .rank = step.rank, .size = step.size};
     find_part(&numbered, &step);
-    place_call_job(place, "Slurm job",
-                   either(request->environment, "SLURM_HET_JOB_ID", "SLURM_JOB_ID"));
+    if (request->ps_hosts == NULL) /* Named servers may be another Slurm job's. */
+        place_call_job(place, "Slurm job",
+                       either(request->environment, "SLURM_HET_JOB_ID", "SLURM_JOB_ID"));
     snprintf(place->said, sizeof place->said, "SLURM (SLURM_PROCID=%" PRIu64 ")", step.rank);
     status = place_number(place, request, &numbered, error);
     if (status != STATUS_OK || request->ps_hosts != NULL || place->evaluates)

@@ -15,7 +15,7 @@
 #define ABANDONED_SECONDS (0.75 * PARENT_LOST_SECONDS)
 
 struct leashes {
-    bool held, lost;
+    bool held, lost, silent; /* silent: a member that is not lost was not heard lately. */
 };
 
 static bool is_fresh(const struct member *member, uint64_t now_us)
@@ -40,6 +40,8 @@ static struct leashes look(const struct coordinator *c, uint64_t now_us)
     struct leashes seen = {.lost = c->unleashed};
     for (uint32_t i = 0; i < members(c); i++) {
         const struct member *member = member_at(c, i);
+        seen.silent =
+            seen.silent || (member->present && !member->lost && !is_fresh(member, now_us));
         if (!is_fresh(member, now_us) || (member->peer == PEER_LOCAL && c->unleashed))
             continue;
         seen.held = seen.held || member->leash == LEASH_HELD;
@@ -93,15 +95,19 @@ static void send_all_away(struct coordinator *c, uint64_t now_us, struct outbox 
 void coordinator_watch_leashes(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
     struct leashes seen = look(c, now_us);
+    if (c->state == FINISHING && seen.lost && !seen.held)
+        c->abandoned = true; /* Nobody will come late to ask how the job ended. */
     if (c->abandoned || c->state >= FINISHING || !seen.lost) {
         c->leash_us = 0;
         return;
     }
     if (c->leash_us == 0)
         c->leash_us = now_us;
-    if (!seen.held) {
+    /* After an outage of the network here, those who hold theirs are to be heard first. */
+    if (!seen.held && (!seen.silent || now_us - c->leash_us >= FRESH_US)) {
         stop(c, now_us, outbox);
-    } else if (now_us - c->leash_us >= NOTICE_US && !c->stopping && c->state < CLOSING) {
+    } else if (seen.held && now_us - c->leash_us >= NOTICE_US && !c->stopping &&
+               c->state < CLOSING) {
         send_all_away(c, now_us, outbox);
         c->leash_us = 0;
     }
