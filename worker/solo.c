@@ -569,6 +569,16 @@ static void try_checkpoint(struct state *s)
     }
 }
 
+/* The last is written elsewhere. By the clock none is where it would close a group: the same command
+ * makes the same updates. */
+static bool is_checkpoint_due(const struct state *s, uint64_t kept_us)
+{
+    uint64_t every = job_checkpoint_every(s->job);
+    bool old = !job_accumulates(s->job) &&
+               job_checkpoint_is_old(s->job, seconds_since(kept_us, clock_now_us()));
+    return s->step < s->job->steps && ((every > 0 && s->step % every == 0) || old);
+}
+
 /* --- the run ------------------------------------------------------------------------------- */
 
 static enum status train(struct state *s, struct error *error)
@@ -584,6 +594,7 @@ static enum status train(struct state *s, struct error *error)
                        event_count("steps_per_epoch", job_steps_per_epoch(s->job)),
                        event_count("update_examples", s->job->batch),
                        event_count("examples", s->job->examples)));
+    uint64_t kept_us = began_us;
     while (s->step < s->job->steps && atomic_load(&s->solo->stop_code) == 0) {
         enum status status = update(s, error);
         if (status != STATUS_OK)
@@ -596,9 +607,10 @@ static enum status train(struct state *s, struct error *error)
         evaluate(s);
         if (s->solo->notify != NULL)
             notify_beat(s->solo->notify, "training", clock_now_us());
-        bool due = s->job->checkpoint_every > 0 && s->step % s->job->checkpoint_every == 0;
-        if (due && s->step < s->job->steps)
+        if (is_checkpoint_due(s, kept_us)) {
             try_checkpoint(s);
+            kept_us = clock_now_us();
+        }
     }
     life_close(&s->summary.life, LIFE_LAST_CHECKPOINT, clock_now_us());
     return s->last_cut == s->step ? STATUS_OK : write_checkpoint(s, error);

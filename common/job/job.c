@@ -14,8 +14,9 @@
 #include "common/job/job_fields.h"
 #include "common/job/tree.h"
 
-#define PROGRESS_POINTS 40
-#define ELEMENTS_MAX    (UINT64_C(1) << 40) /* Of one variable, and of all together. */
+#define PROGRESS_POINTS    40
+#define CHECKPOINT_SECONDS 60
+#define ELEMENTS_MAX       (UINT64_C(1) << 40) /* Of one variable, and of all together. */
 
 const struct mode_facts *job_mode(const struct job *job)
 {
@@ -403,6 +404,17 @@ static uint32_t leaves_of(const struct job *job, uint32_t examples)
 uint64_t job_steps_per_epoch(const struct job *job)
 {
     return job->examples / job->batch + (job->examples % job->batch != 0);
+}
+
+uint64_t job_checkpoint_every(const struct job *job)
+{
+    bool unsaid = job->checkpoint_every == JOB_CHECKPOINTS_UNSAID;
+    return unsaid ? job_steps_per_epoch(job) : job->checkpoint_every;
+}
+
+bool job_checkpoint_is_old(const struct job *job, double seconds)
+{
+    return job->checkpoint_every == JOB_CHECKPOINTS_UNSAID && seconds >= CHECKPOINT_SECONDS;
 }
 
 uint64_t job_progress_steps(const struct job *job)

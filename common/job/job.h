@@ -19,14 +19,15 @@
 #include "common/job/variable.h"
 #include "common/optimizer/optimizer.h"
 
-#define ADDRESS_MAX     256 /* "host:port" with the terminating zero. */
-#define JOB_ID_BYTES    64  /* What an engine calls a job, with the terminating zero. */
-#define JOB_PORTS       700 /* Numbers of engines' jobs that have ports of their own. */
-#define MODEL_TEXT_MAX  1024
-#define JOB_SERVERS_MAX 256
-#define JOB_WORKERS_MAX 1024
-#define DIGEST_BYTES    32
-#define BATCH_MAX       65536 /* Examples in an update. */
+#define ADDRESS_MAX            256 /* "host:port" with the terminating zero. */
+#define JOB_ID_BYTES           64  /* What an engine calls a job, with the terminating zero. */
+#define JOB_PORTS              700 /* Numbers of engines' jobs that have ports of their own. */
+#define MODEL_TEXT_MAX         1024
+#define JOB_SERVERS_MAX        256
+#define JOB_WORKERS_MAX        1024
+#define DIGEST_BYTES           32
+#define JOB_CHECKPOINTS_UNSAID UINT64_MAX
+#define BATCH_MAX              65536 /* Examples in an update. */
 
 /* Whether a run can be made again, see common/store/run_record.h. */
 enum recording { RECORDING_OFF, RECORDING_ON, RECORDING_COUNT };
@@ -71,9 +72,11 @@ struct job {
     uint32_t batch;       /* Examples in one update (the last one of an epoch may have fewer). */
     uint32_t micro_batch; /* Examples in one leaf. */
     uint64_t steps;       /* Updates to make in all; with DROPPED_REQUEUE of batches alone. */
-    uint64_t checkpoint_every; /* Updates between checkpoints; 0: at the end and on a stop only. */
-    enum recording record;     /* Whether it is written down what was computed from what. */
-    bool keep_scored;          /* The model that a score is of is kept as a file. */
+    /* Updates between checkpoints; 0: at the end and on a stop only; JOB_CHECKPOINTS_UNSAID: once
+     * an epoch, and once a minute. See job_checkpoint_every and job_checkpoint_is_old. */
+    uint64_t checkpoint_every;
+    enum recording record; /* Whether it is written down what was computed from what. */
+    bool keep_scored;      /* The model that a score is of is kept as a file. */
     uint64_t verify_every; /* Steps between comparisons of the replicas; 0: as of checkpoints. */
     uint64_t report_every; /* Batches in a window of windows.h; 0: there are none. */
 
@@ -168,6 +171,12 @@ void job_forget_unused(struct job *job);
 
 /* Updates in one epoch: ceil(examples / batch). */
 uint64_t job_steps_per_epoch(const struct job *job);
+
+/* Updates between the checkpoints that are due by number; 0: none is. */
+uint64_t job_checkpoint_every(const struct job *job);
+/* Whether one is due by the clock, so many seconds after the last or after training began. Never
+ * where the job says how many updates lie between them. */
+bool job_checkpoint_is_old(const struct job *job, double seconds);
 
 /* Updates between two points of a job's progress: there are forty an epoch, or forty in all where the
  * job is shorter than that, so that its curve, and when it reached a loss, can be read off them. */

@@ -154,7 +154,7 @@ static enum status set_row(struct parser *parser, const struct option_row *row, 
 static void set_defaults(struct options *options, enum option_user user)
 {
     memset(options, 0, sizeof *options);
-    options->job.checkpoint_every = UINT64_MAX;
+    options->job.checkpoint_every = JOB_CHECKPOINTS_UNSAID;
     options->seeds = 1;
     options->owner_threads = -1;
     for (size_t i = 0; i < option_row_count; i++) {

@@ -91,8 +91,8 @@ struct options_list {
 struct options {
     /* The job: fields of its declaration that options say as they are (job_rows.inc). Until they
      * are set real numbers are NaN, for the optimizer's or schedule's default; decay_steps 0, for
-     * one epoch (step) or all steps (cosine); steps 0, for `epochs`; checkpoint_every UINT64_MAX,
-     * for once an epoch. options_job makes a whole declaration of them. */
+     * one epoch (step) or all steps (cosine); steps 0, for `epochs`. options_job makes a whole
+     * declaration of them. */
     struct job job;
     const char *model, *data;
     uint32_t global_batch, worker_batch; /* worker_batch 0: as global_batch. */

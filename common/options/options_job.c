@@ -73,8 +73,6 @@ static enum status job_work(const struct options *options, uint64_t examples, st
     if (job->steps == 0 &&
         __builtin_mul_overflow(options->epochs, job_steps_per_epoch(job), &job->steps))
         return error_set(error, STATUS_INVALID, "%" PRIu64 " epochs are too many", options->epochs);
-    if (job->checkpoint_every == UINT64_MAX)
-        job->checkpoint_every = job_steps_per_epoch(job);
     return STATUS_OK;
 }
 

@@ -149,7 +149,7 @@ static void check_times(const struct coordinator *c)
     RULE(c->unwatched_us <= c->driven_us, "it was away no longer than it has been here");
     RULE(c->entered_us <= now_us && c->waited_us <= now_us && c->told_us <= now_us &&
              c->stop_us <= now_us && c->lonely_us <= now_us && c->cut.told_us <= now_us &&
-             c->cut.reached_us <= now_us,
+             c->cut.reached_us <= now_us && c->cut_us <= now_us,
          "nothing has been in the future");
     RULE(c->clock.began_us <= c->driven_us && c->clock.since_us <= c->driven_us &&
              c->summary.life.since_us <= c->driven_us && c->beside_us <= c->driven_us,

@@ -29,6 +29,7 @@ static void reach(struct coordinator *c, uint64_t now_us)
     if (c->cut.reached_us != 0)
         return;
     cut_reached(&c->cut, now_us);
+    c->cut_us = now_us;
     c->reached_unwatched_us = c->unwatched_us;
     if (!c->cut.final && c->work.rules->set_gate == NULL)
         c->beside_us = coordinator_wall(c, now_us);
@@ -80,7 +81,7 @@ static bool is_gated(const struct coordinator *c)
 void coordinator_schedule_cut(struct coordinator *c, uint64_t reached, uint64_t now_us,
                               struct outbox *outbox)
 {
-    uint64_t every = c->job->checkpoint_every;
+    uint64_t every = job_checkpoint_every(c->job);
     /* What is to be recorded lies in memory until it is cut. */
     if (c->computations.records && (every == 0 || every > RECORD_BATCHES_MAX))
         every = RECORD_BATCHES_MAX;
@@ -135,6 +136,7 @@ static void abandon_cut(struct coordinator *c, bool failed, const char *why, uin
     if (log_once_add(&c->log_once, why))
         outbox_warn(outbox, "checkpoint at step %" PRIu64 " not written: %s", c->cut.step, why);
     c->cut.under_way = false;
+    c->cut_us = now_us;
     coordinator_end_beside(c, now_us);
     if (failed)
         c->summary.faults.checkpoints_failed++;
@@ -275,8 +277,33 @@ void coordinator_handle_manifest_written(struct coordinator *c, const struct ord
     coordinator_schedule_cut(c, c->work.rules->next_cut(&c->work, true), now_us, outbox);
 }
 
+/* The last one is old: at the first step that can be, if one there is due later. Nothing of that one
+ * is there, so this takes its place, and it is named again afterwards. */
+static void cut_by_clock(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    const struct work_mode *rules = c->work.rules;
+    if (c->state != RUNNING || c->stopping || c->cut.given_up_us != 0 ||
+        (c->cut.under_way && c->cut.reached_us != 0) ||
+        !job_checkpoint_is_old(c->job, seconds_since(c->cut_us, now_us)))
+        return;
+    uint64_t step = rules->next_cut(&c->work, true);
+    uint64_t before = c->last_due == NO_STEP ? c->first_step : c->last_due;
+    uint64_t due = c->cut.under_way ? c->cut.step : coordinator_job_end(c);
+    if (rules->set_gate != NULL)
+        due = rules->gate(&c->work);
+    if (step <= before || step >= due || step >= job_steps_most(c->job))
+        return;
+    if (rules->set_gate == NULL) {
+        coordinator_begin_cut(c, step, false, now_us, outbox);
+        return;
+    }
+    rules->set_gate(&c->work, step);
+    coordinator_cut_at_gate(c, 0, now_us, outbox); /* Perhaps no batch is out. */
+}
+
 void coordinator_watch_cut(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
+    cut_by_clock(c, now_us, outbox);
     if (c->cut.given_up_us != 0 && c->state == RUNNING) {
         watch_given_up(c, now_us, outbox);
         return;

@@ -541,6 +541,7 @@ static bool is_gathered(const struct coordinator *c, uint64_t now_us)
 static void say_started(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
     training_clock_begin(&c->clock, coordinator_wall(c, now_us));
+    c->cut_us = now_us;
     c->windows_from = windows_begin_at(c->job, c->first_step) ? 0 : (double)NAN;
     order_event(outbox, "start",
                 EVENT_MEMBERS(event_text("mode", job_mode_text(c->job).text),

@@ -93,6 +93,7 @@ struct coordinator {
     enum sparing sparing;     /* As it was last said. */
 
     struct cut cut;
+    uint64_t cut_us;   /* When the last was reached or given up, or training began. */
     bool marked;       /* Training has come to its step: what was counted then is known. */
     uint64_t last_cut; /* Step of the newest whole checkpoint; NO_STEP for none. */
     uint64_t last_due; /* The same, counting those that were given up. */
@@ -209,6 +210,9 @@ void coordinator_say_who_is_missing(struct coordinator *c, uint64_t now_us, stru
 
 void coordinator_handle_lease(struct coordinator *c, const struct packet *packet, uint64_t now_us,
                               struct outbox *outbox);
+/* If training stands at a gate. `last`: one more than the worker that came there last; 0: nobody. */
+void coordinator_cut_at_gate(struct coordinator *c, uint32_t last, uint64_t now_us,
+                             struct outbox *outbox);
 /* Give a worker what batches there are. `request`: of the LEASE that this answers, 0 for none.
  * Whether anything was sent. */
 bool coordinator_top_up(struct coordinator *c, uint32_t index, uint64_t request,

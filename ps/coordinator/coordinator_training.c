@@ -98,14 +98,14 @@ static bool repeat_work(const struct coordinator *c, uint32_t index, uint64_t re
     return sent;
 }
 
-static void cut_at_gate(struct coordinator *c, uint32_t last, uint64_t now_us,
-                        struct outbox *outbox)
+void coordinator_cut_at_gate(struct coordinator *c, uint32_t last, uint64_t now_us,
+                             struct outbox *outbox)
 {
     const struct work_mode *rules = c->work.rules;
     if (rules->set_gate == NULL || !rules->is_at_gate(&c->work) || c->cut.under_way ||
         c->cut.given_up_us != 0 || c->stopping)
         return;
-    c->gate_last = last + 1;
+    c->gate_last = last;
     coordinator_begin_cut(c, rules->gate(&c->work), false, now_us, outbox);
 }
 
@@ -156,7 +156,7 @@ void coordinator_handle_lease(struct coordinator *c, const struct packet *packet
         if (message->lease.finished) {
             frees = c->work.rules->finished(&c->work, message->index, message->lease.batch);
             stragglers_moved(&c->work.membership.workers[message->index], now_us);
-            cut_at_gate(c, message->index, now_us, outbox);
+            coordinator_cut_at_gate(c, message->index + 1, now_us, outbox);
         }
         if (message->lease.announces)
             take_announcement(c, packet, now_us, outbox);

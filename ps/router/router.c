@@ -512,12 +512,13 @@ static void handle_cut(struct router *router, const struct message *message, uin
         repeat_cut(router, now_us, outbox);
         return;
     }
-    /* Steps only grow, but for the final cut's, which may be where another is under way or, after
-     * a stop, before it. What is late would begin a cut that owners have left behind, and so seem
-     * to fail. */
-    if (cut->final || (!final && cut->named && step <= cut->step))
+    /* Steps grow from one that was answered to the next; one that was not may be replaced by an
+     * earlier one, and any by the final one. What is late would begin a cut that owners have left
+     * behind, and so seem to fail. */
+    if (cut->final || (!final && step < cut->answered))
         return;
     *cut = (struct router_cut){.named = true,
+                               .answered = cut->answered,
                                .final = final,
                                .step = step,
                                .recorded = message->cut.recorded,
@@ -714,6 +715,8 @@ static void handle_owner_cut(struct router *router, const struct message_cut_tak
     if (++cut->owners < router->options.owner_count)
         return;
     cut->said = true;
+    if (cut->step >= cut->answered)
+        cut->answered = cut->step + 1;
     cut->verdicts = (struct verdict_counts){.rejected = router->rejected};
     for (uint32_t i = 0; i < router->options.owner_count; i++)
         verdict_counts_add(&cut->verdicts, &router->owner_verdicts[i]);

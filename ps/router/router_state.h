@@ -15,9 +15,10 @@
 struct router_cut {
     bool named, final;
     uint64_t step, recorded;
-    uint32_t owners; /* That have answered ... */
-    bool taken;      /* ... and all of them that they could. */
-    bool said;       /* CUT_TAKEN has been, with `verdicts`. */
+    uint64_t answered; /* CUT_TAKEN has been for no step from this one on. */
+    uint32_t owners;   /* That have answered ... */
+    bool taken;        /* ... and all of them that they could. */
+    bool said;         /* CUT_TAKEN has been, with `verdicts`. */
     struct verdict_counts verdicts;
     bool part_said; /* The checkpointer has spoken: `part`. */
     struct message_part_written part;

@@ -196,6 +196,17 @@ if short_run; then
     done
     ok "in a storm of faults a stop is one, soon"
 
+    # An epoch is two minutes. Of steps of 2 s the checkpoint after a minute is at the 32nd, or as many batches.
+    for kind in minute-sync minute-async; do
+        simulates $kind --mode "${kind#minute-}" --epochs 2 --workers 2 --ps 2 --compute constant:1s --kill ps/1@100s+200ms
+        [ "$(member "$work/$kind" recomputed)" -lt 20 ] ||
+            fail "$kind: $(member "$work/$kind" recomputed) batches made again"
+        run $kind-again 0 syncopate replay "$work/$kind"
+        says $kind-again "^parameters_sha256 [0-9a-f]{64}: as recorded"
+    done
+    if [ "$(bits_of "$work/minute-sync")" != "$(bits_of "$work/alone")" ]; then fail "checkpoints by the clock: other bits"; fi
+    ok "a server killed in a long epoch costs what was made since the last minute"
+
     # Server 0 dies in its last moments, after it has written that the run is done: another that comes is told
     # so, or finds nobody any more. Once it has said so, nothing goes wrong.
     simulates ended --epochs 1 --workers 2 --ps 2

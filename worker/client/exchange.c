@@ -173,7 +173,7 @@ static bool feeds_replica(const struct exchange *x)
  * are checkpoints unless the job says how often. */
 static bool is_compared(const struct job *job, uint64_t version)
 {
-    uint64_t every = job->verify_every > 0 ? job->verify_every : job->checkpoint_every;
+    uint64_t every = job->verify_every > 0 ? job->verify_every : job_checkpoint_every(job);
     return version + 1 == job->steps || (every > 0 && version % every == 0);
 }
 

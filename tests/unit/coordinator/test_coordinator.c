@@ -825,6 +825,77 @@ TEST(sync_cuts_are_named_ahead_and_one_at_a_time, MODE_SYNC)
                       10); /* 4, 6 and 8 fell due meanwhile. */
 }
 
+/* The job does not say how often: an epoch is 100 steps, so that only the clock is in time. */
+static void train_by_default(struct players *f)
+{
+    f->job.checkpoint_every = JOB_CHECKPOINTS_UNSAID;
+    f->job.examples = 100 * (uint64_t)f->job.batch;
+    f->job.steps = 150;
+    players_start(f);
+}
+
+static void pass_seconds(struct players *f, int seconds)
+{
+    for (int i = 0; i < seconds; i++)
+        players_pass(f, 1);
+}
+
+TEST(a_sync_checkpoint_that_is_a_minute_old_is_followed_by_one_at_once, MODE_SYNC)
+{
+    train_by_default(f);
+    for (uint64_t step = 0; step < 7; step++)
+        players_report(f, 0, step, tree_root(job_batch(&f->job, step).leaves));
+    pass_seconds(f, 59);
+    ck_assert_uint_eq(players_told(f, 21, MESSAGE_CUT)->cut.step, 100);
+    players_pass(f, 2);
+    ck_assert_uint_eq(players_told(f, 21, MESSAGE_CUT)->cut.step, 9);
+    pass_seconds(f, 20); /* It is waited for, and not named again. */
+    for (uint64_t step = 7; step < 9; step++)
+        players_report(f, 0, step, tree_root(job_batch(&f->job, step).leaves));
+    take_cut(f, 9, true);
+    manifest_written(f, 9);
+    ck_assert_uint_eq(players_told(f, 21, MESSAGE_CUT)->cut.step, 100); /* The epoch's. */
+    pass_seconds(f, 59);
+    players_pass(f, 2);
+    ck_assert_uint_eq(players_told(f, 21, MESSAGE_CUT)->cut.step, 11);
+}
+
+TEST(an_async_checkpoint_that_is_a_minute_old_is_followed_by_one_at_the_next_batch, MODE_ASYNC)
+{
+    train_by_default(f);
+    players_lease(f, 0, false, 0);
+    players_lease(f, 0, true, 0);
+    players_lease(f, 0, true, 1);
+    players_lease(f, 1, false, 0);
+    pass_seconds(f, 59);
+    players_lease(f, 1, true, 4);
+    ck_assert_uint_eq(batches_given(f, 1), 1);
+    players_pass(f, 2);
+    players_lease(f, 0, true, 2);
+    ck_assert_uint_eq(batches_given(f, 0), 0);
+    players_lease(f, 0, true, 3);
+    players_lease(f, 1, true, 5);
+    ck_assert_ptr_null(players_told(f, 21, MESSAGE_CUT));
+    players_lease(f, 1, true, 6);
+    ck_assert_uint_eq(players_told(f, 21, MESSAGE_CUT)->cut.step, 7);
+    take_cut(f, 7, true);
+    manifest_written(f, 7);
+    pass_seconds(f, 62);
+    ck_assert_ptr_null(players_told(f, 21, MESSAGE_CUT));
+    players_lease(f, 0, true, 7);
+    ck_assert_uint_eq(batches_given(f, 0), 0);
+}
+
+TEST(no_cut_by_the_clock_where_the_job_says_how_often, MODE_ASYNC)
+{
+    f->job.checkpoint_every = 0;
+    players_start(f);
+    players_lease(f, 0, false, 0);
+    pass_seconds(f, 62);
+    players_lease(f, 0, true, 0);
+    ck_assert_uint_eq(batches_given(f, 0), 1);
+}
+
 TEST(async_cuts_wait_at_a_gate_for_what_is_leased, MODE_ASYNC)
 {
     f->job.checkpoint_every = 3;

@@ -105,7 +105,7 @@ TEST_PLAIN(defaults_are_the_reference_job)
     ck_assert_uint_eq(options.epochs, 10);
     ck_assert_uint_eq(options.job.steps, 0);
     ck_assert_uint_eq(options.job.seed, 1);
-    ck_assert_uint_eq(options.job.checkpoint_every, UINT64_MAX);
+    ck_assert_uint_eq(options.job.checkpoint_every, JOB_CHECKPOINTS_UNSAID);
     ck_assert_uint_eq(options.ps, 1);
     ck_assert_uint_eq(options.workers, 2);
     ck_assert_uint_eq(options.job.chunk_bytes, 0);
@@ -762,7 +762,8 @@ TEST_PLAIN(the_reference_job_is_declared)
     ck_assert_uint_eq(job.batch, 64);
     ck_assert_uint_eq(job.micro_batch, 16);
     ck_assert_uint_eq(job.steps, 9380);
-    ck_assert_uint_eq(job.checkpoint_every, 938);
+    ck_assert_uint_eq(job.checkpoint_every, JOB_CHECKPOINTS_UNSAID);
+    ck_assert_uint_eq(job_checkpoint_every(&job), 938);
     ck_assert_str_eq(job.optimizer.name, "adam");
     ck_assert_float_eq(job.optimizer.beta2, 0.999f);
     ck_assert_float_eq(job.optimizer.epsilon, 1e-7f);

@@ -924,6 +924,25 @@ TEST(a_repeated_cut_is_answered_with_what_was_said, MODE_SYNC)
     ck_assert_uint_eq(post_count_all(&f->post), 0);
 }
 
+TEST(a_cut_that_is_not_taken_gives_way_to_an_earlier_one, MODE_SYNC)
+{
+    serve(f);
+    name_cut(f, 9, false);
+    post_clear(&f->post);
+    name_cut(f, 4, false);
+    owners_cut(f, 9, true); /* It is not asked for any more. */
+    ck_assert_ptr_null(post_find(&f->post, TO_COORDINATOR, MESSAGE_CUT_TAKEN));
+    owners_cut(f, 4, true);
+    ck_assert_uint_eq(
+        post_find(&f->post, TO_COORDINATOR, MESSAGE_CUT_TAKEN)->message.cut_taken.step, 4);
+    name_cut(f, 9, false);
+    post_clear(&f->post);
+    name_cut(f, 4, false); /* Late. */
+    owners_cut(f, 9, true);
+    ck_assert_uint_eq(
+        post_find(&f->post, TO_COORDINATOR, MESSAGE_CUT_TAKEN)->message.cut_taken.step, 9);
+}
+
 TEST(a_final_cut_of_a_large_part_is_waited_for_and_not_written_twice, MODE_SYNC)
 {
     serve(f);
