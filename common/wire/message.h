@@ -176,6 +176,7 @@ struct message_report {
     uint64_t spread, part_spread; /* Of what it was made from; see worker/client/spread.h. */
     uint32_t leaves, longer;      /* Of controlled time, and of these those that took longer. */
     uint64_t leaf_ns;             /* What computing one of them took, a whole one; 0: none. */
+    bool refused; /* Within server 0: its chunk has not taken this, and only the times count. */
 };
 
 struct message_exchange {

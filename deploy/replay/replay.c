@@ -16,9 +16,9 @@
 
 /* A computation of the stretch. */
 struct making {
-    float *gradient;   /* [elements] while some chunk is to have it yet ... */
-    float *base;       /* ... and what it was made from, where gradients are compensated. */
-    bool counts;       /* Its score does: it is the last of its batch. */
+    float *gradient; /* [elements] while some chunk is to have it yet ... */
+    float *base;     /* ... and what it was made from, where gradients are compensated. */
+    struct tally score;
     uint32_t examples; /* That it is of; 0: all of its batch. */
     uint64_t lag;      /* See group.h. */
 };
@@ -46,6 +46,7 @@ struct replay {
     struct chunk *chunks;
     uint64_t *places; /* [chunk_count] batches had. */
     uint32_t chunk_count;
+    uint32_t scoring; /* The chunk by whose entries batches score: the first of server 0's. */
     struct kept kept;
     struct making *makings; /* [computation_count] of the stretch ... */
     uint32_t *left;         /* ... and how many entries each has yet that are no skips. */
@@ -313,6 +314,24 @@ static enum status make_plan(struct replay *r, struct error *error)
                                : error_set(error, status, "%s: %.200s", r->reader.name, why.text);
 }
 
+/* The chunk whose EXCHANGE had the report. Where borders are not a variable's they are dealt from server 0
+ * on. */
+static enum status find_scoring(struct replay *r, struct error *error)
+{
+    struct partition partition;
+    r->scoring = 0;
+    if (r->reader.segment.chunk_count == 0 || job_borders(&r->job) != CHUNKS_LOCKED)
+        return STATUS_OK;
+    enum status status = partition_make(&partition, r->job.variables, r->job.variable_count,
+                                        r->reader.segment.server_count, 0, CHUNKS_LOCKED, error);
+    if (status != STATUS_OK)
+        return status;
+    while (partition.chunks[r->scoring].server != 0)
+        r->scoring++;
+    partition_free(&partition);
+    return STATUS_OK;
+}
+
 static enum status fill(struct replay *r, uint32_t index)
 {
     struct chunk *chunk = &r->chunks[index];
@@ -351,6 +370,8 @@ enum status replay_begin(struct replay *replay, const char *name, const void *by
     enum status status = run_record_reader_open(&r->reader, name, bytes, count, error);
     if (status == STATUS_OK)
         status = make_plan(r, error);
+    if (status == STATUS_OK)
+        status = find_scoring(r, error);
     if (status != STATUS_OK)
         return status;
     if (kept_init(&r->kept, r->plan->partition.chunk_count) != STATUS_OK)
@@ -386,7 +407,6 @@ static enum status make(struct replay *r, uint32_t index, struct error *error)
 {
     const struct run_record_computation *c = &r->reader.stretch.computations[index];
     struct making *making = &r->makings[index];
-    struct tally score = {0};
     making->gradient = take_gradient(r);
     if (making->gradient == NULL)
         return no_memory(error);
@@ -402,11 +422,8 @@ static enum status make(struct replay *r, uint32_t index, struct error *error)
         memcpy(making->base, r->parameters, r->elements * sizeof(float));
     r->figures.computations++;
     const struct step_shape shape = step_shape_of(&r->job, c->batch, NULL);
-    enum status status =
-        r->calls.gradient(r->calls.context, r->parameters, &shape, making->gradient, &score, error);
-    if (status == STATUS_OK && making->counts)
-        add_score(r, &shape, &score);
-    return status;
+    return r->calls.gradient(r->calls.context, r->parameters, &shape, making->gradient,
+                             &making->score, error);
 }
 
 /* --- entries ------------------------------------------------------------------------------- */
@@ -456,6 +473,11 @@ static enum status step(struct replay *r, uint32_t index, struct error *error)
         if (!can_be_made(r, c))
             return STATUS_AGAIN;
         status = make(r, place->computation, error);
+    }
+    if (status == STATUS_OK && index == r->scoring && r->places[index] < r->until) {
+        const struct step_shape shape = step_shape_of(&r->job, c->batch, NULL);
+        const struct tally nothing = {.updates = 1};
+        add_score(r, &shape, place->skipped ? &nothing : &making->score);
     }
     if (status == STATUS_OK)
         status = apply(r, index, place->skipped ? NULL : making, c->batch, c->bases[index],
@@ -517,29 +539,16 @@ static bool is_done(const struct replay *r)
 
 /* --- stretches ----------------------------------------------------------------------------- */
 
-/* Which computation of a batch is its last, and how many batches have entries of several. */
-static enum status look_at_batches(struct replay *r)
+/* How many batches have entries of several computations. */
+static enum status count_torn(struct replay *r)
 {
     const struct run_record_stretch *s = &r->reader.stretch;
-    uint64_t batches = s->to.batches - s->from.batches;
-    uint32_t *last = calloc(batches + 1, sizeof *last), *first = calloc(batches + 1, sizeof *first);
-    if (last == NULL || first == NULL) {
-        free(last);
-        free(first);
+    uint32_t *seen = calloc(s->to.batches - s->from.batches + 1, sizeof *seen);
+    if (seen == NULL)
         return STATUS_MEMORY;
-    }
-    for (uint64_t i = 0; i < s->computation_count; i++) {
-        uint64_t batch = s->computations[i].batch - s->from.batches;
-        r->figures.torn += first[batch] != 0 && first[batch] == last[batch];
-        last[batch] = (uint32_t)i + 1;
-        if (first[batch] == 0)
-            first[batch] = (uint32_t)i + 1;
-    }
-    for (uint64_t i = 0; i < batches; i++)
-        if (last[i] != 0)
-            r->makings[last[i] - 1].counts = true;
-    free(last);
-    free(first);
+    for (uint64_t i = 0; i < s->computation_count; i++)
+        r->figures.torn += ++seen[s->computations[i].batch - s->from.batches] == 2;
+    free(seen);
     return STATUS_OK;
 }
 
@@ -548,7 +557,7 @@ static enum status begin_stretch(struct replay *r, struct error *error)
     const struct run_record_stretch *s = &r->reader.stretch;
     r->makings = calloc(s->computation_count + 1, sizeof *r->makings);
     r->left = count_left(s, r->chunk_count);
-    if (r->makings == NULL || r->left == NULL || look_at_batches(r) != STATUS_OK ||
+    if (r->makings == NULL || r->left == NULL || count_torn(r) != STATUS_OK ||
         kept_stretch(&r->kept, s, r->left) != STATUS_OK)
         return no_memory(error);
     return STATUS_OK;

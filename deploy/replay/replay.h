@@ -86,7 +86,8 @@ uint64_t replay_epoch_end(const struct replay *replay, uint64_t epoch);
 uint64_t replay_end(const struct replay *replay);
 
 /* What the gradients of an epoch (from 0) scored as they were made, each at the values that it was
- * made from; of a batch that was computed twice the later one. NULL when none was. */
+ * made from: those that were applied to the first chunk of server 0's, as in the run. NULL when no batch
+ * was had. */
 const struct tally *replay_epoch(const struct replay *replay, uint64_t epoch);
 
 /* The same of a window of --report-every (from 0); false when not all of its batches were. */

@@ -309,8 +309,8 @@ static void count_bad(struct coordinator *c, const struct packet *packet, uint64
             message->report.step, message->index, c->options.max_bad_gradients);
 }
 
-/* What a gradient scored that the router has let through, so it counts even if its sender has been
- * given up meanwhile: nobody else may ever compute it again. */
+/* What a gradient scored that server 0 has taken, so it counts even if its sender has been given up
+ * meanwhile: whoever computes it again is told that it is a duplicate. */
 void coordinator_handle_report(struct coordinator *c, const struct packet *packet, uint64_t now_us,
                                struct outbox *outbox)
 {
@@ -330,6 +330,8 @@ void coordinator_handle_report(struct coordinator *c, const struct packet *packe
         stragglers_moved(worker, now_us);
     }
     bool closes = coordinator_closings(c) != NULL;
+    if (report->refused)
+        return;
     if (closes ? !coordinator_close_step(c, packet, worker->summary.compute_seconds - before,
                                          now_us, outbox)
                : !statistics_report(&c->work.statistics, report))

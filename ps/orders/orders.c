@@ -40,6 +40,21 @@ struct packet *order_event(struct outbox *outbox, const char *name,
     return order_add(outbox, TO_CHECKPOINTER, 0, &order);
 }
 
+struct message_report *order_report(const struct packet *exchange, struct outbox *outbox)
+{
+    struct packet *packet = outbox_add(outbox, TO_COORDINATOR, MESSAGE_REPORT);
+    packet->peer = exchange->peer;
+    packet->message.role = exchange->message.role;
+    packet->message.index = exchange->message.index;
+    packet->message.incarnation = exchange->message.incarnation;
+    packet->message.run_id = exchange->message.run_id;
+    packet->message.generation = exchange->message.generation;
+    packet->message.ticket = exchange->message.ticket;
+    packet->message.proof = exchange->message.proof;
+    packet->message.report = exchange->message.exchange.report;
+    return &packet->message.report;
+}
+
 const struct order *order_of(const struct packet *packet)
 {
     return packet->message.kind == MESSAGE_NONE

@@ -168,6 +168,9 @@ struct packet *order_add(struct outbox *outbox, enum destination to, uint32_t in
 struct packet *order_event(struct outbox *outbox, const char *name,
                            const struct event_member *members);
 
+/* The report within an EXCHANGE, to the coordinator, as its sender's. Valid until the next. */
+struct message_report *order_report(const struct packet *exchange, struct outbox *outbox);
+
 /* The order that a packet holds, or NULL: it is a message. */
 const struct order *order_of(const struct packet *packet);
 

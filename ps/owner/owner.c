@@ -843,14 +843,28 @@ static bool has_gone_astray(const struct owner *owner, struct owned *owned,
     return true;
 }
 
+/* A batch's score counts as its gradient does here: applied, had without it, or not taken. */
+static void pass_report(const struct packet *packet, bool taken, bool applied,
+                        struct outbox *outbox)
+{
+    if (!packet->message.exchange.has_report)
+        return;
+    struct message_report *report = order_report(packet, outbox);
+    report->refused = !taken;
+    if (!applied)
+        report->loss = 0, report->correct = report->examples = 0;
+}
+
 /* What becomes of a gradient, or of a batch to be left out. */
 static enum verdict take_gradient(struct owner *owner, struct owned *owned, struct packet *packet,
                                   struct outbox *outbox)
 {
     const struct message_exchange *exchange = &packet->message.exchange;
     enum verdict verdict = owner->rules->judge(&owned->shard, exchange);
-    if (verdict != VERDICT_NONE)
+    if (verdict != VERDICT_NONE) {
+        pass_report(packet, false, false, outbox);
         return verdict;
+    }
     if (!check_finite(owner, owned, packet, outbox))
         return VERDICT_REJECTED;
     if (owner->records && entries_reserve(&owned->entries) != STATUS_OK) {
@@ -867,6 +881,7 @@ static enum verdict take_gradient(struct owner *owner, struct owned *owned, stru
                      (verdict != VERDICT_APPLIED ? ENTRY_SKIPPED : 0);
     if (owner->records)
         entries_add(&owned->entries, exchange->computation, flags);
+    pass_report(packet, true, verdict == VERDICT_APPLIED, outbox);
     return verdict;
 }
 
@@ -901,6 +916,7 @@ static void handle_exchange(struct owner *owner, struct packet *packet, uint64_t
     if (has_gone_astray(owner, owned, packet, outbox)) /* A retry may be the first to come. */
         return;
     if (sent && exchange->retry) {
+        pass_report(packet, false, false, outbox);
         answer_retry(owner, owned, packet, now_us, outbox);
         return;
     }

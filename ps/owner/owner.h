@@ -8,7 +8,7 @@
  * Takes   LOAD, LET_GO, CHUNK_STATE (from a checkpoint), EXCHANGE (checked by the router), CUT.
  * Gives   RESULT, MOVED_ON and RECEIPT to peers through the router; CHUNK_STATE to the checkpointer;
  *         LOADED, TAKEN, OWNER_CUT and SCORED to the router; STOP to the coordinator when training
- *         cannot go on.
+ *         cannot go on, and where batches come whole REPORT: what one scored, and whether that counts.
  *
  * Scores: each chunk keeps its values of the last count of batches that the model is scored at
  * (scored.h); when all have, SCORED says so, and an EXCHANGE with `scored` is given them.

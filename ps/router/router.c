@@ -199,22 +199,15 @@ static bool counts_as_gradient(const struct message_exchange *exchange)
     return (exchange->gradient || exchange->skip) && !exchange->retry;
 }
 
-/* Chunk 0 is server 0's, and so is the coordinator, who knows the scores' sender from here. */
-static void pass_report(const struct router *router, const struct packet *packet,
-                        struct outbox *outbox)
+/* The coordinator is server 0's. A node of a step is reported at once: which nodes make the step may
+ * depend on it. A batch is reported by the owner, which knows whether it was applied. */
+static void pass_report(const struct router *router, struct packet *packet, struct outbox *outbox)
 {
-    if (!packet->message.exchange.has_report || router->options.self.index != 0)
-        return;
-    struct packet *out = outbox_add(outbox, TO_COORDINATOR, MESSAGE_REPORT);
-    out->peer = packet->peer;
-    out->message.role = packet->message.role;
-    out->message.index = packet->message.index;
-    out->message.incarnation = packet->message.incarnation;
-    out->message.run_id = packet->message.run_id;
-    out->message.generation = packet->message.generation;
-    out->message.ticket = packet->message.ticket;
-    out->message.proof = packet->message.proof;
-    out->message.report = packet->message.exchange.report;
+    struct message_exchange *exchange = &packet->message.exchange;
+    bool here = router->options.self.index == 0, steps = job_mode(&router->plan->job)->steps;
+    if (exchange->has_report && here && steps)
+        order_report(packet, outbox);
+    exchange->has_report = exchange->has_report && here && !steps;
 }
 
 /* The worker has more under way than it may: what it sends again later is as good. */

@@ -99,6 +99,18 @@ seconds_add_up()
     if [ -n "$wrong" ]; then fail "$1: seconds of workers: $wrong"; fi
 }
 
+# replays NAME - run.json's loss is of the gradients that were applied, which replay compares with those of
+# the record: it is as recorded, and with another loss it is not.
+replays()
+{
+    run "$1-again" 0 syncopate replay "$work/$1" --json
+    grep -q '"differing": \[\]' "$work/$1-again.log" || fail "$1: replay has another loss than run.json"
+    cp -r "$work/$1" "$work/$1-other"
+    sed -i 's/"train_loss": /&9/' "$work/$1-other/run.json"
+    run "$1-other" 1 syncopate replay "$work/$1-other" --quiet
+    said "$1-other" "^train_loss: differs from the run's$" || fail "$1: the loss is not compared"
+}
+
 # --- the most that is applied ----------------------------------------------------------------------
 if short_run; then
     # While the slow one computes a batch the others make ten each.
@@ -109,6 +121,7 @@ if short_run; then
     for name in requeued lost; do
         if [ "$(member "$work/$name" stale)" = 0 ]; then fail "$name: nothing was too stale"; fi
         seconds_add_up "$name" 4
+        replays "$name"
     done
     chunks=$(sed -nE 's/.* plan chunks=[0-9]+ of=([0-9]+) .*/\1/p' "$work/lost.log" | head -n 1)
     if [ $(($(member "$work/lost" applied) + $(member "$work/lost" stale))) != $((60 * chunks)) ]; then
@@ -118,10 +131,14 @@ if short_run; then
         [ "$(member "$work/lost" staleness_loses)" != true ]; then
         fail "run.json does not say what was lost"
     fi
+    # Server 0's first chunk is not the first of all here.
+    trains locked --mode async --workers 4 --ps 2 --use-locking --max-staleness 2:lost "${uneven[@]}" \
+        --model "conv 2x3 relu, flatten, dense 64, dense 10"
+    replays locked
     trains alone-most --mode async --workers 1 --ps 2 --max-staleness 1:lost
     if [ "$(bits alone-most)" != "$(bits alone)" ]; then fail "one worker alone is too stale"; fi
     run sync 2 syncopate run "${base[@]}" --mode sync --max-staleness 2 --out "$work/sync"
-    ok "what is too stale is computed again, or lost and counted"
+    ok "what is too stale is computed again, or lost and counted, and replay has the loss"
 fi
 
 # updates_are NAME COUNT [RECORDED] - what run.json says of the versions made, and what the record does.

@@ -761,6 +761,28 @@ TEST_PLAIN(an_async_batch_whose_gradient_is_not_finite_counts_and_changes_nothin
     }
 }
 
+/* With what it scored, as server 0's first chunk is sent it. */
+static void send_reported(struct fixture *f, struct sent sent)
+{
+    struct packet packet = push_of(f, &sent, frame_of(sent.value, 16));
+    packet.message.exchange.has_report = true;
+    packet.message.exchange.report =
+        (struct message_report){.step = sent.step, .loss = 7, .correct = 1, .examples = 8};
+    handle(f, packet);
+}
+
+/* The one that the coordinator was passed: whether its batch counts, and with what. */
+static void expect_report(struct fixture *f, bool refused, int64_t loss)
+{
+    ck_assert_uint_eq(post_count(&f->post, TO_COORDINATOR, MESSAGE_REPORT), 1);
+    const struct message *message = &post_find(&f->post, TO_COORDINATOR, MESSAGE_REPORT)->message;
+    ck_assert_uint_eq(message->generation, f->generation);
+    ck_assert_uint_eq(message->report.step, 2);
+    ck_assert_int_eq(message->report.refused, refused);
+    ck_assert_int_eq(message->report.loss, loss);
+    ck_assert_uint_eq(message->report.examples, loss != 0 ? 8 : 0);
+}
+
 /* Two of worker 0's meet worker 1's, which is then two versions old, in a job that takes one. */
 static void be_too_stale(struct fixture *f, bool loses)
 {
@@ -772,7 +794,7 @@ static void be_too_stale(struct fixture *f, bool loses)
     for (uint64_t batch = 0; batch < 2; batch++)
         send(f, (struct sent){.step = batch, .base = batch, .value = 4, .want = true});
     post_clear(&f->post);
-    send(f, (struct sent){.worker = 1, .step = 2, .base = 0, .value = 4, .want = true});
+    send_reported(f, (struct sent){.worker = 1, .step = 2, .base = 0, .value = 4, .want = true});
 }
 
 TEST_PLAIN(a_gradient_that_is_too_stale_is_refused_and_taken_when_it_is_computed_again)
@@ -780,10 +802,12 @@ TEST_PLAIN(a_gradient_that_is_too_stale_is_refused_and_taken_when_it_is_computed
     struct fixture f;
     float value, before;
     be_too_stale(&f, false);
+    expect_report(&f, true, 0);
     struct message_result result = answer(&f, &before);
     ck_assert_int_eq(result.verdict, VERDICT_STALE);
     ck_assert_uint_eq(result.version, 2); /* The newest values, to compute it from. */
-    send(&f, (struct sent){.worker = 1, .step = 2, .base = 1, .value = 4, .want = true});
+    send_reported(&f, (struct sent){.worker = 1, .step = 2, .base = 1, .value = 4, .want = true});
+    expect_report(&f, false, 7);
     result = answer(&f, &value);
     ck_assert_int_eq(result.verdict, VERDICT_APPLIED);
     ck_assert_uint_eq(result.version, 3);
@@ -799,10 +823,12 @@ TEST_PLAIN(or_it_is_lost_and_its_batch_counts_without_it)
     struct fixture f;
     float value;
     be_too_stale(&f, true);
+    expect_report(&f, false, 0);
     struct message_result result = answer(&f, &value);
     ck_assert_int_eq(result.verdict, VERDICT_STALE);
     ck_assert_uint_eq(result.version, 3);
-    send(&f, (struct sent){.worker = 1, .step = 2, .base = 3, .value = 4, .want = true});
+    send_reported(&f, (struct sent){.worker = 1, .step = 2, .base = 3, .value = 4, .want = true});
+    expect_report(&f, true, 0);
     ck_assert_int_eq(answer(&f, NULL).verdict, VERDICT_DUPLICATE);
     struct verdict_counts seen = counts(&f);
     ck_assert_uint_eq(seen.stale, 1);
