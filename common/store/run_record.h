@@ -166,6 +166,8 @@ struct run_record_reader {
     struct run_record_segment segment; /* Owned. */
     struct run_record_stretch stretch; /* The last that was read; owned. */
     uint64_t oldest;                   /* No base of this generation is older than this version. */
+    uint64_t first;                    /* Batches that chunks had when the generation began. */
+    uint64_t clocks[JOB_WORKERS_MAX];  /* Of each worker that is present its last one; else 0. */
     bool begun;                        /* A generation has. */
     /* Of the stretch being read: */
     uint64_t *bases; /* [computation_count][chunk_count] */

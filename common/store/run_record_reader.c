@@ -137,6 +137,7 @@ enum status run_record_reader_open(struct run_record_reader *reader, const char 
     const struct run_record_segment *s = &reader->segment;
     reader->at = RUN_RECORD_START + length + RUN_RECORD_BLOCK_END;
     reader->oldest = s->version;
+    reader->first = s->batches;
     reader->stretch.to = (struct run_record_cut){s->batches, s->version, s->computation};
     return status;
 }
@@ -196,6 +197,8 @@ static enum status take_generation(struct run_record_reader *r, const struct blo
                        s->generation, before);
     s->begins = r->begun = true;
     r->oldest = s->from.version;
+    r->first = s->from.batches;
+    memset(r->clocks, 0, sizeof r->clocks);
     return STATUS_OK;
 }
 
@@ -216,6 +219,7 @@ static enum status take_gone(struct run_record_reader *r, const struct block *bl
         return no_memory(r, error);
     s->gone = gone;
     s->gone[s->gone_count++] = (struct run_record_gone){worker, s->computation_count};
+    r->clocks[worker] = 0;
     return STATUS_OK;
 }
 
@@ -264,6 +268,12 @@ static enum status take_computation(struct run_record_reader *r, struct varint_i
         return damaged(r, at, error,
                        "computation %" PRIu64 " is of worker/%" PRIu64 " and batch %" PRIu64,
                        c.number, worker, c.batch);
+    if (c.clock < r->clocks[worker])
+        return damaged(r, at, error,
+                       "computation %" PRIu64 " of worker/%" PRIu64 " is at clock %" PRIu64
+                       ", and its last one was at %" PRIu64,
+                       c.number, worker, c.clock, r->clocks[worker]);
+    r->clocks[worker] = c.clock;
     uint64_t *bases = r->bases + (size_t)s->computation_count * r->segment.chunk_count;
     uint64_t before = *base;
     for (uint32_t i = 0; i < r->segment.chunk_count; i++) {
@@ -431,13 +441,19 @@ static enum status check_whole(const struct run_record_reader *r, size_t at,
     return STATUS_OK;
 }
 
-/* Also of the chunks where it has no entry. */
-static enum status check_bases(struct run_record_reader *r, size_t at, struct error *error)
+/* Also of the chunks where it has no entry; and no worker has finished more batches than all. */
+static enum status check_computations(struct run_record_reader *r, size_t at, struct error *error)
 {
     struct run_record_stretch *s = &r->stretch;
     const uint64_t *bases = r->bases;
     for (uint32_t i = 0; i < s->computation_count; i++, bases += r->segment.chunk_count) {
         s->computations[i].bases = bases;
+        if (s->computations[i].clock > s->to.batches - r->first)
+            return damaged(r, at, error,
+                           "computation %" PRIu64 " of worker/%" PRIu32 " is at clock %" PRIu64
+                           ", and its generation has %" PRIu64 " batches at the cut",
+                           s->computations[i].number, s->computations[i].worker,
+                           s->computations[i].clock, s->to.batches - r->first);
         for (uint32_t chunk = 0; chunk < r->segment.chunk_count; chunk++)
             if (bases[chunk] > s->to.version)
                 return damaged(r, at, error,
@@ -504,7 +520,7 @@ static enum status take_cut(struct run_record_reader *r, const struct block *blo
                        ", after %" PRIu64 ", %" PRIu64 ", %" PRIu64,
                        s->to.batches, s->to.version, s->to.computation, s->from.batches,
                        s->from.version, least);
-    enum status status = check_bases(r, block->start, error);
+    enum status status = check_computations(r, block->start, error);
     return status == STATUS_OK ? expand(r, block->start, error) : status;
 }
 

@@ -47,36 +47,25 @@ static enum status read_newest(struct recorded *recorded, const struct disk *dis
 /* --- the files ----------------------------------------------------------------------------- */
 
 static enum status read_file(struct recorded *recorded, const struct disk *disk, const char *path,
-                             uint64_t session, uint64_t bytes, struct error *error)
+                             uint64_t session, struct error *error)
 {
     struct recorded_file *file = &recorded->files[recorded->file_count];
     run_record_path(file->name, path, session);
     enum status status = disk->read_file(disk->context, file->name, RUN_RECORD_BYTES_MAX,
                                          &file->bytes, &file->count, error);
-    if (status != STATUS_OK)
-        return status;
-    recorded->file_count++;
-    if (bytes != 0 && file->count < bytes)
-        return error_set(error, STATUS_INVALID,
-                         "%.300s: damaged: it has %zu bytes, and %" PRIu64
-                         " when the newest checkpoint was written",
-                         file->name, file->count, bytes);
-    if (bytes != 0)
-        file->count = bytes; /* What is behind them has no checkpoint. */
-    recorded->bytes += file->count;
-    return STATUS_OK;
+    recorded->file_count += status == STATUS_OK;
+    return status;
 }
 
 static enum status read_files(struct recorded *recorded, const struct disk *disk, const char *path,
-                              const struct manifest_record *last, struct error *error)
+                              uint64_t count, struct error *error)
 {
     enum status status = STATUS_OK;
-    recorded->files = calloc(last->session, sizeof *recorded->files);
+    recorded->files = calloc(count, sizeof *recorded->files);
     if (recorded->files == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory for a record");
-    for (uint64_t session = 1; session <= last->session && status == STATUS_OK; session++)
-        status = read_file(recorded, disk, path, session,
-                           session == last->session ? last->bytes : 0, error);
+    for (uint64_t session = 1; session <= count && status == STATUS_OK; session++)
+        status = read_file(recorded, disk, path, session, error);
     return status;
 }
 
@@ -128,9 +117,56 @@ static enum status check_place(const struct run_record_reader *reader, uint64_t 
     return STATUS_OK;
 }
 
-static enum status check_file(struct recorded *recorded, uint32_t index, struct error *error)
+/* The newest checkpoint is of the last session: whose that is, and how long its file was. */
+struct newest {
+    uint64_t run_id, bytes;
+};
+
+static enum status check_last(struct recorded_file *file, const struct run_record_reader *reader,
+                              const struct newest *newest, struct error *error)
 {
-    const struct recorded_file *file = &recorded->files[index];
+    if (reader->segment.run_id != newest->run_id)
+        return error_set(error, STATUS_MISMATCH,
+                         "%s: is the record of run %016" PRIx64
+                         ", and the newest checkpoint is of run %016" PRIx64,
+                         reader->name, reader->segment.run_id, newest->run_id);
+    if (file->count < newest->bytes || newest->bytes < reader->at)
+        return error_set(error, STATUS_INVALID,
+                         "%.300s: damaged: it has %zu bytes, and %" PRIu64
+                         " when the newest checkpoint was written",
+                         file->name, file->count, newest->bytes);
+    file->count = newest->bytes; /* What is behind them has no checkpoint. */
+    return STATUS_OK;
+}
+
+/* Workers may join that were not declared: run.json says how many there were, of one session that
+ * has never gone back. */
+static enum status check_workers(const struct recorded *recorded,
+                                 const struct run_record_reader *reader, struct error *error)
+{
+    const struct run_summary *told = &recorded->told.summary;
+    bool known =
+        told->worker_count > 0 && recorded->file_count == 1 && told->faults.generation == 0;
+    for (uint32_t i = 0; i < reader->stretch.computation_count; i++) {
+        const struct run_record_computation *c = &reader->stretch.computations[i];
+        if (known && c->worker >= told->worker_count)
+            return error_set(error, STATUS_INVALID,
+                             "%s: damaged: computation %" PRIu64 " is of worker/%" PRIu32
+                             ", and the run has had %" PRIu32 " workers",
+                             reader->name, c->number, c->worker, told->worker_count);
+        if (c->clock != 0 && !job_mode(&recorded->found.job)->bounds)
+            return error_set(error, STATUS_INVALID,
+                             "%s: damaged: computation %" PRIu64 " is at clock %" PRIu64
+                             ", and workers have no clocks in this mode",
+                             reader->name, c->number, c->clock);
+    }
+    return STATUS_OK;
+}
+
+static enum status check_file(struct recorded *recorded, uint32_t index,
+                              const struct newest *newest, struct error *error)
+{
+    struct recorded_file *file = &recorded->files[index];
     struct run_record_reader reader;
     enum status status =
         run_record_reader_open(&reader, file->name, file->bytes, file->count, error);
@@ -138,10 +174,14 @@ static enum status check_file(struct recorded *recorded, uint32_t index, struct 
         status = check_kind(recorded, &reader, index == 0, error);
     if (status == STATUS_OK)
         status = check_place(&reader, index + 1, &recorded->end, error);
+    if (status == STATUS_OK && index + 1 == recorded->file_count)
+        status = check_last(file, &reader, newest, error);
     if (status == STATUS_OK)
         recorded->plain = reader.segment.instructions == KERNELS_PLAIN;
-    while (status == STATUS_OK)
-        status = run_record_reader_next(&reader, error);
+    reader.count = file->count;
+    recorded->bytes += file->count;
+    while (status == STATUS_OK && (status = run_record_reader_next(&reader, error)) == STATUS_OK)
+        status = check_workers(recorded, &reader, error);
     recorded->end = reader.stretch.to;
     run_record_reader_close(&reader);
     return status == STATUS_NOT_FOUND ? STATUS_OK : status;
@@ -157,6 +197,7 @@ static enum status read_record(struct recorded *recorded, const struct disk *dis
     const struct manifest_record last = manifest.record;
     uint64_t step = manifest.step;
     bool off = manifest.job.record != RECORDING_ON;
+    const struct newest newest = {manifest.run_id, manifest.record.bytes};
     manifest_free(&manifest);
     if (last.session == 0)
         return error_set(error, STATUS_NOT_FOUND, "%.300s: has no record (%s)", path,
@@ -167,10 +208,10 @@ static enum status read_record(struct recorded *recorded, const struct disk *dis
                          ", and the run went on to %" PRIu64
                          " without one, so that it cannot be made again",
                          path, last.batches, step);
-    status = read_files(recorded, disk, path, &last, error);
+    status = read_files(recorded, disk, path, last.session, error);
     recorded->end = (struct run_record_cut){.computation = 1};
     for (uint32_t i = 0; i < recorded->file_count && status == STATUS_OK; i++)
-        status = check_file(recorded, i, error);
+        status = check_file(recorded, i, &newest, error);
     if (status == STATUS_OK && recorded->end.batches != step)
         status = error_set(
             error, STATUS_INVALID,

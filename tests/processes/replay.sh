@@ -181,6 +181,17 @@ if short_run; then
     trains off --mode async --workers 2 --ps 1 --record off
     damaged off "off: has no record \(--record off\)"
     run empty 5 syncopate replay "$work"
+    # changed NAME WORDS - the copy of that name with one number changed, every checksum as it has to be.
+    changed()
+    {
+        copy "changed-$1"
+        "$build/tests/processes/swap_entries" "$work/changed-$1/record/0001.log" "$1" || fail "no $1 to change"
+        damaged "changed-$1" "changed-$1/record/0001.log: $2"
+    }
+    changed run "is the record of run [0-9a-f]{16}, and the newest checkpoint is of run $(member "$work/two" run_id)"
+    changed worker "damaged: computation [0-9]+ is of worker/[78], and the run has had 2 workers"
+    changed clock "damaged: computation [0-9]+ is at clock 1, and workers have no clocks in this mode"
+    ok "another run's id, a worker that the run has not had, a clock in async: refused with 3, and named"
     ok "a flipped byte, a short file, none, a newer format, another run's: refused with 3, and named"
 
     copy swapped

@@ -1,10 +1,14 @@
 /* swap_entries FILE - writes a record again with two entries of its first chunk swapped that follow
  * each other and are of different computations, every checksum as it has to be: what only replaying
- * it can find. Says how many batches there are before them. */
+ * it can find. Says how many batches there are before them.
+ *
+ * swap_entries FILE run|worker|clock - with another run's id, or another worker or a later clock of
+ * one computation. */
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/file/disk.h"
 #include "tests/lib/records/rewritten_record.h"
@@ -33,6 +37,18 @@ static bool swap(struct run_record_reader *reader)
     return false;
 }
 
+/* Of the last computation of the stretch. */
+static bool change(struct run_record_reader *reader, const char *what)
+{
+    struct run_record_stretch *s = &reader->stretch;
+    if (strcmp(what, "run") == 0 || s->computation_count == 0)
+        return strcmp(what, "run") == 0;
+    struct run_record_computation *last = &s->computations[s->computation_count - 1];
+    last->worker += strcmp(what, "worker") == 0 ? 7 : 0;
+    last->clock += strcmp(what, "clock") == 0;
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     struct run_record_reader reader;
@@ -41,7 +57,7 @@ int main(int argc, char **argv)
     void *bytes;
     size_t count;
     bool swapped = false;
-    if (argc != 2)
+    if (argc != 2 && argc != 3)
         return 2;
     enum status status = disk_posix.read_file(disk_posix.context, argv[1], RUN_RECORD_BYTES_MAX,
                                               &bytes, &count, &error);
@@ -49,9 +65,10 @@ int main(int argc, char **argv)
         run_record_reader_open(&reader, argv[1], bytes, count, &error) != STATUS_OK)
         return fail(&error);
     run_record_writer_init(&writer);
+    reader.segment.run_id += argc == 3 && strcmp(argv[2], "run") == 0;
     run_record_writer_segment(&writer, &reader.segment);
     while ((status = run_record_reader_next(&reader, &error)) == STATUS_OK) {
-        swapped = swapped || swap(&reader);
+        swapped = swapped || (argc == 3 ? change(&reader, argv[2]) : swap(&reader));
         rewritten_record_stretch(&writer, &reader);
     }
     if (status != STATUS_NOT_FOUND || run_record_writer_finish(&writer) != STATUS_OK)

@@ -108,7 +108,7 @@ TEST(numbers_workers_bases_and_losses_are_as_written, 2, 2)
     run_record_writer_gone(w, 9);
     run_record_writer_computation(w,
                                   &(struct run_record_computation){
-                                      .number = 1000000, .batch = 1, .clock = 7, .bases = later});
+                                      .number = 1000000, .batch = 1, .clock = 2, .bases = later});
     run_record_writer_entries(w, 0, 0, one, 2);
     run_record_writer_entries(w, 1, 0, two, 1);
     run_record_writer_entries(w, 1, 1, two + 1, 1);
@@ -123,7 +123,7 @@ TEST(numbers_workers_bases_and_losses_are_as_written, 2, 2)
     ck_assert_uint_eq(s->computations[0].worker, 1);
     ck_assert_uint_eq(s->computations[1].number, 1000000);
     ck_assert_uint_eq(s->computations[1].batch, 1);
-    ck_assert_uint_eq(s->computations[1].clock, 7);
+    ck_assert_uint_eq(s->computations[1].clock, 2);
     ck_assert_mem_eq(s->computations[1].bases, later, sizeof later);
     ck_assert_uint_eq(s->gone_count, 1);
     ck_assert_uint_eq(s->gone[0].worker, 9);
@@ -332,6 +332,31 @@ TEST(a_base_of_before_the_generation_is_named, 2, 2)
     ck_assert_int_eq(run_record_writer_finish(&r->writer), STATUS_OK);
     must_say(r->writer.bytes, r->writer.count,
              "computation 3 is made from version 1 of chunk 1, and its generation began at 2");
+}
+
+TEST(a_clock_that_runs_backwards_is_named, 2, 2)
+{
+    struct run_record_computation wrong[2] = {honest[0], honest[1]};
+    wrong[0].clock = 1;
+    must_refuse(r, wrong, 2, in_order, in_order,
+                "computation 2 of worker/0 is at clock 0, and its last one was at 1");
+}
+
+TEST(a_worker_that_comes_again_may_begin_at_an_earlier_clock, 2, 2)
+{
+    struct run_record_computation first = honest[0];
+    first.clock = 1;
+    run_record_writer_computation(&r->writer, &first);
+    run_record_writer_gone(&r->writer, 0);
+    must_refuse(r, honest + 1, 1, in_order, in_order, NULL);
+}
+
+TEST(a_clock_of_more_batches_than_there_were_is_named, 2, 2)
+{
+    struct run_record_computation wrong[2] = {honest[0], honest[1]};
+    wrong[1].clock = 3;
+    must_refuse(r, wrong, 2, in_order, in_order,
+                "computation 2 of worker/0 is at clock 3, and its generation has 2 batches");
 }
 
 TEST(a_computation_without_an_entry_is_named, 2, 2)
