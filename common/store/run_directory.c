@@ -22,8 +22,6 @@
 /* Room that every name below a run directory fits into. */
 #define NAME_ROOM 32
 
-#define RUN_ID_BYTES 20 /* As text. */
-
 #define LIFE_SECONDS_MAX 1e12 /* Of a part that is read back. */
 
 static const char *const state_names[] = {
@@ -349,7 +347,6 @@ struct finding {
     bool has_run, has_others;   /* run.json; anything that an interrupted claim would not leave. */
     enum run_state state;       /* Of the run. */
     struct run_summary earlier; /* What a resumed run starts from. */
-    char run_id[RUN_ID_BYTES];  /* That it was written by; "" for none. */
     uint32_t keep;              /* Checkpoints; 0: it does not say. */
 };
 
@@ -714,16 +711,9 @@ static enum status examine_run(const struct disk *disk, const char *directory,
     if (status == STATUS_OK) {
         run_summary_read(&finding->earlier, root);
         finding->keep = read_keep(root);
-        const char *id = json_text(root, "run_id");
-        snprintf(finding->run_id, sizeof finding->run_id, "%s", id != NULL ? id : "");
     }
     json_release(&root);
     return status;
-}
-
-static void write_run_id(char digits[RUN_ID_BYTES], uint64_t run_id)
-{
-    snprintf(digits, RUN_ID_BYTES, "%016" PRIx64, run_id);
 }
 
 enum status run_directory_find(struct run_found *found, const struct disk *disk, const char *path,
@@ -749,10 +739,10 @@ enum status run_directory_find(struct run_found *found, const struct disk *disk,
 bool run_directory_has_ended(const struct disk *disk, const char *path, uint64_t run_id,
                              enum run_state *state)
 {
-    char file[DISK_PATH_MAX], digits[RUN_ID_BYTES];
+    char file[DISK_PATH_MAX], digits[20];
     struct json *root;
     snprintf(file, sizeof file, "%.*s/run.json", DISK_PATH_MAX - NAME_ROOM, path);
-    write_run_id(digits, run_id);
+    snprintf(digits, sizeof digits, "%016" PRIx64, run_id);
     if (json_read_file(disk, file, RUN_JSON_BYTES_MAX, &root, NULL) != STATUS_OK)
         return false;
     const char *name = json_text(root, "state");
@@ -830,7 +820,6 @@ static enum status claim(struct run_directory *directory, const struct job *job,
                          uint32_t keep, enum run_opening *opening, struct error *error)
 {
     struct finding finding;
-    char digits[RUN_ID_BYTES];
     enum status status = examine(directory->disk, directory->path, job, &finding, error);
     if (status != STATUS_OK)
         return status;
@@ -838,10 +827,7 @@ static enum status claim(struct run_directory *directory, const struct job *job,
     remove_left_overs(directory->disk, directory->path);
     directory->earlier = finding.earlier;
     directory->keep = keep > 0 ? keep : finding.keep > 0 ? finding.keep : CHECKPOINTS_KEPT;
-    write_run_id(digits, run_id);
-    if (strcmp(finding.run_id, digits) != 0) /* Of another session. */
-        directory->earlier.faults = (struct run_faults){0};
-    else { /* Server 0 is another process: the one before was lost. */
+    if (finding.has_run && finding.state == RUN_RUNNING) { /* Its server 0 was lost. */
         directory->earlier.faults.servers_lost++;
         directory->reached = event_log_step(&directory->events);
     }

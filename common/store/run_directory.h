@@ -197,7 +197,7 @@ struct run_directory {
     double started;   /* Monotonic seconds at open; event times count from here. */
     uint32_t keep;    /* Checkpoints: as asked for, else as the run was begun with. */
     uint64_t reached; /* The last step that a lost server 0 has told of; 0: none was lost. */
-    struct run_summary earlier; /* What run.json said; the faults are those of this run. */
+    struct run_summary earlier; /* What run.json said. */
 };
 
 /* What there is to begin with. */
