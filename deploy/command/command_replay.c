@@ -307,8 +307,8 @@ static bool is_model(const struct replaying *r)
     return strcmp(digest, r->digest) == 0;
 }
 
-/* What run.json says of the whole run. Its figures of gradients are those of one session that has never gone
- * back. */
+/* What run.json says of the whole run. A session that is under way, or was killed, has not told its figures of
+ * gradients. */
 static void compare_figures(struct replaying *r)
 {
     const struct run_summary *was = &r->recorded.told.summary;
@@ -320,10 +320,9 @@ static void compare_figures(struct replaying *r)
         double loss = rerun_loss(&r->rerun, epoch - 1);
         compare(r, "train_loss", !(fabs(loss - was->train_loss) > 1e-9 * fabs(loss)));
     }
-    if (f->entries > 0 && !job_mode(&r->job)->steps && r->recorded.file_count == 1 &&
-        was->faults.generation == 0) {
-        compare(r, "verdicts", was->verdicts.applied == f->entries - f->skipped);
-        compare(r, "staleness", was->staleness.shape.max == f->staleness_max);
+    if (f->entries > 0 && !job_mode(&r->job)->steps && r->recorded.found.state != RUN_RUNNING) {
+        compare(r, "verdicts", was->verdicts.applied == f->counted);
+        compare(r, "staleness", was->staleness.shape.max == f->counted_max);
     }
     if (was->model_sha256[0] != '\0')
         compare(r, "model.safetensors", is_model(r));

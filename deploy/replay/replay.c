@@ -34,7 +34,7 @@ struct passing {
 struct replay {
     struct job job;
     struct replay_calls calls;
-    uint64_t until, elements;
+    uint64_t until, counted_from, elements;
     struct leaf_sets sets;    /* Those of the steps to come, where there are some. */
     struct timeline timeline; /* Where what is dropped is requeued: of the step to come, ... */
     struct owed_leaf *owed;   /* [owed_count] ... what its epoch owes so far, ... */
@@ -453,6 +453,11 @@ static enum status apply(struct replay *r, uint32_t index, const struct making *
     r->figures.skipped += made == NULL;
     r->figures.staleness_max =
         staleness > r->figures.staleness_max ? staleness : r->figures.staleness_max;
+    if (r->places[index] >= r->counted_from && made != NULL) {
+        r->figures.counted++;
+        r->figures.counted_max =
+            staleness > r->figures.counted_max ? staleness : r->figures.counted_max;
+    }
     if (chunk->version > before &&
         kept_made(&r->kept, index, chunk->version, chunk->values) != STATUS_OK)
         return no_memory(error);
@@ -579,6 +584,11 @@ void replay_take_sets(struct replay *replay, const void *list, size_t count)
 {
     if (!leaf_sets_open(&replay->sets, list, count))
         replay->sets = (struct leaf_sets){.left = 0};
+}
+
+void replay_count_from(struct replay *replay, uint64_t batch)
+{
+    replay->counted_from = batch;
 }
 
 static enum status owe(struct replay *r, uint64_t step, struct error *error)

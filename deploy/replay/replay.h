@@ -48,6 +48,8 @@ struct replay_figures {
     uint64_t computations, entries, skipped;
     uint64_t torn; /* Batches with entries of more than one computation. */
     uint64_t staleness_max;
+    uint64_t counted, counted_max; /* Entries that are no skips, and their staleness, from the batch
+                                    * on that replay_count_from said. */
     uint64_t versions_max, gradients_max; /* Kept at a time: of a chunk, and in all. */
     uint64_t bytes_max;                   /* Of both. */
 };
@@ -60,6 +62,9 @@ void replay_destroy(struct replay **replay);
 /* Where steps are made of sets of leaves: the list (common/steps/leaf_set.h) of those from step 0 on, which
  * outlives the replay. */
 void replay_take_sets(struct replay *replay, const void *list, size_t count);
+
+/* See replay_figures; without it from the beginning. */
+void replay_count_from(struct replay *replay, uint64_t batch);
 
 /* The first segment begins with initial values, a later one with what the last one ended with. It is
  * looked through once beforehand for what has to be kept: bytes[count] are the segment's file. */

@@ -234,6 +234,10 @@ if short_run; then
     again cut
     ages cut
     said cut-again '^session 2: 3 workers, 1 server' || fail "the second session is not told"
+    cp -r "$work/cut" "$work/cut-figures"
+    sed -i 's/"applied": /&9/' "$work/cut-figures/run.json"
+    run cut-figures 1 syncopate replay "$work/cut-figures" --quiet
+    said cut-figures "^verdicts: differs from the run's$" || fail "a second session's verdicts are not compared"
     ok "stopped in the middle, and on with other workers and servers: the bits of the run"
 fi
 

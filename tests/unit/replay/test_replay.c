@@ -297,8 +297,12 @@ TEST(little_is_kept_however_long_it_goes_on, "sgd", 128)
     begin_record(f, &r, 5, 4);
     sample_record_train(&r, BATCHES_MAX);
     struct replay *replay = begin(f, UINT64_MAX);
+    replay_count_from(replay, BATCHES_MAX - 10);
     ck_assert_int_eq(go_through(replay, &r, &error), STATUS_NOT_FOUND);
     const struct replay_figures *figures = replay_figures(replay);
+    uint64_t latest = UINT64_C(10) * f->partition.chunk_count;
+    ck_assert(figures->counted <= latest && figures->counted + figures->skipped >= latest);
+    ck_assert_uint_le(figures->counted_max, figures->staleness_max);
     ck_assert_uint_le(figures->versions_max, figures->staleness_max + 1);
     ck_assert_uint_le(figures->gradients_max, 16);
     ck_assert_uint_eq(f->passed_at, BATCHES_MAX);
