@@ -453,8 +453,8 @@ static enum status apply(struct replay *r, uint32_t index, const struct making *
     r->figures.skipped += made == NULL;
     r->figures.staleness_max =
         staleness > r->figures.staleness_max ? staleness : r->figures.staleness_max;
-    if (r->places[index] >= r->counted_from && made != NULL) {
-        r->figures.counted++;
+    if (r->places[index] >= r->counted_from) {
+        r->figures.counted += made != NULL;
         r->figures.counted_max =
             staleness > r->figures.counted_max ? staleness : r->figures.counted_max;
     }

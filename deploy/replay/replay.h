@@ -48,8 +48,9 @@ struct replay_figures {
     uint64_t computations, entries, skipped;
     uint64_t torn; /* Batches with entries of more than one computation. */
     uint64_t staleness_max;
-    uint64_t counted, counted_max; /* Entries that are no skips, and their staleness, from the batch
-                                    * on that replay_count_from said. */
+    uint64_t counted,
+        counted_max; /* From the batch on that replay_count_from said: entries that are no
+                                    * skips, and the staleness of all. */
     uint64_t versions_max, gradients_max; /* Kept at a time: of a chunk, and in all. */
     uint64_t bytes_max;                   /* Of both. */
 };
