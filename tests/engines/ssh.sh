@@ -165,6 +165,7 @@ no_keys_left
 ok "a broken connection of a worker, of a server or of server 0 costs that process, which is started again: the same bits"
 
 # --- stops -------------------------------------------------------------------------------------------------------
+reference "${short[@]}"
 start_on head stop "${pair[@]}" "${slower[@]}" --out "$disks/stop"
 begun stop
 kill_on head INT '^[^ ]*/syncopate launch '
