@@ -409,3 +409,11 @@ enum status record_read(struct record *record, const char *path, struct error *e
         record_free(record);
     return status;
 }
+
+unsigned record_classes(const struct record *record)
+{
+    const char *last = NULL;
+    for (const char *at = record->model; (at = strstr(at, "dense ")) != NULL; at++)
+        last = at;
+    return last != NULL ? (unsigned)strtoul(last + strlen("dense "), NULL, 10) : 0;
+}

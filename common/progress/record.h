@@ -85,4 +85,7 @@ struct record {
 enum status record_read(struct record *record, const char *path, struct error *error);
 void record_free(struct record *record);
 
+/* Classes of examples, which are the outputs of the model's last layer; 0: not known. */
+unsigned record_classes(const struct record *record);
+
 #endif

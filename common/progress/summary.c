@@ -63,14 +63,10 @@ static void print_work(FILE *out, const struct record *record)
 }
 
 /* The loss of a model that says the same of all examples: every class is as likely. NaN: the classes are
- * not known, which are the outputs of the model's last layer. */
+ * not known. */
 static double guessing_loss(const struct record *record)
 {
-    static const char layer[] = "dense ";
-    const char *last = NULL;
-    for (const char *at = record->model; (at = strstr(at, layer)) != NULL; at++)
-        last = at;
-    double classes = last != NULL ? strtod(last + strlen(layer), NULL) : 0;
+    unsigned classes = record_classes(record);
     return classes > 1 ? elementary_logarithm(classes) : NAN;
 }
 

@@ -246,14 +246,6 @@ bool failed_run_diverged(const struct failed_run *run)
     return run->exit_code == EXIT_TRAINING_FAILED && strstr(run->reason, "not finite") != NULL;
 }
 
-unsigned record_classes(const struct record *record)
-{
-    const char *last = NULL;
-    for (const char *at = record->model; (at = strstr(at, "dense ")) != NULL; at++)
-        last = at;
-    return last != NULL ? (unsigned)strtoul(last + strlen("dense "), NULL, 10) : 0;
-}
-
 double record_wait_seconds(const struct record *record)
 {
     double sum = 0;

@@ -102,9 +102,6 @@ struct spread group_spread(const struct group *group, record_number_fn *number);
 bool record_diverged(const struct record *record);
 bool failed_run_diverged(const struct failed_run *run);
 
-/* Classes of examples, which are the outputs of the model's last layer; 0: not known. */
-unsigned record_classes(const struct record *record);
-
 /* Of a worker on average; NaN when nothing was recorded. */
 double record_wait_seconds(const struct record *record);
 
