@@ -851,14 +851,11 @@ static enum status check_backup(const struct parser *parser)
 static enum status check_launch(const struct parser *parser)
 {
     const struct options *options = parser->options;
-    int sources = (options->hosts != NULL) + (options->host_list != NULL) + options->slurm;
-    if (sources == 0 && !options->mpi)
-        return refuse(parser, "on which hosts? Say --hosts FILE, -H LIST or, in a job of Slurm's, "
-                              "--slurm; 'syncopate run' starts all on this one");
-    if (sources > 1 || (options->slurm && options->mpi))
-        return refuse(parser,
-                      "of --hosts, --host-list, --slurm and --mpi two are too many, but that "
-                      "--mpi takes a list");
+    if (options->hosts == NULL && options->host_list == NULL)
+        return refuse(parser, "on which hosts? Say --hosts FILE or -H LIST; 'syncopate run' starts "
+                              "all on this one");
+    if (options->hosts != NULL && options->host_list != NULL)
+        return refuse(parser, "--hosts and --host-list exclude each other");
     if (options->ps == 0)
         return refuse(parser, "--ps=0: one process alone needs no other host; write 'syncopate "
                               "run --ps 0'");

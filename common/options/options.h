@@ -117,7 +117,6 @@ struct options {
     const char *port_file; /* ps: where to write the address once bound. */
     const char *tell;      /* ps: "all" or "progress". */
     const char *hosts, *host_list; /* launch: a file of hosts; "a:2,b:2". NULL: not given. */
-    bool slurm, mpi;               /* launch: those of the allocation. */
     const char *ssh;               /* launch: the command, "ssh -F file". */
     const char *remote_bin;        /* launch: folder of the programs there; NULL: as here. */
     const char *ports;             /* probe: "20000-20127"; NULL: none. */

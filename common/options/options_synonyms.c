@@ -48,6 +48,8 @@ static const struct synonym {
      OPTION_RUN | OPTION_COMPARE, NULL, ONE_HOST},
     {"hostfile nodes", OPTION_LAUNCH, "hosts", NULL},
     {"port", OPTION_LAUNCH, "port-base", NULL},
+    {"slurm", OPTION_LAUNCH, NULL, "Slurm starts a job itself: srun -n 5 syncopate task --ps 2"},
+    {"mpi", OPTION_LAUNCH, NULL, "MPI starts a job itself: mpirun -np 5 syncopate task --ps 2"},
 #define CHOSEN_THERE "launch deals servers and workers over the hosts (--hosts FILE: role=, slots=)"
     {"ps-hosts worker-hosts task-index job-name rank", OPTION_LAUNCH, NULL, CHOSEN_THERE},
     {"latency bandwidth", ANYBODY, "network", "as in --network 10Gbit,50us"},

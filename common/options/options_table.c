@@ -522,12 +522,6 @@ const struct option_row option_rows[] = {
      "that it takes; where nobody says, all are dealt over the hosts in turn."},
     {"host-list", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(host_list), OPTION_LAUNCH, "LIST", NULL, 0, 0, NULL,
      NULL, "The same as a list, host:slots with commas; also -H LIST: -H alpha:2,kim@beta:2."},
-    {"slurm", OPTION_GROUP_CLUSTER, OPTION_KIND_FLAG, FIELD(slurm), OPTION_LAUNCH, NULL, NULL, 0, 0, NULL, NULL,
-     "The hosts of the Slurm job that this command runs in, with as many slots as it has tasks there; each process "
-     "is a step of its own, by srun, and is started again as by ssh."},
-    {"mpi", OPTION_GROUP_CLUSTER, OPTION_KIND_FLAG, FIELD(mpi), OPTION_LAUNCH, NULL, NULL, 0, 0, NULL, NULL,
-     "Start each process by an mpirun of its own, in place of ssh: on --hosts or -H, or those of an allocation of "
-     "Slurm, PBS, LSF or Grid Engine. mpirun is told more by its environment."},
     {"ssh", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(ssh), OPTION_LAUNCH, "COMMAND", "ssh", 0, 0, NULL, NULL,
      "How to log in, with whatever options: \"ssh -F file\". Nobody is there to type a password (BatchMode)."},
     {"remote-bin", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(remote_bin), OPTION_LAUNCH, "DIR", NULL, 0, 0, NULL,

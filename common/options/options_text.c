@@ -31,7 +31,7 @@ static const struct program_text program_texts[] = {
      "Start servers and workers on this machine, watch them train, and end with a summary. The "
      "run directory holds run.json, events.jsonl, checkpoints and the trained model.",
      "  syncopate run --workers 4 --ps 2 --mode async --epochs 3 --out runs/async4"},
-    {OPTION_LAUNCH, "--hosts FILE | -H LIST | --slurm | --mpi [options]", NULL,
+    {OPTION_LAUNCH, "--hosts FILE | -H LIST [options]", NULL,
      "start servers and workers on several hosts, watch them, and sum up",
      "Start servers and workers on the hosts of a list, over ssh, watch them train, and end with a "
      "summary and the result here, as run does on one host. Every host is looked at before "

@@ -15,7 +15,6 @@
 #include "common/process/log.h"
 #include "deploy/command/command.h"
 #include "deploy/command/run_venue.h"
-#include "deploy/hosts/allocation.h"
 #include "deploy/hosts/apart.h"
 #include "deploy/hosts/host_site.h"
 #include "deploy/hosts/survey.h"
@@ -26,10 +25,8 @@
 #define CLOCK_SECONDS       2.0 /* That clocks may be apart, and a login may take, without a word. */
 #define HOSTS_SHOWN         16
 
-extern char **environ;
-
 struct launch {
-    struct carrier carrier;
+    const char *ssh;
     struct host_list list;
     struct seating seating;
     struct host_report *reports; /* [list.count], owned. */
@@ -49,12 +46,7 @@ static int read_hosts(struct launch *launch, const struct options *options, stru
     void *text = NULL;
     size_t bytes = 0;
     enum status status;
-    const char *const *environment = (const char *const *)environ;
-    if (options->slurm) {
-        status = allocation_slurm(&launch->list, environment, error);
-    } else if (options->mpi && options->host_list == NULL && options->hosts == NULL) {
-        status = allocation_any(&launch->list, environment, error);
-    } else if (options->host_list != NULL) {
+    if (options->host_list != NULL) {
         status = host_list_read_words(&launch->list, options->host_list, "--host-list", error);
     } else {
         status = disk_posix.read_file(disk_posix.context, options->hosts, HOST_FILE_BYTES_MAX,
@@ -67,8 +59,6 @@ static int read_hosts(struct launch *launch, const struct options *options, stru
         status = host_list_read(&launch->list, text, bytes, options->hosts, error);
         free(text);
     }
-    if (status == STATUS_IO)
-        return EXIT_CANNOT_OPEN;
     return status == STATUS_OK       ? EXIT_DONE
            : status == STATUS_MEMORY ? EXIT_TRAINING_FAILED
                                      : EXIT_USAGE;
@@ -125,7 +115,7 @@ static int recover(const struct launch *launch, const struct options *options, s
     bool found = false;
     if (options->out == NULL)
         return EXIT_DONE;
-    if (apart_recover(&launch->carrier, options->out, &found, error) != STATUS_OK)
+    if (apart_recover(launch->ssh, options->out, &found, error) != STATUS_OK)
         return EXIT_CANNOT_OPEN;
     snprintf(line, sizeof line, "what an earlier launch had left on another host is in %s now",
              options->out);
@@ -137,10 +127,7 @@ static int recover(const struct launch *launch, const struct options *options, s
 static int begin(void *context, struct options *options, struct error *error)
 {
     struct launch *launch = context;
-    launch->carrier.kind = options->slurm ? CARRIER_SRUN
-                           : options->mpi ? CARRIER_MPIRUN
-                                          : CARRIER_SSH;
-    launch->carrier.ssh = options->ssh;
+    launch->ssh = options->ssh;
     int code = read_hosts(launch, options, error);
     if (code == EXIT_DONE)
         code = check_names(launch, error);
@@ -192,7 +179,7 @@ static enum status ask_all(struct launch *launch, const struct options *options,
                            struct error *error)
 {
     uint32_t last = options->port_base + host_site_ports(options->ps) - 1;
-    struct survey survey = {.carrier = &launch->carrier,
+    struct survey survey = {.ssh = launch->ssh,
                             .list = &launch->list,
                             .bin = launch->bin,
                             .folder = launch->folder,
@@ -301,8 +288,8 @@ static int prepare_folder(struct launch *launch, struct error *error)
         launch->hosts.site.out = launch->out;
         return EXIT_DONE;
     }
-    apart_place(&launch->apart, &launch->carrier, &launch->list.hosts[host],
-                launch->reports[host].home, launch->out);
+    apart_place(&launch->apart, launch->ssh, &launch->list.hosts[host], launch->reports[host].home,
+                launch->out);
     if (apart_send(&launch->apart, error) != STATUS_OK)
         return EXIT_CANNOT_OPEN;
     launch->noted = true;
@@ -355,7 +342,7 @@ static int open_launch(void *context, struct run_plan *plan, struct error *error
         code = find_ports(launch, options, error);
     if (code == EXIT_DONE)
         code = prepare_keys(launch, options, error);
-    launch->hosts.carrier = &launch->carrier;
+    launch->hosts.ssh = launch->ssh;
     launch->hosts.list = &launch->list;
     launch->hosts.seating = &launch->seating;
     launch->hosts.bin = launch->bin;

@@ -50,7 +50,7 @@ static const char replace_script[] =
 static void add_there(const struct apart *apart, const char *script, struct arguments *command)
 {
     const char *const words[] = {"sh", "-c", script, "sh", apart->path, apart->lock, NULL};
-    carrier_command(apart->carrier, &apart->host, words, command);
+    carrier_command(apart->ssh, &apart->host, words, command);
 }
 
 static void add_words(struct arguments *command, const char *const *words)
@@ -66,14 +66,14 @@ static void note_path(const char *out, char path[DISK_PATH_MAX + 16])
 
 /* --- where --------------------------------------------------------------------------------- */
 
-void apart_place(struct apart *apart, const struct carrier *carrier, const struct host *host,
-                 const char *home, const char *out)
+void apart_place(struct apart *apart, const char *ssh, const struct host *host, const char *home,
+                 const char *out)
 {
     struct hash hash;
     uint8_t digest[HASH_BYTES];
     char here[HOST_NAME_MAX_BYTES] = "";
     const char *slash = strrchr(out, '/');
-    *apart = (struct apart){.carrier = carrier, .host = *host};
+    *apart = (struct apart){.ssh = ssh, .host = *host};
     snprintf(apart->out, sizeof apart->out, "%s", out);
     if (gethostname(here, sizeof here - 1) != 0)
         here[0] = '\0';
@@ -101,7 +101,7 @@ enum status apart_write_note(const struct apart *apart, struct error *error)
     return disk_posix.write_file(disk_posix.context, path, &piece, 1, error);
 }
 
-enum status apart_read_note(struct apart *apart, const struct carrier *carrier, const char *out,
+enum status apart_read_note(struct apart *apart, const char *ssh, const char *out,
                             struct error *error)
 {
     char path[DISK_PATH_MAX + 16];
@@ -121,7 +121,7 @@ enum status apart_read_note(struct apart *apart, const struct carrier *carrier, 
                                 memchr(text + line + 1, '\n', rest) != text + bytes - 1))
         status = error_set(error, STATUS_INVALID, "%.300s: is damaged", path);
     if (status == STATUS_OK) {
-        *apart = (struct apart){.carrier = carrier, .host = list.hosts[0]};
+        *apart = (struct apart){.ssh = ssh, .host = list.hosts[0]};
         snprintf(apart->out, sizeof apart->out, "%s", out);
         snprintf(apart->path, sizeof apart->path, "%.*s", (int)(rest - 1), text + line + 1);
         snprintf(apart->lock, sizeof apart->lock, "%s.lock", apart->path);
@@ -183,8 +183,7 @@ enum status apart_bring(const struct apart *apart, struct error *error)
     return STATUS_OK;
 }
 
-enum status apart_recover(const struct carrier *carrier, const char *out, bool *found,
-                          struct error *error)
+enum status apart_recover(const char *ssh, const char *out, bool *found, struct error *error)
 {
     struct apart apart;
     struct error reason;
@@ -194,7 +193,7 @@ enum status apart_recover(const struct carrier *carrier, const char *out, bool *
     if (access(path, F_OK) !=
         0) /* What else is wrong with the folder is said by whoever opens it. */
         return STATUS_OK;
-    enum status status = apart_read_note(&apart, carrier, out, &reason);
+    enum status status = apart_read_note(&apart, ssh, out, &reason);
     if (status == STATUS_OK)
         status = apart_bring(&apart, &reason);
     *found = status == STATUS_OK;

@@ -16,7 +16,7 @@
 #include "deploy/hosts/carrier.h"
 
 struct apart {
-    const struct carrier *carrier;
+    const char *ssh;
     struct host host;
     char out[DISK_PATH_MAX];      /* Here. */
     char path[DISK_PATH_MAX];     /* There. */
@@ -24,12 +24,11 @@ struct apart {
 };
 
 /* Where it is on a host where the user's home is this. */
-void apart_place(struct apart *apart, const struct carrier *carrier, const struct host *host,
-                 const char *home, const char *out);
+void apart_place(struct apart *apart, const char *ssh, const struct host *host, const char *home,
+                 const char *out);
 
 /* What an earlier launch has left elsewhere, brought here. *found: there was something to bring. */
-enum status apart_recover(const struct carrier *carrier, const char *out, bool *found,
-                          struct error *error);
+enum status apart_recover(const char *ssh, const char *out, bool *found, struct error *error);
 
 /* Take a run that is here there, if there is one, and note where it is. */
 enum status apart_send(const struct apart *apart, struct error *error);
@@ -40,7 +39,7 @@ enum status apart_bring(const struct apart *apart, struct error *error);
 void apart_drop(const struct apart *apart);
 
 /* OUT/elsewhere, read and written: pure but for its file. STATUS_NOT_FOUND. */
-enum status apart_read_note(struct apart *apart, const struct carrier *carrier, const char *out,
+enum status apart_read_note(struct apart *apart, const char *ssh, const char *out,
                             struct error *error);
 enum status apart_write_note(const struct apart *apart, struct error *error);
 

@@ -1,9 +1,7 @@
-/* carrier.c - words around words. */
+/* carrier.c - builds the ssh command around a command for another host. */
 
 #include "deploy/hosts/carrier.h"
 
-#include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +9,6 @@
 #include <unistd.h>
 
 #include "common/address/address.h"
-#include "common/base/hash.h"
 
 char *carrier_quote(const char *word)
 {
@@ -116,12 +113,11 @@ static void add_words(struct arguments *command, const char *text)
 }
 
 /* Of an option of ssh the first counts: what people say stands before what we say. */
-static void add_ssh(const struct carrier *carrier, const struct host *host,
-                    struct arguments *command)
+static void add_ssh(const char *ssh, const struct host *host, struct arguments *command)
 {
     char option[64];
     char login[HOST_USER_MAX_BYTES + HOST_NAME_MAX_BYTES];
-    add_words(command, carrier->ssh);
+    add_words(command, ssh);
     arguments_add_word(command, "-T");
     arguments_add_word(command, "-oBatchMode=yes");
     snprintf(option, sizeof option, "-oConnectTimeout=%d", CARRIER_LOGIN_SECONDS);
@@ -137,51 +133,16 @@ static void add_ssh(const struct carrier *carrier, const struct host *host,
     arguments_add_word(command, login);
 }
 
-/* What cannot be had within a login's time is not waited for; who is killed is told by us. */
-static void add_srun(const struct host *host, struct arguments *command)
+void carrier_command(const char *ssh, const struct host *host, const char *const *words,
+                     struct arguments *command)
 {
-    char immediate[32];
-    snprintf(immediate, sizeof immediate, "--immediate=%d", CARRIER_LOGIN_SECONDS);
-    const char *const words[] = {"srun",    "--overlap",   "-N1",
-                                 "-n1",     "-w",          host->name,
-                                 "--mem=0", "--input=all", "--cpu-bind=none",
-                                 immediate, "--quiet",     "--kill-on-bad-exit=0"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        arguments_add_word(command, words[i]);
-}
-
-/* Words that Open MPI and MPICH have both. Open MPI 4 has one folder for all mpiruns of a user on a
- * host, which one of them may remove at the end while another is making its own in it, and then
- * that one cannot start (open-mpi/ompi issue 8510): so each has a folder of its own, where the
- * variable of theirs puts such folders. */
-static void add_mpirun(const struct host *host, struct arguments *command)
-{
-    char folder[PATH_MAX];
-    const char *base = getenv("OMPI_MCA_orte_tmpdir_base");
-    snprintf(folder, sizeof folder,
-             "OMPI_MCA_orte_top_session_dir=%.*s/syncopate-mpirun-%016" PRIx64, PATH_MAX / 2,
-             base != NULL && base[0] == '/' ? base : "/tmp", hash_random_u64());
-    const char *const words[] = {"env",   folder,     "mpirun",   "-np", "1",
-                                 "-host", host->name, "-bind-to", "none"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        arguments_add_word(command, words[i]);
-}
-
-void carrier_command(const struct carrier *carrier, const struct host *host,
-                     const char *const *words, struct arguments *command)
-{
-    bool here = carrier->kind == CARRIER_SSH && carrier_is_here(host);
-    if (carrier->kind == CARRIER_SRUN)
-        add_srun(host, command);
-    if (carrier->kind == CARRIER_MPIRUN)
-        add_mpirun(host, command);
-    if (here || carrier->kind != CARRIER_SSH) {
+    if (carrier_is_here(host)) {
         for (size_t i = 0; words[i] != NULL; i++)
             arguments_add_word(command, words[i]);
         return;
     }
     char *line = join_for_login(words);
-    add_ssh(carrier, host, command);
+    add_ssh(ssh, host, command);
     command->failed = command->failed || line == NULL;
     if (line != NULL)
         arguments_add_word(command, line);

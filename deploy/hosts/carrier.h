@@ -1,19 +1,13 @@
 /* carrier.h - the command that brings another command to a host.
  *
  *     ssh      ssh -o BatchMode=yes ... beta "'sh' '-c' '...'"
- *     srun     srun --overlap -N1 -n1 -w beta --input=all ... sh -c ...
- *     mpirun   env OMPI_MCA_orte_top_session_dir=... mpirun -np 1 -host beta ... sh -c ...
  *     here     the command itself, where ssh would go to this host
  *
  * What ssh is given is one word, which the login shell over there takes apart again, so every word
  * is quoted for it. A login that asks for a password fails; one that hangs is given up after
  * CARRIER_LOGIN_SECONDS, a connection that died after CARRIER_SILENCE_SECONDS.
  *
- * A step of srun's has all of its job's processors on that host, which the others of the job have
- * as well (no --exact, no binding): of a step that is one task srun would give each the same one.
- *
- * Threads: pure, but that a host's name is compared with this one's, and that mpirun's folder has a
- * random name under OMPI_MCA_orte_tmpdir_base, or /tmp. */
+ * Threads: pure, but that a host's name is compared with this one's. */
 
 #ifndef DEPLOY_HOSTS_CARRIER_H
 #define DEPLOY_HOSTS_CARRIER_H
@@ -27,17 +21,10 @@
 #define CARRIER_SILENCE_SECONDS 6 /* Three questions, two seconds apart. */
 #define CARRIER_LOGINS          8 /* At once; sshd drops more (MaxStartups is 10). */
 
-enum carrier_kind { CARRIER_SSH, CARRIER_SRUN, CARRIER_MPIRUN };
-
-struct carrier {
-    enum carrier_kind kind;
-    const char *ssh; /* "ssh -F file": words with blanks between them. */
-};
-
-/* Add the whole command to `command`, which was only zeroed. words: [..NULL]. Running out of memory
- * is told by arguments_list. */
-void carrier_command(const struct carrier *carrier, const struct host *host,
-                     const char *const *words, struct arguments *command);
+/* Add the whole command to `command`, which was only zeroed. ssh: "ssh -F file", words with blanks
+ * between them. words: [..NULL]. Running out of memory is told by arguments_list. */
+void carrier_command(const char *ssh, const struct host *host, const char *const *words,
+                     struct arguments *command);
 
 /* Whether processes of a host are started without logging in: it is named localhost, or as this one
  * is, and nothing else is said about it. */

@@ -102,7 +102,7 @@ static void keep_output(struct errand *errand, const char *bytes, size_t count)
     errand->output_bytes += count;
 }
 
-/* The last line that says something, which mpirun's last, of dashes, does not; control characters never reach a terminal from here. */
+/* The last line that is not blank; control characters never reach a terminal from here. */
 static void keep_line(char said[ERRAND_LINE_MAX], char line[ERRAND_LINE_MAX], size_t *line_bytes,
                       const char *bytes, size_t count)
 {
@@ -110,7 +110,7 @@ static void keep_line(char said[ERRAND_LINE_MAX], char line[ERRAND_LINE_MAX], si
         unsigned char c = (unsigned char)bytes[i];
         if (c == '\n') {
             line[*line_bytes] = '\0';
-            if (line[strspn(line, " -")] != '\0')
+            if (line[strspn(line, " ")] != '\0')
                 memcpy(said, line, *line_bytes + 1);
             *line_bytes = 0;
         } else if (c != '\r' && *line_bytes < ERRAND_LINE_MAX - 1)

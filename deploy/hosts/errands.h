@@ -23,12 +23,11 @@ struct errand {
     struct arguments command; /* Owned. */
 
     /* What came of it. */
-    int exit_code; /* -1: it could not be started, or a signal ended it. */
-    bool late;     /* It was not done in time, and was killed. */
-    char *output;  /* [output_bytes] and a zero, owned; NULL: none. */
-    char said
-        [ERRAND_LINE_MAX]; /* The last line of its standard error that has more than dashes, or "". */
-    double first_at;       /* The wall's seconds when it first said something; 0: never. */
+    int exit_code;              /* -1: it could not be started, or a signal ended it. */
+    bool late;                  /* It was not done in time, and was killed. */
+    char *output;               /* [output_bytes] and a zero, owned; NULL: none. */
+    char said[ERRAND_LINE_MAX]; /* The last line of its standard error that is not blank, or "". */
+    double first_at;            /* The wall's seconds when it first said something; 0: never. */
 
     /* Under way. */
     pid_t pid;

@@ -19,7 +19,6 @@ struct reader {
     const char *name; /* Of the text, for errors. */
     const char *unit; /* "line" or "host number". */
     uint32_t line;    /* Being read, from 1. */
-    bool tally;       /* A host again is a slot more. */
     struct error *error;
 };
 
@@ -188,12 +187,12 @@ static enum status none_is_wrong(const struct reader *reader)
 /* One line of a file, which is changed. */
 static enum status read_line(struct reader *reader, char *line)
 {
-    struct host host = {.slots = reader->tally ? 1 : 0};
+    struct host host = {.slots = 0};
     unsigned long number;
     char *rest, *name = strtok_r(line, " \t\r", &rest), *word;
     if (name == NULL)
         return STATUS_OK;
-    char *port = reader->tally ? NULL : cut_at_colon(name);
+    char *port = cut_at_colon(name);
     if (port != NULL) {
         if (!read_number(port, 65535, &number))
             return refuse(reader, port,
@@ -203,49 +202,34 @@ static enum status read_line(struct reader *reader, char *line)
     }
     enum status status = STATUS_OK;
     while (status == STATUS_OK && (word = strtok_r(NULL, " \t\r", &rest)) != NULL)
-        status = reader->tally ? refuse(reader, word, "is one word too many")
-                               : read_property(reader, word, &host);
+        status = read_property(reader, word, &host);
     return status == STATUS_OK ? add_word(reader, name, &host) : status;
-}
-
-static enum status read_lines(struct reader *reader, const char *text, size_t bytes)
-{
-    char line[LINE_MAX_BYTES];
-    enum status status = STATUS_OK;
-    while (bytes > 0 && status == STATUS_OK) {
-        const char *end = memchr(text, '\n', bytes);
-        size_t length = end != NULL ? (size_t)(end - text) : bytes;
-        reader->line++;
-        if (memchr(text, '\0', length) != NULL)
-            return refuse(reader, "\\0", "is there; is it a text?");
-        const char *remark = memchr(text, '#', length);
-        size_t kept = remark != NULL ? (size_t)(remark - text) : length;
-        if (kept >= sizeof line)
-            return refuse(reader, "...", "is too long");
-        memcpy(line, text, kept);
-        line[kept] = '\0';
-        status = read_line(reader, line);
-        bytes -= length + (end != NULL);
-        text += length + (end != NULL);
-    }
-    return status == STATUS_OK ? none_is_wrong(reader) : status;
 }
 
 enum status host_list_read(struct host_list *list, const char *text, size_t bytes, const char *name,
                            struct error *error)
 {
     struct reader reader = {.list = list, .name = name, .unit = "line", .error = error};
+    char line[LINE_MAX_BYTES];
+    enum status status = STATUS_OK;
     *list = (struct host_list){0};
-    return read_lines(&reader, text, bytes);
-}
-
-enum status host_list_read_tally(struct host_list *list, const char *text, size_t bytes,
-                                 const char *name, struct error *error)
-{
-    struct reader reader = {
-        .list = list, .name = name, .unit = "line", .tally = true, .error = error};
-    *list = (struct host_list){0};
-    return read_lines(&reader, text, bytes);
+    while (bytes > 0 && status == STATUS_OK) {
+        const char *end = memchr(text, '\n', bytes);
+        size_t length = end != NULL ? (size_t)(end - text) : bytes;
+        reader.line++;
+        if (memchr(text, '\0', length) != NULL)
+            return refuse(&reader, "\\0", "is there; is it a text?");
+        const char *remark = memchr(text, '#', length);
+        size_t kept = remark != NULL ? (size_t)(remark - text) : length;
+        if (kept >= sizeof line)
+            return refuse(&reader, "...", "is too long");
+        memcpy(line, text, kept);
+        line[kept] = '\0';
+        status = read_line(&reader, line);
+        bytes -= length + (end != NULL);
+        text += length + (end != NULL);
+    }
+    return status == STATUS_OK ? none_is_wrong(&reader) : status;
 }
 
 /* "kim@beta:2", which is changed. */

@@ -56,11 +56,6 @@ enum status host_list_read(struct host_list *list, const char *text, size_t byte
 enum status host_list_read_words(struct host_list *list, const char *text, const char *name,
                                  struct error *error);
 
-/* A line a process, as batch systems write them (PBS_NODEFILE): a host that is named N times has N
- * slots. */
-enum status host_list_read_tally(struct host_list *list, const char *text, size_t bytes,
-                                 const char *name, struct error *error);
-
 /* Accepts what was only zeroed. */
 void host_list_free(struct host_list *list);
 

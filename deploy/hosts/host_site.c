@@ -95,7 +95,7 @@ static enum status carry(void *context, size_t slot, const struct arguments *pro
     words[used++] = path;
     for (size_t i = 1; i < program->count; i++)
         words[used++] = program->items[i];
-    carrier_command(site->carrier, &site->list->hosts[host_of(site, slot)], words, command);
+    carrier_command(site->ssh, &site->list->hosts[host_of(site, slot)], words, command);
     free(words);
     return STATUS_OK;
 }

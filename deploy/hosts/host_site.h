@@ -20,7 +20,7 @@
 
 struct host_site {
     struct site site; /* For the launcher. */
-    const struct carrier *carrier;
+    const char *ssh;
     const struct host_list *list;
     struct seating *seating;
     const struct job_keys *keys; /* NULL: none are used. */

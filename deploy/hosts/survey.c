@@ -34,7 +34,7 @@ static void make_errand(const struct survey *survey, const struct host *host, st
         words[used++] = data;
     if (survey->instructions != NULL)
         words[used++] = instructions;
-    carrier_command(survey->carrier, host, words, &errand->command);
+    carrier_command(survey->ssh, host, words, &errand->command);
 }
 
 static void read_errand(const struct errand *errand, const struct host_wanted *wanted,

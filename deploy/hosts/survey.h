@@ -11,7 +11,7 @@
 #define SURVEY_SECONDS 40 /* For each: a login, and a look at the data. */
 
 struct survey {
-    const struct carrier *carrier;
+    const char *ssh;
     const struct host_list *list;
     const char *bin;          /* Where the programs are, there. */
     const char *folder;       /* Where relative paths begin, where it is there. */

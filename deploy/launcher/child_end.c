@@ -56,12 +56,12 @@ void child_describe_end(const struct child *child, char *text, size_t bytes)
     child_describe(child, child->error[0] != '\0' ? ": " : "", child->error, text, bytes);
 }
 
-/* The newest that says something, NULL if none does: mpirun ends its messages with a line of dashes. */
+/* The newest that is not blank, NULL if none is. */
 static const char *last_words(const struct child *child)
 {
     for (size_t back = 1; back <= child->tail_count && back <= CHILD_TAIL; back++) {
         const char *line = child->tail[(child->tail_count - back) % CHILD_TAIL];
-        if (line[strspn(line, " -")] != '\0')
+        if (line[strspn(line, " ")] != '\0')
             return line;
     }
     return NULL;

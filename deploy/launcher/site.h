@@ -1,7 +1,7 @@
 /* site.h - where the processes of a job run, when that is not here: what the launcher asks of
  * whoever knows the hosts.
  *
- * A process somewhere else is a child all the same: of what carries it there (ssh, srun, mpirun),
+ * A process somewhere else is a child all the same: of what carries it there (ssh),
  * which passes on its standard input, output and error. It then runs under a few lines of shell,
  * which say on standard output, in lines of their own,
  *

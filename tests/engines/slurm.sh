@@ -274,28 +274,3 @@ regain node1
 again first
 goes_on first
 ok "the script's node lost, with all servers: Slurm has the job in the queue again, and on to the bits of run"
-
-# --- launch in an allocation -----------------------------------------------------------------------
-mkdir "$work/tmp" # For keys, which are to be gone with their processes.
-cat >"$work/launch.sbatch" <<END
-#!/bin/bash
-export TMPDIR=$work/tmp
-exec syncopate launch --slurm --ps $servers ${job[*]} --compute constant:500us --out "$work/runs/\$SLURM_JOB_NAME-\$SLURM_JOB_ID"
-END
-scripts=$work
-reference "${job[@]}"
-submit launched launch --nodes=3 --ntasks=5 --
-first_step "$(out launched)" 0 >"$work/seconds"
-kill_on node3 KILL '^[^ ]*/syncopate-worker '
-finishes launched COMPLETED 0:0
-same_bits "$(out launched)" launched
-says launched 'worker/[0-9] on node3 was killed by signal 9 .*; started again'
-hosts_are_empty || fail "left: $(left_on_hosts)"
-ok "launch --slurm: a step for each process; a worker that is killed is started again, which srun does not do; the bits of run"
-
-submit orphaned launch --nodes=3 --ntasks=5 --
-first_step "$(out orphaned)" 0 >"$work/seconds"
-kill_on node1 KILL '^[^ ]*syncopate launch '
-empty_within 10
-within 5 rmdir "$work/tmp" || fail "keys are left: $(ls "$work"/tmp/*)"
-ok "kill -9 of launch --slurm: nothing is left on any node within 10 s"

@@ -190,30 +190,6 @@ says revived 'what an earlier launch had left on another host is in'
 same_bits "$disks/dead" "kill -9 of the launcher and resume"
 ok "kill -9 of the launcher: nothing is left on any host within 10 s, and the same command goes on from its checkpoint"
 
-# --- by mpirun ---------------------------------------------------------------------------------------------------
-if command -v mpirun >/dev/null; then
-    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm=rsh OMPI_MCA_ras=^slurm
-    export OMPI_MCA_plm_rsh_agent="ssh -F $work/ssh_config" OMPI_MCA_oob_tcp_if_include=eth0
-    start_on head mpi "$build/syncopate" launch --mpi --hosts "$work/hosts" --ps "$servers" --workers "$workers" "${short[@]}" \
-        "${slower[@]}" --out "$work/mpi"
-    begun mpi
-    kill_on gamma KILL '^[^ ]*/syncopate-worker '
-    ends mpi 0 60
-    says mpi 'worker/[0-9] on gamma was killed by signal 9 \(Killed\); started again'
-    same_bits "$work/mpi" "launch --mpi"
-    start_on head mpidead "$build/syncopate" launch --mpi --hosts "$work/hosts" --ps "$servers" --workers "$workers" "${short[@]}" \
-        "${slower[@]}" --out "$work/mpidead"
-    begun mpidead
-    kill_on head KILL '^[^ ]*/syncopate launch '
-    empty_within 10
-    ends mpidead 137
-    no_keys_left
-    if compgen -G '/tmp/syncopate-mpirun-*' >/dev/null; then fail "folders of mpirun are left in /tmp"; fi
-    ok "launch --mpi carries processes by mpirun in place of ssh: the same bits, restarts, and the same end with the launcher"
-else
-    skip "launch --mpi: there is no mpirun (deploy/setup.sh engines)"
-fi
-
 # --- before a start ----------------------------------------------------------------------------------------------
 # refused NAME CODE PATTERN ARGUMENT... - nothing is started, nothing left.
 refused()

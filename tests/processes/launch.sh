@@ -71,8 +71,10 @@ run room 2 syncopate launch -H localhost:2 --ps 2 --workers 1 "${job[@]}" --out 
 says room 'there is no place for worker/0: beside 2 servers the hosts have slots for 0 workers'
 run mixed 2 syncopate launch -H localhost,beta "${job[@]}" --out "$work/mixed"
 says mixed 'localhost is a different host for everyone who reads it'
-run slurm 2 syncopate launch --slurm "${job[@]}" --out "$work/slurm"
-says slurm "this is no job of Slurm's"
+run slurm 2 syncopate launch --slurm "${job[@]}"
+says slurm "unknown option --slurm: Slurm starts a job itself: srun -n 5 syncopate task --ps 2"
+run mpi 2 syncopate launch --mpi -H localhost "${job[@]}"
+says mpi "unknown option --mpi: MPI starts a job itself: mpirun -np 5 syncopate task --ps 2"
 ok "lists that cannot be are refused before anything is started"
 
 run probe 0 syncopate probe --data synthetic --ports 1-2

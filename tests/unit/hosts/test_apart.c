@@ -14,7 +14,6 @@
 
 struct fixture {
     char folder[64];
-    struct carrier carrier;
     struct apart apart;
 };
 
@@ -32,8 +31,7 @@ static void open_fixture(struct fixture *f)
     snprintf(f->folder, sizeof f->folder, "/tmp/syncopate-apart-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(f->folder));
     snprintf(out, sizeof out, "%s/out", f->folder);
-    f->carrier = (struct carrier){.kind = CARRIER_SSH, .ssh = "false"};
-    apart_place(&f->apart, &f->carrier, &here, f->folder, out);
+    apart_place(&f->apart, "false", &here, f->folder, out);
     shell(f, "mkdir -p $there $out && echo new >$there/run.json && echo old >$out/run.json");
 }
 

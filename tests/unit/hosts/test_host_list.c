@@ -150,20 +150,6 @@ TEST_PLAIN(lists_are_taken_as_other_launchers_have_them)
     host_list_free(&list);
 }
 
-TEST_PLAIN(a_line_a_process_adds_up_to_slots)
-{
-    static const char text[] = "n1\nn1\nn2\nn1\n";
-    struct host_list list;
-    struct error error = {0};
-    ck_assert_int_eq(host_list_read_tally(&list, text, strlen(text), "nodes", &error), STATUS_OK);
-    ck_assert_uint_eq(list.count, 2);
-    ck_assert_uint_eq(list.hosts[0].slots, 3);
-    ck_assert_uint_eq(list.hosts[1].slots, 1);
-    host_list_free(&list);
-    ck_assert_int_eq(host_list_read_tally(&list, "n1 4\n", 5, "nodes", &error), STATUS_INVALID);
-    host_list_free(&list);
-}
-
 int main(void)
 {
     return suite_run("host_list", NULL);

@@ -108,9 +108,9 @@ static void check_left(const char *ending)
     char folder[] = "/tmp/syncopate-left-XXXXXX", text[120];
     struct host_list list;
     struct seating seating;
-    const struct carrier carrier = {.ssh = "false"};
+    static const char ssh[] = "false";
     struct host_site site = {
-        .carrier = &carrier, .list = &list, .seating = &seating, .bin = "/bin", .folder = "/tmp"};
+        .ssh = ssh, .list = &list, .seating = &seating, .bin = "/bin", .folder = "/tmp"};
     struct arguments program, command = {0};
     char *input;
     int given[2], printed[2], status;
@@ -166,30 +166,30 @@ TEST_PLAIN(a_note_says_whose_disk_has_the_newest)
 {
     char folder[] = "/tmp/syncopate-note-XXXXXX", path[100];
     struct host host = {.name = "beta", .user = "kim", .port = 2222};
-    const struct carrier carrier = {.ssh = "false"};
+    static const char ssh[] = "false";
     struct apart apart, read;
     struct error error = {.text = ""};
     bool found;
     ck_assert_ptr_nonnull(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/elsewhere", folder);
-    ck_assert_int_eq(apart_recover(&carrier, folder, &found, &error), STATUS_OK);
+    ck_assert_int_eq(apart_recover(ssh, folder, &found, &error), STATUS_OK);
     ck_assert(!found);
-    apart_place(&apart, &carrier, &host, "/home/kim", folder);
+    apart_place(&apart, ssh, &host, "/home/kim", folder);
     ck_assert_ptr_nonnull(strstr(apart.path, "/home/kim/.cache/syncopate/syncopate-note-"));
     ck_assert_int_eq(apart_write_note(&apart, &error), STATUS_OK);
-    ck_assert_int_eq(apart_read_note(&read, &carrier, folder, &error), STATUS_OK);
+    ck_assert_int_eq(apart_read_note(&read, ssh, folder, &error), STATUS_OK);
     ck_assert_str_eq(read.host.name, "beta");
     ck_assert_str_eq(read.host.user, "kim");
     ck_assert_uint_eq(read.host.port, 2222);
     ck_assert_str_eq(read.path, apart.path);
     ck_assert_str_eq(read.lock, apart.lock);
-    ck_assert_int_ne(apart_recover(&carrier, folder, &found, &error), STATUS_OK);
+    ck_assert_int_ne(apart_recover(ssh, folder, &found, &error), STATUS_OK);
     ck_assert_ptr_nonnull(strstr(error.text, "cannot be brought here"));
     static const char *const damaged[] = {"",         "beta\n",         "beta\nrelative\n",
                                           "-x\n/a\n", "beta\n/a\n/b\n", "beta\n/a"};
     for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
         write_text(path, damaged[i]);
-        ck_assert_msg(apart_read_note(&read, &carrier, folder, &error) == STATUS_INVALID, "%zu", i);
+        ck_assert_msg(apart_read_note(&read, ssh, folder, &error) == STATUS_INVALID, "%zu", i);
     }
     unlink(path);
     rmdir(folder);
