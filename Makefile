@@ -102,44 +102,39 @@ INSTALLED := $(UNITS_D:deploy/systemd/%=$(UNITDIR)/%) $(PROGRAMS:$(BUILD)/%=$(BI
 programs  = $(patsubst %.c,$(BUILD)/%,$(sort $(call in_rooms,tests/$(1),test_*.c)))
 scripts   = $(filter-out %/lib.sh,$(sort $(wildcard tests/$(1)/*.sh)))
 UNIT      := $(call programs,unit)
+SIMULATED := $(call programs,simulated)
+PROCESSES := $(call programs,processes) $(call scripts,processes)
+# What a test is, its first lines say: "test: WORD...", and "wraps: FUNCTION..." for functions of its own in the place
+# of others' (tests/run_tests.sh has the words). Here "WORD:PATH" each.
+SOURCES   := $(patsubst $(BUILD)/%,%.c,$(filter $(BUILD)/%,$(UNIT) $(SIMULATED) $(PROCESSES)))
+MARKS     := $(shell awk 'FNR > 30 { nextfile } /^(\/\*|#) (test|wraps): / { path = FILENAME; \
+    if (sub(/\.c$$/, "", path)) path = "$(BUILD)/" path; if ($$2 == "wraps:") $$0 = "/* test: alone */"; \
+    for (i = 3; i <= NF && $$i != "*/"; i++) print $$i ":" path }' $(SOURCES) $(filter %.sh,$(PROCESSES)) \
+    $(call scripts,threads))
+$(if $(filter-out $(addsuffix :%,alone asan first once later rare tsan),$(MARKS)),$(error unknown words of tests: $(MARKS)))
+marked    = $(patsubst $(1):%,%,$(filter $(1):%,$(MARKS)))
 # Ninety programs that are nearly the same would be most of build/, and of the time to link: the unit tests are
-# one program of many names (tests/lib/together_main.c). Apart are those that put functions of their own
-# in the place of libc's.
-APART     := $(filter $(addprefix %/,test_checkpoint_memory test_client test_disk_faults test_memory test_owner_memory \
-    test_network_memory test_resolver test_run_record test_solo test_verify),$(UNIT))
-TOGETHER  := $(if $(filter release coverage asan,$(MODE)),$(filter-out $(APART),$(UNIT)))
+# one program of many names (tests/lib/together_main.c).
+TOGETHER  := $(if $(filter release coverage asan,$(MODE)),$(filter-out $(call marked,alone),$(UNIT)))
 # Without ThreadSanitizer unsuppressed.sh has nothing to add to test_cluster.
 THREADS   := $(call programs,threads) $(if $(filter tsan,$(MODE)),$(call scripts,threads))
-SIMULATED := $(call programs,simulated)
-# What is tried of scripts and documents is the same however the programs were built; so are the times that
-# calibrate takes, and which bugs the simulator finds.
-ONCE      := $(addprefix tests/processes/,runner.sh install.sh completion.sh matrix.sh setup.sh rooms.sh promises.sh \
-    calibrate.sh browser.sh manifests.sh package.sh units.sh) %/test_planted
-PROCESSES := $(call programs,processes) $(call scripts,processes)
 # Programs that those scripts use.
 HELPERS   := $(filter-out $(PROCESSES),$(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/processes/*.c))))
 # Fuzzers without libFuzzer take the committed inputs.
 FUZZERS   := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/fuzz/fuzz_*.c tests/fuzz/deploy/fuzz_*.c)))
+# ThreadSanitizer makes all ten times as long, and has nothing to see in one thread: virtual time passes in one.
+ifeq ($(MODE),tsan)
+TESTS     := $(filter $(call marked,tsan),$(PROCESSES) $(UNIT)) $(THREADS)
+else
+TESTS     := $(filter $(if $(filter asan$(WHOLE),$(MODE)),$(call marked,asan),%),$(PROCESSES)) $(THREADS) $(SIMULATED) $(UNIT) $(FUZZERS)
+endif
+TESTS     := $(filter-out $(if $(filter-out release,$(MODE)),$(call marked,once)),$(TESTS))
 # The longest come first, so that the short ones fill the gaps.
-LONGEST   := test_launch lifecycle.sh chaos.sh faults.sh test_hostile hosts.sh transports.sh wrong_input.sh
-# Under AddressSanitizer the scripts of what real processes alone do: begin and end, signals, sockets, keys, full
-# disks, memory that they share, others' bytes. (WHOLE=1: all but those ONCE.) ThreadSanitizer makes all ten times as
-# long, and has nothing to see in one thread: virtual time passes in one, and most units have no other.
-UNDER_asan := $(if $(WHOLE),%,$(addprefix %/,test_hostile test_impostor test_siege disk.sh ends.sh faults.sh keys.sh launch.sh \
-    leave.sh lifecycle.sh metrics.sh parts.sh shared_data.sh transports.sh wrong_input.sh))
-UNDER_tsan := $(addprefix %/,test_hostile lifecycle.sh metrics.sh transports.sh)
-THREADED  := %/test_frame $(patsubst %,$(BUILD)/tests/unit/%/%,address client command launcher process progress router \
-    transport wire worker)
-TESTS     := $(filter $(or $(UNDER_$(MODE)),%),$(PROCESSES)) $(THREADS) $(if $(filter tsan,$(MODE)), \
-    $(filter $(THREADED),$(UNIT)),$(SIMULATED) $(UNIT) $(FUZZERS))
-TESTS     := $(filter-out $(if $(filter-out release,$(MODE)),$(ONCE)),$(TESTS))
-TESTS     := $(foreach t,$(LONGEST),$(filter %/$t,$(TESTS))) $(filter-out $(addprefix %/,$(LONGEST)),$(TESTS))
-# Those of which `make check` leaves out a part (tests/lib/suite.h, tests/processes/lib.sh).
+TESTS     := $(filter $(call marked,first),$(TESTS)) $(filter-out $(call marked,first),$(TESTS))
+# Those of which `make check` leaves out a part (tests/lib/suite.h, tests/processes/lib.sh), or all.
 LONG      := $(filter $(patsubst %.c,$(BUILD)/%,$(shell grep -rlE --include='*.c' --include='*.sh' '\<(suite_run_both|long_run)\>' tests)),$(TESTS))
-# Those that it leaves out altogether: they take long for what a change is likely to break there. RARE: and the gate.
-RARE      := $(filter $(addprefix tests/processes/,chaos.sh browser.sh calibrate.sh),$(TESTS))
-LATER     := $(filter $(addprefix tests/processes/,scores.sh windows.sh compare.sh same_bits.sh simulate.sh colocated.sh \
-    tensorboard.sh requeue.sh names.sh voices.sh further.sh places.sh install.sh manifests.sh reference.sh),$(TESTS))
+RARE      := $(filter $(call marked,rare),$(TESTS))
+LATER     := $(filter $(call marked,later),$(TESTS))
 BENCHES   := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/bench/bench_*.c)))
 BENCHLIB  := $(filter-out $(BENCHES:=.o) %/blas.o,$(call objects,tests/bench))
 BLAS      := $(BUILD)/tests/bench/lib/blas$(if $(BENCHPKG),,_absent).o
@@ -444,34 +439,10 @@ $(BUILD)/tests/fuzz/fuzz_run_record: $(BUILD)/tests/lib/records/rewritten_record
 $(BUILD)/tests/fuzz/seeds: $(addprefix $(BUILD)/tests/,fuzz/lib/seeds_main.o lib/records/sample_record.o lib/specimens.o lib/traces/made_trace.o) $(FUZZ_A)
 	$(STEP) $(CC) $(ALL_CFLAGS) -o $@ $(LINKED) $(ALL_LIBS)
 
-# Functions that tests/simulated/test_planted.c puts its own in the place of.
-WRAPPED   := batch_set_has evaluation_is_whole chunk_apply update_apply replica_apply replica_put aggregator_offer sessions_judge work_begin async_ask \
-    owner_handle follow_init simulated_disk_done_us checkpoint_write_part entries_add computation_may_leave \
-    group_close closings_report closings_go_back closings_counted closings_start_at owed_list pruned_take __assert_fail
-$(BUILD)/tests/simulated/test_planted: WRAP = $(WRAPPED:%=-Wl,--wrap=%)
-
-# Memory that is not there (tests/lib/memory/scarcity.h), and in a cluster only for its processes.
-comma     := ,
-SCARCE    := malloc calloc realloc aligned_alloc
-ENTERED   := cores_make_owners cores_receive cores_deliver cores_tick session_handle_server \
-    session_handle_trainer session_tick engine_over outbox_log outbox_warn
-$(addprefix $(BUILD)/tests/unit/,cluster/test_network_memory lib/test_memory store/test_run_record worker/test_solo): WRAP = $(addprefix -Wl$(comma)--wrap=,$(SCARCE))
-$(BUILD)/tests/simulated/test_scarcity: WRAP = $(addprefix -Wl$(comma)--wrap=,$(SCARCE) $(ENTERED))
-
-# Memory that test_owner_memory has not.
-$(BUILD)/tests/unit/owner/test_owner_memory: WRAP = -Wl,--wrap=frame_create
-
-# Histories of test_verify's own.
-$(BUILD)/tests/unit/command/test_verify: WRAP = -Wl,--wrap=history_run
-
-# Time that test_client lets pass.
-$(BUILD)/tests/unit/client/test_client: WRAP = -Wl,--wrap=clock_now_us
-
-# A name server of test_resolver's own.
-$(BUILD)/tests/unit/address/test_resolver: WRAP = -Wl,--wrap=getaddrinfo
-
 # Every test and benchmark may use everything.
 TEST_LIBS := $(shell pkg-config --libs $(TESTPKG) 2>/dev/null)
+WRAP       = $(addprefix -Wl$(comma)--wrap=,$(shell sed -nE 's,^/\* wraps: (.*) \*/$$,\1,p' $(@:$(BUILD)/%=%.c)))
+comma     := ,
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_A) $(DEPLOY_A) $(WORKER_CHECKED_A) $(PS_CHECKED_A) $(COMMON_A)
 	$(STEP) $(CC) $(ALL_CFLAGS) $(WRAP) -o $@ $(LINKED) $(ALL_LIBS) $(TEST_LIBS)
 # What is measured is as in the programs; and what is planted the witness is to find.
@@ -508,7 +479,7 @@ $(TOGETHER): $(UNITS)
 $(UNITS): $(BUILD)/tests/lib/together_main.o $(UNITS_O) $(TEST_A) $(DEPLOY_A) $(WORKER_CHECKED_A) $(PS_CHECKED_A) \
     $(COMMON_A)
 	@nm -A -g --defined-only $(UNITS_O) | awk '$$NF !~ /_main$$/ { found = 1; \
-	    print $$1 " defines " $$NF ": its test is to be APART (see the Makefile)" } END { exit found }'
+	    print $$1 " defines " $$NF ": its test is to say \"test: alone\"" } END { exit found }'
 	$(STEP) $(CC) $(ALL_CFLAGS) -o $@ $(LINKED) $(ALL_LIBS) $(TEST_LIBS)
 $(BUILD)/tests/together/%.o: tests/unit/%.c | $(PROTO_C)
 	@mkdir -p $(@D)

@@ -25,6 +25,18 @@
 #     # uses: promtool            a part of it does, and looks for itself
 #     # needs: everything         what it calls calls others in turn: the PATH stays as it is
 #
+# What a test is, the Makefile reads in its first thirty lines ("/* test: once */" in C); without words it is part of
+# `make check`, and under AddressSanitizer if it is no script:
+#
+#     # test: first      takes long, and begins before the others, whose gaps the short ones fill
+#     # test: later      not in `make check`: the gate runs it, `make check-later`
+#     # test: rare       nor there: `make check-all`
+#     # test: once       scripts, documents, times: the same however the programs were built
+#     # test: asan       what only real processes do: begin and end, signals, sockets, keys, full disks, shared memory
+#     # test: tsan       has threads
+#     # test: alone      a unit test that defines functions of libc: a program of its own
+#     /* wraps: malloc */    a test of C has __wrap_malloc, as ld's --wrap wants it; alone, too
+#
 # Each has a number below JOBS of its own in TEST_LANE, so that two at once can keep off each other's
 # ports. What was skipped is named at the end.
 #

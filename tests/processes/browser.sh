@@ -2,6 +2,7 @@
 # browser.sh - report.html as people see it: in a headless Chromium, on large and small screens, light and dark, printed
 # and without scripts (browser.py has what must hold). TEST_PICTURES=FOLDER keeps the pictures.
 # needs: python3 chromium chromedriver
+# test: once rare
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 looker=$(cd "$(dirname "$0")" && pwd)/browser.py

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # calibrate.sh - this host, measured, is a cluster file that simulate takes, and its figures are such as a
 # computer can have.
+# test: once rare
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -13,6 +13,7 @@
 #     CHAOS_FAULTS=60 CHAOS_LAUNCHERS=40 CHAOS_SEED=7 tests/processes/chaos.sh
 #
 # So many faults in each mode, and so many launchers (make chaos).
+# test: first rare
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -2,6 +2,7 @@
 # colocated.sh - --ps colocated: each declared worker's place also runs a server, in every mode, and there
 # are no others. The bits are those of --ps 0 in sync and of the replay otherwise; of a place either
 # process may die alone; who joins beyond the declared owns nothing and may leave, and nobody else can.
+# test: later
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # compare.sh - syncopate compare with real processes: its table, its files, its exit codes.
 # uses: rsvg-convert
+# test: later
 set -euo pipefail
 
 syncopate=${TEST_BUILD:-build/release}/syncopate

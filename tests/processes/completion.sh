@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # completion.sh - what bash, zsh and fish complete of our command lines, asked of those shells.
 # uses: fish zsh
+# test: once
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 PATH=$build:$PATH

@@ -2,6 +2,7 @@
 # disk.sh - disks that run full or become read-only, and servers killed while they write: training
 # goes on, whatever has a manifest can be loaded, and the failure is said once. A slow disk is
 # simulated: see tests/unit/engine/test_simulated_disk.c and test_checkpointer.c.
+# test: asan
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

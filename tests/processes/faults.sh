@@ -8,6 +8,7 @@
 #
 # Times are in seconds: W is --worker-timeout, R --recovery-timeout, P --progress-timeout, T
 # --start-timeout. A case may take $patience times what its line says.
+# test: first asan
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -2,6 +2,7 @@
 # further.sh - a finished run is trained further: with more --epochs (or --steps) in the same --out
 # it ends with the very bits of one run of that length, however it is cut and whoever is killed on the
 # way; and what cannot be trained further is refused with what could be done.
+# test: later
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -3,6 +3,7 @@
 # of its own, joined by a bridge. Once they share the folder of --out, once server 1 sees another
 # disk there; cables are pulled, and a server moves to another address. The bytes of the model are
 # those of a run on one host. Needs root.
+# test: first
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # launch.sh - syncopate launch and probe as far as one host can try them: a list with nobody but this host, to which
 # nobody logs in, and an ssh that is a script here. On several hosts: tests/engines/ssh.sh.
+# test: asan
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 job=(--mode sync --model softmax --data synthetic:500 --seed 3 --steps 120)

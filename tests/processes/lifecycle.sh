@@ -2,6 +2,7 @@
 # lifecycle.sh - servers and workers started by hand come together in any order, say for whom they
 # wait, refuse who does not belong, and all end: at the end of the job, when one of them is lost, on
 # Ctrl-C, and with their launcher.
+# test: first asan tsan
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

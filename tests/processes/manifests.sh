@@ -4,6 +4,7 @@
 # controllers do with them what is meant is not tried. (tests/engines/pods.sh runs the pods of the others.)
 # needs: python3
 # uses: node npm
+# test: once later
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # matrix.sh [--write] - the table of deploy/FAILURES.md is the one that faults.sh tests: compare them,
 # or write the page's anew (make matrix).
+# test: once
 set -euo pipefail
 
 cd "$(dirname "$0")/../.."

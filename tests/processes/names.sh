@@ -3,6 +3,7 @@
 # they stand there, on two network namespaces called alpha and beta whose hosts files are those that
 # Debian's installer writes; and what else a name may stand for: nothing yet, another place than it should,
 # several places. Needs root.
+# test: later
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 here=$(cd "$(dirname "$0")/../.." && pwd)

@@ -2,6 +2,7 @@
 # package.sh - the Debian package: what is in it, what it depends on, that lintian finds no error in it, and that its
 # programs, taken out of it, come to the bits of those that were built.
 # needs: everything
+# test: once
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)

@@ -2,6 +2,7 @@
 # parts.sh - all the seconds of a run by what they went for, in run.json: they add up to the total, none
 # is below nothing, and the total is what passed; of a run that is done, resumed, stopped, gated, without
 # servers and in virtual time.
+# test: asan
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

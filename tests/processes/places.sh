@@ -3,6 +3,7 @@
 # device, zeros without end, somebody else's bytes): nothing hangs, nothing outside is written, what
 # is only a log is set aside with a line, and what decides bits is refused in a line or made good
 # from an older checkpoint. And who may read what a run leaves.
+# test: later
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -2,6 +2,7 @@
 # promises.sh - every test that tests/PROMISES.md names is there: of C one that is defined, and thereby
 # run, or a START_TEST that is added as well (tests/lib/suite.h); of scripts a line that one of them
 # prints.
+# test: once
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 root=$(cd "${1:-$(dirname "$0")/../..}" && pwd)

@@ -2,6 +2,7 @@
 # reference.sh - runs of every mode made again by tests/reference/replay.py, which shares no code with the programs:
 # float64 is within 1e-6 of them. With a rule that is wrong, which `syncopate replay` would share, it is far from them.
 # needs: python3
+# test: later
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 reference=$(cd "$(dirname "$0")/../reference" && pwd)/replay.py

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # requeue.sh - what backup workers' steps do not wait for makes steps at the end of its epoch: every epoch is
 # trained with all its examples, and the bits are those of the recorded sets, whoever is killed or stopped.
+# test: later
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

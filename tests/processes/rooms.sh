@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # rooms.sh - include_direction.sh and citations.sh see what they are there to see: each of these
 # includes and pointers, planted in a copy of the sources, is named.
+# test: once
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # setup.sh - what deploy/setup.sh says and does on a machine that lacks packages, told to it by programs
 # that play Debian's.
+# test: once
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 setup=$(cd "$(dirname "$0")/../.." && pwd)/deploy/setup.sh

@@ -3,6 +3,7 @@
 # and its faults; async is made again from its record, with its faults; the same command gives the same
 # bits and figures, everything else may differ; it stops and goes on; other commands take its folder as
 # any other; what cannot be is refused in one line.
+# test: later
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -3,6 +3,7 @@
 # them (tensorboard.py): every point is as events.jsonl and run.json have it, also of runs that are
 # extended, killed, undone, stopped, or on a disk that is full. (TensorBoard itself is not in Debian.)
 # needs: python3
+# test: later
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 reader=$(cd "$(dirname "$0")" && pwd)/tensorboard.py

@@ -3,6 +3,7 @@
  *
  * Every gradient of an honest worker takes 1 off every value (crowd.h), so the final model says
  * exactly what was applied. What the others do follows from a seed. */
+/* test: first asan tsan */
 
 #include <stdlib.h>
 #include <string.h>

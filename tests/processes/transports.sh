@@ -2,6 +2,7 @@
 # transports.sh - the same job over TCP, over shared memory and over whatever is best, and over both
 # at once: the same bytes, the same end for whoever is left when one dies, nothing left behind. Where
 # no memory can be shared, TCP serves, or the reason is said.
+# test: first asan tsan
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

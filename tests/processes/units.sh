@@ -2,6 +2,7 @@
 # units.sh - the units for systemd: systemd-analyze finds no fault with them, what they ask for is what
 # the programs do and end with, and the programs get by with the system calls that they are left.
 # uses: systemd-analyze strace
+# test: once
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)

@@ -2,6 +2,7 @@
 # voices.sh - what programs tell people: processes started by hand say how training goes and where
 # the result is, the launcher says it once, every figure is the same wherever it stands, and whoever
 # does not read holds up nobody.
+# test: later
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

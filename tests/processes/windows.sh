@@ -2,6 +2,7 @@
 # windows.sh - --report-every: every batch is in one window and counted there once, in every mode; in sync
 # with the digits of --ps 0, whoever was killed and wherever it was stopped and went on; the last is named
 # as shorter.
+# test: later
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

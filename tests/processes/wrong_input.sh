@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # wrong_input.sh - what people and machines get wrong is answered by one clear line and the right
 # exit code; nothing is left running and nothing overwritten.
+# test: first asan
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

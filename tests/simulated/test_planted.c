@@ -7,6 +7,12 @@
  *
  * An assertion of the programs' own is a way to be found, and the end of the process: each search
  * is made in one of its own. */
+/* test: once */
+/* wraps: batch_set_has evaluation_is_whole chunk_apply update_apply replica_apply */
+/* wraps: replica_put aggregator_offer sessions_judge work_begin async_ask owner_handle */
+/* wraps: follow_init simulated_disk_done_us checkpoint_write_part entries_add */
+/* wraps: computation_may_leave group_close closings_report closings_go_back */
+/* wraps: closings_counted closings_start_at owed_list pruned_take __assert_fail */
 
 #include <inttypes.h>
 #include <stdio.h>

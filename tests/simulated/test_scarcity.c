@@ -1,6 +1,9 @@
 /* Whole clusters in which one allocation of their processes fails, each in its turn: the job goes on
  * and keeps every promise, or somebody says what was wanting, and others go on from what was left to
  * the same end. */
+/* wraps: malloc calloc realloc aligned_alloc cores_make_owners cores_receive */
+/* wraps: cores_deliver cores_tick session_handle_server session_handle_trainer */
+/* wraps: session_tick engine_over outbox_log outbox_warn */
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* test_resolver.c - names and what they stand for: addresses as text, names that are looked up,
  * places that answer or do not. */
+/* test: tsan */
+/* wraps: getaddrinfo */
 
 #include "common/address/resolver.h"
 

@@ -1,5 +1,6 @@
 /* test_frame.c - frames, slices and what they wrap: released once, and written by nobody who is not
  * alone. */
+/* test: tsan */
 
 #include "common/base/frame.h"
 

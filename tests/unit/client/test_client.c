@@ -1,5 +1,7 @@
 /* test_client.c - a client's threads and connections, with scripted servers at the other end
  * (scripted_server.h). */
+/* test: tsan */
+/* wraps: clock_now_us */
 
 #include "worker/client/client.h"
 

@@ -1,4 +1,5 @@
 /* test_wheel.c - two threads and a wheel: the trainer never waits long for it. */
+/* test: tsan */
 
 #include "worker/client/wheel.h"
 

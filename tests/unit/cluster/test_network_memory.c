@@ -1,5 +1,6 @@
 /* test_network_memory.c - a network whose n-th allocation fails says so where it says it may, and goes on
  * as if nothing had been: the same messages arrive in the same nanoseconds. */
+/* wraps: malloc calloc realloc aligned_alloc */
 
 #include "deploy/cluster/network.h"
 

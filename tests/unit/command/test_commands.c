@@ -1,6 +1,7 @@
 /* The commands that look at what there is, in this process: what they print of a run, its checkpoints
  * and its model, to people and as JSON; and what they refuse, in one line, with which exit code. What
  * starts processes is tried where there are some, in tests/processes. */
+/* test: tsan */
 
 #include "deploy/command/command.h"
 #include "deploy/verify/fault_plan.h"

@@ -1,6 +1,7 @@
 /* test_verify.c - syncopate verify when a history ends its process.
  *
  * history_run is this program's own first (Makefile: --wrap): the third seed aborts. */
+/* wraps: history_run */
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
  * The calls are taken from the C library by name: what this program defines comes before what it
  * loads. While `armed`, calls are counted, and the one numbered strike_at fails or kills. Nothing
  * here pulls the plug, so flushing does nothing while armed: it would only take time. */
+/* test: alone */
 
 #include <errno.h>
 #include <fcntl.h>

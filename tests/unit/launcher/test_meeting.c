@@ -1,4 +1,5 @@
 /* test_meeting.c - servers leave their addresses in a folder, and everybody waits until all of this job are in. */
+/* test: tsan */
 
 #include "deploy/launcher/meeting.h"
 

@@ -2,6 +2,7 @@
  * once: that is said, nothing is lost or left behind, and the next time it is made.
  *
  * Of cores at work the same is seen in whole clusters: tests/simulated/test_scarcity.c. */
+/* wraps: malloc calloc realloc aligned_alloc */
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* test_owner_memory.c - an owner without memory for a cut.
  *
  * frame_create is this program's own first (Makefile: --wrap), and fails when it is told to. */
+/* wraps: frame_create */
 
 #include "ps/owner/owner.h"
 

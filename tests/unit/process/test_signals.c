@@ -1,5 +1,6 @@
 /* test_signals.c - signals sent to a child that watches for them: each is one request, whoever
  * sends it how often. */
+/* test: tsan */
 
 #include "common/process/signals.h"
 

@@ -1,4 +1,5 @@
 /* The narrator: tells on standard output how a run goes and how it ended, to whoever reads. */
+/* test: tsan */
 
 #include "common/progress/narrator.h"
 

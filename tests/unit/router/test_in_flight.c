@@ -1,5 +1,6 @@
 /* test_in_flight.c - bytes on their way are counted until the last reference is dropped, on any
  * thread. */
+/* test: tsan */
 
 #include "ps/router/in_flight.h"
 

@@ -3,6 +3,7 @@
  *
  * The allocator is taken from the C library by name, as in test_disk_faults.c; sanitizers have
  * their own and are left alone: then nothing fails, and there is one round. */
+/* test: alone */
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,6 +1,7 @@
 /* test_last_words.c - an endpoint over TCP that is closed while it still has something to say, to
  * somebody who does not listen, goes on talking, and breaks off: whatever libzmq does meanwhile, this
  * process lives. */
+/* test: tsan */
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,4 +1,5 @@
 /* What one peer can make a listening endpoint hold, with real sockets. */
+/* test: tsan */
 
 #include "common/transport/transport.h"
 

@@ -1,5 +1,6 @@
 /* test_ring.c - the ring between two processes: in order, full, asleep, and written over by
  * somebody hostile. */
+/* test: tsan */
 
 #include "common/transport/shm/ring.h"
 

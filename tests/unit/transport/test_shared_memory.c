@@ -1,4 +1,5 @@
 /* Memory that two processes share, and the rendezvous that hands it over. */
+/* test: tsan */
 
 #include "common/transport/shm/shared_memory.h"
 

@@ -1,5 +1,6 @@
 /* test_transport.c - one contract for every transport: each case over memory, ZeroMQ and shared
  * memory where it applies. */
+/* test: tsan */
 
 #include "common/transport/transport.h"
 

@@ -1,4 +1,5 @@
 /* test_mailbox.c - packets between threads: in order, none lost, and the reader is always woken. */
+/* test: tsan */
 
 #include "common/wire/mailbox.h"
 

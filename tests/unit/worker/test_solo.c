@@ -1,5 +1,6 @@
 /* A job without servers: the same bits however often it is begun again, what it refuses, what it
  * leaves when it is stopped; and each of its allocations failing once. */
+/* wraps: malloc calloc realloc aligned_alloc */
 
 #include "worker/solo.h"
 
