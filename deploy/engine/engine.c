@@ -132,11 +132,13 @@ uint64_t engine_draw_u64(struct engine *engine)
 
 /* --- processes ------------------------------------------------------------------------------- */
 
-static void note(struct engine *e, const struct simulated_process *p, const char *what)
+/* What has become of it: its state says so to the transcript, the text to people. */
+static void note(struct engine *e, const struct simulated_process *p, const char *text)
 {
     if (e->options.unchecked && !e->options.verbose)
         return;
-    transcript_note(&e->transcript, e->now_us, p->name, what);
+    transcript_note(&e->transcript, e->now_us, p->name,
+                    (uint64_t)p->state << 32 | (uint32_t)p->exit_code, text);
 }
 
 static struct simulated_process *add_process(struct engine *e, uint32_t host,
@@ -268,9 +270,9 @@ void engine_over(struct engine *engine, struct simulated_process *process, int e
         host_set_add(&e->left, process->host);
     end_process(e, process, PROCESS_OVER);
     tell_storage(e, process);
-    char what[MESSAGE_TEXT_MAX + 40];
-    snprintf(what, sizeof what, "exits with %d: %s", exit_code, reason);
-    note(e, process, what);
+    char text[MESSAGE_TEXT_MAX + 40];
+    snprintf(text, sizeof text, "exits with %d: %s", exit_code, reason);
+    note(e, process, text);
     e->finished = e->finished || ending.of_job;
     e->hopeless = e->hopeless || ending.of_all;
     tell_of_end(e, process);
@@ -281,8 +283,8 @@ void engine_kill(struct engine *engine, struct simulated_process *process)
     struct engine *e = engine;
     if (process->state > PROCESS_STOPPED)
         return;
-    note(e, process, "is killed");
     end_process(e, process, PROCESS_KILLED);
+    note(e, process, "is killed");
     tell_storage(e, process);
     tell_of_end(e, process);
     if (process->is_server) {

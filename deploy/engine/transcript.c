@@ -1,16 +1,16 @@
-/* transcript.c - hashes each line, its length known by its end, and the payload behind it. */
+/* transcript.c - hashes what happened by its numbers: a message's are those of its encoding. */
 
 #include "deploy/engine/transcript.h"
 
-#include <assert.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/wire/message_fields.h"
 #include "deploy/engine/message_line.h"
 
-#define LINE_MAX_BYTES (MESSAGE_LINE_MAX + 200)
+#define VERSION_BYTES 2
+_Static_assert(PROTOCOL_VERSION_MAX < 128, "a version is one byte behind its field's number");
 
 enum status transcript_init(struct transcript *transcript, const struct job *job, bool shown)
 {
@@ -28,29 +28,29 @@ void transcript_free(struct transcript *transcript)
     memset(transcript, 0, sizeof *transcript);
 }
 
-/* A line holds no end of line, so where it ends and the payload begins is clear. */
-static void add_line(struct transcript *transcript, uint64_t time_us, const char *line,
-                     const struct frame *payload)
+/* What happened, as `count` bytes that hold none of its names. */
+static void add(struct transcript *transcript, uint64_t time_us, const char *process,
+                const char *sender, const void *bytes, size_t count, const struct frame *payload)
 {
     struct hash hash;
-    if (transcript->shown)
-        printf("%12.6f %s\n", (double)time_us * 1e-6, line);
     hash_init(&hash);
     hash_update(&hash, transcript->digest, sizeof transcript->digest);
     hash_update_u64(&hash, time_us);
-    hash_update(&hash, line, strlen(line));
-    hash_update(&hash, "\n", 1);
+    hash_update(&hash, process, strlen(process) + 1);
+    hash_update(&hash, sender, strlen(sender) + 1);
+    hash_update_u64(&hash, count);
+    hash_update(&hash, bytes, count);
     if (payload != NULL)
         hash_update(&hash, payload->data, payload->bytes);
     hash_final(&hash, transcript->digest);
 }
 
 void transcript_note(struct transcript *transcript, uint64_t time_us, const char *process,
-                     const char *what)
+                     uint64_t number, const char *text)
 {
-    char line[LINE_MAX_BYTES];
-    snprintf(line, sizeof line, "%s %s", process, what);
-    add_line(transcript, time_us, line, NULL);
+    if (transcript->shown)
+        printf("%12.6f %s %s\n", (double)time_us * 1e-6, process, text);
+    add(transcript, time_us, process, "", &number, sizeof number, NULL);
 }
 
 /* Whether it is a page of the simulated declaration, whole and in its place. */
@@ -78,25 +78,45 @@ static bool names_job(const struct transcript *transcript, struct message *messa
     return false;
 }
 
+/* Of a text only whether there is one; of a protocol's version how far it is from this build's. */
+static void forget_words(struct message *message)
+{
+    for (const struct message_field *field = message_fields(message->kind);
+         field->kind != FIELD_END; field++) {
+        char *at = (char *)message + field->offset;
+        if (field->kind == FIELD_TEXT && *at != '\0')
+            memcpy(at, "?", 2);
+    }
+    if (message->kind == MESSAGE_JOIN) {
+        message->join.version_min -= PROTOCOL_VERSION_MIN;
+        message->join.version_max -= PROTOCOL_VERSION_MAX;
+    }
+}
+
+static void show(uint64_t time_us, const char *process, const char *sender,
+                 const struct message *message, bool ours)
+{
+    char line[MESSAGE_LINE_MAX];
+    message_line(message, line);
+    printf("%12.6f %s < %s %s%s\n", (double)time_us * 1e-6, process, sender, line,
+           ours ? " of the job" : "");
+}
+
 void transcript_message(struct transcript *transcript, uint64_t time_us, const char *process,
                         const char *sender, const struct message *message,
                         const struct frame *payload)
 {
-    char line[LINE_MAX_BYTES];
-    struct message named;
-    bool ours = false;
-    assert(strlen(process) + strlen(sender) + sizeof " <  " + sizeof " of the job" <=
-           sizeof line - MESSAGE_LINE_MAX);
-    /* Not printf, which is slow: this is done for every message. */
-    char *end = stpcpy(stpcpy(stpcpy(stpcpy(line, process), " < "), sender), " ");
-    if (message->kind == MESSAGE_JOIN || message->kind == MESSAGE_JOB_PAGE) {
-        named = *message;
-        ours = names_job(transcript, &named);
-    }
-    message_line(ours ? &named : message, end);
-    if (ours)
-        strcat(line, " of the job");
-    add_line(transcript, time_us, line, payload);
+    uint8_t bytes[HEADER_BYTES_MAX + 1];
+    struct message bare = *message;
+    bool ours = names_job(transcript, &bare);
+    if (transcript->shown)
+        show(time_us, process, sender, &bare, ours);
+    forget_words(&bare);
+    size_t count = message_encode(&bare, bytes);
+    bytes[count] = ours;
+    /* Its first field is the version it is written in. */
+    add(transcript, time_us, process, sender, bytes + VERSION_BYTES, count + 1 - VERSION_BYTES,
+        payload);
 }
 
 void transcript_join(uint8_t digest[HASH_BYTES], const uint8_t next[HASH_BYTES])

@@ -3,9 +3,10 @@
  *       1.204000 worker/0 (2) < ps/0 (0) welcome restore_step=4 ... ps/0
  *       1.371201 worker/1 (3) is killed
  *
- * The digest is over what happened and what it meant: when, between which processes, which kind of
- * message with which values, and the payloads' bytes. It does not depend on how messages are
- * encoded; a declaration, which travels in its encoding, is named instead. So a build that behaves
+ * The digest is over when, between which processes, which kind of message with which values, and the
+ * payloads' bytes. Kinds and fields count by their numbers in proto/syncopate.proto, what becomes of a
+ * process by its state and exit code: no name and no text for people counts. A declaration is named
+ * instead of its encoding. So a build that behaves
  * as another one has the same digest for the same seed, and where two digests differ, the first
  * line that differs in `syncopate verify --seed N --verbose` says where they part.
  *
@@ -30,9 +31,9 @@ struct transcript {
 enum status transcript_init(struct transcript *transcript, const struct job *job, bool shown);
 void transcript_free(struct transcript *transcript);
 
-/* "worker/1 (3)" "is killed" */
+/* "worker/1 (3)" "is killed": a number for the digest, and the text for people. */
 void transcript_note(struct transcript *transcript, uint64_t time_us, const char *process,
-                     const char *what);
+                     uint64_t number, const char *text);
 /* A process takes a message off the wire. */
 void transcript_message(struct transcript *transcript, uint64_t time_us, const char *process,
                         const char *sender, const struct message *message,

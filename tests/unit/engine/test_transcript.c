@@ -96,18 +96,31 @@ TEST_PLAIN(the_order_of_what_happens_counts)
 
 TEST_PLAIN(what_becomes_of_a_process_counts)
 {
-    static const char *const notes[][2] = {
-        {"ps/0 (0)", "starts"}, {"ps/1 (0)", "starts"}, {"ps/0 (0)", "is killed"}};
+    static const struct {
+        const char *process;
+        uint64_t number;
+    } notes[] = {{"ps/0 (0)", 0}, {"ps/1 (0)", 0}, {"ps/0 (0)", 1}};
     uint8_t digests[3][HASH_BYTES];
     for (int i = 0; i < 3; i++) {
         struct transcript transcript;
         begin(&transcript, MODE_SYNC);
-        transcript_note(&transcript, 1, notes[i][0], notes[i][1]);
+        transcript_note(&transcript, 1, notes[i].process, notes[i].number, "starts");
         memcpy(digests[i], transcript.digest, HASH_BYTES);
         transcript_free(&transcript);
         for (int j = 0; j < i; j++)
             ck_assert_mem_ne(digests[i], digests[j], HASH_BYTES);
     }
+}
+
+TEST_PLAIN(what_is_worded_for_people_does_not_count)
+{
+    struct happening texts[] = {usual, usual, usual};
+    for (int i = 0; i < 3; i++)
+        texts[i].message = (struct message){.kind = MESSAGE_STOP};
+    strcpy(texts[0].message.stop.reason, "all is done");
+    strcpy(texts[1].message.stop.reason, "that was all");
+    ck_assert(alike(MODE_SYNC, &texts[0], MODE_SYNC, &texts[1]));
+    ck_assert(!alike(MODE_SYNC, &texts[0], MODE_SYNC, &texts[2]));
 }
 
 static struct happening a_join(enum mode mode)
