@@ -448,7 +448,7 @@ static void introduce(struct server *server)
     uint64_t said_ns = diary_now(server->options.diary);
     if (transport->send(server->upstream, 0, header, bytes, NULL, 0) != STATUS_OK)
         return;
-    diary_said(server->options.diary, said_ns, true, 0, &ping, 0);
+    diary_said(server->options.diary, said_ns, true, 0, &ping, 0, HERE);
     server->introduced = connections;
 }
 
@@ -469,7 +469,7 @@ static void send_wire(struct server *server, struct outgoing *item)
         item->packet.payload, item->packet.place);
     if (status == STATUS_OK)
         diary_said(server->options.diary, said_ns, up, up ? 0 : item->packet.peer,
-                   &item->packet.message, payload_bytes);
+                   &item->packet.message, payload_bytes, item->packet.origin);
     if (status == STATUS_OK)
         server_spans_said(&server->spans, item, sent_ns);
     /* It does not read what it has asked for. What is lost it will ask for again. */

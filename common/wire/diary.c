@@ -25,6 +25,7 @@ struct head {
     uint64_t time_ns, other, payload_bytes;
     uint32_t index;
     uint8_t kind, role, to_server, nothing;
+    char source[DIARY_SOURCE_MAX];
 };
 
 struct diary {
@@ -105,13 +106,16 @@ bool diary_is_full(int file)
     return fstat(file, &about) == 0 && about.st_size >= DIARY_BYTES_MAX;
 }
 
-static void put(struct diary *diary, struct head head, const void *body, size_t bytes)
+static void put(struct diary *diary, struct head head, struct origin origin, const void *body,
+                size_t bytes)
 {
     uint8_t entry[sizeof head + HEADER_BYTES_MAX];
     head.mark = MARK;
     head.bytes = (uint32_t)bytes;
     head.role = (uint8_t)diary->role;
     head.index = diary->index;
+    if (origin.file != NULL)
+        snprintf(head.source, sizeof head.source, "%s:%s", origin.file, origin.function);
     memcpy(entry, &head, sizeof head);
     memcpy(entry + sizeof head, body, bytes);
     bytes += sizeof head;
@@ -124,7 +128,8 @@ static void put(struct diary *diary, struct head head, const void *body, size_t 
         atomic_store(&diary->full, true);
 }
 
-static void put_message(struct diary *diary, struct head head, const struct message *message)
+static void put_message(struct diary *diary, struct head head, struct origin origin,
+                        const struct message *message)
 {
     uint8_t body[HEADER_BYTES_MAX];
     struct message shown = *message;
@@ -133,11 +138,11 @@ static void put_message(struct diary *diary, struct head head, const struct mess
         shown.welcome.proof = 0;
         memset(shown.welcome.secret, 0, sizeof shown.welcome.secret);
     }
-    put(diary, head, body, message_encode(&shown, body));
+    put(diary, head, origin, body, message_encode(&shown, body));
 }
 
 void diary_said(struct diary *diary, uint64_t time_ns, bool to_server, uint64_t other,
-                const struct message *message, uint64_t payload_bytes)
+                const struct message *message, uint64_t payload_bytes, struct origin origin)
 {
     if (diary != NULL)
         put_message(diary,
@@ -146,7 +151,7 @@ void diary_said(struct diary *diary, uint64_t time_ns, bool to_server, uint64_t 
                                   .to_server = to_server,
                                   .other = other,
                                   .payload_bytes = payload_bytes},
-                    message);
+                    origin, message);
 }
 
 void diary_heard(struct diary *diary, bool from_server, uint64_t other,
@@ -159,13 +164,14 @@ void diary_heard(struct diary *diary, bool from_server, uint64_t other,
                                   .to_server = from_server,
                                   .other = other,
                                   .payload_bytes = payload_bytes},
-                    message);
+                    (struct origin){NULL, NULL}, message);
 }
 
-void diary_did(struct diary *diary, const struct deed *deed)
+void diary_put(struct diary *diary, const struct deed *deed, struct origin origin)
 {
     if (diary != NULL)
-        put(diary, (struct head){.kind = DIARY_DID, .time_ns = clock_now_ns()}, deed, sizeof *deed);
+        put(diary, (struct head){.kind = DIARY_DID, .time_ns = clock_now_ns()}, origin, deed,
+            sizeof *deed);
 }
 
 /* --- reading ------------------------------------------------------------------------------- */
@@ -177,7 +183,8 @@ static bool read_all(int file, off_t at, void *bytes, size_t count)
 
 static bool head_fits(const struct head *head)
 {
-    return head->mark == MARK && head->kind < DIARY_KIND_COUNT && head->role < ROLE_COUNT &&
+    return head->mark == MARK && memchr(head->source, 0, sizeof head->source) != NULL &&
+           head->kind < DIARY_KIND_COUNT && head->role < ROLE_COUNT &&
            (head->kind == DIARY_DID ? head->bytes == sizeof(struct deed)
                                     : head->bytes <= HEADER_BYTES_MAX);
 }
@@ -198,6 +205,7 @@ static bool read_entry(int file, off_t *at, struct diary_entry *entry)
                                   .to_server = head.to_server != 0,
                                   .other = head.other,
                                   .payload_bytes = head.payload_bytes};
+    memcpy(entry->source, head.source, sizeof entry->source);
     *at += (off_t)(sizeof head + head.bytes);
     if (entry->kind != DIARY_DID)
         return message_decode(body, head.bytes, &entry->message, &ignored) == STATUS_OK;

@@ -20,11 +20,14 @@
 #ifndef COMMON_WIRE_DIARY_H
 #define COMMON_WIRE_DIARY_H
 
+#include "common/base/origin.h"
 #include "common/wire/message.h"
 
-#define DIARY_BYTES_MAX (8u << 20) /* Some 20,000 messages: more than anybody reads. */
+#define DIARY_BYTES_MAX (12u << 20) /* Some 20,000 messages: more than anybody reads. */
 
 struct diary;
+
+enum { DIARY_SOURCE_MAX = 80 };
 
 enum diary_kind { DIARY_SAID, DIARY_HEARD, DIARY_DID, DIARY_KIND_COUNT };
 
@@ -70,6 +73,7 @@ struct diary_entry {
     enum diary_kind kind;
     enum role role; /* Whose it is. */
     uint32_t index;
+    char source[DIARY_SOURCE_MAX]; /* "file:function" that said it or did it. */
     bool to_server;         /* `other` is a server's number; else a transport's name for a peer. */
     uint64_t other;         /* At the other end of a message. */
     uint64_t payload_bytes; /* That came with it. */
@@ -88,10 +92,11 @@ void diary_close(struct diary **diary);
 /* When something is about to be said; 0 without a diary. */
 uint64_t diary_now(const struct diary *diary);
 void diary_said(struct diary *diary, uint64_t time_ns, bool to_server, uint64_t other,
-                const struct message *message, uint64_t payload_bytes);
+                const struct message *message, uint64_t payload_bytes, struct origin origin);
 void diary_heard(struct diary *diary, bool from_server, uint64_t other,
                  const struct message *message, uint64_t payload_bytes);
-void diary_did(struct diary *diary, const struct deed *deed);
+#define diary_did(diary, ...) diary_put(diary, __VA_ARGS__, HERE)
+void diary_put(struct diary *diary, const struct deed *deed, struct origin origin);
 
 /* Whether there was more than it takes. */
 bool diary_is_full(int file);

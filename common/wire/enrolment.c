@@ -43,27 +43,22 @@ void enrolment_init(struct enrolment *enrolment, enum role role,
     snprintf(e->join.job_id, sizeof e->join.job_id, "%s", options->job_id);
 }
 
-struct message *enrolment_say_with(struct enrolment *enrolment, enum message_kind kind,
-                                   struct frame *payload, struct outbox *outbox)
-{
-    assert(enrolment->envelope.role == ROLE_PS);
-    struct packet *packet = outbox_add(outbox, TO_COORDINATOR, kind);
-    packet->message.generation = enrolment->envelope.generation;
-    packet->payload = payload;
-    return &packet->message;
-}
-
-struct message *enrolment_say(struct enrolment *enrolment, enum message_kind kind,
-                              struct outbox *outbox)
+struct message *enrolment_put(struct enrolment *enrolment, enum message_kind kind,
+                              struct frame *payload, struct outbox *outbox, struct origin origin)
 {
     struct envelope *envelope = &enrolment->envelope;
-    struct message *message;
-    if (envelope->role == ROLE_PS)
-        return enrolment_say_with(enrolment, kind, NULL, outbox);
-    message = &envelope_to_server(envelope, 0, kind, outbox)->message;
+    struct packet *packet;
+    if (envelope->role == ROLE_PS) {
+        packet = outbox_put(outbox, TO_COORDINATOR, 0, kind, origin);
+        packet->message.generation = envelope->generation;
+        packet->payload = payload;
+        return &packet->message;
+    }
+    assert(payload == NULL);
+    packet = envelope_put_to_server(envelope, 0, kind, ++envelope->last_request, outbox, origin);
     if (kind == MESSAGE_JOIN || kind == MESSAGE_JOB_PAGE) /* Of nobody's member: the run counts. */
-        message->generation = message->ticket = message->proof = 0;
-    return message;
+        packet->message.generation = packet->message.ticket = packet->message.proof = 0;
+    return &packet->message;
 }
 
 double enrolment_silence(const struct enrolment *enrolment, uint64_t now_us)

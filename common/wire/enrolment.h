@@ -68,11 +68,12 @@ void enrolment_init(struct enrolment *enrolment, enum role role,
 /* A message to server 0's coordinator, to be filled in at once; see outbox_add. A worker's has its
  * whole envelope. A server's has its generation, and is sealed (or dropped, if that has changed) by
  * whoever carries it. */
-struct message *enrolment_say(struct enrolment *enrolment, enum message_kind kind,
-                              struct outbox *outbox);
+#define enrolment_say(enrolment, kind, outbox) enrolment_say_with(enrolment, kind, NULL, outbox)
 /* The same from a server, with a payload: a reference that is taken over, or NULL. */
-struct message *enrolment_say_with(struct enrolment *enrolment, enum message_kind kind,
-                                   struct frame *payload, struct outbox *outbox);
+#define enrolment_say_with(enrolment, kind, payload, outbox)                                       \
+    enrolment_put(enrolment, kind, payload, outbox, HERE)
+struct message *enrolment_put(struct enrolment *enrolment, enum message_kind kind,
+                              struct frame *payload, struct outbox *outbox, struct origin origin);
 
 /* Something has come from server 0. False when it is over, and nothing else is to be done. */
 bool enrolment_hear(struct enrolment *enrolment, const struct message *message, uint64_t now_us,

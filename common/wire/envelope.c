@@ -28,46 +28,35 @@ void envelope_seal_to_server(const struct envelope *from, struct message *messag
     message->proof = from->proof;
 }
 
-struct packet *envelope_to_server_as(const struct envelope *from, uint32_t server,
-                                     enum message_kind kind, uint64_t request,
-                                     struct outbox *outbox)
+struct packet *envelope_put_to_server(const struct envelope *from, uint32_t server,
+                                      enum message_kind kind, uint64_t request,
+                                      struct outbox *outbox, struct origin origin)
 {
-    struct packet *packet = outbox_add_to(outbox, TO_SERVER, server, kind);
+    struct packet *packet = outbox_put(outbox, TO_SERVER, server, kind, origin);
     envelope_seal_to_server(from, &packet->message);
     packet->message.request = request;
     return packet;
 }
 
-struct packet *envelope_to_server(struct envelope *from, uint32_t server, enum message_kind kind,
-                                  struct outbox *outbox)
+struct packet *envelope_put_to_peer(const struct envelope *from, uint64_t peer, bool member,
+                                    enum message_kind kind, struct outbox *outbox,
+                                    struct origin origin)
 {
-    return envelope_to_server_as(from, server, kind, ++from->last_request, outbox);
-}
-
-struct packet *envelope_to_peer(const struct envelope *from, uint64_t peer, enum message_kind kind,
-                                struct outbox *outbox)
-{
-    struct packet *packet = outbox_add(outbox, TO_PEER, kind);
+    struct packet *packet = outbox_put(outbox, TO_PEER, 0, kind, origin);
     packet->peer = peer;
-    packet->member = true;
-    envelope_seal_to_member(from, &packet->message);
+    packet->member = member;
+    if (member)
+        envelope_seal_to_member(from, &packet->message);
+    else
+        seal_to_stranger(from, &packet->message);
     return packet;
 }
 
-struct packet *envelope_to_stranger(const struct envelope *from, uint64_t peer,
-                                    enum message_kind kind, struct outbox *outbox)
+struct packet *envelope_put_answer(const struct envelope *from, const struct packet *to,
+                                   enum message_kind kind, struct outbox *outbox,
+                                   struct origin origin)
 {
-    struct packet *packet = outbox_add(outbox, TO_PEER, kind);
-    packet->peer = peer;
-    seal_to_stranger(from, &packet->message);
-    return packet;
-}
-
-struct packet *envelope_answer(const struct envelope *from, const struct packet *to,
-                               enum message_kind kind, struct outbox *outbox)
-{
-    struct packet *packet = to->member ? envelope_to_peer(from, to->peer, kind, outbox)
-                                       : envelope_to_stranger(from, to->peer, kind, outbox);
+    struct packet *packet = envelope_put_to_peer(from, to->peer, to->member, kind, outbox, origin);
     packet->message.request = to->message.request;
     return packet;
 }

@@ -29,23 +29,30 @@ struct envelope {
     uint64_t last_request;  /* Requests are numbered from 1. */
 };
 
-/* A message to server number `server` under a request number of its own. */
-struct packet *envelope_to_server(struct envelope *from, uint32_t server, enum message_kind kind,
-                                  struct outbox *outbox);
-
-/* The same under a number taken before. */
-struct packet *envelope_to_server_as(const struct envelope *from, uint32_t server,
-                                     enum message_kind kind, uint64_t request,
-                                     struct outbox *outbox);
+/* A message to server number `server` under a request number, and under the next of its own. */
+#define envelope_to_server_as(from, server, kind, request, outbox)                                 \
+    envelope_put_to_server(from, server, kind, request, outbox, HERE)
+#define envelope_to_server(from, server, kind, outbox)                                             \
+    envelope_to_server_as(from, server, kind, ++(from)->last_request, outbox)
 
 /* A message to a member, to somebody who is none, or (envelope_answer) to whoever sent `to` (which
  * says if it is one) as the answer to that. */
-struct packet *envelope_to_peer(const struct envelope *from, uint64_t peer, enum message_kind kind,
-                                struct outbox *outbox);
-struct packet *envelope_to_stranger(const struct envelope *from, uint64_t peer,
-                                    enum message_kind kind, struct outbox *outbox);
-struct packet *envelope_answer(const struct envelope *from, const struct packet *to,
-                               enum message_kind kind, struct outbox *outbox);
+#define envelope_to_peer(from, peer, kind, outbox)                                                 \
+    envelope_put_to_peer(from, peer, true, kind, outbox, HERE)
+#define envelope_to_stranger(from, peer, kind, outbox)                                             \
+    envelope_put_to_peer(from, peer, false, kind, outbox, HERE)
+#define envelope_answer(from, to, kind, outbox) envelope_put_answer(from, to, kind, outbox, HERE)
+
+/* The same, from `origin`. */
+struct packet *envelope_put_to_server(const struct envelope *from, uint32_t server,
+                                      enum message_kind kind, uint64_t request,
+                                      struct outbox *outbox, struct origin origin);
+struct packet *envelope_put_to_peer(const struct envelope *from, uint64_t peer, bool member,
+                                    enum message_kind kind, struct outbox *outbox,
+                                    struct origin origin);
+struct packet *envelope_put_answer(const struct envelope *from, const struct packet *to,
+                                   enum message_kind kind, struct outbox *outbox,
+                                   struct origin origin);
 
 /* Answers of one line. */
 void envelope_refuse(const struct envelope *from, const struct packet *to, enum refusal reason,

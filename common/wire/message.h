@@ -21,6 +21,7 @@
 #include "common/base/frame.h"
 #include "common/base/hash.h"
 #include "common/base/key.h"
+#include "common/base/origin.h"
 #include "common/base/status.h"
 #include "common/base/wait.h"
 #include "common/job/checkpoint_part.h"
@@ -417,8 +418,9 @@ struct packet_inner {
 
 /* A message under way: where it comes from or goes to, and its payload. */
 struct packet {
-    uint64_t peer; /* A transport's name for the other end. */
-    bool member;   /* Of the job, and to be told of it: the other end, as far as is known. */
+    struct origin origin; /* Of our own: who began it. */
+    uint64_t peer;        /* A transport's name for the other end. */
+    bool member;          /* Of the job, and to be told of it: the other end, as far as is known. */
     uint8_t key[KEY_BYTES]; /* The sender's, as the transport found it; none without keys. */
     union {
         struct message message;

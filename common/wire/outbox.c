@@ -35,8 +35,8 @@ static void grow(struct outbox *outbox)
     outbox->first = 0;
 }
 
-struct packet *outbox_add_to(struct outbox *outbox, enum destination to, uint32_t index,
-                             enum message_kind kind)
+struct packet *outbox_put(struct outbox *outbox, enum destination to, uint32_t index,
+                          enum message_kind kind, struct origin origin)
 {
     if (outbox->count == outbox->capacity)
         grow(outbox);
@@ -44,13 +44,9 @@ struct packet *outbox_add_to(struct outbox *outbox, enum destination to, uint32_
     slot->to = to;
     slot->index = index;
     memset(&slot->packet, 0, sizeof slot->packet);
+    slot->packet.origin = origin;
     slot->packet.message.kind = kind;
     return &slot->packet;
-}
-
-struct packet *outbox_add(struct outbox *outbox, enum destination to, enum message_kind kind)
-{
-    return outbox_add_to(outbox, to, 0, kind);
 }
 
 void outbox_log(struct outbox *outbox, const char *format, ...)

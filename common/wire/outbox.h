@@ -43,11 +43,14 @@ void outbox_free(struct outbox *outbox);
 /* Append a message of this kind with everything else zero and return it to be filled in; valid
  * until the next call. Running out of memory for a few packets ends the process: there is nothing
  * left to answer with. */
-struct packet *outbox_add(struct outbox *outbox, enum destination to, enum message_kind kind);
+#define outbox_add(outbox, to, kind) outbox_add_to(outbox, to, 0, kind)
 
 /* The same to owner or server number `index`. */
-struct packet *outbox_add_to(struct outbox *outbox, enum destination to, uint32_t index,
-                             enum message_kind kind);
+#define outbox_add_to(outbox, to, index, kind) outbox_put(outbox, to, index, kind, HERE)
+
+/* The same; a function that only helps another to speak names that one. */
+struct packet *outbox_put(struct outbox *outbox, enum destination to, uint32_t index,
+                          enum message_kind kind, struct origin origin);
 
 /* A line for people: what happened, or what they should look after. */
 void outbox_log(struct outbox *outbox, const char *format, ...)

@@ -101,7 +101,7 @@ static enum message_kind find_question(const struct story *story, size_t i)
 static bool is_alike(const struct group *a, const struct group *b)
 {
     return a->entry->kind == b->entry->kind && strcmp(a->who, b->who) == 0 &&
-           strcmp(a->whom, b->whom) == 0 && strcmp(a->words.source, b->words.source) == 0 &&
+           strcmp(a->whom, b->whom) == 0 && strcmp(a->entry->source, b->entry->source) == 0 &&
            strcmp(a->words.like, b->words.like) == 0;
 }
 
@@ -245,14 +245,6 @@ static void add_others(struct group *group, char *text, size_t size)
     wording_append(text, size, ".");
 }
 
-static void add_source(const struct group *group, char *text, size_t size)
-{
-    const char *function = strchr(group->words.source, ' ');
-    assert(function != NULL);
-    wording_append(text, size, " (%.*s:%s)", (int)(function - group->words.source),
-                   group->words.source, function + 1);
-}
-
 static void print_group(FILE *out, const struct story *story, struct group *group)
 {
     const struct diary_entry *entry = group->entry;
@@ -271,7 +263,7 @@ static void print_group(FILE *out, const struct story *story, struct group *grou
         wording_append(text, sizeof text, " (%s not heard by anybody.)",
                        group->more > 0 ? wording_counted(group->unheard, "was", "were").text
                                        : "It was");
-    add_source(group, text, sizeof text);
+    wording_append(text, sizeof text, " (%s)", entry->source);
     fprintf(out, "%*s", INDENT, "");
     wording_wrap(out, text, INDENT, INDENT);
 }
@@ -342,7 +334,7 @@ static void print_opening(FILE *out, const struct telling *telling)
     wording_wrap(out,
                  "Below are the messages as they were sent, and what was done between them: when "
                  "(from the first of them on), who to whom, which kind, what it says, and where in "
-                 "the sources that is done.",
+                 "the sources that was said.",
                  0, 0);
 }
 

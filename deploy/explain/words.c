@@ -289,378 +289,265 @@ static bool goes_on(const struct moment *moment)
 
 /* --- what the modes say ---------------------------------------------------------------------- */
 
-static const struct told *told_starts(const struct job *job)
+/* NULL: the mode has no such thing, as sync leases nothing. */
+const char *words_of_mode(const struct job *job, const char *name)
 {
-    return &work_mode_of(job)->starts;
-}
-
-static const struct told *told_gives(const struct job *job)
-{
-    return &work_mode_of(job)->gives;
-}
-
-static const struct told *told_given(const struct job *job)
-{
-    return &follow_mode_of(job)->given;
-}
-
-static const struct told *told_taken(const struct job *job)
-{
-    return &shard_mode_of(job)->taken;
-}
-
-static const struct told *told_updated(const struct job *job)
-{
-    return &shard_mode_of(job)->updated;
-}
-
-static const struct told *told_waits(const struct job *job)
-{
-    return &shard_mode_of(job)->waits;
+    const struct {
+        const char *name, *text;
+    } words[] = {
+        {"starts", work_mode_of(job)->starts},    {"gives", work_mode_of(job)->gives},
+        {"given", follow_mode_of(job)->given},    {"taken", shard_mode_of(job)->taken},
+        {"updated", shard_mode_of(job)->updated}, {"waits", shard_mode_of(job)->waits},
+    };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i].name, name) == 0)
+            return words[i].text;
+    return NULL;
 }
 
 /* --- messages -------------------------------------------------------------------------------- */
 
 const struct words_row words_of_messages[] = {
     {MESSAGE_JOIN, by_server,
-     "May I join? I am {@sender} on {host}, and compute with {arithmetic}.",
-     "common/wire/enrolment.c join", NULL},
+     "May I join? I am {@sender} on {host}, and compute with {arithmetic}."},
     {MESSAGE_JOIN, NULL,
      "May I join? I am {@sender} on {host}, and compute with {arithmetic}. Here is the digest of "
      "the "
-     "job that I would declare.",
-     "common/wire/enrolment.c join", NULL},
-    {MESSAGE_WANT_JOB, NULL, "Nobody has declared a job yet. Send me yours.",
-     "ps/coordinator/declaration.c declaration_ask", NULL},
+     "job that I would declare."},
+    {MESSAGE_WANT_JOB, NULL, "Nobody has declared a job yet. Send me yours."},
     {MESSAGE_JOB_PAGE, by_server,
-     "This is the job: the page from byte {offset} of the {total} bytes of its declaration.",
-     "ps/coordinator/declaration.c declaration_send", NULL},
+     "This is the job: the page from byte {offset} of the {total} bytes of its declaration."},
     {MESSAGE_JOB_PAGE, NULL,
      "This is the job, all that decides what is computed: the page from byte {offset} of the "
      "{total} "
-     "bytes of its declaration.",
-     "worker/client/session.c send_declaration", NULL},
+     "bytes of its declaration."},
     {MESSAGE_WELCOME, restores,
-     "You are in. The run goes on from its checkpoint of version {restore_step}.",
-     "ps/coordinator/coordinator_gathering.c welcome", NULL},
-    {MESSAGE_WELCOME, NULL, "You are in. It is a new run: all begin with the first values.",
-     "ps/coordinator/coordinator_gathering.c welcome", NULL},
-    {MESSAGE_WAITING, NULL, "Wait: {text}.", "common/wire/envelope.c envelope_ask_to_wait", NULL},
-    {MESSAGE_REFUSED, NULL, "No ({reason}): {text}.", "common/wire/envelope.c envelope_refuse",
-     NULL},
+     "You are in. The run goes on from its checkpoint of version {restore_step}."},
+    {MESSAGE_WELCOME, NULL, "You are in. It is a new run: all begin with the first values."},
+    {MESSAGE_WAITING, NULL, "Wait: {text}."},
+    {MESSAGE_REFUSED, NULL, "No ({reason}): {text}."},
     {MESSAGE_READY, needs_chunks,
-     "I do not see the run's disk. Send me my chunks of the checkpoint.",
-     "ps/router/router.c ask_for_chunks", NULL},
+     "I do not see the run's disk. Send me my chunks of the checkpoint."},
     {MESSAGE_READY, lost_scored,
      "All my chunks have had {scored} batches, but not all could keep their values: score the "
-     "next.",
-     "ps/router/router.c say_ready", NULL},
+     "next."},
     {MESSAGE_READY, has_scored,
-     "All my chunks have had {scored} batches, and kept their values: that model can be scored.",
-     "ps/router/router.c say_ready", NULL},
-    {MESSAGE_READY, NULL, "My chunks have their values. I can serve them.",
-     "ps/router/router.c say_ready", NULL},
+     "All my chunks have had {scored} batches, and kept their values: that model can be scored."},
+    {MESSAGE_READY, NULL, "My chunks have their values. I can serve them."},
     {MESSAGE_START, NULL,
-     "All are here: begin at {@unit} {step}. You are number {@place} of {members}. {told}.",
-     "ps/work/assignment.c assignment_send", told_starts},
-    {MESSAGE_PING, by_server, "I am alive.", "ps/router/router.c beat", NULL},
-    {MESSAGE_PING, computes, "I am alive, and compute.", "worker/client/session.c tick_member",
-     NULL},
-    {MESSAGE_PING, NULL, "I am alive.", "worker/client/session.c tick_member", NULL},
-    {MESSAGE_PONG, answers_score, "I have your score.",
-     "ps/coordinator/coordinator_scores.c coordinator_handle_evaluation", NULL},
+     "All are here: begin at {@unit} {step}. You are number {@place} of {members}. {mode.starts}."},
+    {MESSAGE_PING, by_server, "I am alive."},
+    {MESSAGE_PING, computes, "I am alive, and compute."},
+    {MESSAGE_PING, NULL, "I am alive."},
+    {MESSAGE_PONG, answers_score, "I have your score."},
     {MESSAGE_PONG, lets_go,
-     "So am I. The model after {scored} batches is scored: what was kept for that can go.",
-     "ps/coordinator/coordinator.c handle_heartbeat", NULL},
-    {MESSAGE_PONG, is_to_leave, "So am I. Somebody has asked that you leave.",
-     "ps/coordinator/coordinator.c handle_heartbeat", NULL},
-    {MESSAGE_PONG, has_news, "So am I: {text}.", "ps/coordinator/coordinator.c handle_heartbeat",
-     NULL},
-    {MESSAGE_PONG, NULL, "So am I.", "ps/coordinator/coordinator.c handle_heartbeat", NULL},
+     "So am I. The model after {scored} batches is scored: what was kept for that can go."},
+    {MESSAGE_PONG, is_to_leave, "So am I. Somebody has asked that you leave."},
+    {MESSAGE_PONG, has_news, "So am I: {text}."},
+    {MESSAGE_PONG, NULL, "So am I."},
     {MESSAGE_EXCHANGE, pulls_scored,
-     "To score it, give me chunk {chunk} as it was after {want_version} batches.",
-     "worker/client/scoring.c scoring_take_work", NULL},
+     "To score it, give me chunk {chunk} as it was after {want_version} batches."},
     {MESSAGE_EXCHANGE, asks_again,
-     "Has my gradient of {@work} for chunk {chunk} come? Give me {@wish}.",
-     "worker/client/exchange.c add_header", NULL},
+     "Has my gradient of {@work} for chunk {chunk} come? Give me {@wish}."},
     {MESSAGE_EXCHANGE, skips,
      "My gradient of {@work} is not finite: count the batch without one for chunk {chunk}. Give me "
-     "{@wish}.",
-     "worker/client/exchange.c send_chunk", NULL},
+     "{@wish}."},
     {MESSAGE_EXCHANGE, has_report,
      "Here is my gradient of {@work}{@numbered} for chunk {chunk} ({@values}; {@leaves}, summed "
      "over "
      "{examples} examples), computed from version {base_version}. Give me {@wish}. And for server "
      "0: "
-     "of these examples I had {report.correct} right, with a loss of {@report_loss}.",
-     "worker/client/exchange.c send_chunk", NULL},
+     "of these examples I had {report.correct} right, with a loss of {@report_loss}."},
     {MESSAGE_EXCHANGE, pushes_last,
      "Here is my gradient of {@work}{@numbered} for chunk {chunk} ({@values}; {@leaves}, summed "
      "over "
-     "{examples} examples), computed from version {base_version}. Give me {@wish}.",
-     "worker/client/exchange.c send_chunk", NULL},
+     "{examples} examples), computed from version {base_version}. Give me {@wish}."},
     {MESSAGE_EXCHANGE, pushes,
      "Here is a part of my gradient of {@work}{@numbered} for chunk {chunk} ({@values}; {@leaves}, "
      "summed "
      "over "
-     "{examples} examples), computed from version {base_version}. The rest follows.",
-     "worker/client/exchange.c send_chunk", NULL},
-    {MESSAGE_EXCHANGE, pulls_newest, "I have no gradient yet: give me {@wish} of chunk {chunk}.",
-     "worker/client/exchange.c exchange_ask_newest", NULL},
-    {MESSAGE_EXCHANGE, NULL, "I have no gradient for chunk {chunk}: give me {@wish}.",
-     "worker/client/exchange.c add_header", NULL},
+     "{examples} examples), computed from version {base_version}. The rest follows."},
+    {MESSAGE_EXCHANGE, pulls_newest, "I have no gradient yet: give me {@wish} of chunk {chunk}."},
+    {MESSAGE_EXCHANGE, NULL, "I have no gradient for chunk {chunk}: give me {@wish}."},
     {MESSAGE_RESULT, gives_scored,
      "Here is chunk {chunk} as it was after {version} batches ({@values}): kept to be scored, "
      "while "
-     "training goes on.",
-     "ps/owner/owner.c answer_scored", NULL},
+     "training goes on."},
     {MESSAGE_RESULT, gives_slots,
      "Here is slot array {array} of chunk {chunk} at version {version} ({@values}), for your "
-     "replica.",
-     "ps/owner/owner.c add_slots", NULL},
+     "replica."},
     {MESSAGE_RESULT, gives_held_sum,
      "Your gradient was {verdict}. Here is the sum of all gradients of chunk {chunk} ({@values}): "
-     "make version {version} of it yourself. The answer was held for {@held}, until {@last} in.",
-     "ps/mode/allreduce.c allreduce_answer", NULL},
+     "make version {version} of it yourself. The answer was held for {@held}, until {@last} in."},
     {MESSAGE_RESULT, gives_sum,
      "Your gradient is applied. Here is the sum of all gradients of chunk {chunk} ({@values}): "
      "make "
-     "version {version} of it yourself.",
-     "ps/mode/allreduce.c allreduce_answer", NULL},
+     "version {version} of it yourself."},
     {MESSAGE_RESULT, was_held,
      "Your gradient was {verdict}. Here is version {version} of chunk {chunk} ({@values}). The "
      "answer "
-     "was held for {@held}, until {@last} in.",
-     "ps/owner/owner.c release_parked", NULL},
+     "was held for {@held}, until {@last} in."},
     {MESSAGE_RESULT, applied_with_others,
      "Your gradient counts, at staleness {staleness}, in an update of several. Here is version "
-     "{version} of chunk {chunk} ({@values}), be it in there yet or not.",
-     "ps/owner/owner.c answer_wish", NULL},
+     "{version} of chunk {chunk} ({@values}), be it in there yet or not."},
     {MESSAGE_RESULT, applied_aging,
      "Your gradient is applied, at staleness {staleness}. Here is version {version} of chunk "
      "{chunk} "
-     "({@values}).",
-     "ps/owner/owner.c answer_wish", NULL},
+     "({@values})."},
     {MESSAGE_RESULT, applied,
-     "Your gradient is applied. Here is version {version} of chunk {chunk} ({@values}).",
-     "ps/owner/owner.c answer_wish", NULL},
-    {MESSAGE_RESULT, gives_values, "Here is version {version} of chunk {chunk} ({@values}).",
-     "ps/owner/owner.c answer_wish", NULL},
+     "Your gradient is applied. Here is version {version} of chunk {chunk} ({@values})."},
+    {MESSAGE_RESULT, gives_values, "Here is version {version} of chunk {chunk} ({@values})."},
     {MESSAGE_RESULT, drops,
      "Your gradient makes no update ({verdict}). Here is version {version} of chunk {chunk} "
-     "({@values}).",
-     "ps/owner/owner.c answer_wish", NULL},
-    {MESSAGE_RESULT, NULL, "Your gradient for chunk {chunk}: {verdict}.",
-     "ps/owner/owner.c add_result", NULL},
+     "({@values})."},
+    {MESSAGE_RESULT, NULL, "Your gradient for chunk {chunk}: {verdict}."},
     {MESSAGE_MOVED_ON, was_scored,
-     "What you want to score is gone: chunk {chunk} is at version {version}.",
-     "ps/owner/owner.c answer_scored", NULL},
+     "What you want to score is gone: chunk {chunk} is at version {version}."},
     {MESSAGE_MOVED_ON, NULL,
-     "What you ask for is gone: chunk {chunk} is at version {version}. Ask for the newest.",
-     "ps/owner/owner.c answer_wish", NULL},
+     "What you ask for is gone: chunk {chunk} is at version {version}. Ask for the newest."},
     {MESSAGE_LEASE, finished_and_announces,
      "All servers have answered for batch {batch}: it is done. Now I compute batch {bases_of}, and "
-     "here is from which version of each chunk. Give that computation a number.",
-     "worker/mode/lease_book.c lease_book_speak", NULL},
-    {MESSAGE_LEASE, finished, "All servers have answered for batch {batch}: it is done.",
-     "worker/mode/lease_book.c lease_book_speak", NULL},
+     "here is from which version of each chunk. Give that computation a number."},
+    {MESSAGE_LEASE, finished, "All servers have answered for batch {batch}: it is done."},
     {MESSAGE_LEASE, announces,
      "Now I compute batch {bases_of}, and here is from which version of each chunk. Give that "
-     "computation a number.",
-     "worker/mode/computation.c computation_announce", NULL},
-    {MESSAGE_LEASE, NULL, "I have nothing to compute. Lease me a batch.",
-     "worker/mode/lease_book.c lease_book_speak", NULL},
+     "computation a number."},
+    {MESSAGE_LEASE, NULL, "I have nothing to compute. Lease me a batch."},
     {MESSAGE_WORK, is_to_score,
      "Score the model as it was after {scored} batches, on part {@part} of {shares} of the test "
-     "examples.",
-     "ps/coordinator/coordinator_scores.c coordinator_deal_share", NULL},
+     "examples."},
     {MESSAGE_WORK, is_enough,
-     "{@waited}{@number}There is no more to do: training ends at version {batch}.",
-     "ps/coordinator/coordinator_training.c coordinator_top_up", NULL},
-    {MESSAGE_WORK, is_number, "{@number}Push it when it is made.",
-     "ps/coordinator/coordinator_training.c coordinator_handle_lease", NULL},
-    {MESSAGE_WORK, is_none, "I have heard you, and have no batch for you now.",
-     "ps/coordinator/coordinator_training.c coordinator_handle_lease", NULL},
-    {MESSAGE_WORK, NULL, "{@waited}{@number}Compute batch {batch}. {told}.",
-     "ps/coordinator/coordinator_training.c send_work", told_gives},
-    {MESSAGE_REPORT, NULL, "My score of step {step}.", "worker/client/client.c client_push", NULL},
+     "{@waited}{@number}There is no more to do: training ends at version {batch}."},
+    {MESSAGE_WORK, is_number, "{@number}Push it when it is made."},
+    {MESSAGE_WORK, is_none, "I have heard you, and have no batch for you now."},
+    {MESSAGE_WORK, NULL, "{@waited}{@number}Compute batch {batch}. {mode.gives}."},
+    {MESSAGE_REPORT, NULL, "My score of step {step}."},
     {MESSAGE_EVALUATION, NULL,
      "On my share of the test examples version {step} has {correct} of {examples} right, with a "
      "loss "
-     "of {@loss}.",
-     "worker/client/announcements.c say_score", NULL},
-    {MESSAGE_DONE, NULL, "I am done, at version {step}.",
-     "worker/client/announcements.c announcements_tick", NULL},
+     "of {@loss}."},
+    {MESSAGE_DONE, NULL, "I am done, at version {step}."},
     {MESSAGE_RECEIPT, is_missing,
-     "Your gradient of {@work} for chunk {chunk} is not here. Send it.",
-     "ps/owner/owner.c add_receipt", NULL},
-    {MESSAGE_RECEIPT, NULL, "Your gradient of {@work} for chunk {chunk} is here, and waits.",
-     "ps/owner/owner.c add_receipt", NULL},
-    {MESSAGE_LEAVE, NULL, "I leave the job. Go on without me.",
-     "worker/client/session.c trainer_leave", NULL},
-    {MESSAGE_STOP, by_server, "Stop the job: {reason}.", "ps/router/router.c router_fail", NULL},
-    {MESSAGE_STOP, NULL, "Stop the job: {reason}.", "worker/client/session.c trainer_stop", NULL},
+     "Your gradient of {@work} for chunk {chunk} is not here. Send it."},
+    {MESSAGE_RECEIPT, NULL, "Your gradient of {@work} for chunk {chunk} is here, and waits."},
+    {MESSAGE_LEAVE, NULL, "I leave the job. Go on without me."},
+    {MESSAGE_STOP, by_server, "Stop the job: {reason}."},
+    {MESSAGE_STOP, NULL, "Stop the job: {reason}."},
     {MESSAGE_CUT, is_final,
-     "Training is over: write your chunks down as of version {step}, for the last checkpoint.",
-     "ps/coordinator/cut.c tell", NULL},
-    {MESSAGE_CUT, NULL, "Write your chunks down as of version {step}, for a checkpoint.",
-     "ps/coordinator/cut.c tell", NULL},
+     "Training is over: write your chunks down as of version {step}, for the last checkpoint."},
+    {MESSAGE_CUT, NULL, "Write your chunks down as of version {step}, for a checkpoint."},
     {MESSAGE_CLOSE, NULL,
      "Enough workers have reported step {step}, and it is written down which: make it of the "
      "leaves "
-     "that I name here, and of no others.",
-     "ps/coordinator/coordinator_closings.c tell_set", NULL},
+     "that I name here, and of no others."},
     {MESSAGE_CUT_TAKEN, was_cut,
-     "I have my chunks as of version {step}. {applied} gradients were applied to them so far.",
-     "ps/router/router.c say_cut_taken", NULL},
-    {MESSAGE_CUT_TAKEN, NULL, "I do not have all chunks as of version {step}. Name another one.",
-     "ps/router/router.c say_cut_taken", NULL},
+     "I have my chunks as of version {step}. {applied} gradients were applied to them so far."},
+    {MESSAGE_CUT_TAKEN, NULL, "I do not have all chunks as of version {step}. Name another one."},
     {MESSAGE_CHUNK_STATE, is_to_be_kept,
      "Of the model after {step} batches, which is scored and kept as a file: {count} elements from "
-     "{first} on.",
-     "ps/checkpointer/kept_model.c kept_model_add", NULL},
+     "{first} on."},
     {MESSAGE_CHUNK_STATE, is_entries,
      "I do not see the run's disk. For its record: which computations made the versions, up to "
      "{step}, "
-     "of the chunk that begins at element {first}.",
-     "ps/checkpointer/checkpointer.c handle_chunk_state", NULL},
+     "of the chunk that begins at element {first}."},
     {MESSAGE_CHUNK_STATE, goes_down,
      "From the checkpoint of version {step}: {count} elements from {first} on of array {array} (0: "
      "the "
-     "values, then the optimizer's).",
-     "ps/checkpointer/checkpointer.c send_array", NULL},
+     "values, then the optimizer's)."},
     {MESSAGE_CHUNK_STATE, NULL,
      "I do not see the run's disk. For the checkpoint of version {step}: {count} elements from "
      "{first} "
-     "on of array {array} (0: the values, then the optimizer's).",
-     "ps/checkpointer/checkpointer.c handle_chunk_state", NULL},
+     "on of array {array} (0: the values, then the optimizer's)."},
     {MESSAGE_PART_WRITTEN, was_written,
-     "My part of the checkpoint of version {step} is on the disk: {name}, {bytes} bytes.",
-     "ps/checkpointer/checkpointer.c write_part", NULL},
-    {MESSAGE_PART_WRITTEN, NULL, "My part of the checkpoint of version {step} is lost: {text}.",
-     "ps/checkpointer/checkpointer.c write_part", NULL},
-    {MESSAGE_FINISHED, has_left, "You have left: go.",
-     "ps/coordinator/coordinator_losses.c coordinator_tell_left", NULL},
-    {MESSAGE_FINISHED, ended_well, "The job has ended, and all is well. Go.",
-     "ps/coordinator/coordinator_end.c tell_finished", NULL},
-    {MESSAGE_FINISHED, NULL, "The job has ended with exit code {exit_code}: {reason}.",
-     "ps/coordinator/coordinator_end.c tell_finished", NULL},
-    {MESSAGE_BYE, NULL, "I have heard that it has ended, and go.",
-     "common/wire/enrolment.c enrolment_finished", NULL},
-    {MESSAGE_STATUS, NULL, "I only look on. How is the job?",
-     "deploy/inspect/question.c send_question", NULL},
-    {MESSAGE_STATUS_ANSWER, NULL, "It is {state}, at update {step}.",
-     "ps/coordinator/coordinator.c handle_status", NULL},
-    {MESSAGE_DISMISS, asks_what_became, "Has it left?",
-     "deploy/inspect/question.c question_dismiss", NULL},
-    {MESSAGE_DISMISS, NULL, "This worker is to leave.",
-     "deploy/inspect/question.c question_dismiss", NULL},
-    {MESSAGE_DISMISSED, NULL, "Of that worker: {text}.",
-     "ps/coordinator/coordinator_losses.c coordinator_dismiss", NULL},
+     "My part of the checkpoint of version {step} is on the disk: {name}, {bytes} bytes."},
+    {MESSAGE_PART_WRITTEN, NULL, "My part of the checkpoint of version {step} is lost: {text}."},
+    {MESSAGE_FINISHED, has_left, "You have left: go."},
+    {MESSAGE_FINISHED, ended_well, "The job has ended, and all is well. Go."},
+    {MESSAGE_FINISHED, NULL, "The job has ended with exit code {exit_code}: {reason}."},
+    {MESSAGE_BYE, NULL, "I have heard that it has ended, and go."},
+    {MESSAGE_STATUS, NULL, "I only look on. How is the job?"},
+    {MESSAGE_STATUS_ANSWER, NULL, "It is {state}, at update {step}."},
+    {MESSAGE_DISMISS, asks_what_became, "Has it left?"},
+    {MESSAGE_DISMISS, NULL, "This worker is to leave."},
+    {MESSAGE_DISMISSED, NULL, "Of that worker: {text}."},
 };
 const size_t words_of_messages_count = sizeof words_of_messages / sizeof *words_of_messages;
 
 /* --- deeds ----------------------------------------------------------------------------------- */
 
 const struct words_row words_of_deeds[] = {
-    {DEED_OPENED, goes_on, "has opened the run directory: the run goes on from version {step}.",
-     "ps/checkpointer/checkpointer.c open_run", NULL},
+    {DEED_OPENED, goes_on, "has opened the run directory: the run goes on from version {step}."},
     {DEED_OPENED, alone,
-     "has opened the run directory, and given all variables their first values.",
-     "worker/solo.c initialize", NULL},
-    {DEED_OPENED, NULL, "has opened the run directory: it is a new run.",
-     "ps/checkpointer/checkpointer.c open_run", NULL},
-    {DEED_LOADED, NULL, "has given its chunks their first values.", "ps/owner/owner.c handle_load",
-     NULL},
-    {DEED_GIVEN, alone, "computes {@work} from version {step} of all variables.",
-     "worker/solo.c update", NULL},
-    {DEED_GIVEN, NULL, "{told}.", NULL, told_given},
-    {DEED_STANDS, NULL, "has no leaf in this step: there are more workers than leaves.",
-     "worker/trainer.c train_step", NULL},
+     "has opened the run directory, and given all variables their first values."},
+    {DEED_OPENED, NULL, "has opened the run directory: it is a new run."},
+    {DEED_LOADED, NULL, "has given its chunks their first values."},
+    {DEED_GIVEN, alone, "computes {@work} from version {step} of all variables."},
+    {DEED_GIVEN, NULL, "{mode.given}."},
+    {DEED_STANDS, NULL, "has no leaf in this step: there are more workers than leaves."},
     {DEED_COMPUTED, NULL,
      "has computed the gradient of {@leaves} of {@work}, {examples} examples, in {@took}. It had "
-     "{correct} of them right, with a loss of {@loss}.",
-     "worker/node_gradient.c node_gradient_compute", NULL},
-    {DEED_LEFT_OUT, NULL, "has computed a gradient of {@work} that is not finite.",
-     "worker/trainer.c train_node", NULL},
-    {DEED_TAKEN, NULL, "chunk {chunk}, with worker/{worker}'s gradient of {@work}: {told}.", NULL,
-     told_taken},
+     "{correct} of them right, with a loss of {@loss}."},
+    {DEED_LEFT_OUT, NULL, "has computed a gradient of {@work} that is not finite."},
+    {DEED_TAKEN, NULL, "chunk {chunk}, with worker/{worker}'s gradient of {@work}: {mode.taken}."},
     {DEED_REFUSED, NULL,
-     "chunk {chunk} makes nothing of worker/{worker}'s gradient of {@work}: {@verdict}.",
-     "ps/owner/owner.c take_gradient", NULL},
+     "chunk {chunk} makes nothing of worker/{worker}'s gradient of {@work}: {@verdict}."},
     {DEED_UPDATED, alone,
      "divides the sum by its {examples} examples and makes one update of all variables with "
-     "{@optimizer}. Now they are at version {version}.",
-     "common/job/update.c update_apply", NULL},
+     "{@optimizer}. Now they are at version {version}."},
     {DEED_UPDATED, is_short,
      "chunk {chunk}: batches in the open group: {members} of {@accumulate}. No more are waited "
      "for, "
      "for an epoch or the job ends here or a checkpoint is made: the sum of their gradients is "
      "divided by its {examples} examples and makes one update. The greatest staleness among them "
-     "is {staleness}. The update is made with {@optimizer}; now the chunk is at version {version}.",
-     "ps/shard/group.c apply_held", NULL},
+     "is {staleness}. The update is made with {@optimizer}; now the chunk is at version "
+     "{version}."},
     {DEED_UPDATED, accumulates,
      "chunk {chunk}: that was the last of {members} batches in a group. The sum of their gradients "
      "is divided by its {examples} examples and makes one update. The greatest staleness among "
      "them is {staleness}. The update is made with {@optimizer}; now the chunk is at version "
-     "{version}.",
-     "ps/shard/group.c apply_held", NULL},
+     "{version}."},
     {DEED_UPDATED, NULL,
-     "chunk {chunk}: {told}. The update is made with {@optimizer}; now the chunk is at version "
-     "{version}.",
-     NULL, told_updated},
+     "chunk {chunk}: {mode.updated}. The update is made with {@optimizer}; now the chunk is at "
+     "version "
+     "{version}."},
     {DEED_SKIPPED, accumulates,
      "chunk {chunk}: a group ends in which no batch had a gradient; there were {members}. It is at "
-     "version {version}, its values as before.",
-     "ps/shard/group.c apply_held", NULL},
+     "version {version}, its values as before."},
     {DEED_SKIPPED, NULL,
      "chunk {chunk}: a batch without a gradient is counted. It is at version {version}, its values "
-     "as before.",
-     "ps/shard/chunk.c chunk_skip", NULL},
+     "as before."},
     {DEED_ADDED, left_out,
      "chunk {chunk}: a batch without a gradient takes its place in the open group, which has "
-     "{members} of {@accumulate} batches. The chunk stays at version {version}.",
-     "ps/shard/group.c accumulate", NULL},
+     "{members} of {@accumulate} batches. The chunk stays at version {version}."},
     {DEED_ADDED, NULL,
      "chunk {chunk}: the gradient, of {examples} examples and at staleness {staleness}, is added "
      "to "
      "the open group and waits there for more: it has {members} of {@accumulate} batches. The "
-     "chunk stays at version {version}.",
-     "ps/shard/group.c accumulate", NULL},
-    {DEED_HELD, NULL, "chunk {chunk}: the answer to worker/{worker} waits {told}.", NULL,
-     told_waits},
+     "chunk stays at version {version}."},
+    {DEED_HELD, NULL, "chunk {chunk}: the answer to worker/{worker} waits {mode.waits}."},
     {DEED_CUT, NULL,
      "chunk {chunk} is kept as of version {step}, for a checkpoint; training would not have to "
-     "wait for the disk.",
-     "ps/owner/owner.c cut_chunk", NULL},
-    {DEED_PART, alone, "has written values and optimizer of version {step}, {@bytes}.",
-     "worker/solo.c write_checkpoint", NULL},
-    {DEED_PART, NULL, "has written its part of the checkpoint of version {step}, {@bytes}.",
-     "ps/checkpointer/checkpointer.c write_part", NULL},
+     "wait for the disk."},
+    {DEED_PART, alone, "has written values and optimizer of version {step}, {@bytes}."},
+    {DEED_PART, NULL, "has written its part of the checkpoint of version {step}, {@bytes}."},
     {DEED_MANIFEST, alone,
-     "has written the manifest of version {step}: now it is a checkpoint, and whole.",
-     "worker/solo.c write_checkpoint", NULL},
+     "has written the manifest of version {step}: now it is a checkpoint, and whole."},
     {DEED_MANIFEST, NULL,
-     "has written the manifest of version {step}: all parts are there, and now it is a checkpoint.",
-     "ps/checkpointer/checkpointer.c write_manifest", NULL},
+     "has written the manifest of version {step}: all parts are there, and now it is a "
+     "checkpoint."},
     {DEED_SCORED, NULL,
      "has scored version {step} on {examples} test examples in {@took}: {correct} right, with a "
      "loss of "
-     "{@loss}.",
-     "worker/node_gradient.c node_gradient_evaluate", NULL},
+     "{@loss}."},
     {DEED_LOST_WORKER, NULL,
      "does without worker/{worker}, which is lost: what it had to compute is for others, or for "
      "whoever "
-     "takes its place.",
-     "ps/coordinator/coordinator_losses.c coordinator_lose_worker", NULL},
+     "takes its place."},
     {DEED_LOST_SERVER, NULL,
      "has lost ps/{worker}: when somebody has its place again, all go back to the newest "
-     "checkpoint.",
-     "ps/coordinator/coordinator_losses.c coordinator_lose_server", NULL},
-    {DEED_SUMMARY, alone, "has written run.json and the model.", "worker/solo.c write_summary",
-     NULL},
-    {DEED_SUMMARY, NULL, "has written run.json and the model.",
-     "ps/checkpointer/checkpointer.c write_summary", NULL},
+     "checkpoint."},
+    {DEED_SUMMARY, alone, "has written run.json and the model."},
+    {DEED_SUMMARY, NULL, "has written run.json and the model."},
 };
 const size_t words_of_deeds_count = sizeof words_of_deeds / sizeof *words_of_deeds;
 
@@ -849,7 +736,7 @@ static void make_verdict(const struct moment *moment, char *text, size_t size)
 static void make_optimizer(const struct moment *moment, char *text, size_t size)
 {
     const char *name = moment->job->optimizer.name;
-    snprintf(text, size, "%s (common/optimizer/optimizer_%s.c:apply)", name, name);
+    snprintf(text, size, "%s", name);
 }
 
 static void make_accumulate(const struct moment *moment, char *text, size_t size)
@@ -920,9 +807,8 @@ static const struct message_field *find(bool deed, unsigned kind, const char *na
 bool words_knows(bool deed, unsigned kind, const char *name)
 {
     const void *from;
-    return strcmp(name, "told") == 0 ||
-           (name[0] == '@' ? find_made(name + 1) != NULL
-                           : find(deed, kind, name, NULL, &from) != NULL);
+    return name[0] == '@' ? find_made(name + 1) != NULL
+                          : find(deed, kind, name, NULL, &from) != NULL;
 }
 
 static void write_field(const struct message_field *field, const void *from, char *text,
@@ -980,9 +866,10 @@ static void fill_in(const struct moment *moment, const char *name, bool alike, c
     write_field(field, from, text, size);
 }
 
+#define MODE_WORDS "mode."
+
 /* alike: without what differs from chunk to chunk. What does not fit is cut. */
-static void expand(const struct moment *moment, const char *text, const struct told *told,
-                   bool alike, char *to)
+static void expand(const struct moment *moment, const char *text, bool alike, char *to)
 {
     char name[64], value[MESSAGE_TEXT_MAX];
     for (const char *at = text; *at != '\0';) {
@@ -994,9 +881,10 @@ static void expand(const struct moment *moment, const char *text, const struct t
         length = strcspn(at, "}");
         snprintf(name, sizeof name, "%.*s", (int)length - 1, at + 1);
         at += length + (at[length] == '}');
-        if (strcmp(name, "told") == 0) {
-            assert(told != NULL && told->text != NULL);
-            expand(moment, told->text, NULL, alike, to);
+        if (strncmp(name, MODE_WORDS, sizeof MODE_WORDS - 1) == 0) {
+            const char *words = words_of_mode(moment->job, name + sizeof MODE_WORDS - 1);
+            assert(words != NULL);
+            expand(moment, words, alike, to);
             continue;
         }
         fill_in(moment, name, alike, value, sizeof value);
@@ -1032,11 +920,8 @@ void words_write(struct words *words, const struct moment *moment)
 {
     const struct words_row *row = find_row(moment);
     assert(row != NULL); /* Every kind has words. */
-    const struct told *told = row->told != NULL ? row->told(moment->job) : NULL;
     words->text[0] = words->like[0] = '\0';
-    expand(moment, row->text, told, false, words->text);
-    expand(moment, row->text, told, true, words->like);
-    snprintf(words->source, sizeof words->source, "%s",
-             row->source != NULL ? row->source : told->source);
+    expand(moment, row->text, false, words->text);
+    expand(moment, row->text, true, words->like);
     words->chunk = chunk_of(moment, row);
 }

@@ -1,14 +1,13 @@
-/* words.h - every message, and every deed between messages, in plain words, with the function that
- * does it. The table is words.c: a row for each kind, or several, the last of a kind without a
+/* words.h - every message, and every deed between messages, in plain words. The table is words.c: a row for each kind, or several, the last of a kind without a
  * condition. A text has in braces what it takes from the moment:
  *
  *     {chunk}           a field of the message (common/wire/message_rows.inc) or of the deed
  *     {report.correct}  of the report inside an EXCHANGE
  *     {@leaves}         made of several of them, or of the job
- *     {told}            what the job's mode has to say (common/job/told.h), with braces of its own
+ *     {mode.gives}      the words of the job's mode (ps/mode, worker/mode), with braces of their own
  *
  * A new message needs a row here, or words_write asserts; tests/unit/explain/test_words.c looks at all
- * of them, and tests/processes/explain.sh that each function is in its file.
+ * of them.
  *
  * Threads: pure. */
 
@@ -16,12 +15,10 @@
 #define DEPLOY_EXPLAIN_WORDS_H
 
 #include "common/job/partition.h"
-#include "common/job/told.h"
 #include "common/wire/diary.h"
 
-#define WORDS_TEXT_MAX   2048
-#define WORDS_SOURCE_MAX 128
-#define WORDS_NO_CHUNK   UINT32_MAX
+#define WORDS_TEXT_MAX 2048
+#define WORDS_NO_CHUNK UINT32_MAX
 
 /* Something that was said or done, and what one has to know to tell it. */
 struct moment {
@@ -35,8 +32,7 @@ struct words {
     char text[WORDS_TEXT_MAX];
     char like[WORDS_TEXT_MAX]; /* The same without what differs from chunk to chunk, or from time to
                                 * time: of two moments that are alike, this is the same. */
-    char source[WORDS_SOURCE_MAX]; /* "file function" */
-    uint32_t chunk;                /* That it is about, or WORDS_NO_CHUNK. */
+    uint32_t chunk;            /* That it is about, or WORDS_NO_CHUNK. */
 };
 
 void words_write(struct words *words, const struct moment *moment);
@@ -46,12 +42,13 @@ struct words_row {
     unsigned kind;                             /* enum message_kind or enum deed_kind. */
     bool (*when)(const struct moment *moment); /* NULL: always. */
     const char *text;
-    const char *source;                             /* NULL: that of `told`. */
-    const struct told *(*told)(const struct job *); /* NULL: nothing of the mode's. */
 };
 
 extern const struct words_row words_of_messages[], words_of_deeds[];
 extern const size_t words_of_messages_count, words_of_deeds_count;
+
+/* What is in {mode.NAME}; NULL: the mode has no such words. */
+const char *words_of_mode(const struct job *job, const char *name);
 
 /* Whether braces around this name mean something in a text about that kind. */
 bool words_knows(bool deed, unsigned kind, const char *name);

@@ -77,10 +77,11 @@ void checkpointer_destroy(struct checkpointer **checkpointer)
 }
 
 /* A message of the generation it belongs to. */
-static struct packet *say(struct checkpointer *checkpointer, enum destination to,
-                          enum message_kind kind, struct outbox *outbox)
+#define say(checkpointer, to, kind, outbox) say_from(checkpointer, to, kind, outbox, HERE)
+static struct packet *say_from(struct checkpointer *checkpointer, enum destination to,
+                               enum message_kind kind, struct outbox *outbox, struct origin origin)
 {
-    struct packet *packet = outbox_add(outbox, to, kind);
+    struct packet *packet = outbox_put(outbox, to, 0, kind, origin);
     packet->message.generation = checkpointer->generation;
     return packet;
 }

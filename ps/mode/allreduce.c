@@ -144,16 +144,13 @@ const struct shard_mode shard_allreduce = {
     .answer = allreduce_answer,
     .doubts = allreduce_doubts,
     .taken =
-        {"adds it to what is here of the step, always left + right along the step's tree, so that "
-         "the sum has the same bits whoever was first. Nothing more comes of it until all leaves "
-         "are in",
-         "ps/mode/sync.c sync_take"},
-    .updated = {"all leaves of the step are in. Their sum is divided by the {examples} examples of "
-                "the step and makes one update here, for checkpoints and for whoever joins; and it "
-                "goes to all workers, who make the same update of their replicas",
-                "ps/mode/allreduce.c allreduce_applied"},
-    .waits = {"until the sum that makes version {version} is there: when the last leaf of the step "
-              "is in",
-              "ps/mode/allreduce.c allreduce_answer"},
+        "adds it to what is here of the step, always left + right along the step's tree, so that "
+        "the sum has the same bits whoever was first. Nothing more comes of it until all leaves "
+        "are in",
+    .updated = "all leaves of the step are in. Their sum is divided by the {examples} examples of "
+               "the step and makes one update here, for checkpoints and for whoever joins; and it "
+               "goes to all workers, who make the same update of their replicas",
+    .waits = "until the sum that makes version {version} is there: when the last leaf of the step "
+             "is in",
     .check = allreduce_check,
 };

@@ -182,13 +182,11 @@ const struct shard_mode shard_async = {
     .answer = async_answer,
     .gives = async_gives,
     .taken =
-        {"takes it, however old the values are that it was computed from. Had this chunk had the "
-         "batch before, it would be dropped as a duplicate",
-         "ps/mode/async.c async_take"},
-    .updated = {"at once, without waiting for anybody, the gradient is divided by its {examples} "
-                "examples and makes one update. Since the version that it was computed from "
-                "{staleness} others were made: that is its staleness",
-                "ps/mode/async.c async_next_update"},
+        "takes it, however old the values are that it was computed from. Had this chunk had the "
+        "batch before, it would be dropped as a duplicate",
+    .updated = "at once, without waiting for anybody, the gradient is divided by its {examples} "
+               "examples and makes one update. Since the version that it was computed from "
+               "{staleness} others were made: that is its staleness",
     .check = async_check,
 };
 
@@ -358,9 +356,7 @@ const struct work_mode work_async = {
     .ask = async_ask,
     .finished = async_finished,
     .has_spare = async_has_spare,
-    .starts = {"Which batches are yours, you will have to ask",
-               "ps/work/assignment.c assignment_send"},
-    .gives = {"It is leased to you: should you be lost, somebody else is given it",
-              "ps/mode/async.c async_ask"},
+    .starts = "Which batches are yours, you will have to ask",
+    .gives = "It is leased to you: should you be lost, somebody else is given it",
     .check = async_check_work,
 };

@@ -261,15 +261,12 @@ const struct shard_mode shard_backup = {
     .close_step = backup_close_step,
     .left_out = backup_left_out,
     .answer = backup_answer,
-    .taken = {"keeps it as it came: whether it counts is known when server 0 closes the step",
-              "ps/mode/backup.c backup_take"},
-    .updated = {"server 0 has closed the step, and all its leaves that count are in. Their sum, "
-                "left + right along the step's tree where both sides have some, is divided by "
-                "their {examples} examples, and makes one update",
-                "ps/mode/backup.c backup_next_update"},
-    .waits = {"until version {version} is made: when enough workers have reported, server 0 closes "
-              "the step, and it waits for the others no longer",
-              "ps/mode/backup.c backup_answer"},
+    .taken = "keeps it as it came: whether it counts is known when server 0 closes the step",
+    .updated = "server 0 has closed the step, and all its leaves that count are in. Their sum, "
+               "left + right along the step's tree where both sides have some, is divided by "
+               "their {examples} examples, and makes one update",
+    .waits = "until version {version} is made: when enough workers have reported, server 0 closes "
+             "the step, and it waits for the others no longer",
     .check = backup_check,
 };
 
@@ -401,9 +398,7 @@ const struct work_mode work_backup = {
     .cutting = backup_cutting,
     .has_reached = backup_has_reached,
     .closings = backup_closings,
-    .starts =
-        {"That decides which leaves of every step are yours: nobody asks for work, and who is "
-         "late with them is not waited for",
-         "ps/work/assignment.c assignment_send"},
+    .starts = "That decides which leaves of every step are yours: nobody asks for work, and who is "
+              "late with them is not waited for",
     .check = backup_check_work,
 };

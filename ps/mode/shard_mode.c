@@ -19,7 +19,7 @@ static bool is_whole(const struct shard_mode *mode)
     return (mode->close_step != NULL) == closes && (mode->left_out != NULL) == closes &&
            mode->open != NULL && mode->fault != NULL && mode->judge != NULL && mode->take != NULL &&
            mode->sent_before != NULL && mode->next_update != NULL && mode->applied != NULL &&
-           mode->answer != NULL && mode->taken.text != NULL && mode->updated.text != NULL;
+           mode->answer != NULL && mode->taken != NULL && mode->updated != NULL;
 }
 
 const struct shard_mode *shard_mode_of(const struct job *job)

@@ -19,7 +19,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/job/told.h"
 #include "common/steps/leaf_set.h"
 #include "common/wire/message.h"
 #include "ps/shard/chunk.h"
@@ -117,9 +116,9 @@ struct shard_mode {
     /* Optional. Whether the replica that the sender computes from is another than the chunk. */
     bool (*doubts)(struct shard *shard, const struct message_exchange *exchange);
 
-    /* What people are told (told.h) that it does with a gradient that is taken, when an update is
-     * made, and, where answers wait, what such a one waits for. */
-    struct told taken, updated, waits;
+    /* The words of `run --explain` (deploy/explain/words.h) for a gradient that is taken, for an update,
+     * and, where answers wait, for what they wait for. */
+    const char *taken, *updated, *waits;
 
     /* Optional. What is true of the block between two messages; see common/base/invariant.h. */
     void (*check)(const struct shard *shard);

@@ -155,16 +155,13 @@ const struct shard_mode shard_sync = {
     .applied = sync_applied,
     .answer = sync_answer,
     .taken =
-        {"adds it to what is here of the step, always left + right along the step's tree, so that "
-         "the sum has the same bits whoever was first. Nothing more comes of it until all leaves "
-         "are in",
-         "ps/mode/sync.c sync_take"},
-    .updated = {"all leaves of the step are in: that was the barrier. Their sum is divided by the "
-                "{examples} examples of the step, and makes one update",
-                "ps/mode/sync.c sync_next_update"},
-    .waits = {"until version {version} is made: this is the barrier. It is released when the last "
-              "leaf of the step is in",
-              "ps/mode/sync.c sync_answer"},
+        "adds it to what is here of the step, always left + right along the step's tree, so that "
+        "the sum has the same bits whoever was first. Nothing more comes of it until all leaves "
+        "are in",
+    .updated = "all leaves of the step are in: that was the barrier. Their sum is divided by the "
+               "{examples} examples of the step, and makes one update",
+    .waits = "until version {version} is made: this is the barrier. It is released when the last "
+             "leaf of the step is in",
     .check = sync_check,
 };
 
@@ -262,7 +259,6 @@ const struct work_mode work_sync = {
     .next_cut = sync_next_cut,
     .cutting = sync_cutting,
     .has_reached = sync_has_reached,
-    .starts = {"That decides which leaves of every step are yours: nobody asks for work",
-               "ps/work/assignment.c assignment_send"},
+    .starts = "That decides which leaves of every step are yours: nobody asks for work",
     .check = sync_check_work,
 };

@@ -22,8 +22,8 @@ static bool is_whole(const struct work_mode *mode)
            (mode->is_at_gate != NULL) == gates && (mode->is_gated != NULL) == gates &&
            (mode->held != NULL) == leases && (mode->finished != NULL) == leases &&
            (mode->is_enough != NULL) == leases && (mode->lost != NULL) == leases &&
-           (mode->has_spare != NULL) == leases && mode->starts.text != NULL &&
-           (mode->gives.text != NULL) == leases;
+           (mode->has_spare != NULL) == leases && mode->starts != NULL &&
+           (mode->gives != NULL) == leases;
 }
 
 const struct work_mode *work_mode_of(const struct job *job)

@@ -23,7 +23,6 @@
 #include <stdint.h>
 
 #include "common/job/job.h"
-#include "common/job/told.h"
 #include "common/store/run_directory.h"
 #include "ps/work/assignment.h"
 #include "ps/work/closings.h"
@@ -118,8 +117,8 @@ struct work_mode {
     /* Optional. How many batches it has finished, in a mode that counts them. */
     uint64_t (*clock)(const struct work *work, uint32_t worker);
 
-    /* What people are told (told.h) at START of what is a worker's; and, of leases, with a batch. */
-    struct told starts, gives;
+    /* The words of `run --explain` for START; and, of leases, for a batch. */
+    const char *starts, *gives;
 
     /* Optional. What is true of block and statistics between two messages; see
      * common/base/invariant.h. */

@@ -103,19 +103,22 @@ static struct owned *find_first(struct owner *owner, uint64_t first)
 
 /* --- speaking ------------------------------------------------------------------------------ */
 
-static struct packet *tell(const struct owner *owner, enum destination to, enum message_kind kind,
-                           struct outbox *outbox)
+#define tell(owner, to, kind, outbox) tell_from(owner, to, kind, outbox, HERE)
+static struct packet *tell_from(const struct owner *owner, enum destination to,
+                                enum message_kind kind, struct outbox *outbox, struct origin origin)
 {
-    struct packet *packet = outbox_add(outbox, to, kind);
+    struct packet *packet = outbox_put(outbox, to, 0, kind, origin);
     packet->message.generation = owner->generation;
     return packet;
 }
 
 /* The first word about an exchange. */
-static struct packet *answer(const struct owner *owner, const struct packet *to,
-                             enum message_kind kind, struct outbox *outbox)
+#define answer_to(owner, to, kind, outbox) answer_from(owner, to, kind, outbox, HERE)
+static struct packet *answer_from(const struct owner *owner, const struct packet *to,
+                                  enum message_kind kind, struct outbox *outbox,
+                                  struct origin origin)
 {
-    struct packet *packet = tell(owner, TO_ROUTER, kind, outbox);
+    struct packet *packet = tell_from(owner, TO_ROUTER, kind, outbox, origin);
     packet->peer = to->peer;
     packet->weight = to->weight;
     packet->message.index = to->message.index;
@@ -498,7 +501,7 @@ static struct packet *add_result(const struct owner *owner, const struct owned *
                                  const struct packet *to, struct outcome outcome,
                                  struct outbox *outbox)
 {
-    struct packet *packet = answer(owner, to, MESSAGE_RESULT, outbox);
+    struct packet *packet = answer_to(owner, to, MESSAGE_RESULT, outbox);
     set_result(packet, owned, outcome);
     return packet;
 }
@@ -507,7 +510,7 @@ static void add_receipt(const struct owner *owner, const struct packet *to, bool
                         struct outbox *outbox)
 {
     const struct message_exchange *exchange = &to->message.exchange;
-    answer(owner, to, MESSAGE_RECEIPT, outbox)->message.receipt = (struct message_receipt){
+    answer_to(owner, to, MESSAGE_RECEIPT, outbox)->message.receipt = (struct message_receipt){
         .chunk = exchange->chunk,
         .step = exchange->step,
         .node = exchange->node,
@@ -519,7 +522,7 @@ static void add_receipt(const struct owner *owner, const struct packet *to, bool
 static void add_moved_on(const struct owner *owner, const struct owned *owned,
                          const struct packet *to, struct outbox *outbox)
 {
-    struct packet *moved_on = answer(owner, to, MESSAGE_MOVED_ON, outbox);
+    struct packet *moved_on = answer_to(owner, to, MESSAGE_MOVED_ON, outbox);
     moved_on->message.moved_on.chunk = owned->shard.chunk.index;
     moved_on->message.moved_on.version = owned->shard.chunk.version;
     moved_on->message.moved_on.scored = to->message.exchange.scored;
@@ -897,7 +900,7 @@ static void answer_scored(struct owner *owner, const struct packet *packet, stru
         add_moved_on(owner, owned, packet, outbox);
         return;
     }
-    struct packet *result = answer(owner, packet, MESSAGE_RESULT, outbox);
+    struct packet *result = answer_to(owner, packet, MESSAGE_RESULT, outbox);
     result->message.result = (struct message_result){
         .chunk = exchange->chunk, .version = scored->batches, .parameters = true, .scored = true};
     result->payload = frame_retain(scored->values);

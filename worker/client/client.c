@@ -154,7 +154,7 @@ static void introduce(struct client *client, const struct outgoing *item)
                                                     NULL, TRANSPORT_PLACE_NOWHERE) != STATUS_OK)
         return;
     client_spans_message(&client->spans, SPAN_SEND, item->index, &question, sent_ns);
-    diary_said(client->options.diary, said_ns, true, item->index, &question, 0);
+    diary_said(client->options.diary, said_ns, true, item->index, &question, 0, HERE);
     acquaintance->asked = connections;
     acquaintance->asked_us = now_us;
 }
@@ -176,7 +176,7 @@ static bool try_send(struct client *client, struct outgoing *item)
         client->servers[item->index], 0, header, bytes, payload, item->packet.place);
     if (status == STATUS_OK)
         diary_said(client->options.diary, said_ns, true, item->index, &item->packet.message,
-                   payload != NULL ? payload->bytes : 0);
+                   payload != NULL ? payload->bytes : 0, item->packet.origin);
     if (status == STATUS_OK)
         client_spans_message(&client->spans, SPAN_SEND, item->index, &item->packet.message,
                              sent_ns);

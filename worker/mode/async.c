@@ -130,8 +130,7 @@ const struct follow_mode follow_async = {
     .expects = follow_async_expects,
     .push = follow_async_push,
     .work = follow_async_work,
-    .given = {"All chunks are here, each of whichever version it was at. Batch {step}, which it "
-              "holds on lease, is computed from them",
-              "worker/mode/async.c follow_async_next"},
+    .given = "All chunks are here, each of whichever version it was at. Batch {step}, which it "
+             "holds on lease, is computed from them",
     .check = follow_async_check,
 };

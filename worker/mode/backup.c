@@ -95,6 +95,5 @@ const struct follow_mode follow_backup = {
     .catch_up = backup_catch_up,
     .done_step = backup_done_step,
     .given =
-        {"All chunks are here, all of version {step}. Now step {step} can be computed from them",
-         "worker/mode/backup.c backup_next"},
+        "All chunks are here, all of version {step}. Now step {step} can be computed from them",
 };

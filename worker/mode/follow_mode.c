@@ -21,7 +21,7 @@ static bool is_whole(const struct follow_mode *mode)
            mode->complete != NULL && mode->done_step != NULL && (mode->work != NULL) == leases &&
            (mode->tick != NULL) == leases && (mode->speak != NULL) == leases &&
            (mode->has_more != NULL) == leases && (mode->knows_end != NULL) == leases &&
-           mode->given.text != NULL;
+           mode->given != NULL;
 }
 
 const struct follow_mode *follow_mode_of(const struct job *job)

@@ -20,7 +20,6 @@
 #include <stdint.h>
 
 #include "common/job/job.h"
-#include "common/job/told.h"
 #include "common/job/tree.h"
 #include "common/steps/timeline.h"
 #include "common/wire/envelope.h"
@@ -93,8 +92,8 @@ struct follow_mode {
     /* Whether it has been told that there is enough. */
     bool (*knows_end)(const struct follow *follow);
 
-    /* What people are told (told.h) when the trainer is given a step or batch. */
-    struct told given;
+    /* The words of `run --explain` when the trainer is given a step or batch. */
+    const char *given;
 
     /* Optional. What is true of the block between two messages; see common/base/invariant.h. */
     void (*check)(const struct follow *follow);

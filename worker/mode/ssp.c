@@ -91,8 +91,7 @@ const struct follow_mode follow_ssp = {
     .expects = ssp_expects,
     .push = ssp_push,
     .work = ssp_work,
-    .given = {"All chunks are here, and new enough for batch {step}: values that were asked for "
-              "before the batch was given would have been pulled anew. It is computed from them",
-              "worker/mode/ssp.c ssp_next"},
+    .given = "All chunks are here, and new enough for batch {step}: values that were asked for "
+             "before the batch was given would have been pulled anew. It is computed from them",
     .check = ssp_check,
 };

@@ -59,6 +59,5 @@ const struct follow_mode follow_sync = {
     .complete = sync_complete,
     .done_step = sync_done_step,
     .given =
-        {"All chunks are here, all of version {step}. Now step {step} can be computed from them",
-         "worker/mode/sync.c sync_next"},
+        "All chunks are here, all of version {step}. Now step {step} can be computed from them",
 };

@@ -51,7 +51,7 @@ static void ask(struct scene *scene, uint64_t time_ns, uint32_t chunk, bool hear
                            .role = ROLE_WORKER,
                            .request = 10 + chunk,
                            .exchange = {.chunk = chunk, .want = true, .newest = true}};
-    diary_said(scene->worker, time_ns, true, 1, &pull, 0);
+    diary_said(scene->worker, time_ns, true, 1, &pull, 0, HERE);
     if (heard)
         diary_heard(scene->server, false, 500, &pull, 0);
     struct message result = {.kind = MESSAGE_RESULT,
@@ -61,7 +61,7 @@ static void ask(struct scene *scene, uint64_t time_ns, uint32_t chunk, bool hear
                              .result = {.chunk = chunk, .parameters = true}};
     if (!answered)
         return;
-    diary_said(scene->server, diary_now(scene->server), false, 500, &result, 64);
+    diary_said(scene->server, diary_now(scene->server), false, 500, &result, 64, HERE);
     diary_heard(scene->worker, true, 1, &result, 64);
 }
 
@@ -168,7 +168,7 @@ TEST_PLAIN(what_is_too_long_is_cut_and_that_is_said)
     ck_assert(bytes >= DIARY_BYTES_MAX && bytes < DIARY_BYTES_MAX + 4096);
     char *text = tell(&scene, false, STATUS_OK);
     join_lines(text);
-    ck_assert_ptr_nonnull(strstr(text, "is not told: there are more messages than the 8.0 MiB"));
+    ck_assert_ptr_nonnull(strstr(text, "is not told: there are more messages than the 12 MiB"));
     ck_assert_ptr_nonnull(strstr(text, "1 message up to there: 1 EXCHANGE."));
     ck_assert_ptr_null(strstr(text, "not heard")); /* Who knows. */
     free(text);

@@ -60,7 +60,7 @@ TEST_PLAIN(what_two_processes_write_is_read_in_the_order_of_time)
     struct diaries diaries = open_both();
     uint64_t said_ns = diary_now(diaries.worker); /* Written when the server has it already. */
     diary_heard(diaries.server, false, 77, &exchange, 4096);
-    diary_said(diaries.worker, said_ns, true, 1, &exchange, 4096);
+    diary_said(diaries.worker, said_ns, true, 1, &exchange, 4096, HERE);
     diary_did(diaries.server, &(struct deed){.kind = DEED_UPDATED, .chunk = 5, .version = 8});
     ck_assert_int_eq(diary_read(diaries.file, &entries, &count, &error), STATUS_OK);
     ck_assert_uint_eq(count, 3);
@@ -101,7 +101,7 @@ TEST_PLAIN(what_proves_who_somebody_is_is_not_written)
     memset(&welcome.welcome.proof, 0xa7, sizeof welcome.welcome.proof);
     memset(welcome.welcome.secret, 0xa7, sizeof welcome.welcome.secret);
     snprintf(welcome.welcome.out, sizeof welcome.welcome.out, "runs/here");
-    diary_said(diaries.server, 1, false, 1, &welcome, 0);
+    diary_said(diaries.server, 1, false, 1, &welcome, 0, HERE);
     ck_assert(holds(diaries.file, "runs/here", 9));
     ck_assert(!holds(diaries.file, "\xa7\xa7\xa7\xa7", 4));
     close_both(&diaries);
@@ -114,7 +114,7 @@ TEST_PLAIN(without_a_diary_nothing_is_written_and_no_clock_is_read)
     ck_assert_int_eq(diary_open(&none, NULL, ROLE_PS, 0, &error), STATUS_OK);
     ck_assert_ptr_null(none);
     ck_assert_uint_eq(diary_now(none), 0);
-    diary_said(none, 0, false, 1, &exchange, 0);
+    diary_said(none, 0, false, 1, &exchange, 0, HERE);
     diary_heard(none, false, 1, &exchange, 0);
     diary_did(none, &(struct deed){.kind = DEED_CUT});
     diary_close(&none);
@@ -138,7 +138,7 @@ TEST_PLAIN(a_damaged_diary_is_read_up_to_there)
     size_t count;
     struct diaries diaries = open_both();
     for (int i = 0; i < 3; i++)
-        diary_said(diaries.worker, 1 + (uint64_t)i, true, 0, &exchange, 0);
+        diary_said(diaries.worker, 1 + (uint64_t)i, true, 0, &exchange, 0, HERE);
     off_t end = lseek(diaries.file, 0, SEEK_END);
     ck_assert_int_eq(ftruncate(diaries.file, end - 1), 0);
     ck_assert_int_eq(diary_read(diaries.file, &entries, &count, &error), STATUS_INVALID);
