@@ -60,6 +60,7 @@ table_ci=(
     "page_tests        chromium-driver        tool:chromedriver"
     "page_tests        python3-selenium       any:-"
     "TensorBoard_tests python3-protobuf       any:-"
+    "Python_client     python3-zmq            any:-"
     "float64_reference python3-numpy          any:-"
     "package_tests     lintian                tool:lintian"
     "readers_of_ours   python3                tool:python3"
