@@ -8,7 +8,7 @@
  *     }
  *
  * What is not there is as cluster_init has it; what does not belong there is refused, with its line.
- * CLUSTERS.md has all members. What is written has every member, and reads back to the same cluster,
+ * deploy/VIRTUAL.md has all members. What is written has every member, and reads back to the same cluster,
  * but for memory_bytes, which is the simulating machine's and in no file.
  *
  * Threads: pure, but for cluster_read_file. */

@@ -26,7 +26,7 @@
  *
  * Threads: one at a time. Ownership: tags that flows_advance gives are its own, until the next call.
  * Cost: sharing out takes time in proportion to the flows whose rate changes, when only one bottleneck has
- * another level, else to all flows; some nanoseconds each (NETWORK.md). */
+ * another level, else to all flows; some nanoseconds each (deploy/VIRTUAL.md). */
 
 #ifndef DEPLOY_CLUSTER_FLOWS_H
 #define DEPLOY_CLUSTER_FLOWS_H

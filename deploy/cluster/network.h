@@ -17,7 +17,7 @@
  * Processes of one host do not use its card: their messages share its loopback rate, both ways
  * together, and have a latency of their own.
  *
- * Bytes are bytes on the wire: whoever sends adds what headers cost. NETWORK.md has the formulas, what
+ * Bytes are bytes on the wire: whoever sends adds what headers cost. deploy/VIRTUAL.md has the formulas, what
  * is not modelled, and how near SimGrid is.
  *
  * An event loop asks when something happens next, does what comes earlier, and advances to it:

@@ -27,7 +27,7 @@
  * way, as by a sender that has heard nothing: so order is kept here as well.
  *
  * Not there: what it takes to connect (about three round trips, once), acknowledgements and timers after
- * a partition; what deploy/cluster/NETWORK.md says of the network itself.
+ * a partition; what deploy/VIRTUAL.md says of the network itself.
  *
  * Places are those of the layout, which has to have all that the engine will have; guests have none.
  * Memory: in proportion to what is under way, to the streams that are open, and a word for each way of

@@ -2,7 +2,7 @@
 # incast.sh [BUILD] [SEEDS] - how long a synchronous step takes as workers grow on few servers, whose cards all of them
 # share, beside what no parameter server can be below: max(M / B, n M / (k B)) for n workers, k servers, M bytes and
 # cards of B (Jiang et al. 2020, BytePS; gradients come up while values go down), and beside the closed forms of
-# deploy/cluster/NETWORK.md. M is 107,335 parameters and what frames and segments add, B 1 Gbit/s, 50 us apart, cards
+# deploy/VIRTUAL.md. M is 107,335 parameters and what frames and segments add, B 1 Gbit/s, 50 us apart, cards
 # shared evenly; a message takes 14 us longer or less (--jitter, as was measured: VALIDATION.md), which is all that
 # seeds differ in. A leaf takes 1 ms. A server has one chunk, which must be there before it is answered, or eight.
 #
