@@ -7,7 +7,7 @@
  *      "vary": [{"mode": ["sync", "async"]}, {"workers": [1, 2, 4], "ps": [1, 1, 2]}],
  *      "arms": {"slow-start": {"mode": "async", "learning-rate": 0.01, "warmup-steps": 100}}}
  *
- * deploy/compare/PLANS.md says what each member means. `format` has to be there, and no other. Values are
+ * deploy/COMPARING.md says what each member means. `format` has to be there, and no other. Values are
  * texts as on a command line, numbers, or true and false. What does not belong there, has another type or
  * is out of range is refused in one line with the file, the line in it and the way to the member.
  *
