@@ -417,7 +417,7 @@ const struct option_row option_rows[] = {
      "Given several times. What else is asked for is the same for all; lists in --modes, --workers and --vary make as "
      "many arms of each. Without --modes an arm that says no --mode is sync."},
     {"plan", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(plan), OPTION_COMPARE, "FILE", NULL, 0, 0, NULL, NULL,
-     "What is to be compared, in JSON (deploy/compare/PLANS.md): options, what is varied, arms by name. What else "
+     "What is to be compared, in JSON (deploy/COMPARING.md): options, what is varied, arms by name. What else "
      "is said here stands over it. A comparison leaves its own as OUT/plan.json."},
     {"merge", OPTION_GROUP_FILES, OPTION_KIND_LIST, FIELD(merge), OPTION_COMPARE, "DIR", NULL, 0, 0, NULL, NULL,
      "Make one comparison of several, in --out: --merge A --merge B. Nothing is trained; what does not go together is "
@@ -604,7 +604,7 @@ const struct option_row option_rows[] = {
      "others have its processor meanwhile."},
     {"cluster-file", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(cluster_file), MODELS, "FILE",
      NULL, 0, 0, NULL, NULL,
-     "The cluster in JSON (deploy/cluster/CLUSTERS.md); the options below say more than the file. "
+     "The cluster in JSON (deploy/VIRTUAL.md); the options below say more than the file. "
      "Default: the times of deploy/cluster/examples/laptop.json, and every process on a host of its "
      "own, 10 Gbit/s and 50 us apart."},
     {"network", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(cluster[CLUSTER_TEXT_NETWORK]), MODELS, "RATE[,LATENCY]",

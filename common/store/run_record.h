@@ -15,8 +15,8 @@
  * A version is an application: as many as entries that close their group (all do, unless several
  * gradients are applied as one).
  *
- * Writing and reading are over buffers; nothing here touches a disk. Bytes: proto/PROTOCOL.md
- * section 17. All blocks are chained by their checksums, so that no block can be lost, repeated or
+ * Writing and reading are over buffers; nothing here touches a disk. Bytes:
+ * common/store/RECORD.md. All blocks are chained by their checksums, so that no block can be lost, repeated or
  * moved unnoticed, but for the last ones; how long a file is the newest manifest says.
  *
  * Threads: plain values. Errors: STATUS_INVALID for bytes that break a rule, with a line that names

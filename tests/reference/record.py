@@ -1,4 +1,4 @@
-"""Reads OUT/record as section 17 of proto/PROTOCOL.md has it: what was computed from what, and applied when."""
+"""Reads OUT/record as common/store/RECORD.md has it: what was computed from what, and applied when."""
 
 import json
 import sys

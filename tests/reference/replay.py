@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Makes a recorded run again in NumPy's float64, from proto/PROTOCOL.md alone, and says how far the run is from it.
+"""Makes a recorded run again in NumPy's float64, from common/job/ARITHMETIC.md alone, and says how far the run is from it.
 
     tests/reference/replay.py OUT --data FOLDER [--plant RULE]
 

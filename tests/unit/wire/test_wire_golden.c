@@ -19,7 +19,7 @@
     "These bytes travel between builds. For a new field or message that old builds may ignore, "   \
     "run\nTEST_GOLDEN=write build/release/tests/unit/wire/test_wire_golden; anything else is "     \
     "another "                                                                                     \
-    "protocol\nversion: see proto/PROTOCOL.md, section 11"
+    "protocol\nversion: see proto/PROTOCOL.md, section 14"
 
 static char *hex_of(const uint8_t *bytes, size_t count)
 {
