@@ -24,11 +24,10 @@
 #define ROUNDS        5
 #define NARROW        1  /* Width of the small model, some 3 KB, ... */
 #define MIDDLE        32 /* ... of one between them, some 100 KB, by which the line is tried, ... */
-#define WIDE          256 /* ... and of the large one, some 800 KB. */
-#define MESSAGES      4   /* Of an async update at each end: deploy/VIRTUAL.md. */
-#define THREAD_NS                                                                                  \
-    5000.0 /* From one thread to another, twice an exchange: deploy/VIRTUAL.md. */
-#define LOOPBACK_MOST 1e12 /* Bytes a second, where the processors' share explains all. */
+#define WIDE          256    /* ... and of the large one, some 800 KB. */
+#define MESSAGES      4      /* Of an async update at each end: deploy/VIRTUAL.md. */
+#define THREAD_NS     5000.0 /* From one thread to another, twice an exchange: deploy/VIRTUAL.md. */
+#define LOOPBACK_MOST 1e12   /* Bytes a second, where the processors' share explains all. */
 
 /* What is told of the host; of each figure how far apart the measured ones are. */
 struct costs {
