@@ -4,6 +4,7 @@
 # built programs have them.
 #
 #     tests/processes/public_names.sh --write       the file as this build has them
+# test: once
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 golden=$(cd "$(dirname "$0")/.." && pwd)/names.golden
