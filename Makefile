@@ -176,7 +176,7 @@ demo: setup ## train sync, then async, on Fashion-MNIST; compare (minutes)
 check check-later: LANES = $(shell echo $$((6 * $(JOBS))))
 check: setup-check ## build and test: units, clusters, real processes (minutes)
 	@$(AGAIN) all tests
-	@$(RUN_TESTS) $(filter-out $(LATER) $(RARE),$(TESTS)) tests/include_direction.sh tests/citations.sh
+	@$(RUN_TESTS) $(filter-out $(LATER) $(RARE),$(TESTS)) tests/include_direction.sh tests/citations.sh tests/promises.sh
 
 check-later: setup-check ## the longer scripts, which the gate runs as well
 	@$(AGAIN) all tests
@@ -289,6 +289,7 @@ size: ## lines of code a room, tokens, bytes of pages
 include-direction: ## who may include what; what comments point at
 	@tests/include_direction.sh
 	@tests/citations.sh
+	@tests/promises.sh
 
 format: ## lay out the sources with clang-format
 	clang-format -i $(OURS)

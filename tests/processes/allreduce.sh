@@ -2,6 +2,7 @@
 # allreduce.sh - workers that make the updates themselves: the bits of one process whatever the workers,
 # servers and transports, with ragged steps, every rule that has slots, whoever is killed, joins, leaves
 # or goes on elsewhere; replicas are compared, and one that is another is named.
+# promises: allreduce
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

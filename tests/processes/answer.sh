@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # answer.sh - what compare says of its runs, worked out again from points.csv by a program that shares nothing
 # with it (answer.py): means, intervals, ratios of pairs, runs that did not come to the target.
+# promises: conclusion
 # needs: python3
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # async.sh - real asynchronous runs: every gradient of every batch is applied to every chunk exactly
+# promises: run-json serial server-lost
 # once, staleness is reported, and a stopped run goes on.
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"

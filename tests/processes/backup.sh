@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # backup.sh - steps that do not wait for their latest workers: what was dropped is counted, the bits are
 # those of the recorded sets, whoever is killed, and nobody who is late starves or holds up the end.
+# promises: backup
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -4,6 +4,7 @@
 # with ragged batches, schedules; with servers and, where it is quick, without.
 #
 #     tests/processes/bits.sh --print     the table as this build computes it
+# promises: bits
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

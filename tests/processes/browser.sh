@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # browser.sh - report.html as people see it: in a headless Chromium, on large and small screens, light and dark, printed
 # and without scripts (browser.py has what must hold). TEST_PICTURES=FOLDER keeps the pictures.
+# promises: trace
 # needs: python3 chromium chromedriver
 # test: once rare
 # shellcheck source=tests/processes/lib.sh

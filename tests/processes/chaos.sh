@@ -7,6 +7,7 @@
 #
 # Before that the launcher itself is the victim: it is ended at some moment, kill -9 or a signal that
 # asks it to stop, alone or together with one of its processes, and the same command is given at
+# promises: bits-killed broken once
 # once. That must go on, and of the one before nothing may be left: no process 10 s later, no port,
 # no temporary file.
 #

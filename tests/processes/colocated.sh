@@ -3,6 +3,7 @@
 # are no others. The bits are those of --ps 0 in sync and of the replay otherwise; of a place either
 # process may die alone; who joins beyond the declared owns nothing and may leave, and nobody else can.
 # test: later
+# promises: colocated virtual
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # completion.sh - what bash, zsh and fish complete of our command lines, asked of those shells.
+# promises: install
 # uses: fish zsh
 # test: once
 # shellcheck source=tests/processes/lib.sh

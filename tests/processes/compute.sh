@@ -2,6 +2,7 @@
 # compute.sh - controlled time: a leaf takes what is drawn for it and no less, a slow worker its multiple,
 # in every mode and alone; no bit of sync training depends on it; where the processor was too slow for
 # it, that is said.
+# promises: compute trace-times
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

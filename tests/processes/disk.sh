@@ -3,6 +3,7 @@
 # goes on, whatever has a manifest can be loaded, and the failure is said once. A slow disk is
 # simulated: see tests/unit/engine/test_simulated_disk.c and test_checkpointer.c.
 # test: asan
+# promises: checkpoints disk
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

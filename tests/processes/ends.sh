@@ -2,6 +2,7 @@
 # ends.sh - programs begin and end as they should whoever else has a hand in it: parents that ignore
 # or block signals, readers that go away, terminals that hang up, limits, and systems without /proc.
 # test: asan
+# promises: broken exit-codes joins json mistakes
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -2,6 +2,7 @@
 # evaluate.sh - what a model scores is what it scored when it was trained, unless somebody says
 # otherwise, and then a line says so; what is no model is named for what it is; and a run, like a
 # checkpoint, can be gone on from.
+# promises: evaluate
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

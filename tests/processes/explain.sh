@@ -2,6 +2,7 @@
 # explain.sh - a step, told: what `run --explain` says of real runs is what happened in them, in every
 # mode: as many messages as there were, to whom they went, no answer before its question, and the function that
 # said it; and a run that nobody could read through is refused.
+# promises: explain
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)

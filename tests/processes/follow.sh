@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # follow.sh - `syncopate evaluate --follow`: checkpoints are scored as they appear, the best is kept, and
 # a run that no longer gets better is stopped; also before it has begun, and beside --keep.
+# promises: follow
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -3,6 +3,7 @@
 # it ends with the very bits of one run of that length, however it is cut and whoever is killed on the
 # way; and what cannot be trained further is refused with what could be done.
 # test: later
+# promises: restore
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -4,6 +4,7 @@
 # disk there; cables are pulled, and a server moves to another address. The bytes of the model are
 # those of a run on one host. Needs root.
 # test: first
+# promises: bits-killed loopback result
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # install.sh - make install and make uninstall, and the pages of the manual that it installs.
 # test: once later
+# promises: install
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)

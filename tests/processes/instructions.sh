@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # instructions.sh - what --instructions promises, with real processes: AVX2 and AVX-512 give the same
 # bits, also in one job; plain gives others and is refused beside them, by name.
+# promises: bits instructions
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

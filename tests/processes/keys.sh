@@ -2,6 +2,7 @@
 # keys.sh - jobs with keys: the same bytes as without; who has the wrong key, or none, or somebody
 # else's, is refused with the reason and exit code 6, and everybody else goes on.
 # test: asan
+# promises: keys refused
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -2,6 +2,7 @@
 # leave.sh - `syncopate leave`: one worker goes, asked of server 0 or by its process on this host, and
 # the job goes on without it; who may ask, and what is said of a worker that is not there.
 # test: asan
+# promises: joins
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

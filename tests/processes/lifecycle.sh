@@ -3,6 +3,7 @@
 # wait, refuse who does not belong, and all end: at the end of the job, when one of them is lost, on
 # Ctrl-C, and with their launcher.
 # test: first asan tsan
+# promises: broken by-hand other-run stop
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -2,6 +2,7 @@
 # looks.sh - what programs tell programs, and those who look on: --json is one object that says of
 # what each number is, inspect says what there is and no more, --watch ends with the job, and
 # --quiet is quiet.
+# promises: inspect json
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # metrics.sh - a server that is watched: /metrics as promtool wants it, health and readiness over HTTP
 # and by our own program, what strangers may take of it, and what a service manager is told.
+# promises: metrics services
 # uses: promtool python3
 # test: asan tsan
 # shellcheck source=tests/processes/lib.sh

@@ -9,6 +9,7 @@
 # disk, an answer at once, and that no server or worker was started: those that the launcher would
 # find are stubs that leave a mark. Rows of syncopate-ps and syncopate-worker are the programs
 # themselves, which find their mistakes before they look for anybody.
+# promises: mistakes
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -4,6 +4,7 @@
 # Debian's installer writes; and what else a name may stand for: nothing yet, another place than it should,
 # several places. Needs root.
 # test: later
+# promises: by-hand names
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 here=$(cd "$(dirname "$0")/../.." && pwd)

@@ -3,6 +3,7 @@
 # is below nothing, and the total is what passed; of a run that is done, resumed, stopped, gated, without
 # servers and in virtual time.
 # test: asan
+# promises: run-json
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -4,6 +4,7 @@
 # is only a log is set aside with a line, and what decides bits is refused in a line or made good
 # from an older checkpoint. And who may read what a run leaves.
 # test: later
+# promises: folder
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # record.sh - OUT/record of real runs: a file a session, as long as the newest manifest says; nothing of
 # it with --record off; and what stands in its place and is no folder is answered before training.
+# promises: record
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # reference.sh - runs of every mode made again by tests/reference/replay.py, which shares no code with the programs:
 # float64 is within 1e-6 of them. With a rule that is wrong, which `syncopate replay` would share, it is far from them.
+# promises: reference
 # needs: python3
 # test: later
 # shellcheck source=tests/processes/lib.sh

@@ -2,6 +2,7 @@
 # replay.sh - a run that was recorded is made again in one process: with the bits and the scores of the
 # run, whoever was killed, however its messages went, wherever it was stopped and went on; two entries
 # swapped are other bits; what is damaged is named; with one thing changed the history is the same.
+# promises: accumulate replay replay-other
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

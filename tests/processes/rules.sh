@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # rules.sh - what is done to a sum before it is applied (--loss-scale, --l2) has the same bits whoever applies:
 # in sync those of --ps 0, in async with one worker too, and whatever others did, those of its replay.
+# promises: loss-scale
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

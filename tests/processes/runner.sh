@@ -2,6 +2,7 @@
 # runner.sh - the runner of the tests itself: what it makes of programs that pass, fail, skip, hang,
 # crash, say nothing or pass the second time; and what .ci/run makes of stages.
 # test: once
+# promises: check
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 tests=$(cd "$(dirname "$0")/.." && pwd)

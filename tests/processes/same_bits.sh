@@ -5,6 +5,7 @@
 #     tests/processes/same_bits.sh sync-struck      one cell (make all first)
 #     tests/processes/same_bits.sh --cells          the cells; --table: as a table; --write: into the page
 # test: later
+# promises: bits
 # shellcheck source=tests/processes/lib.sh
 root=$(cd "$(dirname "$0")/../.." && pwd)
 

@@ -2,6 +2,7 @@
 # scores.sh - the test score is of a model that exists, to the digits of `syncopate evaluate`, in every
 # mode and whoever scores which share; nobody waits for it; and whoever is killed takes no share away.
 # test: later
+# promises: scores
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -2,6 +2,7 @@
 # setup.sh - what deploy/setup.sh says and does on a machine that lacks packages, told to it by programs
 # that play Debian's.
 # test: once
+# promises: setup
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 setup=$(cd "$(dirname "$0")/../.." && pwd)/deploy/setup.sh

@@ -2,6 +2,7 @@
 # shared_data.sh - the workers of one host read their data once and have them together: the same bytes as when each
 # reads by itself, nothing left open, and whoever is started again has those that the others have.
 # test: asan
+# promises: shared-data
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -6,6 +6,7 @@
 # the textbook's fluid, too.)
 #
 #     SEED=100 tests/processes/simgrid.sh     ten others
+# promises: cards
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)

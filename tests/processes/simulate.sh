@@ -4,6 +4,7 @@
 # bits and figures, everything else may differ; it stops and goes on; other commands take its folder as
 # any other; what cannot be is refused in one line.
 # test: later
+# promises: bits-together clock virtual virtual-run
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

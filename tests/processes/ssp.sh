@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # ssp.sh - real runs with a bound: the fast wait for the slow, say for whom, and for nobody who is gone;
 # every batch counts once; a stopped run goes on under the bound that it began with.
+# promises: server-lost ssp
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

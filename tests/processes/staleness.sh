@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # staleness.sh - what is done about gradients that others have overtaken, in real runs: one worker, whom
 # nobody overtakes, ends with plain async's bits; every batch counts once; modes without staleness refuse.
+# promises: accumulate replay staleness-rules
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

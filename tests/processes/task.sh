@@ -2,6 +2,7 @@
 # task.sh - syncopate task: one command for all processes of a job, each of which is what its environment says.
 # The environments are made up, the processes are real: two servers and two workers by each source come to the
 # bits of syncopate run, a worker and a server at one place live and end together, and what is wrong is said.
+# promises: other-run
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

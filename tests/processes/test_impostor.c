@@ -1,6 +1,7 @@
 /* Real servers without keys, honest workers, and a stranger who wants to be one of them: it knows
  * an address; what servers say to anybody; the run and its generation from the run directory; and
  * guesses the rest. It takes no place, stops nothing, and the job ends with the right model. */
+/* promises: no-impersonation */
 /* test: asan */
 
 #include <inttypes.h>

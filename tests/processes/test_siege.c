@@ -1,6 +1,7 @@
 /* A real server without keys, honest workers, and strangers at the door who are no members and
  * never will be: as many as there are, whatever they do, they take no more memory than ps/server.h
  * says, the job goes on, whoever looks is answered, and whoever comes late to work gets in. */
+/* promises: hostile */
 /* test: asan */
 
 #include <stdio.h>

@@ -3,6 +3,7 @@
 # other programs read it (trace.py is no program of ours): in every mode, over both transports; the sums of
 # a virtual run's are its run.json's; processes started by hand on several hosts; whoever is killed has left
 # what it did.
+# promises: trace
 # needs: python3
 # uses: chromium chromedriver
 # shellcheck source=tests/processes/lib.sh

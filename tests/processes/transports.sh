@@ -3,6 +3,7 @@
 # at once: the same bytes, the same end for whoever is left when one dies, nothing left behind. Where
 # no memory can be shared, TCP serves, or the reason is said.
 # test: first asan tsan
+# promises: alone bits bits-early shared-memory
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

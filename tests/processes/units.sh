@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # units.sh - the units for systemd: systemd-analyze finds no fault with them, what they ask for is what
 # the programs do and end with, and the programs get by with the system calls that they are left.
+# promises: services
 # uses: systemd-analyze strace
 # test: once
 # shellcheck source=tests/processes/lib.sh

@@ -3,6 +3,7 @@
 # the result is, the launcher says it once, every figure is the same wherever it stands, and whoever
 # does not read holds up nobody.
 # test: later
+# promises: progress run
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -3,6 +3,7 @@
 # with the digits of --ps 0, whoever was killed and wherever it was stopped and went on; the last is named
 # as shorter.
 # test: later
+# promises: windows
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

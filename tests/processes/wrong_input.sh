@@ -2,6 +2,7 @@
 # wrong_input.sh - what people and machines get wrong is answered by one clear line and the right
 # exit code; nothing is left running and nothing overwritten.
 # test: first asan
+# promises: environment exit-codes
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 

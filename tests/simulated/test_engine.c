@@ -1,5 +1,6 @@
 /* The engine by itself, with next to no tables: clusters larger than any history, at which nobody looks,
  * and in which what is given wrong ends as it would with real processes. */
+/* promises: virtual-run */
 
 #include <signal.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* Random histories of whole clusters: a few hundred in make check, TEST_SEEDS of them in make sim.
  * Every one must keep every promise that deploy/verify/witness.h and deploy/verify/history.h
  * name. */
+/* promises: accumulate backup bits once record scores stop */
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* Random histories in which gradients leave while the rest of them is computed, and the next step begins
  * with what is back of its parameters: crashes, overtaking and all, they end with the bits of serial
  * training, and nobody writes what is read. */
+/* promises: bits-early */
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* Random histories of models so large that workers keep together on the way to a server: what waits for
  * the small window (exchange.c) leaves in the end, whoever crashes, overtakes or comes anew meanwhile,
  * and the bits are those of serial training. */
+/* promises: bits-together */
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -7,6 +7,7 @@
  *
  * An assertion of the programs' own is a way to be found, and the end of the process: each search
  * is made in one of its own. */
+/* promises: accumulate allreduce backup histories record replay scores server-lost staleness-rules */
 /* test: once */
 /* wraps: batch_set_has evaluation_is_whole chunk_apply update_apply replica_apply */
 /* wraps: replica_put aggregator_offer sessions_judge work_begin async_ask owner_handle */

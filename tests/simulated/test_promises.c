@@ -1,4 +1,5 @@
 /* Crafted histories, one for each promise that random ones might keep by never meeting it. */
+/* promises: bits checkpoints chunks serial slow ssp stop */
 
 #include <stdlib.h>
 #include <string.h>

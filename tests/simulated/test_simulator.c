@@ -1,4 +1,5 @@
 /* The simulator itself: its faults are as many as asked for, and do what they say. */
+/* promises: cut-off histories */
 
 #include <stdlib.h>
 #include <string.h>

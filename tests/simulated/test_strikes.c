@@ -1,5 +1,6 @@
 /* Outages in a cluster that works on: whatever is struck in whichever mode, the work of the lost is done by
  * others, and what comes out is what comes out when nothing happens. */
+/* promises: backup cut-off virtual */
 
 #include "deploy/simulate/strikes.h"
 

@@ -1,5 +1,6 @@
 /* test_route.c - the way to a server with several addresses: which is tried when, in made-up
  * time. */
+/* promises: names */
 
 #include "common/address/route.h"
 

@@ -1,4 +1,5 @@
 /* test_answer.c - what a comparison says of made-up runs, against numbers worked out by hand. */
+/* promises: conclusion */
 
 #include "deploy/answer/answer.h"
 

@@ -1,5 +1,6 @@
 /* test_target.c - when a run has reached a target, of runs that are made up so that it can be worked out
  * by hand. */
+/* promises: conclusion */
 
 #include "deploy/answer/target.h"
 

@@ -1,4 +1,5 @@
 /* test_beside.c - work by a thread of its own is done when it is joined, and without one at once. */
+/* promises: model-file */
 /* test: tsan */
 
 #include "common/base/beside.h"

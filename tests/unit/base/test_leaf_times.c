@@ -1,4 +1,5 @@
 /* test_leaf_times.c - every time lies in its bucket, and no bucket is wider than a sixteenth. */
+/* promises: trace-times */
 
 #include "common/base/leaf_times.h"
 

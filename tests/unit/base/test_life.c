@@ -1,4 +1,5 @@
 /* test_life.c - where the seconds of a run went, by hand: no second twice, and none left out. */
+/* promises: run-json */
 
 #include "common/base/life.h"
 

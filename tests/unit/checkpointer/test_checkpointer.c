@@ -1,5 +1,6 @@
 /* test_checkpointer.c - the checkpointer of two servers: cuts, resumed and damaged runs, disks that
  * fail at any change. */
+/* promises: checkpoints disk restore */
 
 #include "ps/checkpointer/checkpointer.h"
 

@@ -1,5 +1,6 @@
 /* test_client.c - a client's threads and connections, with scripted servers at the other end
  * (scripted_server.h). */
+/* promises: bits-early shared-memory */
 /* test: tsan */
 /* wraps: clock_now_us */
 

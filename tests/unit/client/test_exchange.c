@@ -1,5 +1,6 @@
 /* test_exchange.c - the chunks of one exchange: the window, what is asked for again, and what is
  * sent again. */
+/* promises: bits-early staleness-rules */
 
 #include "worker/client/exchange.h"
 

@@ -1,5 +1,6 @@
 /* test_line_share.c - the window of a worker whose share of a line is played here: chunks arrive at its
  * rate, each no sooner than a trip after it left, and make room for the next. */
+/* promises: bits-together */
 
 #include "worker/client/line_share.h"
 

@@ -1,4 +1,5 @@
 /* test_replica.c - a worker's own copy: what it has of which version, and that it makes the same updates. */
+/* promises: allreduce */
 
 #include "worker/client/replica.h"
 

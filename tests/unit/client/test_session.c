@@ -1,5 +1,6 @@
 /* test_session.c - a worker's session alone: what servers and the trainer say, and what it says to
  * both, in made-up time. */
+/* promises: colocated exit-codes joins no-copy scores */
 
 #include "worker/client/session.h"
 

@@ -1,4 +1,5 @@
 /* test_stretch.c - where in time lay what was exchanged and waited, around what was scored. */
+/* promises: trace */
 
 #include "worker/client/stretch.h"
 

@@ -1,5 +1,6 @@
 /* test_outages.c - outages as they are typed, what they do to each process and when, and what is drawn
  * from a seed. */
+/* promises: virtual-run */
 
 #include "deploy/cluster/outages.h"
 

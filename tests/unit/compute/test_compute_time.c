@@ -1,5 +1,6 @@
 /* test_compute_time.c - what is typed, and the times that follow from seed, step, leaf and worker.
  * The numbers were computed elsewhere, from the published Philox and another library's logarithms. */
+/* promises: compute */
 
 #include "common/compute/compute_time.h"
 

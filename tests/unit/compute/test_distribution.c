@@ -1,4 +1,5 @@
 /* test_distribution.c - draws have the mean and the median that they should, and the bounds. */
+/* promises: compute */
 
 #include "common/compute/distribution.h"
 

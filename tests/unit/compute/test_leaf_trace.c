@@ -1,5 +1,6 @@
 /* test_leaf_trace.c - what is drawn from a run's leaves is spread as they were, each worker's for itself, and
  * the same on every host; a run without them is refused by name. */
+/* promises: trace-times */
 
 #include "common/compute/leaf_trace.h"
 

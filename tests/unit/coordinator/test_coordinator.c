@@ -1,5 +1,6 @@
 /* test_coordinator.c - the coordinator while all goes well: it gathers, starts, deals work, cuts
  * checkpoints and ends. Everybody else is played (players.h). */
+/* promises: accumulate by-hand clock follow inspect instructions key-role other-run run-json stop */
 
 #include "ps/coordinator/coordinator.h"
 

@@ -1,6 +1,7 @@
 /* test_coordinator_faults.c - the coordinator when members are lost, slow, stuck, restarted or
  * leave, and when it goes back to a checkpoint. Everybody else is played (players.h), in made-up
  * time. */
+/* promises: broken colocated joins other-run server-lost stuck waits-r worker-lost */
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* Data sets: what is read, what is made up, and what every kind of broken file is answered with. */
+/* promises: data */
 
 #include "worker/data/dataset.h"
 

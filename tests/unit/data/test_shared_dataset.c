@@ -1,5 +1,6 @@
 /* Data that processes read once and have together: who reads, who waits and for how long, and what
  * becomes of it when whoever reads dies, stops, or has no room. */
+/* promises: shared-data */
 
 #include "worker/data/shared_dataset.h"
 

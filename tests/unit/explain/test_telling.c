@@ -1,5 +1,6 @@
 /* test_telling.c - a diary as a story: everything once, in the order of time, whom it reached, and what
  * is alike put together. */
+/* promises: explain */
 
 #include "deploy/explain/telling.h"
 

@@ -1,5 +1,6 @@
 /* test_words.c - every message and every deed has words, in every mode; what stands in braces is
  * known; and what is put together is what differs in chunk or time alone. */
+/* promises: explain */
 
 #include "deploy/explain/words.h"
 

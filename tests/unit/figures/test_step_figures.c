@@ -1,4 +1,5 @@
 /* test_step_figures.c - each arm's step is found where its run or its warm-up left it. */
+/* promises: trace */
 
 #include "deploy/figures/step_figures.h"
 

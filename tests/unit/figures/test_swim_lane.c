@@ -1,4 +1,5 @@
 /* test_swim_lane.c - the picture of a step says who did what, and for whom others waited. */
+/* promises: trace */
 
 #include "deploy/figures/swim_lane.h"
 

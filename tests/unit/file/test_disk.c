@@ -1,5 +1,6 @@
 /* test_disk.c - the real disk: what is written is whole, replaces what was there, follows no link
  * and waits for nothing. */
+/* promises: model-file */
 
 #include <errno.h>
 #include <fcntl.h>

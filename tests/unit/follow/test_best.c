@@ -1,4 +1,5 @@
 /* test_best.c - which score is the best, and when patience ends. */
+/* promises: follow */
 
 #include "deploy/follow/best.h"
 

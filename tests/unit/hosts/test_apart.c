@@ -1,4 +1,5 @@
 /* test_apart.c - what is taken from a host when its run is brought back, tried on this one. */
+/* promises: result */
 
 #include "deploy/hosts/apart.h"
 

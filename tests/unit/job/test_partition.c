@@ -1,5 +1,6 @@
 /* test_partition.c - how variables are cut into chunks and dealt to servers, with and without
  * locking. */
+/* promises: bits chunks */
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* test_schedule.c - learning rates step by step, and schedules that are refused. */
+/* promises: optimizers */
 
 #include <math.h>
 #include <string.h>

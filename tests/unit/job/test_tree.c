@@ -1,5 +1,6 @@
 /* test_tree.c - the tree that leaves are summed along: its nodes, its covers, and what is no node
  * of it. */
+/* promises: one-update */
 
 #include "common/base/random.h"
 #include "common/job/tree.h"

@@ -1,4 +1,5 @@
 /* test_update.c - a rule that spares biases finds them wherever a stretch begins and ends. */
+/* promises: loss-scale */
 
 #include <math.h>
 #include <stdlib.h>

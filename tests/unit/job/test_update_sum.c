@@ -1,4 +1,5 @@
 /* test_update_sum.c - what a sum is divided by, and at which rate it is applied. */
+/* promises: loss-scale */
 
 #include "common/job/update_sum.h"
 

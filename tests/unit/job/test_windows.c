@@ -1,5 +1,6 @@
 /* test_windows.c - the windows of --report-every: each batch in one of them, in whatever order they come, and
  * whole again after going back. */
+/* promises: windows */
 
 #include "common/job/windows.h"
 

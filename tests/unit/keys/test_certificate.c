@@ -1,5 +1,6 @@
 /* test_certificate.c - certificates: czmq's and ours, what breaks a rule, who may read them, and
  * that none is overwritten. */
+/* promises: key-files key-role refused */
 
 #include "common/keys/certificate.h"
 

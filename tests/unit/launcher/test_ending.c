@@ -1,4 +1,5 @@
 /* How a job has ended, from how its processes did. */
+/* promises: reason */
 
 #include "deploy/launcher/ending.h"
 

@@ -1,4 +1,5 @@
 /* The launcher, with shell scripts in place of servers and workers. */
+/* promises: alone exit-codes restarts run stop */
 /* test: first */
 
 #include "deploy/launcher/launch.h"

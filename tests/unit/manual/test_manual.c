@@ -1,5 +1,6 @@
 /* test_manual.c - manual pages are made of the same table as --help, and have no more and no
  * less. */
+/* promises: install */
 
 #include "deploy/manual/manual.h"
 

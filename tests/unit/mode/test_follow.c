@@ -1,5 +1,6 @@
 /* test_follow.c - what a worker computes from in ssp: values that are new enough for the batch. The
  * session's part is played by the test: it pulls, computes and exchanges as it is told. */
+/* promises: ssp */
 
 #include "worker/mode/follow_mode.h"
 

@@ -1,5 +1,6 @@
 /* test_lease_book.c - batches held and said to be done: taken once, and said until somebody has
  * heard. */
+/* promises: record staleness-rules */
 
 #include "worker/mode/lease_book.h"
 

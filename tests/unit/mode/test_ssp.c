@@ -1,4 +1,5 @@
 /* test_ssp.c - who is given a batch: clocks, the least of those that count, and who waits for whom. */
+/* promises: ssp */
 
 #include "ps/mode/work_mode.h"
 

@@ -1,5 +1,6 @@
 /* Every layer against a naive network in double precision: the loss directly, the gradient against
  * central differences of the naive loss. */
+/* promises: models */
 
 #include "worker/model/layer.h"
 

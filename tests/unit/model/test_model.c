@@ -1,4 +1,5 @@
 /* A network's loss and gradient: against PyTorch's, and always the same bits. */
+/* promises: bits-early models */
 
 #include "worker/model/model.h"
 

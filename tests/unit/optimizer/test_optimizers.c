@@ -1,5 +1,6 @@
 /* test_optimizers.c - every optimizer against PyTorch's figures, its naive loop, and itself cut and
  * placed otherwise. */
+/* promises: optimizers */
 
 #include <float.h>
 #include <math.h>

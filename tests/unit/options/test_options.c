@@ -1,5 +1,6 @@
 /* test_options.c - the table of options: defaults, ways of writing them, the line for each mistake,
  * and --help. */
+/* promises: environment install mistakes */
 
 #include <math.h>
 #include <stdio.h>

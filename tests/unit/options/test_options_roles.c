@@ -1,5 +1,6 @@
 /* What servers, workers and the environment say about one job: lists of hosts, options of the other
  * role, and variables. */
+/* promises: colocated */
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* test_owner.c - a shard's owner: exchanges in, results and cuts out, sync and async, with what is
  * late, double or wrong. */
+/* promises: accumulate exit-codes once one-update replay run-json scores server-lost staleness-rules torn */
 
 #include "ps/owner/owner.h"
 

@@ -1,5 +1,6 @@
 /* test_headroom.c - memory, threads and files that a limit takes away are said to be missing; each
  * limit is a child's. */
+/* promises: mistakes */
 /* test: tsan */
 
 #include "common/process/headroom.h"

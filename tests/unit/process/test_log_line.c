@@ -1,4 +1,5 @@
 /* test_log_line.c - lines of a log, as text and as JSON, written and read back. */
+/* promises: logs */
 
 #include "common/process/log_line.h"
 

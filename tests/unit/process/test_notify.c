@@ -1,4 +1,5 @@
 /* test_notify.c - what a service manager is told, heard at the other end of its socket. */
+/* promises: services */
 
 #include "common/process/notify.h"
 

@@ -1,4 +1,5 @@
 /* Readers that stop reading. A write that waits would hang a test until check ends it. */
+/* promises: logs */
 
 #include "common/process/outlet.h"
 

@@ -1,5 +1,6 @@
 /* test_progress.c - what people see of a run: lines by time and by epoch, the live line, and
  * silence. */
+/* promises: json progress */
 
 #include "common/progress/progress.h"
 

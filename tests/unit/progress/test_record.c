@@ -1,4 +1,5 @@
 /* test_record.c - runs are read from made-up directories, whole, unfinished and damaged. */
+/* promises: windows */
 
 #include "common/progress/record.h"
 

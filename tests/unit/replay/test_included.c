@@ -1,5 +1,6 @@
 /* test_included.c - what ssp promises of values, held against records of workers that wait, and of
  * workers that compute from what they held when they had waited. */
+/* promises: replay */
 
 #include "deploy/replay/included.h"
 

@@ -1,5 +1,6 @@
 /* test_replay.c - what replay makes of a record, against the plainest way to make the same updates:
  * every version of every chunk kept for ever, each chunk gone on with as far as it can be. */
+/* promises: replay replay-other */
 
 #include "deploy/replay/replay.h"
 

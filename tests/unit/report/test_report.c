@@ -1,5 +1,6 @@
 /* test_report.c - the report of compared runs: groups, spreads, what it states and warns of, and
  * that it is whole. */
+/* promises: compare */
 
 #include "deploy/report/report.h"
 

@@ -1,5 +1,6 @@
 /* test_router.c - the router alone: what comes from workers and server 0, and what it gives to
  * owners and checkpointer. */
+/* promises: clock */
 
 #include "ps/router/router.h"
 

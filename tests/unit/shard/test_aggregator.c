@@ -1,5 +1,6 @@
 /* test_aggregator.c - gradients joined along the tree: every order of arrival, and every way to
  * deal leaves, has the same bits. */
+/* promises: bits one-update */
 
 #include "ps/shard/aggregator.h"
 

@@ -1,4 +1,5 @@
 /* test_chunk.c - a chunk's values are replaced and never written while somebody reads them. */
+/* promises: staleness-rules torn */
 
 #include "ps/shard/chunk.h"
 

@@ -1,4 +1,5 @@
 /* test_given.c - what each worker was given last is kept, once a request, until it is given more. */
+/* promises: staleness-rules */
 
 #include "ps/shard/given.h"
 

@@ -1,5 +1,6 @@
 /* test_group.c - one gradient of a chunk, made from values that others have moved since: exact where
  * the numbers are, near to double precision elsewhere, and untouched where nobody was faster. */
+/* promises: accumulate loss-scale staleness-rules */
 
 #include "ps/shard/group.h"
 

@@ -1,5 +1,6 @@
 /* test_pruned.c - sums over some of a step's leaves: the pruned tree's bits, whatever was pushed and in
  * which order. */
+/* promises: backup */
 
 #include "ps/shard/pruned.h"
 

@@ -1,5 +1,6 @@
 /* test_staleness_book.c - what an owner keeps of staleness: its identity for random histories, counted
  * here in another way, and the bytes that travel. */
+/* promises: accumulate run-json */
 
 #include "ps/shard/staleness_book.h"
 

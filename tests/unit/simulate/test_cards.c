@@ -1,5 +1,6 @@
 /* test_cards.c - the engine's wires over a cluster's cards: what a message costs, closed forms of whole
  * jobs, order, and where everything goes when connections break and come back. */
+/* promises: cards */
 
 #include "deploy/simulate/cards.h"
 

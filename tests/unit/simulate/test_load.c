@@ -1,4 +1,5 @@
 /* test_load.c - what bound a run is said from who was busy for how long. */
+/* promises: virtual-run */
 
 #include "deploy/simulate/load.h"
 

@@ -1,5 +1,6 @@
 /* test_timetable.c - how long what a described cluster does takes: draw by draw as in a real run, closed forms of
  * whole jobs, and where a server, or a host's processors, are the limit. */
+/* promises: cards compute virtual-run */
 
 #include "deploy/simulate/timetable.h"
 

@@ -1,5 +1,6 @@
 /* test_checkpoint.c - checkpoints and models: written by any number of servers, read back, damaged
  * in every way, kept and removed. */
+/* promises: accumulate checkpoints export model-file restore */
 
 #include <math.h>
 #include <stdio.h>

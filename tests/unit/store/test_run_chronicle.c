@@ -1,5 +1,6 @@
 /* test_run_chronicle.c - the files of a record over sessions: what a manifest names stays, what lies
  * behind goes, and a disk that fails costs nothing but the try. */
+/* promises: record */
 
 #include "common/store/run_chronicle.h"
 

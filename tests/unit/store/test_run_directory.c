@@ -1,5 +1,6 @@
 /* test_run_directory.c - run directories: who may begin, resume or extend a run in one, and what is
  * written there. */
+/* promises: disk restore run-json */
 
 #include <math.h>
 #include <signal.h>

@@ -1,4 +1,5 @@
 /* test_set_log.c - what steps are made of comes back as far as it was written, whoever was killed. */
+/* promises: backup */
 
 #include "common/store/set_log.h"
 

@@ -1,4 +1,5 @@
 /* test_clocks.c - clocks of other hosts are put right from the messages, as well as is said. */
+/* promises: trace */
 
 #include "deploy/trace/clocks.h"
 

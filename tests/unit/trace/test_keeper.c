@@ -1,4 +1,5 @@
 /* test_keeper.c - of steps without end the first, the last and the slowest are kept. */
+/* promises: trace */
 
 #include "common/trace/keeper.h"
 

@@ -1,5 +1,6 @@
 /* test_recorder.c - what processes do is kept in a file of bounded size: the first steps, the last and the
  * slowest; what is damaged or nobody's is left out. */
+/* promises: trace */
 
 #include "common/trace/recorder.h"
 

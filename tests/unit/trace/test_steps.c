@@ -1,4 +1,5 @@
 /* test_steps.c - which steps a trace has, and which of them are shown. */
+/* promises: trace */
 
 #include "deploy/trace/steps.h"
 

@@ -1,5 +1,6 @@
 /* test_trace.c - from files of spans to what other programs show: rows that nest, arrows along the critical
  * path, no more bytes than are allowed, and read again what was written. */
+/* promises: trace */
 
 #include "deploy/trace/trace.h"
 

@@ -1,5 +1,6 @@
 /* test_inflow.c - how far anybody gets ahead of what is heard of it: real connections, both ends
  * ours, looks made by hand. */
+/* promises: hostile */
 
 #include "common/transport/budget/inflow.h"
 

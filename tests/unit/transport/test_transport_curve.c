@@ -1,4 +1,5 @@
 /* The transport with keys, over real sockets: who gets in, who does not, and what they are told. */
+/* promises: allow-list */
 /* test: tsan */
 
 #include <arpa/inet.h>

@@ -1,5 +1,6 @@
 /* What a server and a worker on one host share. Both sides are in this process, with mappings of
  * their own, over a pair of sockets in place of the rendezvous. */
+/* promises: no-copy */
 
 #include "common/transport/shm/window.h"
 

@@ -1,5 +1,6 @@
 /* test_watched.c - what a server that is watched says in each state: its metrics, whether it is ready,
  * and the line for a service manager. */
+/* promises: metrics */
 
 #include "ps/watch/watched.h"
 

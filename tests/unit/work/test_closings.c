@@ -1,5 +1,6 @@
 /* test_closings.c - whose leaves a step is made of: decided when as many have reported as it takes, once;
  * and what they scored. */
+/* promises: backup */
 
 #include "common/steps/owed.h"
 #include "ps/work/closings.h"

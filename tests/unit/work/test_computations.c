@@ -1,5 +1,6 @@
 /* test_computations.c - numbers for what workers announce: once for each, again for who repeats it,
  * and for nobody else. */
+/* promises: record */
 
 #include "ps/work/computations.h"
 

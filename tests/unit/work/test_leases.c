@@ -1,5 +1,6 @@
 /* test_leases.c - batches on lease: each to one worker, in order, up to the gate, and again when
  * its worker is gone. */
+/* promises: server-lost */
 
 #include "ps/work/leases.h"
 

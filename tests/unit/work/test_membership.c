@@ -1,5 +1,6 @@
 /* test_membership.c - who has a place, who gets it when two claim it, and who is told apart by
  * ticket, proof and key. */
+/* promises: server-lost */
 
 #include "ps/work/membership.h"
 

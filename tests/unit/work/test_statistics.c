@@ -1,4 +1,5 @@
 /* test_statistics.c - what reports add up to, in whatever order and however often they come. */
+/* promises: windows */
 
 #include "ps/work/statistics.h"
 

@@ -1,4 +1,5 @@
 /* test_pace.c - from when on what was computed may be sent. */
+/* promises: compute */
 
 #include "worker/pace.h"
 

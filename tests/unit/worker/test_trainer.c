@@ -1,5 +1,6 @@
 /* test_trainer.c - the trainer at the other end of a client that a scripted server leads
  * (scripted_server.h). */
+/* promises: compute */
 /* test: tsan */
 
 #include "worker/trainer.h"
