@@ -11,7 +11,7 @@ cd "${1:-$(dirname "$0")/..}"
 rooms='
 common  base
 common  kernels file
-common  process optimizer
+common  process optimizer figures
 common  job
 common  steps
 common  store wire compute

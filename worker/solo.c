@@ -431,16 +431,16 @@ static void evaluate(struct state *s)
                                              .correct = score.correct,
                                              .us = (uint64_t)(1e6 * took)});
     s->worker.evaluate_seconds += took;
-    s->summary.test_loss = score.not_finite > 0 ? (double)NAN : mean_loss(&score);
-    s->summary.test_accuracy = accuracy(&score);
-    s->summary.test_regularisation = l2_loss(s->job, s->arrays[0]);
+    s->summary.test.loss = score.not_finite > 0 ? (double)NAN : mean_loss(&score);
+    s->summary.test.accuracy = accuracy(&score);
+    s->summary.test.regularisation = l2_loss(s->job, s->arrays[0]);
     s->summary.test_step = s->step;
     tell(
         s, "evaluation",
         EVENT_MEMBERS(event_count("epoch", s->epoch_number), event_count("step", s->step),
-                      event_real("test_loss", s->summary.test_loss, JSON_EXACT),
-                      event_real("test_accuracy", s->summary.test_accuracy, JSON_EXACT),
-                      event_real("regularisation_loss", s->summary.test_regularisation, JSON_EXACT),
+                      event_real("test_loss", s->summary.test.loss, JSON_EXACT),
+                      event_real("test_accuracy", s->summary.test.accuracy, JSON_EXACT),
+                      event_real("regularisation_loss", s->summary.test.regularisation, JSON_EXACT),
                       event_real("seconds", took, 6),
                       event_training_seconds(training_clock_marked(&s->clock))));
     keep_scored(s);
@@ -527,10 +527,10 @@ static enum status write_summary(struct state *s, enum run_state state, const ch
     summary->checkpoint_seconds = training_clock_apart(&s->clock, APART_CHECKPOINT, now_us);
     summary->images_per_second =
         summary->seconds > 0 ? (double)s->worker.examples / summary->seconds : 0;
-    summary->train_loss = mean_loss(&s->epoch);
-    summary->train_accuracy = accuracy(&s->epoch);
-    summary->train_epoch = s->epoch_number;
-    summary->train_examples = s->epoch.examples;
+    summary->train.loss = mean_loss(&s->epoch);
+    summary->train.accuracy = accuracy(&s->epoch);
+    summary->train.epoch = s->epoch_number;
+    summary->train.examples = s->epoch.examples;
     summary->verdicts.applied = s->worker.batches;
     summary->worker_count = 1;
     summary->workers = &s->worker;
@@ -682,7 +682,7 @@ int solo_run(struct solo *solo, struct error *error)
                       .run_id = hash_random_u64(),
                       .last_cut = UINT64_MAX};
     s.elements = model_elements(solo->gradient->model);
-    s.summary.test_loss = s.summary.test_accuracy = s.summary.test_regularisation = (double)NAN;
+    run_summary_begin(&s.summary);
     life_begin(&s.summary.life, LIFE_OPENING, solo->began_us);
 
     enum status status = make_arrays(&s, error);

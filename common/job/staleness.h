@@ -38,18 +38,6 @@
 #ifndef COMMON_JOB_STALENESS_H
 #define COMMON_JOB_STALENESS_H
 
-#include "common/base/histogram.h"
-
-struct staleness {
-    struct histogram shape;
-    uint64_t expected; /* The right side above, over all chunks. */
-    uint64_t renewed;  /* Updates that gradients were made from which no gradient of that worker had
-                        * brought it, nor the beginning. */
-};
-
-/* One worker's part of it. */
-struct staleness_share {
-    uint64_t count, sum, max;
-};
+#include "common/figures/figures.h"
 
 #endif

@@ -11,8 +11,5 @@ const char *verdict_name(enum verdict verdict)
 
 void verdict_counts_add(struct verdict_counts *to, const struct verdict_counts *from)
 {
-    to->applied += from->applied;
-    to->stale += from->stale;
-    to->duplicate += from->duplicate;
-    to->rejected += from->rejected;
+    figures_add(verdict_counts_rows(), to, from);
 }

@@ -5,7 +5,7 @@
 #ifndef COMMON_JOB_VERDICT_H
 #define COMMON_JOB_VERDICT_H
 
-#include <stdint.h>
+#include "common/figures/figures.h"
 
 enum verdict {
     VERDICT_NONE,
@@ -17,11 +17,6 @@ enum verdict {
 };
 
 const char *verdict_name(enum verdict verdict);
-
-/* Chunk-level gradients that servers received. */
-struct verdict_counts {
-    uint64_t applied, stale, duplicate, rejected;
-};
 
 void verdict_counts_add(struct verdict_counts *to, const struct verdict_counts *from);
 

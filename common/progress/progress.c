@@ -262,12 +262,12 @@ static void describe_epoch(const struct progress *progress, const struct progres
         wording_append(text, PROGRESS_LINE_MAX, "  not scored in time");
     if (!epoch->scored)
         return;
-    if (isnan(epoch->test_loss))
+    if (isnan(epoch->test.loss))
         wording_append(text, PROGRESS_LINE_MAX, "  test accuracy %.2f %%",
-                       100 * epoch->test_accuracy);
+                       100 * epoch->test.accuracy);
     else /* Within 80 columns. */
-        wording_append(text, PROGRESS_LINE_MAX, "  test loss %.4f, %.2f %%", epoch->test_loss,
-                       100 * epoch->test_accuracy);
+        wording_append(text, PROGRESS_LINE_MAX, "  test loss %.4f, %.2f %%", epoch->test.loss,
+                       100 * epoch->test.accuracy);
 }
 
 static void tell_epoch(struct progress *progress, struct progress_epoch *epoch)
@@ -320,8 +320,7 @@ static void on_evaluation(struct progress *progress, const struct json *event)
     if (epoch == NULL)
         return;
     epoch->scored = true;
-    epoch->test_loss = json_number(event, "test_loss");
-    epoch->test_accuracy = json_number(event, "test_accuracy");
+    figures_read(score_figures_rows(), event, &epoch->test);
     if (epoch->trained)
         tell_epoch(progress, epoch);
 }
@@ -351,7 +350,8 @@ static void on_window(struct progress *progress, const struct json *event)
 {
     char text[RUN_WINDOW_TEXT_MAX];
     size_t emphasis;
-    struct run_window window = run_window_read(event);
+    struct run_window window;
+    figures_read(run_window_rows(), event, &window);
     run_window_describe(&window, text, &emphasis);
     if (!progress->style.quiet)
         print_line(progress, text, emphasis);

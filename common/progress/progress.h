@@ -24,6 +24,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "common/figures/figures.h"
 #include "common/file/disk.h"
 #include "common/job/mode.h"
 
@@ -60,7 +61,7 @@ struct progress_epoch {
     bool dropped; /* Its score: the next epoch was over before it was made. */
     double loss, accuracy;
     uint64_t examples, of;
-    double test_loss, test_accuracy; /* The loss NaN where it is not finite. */
+    struct score_figures test; /* The loss NaN where it is not finite. */
 };
 
 struct progress {

@@ -12,7 +12,6 @@
 #include "common/base/array.h"
 #include "common/file/json.h"
 #include "common/job/compensation.h"
-#include "common/store/histogram_json.h"
 
 #define RUN_JSON_BYTES_MAX (16u << 20)
 #define EVENTS_BYTES_MAX   (512u << 20) /* Weeks of training. */
@@ -78,19 +77,11 @@ static void take_summary(struct record *record, const struct json *root)
     struct run_summary *summary = &record->summary;
     run_summary_read(summary, root);
     copy_text(root, "state", record->state, sizeof(record->state));
-    copy_text(root, "reason", summary->reason, sizeof(summary->reason));
-    copy_text(root, "parameters_sha256", summary->parameters_sha256,
-              sizeof(summary->parameters_sha256));
-    copy_text(root, "model_sha256", summary->model_sha256, sizeof(summary->model_sha256));
     copy_text(root, "job.data_digest", record->data_digest, sizeof(record->data_digest));
     record->examples = json_u64(root, "job.examples", 0);
     record->accumulate = json_u64(root, "job.accumulate", 1);
     if (record->accumulate == 0) /* Not said. */
         record->accumulate = 1;
-    summary->verdicts.applied = json_u64(root, "verdicts.applied", 0);
-    summary->verdicts.stale = json_u64(root, "verdicts.stale", 0);
-    summary->verdicts.duplicate = json_u64(root, "verdicts.duplicate", 0);
-    summary->verdicts.rejected = json_u64(root, "verdicts.rejected", 0);
 }
 
 static enum staleness_rate staleness_rate_named(const char *name)
@@ -121,17 +112,16 @@ static void take_arm(struct job *arm, const struct json *job)
 
 static void take_staleness(struct record *record, const struct json *root)
 {
-    histogram_read_json(&record->summary.staleness.shape, root, "staleness");
-    record->summary.staleness.renewed = json_u64(root, "staleness.renewed", 0);
-    record->summary.staleness.expected = json_u64(root, "staleness.expected", 0);
     record->staleness_mean = json_number(root, "staleness.mean");
     record->exchanged_bytes = json_number(root, "exchanged_bytes");
-    histogram_read_json(&record->summary.spread.pulls, root, "spread");
-    histogram_read_json(&record->summary.spread.parts, root, "part_spread");
 }
 
-static void take_waits(struct worker_summary *worker, const struct json *item)
+static void take_worker(struct worker_summary *worker, const struct json *item)
 {
+    figures_read(worker_summary_rows(), item, worker);
+    for (const struct figure_row *row = worker_summary_rows(); row->size > 0; row++)
+        if (row->kind == FIGURE_REAL && isnan(figure_value(row, worker)))
+            *(double *)(void *)((char *)worker + row->offset) = 0;
     for (enum wait i = 0; i < WAIT_COUNT; i++)
         worker->waits[i] = count_of(json_at(item, "waits"), wait_name(i));
 }
@@ -144,22 +134,8 @@ static enum status take_workers(struct record *record, const struct json *root, 
     record->worker_details = calloc(count + 1, sizeof(*record->worker_details));
     if (record->worker_details == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
-    for (size_t i = 0; i < count; i++) {
-        const struct json *item = json_item(details, i);
-        record->worker_details[i] = (struct worker_summary){
-            .batches = json_u64(item, "batches", json_u64(item, "updates", 0)),
-            .examples = json_u64(item, "examples", 0),
-            .controlled_leaves = json_u64(item, "controlled_leaves", 0),
-            .longer_leaves = json_u64(item, "longer_leaves", 0),
-            .compute_seconds = count_of(item, "compute_seconds"),
-            .exchange_seconds = count_of(item, "exchange_seconds"),
-            .wall_seconds = count_of(item, "wall_seconds"),
-            .awaited_seconds = count_of(item, "awaited_seconds"),
-            .evaluate_seconds = count_of(item, "evaluate_seconds"),
-        };
-    }
     for (size_t i = 0; i < count; i++)
-        take_waits(&record->worker_details[i], json_item(details, i));
+        take_worker(&record->worker_details[i], json_item(details, i));
     record->summary.worker_count = (uint32_t)count;
     record->summary.workers = record->worker_details;
     return STATUS_OK;
@@ -261,11 +237,10 @@ static bool take_evaluation(struct reading *reading, const struct json *event)
         .exchanged_bytes = json_number(event, "exchanged_bytes") + reading->earlier_bytes,
         .step = json_number(event, "step"),
         .epoch = json_number(event, "epoch"),
-        .test_loss = json_number(event, "test_loss"),
-        .test_accuracy = json_number(event, "test_accuracy"),
-        .regularisation = json_number(event, "regularisation_loss"),
         .seconds = json_number(event, "seconds"),
     };
+    figures_read(score_figures_rows(), event,
+                 &record->evaluations[record->evaluation_count - 1].test);
     return true;
 }
 
@@ -278,8 +253,9 @@ static bool take_window(struct reading *reading, const struct json *event)
     if (windows == NULL)
         return false;
     record->windows = windows;
-    struct record_window told = {run_window_read(event),
-                                 json_number(event, "training_seconds") + reading->earlier};
+    struct record_window told = {.training_seconds =
+                                     json_number(event, "training_seconds") + reading->earlier};
+    figures_read(run_window_rows(), event, &told.window);
     size_t place = record->window_count;
     while (place > 0 && windows[place - 1].window.end > told.window.end)
         place--;

@@ -36,9 +36,8 @@ struct record_point {
 
 struct record_evaluation {
     double training_seconds, exchanged_bytes, step, epoch;
-    double test_loss, test_accuracy;
-    double regularisation; /* NaN without --l2. */
-    double seconds;        /* That it held up training. */
+    struct score_figures test;
+    double seconds; /* That it held up training. */
 };
 
 struct record_window {

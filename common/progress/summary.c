@@ -73,30 +73,30 @@ static double guessing_loss(const struct record *record)
 static void print_training_score(FILE *out, const struct record *record)
 {
     const struct run_summary *summary = &record->summary;
-    if (isnan(summary->train_loss))
+    if (isnan(summary->train.loss))
         return;
-    fprintf(out, "  train loss     %.4f, accuracy %.2f %%", summary->train_loss,
-            100 * summary->train_accuracy);
-    if (summary->train_examples < record->examples)
+    fprintf(out, "  train loss     %.4f, accuracy %.2f %%", summary->train.loss,
+            100 * summary->train.accuracy);
+    if (summary->train.examples < record->examples)
         fprintf(out, " (mean over %s of epoch %" PRIu64 ")\n",
-                wording_counted(summary->train_examples, "example", "examples").text,
-                summary->train_epoch);
+                wording_counted(summary->train.examples, "example", "examples").text,
+                summary->train.epoch);
     else
-        fprintf(out, " (mean over epoch %" PRIu64 " as trained)\n", summary->train_epoch);
+        fprintf(out, " (mean over epoch %" PRIu64 " as trained)\n", summary->train.epoch);
     double guessing = guessing_loss(record);
-    if (summary->train_loss >= NOT_LEARNED * guessing)
+    if (summary->train.loss >= NOT_LEARNED * guessing)
         fprintf(out, "                 the loss is no better than guessing (%.3f)\n", guessing);
 }
 
 static void print_test_score(FILE *out, const struct record *record)
 {
     const struct run_summary *summary = &record->summary;
-    if (isnan(summary->test_accuracy))
+    if (isnan(summary->test.accuracy))
         return;
-    fprintf(out, "  test accuracy  %.2f %%, loss %.4f", 100 * summary->test_accuracy,
-            summary->test_loss);
-    if (!isnan(summary->test_regularisation))
-        fprintf(out, ", regularisation loss %.4f", summary->test_regularisation);
+    fprintf(out, "  test accuracy  %.2f %%, loss %.4f", 100 * summary->test.accuracy,
+            summary->test.loss);
+    if (!isnan(summary->test.regularisation))
+        fprintf(out, ", regularisation loss %.4f", summary->test.regularisation);
     if (summary->test_step == summary->step)
         fprintf(out, " (of this model)\n");
     else

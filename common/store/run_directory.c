@@ -10,7 +10,6 @@
 
 #include "common/base/wording.h"
 #include "common/job/job_json.h"
-#include "common/store/histogram_json.h"
 #include "common/store/run_record.h"
 #include "common/store/scored_file.h"
 
@@ -49,25 +48,6 @@ double worker_summary_other(const struct worker_summary *worker)
 }
 
 /* --- run.json ------------------------------------------------------------------------------ */
-
-static void write_staleness(struct json_writer *writer, const struct staleness *staleness)
-{
-    json_writer_object(writer, "staleness");
-    histogram_write_json(writer, &staleness->shape);
-    json_writer_u64(writer, "renewed", staleness->renewed);
-    json_writer_u64(writer, "expected", staleness->expected);
-    json_writer_end(writer);
-}
-
-static void write_spread(struct json_writer *writer, const struct run_spread *spread)
-{
-    json_writer_object(writer, "spread");
-    histogram_write_json(writer, &spread->pulls);
-    json_writer_end(writer);
-    json_writer_object(writer, "part_spread");
-    histogram_write_json(writer, &spread->parts);
-    json_writer_end(writer);
-}
 
 static void write_share(struct json_writer *writer, const struct staleness_share *share)
 {
@@ -115,38 +95,6 @@ static void write_any(struct json_writer *writer, const char *name, const char *
     json_writer_text(writer, name, text[0] != '\0' ? text : NULL);
 }
 
-static void write_results(struct json_writer *writer, const struct run_summary *summary)
-{
-    json_writer_u64(writer, "train_epoch", summary->train_epoch);
-    json_writer_u64(writer, "train_examples", summary->train_examples);
-    json_writer_real(writer, "train_loss", summary->train_loss);
-    json_writer_real(writer, "train_accuracy", summary->train_accuracy);
-    run_window_write(writer, "window", &summary->window);
-    json_writer_u64(writer, "test_step", summary->test_step);
-    json_writer_real(writer, "test_loss", summary->test_loss);
-    json_writer_real(writer, "test_accuracy", summary->test_accuracy);
-    json_writer_real(writer, "regularisation_loss", summary->test_regularisation);
-    json_writer_u64(writer, "session_step", summary->session_step);
-    json_writer_u64(writer, "counted_from", summary->counted_from);
-    json_writer_u64(writer, "processors", summary->processors);
-    json_writer_u64(writer, "workers_beside", summary->workers_beside);
-    json_writer_real(writer, "seconds", summary->seconds);
-    json_writer_real(writer, "evaluation_seconds", summary->evaluation_seconds);
-    json_writer_real(writer, "checkpoint_seconds", summary->checkpoint_seconds);
-    json_writer_real(writer, "checkpoint_beside_seconds", summary->beside_seconds);
-    write_life(writer, &summary->life);
-    json_writer_real(writer, "images_per_second", summary->images_per_second);
-    json_writer_u64(writer, "exchanged_bytes", summary->exchanged_bytes);
-    write_staleness(writer, &summary->staleness);
-    write_spread(writer, &summary->spread);
-    json_writer_object(writer, "verdicts");
-    json_writer_u64(writer, "applied", summary->verdicts.applied);
-    json_writer_u64(writer, "stale", summary->verdicts.stale);
-    json_writer_u64(writer, "duplicate", summary->verdicts.duplicate);
-    json_writer_u64(writer, "rejected", summary->verdicts.rejected);
-    json_writer_end(writer);
-}
-
 static void write_mode_figures(struct json_writer *writer, const struct mode_figures *figures)
 {
     json_writer_object(writer, "mode_figures");
@@ -182,66 +130,6 @@ static void write_controlled(struct json_writer *writer, const struct job *job,
     json_writer_end(writer);
 }
 
-static void write_recorded(struct json_writer *writer, const struct run_recorded *record)
-{
-    json_writer_object(writer, "record");
-    json_writer_u64(writer, "files", record->files);
-    json_writer_u64(writer, "bytes", record->bytes);
-    json_writer_u64(writer, "computations", record->computations);
-    if (record->ended)
-        json_writer_u64(writer, "ends_at", record->ends_at);
-    else
-        json_writer_null(writer, "ends_at");
-    json_writer_end(writer);
-}
-
-static void write_scored(struct json_writer *writer, const struct run_scored *scored)
-{
-    if (!scored->kept) {
-        json_writer_null(writer, "scored");
-        return;
-    }
-    json_writer_object(writer, "scored");
-    json_writer_u64(writer, "files", scored->files);
-    json_writer_u64(writer, "missing", scored->missing);
-    json_writer_end(writer);
-}
-
-static void write_faults(struct json_writer *writer, const struct run_faults *faults)
-{
-    json_writer_object(writer, "faults");
-    json_writer_u64(writer, "generation", faults->generation);
-    json_writer_u64(writer, "workers_lost", faults->workers_lost);
-    json_writer_u64(writer, "servers_lost", faults->servers_lost);
-    json_writer_u64(writer, "recomputed", faults->recomputed);
-    json_writer_u64(writer, "fenced", faults->fenced);
-    json_writer_u64(writer, "bad_gradients", faults->bad_gradients);
-    json_writer_u64(writer, "checkpoints_skipped", faults->checkpoints_skipped);
-    json_writer_u64(writer, "checkpoints_failed", faults->checkpoints_failed);
-    json_writer_u64(writer, "scores_dropped", faults->scores_dropped);
-    json_writer_u64(writer, "events_lost", faults->events_lost);
-    json_writer_end(writer);
-}
-
-/* How many updates they made has a number where each makes its own. */
-static void write_updates(struct json_writer *writer, const struct job *job, uint64_t batches)
-{
-    if (job_accumulates(job))
-        json_writer_null(writer, "updates");
-    else
-        json_writer_u64(writer, "updates", batches);
-}
-
-static void write_versions(struct json_writer *writer, const struct job *job,
-                           const struct run_summary *summary)
-{
-    uint64_t versions = job_accumulates(job) ? summary->versions : summary->step;
-    if (versions == 0 && summary->step > 0)
-        json_writer_null(writer, "versions");
-    else
-        json_writer_u64(writer, "versions", versions);
-}
-
 /* Of the buckets in which there are any. */
 static void write_leaf_times(struct json_writer *writer, const struct leaf_times *times)
 {
@@ -263,27 +151,35 @@ static void write_leaf_times(struct json_writer *writer, const struct leaf_times
 static void write_worker(struct json_writer *writer, const struct job *job,
                          const struct worker_summary *worker)
 {
+    struct worker_summary figures = *worker;
+    figures.updates = job_accumulates(job) ? FIGURE_UNKNOWN : worker->batches;
+    figures.wait_seconds = worker_summary_wait(worker);
+    figures.other_seconds = worker_summary_other(worker);
     json_writer_object(writer, NULL);
-    json_writer_u64(writer, "batches", worker->batches);
-    write_updates(writer, job, worker->batches);
-    json_writer_u64(writer, "examples", worker->examples);
-    json_writer_u64(writer, "controlled_leaves", worker->controlled_leaves);
-    json_writer_u64(writer, "longer_leaves", worker->longer_leaves);
-    json_writer_real(writer, "wall_seconds", worker->wall_seconds);
-    json_writer_real(writer, "compute_seconds", worker->compute_seconds);
-    json_writer_real(writer, "exchange_seconds", worker->exchange_seconds);
-    json_writer_real(writer, "wait_seconds", worker_summary_wait(worker));
-    json_writer_real(writer, "evaluate_seconds", worker->evaluate_seconds);
-    json_writer_real(writer, "other_seconds", worker_summary_other(worker));
+    figures_write(writer, worker_summary_rows(), &figures);
     json_writer_object_line(writer, "waits");
     for (enum wait i = 0; i < WAIT_COUNT; i++)
         json_writer_real(writer, wait_name(i), worker->waits[i]);
     json_writer_end(writer);
-    json_writer_real(writer, "awaited_seconds", worker->awaited_seconds);
-    json_writer_u64(writer, "exchanged_bytes", worker->exchanged_bytes);
     write_share(writer, &worker->staleness);
     write_leaf_times(writer, &worker->leaf_times);
     json_writer_end(writer);
+}
+
+/* What is not known is said so. */
+static void write_results(struct json_writer *writer, const struct job *job,
+                          const struct run_summary *summary)
+{
+    struct run_summary figures = *summary;
+    if (!job_accumulates(job))
+        figures.versions = summary->step;
+    else if (summary->versions == 0 && summary->step > 0)
+        figures.versions = FIGURE_UNKNOWN;
+    if (!summary->record.ended)
+        figures.record.ends_at = FIGURE_UNKNOWN;
+    if (!summary->scored.kept)
+        figures.scored.files = FIGURE_UNKNOWN;
+    figures_write(writer, run_summary_rows(), &figures);
 }
 
 static void write_members(struct json_writer *writer, const struct job *job, uint64_t run_id,
@@ -295,26 +191,20 @@ static void write_members(struct json_writer *writer, const struct job *job, uin
     json_writer_text(writer, "reason", summary->reason);
     if (summary->replay_of != NULL)
         json_writer_text(writer, "replay_of", summary->replay_of);
-    json_writer_u64(writer, "step", summary->step);
-    write_versions(writer, job, summary);
     write_configuration(writer, job);
     if (keep == CHECKPOINTS_ALL)
         json_writer_text(writer, "keep", "all");
     else
         json_writer_u64(writer, "keep", keep);
-    write_results(writer, summary);
+    write_results(writer, job, summary);
+    write_life(writer, &summary->life);
     write_mode_figures(writer, &summary->mode_figures);
     write_any(writer, "virtual", job->cluster);
     write_controlled(writer, job, summary);
-    write_recorded(writer, &summary->record);
-    write_scored(writer, &summary->scored);
-    write_faults(writer, &summary->faults);
     json_writer_array(writer, "worker_details");
     for (uint32_t i = 0; i < summary->worker_count; i++)
         write_worker(writer, job, &summary->workers[i]);
     json_writer_end(writer);
-    write_any(writer, "parameters_sha256", summary->parameters_sha256);
-    write_any(writer, "model_sha256", summary->model_sha256);
     job_write_json(writer, "job", job);
 }
 
@@ -359,20 +249,6 @@ static void note_entry(void *argument, const char *name)
         finding->has_others = true;
 }
 
-static void empty_summary(struct run_summary *summary)
-{
-    memset(summary, 0, sizeof *summary);
-    summary->train_loss = summary->train_accuracy = NAN;
-    summary->test_loss = summary->test_accuracy = summary->test_regularisation = NAN;
-}
-
-static uint64_t read_fault(const struct json *root, const char *name)
-{
-    char path[64];
-    snprintf(path, sizeof path, "faults.%s", name);
-    return json_u64(root, path, 0);
-}
-
 void mode_figures_add(struct mode_figures *figures, const char *name, uint64_t value)
 {
     if (figures->count == MODE_FIGURES_MAX)
@@ -412,50 +288,35 @@ static struct life read_life(const struct json *root)
     return life;
 }
 
+void run_summary_begin(struct run_summary *summary)
+{
+    *summary = (struct run_summary){0};
+    figures_read(train_figures_rows(), NULL, &summary->train);
+    figures_read(score_figures_rows(), NULL, &summary->test);
+}
+
 void run_summary_read(struct run_summary *summary, const struct json *root)
 {
-    *summary = (struct run_summary){
-        .step = json_u64(root, "step", 0),
-        .versions = json_u64(root, "versions", 0),
-        .session_step = json_u64(root, "session_step", 0),
-        .counted_from = json_u64(root, "counted_from", 0),
-        .processors = (uint32_t)json_u64(root, "processors", 0),
-        .workers_beside = (uint32_t)json_u64(root, "workers_beside", 0),
-        .seconds = json_number(root, "seconds"),
-        .evaluation_seconds = json_number(root, "evaluation_seconds"),
-        .checkpoint_seconds = json_number(root, "checkpoint_seconds"),
-        .beside_seconds = json_number(root, "checkpoint_beside_seconds"),
-        .life = read_life(root),
-        .images_per_second = json_number(root, "images_per_second"),
-        .train_epoch = json_u64(root, "train_epoch", 0),
-        .train_examples = json_u64(root, "train_examples", 0),
-        .train_loss = json_number(root, "train_loss"),
-        .train_accuracy = json_number(root, "train_accuracy"),
-        .test_step = json_u64(root, "test_step", 0),
-        .test_loss = json_number(root, "test_loss"),
-        .test_accuracy = json_number(root, "test_accuracy"),
-        .test_regularisation = json_number(root, "regularisation_loss"),
-        .faults = {.generation = read_fault(root, "generation"),
-                   .workers_lost = read_fault(root, "workers_lost"),
-                   .servers_lost = read_fault(root, "servers_lost"),
-                   .recomputed = read_fault(root, "recomputed"),
-                   .fenced = read_fault(root, "fenced"),
-                   .bad_gradients = read_fault(root, "bad_gradients"),
-                   .checkpoints_skipped = read_fault(root, "checkpoints_skipped"),
-                   .checkpoints_failed = read_fault(root, "checkpoints_failed"),
-                   .scores_dropped = read_fault(root, "scores_dropped"),
-                   .events_lost = read_fault(root, "events_lost")},
-    };
-    summary->window = run_window_read(json_at(root, "window"));
+    const char *reason = json_text(root, "reason");
+    *summary = (struct run_summary){.life = read_life(root)};
+    snprintf(summary->reason, sizeof summary->reason, "%s", reason != NULL ? reason : "");
+    figures_read(run_summary_rows(), root, summary);
     read_mode_figures(&summary->mode_figures, root);
-    summary->record.files = json_u64(root, "record.files", 0);
-    summary->record.bytes = json_u64(root, "record.bytes", 0);
-    summary->record.computations = json_u64(root, "record.computations", 0);
-    summary->scored = (struct run_scored){.files = json_u64(root, "scored.files", UINT64_MAX),
-                                          .missing = json_u64(root, "scored.missing", 0)};
-    summary->scored.kept = summary->scored.files != UINT64_MAX;
-    summary->record.ends_at = json_u64(root, "record.ends_at", UINT64_MAX);
-    summary->record.ended = summary->record.ends_at != UINT64_MAX;
+    if (summary->versions == FIGURE_UNKNOWN)
+        summary->versions = 0;
+    summary->scored.kept = summary->scored.files != FIGURE_UNKNOWN;
+    summary->record.ended = summary->record.ends_at != FIGURE_UNKNOWN;
+}
+
+/* What a run that goes on keeps: all but how gradients fared, and what was written at its end. */
+static void read_earlier(struct run_summary *summary, const struct json *root)
+{
+    run_summary_read(summary, root);
+    summary->reason[0] = summary->parameters_sha256[0] = summary->model_sha256[0] = '\0';
+    summary->exchanged_bytes = 0;
+    summary->staleness = (struct staleness){0};
+    summary->spread = (struct run_spread){0};
+    summary->verdicts = (struct verdict_counts){0};
 }
 
 enum status run_format_check(const struct json *root, const char *file, struct error *error)
@@ -709,7 +570,7 @@ static enum status examine_run(const struct disk *disk, const char *directory,
     if (status == STATUS_OK && job != NULL)
         status = check_declaration(root, directory, path, job, finding->state == RUN_DONE, error);
     if (status == STATUS_OK) {
-        run_summary_read(&finding->earlier, root);
+        read_earlier(&finding->earlier, root);
         finding->keep = read_keep(root);
     }
     json_release(&root);
@@ -760,7 +621,7 @@ static enum status examine(const struct disk *disk, const char *directory, const
                            struct finding *finding, struct error *error)
 {
     memset(finding, 0, sizeof *finding);
-    empty_summary(&finding->earlier);
+    run_summary_begin(&finding->earlier);
     if (directory[0] == '\0' || strlen(directory) >= DISK_PATH_MAX - NAME_ROOM)
         return error_set(error, STATUS_INVALID, "not a usable path: '%.300s'", directory);
     enum status status = disk->list_directory(disk->context, directory, note_entry, finding, error);
@@ -881,19 +742,11 @@ void run_directory_begin_at(struct run_directory *directory, uint64_t step)
 static struct run_faults all_faults(const struct run_directory *directory,
                                     const struct run_faults *now)
 {
-    const struct run_faults *earlier = &directory->earlier.faults;
-    return (struct run_faults){
-        .generation = now->generation,
-        .workers_lost = earlier->workers_lost + now->workers_lost,
-        .servers_lost = earlier->servers_lost + now->servers_lost,
-        .recomputed = earlier->recomputed + now->recomputed,
-        .fenced = earlier->fenced + now->fenced,
-        .bad_gradients = earlier->bad_gradients + now->bad_gradients,
-        .checkpoints_skipped = earlier->checkpoints_skipped + now->checkpoints_skipped,
-        .checkpoints_failed = earlier->checkpoints_failed + now->checkpoints_failed,
-        .scores_dropped = earlier->scores_dropped + now->scores_dropped,
-        .events_lost = earlier->events_lost + directory->events.lost,
-    };
+    struct run_faults all = directory->earlier.faults;
+    figures_add(run_faults_rows(), &all, now);
+    all.generation = now->generation;
+    all.events_lost = directory->earlier.faults.events_lost + directory->events.lost;
+    return all;
 }
 
 enum status run_directory_note(struct run_directory *directory, const struct job *job,

@@ -34,8 +34,8 @@
  * anything is changed. What is only a log is set aside, and the run goes on.
  *
  * run.json has "state" ("running", "stopped", "done", "failed"), the configuration, the results,
- * and under "job" the whole declaration; numbers that are not known are null. Histograms are
- * as histogram_json.h has them.
+ * and under "job" the whole declaration; numbers that are not known are null. The results are the
+ * rows of common/figures/figure_rows.inc.
  *
  * Threads: one owner. Source: proto/CONTRACT.md section 5. */
 
@@ -45,127 +45,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/base/leaf_times.h"
-#include "common/base/life.h"
 #include "common/base/status.h"
-#include "common/base/wait.h"
+#include "common/figures/figures.h"
 #include "common/job/job.h"
-#include "common/job/staleness.h"
-#include "common/job/verdict.h"
 #include "common/store/checkpoint.h"
 #include "common/store/event_log.h"
 #include "common/store/run_window.h"
 
 struct json;
-
-/* How one worker spent the run. What was undone when all went back to a checkpoint, and a gradient that
- * did not count, are in the seconds, which have passed, and in nothing else. */
-struct worker_summary {
-    uint64_t batches;  /* That its gradients are in: steps of which it had leaves, or its own. */
-    uint64_t examples; /* It computed gradients of. */
-    /* Leaves of controlled time, and of these those whose computing took longer than it. */
-    uint64_t controlled_leaves, longer_leaves;
-    struct leaf_times leaf_times; /* What computing took, of one leaf of each of its gradients. */
-    /* Of wall_seconds, from its first START to its last word. What is left of them is no part of
-     * training: starting, joining the flow, being told that there is no more. */
-    double wall_seconds, compute_seconds, exchange_seconds, evaluate_seconds;
-    double waits[WAIT_COUNT]; /* Seconds waiting, by what for. */
-    double awaited_seconds;   /* That others waited for this one, added up; where that is known. */
-    uint64_t
-        exchanged_bytes; /* Of payload, that it sent and received; like the seconds, all of it. */
-    struct staleness_share staleness; /* Of its gradients. */
-};
-
-/* How far apart the chunks were that gradients were made from, a number for each gradient. */
-struct run_spread {
-    struct histogram pulls; /* Newest version less the oldest, of all chunks. */
-    struct histogram
-        parts; /* The same within a variable's part on one server, the largest of all. */
-};
-
-/* What went wrong and was survived; "faults" in run.json. Of the whole run, whoever was server 0:
- * one that takes a run over goes on counting where run.json has them. */
-struct run_faults {
-    uint64_t generation; /* How often the run went back to a checkpoint. */
-    uint64_t workers_lost, servers_lost;
-    uint64_t recomputed;          /* Batches undone with a lost server, and made again. */
-    uint64_t fenced;              /* Messages of older generations and replaced processes. */
-    uint64_t bad_gradients;       /* Async: not finite, and left out. */
-    uint64_t checkpoints_skipped; /* Fell due while another was being written. */
-    uint64_t checkpoints_failed;  /* Could not be written. */
-    uint64_t scores_dropped;      /* Of epochs: passed the next one before they were made. */
-    uint64_t events_lost;         /* Lines of events.jsonl; the run directory fills this in. */
-};
-
-/* What the mode of the job says of itself, by name; "mode_figures" in run.json. */
-#define MODE_FIGURES_MAX 4
-struct mode_figures {
-    uint32_t count;
-    struct {
-        char name[32];
-        uint64_t value;
-    } figures[MODE_FIGURES_MAX]; /* [count] */
-};
-
-/* What of the run is in OUT/record; "record" in run.json. Of no files: nothing. */
-struct run_recorded {
-    uint64_t files, bytes;
-    uint64_t computations; /* That were numbered. */
-    bool ended;            /* Before the run: nothing is recorded ... */
-    uint64_t ends_at;      /* ... behind this batch, and it cannot be made again. */
-};
-
-/* With --keep-scored, of the whole run, in OUT/scored; "scored" in run.json. run_directory_summary fills
- * it in. */
-struct run_scored {
-    bool kept;
-    uint64_t files, missing; /* Of epochs that have ended. */
-};
-
-enum run_state { RUN_RUNNING, RUN_STOPPED, RUN_DONE, RUN_FAILED };
-
-struct run_summary {
-    enum run_state state;
-    char reason[256];      /* Why it stopped or failed; empty when done. */
-    const char *replay_of; /* Of a replay: the run that it was made again from; else NULL. */
-    /* Updates made of every chunk; fewer than batches where several make one, and then 0 when they
-     * are not known, because training failed between two checkpoints. */
-    uint64_t versions;
-    uint64_t step;         /* Batches done in all, earlier sessions of this run included ... */
-    uint64_t session_step; /* ... and of these before this session. What follows is of it alone. */
-    /* Batches that stand are counted from here on: later than session_step when a damaged checkpoint
-     * took with it what was known. */
-    uint64_t counted_from;
-    double seconds; /* Training, evaluation and checkpoints left out. */
-    double evaluation_seconds, checkpoint_seconds; /* Wall-clock during which training stood. */
-    double beside_seconds;    /* In which checkpoints were written while training went on. */
-    struct life life;         /* All of them, by what they went for; not begun: not known. */
-    double images_per_second; /* Over the seconds of training. */
-    uint64_t exchanged_bytes; /* By all workers. */
-    /* Means over the examples of the last epoch, as they were trained: which epoch (from 1; 0:
-     * there was none), and how many of its examples. */
-    double train_loss, train_accuracy;
-    uint64_t train_epoch, train_examples;
-    struct run_window window; /* The last of --report-every that was whole; of number 0: none. */
-    /* The last score of the model, after so many batches; NaN when there was none. */
-    double test_loss, test_accuracy;
-    double test_regularisation; /* Of that model, see l2.h; NaN without --l2. */
-    uint64_t test_step;
-    /* Of updates that stand: what was undone is in neither, see run_faults.recomputed. */
-    struct staleness staleness;     /* Of all (gradient, chunk); empty where none grows stale. */
-    struct verdict_counts verdicts; /* Of all servers. */
-    struct run_spread spread;       /* Empty where all chunks are of one version. */
-    struct mode_figures mode_figures;
-    struct run_recorded record;
-    struct run_scored scored;
-    struct run_faults faults;
-    uint32_t exit_code;      /* That server 0 ends with. */
-    uint32_t processors;     /* Of server 0's host, 0: not known; and ... */
-    uint32_t workers_beside; /* ... how many of the workers were on it. */
-    uint32_t worker_count;
-    const struct worker_summary *workers;         /* [worker_count], borrowed. */
-    char parameters_sha256[65], model_sha256[65]; /* Empty until the model is written. */
-};
 
 /* The format of run.json, or none: STATUS_INVALID for another one of ours, by its number, because
  * its fields mean something else. `file` names it. */
@@ -186,8 +73,9 @@ double worker_summary_other(const struct worker_summary *worker);
 void mode_figures_add(struct mode_figures *figures, const char *name, uint64_t value);
 uint64_t mode_figures_value(const struct mode_figures *figures, const char *name); /* 0: none. */
 
-/* From run.json, what a run that goes on keeps: all but its state, its reason, how gradients and
- * workers fared, and what was written at its end. Counts that are not there are 0, numbers NaN. */
+/* Nothing has been trained or scored. */
+void run_summary_begin(struct run_summary *summary);
+/* From run.json, all but its workers. Counts that are not there are 0, numbers NaN. */
 void run_summary_read(struct run_summary *summary, const struct json *root);
 
 struct run_directory {

@@ -1,4 +1,4 @@
-/* run_window.c - the members of a window, there and back, and a line for people. */
+/* run_window.c - the members of a window, and a line for people. */
 
 #include "common/store/run_window.h"
 
@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "common/base/wording.h"
-#include "common/file/json.h"
 #include "common/file/json_writer.h"
 
 struct run_window run_window_of(const struct job *job, const struct window *window, double seconds)
@@ -43,42 +42,6 @@ void run_window_tell(const struct run_window *window, double training_seconds,
         {.kind = EVENT_NOTHING},
     };
     memcpy(members, told, sizeof told);
-}
-
-void run_window_write(struct json_writer *writer, const char *name, const struct run_window *window)
-{
-    if (window->number == 0) {
-        json_writer_null(writer, name);
-        return;
-    }
-    json_writer_object(writer, name);
-    json_writer_u64(writer, "window", window->number);
-    json_writer_u64(writer, "from", window->first);
-    json_writer_u64(writer, "step", window->end);
-    json_writer_u64(writer, "every", window->every);
-    json_writer_u64(writer, "batches", window->batches);
-    json_writer_real(writer, "loss", window->loss);
-    json_writer_real(writer, "accuracy", window->accuracy);
-    json_writer_u64(writer, "examples", window->examples);
-    json_writer_u64(writer, "of", window->of);
-    json_writer_real(writer, "seconds", window->seconds);
-    json_writer_end(writer);
-}
-
-struct run_window run_window_read(const struct json *object)
-{
-    return (struct run_window){
-        .number = json_u64(object, "window", 0),
-        .first = json_u64(object, "from", 0),
-        .end = json_u64(object, "step", 0),
-        .every = json_u64(object, "every", 0),
-        .batches = json_u64(object, "batches", 0),
-        .loss = json_number(object, "loss"),
-        .accuracy = json_number(object, "accuracy"),
-        .examples = json_u64(object, "examples", 0),
-        .of = json_u64(object, "of", 0),
-        .seconds = json_number(object, "seconds"),
-    };
 }
 
 void run_window_describe(const struct run_window *window, char text[RUN_WINDOW_TEXT_MAX],

@@ -18,20 +18,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/figures/figures.h"
 #include "common/job/windows.h"
 #include "common/store/event_member.h"
-
-struct json;
-struct json_writer;
-
-struct run_window {
-    uint64_t number;     /* From 1; 0: there is none. */
-    uint64_t first, end; /* Batches done before it, and at its end. */
-    uint64_t every, batches;
-    double loss, accuracy; /* Means; NaN for none. */
-    uint64_t examples, of;
-    double seconds; /* NaN: not known. */
-};
 
 struct run_window run_window_of(const struct job *job, const struct window *window, double seconds);
 
@@ -39,12 +28,6 @@ struct run_window run_window_of(const struct job *job, const struct window *wind
 #define RUN_WINDOW_MEMBERS 12
 void run_window_tell(const struct run_window *window, double training_seconds,
                      struct event_member members[RUN_WINDOW_MEMBERS]);
-
-/* As a member of run.json: null where there is none. */
-void run_window_write(struct json_writer *writer, const char *name,
-                      const struct run_window *window);
-/* From such an object or an event. What is not there is 0 or NaN. */
-struct run_window run_window_read(const struct json *object);
 
 /* "batches 41 to 43, the last 3  loss 0.4512  accuracy 87.06 %  0.53 s", the first `emphasis` letters of
  * which name it. */

@@ -169,7 +169,7 @@ double answer_accuracy(const struct answer *answer, const struct trial *trial)
 {
     if (trial->fate == FATE_DIVERGED)
         return target_guess(&answer->target);
-    return trial->record != NULL ? trial->record->summary.test_accuracy : NAN;
+    return trial->record != NULL ? trial->record->summary.test.accuracy : NAN;
 }
 
 double answer_loss(const struct answer *answer, const struct trial *trial)
@@ -177,7 +177,7 @@ double answer_loss(const struct answer *answer, const struct trial *trial)
     (void)answer;
     if (trial->fate == FATE_DIVERGED)
         return INFINITY;
-    return trial->record != NULL ? trial->record->summary.train_loss : NAN;
+    return trial->record != NULL ? trial->record->summary.train.loss : NAN;
 }
 
 double answer_mean(const struct answer *answer, size_t arm, trial_number_fn *number)

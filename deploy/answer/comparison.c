@@ -236,8 +236,8 @@ bool record_diverged(const struct record *record)
 {
     bool none = record->point_count > 0 &&
                 !isfinite(record->points[record->point_count - 1].loss) &&
-                !isfinite(record->summary.test_loss);
-    return strcmp(record->state, "done") == 0 && (none || !isfinite(record->summary.train_loss));
+                !isfinite(record->summary.test.loss);
+    return strcmp(record->state, "done") == 0 && (none || !isfinite(record->summary.train.loss));
 }
 
 /* Memory that ran out has the same exit code. */

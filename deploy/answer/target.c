@@ -225,9 +225,9 @@ static struct reach reach_accuracy(const struct target *target, double value,
     double guess = target->classes > 0 ? target_guess(target) : 0, last = NAN;
     for (size_t i = 0; i < record->evaluation_count; i++) {
         const struct record_evaluation *score = &record->evaluations[i];
-        if (isnan(score->test_accuracy))
+        if (isnan(score->test.accuracy))
             continue;
-        last = score->test_accuracy;
+        last = score->test.accuracy;
         if (reach.outcome != OUTCOME_REACHED)
             reach = last >= value ? reach_at(record, score->training_seconds, score->step,
                                              score->exchanged_bytes)

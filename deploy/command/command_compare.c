@@ -238,10 +238,10 @@ static void print_result(const struct comparing *comparing, const struct record 
 {
     fprintf(comparing->told, "  done in %s%s", wording_duration(record->training_seconds).text,
             comparing->virtual_runs != NULL ? " of virtual time" : "");
-    if (isfinite(record->summary.train_loss))
-        fprintf(comparing->told, ", loss %.4f", record->summary.train_loss);
-    if (isfinite(record->summary.test_accuracy))
-        fprintf(comparing->told, ", test accuracy %.2f %%", record->summary.test_accuracy * 100);
+    if (isfinite(record->summary.train.loss))
+        fprintf(comparing->told, ", loss %.4f", record->summary.train.loss);
+    if (isfinite(record->summary.test.accuracy))
+        fprintf(comparing->told, ", test accuracy %.2f %%", record->summary.test.accuracy * 100);
     fprintf(comparing->told, "\n");
     fflush(comparing->told);
 }

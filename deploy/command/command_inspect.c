@@ -171,8 +171,8 @@ static void print_latest(const struct record *record)
     }
     for (size_t i = 0; i < record->evaluation_count; i++)
         printf("  evaluation     epoch %.4g, test loss %.4f, test accuracy %.2f %%\n",
-               record->evaluations[i].epoch, record->evaluations[i].test_loss,
-               100 * record->evaluations[i].test_accuracy);
+               record->evaluations[i].epoch, record->evaluations[i].test.loss,
+               100 * record->evaluations[i].test.accuracy);
 }
 
 static void print_checkpoints(const char *path, const struct record *record)

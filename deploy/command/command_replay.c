@@ -149,9 +149,10 @@ static const struct record_evaluation *find_score(const struct replaying *r, uin
 
 static bool is_same(const struct rerun_score *score, const struct record_evaluation *was)
 {
-    bool regularised = isnan(score->regularisation) ? isnan(was->regularisation)
-                                                    : was->regularisation == score->regularisation;
-    return was->test_loss == score->loss && was->test_accuracy == score->accuracy && regularised;
+    const struct score_figures *a = &score->test, *b = &was->test;
+    bool regularised = isnan(a->regularisation) ? isnan(b->regularisation)
+                                                : a->regularisation == b->regularisation;
+    return a->loss == b->loss && a->accuracy == b->accuracy && regularised;
 }
 
 static void print_score(const struct rerun_score *score, const struct record_evaluation *was,
@@ -159,15 +160,16 @@ static void print_score(const struct rerun_score *score, const struct record_eva
 {
     char text[TEXT_MAX] = "";
     wording_append(text, sizeof text, "after batch %s: test loss %.6f, test accuracy %.2f %%",
-                   wording_count(score->batches).text, score->loss, 100 * score->accuracy);
+                   wording_count(score->batches).text, score->test.loss,
+                   100 * score->test.accuracy);
     if (was == NULL)
         wording_append(text, sizeof text, "; the run has no score there");
     else if (is_same(score, was))
         wording_append(text, sizeof text, ": as recorded");
     else
         wording_append(text, sizeof text, "%s %.6f, %.2f %%",
-                       differs ? ": differs from the run's" : "; the run has", was->test_loss,
-                       100 * was->test_accuracy);
+                       differs ? ": differs from the run's" : "; the run has", was->test.loss,
+                       100 * was->test.accuracy);
     print_text(text);
 }
 
@@ -211,10 +213,10 @@ static void print_loss(const struct replaying *r)
     if (epoch == 0)
         return;
     wording_append(text, sizeof text, "loss %.6f", rerun_loss(&r->rerun, epoch - 1));
-    bool whole = r->recorded.told.summary.train_epoch == epoch && !replay_is_over(r->rerun.replay);
+    bool whole = r->recorded.told.summary.train.epoch == epoch && !replay_is_over(r->rerun.replay);
     if (r->changed && whole)
         wording_append(text, sizeof text, "; the run has %.6f",
-                       r->recorded.told.summary.train_loss);
+                       r->recorded.told.summary.train.loss);
     wording_append(text, sizeof text,
                    " (mean over the examples of epoch %" PRIu64
                    ", each batch at the values that its gradient was made from)",
@@ -316,9 +318,9 @@ static void compare_figures(struct replaying *r)
     uint64_t epoch = last_epoch(r);
     if (r->changed || was->step != replay_batches(r->rerun.replay))
         return;
-    if (epoch > 0 && epoch == was->train_epoch) {
+    if (epoch > 0 && epoch == was->train.epoch) {
         double loss = rerun_loss(&r->rerun, epoch - 1);
-        compare(r, "train_loss", !(fabs(loss - was->train_loss) > 1e-9 * fabs(loss)));
+        compare(r, "train_loss", !(fabs(loss - was->train.loss) > 1e-9 * fabs(loss)));
     }
     if (f->entries > 0 && !job_mode(&r->job)->steps && r->recorded.found.state != RUN_RUNNING) {
         compare(r, "verdicts", was->verdicts.applied == f->counted);
@@ -375,11 +377,9 @@ static void write_score(struct json_writer *writer, const struct replaying *r,
     const struct record_evaluation *was = find_score(r, score->batches);
     json_writer_object(writer, NULL);
     json_writer_u64(writer, "step", score->batches);
-    json_writer_real(writer, "test_loss", score->loss);
-    json_writer_real(writer, "test_accuracy", score->accuracy);
-    json_writer_real(writer, "regularisation_loss", score->regularisation);
-    json_writer_real(writer, "run_test_loss", was != NULL ? was->test_loss : (double)NAN);
-    json_writer_real(writer, "run_test_accuracy", was != NULL ? was->test_accuracy : (double)NAN);
+    figures_write(writer, score_figures_rows(), &score->test);
+    json_writer_real(writer, "run_test_loss", was != NULL ? was->test.loss : (double)NAN);
+    json_writer_real(writer, "run_test_accuracy", was != NULL ? was->test.accuracy : (double)NAN);
     if (was == NULL || r->changed)
         json_writer_null(writer, "as_recorded");
     else

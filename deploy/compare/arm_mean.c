@@ -16,9 +16,10 @@ static const struct quantity {
     {"loss/train", OF_POINTS, offsetof(struct record_point, loss)},
     {"accuracy/train", OF_POINTS, offsetof(struct record_point, accuracy)},
     {"speed/images_per_second", OF_POINTS, offsetof(struct record_point, images_per_second)},
-    {"loss/test", OF_EVALUATIONS, offsetof(struct record_evaluation, test_loss)},
-    {"accuracy/test", OF_EVALUATIONS, offsetof(struct record_evaluation, test_accuracy)},
-    {"loss/regularisation", OF_EVALUATIONS, offsetof(struct record_evaluation, regularisation)},
+    {"loss/test", OF_EVALUATIONS, offsetof(struct record_evaluation, test.loss)},
+    {"accuracy/test", OF_EVALUATIONS, offsetof(struct record_evaluation, test.accuracy)},
+    {"loss/regularisation", OF_EVALUATIONS,
+     offsetof(struct record_evaluation, test.regularisation)},
     {"loss/window", OF_WINDOWS, offsetof(struct record_window, window.loss)},
     {"accuracy/window", OF_WINDOWS, offsetof(struct record_window, window.accuracy)},
 };

@@ -145,7 +145,7 @@ static int score_at(const struct record *record, size_t index, struct place *pla
         return 0;
     const struct record_evaluation *score = &record->evaluations[index];
     *place = (struct place){score->step, score->training_seconds, score->exchanged_bytes};
-    *y = accuracy ? score->test_accuracy * 100 : score->test_loss;
+    *y = accuracy ? score->test.accuracy * 100 : score->test.loss;
     return 1;
 }
 

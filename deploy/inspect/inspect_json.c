@@ -182,9 +182,7 @@ static void write_evaluations(struct json_writer *writer, const struct record *r
         json_writer_object(writer, NULL);
         json_writer_real(writer, "epoch", record->evaluations[i].epoch);
         json_writer_real(writer, "step", record->evaluations[i].step);
-        json_writer_real(writer, "test_loss", record->evaluations[i].test_loss);
-        json_writer_real(writer, "test_accuracy", record->evaluations[i].test_accuracy);
-        json_writer_real(writer, "regularisation_loss", record->evaluations[i].regularisation);
+        figures_write(writer, score_figures_rows(), &record->evaluations[i].test);
         json_writer_real(writer, "training_seconds", record->evaluations[i].training_seconds);
         json_writer_end(writer);
     }
@@ -195,7 +193,7 @@ static void write_windows(struct json_writer *writer, const struct record *recor
 {
     json_writer_array(writer, "windows");
     for (size_t i = 0; i < record->window_count; i++)
-        run_window_write(writer, NULL, &record->windows[i].window);
+        figures_object(writer, NULL, run_window_rows(), &record->windows[i].window);
     json_writer_end(writer);
 }
 

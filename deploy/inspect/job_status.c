@@ -232,7 +232,7 @@ static void write_progress(struct json_writer *writer, const struct message_stat
     write_real(writer, "test_loss", scored, status->test_loss);
     write_real(writer, "test_accuracy", scored, status->test_accuracy);
     write_real(writer, "regularisation_loss", scored, status->test_regularisation);
-    run_window_write(writer, "window", &window);
+    figures_object(writer, "window", run_window_rows(), &window);
     write_real(writer, "seconds", job, rounded(status->training_seconds));
     write_real(writer, "images_per_second", job, status->images_per_second);
     write_real(writer, "staleness_mean", job, status->staleness_mean);

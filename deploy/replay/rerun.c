@@ -40,9 +40,9 @@ static enum status evaluate(void *context, uint64_t batches, const float *parame
     rerun->scores = scores;
     rerun->scores[rerun->score_count++] = (struct rerun_score){
         .batches = batches,
-        .loss = (double)score.loss * SCORE_LOSS_UNIT / (double)score.examples,
-        .accuracy = (double)score.correct / (double)score.examples,
-        .regularisation = l2_loss(&rerun->job, parameters),
+        .test = {.loss = (double)score.loss * SCORE_LOSS_UNIT / (double)score.examples,
+                 .accuracy = (double)score.correct / (double)score.examples,
+                 .regularisation = l2_loss(&rerun->job, parameters)},
     };
     return STATUS_OK;
 }

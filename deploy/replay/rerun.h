@@ -21,8 +21,7 @@
 /* Of every chunk as it was after so many batches, on the test set. */
 struct rerun_score {
     uint64_t batches;
-    double loss, accuracy;
-    double regularisation; /* NaN without --l2. */
+    struct score_figures test;
 };
 
 /* One session of the run, as far as it was gone through. */

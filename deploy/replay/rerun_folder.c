@@ -76,9 +76,9 @@ static void tell_score(struct telling *telling, const struct rerun *rerun,
         epoch++;
     tell(telling, "evaluation",
          EVENT_MEMBERS(event_count("epoch", epoch + 1), event_count("step", score->batches),
-                       event_real("test_loss", score->loss, JSON_EXACT),
-                       event_real("test_accuracy", score->accuracy, JSON_EXACT),
-                       event_real("regularisation_loss", score->regularisation, JSON_EXACT),
+                       event_real("test_loss", score->test.loss, JSON_EXACT),
+                       event_real("test_accuracy", score->test.accuracy, JSON_EXACT),
+                       event_real("regularisation_loss", score->test.regularisation, JSON_EXACT),
                        event_real("seconds", 0, 6)));
 }
 
@@ -122,31 +122,26 @@ static void sum_up(struct run_summary *summary, const struct rerun *rerun,
                    const struct rerun_outcome *outcome)
 {
     uint64_t epochs = job_epochs(&rerun->job), last = epochs;
-    *summary = (struct run_summary){
-        .state = outcome->batches == replay_end(rerun->replay) ? RUN_DONE : RUN_STOPPED,
-        .replay_of = outcome->of,
-        .step = outcome->batches,
-        .versions = outcome->versions,
-        .seconds = outcome->seconds,
-        .evaluation_seconds = rerun->score_seconds};
-    summary->train_loss = summary->train_accuracy = (double)NAN;
-    summary->test_loss = summary->test_accuracy = (double)NAN;
-    summary->test_regularisation = (double)NAN;
+    run_summary_begin(summary);
+    summary->state = outcome->batches == replay_end(rerun->replay) ? RUN_DONE : RUN_STOPPED;
+    summary->replay_of = outcome->of;
+    summary->step = outcome->batches;
+    summary->versions = outcome->versions;
+    summary->seconds = outcome->seconds;
+    summary->evaluation_seconds = rerun->score_seconds;
     while (last > 0 && replay_epoch(rerun->replay, last - 1) == NULL)
         last--;
     if (last > 0) {
         const struct tally *tally = replay_epoch(rerun->replay, last - 1);
-        summary->train_epoch = last;
-        summary->train_examples = tally->examples;
-        summary->train_loss = rerun_loss(rerun, last - 1);
-        summary->train_accuracy = (double)tally->correct / (double)tally->examples;
+        summary->train.epoch = last;
+        summary->train.examples = tally->examples;
+        summary->train.loss = rerun_loss(rerun, last - 1);
+        summary->train.accuracy = (double)tally->correct / (double)tally->examples;
     }
     if (rerun->score_count > 0) {
         const struct rerun_score *score = &rerun->scores[rerun->score_count - 1];
         summary->test_step = score->batches;
-        summary->test_loss = score->loss;
-        summary->test_accuracy = score->accuracy;
-        summary->test_regularisation = score->regularisation;
+        summary->test = score->test;
     }
     struct window window;
     for (uint64_t i = windows_of_job(&rerun->job, job_steps_most(&rerun->job));

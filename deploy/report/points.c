@@ -79,8 +79,8 @@ static void put_scores(struct place *place)
         const struct record_evaluation *score = &place->record->evaluations[i];
         place->step = score->step;
         place->seconds = score->training_seconds;
-        put_line(place, "", "test_loss", score->test_loss);
-        put_line(place, "", "test_accuracy", score->test_accuracy);
+        put_line(place, "", "test_loss", score->test.loss);
+        put_line(place, "", "test_accuracy", score->test.accuracy);
         put_line(place, "", "exchanged_bytes_scored", score->exchanged_bytes);
     }
 }

@@ -52,12 +52,12 @@ static double number_images(const struct record *record)
 /* Of one that diverged it would be of the examples whose loss was finite. */
 static double number_loss(const struct record *record)
 {
-    return record_diverged(record) ? (double)NAN : record->summary.train_loss;
+    return record_diverged(record) ? (double)NAN : record->summary.train.loss;
 }
 
 static double number_accuracy(const struct record *record)
 {
-    return record_diverged(record) ? (double)NAN : record->summary.test_accuracy;
+    return record_diverged(record) ? (double)NAN : record->summary.test.accuracy;
 }
 
 static double number_staleness_mean(const struct record *record)

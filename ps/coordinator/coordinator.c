@@ -52,8 +52,8 @@ enum status coordinator_create(struct coordinator **coordinator,
     c->driven_us = c->entered_us = c->waited_us = now_us;
     c->began_us = options->began_us != 0 ? options->began_us : now_us;
     c->last_cut = c->last_due = NO_STEP;
+    run_summary_begin(&c->summary);
     life_begin(&c->summary.life, LIFE_WAITING, now_us);
-    c->summary.test_accuracy = c->summary.test_loss = c->summary.test_regularisation = (double)NAN;
     return STATUS_OK;
 }
 
@@ -480,9 +480,9 @@ static void describe_scores(const struct coordinator *c, struct message_status_a
     answer->train_loss = tally_loss(&epoch.tally);
     answer->train_accuracy = tally_accuracy(&epoch.tally);
     answer->test_step = c->summary.test_step;
-    answer->test_loss = c->summary.test_loss;
-    answer->test_accuracy = c->summary.test_accuracy;
-    answer->test_regularisation = c->summary.test_regularisation;
+    answer->test_loss = c->summary.test.loss;
+    answer->test_accuracy = c->summary.test.accuracy;
+    answer->test_regularisation = c->summary.test.regularisation;
 }
 
 static void describe_window(const struct coordinator *c, struct message_status_answer *answer)

@@ -78,10 +78,10 @@ static bool write_summary(struct coordinator *c, enum run_state state, int exit_
     if (state == RUN_FAILED)
         summary->step = statistics_made(&c->work.statistics);
     summary->session_step = c->work.statistics.first;
-    summary->train_loss = tally_loss(&epoch.tally);
-    summary->train_accuracy = tally_accuracy(&epoch.tally);
-    summary->train_examples = epoch.tally.examples;
-    summary->train_epoch = epoch.tally.examples > 0 ? epoch.number + 1 : 0;
+    summary->train.loss = tally_loss(&epoch.tally);
+    summary->train.accuracy = tally_accuracy(&epoch.tally);
+    summary->train.examples = epoch.tally.examples;
+    summary->train.epoch = epoch.tally.examples > 0 ? epoch.number + 1 : 0;
     summary->faults.generation = c->envelope.generation;
     summary->exchanged_bytes = coordinator_exchanged_bytes(c);
     sum_up_members(c);

@@ -392,8 +392,7 @@ static void go_back(struct coordinator *c, const struct order_run_opened *opened
     if (c->summary.window.end > c->first_step)
         c->summary.window = (struct run_window){0};
     if (c->summary.test_step > c->first_step && !job_mode(c->job)->exact) { /* Of a model undone. */
-        c->summary.test_loss = c->summary.test_accuracy = (double)NAN;
-        c->summary.test_regularisation = (double)NAN;
+        figures_read(score_figures_rows(), NULL, &c->summary.test);
         c->summary.test_step = 0;
     }
     c->summary.faults.recomputed += again;

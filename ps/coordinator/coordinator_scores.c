@@ -99,18 +99,18 @@ static uint64_t held_up_us(const struct coordinator *c)
 static void tell_score(struct coordinator *c, struct outbox *outbox)
 {
     uint64_t batches = c->evaluation.batches;
-    c->summary.test_loss =
+    c->summary.test.loss =
         c->evaluation.not_finite > 0 ? (double)NAN : tally_loss(&c->evaluation.tally);
-    c->summary.test_accuracy = tally_accuracy(&c->evaluation.tally);
-    c->summary.test_regularisation = c->job->l2 > 0.0f ? c->evaluation.regularisation : (double)NAN;
+    c->summary.test.accuracy = tally_accuracy(&c->evaluation.tally);
+    c->summary.test.regularisation = c->job->l2 > 0.0f ? c->evaluation.regularisation : (double)NAN;
     c->summary.test_step = batches;
     order_event(
         outbox, "evaluation",
         EVENT_MEMBERS(event_count("epoch", epoch_ends_ended(c->evaluation.ends, c->job, batches)),
                       event_count("step", batches),
-                      event_real("test_loss", c->summary.test_loss, JSON_EXACT),
-                      event_real("test_accuracy", c->summary.test_accuracy, JSON_EXACT),
-                      event_real("regularisation_loss", c->summary.test_regularisation, JSON_EXACT),
+                      event_real("test_loss", c->summary.test.loss, JSON_EXACT),
+                      event_real("test_accuracy", c->summary.test.accuracy, JSON_EXACT),
+                      event_real("regularisation_loss", c->summary.test.regularisation, JSON_EXACT),
                       event_real("seconds", (double)held_up_us(c) * 1e-6, 6),
                       event_count("exchanged_bytes", coordinator_exchanged_bytes(c)),
                       event_training_seconds(training_clock_marked(&c->clock))));

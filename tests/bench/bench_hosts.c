@@ -133,7 +133,8 @@ static double mean_step(struct run *run)
         if (strstr(line, "\"window\"") == NULL ||
             json_parse(line, strlen(line), path, &event, &error) != STATUS_OK)
             continue;
-        struct run_window window = run_window_read(event);
+        struct run_window window;
+        figures_read(run_window_rows(), event, &window);
         if (window.number > 1) {
             seconds += window.seconds;
             batches += (double)window.batches;

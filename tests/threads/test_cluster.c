@@ -568,7 +568,7 @@ static void check_done(const struct cluster *cluster)
     struct record record = read_record(cluster);
     ck_assert_str_eq(record.state, "done");
     ck_assert_uint_eq(record.summary.step, cluster->job.steps);
-    ck_assert_double_eq(record.summary.test_accuracy, 1);
+    ck_assert_double_eq(record.summary.test.accuracy, 1);
     check_verdicts(cluster, &record);
     check_staleness(cluster, &record);
     check_updates(cluster, &record);

@@ -66,7 +66,7 @@ static void write_run_json(const char *folder, const struct made_run *run)
         "\"deviation\": 0.5, "
         "\"histogram\": [100, 100]}, "
         "\"verdicts\": {\"applied\": 200, \"stale\": 0, \"duplicate\": 0, \"rejected\": 0}, "
-        "\"worker_details\": [{\"updates\": 100, \"examples\": 6400, \"compute_seconds\": 9, "
+        "\"worker_details\": [{\"batches\": 100, \"examples\": 6400, \"compute_seconds\": 9, "
         "\"exchange_seconds\": 1.5, \"waits\": {\"barrier\": 2}, \"evaluate_seconds\": 0.25}], "
         "\"parameters_sha256\": \"%s\"}\n",
         run->mode, run->workers, run->seed, run->loss, run->accuracy, run->sha256);

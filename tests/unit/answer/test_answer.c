@@ -80,8 +80,8 @@ static struct record *add_run(struct scene *scene, uint64_t seed, double seconds
                               .point_count = 1,
                               .staleness_mean = NAN};
     memcpy(record->mode_text, group->mode_text, sizeof record->mode_text);
-    record->summary.train_loss = point->loss;
-    record->summary.test_accuracy = accuracy;
+    record->summary.train.loss = point->loss;
+    record->summary.test.accuracy = accuracy;
     record->summary.step = 20;
     record->training_seconds = seconds;
     group->records[group->record_count++] = record;
@@ -182,7 +182,7 @@ TEST(equal_is_asked_with_a_margin)
         strstr(said(scene, 0), "accuracy not shown to be equal within 0.4 points"));
     answer_free(&scene->answer);
     for (size_t i = 3; i < 6; i++)
-        scene->records[i].summary.test_accuracy -= 0.1;
+        scene->records[i].summary.test.accuracy -= 0.1;
     ask(scene);
     ck_assert_int_eq(scene->answer.arms[1].parity, PARITY_BELOW);
     ck_assert_ptr_nonnull(strstr(said(scene, 0), "accuracy lower: -10.07 [-10.45, -9.69] points."));
@@ -407,7 +407,7 @@ TEST(a_target_may_be_asked_for)
     ck_assert_ptr_nonnull(strstr(said(scene, 0), "async, 4 workers never reaches loss 0.5, 0 of 3 "
                                                  "seeds (sync, 2 workers: 0 of 3)"));
     answer_free(&scene->answer);
-    struct record_evaluation score = {.training_seconds = 3, .step = 5, .test_accuracy = 0.9};
+    struct record_evaluation score = {.training_seconds = 3, .step = 5, .test.accuracy = 0.9};
     for (size_t i = 0; i < scene->count; i++) {
         scene->records[i].evaluations = &score;
         scene->records[i].evaluation_count = 1;

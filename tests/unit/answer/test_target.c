@@ -102,16 +102,16 @@ TEST_PLAIN(several_batches_may_make_an_update)
 TEST_PLAIN(an_accuracy_is_reached_with_a_score)
 {
     struct record_evaluation scores[] = {
-        {.step = 10, .training_seconds = 1, .test_accuracy = 0.8},
-        {.step = 20, .training_seconds = 2, .test_accuracy = NAN},
-        {.step = 30, .training_seconds = 3, .test_accuracy = 0.9},
-        {.step = 40, .training_seconds = 4, .test_accuracy = 0.7},
+        {.step = 10, .training_seconds = 1, .test.accuracy = 0.8},
+        {.step = 20, .training_seconds = 2, .test.accuracy = NAN},
+        {.step = 30, .training_seconds = 3, .test.accuracy = 0.9},
+        {.step = 40, .training_seconds = 4, .test.accuracy = 0.7},
     };
     struct record record = made_up(NULL, 0);
     record.evaluations = scores;
     record.evaluation_count = COUNT(scores);
     ck_assert_int_eq(reach_of(TARGET_ACCURACY, 0.8, &record).outcome, OUTCOME_CAME_BACK);
-    scores[3].test_accuracy = 0.84; /* 0.05 below 0.89, which is 0.79 above guessing. */
+    scores[3].test.accuracy = 0.84; /* 0.05 below 0.89, which is 0.79 above guessing. */
     ck_assert_double_eq(reach_of(TARGET_ACCURACY, 0.8, &record).seconds, 1);
     ck_assert_double_eq(reach_of(TARGET_ACCURACY, 0.81, &record).seconds, 3);
     ck_assert_double_eq(reach_of(TARGET_ACCURACY, 0.9, &record).examples, 285);
@@ -262,11 +262,11 @@ TEST_PLAIN(how_a_run_ended)
     points[2].loss = NAN; /* It ended without a loss, but its scores are finite. */
     target_set_trials(&target, &comparison, 0, &trials);
     ck_assert_int_eq(list[0].fate, FATE_DONE);
-    record.summary.test_loss = NAN;
+    record.summary.test.loss = NAN;
     target_set_trials(&target, &comparison, 0, &trials);
     ck_assert_int_eq(list[0].fate, FATE_DIVERGED);
     points[2].loss = 1;
-    record.summary.train_loss = INFINITY;
+    record.summary.train.loss = INFINITY;
     target_set_trials(&target, &comparison, 0, &trials);
     ck_assert_int_eq(list[0].fate, FATE_DIVERGED);
     comparison.groups[0].record_count = 0;

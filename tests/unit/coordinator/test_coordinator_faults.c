@@ -1308,7 +1308,7 @@ TEST_PREPARED(a_server_lost_in_the_last_checkpoint_opens_training_again, MODE_SY
     struct run_summary summary = summary_of(p);
     ck_assert(summary.state == RUN_DONE);
     ck_assert_uint_eq(summary.faults.recomputed, 3);
-    ck_assert_double_eq_tol(summary.train_loss, (1 << 20) * 0x1p-24 * 3 / 20, 1e-9);
+    ck_assert_double_eq_tol(summary.train.loss, (1 << 20) * 0x1p-24 * 3 / 20, 1e-9);
 }
 
 TEST(a_server_lost_after_the_last_checkpoint_does_not_matter, MODE_SYNC)
@@ -1455,8 +1455,8 @@ TEST_PREPARED(going_back_leases_and_counts_every_batch_again, MODE_ASYNC)
     ck_assert_uint_eq(summary.step, 6);
     ck_assert_uint_eq(summary.staleness.shape.count, 2 * (40 + 60));
     ck_assert_uint_eq(summary.staleness.expected, 2 * (40 + 60));
-    ck_assert_uint_eq(summary.train_epoch, 2);
-    ck_assert_uint_eq(summary.train_examples, EPOCH_EXAMPLES);
+    ck_assert_uint_eq(summary.train.epoch, 2);
+    ck_assert_uint_eq(summary.train.examples, EPOCH_EXAMPLES);
     ck_assert_uint_eq(summary.verdicts.applied, 2 * (40 + 60)); /* Of both servers alike. */
     const struct worker_summary *workers = workers_of(p);
     ck_assert_uint_eq(workers[0].staleness.sum, 2 * (40 + 60));
@@ -2154,7 +2154,7 @@ TEST(reports_count_even_of_those_who_were_given_up, MODE_SYNC)
     players_report(p, 1, 0, (struct node){2, 2}); /* The router has let its gradient through. */
     players_report(p, 0, 0, (struct node){0, 2});
     players_stop(p, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "enough");
-    ck_assert_double_eq_tol(summary_of(p).train_loss, 2 * (1 << 20) * 0x1p-24 / 8, 1e-9);
+    ck_assert_double_eq_tol(summary_of(p).train.loss, 2 * (1 << 20) * 0x1p-24 / 8, 1e-9);
     ck_assert_ptr_null(players_told(p, 11, MESSAGE_REFUSED));
 }
 

@@ -56,7 +56,7 @@ TEST(a_finished_run_is_read_whole)
     ck_assert_uint_eq(record->seed, 7);
     ck_assert_uint_eq(record->summary.step, 200);
     ck_assert_double_eq(record->learning_rate, 0.001);
-    ck_assert_double_eq(record->summary.test_accuracy, 0.875);
+    ck_assert_double_eq(record->summary.test.accuracy, 0.875);
     ck_assert_double_eq(record->staleness_mean, 0.5);
     ck_assert_double_eq(record->summary.staleness.shape.buckets[1], 100);
     ck_assert_double_eq(record->summary.staleness.shape.buckets[2], 0);
@@ -65,7 +65,7 @@ TEST(a_finished_run_is_read_whole)
     ck_assert_double_eq(worker_summary_wait(&record->summary.workers[0]), 2);
     ck_assert_uint_eq(record->point_count, 10);
     ck_assert_uint_eq(record->evaluation_count, 2);
-    ck_assert_double_eq(record->evaluations[1].test_accuracy, 0.875);
+    ck_assert_double_eq(record->evaluations[1].test.accuracy, 0.875);
 }
 
 TEST(the_last_point_is_at_the_seconds_of_training)
@@ -103,7 +103,7 @@ TEST(what_is_missing_is_not_there)
 {
     runs_write(scene->run, "run.json", "{\"test_accuracy\": null, \"mode\": 3, \"workers\": -1}");
     ck_assert_int_eq(read_again(scene), STATUS_OK);
-    ck_assert_double_nan(scene->record.summary.test_accuracy);
+    ck_assert_double_nan(scene->record.summary.test.accuracy);
     ck_assert_double_nan(scene->record.summary.seconds);
     ck_assert_double_nan(scene->record.staleness_mean);
     ck_assert_str_eq(scene->record.mode_text, "");

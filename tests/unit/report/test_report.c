@@ -205,7 +205,7 @@ TEST(arms_of_one_mode_are_told_apart)
 
 static double test_accuracy(const struct record *record)
 {
-    return record->summary.test_accuracy;
+    return record->summary.test.accuracy;
 }
 
 static double nothing(const struct record *record)
