@@ -57,11 +57,11 @@ struct asked {
     double seconds; /* It may take. */
 };
 
-static void leave_client(void *context, int exit_code)
+static void leave_client(void *context)
 {
     const struct asked *asked = context;
     notify_stopping(asked->notify, asked->seconds);
-    client_request_leave(asked->client, exit_code);
+    client_request_leave(asked->client);
 }
 
 static void abandon_client(void *context)
@@ -177,8 +177,8 @@ static int train_as_asked(struct client *client, struct workload *workload,
     struct signals_options requests = requests_of(options);
     requests.context = &asked;
     requests.stop = stop_client;
-    requests.leave = leave_client;
-    requests.term_leaves = strcmp(options->on_term, "leave") == 0;
+    if (strcmp(options->on_term, "leave") == 0)
+        requests.leave = leave_client;
     requests.abandoned = abandon_client;
     if (signals_start(&signals, &requests) != STATUS_OK) {
         error_set(error, STATUS_MEMORY, "cannot start a thread");

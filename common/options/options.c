@@ -665,23 +665,6 @@ static enum status check_follow(const struct parser *parser)
     return STATUS_OK;
 }
 
-/* A worker is named in one way. */
-static enum status check_leave(const struct parser *parser)
-{
-    const struct options *options = parser->options;
-    bool here = options->self || options->pid > 0;
-    if (options->path == NULL && !here)
-        return refuse(parser, "needs %s; or --self or --pid", program_text(OPTION_LEAVE)->operand);
-    if ((options->path != NULL) + options->self + (options->pid > 0) > 1)
-        return refuse(parser, "HOST:PORT/worker/I, --self and --pid exclude each other");
-    if (options->evicted && !here)
-        return refuse(parser, "--evicted: only used with --self or --pid");
-    /* The environment of a container is that of all its processes. */
-    if (here && is_typed(source_of(parser, "keys")))
-        return refuse(parser, "%s: only used with HOST:PORT/worker/I", source_of(parser, "keys"));
-    return STATUS_OK;
-}
-
 /* Whether a worker that has servers leaves it to them. */
 static bool is_left_to_servers(const struct parser *parser, const struct option_row *row)
 {
@@ -911,8 +894,6 @@ static enum status check_whole(const struct parser *parser)
         status = refuse(parser, "--alive and --ready answer by their exit code, not with --json");
     if (status == STATUS_OK && parser->user == OPTION_EVALUATE)
         status = check_follow(parser);
-    if (status == STATUS_OK && parser->user == OPTION_LEAVE)
-        status = check_leave(parser);
     if (status == STATUS_OK && parser->user == OPTION_PS)
         status = check_server(parser);
     if (status == STATUS_OK && parser->user == OPTION_WORKER)

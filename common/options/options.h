@@ -175,11 +175,6 @@ struct options {
     const char *best;  /* What the best is by: "accuracy" or "loss". */
     uint32_t patience; /* Checkpoints in a row without a better one that stop the run; 0: never. */
 
-    /* leave: which process, by its number or as the only one here; 0, false: asked of server 0. */
-    int32_t pid;
-    bool self;
-    bool evicted; /* It is to end with EXIT_TERMINATED. */
-
     /* The argument that is no option, of those who take one. */
     const char *path;
 

@@ -49,6 +49,8 @@ static const struct synonym {
     {"hostfile nodes", OPTION_LAUNCH, "hosts", NULL},
     {"port", OPTION_LAUNCH, "port-base", NULL},
     {"slurm", OPTION_LAUNCH, NULL, "Slurm starts a job itself: srun -n 5 syncopate task --ps 2"},
+    {"self pid evicted", OPTION_LEAVE, NULL,
+     "SIGTERM lets a worker leave that runs with --on-term leave; or name it as HOST:PORT/worker/I"},
     {"mpi", OPTION_LAUNCH, NULL, "MPI starts a job itself: mpirun -np 5 syncopate task --ps 2"},
 #define CHOSEN_THERE "launch deals servers and workers over the hosts (--hosts FILE: role=, slots=)"
     {"ps-hosts worker-hosts task-index job-name rank", OPTION_LAUNCH, NULL, CHOSEN_THERE},

@@ -552,13 +552,6 @@ const struct option_row option_rows[] = {
     {"certificate", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(certificate),
      ROLES | OPTION_INSPECT | OPTION_LEAVE, "FILE", NULL, 0, 0, NULL, NULL,
      "Secret certificate of this process, when it is not the one named above in --keys."},
-    {"self", OPTION_GROUP_CLUSTER, OPTION_KIND_FLAG, FIELD(self), OPTION_LEAVE, NULL, NULL, 0, 0, NULL, NULL,
-     "Ask the one worker that runs here, which in a container is its own: a preStop without a shell."},
-    {"pid", OPTION_GROUP_CLUSTER, OPTION_KIND_I32, FIELD(pid), OPTION_LEAVE, "N", NULL, 1, INT32_MAX, NULL, NULL,
-     "Ask the worker whose process has this number here."},
-    {"evicted", OPTION_GROUP_CLUSTER, OPTION_KIND_FLAG, FIELD(evicted), OPTION_LEAVE, NULL, NULL, 0, 0, NULL, NULL,
-     "With --self or --pid: it is to end with 143 in place of 0, so that whoever started it makes it again. Where a "
-     "server at its place owns chunks (--ps colocated) the job then stops at a checkpoint."},
     {"role", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(role), OPTION_KEYGEN, "ROLE", NULL, 0, 0,
      &choice_role, NULL,
      "Let the key be this and nothing else: ps, worker or observer. Default: anything."},

@@ -120,17 +120,12 @@ static const struct program_text program_texts[] = {
      "*.spans. What clocks of several hosts are apart is found from the messages between them, "
      "and said.",
      "  syncopate trace traces/ --out trace.json"},
-    {OPTION_LEAVE, "[HOST:PORT/worker/I] [options]", "a worker, as server 0's host:port/worker/I",
+    {OPTION_LEAVE, "HOST:PORT/worker/I [options]", "a worker, as server 0's host:port/worker/I",
      "let one worker leave a job that goes on without it",
-     "Ask that one worker leave its job, and wait until it has: it finishes what it has pushed, "
-     "ends "
-     "with exit code 0, and the others do its work. HOST:PORT/worker/I asks server 0 of the job, "
-     "with "
-     "--keys in the name of that worker. --self and --pid ask a worker's process on this host, as "
-     "an "
-     "engine does before it takes a container away.",
-     "  syncopate leave alpha:7000/worker/3\n"
-     "  syncopate leave --self --evicted"},
+     "Ask server 0 that one worker leave its job, and wait until it has: it finishes what it has "
+     "pushed, ends with exit code 0, and the others do its work. With --keys it is asked in the "
+     "name of that worker.",
+     "  syncopate leave alpha:7000/worker/3"},
     {OPTION_KEYGEN, "PATH [options]", "the path of the new key, or of the folder for a job's keys",
      "keys for servers and workers that encrypt and know each other",
      "Make a key pair: PATH.key, its public certificate, for the folders of the servers, and "

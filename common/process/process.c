@@ -59,7 +59,7 @@ static void end_as_told(int number)
  * that it has not asked for: SIGTERM would be lost on whoever waits for a name before it takes signals. */
 static void end_as_first(void)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGUSR1};
+    static const int numbers[] = {SIGINT, SIGTERM};
     struct sigaction action;
     if (getpid() != 1)
         return;

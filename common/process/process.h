@@ -10,7 +10,7 @@
  *     SIGHUP (nohup), SIGINT and SIGQUIT (a job in the background) and those of job control;
  *   - SIGHUP, unless ignored, ends the process with EXIT_TERMINATED, as it does later when there is
  *     something to end cleanly;
- *   - as process 1, of a container say, SIGINT, SIGTERM and SIGUSR1 end it as they end any other, with
+ *   - as process 1, of a container say, SIGINT and SIGTERM end it as they end any other, with
  *     128 and their number: the kernel would drop them;
  *   - SIGPIPE and SIGXFSZ are ignored: a reader that has gone and a file that may not grow are
  *     answers of write, EPIPE and EFBIG.

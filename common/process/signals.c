@@ -22,7 +22,6 @@ static void fill(sigset_t *set)
 {
     sigemptyset(set);
     sigaddset(set, SIGTERM);
-    sigaddset(set, SIGUSR1);
     process_add_heeded(set);
 }
 
@@ -33,28 +32,15 @@ void signals_block(void)
     pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
-/* With which code SIGUSR1 asks to leave: `syncopate leave --evicted` sends it along. */
-static int leave_code(const struct signalfd_siginfo *info)
-{
-    return info->ssi_code == SI_QUEUE && info->ssi_int == EXIT_TERMINATED ? EXIT_TERMINATED
-                                                                          : EXIT_DONE;
-}
-
-static void take(struct signals *signals, const struct signalfd_siginfo *info)
+static void take(struct signals *signals, int number)
 {
     const struct signals_options *options = &signals->options;
-    int number = (int)info->ssi_signo;
-    if (number == SIGUSR1) {
-        if (options->leave != NULL)
-            options->leave(options->context, leave_code(info));
-        return;
-    }
     int code = number == SIGINT ? EXIT_INTERRUPTED : EXIT_TERMINATED;
     enum stop_wish wish = stop_request_take(&signals->request, number, clock_now_seconds());
     if (wish == STOP_AT_ONCE)
         _exit(code);
-    if (wish == STOP_CLEANLY && code == EXIT_TERMINATED && options->term_leaves)
-        options->leave(options->context, code);
+    if (wish == STOP_CLEANLY && code == EXIT_TERMINATED && options->leave != NULL)
+        options->leave(options->context);
     else if (wish == STOP_CLEANLY)
         options->stop(options->context, code);
 }
@@ -64,9 +50,7 @@ static void obey(struct signals *signals, char word)
 {
     if (word == PARENT_KILLS)
         _exit(EXIT_TERMINATED);
-    const struct signalfd_siginfo signal = {.ssi_signo =
-                                                word == PARENT_INTERRUPTS ? SIGINT : SIGTERM};
-    take(signals, &signal);
+    take(signals, word == PARENT_INTERRUPTS ? SIGINT : SIGTERM);
 }
 
 /* Looked at before any signal is taken: files are closed before a death is made known otherwise. */
@@ -121,7 +105,7 @@ static void *watch(void *argument)
         poll(files, watched ? 3 : 2, patience_ms(signals));
         look_for_parent(signals);
         while (read(signals->incoming, &info, sizeof info) == sizeof info)
-            take(signals, &info);
+            take(signals, (int)info.ssi_signo);
     }
     return NULL;
 }

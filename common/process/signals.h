@@ -1,12 +1,11 @@
-/* signals.h - turns SIGINT, SIGTERM and SIGHUP into one clean request to stop, SIGUSR1 into one to
- * leave, as SIGTERM and SIGHUP where term_leaves says so, and the death of whoever started this
- * process into a request to stop without hope.
+/* signals.h - turns SIGINT, SIGTERM and SIGHUP into one clean request to stop, or SIGTERM and SIGHUP
+ * into one to leave where `leave` is set, and the death of whoever started this process into a request
+ * to stop without hope.
  *
  * The signals are blocked in every thread and read by one, so no handler ever runs in the middle of
  * anything. The first request calls back with EXIT_INTERRUPTED or, for SIGTERM and SIGHUP,
  * EXIT_TERMINATED; an impatient one (stop_request.h) ends the process at once with that code.
- * SIGUSR1 is for those who can leave a job that goes on without them; others ignore it. SIGINT
- * and SIGHUP are left ignored where they were.
+ * SIGINT and SIGHUP are left ignored where they were.
  *
  * When the parent (parent.h) is gone, or the connection to it, `abandoned` is called, or `stop` where
  * there is none, and when the process has not ended within abandoned_seconds it is ended. The SIGTERM
@@ -27,11 +26,8 @@
 struct signals_options {
     void *context;
     void (*stop)(void *context, int exit_code);
-    /* With the code to end with: after SIGUSR1 EXIT_DONE, or EXIT_TERMINATED where that came with it
-     * (sigqueue). NULL: that is ignored. */
-    void (*leave)(void *context, int exit_code);
-    bool term_leaves; /* SIGTERM and SIGHUP ask to leave, where there is `leave`. */
-    bool has_parent;  /* parent_greet has been; else the rest is not used. */
+    void (*leave)(void *context); /* On SIGTERM and SIGHUP; NULL: they ask to stop. */
+    bool has_parent;              /* parent_greet has been; else the rest is not used. */
     void (*abandoned)(
         void *context); /* Others may know more; NULL: to stop is all there is to do. */
     double abandoned_seconds;

@@ -542,7 +542,7 @@ static int compare(struct comparing *comparing, struct error *error)
         rounds_look(&comparing->rounds);
     enum status status = results_init(results, &comparing->rounds, error);
     if (status == STATUS_OK)
-        status = signal_file_open(&comparing->signals, 0, error);
+        status = signal_file_open(&comparing->signals, error);
     if (status != STATUS_OK)
         return command_exit_code(status);
     print_remarks(comparing);

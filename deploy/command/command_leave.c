@@ -1,4 +1,4 @@
-/* syncopate leave HOST:PORT/worker/I, --self or --pid N: lets one worker leave a job that goes on. */
+/* syncopate leave HOST:PORT/worker/I: asks server 0 to let one worker leave a job that goes on. */
 
 #include <stdio.h>
 
@@ -6,34 +6,10 @@
 #include "common/wire/message.h"
 #include "deploy/command/command.h"
 #include "deploy/leave/dismissal.h"
-#include "deploy/leave/own_worker.h"
 
-static void say(const struct options *options, const char *text)
+int command_leave(const struct command_call *call, struct error *error)
 {
-    if (!options->quiet)
-        printf("%s\n", text);
-}
-
-static int leave_here(const struct options *options, struct error *error)
-{
-    char text[80];
-    pid_t pid;
-    enum status status = own_worker_find(options->pid, &pid, error);
-    if (status == STATUS_INVALID)
-        return EXIT_USAGE;
-    if (status == STATUS_NOT_FOUND)
-        return EXIT_MISMATCH;
-    if (status == STATUS_OK)
-        status = own_worker_leave(pid, options->evicted, options->deadlines.stop, error);
-    if (status != STATUS_OK)
-        return status == STATUS_TIMEOUT ? EXIT_CLUSTER_LOST : EXIT_CANNOT_OPEN;
-    snprintf(text, sizeof text, "process %d has left", (int)pid);
-    say(options, text);
-    return EXIT_DONE;
-}
-
-static int ask_server(const struct options *options, struct error *error)
-{
+    const struct options *options = &call->options;
     struct keys keys;
     char address[ADDRESS_MAX], text[MESSAGE_TEXT_MAX];
     uint32_t worker;
@@ -52,13 +28,7 @@ static int ask_server(const struct options *options, struct error *error)
                              options->deadlines.stop, text, sizeof text, error);
     if (options->keys != NULL)
         keys_close(&keys);
-    if (code == EXIT_DONE)
-        say(options, text);
+    if (code == EXIT_DONE && !options->quiet)
+        printf("%s\n", text);
     return code;
-}
-
-int command_leave(const struct command_call *call, struct error *error)
-{
-    return call->options.path != NULL ? ask_server(&call->options, error)
-                                      : leave_here(&call->options, error);
 }

@@ -73,7 +73,7 @@ enum status virtual_runs_open(struct virtual_runs *runs, size_t count, double st
     }
     if (status == STATUS_OK)
         status = make_environment(runs, error);
-    return status == STATUS_OK ? signal_file_open(&runs->signals, 0, error) : status;
+    return status == STATUS_OK ? signal_file_open(&runs->signals, error) : status;
 }
 
 void virtual_runs_close(struct virtual_runs *runs)

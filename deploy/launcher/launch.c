@@ -83,7 +83,7 @@ static enum status prepare(struct launcher *launcher, const char *out, struct er
         return error_set(error, STATUS_MEMORY, "out of memory");
     status = starter_open(&launcher->starter, options, out, launcher->site, error);
     if (status == STATUS_OK)
-        status = signal_file_open(&launcher->signals, 0, error);
+        status = signal_file_open(&launcher->signals, error);
     return status;
 }
 

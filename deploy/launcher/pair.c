@@ -170,7 +170,7 @@ int pair_run(const struct pair_role roles[2], double stop_seconds, bool has_pare
     };
     for (int i = 0; i < 2; i++)
         child_init(&pair.children[i]);
-    enum status status = signal_file_open(&pair.signals, SIGUSR1, error);
+    enum status status = signal_file_open(&pair.signals, error);
     if (status == STATUS_OK)
         status = start(&pair, roles, error);
     if (pair.signals.file >= 0)

@@ -1,7 +1,7 @@
 /* pair.h - a worker and a server at one place: two children that live and end together.
  *
  * What they say goes to our own standard error as it is, and what they print to our standard output.
- * SIGINT, SIGTERM, SIGHUP and SIGUSR1 are passed on to both, as often as they come. When one has
+ * SIGINT, SIGTERM and SIGHUP are passed on to both, as often as they come. When one has
  * ended, the other has the time of a clean stop to end by itself, which it does where the job is
  * over; then it is told to stop, and then killed. When one has failed, it is told so at once. Each
  * has PR_SET_PDEATHSIG and a standard input that ends with us, so nothing is left of a pair whose

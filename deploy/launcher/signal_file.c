@@ -9,14 +9,12 @@
 
 #include "common/process/process.h"
 
-enum status signal_file_open(struct signal_file *signals, int also, struct error *error)
+enum status signal_file_open(struct signal_file *signals, struct error *error)
 {
     sigset_t mask;
     sigemptyset(&mask);
     sigaddset(&mask, SIGTERM);
     sigaddset(&mask, SIGCHLD);
-    if (also != 0)
-        sigaddset(&mask, also);
     process_add_heeded(&mask);
     sigprocmask(SIG_BLOCK, &mask, &signals->before);
     signals->file = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);

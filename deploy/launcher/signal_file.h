@@ -1,8 +1,8 @@
 /* signal_file.h - the signals that a launcher takes, as bytes of a signalfd: there are no handlers and no
  * globals, and a poll waits for them as for a pipe.
  *
- * SIGTERM and SIGCHLD always, SIGINT and SIGHUP unless they were ignored, and whatever else is asked
- * for. They are blocked meanwhile, in the thread that opens it and those that it makes.
+ * SIGTERM and SIGCHLD always, SIGINT and SIGHUP unless they were ignored. They are blocked meanwhile, in
+ * the thread that opens it and those that it makes.
  *
  * Threads: one, before it has others. */
 
@@ -18,8 +18,8 @@ struct signal_file {
     sigset_t before;
 };
 
-/* also: one more signal; 0: none. When it fails no signal is blocked, and file is -1. */
-enum status signal_file_open(struct signal_file *signals, int also, struct error *error);
+/* When it fails no signal is blocked, and file is -1. */
+enum status signal_file_open(struct signal_file *signals, struct error *error);
 
 /* The next signal that has come, but for SIGCHLD, which only wakes; 0: none. */
 int signal_file_next(const struct signal_file *signals);

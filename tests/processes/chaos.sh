@@ -132,7 +132,7 @@ fault()
 extras=0
 join_and_leave()
 {
-    local name arguments=() program i index
+    local name arguments=() program i index first
     { mapfile -t -d '' arguments <"/proc/$1/cmdline"; } 2>/dev/null || return 0
     program=$(readlink "/proc/$1/exe") || return 0
     extras=$((extras + 1))
@@ -144,6 +144,7 @@ join_and_leave()
             --slow=*) arguments[i]=--slow=$index:$slow ;;
             --start-timeout=*) arguments[i]=--start-timeout=5 ;;
             --parent-stdin=*) arguments[i]=--parent-stdin=false ;;
+            --ps-hosts=*) first=${arguments[i]#*=} ;;
             --data-fd=*) unset "arguments[i]" ;; # It inherits nothing.
         esac
     done
@@ -155,10 +156,7 @@ join_and_leave()
     if said "$name" "^syncopate-worker: --"; then fail "$name is not started as it should be"; fi
     case $random in
         0)
-            if running "$name"; then
-                kill -USR1 "${pids[$name]}"
-                note left
-            fi
+            if "$build/syncopate" leave --quiet "${first%%,*}/worker/$index" >"$work/leave.log" 2>&1; then note left; fi
             ;;
         1)
             if running "$name"; then

@@ -204,9 +204,9 @@ if short_run && ! sanitized; then
     within 10 inspected '^servers: 2 of 2, beside the workers$' || fail "inspect does not say where servers are"
     worker w2 2 --steps 1000000 # One more: it has no server, and owns nothing.
     within 10 inspected '^workers: 3 of 2$' || fail "a third worker does not join"
-    kill -USR1 "${pids[w1]}"
-    says w1 "asked to leave, and going on: the server at this worker's place owns chunks of the model"
-    kill -USR1 "${pids[w2]}"
+    run leave-w1 3 syncopate leave "${hosts%%,*}/worker/1"
+    says leave-w1 "the place of worker/1 owns chunks of the model, and cannot leave"
+    run leave-w2 0 syncopate leave "${hosts%%,*}/worker/2"
     ends w2 0
     said w2 "leaving, exit=0" || fail "who owns nothing does not leave"
     running w1 || fail "a worker whose place owns chunks has left"

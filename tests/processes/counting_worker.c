@@ -121,9 +121,9 @@ static void end_stuck(int exit_code, const char *reason)
     _exit(exit_code);
 }
 
-static void leave_client(void *client, int exit_code)
+static void leave_client(void *client)
 {
-    client_request_leave(client, exit_code);
+    client_request_leave(client);
 }
 
 static void abandon_client(void *client)
@@ -157,8 +157,7 @@ static int run(struct counting_worker *w, struct error *error)
         struct signals_options requests = {
             .context = w->client,
             .stop = stop_client,
-            .leave = leave_client,
-            .term_leaves = strcmp(options->on_term, "leave") == 0,
+            .leave = strcmp(options->on_term, "leave") == 0 ? leave_client : NULL,
             .abandoned = abandon_client,
             .has_parent = options->parent_stdin,
             .abandoned_seconds = fmin(PARENT_LOST_SECONDS, options->deadlines.stop),

@@ -70,7 +70,7 @@ twin-server|another server|running|both|another with the same index is started|t
 bad-gradients|a worker|running|async|a gradient is not finite|it is left out and counted|1|0
 bad-gradient|a worker|running|sync|a gradient is not finite|the job ends, naming step, leaf and variable|1|1
 *joins|another worker|running|each|is started with an index beyond --workers|it takes part from the next step on|3|0
-*leaves|a worker|running|each|SIGUSR1|it leaves; the others do its work|2|0
+*leaves|a worker|running|each|`syncopate leave`|it leaves; the others do its work|2|0
 told|a worker|running|both|SIGTERM, --on-term leave|it leaves (exit code 143), the others do its work|2|0
 evicted|all workers|running|both|SIGTERM, --on-term leave|the job waits for any, then ends|R + 5|195
 clocks|a worker|running|both|its clock is years ahead|nothing|1|0
@@ -674,7 +674,7 @@ case_leaves()
 {
     reach running "$mode_of_job"
     happens
-    send USR1 w0
+    "$build/syncopate" leave --quiet "$first/worker/0" || fail "worker/0 is not let go"
     end 0 w0
     moves_on
     in_time

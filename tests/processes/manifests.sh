@@ -65,7 +65,7 @@ planted()
 }
 planted 's/"serviceName"/"servceName"/' "servceName is not known"
 planted 's/"replicas": 2/"replicas": "2"/' "must be integer"
-planted 's/"preStop"/"preStp"/' "preStp is not known"
+planted 's/"envFrom"/"envFrm"/' "envFrm is not known"
 planted 's/"operator": "In"/"operatr": "In"/' "operatr is not known"
 ok "$(grep -o '"file"' "$work/objects.json" | wc -l) objects and pods are what the schemas of their kinds say (kubernetes-models 4.5.1); four planted faults are found"
 skip "what is around the TFJob's pods: no schema of Kubeflow's is on npm; a control plane: none can be had here"

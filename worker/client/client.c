@@ -74,7 +74,6 @@ struct client {
     struct outbox outbox;
     struct outbox for_trainer; /* What client_next has still to hear. */
     bool stop_sent, leave_sent, abandoned_noted;
-    int leave_sent_code;
     bool unanswered;  /* Server 0 has never been heard. */
     uint64_t over_us; /* When the session was over; 0: it is not. */
     uint64_t said_us, heeded_us;
@@ -84,7 +83,6 @@ struct client {
     int doorbell; /* eventfd: whoever drives should look at the flags. */
     atomic_bool close;
     atomic_bool leave, abandoned;
-    atomic_int leave_code;
     atomic_int stop_code;                   /* 0: go on. */
     struct message_start start;             /* The trainer's, as is all below. */
     struct told_steps told;                 /* What it tells of the steps. */
@@ -467,13 +465,11 @@ static void pass_on_stop(struct client *client)
 
 static void pass_on_leave(struct client *client)
 {
-    int code = atomic_load(&client->leave_code);
-    if (!atomic_load(&client->leave) || (client->leave_sent && client->leave_sent_code == code))
+    if (!atomic_load(&client->leave) || client->leave_sent)
         return;
     client->leave_sent = true;
-    client->leave_sent_code = code;
     struct packet packet = {.message.kind = MESSAGE_LEAVE};
-    packet.message.stop.exit_code = (uint32_t)code;
+    packet.message.stop.exit_code = EXIT_TERMINATED;
     session_handle_trainer(client->session, &packet, clock_now_us(), &client->outbox);
 }
 
@@ -1128,13 +1124,8 @@ void client_abandoned(struct client *client)
     eventfd_write(client->doorbell, 1);
 }
 
-void client_request_leave(struct client *client, int exit_code)
+void client_request_leave(struct client *client)
 {
-    /* It is leaving already, and was told with what code; but a place that owns chunks was not let go,
-     * and may be taken away all the same. */
-    if (atomic_load(&client->leave) && exit_code != EXIT_TERMINATED)
-        return;
-    atomic_store(&client->leave_code, exit_code);
     atomic_store(&client->leave, true);
     eventfd_write(client->doorbell, 1);
 }

@@ -154,8 +154,8 @@ void client_request_stop(struct client *client, int exit_code);
 /* Whoever started this process is gone; ask for a stop as well. */
 void client_abandoned(struct client *client);
 
-/* This worker alone is to go, with this exit code: the job goes on without it. */
-void client_request_leave(struct client *client, int exit_code);
+/* This worker alone is to go, with EXIT_TERMINATED: the job goes on without it. */
+void client_request_leave(struct client *client);
 
 /* After client_next failed. */
 int client_exit_code(const struct client *client);

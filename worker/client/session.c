@@ -998,17 +998,10 @@ static void trainer_stop(struct session *s, const struct message *message, struc
 static void trainer_leave(struct session *s, const struct message *message, uint64_t now_us,
                           struct outbox *outbox)
 {
-    bool owns = job_place_owns(s->options.job, s->envelope->index);
-    if (owns && message->stop.exit_code == EXIT_TERMINATED) { /* The place is taken away. */
+    if (job_place_owns(s->options.job, s->envelope->index)) { /* The place is taken away. */
         outbox_log(outbox, "the server at this worker's place owns chunks of the model: the job is "
                            "asked to stop");
         trainer_stop(s, message, outbox);
-        return;
-    }
-    if (owns) { /* As server 0 would. */
-        outbox_warn(outbox,
-                    "asked to leave, and going on: the server at this worker's place owns "
-                    "chunks of the model (--ps colocated); a signal to a server stops the job");
         return;
     }
     if (s->announcements.leave)

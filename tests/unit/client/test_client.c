@@ -498,10 +498,10 @@ TEST(gradients_keep_away_from_what_a_server_may_still_hold, MODE_SYNC)
 TEST(who_is_asked_to_leave_does_also_while_it_computes, MODE_SYNC)
 {
     next(f);
-    client_request_leave(f->client, EXIT_TERMINATED);
+    client_request_leave(f->client);
     await(f, MESSAGE_LEAVE, 1);
-    client_request_leave(f->client, EXIT_DONE); /* No news. */
-    push_step(f, 0);                            /* In vain. */
+    client_request_leave(f->client); /* No news. */
+    push_step(f, 0);                 /* In vain. */
     check_end(f, EXIT_TERMINATED);
 }
 

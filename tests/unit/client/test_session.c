@@ -1432,42 +1432,33 @@ TEST_PLAIN(whoever_leaves_says_so_until_it_is_heard)
     close_fixture(&f);
 }
 
-static void ask_to_leave(struct fixture *f, uint32_t exit_code)
+static void ask_to_leave(struct fixture *f)
 {
-    from_trainer(f, (struct message){.kind = MESSAGE_LEAVE, .stop.exit_code = exit_code}, NULL);
+    from_trainer(f, (struct message){.kind = MESSAGE_LEAVE, .stop.exit_code = EXIT_TERMINATED},
+                 NULL);
 }
 
-/* A place that owns chunks stays, joined or not; one more than was declared owns none. */
-TEST_PLAIN(a_worker_beside_a_server_is_asked_to_leave_and_goes_on)
+/* A place that owns chunks stays; one more than was declared owns none. */
+TEST_PLAIN(a_worker_beside_a_server_is_not_sent_away)
 {
-    for (int joined = 0; joined < 2; joined++) {
-        struct fixture f;
-        open_fixture(&f, MODE_SYNC);
-        f.job.colocated = true;
-        if (joined)
-            begin(&f);
-        else
-            tick(&f, 0.1);
-        ask_to_leave(&f, EXIT_DONE);
-        if (joined)
-            give(&f, 0, (struct message){.kind = MESSAGE_PONG, .waiting.leave = true});
-        tick(&f, 2);
-        ck_assert_ptr_null(sent(&f, 0, MESSAGE_LEAVE));
-        ck_assert(!session_enrolment(f.session)->over);
-        ck_assert_ptr_nonnull(post_log(&f.post, "asked to leave, and going on"));
-        close_fixture(&f);
-    }
     struct fixture f;
+    open_fixture(&f, MODE_SYNC);
+    f.job.colocated = true;
+    begin(&f);
+    give(&f, 0, (struct message){.kind = MESSAGE_PONG, .waiting.leave = true});
+    tick(&f, 2);
+    ck_assert_ptr_null(sent(&f, 0, MESSAGE_LEAVE));
+    ck_assert(!session_enrolment(f.session)->over);
+    close_fixture(&f);
     open_fixture(&f, MODE_SYNC);
     f.job.colocated = true;
     f.job.worker_count = 1; /* It is worker/1. */
     tick(&f, 0.1);
-    ask_to_leave(&f, EXIT_DONE);
-    check_over(&f, EXIT_DONE, "left the job");
+    ask_to_leave(&f);
+    check_over(&f, EXIT_TERMINATED, "left the job");
     close_fixture(&f);
 }
 
-/* A job that ends just then has its own code. */
 /* An engine takes the whole place away, and its server with it. */
 TEST_PLAIN(a_worker_beside_a_server_that_is_evicted_asks_for_a_stop)
 {
@@ -1475,7 +1466,7 @@ TEST_PLAIN(a_worker_beside_a_server_that_is_evicted_asks_for_a_stop)
     open_fixture(&f, MODE_SYNC);
     f.job.colocated = true;
     begin(&f);
-    ask_to_leave(&f, EXIT_TERMINATED);
+    ask_to_leave(&f);
     tick(&f, 0.1);
     ck_assert_ptr_null(sent(&f, 0, MESSAGE_LEAVE));
     ck_assert_uint_eq(sent(&f, 0, MESSAGE_STOP)->stop.exit_code, EXIT_TERMINATED);
@@ -1492,7 +1483,7 @@ TEST_PLAIN(whoever_is_sent_away_by_server_0_leaves_once)
         give(&f, 0, (struct message){.kind = MESSAGE_PONG, .waiting.leave = true});
         tick(&f, 0.4);
     }
-    ask_to_leave(&f, EXIT_TERMINATED); /* Too late: it is going. */
+    ask_to_leave(&f); /* Too late: it is going. */
     ck_assert_ptr_nonnull(post_log(&f.post, "leaving, exit=0, as somebody asked of ps/0"));
     tick(&f, 1);
     ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_LEAVE));
@@ -1517,6 +1508,7 @@ TEST_PLAIN(whoever_is_sent_away_and_not_let_go_leaves_all_the_same)
     close_fixture(&f);
 }
 
+/* A job that ends just then has its own code. */
 TEST_PLAIN(whoever_leaves_ends_with_the_code_it_was_given)
 {
     static const int codes[] = {EXIT_TERMINATED, EXIT_DONE};
@@ -1524,7 +1516,7 @@ TEST_PLAIN(whoever_leaves_ends_with_the_code_it_was_given)
         struct fixture f;
         open_fixture(&f, MODE_SYNC);
         begin(&f);
-        ask_to_leave(&f, EXIT_TERMINATED);
+        ask_to_leave(&f);
         struct message finished = {.kind = MESSAGE_FINISHED, .stop.left = left == 0};
         give(&f, 0, finished);
         check_over(&f, codes[left], "");
@@ -1540,7 +1532,7 @@ TEST_PLAIN(what_was_pushed_is_finished_before_leaving_but_not_waited_for_long)
         open_fixture(&f, MODE_SYNC);
         begin(&f);
         push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
-        ask_to_leave(&f, EXIT_TERMINATED);
+        ask_to_leave(&f);
         tick(&f, 0.6);
         ck_assert_ptr_null(sent(&f, 0, MESSAGE_LEAVE));
         if (answered)
@@ -1557,7 +1549,7 @@ TEST_PLAIN(whoever_is_not_let_go_leaves_all_the_same)
     struct fixture f;
     open_fixture(&f, MODE_SYNC);
     begin(&f);
-    ask_to_leave(&f, EXIT_TERMINATED);
+    ask_to_leave(&f);
     tick(&f, 4.9);
     ck_assert(!session_enrolment(f.session)->over);
     tick(&f, 0.4); /* Nothing heard for --worker-timeout. */
@@ -1566,7 +1558,7 @@ TEST_PLAIN(whoever_is_not_let_go_leaves_all_the_same)
 
     open_fixture(&f, MODE_SYNC);
     begin(&f);
-    ask_to_leave(&f, EXIT_TERMINATED);
+    ask_to_leave(&f);
     tick_heard(&f, 29);
     ck_assert(!session_enrolment(f.session)->over);
     tick_heard(&f, 2); /* --stop-timeout. */
@@ -1577,7 +1569,7 @@ TEST_PLAIN(whoever_is_not_let_go_leaves_all_the_same)
 TEST(whoever_leaves_does_not_join_a_server_0_that_was_restarted, MODE_SYNC)
 {
     begin(f);
-    ask_to_leave(f, EXIT_TERMINATED);
+    ask_to_leave(f);
     post_clear(&f->post);
     refuse(f, 0, REFUSAL_REJOIN, "ps/0 was restarted");
     ck_assert_ptr_nonnull(sent(f, 0, MESSAGE_LEAVE));

@@ -71,10 +71,7 @@ TEST_PLAIN(an_early_hangup_has_the_exit_code_of_a_later_one)
 
 static const struct {
     int number, code;
-} told[] = {{SIGTERM, EXIT_TERMINATED},
-            {SIGINT, EXIT_INTERRUPTED},
-            {SIGHUP, EXIT_TERMINATED},
-            {SIGUSR1, 138}};
+} told[] = {{SIGTERM, EXIT_TERMINATED}, {SIGINT, EXIT_INTERRUPTED}, {SIGHUP, EXIT_TERMINATED}};
 
 /* The exit code of a first process that was sent this; -1 when it did not end so. */
 static int tell_first(int number)

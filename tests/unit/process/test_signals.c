@@ -27,18 +27,18 @@ static void hear(void *context, int exit_code)
     sem_post(&heard->any);
 }
 
-static void hear_leave(void *context, int exit_code)
+static void hear_leave(void *context)
 {
-    hear(context, -1 - exit_code);
+    hear(context, -1);
 }
 
-static void start_with(struct signals *signals, struct heard *heard, bool term_leaves)
+static void start_with(struct signals *signals, struct heard *heard, bool leaves)
 {
     sem_init(&heard->any, 0, 0);
     atomic_init(&heard->code, 0);
     atomic_init(&heard->count, 0);
     struct signals_options options = {
-        .context = heard, .stop = hear, .leave = hear_leave, .term_leaves = term_leaves};
+        .context = heard, .stop = hear, .leave = leaves ? hear_leave : NULL};
     signals_block();
     ck_assert(signals_start(signals, &options) == STATUS_OK);
 }
@@ -50,9 +50,9 @@ static void start(struct signals *signals, struct heard *heard)
 
 TEST_PLAIN(a_signal_becomes_one_request)
 {
-    static const int signals_sent[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
-    static const int codes[] = {EXIT_INTERRUPTED, EXIT_TERMINATED, EXIT_TERMINATED, -1};
-    for (int i = 0; i < 4; i++) {
+    static const int signals_sent[] = {SIGINT, SIGTERM, SIGHUP};
+    static const int codes[] = {EXIT_INTERRUPTED, EXIT_TERMINATED, EXIT_TERMINATED};
+    for (int i = 0; i < 3; i++) {
         struct signals signals;
         struct heard heard;
         start(&signals, &heard);
@@ -65,29 +65,12 @@ TEST_PLAIN(a_signal_becomes_one_request)
     }
 }
 
-/* The code comes with the signal; any other that does is as none. */
-TEST_PLAIN(sigusr1_may_bring_the_code_to_leave_with)
-{
-    static const int sent[] = {EXIT_TERMINATED, EXIT_DONE, EXIT_USAGE, EXIT_CLUSTER_LOST};
-    static const int codes[] = {-1 - EXIT_TERMINATED, -1, -1, -1};
-    for (int i = 0; i < 4; i++) {
-        struct signals signals;
-        struct heard heard;
-        start(&signals, &heard);
-        sigqueue(getpid(), SIGUSR1, (union sigval){.sival_int = sent[i]});
-        sem_wait(&heard.any);
-        signals_stop(&signals);
-        ck_assert_int_eq(atomic_load(&heard.code), codes[i]);
-        sem_destroy(&heard.any);
-    }
-}
-
 /* SIGINT is for the job all the same. */
 TEST_PLAIN(where_it_is_said_so_sigterm_and_sighup_ask_to_leave)
 {
-    static const int signals_sent[] = {SIGTERM, SIGHUP, SIGUSR1, SIGINT};
-    static const int codes[] = {-1 - EXIT_TERMINATED, -1 - EXIT_TERMINATED, -1, EXIT_INTERRUPTED};
-    for (int i = 0; i < 4; i++) {
+    static const int signals_sent[] = {SIGTERM, SIGHUP, SIGINT};
+    static const int codes[] = {-1, -1, EXIT_INTERRUPTED};
+    for (int i = 0; i < 3; i++) {
         struct signals signals;
         struct heard heard;
         start_with(&signals, &heard, true);
@@ -109,9 +92,9 @@ TEST_TIMES(what_was_ignored_from_the_beginning_stays_ignored, 2)
     signal(numbers[_i], SIG_IGN);
     start(&signals, &heard);
     kill(getpid(), numbers[_i]);
-    kill(getpid(), SIGUSR1);
+    kill(getpid(), SIGTERM);
     sem_wait(&heard.any);
-    ck_assert_int_eq(atomic_load(&heard.code), -1);
+    ck_assert_int_eq(atomic_load(&heard.code), EXIT_TERMINATED);
     signals_stop(&signals);
     ck_assert_int_eq(atomic_load(&heard.count), 1);
     sem_destroy(&heard.any);

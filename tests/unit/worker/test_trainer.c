@@ -187,7 +187,7 @@ TEST(controlled_time_is_waited_for_and_counted_as_computing, MODE_SYNC, 3)
 static void *leave_soon(void *client)
 {
     usleep(100000);
-    client_request_leave(client, EXIT_TERMINATED);
+    client_request_leave(client);
     return NULL;
 }
 
