@@ -263,7 +263,7 @@ static enum status refuse_unknown(const struct parser *parser, const char *argum
     unsigned ours = parser->user | other_role(parser->user);
     snprintf(typed, sizeof typed, "%.*s", (int)strcspn(argument, "="), argument);
     snprintf(word, sizeof word, "%.*s", (int)length, name);
-    if (option_synonym(ours, word, &meant, &remark))
+    if (option_synonym(word, &meant, &remark))
         return refuse_synonym(parser, typed, meant, remark);
     meant = option_meant(ours, word);
     snprintf(several, sizeof several, "%ss", word);
@@ -708,82 +708,6 @@ static uint32_t workers_of(const struct options *options)
     return count;
 }
 
-/* The same said in TensorFlow's way: how many are waited for, not how many are spare. */
-static enum status check_replicas(const struct parser *parser, uint32_t workers)
-{
-    struct options *options = parser->options;
-    const char *said = source_of(parser, "replicas-to-aggregate");
-    const char *backup = source_of(parser, "backup-workers");
-    uint32_t replicas = options->replicas_to_aggregate;
-    if (said[0] == '\0')
-        return STATUS_OK;
-    if (replicas > workers)
-        return refuse(parser, "%s: there are %" PRIu32 " workers", said, workers);
-    if (backup[0] != '\0' && options->job.backup_workers != workers - replicas)
-        return refuse(parser, "%s and %s: of %" PRIu32 " workers that is not the same", said,
-                      backup, workers);
-    options->job.backup_workers = workers - replicas;
-    return STATUS_OK;
-}
-
-static bool is_given(const struct parser *parser, const char *name)
-{
-    return option_find(parser->user, name, strlen(name)) != NULL &&
-           options_given(parser->options, parser->user, name);
-}
-
-static void note_given(const struct parser *parser, const char *name)
-{
-    size_t index = (size_t)(option_find(parser->user, name, strlen(name)) - option_rows);
-    parser->options->given[index / 64] |= UINT64_C(1) << index % 64;
-}
-
-/* --sync_replicas and --issync of TensorFlow 1's scripts are --mode. */
-static enum status take_sync_flags(const struct parser *parser)
-{
-    struct options *options = parser->options;
-    const struct {
-        const char *name;
-        bool value;
-    } flags[] = {{"sync-replicas", options->sync_replicas}, {"issync", options->is_sync}};
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
-        struct mode_setting wanted = {.mode = flags[i].value ? MODE_SYNC : MODE_ASYNC};
-        if (!is_given(parser, flags[i].name))
-            continue;
-        if (is_given(parser, "mode") && options->job.mode != wanted.mode)
-            return refuse(parser, "--%s=%s is --mode %s, but the mode is %s", flags[i].name,
-                          flags[i].value ? "true" : "false", mode_name(wanted.mode),
-                          mode_name(options->job.mode));
-        job_set_mode(&options->job, wanted);
-        note_given(parser, "mode"); /* Whoever is told what was given is told this. */
-    }
-    return STATUS_OK;
-}
-
-/* --batch_size of the same is of each worker. */
-static enum status take_batch_size(const struct parser *parser)
-{
-    struct options *options = parser->options;
-    const char *said = source_of(parser, "batch-size");
-    const char *other = source_of(parser, "global-batch");
-    if (options->batch_size == 0 || said[0] == '\0' || parser->user != OPTION_WORKER)
-        return STATUS_OK;
-    if (other[0] == '\0')
-        other = source_of(parser, "worker-batch");
-    if (other[0] != '\0')
-        return refuse(parser, "%s and %s: one of them is too much", said, other);
-    uint64_t workers = options->ps == 0 ? 1 : workers_of(options);
-    bool alone = !job_mode(&options->job)->steps;
-    if (!alone && options->batch_size * workers > BATCH_MAX)
-        return refuse(parser, "%s of each of %s are more than %d in one update", said,
-                      wording_counted(workers, "worker", "workers").text, BATCH_MAX);
-    if (alone)
-        options->worker_batch = options->batch_size;
-    else
-        options->global_batch = (uint32_t)(options->batch_size * workers);
-    return STATUS_OK;
-}
-
 /* What a step does not wait for is computed at the end of its epoch, and only then is the epoch whole. */
 static enum status check_requeue(const struct parser *parser)
 {
@@ -810,9 +734,7 @@ static enum status check_backup(const struct parser *parser)
     uint32_t workers = workers_of(options);
     bool user = parser->user == OPTION_RUN || parser->user == OPTION_LAUNCH ||
                 parser->user == OPTION_WORKER || parser->user == OPTION_SIMULATE;
-    enum status status = user ? check_replicas(parser, workers) : STATUS_OK;
-    if (status == STATUS_OK)
-        status = check_requeue(parser);
+    enum status status = check_requeue(parser);
     if (status != STATUS_OK || !user)
         return status;
     if (options->job.backup_workers == 0) {
@@ -842,11 +764,8 @@ static enum status check_launch(const struct parser *parser)
     if (options->ps == 0)
         return refuse(parser, "--ps=0: one process alone needs no other host; write 'syncopate "
                               "run --ps 0'");
-    if (options->workers == 0 &&
-        (options->job.backup_workers > 0 || options->replicas_to_aggregate > 0))
-        return refuse(parser, "%s: needs --workers, too",
-                      source_of(parser, options->job.backup_workers > 0 ? "backup-workers"
-                                                                        : "replicas-to-aggregate"));
+    if (options->workers == 0 && options->job.backup_workers > 0)
+        return refuse(parser, "%s: needs --workers, too", source_of(parser, "backup-workers"));
     return STATUS_OK;
 }
 
@@ -859,9 +778,7 @@ static enum status check_whole(const struct parser *parser)
     if (needs_operand(parser->user) && options->path == NULL)
         return refuse(parser, "needs %s (--help tells more)", program_text(parser->user)->operand);
     choose_length(parser);
-    enum status status = take_sync_flags(parser);
-    if (status == STATUS_OK)
-        status = check_used(parser);
+    enum status status = check_used(parser);
     if (status == STATUS_OK && parser->user == OPTION_LAUNCH)
         status = check_launch(parser);
     if (status == STATUS_OK)
@@ -898,8 +815,6 @@ static enum status check_whole(const struct parser *parser)
         status = check_server(parser);
     if (status == STATUS_OK && parser->user == OPTION_WORKER)
         status = check_worker(parser);
-    if (status == STATUS_OK)
-        status = take_batch_size(parser);
     if (status == STATUS_OK && options->job.colocated && parser->user != OPTION_PS &&
         parser->user != OPTION_WORKER && parser->user != OPTION_TASK)
         status = place_all_together(parser);

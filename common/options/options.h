@@ -96,8 +96,6 @@ struct options {
     struct job job;
     const char *model, *data;
     uint32_t global_batch, worker_batch; /* worker_batch 0: as global_batch. */
-    uint32_t batch_size;         /* Of TensorFlow 1's scripts, of each worker; 0: not said so. */
-    bool sync_replicas, is_sync; /* The same: its two ways to say --mode sync. */
     uint64_t epochs;
     double warmup_epochs; /* NaN: not said; else in the place of the schedule's steps. */
     uint64_t histories;   /* verify: how many, from seed on. */
@@ -105,7 +103,6 @@ struct options {
 
     /* The cluster. */
     uint32_t ps, workers;                /* Counts, for run. */
-    uint32_t replicas_to_aggregate;      /* Workers that a step waits for; 0: not said so. */
     const char *ps_hosts, *worker_hosts; /* "a:p,b:p" */
     const char *job_name;                /* "ps" or "worker" */
     uint32_t task_index;

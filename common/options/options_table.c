@@ -364,13 +364,6 @@ const struct option_row option_rows[] = {
      BATCH_MAX, NULL, "mode=async|ssp",
      "Examples in one batch of async or ssp. Default: as --global-batch, so that all modes train on "
      "as many batches."},
-    {"batch-size", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(batch_size), WORKS, "N", NULL, 1, BATCH_MAX, NULL, NULL,
-     "As scripts of TensorFlow 1 have it, examples of each worker: --global-batch N times the workers in sync, "
-     "--worker-batch N in async and ssp."},
-    {"sync-replicas", OPTION_GROUP_JOB, OPTION_KIND_FLAG, FIELD(sync_replicas), WORKS, NULL, NULL, 0, 0, NULL, NULL,
-     "As those scripts have it: --mode sync, or with =false --mode async."},
-    {"issync", OPTION_GROUP_JOB, OPTION_KIND_FLAG, FIELD(is_sync), WORKS, NULL, NULL, 0, 0, NULL, NULL,
-     "The same by another of their names."},
     {"epochs", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(epochs), JOB, "N", "10", 1, 1000000, NULL,
      NULL, "Passes over the training set."},
 
@@ -471,10 +464,6 @@ const struct option_row option_rows[] = {
      "job's number, 20000 to 31199, or from MASTER_PORT."},
     {"workers", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(workers), OPTION_RUN | OPTION_SIMULATE,
      "N", "2", 1, JOB_WORKERS_MAX, NULL, NULL, "Workers."},
-    {"replicas-to-aggregate", OPTION_GROUP_JOB, OPTION_KIND_U32, FIELD(replicas_to_aggregate),
-     WORKS | ONE_RUN | OPTION_SIMULATE, "R", NULL, 1, JOB_WORKERS_MAX, NULL, "mode=sync",
-     "How many workers each step waits for: TensorFlow's way to say --backup-workers, which is the "
-     "others."},
     {"workers", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(worker_counts), OPTION_COMPARE,
      "LIST", "2", 0, 0, &choice_counts, NULL,
      "Numbers of workers to compare, for example 1,2,4."},

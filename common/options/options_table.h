@@ -88,7 +88,7 @@ const char *option_meant(unsigned users, const char *word);
 
 /* Whether a word (without dashes) is what other programs call an option: *name is what it is called
  * here, NULL when there is no such, and *remark what else there is to say, or NULL. */
-bool option_synonym(unsigned users, const char *word, const char **name, const char **remark);
+bool option_synonym(const char *word, const char **name, const char **remark);
 
 /* "SYNCOPATE_GLOBAL_BATCH" of a row into text[64]. */
 void option_environment_name(const struct option_row *row, char text[64]);

@@ -57,7 +57,7 @@ const struct option_row *settings_find_differing(const char *name, size_t length
     char typed[TYPED_MAX];
     snprintf(typed, sizeof typed, "%.*s", (int)(length < sizeof typed ? length : sizeof typed - 1),
              name);
-    if (strcmp(typed, "backup-workers") == 0 || strcmp(typed, "replicas-to-aggregate") == 0) {
+    if (strcmp(typed, "backup-workers") == 0) {
         error_set(error, STATUS_INVALID, "here it is a mode of its own, sync+backup:B");
     } else if (row == NULL) {
         const char *meant = option_meant(OPTION_COMPARE, typed);

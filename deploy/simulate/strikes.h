@@ -7,7 +7,7 @@
  *     stop       SIGSTOP and SIGCONT: what comes meanwhile waits, and then is there all at once
  *     partition  between two sides messages wait, as TCP keeps them, and get there when it is over
  *     join       one worker more than there were is started
- *     leave      a worker is asked to, as by SIGUSR1: it finishes what it has pushed
+ *     leave      a worker is asked to: it finishes what it has pushed
  *
  * Of two sides that hear nothing of each other who connects gives up after 5 s, as its TCP does in a real
  * run: what was under way is lost, and is asked for again when they are back, some time within 2 s of the

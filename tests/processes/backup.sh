@@ -62,14 +62,12 @@ if short_run; then
     fi
     ok "--loss-scale global-batch divides by the whole batch, dropped examples too"
 
-    run r 0 syncopate run "${base[@]}" --replicas-to-aggregate 2 --workers 4 --ps 1 --steps 30 --out "$work/r"
-    if [ "$(member "$work/r" mode)" != sync+backup:2 ]; then fail "--replicas-to-aggregate 2 of 4 is not sync+backup:2"; fi
     run none 0 syncopate run "${base[@]}" --backup-workers 0 --workers 3 --ps 1 --steps 30 --out "$work/none"
     run alone 0 syncopate run "${base[@]}" --ps 0 --steps 30 --out "$work/alone"
     if [ "$(member "$work/none" mode)" != sync ] || [ "$(model_hash "$work/none")" != "$(model_hash "$work/alone")" ]; then
         fail "no backup workers are not sync"
     fi
-    ok "TensorFlow's --replicas-to-aggregate says the same; with none it is sync, to the bit"
+    ok "with none it is sync, to the bit"
 
     run few 0 syncopate run "${base[@]}" --backup-workers 1 --workers 4 --ps 1 --steps 3 --micro-batch 32 --out "$work/few"
     says few "with fewer leaves than workers a step waits for all who have one"
@@ -80,8 +78,6 @@ if short_run; then
 
     wrong() { run wrong 2 syncopate run "${base[@]}" --workers 4 --ps 1 --out "$work/wrong" "${@:2}" && says wrong "$1"; }
     wrong "only used with --mode=sync" --mode async --backup-workers 1
-    wrong "there are 4 workers" --replicas-to-aggregate 5
-    wrong "that is not the same" --replicas-to-aggregate 3 --backup-workers 2
     wrong ": 4 of 4 workers cannot be backup workers" --backup-workers 4
     wrong ": 1 of 1 worker cannot be backup workers" --backup-workers 1 --workers 1
     ok "what cannot be is refused before anything starts"

@@ -289,21 +289,22 @@ done
 called() { mistake 2 "unknown option $1:? .*$2" "${run[@]}" "$1" 3; }
 called --lr --learning-rate
 called --batch-size --global-batch
-called --batch --global-batch
 called --num-workers --workers
 called -np --workers
-called -n --workers
-called --hosts --ps-hosts
+called --rank --task-index
+called --nodes --hosts
+called --latency --network
+called --clip "there is no gradient clipping"
+called --issync "--mode sync"
+called --sync_replicas "--mode sync"
+called --replicas_to_aggregate --backup-workers
 called --num-epochs --epochs
 called --iterations --steps
 called --dataset --data
-called --output --out
-called -o --out
 called --resume --out
 called --optimiser --optimizer
 called --threads --workers
 called --gpu "there is no GPU support"
-called -v --verbose
 mistake 2 "unknown option --lr: it is --learning-rate, which is not an option of this program" \
     syncopate evaluate model.safetensors --lr 0.1
 
@@ -500,7 +501,7 @@ mistake 2 "--ps-hosts: 'alpha:70000' is not host:port" syncopate-ps --ps-hosts a
 mistake 2 "needs --ps-hosts with --task-index, or --bind" syncopate-ps
 mistake 2 "--task-index=3: --ps-hosts names only 1" syncopate-ps --ps-hosts alpha:7000 --task-index 3
 mistake 2 "--job-name=ps, but this is syncopate-worker" "${worker[@]}" --job-name ps
-mistake 2 "unknown option --hosts: here it is --ps-hosts" syncopate-ps --hosts alpha:7000
+mistake 2 "--hosts is not an option of this program .of syncopate launch." syncopate-ps --hosts alpha:7000
 mistake 2 "--data=synthetic:0: write synthetic:N" "${worker[@]}" --data synthetic:0
 mistake 2 "--data=mnist: there is no data set" "${worker[@]}" --data mnist
 mistake 5 "no data in /nowhere/mnist: No such file" "${worker[@]}" --data /nowhere/mnist

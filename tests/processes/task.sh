@@ -65,9 +65,9 @@ workers="2 workers, 2 servers, from"
 if short_run; then
     hosts="127.0.0.1:$(free_port),127.0.0.1:$(free_port)"
 
-    # As scripts of TensorFlow 1 say it: batches are each worker's.
+    # As scripts of TensorFlow 1 say it.
     line=(--data synthetic:1000 --model softmax --seed 5 --steps 60 --out "$work/line" --ps_hosts "$hosts"
-        --worker_hosts "x:1,y:1" --sync_replicas=true --batch_size 16)
+        --worker_hosts "x:1,y:1" --global_batch 32)
     for i in 0 1; do
         as "line-$i" A=b -- "${line[@]}" --job_name ps --task_index "$i"
         as "line-$((i + 2))" SYNCOPATE_JOB_NAME=worker "SYNCOPATE_TASK_INDEX=$i" -- "${line[@]}"

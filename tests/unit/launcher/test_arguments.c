@@ -64,13 +64,6 @@ TEST_PLAIN(files_are_for_servers_and_for_who_is_alone)
                      "--data=synthetic:9");
 }
 
-TEST_PLAIN(sync_as_tensorflow_says_it_is_handed_on_as_a_mode)
-{
-    ck_assert_str_eq(told(OPTION_WORKER, false, "--sync_replicas=false --batch_size 9"),
-                     "--batch-size=9 --mode=async");
-    ck_assert_str_eq(told(OPTION_WORKER, false, "--issync=1"), "--issync=true --mode=sync");
-}
-
 int main(void)
 {
     return suite_run("arguments", NULL);
