@@ -302,7 +302,8 @@ TEST_PLAIN(a_variable_that_is_somebodys_is_none_of_ours)
     ck_assert_str_eq(options.ignored, ""); /* Nobody typed it. */
     setenv("SYNCOPATE_PORT", "7000", 1);
     expect_bad(OPTION_WORKER, "--ps-hosts a:1 --workers 1",
-               "syncopate-worker: the variable SYNCOPATE_PORT is no option's");
+               "syncopate-worker: the variable SYNCOPATE_PORT is no option's (--help lists "
+               "the options)");
 }
 
 /* --- task ------------------------------------------------------------------------------------ */
