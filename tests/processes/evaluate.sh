@@ -2,7 +2,7 @@
 # evaluate.sh - what a model scores is what it scored when it was trained, unless somebody says
 # otherwise, and then a line says so; what is no model is named for what it is; and a run, like a
 # checkpoint, can be gone on from.
-# promises: evaluate
+# promises: evaluate scores
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -108,6 +108,26 @@ printf '\4' | dd of="$work/images/t10k-labels-idx1-ubyte" bs=1 seek=9 conv=notru
 score changed "$work/folder-run" >"$work/score"
 says changed "warning: $work/images is not what it was when the model was trained on it"
 ok "data are known by what is in them"
+
+# --- of every epoch -------------------------------------------------------------------------------
+# digits - a loss and an accuracy as they are written.
+digits() { tr -d '\n' | tr -s ' ' | sed -nE 's/.*"test_loss": ([^,]+), "test_accuracy": ([^,}]+).*/\1 \2/p'; }
+for kind in sync async ssp:1; do
+    kept=$work/kept-$kind
+    run kept 0 syncopate run --data synthetic:1000 --model "flatten, dense 10" --global-batch 50 --mode "$kind" --workers 2 \
+        --ps 2 --epochs 3 --compute constant:8ms --keep-scored --out "$kept"
+    compared=0
+    for epoch in 1 2 3; do
+        told=$(grep "\"event\": \"evaluation\",.* \"step\": $((20 * epoch))," "$kept/events.jsonl" | digits)
+        if [ -z "$told" ]; then continue; fi # One worker was kept from its share, and the score was dropped.
+        run kept-score 0 syncopate evaluate --json "$kept/scored/epoch-$epoch.safetensors" --data synthetic:1000
+        compared=$((compared + 1))
+        if [ "$(digits <"$work/kept-score.log")" != "$told" ]; then fail "$kind: epoch $epoch scores otherwise than was told"; fi
+    done
+    if [ "$compared" -eq 0 ]; then fail "$kind: no epoch was scored"; fi
+    cmp -s "$kept/scored/epoch-3.safetensors" "$kept/model.safetensors" || fail "$kind: the last is not the run's model"
+done
+ok "with --keep-scored each score's model is a file of which evaluate says the same, in sync, async and ssp"
 
 # --- what is none ---------------------------------------------------------------------------------
 mkdir "$work/none" "$work/none/folder"

@@ -3,7 +3,7 @@
 # wait, refuse who does not belong, and all end: at the end of the job, when one of them is lost, on
 # Ctrl-C, and with their launcher.
 # test: first asan tsan
-# promises: broken by-hand other-run stop
+# promises: broken by-hand other-run ssp stop
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -104,6 +104,23 @@ for name in new-ps0 new-worker0 new-worker1; do ends "$name" 0; done
 if [ "$(model_hash "$work/new")" != "$expected" ]; then fail "the left-over changed the new run"; fi
 nothing_runs
 ok "a worker of an old run is refused with exit code 195, and the new run is as it should be"
+
+# --- a slow one -----------------------------------------------------------------------------------
+# A batch of the third worker takes seconds.
+hosts 1
+bounded=(--workers 3 --data synthetic:2000 --mode ssp:1 --model softmax --steps 150 --checkpoint-every 0 --compute constant:5ms)
+ps 0 slow-ps0 --out "$work/slow"
+for i in 0 1 2; do worker "$i" "slow-worker$i" "${bounded[@]}" --slow 2:1000; done
+inspected() { "$build/syncopate" inspect "$hosts" >"$work/inspected.log" 2>&1 && said inspected "$1"; }
+within 10 inspected "^worker/0 and 1 more wait for worker/2 \(on .*\), the slowest, in ssp:1$" ||
+    fail "inspect does not say who waits for whom"
+worker 3 slow-late "${bounded[@]}" --slow 2:1000 # Beyond the three that were declared: it waits as they do.
+within 10 inspected "^worker/0 and 2 more wait for worker/2 " || fail "the late one does not wait"
+says slow-worker0 "waiting [0-9]+ s, ps/0 says: waiting for worker/2 \(on .*\), the slowest, in ssp:1" 15
+murder slow-worker2
+for name in slow-worker0 slow-worker1 slow-late slow-ps0; do ends "$name" 0 30; done
+if [ "$(member "$work/slow" workers_lost)" != 1 ]; then fail "nobody was lost"; fi
+ok "who waits says for whom, and not for long for one that was killed"
 
 # --- somebody dies --------------------------------------------------------------------------------
 # dies VICTIM ARGUMENT... - of two servers and two workers, the victim is killed and stays away, and

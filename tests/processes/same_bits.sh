@@ -5,7 +5,7 @@
 #     tests/processes/same_bits.sh sync-struck      one cell (make all first)
 #     tests/processes/same_bits.sh --cells          the cells; --table: as a table; --write: into the page
 # test: later
-# promises: bits
+# promises: accumulate allreduce backup bits colocated loss-scale restore serial server-lost staleness-rules
 # shellcheck source=tests/processes/lib.sh
 root=$(cd "$(dirname "$0")/../.." && pwd)
 
@@ -17,7 +17,9 @@ sync-spread|sync|`--ps 0`, one process|1 to 7 workers, 1 to 3 servers, 1 to 3 ow
 sync-wires|sync|`--ps 0`, one process|tcp, shared memory, keys
 sync-struck|sync|`--ps 0`, one process|a worker, a server and server 0 killed on the way, without and with `--overlap`
 sync-moved|sync|`--ps 0`, one process|stopped, and gone on with other workers and servers, or none
-allreduce-spread|all-reduce|`--ps 0`, one process|1 to 7 workers, 1 to 3 servers, chunks of 64 bytes to all in one
+sync-further|sync|`--ps 0`, one process|finished, and trained further with other workers and servers, or none
+sync-rules|sync, all-reduce, `--l2`, `--loss-scale global-batch`|`--ps 0`, one process, and `replay` of a run without them|ragged batches, 3 workers, 2 servers
+allreduce-spread|all-reduce|`--ps 0`, one process|1 to 7 workers, 1 to 3 servers, chunks of 64 bytes to all in one, six rules
 allreduce-struck|all-reduce|`--ps 0`, one process|a worker, a server and server 0 killed on the way
 allreduce-moved|all-reduce|`--ps 0`, one process|stopped, and gone on with other workers and servers
 backup-replay|sync+backup:1|`replay` of the same run: one process, with the recorded sets|4 workers of which one is late, 2 servers, tcp and shared memory
@@ -29,6 +31,7 @@ places-allreduce|all-reduce, `--ps colocated`|`--ps 0`, one process|a worker, a 
 places-async|async, `--ps colocated`|`replay` of the same run|a worker, a server and server 0 killed on the way
 async-one|async|the serial run, `--mode async --ps 0`|one worker, without and with `--overlap`
 async-replay|async|`replay` of the same run|4 workers, 2 servers, without and with `--overlap`
+stale-replay|async, `--delay-compensation adaptive:1`, `--staleness-rate`, `--l2`, `--max-staleness`|`replay` of the same run|4 workers of which one is slow, 2 servers, keys
 async-struck|async|`replay` of the same run|a worker, a server and server 0 killed on the way
 async-moved|async|`replay` of the same run|stopped, and gone on with other workers and servers
 ssp-one|ssp|the serial run|one worker
@@ -177,15 +180,47 @@ sync_moved()
     makes sync-home "${sync[@]}" --epochs 2 --workers 1 --ps 0
     as sync-home "$bits"
 }
+sync_further()
+{
+    local name=sync-further epochs workers servers part=0
+    serial sync-fourth "${sync[@]}" --epochs 4
+    for how in "1 3 2" "2 1 0" "3 2 1" "4 4 3"; do
+        read -r epochs workers servers <<<"$how"
+        run "$name-$((++part))" 0 syncopate run "${job[@]}" "${sync[@]}" --epochs "$epochs" --workers "$workers" \
+            --ps "$servers" --out "$work/$name"
+    done
+    as "$name" "$bits"
+    if [ "$(member "$work/$name" test_loss)" != "$(member "$work/sync-fourth" test_loss)" ]; then
+        fail "$name: another loss than one run of that length"
+    fi
+}
+sync_rules()
+{
+    local rules=(--epochs 2 --l2 0.01 --loss-scale global-batch) kind
+    serial ruled-alone "${sync[@]}" "${rules[@]}"
+    for kind in sync allreduce; do
+        makes "ruled-$kind" --mode $kind --global-batch 48 "${rules[@]}" --workers 3 --ps 2
+        as "ruled-$kind" "$bits"
+    done
+    if [ "$(member "$work/ruled-sync" regularisation_loss)" != "$(member "$work/ruled-alone" regularisation_loss)" ]; then
+        fail "with servers there is another regularisation loss"
+    fi
+    makes unruled "${sync[@]}" --epochs 2 --workers 3 --ps 2
+    run ruled-replay 0 syncopate replay "$work/unruled" "${rules[@]:2}" --out "$work/ruled-replay"
+    as ruled-replay "$bits"
+}
 allreduce=(--mode allreduce --global-batch 48)
+rules=(adam sgd momentum nesterov adagrad rmsprop)
 allreduce_spread()
 {
-    local how workers servers chunk
-    serial sync-alone "${sync[@]}" --epochs 2
+    local how workers servers chunk rule
     for how in "1 1 0" "2 3 256" "3 2 4K" "4 1 1K" "5 2 64" "7 3 512"; do
         if sanitized && [ "$how" != "3 2 4K" ]; then continue; fi
         read -r workers servers chunk <<<"$how"
-        makes "allreduce-$workers" "${allreduce[@]}" --epochs 2 --workers "$workers" --ps "$servers" --chunk-bytes "$chunk"
+        rule=${rules[workers % 6]}
+        serial "alone-$rule" "${sync[@]}" --epochs 2 --optimizer "$rule"
+        makes "allreduce-$workers" "${allreduce[@]}" --epochs 2 --workers "$workers" --ps "$servers" --chunk-bytes "$chunk" \
+            --optimizer "$rule" --verify-every 5
         as "allreduce-$workers" "$bits"
     done
 }
@@ -210,7 +245,7 @@ backup_replay()
     local wire
     for wire in tcp shm; do
         makes "backup-$wire" "${backup[@]}" --epochs 2 --workers 4 --ps 2 --transport "$wire" \
-            --compute lognormal:2ms,0.5 --slow 3:6
+            --compute lognormal:2ms,0.5 --slow 3:6 --loss-scale global-batch
         drops "backup-$wire"
         replays "backup-$wire"
     done
@@ -223,7 +258,7 @@ backup_struck()
 }
 backup_moved()
 {
-    stopped backup-moved "${backup[@]}" --epochs 2 --workers 4 --ps 2
+    stopped backup-moved "${backup[@]}" --epochs 2 --workers 4 --ps 2 --slow 3:6 # A stop ends though one is late.
     makes backup-moved "${backup[@]}" --epochs 2 --workers 3 --ps 1
     drops backup-moved
     replays backup-moved
@@ -275,6 +310,19 @@ async_replay()
     makes async-many-early --mode async "${async[@]}" --epochs 2 --workers 4 --ps 2 "${early[@]}"
     replays async-many-early
 }
+stale_replay()
+{
+    local uneven=(--mode async "${async[@]}" --epochs 2 --workers 4 --ps 2 --compute constant:1ms --slow 3:10)
+    run stale-keygen 0 syncopate keygen "$work/stale-keys" --workers 4
+    makes stale-moved "${uneven[@]}" --delay-compensation adaptive:1 --staleness-rate inverse --optimizer sgd \
+        --l2 0.01 --loss-scale global-batch --keys "$work/stale-keys"
+    replays stale-moved
+    for kind in 2 2:lost; do
+        makes "stale-$kind" "${uneven[@]}" --max-staleness $kind
+        if [ "$(member "$work/stale-$kind" stale)" = 0 ]; then fail "stale-$kind: nothing was too old"; fi
+        replays "stale-$kind"
+    done
+}
 async_struck()
 {
     struck async-struck --mode async "${async[@]}"
@@ -315,7 +363,7 @@ compensated_one()
 }
 compensated_struck()
 {
-    struck moved-struck --mode async "${async[@]}" "${moved[@]}"
+    struck moved-struck --mode async "${async[@]}" "${moved[@]}" --l2 0.01 --loss-scale global-batch
     replays moved-struck
 }
 accumulated_one()
@@ -350,4 +398,18 @@ for cell in "${wanted[@]}"; do
     IFS='|' read -r _ kind those under <<<"$line"
     ok "$cell: ${kind//\`/} has the bits of ${those//\`/}: ${under//\`/}"
 done
+if [ $# -eq 0 ] && short_run; then
+    # counting_worker's second worker has another model from step 17 on.
+    mkdir "$work/programs"
+    ln -s "$build/syncopate-ps" "$work/programs/syncopate-ps"
+    ln -s "$build/tests/processes/counting_worker" "$work/programs/syncopate-worker"
+    export SYNCOPATE_BIN_DIR=$work/programs COUNTING_ASTRAY=1:17
+    for found in 20:--verify-every=10 25:--checkpoint-every=25 59:--checkpoint-every=0; do
+        run astray 1 syncopate run --mode allreduce --workers 3 --ps 2 --steps 60 --global-batch 4 --micro-batch 1 \
+            --optimizer sgd --learning-rate 1 --chunk-bytes 4K --model "flatten, dense 10" --data synthetic:64 \
+            "${found#*:}" --out "$work/astray-${found%:*}"
+        says astray "worker/1 has another model than the servers at step ${found%:*}, in chunk [0-9]+: counting"
+    done
+    ok "a replica that differs is found by --verify-every, at a checkpoint and in the last step, and is named"
+fi
 nothing_runs

@@ -4,7 +4,7 @@
 # bits and figures, everything else may differ; it stops and goes on; other commands take its folder as
 # any other; what cannot be is refused in one line.
 # test: later
-# promises: bits-together clock virtual virtual-run
+# promises: bits-together clock colocated virtual virtual-run windows
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -24,18 +24,35 @@ faults=(--kill "worker/1@300ms+200ms,ps/1@600ms+100ms" --stop "worker/2@100ms+50
     --leave "worker/0@500ms" --partition "worker/2|ps/0@400ms+30ms" --restart 1s)
 
 if short_run; then
-    run alone 0 syncopate run --ps 0 "${job[@]}" --epochs 2 --out "$work/alone"
+    run alone 0 syncopate run --ps 0 "${job[@]}" --epochs 2 --report-every 10 --out "$work/alone"
     simulates sync --epochs 2 --workers 3 --ps 2
     simulates sync-far --epochs 2 --workers 7 --ps 3 --network 10Mbit/1Mbit,5ms --jitter exponential:1ms \
         --loss 0.001 --slow 2:3 --compute lognormal:5ms,0.5 --cluster-file deploy/cluster/examples/laptop.json
-    simulates sync-faults --epochs 2 --workers 3 --ps 2 --compute constant:5ms "${faults[@]}"
-    for name in sync sync-far sync-faults; do
+    simulates sync-faults --epochs 2 --workers 3 --ps 2 --compute constant:5ms --report-every 10 "${faults[@]}"
+    # A host that is lost takes both of its processes; then one of each alone, one more joins and leaves.
+    simulates places --epochs 2 --workers 4 --ps colocated --compute lognormal:5ms,0.3 --checkpoint-every 10 --join @50ms \
+        --kill "worker/1@100ms+100ms,ps/1@100ms+150ms,worker/2@400ms+50ms,ps/3@550ms+50ms" --leave worker/4@300ms
+    says places "cluster .*every worker on a host with its server"
+    run owner 2 syncopate simulate "${job[@]}" --ps colocated --workers 2 --leave worker/1@1s
+    said owner "leave: with --ps=colocated the place of worker/1 owns chunks, and cannot leave" || fail "an owner may leave"
+    for name in sync sync-far sync-faults places; do
         if [ "$(bits_of "$work/$name")" != "$(bits_of "$work/alone")" ]; then
             fail "$name: other bits than without servers"
         fi
     done
     says sync-faults "faults +2 kills, 2 restarts, 1 stop, 1 partition, 1 join, 1 leave"
-    ok "sync in virtual time, near, far and with faults: the bits of one process"
+    ok "sync in virtual time, near, far and with faults, with servers beside workers: the bits of one process"
+
+    # windows NAME - what was said of every ten batches: 126 batches, the last of them 6.
+    windows()
+    {
+        "$build/syncopate" inspect --json "$work/$1" | sed -n '/"windows": \[/,/^  \]/p' |
+            grep -E '^ *"(from|step|batches|loss|accuracy|examples|of)": '
+    }
+    [ "$(windows alone | grep -c '"from"')" -eq 13 ] || fail "alone: not 13 windows: $(windows alone)"
+    cmp -s <(windows alone) <(windows sync-faults) || fail "sync-faults: other windows: $(windows sync-faults)"
+    said alone '^batches 121 to 126, the last 6  loss .*  96 examples  ' || fail "the last window is not named as such"
+    ok "windows of --report-every have the digits of one process, whoever was killed, and the last is named as shorter"
 
     # Four steps of two workers: eight gradients, and values when they begin, after each step and for the score
     # of the end; of 7,850 values, which take 31,424 bytes. Real processes say something again at most.
@@ -105,7 +122,7 @@ if short_run; then
         run "look-$name" 0 syncopate inspect "$work/$name"
     done
     for log in "$work"/{sync-faults,once,bound,compensated,summed,scored}.log "$work"/{look-,}*-again.log "$work"/look-*.log; do
-        if [ -e "$log" ] && grep -vE "$work|sha256|^epoch [0-9.]+ of " "$log" | grep -E '.{81}'; then fail "$log: lines beyond 80 columns"; fi
+        if [ -e "$log" ] && grep -vE "$work|sha256|^epoch [0-9.]+ of |^batches " "$log" | grep -E '.{81}'; then fail "$log: lines beyond 80 columns"; fi
     done
     ok "what simulate, inspect and replay say has 80 columns at most, and replay 20 scores"
 
