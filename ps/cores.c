@@ -14,12 +14,10 @@ enum status cores_init(struct cores *cores, const struct cores_options *options,
     struct router_options router = options->router;
     struct checkpointer_options checkpointer = options->checkpointer;
     struct coordinator_options coordinator = options->coordinator;
-    coordinator.diary = options->diary;
     router.unchecked = checkpointer.unchecked = coordinator.unchecked = options->unchecked;
     coordinator.incarnation = options->router.self.incarnation;
     memcpy(coordinator.job_id, options->router.self.job_id, sizeof coordinator.job_id);
     cores->owner_count = options->router.owner_count;
-    cores->diary = options->diary;
     cores->unchecked = options->unchecked;
     enum status status = router_create(&cores->router, &router, now_us);
     if (status == STATUS_OK)
@@ -59,8 +57,6 @@ enum status cores_make_owners(struct cores *cores, const struct chunk_memory *me
     for (uint32_t i = 0; i < cores->owner_count && status == STATUS_OK; i++)
         status = owner_create(&cores->owners[i], router_plan(cores->router), i, cores->owner_count,
                               memory);
-    for (uint32_t i = 0; i < cores->owner_count && status == STATUS_OK; i++)
-        owner_keep_diary(cores->owners[i], cores->diary);
     for (uint32_t i = 0; i < cores->owner_count && status == STATUS_OK && cores->unchecked; i++)
         owner_uncheck(cores->owners[i]);
     if (status != STATUS_OK)
@@ -126,35 +122,10 @@ static bool deliver_to_coordinator(struct cores *cores, struct outgoing *item, u
     return false;
 }
 
-/* Of what the cores of one server say to each other, what says that something was done. */
-static void note_deed(struct diary *diary, const struct packet *packet)
-{
-    const struct order *order = order_of(packet);
-    const struct message_part_written *part = &packet->message.part_written;
-    if (order == NULL) {
-        if (packet->message.kind == MESSAGE_PART_WRITTEN && part->written)
-            diary_did(diary, &(struct deed){
-                                 .kind = DEED_PART, .step = part->step, .bytes = part->part.bytes});
-        return;
-    }
-    bool whole = order->written.status == STATUS_OK;
-    if (order->kind == ORDER_RUN_OPENED && order->run_opened.status == STATUS_OK)
-        diary_did(diary,
-                  &(struct deed){.kind = DEED_OPENED, .step = order->run_opened.restore_step});
-    else if (order->kind == ORDER_LOADED && order->from != ORDER_FROM_CHECKPOINTER)
-        diary_did(diary, &(struct deed){.kind = DEED_LOADED});
-    else if (order->kind == ORDER_MANIFEST_WRITTEN && whole)
-        diary_did(diary, &(struct deed){.kind = DEED_MANIFEST, .step = order->written.step});
-    else if (order->kind == ORDER_SUMMARY_WRITTEN && whole)
-        diary_did(diary, &(struct deed){.kind = DEED_SUMMARY});
-}
-
 bool cores_deliver(struct cores *cores, struct outgoing *item, uint64_t now_us,
                    struct outbox *outbox)
 {
     struct packet *packet = &item->packet;
-    if (cores->diary != NULL && (item->to == TO_COORDINATOR || item->to == TO_ROUTER))
-        note_deed(cores->diary, packet);
     switch (item->to) {
     case TO_ROUTER:
         router_handle_inside(cores->router, packet, now_us, outbox);

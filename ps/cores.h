@@ -11,7 +11,6 @@
 
 #include <stdbool.h>
 
-#include "common/wire/diary.h"
 #include "common/wire/outbox.h"
 #include "ps/checkpointer/checkpointer.h"
 #include "ps/checkpointer/set_writer.h"
@@ -26,7 +25,6 @@ struct cores {
     struct set_writer set_writer; /* Used on server 0. */
     struct owner **owners;        /* [owner_count], NULL until the plan is there. */
     uint32_t owner_count;
-    struct diary *diary; /* Borrowed. */
     bool unchecked;
 };
 
@@ -34,8 +32,7 @@ struct cores_options {
     struct router_options router;
     struct coordinator_options coordinator; /* Used on server 0; but for incarnation and job_id. */
     struct checkpointer_options checkpointer;
-    struct diary *diary; /* Of what happens inside; NULL: none is kept. */
-    bool unchecked;      /* None of them looks at itself (common/base/invariant.h). */
+    bool unchecked; /* None of them looks at itself (common/base/invariant.h). */
 };
 
 enum status cores_init(struct cores *cores, const struct cores_options *options, uint64_t now_us);

@@ -186,10 +186,10 @@ static enum status create_server(struct server **server, const struct server_opt
     return status;
 }
 
-static struct server_options server_options_of(const struct options *options,
-                                               const struct addresses *addresses,
-                                               struct transport *transport, const char *out,
-                                               struct diary *diary, struct recorder *recorder)
+static struct server_options
+server_options_of(const struct options *options, const struct addresses *addresses,
+                  struct transport *transport, const char *out, struct process_log *log,
+                  const struct listener *listener, struct recorder *recorder)
 {
     struct server_options server_options = {
         .transport = transport,
@@ -210,7 +210,8 @@ static struct server_options server_options_of(const struct options *options,
         .max_bad_gradients = options->max_bad_gradients,
         .allow_mixed = options->allow_mixed,
         .has_parent = options->parent_stdin,
-        .diary = diary,
+        .log = log,
+        .listener = listener,
         .recorder = recorder,
     };
     return server_options;
@@ -266,14 +267,16 @@ static int serve(const struct options *options, const struct addresses *addresse
     struct board_place board = {.folder = ""};
     if (options->task_index == 0 && check_files(options, out, &board, error) != STATUS_OK)
         return EXIT_CANNOT_OPEN;
-    struct diary *diary;
+    struct process_log *log;
     struct recorder *recorder = NULL;
-    enum status status = diary_open(&diary, options->diary, ROLE_PS, options->task_index, error);
+    enum status status =
+        process_log_open(&log, options->diary, ROLE_PS, options->task_index, error);
     if (status == STATUS_OK)
         status = recorder_open(&recorder, options->trace, ROLE_PS, options->task_index,
                                options->trace_steps, error);
+    const struct listener listener = process_log_listener(log);
     struct server_options wanted =
-        server_options_of(options, addresses, transport, out, diary, recorder);
+        server_options_of(options, addresses, transport, out, log, &listener, recorder);
     wanted.board = board;
     wanted.notify = &watching->notify;
     wanted.board_of_figures = watching->pages != NULL ? &watching->pages->board : NULL;
@@ -281,7 +284,7 @@ static int serve(const struct options *options, const struct addresses *addresse
         status = create_server(&server, &wanted, error);
     if (status != STATUS_OK) {
         recorder_close(&recorder);
-        diary_close(&diary);
+        process_log_close(&log);
         return status == STATUS_MEMORY ? EXIT_TRAINING_FAILED : EXIT_CANNOT_OPEN;
     }
     say_where(server, options, &addresses->listening);
@@ -292,7 +295,7 @@ static int serve(const struct options *options, const struct addresses *addresse
     http_server_stop(&watching->http); /* Before what it shows is gone. */
     server_destroy(&server);
     recorder_close(&recorder);
-    diary_close(&diary);
+    process_log_close(&log);
     return exit_code;
 }
 

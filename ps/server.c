@@ -178,7 +178,6 @@ static enum status make_cores(struct server *server)
                          .disk = from->disk,
                          .keep = from->keep,
                          .board = from->board},
-        .diary = from->diary,
     };
     hash_random(options.coordinator.secret);
     probe_updates(options.router.self.probe_digest);
@@ -206,6 +205,7 @@ enum status server_create(struct server **server, const struct server_options *o
     if (s == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     s->options = *options;
+    s->outbox.listener = options->listener;
     s->occupied = -1;
     s->spans.recorder = options->recorder;
     s->spans.server = options->index;
@@ -308,7 +308,7 @@ static void post_all(struct server *server, struct outbox *outbox)
 static void *actor_run(void *argument)
 {
     struct actor *actor = argument;
-    struct outbox outbox = {0};
+    struct outbox outbox = {.listener = actor->server->options.listener};
     struct outgoing item;
     while (true) {
         bool stopping = atomic_load(&actor->stop);
@@ -445,10 +445,10 @@ static void introduce(struct server *server)
         return;
     envelope_seal_to_server(&router_enrolment(server->cores.router)->envelope, &ping);
     size_t bytes = message_encode(&ping, header);
-    uint64_t said_ns = diary_now(server->options.diary);
+    uint64_t said_ns = process_log_now(server->options.log);
     if (transport->send(server->upstream, 0, header, bytes, NULL, 0) != STATUS_OK)
         return;
-    diary_said(server->options.diary, said_ns, true, 0, &ping, 0, HERE);
+    process_log_said(server->options.log, said_ns, true, 0, &ping, 0, HERE);
     server->introduced = connections;
 }
 
@@ -461,15 +461,15 @@ static void send_wire(struct server *server, struct outgoing *item)
         trust(server, item->packet.peer, STANDING_DECLARER);
     if (up && item->packet.payload != NULL)
         introduce(server);
-    uint64_t said_ns = diary_now(server->options.diary);
+    uint64_t said_ns = process_log_now(server->options.log);
     uint64_t sent_ns = recorder_now(server->options.recorder);
     uint64_t payload_bytes = item->packet.payload != NULL ? item->packet.payload->bytes : 0;
     enum status status = server->options.transport->operations->send(
         up ? server->upstream : server->listening, up ? 0 : item->packet.peer, header, bytes,
         item->packet.payload, item->packet.place);
     if (status == STATUS_OK)
-        diary_said(server->options.diary, said_ns, up, up ? 0 : item->packet.peer,
-                   &item->packet.message, payload_bytes, item->packet.origin);
+        process_log_said(server->options.log, said_ns, up, up ? 0 : item->packet.peer,
+                         &item->packet.message, payload_bytes, item->packet.origin);
     if (status == STATUS_OK)
         server_spans_said(&server->spans, item, sent_ns);
     /* It does not read what it has asked for. What is lost it will ask for again. */
@@ -606,8 +606,8 @@ static bool is_somebody_else(struct server *server, const struct message *messag
 
 static void note_heard(const struct server *server, bool from_server_0, const struct packet *packet)
 {
-    diary_heard(server->options.diary, from_server_0, from_server_0 ? 0 : packet->peer,
-                &packet->message, packet->payload != NULL ? packet->payload->bytes : 0);
+    process_log_heard(server->options.log, from_server_0, from_server_0 ? 0 : packet->peer,
+                      &packet->message, packet->payload != NULL ? packet->payload->bytes : 0);
 }
 
 static void receive(struct server *server, struct endpoint *endpoint)

@@ -78,7 +78,7 @@
 #include "common/tensorboard/board_place.h"
 #include "common/trace/recorder.h"
 #include "common/transport/transport.h"
-#include "common/wire/diary.h"
+#include "common/wire/process_log.h"
 #include "ps/coordinator/coordinator.h"
 #include "ps/watch/watched.h"
 
@@ -102,8 +102,9 @@ struct server_options {
     enum worker_loss on_worker_loss;
     uint32_t max_bad_gradients;
     bool allow_mixed;
-    bool has_parent;     /* Who may answer for the job, see occupancy.h. */
-    struct diary *diary; /* NULL: none is kept. */
+    bool has_parent;                 /* Who may answer for the job, see occupancy.h. */
+    struct process_log *log;         /* NULL: none is kept. */
+    const struct listener *listener; /* Of events; NULL: none. */
     struct recorder
         *recorder;         /* Of what its threads do; NULL: nobody's. Both outlive the server. */
     struct notify *notify; /* Of a service manager. NULL: nobody's, as is ... */

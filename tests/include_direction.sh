@@ -13,6 +13,7 @@ common  base
 common  kernels file
 common  process optimizer figures
 common  job
+common  events
 common  steps
 common  store wire compute
 common  tensorboard

@@ -211,13 +211,9 @@ static void count_squares(struct state *s, float scale)
 static void note_gradient(const struct state *s, struct node node, const struct score *score,
                           double seconds)
 {
-    diary_did(s->solo->diary, &(struct deed){.kind = DEED_COMPUTED,
-                                             .step = s->step,
-                                             .node = node,
-                                             .examples = score->examples,
-                                             .loss = score->loss,
-                                             .correct = score->correct,
-                                             .us = (uint64_t)(1e6 * seconds)});
+    event(s->solo->listener, EVENT_COMPUTED, .step = s->step, .node = node,
+          .examples = score->examples, .loss = score->loss, .correct = score->correct,
+          .us = (uint64_t)(1e6 * seconds));
 }
 
 /* There is one thread, and so one lane. Of leaves `first` and `count`, where it has computed some. */
@@ -253,8 +249,7 @@ static void apply_sum(struct state *s, uint64_t batch, const float *sum, uint32_
     update_by_sum(s->job, s->offsets, &what);
     note_span(s, SPAN_APPLY, began_ns, 0);
     s->version++;
-    diary_did(s->solo->diary,
-              &(struct deed){.kind = DEED_UPDATED, .version = s->version, .examples = examples});
+    event(s->solo->listener, EVENT_UPDATED, .version = s->version, .examples = examples);
 }
 
 /* What is held is applied, if there is something. */
@@ -299,7 +294,7 @@ static enum status update(struct state *s, struct error *error)
     struct pace *pace = &s->solo->pace;
     double began = clock_now_seconds();
     uint64_t began_ns = recorder_now(s->solo->recorder);
-    diary_did(s->solo->diary, &(struct deed){.kind = DEED_GIVEN, .step = s->step});
+    event(s->solo->listener, EVENT_GIVEN, .step = s->step);
     pace_begin(pace, clock_now_ns());
     enum status status = node_gradient_compute(s->solo->gradient, s->arrays[0], &shape, root,
                                                s->gradient, &score, error);
@@ -424,12 +419,8 @@ static void evaluate(struct state *s)
     uint64_t now_us = clock_now_us();
     go_on(s, now_us);
     double took = seconds_since(began_us, now_us);
-    diary_did(s->solo->diary, &(struct deed){.kind = DEED_SCORED,
-                                             .step = s->step,
-                                             .examples = score.examples,
-                                             .loss = score.loss,
-                                             .correct = score.correct,
-                                             .us = (uint64_t)(1e6 * took)});
+    event(s->solo->listener, EVENT_SCORED, .step = s->step, .examples = score.examples,
+          .loss = score.loss, .correct = score.correct, .us = (uint64_t)(1e6 * took));
     s->worker.evaluate_seconds += took;
     s->summary.test.loss = score.not_finite > 0 ? (double)NAN : mean_loss(&score);
     s->summary.test.accuracy = accuracy(&score);
@@ -484,14 +475,13 @@ static enum status write_checkpoint_files(struct state *s, struct error *error)
         manifest.so_far.epoch =
             (struct tally){s->epoch.loss, s->epoch.correct, s->epoch.examples, s->epoch_updates};
     manifest.so_far.window = windows_so_far(&s->windows, s->step);
-    diary_did(s->solo->diary,
-              &(struct deed){.kind = DEED_PART, .step = s->step, .bytes = part.bytes});
+    event(s->solo->listener, EVENT_PART, .step = s->step, .bytes = part.bytes);
     status = checkpoint_write_manifest(&disk_posix, s->solo->out, &manifest, error);
     if (status != STATUS_OK)
         return status;
     run_chronicle_commit(&s->chronicle, s->step);
     note_span(s, SPAN_WRITE, began_ns, 0);
-    diary_did(s->solo->diary, &(struct deed){.kind = DEED_MANIFEST, .step = s->step});
+    event(s->solo->listener, EVENT_MANIFEST, .step = s->step);
     checkpoint_shelf_add(&s->shelf, s->step);
     if (checkpoint_prune(&disk_posix, s->solo->out, &s->shelf, error) != STATUS_OK ||
         checkpoint_sweep(&disk_posix, s->solo->out, s->step, error) != STATUS_OK)
@@ -653,7 +643,7 @@ static int run(struct state *s, struct error *error)
     const char *reason = status != STATUS_OK ? error->text : done ? "" : "stopped";
     enum status wrote = write_summary(s, state, reason, &writing);
     if (wrote == STATUS_OK)
-        diary_did(s->solo->diary, &(struct deed){.kind = DEED_SUMMARY});
+        event(s->solo->listener, EVENT_SUMMARY);
     if (status == STATUS_OK && wrote != STATUS_OK) {
         *error = writing;
         return exit_code_of(wrote);
@@ -712,7 +702,7 @@ int solo_run(struct solo *solo, struct error *error)
         atomic_store(&solo->occupied, occupancy_take(solo->out, solo->has_parent));
         if (atomic_load(&solo->stop_code) != 0) /* Asked meanwhile. */
             let_go(solo);
-        diary_did(solo->diary, &(struct deed){.kind = DEED_OPENED, .step = s.step});
+        event(solo->listener, EVENT_OPENED, .step = s.step);
         exit_code = run(&s, error);
         if (s.directory.events.lost > 0)
             log_warning("%s lost: %s",

@@ -15,10 +15,10 @@
 #include <stdint.h>
 
 #include "common/base/status.h"
+#include "common/events/event.h"
 #include "common/process/notify.h"
 #include "common/tensorboard/board_place.h"
 #include "common/trace/recorder.h"
-#include "common/wire/diary.h"
 #include "worker/node_gradient.h"
 #include "worker/pace.h"
 
@@ -28,16 +28,16 @@ struct solo {
     const struct job *job; /* server_count 0. */
     struct node_gradient *gradient;
     const char *out, *restore;
-    uint32_t keep;             /* Checkpoints (checkpoint.h); 0: as the run was begun with. */
-    struct board_place board;  /* Where TensorBoard's event files go, if anywhere. */
-    struct pace pace;          /* How long gradients are to take. */
-    struct diary *diary;       /* NULL: none is kept. */
-    struct recorder *recorder; /* Of what it does; NULL: nobody's. */
-    struct notify *notify;     /* Of a service manager; NULL: nobody's. */
-    uint64_t began_us;         /* When this process began, by clock_now_us. */
-    bool has_parent;           /* Who may answer for the run, see occupancy.h. */
-    atomic_int stop_code;      /* 0: go on; SOLO_ENOUGH: see solo_enough. */
-    atomic_int occupied;       /* The descriptor that says that we stay, or 0. */
+    uint32_t keep;                   /* Checkpoints (checkpoint.h); 0: as the run was begun with. */
+    struct board_place board;        /* Where TensorBoard's event files go, if anywhere. */
+    struct pace pace;                /* How long gradients are to take. */
+    const struct listener *listener; /* Of events; NULL: none. */
+    struct recorder *recorder;       /* Of what it does; NULL: nobody's. */
+    struct notify *notify;           /* Of a service manager; NULL: nobody's. */
+    uint64_t began_us;               /* When this process began, by clock_now_us. */
+    bool has_parent;                 /* Who may answer for the run, see occupancy.h. */
+    atomic_int stop_code;            /* 0: go on; SOLO_ENOUGH: see solo_enough. */
+    atomic_int occupied;             /* The descriptor that says that we stay, or 0. */
 };
 
 /* Returns an enum exit_code; when it is not EXIT_DONE, error holds one line. */

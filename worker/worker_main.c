@@ -91,7 +91,8 @@ static void note_enough(void *solo, const char *why)
 
 /* What is kept of what this process does, and told, for whoever asked. */
 struct records {
-    struct diary *diary;
+    struct process_log *log;
+    struct listener listener;
     struct recorder *recorder;
     struct notify notify; /* A service manager. */
 };
@@ -99,14 +100,16 @@ struct records {
 static void close_records(struct records *records)
 {
     recorder_close(&records->recorder);
-    diary_close(&records->diary);
+    process_log_close(&records->log);
 }
 
 static enum status open_records(struct records *records, const struct options *options,
                                 struct error *error)
 {
     uint32_t worker = options->task_index;
-    enum status status = diary_open(&records->diary, options->diary, ROLE_WORKER, worker, error);
+    enum status status =
+        process_log_open(&records->log, options->diary, ROLE_WORKER, worker, error);
+    records->listener = process_log_listener(records->log);
     if (status == STATUS_OK)
         status = recorder_open(&records->recorder, options->trace, ROLE_WORKER, worker,
                                options->trace_steps, error);
@@ -127,7 +130,7 @@ static int train_alone(struct workload *workload, const struct options *options,
         .keep = options_keep(options),
         .pace = {.time = workload_compute_time(workload, options, 0), .job = &workload->job},
         .has_parent = options->parent_stdin,
-        .diary = records->diary,
+        .listener = &records->listener,
         .recorder = records->recorder,
         .notify = &records->notify,
         .began_us = began_us,
@@ -223,7 +226,8 @@ static int train_with_servers(struct workload *workload, const struct options *o
         .began_us = count_from(options, began_us),
         .must_share = strcmp(options->transport, "shm") == 0,
         .stuck = end_stuck,
-        .diary = records->diary,
+        .log = records->log,
+        .listener = &records->listener,
         .recorder = records->recorder,
         .notify = &records->notify,
     };
@@ -252,7 +256,7 @@ static int train_with_servers(struct workload *workload, const struct options *o
 static int train(struct workload *workload, const struct options *options, uint64_t began_us,
                  struct error *error)
 {
-    struct records records = {.diary = NULL};
+    struct records records = {.log = NULL};
     enum status status = open_records(&records, options, error);
     if (status != STATUS_OK)
         return status == STATUS_MEMORY ? EXIT_TRAINING_FAILED : EXIT_CANNOT_OPEN;

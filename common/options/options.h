@@ -185,7 +185,7 @@ struct options {
     bool ready;    /* ... or serves. */
 
     bool explain;      /* run: tell every message. */
-    const char *diary; /* ps, worker: where they are written; NULL: nowhere. See diary.h. */
+    const char *diary; /* ps, worker: where they are written; NULL: nowhere. See process_log.h. */
     const char *trace; /* ps, worker: where their spans go; NULL: nowhere. See recorder.h. */
     bool traced;       /* run, simulate: OUT/trace.json. */
     uint32_t trace_steps;

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "common/events/event.h"
 #include "common/wire/message.h"
 
 enum destination {
@@ -36,6 +37,7 @@ struct outgoing {
 struct outbox {
     struct outgoing *items; /* [capacity] ring. */
     size_t capacity, first, count;
+    const struct listener *listener; /* Of the events of whoever fills it; NULL: none. Borrowed. */
 };
 
 void outbox_free(struct outbox *outbox);

@@ -37,8 +37,8 @@
 struct plan {
     struct run_plan run;
     const struct run_venue *venue;
-    int diary; /* With --explain: what all children write to. */
-    char diary_name[16];
+    int log; /* With --explain: what all children write to. */
+    char log_name[16];
     struct run_trace trace;
     double began; /* The command, by clock_now_seconds. */
 };
@@ -142,35 +142,35 @@ static int launch(const struct plan *plan, struct audience *audience, struct lau
 
 /* --- telling it (--explain) ------------------------------------------------------------------ */
 
-#define DIARY_FROM 64 /* Descriptors below it are the children's own (CHILD_WORD). */
+#define LOG_FROM 64 /* Descriptors below it are the children's own (CHILD_WORD). */
 
-/* One diary in memory that all children inherit: nothing is left of it, however this ends. */
-static enum status open_diary(struct plan *plan, struct error *error)
+/* One log in memory that all children inherit: nothing is left of it, however this ends. */
+static enum status open_log(struct plan *plan, struct error *error)
 {
     if (!plan->run.options.explain)
         return STATUS_OK;
-    int file = memfd_create("syncopate-diary", 0);
-    plan->diary = file >= 0 ? fcntl(file, F_DUPFD, DIARY_FROM) : -1;
-    if (plan->diary < 0)
-        error_set(error, STATUS_IO, "cannot make a diary (--explain): %s", strerror(errno));
+    int file = memfd_create("syncopate-log", 0);
+    plan->log = file >= 0 ? fcntl(file, F_DUPFD, LOG_FROM) : -1;
+    if (plan->log < 0)
+        error_set(error, STATUS_IO, "cannot make a process log (--explain): %s", strerror(errno));
     if (file >= 0)
         close(file);
-    snprintf(plan->diary_name, sizeof plan->diary_name, "fd:%d", plan->diary);
-    plan->run.options.diary = plan->diary_name;
-    return plan->diary >= 0 ? STATUS_OK : STATUS_IO;
+    snprintf(plan->log_name, sizeof plan->log_name, "fd:%d", plan->log);
+    plan->run.options.diary = plan->log_name;
+    return plan->log >= 0 ? STATUS_OK : STATUS_IO;
 }
 
 /* Also of a run that failed: then it says how far it came. */
-static void tell_diary(struct plan *plan)
+static void tell_log(struct plan *plan)
 {
     struct error error;
     if (!plan->run.options.explain)
         return;
     const struct telling telling = {&plan->run.workload.job, &plan->run.workload.partition,
                                     plan->run.options.verbose};
-    if (telling_print(plan->run.voice, &telling, plan->diary, &error) != STATUS_OK)
+    if (telling_print(plan->run.voice, &telling, plan->log, &error) != STATUS_OK)
         command_say(plan->venue->program, LOG_WARNING, error.text);
-    close(plan->diary);
+    close(plan->log);
 }
 
 /* The same of a trace: what there is of one that failed is the more worth looking at. */
@@ -248,7 +248,7 @@ static int run(struct plan *plan, struct launch_result *result, struct error *er
 {
     struct error no_summary = {0};
     const char *program = plan->venue->program;
-    if (open_diary(plan, error) != STATUS_OK ||
+    if (open_log(plan, error) != STATUS_OK ||
         run_trace_open(&plan->trace, &plan->run.options, error) != STATUS_OK)
         return command_fail(program, EXIT_CANNOT_OPEN, error);
     if (!plan->run.options.quiet)
@@ -256,7 +256,7 @@ static int run(struct plan *plan, struct launch_result *result, struct error *er
     struct audience audience = {.plan = plan};
     int code = launch(plan, &audience, result, error);
     code = bring(plan, result, code, error);
-    tell_diary(plan);
+    tell_log(plan);
     bool stop = code == EXIT_INTERRUPTED || code == EXIT_TERMINATED;
     enum status status = STATUS_OK;
     if (code == EXIT_DONE || stop)

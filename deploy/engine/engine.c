@@ -21,20 +21,20 @@ static uint32_t hosts_of(const struct engine *e)
     return engine_servers(e) + engine_workers(e);
 }
 
-void engine_later(struct engine *engine, uint64_t after_us, enum event_kind kind, uint32_t process,
+void engine_later(struct engine *engine, uint64_t after_us, enum due_kind kind, uint32_t process,
                   uint64_t number)
 {
-    struct event event = {.time_ns = engine->now_ns + 1000 * after_us,
-                          .kind = kind,
-                          .process = process,
-                          .number = number};
-    engine->starting += kind == EVENT_START;
+    struct due event = {.time_ns = engine->now_ns + 1000 * after_us,
+                        .kind = kind,
+                        .process = process,
+                        .number = number};
+    engine->starting += kind == DUE_START;
     event_queue_add(&engine->queue, &event);
 }
 
 void engine_fault_at(struct engine *engine, uint64_t at_ns, uint64_t number)
 {
-    struct event event = {.time_ns = at_ns, .kind = EVENT_FAULT, .number = number};
+    struct due event = {.time_ns = at_ns, .kind = DUE_FAULT, .number = number};
     assert(at_ns >= engine->now_ns);
     event_queue_add(&engine->queue, &event);
 }
@@ -94,7 +94,7 @@ enum status engine_init(struct engine *engine, const struct engine_options *opti
     make_place(e, hosts_of(e) - 1);
     for (uint32_t i = 0; i < hosts_of(e); i++)
         engine_later(e, 1 + random_below(&e->random, (uint32_t)options->start_within_us + 1),
-                     EVENT_START, i, START_AT_HOST);
+                     DUE_START, i, START_AT_HOST);
     return STATUS_OK;
 }
 
@@ -165,7 +165,7 @@ static void begin(struct engine *e, const struct simulated_process *p)
 {
     e->running++;
     note(e, p, "starts");
-    engine_later(e, 0, EVENT_TICK, p->number, 0);
+    engine_later(e, 0, DUE_TICK, p->number, 0);
 }
 
 struct simulated_process *engine_start(struct engine *engine, uint32_t host, enum process_start how)
@@ -311,10 +311,10 @@ void engine_stop(struct engine *engine, struct simulated_process *process)
 
 void engine_request_stop(struct engine *engine)
 {
-    engine_later(engine, 0, EVENT_STOP, 0, 0);
+    engine_later(engine, 0, DUE_STOP, 0, 0);
 }
 
-static void miss(struct simulated_process *p, const struct event *event)
+static void miss(struct simulated_process *p, const struct due *event)
 {
     p->missed = array_room(p->missed, p->missed_count, &p->missed_capacity, sizeof *p->missed);
     if (p->missed == NULL)
@@ -332,11 +332,11 @@ void engine_continue(struct engine *engine, struct simulated_process *process)
     simulated_process_release(e, process);
     note(e, process, "goes on");
     bool tick_last = random_below(&e->random, 2) == 0;
-    struct event tick = {.time_ns = 0};
+    struct due tick = {.time_ns = 0};
     for (size_t i = 0; i < process->missed_count; i++) {
-        struct event *event = &process->missed[i];
+        struct due *event = &process->missed[i];
         event->time_ns = e->now_ns;
-        if (event->kind == EVENT_TICK && tick_last)
+        if (event->kind == DUE_TICK && tick_last)
             tick = *event;
         else
             event_queue_add(&e->queue, event);
@@ -369,14 +369,14 @@ void engine_note_start(struct engine *engine)
         return;
     e->started = true;
     if (e->options.stop_after_us > 0)
-        engine_later(e, e->options.stop_after_us, EVENT_STOP, e->options.stop_host, 0);
+        engine_later(e, e->options.stop_after_us, DUE_STOP, e->options.stop_host, 0);
     if (faults->started != NULL)
         faults->started(faults->context);
 }
 
 /* --- running --------------------------------------------------------------------------------- */
 
-static void process_event(struct engine *e, struct simulated_process *p, struct event *event)
+static void process_event(struct engine *e, struct simulated_process *p, struct due *event)
 {
     bool actors_left = p->state == PROCESS_OVER && p->is_server;
     e->network.counts.broken += event->parcel != NULL && p->state > PROCESS_STOPPED;
@@ -389,7 +389,7 @@ static void process_event(struct engine *e, struct simulated_process *p, struct 
     }
 }
 
-static void wire_event(struct engine *e, struct event *event)
+static void wire_event(struct engine *e, struct due *event)
 {
     if (event->process == NETWORK_NOBODY)
         event->process = simulated_network_arrive(&e->network, event, &event->number);
@@ -397,7 +397,7 @@ static void wire_event(struct engine *e, struct event *event)
         process_event(e, e->processes[event->process], event);
 }
 
-static void start_event(struct engine *e, const struct event *event)
+static void start_event(struct engine *e, const struct due *event)
 {
     bool anyway = event->number == START_ANYWAY, left = host_set_has(&e->left, event->process);
     e->starting--;
@@ -415,7 +415,7 @@ static bool is_rival(const struct engine *e, const struct simulated_process *p)
     return limits->is_rival != NULL && limits->is_rival(limits->context, p);
 }
 
-static void stop_event(struct engine *e, struct event *event)
+static void stop_event(struct engine *e, struct due *event)
 {
     struct simulated_process *p = e->at[event->process];
     /* A worker that does not know yet that it is in may leave without a word; then the others
@@ -427,26 +427,26 @@ static void stop_event(struct engine *e, struct event *event)
     if (p != NULL)
         process_event(e, p, event);
     else if (!e->finished)
-        engine_later(e, 100000, EVENT_STOP, event->process, 0);
+        engine_later(e, 100000, DUE_STOP, event->process, 0);
 }
 
-static void happen(struct engine *e, struct event *event)
+static void happen(struct engine *e, struct due *event)
 {
     switch (event->kind) {
-    case EVENT_WIRE:
+    case DUE_WIRE:
         wire_event(e, event);
         break;
-    case EVENT_START:
+    case DUE_START:
         start_event(e, event);
         break;
-    case EVENT_STOP:
+    case DUE_STOP:
         stop_event(e, event);
         break;
-    case EVENT_FAULT:
+    case DUE_FAULT:
         assert(e->options.faults.strike != NULL);
         e->options.faults.strike(e->options.faults.context, event->number);
         break;
-    case EVENT_TICK:
+    case DUE_TICK:
         simulated_network_connect(&e->network, e->now_ns, event->process);
         process_event(e, e->processes[event->process], event);
         break;
@@ -488,7 +488,7 @@ static bool comes_first(const struct engine *e, uint64_t time_ns)
 }
 
 /* What comes first: of the queue, or of work and of what is carried, which then is in the queue. */
-static bool take_event(struct engine *e, const struct carrier *carrier, struct event *event)
+static bool take_event(struct engine *e, const struct carrier *carrier, struct due *event)
 {
     const struct processors *processors = e->options.timing.processors;
     for (;;) {
@@ -527,7 +527,7 @@ static bool is_anybody_left(const struct engine *e)
 bool engine_run(struct engine *engine)
 {
     struct engine *e = engine;
-    struct event event;
+    struct due event;
     while (is_anybody_left(e) && !has_failed(e) && take_event(e, &e->options.carrier, &event)) {
         assert(event.time_ns >= e->now_ns);
         set_time(e, event.time_ns);
@@ -542,7 +542,7 @@ bool engine_run(struct engine *engine)
         return false;
     /* Checkpointers and owners finish what they were given, as their threads do before they end. */
     while (take_event(e, &(struct carrier){.next_ns = NULL}, &event)) {
-        if (event.kind == EVENT_ACTOR || event.kind == EVENT_DISK || event.kind == EVENT_WORKED) {
+        if (event.kind == DUE_ACTOR || event.kind == DUE_DISK || event.kind == DUE_WORKED) {
             set_time(e, event.time_ns);
             happen(e, &event);
         }

@@ -160,12 +160,12 @@ void engine_delivered(struct engine *engine, enum message_kind kind);
 void engine_note_start(struct engine *engine);
 
 /* Let time pass first. */
-void engine_later(struct engine *engine, uint64_t after_us, enum event_kind kind, uint32_t process,
+void engine_later(struct engine *engine, uint64_t after_us, enum due_kind kind, uint32_t process,
                   uint64_t number);
-/* The same of an EVENT_FAULT, at a time to the nanosecond, which is not past. */
+/* The same of an DUE_FAULT, at a time to the nanosecond, which is not past. */
 void engine_fault_at(struct engine *engine, uint64_t at_ns, uint64_t number);
 
-/* Start a process at a host, which may be one more; EVENT_START does it too, where nobody is or, with
+/* Start a process at a host, which may be one more; DUE_START does it too, where nobody is or, with
  * START_ANYWAY for its number, whoever is. And a guest, which is called worker/INDEX. */
 struct simulated_process *engine_start(struct engine *engine, uint32_t host,
                                        enum process_start how);

@@ -8,12 +8,12 @@
 #include "common/base/array.h"
 #include "common/process/log.h"
 
-static bool sooner(const struct event *a, const struct event *b)
+static bool sooner(const struct due *a, const struct due *b)
 {
     return a->time_ns != b->time_ns ? a->time_ns < b->time_ns : a->order < b->order;
 }
 
-void event_queue_add(struct event_queue *queue, const struct event *event)
+void event_queue_add(struct event_queue *queue, const struct due *event)
 {
     queue->events =
         array_room(queue->events, queue->count, &queue->capacity, sizeof *queue->events);
@@ -21,7 +21,7 @@ void event_queue_add(struct event_queue *queue, const struct event *event)
         log_error("out of memory for another event");
         exit(EXIT_TRAINING_FAILED);
     }
-    struct event added = *event;
+    struct due added = *event;
     added.order = queue->added++;
     size_t at = queue->count++;
     while (at > 0 && sooner(&added, &queue->events[(at - 1) / 2])) {
@@ -31,12 +31,12 @@ void event_queue_add(struct event_queue *queue, const struct event *event)
     queue->events[at] = added;
 }
 
-bool event_queue_take(struct event_queue *queue, struct event *event)
+bool event_queue_take(struct event_queue *queue, struct due *event)
 {
     if (queue->count == 0)
         return false;
     *event = queue->events[0];
-    struct event last = queue->events[--queue->count];
+    struct due last = queue->events[--queue->count];
     size_t at = 0;
     for (;;) {
         size_t child = 2 * at + 1;
@@ -61,7 +61,7 @@ void parcel_free(struct parcel *parcel)
     free(parcel);
 }
 
-void event_free(struct event *event)
+void event_free(struct due *event)
 {
     if (event->item != NULL)
         frame_release(event->item->packet.payload);

@@ -15,20 +15,20 @@
 
 #include "common/wire/outbox.h"
 
-enum event_kind {
-    EVENT_TICK,    /* A process looks at the clock. */
-    EVENT_WIRE,    /* A parcel arrives; see simulated_network_arrive for where. */
-    EVENT_INBOX,   /* An item for a server's router thread, or from a trainer to its session. */
-    EVENT_ACTOR,   /* An item for an owner or checkpointer, or from a session to its trainer. */
-    EVENT_COMPUTE, /* A trainer has computed a gradient. */
-    EVENT_READY,   /* A trainer has computed a part of a gradient. */
-    EVENT_BEGUN, /* A trainer has begun with what is back of its parameters; `number` counts that. */
-    EVENT_DISK,  /* What a checkpointer wrote is durable. */
-    EVENT_STOP,  /* Somebody asks a host for a clean stop: `process`. */
-    EVENT_LEAVE,  /* Somebody asks a worker to leave. */
-    EVENT_START,  /* A process is started at a place: `process` is the host. */
-    EVENT_FAULT,  /* What whoever makes faults (faults.h) calls by `number`. */
-    EVENT_WORKED, /* Thread `number` of a process has done its work (simulated_thread.h). */
+enum due_kind {
+    DUE_TICK,    /* A process looks at the clock. */
+    DUE_WIRE,    /* A parcel arrives; see simulated_network_arrive for where. */
+    DUE_INBOX,   /* An item for a server's router thread, or from a trainer to its session. */
+    DUE_ACTOR,   /* An item for an owner or checkpointer, or from a session to its trainer. */
+    DUE_COMPUTE, /* A trainer has computed a gradient. */
+    DUE_READY,   /* A trainer has computed a part of a gradient. */
+    DUE_BEGUN,  /* A trainer has begun with what is back of its parameters; `number` counts that. */
+    DUE_DISK,   /* What a checkpointer wrote is durable. */
+    DUE_STOP,   /* Somebody asks a host for a clean stop: `process`. */
+    DUE_LEAVE,  /* Somebody asks a worker to leave. */
+    DUE_START,  /* A process is started at a place: `process` is the host. */
+    DUE_FAULT,  /* What whoever makes faults (faults.h) calls by `number`. */
+    DUE_WORKED, /* Thread `number` of a process has done its work (simulated_thread.h). */
 };
 
 /* A message on a wire, as bytes. */
@@ -48,28 +48,28 @@ struct parcel {
     uint8_t header[]; /* [header_bytes] */
 };
 
-struct event {
+struct due {
     uint64_t time_ns;
     uint64_t order; /* Filled in by the queue. */
-    enum event_kind kind;
+    enum due_kind kind;
     uint32_t process;
     uint64_t number;
-    struct parcel *parcel; /* EVENT_WIRE. */
-    struct outgoing *item; /* EVENT_INBOX, EVENT_ACTOR. */
+    struct parcel *parcel; /* DUE_WIRE. */
+    struct outgoing *item; /* DUE_INBOX, DUE_ACTOR. */
 };
 
 struct event_queue {
-    struct event *events; /* [capacity] a binary heap. */
+    struct due *events; /* [capacity] a binary heap. */
     size_t count, capacity;
     uint64_t added;
 };
 
 /* Out of memory ends the process: a simulation without an event would prove nothing. */
-void event_queue_add(struct event_queue *queue, const struct event *event);
-bool event_queue_take(struct event_queue *queue, struct event *event);
+void event_queue_add(struct event_queue *queue, const struct due *event);
+bool event_queue_take(struct event_queue *queue, struct due *event);
 void event_queue_free(struct event_queue *queue);
 
-void event_free(struct event *event);
+void event_free(struct due *event);
 void parcel_free(struct parcel *parcel);
 
 #endif

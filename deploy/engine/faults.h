@@ -2,7 +2,7 @@
  * for, and does it by the doors of engine.h and simulated_network.h.
  *
  * Members are optional; without any nothing goes wrong. A fault at a time is asked for by
- * engine_later(engine, after_us, EVENT_FAULT, 0, number) or engine_fault_at, and `strike` must be
+ * engine_later(engine, after_us, DUE_FAULT, 0, number) or engine_fault_at, and `strike` must be
  * there then.
  *
  * Threads: the engine's. */
@@ -20,7 +20,7 @@ struct simulated_process;
 struct faults {
     void *context;
 
-    /* The time of EVENT_FAULT `number` has come; what that is, only its asker knows. */
+    /* The time of DUE_FAULT `number` has come; what that is, only its asker knows. */
     void (*strike)(void *context, uint64_t number);
     /* A trainer has been told to start, for the first time in this cluster. */
     void (*started)(void *context);

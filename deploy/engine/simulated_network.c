@@ -358,8 +358,8 @@ static void set_off(struct simulated_network *network, uint64_t now_ns, struct p
 void simulated_network_lands(struct simulated_network *network, struct parcel *parcel,
                              uint64_t at_ns)
 {
-    struct event event = {
-        .time_ns = at_ns, .kind = EVENT_WIRE, .process = NETWORK_NOBODY, .parcel = parcel};
+    struct due event = {
+        .time_ns = at_ns, .kind = DUE_WIRE, .process = NETWORK_NOBODY, .parcel = parcel};
     event_queue_add(network->queue, &event);
 }
 
@@ -468,7 +468,7 @@ static bool has_broken(const struct network_wire *wire, const struct parcel *par
 }
 
 /* What was sent behind something that was held up does not come before it. */
-static bool keep_behind(struct simulated_network *network, struct event *event)
+static bool keep_behind(struct simulated_network *network, struct due *event)
 {
     const struct network_way *way = simulated_network_way(network, event->parcel);
     if (event->parcel->was_held || event->time_ns >= way->behind_ns)
@@ -479,7 +479,7 @@ static bool keep_behind(struct simulated_network *network, struct event *event)
     return true;
 }
 
-uint32_t simulated_network_arrive(struct simulated_network *network, struct event *event,
+uint32_t simulated_network_arrive(struct simulated_network *network, struct due *event,
                                   uint64_t *peer)
 {
     bool late;

@@ -134,9 +134,9 @@ uint32_t simulated_network_part(struct simulated_network *network, const struct 
                                 const struct host_set *to, bool hold);
 void simulated_network_heal(struct simulated_network *network, uint64_t now_ns, uint32_t partition);
 
-/* Where the parcel of an EVENT_WIRE gets to; NETWORK_NOBODY when it got lost or is held up (then
+/* Where the parcel of an DUE_WIRE gets to; NETWORK_NOBODY when it got lost or is held up (then
  * event->parcel is NULL). peer: what the receiver calls the sender. */
-uint32_t simulated_network_arrive(struct simulated_network *network, struct event *event,
+uint32_t simulated_network_arrive(struct simulated_network *network, struct due *event,
                                   uint64_t *peer);
 
 /* Take what has arrived out of its parcel; the packet's peer stays to be filled in.

@@ -175,7 +175,7 @@ static struct outgoing *kept(const struct outgoing *item)
 }
 
 static void enqueue(struct engine *e, struct simulated_process *p, uint32_t queue,
-                    enum event_kind kind, const struct outgoing *item)
+                    enum due_kind kind, const struct outgoing *item)
 {
     const struct timing *timing = &e->options.timing;
     uint64_t time_ns = e->now_ns + timing->queue_ns(timing->context, &e->random, p);
@@ -183,16 +183,15 @@ static void enqueue(struct engine *e, struct simulated_process *p, uint32_t queu
     if (time_ns < *until_ns)
         time_ns = *until_ns;
     *until_ns = time_ns;
-    struct event event = {
-        .time_ns = time_ns, .kind = kind, .process = p->number, .item = kept(item)};
+    struct due event = {.time_ns = time_ns, .kind = kind, .process = p->number, .item = kept(item)};
     event_queue_add(&e->queue, &event);
 }
 
 static void tick_later(struct engine *e, const struct simulated_process *p, int patience_ms)
 {
     uint64_t after_ms = patience_ms > 0 ? (uint64_t)patience_ms : 1;
-    struct event event = {
-        .time_ns = e->now_ns + 1000000 * after_ms, .kind = EVENT_TICK, .process = p->number};
+    struct due event = {
+        .time_ns = e->now_ns + 1000000 * after_ms, .kind = DUE_TICK, .process = p->number};
     event_queue_add(&e->queue, &event);
 }
 
@@ -304,11 +303,11 @@ static void dispatch(struct engine *e, struct simulated_process *p, struct outgo
         if (!is_gradient(item) || !works_at(e, p, LABOUR_APPLY, item))
             run_owner(e, p, item, &p->outbox);
     } else if (item->to == TO_OWNER)
-        enqueue(e, p, QUEUE_TO_OWNER(item->index), EVENT_ACTOR, item);
+        enqueue(e, p, QUEUE_TO_OWNER(item->index), DUE_ACTOR, item);
     else if (item->to == TO_CHECKPOINTER)
-        enqueue(e, p, QUEUE_TO_CHECKPOINTER, EVENT_ACTOR, item);
+        enqueue(e, p, QUEUE_TO_CHECKPOINTER, DUE_ACTOR, item);
     else if (item->to == TO_SET_WRITER)
-        enqueue(e, p, QUEUE_TO_SET_WRITER, EVENT_ACTOR, item);
+        enqueue(e, p, QUEUE_TO_SET_WRITER, DUE_ACTOR, item);
     else if (item->to == TO_LOG)
         say(e, p, item);
     else if (cores_deliver(&p->cores, item, e->now_us, &p->outbox))
@@ -335,14 +334,14 @@ static void owner_turn(struct engine *e, struct simulated_process *p, struct out
     run_owner(e, p, item, &outbox);
     while (outbox_take(&outbox, &out))
         if (out.to == TO_CHECKPOINTER)
-            enqueue(e, p, QUEUE_CUT(owner), EVENT_ACTOR, &out);
+            enqueue(e, p, QUEUE_CUT(owner), DUE_ACTOR, &out);
         else
-            enqueue(e, p, QUEUE_FROM_OWNER(owner), EVENT_INBOX, &out);
+            enqueue(e, p, QUEUE_FROM_OWNER(owner), DUE_INBOX, &out);
     outbox_free(&outbox);
 }
 
 /* Whoever it is done with: the item is the owner's. */
-static void owner_takes(struct engine *e, struct simulated_process *p, struct event *event)
+static void owner_takes(struct engine *e, struct simulated_process *p, struct due *event)
 {
     owner_turn(e, p, event->item);
     event->item->packet.payload = NULL;
@@ -350,7 +349,7 @@ static void owner_takes(struct engine *e, struct simulated_process *p, struct ev
 }
 
 /* It begins with an item; false: it takes no time. */
-static bool owner_begins(struct engine *e, struct simulated_process *p, struct event *event)
+static bool owner_begins(struct engine *e, struct simulated_process *p, struct due *event)
 {
     const struct outgoing *item = event->item;
     uint32_t number = THREAD_OWNERS + item->index;
@@ -362,7 +361,7 @@ static bool owner_begins(struct engine *e, struct simulated_process *p, struct e
     return true;
 }
 
-static void owner_event(struct engine *e, struct simulated_process *p, struct event *event)
+static void owner_event(struct engine *e, struct simulated_process *p, struct due *event)
 {
     struct simulated_thread *thread = &p->threads[THREAD_OWNERS + event->item->index];
     if (thread->busy)
@@ -374,9 +373,9 @@ static void owner_event(struct engine *e, struct simulated_process *p, struct ev
 static void owner_worked(struct engine *e, struct simulated_process *p, uint32_t number)
 {
     struct simulated_thread *thread = &p->threads[number];
-    struct event next = thread->doing;
+    struct due next = thread->doing;
     thread_done(e, p, number);
-    thread->doing = (struct event){.item = NULL};
+    thread->doing = (struct due){.item = NULL};
     do
         owner_takes(e, p, &next);
     while (thread_next(thread, &next) && !owner_begins(e, p, &next));
@@ -391,10 +390,10 @@ static void writing_turn(struct engine *e, struct simulated_process *p, uint32_t
     storage->begin(storage->context, p, e->now_us);
     cores_deliver(&p->cores, item, e->now_us, &p->writing[number].said);
     struct stored stored = storage->end(storage->context, p, e->now_us);
-    struct event event = {.time_ns = e->now_ns + 1000 * stored.took_us,
-                          .kind = EVENT_DISK,
-                          .process = p->number,
-                          .number = number};
+    struct due event = {.time_ns = e->now_ns + 1000 * stored.took_us,
+                        .kind = DUE_DISK,
+                        .process = p->number,
+                        .number = number};
     event_queue_add(&e->queue, &event);
     p->writing[number].busy = true;
     if (stored.wrote)
@@ -409,7 +408,7 @@ static void writing_done(struct engine *e, struct simulated_process *p, uint32_t
     struct writing_thread *thread = &p->writing[number];
     uint32_t queue = number == WRITING_SET_WRITER ? QUEUE_FROM_SET_WRITER : QUEUE_FROM_CHECKPOINTER;
     while (outbox_take(&thread->said, &out))
-        enqueue(e, p, queue, EVENT_INBOX, &out);
+        enqueue(e, p, queue, DUE_INBOX, &out);
     thread->busy = false;
     if (outbox_take(&thread->waiting, &out))
         writing_turn(e, p, number, &out);
@@ -456,29 +455,29 @@ static void server_receives(struct engine *e, struct simulated_process *p, struc
 
 /* Whether it was for another thread than the router's. These go on when that is over: nothing is left
  * behind. */
-static bool actor_event(struct engine *e, struct simulated_process *p, struct event *event)
+static bool actor_event(struct engine *e, struct simulated_process *p, struct due *event)
 {
-    if (event->kind == EVENT_ACTOR && event->item->to == TO_OWNER)
+    if (event->kind == DUE_ACTOR && event->item->to == TO_OWNER)
         owner_event(e, p, event);
-    else if (event->kind == EVENT_ACTOR)
+    else if (event->kind == DUE_ACTOR)
         writing_event(e, p, event->item);
-    else if (event->kind == EVENT_DISK)
+    else if (event->kind == DUE_DISK)
         writing_done(e, p, (uint32_t)event->number);
-    else if (event->kind == EVENT_WORKED && event->number >= THREAD_OWNERS)
+    else if (event->kind == DUE_WORKED && event->number >= THREAD_OWNERS)
         owner_worked(e, p, (uint32_t)event->number);
     else
         return false;
     return true;
 }
 
-static void router_event(struct engine *e, struct simulated_process *p, struct event *event)
+static void router_event(struct engine *e, struct simulated_process *p, struct due *event)
 {
-    if (event->kind == EVENT_WIRE) {
+    if (event->kind == DUE_WIRE) {
         server_receives(e, p, event->parcel, event->number);
-    } else if (event->kind == EVENT_INBOX) {
+    } else if (event->kind == DUE_INBOX) {
         dispatch(e, p, event->item);
         event->item->packet.payload = NULL;
-    } else if (event->kind == EVENT_STOP) {
+    } else if (event->kind == DUE_STOP) {
         cores_stop(&p->cores, EXIT_INTERRUPTED, &p->outbox);
     } else {
         cores_tick(&p->cores, e->now_us, &p->outbox);
@@ -495,7 +494,7 @@ static void flush_session(struct engine *e, struct simulated_process *p)
         if (item.to == TO_LOG) {
             say(e, p, &item);
         } else if (item.to == TO_TRAINER) {
-            enqueue(e, p, QUEUE_TO_TRAINER, EVENT_ACTOR, &item);
+            enqueue(e, p, QUEUE_TO_TRAINER, DUE_ACTOR, &item);
         } else {
             OBSERVE(&e->options.observer, session_asks, p, &item.packet);
             say_wire(e, p, &item);
@@ -511,7 +510,7 @@ static void flush_trainer(struct engine *e, struct simulated_process *p, struct 
 {
     struct outgoing item;
     while (outbox_take(outbox, &item))
-        enqueue(e, p, QUEUE_TO_SESSION, EVENT_INBOX, &item);
+        enqueue(e, p, QUEUE_TO_SESSION, DUE_INBOX, &item);
     if (!p->worker.computing || p->worker.expected || p->stuck)
         return;
     const struct timing *timing = &e->options.timing;
@@ -521,14 +520,14 @@ static void flush_trainer(struct engine *e, struct simulated_process *p, struct 
         thread_work(e, p, THREAD_TRAINER, LABOUR_COMPUTE, took_ns);
         return;
     }
-    struct event event = {.time_ns = e->now_ns + took_ns,
-                          .kind = EVENT_COMPUTE,
-                          .process = p->number,
-                          .number = took_ns};
+    struct due event = {.time_ns = e->now_ns + took_ns,
+                        .kind = DUE_COMPUTE,
+                        .process = p->number,
+                        .number = took_ns};
     event_queue_add(&e->queue, &event);
     for (uint64_t part = 1; e->options.overlap && part < PARTS; part++) {
         event.time_ns = e->now_ns + took_ns * part / PARTS;
-        event.kind = EVENT_READY;
+        event.kind = DUE_READY;
         event_queue_add(&e->queue, &event);
     }
 }
@@ -559,30 +558,30 @@ static void begin_early(struct engine *e, struct simulated_process *p)
     if (!e->options.overlap || timing->processors != NULL || p->stuck ||
         p->state != PROCESS_RUNNING || !simulated_worker_begin(&p->worker))
         return;
-    struct event event = {.time_ns = e->now_ns +
-                                     timing->compute_ns(timing->context, &e->random, p) / FORWARD,
-                          .kind = EVENT_BEGUN,
-                          .process = p->number,
-                          .number = p->worker.begun_count};
+    struct due event = {.time_ns = e->now_ns +
+                                   timing->compute_ns(timing->context, &e->random, p) / FORWARD,
+                        .kind = DUE_BEGUN,
+                        .process = p->number,
+                        .number = p->worker.begun_count};
     event_queue_add(&e->queue, &event);
 }
 
-static void session_event(struct engine *e, struct simulated_process *p, struct event *event)
+static void session_event(struct engine *e, struct simulated_process *p, struct due *event)
 {
     struct session *session = p->worker.session;
-    if (event->kind == EVENT_WIRE) {
+    if (event->kind == DUE_WIRE) {
         session_receives(e, p, event->parcel);
-    } else if (event->kind == EVENT_INBOX && event->item->index == SIMULATED_READY) {
+    } else if (event->kind == DUE_INBOX && event->item->index == SIMULATED_READY) {
         struct packet *packet = &event->item->packet;
         size_t before = p->outbox.count;
         session_take_ready(session, &packet->message.exchange, packet->payload, packet->place,
                            e->now_us, &p->outbox);
         p->worker.early += p->outbox.count - before;
-    } else if (event->kind == EVENT_INBOX) {
+    } else if (event->kind == DUE_INBOX) {
         session_handle_trainer(session, &event->item->packet, e->now_us, &p->outbox);
-    } else if (event->kind == EVENT_STOP) {
+    } else if (event->kind == DUE_STOP) {
         stop_worker(e, p);
-    } else if (event->kind == EVENT_LEAVE) {
+    } else if (event->kind == DUE_LEAVE) {
         struct packet packet = {.message.kind = MESSAGE_LEAVE};
         session_handle_trainer(session, &packet, e->now_us, &p->outbox);
     } else {
@@ -591,21 +590,21 @@ static void session_event(struct engine *e, struct simulated_process *p, struct 
     }
 }
 
-static void trainer_event(struct engine *e, struct simulated_process *p, struct event *event)
+static void trainer_event(struct engine *e, struct simulated_process *p, struct due *event)
 {
     struct outbox outbox = {0};
-    if (event->kind == EVENT_ACTOR) {
+    if (event->kind == DUE_ACTOR) {
         if (event->item->packet.message.kind == MESSAGE_START)
             engine_note_start(e);
         simulated_worker_take(&p->worker, &event->item->packet, &outbox);
-    } else if (event->kind == EVENT_READY) {
+    } else if (event->kind == DUE_READY) {
         if (!p->stuck)
             simulated_worker_ready(&p->worker, &outbox);
-    } else if (event->kind == EVENT_BEGUN) {
+    } else if (event->kind == DUE_BEGUN) {
         simulated_worker_begun(&p->worker, event->number);
     } else {
         uint64_t took_ns =
-            event->kind == EVENT_WORKED ? thread_done(e, p, THREAD_TRAINER) : event->number;
+            event->kind == DUE_WORKED ? thread_done(e, p, THREAD_TRAINER) : event->number;
         p->worker.expected = false;
         if (!p->stuck)
             simulated_worker_compute(&p->worker, took_ns / 1000, &outbox);
@@ -625,7 +624,7 @@ static void front_flush(struct engine *e, struct simulated_process *p)
 }
 
 /* Something has its effect; the event is freed. */
-static void front_takes(struct engine *e, struct simulated_process *p, struct event *event)
+static void front_takes(struct engine *e, struct simulated_process *p, struct due *event)
 {
     if (p->is_server)
         router_event(e, p, event);
@@ -638,9 +637,9 @@ static void front_takes(struct engine *e, struct simulated_process *p, struct ev
 }
 
 /* It begins with something; false: it takes no time. */
-static bool front_begins(struct engine *e, struct simulated_process *p, struct event *event)
+static bool front_begins(struct engine *e, struct simulated_process *p, struct due *event)
 {
-    if (event->kind != EVENT_WIRE ||
+    if (event->kind != DUE_WIRE ||
         !thread_begin(e, p, THREAD_FRONT, LABOUR_RECEIVE, payload_bytes(event->parcel->payload)))
         return false;
     p->threads[THREAD_FRONT].doing = *event;
@@ -648,7 +647,7 @@ static bool front_begins(struct engine *e, struct simulated_process *p, struct e
     return true;
 }
 
-static void front_event(struct engine *e, struct simulated_process *p, struct event *event)
+static void front_event(struct engine *e, struct simulated_process *p, struct due *event)
 {
     struct simulated_thread *thread = &p->threads[THREAD_FRONT];
     if (thread->busy)
@@ -672,10 +671,10 @@ static void front_worked(struct engine *e, struct simulated_process *p)
 {
     struct simulated_thread *thread = &p->threads[THREAD_FRONT];
     struct outgoing *said = thread->said;
-    struct event next = thread->doing;
+    struct due next = thread->doing;
     thread_done(e, p, THREAD_FRONT);
     thread->said = NULL;
-    thread->doing = (struct event){.item = NULL};
+    thread->doing = (struct due){.item = NULL};
     if (said != NULL)
         front_said(e, p, said);
     else
@@ -686,25 +685,25 @@ static void front_worked(struct engine *e, struct simulated_process *p)
 
 /* --- all ------------------------------------------------------------------------------------- */
 
-static void guest_event(struct engine *e, struct simulated_process *p, const struct event *event)
+static void guest_event(struct engine *e, struct simulated_process *p, const struct due *event)
 {
-    if (event->kind == EVENT_TICK)
+    if (event->kind == DUE_TICK)
         tick_later(e, p, p->guest.speak(p->guest.context, p));
 }
 
 void simulated_process_event(struct engine *engine, struct simulated_process *process,
-                             struct event *event)
+                             struct due *event)
 {
     struct simulated_process *p = process;
-    bool worked = event->kind == EVENT_WORKED;
+    bool worked = event->kind == DUE_WORKED;
     if (p->is_guest)
         guest_event(engine, p, event);
     else if ((p->is_server && actor_event(engine, p, event)) || p->state == PROCESS_OVER)
         return;
     else if (worked && event->number == THREAD_FRONT)
         front_worked(engine, p);
-    else if (worked || event->kind == EVENT_ACTOR || event->kind == EVENT_COMPUTE ||
-             event->kind == EVENT_READY || event->kind == EVENT_BEGUN)
+    else if (worked || event->kind == DUE_ACTOR || event->kind == DUE_COMPUTE ||
+             event->kind == DUE_READY || event->kind == DUE_BEGUN)
         trainer_event(engine, p, event);
     else
         front_event(engine, p, event);

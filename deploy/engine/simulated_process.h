@@ -66,7 +66,7 @@ struct simulated_process {
     bool stuck;                     /* Its trainer does nothing any more. */
     double slow;                    /* It takes so many times as long: a fault's doing. */
     uint64_t *queue_until_ns;       /* When the last item of each queue arrives. */
-    struct event *missed;           /* [missed_count] while it is stopped. */
+    struct due *missed;             /* [missed_count] while it is stopped. */
     size_t missed_count, missed_capacity;
     uint64_t heard_us; /* When a message of server 0 reached it last. */
     int exit_code;
@@ -93,8 +93,8 @@ void simulated_process_end(struct engine *engine, struct simulated_process *proc
 void simulated_process_bury(struct simulated_process *process);
 
 /* What happens to it; the event stays the caller's, without what has been taken out of it. Its
- * number is, of an EVENT_WIRE, what the process calls the sender. */
+ * number is, of an DUE_WIRE, what the process calls the sender. */
 void simulated_process_event(struct engine *engine, struct simulated_process *process,
-                             struct event *event);
+                             struct due *event);
 
 #endif

@@ -80,10 +80,10 @@ void threads_advance(struct engine *engine, uint64_t now_ns)
     struct processors *processors = processors_of(engine);
     processors_advance(processors, now_ns);
     for (uint64_t tag; processors_take(processors, &tag);) {
-        struct event event = {.time_ns = now_ns,
-                              .kind = EVENT_WORKED,
-                              .process = (uint32_t)(tag >> 32),
-                              .number = (uint32_t)tag};
+        struct due event = {.time_ns = now_ns,
+                            .kind = DUE_WORKED,
+                            .process = (uint32_t)(tag >> 32),
+                            .number = (uint32_t)tag};
         engine->processes[event.process]->threads[event.number].on_processor = false;
         event_queue_add(&engine->queue, &event);
     }
@@ -106,7 +106,7 @@ void thread_release(struct engine *engine, const struct simulated_thread *thread
 static void grow(struct simulated_thread *t)
 {
     size_t larger = 2 * t->capacity + 16;
-    struct event *waiting = malloc(larger * sizeof *waiting);
+    struct due *waiting = malloc(larger * sizeof *waiting);
     if (waiting == NULL) {
         log_error("out of memory for what waits");
         exit(EXIT_TRAINING_FAILED);
@@ -119,7 +119,7 @@ static void grow(struct simulated_thread *t)
     t->first = 0;
 }
 
-void thread_wait(struct simulated_thread *thread, struct event *event)
+void thread_wait(struct simulated_thread *thread, struct due *event)
 {
     struct simulated_thread *t = thread;
     if (t->count == t->capacity)
@@ -129,7 +129,7 @@ void thread_wait(struct simulated_thread *thread, struct event *event)
     event->item = NULL;
 }
 
-bool thread_next(struct simulated_thread *thread, struct event *event)
+bool thread_next(struct simulated_thread *thread, struct due *event)
 {
     struct simulated_thread *t = thread;
     if (t->count == 0)
@@ -147,7 +147,7 @@ static void forget(struct simulated_thread *t)
         frame_release(t->said->packet.payload);
     free(t->said);
     t->said = NULL;
-    for (struct event event; thread_next(t, &event);)
+    for (struct due event; thread_next(t, &event);)
         event_free(&event);
 }
 

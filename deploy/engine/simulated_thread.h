@@ -3,7 +3,7 @@
  *
  *     if (thread->busy)                                  it is told later
  *         thread_wait(thread, event)
- *     else if (thread_begin(...))                        takes time: EVENT_WORKED says when it is done
+ *     else if (thread_begin(...))                        takes time: DUE_WORKED says when it is done
  *         thread->doing = *event
  *     else                                               takes none
  *         its effect, now
@@ -38,9 +38,9 @@ struct simulated_thread {
     uint32_t task;     /* Then: see processors.h. */
     enum labour labour;
     uint64_t began_ns, work_ns;
-    struct event doing;    /* What has its effect then; without an item: ... */
+    struct due doing;      /* What has its effect then; without an item: ... */
     struct outgoing *said; /* ... what leaves it then. */
-    struct event *waiting; /* [capacity] ring. */
+    struct due *waiting;   /* [capacity] ring. */
     size_t capacity, first, count;
 };
 
@@ -55,8 +55,8 @@ uint64_t thread_done(struct engine *engine, const struct simulated_process *proc
                      uint32_t number);
 
 /* Take over what an event has, for later; and the next such event; false: none. */
-void thread_wait(struct simulated_thread *thread, struct event *event);
-bool thread_next(struct simulated_thread *thread, struct event *event);
+void thread_wait(struct simulated_thread *thread, struct due *event);
+bool thread_next(struct simulated_thread *thread, struct due *event);
 
 /* It is stopped; goes on; ends, with all that is in it, or is freed. */
 void thread_hold(struct engine *engine, const struct simulated_thread *thread);

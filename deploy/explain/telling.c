@@ -16,17 +16,17 @@
 
 /* Things that are alike, at the place of the first of them. */
 struct group {
-    const struct diary_entry *entry; /* The first. */
-    struct words words;              /* Its. */
-    char who[32], whom[32];          /* whom: "" of a deed, "?" when nobody knows. */
-    uint64_t heard_ns;               /* When the first was heard; 0: it was not. */
-    uint32_t *chunks;                /* [more] of the others. Owned. */
+    const struct process_log_entry *entry; /* The first. */
+    struct words words;                    /* Its. */
+    char who[32], whom[32];                /* whom: "" of an event, "?" when nobody knows. */
+    uint64_t heard_ns;                     /* When the first was heard; 0: it was not. */
+    uint32_t *chunks;                      /* [more] of the others. Owned. */
     size_t more, room, unheard;
 };
 
 struct story {
     const struct telling *telling;
-    struct diary_entry *entries; /* [count] in order. */
+    struct process_log_entry *entries; /* [count] in order. */
     size_t count;
     bool full;             /* What came then is not in it. */
     bool *matched;         /* [count] of what was heard: it is known what was said. */
@@ -37,7 +37,7 @@ struct story {
 
 /* --- who spoke to whom ------------------------------------------------------------------------ */
 
-static bool is_of(const struct diary_entry *entry, enum role role, uint32_t index)
+static bool is_of(const struct process_log_entry *entry, enum role role, uint32_t index)
 {
     return entry->role == role && entry->index == index;
 }
@@ -45,15 +45,15 @@ static bool is_of(const struct diary_entry *entry, enum role role, uint32_t inde
 /* Who is at the other end of what entry number i says; false when that cannot be known. */
 static bool find_receiver(const struct story *story, size_t i, enum role *role, uint32_t *index)
 {
-    const struct diary_entry *said = &story->entries[i];
+    const struct process_log_entry *said = &story->entries[i];
     if (said->to_server) {
         *role = ROLE_PS;
         *index = (uint32_t)said->other;
         return true;
     }
     while (i-- > 0) {
-        const struct diary_entry *heard = &story->entries[i];
-        if (heard->kind != DIARY_HEARD || heard->to_server || heard->other != said->other ||
+        const struct process_log_entry *heard = &story->entries[i];
+        if (heard->kind != LOGGED_HEARD || heard->to_server || heard->other != said->other ||
             !is_of(heard, said->role, said->index))
             continue;
         *role = heard->message.role;
@@ -63,13 +63,13 @@ static bool find_receiver(const struct story *story, size_t i, enum role *role, 
     return false;
 }
 
-/* When the other end heard it, in its own diary; between two processes the order is kept. */
+/* When the other end heard it, in its own log; between two processes the order is kept. */
 static uint64_t find_heard(const struct story *story, size_t i, enum role role, uint32_t index)
 {
-    const struct diary_entry *said = &story->entries[i];
+    const struct process_log_entry *said = &story->entries[i];
     for (size_t k = i + 1; k < story->count; k++) {
-        const struct diary_entry *heard = &story->entries[k];
-        if (heard->kind != DIARY_HEARD || story->matched[k] || !is_of(heard, role, index) ||
+        const struct process_log_entry *heard = &story->entries[k];
+        if (heard->kind != LOGGED_HEARD || story->matched[k] || !is_of(heard, role, index) ||
             heard->message.kind != said->message.kind ||
             heard->message.request != said->message.request ||
             heard->payload_bytes != said->payload_bytes ||
@@ -84,12 +84,12 @@ static uint64_t find_heard(const struct story *story, size_t i, enum role role, 
 /* Which kind of question it answers: the latest with its number, from that end. */
 static enum message_kind find_question(const struct story *story, size_t i)
 {
-    const struct diary_entry *said = &story->entries[i];
+    const struct process_log_entry *said = &story->entries[i];
     if (said->to_server || said->message.request == 0)
         return MESSAGE_NONE;
     while (i-- > 0) {
-        const struct diary_entry *heard = &story->entries[i];
-        if (heard->kind == DIARY_HEARD && is_of(heard, said->role, said->index) &&
+        const struct process_log_entry *heard = &story->entries[i];
+        if (heard->kind == LOGGED_HEARD && is_of(heard, said->role, said->index) &&
             heard->other == said->other && heard->message.request == said->message.request)
             return heard->message.kind;
     }
@@ -111,10 +111,11 @@ static bool is_of_chunk(const struct group *group, const struct group *one)
     bool found = group->words.chunk == one->words.chunk;
     for (size_t i = 0; i < group->more; i++)
         found = found || group->chunks[i] == one->words.chunk;
-    bool deed = group->whom[0] == '\0' || one->whom[0] == '\0';
+    bool event = group->whom[0] == '\0' || one->whom[0] == '\0';
     bool back = strcmp(group->who, one->whom) == 0 && strcmp(group->whom, one->who) == 0;
     return found &&
-           (strcmp(group->who, one->who) == 0 ? deed || strcmp(group->whom, one->whom) == 0 : back);
+           (strcmp(group->who, one->who) == 0 ? event || strcmp(group->whom, one->whom) == 0
+                                              : back);
 }
 
 /* The group that it can be told with: the last one like it, unless something of its chunk was told since, as
@@ -175,14 +176,14 @@ static void look_at_message(struct story *story, size_t i, struct group *one)
 
 static enum status look_at(struct story *story, size_t i)
 {
-    const struct diary_entry *entry = &story->entries[i];
+    const struct process_log_entry *entry = &story->entries[i];
     struct group one = {.entry = entry};
     struct moment moment = {
         .entry = entry, .job = story->telling->job, .partition = story->telling->partition};
-    if (entry->kind == DIARY_HEARD)
+    if (entry->kind == LOGGED_HEARD)
         return STATUS_OK;
     snprintf(one.who, sizeof one.who, "%s/%u", role_name(entry->role), entry->index);
-    if (entry->kind == DIARY_SAID) {
+    if (entry->kind == LOGGED_SAID) {
         look_at_message(story, i, &one);
         moment.question = find_question(story, i);
     }
@@ -247,8 +248,8 @@ static void add_others(struct group *group, char *text, size_t size)
 
 static void print_group(FILE *out, const struct story *story, struct group *group)
 {
-    const struct diary_entry *entry = group->entry;
-    bool message = entry->kind == DIARY_SAID;
+    const struct process_log_entry *entry = group->entry;
+    bool message = entry->kind == LOGGED_SAID;
     double ms = (double)(entry->time_ns - story->entries[0].time_ns) * 1e-6;
     char text[WORDS_TEXT_MAX + 1024] = "";
     bool bold = terminal_has_colour(out);
@@ -272,7 +273,7 @@ static void print_group(FILE *out, const struct story *story, struct group *grou
 static void print_fields(FILE *out, const struct group *group)
 {
     char line[MESSAGE_LINE_MAX + 64];
-    if (group->entry->kind != DIARY_SAID)
+    if (group->entry->kind != LOGGED_SAID)
         return;
     message_line(&group->entry->message, line);
     if (group->heard_ns != 0)
@@ -283,13 +284,13 @@ static void print_fields(FILE *out, const struct group *group)
 }
 
 /* What comes with this entry: 1 when training begins, 2 when it ends, 0 when nothing does. */
-static unsigned begins(const struct diary_entry *entry)
+static unsigned begins(const struct process_log_entry *entry)
 {
-    if (entry->kind == DIARY_SAID)
+    if (entry->kind == LOGGED_SAID)
         return entry->message.kind == MESSAGE_START  ? 1
                : entry->message.kind == MESSAGE_DONE ? 2
                                                      : 0;
-    return entry->deed.kind == DEED_GIVEN ? 1 : entry->deed.kind == DEED_SUMMARY ? 2 : 0;
+    return entry->event.kind == EVENT_GIVEN ? 1 : entry->event.kind == EVENT_SUMMARY ? 2 : 0;
 }
 
 static void print_groups(FILE *out, const struct story *story)
@@ -347,7 +348,7 @@ static void print_cut(FILE *out, const struct story *story)
         text, sizeof text,
         "What came after %.0f ms is not told: there are more messages than the %s that are kept "
         "of them. Fewer steps, workers or servers, or larger chunks (--chunk-bytes), have fewer.",
-        ms, wording_bytes(DIARY_BYTES_MAX).text);
+        ms, wording_bytes(PROCESS_LOG_BYTES_MAX).text);
     fprintf(out, "\n");
     wording_wrap(out, text, 0, 0);
 }
@@ -394,16 +395,16 @@ static void story_free(struct story *story)
 enum status telling_print(FILE *out, const struct telling *telling, int file, struct error *error)
 {
     struct story story = {.telling = telling};
-    enum status status = diary_read(file, &story.entries, &story.count, error);
+    enum status status = process_log_read(file, &story.entries, &story.count, error);
     bool damaged = status == STATUS_INVALID;
-    story.full = diary_is_full(file);
+    story.full = process_log_is_full(file);
     if (damaged)
         status = STATUS_OK;
     if (status == STATUS_OK && (story.matched = calloc(story.count + 1, sizeof(bool))) == NULL)
-        status = error_set(error, STATUS_MEMORY, "out of memory for the diary");
+        status = error_set(error, STATUS_MEMORY, "out of memory for the process log");
     for (size_t i = 0; i < story.count && status == STATUS_OK; i++)
         if (look_at(&story, i) != STATUS_OK)
-            status = error_set(error, STATUS_MEMORY, "out of memory for the diary");
+            status = error_set(error, STATUS_MEMORY, "out of memory for the process log");
     if (status == STATUS_OK && story.count > 0) {
         print_opening(out, telling);
         print_groups(out, &story);

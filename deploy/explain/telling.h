@@ -1,4 +1,4 @@
-/* telling.h - a diary as a story: every message of a run once, when it was sent, and every deed, in the
+/* telling.h - a process log as a story: every message of a run once, when it was sent, and every event, in the
  * order of time, in plain words.
  *
  *    61.204 ms  worker/0 -> ps/1  EXCHANGE

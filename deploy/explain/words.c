@@ -268,12 +268,12 @@ static bool accumulates(const struct moment *moment)
 
 static bool is_short(const struct moment *moment)
 {
-    return accumulates(moment) && moment->entry->deed.members < moment->job->accumulate;
+    return accumulates(moment) && moment->entry->event.members < moment->job->accumulate;
 }
 
 static bool left_out(const struct moment *moment)
 {
-    return moment->entry->deed.examples == 0;
+    return moment->entry->event.examples == 0;
 }
 
 static bool applied_with_others(const struct moment *moment)
@@ -284,7 +284,7 @@ static bool applied_with_others(const struct moment *moment)
 
 static bool goes_on(const struct moment *moment)
 {
-    return moment->entry->deed.step > 0;
+    return moment->entry->event.step > 0;
 }
 
 /* --- what the modes say ---------------------------------------------------------------------- */
@@ -473,99 +473,30 @@ const struct words_row words_of_messages[] = {
 };
 const size_t words_of_messages_count = sizeof words_of_messages / sizeof *words_of_messages;
 
-/* --- deeds ----------------------------------------------------------------------------------- */
+/* --- events ---------------------------------------------------------------------------------- */
 
-const struct words_row words_of_deeds[] = {
-    {DEED_OPENED, goes_on, "has opened the run directory: the run goes on from version {step}."},
-    {DEED_OPENED, alone,
-     "has opened the run directory, and given all variables their first values."},
-    {DEED_OPENED, NULL, "has opened the run directory: it is a new run."},
-    {DEED_LOADED, NULL, "has given its chunks their first values."},
-    {DEED_GIVEN, alone, "computes {@work} from version {step} of all variables."},
-    {DEED_GIVEN, NULL, "{mode.given}."},
-    {DEED_STANDS, NULL, "has no leaf in this step: there are more workers than leaves."},
-    {DEED_COMPUTED, NULL,
-     "has computed the gradient of {@leaves} of {@work}, {examples} examples, in {@took}. It had "
-     "{correct} of them right, with a loss of {@loss}."},
-    {DEED_LEFT_OUT, NULL, "has computed a gradient of {@work} that is not finite."},
-    {DEED_TAKEN, NULL, "chunk {chunk}, with worker/{worker}'s gradient of {@work}: {mode.taken}."},
-    {DEED_REFUSED, NULL,
-     "chunk {chunk} makes nothing of worker/{worker}'s gradient of {@work}: {@verdict}."},
-    {DEED_UPDATED, alone,
-     "divides the sum by its {examples} examples and makes one update of all variables with "
-     "{@optimizer}. Now they are at version {version}."},
-    {DEED_UPDATED, is_short,
-     "chunk {chunk}: batches in the open group: {members} of {@accumulate}. No more are waited "
-     "for, "
-     "for an epoch or the job ends here or a checkpoint is made: the sum of their gradients is "
-     "divided by its {examples} examples and makes one update. The greatest staleness among them "
-     "is {staleness}. The update is made with {@optimizer}; now the chunk is at version "
-     "{version}."},
-    {DEED_UPDATED, accumulates,
-     "chunk {chunk}: that was the last of {members} batches in a group. The sum of their gradients "
-     "is divided by its {examples} examples and makes one update. The greatest staleness among "
-     "them is {staleness}. The update is made with {@optimizer}; now the chunk is at version "
-     "{version}."},
-    {DEED_UPDATED, NULL,
-     "chunk {chunk}: {mode.updated}. The update is made with {@optimizer}; now the chunk is at "
-     "version "
-     "{version}."},
-    {DEED_SKIPPED, accumulates,
-     "chunk {chunk}: a group ends in which no batch had a gradient; there were {members}. It is at "
-     "version {version}, its values as before."},
-    {DEED_SKIPPED, NULL,
-     "chunk {chunk}: a batch without a gradient is counted. It is at version {version}, its values "
-     "as before."},
-    {DEED_ADDED, left_out,
-     "chunk {chunk}: a batch without a gradient takes its place in the open group, which has "
-     "{members} of {@accumulate} batches. The chunk stays at version {version}."},
-    {DEED_ADDED, NULL,
-     "chunk {chunk}: the gradient, of {examples} examples and at staleness {staleness}, is added "
-     "to "
-     "the open group and waits there for more: it has {members} of {@accumulate} batches. The "
-     "chunk stays at version {version}."},
-    {DEED_HELD, NULL, "chunk {chunk}: the answer to worker/{worker} waits {mode.waits}."},
-    {DEED_CUT, NULL,
-     "chunk {chunk} is kept as of version {step}, for a checkpoint; training would not have to "
-     "wait for the disk."},
-    {DEED_PART, alone, "has written values and optimizer of version {step}, {@bytes}."},
-    {DEED_PART, NULL, "has written its part of the checkpoint of version {step}, {@bytes}."},
-    {DEED_MANIFEST, alone,
-     "has written the manifest of version {step}: now it is a checkpoint, and whole."},
-    {DEED_MANIFEST, NULL,
-     "has written the manifest of version {step}: all parts are there, and now it is a "
-     "checkpoint."},
-    {DEED_SCORED, NULL,
-     "has scored version {step} on {examples} test examples in {@took}: {correct} right, with a "
-     "loss of "
-     "{@loss}."},
-    {DEED_LOST_WORKER, NULL,
-     "does without worker/{worker}, which is lost: what it had to compute is for others, or for "
-     "whoever "
-     "takes its place."},
-    {DEED_LOST_SERVER, NULL,
-     "has lost ps/{worker}: when somebody has its place again, all go back to the newest "
-     "checkpoint."},
-    {DEED_SUMMARY, alone, "has written run.json and the model."},
-    {DEED_SUMMARY, NULL, "has written run.json and the model."},
+const struct words_row words_of_events[] = {
+#define EVENT(kind, name, sentence)   {EVENT_##kind, NULL, sentence},
+#define SPECIAL(kind, when, sentence) {EVENT_##kind, when, sentence},
+#include "common/events/event_rows.inc"
 };
-const size_t words_of_deeds_count = sizeof words_of_deeds / sizeof *words_of_deeds;
+const size_t words_of_events_count = sizeof words_of_events / sizeof *words_of_events;
 
-#define DEED_FIELD(name, kind)                                                                     \
+#define EVENT_FIELD(name, kind)                                                                    \
     {                                                                                              \
-#name, NULL, NULL, kind, offsetof(struct deed, name), sizeof(((struct deed *)0)->name), 0, \
-            0, 0, NULL                                                                             \
+#name, NULL, NULL, kind, offsetof(struct event, name), sizeof(((struct event *)0)->name),  \
+            0, 0, 0, NULL                                                                          \
     }
 
-static const struct message_field deed_fields[] = {
-    DEED_FIELD(chunk, FIELD_U32),
-    DEED_FIELD(worker, FIELD_U32),
-    DEED_FIELD(step, FIELD_U64),
-    DEED_FIELD(version, FIELD_U64),
-    DEED_FIELD(examples, FIELD_U64),
-    DEED_FIELD(correct, FIELD_U64),
-    DEED_FIELD(staleness, FIELD_U64),
-    DEED_FIELD(members, FIELD_U32),
+static const struct message_field event_fields[] = {
+    EVENT_FIELD(chunk, FIELD_U32),
+    EVENT_FIELD(index, FIELD_U32),
+    EVENT_FIELD(step, FIELD_U64),
+    EVENT_FIELD(version, FIELD_U64),
+    EVENT_FIELD(examples, FIELD_U64),
+    EVENT_FIELD(correct, FIELD_U64),
+    EVENT_FIELD(staleness, FIELD_U64),
+    EVENT_FIELD(members, FIELD_U32),
     {.kind = FIELD_END},
 };
 
@@ -587,10 +518,10 @@ static void make_unit(const struct moment *moment, char *text, size_t size)
     snprintf(text, size, "%s", job_mode(moment->job)->steps ? "step" : "batch");
 }
 
-static uint64_t step_of(const struct diary_entry *entry)
+static uint64_t step_of(const struct process_log_entry *entry)
 {
-    if (entry->kind == DIARY_DID)
-        return entry->deed.step;
+    if (entry->kind == LOGGED_EVENT)
+        return entry->event.step;
     return entry->message.kind == MESSAGE_RECEIPT ? entry->message.receipt.step
                                                   : entry->message.exchange.step;
 }
@@ -633,8 +564,9 @@ static void make_wish(const struct moment *moment, char *text, size_t size)
 
 static void make_leaves(const struct moment *moment, char *text, size_t size)
 {
-    const struct diary_entry *entry = moment->entry;
-    struct node node = entry->kind == DIARY_DID ? entry->deed.node : entry->message.exchange.node;
+    const struct process_log_entry *entry = moment->entry;
+    struct node node =
+        entry->kind == LOGGED_EVENT ? entry->event.node : entry->message.exchange.node;
     if (node.leaf_count == 1)
         snprintf(text, size, "leaf %u", node.first_leaf);
     else
@@ -672,10 +604,10 @@ static void write_loss(int64_t loss, uint64_t examples, char *text, size_t size)
 
 static void make_loss(const struct moment *moment, char *text, size_t size)
 {
-    const struct diary_entry *entry = moment->entry;
+    const struct process_log_entry *entry = moment->entry;
     const struct message_evaluation *score = &entry->message.evaluation;
-    if (entry->kind == DIARY_DID)
-        write_loss(entry->deed.loss, entry->deed.examples, text, size);
+    if (entry->kind == LOGGED_EVENT)
+        write_loss(entry->event.loss, entry->event.examples, text, size);
     else
         write_loss(score->loss, score->examples, text, size);
 }
@@ -720,17 +652,17 @@ static void make_last(const struct moment *moment, char *text, size_t size)
 
 static void make_took(const struct moment *moment, char *text, size_t size)
 {
-    write_duration(moment->entry->deed.us, text, size);
+    write_duration(moment->entry->event.us, text, size);
 }
 
 static void make_bytes(const struct moment *moment, char *text, size_t size)
 {
-    snprintf(text, size, "%s", wording_bytes(moment->entry->deed.bytes).text);
+    snprintf(text, size, "%s", wording_bytes(moment->entry->event.bytes).text);
 }
 
 static void make_verdict(const struct moment *moment, char *text, size_t size)
 {
-    snprintf(text, size, "%s", verdict_name(moment->entry->deed.verdict));
+    snprintf(text, size, "%s", verdict_name(moment->entry->event.verdict));
 }
 
 static void make_optimizer(const struct moment *moment, char *text, size_t size)
@@ -787,14 +719,14 @@ static const struct message_field *find_field(const struct message_field *fields
 }
 
 /* The field of that name, and in *from what its offset counts from. */
-static const struct message_field *find(bool deed, unsigned kind, const char *name,
-                                        const struct diary_entry *entry, const void **from)
+static const struct message_field *find(bool event, unsigned kind, const char *name,
+                                        const struct process_log_entry *entry, const void **from)
 {
     static const char report[] = "report.";
     const void *message = entry != NULL ? &entry->message : NULL;
-    *from = entry == NULL ? NULL : deed ? (const void *)&entry->deed : message;
-    if (deed)
-        return find_field(deed_fields, name);
+    *from = entry == NULL ? NULL : event ? (const void *)&entry->event : message;
+    if (event)
+        return find_field(event_fields, name);
     if (kind != MESSAGE_EXCHANGE || strncmp(name, report, sizeof report - 1) != 0)
         return find_field(message_fields((enum message_kind)kind), name);
     const struct message_field *whole = find_field(message_fields(MESSAGE_EXCHANGE), "report");
@@ -804,11 +736,11 @@ static const struct message_field *find(bool deed, unsigned kind, const char *na
     return find_field(message_fields(MESSAGE_REPORT), name + sizeof report - 1);
 }
 
-bool words_knows(bool deed, unsigned kind, const char *name)
+bool words_knows(bool event, unsigned kind, const char *name)
 {
     const void *from;
     return name[0] == '@' ? find_made(name + 1) != NULL
-                          : find(deed, kind, name, NULL, &from) != NULL;
+                          : find(event, kind, name, NULL, &from) != NULL;
 }
 
 static void write_field(const struct message_field *field, const void *from, char *text,
@@ -849,9 +781,9 @@ static void fill_in(const struct moment *moment, const char *name, bool alike, c
                     size_t size)
 {
     const void *from;
-    const struct diary_entry *entry = moment->entry;
+    const struct process_log_entry *entry = moment->entry;
     const struct made *made = name[0] == '@' ? find_made(name + 1) : NULL;
-    bool deed = entry->kind == DIARY_DID;
+    bool event = entry->kind == LOGGED_EVENT;
     text[0] = '\0';
     if (alike && (made != NULL ? made->varies : varies(name)))
         return;
@@ -860,8 +792,8 @@ static void fill_in(const struct moment *moment, const char *name, bool alike, c
         return;
     }
     const struct message_field *field =
-        find(deed, deed ? (unsigned)entry->deed.kind : (unsigned)entry->message.kind, name, entry,
-             &from);
+        find(event, event ? (unsigned)entry->event.kind : (unsigned)entry->message.kind, name,
+             entry, &from);
     assert(field != NULL);
     write_field(field, from, text, size);
 }
@@ -894,11 +826,11 @@ static void expand(const struct moment *moment, const char *text, bool alike, ch
 
 static const struct words_row *find_row(const struct moment *moment)
 {
-    const struct diary_entry *entry = moment->entry;
-    bool deed = entry->kind == DIARY_DID;
-    const struct words_row *rows = deed ? words_of_deeds : words_of_messages;
-    size_t count = deed ? words_of_deeds_count : words_of_messages_count;
-    unsigned kind = deed ? (unsigned)entry->deed.kind : (unsigned)entry->message.kind;
+    const struct process_log_entry *entry = moment->entry;
+    bool event = entry->kind == LOGGED_EVENT;
+    const struct words_row *rows = event ? words_of_events : words_of_messages;
+    size_t count = event ? words_of_events_count : words_of_messages_count;
+    unsigned kind = event ? (unsigned)entry->event.kind : (unsigned)entry->message.kind;
     for (size_t i = 0; i < count; i++)
         if (rows[i].kind == kind && (rows[i].when == NULL || rows[i].when(moment)))
             return &rows[i];
@@ -910,9 +842,9 @@ static uint32_t chunk_of(const struct moment *moment, const struct words_row *ro
     if (strstr(row->text, "{chunk}") == NULL)
         return WORDS_NO_CHUNK;
     const void *from;
-    const struct diary_entry *entry = moment->entry;
+    const struct process_log_entry *entry = moment->entry;
     const struct message_field *field =
-        find(entry->kind == DIARY_DID, row->kind, "chunk", entry, &from);
+        find(entry->kind == LOGGED_EVENT, row->kind, "chunk", entry, &from);
     return *(const uint32_t *)(const void *)((const uint8_t *)from + field->offset);
 }
 

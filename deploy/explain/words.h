@@ -1,7 +1,8 @@
-/* words.h - every message, and every deed between messages, in plain words. The table is words.c: a row for each kind, or several, the last of a kind without a
+/* words.h - every message, and every event between messages, in plain words. The tables are words.c and
+ * common/events/event_rows.inc: a row for each kind, or several, the last of a kind without a
  * condition. A text has in braces what it takes from the moment:
  *
- *     {chunk}           a field of the message (common/wire/message_rows.inc) or of the deed
+ *     {chunk}           a field of the message (common/wire/message_rows.inc) or of the event
  *     {report.correct}  of the report inside an EXCHANGE
  *     {@leaves}         made of several of them, or of the job
  *     {mode.gives}      the words of the job's mode (ps/mode, worker/mode), with braces of their own
@@ -15,14 +16,14 @@
 #define DEPLOY_EXPLAIN_WORDS_H
 
 #include "common/job/partition.h"
-#include "common/wire/diary.h"
+#include "common/wire/process_log.h"
 
 #define WORDS_TEXT_MAX 2048
 #define WORDS_NO_CHUNK UINT32_MAX
 
 /* Something that was said or done, and what one has to know to tell it. */
 struct moment {
-    const struct diary_entry *entry;
+    const struct process_log_entry *entry;
     const struct job *job;
     const struct partition *partition; /* Without chunks when there are no servers. */
     enum message_kind question;        /* That it answers; MESSAGE_NONE when it answers none. */
@@ -39,18 +40,18 @@ void words_write(struct words *words, const struct moment *moment);
 
 /* Rows, for whoever looks whether they are whole. */
 struct words_row {
-    unsigned kind;                             /* enum message_kind or enum deed_kind. */
+    unsigned kind;                             /* enum message_kind or enum event_kind. */
     bool (*when)(const struct moment *moment); /* NULL: always. */
     const char *text;
 };
 
-extern const struct words_row words_of_messages[], words_of_deeds[];
-extern const size_t words_of_messages_count, words_of_deeds_count;
+extern const struct words_row words_of_messages[], words_of_events[];
+extern const size_t words_of_messages_count, words_of_events_count;
 
 /* What is in {mode.NAME}; NULL: the mode has no such words. */
 const char *words_of_mode(const struct job *job, const char *name);
 
 /* Whether braces around this name mean something in a text about that kind. */
-bool words_knows(bool deed, unsigned kind, const char *name);
+bool words_knows(bool event, unsigned kind, const char *name);
 
 #endif

@@ -192,7 +192,7 @@ static void befall_process(struct strikes *s, const struct happening *happening)
              owns ? "%s is asked to leave, and cannot: its place owns chunks"
                   : "%s is asked to leave",
              place_text(happening->place).text);
-        engine_later(s->options.engine, 0, EVENT_LEAVE, p->number, 0);
+        engine_later(s->options.engine, 0, DUE_LEAVE, p->number, 0);
     }
 }
 

@@ -101,7 +101,7 @@ static void append_computing(const struct simulated_worker *worker, char *text)
 }
 
 /* "took worker/1's exchange of chunk 1 off the wire" */
-static void append_deed(const struct terms *terms, const struct simulated_process *process,
+static void append_done(const struct terms *terms, const struct simulated_process *process,
                         const struct labour_done *done, char *text)
 {
     if (done->labour == LABOUR_RECEIVE)
@@ -126,7 +126,7 @@ void terms_worked(void *context, const struct simulated_process *process,
     if (done->worked_ns == 0)
         return;
     wording_append(text, sizeof text, "%s ", name_process(terms, process->number).text);
-    append_deed(terms, process, done, text);
+    append_done(terms, process, done, text);
     wording_append(text, sizeof text, ": ");
     if (done->waited_ns > 0)
         wording_append(text, sizeof text, "queue %s, ", quantity_time(done->waited_ns).text);

@@ -13,7 +13,8 @@
 #include "common/file/disk.h"
 #include "deploy/trace/trace.h"
 
-#define TRACE_FROM 80 /* Descriptors below it are others': the children's own, and the diary. */
+#define TRACE_FROM                                                                                 \
+    80 /* Descriptors below it are others': the children's own, and the process log. */
 
 /* Of a virtual cluster: as much as a real one's processes have, but where they are many no more than its
  * steps may need. */

@@ -35,9 +35,9 @@ void fault_injector_begin(struct examination *examination)
         x->injector.struck[i].partitions[0] = NO_PARTITION;
         x->injector.struck[i].partitions[1] = NO_PARTITION;
         if (plan->faults[i].time == FAULT_AT)
-            engine_later(&x->engine, plan->faults[i].at_us, EVENT_FAULT, 0, i);
+            engine_later(&x->engine, plan->faults[i].at_us, DUE_FAULT, 0, i);
     }
-    engine_later(&x->engine, plan->calm_us, EVENT_FAULT, 0, CALM);
+    engine_later(&x->engine, plan->calm_us, DUE_FAULT, 0, CALM);
 }
 
 static void note_delivered(void *context, enum message_kind kind)
@@ -48,7 +48,7 @@ static void note_delivered(void *context, enum message_kind kind)
     for (uint32_t i = 0; i < plan->count; i++)
         if (plan->faults[i].time == FAULT_MESSAGES && plan->faults[i].message == kind &&
             plan->faults[i].count == count)
-            engine_later(&x->engine, 0, EVENT_FAULT, 0, i);
+            engine_later(&x->engine, 0, DUE_FAULT, 0, i);
 }
 
 /* A kill while a file is being written, at some moment until it is durable, or shortly after. */
@@ -63,7 +63,7 @@ static void note_wrote(void *context, const struct simulated_process *process)
             continue;
         struck->armed = false;
         struck->due = true;
-        engine_later(&x->engine, random_below(&x->engine.random, (uint32_t)most_us), EVENT_FAULT, 0,
+        engine_later(&x->engine, random_below(&x->engine.random, (uint32_t)most_us), DUE_FAULT, 0,
                      i);
     }
 }
@@ -84,7 +84,7 @@ static bool crash(struct examination *x, const struct fault *fault, struct simul
 {
     x->injector.began_again = x->injector.began_again || fault->host == 0;
     engine_kill(&x->engine, p);
-    engine_later(&x->engine, fault->for_us, EVENT_START, fault->host, START_AT_HOST);
+    engine_later(&x->engine, fault->for_us, DUE_START, fault->host, START_AT_HOST);
     return true;
 }
 
@@ -134,7 +134,7 @@ static bool leave(struct examination *x, const struct fault *fault, struct simul
 {
     if (p->is_server || !x->engine.started || workers_left(x) < 2)
         return false;
-    engine_later(&x->engine, 0, EVENT_LEAVE, p->number, 0);
+    engine_later(&x->engine, 0, DUE_LEAVE, p->number, 0);
     if (job_place_owns(x->engine.options.job, p->index))
         return true; /* It stays. */
     host_set_add(&x->injector.gone, fault->host);
@@ -150,7 +150,7 @@ static bool replace(struct examination *x, const struct fault *fault, struct sim
     /* A lock of a host that is not heard of may run out, as those of network disks do. */
     if (p->is_server && fault->number % 2 == 0)
         simulated_disk_unlock(x->options.disks[p->index], p->number);
-    engine_later(&x->engine, fault->number % fault->for_us, EVENT_START, fault->host, START_ANYWAY);
+    engine_later(&x->engine, fault->number % fault->for_us, DUE_START, fault->host, START_ANYWAY);
     return true;
 }
 
@@ -281,7 +281,7 @@ static void begin_fault(struct examination *x, uint32_t fault)
     if (x->injector.calm || (again && !struck->due))
         return;
     if (!again && fault + 1 < x->options.plan->count && what[1].time == FAULT_FOLLOWS)
-        engine_later(&x->engine, what[1].at_us, EVENT_FAULT, 0, fault + 1);
+        engine_later(&x->engine, what[1].at_us, DUE_FAULT, 0, fault + 1);
     if (p == NULL)
         return;
     if (x->options.verbose)
@@ -293,7 +293,7 @@ static void begin_fault(struct examination *x, uint32_t fault)
     struck->active = true;
     if (what->kind != FAULT_STRANGER)
         struck->process = p->number;
-    engine_later(&x->engine, what->for_us, EVENT_FAULT, 0, HEALED + fault);
+    engine_later(&x->engine, what->for_us, DUE_FAULT, 0, HEALED + fault);
 }
 
 /* --- the end of each ------------------------------------------------------------------------- */
@@ -335,7 +335,7 @@ static void heal(struct examination *x, const struct fault *fault, struct struck
         break;
     case FAULT_STUCK:
         engine_kill(&x->engine, p);
-        engine_later(&x->engine, 1000, EVENT_START, fault->host, START_AT_HOST);
+        engine_later(&x->engine, 1000, DUE_START, fault->host, START_AT_HOST);
         break;
     case FAULT_SLOW:
         p->slow = struck->slow;

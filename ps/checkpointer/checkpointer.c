@@ -359,6 +359,7 @@ static void answer_opened(struct checkpointer *checkpointer, struct order_run_op
             opened.restore_step = checkpointer->reader.manifest.step;
             opened.so_far = checkpointer->reader.manifest.so_far;
         }
+        event(outbox->listener, EVENT_OPENED, .step = opened.restore_step);
     }
     order_add(outbox, place != NULL ? TO_SET_WRITER : TO_COORDINATOR, 0,
               &(struct order){
@@ -626,6 +627,8 @@ static void write_part(struct checkpointer *checkpointer, uint32_t server, struc
                                checkpointer->generation, server, checkpointer->part_count,
                                part->chunks, part->chunk_count, &error);
     written->written = status == STATUS_OK;
+    if (written->written)
+        event(outbox->listener, EVENT_PART, .step = part->step, .bytes = written->part.bytes);
     snprintf(written->text, sizeof written->text, "%s", error.text);
     part_clear(part);
 }
@@ -776,6 +779,8 @@ static void handle_manifest(struct checkpointer *checkpointer, const struct orde
         checkpointer->cut_failed = checkpointer->cut_failed && checkpointer->cut_step > step;
         prune(checkpointer, step, outbox);
     }
+    if (status == STATUS_OK)
+        event(outbox->listener, EVENT_MANIFEST, .step = step);
     say_written(checkpointer, ORDER_MANIFEST_WRITTEN, status, step, &error, outbox);
 }
 
@@ -960,6 +965,8 @@ static void handle_summary(struct checkpointer *checkpointer, const struct frame
     if (checkpointer->directory_open)
         board_end(&checkpointer->board, &summary);
     say_of_board(checkpointer, outbox);
+    if (status == STATUS_OK)
+        event(outbox->listener, EVENT_SUMMARY);
     say_written(checkpointer, ORDER_SUMMARY_WRITTEN, status, summary.step, &error, outbox);
 }
 

@@ -31,7 +31,6 @@
 #include <stdint.h>
 
 #include "common/base/deadlines.h"
-#include "common/wire/diary.h"
 #include "common/wire/outbox.h"
 #include "ps/work/membership.h"
 
@@ -54,7 +53,6 @@ struct coordinator_options {
     enum worker_loss on_worker_loss;
     uint32_t max_bad_gradients; /* Async: more end the job. */
     bool allow_mixed;
-    struct diary *diary; /* It says who was lost; NULL: nobody is told. Outlives the coordinator. */
     bool unchecked;      /* It does not look at itself (common/base/invariant.h). */
     uint32_t processors; /* Of this host, for run.json; 0: not known. */
 };

@@ -14,13 +14,12 @@
 
 /* --- losing -------------------------------------------------------------------------------- */
 
-static void say_lost(const struct coordinator *c, enum role role, uint32_t index, const char *why,
-                     const char *line, struct outbox *outbox)
+static void say_lost(enum role role, uint32_t index, const char *why, const char *line,
+                     struct outbox *outbox)
 {
     outbox_warn(outbox, "%s", line);
-    diary_did(c->options.diary,
-              &(struct deed){.kind = role == ROLE_PS ? DEED_LOST_SERVER : DEED_LOST_WORKER,
-                             .worker = index});
+    event(outbox->listener, role == ROLE_PS ? EVENT_LOST_SERVER : EVENT_LOST_WORKER,
+          .index = index);
     order_event(outbox, "lost",
                 EVENT_MEMBERS(event_text("role", role_name(role)), event_count("index", index),
                               event_text("why", why)));
@@ -39,7 +38,7 @@ void coordinator_lose_worker(struct coordinator *c, uint32_t index, enum departu
                              struct outbox *outbox)
 {
     struct member *worker = &c->work.membership.workers[index];
-    say_lost(c, ROLE_WORKER, index, why, line, outbox);
+    say_lost(ROLE_WORKER, index, why, line, outbox);
     c->summary.faults.workers_lost++;
     membership_free_place(worker, departure);
     evaluation_lost(&c->evaluation, index);
@@ -60,7 +59,7 @@ void coordinator_lose_server(struct coordinator *c, uint32_t index, const char *
                              const char *line, uint64_t now_us, struct outbox *outbox)
 {
     struct member *server = &c->work.membership.servers[index];
-    say_lost(c, ROLE_PS, index, why, line, outbox);
+    say_lost(ROLE_PS, index, why, line, outbox);
     c->summary.faults.servers_lost++;
     server->lost = true;
     server->gone_us = now_us;

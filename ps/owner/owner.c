@@ -12,7 +12,6 @@
 #include "common/base/invariant.h"
 #include "common/kernels/kernels.h"
 #include "common/transport/transport.h"
-#include "common/wire/diary.h"
 #include "ps/owner/owner_state.h"
 #include "ps/shard/group.h"
 
@@ -72,11 +71,6 @@ void owner_destroy(struct owner **owner)
 void owner_uncheck(struct owner *owner)
 {
     owner->unchecked = true;
-}
-
-void owner_keep_diary(struct owner *owner, struct diary *diary)
-{
-    owner->diary = diary;
 }
 
 static struct owned *find_chunk(struct owner *owner, uint32_t index)
@@ -264,6 +258,7 @@ static void open_chunk(struct owner *owner, struct owned *owned)
 
 static void say_loaded(const struct owner *owner, struct outbox *outbox)
 {
+    event(outbox->listener, EVENT_LOADED);
     order_add(outbox, TO_ROUTER, 0,
               &(struct order){
                   .kind = ORDER_LOADED, .from = owner->index, .generation = owner->generation});
@@ -401,27 +396,21 @@ static bool cut_array(struct owner *owner, struct owned *owned, uint32_t array, 
     return true;
 }
 
-static void note_update(const struct owner *owner, const struct chunk *chunk,
-                        const struct held *made)
+static void note_update(const struct chunk *chunk, const struct held *made,
+                        const struct outbox *outbox)
 {
-    diary_did(owner->diary, &(struct deed){.kind = made->examples > 0 ? DEED_UPDATED : DEED_SKIPPED,
-                                           .chunk = chunk->index,
-                                           .version = chunk->version,
-                                           .members = made->members,
-                                           .examples = made->examples,
-                                           .staleness = made->staleness});
+    event(outbox->listener, made->examples > 0 ? EVENT_UPDATED : EVENT_SKIPPED,
+          .chunk = chunk->index, .version = chunk->version, .members = made->members,
+          .examples = made->examples, .staleness = made->staleness);
 }
 
-static void note_added(const struct owner *owner, const struct chunk *chunk,
-                       const struct update *update)
+static void note_added(const struct chunk *chunk, const struct update *update,
+                       const struct outbox *outbox)
 {
-    diary_did(owner->diary,
-              &(struct deed){.kind = DEED_ADDED,
-                             .chunk = chunk->index,
-                             .version = chunk->version,
-                             .members = chunk->held.members,
-                             .examples = update->gradient != NULL ? update->examples : 0,
-                             .staleness = update->staleness});
+    event(outbox->listener, EVENT_ADDED, .chunk = chunk->index, .version = chunk->version,
+          .members = chunk->held.members,
+          .examples = update->gradient != NULL ? update->examples : 0,
+          .staleness = update->staleness);
 }
 
 /* What a chunk holds is in nobody's values, nor in a checkpoint: it is applied before a cut. */
@@ -437,7 +426,7 @@ static bool close_group(struct owner *owner, struct owned *owned, struct outbox 
     }
     if (owner->records)
         entries_close(&owned->entries);
-    note_update(owner, chunk, &made);
+    note_update(chunk, &made, outbox);
     return true;
 }
 
@@ -446,8 +435,7 @@ static void cut_chunk(struct owner *owner, struct owned *owned, struct outbox *o
     uint64_t step = owned->cut_step;
     bool whole = close_group(owner, owned, outbox);
     owned->cut_step = UINT64_MAX;
-    diary_did(owner->diary,
-              &(struct deed){.kind = DEED_CUT, .chunk = owned->shard.chunk.index, .step = step});
+    event(outbox->listener, EVENT_CUT, .chunk = owned->shard.chunk.index, .step = step);
     for (uint32_t array = 0; array <= owner->plan->slots.count && whole; array++)
         whole = cut_array(owner, owned, array, step, outbox);
     if (whole && owner->records)
@@ -630,10 +618,8 @@ static void park(struct owner *owner, struct owned *owned, const struct packet *
     const struct message_exchange *exchange = &packet->message.exchange;
     struct parked *parked = parked_place(owned, packet->message.index);
     if (parked != NULL) {
-        diary_did(owner->diary, &(struct deed){.kind = DEED_HELD,
-                                               .chunk = exchange->chunk,
-                                               .worker = packet->message.index,
-                                               .version = exchange->want_version});
+        event(outbox->listener, EVENT_HELD, .chunk = exchange->chunk,
+              .index = packet->message.index, .version = exchange->want_version);
         *parked = (struct parked){
             .waiting = true,
             .peer = packet->peer,
@@ -751,9 +737,9 @@ static bool make_updates(struct owner *owner, struct owned *owned, const struct 
         count_staleness(owner, owned, packet, now_us, outbox); /* Before a cut, which reports it. */
         note_batches(owner, owned, outbox);
         if (chunk->held.members == 0)
-            note_update(owner, chunk, &made);
+            note_update(chunk, &made, outbox);
         else
-            note_added(owner, chunk, &update);
+            note_added(chunk, &update, outbox);
         if (owned->cut_step == chunk->batches)
             cut_chunk(owner, owned, outbox);
     }
@@ -800,17 +786,13 @@ static bool check_finite(const struct owner *owner, const struct owned *owned,
     return true;
 }
 
-static void note_gradient(const struct owner *owner, const struct message *message,
-                          enum verdict verdict)
+static void note_gradient(const struct message *message, enum verdict verdict,
+                          const struct outbox *outbox)
 {
     const struct message_exchange *exchange = &message->exchange;
-    diary_did(owner->diary,
-              &(struct deed){.kind = verdict == VERDICT_APPLIED ? DEED_TAKEN : DEED_REFUSED,
-                             .chunk = exchange->chunk,
-                             .worker = message->index,
-                             .node = exchange->node,
-                             .step = exchange->step,
-                             .verdict = verdict});
+    event(outbox->listener, verdict == VERDICT_APPLIED ? EVENT_TAKEN : EVENT_REFUSED,
+          .chunk = exchange->chunk, .index = message->index, .node = exchange->node,
+          .step = exchange->step, .verdict = verdict);
 }
 
 /* "a, b and c": the variables that a chunk has something of, as far as there is room. */
@@ -925,7 +907,7 @@ static void handle_exchange(struct owner *owner, struct packet *packet, uint64_t
     }
     if (sent) {
         outcome.verdict = take_gradient(owner, owned, packet, outbox);
-        note_gradient(owner, &packet->message, outcome.verdict);
+        note_gradient(&packet->message, outcome.verdict, outbox);
     }
     if (outcome.verdict == VERDICT_APPLIED)
         outcome.staleness = staleness;

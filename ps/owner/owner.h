@@ -33,7 +33,6 @@
 #include "ps/shard/chunk.h"
 #include "ps/shard/plan.h"
 
-struct diary;
 struct owner;
 
 /* Owner `index` of `count` on this server; chunks are dealt in turn. The plan must outlive it.
@@ -42,8 +41,6 @@ enum status owner_create(struct owner **owner, const struct plan *plan, uint32_t
                          uint32_t count, const struct chunk_memory *memory);
 void owner_destroy(struct owner **owner);
 
-/* What it does with gradients is to stand there; NULL: nowhere. Outlives the owner. */
-void owner_keep_diary(struct owner *owner, struct diary *diary);
 /* It looks at itself no more, where it would (common/base/invariant.h). */
 void owner_uncheck(struct owner *owner);
 

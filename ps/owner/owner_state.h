@@ -54,7 +54,6 @@ struct owner {
     struct verdict_counts verdicts; /* Of this generation. */
     struct histogram staleness;     /* Of all its chunks, since they were loaded. */
     uint64_t told_us;               /* When the router was last told of it. */
-    struct diary *diary;            /* Borrowed; NULL: none is kept. */
 };
 
 /* See common/base/invariant.h. */

@@ -58,7 +58,7 @@ static void send_down(struct wire *wire, uint32_t process, uint64_t peer, uint64
 /* Somebody gets the next message that arrives anywhere; NETWORK_NOBODY when there is none left. */
 static uint32_t take(struct wire *wire, struct packet *packet)
 {
-    struct event event;
+    struct due event;
     struct error error;
     while (event_queue_take(&wire->queue, &event)) {
         uint64_t peer;
@@ -155,7 +155,7 @@ TEST_PLAIN(a_frame_written_in_flight_is_noticed)
                                     .role = ROLE_PS,
                                     .result = {.parameters = true, .verdict = VERDICT_APPLIED}};
     struct wire wire;
-    struct event event;
+    struct due event;
     struct packet packet;
     struct error error;
     uint64_t peer;

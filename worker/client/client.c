@@ -146,13 +146,13 @@ static void introduce(struct client *client, const struct outgoing *item)
     question.exchange.retry = true;
     question.exchange.receipt = false;
     size_t bytes = message_encode(&question, header);
-    uint64_t said_ns = diary_now(client->options.diary);
+    uint64_t said_ns = process_log_now(client->options.log);
     uint64_t sent_ns = recorder_now(client->options.recorder);
     if (client->options.transport->operations->send(client->servers[item->index], 0, header, bytes,
                                                     NULL, TRANSPORT_PLACE_NOWHERE) != STATUS_OK)
         return;
     client_spans_message(&client->spans, SPAN_SEND, item->index, &question, sent_ns);
-    diary_said(client->options.diary, said_ns, true, item->index, &question, 0, HERE);
+    process_log_said(client->options.log, said_ns, true, item->index, &question, 0, HERE);
     acquaintance->asked = connections;
     acquaintance->asked_us = now_us;
 }
@@ -168,13 +168,13 @@ static bool try_send(struct client *client, struct outgoing *item)
     }
     if (payload != NULL)
         frame_retain(payload); /* Sending takes a reference over even when it fails. */
-    uint64_t said_ns = diary_now(client->options.diary);
+    uint64_t said_ns = process_log_now(client->options.log);
     uint64_t sent_ns = recorder_now(client->options.recorder);
     enum status status = client->options.transport->operations->send(
         client->servers[item->index], 0, header, bytes, payload, item->packet.place);
     if (status == STATUS_OK)
-        diary_said(client->options.diary, said_ns, true, item->index, &item->packet.message,
-                   payload != NULL ? payload->bytes : 0, item->packet.origin);
+        process_log_said(client->options.log, said_ns, true, item->index, &item->packet.message,
+                         payload != NULL ? payload->bytes : 0, item->packet.origin);
     if (status == STATUS_OK)
         client_spans_message(&client->spans, SPAN_SEND, item->index, &item->packet.message,
                              sent_ns);
@@ -377,8 +377,8 @@ static void receive(struct client *client, uint32_t server)
             frame_release(packet.payload);
             continue;
         }
-        diary_heard(client->options.diary, true, server, &packet.message,
-                    packet.payload != NULL ? packet.payload->bytes : 0);
+        process_log_heard(client->options.log, true, server, &packet.message,
+                          packet.payload != NULL ? packet.payload->bytes : 0);
         uint64_t heard_ns = recorder_now(client->options.recorder);
         note_known(client, server, packet.message.kind);
         ask_to_share(client, server, &packet.message);
@@ -599,6 +599,7 @@ enum status client_open(struct client **client, const struct client_options *opt
     if (c == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     c->options = *options;
+    c->outbox.listener = options->listener;
     c->spans = (struct client_spans){options->recorder, options->worker};
     const struct job *job = options->job;
     c->said_us = clock_now_us();
@@ -905,8 +906,7 @@ enum status client_next(struct client *client, struct work *work)
                 return STATUS_LOST;
             }
             if (!work->enough && work->shares == 0)
-                diary_did(client->options.diary,
-                          &(struct deed){.kind = DEED_GIVEN, .step = work->step});
+                event(client->options.listener, EVENT_GIVEN, .step = work->step);
             return STATUS_OK;
         case MESSAGE_FINISHED:
             note_end(client, &packet.message);
@@ -996,17 +996,14 @@ void client_rest(struct client *client, uint64_t due_ns)
         continue;
 }
 
-static void note_gradient(struct diary *diary, const struct push *push, bool given)
+static void note_gradient(const struct client *client, const struct push *push, bool given)
 {
-    diary_did(diary, &(struct deed){.kind = push->bad ? DEED_LEFT_OUT
-                                            : given   ? DEED_COMPUTED
-                                                      : DEED_STANDS,
-                                    .step = push->step,
-                                    .node = push->node,
-                                    .examples = push->examples,
-                                    .loss = push->score.loss,
-                                    .correct = push->score.correct,
-                                    .us = push->compute_us});
+    event(client->options.listener,
+          push->bad ? EVENT_LEFT_OUT
+          : given   ? EVENT_COMPUTED
+                    : EVENT_STANDS,
+          .step = push->step, .node = push->node, .examples = push->examples,
+          .loss = push->score.loss, .correct = push->score.correct, .us = push->compute_us);
 }
 
 static struct message_exchange exchange_of(const struct push *push, bool gradient)
@@ -1039,7 +1036,7 @@ void client_push(struct client *client, const struct push *push, struct frame *g
 {
     struct packet packet = {.message.kind = MESSAGE_EXCHANGE, .payload = gradient};
     struct message_exchange *exchange = &packet.message.exchange;
-    note_gradient(client->options.diary, push, gradient != NULL);
+    note_gradient(client, push, gradient != NULL);
     if (gradient != NULL || push->bad)
         client_spans_gradient(&client->spans, push);
     *exchange = exchange_of(push, gradient != NULL);
@@ -1076,12 +1073,8 @@ void client_evaluation(struct client *client, const struct work *work, const str
         .regularisation = regularisation,
         .took_us = took_us,
     };
-    diary_did(client->options.diary, &(struct deed){.kind = DEED_SCORED,
-                                                    .step = work->step,
-                                                    .examples = score->examples,
-                                                    .loss = score->loss,
-                                                    .correct = score->correct,
-                                                    .us = took_us});
+    event(client->options.listener, EVENT_SCORED, .step = work->step, .examples = score->examples,
+          .loss = score->loss, .correct = score->correct, .us = took_us);
     client_spans_score(&client->spans, work, took_us);
     tell(client, &packet);
 }

@@ -45,7 +45,7 @@
 #include "common/process/notify.h"
 #include "common/steps/step_shape.h"
 #include "common/transport/transport.h"
-#include "common/wire/diary.h"
+#include "common/wire/process_log.h"
 #include "worker/model/model.h"
 
 struct client;
@@ -60,11 +60,12 @@ struct client_options {
     const char *job_id; /* What an engine calls the job; NULL: nothing does. */
     bool has_parent;    /* A launcher holds this process by its standard input. */
     struct deadlines deadlines;
-    uint64_t began_us;         /* From when deadlines.start counts; 0: client_open. */
-    bool must_share;           /* A server that shares no memory with this process is an error. */
-    struct diary *diary;       /* NULL: none is kept. Outlives the client. */
-    struct recorder *recorder; /* Of what it does; NULL: nobody's. The same. */
-    struct notify *notify;     /* Of a service manager; NULL: nobody's. The same. */
+    uint64_t began_us;       /* From when deadlines.start counts; 0: client_open. */
+    bool must_share;         /* A server that shares no memory with this process is an error. */
+    struct process_log *log; /* NULL: none is kept. Outlives the client. */
+    const struct listener *listener; /* Of events; NULL: none. Outlives it, too. */
+    struct recorder *recorder;       /* Of what it does; NULL: nobody's. The same. */
+    struct notify *notify;           /* Of a service manager; NULL: nobody's. The same. */
     /* Called, on another thread, when the job has ended and the caller has been computing on for a
      * while: it is stuck, and only ending the process is left. NULL: wait for it. */
     void (*stuck)(int exit_code, const char *reason);

@@ -6,15 +6,15 @@
 
 #include "tests/lib/suite.h"
 
-static struct event numbered(uint64_t number)
+static struct due numbered(uint64_t number)
 {
-    return (struct event){.number = number, .parcel = calloc(1, sizeof(struct parcel))};
+    return (struct due){.number = number, .parcel = calloc(1, sizeof(struct parcel))};
 }
 
 TEST_PLAIN(what_waits_keeps_its_order_however_much_there_is)
 {
     struct simulated_thread thread = {.busy = true};
-    struct event event;
+    struct due event;
     uint64_t in = 0, out = 0;
     for (unsigned round = 1; round < 40;
          round++) { /* More comes than goes, from any place of the ring. */
@@ -43,7 +43,7 @@ TEST_PLAIN(what_waits_keeps_its_order_however_much_there_is)
 TEST_PLAIN(nothing_waits_for_one_to_whom_nobody_came)
 {
     struct simulated_thread thread = {.busy = false};
-    struct event event;
+    struct due event;
     ck_assert(!thread_next(&thread, &event));
     thread_free(&thread);
 }

@@ -1,4 +1,4 @@
-/* test_telling.c - a diary as a story: everything once, in the order of time, whom it reached, and what
+/* test_telling.c - a process log as a story: everything once, in the order of time, whom it reached, and what
  * is alike put together. */
 /* promises: explain */
 
@@ -13,17 +13,17 @@
 
 struct scene {
     int file;
-    struct diary *worker, *server;
+    struct process_log *worker, *server;
 };
 
 static struct scene scene_open(void)
 {
     char where[32];
     struct error error;
-    struct scene scene = {.file = memfd_create("diary", MFD_CLOEXEC)};
+    struct scene scene = {.file = memfd_create("log", MFD_CLOEXEC)};
     snprintf(where, sizeof where, "fd:%d", scene.file);
-    ck_assert_int_eq(diary_open(&scene.worker, where, ROLE_WORKER, 0, &error), STATUS_OK);
-    ck_assert_int_eq(diary_open(&scene.server, where, ROLE_PS, 1, &error), STATUS_OK);
+    ck_assert_int_eq(process_log_open(&scene.worker, where, ROLE_WORKER, 0, &error), STATUS_OK);
+    ck_assert_int_eq(process_log_open(&scene.server, where, ROLE_PS, 1, &error), STATUS_OK);
     return scene;
 }
 
@@ -39,10 +39,16 @@ static char *tell(struct scene *scene, bool singly, enum status expected)
     FILE *out = open_memstream(&text, &size);
     ck_assert_int_eq(telling_print(out, &telling, scene->file, &error), expected);
     fclose(out);
-    diary_close(&scene->worker);
-    diary_close(&scene->server);
+    process_log_close(&scene->worker);
+    process_log_close(&scene->server);
     close(scene->file);
     return text;
+}
+
+static void say(struct process_log *log, const struct event *event)
+{
+    const struct listener listener = process_log_listener(log);
+    listener.take(listener.context, event);
 }
 
 /* At what time a chunk is asked for, and whether the server hears it and answers. */
@@ -52,9 +58,9 @@ static void ask(struct scene *scene, uint64_t time_ns, uint32_t chunk, bool hear
                            .role = ROLE_WORKER,
                            .request = 10 + chunk,
                            .exchange = {.chunk = chunk, .want = true, .newest = true}};
-    diary_said(scene->worker, time_ns, true, 1, &pull, 0, HERE);
+    process_log_said(scene->worker, time_ns, true, 1, &pull, 0, HERE);
     if (heard)
-        diary_heard(scene->server, false, 500, &pull, 0);
+        process_log_heard(scene->server, false, 500, &pull, 0);
     struct message result = {.kind = MESSAGE_RESULT,
                              .role = ROLE_PS,
                              .index = 1,
@@ -62,8 +68,8 @@ static void ask(struct scene *scene, uint64_t time_ns, uint32_t chunk, bool hear
                              .result = {.chunk = chunk, .parameters = true}};
     if (!answered)
         return;
-    diary_said(scene->server, diary_now(scene->server), false, 500, &result, 64, HERE);
-    diary_heard(scene->worker, true, 1, &result, 64);
+    process_log_said(scene->server, process_log_now(scene->server), false, 500, &result, 64, HERE);
+    process_log_heard(scene->worker, true, 1, &result, 64);
 }
 
 static size_t count_of(const char *text, const char *what)
@@ -89,7 +95,7 @@ static void join_lines(char *text)
 TEST_PLAIN(what_is_alike_is_told_once_and_counted_with_its_chunks)
 {
     struct scene scene = scene_open();
-    uint64_t now_ns = diary_now(scene.worker);
+    uint64_t now_ns = process_log_now(scene.worker);
     for (uint32_t chunk = 0; chunk < 8; chunk++)
         if (chunk != 5)
             ask(&scene, now_ns + chunk, chunk, true, true);
@@ -111,7 +117,7 @@ TEST_PLAIN(what_comes_after_something_else_of_its_chunk_is_told_there)
 {
     struct scene scene = scene_open();
     for (uint32_t i = 0; i < 5; i++) /* Chunks 0 to 2, and 0 and 1 once more. */
-        ask(&scene, diary_now(scene.worker), i % 3, true, true);
+        ask(&scene, process_log_now(scene.worker), i % 3, true, true);
     char *text = tell(&scene, false, STATUS_OK);
     ck_assert_uint_eq(count_of(text, "worker/0 -> ps/1  EXCHANGE"), 2);
     ck_assert_uint_eq(count_of(text, "ps/1 -> worker/0  RESULT"), 2);
@@ -124,7 +130,7 @@ TEST_PLAIN(what_comes_after_something_else_of_its_chunk_is_told_there)
 TEST_PLAIN(singly_each_is_told_with_its_fields)
 {
     struct scene scene = scene_open();
-    uint64_t now_ns = diary_now(scene.worker);
+    uint64_t now_ns = process_log_now(scene.worker);
     for (uint32_t chunk = 0; chunk < 4; chunk++)
         ask(&scene, now_ns + chunk, chunk, true, true);
     char *text = tell(&scene, true, STATUS_OK);
@@ -139,7 +145,7 @@ TEST_PLAIN(singly_each_is_told_with_its_fields)
 TEST_PLAIN(what_nobody_heard_is_told_so_and_whom_nobody_knows_has_no_name)
 {
     struct scene scene = scene_open();
-    ask(&scene, diary_now(scene.worker), 0, false, true);
+    ask(&scene, process_log_now(scene.worker), 0, false, true);
     char *text = tell(&scene, false, STATUS_OK);
     join_lines(text);
     ck_assert_ptr_nonnull(strstr(text, "(It was not heard by anybody.)"));
@@ -150,7 +156,7 @@ TEST_PLAIN(what_nobody_heard_is_told_so_and_whom_nobody_knows_has_no_name)
 TEST_PLAIN(a_damaged_end_is_an_error_and_what_comes_before_is_told)
 {
     struct scene scene = scene_open();
-    ask(&scene, diary_now(scene.worker), 0, true, false);
+    ask(&scene, process_log_now(scene.worker), 0, true, false);
     ck_assert_int_eq(pwrite(scene.file, "x", 1, lseek(scene.file, 0, SEEK_END)), 1);
     char *text = tell(&scene, false, STATUS_INVALID);
     ck_assert_uint_eq(count_of(text, "worker/0 -> ps/1  EXCHANGE"), 1);
@@ -161,15 +167,15 @@ TEST_PLAIN(a_damaged_end_is_an_error_and_what_comes_before_is_told)
 TEST_PLAIN(what_is_too_long_is_cut_and_that_is_said)
 {
     struct scene scene = scene_open();
-    ask(&scene, diary_now(scene.worker), 0, false, false);
-    struct deed cut = {.kind = DEED_CUT, .chunk = 3, .step = 1};
-    for (unsigned i = 0; i < 2 * DIARY_BYTES_MAX / sizeof cut; i++)
-        diary_did(i % 2 ? scene.server : scene.worker, &cut);
+    ask(&scene, process_log_now(scene.worker), 0, false, false);
+    struct event cut = {.kind = EVENT_CUT, .chunk = 3, .step = 1};
+    for (unsigned i = 0; i < 2 * PROCESS_LOG_BYTES_MAX / sizeof cut; i++)
+        say(i % 2 ? scene.server : scene.worker, &cut);
     off_t bytes = lseek(scene.file, 0, SEEK_END);
-    ck_assert(bytes >= DIARY_BYTES_MAX && bytes < DIARY_BYTES_MAX + 4096);
+    ck_assert(bytes >= PROCESS_LOG_BYTES_MAX && bytes < PROCESS_LOG_BYTES_MAX + 4096);
     char *text = tell(&scene, false, STATUS_OK);
     join_lines(text);
-    ck_assert_ptr_nonnull(strstr(text, "is not told: there are more messages than the 12 MiB"));
+    ck_assert_ptr_nonnull(strstr(text, "is not told: there are more messages than the 12.0 MiB"));
     ck_assert_ptr_nonnull(strstr(text, "1 message up to there: 1 EXCHANGE."));
     ck_assert_ptr_null(strstr(text, "not heard")); /* Who knows. */
     free(text);
@@ -178,8 +184,8 @@ TEST_PLAIN(what_is_too_long_is_cut_and_that_is_said)
 TEST_PLAIN(who_is_lost_is_told)
 {
     struct scene scene = scene_open();
-    diary_did(scene.server, &(struct deed){.kind = DEED_LOST_WORKER, .worker = 3});
-    diary_did(scene.server, &(struct deed){.kind = DEED_LOST_SERVER, .worker = 1});
+    say(scene.server, &(struct event){.kind = EVENT_LOST_WORKER, .index = 3});
+    say(scene.server, &(struct event){.kind = EVENT_LOST_SERVER, .index = 1});
     char *text = tell(&scene, false, STATUS_OK);
     join_lines(text);
     ck_assert_ptr_nonnull(strstr(text, "does without worker/3, which is lost: "));

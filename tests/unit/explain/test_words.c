@@ -1,4 +1,4 @@
-/* test_words.c - every message and every deed has words, in every mode; what stands in braces is
+/* test_words.c - every message and every event has words, in every mode; what stands in braces is
  * known; and what is put together is what differs in chunk or time alone. */
 /* promises: explain */
 
@@ -30,14 +30,14 @@ static void check_kinds(const struct words_row *rows, size_t count, unsigned fir
     }
 }
 
-TEST_PLAIN(every_message_and_every_deed_has_words)
+TEST_PLAIN(every_message_and_every_event_has_words)
 {
     check_kinds(words_of_messages, words_of_messages_count, MESSAGE_NONE + 1, MESSAGE_KIND_COUNT);
-    check_kinds(words_of_deeds, words_of_deeds_count, 0, DEED_KIND_COUNT);
+    check_kinds(words_of_events, words_of_events_count, 0, EVENT_KIND_COUNT);
 }
 
 /* How many braces there are; all of them must mean something. */
-static unsigned check_braces(bool deed, unsigned kind, const char *text)
+static unsigned check_braces(bool event, unsigned kind, const char *text)
 {
     unsigned count = 0;
     for (const char *at = strchr(text, '{'); at != NULL; at = strchr(at + 1, '{'), count++) {
@@ -49,30 +49,30 @@ static unsigned check_braces(bool deed, unsigned kind, const char *text)
         for (unsigned mode = 0; strncmp(name, "mode.", 5) == 0 && mode < MODE_COUNT; mode++) {
             const char *words = words_of_mode(&(struct job){.mode = (enum mode)mode}, name + 5);
             if (words != NULL) /* Not every mode has all, as sync leases nothing. */
-                count += check_braces(deed, kind, words);
+                count += check_braces(event, kind, words);
             of_mode |= words != NULL;
         }
-        ck_assert_msg(of_mode || words_knows(deed, kind, name), "{%s} means nothing in: %s", name,
+        ck_assert_msg(of_mode || words_knows(event, kind, name), "{%s} means nothing in: %s", name,
                       text);
     }
     return count;
 }
 
-static unsigned check_rows(bool deed, const struct words_row *rows, size_t count)
+static unsigned check_rows(bool event, const struct words_row *rows, size_t count)
 {
     unsigned braces = 0;
     for (size_t i = 0; i < count; i++)
-        braces += check_braces(deed, rows[i].kind, rows[i].text);
+        braces += check_braces(event, rows[i].kind, rows[i].text);
     return braces;
 }
 
 TEST_PLAIN(what_stands_in_braces_is_a_field)
 {
     ck_assert_uint_gt(check_rows(false, words_of_messages, words_of_messages_count), 50);
-    ck_assert_uint_gt(check_rows(true, words_of_deeds, words_of_deeds_count), 30);
+    ck_assert_uint_gt(check_rows(true, words_of_events, words_of_events_count), 30);
     ck_assert(!words_knows(false, MESSAGE_EXCHANGE, "nothing"));
     ck_assert(!words_knows(false, MESSAGE_EXCHANGE, "@nothing"));
-    ck_assert(!words_knows(true, DEED_TAKEN, "node"));
+    ck_assert(!words_knows(true, EVENT_TAKEN, "node"));
 }
 
 /* Sync has no leases, and only sync lets answers wait. */
@@ -90,7 +90,7 @@ TEST_PLAIN(every_mode_says_what_is_its_own)
 
 /* --- a message in words ----------------------------------------------------------------------- */
 
-static struct words write_words(enum mode mode, const struct diary_entry *entry)
+static struct words write_words(enum mode mode, const struct process_log_entry *entry)
 {
     struct words words;
     struct job job = {.mode = mode, .optimizer.name = "adam", .server_count = 1};
@@ -105,8 +105,8 @@ TEST_PLAIN(all_messages_can_be_told_in_every_mode)
     for (unsigned mode = 0; mode < MODE_COUNT; mode++)
         for (unsigned kind = MESSAGE_NONE + 1; kind < MESSAGE_KIND_COUNT; kind++)
             for (unsigned how = 0; how < 6; how++) {
-                struct diary_entry entry = {.kind = DIARY_SAID,
-                                            .role = how % 2 ? ROLE_PS : ROLE_WORKER};
+                struct process_log_entry entry = {.kind = LOGGED_SAID,
+                                                  .role = how % 2 ? ROLE_PS : ROLE_WORKER};
                 if (kind == MESSAGE_WORK && job_mode(&(struct job){.mode = (enum mode)mode})->steps)
                     continue; /* Nobody leases anything. */
                 entry.message = specimen(kind, (enum specimen)(how / 2));
@@ -119,7 +119,8 @@ TEST_PLAIN(all_messages_can_be_told_in_every_mode)
 
 TEST_PLAIN(an_exchange_says_what_it_brings_and_what_it_wants)
 {
-    struct diary_entry entry = {.kind = DIARY_SAID, .role = ROLE_WORKER, .payload_bytes = 163840};
+    struct process_log_entry entry = {
+        .kind = LOGGED_SAID, .role = ROLE_WORKER, .payload_bytes = 163840};
     entry.message.kind = MESSAGE_EXCHANGE;
     entry.message.exchange = (struct message_exchange){.chunk = 3,
                                                        .step = 1234,
@@ -141,7 +142,7 @@ TEST_PLAIN(an_exchange_says_what_it_brings_and_what_it_wants)
 
 TEST_PLAIN(who_was_waited_for_is_named)
 {
-    struct diary_entry entry = {.kind = DIARY_SAID, .role = ROLE_PS};
+    struct process_log_entry entry = {.kind = LOGGED_SAID, .role = ROLE_PS};
     entry.message.kind = MESSAGE_WORK;
     entry.message.work = (struct message_work){.batch = 7, .waited = WAIT_BOUND, .whom = 3};
     struct words words = write_words(MODE_SSP, &entry);
@@ -156,7 +157,7 @@ TEST_PLAIN(who_was_waited_for_is_named)
 
 TEST_PLAIN(alike_is_what_differs_in_chunk_and_time_alone)
 {
-    struct diary_entry entry = {.kind = DIARY_SAID, .role = ROLE_PS, .payload_bytes = 64};
+    struct process_log_entry entry = {.kind = LOGGED_SAID, .role = ROLE_PS, .payload_bytes = 64};
     entry.message.kind = MESSAGE_RESULT;
     entry.message.result = (struct message_result){
         .chunk = 1, .verdict = VERDICT_APPLIED, .version = 7, .staleness = 1, .parameters = true};
@@ -173,9 +174,9 @@ TEST_PLAIN(alike_is_what_differs_in_chunk_and_time_alone)
     ck_assert_str_ne(write_words(MODE_ASYNC, &entry).like, other.like);
 }
 
-static const char *told_of(struct words *words, const struct deed *deed, uint32_t accumulate)
+static const char *told_of(struct words *words, const struct event *event, uint32_t accumulate)
 {
-    const struct diary_entry entry = {.kind = DIARY_DID, .role = ROLE_PS, .deed = *deed};
+    const struct process_log_entry entry = {.kind = LOGGED_EVENT, .role = ROLE_PS, .event = *event};
     const struct job job = {
         .mode = MODE_ASYNC, .optimizer.name = "adam", .server_count = 1, .accumulate = accumulate};
     const struct partition partition = {.chunk_count = 1};
@@ -188,23 +189,23 @@ static const char *told_of(struct words *words, const struct deed *deed, uint32_
 TEST_PLAIN(of_several_gradients_it_is_told_which_wait_and_what_their_update_is_made_of)
 {
     struct words words;
-    struct deed deed = {.kind = DEED_ADDED, .members = 2, .examples = 64, .staleness = 5};
-    const char *text = told_of(&words, &deed, 4);
+    struct event event = {.kind = EVENT_ADDED, .members = 2, .examples = 64, .staleness = 5};
+    const char *text = told_of(&words, &event, 4);
     ck_assert_ptr_nonnull(strstr(text, "waits there for more: it has 2 of 4 batches"));
-    deed.examples = 0;
-    ck_assert_ptr_nonnull(strstr(told_of(&words, &deed, 4), "without a gradient takes its place"));
-    deed = (struct deed){.kind = DEED_UPDATED, .members = 4, .examples = 256, .staleness = 5};
-    text = told_of(&words, &deed, 4);
+    event.examples = 0;
+    ck_assert_ptr_nonnull(strstr(told_of(&words, &event, 4), "without a gradient takes its place"));
+    event = (struct event){.kind = EVENT_UPDATED, .members = 4, .examples = 256, .staleness = 5};
+    text = told_of(&words, &event, 4);
     ck_assert_ptr_nonnull(strstr(text, "the last of 4 batches in a group"));
     ck_assert_ptr_nonnull(strstr(text, "its 256 examples"));
     ck_assert_ptr_nonnull(strstr(text, "The greatest staleness among them is 5"));
-    deed.members = 3;
-    ck_assert_ptr_nonnull(strstr(told_of(&words, &deed, 4), "open group: 3 of 4. No more are"));
-    deed.members = 1;
-    ck_assert_ptr_nonnull(strstr(told_of(&words, &deed, 1), "at once, without waiting"));
-    deed = (struct deed){.kind = DEED_SKIPPED, .members = 4};
+    event.members = 3;
+    ck_assert_ptr_nonnull(strstr(told_of(&words, &event, 4), "open group: 3 of 4. No more are"));
+    event.members = 1;
+    ck_assert_ptr_nonnull(strstr(told_of(&words, &event, 1), "at once, without waiting"));
+    event = (struct event){.kind = EVENT_SKIPPED, .members = 4};
     ck_assert_ptr_nonnull(
-        strstr(told_of(&words, &deed, 4), "no batch had a gradient; there were 4"));
+        strstr(told_of(&words, &event, 4), "no batch had a gradient; there were 4"));
 }
 
 int main(void)

@@ -135,7 +135,7 @@ static void answer(struct wires *w, uint32_t server, uint64_t number, uint64_t b
                                     payload_of(bytes));
 }
 
-static void hear(struct wires *w, struct event *event)
+static void hear(struct wires *w, struct due *event)
 {
     struct packet packet;
     struct error error;
@@ -167,7 +167,7 @@ static void pass(struct wires *w, uint64_t until_ns)
             carrier.advance(w->cards, &w->network, next_ns);
             continue;
         }
-        struct event event;
+        struct due event;
         event_queue_take(&w->queue, &event);
         ck_assert_uint_ge(event.time_ns, w->now_ns);
         w->now_ns = event.time_ns;

@@ -38,6 +38,8 @@ START_TEST(a_packet_is_empty_but_for_its_kind_although_its_place_was_used)
     struct packet clean = {.message.kind = MESSAGE_BYE};
     for (int i = 0; i < 200; i++) {
         struct packet *packet = outbox_add(&outbox, TO_PEER, MESSAGE_BYE);
+        ck_assert_str_eq(packet->origin.function, __func__);
+        clean.origin = packet->origin;
         ck_assert(memcmp(packet, &clean, sizeof clean) == 0);
         memset(&packet->message.join, 0xff, sizeof packet->message.join);
         ck_assert(outbox_take(&outbox, &item));

@@ -1,8 +1,8 @@
-/* diary.c - an entry is a head of fixed size and a body, a message's header frame or a deed, written
+/* process_log.c - an entry is a head of fixed size and a body, a message's header frame or an event, written
  * with one call, so that those of several threads and processes do not mix. It is read by programs of
  * the build that wrote it, on the same host. */
 
-#include "common/wire/diary.h"
+#include "common/wire/process_log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,10 +25,10 @@ struct head {
     uint64_t time_ns, other, payload_bytes;
     uint32_t index;
     uint8_t kind, role, to_server, nothing;
-    char source[DIARY_SOURCE_MAX];
+    char source[PROCESS_LOG_SOURCE_MAX];
 };
 
-struct diary {
+struct process_log {
     int file;
     enum role role;
     uint32_t index;
@@ -38,14 +38,14 @@ struct diary {
 
 /* --- writing ------------------------------------------------------------------------------- */
 
-void diary_close(struct diary **diary)
+void process_log_close(struct process_log **log)
 {
-    if (*diary == NULL)
+    if (*log == NULL)
         return;
-    if ((*diary)->file >= 0)
-        close((*diary)->file);
-    free(*diary);
-    *diary = NULL;
+    if ((*log)->file >= 0)
+        close((*log)->file);
+    free(*log);
+    *log = NULL;
 }
 
 /* A descriptor that we were given: of a pipe a write would wait for whoever reads, or for ever. */
@@ -54,11 +54,11 @@ static enum status take_given(unsigned given, int *file, struct error *error)
     struct stat about;
     *file = fcntl((int)given, F_DUPFD_CLOEXEC, 0);
     if (*file < 0 || fstat(*file, &about) != 0)
-        return error_set(error, STATUS_IO, "cannot write the diary: descriptor %u: %s", given,
+        return error_set(error, STATUS_IO, "cannot write the process log: descriptor %u: %s", given,
                          strerror(errno));
     if (!S_ISREG(about.st_mode))
-        return error_set(error, STATUS_IO, "cannot write the diary: descriptor %u is not a file's",
-                         given);
+        return error_set(error, STATUS_IO,
+                         "cannot write the process log: descriptor %u is not a file's", given);
     return STATUS_OK;
 }
 
@@ -73,13 +73,13 @@ static enum status open_file(const char *where, int *file, struct error *error)
     return status == STATUS_OK ? status : error_set(error, STATUS_IO, "--diary: %.400s", why.text);
 }
 
-enum status diary_open(struct diary **diary, const char *where, enum role role, uint32_t index,
-                       struct error *error)
+enum status process_log_open(struct process_log **log, const char *where, enum role role,
+                             uint32_t index, struct error *error)
 {
-    *diary = NULL;
+    *log = NULL;
     if (where == NULL)
         return STATUS_OK;
-    struct diary *d = calloc(1, sizeof *d);
+    struct process_log *d = calloc(1, sizeof *d);
     if (d == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     d->role = role;
@@ -87,48 +87,47 @@ enum status diary_open(struct diary **diary, const char *where, enum role role, 
     enum status status = open_file(where, &d->file, error);
     /* Only so is an entry put behind all others at once, whoever shares the descriptor. */
     if (status == STATUS_OK && fcntl(d->file, F_SETFL, O_APPEND) != 0)
-        status =
-            error_set(error, STATUS_IO, "cannot write the diary %s: %s", where, strerror(errno));
-    *diary = d;
+        status = error_set(error, STATUS_IO, "cannot write the process log %s: %s", where,
+                           strerror(errno));
+    *log = d;
     if (status != STATUS_OK)
-        diary_close(diary);
+        process_log_close(log);
     return status;
 }
 
-uint64_t diary_now(const struct diary *diary)
+uint64_t process_log_now(const struct process_log *log)
 {
-    return diary != NULL ? clock_now_ns() : 0;
+    return log != NULL ? clock_now_ns() : 0;
 }
 
-bool diary_is_full(int file)
+bool process_log_is_full(int file)
 {
     struct stat about;
-    return fstat(file, &about) == 0 && about.st_size >= DIARY_BYTES_MAX;
+    return fstat(file, &about) == 0 && about.st_size >= PROCESS_LOG_BYTES_MAX;
 }
 
-static void put(struct diary *diary, struct head head, struct origin origin, const void *body,
+static void put(struct process_log *log, struct head head, struct origin origin, const void *body,
                 size_t bytes)
 {
     uint8_t entry[sizeof head + HEADER_BYTES_MAX];
     head.mark = MARK;
     head.bytes = (uint32_t)bytes;
-    head.role = (uint8_t)diary->role;
-    head.index = diary->index;
+    head.role = (uint8_t)log->role;
+    head.index = log->index;
     if (origin.file != NULL)
         snprintf(head.source, sizeof head.source, "%s:%s", origin.file, origin.function);
     memcpy(entry, &head, sizeof head);
     memcpy(entry + sizeof head, body, bytes);
     bytes += sizeof head;
-    if (atomic_load(&diary->full))
+    if (atomic_load(&log->full))
         return;
-    if (write(diary->file, entry, bytes) != (ssize_t)bytes &&
-        !atomic_exchange(&diary->failed, true))
-        log_warning("the diary cannot be written: %s", strerror(errno));
-    if (diary_is_full(diary->file)) /* With what others have written, too. */
-        atomic_store(&diary->full, true);
+    if (write(log->file, entry, bytes) != (ssize_t)bytes && !atomic_exchange(&log->failed, true))
+        log_warning("the process log cannot be written: %s", strerror(errno));
+    if (process_log_is_full(log->file)) /* With what others have written, too. */
+        atomic_store(&log->full, true);
 }
 
-static void put_message(struct diary *diary, struct head head, struct origin origin,
+static void put_message(struct process_log *log, struct head head, struct origin origin,
                         const struct message *message)
 {
     uint8_t body[HEADER_BYTES_MAX];
@@ -138,15 +137,15 @@ static void put_message(struct diary *diary, struct head head, struct origin ori
         shown.welcome.proof = 0;
         memset(shown.welcome.secret, 0, sizeof shown.welcome.secret);
     }
-    put(diary, head, origin, body, message_encode(&shown, body));
+    put(log, head, origin, body, message_encode(&shown, body));
 }
 
-void diary_said(struct diary *diary, uint64_t time_ns, bool to_server, uint64_t other,
-                const struct message *message, uint64_t payload_bytes, struct origin origin)
+void process_log_said(struct process_log *log, uint64_t time_ns, bool to_server, uint64_t other,
+                      const struct message *message, uint64_t payload_bytes, struct origin origin)
 {
-    if (diary != NULL)
-        put_message(diary,
-                    (struct head){.kind = DIARY_SAID,
+    if (log != NULL)
+        put_message(log,
+                    (struct head){.kind = LOGGED_SAID,
                                   .time_ns = time_ns,
                                   .to_server = to_server,
                                   .other = other,
@@ -154,12 +153,12 @@ void diary_said(struct diary *diary, uint64_t time_ns, bool to_server, uint64_t 
                     origin, message);
 }
 
-void diary_heard(struct diary *diary, bool from_server, uint64_t other,
-                 const struct message *message, uint64_t payload_bytes)
+void process_log_heard(struct process_log *log, bool from_server, uint64_t other,
+                       const struct message *message, uint64_t payload_bytes)
 {
-    if (diary != NULL)
-        put_message(diary,
-                    (struct head){.kind = DIARY_HEARD,
+    if (log != NULL)
+        put_message(log,
+                    (struct head){.kind = LOGGED_HEARD,
                                   .time_ns = clock_now_ns(),
                                   .to_server = from_server,
                                   .other = other,
@@ -167,11 +166,16 @@ void diary_heard(struct diary *diary, bool from_server, uint64_t other,
                     (struct origin){NULL, NULL}, message);
 }
 
-void diary_put(struct diary *diary, const struct deed *deed, struct origin origin)
+static void take_event(void *context, const struct event *event)
 {
-    if (diary != NULL)
-        put(diary, (struct head){.kind = DIARY_DID, .time_ns = clock_now_ns()}, origin, deed,
-            sizeof *deed);
+    put(context, (struct head){.kind = LOGGED_EVENT, .time_ns = clock_now_ns()}, event->origin,
+        event, sizeof *event);
+}
+
+struct listener process_log_listener(struct process_log *log)
+{
+    return (struct listener){
+        .kinds = log != NULL ? UINT64_MAX : 0, .take = take_event, .context = log};
 }
 
 /* --- reading ------------------------------------------------------------------------------- */
@@ -184,13 +188,13 @@ static bool read_all(int file, off_t at, void *bytes, size_t count)
 static bool head_fits(const struct head *head)
 {
     return head->mark == MARK && memchr(head->source, 0, sizeof head->source) != NULL &&
-           head->kind < DIARY_KIND_COUNT && head->role < ROLE_COUNT &&
-           (head->kind == DIARY_DID ? head->bytes == sizeof(struct deed)
-                                    : head->bytes <= HEADER_BYTES_MAX);
+           head->kind < LOGGED_KIND_COUNT && head->role < ROLE_COUNT &&
+           (head->kind == LOGGED_EVENT ? head->bytes == sizeof(struct event)
+                                       : head->bytes <= HEADER_BYTES_MAX);
 }
 
 /* The entry at *at, which moves behind it. */
-static bool read_entry(int file, off_t *at, struct diary_entry *entry)
+static bool read_entry(int file, off_t *at, struct process_log_entry *entry)
 {
     struct head head;
     struct error ignored;
@@ -198,39 +202,39 @@ static bool read_entry(int file, off_t *at, struct diary_entry *entry)
     if (!read_all(file, *at, &head, sizeof head) || !head_fits(&head) ||
         !read_all(file, *at + (off_t)sizeof head, body, head.bytes))
         return false;
-    *entry = (struct diary_entry){.time_ns = head.time_ns,
-                                  .kind = (enum diary_kind)head.kind,
-                                  .role = (enum role)head.role,
-                                  .index = head.index,
-                                  .to_server = head.to_server != 0,
-                                  .other = head.other,
-                                  .payload_bytes = head.payload_bytes};
+    *entry = (struct process_log_entry){.time_ns = head.time_ns,
+                                        .kind = (enum logged_kind)head.kind,
+                                        .role = (enum role)head.role,
+                                        .index = head.index,
+                                        .to_server = head.to_server != 0,
+                                        .other = head.other,
+                                        .payload_bytes = head.payload_bytes};
     memcpy(entry->source, head.source, sizeof entry->source);
     *at += (off_t)(sizeof head + head.bytes);
-    if (entry->kind != DIARY_DID)
+    if (entry->kind != LOGGED_EVENT)
         return message_decode(body, head.bytes, &entry->message, &ignored) == STATUS_OK;
-    memcpy(&entry->deed, body, sizeof entry->deed);
-    return (unsigned)entry->deed.kind < DEED_KIND_COUNT;
+    memcpy(&entry->event, body, sizeof entry->event);
+    return (unsigned)entry->event.kind < EVENT_KIND_COUNT;
 }
 
 /* What one process wrote at the same moment stays in its order. */
 static int compare(const void *left, const void *right)
 {
-    const struct diary_entry *a = *(struct diary_entry *const *)left;
-    const struct diary_entry *b = *(struct diary_entry *const *)right;
+    const struct process_log_entry *a = *(struct process_log_entry *const *)left;
+    const struct process_log_entry *b = *(struct process_log_entry *const *)right;
     if (a->time_ns != b->time_ns)
         return a->time_ns < b->time_ns ? -1 : 1;
     return a < b ? -1 : 1;
 }
 
-static enum status sort(struct diary_entry **entries, size_t count)
+static enum status sort(struct process_log_entry **entries, size_t count)
 {
-    struct diary_entry **order = calloc(count + 1, sizeof *order);
-    struct diary_entry *sorted = calloc(count + 1, sizeof *sorted);
+    struct process_log_entry **order = calloc(count + 1, sizeof *order);
+    struct process_log_entry *sorted = calloc(count + 1, sizeof *sorted);
     for (size_t i = 0; order != NULL && sorted != NULL && i < count; i++)
         order[i] = &(*entries)[i];
     if (order != NULL && sorted != NULL) {
-        qsort(order, count, sizeof(struct diary_entry *), compare);
+        qsort(order, count, sizeof(struct process_log_entry *), compare);
         for (size_t i = 0; i < count; i++)
             sorted[i] = *order[i];
     }
@@ -245,23 +249,24 @@ static enum status sort(struct diary_entry **entries, size_t count)
     return STATUS_OK;
 }
 
-enum status diary_read(int file, struct diary_entry **entries, size_t *count, struct error *error)
+enum status process_log_read(int file, struct process_log_entry **entries, size_t *count,
+                             struct error *error)
 {
     size_t room = 0;
     off_t at = 0, end = lseek(file, 0, SEEK_END);
     bool damaged = false;
     *entries = NULL;
     for (*count = 0; at < end && !damaged; *count += !damaged) {
-        struct diary_entry *grown = array_room(*entries, *count, &room, sizeof *grown);
+        struct process_log_entry *grown = array_room(*entries, *count, &room, sizeof *grown);
         if (grown == NULL)
-            return error_set(error, STATUS_MEMORY, "out of memory for the diary");
+            return error_set(error, STATUS_MEMORY, "out of memory for the process log");
         *entries = grown;
         damaged = !read_entry(file, &at, &grown[*count]);
     }
     if (sort(entries, *count) != STATUS_OK)
-        return error_set(error, STATUS_MEMORY, "out of memory for the diary");
+        return error_set(error, STATUS_MEMORY, "out of memory for the process log");
     if (damaged)
-        return error_set(error, STATUS_INVALID, "the diary is damaged at byte %lld of %lld",
+        return error_set(error, STATUS_INVALID, "the process log is damaged at byte %lld of %lld",
                          (long long)at, (long long)end);
     return STATUS_OK;
 }
