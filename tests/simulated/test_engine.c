@@ -333,7 +333,7 @@ static void strike_trainers(void *context, uint64_t number)
     struct simulated_process *p = e->at[SERVERS + (number == 2)];
     const struct simulated_thread *trainer = &p->threads[THREAD_TRAINER];
     if (number != 1 && !trainer->on_processor) {
-        engine_later(e, 10, EVENT_FAULT, 0, number);
+        engine_later(e, 10, DUE_FAULT, 0, number);
         return;
     }
     s->cluster.struck++;
@@ -341,12 +341,12 @@ static void strike_trainers(void *context, uint64_t number)
     if (number == 0) {
         engine_stop(e, p);
         ck_assert_uint_eq(processors_running(processors, p->host), 0);
-        engine_later(e, 2000000, EVENT_FAULT, 0, 1);
+        engine_later(e, 2000000, DUE_FAULT, 0, 1);
     } else if (number == 1) {
         ck_assert(trainer->on_processor);
         engine_continue(e, p);
         ck_assert_uint_gt(processors_running(processors, p->host), 0);
-        engine_later(e, 1000, EVENT_FAULT, 0, 2);
+        engine_later(e, 1000, DUE_FAULT, 0, 2);
     } else {
         ck_assert_uint_eq(s->ended_ns, 0);
         engine_kill(e, p);
@@ -358,7 +358,7 @@ static void begin_to_strike(void *context, enum message_kind kind)
 {
     struct shared *s = context;
     if (kind == MESSAGE_EXCHANGE && ++s->cluster.exchanges == 30)
-        engine_later(&s->cluster.engine, 0, EVENT_FAULT, 0, 0);
+        engine_later(&s->cluster.engine, 0, DUE_FAULT, 0, 0);
 }
 
 TEST_PLAIN(a_stopped_thread_stands_still_and_a_killed_one_ends)
@@ -416,8 +416,8 @@ static void note_delivered(void *context, enum message_kind kind)
     struct cluster *c = context;
     if (kind != MESSAGE_EXCHANGE || ++c->exchanges != 500)
         return;
-    engine_later(&c->engine, 0, EVENT_FAULT, 0, 0);
-    engine_later(&c->engine, 3000, EVENT_FAULT, 0, 1);
+    engine_later(&c->engine, 0, DUE_FAULT, 0, 0);
+    engine_later(&c->engine, 3000, DUE_FAULT, 0, 1);
 }
 
 TEST_PLAIN(a_partition_is_of_any_hosts_and_struck_by_the_table)
@@ -443,7 +443,7 @@ static void kill_last_ten(void *context, uint64_t number)
     c->struck += number + 1;
     for (uint32_t host = SERVERS + MANY - 10; host < SERVERS + MANY; host++) {
         engine_kill(&c->engine, c->engine.at[host]);
-        engine_later(&c->engine, 1000, EVENT_START, host, START_AT_HOST);
+        engine_later(&c->engine, 1000, DUE_START, host, START_AT_HOST);
     }
 }
 
@@ -451,7 +451,7 @@ static void kill_in_the_middle(void *context, enum message_kind kind)
 {
     struct cluster *c = context;
     if (kind == MESSAGE_EXCHANGE && ++c->exchanges % 1000 == 500)
-        engine_later(&c->engine, 0, EVENT_FAULT, 0, 0);
+        engine_later(&c->engine, 0, DUE_FAULT, 0, 0);
 }
 
 TEST_PLAIN(what_is_under_way_to_somebody_who_is_killed_is_accounted_for)
