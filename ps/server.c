@@ -33,16 +33,13 @@
 #include "ps/coordinator/stragglers.h"
 #include "ps/cores.h"
 #include "ps/server_spans.h"
-#include "ps/shard/staleness_book.h"
 
 #define RECEIVES_A_ROUND 64       /* Then the mailbox gets a turn. */
 #define LAST_WORDS_MS    2000     /* For what has been said to leave ... */
 #define GIVE_UP_MS       200      /* ... when the start timed out. */
 #define HEED_US          100000u  /* Between questions whether server 0 refuses our key. */
 #define WAITING_LINE_US  5000000u /* Between lines that say for whom this server waits. */
-#define ANSWERS_A_SECOND 100      /* To what is malformed. */
 #define SHOWN_US         500000u  /* Between looks at itself, for whoever watches. */
-#define HEADER_BYTES     160      /* Of an EXCHANGE, with room to spare. */
 
 struct actor {
     struct server *server;
@@ -77,10 +74,8 @@ struct server {
     bool without_set_writer; /* There was none for its thread. */
     bool unanswered;         /* Server 0 has never been heard. */
     uint64_t said_us, heeded_us;
-    uint64_t introduced; /* Connections to server 0 there had been when it was. */
     uint64_t malformed, unheard;
-    uint64_t answering_us, answered; /* Malformed messages in this second. */
-    struct refused impostors;        /* Keys that spoke as somebody they are not for. */
+    struct refused impostors; /* Keys that spoke as somebody they are not for. */
     struct server_spans spans;
     uint64_t incarnation;
     bool checkpoint_known;    /* What the newest checkpoint was when it was first looked at, ... */
@@ -225,8 +220,6 @@ enum status server_create(struct server **server, const struct server_options *o
     }
     const struct transport_operations *transport = options->transport->operations;
     status = start_listening(s, error);
-    if (status == STATUS_OK && transport->distrust != NULL)
-        transport->distrust(s->listening);
     if (status == STATUS_OK && options->index != 0)
         status = transport->connect(options->transport, options->coordinator, CHUNK_BYTES_MAX,
                                     &s->upstream, error);
@@ -376,36 +369,9 @@ static bool share_memory(struct server *server)
     return false;
 }
 
-/* What peers may have under way towards this server: workers their window, which a small model does
- * not fill in two steps, and other servers figures, and all arrays of their chunks, where they do not see this
- * one's disk; with each chunk a header, and once more when a question is repeated. */
-static void expect_traffic(struct server *server)
-{
-    const struct plan *plan = router_plan(server->cores.router);
-    const struct transport_operations *transport = server->options.transport->operations;
-    const struct partition *partition = &plan->partition;
-    uint64_t pushes = (uint64_t)plan->pushes_max;
-    uint64_t steps = 2 * pushes * partition_server_bytes(partition, server->options.index);
-    uint64_t chunk = partition->chunk_elements * sizeof(float);
-    struct traffic traffic = {.payload_bytes =
-                                  chunk > STALENESS_BYTES_MAX ? chunk : STALENESS_BYTES_MAX,
-                              .window_bytes = steps < WINDOW_BYTES ? steps : WINDOW_BYTES,
-                              .header_bytes = 4 * (pushes + 1) * plan->chunk_count * HEADER_BYTES,
-                              /* Workers may be added while the job runs. */
-                              .peers = 2 * plan->job.worker_count + plan->job.server_count,
-                              .members = plan->job.worker_count + plan->job.server_count};
-    for (uint32_t i = 1; server->options.index == 0 && i < partition->server_count; i++) {
-        uint64_t state = CHECKPOINT_ARRAYS_MAX * partition_server_bytes(partition, i);
-        traffic.window_bytes = state > traffic.window_bytes ? state : traffic.window_bytes;
-    }
-    if (transport->expect != NULL)
-        transport->expect(server->listening, &traffic);
-}
-
 static enum status start_owners(struct server *server)
 {
     struct chunk_memory memory = {lend, server};
-    expect_traffic(server);
     bool shares = share_memory(server);
     enum status status = cores_make_owners(&server->cores, shares ? &memory : NULL);
     const struct plan *plan = router_plan(server->cores.router);
@@ -425,42 +391,11 @@ static bool is_worth_a_line(uint64_t count)
     return (count & (count - 1)) == 0;
 }
 
-static void trust(struct server *server, uint64_t peer, enum standing standing)
-{
-    const struct transport_operations *transport = server->options.transport->operations;
-    if (transport->trust != NULL)
-        transport->trust(server->listening, peer, standing);
-}
-
-/* Over a new connection server 0 knows nobody, and takes little before it does: so a chunk is not
- * the first that is said there. */
-static void introduce(struct server *server)
-{
-    uint8_t header[HEADER_BYTES_MAX];
-    struct message ping = {.kind = MESSAGE_PING};
-    const struct transport_operations *transport = server->options.transport->operations;
-    uint64_t connections =
-        transport->connections != NULL ? transport->connections(server->upstream) : 0;
-    if (connections == server->introduced)
-        return;
-    envelope_seal_to_server(&router_enrolment(server->cores.router)->envelope, &ping);
-    size_t bytes = message_encode(&ping, header);
-    uint64_t said_ns = process_log_now(server->options.log);
-    if (transport->send(server->upstream, 0, header, bytes, NULL, 0) != STATUS_OK)
-        return;
-    process_log_said(server->options.log, said_ns, true, 0, &ping, 0, HERE);
-    server->introduced = connections;
-}
-
 static void send_wire(struct server *server, struct outgoing *item)
 {
     uint8_t header[HEADER_BYTES_MAX];
     bool up = item->to == TO_SERVER;
     size_t bytes = message_encode(&item->packet.message, header);
-    if (item->packet.message.kind == MESSAGE_WANT_JOB)
-        trust(server, item->packet.peer, STANDING_DECLARER);
-    if (up && item->packet.payload != NULL)
-        introduce(server);
     uint64_t said_ns = process_log_now(server->options.log);
     uint64_t sent_ns = recorder_now(server->options.recorder);
     uint64_t payload_bytes = item->packet.payload != NULL ? item->packet.payload->bytes : 0;
@@ -552,24 +487,16 @@ static void flush(struct server *server)
         dispatch(server, &item);
 }
 
-/* Count what breaks the protocol, say so now and then, and tell the sender, unless there are too
- * many of them. */
+/* Count what breaks the protocol, say so now and then, and tell the sender. */
 static void refuse_malformed(struct server *server, struct endpoint *endpoint,
                              const struct packet *packet, const char *fault)
 {
     if (is_worth_a_line(++server->malformed))
         log_warning("malformed message count=%llu: %s", (unsigned long long)server->malformed,
                     fault);
-    uint64_t now_us = clock_now_us();
-    if (now_us - server->answering_us >= 1000000) {
-        server->answering_us = now_us;
-        server->answered = 0;
-    }
-    /* Whoever floods us is to cost little, and to be owed little. */
-    if (endpoint != server->listening || server->answered++ >= ANSWERS_A_SECOND)
-        return;
-    envelope_refuse(&router_enrolment(server->cores.router)->envelope, packet, REFUSAL_MALFORMED,
-                    &server->outbox, "%.200s", fault);
+    if (endpoint == server->listening)
+        envelope_refuse(&router_enrolment(server->cores.router)->envelope, packet,
+                        REFUSAL_MALFORMED, &server->outbox, "%.200s", fault);
 }
 
 /* A peer's certificate limits who it may be: whoever says to be somebody else is not heard. */
@@ -640,8 +567,6 @@ static void receive(struct server *server, struct endpoint *endpoint)
             span = server_spans_heard(&server->spans, &packet, endpoint == server->upstream);
             cores_receive(&server->cores, &packet, endpoint == server->upstream, clock_now_us(),
                           &server->outbox);
-            if (packet.member && endpoint == server->listening)
-                trust(server, packet.peer, STANDING_MEMBER);
         } else {
             frame_release(packet.payload);
             refuse_malformed(server, endpoint, &packet, error.text);

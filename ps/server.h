@@ -18,8 +18,6 @@
  *     W  the highest worker index seen + 1    n  nodes that one worker pushes in a step (plan.h)
  *     m  a message under way inside this process, about 1.5 KiB      C  its chunks
  *     G  one worker's window: max(16 MiB, 2c) + (1024 + 2 C n) m
- *     T  3/2 (max(min(16 MiB, 2 n S), 2 c) + 640 (n + 1) C + 1 MiB); among several servers one that
- *        collects checkpoints for the others has their 3 S for 2 n S
  *
  *     model            sync (3 + k) S: a version, the one before, a spare to write the next to
  *                      async (2 + k) S; with delay compensation (W + 3 + k) S, or 1 more where it
@@ -44,22 +42,13 @@
  *     sharing          for each worker on this host (n + 1) S and two rings (window.h); in sync the
  *                      values then lie in 2 S of shared memory, and S of the model's are private
  *                      only while a connection or a checkpoint holds a version, or after a reload
- *     the transport    W T of what came over TCP and nobody has taken yet, in whole messages or
- *                      parts of them, see budget.h; 64 MiB of what connections that have ended
- *                      left; 25 KiB a connection
- *     strangers        whoever is no member of the job, any number of them doing whatever they like
- *                      (gate.h): less than 1 MiB each and 64 MiB in all. That is at most 896
- *                      connections, and as many as members are awaited, of 30 KiB; what they have
- *                      said that was not heard, 5.3 KiB each while they are few and 0.5 KiB when
- *                      they are many, 0.7 MiB in all as they come one after another, which takes 33
- *                      times as much when it is frames without bytes; what each was told and has
- *                      not taken, 4 KiB, which takes three times as much; and what new ones say
- *                      before this thread has looked at them, which it does as they come. Beside
- *                      that the one declaration that may be on its way: 8 MiB, four times that
- *                      while it is decoded; twice the job's own once there is one
+ *     the transport    25 KiB a connection, and what came over it and was not taken yet: of a worker
+ *                      that keeps to the rules at most its window. Nothing else bounds it (MemoryMax=
+ *                      of the service, the container's limit)
+ *     a declaration    8 MiB, four times that while it is decoded; twice the job's own once there is one
  *
- * So W greedy workers cost W (G + T + 4 S + 2 c) and the held gradients, strangers are no matter,
- * and nothing grows with time; what was freed is kept for the next time, so resident memory stays
+ * So W workers cost at most W (G + 4 S + 2 c), their windows, and the held gradients, and nothing
+ * grows with time; what was freed is kept for the next time, so resident memory stays
  * at its highest. A process that was replaced keeps its answers until its connection ends. Two
  * generations do not add up: of the one before only what is on its way to somebody is left.
  *

@@ -19,7 +19,6 @@ common  store wire compute
 common  tensorboard
 common  keys address trace watch
 common  options transport
-common  transport/budget
 common  transport/zmq transport/shm
 common  progress
 ps      orders
@@ -74,8 +73,6 @@ wrong=$(awk '
     $2 in doors { only(doors[$2]) }
     $2 ~ /^protobuf-c/ { print $1 " includes " $2 ", which comes with the messages" }
     $2 ~ /^jansson/ { only("common/file/json.c") }     $2 ~ /^(sodium|nettle)/ { only("common/base/hash.c") }
-    $2 ~ /^common\/transport\/budget\/(inflow|gate|tcp)/ && room != "common/transport/budget" {
-        print $1 " includes " $2 ", not by its room'"'"'s door, budget.h" }
     $2 ~ /^microhttpd/ { only("common/watch/http_server.c") }
     $2 ~ /^zlib/ { only("worker/data/idx.c") }' <(sed '/^$/d' <<<"$rooms") - <<<"$includes")
 crowded=$(find common ps worker deploy tests -name '*.c' | sed 's#/[^/]*$##' | sort | uniq -c |

@@ -18,6 +18,12 @@ void file_limit_raise(void)
     }
 }
 
+uint64_t file_limit_connections(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 2 : UINT64_MAX;
+}
+
 enum status file_limit_check(uint32_t others, struct error *error)
 {
     struct rlimit limit;

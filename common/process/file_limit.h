@@ -19,4 +19,8 @@ void file_limit_raise(void);
  * many others. libzmq ends a process that has none left, and a checkpoint cannot be written. */
 enum status file_limit_check(uint32_t others, struct error *error);
 
+/* How many of the files may be connections to a listening socket: half. The others are for shared
+ * memory and for the process itself. */
+uint64_t file_limit_connections(void);
+
 #endif

@@ -5,8 +5,9 @@
  * at most HEADER_BYTES_MAX bytes and at most one payload frame. Sending never blocks: what cannot
  * be queued is STATUS_AGAIN, a peer that has gone is STATUS_UNREACHABLE. Messages between two
  * endpoints arrive in order or not at all; an accepted message may still be lost with the
- * connection. No peer can make a listening endpoint hold more than a bounded amount, or keep it
- * from the others; peers that are strangers to its user can do so much less.
+ * connection. A frame has a limit, and so has what waits for a peer that does not read; what comes in
+ * has none, so peers are trusted, or have keys. Of all files that a process may open, half may be a
+ * listening endpoint's connections: later ones are closed.
  *
  * Three transports: transport_zmq (ZeroMQ ROUTER and DEALER over TCP; the only user of zmq.h),
  * transport_shm (shared memory between peers on one host, another transport to all others) and
@@ -47,12 +48,6 @@ struct transport {
     const struct transport_operations *operations;
 };
 
-/* What a peer of a listening endpoint is for its user. */
-enum standing {
-    STANDING_DECLARER, /* A stranger that was asked for a declaration. */
-    STANDING_MEMBER,
-};
-
 /* What a listening endpoint shares with each peer on its host, see window.h. */
 struct share {
     uint64_t name;        /* Under which they find it: nobody else's. */
@@ -61,15 +56,6 @@ struct share {
     uint32_t messages;    /* Under way in one direction at the same time, about. */
     uint32_t published;   /* Copies of the shard that all peers see: endpoint_lend's memory. */
     uint32_t peers_max;
-};
-
-/* What honest peers of a listening endpoint have under way, at most. */
-struct traffic {
-    uint64_t payload_bytes; /* The largest payload. */
-    uint64_t window_bytes;  /* Payloads of one peer to the endpoint; two of the largest if more. */
-    uint64_t header_bytes;  /* And what is not payload. */
-    uint32_t peers;
-    uint32_t members; /* Of them, that are waited for: nobody takes their places. */
 };
 
 struct transport_operations {
@@ -96,17 +82,6 @@ struct transport_operations {
      * have ended, which receive does not. */
     void (*wait)(struct transport *transport, struct endpoint *const *endpoints, size_t count,
                  const int *doorbells, size_t doorbell_count, int timeout_ms);
-    /* Listening: from now on a peer that has much more than this under way is held back, and loses
-     * its connection if that does not end; nobody else notices. NULL: without bounds. */
-    void (*expect)(struct endpoint *endpoint, const struct traffic *traffic);
-    /* Listening: from now on all who connect are strangers, who may say and are told little
-     * (gate.h), and make room for others, until trust says what they are. NULL: there are none. */
-    void (*distrust)(struct endpoint *endpoint);
-    void (*trust)(struct endpoint *endpoint, uint64_t peer, enum standing standing);
-    /* Connecting: how many connections there have been. Whoever is a member is a stranger anew on a
-     * new one, so a payload should not be the first that is said over it. NULL: it does not matter.
-     */
-    uint64_t (*connections)(struct endpoint *endpoint);
     /* Undelivered messages are given linger_ms to leave. Sets the pointer to NULL. */
     void (*close)(struct endpoint **endpoint, int linger_ms);
     /* All endpoints must be closed. */

@@ -8,7 +8,6 @@
 
 #include "common/base/array.h"
 #include "common/process/log.h"
-#include "common/transport/zmq/zmtp.h"
 #include "deploy/engine/simulated_network.h"
 
 /* One way of a connection: called by the network's number for it. */
@@ -184,13 +183,20 @@ static uint32_t stream_of(struct cards *cards, const struct simulated_network *n
 
 /* --- carrying ------------------------------------------------------------------------------------ */
 
+/* What ZeroMQ's protocol (ZMTP 3.0, 2.3) makes of a frame: flags, a size of one or of eight bytes, and
+ * the frame itself. */
+static uint64_t frame_bytes(uint64_t bytes)
+{
+    return bytes + (bytes > 255 ? 9 : 2);
+}
+
 /* As a TCP stream is cut into segments, the last of a message its own. */
 uint64_t cards_wire_bytes(const struct cluster_segment *segment, uint64_t header_bytes,
                           uint64_t payload_bytes, bool local)
 {
-    uint64_t bytes = zmtp_frame_bytes(header_bytes);
+    uint64_t bytes = frame_bytes(header_bytes);
     if (payload_bytes > 0)
-        bytes += zmtp_frame_bytes(payload_bytes);
+        bytes += frame_bytes(payload_bytes);
     return local ? bytes : in_segments(segment, bytes);
 }
 

@@ -5,10 +5,8 @@
  * For each mode, on TCP loopback and with shared memory: S seconds (10, or BENCH_SECONDS) of W
  * (256) workers that compute nothing, sessions with their threads in a few processes. The last
  * third of the time is trouble: some workers take a tenth of a second more for each update (async;
- * in sync all would), a process with some of them is stopped (SIGSTOP), and others send without a
- * pause, ignoring window, turn and answers: members in async, and in sync, where a member that does
- * not do its leaves holds up everybody by design, peers that are no members. Everybody else should
- * not notice.
+ * in sync all would), and a process with some of them is stopped (SIGSTOP). All others should not
+ * notice.
  *
  * Waits are for an answer to a push, as the worker's trainer sees it. */
 
@@ -23,7 +21,6 @@
 
 #include "common/base/clock.h"
 #include "common/file/disk.h"
-#include "common/job/partition.h"
 #include "common/kernels/kernels.h"
 #include "common/optimizer/optimizer.h"
 #include "common/options/options.h"
@@ -31,7 +28,6 @@
 #include "common/process/process.h"
 #include "common/wire/message.h"
 #include "ps/server.h"
-#include "tests/bench/lib/flood.h"
 #include "tests/bench/lib/folder.h"
 #include "tests/lib/benchmark.h"
 #include "tests/lib/crowd.h"
@@ -45,10 +41,8 @@
 #define SLOW_US       100000
 #define MIB           1048576.0
 #define PROGRAM_MIB   50
-#define HEADER_MIB    1            /* That one peer may have under way besides; budget.c. */
 #define RINGS         (256u << 10) /* Bytes: two for each worker that shares memory; window.c. */
 #define CONNECTION    25600        /* Bytes that libzmq takes for one. */
-#define GONE_MIB      64           /* Of connections that have ended; inflow.c. */
 #define LONG_SECONDS  120          /* From here on it makes sense to look for growth. */
 
 enum phase { WARMING, CALM, LOSING, TROUBLE, PHASES };
@@ -79,9 +73,7 @@ struct trial {
     char servers[1][ADDRESS_MAX];
     pid_t server;
     struct crowd crowd;
-    struct flood flood;
-    /* Task indices: equal workers, then slow, stopped and greedy ones. */
-    uint32_t equal, slow, stopped, greedy;
+    uint32_t equal, slow, stopped; /* Workers, by task index in this order. */
     uint32_t stopped_process;
     struct sample *samples; /* [sample_count] */
     size_t sample_count, sample_room;
@@ -187,32 +179,19 @@ static void make_job(struct trial *trial)
     job->servers = trial->servers;
 }
 
-static uint64_t chunk_bytes(const struct job *job)
-{
-    struct partition partition;
-    struct error error;
-    if (partition_make(&partition, job->variables, job->variable_count, 1, job->chunk_bytes,
-                       job_borders(job), &error) != STATUS_OK)
-        fail(error.text);
-    uint64_t bytes = partition.chunks[0].count * sizeof(float);
-    partition_free(&partition);
-    return bytes;
-}
-
 static void share_out(struct trial *trial)
 {
     uint32_t workers = trial->wish->workers;
     bool async = trial->mode == MODE_ASYNC;
     trial->slow = async ? workers / 16 : 0;
     trial->stopped = workers / 16;
-    trial->greedy = async ? workers / 32 : 0;
-    trial->equal = workers - trial->slow - trial->stopped - trial->greedy;
+    trial->equal = workers - trial->slow - trial->stopped;
 }
 
 static void start_workers(struct trial *trial)
 {
-    uint32_t first = 0, members = trial->equal + trial->slow + trial->stopped;
-    crowd_init(&trial->crowd, &trial->job, trial->transport, members);
+    uint32_t first = 0, workers = trial->wish->workers;
+    crowd_init(&trial->crowd, &trial->job, trial->transport, workers);
     for (uint32_t i = 0; i < PROCESSES; i++) {
         uint32_t end = trial->equal * (i + 1) / PROCESSES;
         crowd_start(&trial->crowd, first, end - first);
@@ -221,13 +200,7 @@ static void start_workers(struct trial *trial)
     if (trial->slow > 0)
         crowd_start(&trial->crowd, trial->equal, trial->slow);
     trial->stopped_process = crowd_start(&trial->crowd, trial->equal + trial->slow, trial->stopped);
-    trial->flood = (struct flood){.job = &trial->job,
-                                  .members = trial->greedy > 0,
-                                  .first = members,
-                                  .count = trial->greedy > 0 ? trial->greedy : trial->stopped / 2,
-                                  .chunk_bytes = chunk_bytes(&trial->job)};
-    flood_start(&trial->flood);
-    if (!crowd_wait(&trial->crowd, 0, members, START_SECONDS))
+    if (!crowd_wait(&trial->crowd, 0, workers, START_SECONDS))
         fail("the workers did not start");
 }
 
@@ -273,7 +246,6 @@ static void make_trouble(struct trial *trial)
     for (uint32_t i = trial->equal; i < trial->equal + trial->slow; i++)
         atomic_store(&trial->crowd.shared->workers[i].delay_us, SLOW_US);
     kill(trial->crowd.processes[trial->stopped_process], SIGSTOP);
-    flood_pour(&trial->flood, true);
 }
 
 static void run(struct trial *trial)
@@ -297,7 +269,6 @@ static void run(struct trial *trial)
 
 static void end(struct trial *trial)
 {
-    flood_end(&trial->flood);
     crowd_end(&trial->crowd);
     kill(trial->server, SIGKILL);
     waitpid(trial->server, NULL, 0);
@@ -361,21 +332,16 @@ static double peak(const struct trial *trial, enum phase phase)
     return most;
 }
 
-/* What ps/server.h comes to here: the model; at most a gradient coming in and an answer going out
- * for each worker that keeps to the rules, or that it shares memory for; for each that does not,
- * half as much again as two steps and headers, and what it may be owed; and what those have left
- * who were cut off. */
-static double allowed(const struct trial *trial, enum phase phase)
+/* What ps/server.h comes to here: the model, and at most a gradient coming in and an answer going out
+ * for each worker, or the memory that it shares. */
+static double allowed(const struct trial *trial)
 {
-    double values = PARAMETERS * sizeof(float), chunk = (double)trial->flood.chunk_bytes;
+    double values = PARAMETERS * sizeof(float);
     double slots = optimizer_find(OPTIMIZER)->slot_count, workers = trial->wish->workers;
     double copies = trial->mode == MODE_SYNC ? 3 + workers / 2 + 1 : 2;
     double rings = strcmp(trial->transport, "tcp") != 0 ? RINGS : 0;
-    double greedy = phase == TROUBLE ? trial->flood.count : 0;
     return values * (copies + slots + 2 * workers) + (CONNECTION + rings) * workers +
-           PROGRAM_MIB * MIB +
-           greedy * (1.5 * (2 * values + HEADER_MIB * MIB) + 3 * values + 2 * chunk) +
-           (greedy > 0 ? GONE_MIB * MIB : 0);
+           PROGRAM_MIB * MIB;
 }
 
 /* Of the updates of equal workers: 1 when all made as many. R. Jain, D. Chiu, W. Hawe 1984. */
@@ -436,7 +402,7 @@ static void show_memory(struct benchmark *benchmark, const struct trial *trial, 
 {
     char full[96];
     struct measured ours = measure_value(peak(trial, phase) / MIB);
-    struct measured bound = measure_value(allowed(trial, phase) / MIB);
+    struct measured bound = measure_value(allowed(trial) / MIB);
     snprintf(full, sizeof full, "%s: %s", trial->name, what);
     benchmark_line(benchmark, &(struct figure){.what = full,
                                                .unit = "MiB",
@@ -490,14 +456,10 @@ static void show(struct benchmark *benchmark, const struct trial *trial)
     benchmark_remark(
         benchmark,
         "%.0f s warm, %.0f calm, %.0f until the stopped are lost (longest wait %.1f s), %.0f of "
-        "trouble: %u slow, %u stopped, %u greedy %s sent %.3g "
-        "messages, %.3g MiB; the server had %.0f MiB before anybody came",
+        "trouble: %u slow, %u stopped; the server had %.0f MiB before anybody came",
         trial->phase_seconds[WARMING], trial->phase_seconds[CALM], trial->phase_seconds[LOSING],
         crowd_wait_longest(&trial->crowd, LOSING, 0, trial->equal) / 1e6,
-        trial->phase_seconds[TROUBLE], trial->slow, trial->stopped, trial->flood.count,
-        trial->flood.members ? "members" : "strangers",
-        (double)atomic_load(&trial->flood.shared->messages),
-        (double)atomic_load(&trial->flood.shared->bytes) / MIB, trial->memory_before / MIB);
+        trial->phase_seconds[TROUBLE], trial->slow, trial->stopped, trial->memory_before / MIB);
 }
 
 /* --- the program --------------------------------------------------------------------------- */
@@ -551,8 +513,7 @@ int main(int argc, char **argv)
     benchmark_remark(
         &benchmark,
         "allowed: the model, a gradient and an answer for each worker, 25 KiB a "
-        "connection (256 more with shared memory) and %d MiB; in sync half the nodes of a step; in "
-        "trouble 1.5 times two steps and %d MiB, and 3 copies for each greedy one, and %d MiB",
-        PROGRAM_MIB, HEADER_MIB, GONE_MIB);
+        "connection (256 more with shared memory) and %d MiB; in sync half the nodes of a step",
+        PROGRAM_MIB);
     return benchmark_close(&benchmark);
 }

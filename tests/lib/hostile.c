@@ -19,7 +19,6 @@
 #include "tests/lib/scratch.h"
 
 #define DELAY_US 4000 /* Of an honest worker in every update. */
-#define MIB      (1u << 20)
 
 /* --- servers ------------------------------------------------------------------------------- */
 
@@ -46,13 +45,13 @@ static _Noreturn void run_server(const struct hostile *h, uint32_t index, const 
     snprintf(hosts, sizeof hosts, "%s%s127.0.0.1:0", index > 0 ? h->servers[0] : "",
              index > 0 ? "," : "");
     /* With a sanitizer, and others beside it, everybody is slower. */
-    const char *silence = h->patient ? "30" : HOSTILE_SANITIZED ? "10" : "3";
+    const char *silence = HOSTILE_SANITIZED ? "10" : "3";
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(log, STDOUT_FILENO);
     dup2(log, STDERR_FILENO);
     execl(program, program, "--ps-hosts", hosts, "--task-index", task, "--port-file", port, "--out",
-          h->out, "--worker-timeout", silence, "--progress-timeout", h->patient ? "60" : "6",
-          "--recovery-timeout", h->patient ? "60" : "20", "--stop-timeout", "10", (char *)NULL);
+          h->out, "--worker-timeout", silence, "--progress-timeout", "6", "--recovery-timeout",
+          "20", "--stop-timeout", "10", (char *)NULL);
     _exit(127);
 }
 
@@ -77,20 +76,6 @@ static void start_server(struct hostile *h, uint32_t index)
     text = scratch_read(port, &bytes);
     snprintf(h->servers[index], ADDRESS_MAX, "%.*s", (int)strcspn(text, "\n"), text);
     free(text);
-}
-
-static void start_servers(struct hostile *h, uint32_t server_count)
-{
-    scratch_path(h->out, "out");
-    h->server_count = server_count;
-    for (uint32_t i = 0; i < server_count; i++)
-        start_server(h, i);
-}
-
-void hostile_start(struct hostile *hostile, uint32_t server_count)
-{
-    memset(hostile, 0, sizeof *hostile);
-    start_servers(hostile, server_count);
 }
 
 /* --- the job ------------------------------------------------------------------------------- */
@@ -131,9 +116,14 @@ static void await_updates(const struct hostile *h)
         }
 }
 
-void hostile_train(struct hostile *hostile, enum mode mode, uint64_t updates)
+void hostile_open(struct hostile *hostile, enum mode mode, uint64_t updates, uint32_t server_count)
 {
     struct hostile *h = hostile;
+    memset(h, 0, sizeof *h);
+    scratch_path(h->out, "out");
+    h->server_count = server_count;
+    for (uint32_t i = 0; i < server_count; i++)
+        start_server(h, i);
     make_job(h, mode, updates);
     crowd_init(&h->crowd, &h->job, "tcp", HOSTILE_HONEST);
     crowd_start(&h->crowd, 0, HOSTILE_HONEST);
@@ -149,20 +139,6 @@ void hostile_pace(const struct hostile *hostile, uint32_t delay_us)
         atomic_store(&hostile->crowd.shared->workers[i].delay_us, delay_us);
 }
 
-void hostile_open(struct hostile *hostile, enum mode mode, uint64_t updates, uint32_t server_count)
-{
-    hostile_start(hostile, server_count);
-    hostile_train(hostile, mode, updates);
-}
-
-void hostile_open_patient(struct hostile *hostile, enum mode mode, uint64_t updates)
-{
-    memset(hostile, 0, sizeof *hostile);
-    hostile->patient = true;
-    start_servers(hostile, 1);
-    hostile_train(hostile, mode, updates);
-}
-
 void hostile_close(struct hostile *hostile)
 {
     crowd_end(&hostile->crowd);
@@ -171,27 +147,6 @@ void hostile_close(struct hostile *hostile)
 
 /* --- looking ------------------------------------------------------------------------------- */
 
-uint64_t hostile_memory(const struct hostile *hostile, uint32_t server)
-{
-    char path[64];
-    unsigned long pages = 0;
-    snprintf(path, sizeof path, "/proc/%d/statm", (int)hostile->pids[server]);
-    FILE *file = fopen(path, "r");
-    if (file == NULL || fscanf(file, "%*u %lu", &pages) != 1)
-        pages = 0;
-    if (file != NULL)
-        fclose(file);
-    return pages * 4096ull;
-}
-
-void hostile_look(struct hostile *hostile)
-{
-    for (uint32_t i = 0; i < hostile->server_count; i++) {
-        uint64_t now = hostile_memory(hostile, i);
-        hostile->most = now > hostile->most ? now : hostile->most;
-    }
-}
-
 double hostile_progress(const struct hostile *hostile)
 {
     uint64_t each = hostile->job.mode == MODE_SYNC ? HOSTILE_HONEST : 1;
@@ -199,7 +154,7 @@ double hostile_progress(const struct hostile *hostile)
            (double)(each * hostile->updates);
 }
 
-void hostile_say_logs(const struct hostile *hostile)
+static void say_logs(const struct hostile *hostile)
 {
     for (uint32_t i = 0; i < hostile->server_count; i++) {
         size_t bytes;
@@ -218,15 +173,6 @@ bool hostile_logged(const struct hostile *hostile, uint32_t server, const char *
     return found;
 }
 
-void hostile_check_there(const struct hostile *hostile)
-{
-    for (uint32_t i = 0; i < hostile->server_count; i++)
-        if (waitpid(hostile->pids[i], NULL, WNOHANG) != 0) {
-            hostile_say_logs(hostile);
-            ck_abort_msg("ps/%u has ended", i);
-        }
-}
-
 bool hostile_goes_on(const struct hostile *hostile)
 {
     bool all = true;
@@ -234,7 +180,7 @@ bool hostile_goes_on(const struct hostile *hostile)
         siginfo_t how = {0}; /* Left there to be waited for. */
         waitid(P_PID, (id_t)hostile->pids[i], &how, WEXITED | WNOHANG | WNOWAIT);
         if (how.si_pid != 0 && (how.si_code != CLD_EXITED || how.si_status != 0)) {
-            hostile_say_logs(hostile);
+            say_logs(hostile);
             ck_abort_msg("ps/%u has ended badly", i);
         }
         all = all && how.si_pid == 0;
@@ -253,7 +199,6 @@ static int server_ends(struct hostile *h, uint32_t index)
             kill(h->pids[index], SIGKILL);
             ck_abort_msg("ps/%u does not end", index);
         }
-        hostile_look(h);
         usleep(10000);
     }
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
@@ -280,7 +225,7 @@ static void say_workers(const struct hostile *h)
                 h->crowd.shared->workers[i].end);
 }
 
-void hostile_end_well(struct hostile *hostile, uint64_t bound)
+void hostile_end_well(struct hostile *hostile)
 {
     struct hostile *h = hostile;
     bool well = crowd_ends(&h->crowd, HOSTILE_DEADLINE);
@@ -290,13 +235,10 @@ void hostile_end_well(struct hostile *hostile, uint64_t bound)
         code = own != 0 ? own : code;
     }
     if (!well || code != 0) {
-        hostile_say_logs(h);
+        say_logs(h);
         say_workers(h);
     }
     ck_assert_int_eq(code, 0);
     ck_assert_msg(well, "an honest worker ended badly");
-    if (!HOSTILE_SANITIZED)
-        ck_assert_msg(h->most < bound, "a server held %llu MiB",
-                      (unsigned long long)(h->most / MIB));
     check_model(h, h->updates);
 }

@@ -3,7 +3,7 @@
  *     struct hostile h;
  *     hostile_open(&h, MODE_ASYNC, 400, 1);      training is on
  *     ... and whatever a test does to h.servers
- *     hostile_end_well(&h, bytes);               the job has ended as if nobody else had been there
+ *     hostile_end_well(&h);                      the job has ended as if nobody else had been there
  *     hostile_close(&h);
  *
  * Every gradient of an honest worker takes 1 off every value (crowd.h), so the final model says
@@ -29,7 +29,7 @@
 #define HOSTILE_DEADLINE 120.0 /* Seconds for whatever is waited for. */
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HOSTILE_SANITIZED 1 /* What memory a process takes says nothing. */
+#define HOSTILE_SANITIZED 1 /* All are slower. */
 #else
 #define HOSTILE_SANITIZED 0
 #endif
@@ -41,26 +41,13 @@ struct hostile {
     char out[DISK_PATH_MAX], log[HOSTILE_SERVERS][DISK_PATH_MAX];
     pid_t pids[HOSTILE_SERVERS];
     uint32_t server_count;
-    bool patient;
     struct crowd crowd;
     uint64_t updates; /* That the job has. */
-    uint64_t most;    /* Bytes resident in a server at most, as far as was looked. */
 };
 
-/* Servers alone; then a job of so many updates and its workers, once their first batches are in. */
-void hostile_start(struct hostile *hostile, uint32_t server_count);
-void hostile_train(struct hostile *hostile, enum mode mode, uint64_t updates);
-/* Both. */
+/* Servers, and workers with a job of so many updates, once their first batches are in. */
 void hostile_open(struct hostile *hostile, enum mode mode, uint64_t updates, uint32_t server_count);
-/* Both, with one server that gives nobody up who is only slow: hundreds of workers on one machine
- * are that now and then. */
-void hostile_open_patient(struct hostile *hostile, enum mode mode, uint64_t updates);
 void hostile_close(struct hostile *hostile);
-
-/* Bytes resident in a server now. */
-uint64_t hostile_memory(const struct hostile *hostile, uint32_t server);
-/* Note it, of all servers. */
-void hostile_look(struct hostile *hostile);
 
 /* How long the honest workers take for an update besides; so that a job lasts as long as a test. */
 void hostile_pace(const struct hostile *hostile, uint32_t delay_us);
@@ -68,17 +55,11 @@ void hostile_pace(const struct hostile *hostile, uint32_t delay_us);
 /* The share of the job that is done. */
 double hostile_progress(const struct hostile *hostile);
 
-/* Fails the test, with the end of the logs, when a server has ended. */
-void hostile_check_there(const struct hostile *hostile);
 /* False when the job is over; fails the test when a server has ended with anything but 0. */
 bool hostile_goes_on(const struct hostile *hostile);
 
-/* The job ends by itself with the right model, nobody with anything but 0, and no server has held
- * `bound` bytes. */
-void hostile_end_well(struct hostile *hostile, uint64_t bound);
-
-/* The last words of the servers, for who wants to know why. */
-void hostile_say_logs(const struct hostile *hostile);
+/* The job ends by itself with the right model, and all processes with 0. */
+void hostile_end_well(struct hostile *hostile);
 
 /* Whether a server's log has this text. */
 bool hostile_logged(const struct hostile *hostile, uint32_t server, const char *text);

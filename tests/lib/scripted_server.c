@@ -249,15 +249,6 @@ static bool scripted_attached(const struct endpoint *endpoint)
     return attached;
 }
 
-static uint64_t scripted_connections(struct endpoint *endpoint)
-{
-    struct scripted_server *s = endpoint->server;
-    pthread_mutex_lock(&s->lock);
-    uint64_t connections = s->connections;
-    pthread_mutex_unlock(&s->lock);
-    return connections;
-}
-
 static struct frame *scripted_lend(struct endpoint *endpoint, uint64_t place, uint64_t bytes)
 {
     struct scripted_server *s = endpoint->server;
@@ -272,7 +263,6 @@ static const struct transport_operations operations = {
     .receive = scripted_receive,
     .wait = scripted_wait,
     .close = scripted_close,
-    .connections = scripted_connections,
     .attach = scripted_attach,
     .attached = scripted_attached,
     .lend = scripted_lend,

@@ -46,8 +46,7 @@ struct scripted_server {
     bool finishes;              /* DONE and LEAVE are answered with FINISHED. */
     bool scores;                /* The model is scored when a job's is; DONE waits for it. */
     uint32_t scores_owed;
-    uint64_t batches;     /* Async: leased so far. */
-    uint64_t connections; /* There have been. */
+    uint64_t batches; /* Async: leased so far. */
     /* Shared memory. */
     bool shares;
     uint64_t attached; /* The incarnation that is; 0 for none. */

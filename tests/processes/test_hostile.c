@@ -1,8 +1,9 @@
 /* A real server among peers that keep to no rule, and honest workers beside them: the server goes
- * on, holds what it may hold, and the honest workers end with the right result.
+ * on, and the honest workers end with the right result.
  *
  * Every gradient of an honest worker takes 1 off every value (crowd.h), so the final model says
  * exactly what was applied. What the others do follows from a seed. */
+/* promises: hostile */
 /* test: first asan tsan */
 
 #include <stdlib.h>
@@ -33,7 +34,6 @@ struct mischief {
     struct random_sequence dice;
     struct rogue rogues[ROGUES];
     struct stranger strangers[STRANGERS];
-    unsigned done;
 };
 
 static uint32_t roll(struct mischief *m, uint32_t below)
@@ -411,8 +411,6 @@ static void make_mischief(struct mischief *m)
         tricks[roll(m, sizeof tricks / sizeof *tricks)](m);
         if (sync)
             leave(m);
-        if (++m->done % 8 == 0)
-            hostile_look(h);
     }
 }
 
@@ -426,7 +424,7 @@ static void run_mischief(enum mode mode, uint64_t seed)
     open_mischief(&m, &h, seed);
     make_mischief(&m);
     close_mischief(&m);
-    hostile_end_well(&h, 400 * (uint64_t)MIB);
+    hostile_end_well(&h);
     hostile_close(&h);
 }
 
@@ -462,7 +460,7 @@ TEST_TIMES(a_member_that_never_says_done_does_not_keep_the_job, 2)
             break;
     }
     rogue_close(&rogue);
-    hostile_end_well(&h, 400 * (uint64_t)MIB);
+    hostile_end_well(&h);
     hostile_close(&h);
 }
 

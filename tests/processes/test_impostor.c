@@ -16,7 +16,7 @@
 #include "tests/lib/scratch.h"
 #include "tests/lib/suite.h"
 
-enum { PATIENCE_MS = 5000, QUIET_MS = 20, UPDATES = 300, SLOW_US = 150000, MIB = 1 << 20 };
+enum { PATIENCE_MS = 5000, QUIET_MS = 20, UPDATES = 300, SLOW_US = 150000 };
 
 /* --- asking -------------------------------------------------------------------------------- */
 
@@ -32,7 +32,7 @@ static void end_attacked(struct hostile *h)
 {
     ck_assert_double_lt(hostile_progress(h), 1);
     hostile_pace(h, 0);
-    hostile_end_well(h, 400 * (uint64_t)MIB);
+    hostile_end_well(h);
     ck_assert(!hostile_logged(h, 0, "lost worker"));
     ck_assert(!hostile_logged(h, 0, "lost ps"));
     hostile_close(h);

@@ -1,6 +1,6 @@
 /* client.c - sockets and threads around session.h. Whoever has the lock drives: the trainer's
  * thread while it waits, a second one while it computes. What a connection cannot take yet is kept
- * in order; over a new connection a header goes before any gradient. */
+ * in order. */
 
 #include "worker/client/client.h"
 
@@ -43,19 +43,11 @@
 /* Of what a connection could not take yet: beyond this messages are dropped. All are said again. */
 #define PENDING_BYTES (2u * WINDOW_BYTES)
 #define PENDING_MAX   (16u << 10)
-#define INTRODUCE_US  200000u /* Between questions over a connection where nobody is known yet. */
 
 /* What a connection could not take yet, in order. */
 struct pending {
     struct outbox items;
     uint64_t bytes; /* Of payloads. */
-};
-
-/* With a server, see is_known. */
-struct acquaintance {
-    uint64_t known;    /* Connections there had been when it last answered as it does members, */
-    uint64_t asked;    /* and when it was last asked for that, ... */
-    uint64_t asked_us; /* ... and the time then. */
 };
 
 struct client {
@@ -70,7 +62,6 @@ struct client {
     struct pending *pending;   /* [server_count] */
     uint64_t *asked;           /* [server_count] incarnation that was asked to share memory. */
     enum status *sharing;      /* [server_count] what came of asking it. */
-    struct acquaintance *acquaintances; /* [server_count] */
     struct outbox outbox;
     struct outbox for_trainer; /* What client_next has still to hear. */
     bool stop_sent, leave_sent, abandoned_noted;
@@ -106,66 +97,11 @@ struct client {
 
 /* --- driving: the lock is held ------------------------------------------------------------- */
 
-static uint64_t connections_of(const struct client *client, uint32_t server)
-{
-    const struct transport_operations *operations = client->options.transport->operations;
-    return operations->connections != NULL ? operations->connections(client->servers[server]) : 0;
-}
-
-/* Over a new connection a server knows nobody, and takes little before it does: a gradient would be
- * cut off (common/transport/budget/inflow.h). So none is sent before the server has answered as it
- * does members. One that has taken a lost one's place answers nobody until it is told of the job; by
- * then all have gone back, and the gradient is forgotten (forget_older). */
-static bool is_known(const struct client *client, uint32_t server)
-{
-    const struct transport_operations *operations = client->options.transport->operations;
-    return client->acquaintances[server].known == connections_of(client, server) ||
-           (operations->attached != NULL && operations->attached(client->servers[server]));
-}
-
-static bool is_gradient(const struct outgoing *item)
-{
-    return item->packet.payload != NULL && item->packet.message.kind == MESSAGE_EXCHANGE;
-}
-
-static void note_known(struct client *client, uint32_t server, enum message_kind kind)
-{
-    if (kind == MESSAGE_RESULT || kind == MESSAGE_RECEIPT || kind == MESSAGE_MOVED_ON)
-        client->acquaintances[server].known = connections_of(client, server);
-}
-
-/* The question whether the gradient is there goes before it. */
-static void introduce(struct client *client, const struct outgoing *item)
-{
-    uint8_t header[HEADER_BYTES_MAX];
-    struct message question = item->packet.message;
-    struct acquaintance *acquaintance = &client->acquaintances[item->index];
-    uint64_t connections = connections_of(client, item->index), now_us = clock_now_us();
-    if (acquaintance->asked == connections && now_us - acquaintance->asked_us < INTRODUCE_US)
-        return;
-    question.exchange.retry = true;
-    question.exchange.receipt = false;
-    size_t bytes = message_encode(&question, header);
-    uint64_t said_ns = process_log_now(client->options.log);
-    uint64_t sent_ns = recorder_now(client->options.recorder);
-    if (client->options.transport->operations->send(client->servers[item->index], 0, header, bytes,
-                                                    NULL, TRANSPORT_PLACE_NOWHERE) != STATUS_OK)
-        return;
-    client_spans_message(&client->spans, SPAN_SEND, item->index, &question, sent_ns);
-    process_log_said(client->options.log, said_ns, true, item->index, &question, 0, HERE);
-    acquaintance->asked = connections;
-    acquaintance->asked_us = now_us;
-}
-
 static bool try_send(struct client *client, struct outgoing *item)
 {
     uint8_t header[HEADER_BYTES_MAX];
     size_t bytes = message_encode(&item->packet.message, header);
     struct frame *payload = item->packet.payload;
-    if (is_gradient(item) && !is_known(client, item->index)) {
-        introduce(client, item);
-        return false;
-    }
     if (payload != NULL)
         frame_retain(payload); /* Sending takes a reference over even when it fails. */
     uint64_t said_ns = process_log_now(client->options.log);
@@ -227,46 +163,18 @@ static void forget_older(struct pending *pending, const struct packet *newest)
     }
 }
 
-/* Whether what is first is a gradient that the server has to know us for. */
-static bool awaits_answer(const struct client *client, uint32_t server)
-{
-    const struct outbox *items = &client->pending[server].items;
-    return items->count > 0 && is_gradient(&items->items[items->first]) &&
-           !is_known(client, server);
-}
-
-/* Gradients stay, and all else overtakes them: what the server has to hear before it knows anybody,
- * a declaration even, may be among it. */
-static void send_headers(struct client *client, uint32_t server)
-{
-    struct outgoing item;
-    struct pending *pending = &client->pending[server];
-    size_t count = pending->items.count;
-    bool takes = true;
-    introduce(client, &pending->items.items[pending->items.first]);
-    pending->bytes = 0;
-    while (count-- > 0 && outbox_take(&pending->items, &item)) {
-        takes = takes && (is_gradient(&item) || try_send(client, &item));
-        if (is_gradient(&item) || !takes)
-            keep(pending, &item);
-    }
-}
-
 /* Keep what cannot be sent yet, in order. */
 static void send_or_keep(struct client *client, struct outgoing *item)
 {
     struct pending *pending = &client->pending[item->index];
     if (is_newest(&item->packet))
         forget_older(pending, &item->packet);
-    bool may_go =
-        pending->items.count == 0 || (!is_gradient(item) && awaits_answer(client, item->index));
-    if (may_go && try_send(client, item))
+    if (pending->items.count == 0 && try_send(client, item))
         return;
-    if (!is_kept(pending, &item->packet)) {
+    if (is_kept(pending, &item->packet))
+        keep(pending, item);
+    else
         frame_release(item->packet.payload);
-        return;
-    }
-    keep(pending, item);
 }
 
 static void send_pending(struct client *client)
@@ -274,10 +182,6 @@ static void send_pending(struct client *client)
     for (uint32_t i = 0; i < client->options.job->server_count; i++) {
         struct pending *pending = &client->pending[i];
         struct outbox *items = &pending->items;
-        if (awaits_answer(client, i)) {
-            send_headers(client, i);
-            continue;
-        }
         while (items->count > 0) {
             struct outgoing *item = &items->items[items->first];
             uint64_t bytes = item->packet.payload != NULL ? item->packet.payload->bytes : 0;
@@ -380,7 +284,6 @@ static void receive(struct client *client, uint32_t server)
         process_log_heard(client->options.log, true, server, &packet.message,
                           packet.payload != NULL ? packet.payload->bytes : 0);
         uint64_t heard_ns = recorder_now(client->options.recorder);
-        note_known(client, server, packet.message.kind);
         ask_to_share(client, server, &packet.message);
         session_handle_server(client->session, server, &packet, clock_now_us(), &client->outbox);
         flush(client);
@@ -558,9 +461,8 @@ static enum status connect_all(struct client *client, struct error *error)
     client->pending = calloc(job->server_count, sizeof *client->pending);
     client->asked = calloc(job->server_count, sizeof *client->asked);
     client->sharing = calloc(job->server_count, sizeof *client->sharing);
-    client->acquaintances = calloc(job->server_count, sizeof *client->acquaintances);
     if (client->servers == NULL || client->pending == NULL || client->asked == NULL ||
-        client->sharing == NULL || client->acquaintances == NULL)
+        client->sharing == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     for (uint32_t i = 0; i < job->server_count && status == STATUS_OK; i++)
         status = client->options.transport->operations->connect(client->options.transport,
@@ -667,7 +569,6 @@ void client_close(struct client **client)
     free(c->pending);
     free(c->asked);
     free(c->sharing);
-    free(c->acquaintances);
     free(c);
     *client = NULL;
 }

@@ -426,32 +426,6 @@ static void shm_wait(struct transport *transport, struct endpoint *const *endpoi
     }
 }
 
-static void shm_expect(struct endpoint *endpoint, const struct traffic *traffic)
-{
-    if (endpoint->operations->expect != NULL)
-        endpoint->operations->expect(endpoint->inner, traffic);
-}
-
-static void shm_distrust(struct endpoint *endpoint)
-{
-    if (endpoint->operations->distrust != NULL)
-        endpoint->operations->distrust(endpoint->inner);
-}
-
-/* Guests are our own user's. */
-static void shm_trust(struct endpoint *endpoint, uint64_t peer, enum standing standing)
-{
-    if (endpoint->operations->trust != NULL && peer < GUEST_FIRST)
-        endpoint->operations->trust(endpoint->inner, peer, standing);
-}
-
-static uint64_t shm_connections(struct endpoint *endpoint)
-{
-    return endpoint->operations->connections != NULL
-               ? endpoint->operations->connections(endpoint->inner)
-               : 0;
-}
-
 static void shm_destroy(struct transport **transport)
 {
     struct shm_transport *t = (struct shm_transport *)*transport;
@@ -489,10 +463,6 @@ static const struct transport_operations operations = {
     .send = shm_send,
     .receive = shm_receive,
     .wait = shm_wait,
-    .expect = shm_expect,
-    .distrust = shm_distrust,
-    .trust = shm_trust,
-    .connections = shm_connections,
     .close = shm_close,
     .destroy = shm_destroy,
     .refusal = shm_refusal,

@@ -1,6 +1,6 @@
 /* transport_zmq.c - ROUTER and DEALER sockets; the rules Z1-Z19 are those of proto/CONTRACT.md
  * section 8. What keys add is in transport_zmq_guard.c (who is let in) and transport_zmq_monitor.c
- * (who was not); what a peer can make this process hold is bounded by common/transport/budget/. */
+ * (who was not, and how many connections are open). */
 
 #include "common/transport/transport.h"
 
@@ -21,14 +21,13 @@
 #include "common/address/greeting.h"
 #include "common/address/silence.h"
 #include "common/base/clock.h"
+#include "common/process/file_limit.h"
 #include "common/process/headroom.h"
 #include "common/process/log.h"
-#include "common/transport/budget/budget.h"
 #include "common/transport/zmq/transport_zmq_bind.h"
 #include "common/transport/zmq/transport_zmq_dialer.h"
 #include "common/transport/zmq/transport_zmq_guard.h"
 #include "common/transport/zmq/transport_zmq_monitor.h"
-#include "common/transport/zmq/zmtp.h"
 #include "common/wire/message.h"
 
 #define ROUTING_ID_BYTES 5 /* libzmq's own ids: a zero byte and 32 bits. */
@@ -38,12 +37,10 @@
 #define LIBRARY_THREADS 3
 #define LIBRARY_BYTES   (8 << 20)
 
-#define CURVE_BYTES     33  /* What CURVE adds to a frame on the wire. */
-#define PLAIN_HANDSHAKE 256 /* What a handshake takes without, of who says no more than it must. */
+#define CURVE_BYTES     33     /* What CURVE adds to a frame on the wire. */
 #define LOOK_US         100000 /* Between looks at what became of handshakes. */
-#define PEERS_US        1000   /* Between looks at who has come, while there is much to receive. */
 #define ANSWER_US       200    /* After a word to a server, its answer may come at any moment. */
-#define BACKLOG         1024   /* In a flood the kernel tells nothing of those beyond it (tcp.h). */
+#define BACKLOG         1024   /* All workers may come at once. */
 #define CUTS_SUSPICIOUS 3      /* Handshakes cut in a row; one may be a server that just died. */
 #define GREETING_MS     400    /* A process that waits ends in time, also while it looks at one. */
 #define FAILURES_A_LINE 1000
@@ -70,9 +67,7 @@ struct endpoint {
     struct handshakes known; /* As of the last look, or question. */
     enum greeting greeting;  /* Connecting: what it was last asked for. */
     uint64_t looked_us;
-    uint64_t peers_us;     /* Listening: who is there was last looked at. */
-    uint64_t said_us;      /* Connecting: something was last said. */
-    struct budget *budget; /* NULL: none; connecting. */
+    uint64_t said_us; /* Connecting: something was last said. */
 };
 
 static enum status set_int(void *socket, int option, int value)
@@ -94,14 +89,16 @@ static enum status configure(struct endpoint *endpoint, size_t max_payload)
     const int options[][2] = {
         {ZMQ_LINGER, 0},
         {ZMQ_BACKLOG, BACKLOG},
-        /* No mark for receiving: budget.h has the reason. Marks are never changed while a socket is
-         * in use: libzmq 4.3.4 would tell connections that may have gone already. */
+        /* No mark for receiving: libzmq 4.3.4 counts whole messages with it, and fails an assertion
+         * when a connection ends that it has stopped reading (in_event_internal, then out_event, of
+         * stream_engine_base.cpp; issues 3937, 4364 and 4767), so that any peer could end this
+         * process. */
         {ZMQ_RCVHWM, 0},
         {ZMQ_SNDHWM, endpoint->listening ? (int)SEND_HWM : 0},
         /* Z9. The kernel asks whether the other side is still there, and gives up what it has sent
-         * when nobody has acknowledged it for so long. Who listens is the more patient: it would cut
-         * off whoever waits for credit (gate.h), who then comes again, which costs more than to let
-         * him wait. Heartbeats of libzmq's own are off, as they are by default: their timer fails an
+         * when nobody has acknowledged it for so long. A listening socket is the more patient: a
+         * worker that was stopped for some seconds keeps its connection. Heartbeats of libzmq's own
+         * are off, as they are by default: their timer fails an
          * assertion (out_event of stream_engine_base.cpp) on a connection that has ended while its
          * socket was closing, so that any peer could end this process. */
         {ZMQ_TCP_KEEPALIVE, 1},
@@ -140,7 +137,6 @@ static void endpoint_free(struct endpoint *endpoint)
         monitor_close(&endpoint->monitor, endpoint->socket);
     if (endpoint->socket != NULL)
         zmq_close(endpoint->socket);
-    budget_close(&endpoint->budget);
     free(endpoint);
 }
 
@@ -181,18 +177,13 @@ static enum status zmq_listen(struct transport *transport, const char *address, 
                               char bound[ADDRESS_MAX], struct endpoint **endpoint,
                               struct error *error)
 {
-    uint16_t port = 0;
     struct error fault = {STATUS_OK, ""};
     enum status status =
         endpoint_open((struct zmq_transport *)transport, ZMQ_ROUTER, max_payload, endpoint);
     if (status != STATUS_OK)
         return error_set(error, status, "cannot make a socket: %s", zmq_strerror(zmq_errno()));
-    status = bind_list((*endpoint)->socket, address, bound, &port, &fault);
-    if (status == STATUS_OK) {
-        (*endpoint)->budget = budget_open(port, (*endpoint)->keys != NULL ? 0 : PLAIN_HANDSHAKE);
-        if ((*endpoint)->budget == NULL)
-            status = error_set(&fault, STATUS_MEMORY, "out of memory");
-    }
+    (*endpoint)->monitor.open_max = file_limit_connections();
+    status = bind_list((*endpoint)->socket, address, bound, &fault);
     if (status == STATUS_OK)
         return STATUS_OK;
     zmq_endpoint_close(endpoint, 0);
@@ -217,12 +208,6 @@ static enum status zmq_connect_to(struct transport *transport, const char *addre
 }
 
 /* --- messages ------------------------------------------------------------------------------ */
-
-/* What a frame of so many bytes is on the wire. */
-static uint64_t wire_bytes_of(const struct endpoint *endpoint, size_t bytes)
-{
-    return zmtp_frame_bytes(bytes + (endpoint->keys != NULL ? CURVE_BYTES : 0));
-}
 
 static void payload_sent(void *data, void *hint)
 {
@@ -262,10 +247,6 @@ static enum status zmq_endpoint_send(struct endpoint *endpoint, uint64_t peer, c
     (void)place;
     int more = payload != NULL ? ZMQ_SNDMORE : 0;
     enum status status = STATUS_OK;
-    if (!budget_may_say(endpoint->budget, peer, wire_bytes_of(endpoint, header_bytes))) {
-        frame_release(payload);
-        return STATUS_AGAIN;
-    }
     if (endpoint->listening) {
         uint8_t id[ROUTING_ID_BYTES] = {0};
         for (int i = 0; i < 4; i++)
@@ -351,8 +332,7 @@ static bool take_sender(const struct endpoint *endpoint, zmq_msg_t *part, struct
  * read to its end and dropped, here as malformed (header_bytes 0). */
 static enum status receive_parts(struct endpoint *endpoint, struct received *received)
 {
-    bool bad = false, named = false;
-    uint64_t wire_bytes = 0;
+    bool bad = false;
     int index = endpoint->listening ? 0 : 1; /* 0: routing id, 1: header, 2: payload. */
     for (bool more = true; more; index++) {
         zmq_msg_t part;
@@ -360,20 +340,13 @@ static enum status receive_parts(struct endpoint *endpoint, struct received *rec
         if (zmq_msg_recv(&part, endpoint->socket, ZMQ_DONTWAIT) < 0) {
             int reason = zmq_errno();
             zmq_msg_close(&part);
-            if (reason == EAGAIN)
-                budget_drained(endpoint->budget);
             return reason == EAGAIN || reason == EINTR ? STATUS_AGAIN : STATUS_IO;
         }
         part_came();
         more = zmq_msg_more(&part);
         size_t bytes = zmq_msg_size(&part);
         const uint8_t *data = zmq_msg_data(&part);
-        if (index > 0)
-            wire_bytes += wire_bytes_of(endpoint, bytes);
-        if (index == 1 && named && !budget_knows(endpoint->budget, received->peer))
-            budget_meet(endpoint->budget, received->peer, zmq_msg_get(&part, ZMQ_SRCFD));
         if (index == 0 && bytes == ROUTING_ID_BYTES && data[0] == 0) { /* Never one a peer chose. */
-            named = true;
             for (int i = 0; i < 4; i++)
                 received->peer |= (uint64_t)data[1 + i] << (8 * i);
         } else if (index == 1 && bytes > 0 && bytes <= sizeof received->header) {
@@ -389,39 +362,12 @@ static enum status receive_parts(struct endpoint *endpoint, struct received *rec
         part_closes();
         zmq_msg_close(&part);
     }
-    if (named)
-        budget_hear(endpoint->budget, received->peer, (uint64_t)index - 1, wire_bytes);
     if (bad || index < 2) {
         frame_release(received->payload);
         received->payload = NULL;
         received->header_bytes = 0;
     }
     return STATUS_OK;
-}
-
-static void look_at_peers(struct endpoint *endpoint, uint64_t now_us)
-{
-    struct monitor *monitor = &endpoint->monitor;
-    if (!endpoint->listening)
-        return;
-    endpoint->peers_us = now_us;
-    monitor_look(monitor, now_us);
-    for (uint32_t i = 0; i < monitor->fresh_count; i++)
-        budget_greet(endpoint->budget, monitor->fresh[i]);
-    monitor->fresh_count = 0;
-    budget_look(endpoint->budget, now_us, monitor->accepted);
-}
-
-static enum status zmq_endpoint_receive(struct endpoint *endpoint, struct received *received)
-{
-    uint64_t now_us = clock_now_us();
-    if (now_us - endpoint->peers_us >= PEERS_US) /* There may be no wait for long. */
-        look_at_peers(endpoint, now_us);
-    received->peer = 0;
-    received->header_bytes = 0;
-    received->payload = NULL;
-    received->sender = (struct identity){0};
-    return receive_parts(endpoint, received);
 }
 
 /* --- handshakes that came to nothing ------------------------------------------------------- */
@@ -433,13 +379,9 @@ static void say_failures(uint64_t before, uint64_t now, const char *what)
         log_warning("refused connections count=%llu: %s", (unsigned long long)now, what);
 }
 
-/* The guard names those whose key is not on its list; of all others no more is known than this.
- * Without keys nobody is refused. */
-static void say_refused(struct endpoint *endpoint)
+/* The guard names those whose key is not on its list; of all others no more is known than this. */
+static void say_unknown(const struct handshakes *before, const struct handshakes *now)
 {
-    const struct handshakes *before = &endpoint->known, *now = &endpoint->monitor.counts;
-    if (endpoint->keys == NULL)
-        return;
     say_failures(before->mismatched, now->mismatched, "a peer without keys");
     say_failures(before->garbled, now->garbled,
                  "a peer that does not know this server's key, or speaks another protocol");
@@ -448,6 +390,16 @@ static void say_refused(struct endpoint *endpoint)
     /* Of one nothing follows: our own processes do so, too, when they dial anew while this one starts. */
     if (now->cut >= FAILURES_A_LINE)
         say_failures(before->cut, now->cut, "peers that hung up before they had shown a key");
+}
+
+/* Without keys no peer is refused, but when there are too many. */
+static void say_refused(struct endpoint *endpoint)
+{
+    const struct handshakes *before = &endpoint->known, *now = &endpoint->monitor.counts;
+    say_failures(before->surplus, now->surplus,
+                 "half of the files that this process may open (ulimit -n) are connections");
+    if (endpoint->keys != NULL)
+        say_unknown(before, now);
     endpoint->known = *now;
 }
 
@@ -476,6 +428,17 @@ static void look_when_due(struct endpoint *endpoint, uint64_t now_us)
     uint64_t due_us = patience_us > 0 && patience_us < LOOK_US ? patience_us : LOOK_US;
     if (endpoint->monitor.socket != NULL && now_us - endpoint->looked_us >= due_us)
         look(endpoint);
+}
+
+static enum status zmq_endpoint_receive(struct endpoint *endpoint, struct received *received)
+{
+    if (endpoint->listening) /* There may be no wait for long. */
+        look_when_due(endpoint, clock_now_us());
+    received->peer = 0;
+    received->header_bytes = 0;
+    received->payload = NULL;
+    received->sender = (struct identity){0};
+    return receive_parts(endpoint, received);
 }
 
 static enum status explain_mismatch(const struct endpoint *endpoint, char *text, size_t size)
@@ -581,8 +544,8 @@ static bool has_message(void *socket)
     return zmq_getsockopt(socket, ZMQ_EVENTS, &events, &size) != 0 || (events & ZMQ_POLLIN) != 0;
 }
 
-/* What may wake whoever waits: sockets, doorbells, and the monitors of sockets that listen. zmq_poll
- * would ask each socket and monitor twice, with system calls of its own each time. */
+/* What may wake whoever waits: sockets and doorbells. zmq_poll would ask each socket twice, with
+ * system calls of its own each time. */
 struct waking {
     struct pollfd *items;
     struct endpoint *const *endpoints;
@@ -604,19 +567,12 @@ static void find_waking(struct waking *waking, const int *doorbells)
     }
     for (size_t i = 0; i < waking->doorbells; i++)
         add_waking(waking, doorbells[i]);
-    for (size_t i = 0; i < waking->count; i++)
-        if (waking->endpoints[i]->listening)
-            add_waking(waking, descriptor_of(waking->endpoints[i]->monitor.socket));
 }
 
-/* Whether anything but news of connections has come. Whoever comes is looked at before it is heard. */
 static bool has_come(const struct waking *waking)
 {
     bool come = false;
-    const struct pollfd *items = waking->items, *news = items + waking->count + waking->doorbells;
-    for (size_t i = 0; i < waking->count; i++)
-        if (waking->endpoints[i]->listening && (news++)->revents != 0)
-            look_at_peers(waking->endpoints[i], clock_now_us());
+    const struct pollfd *items = waking->items;
     for (size_t i = 0; i < waking->count; i++)
         come = (items[i].revents != 0 && has_message(waking->endpoints[i]->socket)) || come;
     for (size_t i = 0; i < waking->doorbells; i++)
@@ -639,14 +595,12 @@ static void zmq_wait(struct transport *transport, struct endpoint *const *endpoi
                      const int *doorbells, size_t doorbell_count, int timeout_ms)
 {
     (void)transport;
-    struct pollfd items[2 * (JOB_SERVERS_MAX + 1) + TRANSPORT_DOORBELLS_MAX];
+    struct pollfd items[2 * (JOB_SERVERS_MAX + 1) + TRANSPORT_DOORBELLS_MAX]; /* Or of shm_wait. */
     struct waking waking = {items, endpoints, count, .doorbells = doorbell_count};
-    assert(2 * count + doorbell_count <= sizeof items / sizeof *items);
+    assert(count + doorbell_count <= sizeof items / sizeof *items);
     uint64_t now_us = clock_now_us();
     for (size_t i = 0; i < count; i++) {
         look_when_due(endpoints[i], now_us);
-        if (now_us - endpoints[i]->peers_us >= PEERS_US)
-            look_at_peers(endpoints[i], now_us);
         int patience_ms = dialer_patience_ms(&endpoints[i]->dialer);
         if (patience_ms > 0 && (timeout_ms < 0 || timeout_ms > patience_ms))
             timeout_ms = patience_ms; /* Whoever waits will look again. */
@@ -662,27 +616,6 @@ static void zmq_wait(struct transport *transport, struct endpoint *const *endpoi
         if (asks && ready <= 0)
             sched_yield();
     }
-}
-
-static void zmq_expect(struct endpoint *endpoint, const struct traffic *traffic)
-{
-    budget_expect(endpoint->budget, traffic);
-}
-
-static void zmq_distrust(struct endpoint *endpoint)
-{
-    budget_distrust(endpoint->budget);
-}
-
-static void zmq_trust(struct endpoint *endpoint, uint64_t peer, enum standing standing)
-{
-    budget_trust(endpoint->budget, peer, standing);
-}
-
-static uint64_t zmq_connections(struct endpoint *endpoint)
-{
-    monitor_look(&endpoint->monitor, clock_now_us());
-    return endpoint->monitor.counts.succeeded;
 }
 
 static void zmq_destroy(struct transport **transport)
@@ -702,10 +635,6 @@ static const struct transport_operations operations = {
     .send = zmq_endpoint_send,
     .receive = zmq_endpoint_receive,
     .wait = zmq_wait,
-    .expect = zmq_expect,
-    .distrust = zmq_distrust,
-    .trust = zmq_trust,
-    .connections = zmq_connections,
     .close = zmq_endpoint_close,
     .destroy = zmq_destroy,
     .refusal = zmq_refusal,

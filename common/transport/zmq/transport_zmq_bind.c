@@ -68,23 +68,22 @@ static enum status bind_one(void *socket, const char *address, uint16_t first_po
                                           : "");
 }
 
-enum status bind_list(void *socket, const char *list, char bound[ADDRESS_MAX], uint16_t *port,
-                      struct error *error)
+enum status bind_list(void *socket, const char *list, char bound[ADDRESS_MAX], struct error *error)
 {
     bool several = strchr(list, ',') != NULL;
     size_t used = 0;
-    *port = 0;
+    uint16_t port = 0;
     for (const char *next = list; next != NULL;) {
         char address[ADDRESS_MAX], where[ADDRESS_MAX], host[ADDRESS_MAX];
         size_t length = strcspn(next, ",");
         snprintf(address, sizeof address, "%.*s", (int)length, next);
         next = next[length] == ',' ? next + length + 1 : NULL;
-        enum status status = bind_one(socket, address, *port, where, error);
+        enum status status = bind_one(socket, address, port, where, error);
         if (status == STATUS_NOT_FOUND && several)
             log_info("not listening on %s: no such address on this host", address);
         else if (status != STATUS_OK && status != STATUS_NOT_FOUND)
             return status;
-        if (status != STATUS_OK || !address_split(where, host, port))
+        if (status != STATUS_OK || !address_split(where, host, &port))
             continue;
         if (used < ADDRESS_MAX)
             used += (size_t)snprintf(bound + used, ADDRESS_MAX - used, "%s%s", used > 0 ? ", " : "",

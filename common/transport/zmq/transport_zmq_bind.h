@@ -12,7 +12,6 @@
 /* list: numeric addresses with commas, as for the listen of transport.h; the ports are one: a
  * second 0 is the first one's. What is no address of this host is passed over, with a line, when
  * there is another; any other failure is an error that names it, and some may be bound already. */
-enum status bind_list(void *socket, const char *list, char bound[ADDRESS_MAX], uint16_t *port,
-                      struct error *error);
+enum status bind_list(void *socket, const char *list, char bound[ADDRESS_MAX], struct error *error);
 
 #endif

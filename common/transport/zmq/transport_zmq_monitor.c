@@ -1,5 +1,5 @@
-/* transport_zmq_monitor.c - reads the events that libzmq's monitor sends and keeps counts of them.
- * */
+/* transport_zmq_monitor.c - reads the events that libzmq's monitor sends, keeps counts of them, and
+ * closes connections that are too many. */
 
 #include "common/transport/zmq/transport_zmq_monitor.h"
 
@@ -7,12 +7,14 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <zmq.h>
 
 #define EVENTS                                                                                     \
     (ZMQ_EVENT_CONNECTED | ZMQ_EVENT_CONNECT_RETRIED | ZMQ_EVENT_ACCEPTED |                        \
-     ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |                        \
-     ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
+     ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |                                      \
+     ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |                  \
+     ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
 
 enum status monitor_open(struct monitor *monitor, void *context, void *watched, unsigned number)
 {
@@ -62,6 +64,16 @@ static void count_end(struct handshakes *counts, uint32_t number)
     }
 }
 
+/* libzmq takes it for one that the other side has ended. Should the descriptor stand for another
+ * connection by now, that one has to be made again. */
+static void accepted(struct monitor *monitor, int fd)
+{
+    monitor->accepted++;
+    monitor->open++;
+    if (monitor->open_max > 0 && monitor->open > monitor->open_max && shutdown(fd, SHUT_RDWR) == 0)
+        monitor->counts.surplus++;
+}
+
 static void count(struct monitor *monitor, uint16_t event, uint32_t value, const char *url)
 {
     struct handshakes *counts = &monitor->counts;
@@ -74,9 +86,10 @@ static void count(struct monitor *monitor, uint16_t event, uint32_t value, const
         monitor->failed += followed;
         break;
     case ZMQ_EVENT_ACCEPTED:
-        monitor->accepted++;
-        if (monitor->fresh_count < MONITOR_FRESH)
-            monitor->fresh[monitor->fresh_count++] = (int)value;
+        accepted(monitor, (int)value);
+        break;
+    case ZMQ_EVENT_DISCONNECTED:
+        monitor->open -= monitor->open > 0; /* Of a connecting socket there was no ACCEPTED. */
         break;
     case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
         counts->succeeded++;

@@ -2,7 +2,7 @@
  * transport_zmq*.c.
  *
  * libzmq tells it through a socket monitor. Nothing is lost between looks, and nothing there is
- * counted twice.
+ * counted twice. A look also closes the connections that are too many.
  *
  * Threads: the socket's. Ownership: the monitor's own socket. */
 
@@ -23,6 +23,7 @@ struct handshakes {
     uint64_t cut_in_a_row; /* Since the last one that succeeded. */
     uint64_t late;         /* Took too long. */
     uint64_t foreign;      /* Server: what it said was no ZMTP 3. */
+    uint64_t surplus;      /* Server: closed, because there were too many connections. */
 };
 
 /* libzmq is silent about what is no ZMTP 3 at all. Such connections are those that were accepted
@@ -34,19 +35,17 @@ struct handshakes {
 #define MONITOR_PATIENCE_US (1000u * (MONITOR_HANDSHAKE_MS + 500u))
 
 #define MONITOR_URL_BYTES 96
-#define MONITOR_FRESH     1024
 
 struct monitor {
     void *socket; /* NULL: closed. */
     struct handshakes counts;
     uint64_t accepted, accepted_before; /* Connections; as of `turned_us`. */
     uint64_t turned_us;
+    uint64_t open, open_max; /* Accepted and not ended; 0: as many as come. */
     /* Of a connecting socket: attempts that came to nothing at the URL that it connects to, and
      * those that somebody accepted. Whoever looks at them clears them. */
     char followed[MONITOR_URL_BYTES];
     uint64_t failed, reached;
-    int fresh[MONITOR_FRESH]; /* Descriptors of those accepted last, for whoever takes them away. */
-    uint32_t fresh_count;
 };
 
 /* number: of this monitor, no other's in its context. Before the socket is bound or connected. */
@@ -57,7 +56,7 @@ void monitor_close(struct monitor *monitor, void *watched);
 /* From now on failed and reached are about url, and what was refused elsewhere does not count. */
 void monitor_follow(struct monitor *monitor, const char *url);
 
-/* Count what has happened. */
+/* Count what has happened; of a listening socket, keep to open_max. */
 void monitor_look(struct monitor *monitor, uint64_t now_us);
 
 #endif

@@ -1,4 +1,5 @@
-/* What one peer can make a listening endpoint hold, with real sockets. */
+/* What peers can make a listening endpoint hold, with real sockets: messages that are not read, sizes
+ * that are declared, connections. */
 /* test: tsan */
 
 #include "common/transport/transport.h"
@@ -6,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <zmq.h>
 
@@ -14,7 +16,6 @@
 #include "tests/lib/suite.h"
 
 enum { MIB = 1 << 20, PAYLOAD_MAX = 256 << 20, PATIENCE_US = 10000000, PATIENCE_MS = 10000 };
-enum { QUIET_MS = 2500 }; /* Who gets rid of nothing for so long is held back. */
 
 static struct transport *transport;
 static const struct transport_operations *t;
@@ -54,121 +55,32 @@ static void say(struct endpoint *client, const char *text)
     }
 }
 
-/* Receive until somebody says this, a message at most `others` times from others before; who. */
-static uint64_t hear(struct endpoint *server, const char *text, unsigned others)
+/* The next message is this; who says it. */
+static uint64_t hear(struct endpoint *server, const char *text)
 {
     struct received received;
     uint64_t began_us = clock_now_us();
-    for (unsigned before = 0;;) {
+    while (t->receive(server, &received) != STATUS_OK) {
         ck_assert_uint_lt(clock_now_us() - began_us, PATIENCE_US);
         t->wait(transport, &server, 1, NULL, 0, 20);
-        if (t->receive(server, &received) != STATUS_OK)
-            continue;
-        frame_release(received.payload);
-        if (received.header_bytes == strlen(text) &&
-            memcmp(received.header, text, strlen(text)) == 0)
-            return received.peer;
-        ck_assert_uint_le(++before, others);
     }
+    ck_assert_uint_eq(received.header_bytes, strlen(text));
+    ck_assert(memcmp(received.header, text, strlen(text)) == 0);
+    return received.peer;
 }
 
 /* A question and its answer, whatever others do. */
-static void check_served(struct endpoint *server, struct endpoint *client, unsigned others)
+static void check_served(struct endpoint *server, struct endpoint *client)
 {
     struct received answer;
     uint64_t began_us = clock_now_us();
     say(client, "question");
-    uint64_t peer = hear(server, "question", others);
+    uint64_t peer = hear(server, "question");
     ck_assert_int_eq(t->send(server, peer, "answer", 6, NULL, 0), STATUS_OK);
     while (t->receive(client, &answer) != STATUS_OK) {
         ck_assert_uint_lt(clock_now_us() - began_us, PATIENCE_US);
         t->wait(transport, &client, 1, NULL, 0, 20);
     }
-}
-
-/* Look after the server, as its thread does now and then, whether or not it receives. */
-static void look_after(struct endpoint *server, uint64_t us)
-{
-    uint64_t began_us = clock_now_us();
-    do {
-        t->wait(transport, &server, 1, NULL, 0, 1);
-        usleep(1000);
-    } while (clock_now_us() - began_us < us);
-}
-
-/* While nobody receives; MiB that the peer got rid of before it was held back. */
-static unsigned flood(struct endpoint *server, struct stranger *stranger)
-{
-    unsigned count = 0;
-    while (count < 400 && stranger_say(stranger, "flood", 5, MIB, 1, QUIET_MS)) {
-        count++;
-        look_after(server, 5000);
-    }
-    return count;
-}
-
-TEST_PLAIN(who_sends_without_end_is_held_back)
-{
-    char bound[ADDRESS_MAX];
-    struct stranger greedy;
-    struct endpoint *server = open_server(bound), *good = connect_to(bound);
-    const struct traffic traffic = {.payload_bytes = MIB, .window_bytes = 20 * MIB, .peers = 3};
-    t->expect(server, &traffic);
-    ck_assert(stranger_open(&greedy, bound));
-    ck_assert(stranger_say(&greedy, "greedy", 6, 0, 0, PATIENCE_MS));
-    hear(server, "greedy", 0);
-    say(good, "here");
-    hear(server, "here", 0);
-    unsigned sent = flood(server, &greedy);
-    ck_assert_uint_ge(sent, 20);
-    ck_assert_uint_lt(sent, 60); /* Half as much again, and what lies in the kernel. */
-    check_served(server, good, sent);
-    stranger_close(&greedy);
-    close_all(server, good);
-}
-
-/* Marks of libzmq, once they are changed, may stop a connection for good. */
-TEST_PLAIN(whoever_has_said_much_is_still_heard_when_the_job_is_known)
-{
-    static const int said[] = {1, 7, 16, 19, 31, 33, 100, 499};
-    const struct traffic traffic = {.payload_bytes = MIB, .window_bytes = 4 * MIB, .peers = 3};
-    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
-        char bound[ADDRESS_MAX];
-        struct endpoint *server = open_server(bound), *client = connect_to(bound);
-        for (int n = 0; n < said[i]; n++) {
-            say(client, "join");
-            hear(server, "join", 0);
-        }
-        t->expect(server, &traffic);
-        for (int n = 0; n < 50; n++)
-            check_served(server, client, 0);
-        close_all(server, client);
-    }
-}
-
-/* What is still to be heard of it may be more than anybody should send from now on. */
-TEST_PLAIN(whoever_is_waiting_with_much_when_the_job_is_known_goes_on)
-{
-    enum { SAID = 9 };
-    char bound[ADDRESS_MAX];
-    struct stranger early;
-    struct endpoint *server = open_server(bound);
-    const struct traffic traffic = {.payload_bytes = MIB, .window_bytes = 2 * MIB, .peers = 3};
-    ck_assert(stranger_open(&early, bound));
-    for (int i = 0; i < SAID; i++)
-        ck_assert(stranger_say(&early, "early", 5, MIB, 1, PATIENCE_MS));
-    look_after(server, 300000);
-    t->expect(server, &traffic);
-    look_after(server, 300000);
-    for (int i = 0; i < SAID; i++)
-        hear(server, "early", 0);
-    for (int i = 0; i < SAID; i++) {
-        ck_assert(stranger_say(&early, "later", 5, MIB, 1, PATIENCE_MS));
-        hear(server, "later", 0);
-    }
-    stranger_close(&early);
-    t->close(&server, 0);
-    t->destroy(&transport);
 }
 
 TEST_PLAIN(who_never_reads_is_told_only_so_much)
@@ -178,7 +90,7 @@ TEST_PLAIN(who_never_reads_is_told_only_so_much)
     struct endpoint *server = open_server(bound), *good = connect_to(bound);
     ck_assert(stranger_open(&deaf, bound));
     ck_assert(stranger_say(&deaf, "deaf", 4, 0, 0, PATIENCE_MS));
-    uint64_t peer = hear(server, "deaf", 0);
+    uint64_t peer = hear(server, "deaf");
     struct frame *payload = frame_create(4096);
     memset(payload->data, 0, 4096);
     enum status status = STATUS_OK;
@@ -186,7 +98,7 @@ TEST_PLAIN(who_never_reads_is_told_only_so_much)
     for (; status == STATUS_OK && count < 200000; count++)
         status = t->send(server, peer, "x", 1, frame_retain(payload), 0);
     ck_assert_int_eq(status, STATUS_AGAIN);
-    check_served(server, good, 0);
+    check_served(server, good);
     ck_assert_int_eq(t->send(server, peer, "x", 1, NULL, 0), STATUS_AGAIN);
     stranger_close(&deaf);
     close_all(server, good);
@@ -202,61 +114,11 @@ TEST_PLAIN(whoever_is_slow_is_told_all_of_a_declaration)
     struct endpoint *server = open_server(bound);
     ck_assert(stranger_open(&slow, bound));
     ck_assert(stranger_say(&slow, "slow", 4, 0, 0, PATIENCE_MS));
-    uint64_t peer = hear(server, "slow", 0);
+    uint64_t peer = hear(server, "slow");
     static char page[1100];
     for (unsigned i = 0; i < 8192; i++)
         ck_assert_int_eq(t->send(server, peer, page, sizeof page, NULL, 0), STATUS_OK);
     stranger_close(&slow);
-    t->close(&server, 0);
-    t->destroy(&transport);
-}
-
-/* Parts without an end, which are no message yet; empty ones take the most memory. */
-TEST_TIMES(a_message_that_never_ends_costs_its_connection, 2)
-{
-    enum { PART = 64 << 10, EMPTY = 4096 };
-    static char part[PART], empty[EMPTY];
-    char bound[ADDRESS_MAX];
-    struct stranger stranger;
-    struct received received;
-    struct endpoint *server = open_server(bound), *good = connect_to(bound);
-    uint64_t sent = 0, began_us = clock_now_us();
-    for (int i = 0; i < EMPTY; i += 2)
-        empty[i] = FRAME_MORE;
-    ck_assert(stranger_open(&stranger, bound));
-    for (;;) {
-        bool taken = _i == 0 ? stranger_frame(&stranger, FRAME_MORE, PART) &&
-                                   stranger_write(&stranger, part, PART, PATIENCE_MS) == PART
-                             : stranger_write(&stranger, empty, EMPTY, PATIENCE_MS) == EMPTY;
-        if (!taken)
-            break;
-        sent += _i == 0 ? PART : EMPTY;
-        ck_assert_uint_lt(clock_now_us() - began_us, 2 * PATIENCE_US);
-        t->wait(transport, &server, 1, NULL, 0, 0);
-        ck_assert_int_eq(t->receive(server, &received), STATUS_AGAIN);
-        usleep(500);
-    }
-    ck_assert_uint_lt(sent, _i == 0 ? 64 * MIB : 10 * MIB);
-    check_served(server, good, 0);
-    stranger_close(&stranger);
-    close_all(server, good);
-}
-
-/* Many times what may wait. */
-TEST_PLAIN(whoever_is_heard_may_send_as_much_as_it_likes)
-{
-    char bound[ADDRESS_MAX];
-    struct stranger busy;
-    struct endpoint *server = open_server(bound);
-    uint64_t began_us = clock_now_us();
-    ck_assert(stranger_open(&busy, bound));
-    for (unsigned i = 0; i < 100 || clock_now_us() - began_us < 2500000; i++) {
-        ck_assert(stranger_say(&busy, "busy", 4, MIB, 1, PATIENCE_MS));
-        hear(server, "busy", 0);
-        ck_assert(stranger_listen(&busy));
-        usleep(5000);
-    }
-    stranger_close(&busy);
     t->close(&server, 0);
     t->destroy(&transport);
 }
@@ -285,7 +147,7 @@ TEST_PLAIN(a_size_that_is_only_declared_takes_no_memory)
         ck_assert(stranger_frame(&strangers[i], 0, PAYLOAD_MAX));
         ck_assert_uint_eq(stranger_write(&strangers[i], few, sizeof few, PATIENCE_MS), sizeof few);
     }
-    check_served(server, good, 0);
+    check_served(server, good);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     ck_assert_uint_lt(resident_bytes() - before, STRANGERS * (uint64_t)(256 << 10));
 #else
@@ -296,84 +158,50 @@ TEST_PLAIN(a_size_that_is_only_declared_takes_no_memory)
     close_all(server, good);
 }
 
-/* --- strangers ----------------------------------------------------------------------------- */
+/* --- connections --------------------------------------------------------------------------- */
 
-/* Nothing that is said to it leaves this process but what its kernel takes. */
-TEST_PLAIN(a_stranger_that_never_reads_is_told_little)
+/* Of a process that may open twice as many files when it begins to listen. */
+static struct endpoint *open_narrow_server(char bound[ADDRESS_MAX], unsigned connections)
 {
-    char bound[ADDRESS_MAX], text[400];
-    struct stranger deaf;
-    struct endpoint *server = open_server(bound), *good = connect_to(bound);
-    memset(text, 'x', sizeof text);
-    t->distrust(server);
-    ck_assert(stranger_open(&deaf, bound));
-    ck_assert(stranger_say(&deaf, "deaf", 4, 0, 0, PATIENCE_MS));
-    uint64_t peer = hear(server, "deaf", 0), told = 0;
-    while (told < 64 * MIB && t->send(server, peer, text, sizeof text, NULL, 0) == STATUS_OK) {
-        told += sizeof text;
-        usleep(20); /* Time enough to take it. */
-    }
-    ck_assert_uint_lt(told, 8 * MIB);
-    ck_assert_int_eq(t->send(server, peer, text, sizeof text, NULL, 0), STATUS_AGAIN);
-    check_served(server, good, 0);
-    for (uint64_t began_us = clock_now_us();
-         t->send(server, peer, text, sizeof text, NULL, 0) != STATUS_OK;) {
-        ck_assert_uint_lt(clock_now_us() - began_us, PATIENCE_US);
-        stranger_listen(&deaf); /* And again as soon as it reads. */
-        usleep(1000);
-    }
-    stranger_close(&deaf);
-    close_all(server, good);
+    struct rlimit was, few;
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &was), 0);
+    few = (struct rlimit){2 * connections, was.rlim_max};
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+    struct endpoint *server = open_server(bound);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &was), 0);
+    return server;
 }
 
-TEST_TIMES(little_is_taken_of_a_stranger_until_it_is_trusted, 2)
+static void await_left(struct endpoint *server, struct stranger *stranger)
 {
-    char bound[ADDRESS_MAX];
-    struct stranger stranger;
-    struct endpoint *server = open_server(bound), *good = connect_to(bound);
-    const struct traffic traffic = {.payload_bytes = MIB, .window_bytes = 20 * MIB, .peers = 3};
-    t->distrust(server);
-    t->expect(server, &traffic);
-    ck_assert(stranger_open(&stranger, bound));
-    ck_assert(stranger_say(&stranger, "hello", 5, 0, 0, PATIENCE_MS));
-    uint64_t peer = hear(server, "hello", 0), before = resident_bytes();
-    if (_i == 1)
-        t->trust(server, peer, STANDING_MEMBER);
-    unsigned sent = flood(server, &stranger);
-    if (_i == 1)
-        ck_assert_uint_ge(sent, 20);
-    else
-        ck_assert_uint_lt(sent, 8); /* Nearly all of it in the kernel on its side. */
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    if (_i == 0)
-        ck_assert_uint_lt(resident_bytes() - before, MIB);
-#else
-    (void)before;
-#endif
-    check_served(server, good, sent);
-    stranger_close(&stranger);
-    close_all(server, good);
-}
-
-/* Over its new connection a member is a stranger, and says who it is before it says much. */
-TEST_PLAIN(a_member_that_connects_again_is_counted)
-{
-    char bound[ADDRESS_MAX], again[ADDRESS_MAX];
-    struct endpoint *server = open_server(bound), *client = connect_to(bound);
-    check_served(server, client, 0);
-    ck_assert_uint_eq(t->connections(client), 1);
-    t->close(&server, 0);
-    struct error error;
     uint64_t began_us = clock_now_us();
-    while (t->listen(transport, bound, PAYLOAD_MAX, again, &server, &error) != STATUS_OK)
+    while (!stranger_is_left(stranger, 0)) {
         ck_assert_uint_lt(clock_now_us() - began_us, PATIENCE_US);
-    while (t->connections(client) < 2) {
-        ck_assert_uint_lt(clock_now_us() - began_us, PATIENCE_US);
-        look_after(server, 1000);
+        t->wait(transport, &server, 1, NULL, 0, 20);
     }
-    check_served(server, client, 0);
-    ck_assert_uint_eq(t->connections(client), 2);
-    close_all(server, client);
+    stranger_close(stranger);
+}
+
+TEST_PLAIN(connections_beyond_half_of_the_files_are_closed_until_others_end)
+{
+    enum { MOST = 40 };
+    char bound[ADDRESS_MAX];
+    struct stranger strangers[MOST], one_more;
+    struct endpoint *server = open_narrow_server(bound, MOST);
+    for (int i = 0; i < MOST; i++)
+        ck_assert(stranger_open(&strangers[i], bound));
+    ck_assert(stranger_open(&one_more, bound));
+    await_left(server, &one_more);
+    for (int i = 0; i < MOST; i++)
+        ck_assert(!stranger_is_left(&strangers[i], 0));
+    stranger_close(&strangers[0]);
+    struct endpoint *good = connect_to(bound); /* It comes again until there is room. */
+    check_served(server, good);
+    ck_assert(stranger_open(&one_more, bound));
+    await_left(server, &one_more);
+    for (int i = 1; i < MOST; i++)
+        stranger_close(&strangers[i]);
+    close_all(server, good);
 }
 
 static void add(TCase *tcase)

@@ -566,6 +566,7 @@ TEST_PLAIN(garbage_is_refused_and_counted_and_hurts_nobody)
     ck_assert_uint_ge(counts->foreign, 50);
     ck_assert_uint_eq(
         counts->garbled + counts->mismatched + counts->foreign + counts->cut + counts->late, 500);
+    ck_assert_uint_eq(server.monitor.open, 1); /* However the others ended. */
     stop(&worker);
     close_guarded(&server);
 }
