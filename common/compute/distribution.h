@@ -34,9 +34,6 @@ struct distribution {
 /* "lognormal" of its number, as people write it; NULL from DISTRIBUTION_COUNT on. */
 const char *distribution_name(unsigned kind);
 
-double distribution_mean(const struct distribution *distribution);
-double distribution_median(const struct distribution *distribution);
-
 /* The one that belongs to three random numbers (random_block). */
 double distribution_draw(const struct distribution *distribution, const uint32_t random[3]);
 

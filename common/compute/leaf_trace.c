@@ -151,13 +151,3 @@ double leaf_trace_draw(const struct leaf_trace *trace, uint32_t worker, const ui
     double part = (rank - (double)of->below[bucket]) / count;
     return (double)leaf_times_least(bucket) + part * width_of(bucket);
 }
-
-double leaf_trace_mean(const struct leaf_trace *trace, uint32_t worker)
-{
-    const struct leaf_trace_worker *of = worker_of(trace, worker);
-    double sum = 0;
-    for (unsigned i = 0; i < LEAF_TIMES_BUCKETS; i++)
-        sum += (double)(of->below[i + 1] - of->below[i]) *
-               ((double)leaf_times_least(i) + width_of(i) / 2);
-    return sum / (double)of->below[LEAF_TIMES_BUCKETS];
-}

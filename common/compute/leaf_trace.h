@@ -39,6 +39,4 @@ void leaf_trace_close(struct leaf_trace *trace);
 /* The one that belongs to random numbers (random_block). */
 double leaf_trace_draw(const struct leaf_trace *trace, uint32_t worker, const uint32_t random[2]);
 
-double leaf_trace_mean(const struct leaf_trace *trace, uint32_t worker);
-
 #endif

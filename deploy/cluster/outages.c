@@ -278,12 +278,3 @@ uint32_t outages_joining(const struct outages *outages)
         joining += outages->list[i].kind == OUTAGE_JOIN;
     return joining;
 }
-
-bool outage_parts(const struct outage *outage, struct place a, struct place b)
-{
-    bool has_a = places_have(&outage->places, a), has_b = places_have(&outage->places, b);
-    assert(outage->kind == OUTAGE_PARTITION);
-    if (outage->others.count == 0)
-        return has_a != has_b;
-    return (has_a && places_have(&outage->others, b)) || (has_b && places_have(&outage->others, a));
-}

@@ -124,7 +124,4 @@ enum status outages_happenings(const struct outages *outages, uint32_t servers, 
 enum status outages_check(const struct outages *outages, uint32_t servers, uint32_t workers,
                           struct error *error);
 
-/* Whether a partition is between two processes. */
-bool outage_parts(const struct outage *outage, struct place a, struct place b);
-
 #endif

@@ -285,18 +285,6 @@ TEST(who_is_not_there_is_named)
     }
 }
 
-TEST(a_partition_is_between_its_sides)
-{
-    const struct place ps0 = {ROLE_PS, 0}, ps1 = {ROLE_PS, 1}, w0 = {ROLE_WORKER, 0},
-                       w1 = {ROLE_WORKER, 1}, w2 = {ROLE_WORKER, 2};
-    say(o, "partition", "worker/0-1|ps/0@5s+2s,worker/0-1@5s+2s");
-    ck_assert(outage_parts(&o->list[0], w0, ps0) && outage_parts(&o->list[0], ps0, w1));
-    ck_assert(!outage_parts(&o->list[0], w0, ps1) && !outage_parts(&o->list[0], w0, w1) &&
-              !outage_parts(&o->list[0], w2, ps0));
-    ck_assert(outage_parts(&o->list[1], w0, ps1) && outage_parts(&o->list[1], w2, w1));
-    ck_assert(!outage_parts(&o->list[1], w0, w1) && !outage_parts(&o->list[1], w2, ps1));
-}
-
 /* --- drawn ----------------------------------------------------------------------------------- */
 
 static void expect_drawn(struct outages *outages, uint32_t servers, uint32_t workers,

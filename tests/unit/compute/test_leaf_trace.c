@@ -48,7 +48,7 @@ TEST_PLAIN(draws_are_spread_as_the_leaves_were)
     struct leaf_trace trace;
     struct error error;
     ck_assert_msg(open_text(&trace, RUNS_ONE, 16, &error) == STATUS_OK, "%s", error.text);
-    uint32_t short_ones = 0;
+    uint32_t short_ones = 0, others = 0;
     double sum = 0;
     for (uint32_t i = 0; i < 40000; i++) {
         uint32_t random[4];
@@ -61,16 +61,13 @@ TEST_PLAIN(draws_are_spread_as_the_leaves_were)
         ns = leaf_trace_draw(&trace, 2, random);
         ck_assert(ns >= 983040 && ns < 1015808 + 32768);
         ck_assert_double_eq(ns, leaf_trace_draw(&trace, 5, random)); /* Of three workers. */
+        others += leaf_trace_draw(&trace, 1, random) > 100 * MS;
     }
     ck_assert(short_ones > 29600 && short_ones < 30400);
-    ck_assert_double_eq_tol(sum / 40000, leaf_trace_mean(&trace, 0), 1e6);
-    ck_assert_double_eq_tol(leaf_trace_mean(&trace, 0),
-                            0.75 * (19922944 + 20971520) / 2 + 0.25 * (201326592 + 209715200) / 2.0,
-                            1);
+    ck_assert_double_eq_tol(
+        sum / 40000, 0.75 * (19922944 + 20971520) / 2 + 0.25 * (201326592 + 209715200) / 2.0, 1e6);
     /* Who had none is as all together: 30 + 10 + 7. */
-    ck_assert_double_eq_tol(leaf_trace_mean(&trace, 1),
-                            (40 * leaf_trace_mean(&trace, 0) + 7 * leaf_trace_mean(&trace, 2)) / 47,
-                            1);
+    ck_assert(others > 8300 && others < 8720);
     leaf_trace_close(&trace);
 }
 
