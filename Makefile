@@ -422,10 +422,10 @@ FUZZ_LINK := $(if $(filter fuzz,$(MODE)),-fsanitize=fuzzer)
 # What they read with: little, because `make check` builds it once more, with clang.
 FUZZLIB   := $(addprefix $(BUILD)/,tests/fuzz/lib/input.o tests/fuzz/lib/samples.o deploy/engine/simulated_disk.o) \
     $(call objects,deploy/cluster) $(call objects,deploy/trace) $(call objects,deploy/place) \
-    $(patsubst %,$(BUILD)/deploy/compare/%.o,axes named_arms plan plan_file settings) \
-    $(patsubst %,$(BUILD)/deploy/hosts/%.o,host_list host_report seating) \
+    $(patsubst %,$(BUILD)/deploy/compare/%.o,axes named_configs plan plan_file settings) \
+    $(patsubst %,$(BUILD)/deploy/hosts/%.o,host_list host_report placement) \
     $(filter $(BUILD)/worker/data/idx.o $(BUILD)/worker/model/%,$(WORKER)) \
-    $(call checked,$(patsubst %,$(BUILD)/worker/client/%.o,announcements held_push exchange exchange_check line_share replica spread stretch \
+    $(call checked,$(patsubst %,$(BUILD)/worker/client/%.o,announcements deferred_push exchange exchange_check bandwidth_share replica version_skew interval \
         times scoring session session_check)) \
     $(filter $(BUILD)/worker/mode/%,$(WORKER)) \
     $(call checked,$(filter-out $(BUILD)/ps/server.o,$(PS))) \

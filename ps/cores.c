@@ -106,7 +106,7 @@ static bool deliver_to_coordinator(struct cores *cores, struct outgoing *item, u
     if (message->kind == MESSAGE_PART_WRITTEN)
         router_note_part(cores->router, message);
     packet->peer = PEER_LOCAL;
-    envelope_seal_to_server(&router_enrolment(cores->router)->envelope, message);
+    envelope_seal_to_server(&router_joining(cores->router)->envelope, message);
     if (cores->coordinator != NULL && is_from_checkpointer(message->kind)) {
         message->generation = generation; /* Our own router may have to hear of it yet. */
         coordinator_handle_inside(cores->coordinator, packet, now_us, outbox);
@@ -155,11 +155,11 @@ bool cores_deliver(struct cores *cores, struct outgoing *item, uint64_t now_us,
 void cores_stop(const struct cores *cores, int exit_code, struct outbox *outbox)
 {
     struct message *message = &outbox_add(outbox, TO_COORDINATOR, MESSAGE_STOP)->message;
-    enrolment_stop(router_enrolment(cores->router), exit_code);
-    message->generation = router_enrolment(cores->router)->envelope.generation;
+    joining_stop(router_joining(cores->router), exit_code);
+    message->generation = router_joining(cores->router)->envelope.generation;
     message->stop.exit_code = (uint32_t)exit_code;
     snprintf(message->stop.reason, MESSAGE_TEXT_MAX, "ps/%u was asked to",
-             router_enrolment(cores->router)->envelope.index);
+             router_joining(cores->router)->envelope.index);
 }
 
 bool cores_have_started(const struct cores *cores)
@@ -170,14 +170,14 @@ bool cores_have_started(const struct cores *cores)
 void cores_enough(const struct cores *cores, const char *why, struct outbox *outbox)
 {
     struct message *message = &outbox_add(outbox, TO_COORDINATOR, MESSAGE_STOP)->message;
-    message->generation = router_enrolment(cores->router)->envelope.generation;
+    message->generation = router_joining(cores->router)->envelope.generation;
     message->stop.exit_code = EXIT_DONE;
     snprintf(message->stop.reason, MESSAGE_TEXT_MAX, "%s", why);
 }
 
 void cores_abandon(struct cores *cores)
 {
-    enrolment_abandon(router_enrolment(cores->router));
+    joining_abandon(router_joining(cores->router));
     if (cores->coordinator != NULL)
         coordinator_abandon(cores->coordinator);
 }

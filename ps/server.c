@@ -75,7 +75,7 @@ struct server {
     bool unanswered;         /* Server 0 has never been heard. */
     uint64_t said_us, heeded_us;
     uint64_t malformed, unheard;
-    struct refused impostors; /* Keys that spoke as somebody they are not for. */
+    struct refused wrong_key_peers; /* Keys that spoke as somebody they are not for. */
     struct server_spans spans;
     uint64_t incarnation;
     bool checkpoint_known;    /* What the newest checkpoint was when it was first looked at, ... */
@@ -143,10 +143,10 @@ static uint32_t processors(void)
     return online > 0 ? (uint32_t)online : 0;
 }
 
-static uint32_t choose_owner_threads(int32_t wish)
+static uint32_t choose_owner_threads(int32_t wanted)
 {
-    if (wish >= 0) /* Options that were parsed are within bounds. */
-        return wish > OWNER_THREADS_MAX ? OWNER_THREADS_MAX : (uint32_t)wish;
+    if (wanted >= 0) /* Options that were parsed are within bounds. */
+        return wanted > OWNER_THREADS_MAX ? OWNER_THREADS_MAX : (uint32_t)wanted;
     uint32_t cores = processors();
     return cores <= 2 ? 0 : cores >= 8 ? 4 : 2;
 }
@@ -240,7 +240,7 @@ void server_destroy(struct server **server)
         return;
     const struct transport_operations *transport = s->options.transport->operations;
     bool gave_up =
-        s->cores_made && router_enrolment(s->cores.router)->exit_code == EXIT_START_TIMEOUT;
+        s->cores_made && router_joining(s->cores.router)->exit_code == EXIT_START_TIMEOUT;
     transport->close(&s->upstream, gave_up ? GIVE_UP_MS : LAST_WORDS_MS);
     transport->close(&s->listening, gave_up ? GIVE_UP_MS : LAST_WORDS_MS);
     if (s->occupied >= 0)
@@ -356,7 +356,7 @@ static bool share_memory(struct server *server)
         .shard_bytes = partition_server_bytes(&plan->partition, server->options.index),
         .slots = plan->pushes_max,
         /* Where they are lent, the values of two versions, see chunk.h. */
-        .published = job_mode(&plan->job)->lends ? 2 : 0,
+        .published = job_mode(&plan->job)->shared_read ? 2 : 0,
         /* Workers may be added while the job runs, and a restarted one comes beside its past. */
         .peers_max = 2 * JOB_WORKERS_MAX,
     };
@@ -495,26 +495,27 @@ static void refuse_malformed(struct server *server, struct endpoint *endpoint,
         log_warning("malformed message count=%llu: %s", (unsigned long long)server->malformed,
                     fault);
     if (endpoint == server->listening)
-        envelope_refuse(&router_enrolment(server->cores.router)->envelope, packet,
-                        REFUSAL_MALFORMED, &server->outbox, "%.200s", fault);
+        envelope_refuse(&router_joining(server->cores.router)->envelope, packet, REFUSAL_MALFORMED,
+                        &server->outbox, "%.200s", fault);
 }
 
 /* A peer's certificate limits who it may be: whoever says to be somebody else is not heard. */
-static void refuse_impostor(struct server *server, struct packet *packet,
-                            const struct identity *sender)
+static void refuse_wrong_key_peer(struct server *server, struct packet *packet,
+                                  const struct identity *sender)
 {
     char may[IDENTITY_TEXT], key[KEY_TEXT], text[MESSAGE_TEXT_MAX];
     const struct message *message = &packet->message;
     identity_describe(sender, may, sizeof may);
     snprintf(text, sizeof text, "this key is for %s, and speaks as %s/%u", may,
              role_name(message->role), message->index);
-    envelope_refuse(&router_enrolment(server->cores.router)->envelope, packet, REFUSAL_KEY,
+    envelope_refuse(&router_joining(server->cores.router)->envelope, packet, REFUSAL_KEY,
                     &server->outbox, "%s", text);
     key_format(sender->key, key);
-    if (refused_note(&server->impostors, sender->key, key))
+    if (refused_note(&server->wrong_key_peers, sender->key, key))
         log_warning("refused an impostor key=%s: %s", key, text);
-    else if (server->impostors.count % 1000 == 0)
-        log_warning("refused impostors count=%llu", (unsigned long long)server->impostors.count);
+    else if (server->wrong_key_peers.count % 1000 == 0)
+        log_warning("refused impostors count=%llu",
+                    (unsigned long long)server->wrong_key_peers.count);
     frame_release(packet->payload);
 }
 
@@ -561,7 +562,7 @@ static void receive(struct server *server, struct endpoint *endpoint)
                                message_kind_name(packet.message.kind));
         if (status == STATUS_OK &&
             !identity_may_be(&received.sender, packet.message.role, packet.message.index)) {
-            refuse_impostor(server, &packet, &received.sender);
+            refuse_wrong_key_peer(server, &packet, &received.sender);
         } else if (status == STATUS_OK) {
             note_heard(server, endpoint == server->upstream, &packet);
             span = server_spans_heard(&server->spans, &packet, endpoint == server->upstream);
@@ -673,7 +674,7 @@ static void say_why_waiting(struct server *server)
 static void explain_end(struct server *server, int exit_code, struct error *reason)
 {
     char why[MESSAGE_TEXT_MAX];
-    const char *text = router_enrolment(server->cores.router)->reason;
+    const char *text = router_joining(server->cores.router)->reason;
     if (exit_code == EXIT_START_TIMEOUT && server->unanswered) {
         explain_silence(server, why, sizeof why);
         error_set(reason, STATUS_OK, "%s: %s", text, why);
@@ -759,7 +760,7 @@ static void describe_self(struct server *server, struct watched *watched, uint64
     watched->dropped = counts.dropped;
     watched->refused = counts.refused;
     watched->malformed = server->malformed;
-    watched->impostors = server->impostors.count;
+    watched->wrong_key_peers = server->wrong_key_peers.count;
     if (plan != NULL) {
         watched->chunks = plan->chunk_count;
         watched->chunk_bytes = partition_server_bytes(&plan->partition, server->options.index);
@@ -806,7 +807,7 @@ int server_run(struct server *server, struct error *reason)
     while (!cores_are_over(&server->cores)) {
         server->options.transport->operations->wait(
             server->options.transport, endpoints, endpoint_count, &server->inbox.event, 1,
-            enrolment_patience_ms(router_enrolment(server->cores.router)));
+            joining_patience_ms(router_joining(server->cores.router)));
         for (size_t i = 0; i < endpoint_count; i++)
             receive(server, endpoints[i]);
         take_inbox(server);
@@ -822,7 +823,7 @@ int server_run(struct server *server, struct error *reason)
         actor_stop(&server->owners[i]);
     actor_stop(&server->checkpointer);
     actor_stop(&server->set_writer);
-    int exit_code = router_enrolment(server->cores.router)->exit_code;
+    int exit_code = router_joining(server->cores.router)->exit_code;
     explain_end(server, exit_code, reason);
     return exit_code;
 }

@@ -34,7 +34,7 @@ worker  mode
 worker  client
 worker  .
 deploy  cluster
-deploy  launcher manual replay answer engine calibrate trace place
+deploy  launcher manual replay conclusion engine calibrate trace place
 deploy  hosts
 deploy  figures
 deploy  report
@@ -81,7 +81,7 @@ crowded=$(find common ps worker deploy tests -name '*.c' | sed 's#/[^/]*$##' | s
 # A mode's number, a function or a flag that is called after a mode, a mode's name as a text, and a
 # comparison of facts->number. Assigning a mode is making a declaration, and is let through.
 moded=$(find common ps worker deploy -name '*.[ch]' ! -path 'common/job/*' ! -path 'common/options/*' \
-    ! -path '*/mode/*' ! -path 'deploy/verify/promises*' -exec perl -0777 -ne '
+    ! -path '*/mode/*' ! -path 'deploy/verify/mode_invariants*' -exec perl -0777 -ne '
     BEGIN { $mode = "sync|async|ssp" }
     s{/\*.*?\*/}{$& =~ tr/\n//cdr}gse;          # Comments may speak of modes.
     my $line = 0;

@@ -17,7 +17,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/hash.h"
-#include "common/base/training_clock.h"
+#include "common/base/stopwatch.h"
 #include "common/base/wording.h"
 #include "common/file/json_writer.h"
 #include "common/process/log.h"
@@ -33,7 +33,7 @@
 #define LOOK_NS 50000000u /* Between looks whether to stop. */
 
 /* Gradients that make one update together, as in ps/shard/group.h. */
-struct held {
+struct pending {
     uint32_t members, examples; /* Batches, all of which are in it. */
     float *sum;                 /* [elements]; NULL where each makes its own. */
 };
@@ -58,12 +58,12 @@ struct state {
     struct window whole; /* The window that the last batch completed, if ... */
     bool has_whole;      /* ... it did. */
     double windows_from; /* Training seconds at the end of the last window; NaN: not known. */
-    struct training_clock clock;
+    struct stopwatch clock;
     uint64_t epoch_number;  /* From 1; 0: no update has been made. */
     uint64_t epoch_updates; /* That `epoch` is of. */
-    uint64_t last_cut, version;
+    uint64_t last_snapshot, version;
     struct window_so_far so_far;  /* Of the window that it went on in. */
-    struct held held;             /* The group that is open. */
+    struct pending held;          /* The group that is open. */
     struct manifest_record found; /* Of the checkpoint that it went on from. */
     struct run_chronicle chronicle;
 };
@@ -80,20 +80,21 @@ static double accuracy(const struct score *score)
 }
 
 /* Training stands, and goes on, by both clocks. Behind the last update it does not go on. */
-static void stand(struct state *s, enum apart why, uint64_t now_us)
+static void stand(struct state *s, enum pause_reason why, uint64_t now_us)
 {
-    bool ended = s->summary.life.part == LIFE_LAST_CHECKPOINT;
-    training_clock_stand(&s->clock, why, now_us);
+    bool ended = s->summary.phases.part == RUN_PHASE_LAST_CHECKPOINT;
+    stopwatch_stand(&s->clock, why, now_us);
     if (!ended)
-        life_enter(&s->summary.life, why == APART_EVALUATION ? LIFE_EVALUATION : LIFE_CHECKPOINTS,
-                   now_us);
+        run_phases_enter(&s->summary.phases,
+                         why == PAUSE_EVALUATION ? RUN_PHASE_EVALUATION : RUN_PHASE_CHECKPOINTS,
+                         now_us);
 }
 
 static void go_on(struct state *s, uint64_t now_us)
 {
-    training_clock_go_on(&s->clock, now_us);
-    if (s->summary.life.part != LIFE_LAST_CHECKPOINT)
-        life_train(&s->summary.life, now_us);
+    stopwatch_go_on(&s->clock, now_us);
+    if (s->summary.phases.part != RUN_PHASE_LAST_CHECKPOINT)
+        run_phases_train(&s->summary.phases, now_us);
 }
 
 /* --- first values -------------------------------------------------------------------------- */
@@ -164,7 +165,7 @@ static enum status restore(struct state *s, enum run_opening opening, struct err
     if (status == STATUS_OK) {
         for (uint32_t i = 0; i <= s->slots.count; i++)
             memcpy(s->arrays[i], reader.arrays[i], s->elements * sizeof(float));
-        s->step = s->last_cut = reader.manifest.step;
+        s->step = s->last_snapshot = reader.manifest.step;
         s->summary.session_step = s->summary.counted_from = reader.manifest.step;
         s->version = reader.version;
         adopt_epoch(s, &reader.manifest.so_far.epoch);
@@ -188,8 +189,9 @@ static void score_add(struct score *to, const struct score *from)
 static void rest(struct solo *solo)
 {
     uint64_t now_ns;
-    while ((now_ns = clock_now_ns()) < solo->pace.due_ns && atomic_load(&solo->stop_code) == 0) {
-        uint64_t left_ns = solo->pace.due_ns - now_ns;
+    while ((now_ns = clock_now_ns()) < solo->throttle.due_ns &&
+           atomic_load(&solo->stop_code) == 0) {
+        uint64_t left_ns = solo->throttle.due_ns - now_ns;
         nanosleep(&(struct timespec){.tv_nsec = (long)(left_ns < LOOK_NS ? left_ns : LOOK_NS)},
                   NULL);
     }
@@ -255,7 +257,7 @@ static void apply_sum(struct state *s, uint64_t batch, const float *sum, uint32_
 /* What is held is applied, if there is something. */
 static void close_group(struct state *s)
 {
-    struct held *held = &s->held;
+    struct pending *held = &s->held;
     if (held->members > 0)
         apply_sum(s, s->step - 1, held->sum, held->examples, held->members);
     held->members = held->examples = 0;
@@ -264,7 +266,7 @@ static void close_group(struct state *s)
 /* The gradient of the batch before s->step. */
 static void take_gradient(struct state *s, uint32_t examples)
 {
-    struct held *held = &s->held;
+    struct pending *held = &s->held;
     count_squares(s, update_scale(s->job, examples, 1));
     if (!job_accumulates(s->job)) {
         apply_sum(s, s->step - 1, s->gradient, examples, 1);
@@ -291,20 +293,20 @@ static enum status update(struct state *s, struct error *error)
     const struct step_shape shape = step_shape_of(s->job, s->step, NULL);
     struct batch_range batch = shape.batch;
     struct node root = tree_root(batch.leaves);
-    struct pace *pace = &s->solo->pace;
+    struct throttle *throttle = &s->solo->throttle;
     double began = clock_now_seconds();
     uint64_t began_ns = recorder_now(s->solo->recorder);
     event(s->solo->listener, EVENT_GIVEN, .step = s->step);
-    pace_begin(pace, clock_now_ns());
+    throttle_begin(throttle, clock_now_ns());
     enum status status = node_gradient_compute(s->solo->gradient, s->arrays[0], &shape, root,
                                                s->gradient, &score, error);
     if (status != STATUS_OK)
         return status;
-    pace_node(pace, &shape, root, s->solo->gradient->leaf_ns, clock_now_ns());
+    throttle_node(throttle, &shape, root, s->solo->gradient->leaf_ns, clock_now_ns());
     rest(s->solo);
     note_span(s, SPAN_COMPUTE, began_ns, batch.leaves);
-    s->worker.controlled_leaves += pace->leaves;
-    s->worker.longer_leaves += pace->longer;
+    s->worker.controlled_leaves += throttle->leaves;
+    s->worker.longer_leaves += throttle->longer;
     note_leaf(&s->worker, node_gradient_sample(s->solo->gradient, &shape, root));
     s->worker.compute_seconds += clock_now_seconds() - began;
     note_gradient(s, root, &score, clock_now_seconds() - began);
@@ -348,7 +350,7 @@ static void progress(struct state *s)
     uint64_t epoch_steps = job_steps_per_epoch(s->job);
     if (s->step % job_progress_steps(s->job) != 0 && s->step != s->job->steps)
         return;
-    double seconds = training_clock_take_window(&s->clock);
+    double seconds = stopwatch_take_window(&s->clock);
     tell(s, "progress",
          EVENT_MEMBERS(event_count("step", s->step),
                        event_real("epoch", (double)s->step / (double)epoch_steps, 4),
@@ -358,14 +360,14 @@ static void progress(struct state *s)
                        event_real("epoch_accuracy", accuracy(&s->epoch), 6),
                        event_real("images_per_second",
                                   seconds > 0 ? (double)s->window.examples / seconds : 0.0, 1),
-                       event_training_seconds(training_clock_marked(&s->clock))));
+                       event_training_seconds(stopwatch_marked(&s->clock))));
     memset(&s->window, 0, sizeof s->window);
 }
 
 static void tell_window(struct state *s)
 {
     struct event_member members[RUN_WINDOW_MEMBERS];
-    double now = training_clock_marked(&s->clock);
+    double now = stopwatch_marked(&s->clock);
     if (!s->has_whole)
         return;
     s->summary.window = run_window_of(s->job, &s->whole, now - s->windows_from);
@@ -382,7 +384,7 @@ static void tell_epoch(struct state *s, const struct epoch_range *epoch)
                        event_real("accuracy", accuracy(&s->epoch), JSON_EXACT),
                        event_count("examples", (uint64_t)s->epoch.examples),
                        event_count("of", epoch->examples),
-                       event_training_seconds(training_clock_marked(&s->clock))));
+                       event_training_seconds(stopwatch_marked(&s->clock))));
 }
 
 /* As a file, if they are to be kept. */
@@ -392,7 +394,7 @@ static void keep_scored(struct state *s)
     uint64_t failed;
     if (!s->job->keep_scored)
         return;
-    stand(s, APART_EVALUATION, clock_now_us());
+    stand(s, PAUSE_EVALUATION, clock_now_us());
     if (scored_file_write(&disk_posix, s->solo->out, s->job, s->step, s->arrays[0], &error) !=
         STATUS_OK) {
         if (log_once_add(&s->scored, error.text))
@@ -413,7 +415,7 @@ static void evaluate(struct state *s)
     tell_epoch(s, &epoch);
     struct score score = {0};
     uint64_t began_us = clock_now_us();
-    stand(s, APART_EVALUATION, began_us);
+    stand(s, PAUSE_EVALUATION, began_us);
     node_gradient_evaluate(s->solo->gradient, s->arrays[0], 1, 0, &score);
     note_span(s, SPAN_SCORE, 1000 * began_us, 0);
     uint64_t now_us = clock_now_us();
@@ -426,21 +428,20 @@ static void evaluate(struct state *s)
     s->summary.test.accuracy = accuracy(&score);
     s->summary.test.regularisation = l2_loss(s->job, s->arrays[0]);
     s->summary.test_step = s->step;
-    tell(
-        s, "evaluation",
-        EVENT_MEMBERS(event_count("epoch", s->epoch_number), event_count("step", s->step),
-                      event_real("test_loss", s->summary.test.loss, JSON_EXACT),
-                      event_real("test_accuracy", s->summary.test.accuracy, JSON_EXACT),
-                      event_real("regularisation_loss", s->summary.test.regularisation, JSON_EXACT),
-                      event_real("seconds", took, 6),
-                      event_training_seconds(training_clock_marked(&s->clock))));
+    tell(s, "evaluation",
+         EVENT_MEMBERS(
+             event_count("epoch", s->epoch_number), event_count("step", s->step),
+             event_real("test_loss", s->summary.test.loss, JSON_EXACT),
+             event_real("test_accuracy", s->summary.test.accuracy, JSON_EXACT),
+             event_real("regularisation_loss", s->summary.test.regularisation, JSON_EXACT),
+             event_real("seconds", took, 6), event_training_seconds(stopwatch_marked(&s->clock))));
     keep_scored(s);
 }
 
 /* Where the order of updates is no question, the record has but the cuts. */
-static enum status record_cut(struct state *s, struct error *error)
+static enum status record_snapshot(struct state *s, struct error *error)
 {
-    const struct run_record_cut cut = {
+    const struct run_record_snapshot cut = {
         .batches = s->step, .version = s->version, .computation = s->chronicle.found.computation};
     if (!s->chronicle.on || s->chronicle.ended)
         return STATUS_OK;
@@ -462,7 +463,7 @@ static enum status write_checkpoint_files(struct state *s, struct error *error)
     enum status status = checkpoint_write_part(&disk_posix, s->solo->out, s->step, 0, 0, 1,
                                                s->slots, &chunk, 1, &part, error);
     if (status == STATUS_OK)
-        status = record_cut(s, error);
+        status = record_snapshot(s, error);
     if (status != STATUS_OK)
         return status;
     struct manifest manifest = {.job = *s->job,
@@ -486,7 +487,7 @@ static enum status write_checkpoint_files(struct state *s, struct error *error)
     if (checkpoint_prune(&disk_posix, s->solo->out, &s->shelf, error) != STATUS_OK ||
         checkpoint_sweep(&disk_posix, s->solo->out, s->step, error) != STATUS_OK)
         log_warning("old checkpoints stay: %s", error->text);
-    s->last_cut = s->step;
+    s->last_snapshot = s->step;
     double took = clock_now_seconds() - began;
     tell(s, "checkpoint",
          EVENT_MEMBERS(event_count("step", s->step), event_real("seconds", took, 6),
@@ -496,7 +497,7 @@ static enum status write_checkpoint_files(struct state *s, struct error *error)
 
 static enum status write_checkpoint(struct state *s, struct error *error)
 {
-    stand(s, APART_CHECKPOINT, clock_now_us());
+    stand(s, PAUSE_CHECKPOINT, clock_now_us());
     enum status status = write_checkpoint_files(s, error);
     go_on(s, clock_now_us());
     return status;
@@ -511,10 +512,10 @@ static enum status write_summary(struct state *s, enum run_state state, const ch
     summary->step = s->step;
     summary->versions = s->version;
     uint64_t now_us = clock_now_us();
-    training_clock_end(&s->clock);
-    summary->seconds = training_clock_seconds(&s->clock, now_us);
-    summary->evaluation_seconds = training_clock_apart(&s->clock, APART_EVALUATION, now_us);
-    summary->checkpoint_seconds = training_clock_apart(&s->clock, APART_CHECKPOINT, now_us);
+    stopwatch_end(&s->clock);
+    summary->seconds = stopwatch_seconds(&s->clock, now_us);
+    summary->evaluation_seconds = stopwatch_paused(&s->clock, PAUSE_EVALUATION, now_us);
+    summary->checkpoint_seconds = stopwatch_paused(&s->clock, PAUSE_CHECKPOINT, now_us);
     summary->images_per_second =
         summary->seconds > 0 ? (double)s->worker.examples / summary->seconds : 0;
     summary->train.loss = mean_loss(&s->epoch);
@@ -524,7 +525,7 @@ static enum status write_summary(struct state *s, enum run_state state, const ch
     summary->verdicts.applied = s->worker.batches;
     summary->worker_count = 1;
     summary->workers = &s->worker;
-    life_enter(&summary->life, LIFE_MODEL_FILE, now_us);
+    run_phases_enter(&summary->phases, RUN_PHASE_MODEL_FILE, now_us);
     if (state == RUN_DONE || state == RUN_STOPPED) {
         char path[DISK_PATH_MAX];
         snprintf(path, sizeof path, "%s/model.safetensors", s->solo->out);
@@ -536,12 +537,12 @@ static enum status write_summary(struct state *s, enum run_state state, const ch
         parameters_sha256(s->job->variables, s->job->variable_count, s->arrays[0],
                           summary->parameters_sha256);
     }
-    life_enter(&summary->life, LIFE_END, clock_now_us());
+    run_phases_enter(&summary->phases, RUN_PHASE_END, clock_now_us());
     run_chronicle_size(&s->chronicle, &summary->record.files, &summary->record.bytes);
     summary->record.ended = run_chronicle_has_ended(&s->chronicle, &summary->record.ends_at);
     board_end(&s->board, summary);
     say_of_board(s);
-    life_enter(&summary->life, LIFE_END, clock_now_us());
+    run_phases_enter(&summary->phases, RUN_PHASE_END, clock_now_us());
     return run_directory_summary(&s->directory, s->job, s->run_id, summary, error);
 }
 
@@ -574,8 +575,8 @@ static bool is_checkpoint_due(const struct state *s, uint64_t kept_us)
 static enum status train(struct state *s, struct error *error)
 {
     uint64_t began_us = clock_now_us();
-    training_clock_begin(&s->clock, began_us);
-    life_train(&s->summary.life, began_us);
+    stopwatch_begin(&s->clock, began_us);
+    run_phases_train(&s->summary.phases, began_us);
     s->windows_from = windows_begin_at(s->job, s->step) ? 0 : (double)NAN;
     tell(s, "start",
          EVENT_MEMBERS(event_text("mode", job_mode_text(s->job).text), event_count("workers", 1),
@@ -590,8 +591,8 @@ static enum status train(struct state *s, struct error *error)
         if (status != STATUS_OK)
             return status;
         uint64_t now_us = clock_now_us();
-        training_clock_mark(&s->clock, now_us);
-        life_mark(&s->summary.life, now_us);
+        stopwatch_mark(&s->clock, now_us);
+        run_phases_mark(&s->summary.phases, now_us);
         progress(s);
         tell_window(s);
         evaluate(s);
@@ -602,8 +603,8 @@ static enum status train(struct state *s, struct error *error)
             kept_us = clock_now_us();
         }
     }
-    life_close(&s->summary.life, LIFE_LAST_CHECKPOINT, clock_now_us());
-    return s->last_cut == s->step ? STATUS_OK : write_checkpoint(s, error);
+    run_phases_close(&s->summary.phases, RUN_PHASE_LAST_CHECKPOINT, clock_now_us());
+    return s->last_snapshot == s->step ? STATUS_OK : write_checkpoint(s, error);
 }
 
 static int exit_code_of(enum status status)
@@ -670,10 +671,10 @@ int solo_run(struct solo *solo, struct error *error)
                       .job = solo->job,
                       .slots = job_slots(solo->job),
                       .run_id = hash_random_u64(),
-                      .last_cut = UINT64_MAX};
+                      .last_snapshot = UINT64_MAX};
     s.elements = model_elements(solo->gradient->model);
     run_summary_begin(&s.summary);
-    life_begin(&s.summary.life, LIFE_OPENING, solo->began_us);
+    run_phases_begin(&s.summary.phases, RUN_PHASE_OPENING, solo->began_us);
 
     enum status status = make_arrays(&s, error);
     if (status == STATUS_OK)

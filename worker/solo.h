@@ -20,7 +20,7 @@
 #include "common/tensorboard/board_place.h"
 #include "common/trace/recorder.h"
 #include "worker/node_gradient.h"
-#include "worker/pace.h"
+#include "worker/throttle.h"
 
 #define SOLO_ENOUGH (-1)
 
@@ -30,7 +30,7 @@ struct solo {
     const char *out, *restore;
     uint32_t keep;                   /* Checkpoints (checkpoint.h); 0: as the run was begun with. */
     struct board_place board;        /* Where TensorBoard's event files go, if anywhere. */
-    struct pace pace;                /* How long gradients are to take. */
+    struct throttle throttle;        /* How long gradients are to take. */
     const struct listener *listener; /* Of events; NULL: none. */
     struct recorder *recorder;       /* Of what it does; NULL: nobody's. */
     struct notify *notify;           /* Of a service manager; NULL: nobody's. */

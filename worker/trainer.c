@@ -37,13 +37,14 @@ static void send_ready(void *context, uint64_t first)
  * leaves before that is over. */
 static bool may_leave_early(const struct trainer *t, bool last)
 {
-    return t->overlap && last && !job_mode(t->job)->may_skip && compute_time_is_free(&t->pace.time);
+    return t->overlap && last && !job_mode(t->job)->may_skip &&
+           compute_time_is_free(&t->throttle.time);
 }
 
 /* Where parameters come bit by bit the forward pass begins with what there is. */
 static bool may_begin_early(const struct trainer *t)
 {
-    return t->overlap && compute_time_is_free(&t->pace.time);
+    return t->overlap && compute_time_is_free(&t->throttle.time);
 }
 
 /* Compute and push one node; false when this worker cannot go on. */
@@ -60,16 +61,16 @@ static bool train_node(struct trainer *t, const struct work *work, struct node n
     }
     const struct coming coming = {t->client, &push, gradient};
     const struct ready ready = {send_ready, (void *)(uintptr_t)&coming};
-    /* Controlled time runs since pace_begin: what is counted begins there too. */
-    uint64_t began_ns = t->pace.fresh ? t->pace.due_ns : clock_now_ns();
+    /* Controlled time runs since throttle_begin: what is counted begins there too. */
+    uint64_t began_ns = t->throttle.fresh ? t->throttle.due_ns : clock_now_ns();
     push.early_us = node_gradient_begun_us(t->gradient);
     enum status status = node_gradient_compute_told(
         t->gradient, client_parameters(t->client), shape, node, gradient->data, &push.score,
         may_leave_early(t, last) ? &ready : NULL, &error);
-    pace_node(&t->pace, shape, node, t->gradient->leaf_ns, clock_now_ns());
-    client_rest(t->client, t->pace.due_ns);
-    push.leaves = t->pace.leaves;
-    push.longer = t->pace.longer;
+    throttle_node(&t->throttle, shape, node, t->gradient->leaf_ns, clock_now_ns());
+    client_rest(t->client, t->throttle.due_ns);
+    push.leaves = t->throttle.leaves;
+    push.longer = t->throttle.longer;
     push.leaf_ns = node_gradient_sample(t->gradient, shape, node);
     push.compute_us = push.early_us + (clock_now_ns() - began_ns) / 1000;
     if (status == STATUS_DIVERGED && job_mode(t->job)->may_skip) {
@@ -113,7 +114,7 @@ static bool train_step(struct trainer *t, const struct work *work)
     uint32_t count = nodes_of(t, work, nodes);
     if (!work->begun)
         node_gradient_forget(t->gradient);
-    pace_begin(&t->pace, clock_now_ns());
+    throttle_begin(&t->throttle, clock_now_ns());
     if (count == 0) { /* Stand by: nothing to compute, but the next parameters are wanted. */
         struct push pull = {.step = work->shape.step, .last = true};
         client_push(t->client, &pull, NULL);

@@ -7,14 +7,14 @@
 
 #include "worker/client/client.h"
 #include "worker/node_gradient.h"
-#include "worker/pace.h"
+#include "worker/throttle.h"
 
 struct trainer {
     struct client *client;
     const struct job *job;
     struct node_gradient *gradient;
-    struct pace pace; /* How long gradients are to take. */
-    bool overlap;     /* What is there of a gradient leaves while the rest is computed. */
+    struct throttle throttle; /* How long gradients are to take. */
+    bool overlap;             /* What is there of a gradient leaves while the rest is computed. */
 };
 
 /* Train until the job ends, for whatever reason; then client_exit_code tells. */

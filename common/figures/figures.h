@@ -15,7 +15,7 @@
 
 #include "common/base/histogram.h"
 #include "common/base/leaf_times.h"
-#include "common/base/life.h"
+#include "common/base/run_phases.h"
 #include "common/base/wait.h"
 #include "common/file/json.h"
 #include "common/file/json_writer.h"

@@ -13,7 +13,7 @@
 #define CHECKPOINT_PART_NAME_MAX 64
 #define CHECKPOINT_ARRAYS_MAX    (1 + SLOTS_MAX) /* Values, and the slots. */
 /* In the place of an array's number: not of the checkpoint, but what the chunk has had since the cut
- * before (ps/shard/entries.h). */
+ * before (ps/shard/update_log.h). */
 #define CHECKPOINT_ENTRIES CHECKPOINT_ARRAYS_MAX
 /* And of no checkpoint: the values that a score is of, to be kept as a file. */
 #define CHECKPOINT_SCORED (CHECKPOINT_ENTRIES + 1)

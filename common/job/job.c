@@ -43,17 +43,17 @@ const char *recording_numbered(unsigned number)
 
 struct mode_text job_mode_text(const struct job *job)
 {
-    bool spares = job_mode(job)->spares;
+    bool has_backup = job_mode(job)->has_backup;
     return mode_text(
-        (struct mode_setting){job->mode, spares ? job->backup_workers : job->staleness_bound});
+        (struct mode_setting){job->mode, has_backup ? job->backup_workers : job->staleness_bound});
 }
 
 void job_set_mode(struct job *job, struct mode_setting setting)
 {
-    bool spares = mode_facts(setting.mode)->spares;
+    bool has_backup = mode_facts(setting.mode)->has_backup;
     job->mode = setting.mode;
-    job->staleness_bound = spares ? 0 : setting.bound;
-    if (spares) /* Else they may have been said beside it. */
+    job->staleness_bound = has_backup ? 0 : setting.bound;
+    if (has_backup) /* Else they may have been said beside it. */
         job->backup_workers = (uint32_t)setting.bound;
 }
 
@@ -86,11 +86,11 @@ void job_forget_unused(struct job *job)
     job->use_locking = facts->locks && job->use_locking;
     if (!facts->accumulates)
         job->accumulate = 0;
-    if (!facts->spares) {
+    if (!facts->has_backup) {
         job->backup_workers = 0;
         job->dropped = DROPPED_LOST;
     }
-    if (facts->ages)
+    if (facts->may_be_stale)
         return;
     job->staleness_rate = STALENESS_RATE_NONE;
     job->delay_compensation = 0;
@@ -244,7 +244,7 @@ static enum status check_variables(const struct job *job, struct error *error)
 }
 
 /* Where all gradients of an update are of one version nothing is to be done about their age. */
-static enum status check_ages(const struct job *job, struct error *error)
+static enum status check_may_be_stale(const struct job *job, struct error *error)
 {
     const char *what = job->staleness_rate != STALENESS_RATE_NONE ? "a staleness rate"
                        : job->delay_compensation > 0              ? "delay compensation"
@@ -255,7 +255,7 @@ static enum status check_ages(const struct job *job, struct error *error)
                          "no gradient is lost for its staleness without a most of it");
     if (job->compensation_adapts && !(job->delay_compensation > 0))
         return error_set(error, STATUS_INVALID, "adaptive compensation needs a strength above 0");
-    if (job_mode(job)->ages || what == NULL)
+    if (job_mode(job)->may_be_stale || what == NULL)
         return STATUS_OK;
     return error_set(error, STATUS_INVALID,
                      "%s is for async and ssp; in %s mode no gradient is stale", what,
@@ -263,12 +263,12 @@ static enum status check_ages(const struct job *job, struct error *error)
 }
 
 /* Somebody has to be waited for. */
-static enum status check_spares(const struct job *job, struct error *error)
+static enum status check_has_backup(const struct job *job, struct error *error)
 {
-    bool spares = job_mode(job)->spares;
-    if (!spares && job->backup_workers == 0)
+    bool has_backup = job_mode(job)->has_backup;
+    if (!has_backup && job->backup_workers == 0)
         return STATUS_OK;
-    if (!spares)
+    if (!has_backup)
         return error_set(error, STATUS_INVALID, "backup workers are for sync; %s mode has none",
                          job_mode(job)->name);
     if (job->backup_workers == 0)
@@ -287,7 +287,7 @@ static enum status check_dropped(const struct job *job, struct error *error)
 {
     if (job->dropped != DROPPED_REQUEUE)
         return STATUS_OK;
-    if (!job_mode(job)->spares)
+    if (!job_mode(job)->has_backup)
         return error_set(error, STATUS_INVALID,
                          "nothing is dropped without backup workers, and so nothing requeued");
     if (job->batch % job->micro_batch != 0)
@@ -325,9 +325,9 @@ static enum status check_work(const struct job *job, struct error *error)
                          "a batch of %u in micro-batches of %u has %u leaves, the most is %d: use "
                          "larger micro-batches",
                          job->batch, job->micro_batch, job_leaves_max(job), TREE_LEAVES_MAX);
-    enum status status = check_ages(job, error);
+    enum status status = check_may_be_stale(job, error);
     if (status == STATUS_OK)
-        status = check_spares(job, error);
+        status = check_has_backup(job, error);
     if (status == STATUS_OK)
         status = check_dropped(job, error);
     if (status == STATUS_OK)

@@ -13,9 +13,9 @@ static const struct mode_facts modes[MODE_COUNT] = {
                     .unit = "update",
                     .hue = 2,
                     .may_skip = true,
-                    .records = true,
+                    .is_recorded = true,
                     .locks = true,
-                    .ages = true,
+                    .may_be_stale = true,
                     .accumulates = true,
                     .told = "server 0 leases whoever asks a batch of examples. A worker's gradient "
                             "is applied the moment it comes, whatever others have made meanwhile, "
@@ -28,8 +28,8 @@ static const struct mode_facts modes[MODE_COUNT] = {
                    .unit = "step",
                    .steps = true,
                    .exact = true,
-                   .aligns = true,
-                   .lends = true,
+                   .single_version = true,
+                   .shared_read = true,
                    .told = "the examples of a step are cut into leaves, which are dealt over the "
                            "workers. A chunk waits until the gradients of all leaves are in (the "
                            "barrier), makes one update by their sum, and answers only then. So all "
@@ -39,9 +39,9 @@ static const struct mode_facts modes[MODE_COUNT] = {
                   .name = "ssp",
                   .unit = "update",
                   .may_skip = true,
-                  .records = true,
+                  .is_recorded = true,
                   .locks = true,
-                  .ages = true,
+                  .may_be_stale = true,
                   .bounds = true,
                   .told = "as in async, server 0 leases batches and a gradient is applied the "
                           "moment it comes; but nobody is given a batch that would bring it more "
@@ -53,7 +53,7 @@ static const struct mode_facts modes[MODE_COUNT] = {
                         .unit = "step",
                         .steps = true,
                         .exact = true,
-                        .aligns = true,
+                        .single_version = true,
                         .replicates = true,
                         .told =
                             "as in sync, the leaves of a step are dealt over the workers, and a "
@@ -66,8 +66,8 @@ static const struct mode_facts modes[MODE_COUNT] = {
                      .unit = "step",
                      .steps = true,
                      .exact = true,
-                     .aligns = true,
-                     .spares = true,
+                     .single_version = true,
+                     .has_backup = true,
                      .sets = true,
                      .told =
                          "as in sync, the leaves of a step are dealt over the workers, and a "
@@ -98,7 +98,7 @@ struct mode_text mode_text(struct mode_setting setting)
 {
     struct mode_text text;
     const struct mode_facts *facts = mode_facts(setting.mode);
-    if (!facts->bounds && !facts->spares)
+    if (!facts->bounds && !facts->has_backup)
         snprintf(text.text, sizeof text.text, "%s", facts->name);
     else if (setting.bound == MODE_UNBOUNDED)
         snprintf(text.text, sizeof text.text, "%s:inf", facts->name);
@@ -127,7 +127,7 @@ static bool read_number(const char *text, uint64_t *bound)
 static bool read_bound(const struct mode_facts *facts, const char *text, uint64_t *bound)
 {
     return read_number(text, bound) &&
-           (!facts->spares || (*bound > 0 && *bound <= MODE_SPARES_MAX));
+           (!facts->has_backup || (*bound > 0 && *bound <= MODE_SPARES_MAX));
 }
 
 enum status mode_read(const char *text, struct mode_setting *setting)
@@ -137,7 +137,7 @@ enum status mode_read(const char *text, struct mode_setting *setting)
         if (strncasecmp(text, modes[i].name, length) != 0)
             continue;
         *setting = (struct mode_setting){.mode = (enum mode)i};
-        if (modes[i].bounds || modes[i].spares
+        if (modes[i].bounds || modes[i].has_backup
                 ? text[length] == ':' && read_bound(&modes[i], text + length + 1, &setting->bound)
                 : text[length] == '\0')
             return STATUS_OK;

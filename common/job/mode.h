@@ -25,19 +25,19 @@ struct mode_facts {
                        * batches, and gradients grow stale. */
     bool exact;       /* The same bits whoever computes: processes must agree about arithmetic, and
                        * runs can be compared by their parameters. */
-    bool aligns;      /* All that a worker computes from is of one version. */
-    bool may_skip;    /* A gradient that is not finite is left out, and counted; else the end. */
-    bool records;     /* What is computed has a number, and chunks note it (--record). */
-    bool lends;       /* Workers of the host read values where servers write them. */
-    bool replicates;  /* Workers are given the sums, and make every update themselves as well. */
-    const char *told; /* What it is, for who has never heard of it. */
-    unsigned hue;     /* Of it in figures, from 1; 0: any that is left. */
-    bool bounds;      /* A number belongs to it: "ssp:S", how many batches workers may be apart. */
-    bool spares;      /* One does that is how many workers a step does not wait for, from 1. */
-    bool sets;        /* Which leaves a step is made of is decided as it goes, and recorded. */
-    bool locks;       /* --use-locking has something to lock. */
-    bool accumulates; /* One update may be made of several gradients. */
-    bool ages;        /* Updates are made while gradients are computed: something may be done about
+    bool single_version; /* All that a worker computes from is of one version. */
+    bool may_skip;       /* A gradient that is not finite is left out, and counted; else the end. */
+    bool is_recorded;    /* What is computed has a number, and chunks note it (--record). */
+    bool shared_read;    /* Workers of the host read values where servers write them. */
+    bool replicates;     /* Workers are given the sums, and make every update themselves as well. */
+    const char *told;    /* What it is, for who has never heard of it. */
+    unsigned hue;        /* Of it in figures, from 1; 0: any that is left. */
+    bool bounds;       /* A number belongs to it: "ssp:S", how many batches workers may be apart. */
+    bool has_backup;   /* One does that is how many workers a step does not wait for, from 1. */
+    bool sets;         /* Which leaves a step is made of is decided as it goes, and recorded. */
+    bool locks;        /* --use-locking has something to lock. */
+    bool accumulates;  /* One update may be made of several gradients. */
+    bool may_be_stale; /* Updates are made while gradients are computed: something may be done about
                        * their staleness. */
 };
 

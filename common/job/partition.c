@@ -68,13 +68,13 @@ static void set_chunk(struct partition *partition, uint32_t index, uint64_t firs
 /* --- without locking ----------------------------------------------------------------------- */
 
 /* Granules of a chunk, as wished, in a space of so many. */
-static uint64_t chunk_wish(uint64_t granules, uint64_t chunk_bytes)
+static uint64_t wanted_granules(uint64_t granules, uint64_t chunk_bytes)
 {
     if (chunk_bytes == 0)
         chunk_bytes =
             granules * GRANULE_BYTES >= LARGE_MODEL_BYTES ? CHUNK_BYTES_LARGE : CHUNK_BYTES_SMALL;
-    uint64_t wish = minimum(chunk_bytes, CHUNK_BYTES_MAX) / GRANULE_BYTES;
-    return wish > 0 ? wish : 1;
+    uint64_t wanted = minimum(chunk_bytes, CHUNK_BYTES_MAX) / GRANULE_BYTES;
+    return wanted > 0 ? wanted : 1;
 }
 
 /* A run of granules that is cut for itself: the space, or a layer. */
@@ -85,10 +85,10 @@ struct section {
 
 /* How many chunks: as many as the wished size asks for, then rounded up to a multiple of the
  * servers, but never more than there are granules. */
-static struct section cut_section(uint64_t first, uint64_t granules, uint64_t wish,
+static struct section cut_section(uint64_t first, uint64_t granules, uint64_t wanted,
                                   uint32_t server_count)
 {
-    uint64_t count = divide_up(divide_up(granules, wish), server_count) * server_count;
+    uint64_t count = divide_up(divide_up(granules, wanted), server_count) * server_count;
     uint64_t most = granules < server_count ? granules : granules / server_count * server_count;
     return (struct section){first, granules, minimum(count, most)};
 }
@@ -121,7 +121,7 @@ static bool same_layer(const struct variable *a, const struct variable *b)
 
 /* A stretch for each layer, [variable_count] at most, or one of all: returns how many. */
 static uint32_t cut_space(struct section *sections, const struct variable *variables,
-                          uint32_t variable_count, bool at_layers, uint64_t wish,
+                          uint32_t variable_count, bool at_layers, uint64_t wanted,
                           uint32_t server_count)
 {
     uint64_t first = 0, granules = 0;
@@ -130,7 +130,7 @@ static uint32_t cut_space(struct section *sections, const struct variable *varia
         granules += divide_up(variable_elements(&variables[i]), PARAMETER_ALIGNMENT);
         if (i + 1 < variable_count && (!at_layers || same_layer(&variables[i], &variables[i + 1])))
             continue;
-        sections[count++] = cut_section(first, granules, wish, server_count);
+        sections[count++] = cut_section(first, granules, wanted, server_count);
         first += granules;
         granules = 0;
     }
@@ -142,12 +142,12 @@ static enum status make_dealt(struct partition *partition, const struct variable
                               struct error *error)
 {
     uint64_t chunks = 0;
-    uint64_t wish = chunk_wish(partition->elements / PARAMETER_ALIGNMENT, chunk_bytes);
+    uint64_t wanted = wanted_granules(partition->elements / PARAMETER_ALIGNMENT, chunk_bytes);
     struct section *sections = calloc(at_layers ? variable_count : 1, sizeof *sections);
     if (sections == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory for %u variables", variable_count);
     uint32_t count =
-        cut_space(sections, variables, variable_count, at_layers, wish, partition->server_count);
+        cut_space(sections, variables, variable_count, at_layers, wanted, partition->server_count);
     for (uint32_t i = 0; i < count; i++)
         chunks += sections[i].chunks;
     enum status status = allocate_chunks(

@@ -738,7 +738,7 @@ static enum status check_backup(const struct parser *parser)
     if (status != STATUS_OK || !user)
         return status;
     if (options->job.backup_workers == 0) {
-        if (job_mode(&options->job)->spares)
+        if (job_mode(&options->job)->has_backup)
             job_set_mode(&options->job, (struct mode_setting){.mode = MODE_SYNC});
         return STATUS_OK;
     }

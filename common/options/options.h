@@ -71,15 +71,15 @@ enum cluster_text {
     CLUSTER_TEXT_MEMORY,
     CLUSTER_TEXT_COUNT
 };
-enum outage_text {
-    OUTAGE_TEXT_KILL,
-    OUTAGE_TEXT_STOP,
-    OUTAGE_TEXT_PARTITION,
-    OUTAGE_TEXT_JOIN,
-    OUTAGE_TEXT_LEAVE,
-    OUTAGE_TEXT_RESTART,
-    OUTAGE_TEXT_FAULTS,
-    OUTAGE_TEXT_COUNT
+enum failure_text {
+    FAILURE_TEXT_KILL,
+    FAILURE_TEXT_STOP,
+    FAILURE_TEXT_PARTITION,
+    FAILURE_TEXT_JOIN,
+    FAILURE_TEXT_LEAVE,
+    FAILURE_TEXT_RESTART,
+    FAILURE_TEXT_FAULTS,
+    FAILURE_TEXT_COUNT
 };
 
 /* The values of an option that may be given several times, in that order. */
@@ -144,7 +144,7 @@ struct options {
     /* compare, and experiments. */
     const char *modes, *worker_counts; /* "sync,async", "1,2" */
     struct options_list vary;          /* "learning-rate=0.1,0.2" each. */
-    struct options_list arm;           /* "slow=--learning-rate 0.01" each. */
+    struct options_list config;        /* "slow=--learning-rate 0.01" each. */
     const char *plan;                  /* compare: a file with a plan. */
     struct options_list merge;         /* compare: folders of comparisons to make one of. */
     bool virtual_time;                 /* compare: in simulate's. */
@@ -161,7 +161,7 @@ struct options {
 
     /* simulate. NULL: not given. */
     const char *cluster_file;
-    const char *cluster[CLUSTER_TEXT_COUNT], *outages[OUTAGE_TEXT_COUNT];
+    const char *cluster[CLUSTER_TEXT_COUNT], *failures[FAILURE_TEXT_COUNT];
 
     /* keygen: what the key may be. */
     const char *role;

@@ -36,12 +36,12 @@ static void take(struct signals *signals, int number)
 {
     const struct signals_options *options = &signals->options;
     int code = number == SIGINT ? EXIT_INTERRUPTED : EXIT_TERMINATED;
-    enum stop_wish wish = stop_request_take(&signals->request, number, clock_now_seconds());
-    if (wish == STOP_AT_ONCE)
+    enum stop_action action = stop_request_take(&signals->request, number, clock_now_seconds());
+    if (action == STOP_AT_ONCE)
         _exit(code);
-    if (wish == STOP_CLEANLY && code == EXIT_TERMINATED && options->leave != NULL)
+    if (action == STOP_CLEANLY && code == EXIT_TERMINATED && options->leave != NULL)
         options->leave(options->context);
-    else if (wish == STOP_CLEANLY)
+    else if (action == STOP_CLEANLY)
         options->stop(options->context, code);
 }
 

@@ -4,7 +4,7 @@
 
 #include <signal.h>
 
-enum stop_wish stop_request_take(struct stop_request *request, int signal, double now)
+enum stop_action stop_request_take(struct stop_request *request, int signal, double now)
 {
     bool first = !request->made;
     request->made = true;

@@ -16,7 +16,7 @@
 
 #define SIGNALS_APART_SECONDS 0.5
 
-enum stop_wish {
+enum stop_action {
     STOP_NO_NEWS, /* It is stopping already. */
     STOP_CLEANLY,
     STOP_AT_ONCE,
@@ -29,6 +29,6 @@ struct stop_request {
     double insisted_at; /* ... first, monotonic seconds. */
 };
 
-enum stop_wish stop_request_take(struct stop_request *request, int signal, double now);
+enum stop_action stop_request_take(struct stop_request *request, int signal, double now);
 
 #endif

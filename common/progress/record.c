@@ -93,21 +93,21 @@ static enum staleness_rate staleness_rate_named(const char *name)
 }
 
 /* What is not there was not asked for. */
-static void take_arm(struct job *arm, const struct json *job)
+static void take_config(struct job *config, const struct json *job)
 {
-    copy_text(job, "compute", arm->compute, sizeof arm->compute);
-    copy_text(job, "slow", arm->slow, sizeof arm->slow);
-    copy_text(job, "straggle", arm->straggle, sizeof arm->straggle);
-    copy_text(job, "pause", arm->pause, sizeof arm->pause);
-    copy_text(job, "cluster", arm->cluster, sizeof arm->cluster);
-    arm->chunk_bytes = json_u64(job, "chunk_bytes", 0);
-    arm->colocated = json_flag(job, "colocated");
-    arm->use_locking = json_flag(job, "use_locking");
-    arm->staleness_rate = staleness_rate_named(json_text(job, "staleness_rate"));
-    arm->delay_compensation = (float)fmin(count_of(job, "delay_compensation"), COMPENSATION_MAX);
-    arm->compensation_adapts = json_flag(job, "compensation_adapts");
-    arm->max_staleness = json_u64(job, "max_staleness", 0);
-    arm->staleness_loses = json_flag(job, "staleness_loses");
+    copy_text(job, "compute", config->compute, sizeof config->compute);
+    copy_text(job, "slow", config->slow, sizeof config->slow);
+    copy_text(job, "straggle", config->straggle, sizeof config->straggle);
+    copy_text(job, "pause", config->pause, sizeof config->pause);
+    copy_text(job, "cluster", config->cluster, sizeof config->cluster);
+    config->chunk_bytes = json_u64(job, "chunk_bytes", 0);
+    config->colocated = json_flag(job, "colocated");
+    config->use_locking = json_flag(job, "use_locking");
+    config->staleness_rate = staleness_rate_named(json_text(job, "staleness_rate"));
+    config->delay_compensation = (float)fmin(count_of(job, "delay_compensation"), COMPENSATION_MAX);
+    config->compensation_adapts = json_flag(job, "compensation_adapts");
+    config->max_staleness = json_u64(job, "max_staleness", 0);
+    config->staleness_loses = json_flag(job, "staleness_loses");
 }
 
 static void take_staleness(struct record *record, const struct json *root)
@@ -155,7 +155,7 @@ static enum status read_run(struct record *record, struct error *error)
         take_configuration(record, root);
         take_summary(record, root);
         take_staleness(record, root);
-        take_arm(&record->arm, json_at(root, "job"));
+        take_config(&record->config, json_at(root, "job"));
         status = take_workers(record, root, error);
     } else if (status == STATUS_OK) {
         status = error_set(error, STATUS_INVALID, "%s: is not the record of a run", path);

@@ -25,7 +25,7 @@
 
 /* A progress event. */
 struct record_point {
-    double training_seconds; /* By training_clock.h, over all sessions of the run. */
+    double training_seconds; /* By stopwatch.h, over all sessions of the run. */
     double
         exchanged_bytes; /* Payload that workers sent and received, likewise; as far as they had told. */
     double step, epoch;
@@ -58,7 +58,7 @@ struct record {
     uint64_t examples; /* Of the training set; 0: not known. */
     /* Of the declaration only use_locking, colocated, what was done about staleness, chunk_bytes, and
      * controlled time; the rest is zero. */
-    struct job arm;
+    struct job config;
     double learning_rate;
     struct run_summary summary; /* But its state. */
     double staleness_mean;

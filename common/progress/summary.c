@@ -120,9 +120,9 @@ static void print_session(FILE *out, const struct record *record)
 static void print_staleness_about(FILE *out, const struct record *record)
 {
     uint32_t others = record->workers > 0 ? record->workers - 1 : 0;
-    if (record->arm.max_staleness > 0)
+    if (record->config.max_staleness > 0)
         fprintf(out, "(at most %s, as --max-staleness says",
-                wording_count(record->arm.max_staleness).text);
+                wording_count(record->config.max_staleness).text);
     else if (record->accumulate > 1)
         fprintf(out,
                 "(about %.2f, one less than workers by %s gradients" LINE
@@ -156,7 +156,7 @@ static void print_staleness(FILE *out, const struct record *record)
         return;
     fprintf(out, "  staleness      mean %.2f ", record->staleness_mean);
     print_staleness_about(out, record);
-    if (record->arm.max_staleness == 0) /* What is sent back is not in the mean. */
+    if (record->config.max_staleness == 0) /* What is sent back is not in the mean. */
         print_staleness_less(out, record);
     fprintf(out, ")\n");
     char text[200] = "";
@@ -201,7 +201,7 @@ static void print_gradients(FILE *out, const struct record *record)
                    wording_count(summary->verdicts.applied).text,
                    wording_count(summary->verdicts.stale).text,
                    mode_facts_named(record->mode_text)->steps ? "too late"
-                   : record->arm.staleness_loses              ? "lost as too old"
+                   : record->config.staleness_loses           ? "lost as too old"
                                                               : "sent back as too old",
                    wording_count(summary->verdicts.duplicate).text,
                    wording_count(summary->verdicts.rejected).text);
@@ -254,12 +254,12 @@ static void print_faults(FILE *out, const struct run_faults *faults)
 static void print_controlled(FILE *out, const struct record *record)
 {
     double longer = run_summary_longer(&record->summary);
-    const char *const options[][2] = {{"--compute", record->arm.compute},
-                                      {"--slow", record->arm.slow},
-                                      {"--straggle", record->arm.straggle},
-                                      {"--pause", record->arm.pause}};
-    char text[sizeof record->arm.compute + sizeof record->arm.slow + sizeof record->arm.straggle +
-              sizeof record->arm.pause + 50] = "";
+    const char *const options[][2] = {{"--compute", record->config.compute},
+                                      {"--slow", record->config.slow},
+                                      {"--straggle", record->config.straggle},
+                                      {"--pause", record->config.pause}};
+    char text[sizeof record->config.compute + sizeof record->config.slow +
+              sizeof record->config.straggle + sizeof record->config.pause + 50] = "";
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         if (options[i][1][0] != '\0')
             wording_append(text, sizeof text, "%s%s %s", text[0] != '\0' ? " " : "", options[i][0],
@@ -342,22 +342,22 @@ static void print_apart(FILE *out, const struct record *record)
 }
 
 /* "9.5 s: 1.2 s opening, 3.1 s first step", of the parts that a person would notice. */
-static void print_life(FILE *out, const struct life *life)
+static void print_phases(FILE *out, const struct run_phases *phases)
 {
-    char text[LIFE_PARTS * 40] = "";
-    if (!life->begun)
+    char text[RUN_PHASE_COUNT * 40] = "";
+    if (!phases->begun)
         return;
-    wording_append(text, sizeof text, "%s", wording_duration(life_total(life)).text);
+    wording_append(text, sizeof text, "%s", wording_duration(run_phases_total(phases)).text);
     const char *before = ":";
-    for (enum life_part i = 0; i < LIFE_PARTS; i++) {
+    for (enum run_phase i = 0; i < RUN_PHASE_COUNT; i++) {
         char name[32];
-        if (life_seconds(life, i) < NOTICED_SECONDS)
+        if (run_phases_seconds(phases, i) < NOTICED_SECONDS)
             continue;
-        snprintf(name, sizeof name, "%s", life_part_name(i));
+        snprintf(name, sizeof name, "%s", run_phase_name(i));
         for (char *c = name; *c != '\0'; c++)
             *c = *c == '_' ? ' ' : *c;
         wording_append(text, sizeof text, "%s %s %s", before,
-                       wording_duration(life_seconds(life, i)).text, name);
+                       wording_duration(run_phases_seconds(phases, i)).text, name);
         before = ",";
     }
     print_wrapped(out, "in all", text);
@@ -417,14 +417,14 @@ static void print_events(FILE *out, const struct record *record)
 void summary_print(FILE *out, const struct record *record, uint32_t restarts)
 {
     fprintf(out, "%s, ", record->mode_text);
-    if (!record->arm.colocated)
+    if (!record->config.colocated)
         fprintf(out, "%s, ", wording_counted(record->servers, "server", "servers").text);
     fprintf(out, "%s", wording_counted(record->workers, "worker", "workers").text);
-    if (record->arm.colocated)
+    if (record->config.colocated)
         fprintf(out, ", %swith a server beside it", record->workers > 1 ? "each " : "");
     fprintf(out, ": %s%s%s", record->state, record->summary.reason[0] != '\0' ? ", " : "",
             record->summary.reason);
-    if (record->arm.cluster[0] != '\0')
+    if (record->config.cluster[0] != '\0')
         fprintf(out, " (all seconds are virtual)");
     if (restarts > 0)
         fprintf(out, ", %s", wording_counted(restarts, "restart", "restarts").text);
@@ -439,7 +439,7 @@ void summary_print(FILE *out, const struct record *record, uint32_t restarts)
     print_controlled(out, record);
     print_workers(out, record);
     print_apart(out, record);
-    print_life(out, &record->summary.life);
+    print_phases(out, &record->summary.phases);
     print_events(out, record);
     print_files(out, record);
 }

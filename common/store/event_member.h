@@ -40,7 +40,7 @@ static inline struct event_member event_real(const char *name, double real, int 
         .name = name, .kind = EVENT_REAL, .real = real, .decimals = decimals};
 }
 
-/* When, by training_clock.h: the last of whatever tells how far training is, or how good. */
+/* When, by stopwatch.h: the last of whatever tells how far training is, or how good. */
 static inline struct event_member event_training_seconds(double seconds)
 {
     return event_real("training_seconds", seconds, 6);

@@ -191,8 +191,8 @@ struct run_record_writer *run_chronicle_begin(struct run_chronicle *chronicle,
     return &c->writer;
 }
 
-enum status run_chronicle_write(struct run_chronicle *chronicle, const struct run_record_cut *cut,
-                                struct error *error)
+enum status run_chronicle_write(struct run_chronicle *chronicle,
+                                const struct run_record_snapshot *cut, struct error *error)
 {
     struct run_chronicle *c = chronicle;
     char path[DISK_PATH_MAX];
@@ -200,7 +200,7 @@ enum status run_chronicle_write(struct run_chronicle *chronicle, const struct ru
     struct run_chronicle_mark *marks =
         array_room(c->marks, c->mark_count, &c->mark_capacity, sizeof *marks);
     c->marks = marks != NULL ? marks : c->marks;
-    run_record_writer_cut(&c->writer, cut);
+    run_record_writer_snapshot(&c->writer, cut);
     if (run_record_writer_finish(&c->writer) != STATUS_OK || marks == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory for the record");
     c->next.bytes = offset + c->writer.count;

@@ -77,8 +77,8 @@ struct run_record_writer *run_chronicle_begin(struct run_chronicle *chronicle,
                                               const struct partition *partition,
                                               struct error *error);
 /* It is in the writer: into the file, with the cut. */
-enum status run_chronicle_write(struct run_chronicle *chronicle, const struct run_record_cut *cut,
-                                struct error *error);
+enum status run_chronicle_write(struct run_chronicle *chronicle,
+                                const struct run_record_snapshot *cut, struct error *error);
 /* What the manifest of that cut is to say; and it has been written. */
 struct manifest_record run_chronicle_record(const struct run_chronicle *chronicle);
 void run_chronicle_commit(struct run_chronicle *chronicle, uint64_t step);

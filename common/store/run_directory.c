@@ -21,7 +21,7 @@
 /* Room that every name below a run directory fits into. */
 #define NAME_ROOM 32
 
-#define LIFE_SECONDS_MAX 1e12 /* Of a part that is read back. */
+#define RUN_PHASE_SECONDS_MAX 1e12 /* Of a part that is read back. */
 
 static const char *const state_names[] = {
     [RUN_RUNNING] = "running",
@@ -76,16 +76,16 @@ static void write_configuration(struct json_writer *writer, const struct job *jo
 }
 
 /* Null where nobody has kept them. */
-static void write_life(struct json_writer *writer, const struct life *life)
+static void write_phases(struct json_writer *writer, const struct run_phases *phases)
 {
-    json_writer_real(writer, "total_seconds", life->begun ? life_total(life) : NAN);
-    if (!life->begun) {
+    json_writer_real(writer, "total_seconds", phases->begun ? run_phases_total(phases) : NAN);
+    if (!phases->begun) {
         json_writer_null(writer, "parts");
         return;
     }
     json_writer_object(writer, "parts");
-    for (enum life_part i = 0; i < LIFE_PARTS; i++)
-        json_writer_real(writer, life_part_name(i), life_seconds(life, i));
+    for (enum run_phase i = 0; i < RUN_PHASE_COUNT; i++)
+        json_writer_real(writer, run_phase_name(i), run_phases_seconds(phases, i));
     json_writer_end(writer);
 }
 
@@ -197,7 +197,7 @@ static void write_members(struct json_writer *writer, const struct job *job, uin
     else
         json_writer_u64(writer, "keep", keep);
     write_results(writer, job, summary);
-    write_life(writer, &summary->life);
+    write_phases(writer, &summary->phases);
     write_mode_figures(writer, &summary->mode_figures);
     write_any(writer, "virtual", job->cluster);
     write_controlled(writer, job, summary);
@@ -276,16 +276,16 @@ static void read_mode_figures(struct mode_figures *figures, const struct json *r
 static uint64_t read_us(const struct json *parent, const char *name)
 {
     double seconds = json_number(parent, name);
-    return seconds >= 0 && seconds < LIFE_SECONDS_MAX ? (uint64_t)llround(seconds * 1e6) : 0;
+    return seconds >= 0 && seconds < RUN_PHASE_SECONDS_MAX ? (uint64_t)llround(seconds * 1e6) : 0;
 }
 
-static struct life read_life(const struct json *root)
+static struct run_phases read_phases(const struct json *root)
 {
-    struct life life = {.begun = json_at(root, "parts.end") != NULL};
-    life.since_us = read_us(root, "total_seconds");
-    for (enum life_part i = 0; life.begun && i < LIFE_PARTS; i++)
-        life.us[i] = read_us(json_at(root, "parts"), life_part_name(i));
-    return life;
+    struct run_phases phases = {.begun = json_at(root, "parts.end") != NULL};
+    phases.since_us = read_us(root, "total_seconds");
+    for (enum run_phase i = 0; phases.begun && i < RUN_PHASE_COUNT; i++)
+        phases.us[i] = read_us(json_at(root, "parts"), run_phase_name(i));
+    return phases;
 }
 
 void run_summary_begin(struct run_summary *summary)
@@ -298,7 +298,7 @@ void run_summary_begin(struct run_summary *summary)
 void run_summary_read(struct run_summary *summary, const struct json *root)
 {
     const char *reason = json_text(root, "reason");
-    *summary = (struct run_summary){.life = read_life(root)};
+    *summary = (struct run_summary){.phases = read_phases(root)};
     snprintf(summary->reason, sizeof summary->reason, "%s", reason != NULL ? reason : "");
     figures_read(run_summary_rows(), root, summary);
     read_mode_figures(&summary->mode_figures, root);

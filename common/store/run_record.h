@@ -76,7 +76,7 @@ struct run_record_entry {
     bool closes;  /* Its group is applied with it: one version more. */
 };
 
-struct run_record_cut {
+struct run_record_snapshot {
     uint64_t batches, version;
     uint64_t computation; /* The next number. */
 };
@@ -123,7 +123,8 @@ void run_record_writer_gone(struct run_record_writer *writer, uint32_t worker);
 /* Of one chunk, from place `first` on; a chunk's may come in several pieces. */
 void run_record_writer_entries(struct run_record_writer *writer, uint32_t chunk, uint64_t first,
                                const struct run_record_entry *entries, size_t count);
-void run_record_writer_cut(struct run_record_writer *writer, const struct run_record_cut *cut);
+void run_record_writer_snapshot(struct run_record_writer *writer,
+                                const struct run_record_snapshot *cut);
 
 /* After a cut. STATUS_OK: bytes[count] are whole blocks, to be put behind what is in the file.
  * STATUS_MEMORY: they are as they were after the last finish. */
@@ -145,10 +146,10 @@ struct run_record_place {
 };
 
 /* All between two cuts. */
-struct run_record_stretch {
+struct run_record_interval {
     bool begins;         /* With a new generation ... */
     uint64_t generation; /* ... of this number. */
-    struct run_record_cut from, to;
+    struct run_record_snapshot from, to;
 
     struct run_record_computation *computations; /* [computation_count] by number. */
     uint32_t computation_count;
@@ -163,12 +164,12 @@ struct run_record_reader {
     const uint8_t *bytes; /* [count], the caller's. */
     size_t count, at;
     uint32_t chain;
-    struct run_record_segment segment; /* Owned. */
-    struct run_record_stretch stretch; /* The last that was read; owned. */
-    uint64_t oldest;                   /* No base of this generation is older than this version. */
-    uint64_t first;                    /* Batches that chunks had when the generation began. */
-    uint64_t clocks[JOB_WORKERS_MAX];  /* Of each worker that is present its last one; else 0. */
-    bool begun;                        /* A generation has. */
+    struct run_record_segment segment;   /* Owned. */
+    struct run_record_interval interval; /* The last that was read; owned. */
+    uint64_t oldest;                  /* No base of this generation is older than this version. */
+    uint64_t first;                   /* Batches that chunks had when the generation began. */
+    uint64_t clocks[JOB_WORKERS_MAX]; /* Of each worker that is present its last one; else 0. */
+    bool begun;                       /* A generation has. */
     /* Of the stretch being read: */
     uint64_t *bases; /* [computation_count][chunk_count] */
     size_t base_capacity, computation_capacity, gone_capacity;

@@ -15,7 +15,7 @@ enum run_record_block {
     RUN_RECORD_COMPUTATIONS,
     RUN_RECORD_GONE,
     RUN_RECORD_ENTRIES,
-    RUN_RECORD_CUT,
+    RUN_RECORD_SNAPSHOT,
 };
 
 #define RUN_RECORD_MAGIC_BYTES                                                                     \

@@ -138,16 +138,16 @@ enum status run_record_reader_open(struct run_record_reader *reader, const char 
     reader->at = RUN_RECORD_START + length + RUN_RECORD_BLOCK_END;
     reader->oldest = s->version;
     reader->first = s->batches;
-    reader->stretch.to = (struct run_record_cut){s->batches, s->version, s->computation};
+    reader->interval.to = (struct run_record_snapshot){s->batches, s->version, s->computation};
     return status;
 }
 
 void run_record_reader_close(struct run_record_reader *reader)
 {
     free(reader->segment.elements);
-    free(reader->stretch.computations);
-    free(reader->stretch.gone);
-    free(reader->stretch.places);
+    free(reader->interval.computations);
+    free(reader->interval.gone);
+    free(reader->interval.places);
     free(reader->bases);
     free(reader->pieces);
     memset(reader, 0, sizeof *reader);
@@ -184,7 +184,7 @@ static enum status take_block(struct run_record_reader *r, struct block *block, 
 static enum status take_generation(struct run_record_reader *r, const struct block *block,
                                    struct error *error)
 {
-    struct run_record_stretch *s = &r->stretch;
+    struct run_record_interval *s = &r->interval;
     uint64_t before = s->generation;
     if (block->end - block->body != 8)
         return damaged(r, block->start, error, "a generation of %zu bytes",
@@ -205,7 +205,7 @@ static enum status take_generation(struct run_record_reader *r, const struct blo
 static enum status take_gone(struct run_record_reader *r, const struct block *block,
                              struct error *error)
 {
-    struct run_record_stretch *s = &r->stretch;
+    struct run_record_interval *s = &r->interval;
     if (block->end - block->body != 4)
         return damaged(r, block->start, error, "a loss of %zu bytes", block->end - block->body);
     uint32_t worker = run_record_u32(r->bytes + block->body);
@@ -227,7 +227,7 @@ static enum status take_gone(struct run_record_reader *r, const struct block *bl
 
 static bool room_for_computation(struct run_record_reader *r)
 {
-    struct run_record_stretch *s = &r->stretch;
+    struct run_record_interval *s = &r->interval;
     struct run_record_computation *computations = array_room(
         s->computations, s->computation_count, &r->computation_capacity, sizeof *computations);
     if (computations == NULL)
@@ -249,7 +249,7 @@ static bool room_for_computation(struct run_record_reader *r)
 static enum status take_computation(struct run_record_reader *r, struct varint_input *input,
                                     uint64_t *number, uint64_t *base, struct error *error)
 {
-    struct run_record_stretch *s = &r->stretch;
+    struct run_record_interval *s = &r->interval;
     struct run_record_computation c = {0};
     size_t at = input->at;
     uint64_t step, worker, difference,
@@ -335,7 +335,7 @@ static enum status note_piece(struct run_record_reader *r, const struct block *b
     return STATUS_OK;
 }
 
-static bool find_computation(const struct run_record_stretch *s, uint64_t number, uint32_t *index)
+static bool find_computation(const struct run_record_interval *s, uint64_t number, uint32_t *index)
 {
     uint32_t low = 0, high = s->computation_count;
     while (low < high) {
@@ -366,7 +366,7 @@ static enum status take_entry(struct run_record_reader *r, const struct run_reco
                               struct varint_input *input, uint64_t *number,
                               const struct expansion *x, struct error *error)
 {
-    struct run_record_stretch *s = &r->stretch;
+    struct run_record_interval *s = &r->interval;
     struct standing *chunk = &x->chunks[piece->chunk];
     struct run_record_place place = {0};
     uint64_t bits, batches = s->to.batches - s->from.batches;
@@ -406,7 +406,7 @@ static enum status expand_piece(struct run_record_reader *r, const struct run_re
                                 const struct expansion *x, struct error *error)
 {
     struct varint_input input = {r->bytes, piece->end, piece->body};
-    uint64_t number = 0, place = r->stretch.from.batches + x->chunks[piece->chunk].place;
+    uint64_t number = 0, place = r->interval.from.batches + x->chunks[piece->chunk].place;
     enum status status = STATUS_OK;
     if (piece->first != place)
         return damaged(r, piece->body, error,
@@ -423,7 +423,7 @@ static enum status expand_piece(struct run_record_reader *r, const struct run_re
 static enum status check_whole(const struct run_record_reader *r, size_t at,
                                const struct expansion *x, struct error *error)
 {
-    const struct run_record_stretch *s = &r->stretch;
+    const struct run_record_interval *s = &r->interval;
     for (uint32_t i = 0; i < r->segment.chunk_count; i++) {
         const struct standing *chunk = &x->chunks[i];
         if (chunk->place != s->to.batches - s->from.batches || chunk->version != s->to.version ||
@@ -444,7 +444,7 @@ static enum status check_whole(const struct run_record_reader *r, size_t at,
 /* Also of the chunks where it has no entry; and no worker has finished more batches than all. */
 static enum status check_computations(struct run_record_reader *r, size_t at, struct error *error)
 {
-    struct run_record_stretch *s = &r->stretch;
+    struct run_record_interval *s = &r->interval;
     const uint64_t *bases = r->bases;
     for (uint32_t i = 0; i < s->computation_count; i++, bases += r->segment.chunk_count) {
         s->computations[i].bases = bases;
@@ -469,7 +469,7 @@ static enum status check_computations(struct run_record_reader *r, size_t at, st
  * memory has a bound. */
 static enum status expand(struct run_record_reader *r, size_t at, struct error *error)
 {
-    struct run_record_stretch *s = &r->stretch;
+    struct run_record_interval *s = &r->interval;
     const uint32_t chunks = r->segment.chunk_count;
     uint64_t batches = s->to.batches - s->from.batches, entries = 0;
     for (size_t i = 0; i < r->piece_count; i++)
@@ -501,10 +501,10 @@ static enum status expand(struct run_record_reader *r, size_t at, struct error *
 
 /* --- stretches ----------------------------------------------------------------------------- */
 
-static enum status take_cut(struct run_record_reader *r, const struct block *block,
-                            struct error *error)
+static enum status take_snapshot(struct run_record_reader *r, const struct block *block,
+                                 struct error *error)
 {
-    struct run_record_stretch *s = &r->stretch;
+    struct run_record_interval *s = &r->interval;
     if (block->end - block->body != 24)
         return damaged(r, block->start, error, "a cut of %zu bytes", block->end - block->body);
     s->to.batches = run_record_u64(r->bytes + block->body);
@@ -535,8 +535,8 @@ static enum status take(struct run_record_reader *r, const struct block *block, 
         return take_gone(r, block, error);
     case RUN_RECORD_ENTRIES:
         return note_piece(r, block, error);
-    case RUN_RECORD_CUT:
-        return take_cut(r, block, error);
+    case RUN_RECORD_SNAPSHOT:
+        return take_snapshot(r, block, error);
     }
     return damaged(r, block->start, error, "a block of type %" PRIu32 ", which there is not",
                    block->type);
@@ -544,7 +544,7 @@ static enum status take(struct run_record_reader *r, const struct block *block, 
 
 enum status run_record_reader_next(struct run_record_reader *reader, struct error *error)
 {
-    struct run_record_stretch *s = &reader->stretch;
+    struct run_record_interval *s = &reader->interval;
     struct block block = {0};
     enum status status = STATUS_OK;
     if (reader->at == reader->count)
@@ -553,7 +553,7 @@ enum status run_record_reader_next(struct run_record_reader *reader, struct erro
     s->begins = false;
     s->computation_count = s->gone_count = 0;
     reader->piece_count = 0;
-    while (status == STATUS_OK && block.type != RUN_RECORD_CUT) {
+    while (status == STATUS_OK && block.type != RUN_RECORD_SNAPSHOT) {
         status = take_block(reader, &block, error);
         if (status == STATUS_OK)
             status = take(reader, &block, error);

@@ -183,9 +183,10 @@ void run_record_writer_entries(struct run_record_writer *writer, uint32_t chunk,
     }
 }
 
-void run_record_writer_cut(struct run_record_writer *writer, const struct run_record_cut *cut)
+void run_record_writer_snapshot(struct run_record_writer *writer,
+                                const struct run_record_snapshot *cut)
 {
-    open_block(writer, RUN_RECORD_CUT);
+    open_block(writer, RUN_RECORD_SNAPSHOT);
     put_fixed(writer, cut->batches, 8);
     put_fixed(writer, cut->version, 8);
     put_fixed(writer, cut->computation, 8);

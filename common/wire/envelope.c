@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static void seal_to_stranger(const struct envelope *from, struct message *message)
+static void seal_to_unknown_peer(const struct envelope *from, struct message *message)
 {
     message->role = from->role;
     message->index = from->index;
@@ -15,7 +15,7 @@ static void seal_to_stranger(const struct envelope *from, struct message *messag
 
 void envelope_seal_to_member(const struct envelope *from, struct message *message)
 {
-    seal_to_stranger(from, message);
+    seal_to_unknown_peer(from, message);
     message->incarnation = from->incarnation;
     message->run_id = from->run_id;
     message->generation = from->generation;
@@ -48,7 +48,7 @@ struct packet *envelope_put_to_peer(const struct envelope *from, uint64_t peer, 
     if (member)
         envelope_seal_to_member(from, &packet->message);
     else
-        seal_to_stranger(from, &packet->message);
+        seal_to_unknown_peer(from, &packet->message);
     return packet;
 }
 

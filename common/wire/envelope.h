@@ -39,7 +39,7 @@ struct envelope {
  * says if it is one) as the answer to that. */
 #define envelope_to_peer(from, peer, kind, outbox)                                                 \
     envelope_put_to_peer(from, peer, true, kind, outbox, HERE)
-#define envelope_to_stranger(from, peer, kind, outbox)                                             \
+#define envelope_to_unknown_peer(from, peer, kind, outbox)                                         \
     envelope_put_to_peer(from, peer, false, kind, outbox, HERE)
 #define envelope_answer(from, to, kind, outbox) envelope_put_answer(from, to, kind, outbox, HERE)
 

@@ -108,11 +108,11 @@ static const char *refusal_word(unsigned number)
     return number < REFUSAL_COUNT ? names[number] : "unknown";
 }
 
-static const char *dismissal_word(unsigned number)
+static const char *eviction_word(unsigned number)
 {
-    static const char *const names[DISMISSAL_COUNT] = {"told",  "gone",  "another",
-                                                       "owner", "early", "over"};
-    return number < DISMISSAL_COUNT ? names[number] : "unknown";
+    static const char *const names[EVICTION_COUNT] = {"told",  "gone",  "another",
+                                                      "owner", "early", "over"};
+    return number < EVICTION_COUNT ? names[number] : "unknown";
 }
 
 static const char *job_state_word(unsigned number)

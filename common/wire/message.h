@@ -174,7 +174,7 @@ struct message_report {
     uint64_t correct, examples;
     struct message_times times;
     bool bad;                     /* The gradient was not finite. */
-    uint64_t spread, part_spread; /* Of what it was made from; see worker/client/spread.h. */
+    uint64_t spread, part_spread; /* Of what it was made from; see worker/client/version_skew.h. */
     uint32_t leaves, longer;      /* Of controlled time, and of these those that took longer. */
     uint64_t leaf_ns;             /* What computing one of them took, a whole one; 0: none. */
     bool refused; /* Within server 0: its chunk has not taken this, and only the times count. */
@@ -293,14 +293,14 @@ enum job_state {
 };
 
 /* What has become of asking that a worker leave. */
-enum dismissal {
-    DISMISSAL_TOLD,    /* It is here yet, and is told with its next signs of life. */
-    DISMISSAL_GONE,    /* Nobody has its place. */
-    DISMISSAL_ANOTHER, /* Asked again: somebody has its place who was not asked to leave. */
-    DISMISSAL_OWNER,   /* Its place owns chunks. */
-    DISMISSAL_EARLY,   /* There is no job yet. */
-    DISMISSAL_OVER,    /* The job ends for everybody. */
-    DISMISSAL_COUNT
+enum eviction {
+    EVICTION_TOLD,    /* It is here yet, and is told with its next signs of life. */
+    EVICTION_GONE,    /* Nobody has its place. */
+    EVICTION_ANOTHER, /* Asked again: somebody has its place who was not asked to leave. */
+    EVICTION_OWNER,   /* Its place owns chunks. */
+    EVICTION_EARLY,   /* There is no job yet. */
+    EVICTION_OVER,    /* The job ends for everybody. */
+    EVICTION_COUNT
 };
 
 /* The sender speaks as the worker that is meant: role and index of the header. */
@@ -309,7 +309,7 @@ struct message_dismiss {
 };
 
 struct message_dismissed {
-    enum dismissal outcome;
+    enum eviction outcome;
     char text[MESSAGE_TEXT_MAX]; /* A line for people. */
 };
 

@@ -19,8 +19,8 @@ void cluster_init(struct cluster *cluster)
     *cluster = (struct cluster){
         .rest = CLUSTER_APART,
         .usual = {.processors = 4,
-                  .card = {.up_bytes_per_second = UINT64_C(1250000000),
-                           .down_bytes_per_second = UINT64_C(1250000000)}},
+                  .nic = {.up_bytes_per_second = UINT64_C(1250000000),
+                          .down_bytes_per_second = UINT64_C(1250000000)}},
         .latency_ns = 50000,
         .loopback_bytes_per_second = UINT64_C(5000000000),
         .loopback_latency_ns = 10000,
@@ -85,21 +85,21 @@ enum status cluster_set_slow(struct cluster *cluster, uint64_t worker, double fa
 /* --- options --------------------------------------------------------------------------------- */
 
 /* "10Gbit/1Gbit,50us". latency: what it is where none is written. */
-static enum status read_card(const char **text, uint64_t latency_ns, struct cluster_card *card,
-                             struct error *error)
+static enum status read_nic(const char **text, uint64_t latency_ns, struct cluster_nic *nic,
+                            struct error *error)
 {
     const char *at = *text;
-    enum status status = quantity_read_rate(&at, &card->up_bytes_per_second, error);
-    card->down_bytes_per_second = card->up_bytes_per_second;
-    card->latency_ns = latency_ns;
+    enum status status = quantity_read_rate(&at, &nic->up_bytes_per_second, error);
+    nic->down_bytes_per_second = nic->up_bytes_per_second;
+    nic->latency_ns = latency_ns;
     if (status == STATUS_OK && *at == '/') {
         at++;
-        status = quantity_read_rate(&at, &card->down_bytes_per_second, error);
+        status = quantity_read_rate(&at, &nic->down_bytes_per_second, error);
     }
     /* Behind a comma that no number follows stands the next of a list. */
     if (status == STATUS_OK && *at == ',' && (at[1] == '\0' || strchr("0123456789.", at[1]))) {
         at++;
-        status = quantity_read_time(&at, CLUSTER_LATENCY_MOST, &card->latency_ns, error);
+        status = quantity_read_time(&at, CLUSTER_LATENCY_MOST, &nic->latency_ns, error);
     }
     *text = at;
     return status;
@@ -112,17 +112,17 @@ static enum status refuse_rest(const char *at, struct error *error)
 
 static enum status read_network(struct cluster *cluster, const char *text, struct error *error)
 {
-    struct cluster_card card;
-    enum status status = read_card(&text, cluster->latency_ns, &card, error);
+    struct cluster_nic nic;
+    enum status status = read_nic(&text, cluster->latency_ns, &nic, error);
     if (status == STATUS_OK && *text != '\0')
         status = refuse_rest(text, error);
     if (status != STATUS_OK)
         return status;
-    cluster->latency_ns = card.latency_ns;
-    card.latency_ns = 0;
-    cluster->usual.card = card;
+    cluster->latency_ns = nic.latency_ns;
+    nic.latency_ns = 0;
+    cluster->usual.nic = nic;
     for (size_t i = 0; i < cluster->host_count; i++)
-        cluster->hosts[i].host.card = card;
+        cluster->hosts[i].host.nic = nic;
     return STATUS_OK;
 }
 
@@ -135,7 +135,7 @@ static enum status read_one_link(const char **text, struct cluster_link *link, s
         return error_set(error, STATUS_INVALID,
                          "'%.60s' is not PLACES:RATE such as worker/7:100Mbit", *text);
     ++*text;
-    status = read_card(text, 0, &link->card, error);
+    status = read_nic(text, 0, &link->nic, error);
     if (status == STATUS_OK && **text != '\0' && **text != ';' && **text != ',')
         status = refuse_rest(*text, error);
     return status;
@@ -390,7 +390,7 @@ uint64_t cluster_apply_ns(const struct cluster *cluster, uint64_t bytes)
 
 /* --- comparing ------------------------------------------------------------------------------- */
 
-static bool cards_equal(const struct cluster_card *a, const struct cluster_card *b)
+static bool nics_equal(const struct cluster_nic *a, const struct cluster_nic *b)
 {
     return a->up_bytes_per_second == b->up_bytes_per_second &&
            a->down_bytes_per_second == b->down_bytes_per_second && a->latency_ns == b->latency_ns;
@@ -398,7 +398,7 @@ static bool cards_equal(const struct cluster_card *a, const struct cluster_card 
 
 static bool hosts_equal(const struct cluster_host *a, const struct cluster_host *b)
 {
-    return a->processors == b->processors && cards_equal(&a->card, &b->card);
+    return a->processors == b->processors && nics_equal(&a->nic, &b->nic);
 }
 
 static bool handling_equal(const struct cluster_handling *a, const struct cluster_handling *b)
@@ -417,7 +417,7 @@ static bool lists_equal(const struct cluster *a, const struct cluster *b)
             return false;
     for (size_t i = 0; i < a->link_count; i++)
         if (!places_equal(&a->links[i].processes, &b->links[i].processes) ||
-            !cards_equal(&a->links[i].card, &b->links[i].card))
+            !nics_equal(&a->links[i].nic, &b->links[i].nic))
             return false;
     for (size_t i = 0; i < a->slow_count; i++)
         if (a->slow[i].worker != b->slow[i].worker || a->slow[i].factor != b->slow[i].factor)

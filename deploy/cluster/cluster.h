@@ -48,14 +48,14 @@
 #define CLUSTER_TEXT_MAX       128
 
 /* What a host, with all processes that are on it, has of the network. */
-struct cluster_card {
+struct cluster_nic {
     uint64_t up_bytes_per_second, down_bytes_per_second;
     uint64_t latency_ns; /* Its own, each way, on top of everybody's. */
 };
 
 struct cluster_host {
     uint64_t processors;
-    struct cluster_card card;
+    struct cluster_nic nic;
 };
 
 /* A host of which it is said who is on it. */
@@ -67,7 +67,7 @@ struct cluster_named {
 /* The hosts of these processes have this card, whatever else is said of them. */
 struct cluster_link {
     struct places processes;
-    struct cluster_card card;
+    struct cluster_nic nic;
 };
 
 struct cluster_slow {

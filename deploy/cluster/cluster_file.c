@@ -95,7 +95,7 @@ static const void *get_named(const struct cluster *cluster, size_t index)
 static void begin_link(const struct cluster *cluster, void *item)
 {
     (void)cluster;
-    *(struct cluster_link *)item = (struct cluster_link){.card = {0}};
+    *(struct cluster_link *)item = (struct cluster_link){.nic = {0}};
 }
 
 /* What options have put behind is written as it is: the later ones win when it is read, too. */
@@ -189,14 +189,14 @@ static enum status check_line(const char *text, struct error *error)
     }
 #define UP   "card_up_bits_per_second"
 #define DOWN "card_down_bits_per_second"
-#define CARD(at, other_of_up)                                                                      \
-    RATE(UP, (at) + AT(struct cluster_card, up_bytes_per_second), other_of_up),                    \
-        RATE(DOWN, (at) + AT(struct cluster_card, down_bytes_per_second), UP),                     \
-        WHOLE("card_latency_ns", (at) + AT(struct cluster_card, latency_ns), 0,                    \
+#define NIC(at, other_of_up)                                                                       \
+    RATE(UP, (at) + AT(struct cluster_nic, up_bytes_per_second), other_of_up),                     \
+        RATE(DOWN, (at) + AT(struct cluster_nic, down_bytes_per_second), UP),                      \
+        WHOLE("card_latency_ns", (at) + AT(struct cluster_nic, latency_ns), 0,                     \
               CLUSTER_LATENCY_MOST)
 #define HOST(at)                                                                                   \
     WHOLE("processors", (at) + AT(struct cluster_host, processors), 1, CLUSTER_PROCESSORS_MAX),    \
-        CARD((at) + AT(struct cluster_host, card), DOWN)
+        NIC((at) + AT(struct cluster_host, nic), DOWN)
 #define HANDLING(at)                                                                               \
     WHOLE("message_ns", (at) + AT(struct cluster_handling, message_ns), 0, CLUSTER_MESSAGE_MOST),  \
         WHOLE("message_byte_ps", (at) + AT(struct cluster_handling, message_byte_ps), 0,           \
@@ -210,7 +210,7 @@ static enum status check_line(const char *text, struct error *error)
 static const struct member named_members[] = {PROCESSES(AT(struct cluster_named, processes)),
                                               HOST(AT(struct cluster_named, host))};
 static const struct member link_members[] = {PROCESSES(AT(struct cluster_link, processes)),
-                                             CARD(AT(struct cluster_link, card), UP)};
+                                             NIC(AT(struct cluster_link, nic), UP)};
 static const struct member slow_members[] = {
     {"worker", MEMBER_WHOLE, .offset = AT(struct cluster_slow, worker), .most = JOB_WORKERS_MAX - 1,
      .goes_with = "worker"},

@@ -2,8 +2,8 @@
  *
  *     {
  *       "format": "syncopate-cluster-1",
- *       "host": {"processors": 8, "card_up_bits_per_second": 10000000000,
- *                "card_down_bits_per_second": 10000000000},
+ *       "host": {"processors": 8, "nic_up_bits_per_second": 10000000000,
+ *                "nic_down_bits_per_second": 10000000000},
  *       "network": {"latency_ns": 50000}
  *     }
  *

@@ -35,7 +35,7 @@ struct finish {
     uint32_t flow;
 };
 
-struct card {
+struct nic {
     amount served;       /* Each flow whose bottleneck it is, since ever. */
     uint64_t rate;       /* Units. */
     uint64_t level;      /* Units: of each flow whose bottleneck it is, while it is one. */
@@ -50,7 +50,7 @@ struct card {
 struct flow {
     amount left;      /* While it has no bottleneck yet. */
     uint64_t tag;     /* The caller's. */
-    uint32_t card[2]; /* The second may be the spare one. */
+    uint32_t nic[2];  /* The second may be the spare one. */
     uint32_t edge[2]; /* Where it is among their edges. */
     uint32_t place;   /* In its bottleneck's heap. */
     uint32_t next_free;
@@ -73,7 +73,7 @@ struct room {
 /* A card and the level at which it would be full. */
 struct candidate {
     uint64_t level;
-    uint32_t card;
+    uint32_t nic;
 };
 
 struct flows {
@@ -85,12 +85,12 @@ struct flows {
     uint32_t newcomers[TOUCHED_MOST], newcomer_count; /* these have begun, */
     uint32_t touched[TOUCHED_MOST], touched_count;    /* these cards have lost some. */
     uint32_t filling;                                 /* Its number. */
-    uint32_t card_count, used_count, bottleneck_count;
-    struct card *cards;           /* [card_count + 1] with the spare one. */
-    struct room *rooms;           /* [card_count + 1] */
+    uint32_t nic_count, used_count, bottleneck_count;
+    struct nic *nics;             /* [nic_count + 1] with the spare one. */
+    struct room *rooms;           /* [nic_count + 1] */
     uint32_t *used;               /* [used_count] cards that have flows. */
     uint32_t *bottlenecks;        /* [bottleneck_count] of the last filling. */
-    struct candidate *candidates; /* [card_count] a heap, while filling. */
+    struct candidate *candidates; /* [nic_count] a heap, while filling. */
     struct flow *flows;           /* [flow_count] */
     struct standing *standings;   /* [flow_count] */
     uint64_t *ended;              /* [flow_count] room for all. */
@@ -102,22 +102,22 @@ struct flows {
 
 static bool flows_allocate(struct flows *flows)
 {
-    size_t cards = (size_t)flows->card_count + 1;
-    flows->cards = calloc(cards, sizeof *flows->cards);
-    flows->rooms = calloc(cards, sizeof *flows->rooms);
-    flows->used = calloc(cards, sizeof *flows->used);
-    flows->bottlenecks = calloc(cards, sizeof *flows->bottlenecks);
-    flows->candidates = calloc(cards, sizeof *flows->candidates);
-    return flows->cards != NULL && flows->rooms != NULL && flows->used != NULL &&
+    size_t nics = (size_t)flows->nic_count + 1;
+    flows->nics = calloc(nics, sizeof *flows->nics);
+    flows->rooms = calloc(nics, sizeof *flows->rooms);
+    flows->used = calloc(nics, sizeof *flows->used);
+    flows->bottlenecks = calloc(nics, sizeof *flows->bottlenecks);
+    flows->candidates = calloc(nics, sizeof *flows->candidates);
+    return flows->nics != NULL && flows->rooms != NULL && flows->used != NULL &&
            flows->bottlenecks != NULL && flows->candidates != NULL;
 }
 
-struct flows *flows_create(const uint64_t *rates, uint32_t card_count)
+struct flows *flows_create(const uint64_t *rates, uint32_t nic_count)
 {
     struct flows *flows = calloc(1, sizeof *flows);
     if (flows == NULL)
         return NULL;
-    flows->card_count = card_count;
+    flows->nic_count = nic_count;
     if (!flows_allocate(flows)) {
         flows_free(flows);
         return NULL;
@@ -125,9 +125,9 @@ struct flows *flows_create(const uint64_t *rates, uint32_t card_count)
     flows->next_ns = FLOWS_NEVER;
     flows->grain_ns = 1;
     flows->first_free = NOBODY;
-    for (uint32_t c = 0; c < card_count; c++) {
+    for (uint32_t c = 0; c < nic_count; c++) {
         assert(rates[c] >= 1 && rates[c] <= FLOWS_RATE_MOST);
-        flows->cards[c].rate = rates[c] * FLOWS_RATE_UNIT;
+        flows->nics[c].rate = rates[c] * FLOWS_RATE_UNIT;
     }
     return flows;
 }
@@ -136,11 +136,11 @@ void flows_free(struct flows *flows)
 {
     if (flows == NULL)
         return;
-    for (uint32_t c = 0; flows->cards != NULL && c <= flows->card_count; c++) {
-        free(flows->cards[c].edges);
-        free(flows->cards[c].heap);
+    for (uint32_t c = 0; flows->nics != NULL && c <= flows->nic_count; c++) {
+        free(flows->nics[c].edges);
+        free(flows->nics[c].heap);
     }
-    free(flows->cards);
+    free(flows->nics);
     free(flows->rooms);
     free(flows->used);
     free(flows->bottlenecks);
@@ -153,44 +153,44 @@ void flows_free(struct flows *flows)
 
 /* --- a card's heap of ends ----------------------------------------------------------------------- */
 
-static void heap_put(struct flows *flows, struct card *card, size_t place, struct finish finish)
+static void heap_put(struct flows *flows, struct nic *nic, size_t place, struct finish finish)
 {
-    card->heap[place] = finish;
+    nic->heap[place] = finish;
     if (place == 0)
-        card->end_level = 0;
+        nic->end_level = 0;
     flows->flows[finish.flow].place = (uint32_t)place;
 }
 
 /* The finish that is to go to `place` or above or below it. */
-static void heap_settle(struct flows *flows, struct card *card, size_t place, struct finish finish)
+static void heap_settle(struct flows *flows, struct nic *nic, size_t place, struct finish finish)
 {
-    for (; place > 0 && finish.served < card->heap[(place - 1) / 2].served; place = (place - 1) / 2)
-        heap_put(flows, card, place, card->heap[(place - 1) / 2]);
-    for (size_t child; (child = 2 * place + 1) < card->heap_count; place = child) {
-        if (child + 1 < card->heap_count && card->heap[child + 1].served < card->heap[child].served)
+    for (; place > 0 && finish.served < nic->heap[(place - 1) / 2].served; place = (place - 1) / 2)
+        heap_put(flows, nic, place, nic->heap[(place - 1) / 2]);
+    for (size_t child; (child = 2 * place + 1) < nic->heap_count; place = child) {
+        if (child + 1 < nic->heap_count && nic->heap[child + 1].served < nic->heap[child].served)
             child++;
-        if (finish.served <= card->heap[child].served)
+        if (finish.served <= nic->heap[child].served)
             break;
-        heap_put(flows, card, place, card->heap[child]);
+        heap_put(flows, nic, place, nic->heap[child]);
     }
-    heap_put(flows, card, place, finish);
+    heap_put(flows, nic, place, finish);
 }
 
-static void heap_add(struct flows *flows, struct card *card, struct finish finish)
+static void heap_add(struct flows *flows, struct nic *nic, struct finish finish)
 {
-    assert(card->heap_count < card->heap_capacity);
-    card->heap_count++;
-    heap_settle(flows, card, card->heap_count - 1, finish);
+    assert(nic->heap_count < nic->heap_capacity);
+    nic->heap_count++;
+    heap_settle(flows, nic, nic->heap_count - 1, finish);
 }
 
-static void heap_remove(struct flows *flows, struct card *card, size_t place)
+static void heap_remove(struct flows *flows, struct nic *nic, size_t place)
 {
-    assert(place < card->heap_count);
+    assert(place < nic->heap_count);
     if (place == 0)
-        card->end_level = 0;
-    struct finish last = card->heap[--card->heap_count];
-    if (place < card->heap_count)
-        heap_settle(flows, card, place, last);
+        nic->end_level = 0;
+    struct finish last = nic->heap[--nic->heap_count];
+    if (place < nic->heap_count)
+        heap_settle(flows, nic, place, last);
 }
 
 /* --- flows on cards ------------------------------------------------------------------------------ */
@@ -206,23 +206,21 @@ static void serve(struct flows *flows, uint64_t now_ns)
     assert(now_ns > flows->now_ns && now_ns <= next_ns);
     flows->now_ns = now_ns;
     for (uint32_t i = 0; i < flows->bottleneck_count; i++) {
-        struct card *card = &flows->cards[flows->bottlenecks[i]];
-        card->served += (amount)card->level * passed;
+        struct nic *nic = &flows->nics[flows->bottlenecks[i]];
+        nic->served += (amount)nic->level * passed;
     }
 }
 
-static bool make_room_on(struct card *card)
+static bool make_room_on(struct nic *nic)
 {
-    struct edge *edges =
-        array_room(card->edges, card->reserved, &card->edge_capacity, sizeof *edges);
+    struct edge *edges = array_room(nic->edges, nic->reserved, &nic->edge_capacity, sizeof *edges);
     if (edges == NULL)
         return false;
-    card->edges = edges;
-    struct finish *heap =
-        array_room(card->heap, card->reserved, &card->heap_capacity, sizeof *heap);
+    nic->edges = edges;
+    struct finish *heap = array_room(nic->heap, nic->reserved, &nic->heap_capacity, sizeof *heap);
     if (heap == NULL)
         return false;
-    card->heap = heap;
+    nic->heap = heap;
     return true;
 }
 
@@ -249,9 +247,9 @@ static bool make_room(struct flows *flows)
 /* With the spare card for a second that there is not. */
 static struct way both_of(const struct flows *flows, struct way way)
 {
-    if (way.second == FLOWS_NO_CARD)
-        way.second = flows->card_count;
-    assert(way.first < flows->card_count && way.second <= flows->card_count);
+    if (way.second == FLOWS_NO_NIC)
+        way.second = flows->nic_count;
+    assert(way.first < flows->nic_count && way.second <= flows->nic_count);
     assert(way.first != way.second);
     return way;
 }
@@ -259,7 +257,7 @@ static struct way both_of(const struct flows *flows, struct way way)
 enum status flows_reserve(struct flows *flows, struct way way)
 {
     way = both_of(flows, way);
-    struct card *first = &flows->cards[way.first], *second = &flows->cards[way.second];
+    struct nic *first = &flows->nics[way.first], *second = &flows->nics[way.second];
     if (!make_room(flows) || !make_room_on(first) || !make_room_on(second))
         return STATUS_MEMORY;
     flows->reserved++;
@@ -273,42 +271,42 @@ void flows_unreserve(struct flows *flows, struct way way)
     way = both_of(flows, way);
     assert(flows->live_count < flows->reserved);
     flows->reserved--;
-    flows->cards[way.first].reserved--;
-    flows->cards[way.second].reserved--;
+    flows->nics[way.first].reserved--;
+    flows->nics[way.second].reserved--;
 }
 
 static void put_on(struct flows *flows, uint32_t flow, int side)
 {
-    uint32_t number = flows->flows[flow].card[side];
-    if (number == flows->card_count)
+    uint32_t number = flows->flows[flow].nic[side];
+    if (number == flows->nic_count)
         return;
-    struct card *card = &flows->cards[number];
-    if (card->edge_count == 0) {
-        card->place = flows->used_count;
+    struct nic *nic = &flows->nics[number];
+    if (nic->edge_count == 0) {
+        nic->place = flows->used_count;
         flows->used[flows->used_count++] = number;
-        flows->rooms[number].units = card->rate;
+        flows->rooms[number].units = nic->rate;
     }
-    assert(card->edge_count < card->reserved);
-    flows->flows[flow].edge[side] = (uint32_t)card->edge_count;
-    card->edges[card->edge_count++] = (struct edge){flow, flows->flows[flow].card[!side]};
+    assert(nic->edge_count < nic->reserved);
+    flows->flows[flow].edge[side] = (uint32_t)nic->edge_count;
+    nic->edges[nic->edge_count++] = (struct edge){flow, flows->flows[flow].nic[!side]};
 }
 
 static void take_off(struct flows *flows, uint32_t flow, int side)
 {
-    uint32_t number = flows->flows[flow].card[side], place = flows->flows[flow].edge[side];
-    if (number == flows->card_count)
+    uint32_t number = flows->flows[flow].nic[side], place = flows->flows[flow].edge[side];
+    if (number == flows->nic_count)
         return;
-    struct card *card = &flows->cards[number];
-    struct edge last = card->edges[--card->edge_count];
-    if (place < card->edge_count) {
-        card->edges[place] = last;
+    struct nic *nic = &flows->nics[number];
+    struct edge last = nic->edges[--nic->edge_count];
+    if (place < nic->edge_count) {
+        nic->edges[place] = last;
         struct flow *moved = &flows->flows[last.flow];
-        moved->edge[moved->card[0] != number] = place;
+        moved->edge[moved->nic[0] != number] = place;
     }
-    if (card->edge_count == 0) {
+    if (nic->edge_count == 0) {
         uint32_t other = flows->used[--flows->used_count];
-        flows->used[card->place] = other;
-        flows->cards[other].place = card->place;
+        flows->used[nic->place] = other;
+        flows->nics[other].place = nic->place;
     }
 }
 
@@ -330,7 +328,7 @@ uint32_t flows_begin(struct flows *flows, struct way way, uint64_t bytes, uint64
     uint32_t flow = flow_number(flows);
     flows->flows[flow] = (struct flow){.left = (amount)bytes * FLOWS_RATE_UNIT * SECOND,
                                        .tag = tag,
-                                       .card = {way.first, way.second}};
+                                       .nic = {way.first, way.second}};
     flows->standings[flow] = (struct standing){.bottleneck = NOBODY};
     put_on(flows, flow, 0);
     put_on(flows, flow, 1);
@@ -343,10 +341,10 @@ uint32_t flows_begin(struct flows *flows, struct way way, uint64_t bytes, uint64
     return flow;
 }
 
-static void touch(struct flows *flows, uint32_t card)
+static void touch(struct flows *flows, uint32_t nic)
 {
     if (flows->touched_count < TOUCHED_MOST)
-        flows->touched[flows->touched_count++] = card;
+        flows->touched[flows->touched_count++] = nic;
     else
         flows->unlike = true;
 }
@@ -355,13 +353,13 @@ static void touch(struct flows *flows, uint32_t card)
 static void give_back(struct flows *flows, uint32_t flow)
 {
     uint32_t bottleneck = flows->standings[flow].bottleneck;
-    const uint32_t *cards = flows->flows[flow].card;
+    const uint32_t *nics = flows->flows[flow].nic;
     if (bottleneck == NOBODY) {
         flows->unlike = true; /* It is a newcomer. */
         return;
     }
-    uint32_t other = cards[cards[0] == bottleneck];
-    flows->rooms[other].units += flows->cards[bottleneck].level;
+    uint32_t other = nics[nics[0] == bottleneck];
+    flows->rooms[other].units += flows->nics[bottleneck].level;
     touch(flows, bottleneck);
     if (flows->rooms[other].full)
         touch(flows, other);
@@ -385,7 +383,7 @@ void flows_stop(struct flows *flows, uint32_t flow, uint64_t now_ns)
     serve(flows, now_ns);
     uint32_t bottleneck = flows->standings[flow].bottleneck;
     if (bottleneck != NOBODY)
-        heap_remove(flows, &flows->cards[bottleneck], flows->flows[flow].place);
+        heap_remove(flows, &flows->nics[bottleneck], flows->flows[flow].place);
     forget(flows, flow);
 }
 
@@ -393,7 +391,7 @@ void flows_stop(struct flows *flows, uint32_t flow, uint64_t now_ns)
 
 static bool fills_before(struct candidate a, struct candidate b)
 {
-    return a.level < b.level || (a.level == b.level && a.card < b.card);
+    return a.level < b.level || (a.level == b.level && a.nic < b.nic);
 }
 
 /* The candidate at `place` goes down to where it belongs. */
@@ -415,9 +413,9 @@ static size_t open_rooms(struct flows *flows)
     size_t count = flows->used_count;
     for (size_t i = 0; i < count; i++) {
         uint32_t number = flows->used[i];
-        const struct card *card = &flows->cards[number];
-        flows->rooms[number] = (struct room){card->rate, (uint32_t)card->edge_count, false};
-        flows->candidates[i] = (struct candidate){card->rate / card->edge_count, number};
+        const struct nic *nic = &flows->nics[number];
+        flows->rooms[number] = (struct room){nic->rate, (uint32_t)nic->edge_count, false};
+        flows->candidates[i] = (struct candidate){nic->rate / nic->edge_count, number};
     }
     for (size_t i = count / 2; i-- > 0;)
         candidate_sink(flows->candidates, count, i);
@@ -430,24 +428,24 @@ static void move_to(struct flows *flows, uint32_t flow, uint32_t number)
     uint32_t before = flows->standings[flow].bottleneck;
     amount left = flows->flows[flow].left;
     if (before != NOBODY) {
-        struct card *old = &flows->cards[before];
+        struct nic *old = &flows->nics[before];
         uint32_t place = flows->flows[flow].place;
         /* Less than what half a nanosecond serves may be missing from it: it ends at once. */
         left = old->heap[place].served > old->served ? old->heap[place].served - old->served : 0;
         heap_remove(flows, old, place);
     }
-    struct card *card = &flows->cards[number];
-    heap_add(flows, card, (struct finish){card->served + left, flow});
+    struct nic *nic = &flows->nics[number];
+    heap_add(flows, nic, (struct finish){nic->served + left, flow});
     flows->standings[flow].bottleneck = number;
 }
 
 /* A card is full: its flows that are not set yet have this level. */
 static uint32_t set_flows_of(struct flows *flows, uint32_t number, uint64_t level)
 {
-    struct card *card = &flows->cards[number];
+    struct nic *nic = &flows->nics[number];
     uint32_t set = 0;
-    for (size_t i = 0; i < card->edge_count; i++) {
-        struct edge edge = card->edges[i];
+    for (size_t i = 0; i < nic->edge_count; i++) {
+        struct edge edge = nic->edges[i];
         struct standing *standing = &flows->standings[edge.flow];
         if (standing->filling == flows->filling)
             continue;
@@ -459,7 +457,7 @@ static uint32_t set_flows_of(struct flows *flows, uint32_t number, uint64_t leve
         if (standing->bottleneck != number)
             move_to(flows, edge.flow, number);
     }
-    card->level = level;
+    nic->level = level;
     flows->rooms[number].full = true;
     flows->bottlenecks[flows->bottleneck_count++] = number;
     return set;
@@ -485,14 +483,14 @@ static void fill(struct flows *flows)
     size_t count = open_rooms(flows);
     for (uint32_t left = flows->live_count; left > 0;) {
         struct candidate *top = &flows->candidates[0];
-        struct room room = flows->rooms[top->card];
+        struct room room = flows->rooms[top->nic];
         if (room.flows == 0) {
             *top = flows->candidates[--count];
         } else if (room.units / room.flows != top->level) {
             top->level = room.units / room.flows;
         } else {
             assert(top->level > 0);
-            left -= set_flows_of(flows, top->card, top->level);
+            left -= set_flows_of(flows, top->nic, top->level);
             *top = flows->candidates[--count];
         }
         candidate_sink(flows->candidates, count, 0);
@@ -501,28 +499,28 @@ static void fill(struct flows *flows)
 
 /* --- adjusting ----------------------------------------------------------------------------------- */
 
-static uint64_t room_of(const struct flows *flows, uint32_t card)
+static uint64_t room_of(const struct flows *flows, uint32_t nic)
 {
-    return card == flows->card_count ? UINT64_MAX : flows->rooms[card].units;
+    return nic == flows->nic_count ? UINT64_MAX : flows->rooms[nic].units;
 }
 
 /* A newcomer takes all that one of its cards has left. False: others there are faster than that. */
 static bool open_bottleneck(struct flows *flows, uint32_t flow)
 {
-    const uint32_t *cards = flows->flows[flow].card;
-    bool is_second = room_of(flows, cards[1]) < room_of(flows, cards[0]);
-    uint32_t number = cards[is_second], other = cards[!is_second];
-    struct card *card = &flows->cards[number];
+    const uint32_t *nics = flows->flows[flow].nic;
+    bool is_second = room_of(flows, nics[1]) < room_of(flows, nics[0]);
+    uint32_t number = nics[is_second], other = nics[!is_second];
+    struct nic *nic = &flows->nics[number];
     uint64_t level = flows->rooms[number].units;
-    for (size_t i = 0; i < card->edge_count; i++) {
-        uint32_t bottleneck = flows->standings[card->edges[i].flow].bottleneck;
-        if (bottleneck != NOBODY && flows->cards[bottleneck].level > level)
+    for (size_t i = 0; i < nic->edge_count; i++) {
+        uint32_t bottleneck = flows->standings[nic->edges[i].flow].bottleneck;
+        if (bottleneck != NOBODY && flows->nics[bottleneck].level > level)
             return false;
     }
     if (level == 0)
         return false;
     move_to(flows, flow, number);
-    card->level = level;
+    nic->level = level;
     flows->rooms[number].full = true;
     flows->bottlenecks[flows->bottleneck_count++] = number;
     flows->rooms[other].units -= level;
@@ -543,15 +541,15 @@ static void close_bottleneck(struct flows *flows, uint32_t number)
  * lower. */
 static bool adopt(struct flows *flows, uint32_t flow)
 {
-    const uint32_t *cards = flows->flows[flow].card;
-    bool first = flows->rooms[cards[0]].full, second = flows->rooms[cards[1]].full;
+    const uint32_t *nics = flows->flows[flow].nic;
+    bool first = flows->rooms[nics[0]].full, second = flows->rooms[nics[1]].full;
     if (!first && !second)
         return open_bottleneck(flows, flow);
     bool is_second =
-        first ? second && flows->cards[cards[1]].level < flows->cards[cards[0]].level : second;
-    uint32_t bottleneck = cards[is_second], other = cards[!is_second];
-    uint64_t level = flows->cards[bottleneck].level;
-    if (other != flows->card_count && flows->rooms[other].units < level)
+        first ? second && flows->nics[nics[1]].level < flows->nics[nics[0]].level : second;
+    uint32_t bottleneck = nics[is_second], other = nics[!is_second];
+    uint64_t level = flows->nics[bottleneck].level;
+    if (other != flows->nic_count && flows->rooms[other].units < level)
         return false;
     flows->rooms[other].units -= level;
     move_to(flows, flow, bottleneck);
@@ -565,24 +563,24 @@ static bool adopt(struct flows *flows, uint32_t flow)
  * more, or not that of others that are faster. */
 static bool set_level(struct flows *flows, uint32_t number, uint64_t level)
 {
-    struct card *card = &flows->cards[number];
-    uint64_t before = card->level;
-    for (size_t i = 0; i < card->edge_count; i++) {
-        struct edge edge = card->edges[i];
+    struct nic *nic = &flows->nics[number];
+    uint64_t before = nic->level;
+    for (size_t i = 0; i < nic->edge_count; i++) {
+        struct edge edge = nic->edges[i];
         uint32_t bottleneck = flows->standings[edge.flow].bottleneck;
         struct room *room = &flows->rooms[edge.other];
         if (bottleneck != number) {
-            if (flows->cards[bottleneck].level > level)
+            if (flows->nics[bottleneck].level > level)
                 return false; /* It would be faster here than the card's own. */
             continue;
         }
-        if (edge.other != flows->card_count && room->units + before < level)
+        if (edge.other != flows->nic_count && room->units + before < level)
             return false;
         room->units += before - level;
         if (room->full && level != before)
             touch(flows, edge.other);
     }
-    card->level = level;
+    nic->level = level;
     return true;
 }
 
@@ -594,12 +592,12 @@ static bool adjust(struct flows *flows)
             return false;
     for (uint32_t i = 0; i < flows->touched_count && !flows->unlike; i++) {
         uint32_t number = flows->touched[i];
-        const struct card *card = &flows->cards[number];
-        if (card->heap_count == 0 && flows->rooms[number].full)
+        const struct nic *nic = &flows->nics[number];
+        if (nic->heap_count == 0 && flows->rooms[number].full)
             close_bottleneck(flows, number);
-        if (card->heap_count == 0)
+        if (nic->heap_count == 0)
             continue;
-        uint64_t level = flows->rooms[number].units / card->heap_count;
+        uint64_t level = flows->rooms[number].units / nic->heap_count;
         if (level == 0 || !set_level(flows, number, level))
             return false;
     }
@@ -617,11 +615,11 @@ static void share(struct flows *flows)
 /* --- time ---------------------------------------------------------------------------------------- */
 
 /* In the nearest whole nanosecond. */
-static uint64_t end_of(const struct flows *flows, const struct card *card)
+static uint64_t end_of(const struct flows *flows, const struct nic *nic)
 {
-    amount served = card->heap[0].served;
-    amount left = served > card->served ? served - card->served : 0;
-    amount ns = (2 * left + card->level) / (2 * (amount)card->level);
+    amount served = nic->heap[0].served;
+    amount left = served > nic->served ? served - nic->served : 0;
+    amount ns = (2 * left + nic->level) / (2 * (amount)nic->level);
     return ns < FLOWS_NEVER - flows->now_ns ? flows->now_ns + (uint64_t)ns : FLOWS_NEVER - 1;
 }
 
@@ -629,13 +627,13 @@ static void find_next(struct flows *flows)
 {
     flows->next_ns = FLOWS_NEVER;
     for (uint32_t i = 0; i < flows->bottleneck_count; i++) {
-        struct card *card = &flows->cards[flows->bottlenecks[i]];
-        if (card->end_level != card->level) {
-            card->end_ns = end_of(flows, card);
-            card->end_level = card->level;
+        struct nic *nic = &flows->nics[flows->bottlenecks[i]];
+        if (nic->end_level != nic->level) {
+            nic->end_ns = end_of(flows, nic);
+            nic->end_level = nic->level;
         }
-        if (card->end_ns < flows->next_ns)
-            flows->next_ns = card->end_ns;
+        if (nic->end_ns < flows->next_ns)
+            flows->next_ns = nic->end_ns;
     }
 }
 
@@ -658,12 +656,12 @@ uint64_t flows_next(struct flows *flows)
 }
 
 /* Those of the card that are at their end, to half a nanosecond. */
-static size_t end_flows_of(struct flows *flows, struct card *card, size_t count)
+static size_t end_flows_of(struct flows *flows, struct nic *nic, size_t count)
 {
-    while (card->heap_count > 0 && 2 * card->heap[0].served <= 2 * card->served + card->level) {
-        uint32_t flow = card->heap[0].flow;
+    while (nic->heap_count > 0 && 2 * nic->heap[0].served <= 2 * nic->served + nic->level) {
+        uint32_t flow = nic->heap[0].flow;
         flows->ended[count++] = flows->flows[flow].tag;
-        heap_remove(flows, card, 0);
+        heap_remove(flows, nic, 0);
         forget(flows, flow);
     }
     return count;
@@ -678,9 +676,9 @@ const uint64_t *flows_advance(struct flows *flows, uint64_t now_ns, size_t *coun
     if (now_ns < next_ns)
         return flows->ended;
     for (uint32_t i = 0; i < flows->bottleneck_count; i++) {
-        struct card *card = &flows->cards[flows->bottlenecks[i]];
-        if (card->end_ns <= now_ns)
-            *count = end_flows_of(flows, card, *count);
+        struct nic *nic = &flows->nics[flows->bottlenecks[i]];
+        if (nic->end_ns <= now_ns)
+            *count = end_flows_of(flows, nic, *count);
     }
     return flows->ended;
 }
@@ -696,5 +694,5 @@ uint64_t flows_rate(struct flows *flows, uint32_t flow)
 {
     flows_next(flows);
     assert(flows->standings[flow].bottleneck != NOBODY);
-    return flows->cards[flows->standings[flow].bottleneck].level;
+    return flows->nics[flows->standings[flow].bottleneck].level;
 }

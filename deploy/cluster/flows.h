@@ -37,20 +37,20 @@
 #include "common/base/status.h"
 
 #define FLOWS_NEVER      UINT64_MAX
-#define FLOWS_NO_CARD    UINT32_MAX
+#define FLOWS_NO_NIC     UINT32_MAX
 #define FLOWS_RATE_MOST  (1ull << 46) /* Bytes a second. */
 #define FLOWS_BYTES_MOST (1ull << 46) /* Of one flow. */
 #define FLOWS_RATE_UNIT  (1u << 16)   /* So many units are one byte a second. */
 
 struct flows;
 
-/* The cards that a flow goes through; `second` FLOWS_NO_CARD when one is all. */
+/* The cards that a flow goes through; `second` FLOWS_NO_NIC when one is all. */
 struct way {
     uint32_t first, second;
 };
 
 /* Cards of these rates, in bytes a second, 1 to FLOWS_RATE_MOST. NULL without memory. */
-struct flows *flows_create(const uint64_t *rates, uint32_t card_count);
+struct flows *flows_create(const uint64_t *rates, uint32_t nic_count);
 void flows_free(struct flows *flows);
 
 /* Room for one flow more of this way at the same time; nothing else needs memory. STATUS_MEMORY: there

@@ -105,7 +105,7 @@ static const struct cluster_link *link_of(const struct cluster *cluster, struct 
     return NULL;
 }
 
-static bool cards_differ(const struct cluster_card *a, const struct cluster_card *b)
+static bool nics_differ(const struct cluster_nic *a, const struct cluster_nic *b)
 {
     return a->up_bytes_per_second != b->up_bytes_per_second ||
            a->down_bytes_per_second != b->down_bytes_per_second || a->latency_ns != b->latency_ns;
@@ -121,16 +121,16 @@ static enum status link_all(struct layout *layout, const struct cluster *cluster
         struct place place = layout_place(layout, number);
         const struct cluster_link *link = link_of(cluster, place);
         uint32_t *owner = &linked[layout->host_of[number]];
-        struct cluster_card *card = &layout->hosts[layout->host_of[number]].card;
+        struct cluster_nic *nic = &layout->hosts[layout->host_of[number]].nic;
         if (link == NULL)
             continue;
-        if (*owner != NOBODY && cards_differ(card, &link->card))
+        if (*owner != NOBODY && nics_differ(nic, &link->nic))
             return error_set(
                 error, STATUS_INVALID,
                 "%s and %s are on one host and share its card, but have different links",
                 place_text(layout_place(layout, *owner)).text, place_text(place).text);
         *owner = number;
-        *card = link->card;
+        *nic = link->nic;
     }
     return STATUS_OK;
 }

@@ -9,8 +9,8 @@
 
 #include "common/base/array.h"
 #include "deploy/cluster/flows.h"
-#include "deploy/cluster/hazard.h"
-#include "deploy/cluster/turns.h"
+#include "deploy/cluster/impairment.h"
+#include "deploy/cluster/nic_queue.h"
 
 #define NOBODY UINT32_MAX
 
@@ -57,12 +57,12 @@ struct network {
     struct network_options options;
     uint32_t host_count;
     uint64_t now_ns, sent;
-    uint64_t grain_ns;      /* A power of two. */
-    uint64_t transfer_ns;   /* What transfers take, those of late most. */
-    struct flows *flows;    /* Cards: host h has 3 h up, 3 h + 1 down, 3 h + 2 loopback. */
-    struct turns *turns;    /* Between hosts, if streams take turns; NULL: as flows. */
-    uint64_t *latencies_ns; /* [host_count] */
-    uint64_t *buffered;     /* [host_count] first windows towards it. */
+    uint64_t grain_ns;       /* A power of two. */
+    uint64_t transfer_ns;    /* What transfers take, those of late most. */
+    struct flows *flows;     /* Cards: host h has 3 h up, 3 h + 1 down, 3 h + 2 loopback. */
+    struct nic_queue *queue; /* Between hosts, if streams take turns; NULL: as flows. */
+    uint64_t *latencies_ns;  /* [host_count] */
+    uint64_t *buffered;      /* [host_count] first windows towards it. */
     struct connection *connections;
     struct message *messages;
     struct beginning *beginnings; /* A heap. */
@@ -77,8 +77,8 @@ struct network {
 
 /* --- life ---------------------------------------------------------------------------------------- */
 
-static struct flows *make_cards(uint64_t loopback_rate, const struct network_host *hosts,
-                                uint32_t host_count)
+static struct flows *make_nics(uint64_t loopback_rate, const struct network_host *hosts,
+                               uint32_t host_count)
 {
     uint64_t *rates = calloc(3 * (size_t)host_count, sizeof *rates);
     if (rates == NULL)
@@ -94,7 +94,7 @@ static struct flows *make_cards(uint64_t loopback_rate, const struct network_hos
 }
 
 /* True as well where nobody takes any. */
-static bool make_turns(struct network *network, const struct network_host *hosts)
+static bool make_queue(struct network *network, const struct network_host *hosts)
 {
     if (network->options.turn_bytes == 0)
         return true;
@@ -106,12 +106,12 @@ static bool make_turns(struct network *network, const struct network_host *hosts
         rates[h] = hosts[h].up_rate;
         down_rates[h] = hosts[h].down_rate;
     }
-    struct turns_options options = {.piece_bytes = network->options.turn_bytes,
-                                    .first_bytes = network->options.turn_first_bytes,
-                                    .ahead_ns = network->options.turn_ahead_ns};
-    network->turns = turns_create(&options, rates, down_rates, network->host_count);
+    struct nic_queue_options options = {.piece_bytes = network->options.turn_bytes,
+                                        .first_bytes = network->options.turn_first_bytes,
+                                        .ahead_ns = network->options.turn_ahead_ns};
+    network->queue = nic_queue_create(&options, rates, down_rates, network->host_count);
     free(rates);
-    return network->turns != NULL;
+    return network->queue != NULL;
 }
 
 struct network *network_create(const struct network_options *options,
@@ -125,10 +125,10 @@ struct network *network_create(const struct network_options *options,
     network->host_count = host_count;
     network->first_free = network->first_closed = NOBODY;
     network->grain_ns = 1;
-    network->flows = make_cards(options->loopback_rate, hosts, host_count);
+    network->flows = make_nics(options->loopback_rate, hosts, host_count);
     network->latencies_ns = calloc(host_count, sizeof *network->latencies_ns);
     network->buffered = calloc(host_count, sizeof *network->buffered);
-    if (network->flows == NULL || !make_turns(network, hosts) || network->latencies_ns == NULL ||
+    if (network->flows == NULL || !make_queue(network, hosts) || network->latencies_ns == NULL ||
         network->buffered == NULL) {
         network_free(network);
         return NULL;
@@ -143,7 +143,7 @@ void network_free(struct network *network)
     if (network == NULL)
         return;
     flows_free(network->flows);
-    turns_free(network->turns);
+    nic_queue_free(network->queue);
     free(network->latencies_ns);
     free(network->buffered);
     free(network->connections);
@@ -179,7 +179,7 @@ static uint32_t connection_number(struct network *network)
 
 static bool takes_turns(const struct network *network, const struct connection *stream)
 {
-    return network->turns != NULL && !stream->loopback;
+    return network->queue != NULL && !stream->loopback;
 }
 
 static void forget_connection(struct network *network, struct connection *stream)
@@ -194,7 +194,7 @@ enum status network_connect(struct network *network, uint32_t from, uint32_t to,
 {
     assert(from < network->host_count && to < network->host_count);
     bool loopback = from == to;
-    struct way way = {loopback ? 3 * from + 2 : 3 * from, loopback ? FLOWS_NO_CARD : 3 * to + 1};
+    struct way way = {loopback ? 3 * from + 2 : 3 * from, loopback ? FLOWS_NO_NIC : 3 * to + 1};
     if (!make_room_to_connect(network) || flows_reserve(network->flows, way) != STATUS_OK)
         return STATUS_MEMORY;
     *connection = connection_number(network);
@@ -211,7 +211,8 @@ enum status network_connect(struct network *network, uint32_t from, uint32_t to,
         .first = NOBODY,
         .last = NOBODY,
     };
-    if (network->turns == NULL || turns_connect(network->turns, *connection, from, to) == STATUS_OK)
+    if (network->queue == NULL ||
+        nic_queue_connect(network->queue, *connection, from, to) == STATUS_OK)
         return STATUS_OK;
     forget_connection(network, stream);
     return STATUS_MEMORY;
@@ -258,10 +259,11 @@ static void beginning_remove(struct network *network, size_t place)
         beginning_settle(network, place, last);
 }
 
-static struct hazard_place place_of(const struct network *network, const struct message *message)
+static struct impairment_place place_of(const struct network *network,
+                                        const struct message *message)
 {
-    return (struct hazard_place){network->options.seed, message->delivery.connection,
-                                 message->number};
+    return (struct impairment_place){network->options.seed, message->delivery.connection,
+                                     message->number};
 }
 
 /* The message, the first of its connection, begins its transfer then. */
@@ -272,8 +274,8 @@ static void await(struct network *network, uint32_t number, uint64_t at_ns)
     message->phase = PHASE_WAITING;
     struct beginning beginning = {at_ns, message->delivery.sequence, 0, number};
     if (network->options.switch_buffer_bytes > 0) {
-        struct hazard_place place = place_of(network, message);
-        beginning.lot = hazard_lot(&place, message->again);
+        struct impairment_place place = place_of(network, message);
+        beginning.lot = impairment_lot(&place, message->again);
     }
     network->beginning_count++;
     beginning_settle(network, network->beginning_count - 1, beginning);
@@ -326,10 +328,10 @@ static void foresee(const struct network *network, const struct connection *conn
     struct delivery *delivery = &message->delivery;
     delivery->latency_ns = connection->latency_ns;
     if (!connection->loopback) {
-        struct hazard_place place = place_of(network, message);
-        delivery->latency_ns += hazard_jitter_ns(&place, &network->options.jitter);
+        struct impairment_place place = place_of(network, message);
+        delivery->latency_ns += impairment_jitter_ns(&place, &network->options.jitter);
         delivery->timers_ns =
-            hazard_loss_ns(&place, network->options.loss, 2 * connection->latency_ns);
+            impairment_loss_ns(&place, network->options.loss, 2 * connection->latency_ns);
     }
     message->ready_ns = delivery->sent_ns + delivery->latency_ns + delivery->timers_ns;
 }
@@ -347,8 +349,8 @@ enum status network_send(struct network *network, uint32_t connection, uint64_t 
     assert(connection < network->connection_count && bytes <= FLOWS_BYTES_MOST);
     assert(now_ns >= network->now_ns);
     if ((network->first_free == NOBODY && !make_room(network)) || !make_room_to_arrive(network) ||
-        (network->turns != NULL &&
-         turns_make_room(network->turns, network->live_count) != STATUS_OK))
+        (network->queue != NULL &&
+         nic_queue_make_room(network->queue, network->live_count) != STATUS_OK))
         return STATUS_MEMORY;
     network->now_ns = now_ns;
     uint32_t number = message_number(network);
@@ -448,7 +450,8 @@ static void flow(struct network *network, uint32_t number)
         message->flow = flows_begin(network->flows, stream->way, bytes, number, now_ns);
         return;
     }
-    message->flow = turns_begin(network->turns, connection, bytes > 0 ? bytes : 1, number, now_ns);
+    message->flow =
+        nic_queue_begin(network->queue, connection, bytes > 0 ? bytes : 1, number, now_ns);
     if (message->next != NOBODY)
         await_behind(network, message->next);
 }
@@ -463,7 +466,7 @@ static void begin(struct network *network, uint32_t number)
     } else if (switch_has_room(network, number)) {
         flow(network, number);
     } else {
-        uint64_t timer_ns = hazard_timer_ns(2 * stream->latency_ns, message->again++);
+        uint64_t timer_ns = impairment_timer_ns(2 * stream->latency_ns, message->again++);
         message->delivery.timers_ns += timer_ns;
         await(network, number, network->now_ns + timer_ns);
     }
@@ -477,7 +480,7 @@ uint64_t network_next(struct network *network)
     uint64_t begin_ns = network->beginning_count > 0
                             ? (network->beginnings[0].at_ns + beyond) & ~beyond
                             : NETWORK_NEVER;
-    uint64_t turn_ns = network->turns != NULL ? turns_next(network->turns) : NETWORK_NEVER;
+    uint64_t turn_ns = network->queue != NULL ? nic_queue_next(network->queue) : NETWORK_NEVER;
     uint64_t next_ns = end_ns < begin_ns ? end_ns : begin_ns;
     return turn_ns < next_ns ? turn_ns : next_ns;
 }
@@ -513,8 +516,8 @@ void network_advance(struct network *network, uint64_t now_ns)
         for (size_t i = 0; i < ended; i++)
             deliver(network, (uint32_t)numbers[i]);
         ended = 0;
-        if (network->turns != NULL)
-            numbers = turns_advance(network->turns, now_ns, &ended);
+        if (network->queue != NULL)
+            numbers = nic_queue_advance(network->queue, now_ns, &ended);
         for (size_t i = 0; i < ended; i++)
             deliver(network, (uint32_t)numbers[i]);
         while (network->beginning_count > 0 && network->beginnings[0].at_ns <= now_ns) {
@@ -557,7 +560,7 @@ static void stop(struct network *network, uint32_t number, uint64_t now_ns)
     if (message->phase != PHASE_FLOWING)
         return;
     if (takes_turns(network, &network->connections[message->delivery.connection]))
-        turns_stop(network->turns, message->flow, now_ns);
+        nic_queue_stop(network->queue, message->flow, now_ns);
     else
         flows_stop(network->flows, message->flow, now_ns);
 }
@@ -594,7 +597,7 @@ double network_rate(struct network *network, uint32_t connection)
     if (first == NOBODY || network->messages[first].phase != PHASE_FLOWING)
         return 0;
     if (takes_turns(network, &network->connections[connection]))
-        return (double)turns_rate(network->turns, connection);
+        return (double)nic_queue_rate(network->queue, connection);
     uint32_t flow = network->messages[first].flow;
     return (double)flows_rate(network->flows, flow) / FLOWS_RATE_UNIT;
 }

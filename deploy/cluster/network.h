@@ -3,7 +3,7 @@
  * Hosts have a card of a rate each way, all beside one switch that never is the limit. A message is so
  * many bytes from one host to another: its first byte travels for a latency, and then its bytes flow
  * through the sender's card (up) and the receiver's (down), which it shares with all others, max-min
- * fairly (flows.h) or in turns (turns.h):
+ * fairly (flows.h) or in turns (nic_queue.h):
  *
  *     sent      latency, jitter, timers        the others' rates decide
  *       |----------------------------------|------------------------------|
@@ -70,7 +70,7 @@ struct network_options {
     /* Of the switch, towards each host; 0: deep, nothing is dropped. */
     uint64_t switch_buffer_bytes;
     /* Streams of a host take turns of so many bytes, the first of each message, and what they may have
-     * given their card (turns.h); turn_bytes 0: all share max-min fairly. */
+     * given their card (nic_queue.h); turn_bytes 0: all share max-min fairly. */
     uint64_t turn_bytes, turn_first_bytes, turn_ahead_ns;
 };
 

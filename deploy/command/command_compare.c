@@ -1,5 +1,5 @@
 /* syncopate compare: the same work in several modes, with several numbers of workers and whatever else is
- * varied, one run after another (rounds.h); table and report are written anew after each. A run that
+ * varied, one run after another (interleaving.h); table and report are written anew after each. A run that
  * fails is named, and the others are made.
  *
  * In a folder that holds a comparison of the same plan (plan_file.h) it goes on: runs that are done are
@@ -18,16 +18,16 @@
 #include "common/base/wording.h"
 #include "common/options/options.h"
 #include "common/progress/progress.h"
-#include "deploy/answer/comparison.h"
 #include "deploy/command/command.h"
 #include "deploy/compare/comparison_folder.h"
+#include "deploy/compare/interleaving.h"
 #include "deploy/compare/machine_watch.h"
 #include "deploy/compare/merge.h"
 #include "deploy/compare/renewal.h"
 #include "deploy/compare/results.h"
-#include "deploy/compare/rounds.h"
 #include "deploy/compare/virtual_runs.h"
 #include "deploy/compare/warm_up.h"
+#include "deploy/conclusion/comparison.h"
 #include "deploy/launcher/launch.h"
 #include "deploy/launcher/signal_file.h"
 #include "deploy/report/compare_report.h"
@@ -41,9 +41,9 @@ struct comparing {
     struct options options;
     struct plan plan;
     struct merge *merge; /* NULL: runs are made, and not taken from elsewhere. */
-    struct arms arms;
+    struct configs configs;
     struct comparison_folder folder;
-    struct rounds rounds;
+    struct interleaving interleaving;
     struct results results;
     struct compare_report report;
     struct boards boards;
@@ -81,18 +81,18 @@ static int check_target(const struct options *options, unsigned classes, struct 
 static int check_runs(const struct comparing *comparing, struct error *error)
 {
     int code = EXIT_DONE;
-    for (size_t i = 0; i < comparing->arms.count && code == EXIT_DONE; i++) {
-        struct round_run run;
+    for (size_t i = 0; i < comparing->configs.count && code == EXIT_DONE; i++) {
+        struct interleaved_run run;
         struct workload workload;
         struct error why = {0};
-        rounds_run(&run, &comparing->rounds, i);
-        bool named = run.arm.label[0] != '\0';
+        interleaving_run(&run, &comparing->interleaving, i);
+        bool named = run.config.label[0] != '\0';
         code = workload_look(&workload, &run.options, &why);
         if (code == EXIT_DONE)
             code = check_target(&run.options, workload.dataset.classes, &why);
         if (code != EXIT_DONE)
             error_set(error, why.status, "%s%s%s%.400s", named ? "--arm " : "",
-                      named ? run.arm.name : "", named ? ": " : "", why.text);
+                      named ? run.config.name : "", named ? ": " : "", why.text);
         workload_free(&workload);
     }
     return code;
@@ -101,8 +101,8 @@ static int check_runs(const struct comparing *comparing, struct error *error)
 static uint32_t workers_most(const struct comparing *comparing)
 {
     uint32_t most = 0;
-    for (size_t i = 0; i < comparing->arms.count; i++) {
-        uint32_t workers = comparing->arms.list[i].options.workers;
+    for (size_t i = 0; i < comparing->configs.count; i++) {
+        uint32_t workers = comparing->configs.list[i].options.workers;
         most = workers > most ? workers : most;
     }
     return most;
@@ -169,20 +169,20 @@ static enum status read_plan(struct comparing *comparing, const struct command_c
                              ? open_merge(comparing, error)
                              : plan_take(&comparing->plan, options, call->argc, call->argv, error);
     if (status == STATUS_OK)
-        status = arms_make(&comparing->arms, &comparing->plan, options, error);
+        status = configs_make(&comparing->configs, &comparing->plan, options, error);
     if (status == STATUS_OK)
         status = options_slow_check(options->slow, workers_most(comparing), error);
     if (status == STATUS_OK)
-        status = rounds_init(&comparing->rounds, &comparing->arms, options->seeds,
-                             comparing->folder.path, error);
-    comparing->rounds.tensorboard = options->tensorboard;
+        status = interleaving_init(&comparing->interleaving, &comparing->configs, options->seeds,
+                                   comparing->folder.path, error);
+    comparing->interleaving.tensorboard = options->tensorboard;
     if (status != STATUS_OK)
         return status;
     if (options->target_loss > 0 && options->target_accuracy > 0)
         return error_set(error, STATUS_INVALID,
                          "--target-loss and --target-accuracy: one target at a time");
-    for (size_t i = 0; i < comparing->arms.count; i++)
-        if (comparing->arms.list[i].options.ps == 0)
+    for (size_t i = 0; i < comparing->configs.count; i++)
+        if (comparing->configs.list[i].options.ps == 0)
             return error_set(error, STATUS_INVALID,
                              "--ps=0: there is nothing to compare without servers");
     comparing->style =
@@ -211,22 +211,22 @@ static void watch_say(void *context, const char *line)
 /* How long the runs from this one on will take; 0: not known. */
 static double seconds_left(const struct comparing *comparing, size_t from)
 {
-    double left = rounds_seconds_left(&comparing->rounds, from);
+    double left = interleaving_seconds_left(&comparing->interleaving, from);
     return comparing->virtual_runs != NULL ? left / (double)comparing->virtual_runs->side_by_side
                                            : left;
 }
 
-static void print_heading(const struct comparing *comparing, const struct round_run *run,
+static void print_heading(const struct comparing *comparing, const struct interleaved_run *run,
                           size_t index)
 {
     char text[320] = "";
-    wording_append(text, sizeof(text), "run %zu of %zu: %s, %s, %s%s%s, seed %" PRIu64, index + 1,
-                   comparing->rounds.run_count, job_mode_text(&run->options.job).text,
-                   wording_counted(run->options.workers, "worker", "workers").text,
-                   run->options.job.colocated
-                       ? "servers beside them"
-                       : wording_counted(run->options.ps, "server", "servers").text,
-                   run->arm.varied[0] != '\0' ? ", " : "", run->arm.varied, run->options.job.seed);
+    wording_append(
+        text, sizeof(text), "run %zu of %zu: %s, %s, %s%s%s, seed %" PRIu64, index + 1,
+        comparing->interleaving.run_count, job_mode_text(&run->options.job).text,
+        wording_counted(run->options.workers, "worker", "workers").text,
+        run->options.job.colocated ? "servers beside them"
+                                   : wording_counted(run->options.ps, "server", "servers").text,
+        run->config.varied[0] != '\0' ? ", " : "", run->config.varied, run->options.job.seed);
     double left = seconds_left(comparing, index);
     if (left > 0) /* It is a guess, which no part of a second makes better. */
         wording_append(text, sizeof(text), " (about %s left)", wording_duration(ceil(left)).text);
@@ -257,21 +257,21 @@ static bool tell_run(void *context, size_t index, struct options *options, char 
                      size_t out_bytes, char *name, size_t name_bytes)
 {
     const struct comparing *comparing = context;
-    struct round_run run;
-    rounds_run(&run, &comparing->rounds, index);
+    struct interleaved_run run;
+    interleaving_run(&run, &comparing->interleaving, index);
     *options = run.options;
     options->traced =
-        index < comparing->arms.count; /* Each arm's first run: it takes no time there. */
+        index < comparing->configs.count; /* Each arm's first run: it takes no time there. */
     options->trace_steps = STEPS_TRACED;
     snprintf(out, out_bytes, "%s", run.out);
     snprintf(name, name_bytes, "%s", run.name);
-    if (comparing->folder.goes_on && !comparing->rounds.kept[index])
+    if (comparing->folder.goes_on && !comparing->interleaving.kept[index])
         renewal_prepare(&run.options, run.out, say_line, NULL);
-    return !comparing->rounds.kept[index];
+    return !comparing->interleaving.kept[index];
 }
 
 /* Beside what the run says. Of one that says nothing, or has no room there, nothing is known. */
-static void note_machine(const struct round_run *run, const struct machine_watch *before,
+static void note_machine(const struct interleaved_run *run, const struct machine_watch *before,
                          const struct machine_watch *after)
 {
     struct run_noise noise;
@@ -283,13 +283,13 @@ static void note_machine(const struct round_run *run, const struct machine_watch
         run_noise_add(&noise, &disk_posix, run->out, NULL);
 }
 
-static int launch(struct comparing *comparing, const struct round_run *run, size_t index,
+static int launch(struct comparing *comparing, const struct interleaved_run *run, size_t index,
                   struct error *error)
 {
     struct progress progress;
     if (comparing->virtual_runs != NULL)
-        return virtual_runs_await(comparing->virtual_runs, index, &comparing->rounds.took[index],
-                                  error);
+        return virtual_runs_await(comparing->virtual_runs, index,
+                                  &comparing->interleaving.took[index], error);
     struct machine_watch before, after;
     machine_watch_look(&before);
     progress_open(&progress, comparing->told, comparing->style, run->out, clock_now_seconds());
@@ -299,16 +299,17 @@ static int launch(struct comparing *comparing, const struct round_run *run, size
     comparing->stop_code = result.stop_code;
     progress_close(&progress);
     machine_watch_look(&after);
-    comparing->rounds.took[index] = after.at - before.at;
+    comparing->interleaving.took[index] = after.at - before.at;
     note_machine(run, &before, &after);
     return code;
 }
 
 /* Whether a run of an arm is still to be made. */
-static bool has_runs_to_make(const struct comparing *comparing, size_t arm)
+static bool has_runs_to_make(const struct comparing *comparing, size_t config)
 {
-    for (size_t i = 0; i < comparing->rounds.run_count; i++)
-        if (rounds_arm(&comparing->rounds, i) == arm && !comparing->rounds.kept[i])
+    for (size_t i = 0; i < comparing->interleaving.run_count; i++)
+        if (interleaving_config(&comparing->interleaving, i) == config &&
+            !comparing->interleaving.kept[i])
             return true;
     return false;
 }
@@ -319,7 +320,7 @@ static int warm_up(const struct comparing *comparing, struct error *error)
 {
     uint32_t steps = comparing->options.warm_up;
     bool said = comparing->options.quiet;
-    for (size_t i = 0; i < comparing->arms.count && steps > 0; i++) {
+    for (size_t i = 0; i < comparing->configs.count && steps > 0; i++) {
         struct warm_up run;
         struct error why = {0};
         if (!has_runs_to_make(comparing, i))
@@ -329,7 +330,7 @@ static int warm_up(const struct comparing *comparing, struct error *error)
                     wording_counted(steps, "step", "steps").text);
         said = true;
         fflush(comparing->told);
-        warm_up_options(&run, &comparing->arms.list[i], steps, comparing->folder.path);
+        warm_up_options(&run, &comparing->configs.list[i], steps, comparing->folder.path);
         int code = warm_up_run(&run, &why);
         if (was_ended(code)) {
             error_set(error, why.status,
@@ -344,13 +345,13 @@ static int warm_up(const struct comparing *comparing, struct error *error)
 /* --- all of it ------------------------------------------------------------------------------- */
 
 /* The mean of an arm that has more runs than before. */
-static void tell_mean(struct comparing *comparing, const char *arm)
+static void tell_mean(struct comparing *comparing, const char *config)
 {
     const struct comparison *comparison = &comparing->results.all;
     struct error why;
     for (size_t i = 0; i < comparison->group_count; i++) {
         const struct group *group = &comparison->groups[i];
-        if (strcmp(group->arm.name, arm) != 0 ||
+        if (strcmp(group->config.name, config) != 0 ||
             boards_tell_mean(&comparing->boards, group, &why) == STATUS_OK ||
             comparing->lacks_means)
             continue;
@@ -365,10 +366,10 @@ static void tell_mean(struct comparing *comparing, const char *arm)
 static int make_one(struct comparing *comparing, size_t index, struct error *error)
 {
     struct results *results = &comparing->results;
-    struct round_run run;
+    struct interleaved_run run;
     struct error why = {0};
-    bool kept = comparing->rounds.kept[index];
-    rounds_run(&run, &comparing->rounds, index);
+    bool kept = comparing->interleaving.kept[index];
+    interleaving_run(&run, &comparing->interleaving, index);
     if (!comparing->options.quiet)
         print_heading(comparing, &run, index);
     if (kept && !comparing->options.quiet)
@@ -379,7 +380,7 @@ static int make_one(struct comparing *comparing, size_t index, struct error *err
     else
         code = command_exit_code(results_read(results, index, &why));
     if (code != EXIT_DONE) {
-        comparing->rounds.took[index] = 0;
+        comparing->interleaving.took[index] = 0;
         error_set(error, why.status, "%s: %.400s", run.name, why.text);
         if (!was_ended(code) && results_fail(results, index, code, why.text, &why) != STATUS_OK)
             return command_exit_code(error_set(error, why.status, "%.400s", why.text));
@@ -394,14 +395,15 @@ static int make_one(struct comparing *comparing, size_t index, struct error *err
 static void report_so_far(struct comparing *comparing, size_t index)
 {
     const struct results *results = &comparing->results;
-    const char *arm = comparing->arms.list[rounds_arm(&comparing->rounds, index)].arm.name;
-    bool new_one = !comparing->rounds.kept[index] && results->list[index].record != NULL;
+    const char *config =
+        comparing->configs.list[interleaving_config(&comparing->interleaving, index)].config.name;
+    bool new_one = !comparing->interleaving.kept[index] && results->list[index].record != NULL;
     if (results_collect(&comparing->results, NULL) != STATUS_OK)
         return;
-    if (new_one || rounds_is_last(&comparing->rounds, index))
-        tell_mean(comparing, arm);
-    bool last = index + 1 == comparing->rounds.run_count; /* The end has its own. */
-    if (results->all.record_count > 0 && !last && !comparing->rounds.kept[index])
+    if (new_one || interleaving_is_last(&comparing->interleaving, index))
+        tell_mean(comparing, config);
+    bool last = index + 1 == comparing->interleaving.run_count; /* The end has its own. */
+    if (results->all.record_count > 0 && !last && !comparing->interleaving.kept[index])
         compare_report_write(&comparing->report, &results->all, "", NULL);
 }
 
@@ -418,7 +420,7 @@ static int make_each(struct comparing *comparing, struct error *error)
 {
     int first = EXIT_DONE;
     bool said = false;
-    for (size_t i = 0; i < comparing->rounds.run_count; i++) {
+    for (size_t i = 0; i < comparing->interleaving.run_count; i++) {
         struct error why = {0};
         look_for_signal(comparing);
         int code = comparing->stop_code;
@@ -435,7 +437,7 @@ static int make_each(struct comparing *comparing, struct error *error)
             first = code;
             *error = why;
         }
-        if (code != EXIT_DONE && i + 1 < comparing->rounds.run_count) {
+        if (code != EXIT_DONE && i + 1 < comparing->interleaving.run_count) {
             command_say(PROGRAM, LOG_ERROR, why.text);
             said = true;
         }
@@ -443,7 +445,7 @@ static int make_each(struct comparing *comparing, struct error *error)
     }
     if (said)
         error_set(error, error->status, "%zu of %zu runs failed",
-                  results_failed(&comparing->results), comparing->rounds.run_count);
+                  results_failed(&comparing->results), comparing->interleaving.run_count);
     return first;
 }
 
@@ -456,8 +458,8 @@ static enum status take_diverged(struct comparing *comparing, size_t index, cons
     for (size_t i = 0; i < merge->count && status == STATUS_OK; i++) {
         char path[DISK_PATH_MAX];
         struct record record;
-        int length =
-            snprintf(path, sizeof path, "%s/" ROUNDS_RUNS "/%s", merge->sources[i].path, name);
+        int length = snprintf(path, sizeof path, "%s/" INTERLEAVING_RUNS "/%s",
+                              merge->sources[i].path, name);
         if ((size_t)length >= sizeof path || record_read(&record, path, NULL) != STATUS_OK)
             continue;
         struct failed_run failed = {.exit_code = EXIT_TRAINING_FAILED};
@@ -473,11 +475,11 @@ static enum status take_diverged(struct comparing *comparing, size_t index, cons
 /* Those of the sources. */
 static int take_merged(struct comparing *comparing, struct error *error)
 {
-    size_t done = 0, all = comparing->rounds.run_count;
+    size_t done = 0, all = comparing->interleaving.run_count;
     enum status status = merge_runs(comparing->merge, comparing->folder.path, error);
     for (size_t i = 0; i < all && status == STATUS_OK; i++) {
-        struct round_run run;
-        rounds_run(&run, &comparing->rounds, i);
+        struct interleaved_run run;
+        interleaving_run(&run, &comparing->interleaving, i);
         if (!merge_has(comparing->merge, run.name)) {
             status = take_diverged(comparing, i, run.name, error);
             done += comparing->results.list[i].reason != NULL;
@@ -501,7 +503,7 @@ static int take_merged(struct comparing *comparing, struct error *error)
 static int make_virtual(struct comparing *comparing, struct error *error)
 {
     struct virtual_runs runs = {.run = tell_run, .context = comparing, .say = say_line};
-    enum status status = virtual_runs_open(&runs, comparing->rounds.run_count,
+    enum status status = virtual_runs_open(&runs, comparing->interleaving.run_count,
                                            comparing->options.deadlines.stop, error);
     comparing->virtual_runs = &runs;
     int code = status == STATUS_OK ? make_each(comparing, error) : command_exit_code(status);
@@ -539,8 +541,8 @@ static int compare(struct comparing *comparing, struct error *error)
     struct error no_report = {0};
     char remark[640] = "";
     if (comparing->folder.goes_on && comparing->merge == NULL)
-        rounds_look(&comparing->rounds);
-    enum status status = results_init(results, &comparing->rounds, error);
+        interleaving_look(&comparing->interleaving);
+    enum status status = results_init(results, &comparing->interleaving, error);
     if (status == STATUS_OK)
         status = signal_file_open(&comparing->signals, error);
     if (status != STATUS_OK)
@@ -582,7 +584,7 @@ int command_compare(const struct command_call *call, struct error *error)
         code = check_keys(&comparing, error);
     if (code == EXIT_DONE)
         code = command_exit_code(
-            boards_open(&comparing.boards, call->options.tensorboard, &comparing.arms, error));
+            boards_open(&comparing.boards, call->options.tensorboard, &comparing.configs, error));
     if (code == EXIT_DONE)
         code = command_exit_code(
             comparison_folder_open(&comparing.folder, call->options.out, &comparing.plan, error));
@@ -590,8 +592,8 @@ int command_compare(const struct command_call *call, struct error *error)
         code = compare(&comparing, error);
     comparison_folder_close(&comparing.folder);
     results_free(&comparing.results);
-    rounds_free(&comparing.rounds);
-    arms_free(&comparing.arms);
+    interleaving_free(&comparing.interleaving);
+    configs_free(&comparing.configs);
     plan_free(&comparing.plan);
     if (comparing.merge != NULL)
         merge_close(comparing.merge);

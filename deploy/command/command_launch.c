@@ -15,9 +15,9 @@
 #include "common/process/log.h"
 #include "deploy/command/command.h"
 #include "deploy/command/run_venue.h"
-#include "deploy/hosts/apart.h"
+#include "deploy/hosts/host_probe.h"
 #include "deploy/hosts/host_site.h"
-#include "deploy/hosts/survey.h"
+#include "deploy/hosts/remote_run_dir.h"
 #include "deploy/launcher/programs.h"
 
 #define PROGRAM             "syncopate launch"
@@ -28,12 +28,12 @@
 struct launch {
     const char *ssh;
     struct host_list list;
-    struct seating seating;
+    struct placement placement;
     struct host_report *reports; /* [list.count], owned. */
     struct host_wanted wanted;
     struct job_keys keys;
     struct host_site hosts;
-    struct apart apart;
+    struct remote_run_dir remote_dir;
     char bin[PATH_MAX], folder[PATH_MAX], out[PATH_MAX], mark[PATH_MAX + 48];
     char shown[2048]; /* Who sits where, in words. */
     bool noted;       /* Something of this run is elsewhere. */
@@ -80,11 +80,11 @@ static int check_names(const struct launch *launch, struct error *error)
 }
 
 /* How many workers there are, and who sits where. */
-static int seat(struct launch *launch, struct options *options, struct error *error)
+static int place(struct launch *launch, struct options *options, struct error *error)
 {
     bool colocated = options->job.colocated;
     if (options->workers == 0)
-        options->workers = seating_room(&launch->list, options->ps, colocated);
+        options->workers = placement_room(&launch->list, options->ps, colocated);
     if (options->workers > JOB_WORKERS_MAX)
         options->workers = JOB_WORKERS_MAX;
     if (options->workers == 0) {
@@ -101,8 +101,8 @@ static int seat(struct launch *launch, struct options *options, struct error *er
     }
     if (colocated)
         options->ps = options->workers;
-    enum status status = seating_make(&launch->seating, &launch->list, options->ps,
-                                      options->workers, colocated, error);
+    enum status status = placement_make(&launch->placement, &launch->list, options->ps,
+                                        options->workers, colocated, error);
     return status == STATUS_OK        ? EXIT_DONE
            : status == STATUS_INVALID ? EXIT_USAGE
                                       : EXIT_TRAINING_FAILED;
@@ -115,7 +115,7 @@ static int recover(const struct launch *launch, const struct options *options, s
     bool found = false;
     if (options->out == NULL)
         return EXIT_DONE;
-    if (apart_recover(launch->ssh, options->out, &found, error) != STATUS_OK)
+    if (remote_run_dir_recover(launch->ssh, options->out, &found, error) != STATUS_OK)
         return EXIT_CANNOT_OPEN;
     snprintf(line, sizeof line, "what an earlier launch had left on another host is in %s now",
              options->out);
@@ -132,7 +132,7 @@ static int begin(void *context, struct options *options, struct error *error)
     if (code == EXIT_DONE)
         code = check_names(launch, error);
     if (code == EXIT_DONE)
-        code = seat(launch, options, error);
+        code = place(launch, options, error);
     if (code == EXIT_DONE)
         code = recover(launch, options, error);
     return code;
@@ -179,17 +179,17 @@ static enum status ask_all(struct launch *launch, const struct options *options,
                            struct error *error)
 {
     uint32_t last = options->port_base + host_site_ports(options->ps) - 1;
-    struct survey survey = {.ssh = launch->ssh,
-                            .list = &launch->list,
-                            .bin = launch->bin,
-                            .folder = launch->folder,
-                            .mark = launch->mark,
-                            .data = options->data,
-                            .instructions = options->instructions,
-                            .first_port = (uint16_t)options->port_base,
-                            .last_port = (uint16_t)(last < 65535 ? last : 65535)};
+    struct host_probe host_probe = {.ssh = launch->ssh,
+                                    .list = &launch->list,
+                                    .bin = launch->bin,
+                                    .folder = launch->folder,
+                                    .mark = launch->mark,
+                                    .data = options->data,
+                                    .instructions = options->instructions,
+                                    .first_port = (uint16_t)options->port_base,
+                                    .last_port = (uint16_t)(last < 65535 ? last : 65535)};
     launch->wanted = (struct host_wanted){.version = "syncopate " SYNCOPATE_VERSION,
-                                          .first_port = survey.first_port,
+                                          .first_port = host_probe.first_port,
                                           .bin = launch->bin};
     launch->reports = calloc(launch->list.count + 1, sizeof *launch->reports);
     if (launch->reports == NULL)
@@ -202,7 +202,7 @@ static enum status ask_all(struct launch *launch, const struct options *options,
     sigprocmask(SIG_BLOCK, &stops, &before);
     enum status status = make_mark(launch, error);
     if (status == STATUS_OK)
-        status = survey_ask(&survey, &launch->wanted, launch->reports, error);
+        status = host_probe_ask(&host_probe, &launch->wanted, launch->reports, error);
     unlink(launch->mark);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return status;
@@ -254,7 +254,7 @@ static int find_ports(struct launch *launch, const struct options *options, stru
     char line[256];
     uint32_t last = options->port_base + host_site_ports(options->ps) - 1;
     launch->hosts.port =
-        host_site_port(&launch->list, &launch->seating, launch->reports, &launch->wanted,
+        host_site_port(&launch->list, &launch->placement, launch->reports, &launch->wanted,
                        (uint16_t)(last < 65535 ? last : 65535), error);
     if (launch->hosts.port == 0)
         return EXIT_CANNOT_OPEN;
@@ -283,39 +283,39 @@ static int prepare_keys(struct launch *launch, const struct options *options, st
 /* Server 0's directory is ours, or it gets one of its own. */
 static int prepare_folder(struct launch *launch, struct error *error)
 {
-    size_t host = launch->seating.server_hosts[0];
+    size_t host = launch->placement.server_hosts[0];
     if (launch->reports[host].shares) {
         launch->hosts.site.out = launch->out;
         return EXIT_DONE;
     }
-    apart_place(&launch->apart, launch->ssh, &launch->list.hosts[host], launch->reports[host].home,
-                launch->out);
-    if (apart_send(&launch->apart, error) != STATUS_OK)
+    remote_run_dir_place(&launch->remote_dir, launch->ssh, &launch->list.hosts[host],
+                         launch->reports[host].home, launch->out);
+    if (remote_run_dir_send(&launch->remote_dir, error) != STATUS_OK)
         return EXIT_CANNOT_OPEN;
     launch->noted = true;
-    launch->hosts.site.apart = true;
-    launch->hosts.site.out = launch->apart.path;
-    launch->hosts.lock = launch->apart.lock;
+    launch->hosts.site.elsewhere = true;
+    launch->hosts.site.out = launch->remote_dir.path;
+    launch->hosts.lock = launch->remote_dir.lock;
     return EXIT_DONE;
 }
 
 /* "alpha: ps/0, worker/1; beta: worker/0" */
 static void show_hosts(struct launch *launch)
 {
-    const struct seating *seating = &launch->seating;
+    const struct placement *placement = &launch->placement;
     size_t size = sizeof launch->shown;
     size_t shown = launch->list.count < HOSTS_SHOWN ? launch->list.count : HOSTS_SHOWN;
     for (size_t host = 0; host < shown; host++) {
         const char *before = ": ";
         wording_append(launch->shown, size, "%s%s", host > 0 ? "; " : "",
                        launch->list.hosts[host].name);
-        for (uint32_t i = 0; i < seating->servers; i++)
-            if (seating->server_hosts[i] == host) {
+        for (uint32_t i = 0; i < placement->servers; i++)
+            if (placement->server_hosts[i] == host) {
                 wording_append(launch->shown, size, "%sps/%u", before, i);
                 before = ", ";
             }
-        for (uint32_t i = 0; i < seating->workers; i++)
-            if (seating->worker_hosts[i] == host) {
+        for (uint32_t i = 0; i < placement->workers; i++)
+            if (placement->worker_hosts[i] == host) {
                 wording_append(launch->shown, size, "%sworker/%u", before, i);
                 before = ", ";
             }
@@ -344,7 +344,7 @@ static int open_launch(void *context, struct run_plan *plan, struct error *error
         code = prepare_keys(launch, options, error);
     launch->hosts.ssh = launch->ssh;
     launch->hosts.list = &launch->list;
-    launch->hosts.seating = &launch->seating;
+    launch->hosts.placement = &launch->placement;
     launch->hosts.bin = launch->bin;
     launch->hosts.folder = launch->folder;
     if (code == EXIT_DONE)
@@ -371,10 +371,10 @@ static int bring(void *context, struct run_plan *plan, struct error *error)
     if (!launch->noted)
         return EXIT_DONE;
     launch->noted = false;
-    if (apart_bring(&launch->apart, error) != STATUS_OK)
+    if (remote_run_dir_bring(&launch->remote_dir, error) != STATUS_OK)
         return EXIT_CANNOT_OPEN;
     snprintf(line, sizeof line, "%s has what server 0 had on %s", plan->out,
-             launch->apart.host.name);
+             launch->remote_dir.host.name);
     if (!plan->options.quiet)
         command_say(PROGRAM, LOG_INFO, line);
     return EXIT_DONE;
@@ -385,10 +385,10 @@ static void close_launch(void *context)
 {
     struct launch *launch = context;
     if (launch->noted)
-        apart_drop(&launch->apart);
+        remote_run_dir_drop(&launch->remote_dir);
     host_site_close(&launch->hosts);
     job_keys_free(&launch->keys);
-    seating_free(&launch->seating);
+    placement_free(&launch->placement);
     host_list_free(&launch->list);
     free(launch->reports);
 }

@@ -5,7 +5,7 @@
 #include "common/keys/keys.h"
 #include "common/wire/message.h"
 #include "deploy/command/command.h"
-#include "deploy/leave/dismissal.h"
+#include "deploy/leave/eviction.h"
 
 int command_leave(const struct command_call *call, struct error *error)
 {
@@ -13,7 +13,7 @@ int command_leave(const struct command_call *call, struct error *error)
     struct keys keys;
     char address[ADDRESS_MAX], text[MESSAGE_TEXT_MAX];
     uint32_t worker;
-    if (!dismissal_read(options->path, address, &worker)) {
+    if (!eviction_read(options->path, address, &worker)) {
         error_set(error, STATUS_INVALID,
                   "'%.300s' is not HOST:PORT/worker/I, such as alpha:7000/worker/3", options->path);
         return EXIT_USAGE;
@@ -24,8 +24,8 @@ int command_leave(const struct command_call *call, struct error *error)
         if (status != STATUS_OK)
             return keys_exit_code(status);
     }
-    int code = dismissal_ask(address, worker, options->keys != NULL ? &keys : NULL,
-                             options->deadlines.stop, text, sizeof text, error);
+    int code = eviction_ask(address, worker, options->keys != NULL ? &keys : NULL,
+                            options->deadlines.stop, text, sizeof text, error);
     if (options->keys != NULL)
         keys_close(&keys);
     if (code == EXIT_DONE && !options->quiet)

@@ -189,11 +189,12 @@ static void write_trace(const struct plan *plan)
 
 /* What run.json cannot have: nobody can write down how long it takes to end. It has the life of server
  * 0's last process, so that after restarts nothing is known of what was outside. */
-static void print_command(const struct plan *plan, const struct life *life, uint32_t restarts)
+static void print_command(const struct plan *plan, const struct run_phases *phases,
+                          uint32_t restarts)
 {
     double seconds = clock_now_seconds() - plan->began;
-    double outside = fmax(seconds - life_total(life), 0);
-    if (life->begun && restarts == 0)
+    double outside = fmax(seconds - run_phases_total(phases), 0);
+    if (phases->begun && restarts == 0)
         fprintf(plan->run.voice, "  this command   %s, of which %s to start and end processes\n",
                 wording_duration(seconds).text, wording_duration(outside).text);
 }
@@ -205,7 +206,7 @@ static enum status print_summary(const struct plan *plan, uint32_t restarts, str
     enum status status = record_read(&record, plan->run.out, error);
     if (status == STATUS_OK && !plan->run.options.quiet) {
         summary_print(plan->run.voice, &record, restarts);
-        print_command(plan, &record.summary.life, restarts);
+        print_command(plan, &record.summary.phases, restarts);
     }
     record_free(&record);
     return status;

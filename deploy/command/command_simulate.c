@@ -32,7 +32,7 @@
 struct laboratory {
     struct run_plan plan;
     struct cluster cluster;
-    struct outages outages;
+    struct failures failures;
     char about[300]; /* The cluster, for people. */
     char memory[64];
     struct simulation simulation;
@@ -53,16 +53,16 @@ static enum status take_texts(struct laboratory *l, struct error *error)
 {
     static const char *const of_cluster[] = {"network", "link",   "processors", "switch-buffer",
                                              "turns",   "jitter", "loss",       "memory"};
-    static const char *const of_outages[] = {"kill",  "stop",    "partition", "join",
-                                             "leave", "restart", "faults"};
+    static const char *const of_failures[] = {"kill",  "stop",    "partition", "join",
+                                              "leave", "restart", "faults"};
     const struct options *options = &l->plan.options;
     enum status status = STATUS_OK;
     for (int i = 0; i < CLUSTER_TEXT_COUNT && status == STATUS_OK; i++)
         if (options->cluster[i] != NULL)
             status = cluster_option(&l->cluster, of_cluster[i], options->cluster[i], error);
-    for (int i = 0; i < OUTAGE_TEXT_COUNT && status == STATUS_OK; i++)
-        if (options->outages[i] != NULL)
-            status = outages_option(&l->outages, of_outages[i], options->outages[i], error);
+    for (int i = 0; i < FAILURE_TEXT_COUNT && status == STATUS_OK; i++)
+        if (options->failures[i] != NULL)
+            status = failures_option(&l->failures, of_failures[i], options->failures[i], error);
     if (status == STATUS_OK && options->compute != NULL)
         status = cluster_option(&l->cluster, "compute", options->compute, error);
     if (status == STATUS_OK && options->straggle != NULL)
@@ -79,7 +79,7 @@ static int read_cluster(struct laboratory *l, struct error *error)
 {
     const char *path = l->plan.options.cluster_file;
     cluster_init(&l->cluster);
-    outages_init(&l->outages);
+    failures_init(&l->failures);
     if (path != NULL) {
         cluster_free(&l->cluster);
         if (cluster_read_file(&l->cluster, &disk_posix, path, error) != STATUS_OK) {
@@ -96,7 +96,7 @@ static int read_cluster(struct laboratory *l, struct error *error)
 static uint64_t memory_needed(const struct laboratory *l)
 {
     const struct options *options = &l->plan.options;
-    uint32_t workers = strikes_workers_most(&l->outages, options->workers);
+    uint32_t workers = fault_schedule_workers_most(&l->failures, options->workers);
     uint64_t traced =
         options->traced ? run_trace_memory(options->ps + workers, options->trace_steps) : 0;
     return simulation_memory(&l->plan.workload, workers, options->ps) + traced;
@@ -105,12 +105,12 @@ static uint64_t memory_needed(const struct laboratory *l)
 static void describe_cluster(struct laboratory *l)
 {
     const struct cluster *cluster = &l->cluster;
-    const struct cluster_card *card = &cluster->usual.card;
+    const struct cluster_nic *nic = &cluster->usual.nic;
     snprintf(l->about, sizeof l->about, "%s, %s, %s apart, %s a host; a leaf takes %s",
              cluster->rest != CLUSTER_APART  ? "all processes on one host"
              : l->plan.options.job.colocated ? "every worker on a host with its server"
                                              : "every process on a host of its own",
-             quantity_rate(card->up_bytes_per_second).text, quantity_time(cluster->latency_ns).text,
+             quantity_rate(nic->up_bytes_per_second).text, quantity_time(cluster->latency_ns).text,
              wording_counted(cluster->usual.processors, "processor", "processors").text,
              cluster->leaf_time);
     snprintf(l->memory, sizeof l->memory, "about %s of this machine",
@@ -142,11 +142,11 @@ static int check_memory(const struct laboratory *l, struct error *error)
 static enum status check_leaves(const struct laboratory *l, struct error *error)
 {
     const struct options *options = &l->plan.options;
-    for (size_t i = 0; options->job.colocated && i < l->outages.count; i++) {
-        const struct outage *outage = &l->outages.list[i];
-        for (uint32_t k = 0; outage->kind == OUTAGE_LEAVE && k < places_count(&outage->places);
+    for (size_t i = 0; options->job.colocated && i < l->failures.count; i++) {
+        const struct failure *failure = &l->failures.list[i];
+        for (uint32_t k = 0; failure->kind == FAILURE_LEAVE && k < places_count(&failure->places);
              k++) {
-            struct place place = places_at(&outage->places, k);
+            struct place place = places_at(&failure->places, k);
             if (place.index < options->workers)
                 return error_set(error, STATUS_INVALID,
                                  "--leave: with --ps=colocated the place of %s owns chunks, and "
@@ -162,8 +162,8 @@ static enum status check_places(const struct laboratory *l, struct error *error)
 {
     const struct options *options = &l->plan.options;
     struct error found;
-    uint32_t most = strikes_workers_most(&l->outages, options->workers);
-    enum status status = outages_check(&l->outages, options->ps, options->workers, error);
+    uint32_t most = fault_schedule_workers_most(&l->failures, options->workers);
+    enum status status = failures_check(&l->failures, options->ps, options->workers, error);
     if (status != STATUS_OK || cluster_check(&l->cluster, options->ps, most, &found) == STATUS_OK)
         return status;
     bool by_option = options->cluster[CLUSTER_TEXT_LINK] != NULL || options->cluster_file == NULL;
@@ -281,7 +281,7 @@ static void look(void *context)
 static void tell(void *context, uint64_t at_ns, const char *text)
 {
     struct laboratory *l = context;
-    char line[STRIKES_TEXT_MAX + 64];
+    char line[FAULT_SCHEDULE_TEXT_MAX + 64];
     account_note(&l->account, at_ns, text);
     snprintf(line, sizeof line, "at %s of virtual time: %s",
              wording_duration((double)at_ns * 1e-9).text, text);
@@ -336,7 +336,7 @@ static void print_virtual(const struct laboratory *l, const struct load *load)
             network->delivered > 0
                 ? 1e6 * (s->real_seconds - gradients) / (double)network->delivered
                 : 0.0);
-    strikes_sum_up(&s->strikes, text, sizeof text);
+    fault_schedule_sum_up(&s->schedule, text, sizeof text);
     print_wrapped(l, "faults", text);
     print_load(l, load);
 }
@@ -361,7 +361,7 @@ static int print_end(struct laboratory *l, int code, struct error *error)
     struct record record;
     struct error no_summary = {0};
     struct load load;
-    load_measure(&load, &l->simulation.timetable, l->simulation.cards,
+    load_measure(&load, &l->simulation.timetable, l->simulation.nics,
                  simulation_ns(&l->simulation));
     if (l->kept)
         keep_account(l, &load);
@@ -455,9 +455,9 @@ static int prepare(struct laboratory *l, struct error *error)
         return EXIT_TRAINING_FAILED;
     }
     label(l);
-    account_init(&l->account, &l->outages);
+    account_init(&l->account, &l->failures);
     uint32_t processes =
-        plan->options.ps + strikes_workers_most(&l->outages, plan->options.workers);
+        plan->options.ps + fault_schedule_workers_most(&l->failures, plan->options.workers);
     if (run_trace_recorder(&l->trace, processes, plan->options.trace_steps, &l->recorder, error) !=
         STATUS_OK)
         return EXIT_CANNOT_OPEN;
@@ -465,7 +465,7 @@ static int prepare(struct laboratory *l, struct error *error)
         .options = &plan->options,
         .workload = &plan->workload,
         .cluster = &l->cluster,
-        .outages = &l->outages,
+        .failures = &l->failures,
         .out = plan->out,
         .board = &plan->board,
         .look = look,
@@ -529,7 +529,7 @@ int command_simulate(const struct command_call *call, struct error *unused)
     workload_free(&l->plan.workload);
     cluster_free(&l->cluster);
     account_free(&l->account);
-    outages_free(&l->outages);
+    failures_free(&l->failures);
     free(l);
     return code;
 }

@@ -17,8 +17,8 @@
 #include "common/process/parent.h"
 #include "deploy/command/command.h"
 #include "deploy/launcher/arguments.h"
-#include "deploy/launcher/meeting.h"
-#include "deploy/launcher/pair.h"
+#include "deploy/launcher/colocated_pair.h"
+#include "deploy/launcher/folder_rendezvous.h"
 #include "deploy/launcher/ports.h"
 #include "deploy/launcher/programs.h"
 #include "deploy/place/place.h"
@@ -116,7 +116,7 @@ static enum status leave_address(struct task *task, struct error *error)
     if (port == 0 && port_keep(&port) < 0)
         return error_set(error, STATUS_IO, "no port is free");
     snprintf(address, sizeof address, "%s:%u", task->place.host, port);
-    return meeting_leave(task->meet, task->place.job, task->place.server, address, error);
+    return folder_rendezvous_leave(task->meet, task->place.job, task->place.server, address, error);
 }
 
 static int meet(struct task *task, struct error *error)
@@ -125,8 +125,8 @@ static int meet(struct task *task, struct error *error)
     double began = clock_now_seconds();
     enum status status = place->serves ? leave_address(task, error) : STATUS_OK;
     if (status == STATUS_OK)
-        status = meeting_gather(task->meet, place->job, place->servers,
-                                task->options->deadlines.start, &place->ps_hosts, error);
+        status = folder_rendezvous_gather(task->meet, place->job, place->servers,
+                                          task->options->deadlines.start, &place->ps_hosts, error);
     task->waited = clock_now_seconds() - began;
     if (task->waited >= 1) /* Of the same patience. */
         task->options->deadlines.start = fmax(task->options->deadlines.start - task->waited, 0.001);
@@ -225,7 +225,7 @@ static int be_both(const struct task *task, struct error *error)
         parent_greet(task->options->deadlines.start, error) != STATUS_OK)
         return EXIT_USAGE;
     char **environment = role_environment();
-    struct pair_role roles[2];
+    struct colocated_role roles[2];
     bool whole = environment != NULL;
     for (int i = 0; i < 2; i++) {
         name_program(task, i == 0, paths[i]);
@@ -245,7 +245,8 @@ static int be_both(const struct task *task, struct error *error)
     }
     int code = EXIT_TRAINING_FAILED;
     if (whole)
-        code = pair_run(roles, task->options->deadlines.stop, task->options->parent_stdin, error);
+        code = colocated_pair_run(roles, task->options->deadlines.stop, task->options->parent_stdin,
+                                  error);
     else
         error_set(error, STATUS_MEMORY, "out of memory");
     for (int i = 0; i < 2; i++)

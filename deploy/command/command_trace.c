@@ -46,14 +46,14 @@ int command_trace(const struct command_call *call, struct error *error)
     char line[DISK_PATH_MAX + 400] = "";
     struct trace_told told;
     struct spans spans;
-    const struct trace_wish wish = {out, NULL, options->trace_steps, TRACE_BYTES_MAX};
+    const struct trace_request request = {out, NULL, options->trace_steps, TRACE_BYTES_MAX};
     spans_init(&spans);
     enum status status = spans_read(&spans, options->path, options->trace_steps, error);
     bool picture = ends_with(out, ".svg");
     if (status == STATUS_OK && picture)
         status = write_picture(&spans, out, error);
     else if (status == STATUS_OK)
-        status = trace_write(&spans, &wish, &told, error);
+        status = trace_write(&spans, &request, &told, error);
     if (status == STATUS_OK && picture)
         snprintf(line, sizeof line, "a picture of one step in %s", out);
     else if (status == STATUS_OK)

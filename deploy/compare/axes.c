@@ -121,7 +121,7 @@ static enum status add_modes(struct axes *axes, const struct options *options, s
 {
     struct mode_setting modes[OPTIONS_MODES_MAX];
     uint32_t count;
-    bool of_run = options->arm.count > 0 && !options_given(options, OPTION_COMPARE, "modes");
+    bool of_run = options->config.count > 0 && !options_given(options, OPTION_COMPARE, "modes");
     enum status status =
         options_modes(of_run ? option_find(OPTION_RUN, "mode", 4)->fallback : options->modes, modes,
                       OPTIONS_MODES_MAX, &count, error);

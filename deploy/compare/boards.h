@@ -1,7 +1,7 @@
 /* boards.h - what TensorBoard is shown of a comparison.
  *
  *     DIR/ARM/seed-1    a run, as it goes on: its event files (board.h), which whoever makes it writes
- *     DIR/ARM/mean      the mean of the arm's runs that are done (arm_mean.h)
+ *     DIR/ARM/mean      the mean of the arm's runs that are done (config_mean.h)
  *
  * A mean changes with every run. It is told anew then, in a file of its own that begins with SessionLog START
  * at step 0: TensorBoard reads a folder's files one after the other and forgets what such an event undoes.
@@ -14,11 +14,11 @@
 #define DEPLOY_COMPARE_BOARDS_H
 
 #include "common/tensorboard/board_place.h"
-#include "deploy/answer/comparison.h"
+#include "deploy/conclusion/comparison.h"
 
-struct arms;
+struct configs;
 
-#define BOARDS_NAME_MAX (ARM_TEXT_MAX + 32)
+#define BOARDS_NAME_MAX (CONFIG_TEXT_MAX + 32)
 
 struct boards {
     const char *directory; /* NULL: nothing is written. */
@@ -26,11 +26,11 @@ struct boards {
 };
 
 /* Whether there can be a folder for each arm: before any run is made. STATUS_IO, STATUS_INVALID. */
-enum status boards_open(struct boards *boards, const char *directory, const struct arms *arms,
+enum status boards_open(struct boards *boards, const char *directory, const struct configs *configs,
                         struct error *error);
 
 /* "ARM/seed-1", what a run is called below the directory. */
-void boards_name(char name[BOARDS_NAME_MAX], const char *arm, uint64_t seed);
+void boards_name(char name[BOARDS_NAME_MAX], const char *config, uint64_t seed);
 
 /* The arm's mean, anew. */
 enum status boards_tell_mean(const struct boards *boards, const struct group *group,

@@ -9,8 +9,8 @@
 
 #include "common/file/folder.h"
 #include "common/store/occupancy.h"
+#include "deploy/compare/interleaving.h"
 #include "deploy/compare/plan_file.h"
-#include "deploy/compare/rounds.h"
 
 static void note_entry(void *argument, const char *name)
 {
@@ -36,7 +36,7 @@ static enum status choose_path(struct comparison_folder *folder, const char *out
     char date[32];
     time_t now = time(NULL);
     struct tm local;
-    if (out != NULL && strlen(out) + ROUNDS_NAME_MAX + 32 > DISK_PATH_MAX)
+    if (out != NULL && strlen(out) + INTERLEAVING_NAME_MAX + 32 > DISK_PATH_MAX)
         return error_set(error, STATUS_INVALID, "--out: the path is too long");
     localtime_r(&now, &local);
     strftime(date, sizeof date, "%Y%m%d-%H%M%S", &local);
@@ -101,10 +101,11 @@ static void note_other(void *argument, const char *name)
 /* What is left where nothing came of it: an empty folder of runs, and the plan. */
 void comparison_folder_close(struct comparison_folder *folder)
 {
-    char runs[DISK_PATH_MAX + sizeof "/" ROUNDS_RUNS], plan[DISK_PATH_MAX + sizeof "/" PLAN_FILE];
+    char runs[DISK_PATH_MAX + sizeof "/" INTERLEAVING_RUNS],
+        plan[DISK_PATH_MAX + sizeof "/" PLAN_FILE];
     if (folder->path[0] == '\0')
         return; /* It was never opened. */
-    snprintf(runs, sizeof runs, "%s/" ROUNDS_RUNS, folder->path);
+    snprintf(runs, sizeof runs, "%s/" INTERLEAVING_RUNS, folder->path);
     snprintf(plan, sizeof plan, "%s/" PLAN_FILE, folder->path);
     bool others = false;
     if (folder->begun || folder->goes_on)

@@ -9,10 +9,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "deploy/compare/common_ground.h"
+#include "deploy/compare/interleaving.h"
 #include "deploy/compare/plan_words.h"
-#include "deploy/compare/rounds.h"
 #include "deploy/compare/run_tree.h"
+#include "deploy/compare/shared_settings.h"
 
 static const struct option_row *find(const char *name)
 {
@@ -31,14 +31,15 @@ static bool same_settings(const struct settings *a, const struct settings *b)
     return same;
 }
 
-static enum status check_arms(const struct source *a, const struct source *b, struct error *error)
+static enum status check_configs(const struct source *a, const struct source *b,
+                                 struct error *error)
 {
-    for (size_t i = 0; i < b->arms.count; i++) {
-        const struct arm_plan *ours = source_arm(a, b->arms.list[i].arm.name);
-        if (ours != NULL && !same_settings(&ours->own, &b->arms.list[i].own))
+    for (size_t i = 0; i < b->configs.count; i++) {
+        const struct config_plan *ours = source_config(a, b->configs.list[i].config.name);
+        if (ours != NULL && !same_settings(&ours->own, &b->configs.list[i].own))
             return error_set(error, STATUS_MISMATCH,
                              "%.150s and %.150s both have an arm %.95s, which is not the same",
-                             a->path, b->path, ours->arm.name);
+                             a->path, b->path, ours->config.name);
     }
     return STATUS_OK;
 }
@@ -52,7 +53,7 @@ static enum status check_runs(struct merge *merge, const struct source *a, const
         if (ours == NULL)
             continue;
         merge->twice++;
-        status = common_ground_same_run(ours, &b->runs[i], error);
+        status = shared_settings_same_run(ours, &b->runs[i], error);
     }
     return status;
 }
@@ -79,9 +80,9 @@ static enum status open_sources(struct merge *merge, const struct options_list *
     for (size_t i = 1; i < merge->count; i++)
         for (size_t j = 0; j < i && status == STATUS_OK; j++) {
             const struct source *a = &merge->sources[j], *b = &merge->sources[i];
-            status = common_ground_check(a, b, error);
+            status = shared_settings_check(a, b, error);
             if (status == STATUS_OK)
-                status = check_arms(a, b, error);
+                status = check_configs(a, b, error);
             if (status == STATUS_OK)
                 status = check_runs(merge, a, b, error);
         }
@@ -99,8 +100,8 @@ static bool is_seed(const struct option_row *row)
 static bool all_have(const struct merge *merge, const struct setting *item)
 {
     for (size_t i = 1; i < merge->count; i++) {
-        const char *value = common_ground_value(&merge->sources[i].plan.common, item->row);
-        if (common_ground_varies(&merge->sources[0], &merge->sources[i], item->row) &&
+        const char *value = shared_settings_value(&merge->sources[i].plan.common, item->row);
+        if (shared_settings_varies(&merge->sources[0], &merge->sources[i], item->row) &&
             (value == NULL || !settings_same_value(item->row, item->value, value)))
             return false;
     }
@@ -131,43 +132,44 @@ static enum status add_common(struct merge *merge, struct error *error)
 }
 
 /* Whether the command of an arm has it: what it has no use for it has not. */
-static bool has_word(const struct arm_plan *arm, const struct option_row *row)
+static bool has_word(const struct config_plan *config, const struct option_row *row)
 {
     size_t length = strlen(row->name);
-    for (size_t i = 1; i < arm->words.count; i++)
-        if (strncmp(arm->words.items[i] + 2, row->name, length) == 0 &&
-            arm->words.items[i][2 + length] == '=')
+    for (size_t i = 1; i < config->words.count; i++)
+        if (strncmp(config->words.items[i] + 2, row->name, length) == 0 &&
+            config->words.items[i][2 + length] == '=')
             return true;
     return false;
 }
 
 /* What it has of its own, and of what its comparison had and the merged one has not in common. */
-static enum status add_arm(struct merge *merge, const struct source *source,
-                           const struct arm_plan *from, struct error *error)
+static enum status add_config(struct merge *merge, const struct source *source,
+                              const struct config_plan *from, struct error *error)
 {
     struct error why = {0};
-    struct named_arm *arm = named_arms_add(&merge->plan.arms, from->arm.name, &why);
-    if (arm == NULL)
-        return error_set(error, why.status, "arm %.95s of %.150s: %.200s", from->arm.name,
+    struct named_config *config = named_configs_add(&merge->plan.configs, from->config.name, &why);
+    if (config == NULL)
+        return error_set(error, why.status, "arm %.95s of %.150s: %.200s", from->config.name,
                          source->path, why.text);
     enum status status = STATUS_OK;
     for (size_t i = 0; i < from->own.count && status == STATUS_OK; i++)
-        status = settings_add(&arm->own, from->own.items[i].row, from->own.items[i].value, error);
+        status =
+            settings_add(&config->own, from->own.items[i].row, from->own.items[i].value, error);
     for (size_t i = 0; i < source->plan.common.count && status == STATUS_OK; i++) {
         const struct setting *item = &source->plan.common.items[i];
-        const char *common = common_ground_value(&merge->plan.common, item->row);
+        const char *common = shared_settings_value(&merge->plan.common, item->row);
         bool others = common == NULL || !settings_same_value(item->row, common, item->value);
-        if (others && common_ground_varies(&merge->sources[0], source, item->row) &&
-            settings_value(&arm->own, item->row) == NULL && has_word(from, item->row))
-            status = settings_add(&arm->own, item->row, item->value, error);
+        if (others && shared_settings_varies(&merge->sources[0], source, item->row) &&
+            settings_value(&config->own, item->row) == NULL && has_word(from, item->row))
+            status = settings_add(&config->own, item->row, item->value, error);
     }
     return status;
 }
 
-static bool has_arm(const struct merge *merge, const char *name)
+static bool has_config(const struct merge *merge, const char *name)
 {
-    for (size_t i = 0; i < merge->plan.arms.count; i++)
-        if (strcmp(merge->plan.arms.list[i].name, name) == 0)
+    for (size_t i = 0; i < merge->plan.configs.count; i++)
+        if (strcmp(merge->plan.configs.list[i].name, name) == 0)
             return true;
     return false;
 }
@@ -203,9 +205,10 @@ enum status merge_open(struct merge *merge, const struct options_list *paths, st
     if (status == STATUS_OK)
         status = add_common(merge, error);
     for (size_t i = 0; i < merge->count; i++)
-        for (size_t j = 0; j < merge->sources[i].arms.count && status == STATUS_OK; j++)
-            if (!has_arm(merge, merge->sources[i].arms.list[j].arm.name))
-                status = add_arm(merge, &merge->sources[i], &merge->sources[i].arms.list[j], error);
+        for (size_t j = 0; j < merge->sources[i].configs.count && status == STATUS_OK; j++)
+            if (!has_config(merge, merge->sources[i].configs.list[j].config.name))
+                status = add_config(merge, &merge->sources[i], &merge->sources[i].configs.list[j],
+                                    error);
     return status == STATUS_OK ? read_back(merge, error) : status;
 }
 
@@ -259,7 +262,7 @@ static enum status check_there(const struct source_run *run, const char *to, str
         return status == STATUS_NOT_FOUND
                    ? error_set(error, STATUS_EXISTS, "%.300s: something else is there", to)
                    : status;
-    status = common_ground_same_run(run, &there, error);
+    status = shared_settings_same_run(run, &there, error);
     job_free(&there.job);
     return status;
 }
@@ -267,7 +270,7 @@ static enum status check_there(const struct source_run *run, const char *to, str
 static enum status copy_run(const struct source_run *run, const char *out, struct error *error)
 {
     char to[DISK_PATH_MAX];
-    int length = snprintf(to, sizeof to, "%s/" ROUNDS_RUNS "/%s", out, run->name);
+    int length = snprintf(to, sizeof to, "%s/" INTERLEAVING_RUNS "/%s", out, run->name);
     if (length < 0 || (size_t)length + sizeof RUN_TREE_PART > sizeof to)
         return error_set(error, STATUS_INVALID, "path is too long: %.300s...", out);
     if (disk_posix.look(disk_posix.context, to) != DISK_NOTHING)
@@ -286,7 +289,7 @@ bool merge_has(const struct merge *merge, const char *run)
 enum status merge_runs(const struct merge *merge, const char *out, struct error *error)
 {
     char runs[DISK_PATH_MAX];
-    int length = snprintf(runs, sizeof runs, "%s/" ROUNDS_RUNS, out);
+    int length = snprintf(runs, sizeof runs, "%s/" INTERLEAVING_RUNS, out);
     if (length < 0 || (size_t)length >= sizeof runs)
         return error_set(error, STATUS_INVALID, "path is too long: %.300s...", out);
     enum status status = disk_posix.make_directory(disk_posix.context, runs, error);

@@ -1,6 +1,6 @@
 /* merge.h - several comparisons as one: the plan that has all their arms, and their runs in one folder.
  *
- * What has to be the same, and is not, is named (common_ground.h). An arm that several have has to be the
+ * What has to be the same, and is not, is named (shared_settings.h). An arm that several have has to be the
  * same, and so has a run; it is then taken once, from the first. Options that differ between the comparisons
  * and tell arms apart become those of the arms. Seeds are those of all: a run that none of them has, or that
  * is not done, is still to come.

@@ -5,17 +5,17 @@
 #include <string.h>
 
 /* An arm that says what is varied would be several under one name. */
-static enum status check_arm(const struct plan *plan, const struct named_arm *arm,
-                             struct error *error)
+static enum status check_config(const struct plan *plan, const struct named_config *config,
+                                struct error *error)
 {
-    for (size_t i = 0; i < arm->own.count; i++) {
-        const struct setting *item = &arm->own.items[i];
+    for (size_t i = 0; i < config->own.count; i++) {
+        const struct setting *item = &config->own.items[i];
         const struct axis *axis = axes_find(&plan->axes, item->row);
         if (axis != NULL && axis->count > 1)
             return error_set(error, STATUS_INVALID,
                              "--arm %s: --%s=%.60s: it is varied for all arms; say it in each of "
                              "them, or in none",
-                             arm->name, named_arm_option(item->row), item->value);
+                             config->name, named_config_option(item->row), item->value);
     }
     return STATUS_OK;
 }
@@ -26,11 +26,11 @@ enum status plan_take(struct plan *plan, const struct options *options, int argc
     memset(plan, 0, sizeof *plan);
     enum status status = settings_take(&plan->common, options, argc, argv, error);
     if (status == STATUS_OK)
-        status = named_arms_read(&plan->arms, options, error);
+        status = named_configs_read(&plan->configs, options, error);
     if (status == STATUS_OK)
         status = axes_read(&plan->axes, options, error);
-    for (size_t i = 0; i < plan->arms.count && status == STATUS_OK; i++)
-        status = check_arm(plan, &plan->arms.list[i], error);
+    for (size_t i = 0; i < plan->configs.count && status == STATUS_OK; i++)
+        status = check_config(plan, &plan->configs.list[i], error);
     return status;
 }
 
@@ -38,5 +38,5 @@ void plan_free(struct plan *plan)
 {
     settings_free(&plan->common);
     axes_free(&plan->axes);
-    named_arms_free(&plan->arms);
+    named_configs_free(&plan->configs);
 }

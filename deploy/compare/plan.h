@@ -10,7 +10,7 @@
 #define DEPLOY_COMPARE_PLAN_H
 
 #include "deploy/compare/axes.h"
-#include "deploy/compare/named_arms.h"
+#include "deploy/compare/named_configs.h"
 #include "deploy/compare/settings.h"
 
 #define PLAN_ABOUT_MAX 256
@@ -19,7 +19,7 @@ struct plan {
     char about[PLAN_ABOUT_MAX]; /* A line for people; "". */
     struct settings common;
     struct axes axes;
-    struct named_arms arms;
+    struct named_configs configs;
 };
 
 /* From a command that options_parse has taken. STATUS_INVALID: error says what cannot be. plan_free in any

@@ -142,8 +142,8 @@ static enum status read_option(struct reader *reader, const char *name, const st
                                : status;
 }
 
-static enum status read_arm_option(struct reader *reader, struct named_arm *arm, const char *name,
-                                   const struct json *value)
+static enum status read_config_option(struct reader *reader, struct named_config *config,
+                                      const char *name, const struct json *value)
 {
     char text[VALUE_CHARS];
     struct error why = {0};
@@ -153,23 +153,23 @@ static enum status read_arm_option(struct reader *reader, struct named_arm *arm,
     enum status status = value_text(reader, value, text);
     if (status != STATUS_OK)
         return status;
-    status = named_arm_set(arm, row, text, reader->path, &why);
+    status = named_config_set(config, row, text, reader->path, &why);
     return status == STATUS_OK ? status : refuse_as(reader, status, "%.290s", why.text);
 }
 
-static enum status read_arm(struct reader *reader, const char *name, const struct json *value)
+static enum status read_config(struct reader *reader, const char *name, const struct json *value)
 {
     struct json_member member = {0};
     struct error why = {0};
     enum status status = STATUS_OK;
-    struct named_arm *arm = named_arms_add(&reader->plan->arms, name, &why);
-    if (arm == NULL)
+    struct named_config *config = named_configs_add(&reader->plan->configs, name, &why);
+    if (config == NULL)
         return refuse_as(reader, why.status, "%s: %.200s", reader->path, why.text);
     if (!json_is_a_record(value))
         return refuse(reader, "%s needs an object, {...}", reader->path);
     for (size_t i = 0; status == STATUS_OK && json_next_member(value, &member); i++) {
         size_t length = go_down(reader, i, member.name);
-        status = read_arm_option(reader, arm, member.name, member.value);
+        status = read_config_option(reader, config, member.name, member.value);
         go_up(reader, length);
     }
     return status;
@@ -293,7 +293,7 @@ static enum status read_member(struct reader *reader, const char *name, const st
     if (strcmp(name, "vary") == 0)
         return read_axes(reader, value);
     if (strcmp(name, "arms") == 0)
-        return read_object(reader, value, read_arm);
+        return read_object(reader, value, read_config);
     return strcmp(name, "options") == 0 ? STATUS_OK
                                         : refuse(reader, "%s does not belong there", reader->path);
 }
@@ -371,7 +371,7 @@ static void write_settings(struct json_writer *writer, const char *name,
 {
     json_writer_object(writer, name);
     for (size_t i = 0; i < settings->count; i++)
-        write_value(writer, named_arm_option(settings->items[i].row), settings->items[i].row,
+        write_value(writer, named_config_option(settings->items[i].row), settings->items[i].row,
                     settings->items[i].value);
     json_writer_end(writer);
 }
@@ -381,7 +381,7 @@ static void write_axis(struct json_writer *writer, const struct axis *axis)
     json_writer_object_line(writer, NULL);
     for (size_t i = 0; i < axis->option_count; i++) {
         const struct axis_option *option = &axis->options[i];
-        json_writer_array_line(writer, named_arm_option(option->row));
+        json_writer_array_line(writer, named_config_option(option->row));
         for (size_t j = 0; j < option->count; j++)
             write_value(writer, NULL, option->row, option->values[j]);
         json_writer_end(writer);
@@ -401,8 +401,8 @@ void plan_write(const struct plan *plan, struct json_writer *writer)
         write_axis(writer, &plan->axes.list[i]);
     json_writer_end(writer);
     json_writer_object(writer, "arms");
-    for (size_t i = 0; i < plan->arms.count; i++)
-        write_settings(writer, plan->arms.list[i].name, &plan->arms.list[i].own);
+    for (size_t i = 0; i < plan->configs.count; i++)
+        write_settings(writer, plan->configs.list[i].name, &plan->configs.list[i].own);
     json_writer_end(writer);
     json_writer_end(writer);
 }
@@ -449,22 +449,22 @@ static bool decides(const struct option_row *row, const struct settings *setting
 
 struct going_on {
     const char *folder;
-    const char *arm; /* Whose settings these are; NULL: of all. */
+    const char *config; /* Whose settings these are; NULL: of all. */
     struct error *error;
 };
 
 static enum status differs(const struct going_on *what, const struct option_row *row,
                            const char *now, const char *then)
 {
-    const char *name = what->arm != NULL ? named_arm_option(row) : row->name;
+    const char *name = what->config != NULL ? named_config_option(row) : row->name;
     return error_set(what->error, STATUS_MISMATCH,
                      "%.150s holds a comparison that was begun %s--%s%s%.100s%s%s, and this one is "
                      "%s--%s%s%.100s; choose another --out",
                      what->folder, then != NULL ? "with " : "without ", name,
                      then != NULL ? " " : "", then != NULL ? then : "",
-                     what->arm != NULL ? " in arm " : "", what->arm != NULL ? what->arm : "",
-                     now != NULL ? "with " : "without ", name, now != NULL ? " " : "",
-                     now != NULL ? now : "");
+                     what->config != NULL ? " in arm " : "",
+                     what->config != NULL ? what->config : "", now != NULL ? "with " : "without ",
+                     name, now != NULL ? " " : "", now != NULL ? now : "");
 }
 
 static enum status compare_settings(const struct going_on *what, const struct settings *now,
@@ -488,11 +488,12 @@ static enum status compare_plans(const struct plan *now, const struct plan *then
 {
     struct going_on what = {folder, NULL, error};
     enum status status = compare_settings(&what, &now->common, &then->common);
-    for (size_t i = 0; i < now->arms.count && status == STATUS_OK; i++) {
-        what.arm = now->arms.list[i].name;
-        for (size_t j = 0; j < then->arms.count && status == STATUS_OK; j++)
-            if (strcmp(what.arm, then->arms.list[j].name) == 0)
-                status = compare_settings(&what, &now->arms.list[i].own, &then->arms.list[j].own);
+    for (size_t i = 0; i < now->configs.count && status == STATUS_OK; i++) {
+        what.config = now->configs.list[i].name;
+        for (size_t j = 0; j < then->configs.count && status == STATUS_OK; j++)
+            if (strcmp(what.config, then->configs.list[j].name) == 0)
+                status =
+                    compare_settings(&what, &now->configs.list[i].own, &then->configs.list[j].own);
     }
     return status;
 }

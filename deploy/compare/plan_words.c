@@ -46,12 +46,13 @@ static bool is_overruled(void *context, const struct option_row *row)
     return is_typed(typed, row) || (twin != NULL && is_typed(typed, find(twin)));
 }
 
-static bool arm_is_typed(const struct typed *typed, const char *name)
+static bool config_is_typed(const struct typed *typed, const char *name)
 {
     const char *text;
     int end = typed->argc;
     while ((text = settings_argument_before(find("arm"), typed->argc, typed->argv, &end)) != NULL)
-        if (named_arm_name_length(text) == strlen(name) && strncmp(text, name, strlen(name)) == 0)
+        if (named_config_name_length(text) == strlen(name) &&
+            strncmp(text, name, strlen(name)) == 0)
             return true;
     return false;
 }
@@ -79,9 +80,9 @@ static enum status add_plan(struct arguments *words, const struct plan *plan, st
     for (size_t i = 0; i < plan->axes.count && status == STATUS_OK; i++)
         status =
             add_text(words, "vary", axes_text(&plan->axes.list[i], is_overruled, typed), error);
-    for (size_t i = 0; i < plan->arms.count && status == STATUS_OK; i++)
-        if (!arm_is_typed(typed, plan->arms.list[i].name))
-            status = add_text(words, "arm", named_arm_text(&plan->arms.list[i]), error);
+    for (size_t i = 0; i < plan->configs.count && status == STATUS_OK; i++)
+        if (!config_is_typed(typed, plan->configs.list[i].name))
+            status = add_text(words, "arm", named_config_text(&plan->configs.list[i]), error);
     return status;
 }
 

@@ -9,8 +9,8 @@
 #ifndef DEPLOY_COMPARE_RESULTS_H
 #define DEPLOY_COMPARE_RESULTS_H
 
-#include "deploy/answer/comparison.h"
-#include "deploy/compare/rounds.h"
+#include "deploy/compare/interleaving.h"
+#include "deploy/conclusion/comparison.h"
 
 /* Of one run; of neither record nor reason: it is still to come. */
 struct result {
@@ -20,13 +20,14 @@ struct result {
 };
 
 struct results {
-    const struct rounds *rounds;
+    const struct interleaving *interleaving;
     struct result *list; /* [rounds->run_count], owned. */
     struct comparison all;
 };
 
 /* STATUS_MEMORY. Those that are kept are read at once; one that cannot be will say so in its turn. */
-enum status results_init(struct results *results, const struct rounds *rounds, struct error *error);
+enum status results_init(struct results *results, const struct interleaving *interleaving,
+                         struct error *error);
 void results_free(struct results *results);
 
 /* The figures of run number `index`, from its folder; nothing when they are known. Errors: as record_read. */

@@ -11,9 +11,9 @@
 #include "common/file/json.h"
 #include "common/store/occupancy.h"
 #include "common/store/run_directory.h"
+#include "deploy/compare/interleaving.h"
 #include "deploy/compare/plan_file.h"
 #include "deploy/compare/plan_words.h"
-#include "deploy/compare/rounds.h"
 
 #define RUN_FILE           "run.json"
 #define RUN_FILE_BYTES_MAX (16u << 20)
@@ -47,7 +47,7 @@ static enum status read_plan(struct source *source, struct error *error)
     status = plan_take(&source->plan, &source->options, (int)source->words.count,
                        source->words.items, &why);
     if (status == STATUS_OK)
-        status = arms_make(&source->arms, &source->plan, &source->options, &why);
+        status = configs_make(&source->configs, &source->plan, &source->options, &why);
     return status == STATUS_OK
                ? status
                : error_set(error, status, "%.200s/" PLAN_FILE ": %.250s", source->path, why.text);
@@ -96,35 +96,35 @@ enum status source_run_read(struct source_run *run, const char *name, const char
 }
 
 /* Takes the run in, if it is there and done. */
-static enum status look_at(struct source *source, const struct round_run *run, size_t arm,
+static enum status look_at(struct source *source, const struct interleaved_run *run, size_t config,
                            struct error *error)
 {
     struct source_run *into = &source->runs[source->run_count];
     enum status status = source_run_read(into, run->name, run->out, error);
     if (status != STATUS_OK)
         return status == STATUS_NOT_FOUND ? STATUS_OK : status;
-    into->arm = arm;
+    into->config = config;
     source->run_count++;
     return STATUS_OK;
 }
 
 static enum status look_at_all(struct source *source, struct error *error)
 {
-    struct rounds rounds;
-    enum status status =
-        rounds_init(&rounds, &source->arms, source->options.seeds, source->path, error);
-    source->planned = rounds.run_count;
+    struct interleaving interleaving;
+    enum status status = interleaving_init(&interleaving, &source->configs, source->options.seeds,
+                                           source->path, error);
+    source->planned = interleaving.run_count;
     if (status == STATUS_OK) {
-        source->runs = calloc(rounds.run_count, sizeof *source->runs);
+        source->runs = calloc(interleaving.run_count, sizeof *source->runs);
         if (source->runs == NULL)
             status = error_set(error, STATUS_MEMORY, "out of memory");
     }
     for (size_t i = 0; i < source->planned && status == STATUS_OK; i++) {
-        struct round_run run;
-        rounds_run(&run, &rounds, i);
-        status = look_at(source, &run, rounds_arm(&rounds, i), error);
+        struct interleaved_run run;
+        interleaving_run(&run, &interleaving, i);
+        status = look_at(source, &run, interleaving_config(&interleaving, i), error);
     }
-    rounds_free(&rounds);
+    interleaving_free(&interleaving);
     return status;
 }
 
@@ -144,7 +144,7 @@ void source_close(struct source *source)
     for (size_t i = 0; i < source->run_count; i++)
         job_free(&source->runs[i].job);
     free(source->runs);
-    arms_free(&source->arms);
+    configs_free(&source->configs);
     plan_free(&source->plan);
     arguments_free(&source->words);
     if (source->occupied >= 0)
@@ -161,10 +161,10 @@ const struct source_run *source_find(const struct source *source, const char *na
     return NULL;
 }
 
-const struct arm_plan *source_arm(const struct source *source, const char *name)
+const struct config_plan *source_config(const struct source *source, const char *name)
 {
-    for (size_t i = 0; i < source->arms.count; i++)
-        if (strcmp(source->arms.list[i].arm.name, name) == 0)
-            return &source->arms.list[i];
+    for (size_t i = 0; i < source->configs.count; i++)
+        if (strcmp(source->configs.list[i].config.name, name) == 0)
+            return &source->configs.list[i];
     return NULL;
 }

@@ -10,13 +10,13 @@
 
 #include "common/file/disk.h"
 #include "common/progress/run_noise.h"
-#include "deploy/compare/arms.h"
+#include "deploy/compare/configs.h"
 
 /* A run that is done. */
 struct source_run {
-    char name[ARM_TEXT_MAX + 32]; /* "sync-w2-s1" */
+    char name[CONFIG_TEXT_MAX + 32]; /* "sync-w2-s1" */
     char path[DISK_PATH_MAX];
-    size_t arm;     /* Number of an arm. */
+    size_t config;  /* Number of an arm. */
     struct job job; /* As it was declared; owned. */
     char parameters_sha256[65];
     uint32_t processors;             /* Of the machine; 0: not known. */
@@ -28,7 +28,7 @@ struct source {
     struct arguments words;
     struct options options; /* Of the command that its plan stands for. */
     struct plan plan;
-    struct arms arms;
+    struct configs configs;
     struct source_run *runs; /* [run_count], owned; seed by seed. */
     size_t run_count;
     size_t planned; /* Runs in all. */
@@ -48,6 +48,6 @@ enum status source_run_read(struct source_run *run, const char *name, const char
 /* The run of this name; NULL: it is not there, or not done. */
 const struct source_run *source_find(const struct source *source, const char *name);
 /* The arm of this name; NULL: it has none. */
-const struct arm_plan *source_arm(const struct source *source, const char *name);
+const struct config_plan *source_config(const struct source *source, const char *name);
 
 #endif

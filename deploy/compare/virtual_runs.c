@@ -159,10 +159,10 @@ static void signal_all(struct virtual_runs *runs, int signal)
 static void read_signals(struct virtual_runs *runs, double now)
 {
     for (int signal = 0; (signal = signal_file_next(&runs->signals)) != 0;) {
-        enum stop_wish wish = stop_request_take(&runs->request, signal, now);
-        if (wish == STOP_AT_ONCE)
+        enum stop_action action = stop_request_take(&runs->request, signal, now);
+        if (action == STOP_AT_ONCE)
             runs->kill_at = now;
-        if (wish != STOP_CLEANLY)
+        if (action != STOP_CLEANLY)
             continue;
         runs->stop_signal = signal;
         runs->kill_at = now + runs->stop_timeout + STOP_EXTRA_SECONDS;

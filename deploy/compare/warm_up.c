@@ -12,14 +12,14 @@
 
 #define STEPS_TRACED 20
 
-void warm_up_options(struct warm_up *warm_up, const struct arm_plan *arm, uint32_t steps,
+void warm_up_options(struct warm_up *warm_up, const struct config_plan *config, uint32_t steps,
                      const char *folder)
 {
     struct options *options = &warm_up->options;
-    *options = arm->options;
+    *options = config->options;
     snprintf(warm_up->out, sizeof warm_up->out, "%.*s/" WARM_UP_FOLDER "/%s",
-             (int)(sizeof warm_up->out - sizeof "/" WARM_UP_FOLDER "/" - ARM_TEXT_MAX), folder,
-             arm->arm.name);
+             (int)(sizeof warm_up->out - sizeof "/" WARM_UP_FOLDER "/" - CONFIG_TEXT_MAX), folder,
+             config->config.name);
     options->out = warm_up->out;
     options->job.steps = steps;
     options->job.checkpoint_every = 0;

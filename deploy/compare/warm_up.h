@@ -13,7 +13,7 @@
 #define DEPLOY_COMPARE_WARM_UP_H
 
 #include "common/file/disk.h"
-#include "deploy/compare/arms.h"
+#include "deploy/compare/configs.h"
 
 #define WARM_UP_FOLDER "warm-up"
 
@@ -23,7 +23,7 @@ struct warm_up {
 };
 
 /* Of so many steps, in the folder of a comparison. */
-void warm_up_options(struct warm_up *warm_up, const struct arm_plan *arm, uint32_t steps,
+void warm_up_options(struct warm_up *warm_up, const struct config_plan *config, uint32_t steps,
                      const char *folder);
 
 /* Make it, when what an earlier one left is taken away: an exit code; error says what it failed for. Nothing

@@ -61,7 +61,7 @@ static void check_tables(const struct engine_options *options)
 {
     assert(options->computing.gradient != NULL && options->computing.score != NULL);
     assert(options->timing.queue_ns != NULL && options->timing.compute_ns != NULL);
-    assert(options->carrier.carry != NULL);
+    assert(options->channel.carry != NULL);
     bool shared = options->timing.processors != NULL;
     assert(shared == (options->timing.host != NULL));
     assert(shared == (options->timing.handling_ns != NULL));
@@ -85,7 +85,7 @@ enum status engine_init(struct engine *engine, const struct engine_options *opti
     if (status != STATUS_OK)
         return status;
     status =
-        simulated_network_init(&e->network, &options->carrier, options->share_frames,
+        simulated_network_init(&e->network, &options->channel, options->share_frames,
                                options->unchecked, options->seed, job->server_count, &e->queue);
     if (status == STATUS_OK)
         status = transcript_init(&e->transcript, job, options->verbose);
@@ -142,7 +142,8 @@ static void note(struct engine *e, const struct simulated_process *p, const char
 }
 
 static struct simulated_process *add_process(struct engine *e, uint32_t host,
-                                             enum process_start how, const struct guest *guest,
+                                             enum process_start how,
+                                             const struct scripted_client *scripted_client,
                                              uint32_t index)
 {
     const struct observer *observer = &e->options.observer;
@@ -150,14 +151,14 @@ static struct simulated_process *add_process(struct engine *e, uint32_t host,
                               sizeof(struct simulated_process *));
     if (e->processes == NULL)
         out_of_memory();
-    struct simulated_process *p = simulated_process_start(e, host, guest, index);
+    struct simulated_process *p = simulated_process_start(e, host, scripted_client, index);
     if (p == NULL)
         out_of_memory();
     p->how = how;
     e->processes[e->process_count++] = p;
     if (observer->started != NULL && observer->started(observer->context, p) != STATUS_OK)
         out_of_memory();
-    simulated_network_add(&e->network, host, !p->is_server && !p->is_guest);
+    simulated_network_add(&e->network, host, !p->is_server && !p->is_scripted_client);
     return p;
 }
 
@@ -184,11 +185,13 @@ struct simulated_process *engine_start(struct engine *engine, uint32_t host, enu
     return p;
 }
 
-struct simulated_process *engine_start_guest(struct engine *engine, const struct guest *guest,
-                                             uint32_t index)
+struct simulated_process *
+engine_start_scripted_client(struct engine *engine, const struct scripted_client *scripted_client,
+                             uint32_t index)
 {
-    assert(guest->speak != NULL);
-    struct simulated_process *p = add_process(engine, PROCESS_NOWHERE, START_BESIDE, guest, index);
+    assert(scripted_client->speak != NULL);
+    struct simulated_process *p =
+        add_process(engine, PROCESS_NOWHERE, START_BESIDE, scripted_client, index);
     begin(engine, p);
     return p;
 }
@@ -196,7 +199,7 @@ struct simulated_process *engine_start_guest(struct engine *engine, const struct
 /* Somebody else who is there takes over the host, and its address. */
 static void leave_host(struct engine *e, const struct simulated_process *p)
 {
-    if (p->is_guest || e->at[p->host] != p)
+    if (p->is_scripted_client || e->at[p->host] != p)
         return;
     e->at[p->host] = NULL;
     for (uint32_t i = 0; i < e->process_count && !host_set_has(&e->left, p->host); i++) {
@@ -266,7 +269,7 @@ void engine_over(struct engine *engine, struct simulated_process *process, int e
     process->exit_code = exit_code;
     snprintf(process->reason, sizeof process->reason, "%s", reason);
     struct ending ending = ending_of(e, process);
-    if (ending.of_host && !process->is_guest)
+    if (ending.of_host && !process->is_scripted_client)
         host_set_add(&e->left, process->host);
     end_process(e, process, PROCESS_OVER);
     tell_storage(e, process);
@@ -409,10 +412,11 @@ static void start_event(struct engine *e, const struct due *event)
         engine_cut_off(e, event->process, 0);
 }
 
-static bool is_rival(const struct engine *e, const struct simulated_process *p)
+static bool is_second_coordinator(const struct engine *e, const struct simulated_process *p)
 {
     const struct limits *limits = &e->options.limits;
-    return limits->is_rival != NULL && limits->is_rival(limits->context, p);
+    return limits->is_second_coordinator != NULL &&
+           limits->is_second_coordinator(limits->context, p);
 }
 
 static void stop_event(struct engine *e, struct due *event)
@@ -422,7 +426,7 @@ static void stop_event(struct engine *e, struct due *event)
      * wait for it until a deadline. So somebody else is asked. */
     if (p != NULL && !p->is_server && p->worker.start.members == 0)
         p = e->at[0];
-    if (p != NULL && is_rival(e, p) && e->at[0] != NULL)
+    if (p != NULL && is_second_coordinator(e, p) && e->at[0] != NULL)
         p = e->at[0];
     if (p != NULL)
         process_event(e, p, event);
@@ -488,17 +492,17 @@ static bool comes_first(const struct engine *e, uint64_t time_ns)
 }
 
 /* What comes first: of the queue, or of work and of what is carried, which then is in the queue. */
-static bool take_event(struct engine *e, const struct carrier *carrier, struct due *event)
+static bool take_event(struct engine *e, const struct channel *channel, struct due *event)
 {
     const struct processors *processors = e->options.timing.processors;
     for (;;) {
         uint64_t carried_ns =
-            carrier->next_ns != NULL ? carrier->next_ns(carrier->context) : UINT64_MAX;
+            channel->next_ns != NULL ? channel->next_ns(channel->context) : UINT64_MAX;
         uint64_t worked_ns = processors != NULL ? processors_next_ns(processors) : UINT64_MAX;
         if (worked_ns < carried_ns && comes_first(e, worked_ns))
             threads_advance(e, worked_ns);
         else if (worked_ns >= carried_ns && comes_first(e, carried_ns))
-            carrier->advance(carrier->context, &e->network, carried_ns);
+            channel->advance(channel->context, &e->network, carried_ns);
         else
             return event_queue_take(&e->queue, event);
     }
@@ -528,7 +532,7 @@ bool engine_run(struct engine *engine)
 {
     struct engine *e = engine;
     struct due event;
-    while (is_anybody_left(e) && !has_failed(e) && take_event(e, &e->options.carrier, &event)) {
+    while (is_anybody_left(e) && !has_failed(e) && take_event(e, &e->options.channel, &event)) {
         assert(event.time_ns >= e->now_ns);
         set_time(e, event.time_ns);
         e->events++;
@@ -541,7 +545,7 @@ bool engine_run(struct engine *engine)
     if (has_failed(e))
         return false;
     /* Checkpointers and owners finish what they were given, as their threads do before they end. */
-    while (take_event(e, &(struct carrier){.next_ns = NULL}, &event)) {
+    while (take_event(e, &(struct channel){.next_ns = NULL}, &event)) {
         if (event.kind == DUE_ACTOR || event.kind == DUE_DISK || event.kind == DUE_WORKED) {
             set_time(e, event.time_ns);
             happen(e, &event);

@@ -8,7 +8,7 @@
  * come in from here. What differs from one use to another are tables that the engine is given:
  *
  *     computing.h   what workers compute          timing.h    how long that and queues take
- *     carrier.h     how messages travel           limits.h    when it is enough
+ *     channel.h     how messages travel           limits.h    when it is enough
  *     storage.h     where servers keep what must survive
  *     observer.h    who looks on                  faults.h    who makes things go wrong
  *
@@ -30,14 +30,14 @@
 #include <stdint.h>
 
 #include "common/wire/outbox.h"
-#include "deploy/engine/carrier.h"
+#include "deploy/engine/channel.h"
 #include "deploy/engine/computing.h"
 #include "deploy/engine/event_queue.h"
 #include "deploy/engine/faults.h"
-#include "deploy/engine/guest.h"
 #include "deploy/engine/host_set.h"
 #include "deploy/engine/limits.h"
 #include "deploy/engine/observer.h"
+#include "deploy/engine/scripted_client.h"
 #include "deploy/engine/simulated_network.h"
 #include "deploy/engine/simulated_process.h"
 #include "deploy/engine/storage.h"
@@ -68,7 +68,7 @@ struct engine_options {
     bool owners_inline; /* The router thread is the owner; then owners_a_server is 1. */
     struct computing computing;
     struct timing timing;
-    struct carrier carrier;
+    struct channel channel;
     struct storage storage;
     struct observer observer;
     struct limits limits;
@@ -169,8 +169,9 @@ void engine_fault_at(struct engine *engine, uint64_t at_ns, uint64_t number);
  * START_ANYWAY for its number, whoever is. And a guest, which is called worker/INDEX. */
 struct simulated_process *engine_start(struct engine *engine, uint32_t host,
                                        enum process_start how);
-struct simulated_process *engine_start_guest(struct engine *engine, const struct guest *guest,
-                                             uint32_t index);
+struct simulated_process *
+engine_start_scripted_client(struct engine *engine, const struct scripted_client *scripted_client,
+                             uint32_t index);
 /* All connections of a host break. They come back after back_us. */
 /* Server 0 is asked for a clean stop now, or as soon as it is there. */
 void engine_request_stop(struct engine *engine);

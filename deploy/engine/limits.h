@@ -34,7 +34,7 @@ struct limits {
     /* Whether a server may be one too many at its place. Who is asked for a clean stop there is then
      * server 0 in its stead: a rival that is no member yet would go alone, with the place that both
      * have. Without it nobody is. */
-    bool (*is_rival)(void *context, const struct simulated_process *process);
+    bool (*is_second_coordinator)(void *context, const struct simulated_process *process);
 };
 
 #endif

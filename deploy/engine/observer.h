@@ -20,7 +20,7 @@
 #include "common/job/tree.h"
 #include "common/wire/outbox.h"
 #include "deploy/engine/simulated_process.h"
-#include "worker/client/stretch.h"
+#include "worker/client/interval.h"
 
 struct observer {
     void *context;
@@ -63,8 +63,8 @@ struct observer {
     void (*trainer_computed)(void *context, const struct simulated_process *process,
                              const float *parameters);
     /* Its session has exchanged, or it has waited, in this stretch of its time. */
-    void (*spent)(void *context, const struct simulated_process *process,
-                  const struct spent *spent);
+    void (*time_spent)(void *context, const struct simulated_process *process,
+                       const struct time_spent *time_spent);
     /* It scores a share, and has scored it. */
     void (*trainer_scores)(void *context, const struct simulated_process *process,
                            uint64_t generation, const struct message_work *work,

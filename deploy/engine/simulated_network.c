@@ -26,13 +26,13 @@ void network_counts_add(struct network_counts *to, const struct network_counts *
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-enum status simulated_network_init(struct simulated_network *network, const struct carrier *carrier,
+enum status simulated_network_init(struct simulated_network *network, const struct channel *channel,
                                    bool share_frames, bool unchecked, uint64_t seed,
                                    uint32_t servers, struct event_queue *queue)
 {
-    assert(carrier->carry != NULL && (carrier->next_ns == NULL) == (carrier->advance == NULL));
+    assert(channel->carry != NULL && (channel->next_ns == NULL) == (channel->advance == NULL));
     memset(network, 0, sizeof *network);
-    network->carrier = *carrier;
+    network->channel = *channel;
     network->share_frames = share_frames;
     network->unchecked = unchecked;
     network->queue = queue;
@@ -157,7 +157,7 @@ static void disconnect(struct simulated_network *network, struct network_wire *w
                        bool up_survives, bool down_survives, uint64_t now_ns, uint32_t gone,
                        uint64_t back_at_ns)
 {
-    const struct carrier *carrier = &network->carrier;
+    const struct channel *channel = &network->channel;
     if (wire->connection == 0)
         return;
     struct network_way *up = &wire->up, *down = &wire->down;
@@ -168,8 +168,8 @@ static void disconnect(struct simulated_network *network, struct network_wire *w
     wire->connection = 0;
     wire->down_until_ns = back_at_ns;
     network->counts.cuts++;
-    if (carrier->breaks != NULL)
-        carrier->breaks(carrier->context, network, now_ns, (uint32_t)(wire - network->wires), gone);
+    if (channel->breaks != NULL)
+        channel->breaks(channel->context, network, now_ns, (uint32_t)(wire - network->wires), gone);
 }
 
 static void set_off(struct simulated_network *network, uint64_t now_ns, struct parcel *parcel);
@@ -352,7 +352,7 @@ struct network_way *simulated_network_way(struct simulated_network *network,
 static void set_off(struct simulated_network *network, uint64_t now_ns, struct parcel *parcel)
 {
     parcel->sequence = ++simulated_network_way(network, parcel)->sent;
-    network->carrier.carry(network->carrier.context, network, now_ns, parcel);
+    network->channel.carry(network->channel.context, network, now_ns, parcel);
 }
 
 void simulated_network_lands(struct simulated_network *network, struct parcel *parcel,

@@ -13,7 +13,7 @@
  * at either end (unless unchecked), because nobody may write a frame that is in flight. Receivers get a copy, which
  * they may write, as from a socket; or, as over the transport in memory, the sender's own frame.
  *
- * When a message arrives, and in which order, is the carrier's (carrier.h).
+ * When a message arrives, and in which order, is the carrier's (channel.h).
  *
  * Hosts are what is cut off from one another: a number for each place of the job.
  *
@@ -24,7 +24,7 @@
 
 #include "common/base/random.h"
 #include "common/wire/message.h"
-#include "deploy/engine/carrier.h"
+#include "deploy/engine/channel.h"
 #include "deploy/engine/event_queue.h"
 #include "deploy/engine/host_set.h"
 
@@ -78,7 +78,7 @@ struct network_client {
 };
 
 struct simulated_network {
-    struct carrier carrier;
+    struct channel channel;
     bool share_frames; /* The receiver gets the sender's frame. */
     bool unchecked;    /* Nobody looks whether payloads stay as they were sent. */
     struct random_sequence random;
@@ -97,7 +97,7 @@ struct simulated_network {
     struct network_counts counts;
 };
 
-enum status simulated_network_init(struct simulated_network *network, const struct carrier *carrier,
+enum status simulated_network_init(struct simulated_network *network, const struct channel *channel,
                                    bool share_frames, bool unchecked, uint64_t seed,
                                    uint32_t servers, struct event_queue *queue);
 void simulated_network_free(struct simulated_network *network);

@@ -62,7 +62,8 @@ static enum status make_server(struct engine *e, struct simulated_process *p)
 }
 
 struct simulated_process *simulated_process_start(struct engine *engine, uint32_t host,
-                                                  const struct guest *guest, uint32_t index)
+                                                  const struct scripted_client *scripted_client,
+                                                  uint32_t index)
 {
     struct engine *e = engine;
     struct simulated_process *p = calloc(1, sizeof *p);
@@ -71,8 +72,8 @@ struct simulated_process *simulated_process_start(struct engine *engine, uint32_
     p->number = e->process_count;
     p->host = host;
     p->index = index;
-    p->is_guest = guest != NULL;
-    p->is_server = !p->is_guest && host < engine_servers(e);
+    p->is_scripted_client = scripted_client != NULL;
+    p->is_server = !p->is_scripted_client && host < engine_servers(e);
     snprintf(p->name, sizeof p->name, "%s/%u (%u)", p->is_server ? "ps" : "worker", p->index,
              p->number);
     p->slow = 1;
@@ -82,8 +83,8 @@ struct simulated_process *simulated_process_start(struct engine *engine, uint32_
     p->threads = calloc(p->thread_count, sizeof *p->threads);
     bool rooms = p->queue_until_ns != NULL && p->threads != NULL;
     enum status status = rooms ? STATUS_OK : STATUS_MEMORY;
-    if (p->is_guest)
-        p->guest = *guest;
+    if (p->is_scripted_client)
+        p->scripted_client = *scripted_client;
     else if (status == STATUS_OK)
         status = p->is_server ? make_server(e, p)
                               : simulated_worker_init(&p->worker, e, p, engine_draw_u64(e));
@@ -111,7 +112,7 @@ void simulated_process_free(struct simulated_process *process)
     }
     if (p->cores_made)
         cores_free(&p->cores);
-    if (!p->is_server && !p->is_guest)
+    if (!p->is_server && !p->is_scripted_client)
         simulated_worker_free(&p->worker);
     forget_missed(p);
     for (uint32_t i = 0; i < p->thread_count && p->threads != NULL; i++)
@@ -147,7 +148,7 @@ void simulated_process_end(struct engine *engine, struct simulated_process *proc
 void simulated_process_bury(struct simulated_process *process)
 {
     forget_missed(process);
-    if (!process->is_server && !process->is_guest)
+    if (!process->is_server && !process->is_scripted_client)
         simulated_worker_free(&process->worker);
 }
 
@@ -322,8 +323,8 @@ static void flush_server(struct engine *e, struct simulated_process *p)
     bool busy = p->threads[THREAD_FRONT].busy;
     if (busy || p->state != PROCESS_RUNNING || !cores_are_over(&p->cores))
         return;
-    engine_over(e, p, router_enrolment(p->cores.router)->exit_code,
-                router_enrolment(p->cores.router)->reason);
+    engine_over(e, p, router_joining(p->cores.router)->exit_code,
+                router_joining(p->cores.router)->reason);
 }
 
 static void owner_turn(struct engine *e, struct simulated_process *p, struct outgoing *item)
@@ -481,7 +482,7 @@ static void router_event(struct engine *e, struct simulated_process *p, struct d
         cores_stop(&p->cores, EXIT_INTERRUPTED, &p->outbox);
     } else {
         cores_tick(&p->cores, e->now_us, &p->outbox);
-        tick_later(e, p, enrolment_patience_ms(router_enrolment(p->cores.router)));
+        tick_later(e, p, joining_patience_ms(router_joining(p->cores.router)));
     }
 }
 
@@ -500,10 +501,10 @@ static void flush_session(struct engine *e, struct simulated_process *p)
             say_wire(e, p, &item);
         }
     }
-    const struct enrolment *enrolment = session_enrolment(p->worker.session);
+    const struct joining *joining = session_joining(p->worker.session);
     bool busy = p->threads[THREAD_FRONT].busy;
-    if (!busy && p->state == PROCESS_RUNNING && enrolment->over)
-        engine_over(e, p, enrolment->exit_code, enrolment->reason);
+    if (!busy && p->state == PROCESS_RUNNING && joining->over)
+        engine_over(e, p, joining->exit_code, joining->reason);
 }
 
 static void flush_trainer(struct engine *e, struct simulated_process *p, struct outbox *outbox)
@@ -685,10 +686,11 @@ static void front_worked(struct engine *e, struct simulated_process *p)
 
 /* --- all ------------------------------------------------------------------------------------- */
 
-static void guest_event(struct engine *e, struct simulated_process *p, const struct due *event)
+static void scripted_client_event(struct engine *e, struct simulated_process *p,
+                                  const struct due *event)
 {
     if (event->kind == DUE_TICK)
-        tick_later(e, p, p->guest.speak(p->guest.context, p));
+        tick_later(e, p, p->scripted_client.speak(p->scripted_client.context, p));
 }
 
 void simulated_process_event(struct engine *engine, struct simulated_process *process,
@@ -696,8 +698,8 @@ void simulated_process_event(struct engine *engine, struct simulated_process *pr
 {
     struct simulated_process *p = process;
     bool worked = event->kind == DUE_WORKED;
-    if (p->is_guest)
-        guest_event(engine, p, event);
+    if (p->is_scripted_client)
+        scripted_client_event(engine, p, event);
     else if ((p->is_server && actor_event(engine, p, event)) || p->state == PROCESS_OVER)
         return;
     else if (worked && event->number == THREAD_FRONT)

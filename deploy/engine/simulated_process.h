@@ -15,7 +15,7 @@
 
 #include "common/wire/outbox.h"
 #include "deploy/engine/event_queue.h"
-#include "deploy/engine/guest.h"
+#include "deploy/engine/scripted_client.h"
 #include "deploy/engine/simulated_thread.h"
 #include "deploy/engine/simulated_worker.h"
 #include "ps/cores.h"
@@ -52,8 +52,8 @@ struct simulated_process {
     uint32_t index;
     enum process_start how;
     bool is_server;
-    bool is_guest; /* Neither server nor worker. */
-    struct guest guest;
+    bool is_scripted_client; /* Neither server nor worker. */
+    struct scripted_client scripted_client;
     enum process_state state;
     uint64_t foreign_run; /* A worker of this other run; 0: of ours. */
     bool cores_made;
@@ -80,7 +80,8 @@ struct engine;
 /* NULL when out of memory. guest: NULL for a server or worker; else the host is PROCESS_NOWHERE, and the
  * index is what it is called by. */
 struct simulated_process *simulated_process_start(struct engine *engine, uint32_t host,
-                                                  const struct guest *guest, uint32_t index);
+                                                  const struct scripted_client *scripted_client,
+                                                  uint32_t index);
 void simulated_process_free(struct simulated_process *process);
 
 /* It is stopped; goes on; or has ended, by itself or not: then its threads have nothing to do any more,

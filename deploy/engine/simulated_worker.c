@@ -12,10 +12,10 @@
 #include "deploy/engine/engine.h"
 #include "worker/mode/follow_mode.h"
 
-static void tell_spent(void *context, const struct spent *spent)
+static void tell_time_spent(void *context, const struct time_spent *time_spent)
 {
     const struct simulated_worker *w = context;
-    OBSERVE(&w->engine->options.observer, spent, w->process, spent);
+    OBSERVE(&w->engine->options.observer, time_spent, w->process, time_spent);
 }
 
 enum status simulated_worker_init(struct simulated_worker *worker, struct engine *engine,
@@ -37,7 +37,7 @@ enum status simulated_worker_init(struct simulated_worker *worker, struct engine
         .unchecked = engine->options.unchecked,
         .self.host = "simulated",
         .self.deadlines = engine->options.deadlines,
-        .listener = {worker, engine->options.observer.spent != NULL ? tell_spent : NULL},
+        .listener = {worker, engine->options.observer.time_spent != NULL ? tell_time_spent : NULL},
     };
     snprintf(options.self.arithmetic, sizeof options.self.arithmetic, "%s",
              engine->options.arithmetic != NULL ? engine->options.arithmetic : "simulated");
@@ -189,7 +189,7 @@ static void go_on(struct simulated_worker *w, uint64_t step)
 {
     if (w->begun_serial == 0 || w->begun_serial != session_serial(w->session))
         return;
-    if (step != w->begun_step && !job_mode(job_of(w))->aligns)
+    if (step != w->begun_step && !job_mode(job_of(w))->single_version)
         return; /* Of the batch before a gradient was refused: it comes again. */
     if (step != w->begun_step)
         engine_fail(w->engine, "worker/%u has begun with step %" PRIu64 ", and is given %" PRIu64,

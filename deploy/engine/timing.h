@@ -1,5 +1,5 @@
 /* timing.h - how long what happens within a process takes, in virtual time. How long wires take is the
- * carrier's (carrier.h), and how long disks take the storage's (storage.h).
+ * carrier's (channel.h), and how long disks take the storage's (storage.h).
  *
  * Two kinds of cluster have it. Without `processors` every thread has one for itself, messages cost it
  * nothing, and a trainer takes as long as compute_ns says. With them threads have work to do for what

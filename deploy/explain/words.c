@@ -163,7 +163,7 @@ static bool was_held(const struct moment *moment)
 static bool applied_aging(const struct moment *moment)
 {
     return result_of(moment)->parameters && result_of(moment)->verdict == VERDICT_APPLIED &&
-           job_mode(moment->job)->ages;
+           job_mode(moment->job)->may_be_stale;
 }
 
 static bool applied(const struct moment *moment)
@@ -221,7 +221,7 @@ static bool is_final(const struct moment *moment)
     return message_of(moment)->cut.final;
 }
 
-static bool was_cut(const struct moment *moment)
+static bool was_snapshot(const struct moment *moment)
 {
     return message_of(moment)->cut_taken.taken;
 }
@@ -440,7 +440,7 @@ const struct words_row words_of_messages[] = {
      "Enough workers have reported step {step}, and it is written down which: make it of the "
      "leaves "
      "that I name here, and of no others."},
-    {MESSAGE_CUT_TAKEN, was_cut,
+    {MESSAGE_CUT_TAKEN, was_snapshot,
      "I have my chunks as of version {step}. {applied} gradients were applied to them so far."},
     {MESSAGE_CUT_TAKEN, NULL, "I do not have all chunks as of version {step}. Name another one."},
     {MESSAGE_CHUNK_STATE, is_to_be_kept,
@@ -555,7 +555,7 @@ static void make_wish(const struct moment *moment, char *text, size_t size)
     const struct message_exchange *exchange = exchange_of(moment);
     if (!exchange->want)
         snprintf(text, size, "a verdict");
-    else if (exchange->newest || !job_mode(moment->job)->aligns)
+    else if (exchange->newest || !job_mode(moment->job)->single_version)
         snprintf(text, size, "the newest values");
     else
         snprintf(text, size, "version %s when it is there",

@@ -13,7 +13,7 @@
 
 #include <stddef.h>
 
-#include "deploy/answer/comparison.h"
+#include "deploy/conclusion/comparison.h"
 
 #define CURVE_POINTS_MAX 120
 

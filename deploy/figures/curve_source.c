@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "deploy/answer/target.h"
+#include "deploy/conclusion/target.h"
 
 struct place {
     double step, seconds, bytes;
@@ -99,7 +99,8 @@ static const struct unit *unit_for(const struct unit *units, double most)
 void curve_source_set(struct curve_source *source, const struct comparison *comparison,
                       enum curve_x x, enum curve_y y)
 {
-    bool modelled = comparison->record_count > 0 && comparison->records[0]->arm.cluster[0] != '\0';
+    bool modelled =
+        comparison->record_count > 0 && comparison->records[0]->config.cluster[0] != '\0';
     struct unit unit = {1, modelled ? "virtual seconds of training" : "seconds of training"};
     double most = x == CURVE_SECONDS ? 0 : farthest(comparison, x);
     if (x == CURVE_UPDATES)

@@ -8,7 +8,7 @@
 #ifndef DEPLOY_FIGURES_CURVE_SOURCE_H
 #define DEPLOY_FIGURES_CURVE_SOURCE_H
 
-#include "deploy/answer/comparison.h"
+#include "deploy/conclusion/comparison.h"
 
 enum curve_y { CURVE_LOSS, CURVE_ACCURACY, CURVE_TEST_LOSS, CURVE_Y_COUNT };
 enum curve_x { CURVE_SECONDS, CURVE_UPDATES, CURVE_EXAMPLES, CURVE_BYTES, CURVE_X_COUNT };

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "deploy/figures/arm_style.h"
+#include "deploy/figures/config_style.h"
 #include "deploy/figures/curve.h"
 #include "deploy/figures/panels.h"
 
@@ -23,7 +23,7 @@
 struct drawing {
     struct svg svg;
     const struct canvas *canvas;
-    const struct answer *answer;
+    const struct conclusion *conclusion;
     const struct comparison *comparison;
     struct curve_source source;
     struct curve *curves; /* [group_count] */
@@ -48,7 +48,7 @@ static const struct {
 /* What a point is, and what lines and bands are when there are seeds. */
 static void write_subtitle(const struct drawing *d, char *text, size_t bytes)
 {
-    size_t seeds = arms_most_seeds(d->comparison);
+    size_t seeds = configs_most_seeds(d->comparison);
     size_t used = (size_t)snprintf(text, bytes, "%s",
                                    d->source.y == CURVE_LOSS
                                        ? curve_source_of_losses(d->comparison)
@@ -80,7 +80,7 @@ static void free_curves(struct drawing *d)
 /* The target, where it is of what is drawn; else NaN. */
 static double target_in(const struct drawing *d)
 {
-    const struct target *target = &d->answer->target;
+    const struct target *target = &d->conclusion->target;
     if (target->kind == TARGET_LOSS && d->source.y == CURVE_LOSS)
         return target->values[0];
     if (target->kind == TARGET_ACCURACY && d->source.y == CURVE_ACCURACY)
@@ -121,24 +121,24 @@ static void fit(const struct drawing *d, struct plot *plot, size_t x_ticks, size
 
 /* --- series -------------------------------------------------------------------------------- */
 
-static void draw_band(const struct drawing *d, struct plot *plot, size_t arm)
+static void draw_band(const struct drawing *d, struct plot *plot, size_t config)
 {
     char style[32];
-    const struct curve *curve = &d->curves[arm];
+    const struct curve *curve = &d->curves[config];
     if (curve->runs < 2)
         return;
-    arm_style(style, sizeof(style), "band", &d->comparison->groups[arm]);
+    config_style(style, sizeof(style), "band", &d->comparison->groups[config]);
     plot_band(plot, style, curve->x, curve->low, curve->high, curve->count);
 }
 
-static void draw_line(const struct drawing *d, struct plot *plot, size_t arm)
+static void draw_line(const struct drawing *d, struct plot *plot, size_t config)
 {
     char style[32];
-    const struct curve *curve = &d->curves[arm];
-    arm_style(style, sizeof(style), "line", &d->comparison->groups[arm]);
+    const struct curve *curve = &d->curves[config];
+    config_style(style, sizeof(style), "line", &d->comparison->groups[config]);
     plot_line(plot, style, curve->x, curve->mean, curve->count);
     if ((d->source.y != CURVE_LOSS && !d->many) || curve->count == 1) {
-        arm_style(style, sizeof(style), "dot", &d->comparison->groups[arm]);
+        config_style(style, sizeof(style), "dot", &d->comparison->groups[config]);
         plot_dots(plot, style, curve->x, curve->mean, curve->count);
     }
 }
@@ -151,7 +151,7 @@ static void draw_target(const struct drawing *d, struct plot *plot)
         return;
     double y = axis_place(&plot->y, target);
     svg_line(plot->svg, "target", plot->area.left, y, plot->area.right, y);
-    snprintf(text, sizeof(text), "target: %s", target_text(&d->answer->target, 0).text);
+    snprintf(text, sizeof(text), "target: %s", target_text(&d->conclusion->target, 0).text);
     svg_text(plot->svg, "small", SVG_START, plot->area.left + 6, y - 4, text);
 }
 
@@ -160,14 +160,14 @@ static void draw_together(const struct drawing *d, struct plot *plot)
 {
     draw_target(d, plot);
     for (size_t i = 0; i < d->comparison->group_count && !d->many; i++) {
-        arm_begin(plot->svg, &d->comparison->groups[i]);
+        config_begin(plot->svg, &d->comparison->groups[i]);
         draw_band(d, plot, i);
-        arm_end(plot->svg);
+        config_end(plot->svg);
     }
     for (size_t i = 0; i < d->comparison->group_count; i++) {
-        arm_begin(plot->svg, &d->comparison->groups[i]);
+        config_begin(plot->svg, &d->comparison->groups[i]);
         draw_line(d, plot, i);
-        arm_end(plot->svg);
+        config_end(plot->svg);
     }
 }
 
@@ -179,19 +179,19 @@ static double names_above(struct drawing *d, double top)
     double left = d->canvas->margin + 34;
     double y = top + PLOT_LABEL;
     for (size_t i = 0; i < d->comparison->group_count; i++) {
-        arm_begin(&d->svg, &d->comparison->groups[i]);
+        config_begin(&d->svg, &d->comparison->groups[i]);
         plot_sample(&d->svg, d->keys[i].style, d->canvas->margin, y);
         y = svg_paragraph(&d->svg, "label", PLOT_LABEL, left, y,
                           d->canvas->width - left - d->canvas->margin, d->keys[i].label) +
             2;
-        arm_end(&d->svg);
+        config_end(&d->svg);
     }
     return y - PLOT_LABEL + 6;
 }
 
 /* Where an arm's line ends, and its name stands. */
 struct ending {
-    size_t arm;
+    size_t config;
     double x, y, name_y, height; /* name_y: the middle of its lines. */
     struct svg_lines lines;
 };
@@ -201,7 +201,7 @@ static int by_y(const void *left, const void *right)
     const struct ending *a = left, *b = right;
     if (a->y < b->y || a->y > b->y)
         return a->y < b->y ? -1 : 1;
-    return a->arm < b->arm ? -1 : a->arm > b->arm;
+    return a->config < b->config ? -1 : a->config > b->config;
 }
 
 /* Names stand as near to their lines as others let them, in the same order. */
@@ -223,13 +223,13 @@ static void draw_name(struct drawing *d, const struct plot *plot, const struct e
 {
     double x = plot->area.right + LEADER;
     double y = ending->name_y - ending->height / 2 + NAME_LINE - 3;
-    arm_begin(&d->svg, &d->comparison->groups[ending->arm]);
+    config_begin(&d->svg, &d->comparison->groups[ending->config]);
     svg_line(&d->svg, "leader", ending->x + 3, ending->y, x, ending->name_y);
-    svg_line(&d->svg, d->keys[ending->arm].style, x, ending->name_y, x + SAMPLE, ending->name_y);
+    svg_line(&d->svg, d->keys[ending->config].style, x, ending->name_y, x + SAMPLE, ending->name_y);
     x += SAMPLE + 5;
     for (size_t i = 0; i < ending->lines.count; i++, y += NAME_LINE)
         svg_text(&d->svg, "label", SVG_START, x, y, ending->lines.text[i]);
-    arm_end(&d->svg);
+    config_end(&d->svg);
 }
 
 static void names_beside(struct drawing *d, const struct plot *plot, double width)
@@ -241,7 +241,7 @@ static void names_beside(struct drawing *d, const struct plot *plot, double widt
         if (curve->count == 0)
             continue;
         struct ending *ending = &endings[count++];
-        *ending = (struct ending){.arm = i,
+        *ending = (struct ending){.config = i,
                                   .x = axis_place(&plot->x, curve->x[curve->count - 1]),
                                   .y = axis_place(&plot->y, curve->mean[curve->count - 1])};
         ending->height =
@@ -317,27 +317,28 @@ static double draw_each(struct drawing *d, double top)
         struct area area = panels_area(&panels, i);
         plot_begin(&plot, &d->svg, area, words[d->source.y].logarithmic);
         fit(d, &plot, 3, 3);
-        arm_begin(&d->svg, &d->comparison->groups[i]);
+        config_begin(&d->svg, &d->comparison->groups[i]);
         panels_name(&panels, &d->svg, i);
         plot_frame(&plot, panels_first(&panels, i));
         svg_use(&d->svg, name, area.left, area.top);
         draw_band(d, &plot, i);
         draw_line(d, &plot, i);
-        arm_end(&d->svg);
+        config_end(&d->svg);
     }
     double bottom = panels_bottom(&panels);
     svg_text(&d->svg, "axis", SVG_MIDDLE, d->canvas->width / 2, bottom + 6, d->source.unit_name);
     return bottom + 20;
 }
 
-char *curves_figure(const struct answer *answer, enum curve_y y, enum curve_x x,
+char *curves_figure(const struct conclusion *conclusion, enum curve_y y, enum curve_x x,
                     const struct canvas *canvas)
 {
     char subtitle[256], title[96], description[160];
-    struct drawing d = {.canvas = canvas, .answer = answer, .comparison = answer->comparison};
+    struct drawing d = {
+        .canvas = canvas, .conclusion = conclusion, .comparison = conclusion->comparison};
     d.many = d.comparison->group_count > CURVES_TOGETHER;
     curve_source_set(&d.source, d.comparison, x, y);
-    arm_keys(d.keys, d.comparison, "line");
+    config_keys(d.keys, d.comparison, "line");
     if (!make_curves(&d))
         return NULL;
     write_subtitle(&d, subtitle, sizeof(subtitle));

@@ -9,13 +9,13 @@
 #ifndef DEPLOY_FIGURES_CURVES_FIGURE_H
 #define DEPLOY_FIGURES_CURVES_FIGURE_H
 
-#include "deploy/answer/answer.h"
+#include "deploy/conclusion/conclusion.h"
 #include "deploy/figures/curve_source.h"
 #include "deploy/figures/plot.h"
 
 #define CURVES_TOGETHER 6
 
-char *curves_figure(const struct answer *answer, enum curve_y y, enum curve_x x,
+char *curves_figure(const struct conclusion *conclusion, enum curve_y y, enum curve_x x,
                     const struct canvas *canvas);
 
 #endif

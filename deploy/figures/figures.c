@@ -72,14 +72,14 @@ static const struct {
     {"workers", workers_figure, "The same for each worker: who is slow, and who waits for whom."},
 };
 
-static enum status draw_curve(struct figure *figure, const struct answer *answer, enum curve_y y,
-                              enum curve_x x)
+static enum status draw_curve(struct figure *figure, const struct conclusion *conclusion,
+                              enum curve_y y, enum curve_x x)
 {
     struct canvas wide = canvas_wide(), narrow = canvas_narrow();
     snprintf(figure->name, sizeof(figure->name), "%s-%s", curve_y_name(y), curve_x_name(x));
     figure->caption = against[x];
-    figure->wide = curves_figure(answer, y, x, &wide);
-    figure->narrow = curves_figure(answer, y, x, &narrow);
+    figure->wide = curves_figure(conclusion, y, x, &wide);
+    figure->narrow = curves_figure(conclusion, y, x, &narrow);
     return figure->wide != NULL && figure->narrow != NULL ? STATUS_OK : STATUS_MEMORY;
 }
 
@@ -94,15 +94,16 @@ static enum status draw_other(struct figure *figure, const struct comparison *co
     return figure->wide != NULL && figure->narrow != NULL ? STATUS_OK : STATUS_MEMORY;
 }
 
-enum status figures_make(struct figures *figures, const struct answer *answer, struct error *error)
+enum status figures_make(struct figures *figures, const struct conclusion *conclusion,
+                         struct error *error)
 {
     enum status status = STATUS_OK;
     memset(figures, 0, sizeof(*figures));
     for (size_t i = 0; i < FIGURE_COUNT && status == STATUS_OK; i++)
         status = i < FIGURE_CURVES
-                     ? draw_curve(&figures->items[i], answer, (enum curve_y)(i / CURVE_X_COUNT),
+                     ? draw_curve(&figures->items[i], conclusion, (enum curve_y)(i / CURVE_X_COUNT),
                                   (enum curve_x)(i % CURVE_X_COUNT))
-                     : draw_other(&figures->items[i], answer->comparison, i - FIGURE_CURVES);
+                     : draw_other(&figures->items[i], conclusion->comparison, i - FIGURE_CURVES);
     return status == STATUS_OK ? STATUS_OK : error_set(error, status, "out of memory");
 }
 

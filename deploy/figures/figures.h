@@ -14,7 +14,7 @@
 #include <stddef.h>
 
 #include "common/base/status.h"
-#include "deploy/answer/answer.h"
+#include "deploy/conclusion/conclusion.h"
 #include "deploy/figures/curve_source.h"
 
 #define FIGURE_CURVES (CURVE_Y_COUNT * CURVE_X_COUNT)
@@ -31,7 +31,8 @@ struct figures {
 };
 
 /* STATUS_MEMORY is the only failure; figures_free is allowed after it. */
-enum status figures_make(struct figures *figures, const struct answer *answer, struct error *error);
+enum status figures_make(struct figures *figures, const struct conclusion *conclusion,
+                         struct error *error);
 void figures_free(struct figures *figures);
 
 const struct figure *figures_curve(const struct figures *figures, enum curve_y y, enum curve_x x);

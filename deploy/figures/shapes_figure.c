@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "deploy/figures/arm_style.h"
+#include "deploy/figures/config_style.h"
 #include "deploy/figures/panels.h"
 
 #define BARS_MAX     60
@@ -30,7 +30,7 @@ struct shapes_figure {
 };
 
 /* What an arm's runs counted. */
-struct arm_shapes {
+struct config_shapes {
     const struct group *group;
     struct histogram shapes[SHAPES_MAX];
 };
@@ -39,7 +39,7 @@ struct drawing {
     struct svg svg;
     const struct canvas *canvas;
     const struct shapes_figure *figure;
-    struct arm_shapes *arms; /* [count], owned */
+    struct config_shapes *configs; /* [count], owned */
     size_t count;
     size_t bars, wide; /* How many, of how many numbers each. */
     double most;       /* The greatest share, percent. */
@@ -49,16 +49,16 @@ struct drawing {
 
 /* --- what was counted ---------------------------------------------------------------------- */
 
-static bool take_shapes(struct arm_shapes *arm, const struct shapes_figure *figure,
+static bool take_shapes(struct config_shapes *config, const struct shapes_figure *figure,
                         const struct group *group)
 {
     bool any = false;
-    memset(arm, 0, sizeof(*arm));
-    arm->group = group;
+    memset(config, 0, sizeof(*config));
+    config->group = group;
     for (size_t shape = 0; shape < figure->shape_count; shape++) {
         for (size_t i = 0; i < group->record_count; i++)
-            histogram_merge(&arm->shapes[shape], figure->shapes[shape].of(group->records[i]));
-        any = any || histogram_used(&arm->shapes[shape]) > 0;
+            histogram_merge(&config->shapes[shape], figure->shapes[shape].of(group->records[i]));
+        any = any || histogram_used(&config->shapes[shape]) > 0;
     }
     return any;
 }
@@ -87,7 +87,7 @@ static void set_bars(struct drawing *d)
     uint64_t last = BARS_MIN - 1;
     for (size_t i = 0; i < d->count; i++) {
         for (size_t shape = 0; shape < d->figure->shape_count; shape++) {
-            uint64_t nearly = histogram_quantile(&d->arms[i].shapes[shape], 0.999);
+            uint64_t nearly = histogram_quantile(&d->configs[i].shapes[shape], 0.999);
             last = nearly > last ? nearly : last;
         }
     }
@@ -97,15 +97,15 @@ static void set_bars(struct drawing *d)
     for (size_t i = 0; i < d->count; i++)
         for (size_t shape = 0; shape < d->figure->shape_count; shape++)
             for (size_t bar = 0; bar < d->bars; bar++)
-                d->most = fmax(d->most, share(d, &d->arms[i].shapes[shape], bar));
+                d->most = fmax(d->most, share(d, &d->configs[i].shapes[shape], bar));
 }
 
 /* --- drawn --------------------------------------------------------------------------------- */
 
-static void set_name(struct drawing *d, const struct arm_shapes *arm)
+static void set_name(struct drawing *d, const struct config_shapes *config)
 {
-    const struct histogram *first = &arm->shapes[0];
-    snprintf(d->keys[d->count].label, sizeof(d->keys->label), "%s", arm->group->label);
+    const struct histogram *first = &config->shapes[0];
+    snprintf(d->keys[d->count].label, sizeof(d->keys->label), "%s", config->group->label);
     d->keys[d->count].style[0] = '\0';
     snprintf(d->notes[d->count].text, sizeof(d->notes->text), "mean %.2f, p99 %" PRIu64,
              histogram_mean(first), histogram_quantile(first, 0.99));
@@ -124,22 +124,22 @@ static void put_range(char *text, size_t bytes, const struct drawing *d, size_t 
         snprintf(text, bytes, "%zu", first);
 }
 
-static void draw_bars(struct drawing *d, const struct plot *plot, const struct arm_shapes *arm,
-                      size_t shape)
+static void draw_bars(struct drawing *d, const struct plot *plot,
+                      const struct config_shapes *config, size_t shape)
 {
-    char style[48], of_arm[24], range[48], note[SVG_TEXT_MAX];
-    arm_style(of_arm, sizeof(of_arm), "bar", arm->group);
-    snprintf(style, sizeof(style), "%s%s", of_arm, d->figure->shapes[shape].style);
+    char style[48], of_config[24], range[48], note[SVG_TEXT_MAX];
+    config_style(of_config, sizeof(of_config), "bar", config->group);
+    snprintf(style, sizeof(style), "%s%s", of_config, d->figure->shapes[shape].style);
     double width = 0.84 / (double)d->figure->shape_count;
     for (size_t bar = 0; bar < d->bars; bar++) {
-        double percent = share(d, &arm->shapes[shape], bar);
+        double percent = share(d, &config->shapes[shape], bar);
         if (!(percent > 0))
             continue;
         double from = (double)bar - 0.42 + width * (double)shape;
         double x = axis_place(&plot->x, from), end = axis_place(&plot->x, from + width);
         double y = axis_place(&plot->y, percent);
-        put_range(range, sizeof(range), d, bar, &arm->shapes[shape]);
-        snprintf(note, sizeof(note), "%s%s%s: %s %s: %.2f %%", arm->group->label,
+        put_range(range, sizeof(range), d, bar, &config->shapes[shape]);
+        snprintf(note, sizeof(note), "%s%s%s: %s %s: %.2f %%", config->group->label,
                  d->figure->shape_count > 1 ? ", " : "",
                  d->figure->shape_count > 1 ? d->figure->shapes[shape].name : "", d->figure->number,
                  range, percent);
@@ -170,12 +170,12 @@ static double draw_panels(struct drawing *d, double top)
         struct plot plot;
         plot_begin(&plot, &d->svg, panels_area(&panels, i), false);
         fit(d, &plot);
-        arm_begin(&d->svg, d->arms[i].group);
+        config_begin(&d->svg, d->configs[i].group);
         panels_name(&panels, &d->svg, i);
         plot_frame(&plot, panels_first(&panels, i));
         for (size_t shape = 0; shape < d->figure->shape_count; shape++)
-            draw_bars(d, &plot, &d->arms[i], shape);
-        arm_end(&d->svg);
+            draw_bars(d, &plot, &d->configs[i], shape);
+        config_end(&d->svg);
     }
     double bottom = panels_bottom(&panels);
     double left = d->canvas->margin;
@@ -199,13 +199,13 @@ static char *draw(const struct shapes_figure *figure, const struct comparison *c
                   const struct canvas *canvas)
 {
     struct drawing d = {.canvas = canvas, .figure = figure};
-    d.arms = calloc(COMPARISON_GROUPS_MAX, sizeof(*d.arms));
-    if (d.arms == NULL)
+    d.configs = calloc(COMPARISON_GROUPS_MAX, sizeof(*d.configs));
+    if (d.configs == NULL)
         return NULL;
     for (size_t i = 0; i < comparison->group_count; i++) {
-        if (!take_shapes(&d.arms[d.count], figure, &comparison->groups[i]))
+        if (!take_shapes(&d.configs[d.count], figure, &comparison->groups[i]))
             continue;
-        set_name(&d, &d.arms[d.count]);
+        set_name(&d, &d.configs[d.count]);
         d.count++;
     }
     set_bars(&d);
@@ -219,7 +219,7 @@ static char *draw(const struct shapes_figure *figure, const struct comparison *c
         y = draw_panels(&d, y);
     }
     svg_grow(&d.svg, y);
-    free(d.arms);
+    free(d.configs);
     return svg_close(&d.svg);
 }
 

@@ -8,7 +8,7 @@
 #ifndef DEPLOY_FIGURES_SHAPES_FIGURE_H
 #define DEPLOY_FIGURES_SHAPES_FIGURE_H
 
-#include "deploy/answer/comparison.h"
+#include "deploy/conclusion/comparison.h"
 #include "deploy/figures/plot.h"
 
 char *staleness_figure(const struct comparison *comparison, const struct canvas *canvas);

@@ -39,7 +39,7 @@ static const char *tail_of(const char *path)
 }
 
 /* Of a run in .../runs/ARM-sSEED that in .../warm-up/ARM. */
-static bool beside(const char *run, const char *arm, struct place *place)
+static bool beside(const char *run, const char *config, struct place *place)
 {
     size_t end = strlen(run);
     for (int parts = 0; parts < 2; parts++) {
@@ -50,7 +50,7 @@ static bool beside(const char *run, const char *arm, struct place *place)
         end--;
     }
     int length =
-        snprintf(place->folder, sizeof place->folder, "%.*s/" WARM_UP "/%s", (int)end, run, arm);
+        snprintf(place->folder, sizeof place->folder, "%.*s/" WARM_UP "/%s", (int)end, run, config);
     return length > 0 && (size_t)length < sizeof place->folder;
 }
 
@@ -61,7 +61,7 @@ static bool find_place(const struct group *group, struct place *place)
     for (size_t i = 0; i < group->record_count && !found; i++) {
         const char *run = group->records[i]->path;
         snprintf(place->folder, sizeof place->folder, "%s", run);
-        found = has_trace(place) || (beside(run, group->arm.name, place) && has_trace(place));
+        found = has_trace(place) || (beside(run, group->config.name, place) && has_trace(place));
     }
     place->name = tail_of(place->folder);
     return found;
@@ -85,7 +85,7 @@ static enum status draw(struct step_figure *figure, const struct spans *spans,
     const struct trace_step *step = &spans->steps[spans_typical(spans)];
     const struct canvas wide = canvas_wide(), narrow = canvas_narrow();
     char title[SVG_TEXT_MAX];
-    snprintf(figure->name, sizeof figure->name, "step-%.50s", group->arm.name);
+    snprintf(figure->name, sizeof figure->name, "step-%.50s", group->config.name);
     snprintf(title, sizeof title, "%s: %s %" PRIu64, group->label,
              step->workers > 1 ? "step" : "batch", step->step);
     figure->label = group->label;

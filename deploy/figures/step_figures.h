@@ -14,7 +14,7 @@
 #include <stddef.h>
 
 #include "common/base/status.h"
-#include "deploy/answer/comparison.h"
+#include "deploy/conclusion/comparison.h"
 
 #define STEP_FIGURES_MAX 16
 

@@ -61,7 +61,7 @@ size_t time_workers(const struct group *group)
     return most;
 }
 
-double time_of_arm(const struct group *group, double seconds[TIME_KINDS])
+double time_of_config(const struct group *group, double seconds[TIME_KINDS])
 {
     size_t workers = time_workers(group);
     double total = 0;
@@ -80,7 +80,7 @@ bool time_kind_used(const struct comparison *comparison, size_t kind)
 {
     double seconds[TIME_KINDS];
     for (size_t i = 0; i < comparison->group_count; i++) {
-        time_of_arm(&comparison->groups[i], seconds);
+        time_of_config(&comparison->groups[i], seconds);
         if (seconds[kind] > 0)
             return true;
     }

@@ -6,7 +6,7 @@
 #ifndef DEPLOY_FIGURES_TIME_KINDS_H
 #define DEPLOY_FIGURES_TIME_KINDS_H
 
-#include "deploy/answer/comparison.h"
+#include "deploy/conclusion/comparison.h"
 
 #define TIME_KINDS (4 + WAIT_COUNT)
 
@@ -22,7 +22,7 @@ const struct time_kind *time_kind(size_t kind);
  * 0 where nothing is known. */
 double time_of_worker(const struct group *group, size_t worker, double seconds[TIME_KINDS]);
 /* Of its workers, on average. */
-double time_of_arm(const struct group *group, double seconds[TIME_KINDS]);
+double time_of_config(const struct group *group, double seconds[TIME_KINDS]);
 
 /* The most that any of its runs had. */
 size_t time_workers(const struct group *group);

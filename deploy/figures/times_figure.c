@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "common/base/wording.h"
-#include "deploy/figures/arm_style.h"
+#include "deploy/figures/config_style.h"
 #include "deploy/figures/time_kinds.h"
 
 #define WORKERS_SHOWN 12 /* Bars of one arm. */
@@ -36,7 +36,7 @@ static void see_all(struct drawing *d)
     for (size_t i = 0; i < d->comparison->group_count; i++) {
         const struct group *group = &d->comparison->groups[i];
         size_t count = d->workers ? time_workers(group) : 0;
-        axis_see(&d->axis, time_of_arm(group, seconds));
+        axis_see(&d->axis, time_of_config(group, seconds));
         for (size_t worker = 0; worker < count; worker++)
             axis_see(&d->axis, time_of_worker(group, worker, seconds));
     }
@@ -92,10 +92,10 @@ static double draw_total(struct drawing *d, const double seconds[TIME_KINDS], do
     return y + BAR_PITCH;
 }
 
-static double draw_arm(struct drawing *d, const struct group *group, double y)
+static double draw_config(struct drawing *d, const struct group *group, double y)
 {
     double seconds[TIME_KINDS];
-    double total = time_of_arm(group, seconds);
+    double total = time_of_config(group, seconds);
     y = draw_name(d, group, y);
     draw_bar(d, group->label, seconds, y);
     return draw_total(d, seconds, total, y) + 4;
@@ -153,7 +153,8 @@ static double draw_legend(struct drawing *d, double top)
 
 static const char *unit_of(const struct comparison *comparison)
 {
-    bool modelled = comparison->record_count > 0 && comparison->records[0]->arm.cluster[0] != '\0';
+    bool modelled =
+        comparison->record_count > 0 && comparison->records[0]->config.cluster[0] != '\0';
     return modelled ? "virtual seconds" : "seconds";
 }
 
@@ -166,9 +167,9 @@ static char *draw(struct drawing *d, const char *title, const char *subtitle)
     double y = draw_legend(d, plot_head(&d->svg, d->canvas, title, subtitle)) - 8;
     for (size_t i = 0; i < d->comparison->group_count; i++) {
         const struct group *group = &d->comparison->groups[i];
-        arm_begin(&d->svg, group);
-        y = d->workers ? draw_workers(d, group, y) : draw_arm(d, group, y);
-        arm_end(&d->svg);
+        config_begin(&d->svg, group);
+        y = d->workers ? draw_workers(d, group, y) : draw_config(d, group, y);
+        config_end(&d->svg);
     }
     draw_axis(d, y + 2);
     svg_text(&d->svg, "axis", SVG_MIDDLE, (d->axis.from + d->axis.to) / 2, y + 38,
@@ -181,7 +182,7 @@ char *times_figure(const struct comparison *comparison, const struct canvas *can
 {
     struct drawing d = {.canvas = canvas, .comparison = comparison};
     return draw(&d, "What the seconds went into",
-                arms_most_seeds(comparison) > 1
+                configs_most_seeds(comparison) > 1
                     ? "each bar is an arm: its workers' mean, and that of its seeds"
                     : "each bar is an arm: its workers' mean");
 }
@@ -190,6 +191,7 @@ char *workers_figure(const struct comparison *comparison, const struct canvas *c
 {
     struct drawing d = {.canvas = canvas, .comparison = comparison, .workers = true};
     return draw(&d, "What each worker's seconds went into",
-                arms_most_seeds(comparison) > 1 ? "each bar is one worker: the mean over the seeds"
-                                                : "each bar is one worker");
+                configs_most_seeds(comparison) > 1
+                    ? "each bar is one worker: the mean over the seeds"
+                    : "each bar is one worker");
 }

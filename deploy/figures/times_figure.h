@@ -6,7 +6,7 @@
 #ifndef DEPLOY_FIGURES_TIMES_FIGURE_H
 #define DEPLOY_FIGURES_TIMES_FIGURE_H
 
-#include "deploy/answer/comparison.h"
+#include "deploy/conclusion/comparison.h"
 #include "deploy/figures/plot.h"
 
 /* A bar for each arm, of its workers' mean. */

@@ -1,7 +1,7 @@
 /* host_report.h - what a host says of itself before a job is started there, and whether it can take
  * part.
  *
- * A few lines of shell and `syncopate probe` say it (survey.h), in lines that begin so; others, of
+ * A few lines of shell and `syncopate probe` say it (host_probe.h), in lines that begin so; others, of
  * login shells, are left out:
  *
  *     @time 1764137114.123456789

@@ -35,9 +35,9 @@ static const char script[] =
 
 static size_t host_of(const struct host_site *site, size_t slot)
 {
-    const struct seating *seating = site->seating;
-    return slot < seating->servers ? seating->server_hosts[slot]
-                                   : seating->worker_hosts[slot - seating->servers];
+    const struct placement *placement = site->placement;
+    return slot < placement->servers ? placement->server_hosts[slot]
+                                     : placement->worker_hosts[slot - placement->servers];
 }
 
 static const char *name_host(void *context, size_t slot)
@@ -59,7 +59,7 @@ static const char *name_address(void *context, uint32_t server)
 
 static char *keys_for(const struct host_site *site, size_t slot)
 {
-    uint32_t servers = site->seating->servers;
+    uint32_t servers = site->placement->servers;
     if (site->keys == NULL)
         return strdup("end\n");
     return slot < servers ? job_keys_for_server(site->keys)
@@ -95,7 +95,7 @@ static enum status carry(void *context, size_t slot, const struct arguments *pro
     words[used++] = path;
     for (size_t i = 1; i < program->count; i++)
         words[used++] = program->items[i];
-    carrier_command(site->ssh, &site->list->hosts[host_of(site, slot)], words, command);
+    channel_command(site->ssh, &site->list->hosts[host_of(site, slot)], words, command);
     free(words);
     return STATUS_OK;
 }
@@ -104,10 +104,10 @@ static enum status carry(void *context, size_t slot, const struct arguments *pro
 static bool move(void *context, size_t slot)
 {
     struct host_site *site = context;
-    uint32_t servers = site->seating->servers;
+    uint32_t servers = site->placement->servers;
     site->gone[host_of(site, slot)] = true;
     return slot >= servers &&
-           seating_move(site->seating, site->list, (uint32_t)(slot - servers), site->gone);
+           placement_move(site->placement, site->list, (uint32_t)(slot - servers), site->gone);
 }
 
 /* --- ports --------------------------------------------------------------------------------- */
@@ -122,15 +122,15 @@ uint16_t host_site_ports(uint32_t servers)
     return (uint16_t)(PORT_TRIES * step_of(servers));
 }
 
-uint16_t host_site_port(const struct host_list *list, const struct seating *seating,
+uint16_t host_site_port(const struct host_list *list, const struct placement *placement,
                         const struct host_report *reports, const struct host_wanted *wanted,
                         uint16_t last_port, struct error *error)
 {
-    uint32_t port = wanted->first_port, servers = seating->servers;
+    uint32_t port = wanted->first_port, servers = placement->servers;
     for (; port + servers - 1 <= last_port; port += step_of(servers)) {
         uint32_t free_ones = 0;
         while (free_ones < servers &&
-               !host_report_port_taken(&reports[seating->server_hosts[free_ones]], wanted,
+               !host_report_port_taken(&reports[placement->server_hosts[free_ones]], wanted,
                                        (uint16_t)(port + free_ones)))
             free_ones++;
         if (free_ones == servers)
@@ -138,7 +138,7 @@ uint16_t host_site_port(const struct host_list *list, const struct seating *seat
         error_set(error, STATUS_EXISTS,
                   "%.100s: port %u is taken, and so is one of every other base from %u on "
                   "(--port-base)",
-                  list->hosts[seating->server_hosts[free_ones]].name, port + free_ones,
+                  list->hosts[placement->server_hosts[free_ones]].name, port + free_ones,
                   wanted->first_port);
     }
     return 0;
@@ -156,7 +156,7 @@ enum status host_site_open(struct host_site *site, struct error *error)
     site->site.address = name_address;
     site->site.carry = carry;
     site->site.move = move;
-    site->site.logins = CARRIER_LOGINS;
+    site->site.logins = CHANNEL_LOGINS;
     return STATUS_OK;
 }
 

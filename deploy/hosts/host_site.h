@@ -12,17 +12,17 @@
 #define DEPLOY_HOSTS_HOST_SITE_H
 
 #include "common/options/options.h"
-#include "deploy/hosts/carrier.h"
+#include "deploy/hosts/channel.h"
 #include "deploy/hosts/host_report.h"
 #include "deploy/hosts/job_keys.h"
-#include "deploy/hosts/seating.h"
+#include "deploy/hosts/placement.h"
 #include "deploy/launcher/site.h"
 
 struct host_site {
     struct site site; /* For the launcher. */
     const char *ssh;
     const struct host_list *list;
-    struct seating *seating;
+    struct placement *placement;
     const struct job_keys *keys; /* NULL: none are used. */
     const char *bin;             /* Of the programs, there. */
     const char *folder;          /* Where relative paths begin, where it is there. */
@@ -35,7 +35,7 @@ struct host_site {
 /* The first port from `base` on, in steps of as many as there are servers but 16 at least, at which
  * every server finds its own free on its host: reports are of the list's hosts. 0: there is none
  * among those that were asked about; error names one that is taken. */
-uint16_t host_site_port(const struct host_list *list, const struct seating *seating,
+uint16_t host_site_port(const struct host_list *list, const struct placement *placement,
                         const struct host_report *reports, const struct host_wanted *wanted,
                         uint16_t last_port, struct error *error);
 /* How many ports to ask about for that. */

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "common/file/disk.h"
-#include "deploy/answer/reopened.h"
+#include "deploy/conclusion/reopened.h"
 #include "deploy/report/report.h"
 #include "deploy/report/table.h"
 
@@ -19,34 +19,34 @@ bool inspect_is_comparison(const char *path)
 }
 
 /* What is done with the answer. */
-typedef void told_fn(void *to, const struct answer *answer, const char *command);
+typedef void told_fn(void *to, const struct conclusion *conclusion, const char *command);
 
 static enum status tell(told_fn *told, void *to, const char *path, struct error *error)
 {
-    struct answer answer = {.arms = NULL};
+    struct conclusion conclusion = {.configs = NULL};
     struct reopened *reopened = malloc(sizeof *reopened); /* Large. */
     if (reopened == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     enum status status = reopened_read(reopened, path, error);
     if (status == STATUS_OK)
-        status = answer_make(&answer, &reopened->comparison, &reopened->question, error);
+        status = conclusion_make(&conclusion, &reopened->comparison, &reopened->question, error);
     if (status == STATUS_OK)
-        told(to, &answer, reopened->command);
-    answer_free(&answer);
+        told(to, &conclusion, reopened->command);
+    conclusion_free(&conclusion);
     reopened_free(reopened);
     free(reopened);
     return status;
 }
 
-static void tell_people(void *to, const struct answer *answer, const char *command)
+static void tell_people(void *to, const struct conclusion *conclusion, const char *command)
 {
     (void)command;
-    report_print(to, answer);
+    report_print(to, conclusion);
 }
 
-static void tell_programs(void *to, const struct answer *answer, const char *command)
+static void tell_programs(void *to, const struct conclusion *conclusion, const char *command)
 {
-    table_write_json(to, answer, command);
+    table_write_json(to, conclusion, command);
 }
 
 enum status inspect_comparison(FILE *stream, const char *path, struct error *error)

@@ -94,7 +94,7 @@ static bool send_question(struct question *q)
     return q->transport->operations->send(q->endpoint, 0, header, bytes, NULL, 0) == STATUS_OK;
 }
 
-void question_dismiss(struct question *q, uint32_t worker, bool again)
+void question_evict(struct question *q, uint32_t worker, bool again)
 {
     q->asked = (struct message){.kind = MESSAGE_DISMISS, .role = ROLE_WORKER, .index = worker};
     q->asked.dismiss.again = again;

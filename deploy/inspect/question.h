@@ -3,7 +3,7 @@
  *
  *     question_open(&question, "alpha:7000", keys, watch, &error);
  *     question_ask(&question, 5.0, &error);          question.answer, or error says why not
- *     question_dismiss(&question, 3, false);         from now on worker/3 is asked for; ask again
+ *     question_evict(&question, 3, false);         from now on worker/3 is asked for; ask again
  *     question_listen(&question);                    watching: what it says by itself
  *     question_close(&question);
  *
@@ -31,7 +31,7 @@ struct question {
     uint32_t server;                     /* Which one did ... */
     enum refusal refusal;                /* ... and how it refused; REFUSAL_NONE: it did not. */
     struct message_status_answer answer; /* The last. */
-    struct message_dismissed dismissed;  /* The last, after question_dismiss. */
+    struct message_dismissed dismissed;  /* The last, after question_evict. */
     struct inquiry *inquiry;             /* Why nobody answers; NULL: not asked yet. */
     struct places places;                /* What came of that. */
     char why[400];                       /* It refuses us. */
@@ -42,7 +42,7 @@ enum status question_open(struct question *question, const char *address, const 
                           bool watch, struct error *error);
 
 /* From now on ask that this worker leave, in its name; `again`: what has become of it. */
-void question_dismiss(struct question *question, uint32_t worker, bool again);
+void question_evict(struct question *question, uint32_t worker, bool again);
 
 /* Take the answer of whichever server it is: others than 0 refuse, while they serve with
  * REFUSAL_MALFORMED. */

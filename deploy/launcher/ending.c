@@ -26,33 +26,34 @@ static int failure_rank(const struct child *child)
 
 /* Server 0 passes a member's reason on with that member's name before it, and its own without one
  * (coordinator_handle_stop). One that ended otherwise than its own reason says explains less. */
-static const struct child *reason_giver(const struct crew *crew, const struct child *child)
+static const struct child *reason_giver(const struct process_group *group,
+                                        const struct child *child)
 {
     const struct child *giver = child;
-    if (child->error[0] != '\0' && strcmp(child->error, crew->children->error) == 0)
-        giver = crew->children;
-    for (size_t i = 0; i < crew->count; i++) {
-        const char *name = crew->children[i].name;
+    if (child->error[0] != '\0' && strcmp(child->error, group->children->error) == 0)
+        giver = group->children;
+    for (size_t i = 0; i < group->count; i++) {
+        const char *name = group->children[i].name;
         size_t length = strlen(name);
         if (strncmp(child->error, name, length) == 0 &&
             strncmp(child->error + length, ": ", 2) == 0)
-            giver = &crew->children[i];
+            giver = &group->children[i];
     }
     return child_exit_code(giver) == child_exit_code(child) ? giver : child;
 }
 
-const struct child *ending_culprit(const struct crew *crew, bool stopping)
+const struct child *ending_culprit(const struct process_group *group, bool stopping)
 {
     const struct child *culprit = NULL;
-    for (size_t i = 0; i < crew->count; i++) {
-        const struct child *child = &crew->children[i];
-        if (!crew_failed(crew, child, stopping))
+    for (size_t i = 0; i < group->count; i++) {
+        const struct child *child = &group->children[i];
+        if (!process_group_failed(group, child, stopping))
             continue;
         if (culprit == NULL || failure_rank(child) < failure_rank(culprit) ||
             (failure_rank(child) == failure_rank(culprit) && child->ended < culprit->ended))
             culprit = child;
     }
-    return culprit != NULL ? reason_giver(crew, culprit) : NULL;
+    return culprit != NULL ? reason_giver(group, culprit) : NULL;
 }
 
 static int blame(const struct ending *ending, const struct child *child, struct error *error)
@@ -85,7 +86,8 @@ int ending_stop_code(int stop_signal)
     return stop_signal == SIGINT ? EXIT_INTERRUPTED : EXIT_TERMINATED;
 }
 
-static int stopped(const struct ending *ending, const struct crew *crew, struct error *error)
+static int stopped(const struct ending *ending, const struct process_group *group,
+                   struct error *error)
 {
     int code = ending_stop_code(ending->stop_signal);
     if (ending->at_once) {
@@ -93,7 +95,7 @@ static int stopped(const struct ending *ending, const struct crew *crew, struct 
                   "ended at once by a second signal; the last complete checkpoint stands");
         return code;
     }
-    if (crew->count > 0 && WIFSIGNALED(crew->children[0].wait_status) && ending->killed) {
+    if (group->count > 0 && WIFSIGNALED(group->children[0].wait_status) && ending->killed) {
         error_set(error, STATUS_TIMEOUT,
                   "the job did not stop within %s (--stop-timeout) and was killed; the last "
                   "complete checkpoint stands",
@@ -106,36 +108,37 @@ static int stopped(const struct ending *ending, const struct crew *crew, struct 
 }
 
 /* Not as a process does whose job has ended. stopping: the job was asked to stop. */
-static bool was_left_over(const struct ending *ending, const struct crew *crew,
+static bool was_left_over(const struct ending *ending, const struct process_group *group,
                           const struct child *child, bool stopping)
 {
     if (!child->running && child_exit_code(child) == EXIT_DONE)
         return false;
-    return stopping || !(crew_left(crew, child) || (child->told && ending->done));
+    return stopping || !(process_group_left(group, child) || (child->told && ending->done));
 }
 
-int ending_judge(const struct ending *ending, const struct crew *crew, struct error *error)
+int ending_judge(const struct ending *ending, const struct process_group *group,
+                 struct error *error)
 {
     bool stopping = ending->stop_signal != 0;
-    const struct child *culprit = ending_culprit(crew, stopping);
-    bool clean = crew->count == 0 || child_stopped(&crew->children[0]);
+    const struct child *culprit = ending_culprit(group, stopping);
+    bool clean = group->count == 0 || child_stopped(&group->children[0]);
     if (stopping && (ending->at_once || clean))
-        return stopped(ending, crew, error);
+        return stopped(ending, group, error);
     if (ending->start_error.text[0] != '\0') {
         *error = ending->start_error;
         return EXIT_CANNOT_OPEN;
     }
     /* Nothing comes of a death after the end but a missing farewell. */
-    if (culprit != NULL && ending->done && restart_may_help(culprit, culprit == crew->children))
+    if (culprit != NULL && ending->done && restart_may_help(culprit, culprit == group->children))
         return EXIT_DONE;
     if (culprit != NULL)
         return blame(ending, culprit, error);
-    for (size_t i = 0; i < crew->count; i++) {
-        const struct child *child = &crew->children[i];
-        if (!was_left_over(ending, crew, child, stopping))
+    for (size_t i = 0; i < group->count; i++) {
+        const struct child *child = &group->children[i];
+        if (!was_left_over(ending, group, child, stopping))
             continue;
         if (stopping)
-            return stopped(ending, crew, error);
+            return stopped(ending, group, error);
         error_set(error, STATUS_TIMEOUT, "%s had to be stopped: it did not end with the others",
                   child->name);
         return EXIT_CLUSTER_LOST;

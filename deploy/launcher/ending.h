@@ -14,7 +14,7 @@
 #include <stdbool.h>
 
 #include "common/base/status.h"
-#include "deploy/launcher/crew.h"
+#include "deploy/launcher/process_group.h"
 
 struct ending {
     const char *out;          /* The run directory, whose logs have more. */
@@ -27,13 +27,14 @@ struct ending {
 };
 
 /* Who is to blame, or NULL. stopping: the job was asked to stop. */
-const struct child *ending_culprit(const struct crew *crew, bool stopping);
+const struct child *ending_culprit(const struct process_group *group, bool stopping);
 
 /* EXIT_INTERRUPTED for SIGINT, EXIT_TERMINATED for another, EXIT_DONE for 0. */
 int ending_stop_code(int stop_signal);
 
 /* The exit code of the whole; when it is not EXIT_DONE, error holds one line. All have ended, or are
  * given up. */
-int ending_judge(const struct ending *ending, const struct crew *crew, struct error *error);
+int ending_judge(const struct ending *ending, const struct process_group *group,
+                 struct error *error);
 
 #endif

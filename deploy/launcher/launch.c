@@ -22,10 +22,10 @@
 #include "common/process/log.h"
 #include "common/process/stop_request.h"
 #include "deploy/launcher/child_end.h"
-#include "deploy/launcher/crew.h"
 #include "deploy/launcher/ending.h"
 #include "deploy/launcher/listener.h"
 #include "deploy/launcher/out_folder.h"
+#include "deploy/launcher/process_group.h"
 #include "deploy/launcher/restart.h"
 #include "deploy/launcher/signal_file.h"
 #include "deploy/launcher/starter.h"
@@ -44,7 +44,7 @@ struct launcher {
     const struct site *site; /* NULL: here. */
     const struct launch_watch *watch;
 
-    struct crew crew;
+    struct process_group group;
     struct starter starter;
     struct listener listener;
     struct out_folder folder;
@@ -70,15 +70,15 @@ static enum status prepare(struct launcher *launcher, const char *out, struct er
 {
     const struct options *options = launcher->options;
     out_folder_open(&launcher->folder, out);
-    enum status status = crew_init(&launcher->crew, options, error);
+    enum status status = process_group_init(&launcher->group, options, error);
     /* Children here have the same limit; of one on another host there are a third of the files here. */
     if (status == STATUS_OK)
-        status = file_limit_check(
-            (uint32_t)(launcher->site != NULL ? (launcher->crew.max + 2) / 3 : launcher->crew.max),
-            error);
+        status = file_limit_check((uint32_t)(launcher->site != NULL ? (launcher->group.max + 2) / 3
+                                                                    : launcher->group.max),
+                                  error);
     if (status != STATUS_OK)
         return status;
-    launcher->polls = calloc(1 + 2 * launcher->crew.max, sizeof *launcher->polls);
+    launcher->polls = calloc(1 + 2 * launcher->group.max, sizeof *launcher->polls);
     if (launcher->polls == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     status = starter_open(&launcher->starter, options, out, launcher->site, error);
@@ -98,7 +98,7 @@ static void drop_signals(struct launcher *launcher)
 
 static void clean_up(struct launcher *launcher)
 {
-    crew_free(&launcher->crew);
+    process_group_free(&launcher->group);
     drop_signals(launcher);
     out_folder_let_go(&launcher->folder);
     starter_close(&launcher->starter);
@@ -115,30 +115,30 @@ static bool may_go_on(const struct launcher *launcher)
 /* The run directory is on another host: then server 0's process alone says what has become of it. */
 static bool is_apart(const struct launcher *launcher)
 {
-    return launcher->site != NULL && launcher->site->apart;
+    return launcher->site != NULL && launcher->site->elsewhere;
 }
 
 /* Whether the run directory is the job's by now. */
 static bool claimed(const struct launcher *launcher)
 {
     if (is_apart(launcher))
-        return launcher->crew.count > 0 && launcher->crew.children[0].up;
+        return launcher->group.count > 0 && launcher->group.children[0].up;
     return out_folder_is_claimed(&launcher->folder);
 }
 
 /* Whether the job itself says that it is complete. */
 static bool run_is_done(const struct launcher *launcher)
 {
-    const struct child *first = launcher->crew.children;
+    const struct child *first = launcher->group.children;
     if (is_apart(launcher))
-        return launcher->crew.count > 0 && first->pid != 0 && !first->running &&
+        return launcher->group.count > 0 && first->pid != 0 && !first->running &&
                child_exit_code(first) == EXIT_DONE;
     return out_folder_is_done(&launcher->folder);
 }
 
 static void kill_all(struct launcher *launcher, double now)
 {
-    crew_signal(&launcher->crew, SIGKILL);
+    process_group_signal(&launcher->group, SIGKILL);
     launcher->killed_at = now;
     launcher->terminate_at = launcher->kill_at = INFINITY;
 }
@@ -146,19 +146,19 @@ static void kill_all(struct launcher *launcher, double now)
 /* The first request goes to whoever coordinates, which stops the others; a second one ends all. */
 static void on_stop_signal(struct launcher *launcher, int signal, double now)
 {
-    struct child *first = launcher->crew.children;
-    enum stop_wish wish = stop_request_take(&launcher->request, signal, now);
-    if (wish == STOP_AT_ONCE) {
+    struct child *first = launcher->group.children;
+    enum stop_action action = stop_request_take(&launcher->request, signal, now);
+    if (action == STOP_AT_ONCE) {
         launcher->at_once = true;
         kill_all(launcher, now);
     }
-    if (wish != STOP_CLEANLY)
+    if (action != STOP_CLEANLY)
         return;
     launcher->stop_signal = signal;
     out_folder_let_go(&launcher->folder);
-    if (launcher->crew.count == 0)
+    if (launcher->group.count == 0)
         return;
-    crew_drop_restarts(&launcher->crew);
+    process_group_drop_restarts(&launcher->group);
     listener_remark(&launcher->listener, LOG_INFO,
                     signal == SIGINT
                         ? "stopping at a checkpoint (Ctrl-C again to end at once)"
@@ -181,26 +181,28 @@ static void read_signals(struct launcher *launcher, double now)
 /* Whether its end is one to start it again after: nobody has decided yet how the job ends. */
 static bool may_restart(const struct launcher *launcher, const struct child *child)
 {
-    const struct child *first = launcher->crew.children;
+    const struct child *first = launcher->group.children;
     return may_go_on(launcher) && child_has_come(child) &&
            restart_may_help(child, child == first) && (child == first || child_is_alive(first)) &&
-           restart_allowed(child, launcher->options, crew_is_worker(&launcher->crew, child)) &&
-           !(crew_others_ended(&launcher->crew) && run_is_done(launcher));
+           restart_allowed(child, launcher->options,
+                           process_group_is_worker(&launcher->group, child)) &&
+           !(process_group_others_ended(&launcher->group) && run_is_done(launcher));
 }
 
 static void on_child_end(struct launcher *launcher, struct child *child, double now)
 {
     const struct deadlines *deadlines = &launcher->options->deadlines;
-    const struct crew *crew = &launcher->crew;
-    const struct child *first = crew->children;
-    bool stopping = launcher->stop_signal != 0, failed = crew_failed(crew, child, stopping);
+    const struct process_group *group = &launcher->group;
+    const struct child *first = group->children;
+    bool stopping = launcher->stop_signal != 0,
+         failed = process_group_failed(group, child, stopping);
     double patience = INFINITY;
     if (failed && may_restart(launcher, child)) {
         child->restart_at = now + restart_delay(child);
         return;
     }
     if (child == first || failed)
-        crew_drop_restarts(&launcher->crew);
+        process_group_drop_restarts(&launcher->group);
     if (failed) {
         launcher->failed = true;
         launcher->gave_up = launcher->gave_up || child_exit_code(child) == EXIT_START_TIMEOUT;
@@ -209,27 +211,27 @@ static void on_child_end(struct launcher *launcher, struct child *child, double 
                                           : EXPLAIN_SECONDS;
     } else if (child == first && stopping) {
         patience = EXPLAIN_SECONDS;
-    } else if (child == first || crew_workers_ended(crew)) {
-        /* All may have left with 0 (syncopate leave): then server 0 waits for others (crew.h). */
+    } else if (child == first || process_group_workers_ended(group)) {
+        /* All may have left with 0 (syncopate leave): then server 0 waits for others (process_group.h). */
         bool done = child == first || run_is_done(launcher);
         patience = (done ? deadlines->stop : fmax(deadlines->stop, deadlines->recovery)) +
                    STOP_EXTRA_SECONDS;
     }
     /* A server 0 that came back after the end waits for nobody. */
-    if (first->restarts > 0 && crew_others_ended(crew) && run_is_done(launcher))
+    if (first->restarts > 0 && process_group_others_ended(group) && run_is_done(launcher))
         patience = fmin(patience, EXPLAIN_SECONDS);
     launcher->terminate_at = fmin(launcher->terminate_at, now + patience);
 }
 
 static void listen_to(struct launcher *launcher, struct child *child)
 {
-    listener_hear(&launcher->listener, child, child == launcher->crew.children);
+    listener_hear(&launcher->listener, child, child == launcher->group.children);
 }
 
 static void reap_children(struct launcher *launcher, double now)
 {
-    for (size_t i = 0; i < launcher->crew.count; i++) {
-        struct child *child = &launcher->crew.children[i];
+    for (size_t i = 0; i < launcher->group.count; i++) {
+        struct child *child = &launcher->group.children[i];
         if (!child->running)
             continue;
         child_reap(child, now);
@@ -263,8 +265,8 @@ static void open_logs(struct launcher *launcher)
     launcher->logs_open = true;
     if (may_go_on(launcher)) /* It may not have been there before. */
         out_folder_occupy(&launcher->folder);
-    for (size_t i = 0; i < launcher->crew.count; i++)
-        open_log(launcher, &launcher->crew.children[i]);
+    for (size_t i = 0; i < launcher->group.count; i++)
+        open_log(launcher, &launcher->group.children[i]);
 }
 
 static void tick(struct launcher *launcher, double now)
@@ -282,7 +284,7 @@ static void keep_deadlines(struct launcher *launcher, double now)
     if (!isinf(launcher->terminate_at) || !isinf(launcher->kill_at)) /* It ends, in any case. */
         out_folder_let_go(&launcher->folder);
     if (now >= launcher->terminate_at) {
-        crew_signal(&launcher->crew, SIGTERM);
+        process_group_signal(&launcher->group, SIGTERM);
         launcher->terminate_at = INFINITY;
         double most = launcher->gave_up ? GIVE_UP_SECONDS : TERMINATE_SECONDS;
         launcher->kill_at =
@@ -291,7 +293,7 @@ static void keep_deadlines(struct launcher *launcher, double now)
     if (now >= launcher->kill_at)
         kill_all(launcher, now);
     if (now >= launcher->killed_at + ABANDON_SECONDS)
-        crew_abandon(&launcher->crew);
+        process_group_abandon(&launcher->group);
 }
 
 static void restart_due(struct launcher *launcher, double now);
@@ -300,7 +302,7 @@ static void restart_due(struct launcher *launcher, double now);
 static double until_due(const struct launcher *launcher, double seconds)
 {
     double due = fmin(launcher->terminate_at, launcher->kill_at);
-    due = fmin(due, crew_restart_at(&launcher->crew));
+    due = fmin(due, process_group_restart_at(&launcher->group));
     return fmin(seconds, fmax(due - clock_now_seconds(), 0));
 }
 
@@ -309,8 +311,8 @@ static void turn(struct launcher *launcher, double seconds)
 {
     size_t count = 0;
     launcher->polls[count++] = (struct pollfd){.fd = launcher->signals.file, .events = POLLIN};
-    for (size_t i = 0; i < launcher->crew.count; i++) {
-        const struct child *child = &launcher->crew.children[i];
+    for (size_t i = 0; i < launcher->group.count; i++) {
+        const struct child *child = &launcher->group.children[i];
         if (child->output >= 0)
             launcher->polls[count++] = (struct pollfd){.fd = child->output, .events = POLLIN};
         if (child->voice >= 0)
@@ -320,8 +322,8 @@ static void turn(struct launcher *launcher, double seconds)
 
     double now = clock_now_seconds();
     read_signals(launcher, now);
-    for (size_t i = 0; i < launcher->crew.count; i++)
-        listen_to(launcher, &launcher->crew.children[i]);
+    for (size_t i = 0; i < launcher->group.count; i++)
+        listen_to(launcher, &launcher->group.children[i]);
     reap_children(launcher, now);
     restart_due(launcher, now);
     tick(launcher, now);
@@ -333,10 +335,10 @@ static void turn(struct launcher *launcher, double seconds)
 /* Start the child at `slot`, for the first time or again. */
 static enum status start_child(struct launcher *launcher, size_t slot, struct error *error)
 {
-    struct child *child = &launcher->crew.children[slot];
+    struct child *child = &launcher->group.children[slot];
     enum status status = starter_start(&launcher->starter, slot, child, error);
-    if (status == STATUS_OK && slot == launcher->crew.count)
-        launcher->crew.count++;
+    if (status == STATUS_OK && slot == launcher->group.count)
+        launcher->group.count++;
     if (status == STATUS_OK && launcher->logs_open)
         open_log(launcher, child);
     return status;
@@ -344,7 +346,7 @@ static enum status start_child(struct launcher *launcher, size_t slot, struct er
 
 static enum status await_server(struct launcher *launcher, uint32_t index, struct error *error)
 {
-    struct child *server = &launcher->crew.children[index];
+    struct child *server = &launcher->group.children[index];
     double deadline = launcher->began + launcher->options->deadlines.start;
     const char *address;
     while ((address = child_announced(server)) == NULL) {
@@ -363,7 +365,7 @@ static enum status await_server(struct launcher *launcher, uint32_t index, struc
 /* sshd drops who comes in a crowd. Whoever does not get through is given up by what carries it. */
 static void await_login(struct launcher *launcher)
 {
-    while (may_go_on(launcher) && crew_logins(&launcher->crew) >= launcher->site->logins)
+    while (may_go_on(launcher) && process_group_logins(&launcher->group) >= launcher->site->logins)
         turn(launcher, TICK_SECONDS);
 }
 
@@ -374,7 +376,7 @@ static enum status start_afar(struct launcher *launcher, struct error *error)
     enum status status = STATUS_OK;
     for (uint32_t i = 0; i < launcher->options->ps; i++)
         starter_know(&launcher->starter, i, site->address(site->context, i));
-    for (size_t slot = 0; slot < launcher->crew.max && status == STATUS_OK; slot++) {
+    for (size_t slot = 0; slot < launcher->group.max && status == STATUS_OK; slot++) {
         await_login(launcher);
         if (!may_go_on(launcher))
             break;
@@ -399,7 +401,7 @@ static enum status start_servers(struct launcher *launcher, struct error *error)
 static enum status start_workers(struct launcher *launcher, struct error *error)
 {
     enum status status = STATUS_OK;
-    for (size_t slot = launcher->options->ps; slot < launcher->crew.max && status == STATUS_OK;
+    for (size_t slot = launcher->options->ps; slot < launcher->group.max && status == STATUS_OK;
          slot++)
         if (may_go_on(launcher))
             status = start_child(launcher, slot, error);
@@ -410,7 +412,7 @@ static enum status start_workers(struct launcher *launcher, struct error *error)
 
 static void restart(struct launcher *launcher, size_t slot)
 {
-    struct child *child = &launcher->crew.children[slot];
+    struct child *child = &launcher->group.children[slot];
     const struct site *site = launcher->site;
     char line[RESTART_LINE_MAX];
     bool moved = child->cut && site->move(site->context, slot);
@@ -426,8 +428,8 @@ static void restart(struct launcher *launcher, size_t slot)
 
 static void restart_due(struct launcher *launcher, double now)
 {
-    for (size_t i = 0; i < launcher->crew.count; i++)
-        if (launcher->crew.children[i].restart_at <= now)
+    for (size_t i = 0; i < launcher->group.count; i++)
+        if (launcher->group.children[i].restart_at <= now)
             restart(launcher, i);
 }
 
@@ -436,7 +438,7 @@ static void restart_due(struct launcher *launcher, double now)
 /* Until every child has ended. A killed process that the kernel does not give back is given up. */
 static void watch_to_the_end(struct launcher *launcher)
 {
-    while (crew_any_alive(&launcher->crew)) {
+    while (process_group_any_alive(&launcher->group)) {
         turn(launcher, TICK_SECONDS);
         if (clock_now_seconds() > launcher->killed_at + KILLED_SECONDS)
             return;
@@ -453,13 +455,13 @@ static int judge(const struct launcher *launcher, struct error *error)
                                   .killed = !isinf(launcher->killed_at),
                                   .done = run_is_done(launcher),
                                   .start_error = launcher->start_error};
-    return ending_judge(&ending, &launcher->crew, error);
+    return ending_judge(&ending, &launcher->group, error);
 }
 
 /* What a log would have: the lines before the culprit's last one. */
 static void say_tail(const struct launcher *launcher)
 {
-    const struct child *child = ending_culprit(&launcher->crew, launcher->stop_signal != 0);
+    const struct child *child = ending_culprit(&launcher->group, launcher->stop_signal != 0);
     if (child != NULL && child->error[0] == '\0' && !launcher->logs_open &&
         !launcher->options->verbose)
         listener_say_tail(&launcher->listener, child);
@@ -500,7 +502,7 @@ int launch_job(const struct options *options, const char *out, const struct site
         launcher.failed = true;
         launcher.gave_up = status == STATUS_TIMEOUT;
         launcher.terminate_at = 0;
-        crew_drop_restarts(&launcher.crew);
+        process_group_drop_restarts(&launcher.group);
     }
     if (launcher.signals.file >= 0)
         watch_to_the_end(&launcher);
@@ -511,7 +513,7 @@ int launch_job(const struct options *options, const char *out, const struct site
             say_tail(&launcher);
     }
     if (result != NULL)
-        *result = (struct launch_result){.restarts = crew_restarts(&launcher.crew),
+        *result = (struct launch_result){.restarts = process_group_restarts(&launcher.group),
                                          .claimed = claimed(&launcher),
                                          .stop_code = ending_stop_code(launcher.stop_signal)};
     clean_up(&launcher);

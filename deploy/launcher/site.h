@@ -44,7 +44,7 @@ struct site {
     bool (*move)(void *context, size_t slot);
 
     const char *out; /* Where server 0 has the run directory, on its host. */
-    bool apart;      /* That is not the one here. */
+    bool elsewhere;  /* That is not the one here. */
     uint32_t logins; /* So many are started at once, at most. */
 };
 

@@ -133,7 +133,7 @@ static enum status check_order(const struct included *included,
 
 /* The version of each chunk that has each computation of the stretch first; 0: it has no entry there.
  */
-static uint64_t *versions_of(const struct run_record_stretch *s, uint32_t chunk_count)
+static uint64_t *versions_of(const struct run_record_interval *s, uint32_t chunk_count)
 {
     uint64_t batches = s->to.batches - s->from.batches;
     uint64_t *versions = calloc((uint64_t)s->computation_count * chunk_count + 1, sizeof *versions);
@@ -203,27 +203,27 @@ static enum status check_one(struct included *included, const struct run_record_
     return status;
 }
 
-enum status included_stretch(struct included *included, const struct run_record_stretch *stretch,
-                             struct error *error)
+enum status included_interval(struct included *included, const struct run_record_interval *interval,
+                              struct error *error)
 {
-    uint64_t *versions = versions_of(stretch, included->chunk_count);
+    uint64_t *versions = versions_of(interval, included->chunk_count);
     enum status status =
         versions != NULL ? STATUS_OK
                          : error_set(error, STATUS_MEMORY, "out of memory for the promises of ssp");
     uint32_t gone = 0;
-    if (stretch->begins)
+    if (interval->begins)
         all_go(included);
-    for (uint32_t i = 0; i < stretch->computation_count && status == STATUS_OK; i++) {
-        for (; gone < stretch->gone_count && stretch->gone[gone].before <= i; gone++) {
-            struct included_worker *worker = worker_of(included, stretch->gone[gone].worker);
+    for (uint32_t i = 0; i < interval->computation_count && status == STATUS_OK; i++) {
+        for (; gone < interval->gone_count && interval->gone[gone].before <= i; gone++) {
+            struct included_worker *worker = worker_of(included, interval->gone[gone].worker);
             if (worker != NULL && worker->count > 0)
                 forget(worker, 0, worker->count);
         }
-        status = check_one(included, &stretch->computations[i],
+        status = check_one(included, &interval->computations[i],
                            versions + (uint64_t)i * included->chunk_count, error);
     }
-    for (; gone < stretch->gone_count && status == STATUS_OK; gone++) {
-        struct included_worker *worker = worker_of(included, stretch->gone[gone].worker);
+    for (; gone < interval->gone_count && status == STATUS_OK; gone++) {
+        struct included_worker *worker = worker_of(included, interval->gone[gone].worker);
         if (worker != NULL && worker->count > 0)
             forget(worker, 0, worker->count);
     }

@@ -32,7 +32,7 @@ void included_free(struct included *included);
 
 /* STATUS_MISMATCH: a line that names the first computation that lacks something, and what.
  * STATUS_MEMORY. */
-enum status included_stretch(struct included *included, const struct run_record_stretch *stretch,
-                             struct error *error);
+enum status included_interval(struct included *included, const struct run_record_interval *interval,
+                              struct error *error);
 
 #endif

@@ -43,14 +43,14 @@ static enum status need_later(struct kept *kept, uint32_t chunk, uint64_t versio
     return STATUS_OK;
 }
 
-enum status kept_foresee(struct kept *kept, const struct run_record_stretch *stretch,
+enum status kept_foresee(struct kept *kept, const struct run_record_interval *interval,
                          const uint32_t *needed)
 {
     enum status status = STATUS_OK;
-    for (uint32_t i = 0; i < stretch->computation_count; i++)
+    for (uint32_t i = 0; i < interval->computation_count; i++)
         for (uint32_t chunk = 0; needed[i] > 0 && chunk < kept->chunk_count; chunk++) {
-            uint64_t base = stretch->computations[i].bases[chunk];
-            if (status == STATUS_OK && base <= stretch->from.version)
+            uint64_t base = interval->computations[i].bases[chunk];
+            if (status == STATUS_OK && base <= interval->from.version)
                 status = need_later(kept, chunk, base);
         }
     return status;
@@ -79,18 +79,18 @@ void kept_foreseen(struct kept *kept)
 
 /* --- on the way ---------------------------------------------------------------------------- */
 
-enum status kept_stretch(struct kept *kept, const struct run_record_stretch *stretch,
-                         const uint32_t *needed)
+enum status kept_interval(struct kept *kept, const struct run_record_interval *interval,
+                          const uint32_t *needed)
 {
     free(kept->near);
-    kept->near_from = stretch->from.version;
-    kept->near_span = stretch->to.version - stretch->from.version + 1;
+    kept->near_from = interval->from.version;
+    kept->near_span = interval->to.version - interval->from.version + 1;
     kept->near = calloc(kept->near_span * kept->chunk_count, sizeof *kept->near);
     if (kept->near == NULL)
         return STATUS_MEMORY;
-    for (uint32_t i = 0; i < stretch->computation_count; i++)
+    for (uint32_t i = 0; i < interval->computation_count; i++)
         for (uint32_t chunk = 0; needed[i] > 0 && chunk < kept->chunk_count; chunk++) {
-            uint64_t base = stretch->computations[i].bases[chunk];
+            uint64_t base = interval->computations[i].bases[chunk];
             if (base > kept->near_from)
                 kept->near[chunk * kept->near_span + (base - kept->near_from)]++;
         }

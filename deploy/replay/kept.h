@@ -44,13 +44,13 @@ void kept_free(struct kept *kept);
 
 /* Beforehand, every stretch of the segment in turn. needed: [computation_count] whether it will be
  * made. Then, once, that this was all. STATUS_MEMORY. */
-enum status kept_foresee(struct kept *kept, const struct run_record_stretch *stretch,
+enum status kept_foresee(struct kept *kept, const struct run_record_interval *interval,
                          const uint32_t *needed);
 void kept_foreseen(struct kept *kept);
 
 /* The stretch begins. STATUS_MEMORY. */
-enum status kept_stretch(struct kept *kept, const struct run_record_stretch *stretch,
-                         const uint32_t *needed);
+enum status kept_interval(struct kept *kept, const struct run_record_interval *interval,
+                          const uint32_t *needed);
 
 /* A version has been made, or is there when the segment begins. STATUS_MEMORY. */
 enum status kept_made(struct kept *kept, uint32_t chunk, uint64_t version, struct frame *values);

@@ -96,7 +96,7 @@ static enum status check_kind(const struct recorded *recorded,
 }
 
 static enum status check_place(const struct run_record_reader *reader, uint64_t session,
-                               const struct run_record_cut *end, struct error *error)
+                               const struct run_record_snapshot *end, struct error *error)
 {
     const struct run_record_segment *s = &reader->segment;
     if (s->session != session)
@@ -147,8 +147,8 @@ static enum status check_workers(const struct recorded *recorded,
     const struct run_summary *told = &recorded->told.summary;
     bool known =
         told->worker_count > 0 && recorded->file_count == 1 && told->faults.generation == 0;
-    for (uint32_t i = 0; i < reader->stretch.computation_count; i++) {
-        const struct run_record_computation *c = &reader->stretch.computations[i];
+    for (uint32_t i = 0; i < reader->interval.computation_count; i++) {
+        const struct run_record_computation *c = &reader->interval.computations[i];
         if (known && c->worker >= told->worker_count)
             return error_set(error, STATUS_INVALID,
                              "%s: damaged: computation %" PRIu64 " is of worker/%" PRIu32
@@ -182,7 +182,7 @@ static enum status check_file(struct recorded *recorded, uint32_t index,
     recorded->bytes += file->count;
     while (status == STATUS_OK && (status = run_record_reader_next(&reader, error)) == STATUS_OK)
         status = check_workers(recorded, &reader, error);
-    recorded->end = reader.stretch.to;
+    recorded->end = reader.interval.to;
     run_record_reader_close(&reader);
     return status == STATUS_NOT_FOUND ? STATUS_OK : status;
 }
@@ -209,7 +209,7 @@ static enum status read_record(struct recorded *recorded, const struct disk *dis
                          " without one, so that it cannot be made again",
                          path, last.batches, step);
     status = read_files(recorded, disk, path, last.session, error);
-    recorded->end = (struct run_record_cut){.computation = 1};
+    recorded->end = (struct run_record_snapshot){.computation = 1};
     for (uint32_t i = 0; i < recorded->file_count && status == STATUS_OK; i++)
         status = check_file(recorded, i, &newest, error);
     if (status == STATUS_OK && recorded->end.batches != step)

@@ -32,7 +32,7 @@ struct recorded {
         sets; /* [set_bytes] A list (common/steps/leaf_set.h) of what its steps are made of, where that
                  * is not all their leaves; else NULL. Owned. */
     size_t set_bytes;
-    struct run_record_cut end;      /* Of the last. */
+    struct run_record_snapshot end; /* Of the last. */
     bool plain;                     /* Gradients were made without fused products. */
     uint64_t bytes;                 /* Of all files. */
     char checkpoint[DISK_PATH_MAX]; /* The newest, which ends the record; "": there is none. */

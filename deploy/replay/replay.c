@@ -106,9 +106,9 @@ fail:
     return no_memory(error);
 }
 
-static void forget_stretch(struct replay *r)
+static void forget_interval(struct replay *r)
 {
-    for (uint32_t i = 0; r->makings != NULL && i < r->reader.stretch.computation_count; i++) {
+    for (uint32_t i = 0; r->makings != NULL && i < r->reader.interval.computation_count; i++) {
         free(r->makings[i].gradient);
         free(r->makings[i].base);
     }
@@ -120,7 +120,7 @@ static void forget_stretch(struct replay *r)
 
 static void end_segment(struct replay *r)
 {
-    forget_stretch(r);
+    forget_interval(r);
     kept_free(&r->kept);
     for (uint32_t i = 0; i < r->chunk_count; i++)
         chunk_free(&r->chunks[i]);
@@ -262,7 +262,7 @@ static enum status pass(struct replay *r, const struct chunk *chunk, uint64_t ba
 
 /* From each stretch, how many of a computation's entries are no skips: without one it need not be
  * made. */
-static uint32_t *count_left(const struct run_record_stretch *s, uint32_t chunk_count)
+static uint32_t *count_left(const struct run_record_interval *s, uint32_t chunk_count)
 {
     uint32_t *left = calloc(s->computation_count + 1, sizeof *left);
     uint64_t entries = (s->to.batches - s->from.batches) * chunk_count;
@@ -277,8 +277,8 @@ static enum status foresee(struct replay *r, const char *name, const void *bytes
     struct run_record_reader reader;
     enum status status = run_record_reader_open(&reader, name, bytes, count, error);
     while (status == STATUS_OK && (status = run_record_reader_next(&reader, error)) == STATUS_OK) {
-        uint32_t *left = count_left(&reader.stretch, reader.segment.chunk_count);
-        status = left == NULL ? STATUS_MEMORY : kept_foresee(&r->kept, &reader.stretch, left);
+        uint32_t *left = count_left(&reader.interval, reader.segment.chunk_count);
+        status = left == NULL ? STATUS_MEMORY : kept_foresee(&r->kept, &reader.interval, left);
         free(left);
         if (status != STATUS_OK)
             no_memory(error);
@@ -405,7 +405,7 @@ static void add_score(struct replay *r, const struct step_shape *shape, const st
 
 static enum status make(struct replay *r, uint32_t index, struct error *error)
 {
-    const struct run_record_computation *c = &r->reader.stretch.computations[index];
+    const struct run_record_computation *c = &r->reader.interval.computations[index];
     struct making *making = &r->makings[index];
     making->gradient = take_gradient(r);
     if (making->gradient == NULL)
@@ -444,7 +444,7 @@ static enum status apply(struct replay *r, uint32_t index, const struct making *
     }
     if (group_add(chunk, &gradient) != STATUS_OK || (closes && group_close(chunk) != STATUS_OK))
         return no_memory(error);
-    if (closes != (chunk->held.members == 0))
+    if (closes != (chunk->pending.members == 0))
         return error_set(error, STATUS_INVALID,
                          "%s: damaged: chunk %" PRIu32 " makes a version of batch %" PRIu64
                          ", and the record says that the next one does",
@@ -468,7 +468,7 @@ static enum status apply(struct replay *r, uint32_t index, const struct making *
 /* The next entry of a chunk; STATUS_AGAIN when it cannot be made yet. */
 static enum status step(struct replay *r, uint32_t index, struct error *error)
 {
-    const struct run_record_stretch *s = &r->reader.stretch;
+    const struct run_record_interval *s = &r->reader.interval;
     uint64_t done = r->places[index] - s->from.batches, batches = s->to.batches - s->from.batches;
     const struct run_record_place *place = &s->places[index * batches + done];
     const struct run_record_computation *c = &s->computations[place->computation];
@@ -498,7 +498,7 @@ static enum status step(struct replay *r, uint32_t index, struct error *error)
 
 static enum status stuck(const struct replay *r, struct error *error)
 {
-    const struct run_record_stretch *s = &r->reader.stretch;
+    const struct run_record_interval *s = &r->reader.interval;
     uint64_t batches = s->to.batches - s->from.batches;
     uint32_t i = 0;
     while (r->places[i] == s->to.batches)
@@ -516,7 +516,7 @@ static enum status round_of_chunks(struct replay *r, bool *any, struct error *er
 {
     *any = false;
     for (uint32_t i = 0; i < r->chunk_count; i++) {
-        if (r->places[i] == r->reader.stretch.to.batches)
+        if (r->places[i] == r->reader.interval.to.batches)
             continue;
         enum status status = step(r, i, error);
         if (status != STATUS_OK && status != STATUS_AGAIN)
@@ -537,7 +537,7 @@ bool replay_is_over(const struct replay *replay)
 static bool is_done(const struct replay *r)
 {
     for (uint32_t i = 0; i < r->chunk_count; i++)
-        if (r->places[i] < r->reader.stretch.to.batches)
+        if (r->places[i] < r->reader.interval.to.batches)
             return false;
     return true;
 }
@@ -547,7 +547,7 @@ static bool is_done(const struct replay *r)
 /* How many batches have entries of several computations. */
 static enum status count_torn(struct replay *r)
 {
-    const struct run_record_stretch *s = &r->reader.stretch;
+    const struct run_record_interval *s = &r->reader.interval;
     uint32_t *seen = calloc(s->to.batches - s->from.batches + 1, sizeof *seen);
     if (seen == NULL)
         return STATUS_MEMORY;
@@ -557,13 +557,13 @@ static enum status count_torn(struct replay *r)
     return STATUS_OK;
 }
 
-static enum status begin_stretch(struct replay *r, struct error *error)
+static enum status begin_interval(struct replay *r, struct error *error)
 {
-    const struct run_record_stretch *s = &r->reader.stretch;
+    const struct run_record_interval *s = &r->reader.interval;
     r->makings = calloc(s->computation_count + 1, sizeof *r->makings);
     r->left = count_left(s, r->chunk_count);
     if (r->makings == NULL || r->left == NULL || count_torn(r) != STATUS_OK ||
-        kept_stretch(&r->kept, s, r->left) != STATUS_OK)
+        kept_interval(&r->kept, s, r->left) != STATUS_OK)
         return no_memory(error);
     return STATUS_OK;
 }
@@ -571,7 +571,7 @@ static enum status begin_stretch(struct replay *r, struct error *error)
 static enum status replay_entries(struct replay *r, struct error *error)
 {
     bool any = true;
-    enum status status = begin_stretch(r, error);
+    enum status status = begin_interval(r, error);
     while (status == STATUS_OK && !is_done(r) && !replay_is_over(r)) {
         status = round_of_chunks(r, &any, error);
         if (status == STATUS_OK && !any)
@@ -654,7 +654,7 @@ static void pass_step(struct replay *r, uint64_t step, uint64_t examples)
 /* Every step from the values of the one before. */
 static enum status replay_serially(struct replay *r, struct error *error)
 {
-    const struct run_record_stretch *s = &r->reader.stretch;
+    const struct run_record_interval *s = &r->reader.interval;
     struct chunk *whole = &r->chunks[0];
     enum status status = STATUS_OK;
     float *gradient = take_gradient(r);
@@ -692,7 +692,7 @@ enum status replay_next(struct replay *replay, struct error *error)
     struct replay *r = replay;
     if (replay_is_over(r))
         return STATUS_NOT_FOUND;
-    forget_stretch(r);
+    forget_interval(r);
     enum status status = run_record_reader_next(&r->reader, error);
     if (status != STATUS_OK)
         return status;
@@ -725,12 +725,12 @@ const float *replay_parameters(struct replay *replay)
 
 uint64_t replay_batches(const struct replay *replay)
 {
-    return replay_is_over(replay) ? replay->until : replay->reader.stretch.to.batches;
+    return replay_is_over(replay) ? replay->until : replay->reader.interval.to.batches;
 }
 
 uint64_t replay_version(const struct replay *replay)
 {
-    return replay_is_over(replay) ? replay->result_version : replay->reader.stretch.to.version;
+    return replay_is_over(replay) ? replay->result_version : replay->reader.interval.to.version;
 }
 
 uint64_t replay_epoch_end(const struct replay *replay, uint64_t epoch)

@@ -1,7 +1,7 @@
 /* replay.h - makes every update of a record again.
  *
  *     for every segment (replay_begin)
- *         for every stretch of it (replay_stretch)
+ *         for every stretch of it (replay_interval)
  *             a computation can be made when every chunk has reached its base version
  *             a chunk's entries are applied in their order, by the owners' own code (ps/shard)
  *

@@ -129,12 +129,12 @@ void rerun_close(struct rerun *rerun)
 /* --- going through it ---------------------------------------------------------------------- */
 
 /* What is said once is kept: of the first computation that lacks something. */
-static enum status check_promises(struct rerun *rerun, struct error *broken)
+static enum status check_mode_invariants(struct rerun *rerun, struct error *broken)
 {
     if (broken->text[0] != '\0' || !job_mode(&rerun->job)->bounds)
         return STATUS_OK;
     enum status status =
-        included_stretch(&rerun->included, &replay_reader(rerun->replay)->stretch, broken);
+        included_interval(&rerun->included, &replay_reader(rerun->replay)->interval, broken);
     return status == STATUS_MEMORY ? status : STATUS_OK;
 }
 
@@ -146,7 +146,8 @@ static struct rerun_segment describe(const struct rerun *rerun)
                                     .workers = s->worker_count,
                                     .servers = s->server_count,
                                     .chunks = s->chunk_count};
-    segment.from = segment.to = (struct run_record_cut){s->batches, s->version, s->computation};
+    segment.from = segment.to =
+        (struct run_record_snapshot){s->batches, s->version, s->computation};
     segment.computations = f->computations;
     segment.entries = f->entries;
     segment.torn = f->torn;
@@ -157,10 +158,10 @@ static void tell_segment(const struct rerun *rerun, struct rerun_segment segment
                          const struct rerun_listener *listener)
 {
     const struct replay_figures *f = replay_figures(rerun->replay);
-    segment.to = replay_reader(rerun->replay)->stretch.to;
+    segment.to = replay_reader(rerun->replay)->interval.to;
     if (replay_is_over(rerun->replay))
-        segment.to = (struct run_record_cut){replay_batches(rerun->replay),
-                                             replay_version(rerun->replay), segment.to.computation};
+        segment.to = (struct run_record_snapshot){
+            replay_batches(rerun->replay), replay_version(rerun->replay), segment.to.computation};
     segment.computations = f->computations - segment.computations;
     segment.entries = f->entries - segment.entries;
     segment.torn = f->torn - segment.torn;
@@ -187,7 +188,7 @@ static enum status go_through(struct rerun *rerun, const struct recorded_file *f
     while (status == STATUS_OK) {
         status = replay_next(rerun->replay, error);
         if (status == STATUS_OK)
-            status = check_promises(rerun, broken);
+            status = check_mode_invariants(rerun, broken);
         tell_scores(rerun, &told, listener);
     }
     if (status != STATUS_NOT_FOUND)

@@ -28,7 +28,7 @@ struct rerun_score {
 struct rerun_segment {
     uint64_t session;
     uint32_t workers, servers, chunks; /* No chunks: steps are the same whoever computes. */
-    struct run_record_cut from, to;
+    struct run_record_snapshot from, to;
     uint64_t computations, entries, torn;
 };
 

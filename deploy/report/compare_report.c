@@ -8,8 +8,8 @@
 
 #include "common/base/wording.h"
 #include "common/kernels/kernels.h"
-#include "deploy/report/answer_table.h"
-#include "deploy/report/arm.h"
+#include "deploy/report/conclusion_table.h"
+#include "deploy/report/config.h"
 #include "deploy/report/png.h"
 #include "deploy/report/report.h"
 #include "deploy/report/table.h"
@@ -55,8 +55,9 @@ static const char *instructions_in_use(const struct options *options)
     return kernels_instructions_name(widest);
 }
 
-static enum status write_files(const struct compare_report *report, const struct answer *answer,
-                               const char *remark, struct error *error)
+static enum status write_files(const struct compare_report *report,
+                               const struct conclusion *conclusion, const char *remark,
+                               struct error *error)
 {
     const struct options *options = report->options;
     char command[COMMAND_BYTES], machine[512], date[64];
@@ -79,19 +80,19 @@ static enum status write_files(const struct compare_report *report, const struct
         .pause = options->pause,
         .warm_up = options->virtual_time ? 0 : options->warm_up,
         .remark = remark};
-    return report_write(&disk_posix, report->folder, answer, &facts, error);
+    return report_write(&disk_posix, report->folder, conclusion, &facts, error);
 }
 
 enum status compare_report_write(const struct compare_report *report,
                                  const struct comparison *comparison, const char *remark,
                                  struct error *error)
 {
-    struct answer answer;
+    struct conclusion conclusion;
     struct question question = question_of(report->options);
-    enum status status = answer_make(&answer, comparison, &question, error);
+    enum status status = conclusion_make(&conclusion, comparison, &question, error);
     if (status == STATUS_OK)
-        status = write_files(report, &answer, remark, error);
-    answer_free(&answer);
+        status = write_files(report, &conclusion, remark, error);
+    conclusion_free(&conclusion);
     return status;
 }
 
@@ -102,19 +103,19 @@ void compare_report_strong(const struct compare_report *report, const char *text
     fprintf(report->told, report->colour ? "\033[1m%s\033[0m\n" : "%s\n", text);
 }
 
-static void print_end(const struct compare_report *report, const struct answer *answer)
+static void print_end(const struct compare_report *report, const struct conclusion *conclusion)
 {
-    const struct comparison *comparison = answer->comparison;
+    const struct comparison *comparison = conclusion->comparison;
     struct bits_verdict bits;
     comparison_bits(comparison, &bits);
     fprintf(report->told, "\n");
     table_write_missing(report->told, comparison);
-    answer_write_text(report->told, answer);
+    conclusion_write_text(report->told, conclusion);
     fprintf(report->told, "\n");
     if (report->options->job.colocated)
         fprintf(report->told, "each worker with a server beside it (--ps colocated)\n");
     table_write_text(report->told, comparison);
-    arms_write_effects(report->told, comparison);
+    configs_write_effects(report->told, comparison);
     if (bits.seeds > 0) {
         fprintf(report->told, "\n");
         compare_report_strong(report, bits.text);
@@ -135,12 +136,12 @@ static void make_png(const struct compare_report *report)
 }
 
 /* What is in compare.json. */
-static enum status print_json(const struct answer *answer, const struct compare_report *report,
-                              struct error *error)
+static enum status print_json(const struct conclusion *conclusion,
+                              const struct compare_report *report, struct error *error)
 {
     char command[COMMAND_BYTES];
     describe_command(command, sizeof(command), report);
-    char *text = table_json(answer, command);
+    char *text = table_json(conclusion, command);
     if (text == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     fputs(text, stdout); /* Whether it came through the program's end asks. */
@@ -152,17 +153,17 @@ enum status compare_report_end(const struct compare_report *report,
                                const struct comparison *comparison, const char *remark, bool ended,
                                struct error *error)
 {
-    struct answer answer;
+    struct conclusion conclusion;
     struct question question = question_of(report->options);
-    enum status status = answer_make(&answer, comparison, &question, error);
+    enum status status = conclusion_make(&conclusion, comparison, &question, error);
     if (status == STATUS_OK) {
-        status = write_files(report, &answer, remark, error);
-        print_end(report, &answer);
+        status = write_files(report, &conclusion, remark, error);
+        print_end(report, &conclusion);
     }
     if (status == STATUS_OK && !ended && !report->options->svg_only)
         make_png(report);
     if (report->options->json && status == STATUS_OK)
-        status = print_json(&answer, report, error);
-    answer_free(&answer);
+        status = print_json(&conclusion, report, error);
+    conclusion_free(&conclusion);
     return status;
 }

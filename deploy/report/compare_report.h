@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "common/options/options.h"
-#include "deploy/answer/comparison.h"
+#include "deploy/conclusion/comparison.h"
 
 struct compare_report {
     int typed_count; /* The command as it was typed, from its name on. */

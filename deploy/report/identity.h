@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "deploy/answer/comparison.h"
+#include "deploy/conclusion/comparison.h"
 
 /* A <table>, a row for each group whose gradients grew stale, over all its runs; nothing when there
  * is none. A row of which the sides differ says by how much. */

@@ -8,7 +8,7 @@
 
 #include "common/base/wording.h"
 #include "common/options/options.h"
-#include "deploy/answer/answer_words.h"
+#include "deploy/conclusion/conclusion_text.h"
 #include "deploy/figures/svg.h"
 #include "deploy/report/report.h"
 
@@ -51,7 +51,7 @@ static uint64_t servers_of(const struct record *record)
 
 static uint64_t chunk_of(const struct record *record)
 {
-    return record->arm.chunk_bytes;
+    return record->config.chunk_bytes;
 }
 
 static bool all_have(const struct comparison *comparison, record_count_fn *number)
@@ -87,7 +87,7 @@ static bool same_data(const struct comparison *comparison)
 
 static bool is_modelled(const struct comparison *comparison)
 {
-    return comparison->records[0]->arm.cluster[0] != '\0';
+    return comparison->records[0]->config.cluster[0] != '\0';
 }
 
 static void tell_program(struct text *text, const struct comparison *comparison,
@@ -105,7 +105,7 @@ static void tell_program(struct text *text, const struct comparison *comparison,
     SAY(text, ". ");
     if (is_modelled(comparison))
         SAY(text, "Learning was computed, time was modelled: %s. ",
-            comparison->records[0]->arm.cluster);
+            comparison->records[0]->config.cluster);
     else
         SAY(text, "Every run had fresh processes of its own, one run after another, servers and "
                   "workers on "
@@ -149,8 +149,8 @@ static void tell_cluster(struct text *text, const struct comparison *comparison,
                              : wording_counted(record->servers, "server", "servers").text);
     else
         SAY(text, "Servers held the parameters, ");
-    if (all_have(comparison, chunk_of) && record->arm.chunk_bytes > 0)
-        SAY(text, "in chunks of at most %s", wording_bytes(record->arm.chunk_bytes).text);
+    if (all_have(comparison, chunk_of) && record->config.chunk_bytes > 0)
+        SAY(text, "in chunks of at most %s", wording_bytes(record->config.chunk_bytes).text);
     else
         SAY(text, "in chunks of the program's choice");
     if (facts->transport != NULL && !is_modelled(comparison))
@@ -173,13 +173,13 @@ static void tell_seeds(struct text *text, const struct group *group)
         SAY(text, ", %" PRIu64, records[i]->seed);
 }
 
-static void tell_arms(struct text *text, const struct comparison *comparison)
+static void tell_configs(struct text *text, const struct comparison *comparison)
 {
     SAY(text, "%s: ", comparison->group_count == 1 ? "The arm" : "Arms");
     for (size_t i = 0; i < comparison->group_count; i++) {
         SAY(text, "%s%s (", i > 0 ? "; " : "", comparison->groups[i].label);
-        if (comparison->groups[i].arm.given[0] != '\0')
-            SAY(text, "%s; ", comparison->groups[i].arm.given);
+        if (comparison->groups[i].config.given[0] != '\0')
+            SAY(text, "%s; ", comparison->groups[i].config.given);
         if (comparison->groups[i].record_count > 0)
             tell_seeds(text, &comparison->groups[i]);
         else
@@ -208,9 +208,9 @@ static void tell_measures(struct text *text, const struct comparison *comparison
                   "not jump. ");
 }
 
-static void tell_target(struct text *text, const struct answer *answer)
+static void tell_target(struct text *text, const struct conclusion *conclusion)
 {
-    const struct target *target = &answer->target;
+    const struct target *target = &conclusion->target;
     if (target->kind == TARGET_NONE)
         return;
     SAY(text, "The target is %s", target_text(target, 0).text);
@@ -232,16 +232,16 @@ static void tell_target(struct text *text, const struct answer *answer)
     SAY(text, ". A run that does not reach it counts as slower than any that does. ");
 }
 
-static void tell_statistics(struct text *text, const struct answer *answer)
+static void tell_statistics(struct text *text, const struct conclusion *conclusion)
 {
     size_t pairs = 0;
-    for (size_t i = 1; i < answer->comparison->group_count; i++)
-        if (answer->arms[i].rungs[0].time.count > pairs)
-            pairs = answer->arms[i].rungs[0].time.count;
-    if (answer->comparison->group_count < 2)
+    for (size_t i = 1; i < conclusion->comparison->group_count; i++)
+        if (conclusion->configs[i].rungs[0].time.count > pairs)
+            pairs = conclusion->configs[i].rungs[0].time.count;
+    if (conclusion->comparison->group_count < 2)
         return;
     SAY(text, "Ratios are geometric means over the seeds that an arm shares with %s",
-        answer_name(answer->comparison, &answer->comparison->groups[0]).text);
+        conclusion_name(conclusion->comparison, &conclusion->comparison->groups[0]).text);
     if (pairs < STATISTICS_INTERVAL_RUNS) {
         SAY(text, "; with fewer than three of them nothing is said of what seeds do by chance.");
         return;
@@ -253,36 +253,38 @@ static void tell_statistics(struct text *text, const struct answer *answer)
         "all arms (t, or the sign test where a run did not reach the target). Test accuracies are "
         "called equal where the 95 %% interval of the paired difference is within %g points. "
         "Intervals are of one comparison each, and not corrected for how many there are.",
-        answer->question.margin);
+        conclusion->question.margin);
 }
 
-static void tell_all(struct text *text, const struct answer *answer,
+static void tell_all(struct text *text, const struct conclusion *conclusion,
                      const struct report_facts *facts)
 {
-    const struct comparison *comparison = answer->comparison;
+    const struct comparison *comparison = conclusion->comparison;
     if (comparison->record_count == 0)
         return;
     tell_program(text, comparison, facts);
     tell_work(text, comparison);
     tell_cluster(text, comparison, facts);
-    tell_arms(text, comparison);
+    tell_configs(text, comparison);
     tell_measures(text, comparison);
-    tell_target(text, answer);
-    tell_statistics(text, answer);
+    tell_target(text, conclusion);
+    tell_statistics(text, conclusion);
 }
 
-void methods_write(FILE *stream, const struct answer *answer, const struct report_facts *facts)
+void methods_write(FILE *stream, const struct conclusion *conclusion,
+                   const struct report_facts *facts)
 {
     struct text text = {""};
-    tell_all(&text, answer, facts);
+    tell_all(&text, conclusion, facts);
     if (text.text[0] != '\0')
         wording_wrap(stream, text.text, 0, 0);
 }
 
-void methods_write_html(FILE *stream, const struct answer *answer, const struct report_facts *facts)
+void methods_write_html(FILE *stream, const struct conclusion *conclusion,
+                        const struct report_facts *facts)
 {
     struct text text = {""};
-    tell_all(&text, answer, facts);
+    tell_all(&text, conclusion, facts);
     if (text.text[0] == '\0')
         return;
     fputs("<h2 id=\"methods\">How it was measured</h2>\n<p>", stream);

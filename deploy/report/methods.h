@@ -9,13 +9,14 @@
 
 #include <stdio.h>
 
-#include "deploy/answer/answer.h"
+#include "deploy/conclusion/conclusion.h"
 
 struct report_facts;
 
-void methods_write(FILE *stream, const struct answer *answer, const struct report_facts *facts);
+void methods_write(FILE *stream, const struct conclusion *conclusion,
+                   const struct report_facts *facts);
 /* With its heading; nothing without a run. */
-void methods_write_html(FILE *stream, const struct answer *answer,
+void methods_write_html(FILE *stream, const struct conclusion *conclusion,
                         const struct report_facts *facts);
 
 #endif

@@ -49,7 +49,7 @@ static bool bound(const struct group *group, char text[NOTE_TEXT_MAX])
     return true;
 }
 
-typedef bool arm_note_fn(const struct group *group, char text[NOTE_TEXT_MAX]);
+typedef bool config_note_fn(const struct group *group, char text[NOTE_TEXT_MAX]);
 
 /* --- of several ------------------------------------------------------------------------------ */
 
@@ -78,27 +78,27 @@ static bool is_crowded(const struct group *group)
 {
     const struct record *record = group->records[0];
     uint32_t processors = record->summary.processors;
-    return processors > 0 && record->arm.cluster[0] == '\0' && record->arm.compute[0] == '\0' &&
-           record->workers + record->servers > processors;
+    return processors > 0 && record->config.cluster[0] == '\0' &&
+           record->config.compute[0] == '\0' && record->workers + record->servers > processors;
 }
 
 static bool crowded(const struct comparison *comparison, char text[NOTE_TEXT_MAX])
 {
-    struct listing arms = {.count = 0};
+    struct listing configs = {.count = 0};
     uint32_t processors = 0;
     for (size_t i = 0; i < comparison->group_count; i++) {
         const struct group *group = &comparison->groups[i];
         if (group->record_count == 0 || !is_crowded(group))
             continue;
         processors = group->records[0]->summary.processors;
-        list(&arms, group->label);
+        list(&configs, group->label);
     }
-    list_end(&arms);
+    list_end(&configs);
     snprintf(text, NOTE_TEXT_MAX,
              "more workers and servers than the %s, so that they take turns: %s",
              wording_counted(processors, "processor", "processors").text,
-             arms.count == comparison->group_count ? "all arms" : arms.text);
-    return arms.count > 0;
+             configs.count == comparison->group_count ? "all arms" : configs.text);
+    return configs.count > 0;
 }
 
 static const char *run_name(const struct record *record)
@@ -113,7 +113,7 @@ static size_t list_noisy(struct listing *runs, const struct group *group)
     size_t known = 0;
     for (size_t i = 0; i < group->record_count; i++) {
         const struct record *record = group->records[i];
-        char run[ARM_TEXT_MAX + 64];
+        char run[CONFIG_TEXT_MAX + 64];
         known += record->noise.processors > 0;
         if (!note_is_noisy(record))
             continue;
@@ -144,13 +144,13 @@ typedef bool comparison_note_fn(const struct comparison *comparison, char text[N
 
 bool note_at(const struct comparison *comparison, size_t index, char text[NOTE_TEXT_MAX])
 {
-    static arm_note_fn *const of_arms[] = {idle, bound};
+    static config_note_fn *const of_configs[] = {idle, bound};
     static comparison_note_fn *const of_all[] = {crowded, noisy};
     size_t found = 0;
-    for (size_t kind = 0; kind < sizeof of_arms / sizeof *of_arms; kind++)
+    for (size_t kind = 0; kind < sizeof of_configs / sizeof *of_configs; kind++)
         for (size_t i = 0; i < comparison->group_count; i++)
             if (comparison->groups[i].record_count > 0 &&
-                of_arms[kind](&comparison->groups[i], text) && found++ == index)
+                of_configs[kind](&comparison->groups[i], text) && found++ == index)
                 return true;
     for (size_t kind = 0; kind < sizeof of_all / sizeof *of_all; kind++)
         if (of_all[kind](comparison, text) && found++ == index)

@@ -14,7 +14,7 @@
 #ifndef DEPLOY_REPORT_NOTES_H
 #define DEPLOY_REPORT_NOTES_H
 
-#include "deploy/answer/comparison.h"
+#include "deploy/conclusion/comparison.h"
 
 #define NOTE_TEXT_MAX 512
 

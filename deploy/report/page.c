@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "common/base/wording.h"
-#include "deploy/figures/arm_style.h"
+#include "deploy/figures/config_style.h"
 #include "deploy/figures/svg.h"
-#include "deploy/report/answer_table.h"
-#include "deploy/report/arm.h"
+#include "deploy/report/conclusion_table.h"
+#include "deploy/report/config.h"
 #include "deploy/report/identity.h"
 #include "deploy/report/methods.h"
 #include "deploy/report/notes.h"
@@ -186,7 +186,7 @@ static void put_keys(FILE *page, const struct comparison *comparison)
     fputs("<fieldset class=\"keys\"><legend>Highlight</legend>\n", page);
     for (size_t i = 0; i < comparison->group_count; i++) {
         const struct group *group = &comparison->groups[i];
-        arm_style(style, sizeof(style), "line", group);
+        config_style(style, sizeof(style), "line", group);
         fprintf(page,
                 "<label><input type=\"checkbox\" id=\"arm-%zu\" autocomplete=\"off\"/><svg "
                 "viewBox=\"0 0 28 10\" aria-hidden=\"true\"><line class=\"%s\" x1=\"0\" y1=\"5\" "
@@ -226,7 +226,7 @@ static void put_staleness(FILE *page, const struct comparison *comparison,
 {
     fputs("<h2 id=\"stale\">How stale gradients were</h2>\n", page);
     put_figure(page, figures, "staleness");
-    arms_write_effects_html(page, comparison);
+    configs_write_effects_html(page, comparison);
     identity_write_html(page, comparison);
     put_figure(page, figures, "spread");
 }
@@ -310,25 +310,25 @@ static void put_facts(FILE *page, const struct comparison *comparison,
     }
 }
 
-void page_write(FILE *page, const struct answer *answer, const struct figures *figures,
+void page_write(FILE *page, const struct conclusion *conclusion, const struct figures *figures,
                 const struct step_figures *steps, const struct report_facts *facts)
 {
-    const struct comparison *comparison = answer->comparison;
+    const struct comparison *comparison = conclusion->comparison;
     put_head(page, comparison);
     put_lead(page, comparison);
     put_remarks(page, comparison, facts);
     put_contents(page, steps->count > 0);
-    answer_write_html(page, answer);
+    conclusion_write_html(page, conclusion);
     put_table_notes(page, comparison);
-    put_notes(page, answer_note);
+    put_notes(page, conclusion_note);
     put_bits(page, comparison);
-    arms_write_html(page, comparison);
+    configs_write_html(page, comparison);
     put_curves(page, comparison, figures);
     put_staleness(page, comparison, figures);
     put_seconds(page, comparison, figures);
     put_steps(page, steps);
     put_numbers(page, comparison);
-    methods_write_html(page, answer, facts);
+    methods_write_html(page, conclusion, facts);
     put_facts(page, comparison, facts);
     fputs("</main>\n</body>\n</html>\n", page);
 }

@@ -13,13 +13,13 @@
 
 #include <stdio.h>
 
-#include "deploy/answer/answer.h"
+#include "deploy/conclusion/conclusion.h"
 #include "deploy/figures/figures.h"
 #include "deploy/figures/step_figures.h"
 
 struct report_facts;
 
-void page_write(FILE *page, const struct answer *answer, const struct figures *figures,
+void page_write(FILE *page, const struct conclusion *conclusion, const struct figures *figures,
                 const struct step_figures *steps, const struct report_facts *facts);
 
 #endif

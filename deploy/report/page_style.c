@@ -86,10 +86,10 @@ static void write_switch(FILE *page)
 }
 
 /* Arms that are ticked, or under the pointer, stand out. */
-static void write_arms(FILE *page, size_t arms)
+static void write_configs(FILE *page, size_t configs)
 {
     fputs("@media screen{main:has(.keys input:checked) .arm{opacity:.13}", page);
-    for (size_t i = 0; i < arms; i++)
+    for (size_t i = 0; i < configs; i++)
         fprintf(page,
                 "main:has(#arm-%zu:checked) .arm.a%zu{opacity:1}"
                 "figure svg:has(.a%zu:hover) .arm:not(.a%zu){opacity:.2}",
@@ -97,7 +97,7 @@ static void write_arms(FILE *page, size_t arms)
     fputs("}", page);
 }
 
-void page_style_write(FILE *page, size_t arms)
+void page_style_write(FILE *page, size_t configs)
 {
     fputs("<style>", page);
     fputs(style_sheet(), page);
@@ -107,6 +107,6 @@ void page_style_write(FILE *page, size_t arms)
     fputs(dark, page);
     fputs(print, page);
     write_switch(page);
-    write_arms(page, arms);
+    write_configs(page, configs);
     fputs("</style>\n", page);
 }

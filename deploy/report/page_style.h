@@ -9,6 +9,6 @@
 #include <stdio.h>
 
 /* The style sheet, of a page on which so many arms are compared. */
-void page_style_write(FILE *page, size_t arms);
+void page_style_write(FILE *page, size_t configs);
 
 #endif

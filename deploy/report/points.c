@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "deploy/answer/target.h"
+#include "deploy/conclusion/target.h"
 #include "deploy/report/table.h"
 
 /* Of which run, and where in it. */
@@ -48,7 +48,7 @@ static void put_line(const struct place *place, const char *prefix, const char *
 {
     if (!isfinite(value))
         return;
-    put_name(place->stream, place->group->arm.name);
+    put_name(place->stream, place->group->config.name);
     fprintf(place->stream, ",%llu,%s%s", (unsigned long long)place->record->seed, prefix, metric);
     put_number(place->stream, place->step);
     put_number(place->stream, target_examples(place->record, place->step));
@@ -92,7 +92,7 @@ static void put_summary(struct place *place)
     record_number_fn *number;
     place->step = (double)record->summary.step;
     place->seconds = record->training_seconds;
-    put_line(place, "run_", "fate", record_diverged(record) ? FATE_DIVERGED : FATE_DONE);
+    put_line(place, "run_", "fate", record_diverged(record) ? TRIAL_END_DIVERGED : TRIAL_END_DONE);
     put_line(place, "run_", "leaf", (double)record->micro_batch);
     put_line(place, "run_", "classes", record_classes(record));
     put_line(place, "run_", "workers", record->workers);
@@ -104,15 +104,15 @@ static void put_summary(struct place *place)
         put_line(place, "run_", name, number(record));
 }
 
-static void put_failed(FILE *stream, const struct comparison *comparison, const char *arm)
+static void put_failed(FILE *stream, const struct comparison *comparison, const char *config)
 {
     for (size_t i = 0; i < comparison->failed_count; i++) {
         const struct failed_run *run = &comparison->failed[i];
-        if (strcmp(run->arm, arm) != 0)
+        if (strcmp(run->config, config) != 0)
             continue;
-        put_name(stream, arm);
+        put_name(stream, config);
         fprintf(stream, ",%llu,run_fate,0,0,,%d\n", (unsigned long long)run->seed,
-                failed_run_diverged(run) ? FATE_DIVERGED : FATE_UNKNOWN);
+                failed_run_diverged(run) ? TRIAL_END_DIVERGED : TRIAL_END_UNKNOWN);
     }
 }
 
@@ -127,6 +127,6 @@ void points_write(FILE *stream, const struct comparison *comparison)
             put_scores(&place);
             put_summary(&place);
         }
-        put_failed(stream, comparison, group->arm.name);
+        put_failed(stream, comparison, group->config.name);
     }
 }

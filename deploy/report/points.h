@@ -22,7 +22,7 @@
 
 #include <stdio.h>
 
-#include "deploy/answer/comparison.h"
+#include "deploy/conclusion/comparison.h"
 
 void points_write(FILE *stream, const struct comparison *comparison);
 

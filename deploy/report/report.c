@@ -13,8 +13,8 @@
 #include "common/base/wording.h"
 #include "deploy/figures/figures.h"
 #include "deploy/figures/step_figures.h"
-#include "deploy/report/answer_table.h"
-#include "deploy/report/arm.h"
+#include "deploy/report/conclusion_table.h"
+#include "deploy/report/config.h"
 #include "deploy/report/methods.h"
 #include "deploy/report/page.h"
 #include "deploy/report/png.h"
@@ -141,67 +141,69 @@ static enum status sheet_close(struct sheet *sheet, const struct disk *disk, con
     return status;
 }
 
-void report_print(FILE *stream, const struct answer *answer)
+void report_print(FILE *stream, const struct conclusion *conclusion)
 {
     struct bits_verdict bits;
-    comparison_bits(answer->comparison, &bits);
-    table_write_missing(stream, answer->comparison);
-    answer_write_text(stream, answer);
+    comparison_bits(conclusion->comparison, &bits);
+    table_write_missing(stream, conclusion->comparison);
+    conclusion_write_text(stream, conclusion);
     fputc('\n', stream);
-    table_write_text(stream, answer->comparison);
-    arms_write_effects(stream, answer->comparison);
+    table_write_text(stream, conclusion->comparison);
+    configs_write_effects(stream, conclusion->comparison);
     if (bits.seeds > 0)
         fprintf(stream, "\n%s\n", bits.text);
 }
 
 static enum status write_table(const struct disk *disk, const char *out,
-                               const struct answer *answer, struct error *error)
+                               const struct conclusion *conclusion, struct error *error)
 {
     struct sheet sheet;
     if (!sheet_open(&sheet))
         return error_set(error, STATUS_MEMORY, "out of memory");
-    report_print(sheet.stream, answer);
+    report_print(sheet.stream, conclusion);
     fputc('\n', sheet.stream);
-    for (size_t i = 0; answer_note(i) != NULL; i++)
-        fprintf(sheet.stream, "%s\n", answer_note(i));
+    for (size_t i = 0; conclusion_note(i) != NULL; i++)
+        fprintf(sheet.stream, "%s\n", conclusion_note(i));
     for (size_t i = 0; table_note(i) != NULL; i++)
         fprintf(sheet.stream, "%s\n", table_note(i));
     return sheet_close(&sheet, disk, out, "table.txt", error);
 }
 
 /* One more file of a comparison, that a function fills. */
-typedef void answer_write_fn(FILE *stream, const struct answer *answer);
+typedef void conclusion_write_fn(FILE *stream, const struct conclusion *conclusion);
 
 static enum status write_by(const struct disk *disk, const char *out, const char *name,
-                            const struct answer *answer, answer_write_fn *fill, struct error *error)
+                            const struct conclusion *conclusion, conclusion_write_fn *fill,
+                            struct error *error)
 {
     struct sheet sheet;
     if (!sheet_open(&sheet))
         return error_set(error, STATUS_MEMORY, "out of memory");
-    fill(sheet.stream, answer);
+    fill(sheet.stream, conclusion);
     return sheet_close(&sheet, disk, out, name, error);
 }
 
-static void fill_points(FILE *stream, const struct answer *answer)
+static void fill_points(FILE *stream, const struct conclusion *conclusion)
 {
-    points_write(stream, answer->comparison);
+    points_write(stream, conclusion->comparison);
 }
 
 static enum status write_methods(const struct disk *disk, const char *out,
-                                 const struct answer *answer, const struct report_facts *facts,
-                                 struct error *error)
+                                 const struct conclusion *conclusion,
+                                 const struct report_facts *facts, struct error *error)
 {
     struct sheet sheet;
     if (!sheet_open(&sheet))
         return error_set(error, STATUS_MEMORY, "out of memory");
-    methods_write(sheet.stream, answer, facts);
+    methods_write(sheet.stream, conclusion, facts);
     return sheet_close(&sheet, disk, out, "methods.txt", error);
 }
 
-static enum status write_json(const struct disk *disk, const char *out, const struct answer *answer,
-                              const char *command, struct error *error)
+static enum status write_json(const struct disk *disk, const char *out,
+                              const struct conclusion *conclusion, const char *command,
+                              struct error *error)
 {
-    char *text = table_json(answer, command != NULL ? command : "");
+    char *text = table_json(conclusion, command != NULL ? command : "");
     if (text == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     enum status status = write_text(disk, out, "compare.json", text, error);
@@ -231,41 +233,43 @@ static enum status write_figures(const struct disk *disk, const char *out,
     return status;
 }
 
-static enum status write_page(const struct disk *disk, const char *out, const struct answer *answer,
-                              const struct figures *figures, const struct step_figures *steps,
-                              const struct report_facts *facts, struct error *error)
+static enum status write_page(const struct disk *disk, const char *out,
+                              const struct conclusion *conclusion, const struct figures *figures,
+                              const struct step_figures *steps, const struct report_facts *facts,
+                              struct error *error)
 {
     struct sheet sheet;
     if (!sheet_open(&sheet))
         return error_set(error, STATUS_MEMORY, "out of memory");
-    page_write(sheet.stream, answer, figures, steps, facts);
+    page_write(sheet.stream, conclusion, figures, steps, facts);
     return sheet_close(&sheet, disk, out, "report.html", error);
 }
 
-enum status report_write(const struct disk *disk, const char *out, const struct answer *answer,
-                         const struct report_facts *facts, struct error *error)
+enum status report_write(const struct disk *disk, const char *out,
+                         const struct conclusion *conclusion, const struct report_facts *facts,
+                         struct error *error)
 {
     struct figures figures;
     struct step_figures steps = {.count = 0};
-    enum status status = figures_make(&figures, answer, error);
+    enum status status = figures_make(&figures, conclusion, error);
     if (status == STATUS_OK)
-        status = step_figures_make(&steps, answer->comparison, error);
+        status = step_figures_make(&steps, conclusion->comparison, error);
     if (status == STATUS_OK)
-        status = write_table(disk, out, answer, error);
+        status = write_table(disk, out, conclusion, error);
     if (status == STATUS_OK)
-        status = write_json(disk, out, answer, facts->command, error);
+        status = write_json(disk, out, conclusion, facts->command, error);
     if (status == STATUS_OK)
-        status = write_by(disk, out, "points.csv", answer, fill_points, error);
+        status = write_by(disk, out, "points.csv", conclusion, fill_points, error);
     if (status == STATUS_OK)
-        status = write_by(disk, out, "table.md", answer, answer_write_markdown, error);
+        status = write_by(disk, out, "table.md", conclusion, conclusion_write_markdown, error);
     if (status == STATUS_OK)
-        status = write_by(disk, out, "table.tex", answer, answer_write_latex, error);
+        status = write_by(disk, out, "table.tex", conclusion, conclusion_write_latex, error);
     if (status == STATUS_OK)
-        status = write_methods(disk, out, answer, facts, error);
+        status = write_methods(disk, out, conclusion, facts, error);
     if (status == STATUS_OK)
         status = write_figures(disk, out, &figures, &steps, error);
     if (status == STATUS_OK)
-        status = write_page(disk, out, answer, &figures, &steps, facts, error);
+        status = write_page(disk, out, conclusion, &figures, &steps, facts, error);
     figures_free(&figures);
     step_figures_free(&steps);
     return status;

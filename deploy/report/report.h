@@ -19,7 +19,7 @@
 
 #include "common/base/status.h"
 #include "common/file/disk.h"
-#include "deploy/answer/answer.h"
+#include "deploy/conclusion/conclusion.h"
 
 /* What the runs themselves do not tell. Texts are borrowed; NULL or "" for unknown. */
 struct report_facts {
@@ -41,9 +41,10 @@ void report_command(char *text, size_t bytes, int argc, char **argv);
 
 /* What a terminal shows of it, and how table.txt begins: the answer, the table, what the modes' options did,
  * and whether bits agree. */
-void report_print(FILE *stream, const struct answer *answer);
+void report_print(FILE *stream, const struct conclusion *conclusion);
 
-enum status report_write(const struct disk *disk, const char *out, const struct answer *answer,
-                         const struct report_facts *facts, struct error *error);
+enum status report_write(const struct disk *disk, const char *out,
+                         const struct conclusion *conclusion, const struct report_facts *facts,
+                         struct error *error);
 
 #endif

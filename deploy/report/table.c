@@ -10,9 +10,9 @@
 #include "common/base/wording.h"
 #include "common/file/json_writer.h"
 #include "common/job/mode.h"
-#include "deploy/answer/answer_words.h"
+#include "deploy/conclusion/conclusion_text.h"
 #include "deploy/figures/svg.h"
-#include "deploy/report/arm.h"
+#include "deploy/report/config.h"
 #include "deploy/report/grid.h"
 #include "deploy/report/notes.h"
 
@@ -158,12 +158,13 @@ static const struct column columns[COLUMN_COUNT] = {
     {THEME_WORK, "moved", "MiB", "exchanged_bytes", record_exchanged_bytes, 1, 1048576,
      .wide = true},
     {THEME_WORK, "dropped", "%", "dropped", record_dropped, 2, 0.01, .wide = false, .rare = true},
-    {THEME_STALENESS, "too stale", "sent back %", "sent_back", arm_sent_back, 2, 0.01, .wide = true,
+    {THEME_STALENESS, "too stale", "sent back %", "sent_back", config_sent_back, 2, 0.01,
+     .wide = true, .rare = true},
+    {THEME_STALENESS, "too stale", "lost %", "lost", config_lost, 2, 0.01, .wide = true,
      .rare = true},
-    {THEME_STALENESS, "too stale", "lost %", "lost", arm_lost, 2, 0.01, .wide = true, .rare = true},
-    {THEME_STALENESS, "learning", "rate times", "rate_factor", arm_rate, 3, 1, .wide = true,
+    {THEME_STALENESS, "learning", "rate times", "rate_factor", config_rate, 3, 1, .wide = true,
      .rare = true},
-    {THEME_STALENESS, "compen-", "sated %", "compensated", arm_moved, 2, 0.01, .wide = true,
+    {THEME_STALENESS, "compen-", "sated %", "compensated", config_moved, 2, 0.01, .wide = true,
      .rare = true},
     {THEME_WORK, "leaves", "longer %", "longer_leaves", record_longer, 1, 0.01, .wide = true,
      .rare = true},
@@ -249,11 +250,11 @@ static void make_cell(char *cell, const struct group *group, size_t column, cons
 {
     if (columns[column].number != NULL) {
         number_cell(cell, group, &columns[column], plus_minus);
-    } else if (column == COLUMN_MODE && group->arm.label[0] != '\0') {
+    } else if (column == COLUMN_MODE && group->config.label[0] != '\0') {
         snprintf(cell, CELL_BYTES, "%s", group->label);
     } else if (column == COLUMN_MODE) {
         snprintf(cell, CELL_BYTES, "%s%s%s", group->mode_text,
-                 group->arm.varied[0] != '\0' ? ", " : "", group->arm.varied);
+                 group->config.varied[0] != '\0' ? ", " : "", group->config.varied);
     } else {
         snprintf(cell, CELL_BYTES, "%zu",
                  column == COLUMN_WORKERS ? (size_t)group->workers : group->record_count);
@@ -310,7 +311,7 @@ static bool column_shown(const struct comparison *comparison, size_t column)
 static const char *column_heading(const struct comparison *comparison, size_t column)
 {
     for (size_t i = 0; i < comparison->group_count && column == COLUMN_MODE; i++)
-        if (comparison->groups[i].arm.label[0] != '\0')
+        if (comparison->groups[i].config.label[0] != '\0')
             return "arm";
     return columns[column].heading;
 }
@@ -402,12 +403,12 @@ static void write_block(FILE *stream, const struct comparison *comparison,
 /* Of runs in virtual time seconds are a model's, and whose that is said; a comparison has no others. */
 static void write_cluster(FILE *stream, const struct comparison *comparison)
 {
-    char line[sizeof comparison->records[0]->arm.cluster + 80];
-    if (comparison->record_count == 0 || comparison->records[0]->arm.cluster[0] == '\0')
+    char line[sizeof comparison->records[0]->config.cluster + 80];
+    if (comparison->record_count == 0 || comparison->records[0]->config.cluster[0] == '\0')
         return;
-    const char *cluster = comparison->records[0]->arm.cluster;
+    const char *cluster = comparison->records[0]->config.cluster;
     for (size_t i = 0; i < comparison->record_count; i++)
-        if (strcmp(comparison->records[i]->arm.cluster, cluster) != 0)
+        if (strcmp(comparison->records[i]->config.cluster, cluster) != 0)
             cluster = "a cluster that is not the same for all";
     snprintf(line, sizeof line, "seconds are of virtual time: %s", cluster);
     wording_wrap(stream, line, 0, 0);
@@ -417,7 +418,7 @@ void table_write_text(FILE *stream, const struct comparison *comparison)
 {
     struct layout layout;
     write_cluster(stream, comparison);
-    arms_write_text(stream, comparison);
+    configs_write_text(stream, comparison);
     lay_out(&layout, comparison, write_work(stream, comparison));
     for (size_t first = COLUMN_SEEDS, end; first < COLUMN_COUNT; first = end) {
         end = block_end(&layout, first);
@@ -521,18 +522,19 @@ static void json_runs(struct json_writer *writer, const char *name, const struct
     json_writer_end(writer);
 }
 
-static void json_group(struct json_writer *writer, const struct answer *answer, size_t index)
+static void json_group(struct json_writer *writer, const struct conclusion *conclusion,
+                       size_t index)
 {
-    const struct group *group = &answer->comparison->groups[index];
+    const struct group *group = &conclusion->comparison->groups[index];
     json_writer_object(writer, NULL);
-    json_writer_text(writer, "arm", group->arm.name);
+    json_writer_text(writer, "arm", group->config.name);
     json_writer_text(writer, "mode", group->mode_text);
     json_writer_u64(writer, "workers", group->workers);
     json_writer_text(writer, "label", group->label);
-    json_writer_text(writer, "varied", group->arm.varied);
-    json_writer_text(writer, "given", group->arm.given);
+    json_writer_text(writer, "varied", group->config.varied);
+    json_writer_text(writer, "given", group->config.given);
     json_writer_text(writer, "options",
-                     group->record_count > 0 ? arm_text(group->records[0]).text : "");
+                     group->record_count > 0 ? config_text(group->records[0]).text : "");
     json_writer_array_line(writer, "seeds");
     for (size_t i = 0; i < group->record_count; i++)
         json_writer_u64(writer, NULL, group->records[i]->seed);
@@ -548,7 +550,7 @@ static void json_group(struct json_writer *writer, const struct answer *answer, 
             json_writer_end(writer);
         }
     }
-    answer_write_arm_json(writer, answer, index);
+    conclusion_write_config_json(writer, conclusion, index);
     json_writer_end(writer);
 }
 
@@ -556,27 +558,28 @@ static void json_failed(struct json_writer *writer, const struct failed_run *run
 {
     json_writer_object_line(writer, NULL);
     json_writer_text(writer, "run", run->name);
-    json_writer_text(writer, "arm", run->arm);
+    json_writer_text(writer, "arm", run->config);
     json_writer_u64(writer, "seed", run->seed);
     json_writer_u64(writer, "exit_code", (uint64_t)run->exit_code);
     json_writer_text(writer, "reason", run->reason);
     json_writer_end(writer);
 }
 
-static void json_sentences(struct json_writer *writer, const struct answer *answer)
+static void json_sentences(struct json_writer *writer, const struct conclusion *conclusion)
 {
-    struct answer_text sentence;
+    struct conclusion_text sentence;
     json_writer_array(writer, "answer");
-    for (size_t i = 0; answer_head(answer, i, &sentence); i++)
+    for (size_t i = 0; conclusion_head(conclusion, i, &sentence); i++)
         json_writer_text(writer, NULL, sentence.text);
-    for (size_t i = 0; answer_foot(answer, i, &sentence); i++)
+    for (size_t i = 0; conclusion_foot(conclusion, i, &sentence); i++)
         json_writer_text(writer, NULL, sentence.text);
     json_writer_end(writer);
 }
 
-void table_write_json(struct json_writer *writer, const struct answer *answer, const char *command)
+void table_write_json(struct json_writer *writer, const struct conclusion *conclusion,
+                      const char *command)
 {
-    const struct comparison *comparison = answer->comparison;
+    const struct comparison *comparison = conclusion->comparison;
     struct bits_verdict bits;
     comparison_bits(comparison, &bits);
     json_writer_text(writer, "format", COMPARISON_FORMAT);
@@ -585,8 +588,8 @@ void table_write_json(struct json_writer *writer, const struct answer *answer, c
                     comparison->record_count + comparison->failed_count +
                         comparison_to_come(comparison));
     json_writer_u64(writer, "runs_done", comparison->record_count);
-    if (comparison->record_count > 0 && comparison->records[0]->arm.cluster[0] != '\0')
-        json_writer_text(writer, "virtual", comparison->records[0]->arm.cluster);
+    if (comparison->record_count > 0 && comparison->records[0]->config.cluster[0] != '\0')
+        json_writer_text(writer, "virtual", comparison->records[0]->config.cluster);
     else
         json_writer_null(writer, "virtual");
     json_writer_array(writer, "failed");
@@ -598,25 +601,25 @@ void table_write_json(struct json_writer *writer, const struct answer *answer, c
     else
         json_writer_null(writer, "same_bits");
     json_writer_text(writer, "remark", bits.text);
-    json_sentences(writer, answer);
+    json_sentences(writer, conclusion);
     json_writer_array(writer, "notes");
     char note[NOTE_TEXT_MAX];
     for (size_t i = 0; note_at(comparison, i, note); i++)
         json_writer_text(writer, NULL, note);
     json_writer_end(writer);
-    answer_write_json(writer, answer);
+    conclusion_write_json(writer, conclusion);
     json_writer_array(writer, "groups");
     for (size_t i = 0; i < comparison->group_count; i++)
-        json_group(writer, answer, i);
+        json_group(writer, conclusion, i);
     json_writer_end(writer);
 }
 
-char *table_json(const struct answer *answer, const char *command)
+char *table_json(const struct conclusion *conclusion, const char *command)
 {
     struct json_writer writer;
     json_writer_init(&writer, false);
     json_writer_object(&writer, NULL);
-    table_write_json(&writer, answer, command);
+    table_write_json(&writer, conclusion, command);
     json_writer_end(&writer);
     json_writer_raw(&writer, "\n", 1);
     char *text = writer.failed ? NULL : writer.text;

@@ -10,11 +10,11 @@
 
 #include <stdio.h>
 
-#include "deploy/answer/answer.h"
-#include "deploy/answer/comparison.h"
+#include "deploy/conclusion/comparison.h"
+#include "deploy/conclusion/conclusion.h"
 
 /* Plain text, aligned, with two lines of heading and no line after it. Above it what the modes did
- * about staleness (arms_write_text); and where updates and examples an update are the same in all
+ * about staleness (configs_write_text); and where updates and examples an update are the same in all
  * rows, a line that has them, which leaves it narrower; below it what must be known of it (notes.h). */
 void table_write_text(FILE *stream, const struct comparison *comparison);
 
@@ -52,7 +52,7 @@ bool table_number(size_t index, const char **name, record_number_fn **number);
  *                  "staleness_p50", "staleness_p99", "staleness_max",
  *                  "spread_mean", "part_spread_mean", "wait_seconds",
  *                  "worker_seconds", "exchanged_bytes", "dropped",
- *                  "sent_back", "lost", "rate_factor", "compensated" (see arm.h),
+ *                  "sent_back", "lost", "rate_factor", "compensated" (see config.h),
  *                  "longer_leaves", "others_share": {..},
  *                  "update": {"computations", "examples"},
  *                  "to_target": {"runs", "reached",
@@ -69,10 +69,11 @@ bool table_number(size_t index, const char **name, record_number_fn **number);
  *                       "accuracy_points": {..}, "accuracy_parity": "equal" | "below" | "above" |
  *                       "open" | null, "train_loss": {..}, "unequal_work"}}]}
  *
- * See answer.h for what these are; a deviation of a ratio is that of its logarithms. What is infinite,
+ * See conclusion.h for what these are; a deviation of a ratio is that of its logarithms. What is infinite,
  * because a run did not reach the target, is "inf". */
-char *table_json(const struct answer *answer, const char *command);
+char *table_json(const struct conclusion *conclusion, const char *command);
 /* Its members, into an object that is open. */
-void table_write_json(struct json_writer *writer, const struct answer *answer, const char *command);
+void table_write_json(struct json_writer *writer, const struct conclusion *conclusion,
+                      const char *command);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include "deploy/report/times_table.h"
 
-#include "deploy/answer/answer_words.h"
+#include "deploy/conclusion/conclusion_text.h"
 #include "deploy/figures/time_kinds.h"
 #include "deploy/report/grid.h"
 
@@ -14,13 +14,13 @@ static void fill_row(struct grid *grid, const struct comparison *comparison,
 {
     double seconds[TIME_KINDS];
     size_t column = 0;
-    double total = time_of_arm(group, seconds);
+    double total = time_of_config(group, seconds);
     grid_row(grid);
     grid_cell(grid, column++, "%s", group->label);
     for (size_t kind = 0; kind < TIME_KINDS; kind++)
         if (time_kind_used(comparison, kind))
-            grid_cell(grid, column++, "%s", answer_seconds(seconds[kind], total).text);
-    grid_cell(grid, column, "%s", answer_seconds(total, total).text);
+            grid_cell(grid, column++, "%s", conclusion_seconds(seconds[kind], total).text);
+    grid_cell(grid, column, "%s", conclusion_seconds(total, total).text);
 }
 
 void times_table_write_html(FILE *stream, const struct comparison *comparison)

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "deploy/answer/comparison.h"
+#include "deploy/conclusion/comparison.h"
 
 /* A <table>, with a column for everything that any arm has spent time on; nothing where nothing is known. */
 void times_table_write_html(FILE *stream, const struct comparison *comparison);

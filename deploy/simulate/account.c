@@ -15,9 +15,9 @@
 
 /* --- keeping --------------------------------------------------------------------------------- */
 
-void account_init(struct account *account, const struct outages *outages)
+void account_init(struct account *account, const struct failures *failures)
 {
-    *account = (struct account){.outages = outages, .given = outages->count};
+    *account = (struct account){.failures = failures, .given = failures->count};
 }
 
 void account_free(struct account *account)
@@ -25,7 +25,7 @@ void account_free(struct account *account)
     for (size_t i = 0; i < account->count; i++)
         free(account->events[i].text);
     free(account->events);
-    *account = (struct account){.outages = NULL};
+    *account = (struct account){.failures = NULL};
 }
 
 void account_note(struct account *account, uint64_t at_ns, const char *text)
@@ -48,7 +48,7 @@ void account_note(struct account *account, uint64_t at_ns, const char *text)
 static enum status write_options(const struct account *account, struct json_writer *writer)
 {
     json_writer_object(writer, "options");
-    enum status status = outages_write(account->outages, account->given, writer);
+    enum status status = failures_write(account->failures, account->given, writer);
     json_writer_end(writer);
     return status;
 }
@@ -56,9 +56,9 @@ static enum status write_options(const struct account *account, struct json_writ
 static void write_lists(const struct account *account, struct json_writer *writer)
 {
     json_writer_array(writer, "drawn");
-    for (size_t i = account->given; i < account->outages->count; i++) {
-        char text[OUTAGE_TEXT_MAX];
-        outage_write(&account->outages->list[i], text);
+    for (size_t i = account->given; i < account->failures->count; i++) {
+        char text[FAILURE_TEXT_MAX];
+        failure_write(&account->failures->list[i], text);
         json_writer_text(writer, NULL, text);
     }
     json_writer_end(writer);

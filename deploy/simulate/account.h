@@ -19,14 +19,14 @@
 #include <stdio.h>
 
 #include "common/file/json.h"
-#include "deploy/cluster/outages.h"
+#include "deploy/cluster/failures.h"
 #include "deploy/simulate/load.h"
 
 #define ACCOUNT_FORMAT "syncopate-virtual-1"
 #define ACCOUNT_FILE   "virtual.json"
 
 struct account {
-    const struct outages *outages;
+    const struct failures *failures;
     size_t given; /* Outages that were asked for; those behind are drawn. */
     struct account_event {
         uint64_t at_ns;
@@ -36,7 +36,7 @@ struct account {
 };
 
 /* Nothing has been drawn yet. */
-void account_init(struct account *account, const struct outages *outages);
+void account_init(struct account *account, const struct failures *failures);
 void account_free(struct account *account);
 
 void account_note(struct account *account, uint64_t at_ns, const char *text);

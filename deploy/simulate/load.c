@@ -20,10 +20,10 @@ static const struct part {
     [LOAD_ROUTERS] = {"servers' routers", "handling of messages", "routers"},
     [LOAD_OWNERS] = {"servers' owners", "applying of gradients", "owners"},
     [LOAD_PROCESSORS] = {"hosts' processors", "host's processors", "processors"},
-    [LOAD_SERVER_CARDS_IN] = {"servers' cards in", "card, in", "server_cards_in"},
-    [LOAD_SERVER_CARDS_OUT] = {"servers' cards out", "card, out", "server_cards_out"},
-    [LOAD_WORKER_CARDS_IN] = {"workers' cards in", "card, in", "worker_cards_in"},
-    [LOAD_WORKER_CARDS_OUT] = {"workers' cards out", "card, out", "worker_cards_out"},
+    [LOAD_SERVER_NICS_IN] = {"servers' cards in", "card, in", "server_cards_in"},
+    [LOAD_SERVER_NICS_OUT] = {"servers' cards out", "card, out", "server_cards_out"},
+    [LOAD_WORKER_NICS_IN] = {"workers' cards in", "card, in", "worker_cards_in"},
+    [LOAD_WORKER_NICS_OUT] = {"workers' cards out", "card, out", "worker_cards_out"},
     [LOAD_LOOPBACKS] = {"hosts' loopbacks", "host's loopback", "loopbacks"},
 };
 
@@ -88,22 +88,22 @@ static void note_host(struct load_share *share, const struct layout *layout, uin
     name_place(share, layout, first_on(layout, host));
 }
 
-static void measure_cards(struct load *load, const struct timetable *timetable,
-                          const struct cards *cards)
+static void measure_nics(struct load *load, const struct timetable *timetable,
+                         const struct nics *nics)
 {
     const struct layout *layout = timetable->options.layout;
     uint64_t loopback = timetable->options.cluster->loopback_bytes_per_second;
     uint32_t of_servers = 0;
     struct load_share *shares = load->shares;
     for (uint32_t host = 0; host < layout->host_count; host++) {
-        const struct cluster_card *card = &layout->hosts[host].card;
-        const struct cards_use *use = cards_use(cards, host);
+        const struct cluster_nic *nic = &layout->hosts[host].nic;
+        const struct nics_use *use = nics_use(nics, host);
         bool server = has_server(layout, host);
         of_servers += server;
-        note_host(&shares[server ? LOAD_SERVER_CARDS_IN : LOAD_WORKER_CARDS_IN], layout, host,
-                  carried_share(load, use->down_bytes, card->down_bytes_per_second));
-        note_host(&shares[server ? LOAD_SERVER_CARDS_OUT : LOAD_WORKER_CARDS_OUT], layout, host,
-                  carried_share(load, use->up_bytes, card->up_bytes_per_second));
+        note_host(&shares[server ? LOAD_SERVER_NICS_IN : LOAD_WORKER_NICS_IN], layout, host,
+                  carried_share(load, use->down_bytes, nic->down_bytes_per_second));
+        note_host(&shares[server ? LOAD_SERVER_NICS_OUT : LOAD_WORKER_NICS_OUT], layout, host,
+                  carried_share(load, use->up_bytes, nic->up_bytes_per_second));
         note_host(&shares[LOAD_LOOPBACKS], layout, host,
                   carried_share(load, use->loopback_bytes, loopback));
     }
@@ -111,7 +111,7 @@ static void measure_cards(struct load *load, const struct timetable *timetable,
     const uint32_t counts[] = {of_servers, of_servers, others, others, layout->host_count};
     for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++)
         if (counts[i] > 0)
-            shares[LOAD_SERVER_CARDS_IN + i].mean /= counts[i];
+            shares[LOAD_SERVER_NICS_IN + i].mean /= counts[i];
 }
 
 static bool threads_waited(const struct timetable *timetable)
@@ -126,7 +126,7 @@ static bool threads_waited(const struct timetable *timetable)
     return took_ns - worked_ns > worked_ns / 10;
 }
 
-void load_measure(struct load *load, const struct timetable *timetable, const struct cards *cards,
+void load_measure(struct load *load, const struct timetable *timetable, const struct nics *nics,
                   uint64_t duration_ns)
 {
     static const enum timetable_part of[] = {[LOAD_TRAINERS] = PART_TRAINER,
@@ -141,7 +141,7 @@ void load_measure(struct load *load, const struct timetable *timetable, const st
         return;
     for (unsigned i = 0; i < sizeof of / sizeof *of; i++)
         measure_part(load, (enum load_part)i, timetable, of[i]);
-    measure_cards(load, timetable, cards);
+    measure_nics(load, timetable, nics);
 }
 
 /* --- telling --------------------------------------------------------------------------------- */

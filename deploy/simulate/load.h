@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #include "common/file/json_writer.h"
-#include "deploy/simulate/cards.h"
+#include "deploy/simulate/nics.h"
 #include "deploy/simulate/timetable.h"
 
 enum load_part {
@@ -31,10 +31,10 @@ enum load_part {
     LOAD_ROUTERS,  /* Servers' messages, and applying where the router is the owner. */
     LOAD_OWNERS,   /* Servers' applying. */
     LOAD_PROCESSORS,
-    LOAD_SERVER_CARDS_IN,
-    LOAD_SERVER_CARDS_OUT, /* Of hosts with a server; the others' below. */
-    LOAD_WORKER_CARDS_IN,
-    LOAD_WORKER_CARDS_OUT,
+    LOAD_SERVER_NICS_IN,
+    LOAD_SERVER_NICS_OUT, /* Of hosts with a server; the others' below. */
+    LOAD_WORKER_NICS_IN,
+    LOAD_WORKER_NICS_OUT,
     LOAD_LOOPBACKS,
     LOAD_PART_COUNT
 };
@@ -48,7 +48,7 @@ struct load {
     bool waited; /* Threads had work a tenth longer than processors for it. */
 };
 
-void load_measure(struct load *load, const struct timetable *timetable, const struct cards *cards,
+void load_measure(struct load *load, const struct timetable *timetable, const struct nics *nics,
                   uint64_t duration_ns);
 
 /* "servers' cards, in" */

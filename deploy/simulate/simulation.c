@@ -42,7 +42,7 @@ static void look(void *context)
     if (atomic_load(&s->stop_code) != 0 && !s->stopping) {
         s->stopping = true;
         s->stop_by = clock_now_seconds() + STOP_SECONDS;
-        strikes_stop(&s->strikes); /* Nobody kills the server 0 that is told, either. */
+        fault_schedule_stop(&s->schedule); /* Nobody kills the server 0 that is told, either. */
         engine_request_stop(&s->engine);
     }
     if (s->stopping && clock_now_seconds() > s->stop_by)
@@ -64,14 +64,14 @@ static void note_sent(void *context, const struct simulated_process *process,
 {
     struct simulation *s = context;
     if (process->host == 0 && message->kind == MESSAGE_FINISHED && !message->stop.left)
-        strikes_note_over(&s->strikes);
+        fault_schedule_note_over(&s->schedule);
 }
 
-static void note_spent(void *context, const struct simulated_process *process,
-                       const struct spent *spent)
+static void note_time_spent(void *context, const struct simulated_process *process,
+                            const struct time_spent *time_spent)
 {
     const struct simulation *s = context;
-    tracing_spent(&s->tracing, process, spent);
+    tracing_time_spent(&s->tracing, process, time_spent);
 }
 
 /* Who is told of each piece of work. */
@@ -80,7 +80,7 @@ static void note_worked(void *context, const struct simulated_process *process,
 {
     struct simulation *s = context;
     if (s->options.explain != NULL)
-        terms_worked(&s->terms, process, done);
+        breakdown_worked(&s->breakdown, process, done);
     tracing_worked(&s->tracing, process, done);
 }
 
@@ -88,8 +88,8 @@ static void note_worked(void *context, const struct simulated_process *process,
 static uint32_t owner_threads(const struct simulation *s)
 {
     uint64_t processors = s->layout.hosts[s->layout.host_of[0]].processors;
-    int32_t wish = s->options.options->owner_threads;
-    return wish >= 0 ? (uint32_t)wish : processors <= 2 ? 0 : processors >= 8 ? 4 : 2;
+    int32_t wanted = s->options.options->owner_threads;
+    return wanted >= 0 ? (uint32_t)wanted : processors <= 2 ? 0 : processors >= 8 ? 4 : 2;
 }
 
 /* A session that goes on is another one, with numbers of its own. */
@@ -121,14 +121,14 @@ static struct engine_options tables(struct simulation *s)
         .owners_inline = owners == 0,
         .computing = learning(&s->learning),
         .timing = timetable_timing(&s->timetable),
-        .carrier = cards_carrier(s->cards),
+        .channel = nics_channel(s->nics),
         .storage = folder_storage(&s->folder, s->options.out),
         .observer = {.context = s,
                      .ended = note_ended,
                      .sends = note_sent,
-                     .spent = s->options.recorder != NULL ? note_spent : NULL},
+                     .time_spent = s->options.recorder != NULL ? note_time_spent : NULL},
         .limits = {.context = s, .look = look},
-        .faults = strikes_faults(&s->strikes),
+        .faults = fault_schedule_faults(&s->schedule),
         .share_frames = true,
         .unchecked = true,
         .arithmetic = kernels_instructions_name(kernels_instructions()),
@@ -147,22 +147,22 @@ static enum status make_cluster(struct simulation *s, struct error *error)
 {
     const struct simulation_options *options = &s->options;
     const struct job *job = &options->workload->job;
-    uint32_t most = strikes_workers_most(options->outages, job->worker_count);
+    uint32_t most = fault_schedule_workers_most(options->failures, job->worker_count);
     enum status status = cluster_check(options->cluster, job->server_count, most, error);
     if (status == STATUS_OK)
         status = (job->colocated ? layout_make_colocated : layout_make)(
             &s->layout, options->cluster, job->server_count, most, error);
     if (status != STATUS_OK)
         return status;
-    s->cards = cards_create(options->cluster, &s->layout, job->seed);
-    if (s->cards == NULL)
+    s->nics = nics_create(options->cluster, &s->layout, job->seed);
+    if (s->nics == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     bool explained = options->explain != NULL, told = explained || options->recorder != NULL;
-    s->terms = (struct terms){options->explain, &s->engine};
+    s->breakdown = (struct breakdown){options->explain, &s->engine};
     s->tracing = (struct tracing){options->recorder, &s->engine};
     if (explained) {
-        const struct cards_watcher watcher = terms_watcher(&s->terms);
-        cards_watch(s->cards, &watcher);
+        const struct nics_watcher watcher = breakdown_watcher(&s->breakdown);
+        nics_watch(s->nics, &watcher);
     }
     const struct timetable_options times = {.cluster = options->cluster,
                                             .layout = &s->layout,
@@ -176,26 +176,26 @@ static enum status make_cluster(struct simulation *s, struct error *error)
 }
 
 /* What bound the run, bound it from here on. */
-static void forget_enrolment(void *context)
+static void forget_joining(void *context)
 {
     struct simulation *s = context;
     timetable_forget(&s->timetable);
-    cards_forget_use(s->cards);
+    nics_forget_use(s->nics);
 }
 
-static enum status make_strikes(struct simulation *s, struct error *error)
+static enum status make_fault_schedule(struct simulation *s, struct error *error)
 {
-    const struct strikes_options options = {
+    const struct fault_schedule_options options = {
         .engine = &s->engine,
-        .outages = s->options.outages,
+        .failures = s->options.failures,
         .job = &s->options.workload->job,
         .told = s->options.told,
         .context = s->options.context,
-        .started = forget_enrolment,
+        .started = forget_joining,
         .started_context = s,
     };
-    enum status status = strikes_init(&s->strikes, &options, error);
-    s->strikes_made = status == STATUS_OK;
+    enum status status = fault_schedule_init(&s->schedule, &options, error);
+    s->fault_schedule_made = status == STATUS_OK;
     return status;
 }
 
@@ -208,7 +208,7 @@ enum status simulation_init(struct simulation *simulation, const struct simulati
     s->learning.workload = options->workload;
     enum status status = make_cluster(s, error);
     if (status == STATUS_OK)
-        status = make_strikes(s, error);
+        status = make_fault_schedule(s, error);
     if (status == STATUS_OK) {
         struct engine_options engine_options = tables(s);
         status = engine_init(&s->engine, &engine_options, error);
@@ -222,14 +222,14 @@ enum status simulation_init(struct simulation *simulation, const struct simulati
 void simulation_free(struct simulation *simulation)
 {
     struct simulation *s = simulation;
-    if (s->cards != NULL)
-        cards_free(s->cards);
+    if (s->nics != NULL)
+        nics_free(s->nics);
     if (s->engine_made)
         engine_free(&s->engine);
     if (s->timetable_made)
         timetable_free(&s->timetable);
-    if (s->strikes_made)
-        strikes_free(&s->strikes);
+    if (s->fault_schedule_made)
+        fault_schedule_free(&s->schedule);
     layout_free(&s->layout);
     memset(s, 0, sizeof *s);
 }
@@ -274,7 +274,7 @@ int simulation_run(struct simulation *simulation, struct error *error)
     double began = clock_now_seconds();
     bool well = engine_run(&s->engine);
     s->real_seconds = clock_now_seconds() - began;
-    strikes_finish(&s->strikes);
+    fault_schedule_finish(&s->schedule);
     if (well)
         return exit_code_of(s, error);
     error_set(error, STATUS_INVALID, "%s", s->engine.failure);
@@ -283,7 +283,7 @@ int simulation_run(struct simulation *simulation, struct error *error)
 
 uint64_t simulation_ns(const struct simulation *simulation)
 {
-    return simulation->engine.now_ns - simulation->strikes.start_ns;
+    return simulation->engine.now_ns - simulation->schedule.start_ns;
 }
 
 void simulation_request_stop(struct simulation *simulation, int exit_code)

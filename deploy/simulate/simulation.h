@@ -2,8 +2,8 @@
  * tables made from a job, a described cluster and what is to go wrong in it.
  *
  *     learning.h    what workers compute       timetable.h   how long everything in a process takes
- *     cards.h       how messages travel        strikes.h     what goes wrong
- *     folder.h      the run directory          terms.h       each term of every time (--explain)
+ *     nics.h       how messages travel        fault_schedule.h     what goes wrong
+ *     folder.h      the run directory          breakdown.h       each term of every time (--explain)
  *     tracing.h     spans (--trace)
  *
  *     simulation_init(&simulation, &options, &error);
@@ -25,14 +25,14 @@
 
 #include "common/options/options.h"
 #include "deploy/cluster/cluster.h"
+#include "deploy/cluster/failures.h"
 #include "deploy/cluster/layout.h"
-#include "deploy/cluster/outages.h"
 #include "deploy/engine/engine.h"
-#include "deploy/simulate/cards.h"
+#include "deploy/simulate/breakdown.h"
+#include "deploy/simulate/fault_schedule.h"
 #include "deploy/simulate/folder.h"
 #include "deploy/simulate/learning.h"
-#include "deploy/simulate/strikes.h"
-#include "deploy/simulate/terms.h"
+#include "deploy/simulate/nics.h"
 #include "deploy/simulate/timetable.h"
 #include "deploy/simulate/tracing.h"
 
@@ -41,7 +41,7 @@ struct simulation_options {
     const struct options *options;
     struct workload *workload; /* Read. */
     const struct cluster *cluster;
-    struct outages *outages;         /* Gets what is drawn. */
+    struct failures *failures;       /* Gets what is drawn. */
     const char *out;                 /* The run directory, checked. */
     const struct board_place *board; /* For TensorBoard; see board_place.h. */
     /* Called now and then, some thousand times a second. */
@@ -57,14 +57,14 @@ struct simulation {
     struct simulation_options options;
     struct engine engine;
     struct layout layout;
-    struct cards *cards;
-    struct strikes strikes;
+    struct nics *nics;
+    struct fault_schedule schedule;
     struct timetable timetable;
-    struct terms terms;
+    struct breakdown breakdown;
     struct tracing tracing;
     struct learning learning;
     struct folder folder;
-    bool engine_made, strikes_made, timetable_made;
+    bool engine_made, fault_schedule_made, timetable_made;
     atomic_int stop_code; /* Somebody has asked for a clean stop; 0: nobody. */
     bool stopping;        /* And server 0 has been told. */
     double stop_by;       /* By clock_now_seconds it ends then, as it is. */

@@ -11,7 +11,7 @@
  *     a message           as the cluster's worker and server say, for whoever sends and whoever receives
  *     a gradient applied  apply_byte_ps
  *     a leaf              what a real run with the same job, --compute, --slow, --straggle and --pause gives it,
- *                         draw by draw (worker/pace.h); a node is the sum of its leaves
+ *                         draw by draw (worker/throttle.h); a node is the sum of its leaves
  *     a score             score_example_ns for each of its examples: as in a real run, neither --compute
  *                         nor --slow has a part in it
  *     between threads     TIMETABLE_QUEUE_NS

@@ -12,7 +12,7 @@ static enum role role_of(const struct simulated_process *process)
 
 static void note_other(const struct tracing *t, struct span *span, uint32_t number)
 {
-    if (number >= t->engine->process_count || t->engine->processes[number]->is_guest)
+    if (number >= t->engine->process_count || t->engine->processes[number]->is_scripted_client)
         return;
     const struct simulated_process *other = t->engine->processes[number];
     span->other_role = (uint8_t)role_of(other);
@@ -71,7 +71,7 @@ void tracing_worked(const struct tracing *tracing, const struct simulated_proces
                     const struct labour_done *done)
 {
     struct span span = span_of(role_of(process), process->index, LANE_FRONT, SPAN_TAKE);
-    if (tracing->recorder == NULL || process->is_guest)
+    if (tracing->recorder == NULL || process->is_scripted_client)
         return;
     span.to_ns = tracing->engine->now_ns;
     span.from_ns = span.to_ns - done->took_ns;
@@ -88,18 +88,18 @@ void tracing_worked(const struct tracing *tracing, const struct simulated_proces
 
 /* --- a worker's time ------------------------------------------------------------------------------- */
 
-void tracing_spent(const struct tracing *tracing, const struct simulated_process *process,
-                   const struct spent *spent)
+void tracing_time_spent(const struct tracing *tracing, const struct simulated_process *process,
+                        const struct time_spent *time_spent)
 {
     struct span span = span_of(ROLE_WORKER, process->index, LANE_SESSION,
-                               spent->waits ? SPAN_WAIT : SPAN_EXCHANGE);
-    span.step = spent->step;
-    span.what = (uint8_t)spent->what;
-    if (spent->whom > 0) {
+                               time_spent->waits ? SPAN_WAIT : SPAN_EXCHANGE);
+    span.step = time_spent->step;
+    span.what = (uint8_t)time_spent->what;
+    if (time_spent->whom > 0) {
         span.other_role = ROLE_WORKER;
-        span.other = spent->whom - 1;
+        span.other = time_spent->whom - 1;
     }
-    span.from_ns = 1000 * spent->from_us;
-    span.to_ns = 1000 * spent->to_us;
+    span.from_ns = 1000 * time_spent->from_us;
+    span.to_ns = 1000 * time_spent->to_us;
     recorder_span(tracing->recorder, &span);
 }

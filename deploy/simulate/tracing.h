@@ -11,7 +11,7 @@
 
 #include "common/trace/recorder.h"
 #include "deploy/engine/timing.h"
-#include "worker/client/stretch.h"
+#include "worker/client/interval.h"
 
 struct engine;
 
@@ -24,8 +24,8 @@ struct tracing {
 void tracing_worked(const struct tracing *tracing, const struct simulated_process *process,
                     const struct labour_done *done);
 
-/* A worker has exchanged, or waited (stretch.h). */
-void tracing_spent(const struct tracing *tracing, const struct simulated_process *process,
-                   const struct spent *spent);
+/* A worker has exchanged, or waited (interval.h). */
+void tracing_time_spent(const struct tracing *tracing, const struct simulated_process *process,
+                        const struct time_spent *time_spent);
 
 #endif

@@ -79,13 +79,13 @@ enum status run_trace_finish(const struct run_trace *trace, const char *out, uin
     struct trace_told told;
     snprintf(json, sizeof json, "%s/" TRACE_JSON_NAME, out);
     snprintf(kept, sizeof kept, "%s/" TRACE_SPANS_NAME, out);
-    const struct trace_wish wish = {json, kept, steps, TRACE_BYTES_MAX};
+    const struct trace_request request = {json, kept, steps, TRACE_BYTES_MAX};
     spans_init(&spans);
     enum status status = spans_add(&spans, trace->file, "--trace", error);
     if (status == STATUS_OK)
         status = spans_finish(&spans, steps, error);
     if (status == STATUS_OK)
-        status = trace_write(&spans, &wish, &told, error);
+        status = trace_write(&spans, &request, &told, error);
     if (status == STATUS_OK)
         trace_tell(&told, json, line, size);
     spans_free(&spans);

@@ -254,28 +254,28 @@ static void mark_holes(struct spans *s)
 
 /* --- what is shown -------------------------------------------------------------------------------- */
 
-struct stretch_of_time {
+struct interval_of_time {
     uint64_t from_ns, to_ns;
 };
 
 /* Of the steps that are shown, joined where they overlap: in order. Returns how many. */
-static size_t join_shown(const struct spans *s, struct stretch_of_time *shown)
+static size_t join_shown(const struct spans *s, struct interval_of_time *shown)
 {
     size_t count = 0;
     for (size_t i = 0; i < s->step_count; i++) {
         const struct trace_step *step = &s->steps[i];
-        struct stretch_of_time *last = count > 0 ? &shown[count - 1] : NULL;
+        struct interval_of_time *last = count > 0 ? &shown[count - 1] : NULL;
         if (step->reason == STEP_NOT_SHOWN)
             continue;
         if (last == NULL || step->from_ns > last->to_ns)
-            shown[count++] = (struct stretch_of_time){step->from_ns, step->to_ns};
+            shown[count++] = (struct interval_of_time){step->from_ns, step->to_ns};
         else if (step->to_ns > last->to_ns)
             last->to_ns = step->to_ns;
     }
     return count;
 }
 
-static bool is_shown(const struct stretch_of_time *shown, size_t count, const struct span *span)
+static bool is_shown(const struct interval_of_time *shown, size_t count, const struct span *span)
 {
     size_t low = 0, high = count;
     while (low < high) { /* The first that does not end before it. */
@@ -292,7 +292,7 @@ static bool is_shown(const struct stretch_of_time *shown, size_t count, const st
 static enum status forget(struct spans *s)
 {
     size_t kept = 0;
-    struct stretch_of_time *shown = calloc(s->step_count + 1, sizeof *shown);
+    struct interval_of_time *shown = calloc(s->step_count + 1, sizeof *shown);
     if (shown == NULL)
         return STATUS_MEMORY;
     size_t count = join_shown(s, shown);

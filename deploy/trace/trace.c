@@ -152,16 +152,16 @@ static enum status write_spans(const struct spans *spans, const char *path, stru
     return error_set(error, status, "cannot write %.200s: %.200s", path, why.text);
 }
 
-enum status trace_write(struct spans *spans, const struct trace_wish *wish, struct trace_told *told,
-                        struct error *error)
+enum status trace_write(struct spans *spans, const struct trace_request *request,
+                        struct trace_told *told, struct error *error)
 {
-    struct chrome_about about = {.asked = wish->steps, .bytes_max = wish->bytes_max};
+    struct chrome_about about = {.asked = request->steps, .bytes_max = request->bytes_max};
     *told = (struct trace_told){.hosts = spans->host_count, .damaged = spans->damaged};
     enum status status = make_fit(spans, &about, &told->bytes, error);
     if (status == STATUS_OK)
-        status = write_json(spans, &about, wish->json, error);
-    if (status == STATUS_OK && wish->spans != NULL)
-        status = write_spans(spans, wish->spans, error);
+        status = write_json(spans, &about, request->json, error);
+    if (status == STATUS_OK && request->spans != NULL)
+        status = write_spans(spans, request->spans, error);
     told->shown = count_shown(spans);
     told->without_messages = about.without_messages;
     for (size_t i = 0; i < spans->host_count; i++) {

@@ -17,7 +17,7 @@
 #define TRACE_JSON_NAME  "trace.json"
 #define TRACE_SPANS_NAME "trace.spans"
 
-struct trace_wish {
+struct trace_request {
     const char *json, *spans; /* Paths; spans: NULL for none. */
     uint32_t steps;
     uint64_t bytes_max;
@@ -34,8 +34,8 @@ struct trace_told {
 };
 
 /* spans: finished; loses what does not fit. */
-enum status trace_write(struct spans *spans, const struct trace_wish *wish, struct trace_told *told,
-                        struct error *error);
+enum status trace_write(struct spans *spans, const struct trace_request *request,
+                        struct trace_told *told, struct error *error);
 
 /* For people, in a sentence or some. */
 void trace_tell(const struct trace_told *told, const char *path, char *text, size_t size);

@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "deploy/verify/examination.h"
-#include "deploy/verify/stranger.h"
+#include "deploy/verify/check_run.h"
+#include "deploy/verify/unknown_peer.h"
 
 #define HOSTS_MAX           32       /* Of a history. */
-#define STRANGERS_PLACE     40       /* What they are called by: further than any host. */
+#define UNKNOWN_PEERS_PLACE 40       /* What they are called by: further than any host. */
 #define CONNECTION_HOLDS_US 5000000u /* TCP gives a silent connection up. */
 #define BACK_MAX_US         2000000u
 #define BACK_NS             100000000u /* After a partition. */
@@ -21,14 +21,14 @@
 #define HEALED FAULTS_MAX
 #define CALM   UINT64_MAX
 
-static const struct fault *fault_of(const struct examination *x, uint32_t fault)
+static const struct fault *fault_of(const struct check_run *x, uint32_t fault)
 {
     return &x->options.plan->faults[fault];
 }
 
-void fault_injector_begin(struct examination *examination)
+void fault_injector_begin(struct check_run *check_run)
 {
-    struct examination *x = examination;
+    struct check_run *x = check_run;
     const struct fault_plan *plan = x->options.plan;
     x->injector.lose = x->options.faults.lose;
     for (uint32_t i = 0; i < plan->count; i++) {
@@ -42,7 +42,7 @@ void fault_injector_begin(struct examination *examination)
 
 static void note_delivered(void *context, enum message_kind kind)
 {
-    struct examination *x = context;
+    struct check_run *x = context;
     const struct fault_plan *plan = x->options.plan;
     uint32_t count = ++x->injector.delivered[kind];
     for (uint32_t i = 0; i < plan->count; i++)
@@ -54,7 +54,7 @@ static void note_delivered(void *context, enum message_kind kind)
 /* A kill while a file is being written, at some moment until it is durable, or shortly after. */
 static void note_wrote(void *context, const struct simulated_process *process)
 {
-    struct examination *x = context;
+    struct check_run *x = context;
     uint64_t most_us = 1 + 3 * x->options.disks[process->index]->latency_us;
     for (uint32_t i = 0; i < x->options.plan->count; i++) {
         struct struck *struck = &x->injector.struck[i];
@@ -71,16 +71,16 @@ static void note_wrote(void *context, const struct simulated_process *process)
 /* --- each kind ------------------------------------------------------------------------------- */
 
 /* Workers that are there and will stay. */
-static uint32_t workers_left(const struct examination *x)
+static uint32_t workers_left(const struct check_run *x)
 {
     uint32_t left = 0;
     for (uint32_t i = engine_servers(&x->engine); i < x->engine.host_count; i++)
         left += x->engine.at[i] != NULL && !host_set_has(&x->injector.gone, i) &&
-                !examination_excuses(x, x->engine.at[i]);
+                !check_run_excuses(x, x->engine.at[i]);
     return left;
 }
 
-static bool crash(struct examination *x, const struct fault *fault, struct simulated_process *p)
+static bool crash(struct check_run *x, const struct fault *fault, struct simulated_process *p)
 {
     x->injector.began_again = x->injector.began_again || fault->host == 0;
     engine_kill(&x->engine, p);
@@ -89,7 +89,7 @@ static bool crash(struct examination *x, const struct fault *fault, struct simul
 }
 
 /* The other process of a place, who may be gone already. */
-static bool lose_host(struct examination *x, const struct fault *fault, struct simulated_process *p)
+static bool lose_host(struct check_run *x, const struct fault *fault, struct simulated_process *p)
 {
     uint32_t servers = engine_servers(&x->engine);
     bool is_server = fault->host < servers;
@@ -104,7 +104,7 @@ static bool lose_host(struct examination *x, const struct fault *fault, struct s
     return crash(x, fault, p);
 }
 
-static bool tear(struct examination *x, const struct fault *fault, struct struck *struck,
+static bool tear(struct check_run *x, const struct fault *fault, struct struck *struck,
                  struct simulated_process *p)
 {
     if (struck->due) { /* The moment has come. */
@@ -120,8 +120,7 @@ static bool tear(struct examination *x, const struct fault *fault, struct struck
     return true;
 }
 
-static bool lose_worker(struct examination *x, const struct fault *fault,
-                        struct simulated_process *p)
+static bool lose_worker(struct check_run *x, const struct fault *fault, struct simulated_process *p)
 {
     if (p->is_server || !x->engine.started || workers_left(x) < 2)
         return false;
@@ -130,7 +129,7 @@ static bool lose_worker(struct examination *x, const struct fault *fault,
     return true;
 }
 
-static bool leave(struct examination *x, const struct fault *fault, struct simulated_process *p)
+static bool leave(struct check_run *x, const struct fault *fault, struct simulated_process *p)
 {
     if (p->is_server || !x->engine.started || workers_left(x) < 2)
         return false;
@@ -138,15 +137,15 @@ static bool leave(struct examination *x, const struct fault *fault, struct simul
     if (job_place_owns(x->engine.options.job, p->index))
         return true; /* It stays. */
     host_set_add(&x->injector.gone, fault->host);
-    examination_excuse(x, p);
+    check_run_excuse(x, p);
     return true;
 }
 
-static bool replace(struct examination *x, const struct fault *fault, struct simulated_process *p)
+static bool replace(struct check_run *x, const struct fault *fault, struct simulated_process *p)
 {
     engine_stop(&x->engine, p);
     x->injector.two_coordinators = x->injector.two_coordinators || fault->host == 0;
-    examination_excuse(x, p);
+    check_run_excuse(x, p);
     /* A lock of a host that is not heard of may run out, as those of network disks do. */
     if (p->is_server && fault->number % 2 == 0)
         simulated_disk_unlock(x->options.disks[p->index], p->number);
@@ -154,18 +153,18 @@ static bool replace(struct examination *x, const struct fault *fault, struct sim
     return true;
 }
 
-static bool twin(struct examination *x, const struct fault *fault, struct simulated_process *p)
+static bool twin(struct check_run *x, const struct fault *fault, struct simulated_process *p)
 {
     if (fault->host == 0)
         return false; /* It would open the same run directory, which is locked. */
-    examination_excuse(x, engine_start(&x->engine, fault->host, START_BESIDE));
-    examination_excuse(x, p); /* If it has not joined yet, or others think it is dead. */
+    check_run_excuse(x, engine_start(&x->engine, fault->host, START_BESIDE));
+    check_run_excuse(x, p); /* If it has not joined yet, or others think it is dead. */
     return true;
 }
 
-static bool slow_down(struct examination *x, struct struck *struck, struct simulated_process *p)
+static bool slow_down(struct check_run *x, struct struck *struck, struct simulated_process *p)
 {
-    if (p->is_server || 20 * examination_slow(x, p) * (double)x->options.compute_us > SLOW_MAX_US)
+    if (p->is_server || 20 * check_run_slow(x, p) * (double)x->options.compute_us > SLOW_MAX_US)
         return false;
     struck->slow = p->slow;
     p->slow *= 20;
@@ -173,22 +172,22 @@ static bool slow_down(struct examination *x, struct struck *struck, struct simul
 }
 
 /* Somebody who says anything, or an honest worker that thinks it is still in yesterday's run. */
-static bool meet_stranger(struct examination *x, const struct fault *fault, struct struck *struck)
+static bool meet_unknown_peer(struct check_run *x, const struct fault *fault, struct struck *struck)
 {
     bool worker = fault->number % 2 == 0 && fault->host >= engine_servers(&x->engine);
-    struct guest guest = stranger(&x->engine);
+    struct scripted_client scripted_client = unknown_peer(&x->engine);
     struct simulated_process *p =
-        worker
-            ? engine_start(&x->engine, fault->host, START_BESIDE)
-            : engine_start_guest(&x->engine, &guest, STRANGERS_PLACE - engine_servers(&x->engine));
+        worker ? engine_start(&x->engine, fault->host, START_BESIDE)
+               : engine_start_scripted_client(&x->engine, &scripted_client,
+                                              UNKNOWN_PEERS_PLACE - engine_servers(&x->engine));
     if (worker)
         p->foreign_run = fault->number | 1;
-    examination_excuse(x, p);
+    check_run_excuse(x, p);
     struck->process = p->number;
     return true;
 }
 
-static bool part(struct examination *x, const struct fault *fault, struct struck *struck,
+static bool part(struct check_run *x, const struct fault *fault, struct struck *struck,
                  bool both_ways)
 {
     struct host_set hosts = host_set_of_bits(fault->hosts), others = host_set_copy(&hosts);
@@ -203,7 +202,7 @@ static bool part(struct examination *x, const struct fault *fault, struct struck
     return true;
 }
 
-static bool join(struct examination *x)
+static bool join(struct check_run *x)
 {
     uint32_t host = engine_servers(&x->engine) + engine_workers(&x->engine) + x->injector.joined;
     if (host >= HOSTS_MAX)
@@ -214,7 +213,7 @@ static bool join(struct examination *x)
 }
 
 /* Strike whoever is at the host; false when there is nothing to be done to it. */
-static bool strike(struct examination *x, const struct fault *fault, struct struck *struck,
+static bool strike(struct check_run *x, const struct fault *fault, struct struck *struck,
                    struct simulated_process *p)
 {
     struct simulated_disk *disk = x->options.disks[p->is_server ? p->index : 0];
@@ -234,7 +233,7 @@ static bool strike(struct examination *x, const struct fault *fault, struct stru
         return replace(x, fault, p);
     case FAULT_TWIN:
         return twin(x, fault, p);
-    case FAULT_CUT:
+    case FAULT_SNAPSHOT:
         engine_cut_off(&x->engine, fault->host, fault->for_us % BACK_MAX_US);
         return true;
     case FAULT_PARTITION:
@@ -248,18 +247,18 @@ static bool strike(struct examination *x, const struct fault *fault, struct stru
         if (p->is_server)
             return false;
         p->stuck = true;
-        examination_excuse(x, p);
+        check_run_excuse(x, p);
         return true;
     case FAULT_SLOW:
         return slow_down(x, struck, p);
     case FAULT_JOIN:
         return join(x);
-    case FAULT_STRANGER:
-        return meet_stranger(x, fault, struck);
+    case FAULT_UNKNOWN_PEER:
+        return meet_unknown_peer(x, fault, struck);
     case FAULT_LEAVE:
         return leave(x, fault, p);
     case FAULT_DISK:
-        x->witness.forgetful = true;
+        x->oracle.forgetful = true;
         disk->full = fault->number % 3 == 0;
         disk->read_only = fault->number % 3 == 1;
         disk->failing = fault->number % 3 == 2 ? 0.5 : 0;
@@ -272,7 +271,7 @@ static bool strike(struct examination *x, const struct fault *fault, struct stru
     }
 }
 
-static void begin_fault(struct examination *x, uint32_t fault)
+static void begin_fault(struct check_run *x, uint32_t fault)
 {
     const struct fault *what = fault_of(x, fault);
     struct struck *struck = &x->injector.struck[fault];
@@ -291,14 +290,14 @@ static void begin_fault(struct examination *x, uint32_t fault)
         return;
     x->injector.counts[what->kind]++;
     struck->active = true;
-    if (what->kind != FAULT_STRANGER)
+    if (what->kind != FAULT_UNKNOWN_PEER)
         struck->process = p->number;
     engine_later(&x->engine, what->for_us, DUE_FAULT, 0, HEALED + fault);
 }
 
 /* --- the end of each ------------------------------------------------------------------------- */
 
-static void heal_partition(struct examination *x, const struct fault *fault, struct struck *struck)
+static void heal_partition(struct check_run *x, const struct fault *fault, struct struck *struck)
 {
     /* What waited for so long has been given up with its connection, if anybody looked after it. */
     if (fault->for_us > CONNECTION_HOLDS_US && fault->number % 2 == 0) {
@@ -314,7 +313,7 @@ static void heal_partition(struct examination *x, const struct fault *fault, str
     }
 }
 
-static void heal(struct examination *x, const struct fault *fault, struct struck *struck)
+static void heal(struct check_run *x, const struct fault *fault, struct struck *struck)
 {
     struct simulated_process *p = x->engine.processes[struck->process];
     struct simulated_disk *disk = x->options.disks[p->is_server ? p->index : 0];
@@ -330,7 +329,7 @@ static void heal(struct examination *x, const struct fault *fault, struct struck
     case FAULT_LOSS:
         x->wires.lose = x->injector.lose;
         break;
-    case FAULT_STRANGER:
+    case FAULT_UNKNOWN_PEER:
         engine_kill(&x->engine, p);
         break;
     case FAULT_STUCK:
@@ -352,7 +351,7 @@ static void heal(struct examination *x, const struct fault *fault, struct struck
     }
 }
 
-static void end_fault(struct examination *x, uint32_t fault)
+static void end_fault(struct check_run *x, uint32_t fault)
 {
     struct struck *struck = &x->injector.struck[fault];
     if (!struck->active || struck->armed || struck->due)
@@ -363,7 +362,7 @@ static void end_fault(struct examination *x, uint32_t fault)
     heal(x, fault_of(x, fault), struck);
 }
 
-static void calm_down(struct examination *x)
+static void calm_down(struct check_run *x)
 {
     const struct engine *e = &x->engine;
     for (uint32_t i = 0; i < x->options.plan->count; i++) {
@@ -394,9 +393,9 @@ static void strike_number(void *context, uint64_t number)
         begin_fault(context, (uint32_t)number);
 }
 
-struct faults fault_injector_faults(struct examination *examination)
+struct faults fault_injector_faults(struct check_run *check_run)
 {
-    return (struct faults){.context = examination,
+    return (struct faults){.context = check_run,
                            .strike = strike_number,
                            .delivered = note_delivered,
                            .wrote = note_wrote};

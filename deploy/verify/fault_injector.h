@@ -35,12 +35,12 @@ struct fault_injector {
     uint64_t counts[FAULT_KIND_COUNT]; /* Struck somebody. */
 };
 
-struct examination;
+struct check_run;
 
 /* The table by which the engine drives it; its context is the examination. */
-struct faults fault_injector_faults(struct examination *examination);
+struct faults fault_injector_faults(struct check_run *check_run);
 
-void fault_injector_begin(struct examination *examination);
+void fault_injector_begin(struct check_run *check_run);
 void fault_injector_free(struct fault_injector *injector);
 
 #endif

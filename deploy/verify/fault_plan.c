@@ -24,7 +24,7 @@ static const struct {
     [FAULT_REPLACE] = {"replace", 3,
                        "the same, and meanwhile a second process has taken its place"},
     [FAULT_TWIN] = {"twin", 2, "a second process comes to a place while the first one lives"},
-    [FAULT_CUT] = {"cut", 4, "all connections of a host break"},
+    [FAULT_SNAPSHOT] = {"cut", 4, "all connections of a host break"},
     [FAULT_PARTITION] = {"partition", 5, "some hosts are cut off from all others, both ways"},
     [FAULT_ONE_WAY] = {"one-way", 3, "some hosts are heard by nobody, and hear the others"},
     [FAULT_LOSS] = {"loss", 4, "one message in ten is lost, anywhere"},
@@ -32,7 +32,7 @@ static const struct {
     [FAULT_SLOW] = {"slow", 2, "a worker takes twenty times as long"},
     [FAULT_JOIN] = {"join", 3, "one worker comes that was not declared"},
     [FAULT_LEAVE] = {"leave", 2, "a worker leaves, properly"},
-    [FAULT_STRANGER] = {"stranger", 2, "somebody of another run says anything to everybody"},
+    [FAULT_UNKNOWN_PEER] = {"stranger", 2, "somebody of another run says anything to everybody"},
     [FAULT_DISK] = {"disk", 2, "a server's disk is full, read-only, or fails half of its writes"},
     [FAULT_SLOW_DISK] = {"slow-disk", 2, "a server's disk takes up to a second a write"},
 };

@@ -22,24 +22,24 @@
 #define FAULTS_MAX 8
 
 enum fault_kind {
-    FAULT_CRASH,     /* kill -9; started again after for_us. */
-    FAULT_HOST,      /* The same of both processes of a place, where there are such. */
-    FAULT_TORN,      /* The same, in the middle of one of the next writes to its disk. */
-    FAULT_LOST,      /* A worker is killed and stays away: others take over. */
-    FAULT_PAUSE,     /* SIGSTOP, SIGCONT after for_us. */
-    FAULT_REPLACE,   /* SIGSTOP, a second process meanwhile, SIGCONT after for_us. */
-    FAULT_TWIN,      /* A second process while the first lives. */
-    FAULT_CUT,       /* All its connections break and come back after for_us. */
-    FAULT_PARTITION, /* Some hosts are cut off from all others. */
-    FAULT_ONE_WAY,   /* Some hosts are heard by nobody, but hear. */
-    FAULT_LOSS,      /* One message in ten is lost, anywhere. */
-    FAULT_STUCK,     /* A worker's trainer does nothing any more; killed after for_us. */
-    FAULT_SLOW,      /* A worker computes twenty times as long. */
-    FAULT_JOIN,      /* One worker more than declared. */
-    FAULT_LEAVE,     /* A worker goes, properly. */
-    FAULT_STRANGER,  /* Somebody of another run speaks to everybody. */
-    FAULT_DISK,      /* Writing to a server's disk fails. */
-    FAULT_SLOW_DISK, /* It takes long. */
+    FAULT_CRASH,        /* kill -9; started again after for_us. */
+    FAULT_HOST,         /* The same of both processes of a place, where there are such. */
+    FAULT_TORN,         /* The same, in the middle of one of the next writes to its disk. */
+    FAULT_LOST,         /* A worker is killed and stays away: others take over. */
+    FAULT_PAUSE,        /* SIGSTOP, SIGCONT after for_us. */
+    FAULT_REPLACE,      /* SIGSTOP, a second process meanwhile, SIGCONT after for_us. */
+    FAULT_TWIN,         /* A second process while the first lives. */
+    FAULT_SNAPSHOT,     /* All its connections break and come back after for_us. */
+    FAULT_PARTITION,    /* Some hosts are cut off from all others. */
+    FAULT_ONE_WAY,      /* Some hosts are heard by nobody, but hear. */
+    FAULT_LOSS,         /* One message in ten is lost, anywhere. */
+    FAULT_STUCK,        /* A worker's trainer does nothing any more; killed after for_us. */
+    FAULT_SLOW,         /* A worker computes twenty times as long. */
+    FAULT_JOIN,         /* One worker more than declared. */
+    FAULT_LEAVE,        /* A worker goes, properly. */
+    FAULT_UNKNOWN_PEER, /* Somebody of another run speaks to everybody. */
+    FAULT_DISK,         /* Writing to a server's disk fails. */
+    FAULT_SLOW_DISK,    /* It takes long. */
     FAULT_KIND_COUNT
 };
 

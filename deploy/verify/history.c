@@ -96,7 +96,7 @@ static void draw_batches(struct job *job, struct random_sequence *random, enum w
 /* In a history with backup workers, whose job is made to be one of whole epochs and leaves. */
 static void draw_requeue(struct job *job, uint64_t seed)
 {
-    if (!job_mode(job)->spares || seed / 8 % 2 == 0)
+    if (!job_mode(job)->has_backup || seed / 8 % 2 == 0)
         return;
     job->dropped = DROPPED_REQUEUE;
     job->keep_scored = false;
@@ -114,7 +114,7 @@ static enum status draw_job(struct history_plan *plan, struct random_sequence *r
     job->staleness_bound = !job_mode(job)->bounds ? 0
                            : one_in(random, 10)   ? MODE_UNBOUNDED
                                                   : random_below(random, 5);
-    job->backup_workers = job_mode(job)->spares ? from_to(random, 1, 2) : 0;
+    job->backup_workers = job_mode(job)->has_backup ? from_to(random, 1, 2) : 0;
     job->use_locking = job_mode(job)->locks && one_in(random, 3);
     job->record = plan->seed % 6 == 0 ? RECORDING_OFF : RECORDING_ON;
     job->keep_scored = plan->seed % 5 < 2;
@@ -315,9 +315,9 @@ struct running {
     struct simulated_disk disks[HISTORY_SERVERS_MAX];
     struct model_state model; /* As of `step`. */
     uint64_t step;
-    uint64_t began;              /* Of the newest checkpoint that there was when the phase began. */
-    struct witness_closed *told; /* [steps] Of which leaves steps were said to be made. */
-    struct witness_deal deals[WITNESS_DEALS];
+    uint64_t began;             /* Of the newest checkpoint that there was when the phase began. */
+    struct oracle_closed *told; /* [steps] Of which leaves steps were said to be made. */
+    struct oracle_deal deals[ORACLE_DEALS];
     bool forgetful; /* Some of that may be lost. */
 };
 
@@ -347,9 +347,9 @@ static enum status phase_job(const struct history_plan *plan, const struct histo
     return job->servers == NULL ? STATUS_MEMORY : STATUS_OK;
 }
 
-static void add_counts(struct history_result *result, const struct examination *x)
+static void add_counts(struct history_result *result, const struct check_run *x)
 {
-    witness_counts_add(&result->counts, &x->witness.counts);
+    oracle_counts_add(&result->counts, &x->oracle.counts);
     network_counts_add(&result->network, &x->engine.network.counts);
     result->events += x->engine.events;
     result->virtual_us += x->engine.now_us;
@@ -398,7 +398,7 @@ static bool read_checkpoint(struct running *r, uint64_t step, struct model_state
 }
 
 /* The witness is told of every checkpoint that there is when a phase begins. */
-static void tell_checkpoints(struct running *r, struct witness *witness)
+static void tell_checkpoints(struct running *r, struct oracle *oracle)
 {
     uint64_t steps[2 * CHECKPOINTS_KEPT];
     struct model_state model;
@@ -406,7 +406,7 @@ static void tell_checkpoints(struct running *r, struct witness *witness)
     size_t count = checkpoint_list(&r->disks[0].disk, SIMULATED_OUT, steps, 2 * CHECKPOINTS_KEPT);
     for (size_t i = 0; i < count; i++) {
         if (read_checkpoint(r, steps[i], &model, &version) &&
-            witness_know(witness, steps[i], version, &model) != STATUS_OK)
+            oracle_know(oracle, steps[i], version, &model) != STATUS_OK)
             fail(r, "out of memory");
         model_state_free(&model);
     }
@@ -430,38 +430,38 @@ static bool read_kept(struct running *r, uint64_t batches, struct model_file *mo
 }
 
 /* The witness is told of every model that was kept when a phase begins. */
-static void tell_kept(struct running *r, struct witness *witness)
+static void tell_kept(struct running *r, struct oracle *oracle)
 {
     const struct job *job = &r->plan->job;
     struct model_file model;
     for (uint64_t batches = 1; batches <= job_steps_most(job); batches++)
         if (job_scores_at(job, batches) && read_kept(r, batches, &model)) {
-            witness_know_kept(witness, batches, model.parameters);
+            oracle_know_kept(oracle, batches, model.parameters);
             model_file_close(&model);
         }
 }
 
 /* What server 0 has said of sets of leaves holds in the phases that come, too. */
-static void tell_sets(const struct running *r, struct witness *witness)
+static void tell_sets(const struct running *r, struct oracle *oracle)
 {
-    if (witness->sets.earlier != NULL)
-        memcpy(witness->sets.earlier, r->told, job_steps_most(&r->plan->job) * sizeof *r->told);
-    memcpy(witness->sets.deals, r->deals, sizeof r->deals);
-    witness->forgetful = witness->forgetful || r->forgetful;
+    if (oracle->sets.earlier != NULL)
+        memcpy(oracle->sets.earlier, r->told, job_steps_most(&r->plan->job) * sizeof *r->told);
+    memcpy(oracle->sets.deals, r->deals, sizeof r->deals);
+    oracle->forgetful = oracle->forgetful || r->forgetful;
 }
 
-static void note_sets(struct running *r, const struct witness *witness)
+static void note_sets(struct running *r, const struct oracle *oracle)
 {
-    for (uint64_t step = 0; witness->sets.steps != NULL && step < job_steps_most(&r->plan->job);
+    for (uint64_t step = 0; oracle->sets.steps != NULL && step < job_steps_most(&r->plan->job);
          step++)
-        if (witness->sets.steps[step].there)
-            r->told[step] = witness->sets.steps[step];
-    memcpy(r->deals, witness->sets.deals, sizeof r->deals);
-    r->forgetful = r->forgetful || witness->forgetful;
+        if (oracle->sets.steps[step].there)
+            r->told[step] = oracle->sets.steps[step];
+    memcpy(r->deals, oracle->sets.deals, sizeof r->deals);
+    r->forgetful = r->forgetful || oracle->forgetful;
 }
 
 /* Those that are kept are what all chunks had when they were scored. */
-static void check_kept(struct running *r, const struct witness *witness)
+static void check_kept(struct running *r, const struct oracle *oracle)
 {
     const struct job *job = &r->plan->job;
     struct model_file model;
@@ -474,7 +474,7 @@ static void check_kept(struct running *r, const struct witness *witness)
         snprintf(text, sizeof text,
                  "the model that is kept as scored after %" PRIu64 " batches is another%s", batches,
                  job->keep_scored ? "" : ", and none was to be kept");
-        if (!job->keep_scored || !witness_knows_kept(witness, batches, model.parameters))
+        if (!job->keep_scored || !oracle_knows_kept(oracle, batches, model.parameters))
             fail(r, text);
         model_file_close(&model);
     }
@@ -483,17 +483,17 @@ static void check_kept(struct running *r, const struct witness *witness)
 /* How many checkpoints more there may be than are kept: whoever is killed between writing one and
  * removing another leaves one more, which a successor removes, and so does whoever had no memory to list
  * them after the last; a disk may refuse to remove any. */
-static size_t spare_checkpoints(const struct examination *x, int code)
+static size_t spare_checkpoints(const struct check_run *x, int code)
 {
     if (x->options.plan == NULL)
-        return x->witness.scarce;
+        return x->oracle.scarce;
     return x->injector.counts[FAULT_DISK] > 0 ? CHECKPOINTS_KEPT : code != EXIT_DONE;
 }
 
 /* The checkpoints on server 0's disk: all whole, and of models that there were; at `step` the
  * newest, which becomes the model of this history. */
 static void check_checkpoints(struct running *r, uint64_t step, size_t spare,
-                              const struct witness *witness)
+                              const struct oracle *oracle)
 {
     uint64_t steps[2 * CHECKPOINTS_KEPT];
     char text[200];
@@ -507,7 +507,7 @@ static void check_checkpoints(struct running *r, uint64_t step, size_t spare,
         fail(r, "there are too many checkpoints");
     for (size_t i = 0; i < count && !r->result->failed; i++) {
         if (read_checkpoint(r, steps[i], &model, &version) &&
-            !witness_knows(witness, steps[i], &model)) {
+            !oracle_knows(oracle, steps[i], &model)) {
             snprintf(text, sizeof text,
                      "the checkpoint at step %" PRIu64 " has other bits than it should", steps[i]);
             fail(r, text);
@@ -524,7 +524,7 @@ static void check_checkpoints(struct running *r, uint64_t step, size_t spare,
 
 /* What the newest checkpoint says of the record is there, and is what happened since `began`. Every
  * server 0 that there was has a session, and what is written of it ends where the next one begins. */
-static void check_record(struct running *r, struct witness *witness, uint64_t began, uint64_t step)
+static void check_record(struct running *r, struct oracle *oracle, uint64_t began, uint64_t step)
 {
     char path[DISK_PATH_MAX];
     struct manifest manifest;
@@ -544,16 +544,16 @@ static void check_record(struct running *r, struct witness *witness, uint64_t be
             fail(r, "the record is shorter than the checkpoint says");
             return;
         }
-        step = witness_record_finish(witness, file->data, bytes > 0 ? bytes : file->bytes, step);
+        step = oracle_record_finish(oracle, file->data, bytes > 0 ? bytes : file->bytes, step);
         bytes = 0;
-        if (witness->failed)
-            fail(r, witness->failure);
+        if (oracle->failed)
+            fail(r, oracle->failure);
     }
 }
 
 /* Whoever computes for long may be waited for too long when the job is to stop; then what stands is
  * the last checkpoint, and nothing is exported. */
-static bool ran_out_of_time(const struct examination *x)
+static bool ran_out_of_time(const struct check_run *x)
 {
     for (uint32_t i = 0; i < x->engine.process_count; i++)
         if (x->engine.processes[i]->host == 0 &&
@@ -563,28 +563,28 @@ static bool ran_out_of_time(const struct examination *x)
 }
 
 /* Where the phase has left the job. */
-static void check_phase(struct running *r, struct examination *x, int code)
+static void check_phase(struct running *r, struct check_run *x, int code)
 {
     uint64_t step = r->step;
     uint64_t newest;
     bool any = checkpoint_list(&r->disks[0].disk, SIMULATED_OUT, &newest, 1) > 0;
     if (code == EXIT_DONE)
-        step = x->witness.sets.steps != NULL ? witness_sets_end(&x->witness) : r->plan->job.steps;
+        step = x->oracle.sets.steps != NULL ? oracle_sets_end(&x->oracle) : r->plan->job.steps;
     else if (any)
         step = newest;
     /* A stop that something went wrong with leaves the last whole checkpoint. */
     if (code == EXIT_DONE || x->options.plan == NULL)
-        witness_finish(&x->witness, step);
-    if (x->witness.failed) {
-        fail(r, x->witness.failure);
+        oracle_finish(&x->oracle, step);
+    if (x->oracle.failed) {
+        fail(r, x->oracle.failure);
         return;
     }
     if (any || code == EXIT_DONE)
-        check_checkpoints(r, step, spare_checkpoints(x, code), &x->witness);
+        check_checkpoints(r, step, spare_checkpoints(x, code), &x->oracle);
     if (!r->result->failed && step > r->began && r->plan->job.record == RECORDING_ON)
-        check_record(r, &x->witness, r->began, step);
+        check_record(r, &x->oracle, r->began, step);
     if (!r->result->failed)
-        check_kept(r, &x->witness);
+        check_kept(r, &x->oracle);
     char path[DISK_PATH_MAX];
     snprintf(path, sizeof path, "%s/model.safetensors", SIMULATED_OUT);
     if ((code == EXIT_DONE || (any && x->options.plan == NULL && !ran_out_of_time(x))) &&
@@ -605,10 +605,10 @@ static uint64_t bound_us(const struct history_plan *plan, const struct history_p
     uint64_t node_us = (uint64_t)(2 * slowest * (double)plan->compute_us);
     uint64_t round_us =
         20 * plan->faults.delay_max_us + plan->faults.repeat_late_us + 6 * plan->queue_delay_us;
-    uint64_t cut_us = 100 * plan->disk_latency_us + 4 * round_us;
+    uint64_t snapshot_us = 100 * plan->disk_latency_us + 4 * round_us;
     double waits = deadlines->start + deadlines->silence + deadlines->recovery +
                    deadlines->progress + 2 * deadlines->stop;
-    return job_steps_most(job) * (job_leaves_max(job) * node_us + round_us + cut_us) +
+    return job_steps_most(job) * (job_leaves_max(job) * node_us + round_us + snapshot_us) +
            (uint64_t)(waits * 1e6) + plan->start_within_us + 10 * round_us;
 }
 
@@ -636,7 +636,7 @@ static int run_phase(struct running *r, const struct history_phase *phase, const
     struct simulated_disk *disks[HISTORY_SERVERS_MAX];
     for (uint32_t i = 0; i < HISTORY_SERVERS_MAX; i++)
         disks[i] = phase->shared_disk ? &r->disks[0] : &r->disks[i];
-    struct examination_options options = {
+    struct check_run_options options = {
         .seed = plan->seed * HISTORY_PHASES_MAX + r->result->phases,
         .job = job,
         .kind = plan->kind,
@@ -663,7 +663,7 @@ static int run_phase(struct running *r, const struct history_phase *phase, const
         .scarce = plan->scarce,
         .verbose = plan->verbose,
     };
-    struct examination examination;
+    struct check_run check_run;
     struct generation generation;
     struct error error = {STATUS_OK, ""};
     int code = -1;
@@ -671,25 +671,26 @@ static int run_phase(struct running *r, const struct history_phase *phase, const
         r->began = 0;
     if (generation_read(&generation, &r->disks[0].disk, SIMULATED_OUT, &error) == STATUS_OK)
         options.generation = generation.number;
-    if (examination_init(&examination, &options, &error) != STATUS_OK) {
+    if (check_run_init(&check_run, &options, &error) != STATUS_OK) {
         fail(r, error.text);
     } else {
-        tell_checkpoints(r, &examination.witness);
-        tell_kept(r, &examination.witness);
-        tell_sets(r, &examination.witness);
-        code = r->result->failed ? -1 : examination_run(&examination);
+        tell_checkpoints(r, &check_run.oracle);
+        tell_kept(r, &check_run.oracle);
+        tell_sets(r, &check_run.oracle);
+        code = r->result->failed ? -1 : check_run_execute(&check_run);
         if (code == -1)
-            fail(r, examination.witness.failure);
+            fail(r, check_run.oracle.failure);
         else
-            check_phase(r, &examination, code);
-        note_sets(r, &examination.witness);
-        add_counts(r->result, &examination);
+            check_phase(r, &check_run, code);
+        note_sets(r, &check_run.oracle);
+        add_counts(r->result, &check_run);
     }
-    bool rivals = examination.injector.two_coordinators; /* Each ended those whom it had. */
-    examination_free(&examination);
+    bool second_coordinators =
+        check_run.injector.two_coordinators; /* Each ended those whom it had. */
+    check_run_free(&check_run);
     for (uint32_t i = 0; i < HISTORY_SERVERS_MAX; i++) /* Somebody has looked after them. */
         repair(&r->disks[i], plan->disk_latency_us);
-    if (code == EXIT_INTERRUPTED && !rivals && !r->result->failed && is_done(r))
+    if (code == EXIT_INTERRUPTED && !second_coordinators && !r->result->failed && is_done(r))
         fail(r, "the run is done, and who was in it was told that it was interrupted");
     return code;
 }

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "common/job/job.h"
-#include "deploy/verify/examination.h"
+#include "deploy/verify/check_run.h"
 
 #define HISTORY_PHASES_MAX  3
 #define HISTORY_WORKERS_MAX 8
@@ -68,10 +68,10 @@ struct history_result {
     uint8_t digest[HASH_BYTES]; /* Of all that happened, see transcript.h. */
     uint64_t healing_us; /* Longest from the end of all faults to the end of all processes. */
     uint64_t processes, faults[FAULT_KIND_COUNT]; /* That have struck. */
-    uint64_t early;   /* Messages with gradients that were still computed. */
-    uint64_t gone_on; /* Steps that were begun before all parameters were back. */
-    uint64_t paced;   /* Gradients part of which waited so that workers keep together. */
-    struct witness_counts counts;                 /* Over all phases. */
+    uint64_t early;              /* Messages with gradients that were still computed. */
+    uint64_t gone_on;            /* Steps that were begun before all parameters were back. */
+    uint64_t paced;              /* Gradients part of which waited so that workers keep together. */
+    struct oracle_counts counts; /* Over all phases. */
     struct network_counts network;                /* The same. */
     uint64_t worker_batches[HISTORY_WORKERS_MAX]; /* Of the last phase. */
     uint64_t checkpoints;                         /* There at the end. */

@@ -20,7 +20,7 @@ void history_totals_add(struct history_totals *totals, const struct history_resu
     if (result->healing_us > totals->healing_us)
         totals->healing_us = result->healing_us;
     totals->kept += result->kept;
-    witness_counts_add(&totals->counts, &result->counts);
+    oracle_counts_add(&totals->counts, &result->counts);
     network_counts_add(&totals->network, &result->network);
     for (uint32_t i = 0; i < FAULT_KIND_COUNT; i++)
         totals->faults[i] += result->faults[i];
@@ -46,7 +46,7 @@ const struct history_column *history_column(unsigned number)
 
 static void print_mode(enum mode mode, const struct history_totals *it)
 {
-    const struct witness_counts *counts = &it->counts;
+    const struct oracle_counts *counts = &it->counts;
     printf("%-11s %9" PRIu64 " %6" PRIu64 " %7" PRIu64 " %6" PRIu64 " %9" PRIu64 " %7" PRIu64
            " %7" PRIu64 " %9.2f\n",
            mode_name(mode), it->histories, it->failed, it->stopped, it->ended, counts->applied,
@@ -120,7 +120,7 @@ static void sum(struct history_totals *all, const struct history_totals *it)
     all->healing_us = it->healing_us > all->healing_us ? it->healing_us : all->healing_us;
     all->kept += it->kept;
     all->virtual_seconds += it->virtual_seconds;
-    witness_counts_add(&all->counts, &it->counts);
+    oracle_counts_add(&all->counts, &it->counts);
     network_counts_add(&all->network, &it->network);
     for (uint32_t i = 0; i < FAULT_KIND_COUNT; i++)
         all->faults[i] += it->faults[i];

@@ -14,7 +14,7 @@ struct history_totals {
     double virtual_seconds;
     uint64_t healing_us; /* The longest. */
     uint64_t kept;       /* Models that were scored, there at the ends. */
-    struct witness_counts counts;
+    struct oracle_counts counts;
     struct network_counts network;
     uint64_t faults[FAULT_KIND_COUNT];
     uint8_t digest[HASH_BYTES]; /* Of all that happened, one history after the other. */

@@ -57,7 +57,7 @@ static void carry(void *context, struct simulated_network *network, uint64_t now
                                 at_ns + 1000 * up_to(network, faults->repeat_late_us));
 }
 
-struct carrier random_wires(struct network_faults *faults)
+struct channel random_wires(struct network_faults *faults)
 {
-    return (struct carrier){.context = faults, .carry = carry};
+    return (struct channel){.context = faults, .carry = carry};
 }

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "deploy/engine/carrier.h"
+#include "deploy/engine/channel.h"
 
 struct network_faults {
     uint64_t delay_min_us, delay_max_us;
@@ -25,6 +25,6 @@ struct network_faults {
 };
 
 /* It draws by `faults`, which may be changed on the way. */
-struct carrier random_wires(struct network_faults *faults);
+struct channel random_wires(struct network_faults *faults);
 
 #endif

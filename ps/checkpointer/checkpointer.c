@@ -23,8 +23,8 @@
 #include "common/store/part_entries.h"
 #include "ps/checkpointer/checkpointer_state.h"
 #include "ps/checkpointer/kept_model.h"
-#include "ps/checkpointer/record_stretch.h"
-#include "ps/shard/entries.h"
+#include "ps/checkpointer/record_interval.h"
+#include "ps/shard/update_log.h"
 
 #define EXIT_CODE_MAX 255
 
@@ -409,7 +409,7 @@ static enum status go_back(struct checkpointer *checkpointer, uint64_t number,
     begin_generation(checkpointer, number);
     memset(checkpointer->asked, 0, sizeof checkpointer->asked);
     sweep(checkpointer, UINT64_MAX, outbox); /* Whoever wrote them is of an older generation. */
-    checkpointer->cut_failed = false;
+    checkpointer->snapshot_failed = false;
     bool passed_over;
     status = find_checkpoint(checkpointer, &passed_over, outbox, error);
     const struct manifest none = {.step = 0};
@@ -609,11 +609,11 @@ static enum status write_out(struct checkpointer *checkpointer, uint32_t server,
 static void write_part(struct checkpointer *checkpointer, uint32_t server, struct outbox *outbox)
 {
     struct part *part = &checkpointer->parts[server];
-    if (checkpointer->options.server == 0 && checkpointer->cut_failed &&
-        checkpointer->cut_step < part->step)
+    if (checkpointer->options.server == 0 && checkpointer->snapshot_failed &&
+        checkpointer->snapshot_step < part->step)
         sweep(checkpointer, part->step, outbox);
-    checkpointer->cut_step = part->step;
-    checkpointer->cut_failed = true; /* Until the manifest is written. */
+    checkpointer->snapshot_step = part->step;
+    checkpointer->snapshot_failed = true; /* Until the manifest is written. */
     qsort(part->chunks, part->chunk_count, sizeof *part->chunks, by_first);
     struct error error = {STATUS_OK, ""};
     struct packet *packet = say(checkpointer, TO_COORDINATOR, MESSAGE_PART_WRITTEN, outbox);
@@ -654,7 +654,7 @@ static bool state_fits(const struct checkpointer *checkpointer, const struct pac
         state->server >= checkpointer->part_count)
         return false;
     if (state->array == CHECKPOINT_ENTRIES) {
-        if (!checkpointer->records || !entries_unpack(packet->payload, &entries, &count))
+        if (!checkpointer->records || !update_log_unpack(packet->payload, &entries, &count))
             return false;
     } else if (packet->payload->bytes != state->count * sizeof(float) ||
                (state->array > checkpointer->plan->slots.count &&
@@ -771,12 +771,13 @@ static void handle_manifest(struct checkpointer *checkpointer, const struct orde
     /* Before the record too: who has taken over goes on with a record that is his. */
     enum status status = check_claim(checkpointer, &error);
     if (status == STATUS_OK)
-        status = record_stretch_write(checkpointer, step, &error);
+        status = record_interval_write(checkpointer, step, &error);
     if (status == STATUS_OK)
         status = write_manifest(checkpointer, order, parts, &error);
     if (status == STATUS_OK) {
         run_chronicle_commit(&checkpointer->chronicle, step);
-        checkpointer->cut_failed = checkpointer->cut_failed && checkpointer->cut_step > step;
+        checkpointer->snapshot_failed =
+            checkpointer->snapshot_failed && checkpointer->snapshot_step > step;
         prune(checkpointer, step, outbox);
     }
     if (status == STATUS_OK)
@@ -918,7 +919,7 @@ static enum status write_summary(struct checkpointer *checkpointer, struct run_s
             snprintf(summary->reason, sizeof summary->reason, "%s", error->text);
         }
     }
-    life_enter(&summary->life, LIFE_END, now_us(checkpointer));
+    run_phases_enter(&summary->phases, RUN_PHASE_END, now_us(checkpointer));
     run_chronicle_size(&checkpointer->chronicle, &summary->record.files, &summary->record.bytes);
     summary->record.computations = checkpointer->chronicle.next_computation > 0
                                        ? checkpointer->chronicle.next_computation - 1
@@ -927,7 +928,7 @@ static enum status write_summary(struct checkpointer *checkpointer, struct run_s
         run_chronicle_has_ended(&checkpointer->chronicle, &summary->record.ends_at);
     struct error writing;
     enum status wrote = STATUS_OK;
-    life_enter(&summary->life, LIFE_END, now_us(checkpointer));
+    run_phases_enter(&summary->phases, RUN_PHASE_END, now_us(checkpointer));
     if (checkpointer->directory_open)
         wrote = run_directory_summary(&checkpointer->directory, &checkpointer->job,
                                       checkpointer->claim.run_id, summary, &writing);

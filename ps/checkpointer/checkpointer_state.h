@@ -57,8 +57,8 @@ struct checkpointer {
     bool computed_over;          /* They are not remembered: the record ends at the cut before. */
     bool asked[JOB_SERVERS_MAX]; /* Who wanted chunks before the plan was there. */
     struct checkpoint_shelf shelf;
-    uint64_t cut_step; /* The newest cut of which something was written ... */
-    bool cut_failed;   /* ... and is of no use unless its manifest comes. */
+    uint64_t snapshot_step; /* The newest cut of which something was written ... */
+    bool snapshot_failed;   /* ... and is of no use unless its manifest comes. */
     struct kept_model kept;
     struct log_once keeping, journal, scored;
 };

@@ -12,7 +12,7 @@
  *     coordinator_gathering.c   JOIN JOB_PAGE READY   from the first page to START, and again
  *     coordinator_training.c    LEASE REPORT DONE STOP
  *     coordinator_scores.c      EVALUATION, and values that servers have kept for a score
- *     coordinator_cuts.c        CUT_TAKEN PART_WRITTEN and the manifest
+ *     coordinator_snapshots.c        CUT_TAKEN PART_WRITTEN and the manifest
  *     coordinator_losses.c      silence, LEAVE, DISMISS, and who is waited for
  *     coordinator_end.c         summary, FINISHED */
 
@@ -28,14 +28,14 @@
 #include "ps/coordinator/coordinator_state.h"
 #include "ps/coordinator/stragglers.h"
 
-#define FINISHED_REPEAT_US 500000u
-#define WAITING_LINE_US    5000000u /* Between lines that say what is waited for. */
-#define LINGER_SECONDS     2.0      /* Those who are no members yet ask again within this time. */
-#define GIVE_UP_SECONDS    0.6 /* The same when the start timed out: nobody is to wait longer. */
-#define WATCHER_SECONDS    0.5 /* For those who watch to have heard of the end. */
-#define IMPOSTORS_A_LINE   1000
-#define WATCHED_US         1000000u /* More between two calls: nothing was watched meanwhile. */
-#define DESERTED_SECONDS   2.0      /* For what left workers had sent to come. */
+#define FINISHED_REPEAT_US     500000u
+#define WAITING_LINE_US        5000000u /* Between lines that say what is waited for. */
+#define LINGER_SECONDS         2.0 /* Those who are no members yet ask again within this time. */
+#define GIVE_UP_SECONDS        0.6 /* The same when the start timed out: nobody is to wait longer. */
+#define WATCHER_SECONDS        0.5 /* For those who watch to have heard of the end. */
+#define WRONG_KEY_PEERS_A_LINE 1000
+#define WATCHED_US             1000000u /* More between two calls: nothing was watched meanwhile. */
+#define DESERTED_SECONDS       2.0      /* For what left workers had sent to come. */
 
 /* --- life ---------------------------------------------------------------------------------- */
 
@@ -51,9 +51,9 @@ enum status coordinator_create(struct coordinator **coordinator,
     c->job = &c->declaration.job;
     c->driven_us = c->entered_us = c->waited_us = now_us;
     c->began_us = options->began_us != 0 ? options->began_us : now_us;
-    c->last_cut = c->last_due = NO_STEP;
+    c->last_snapshot = c->last_due = NO_STEP;
     run_summary_begin(&c->summary);
-    life_begin(&c->summary.life, LIFE_WAITING, now_us);
+    run_phases_begin(&c->summary.phases, RUN_PHASE_WAITING, now_us);
     return STATUS_OK;
 }
 
@@ -64,7 +64,7 @@ void coordinator_destroy(struct coordinator **coordinator)
         return;
     work_free(&c->work);
     frame_release(c->kept);
-    staleness_ledger_free(&c->staleness);
+    staleness_totals_free(&c->staleness);
     computations_free(&c->computations);
     steps_ahead_free(&c->ahead);
     declaration_free(&c->declaration);
@@ -131,7 +131,7 @@ static bool is_asked_for(const struct coordinator *c)
     return c->turned_away;
 }
 
-static bool has_strangers(const struct member *members, uint32_t count)
+static bool has_unknown_peers(const struct member *members, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         if (!members[i].ever && !members[i].bye)
@@ -144,8 +144,9 @@ static bool has_strangers(const struct member *members, uint32_t count)
 static bool is_looked_for(const struct coordinator *c)
 {
     return c->stopping && !c->clock.begun && c->envelope.run_id != 0 && coordinator_goes_on(c) &&
-           (has_strangers(c->work.membership.servers + 1, c->work.membership.server_count - 1) ||
-            has_strangers(c->work.membership.workers, c->work.membership.declared_count));
+           (has_unknown_peers(c->work.membership.servers + 1,
+                              c->work.membership.server_count - 1) ||
+            has_unknown_peers(c->work.membership.workers, c->work.membership.declared_count));
 }
 
 /* How long whoever asks late is to hear how it ended, and not that nobody is here. */
@@ -277,9 +278,9 @@ static void handle_heartbeat(struct coordinator *c, struct member *member,
     if (message->role == ROLE_PS && current && c->raising == 0)
         pong->waiting.scored = c->evaluation.settled;
     if (message->kind == MESSAGE_READY && current) {
-        staleness_ledger_hear(&c->staleness, message->index, packet->payload);
+        staleness_totals_hear(&c->staleness, message->index, packet->payload);
         coordinator_handle_ready(c, member, packet, now_us, outbox);
-        coordinator_repeat_closings(c, member, now_us, outbox);
+        coordinator_repeat_quorum(c, member, now_us, outbox);
     }
 }
 
@@ -301,8 +302,9 @@ static bool can_keep(struct coordinator *c, const struct packet *packet)
 static void handle_chunk_state(struct coordinator *c, struct packet *packet, struct outbox *outbox)
 {
     const struct message_chunk_state *state = &packet->message.chunk_state;
-    if (state->array == CHECKPOINT_SCORED ? !can_keep(c, packet)
-                                          : !c->cut.under_way || state->step != c->cut.step)
+    if (state->array == CHECKPOINT_SCORED
+            ? !can_keep(c, packet)
+            : !c->snapshot.under_way || state->step != c->snapshot.step)
         return;
     *outbox_add(outbox, TO_CHECKPOINTER, MESSAGE_CHUNK_STATE) = *packet;
     packet->payload = NULL;
@@ -506,10 +508,10 @@ static void describe_work(const struct coordinator *c, struct message_status_ans
     uint64_t examples = 0;
     for (uint32_t i = 0; i < c->work.membership.worker_count; i++)
         examples += c->work.membership.workers[i].summary.examples;
-    double seconds = training_clock_seconds(&c->clock, coordinator_wall(c, now_us));
+    double seconds = stopwatch_seconds(&c->clock, coordinator_wall(c, now_us));
     answer->training_seconds = seconds;
     answer->images_per_second = seconds > 0 ? (double)examples / seconds : 0;
-    answer->staleness_mean = staleness_ledger_mean(&c->staleness, &answer->staleness_max);
+    answer->staleness_mean = staleness_totals_mean(&c->staleness, &answer->staleness_max);
 }
 
 static void describe_job(const struct coordinator *c, struct message_status_answer *answer)
@@ -527,8 +529,8 @@ static void describe_job(const struct coordinator *c, struct message_status_answ
     answer->servers = membership_servers(&c->work.membership);
     answer->server_count = c->job->server_count;
     answer->colocated = c->job->colocated;
-    answer->has_checkpoint = c->last_cut != NO_STEP;
-    answer->checkpoint_step = answer->has_checkpoint ? c->last_cut : 0;
+    answer->has_checkpoint = c->last_snapshot != NO_STEP;
+    answer->checkpoint_step = answer->has_checkpoint ? c->last_snapshot : 0;
     answer->generation = c->envelope.generation;
     answer->workers_lost = faults->workers_lost;
     answer->servers_lost = faults->servers_lost;
@@ -567,7 +569,7 @@ uint64_t coordinator_time(const struct coordinator *coordinator)
 
 struct frame *coordinator_staleness(const struct coordinator *coordinator)
 {
-    return staleness_ledger_shape(&coordinator->staleness);
+    return staleness_totals_shape(&coordinator->staleness);
 }
 
 const struct membership *coordinator_members(const struct coordinator *coordinator)
@@ -651,15 +653,15 @@ static struct member *find_sender(const struct coordinator *c, const struct pack
 }
 
 /* It may repeat itself as often as it likes, but not in our log. */
-static void refuse_impostor(struct coordinator *c, const struct packet *packet,
-                            struct outbox *outbox)
+static void refuse_wrong_key_peer(struct coordinator *c, const struct packet *packet,
+                                  struct outbox *outbox)
 {
     char name[32];
     snprintf(name, sizeof name, "%s/%u", role_name(packet->message.role), packet->message.index);
     envelope_refuse(&c->envelope, packet, REFUSAL_KEY, outbox, "%s has another key", name);
-    if (c->impostors++ % IMPOSTORS_A_LINE == 0)
+    if (c->wrong_key_peers++ % WRONG_KEY_PEERS_A_LINE == 0)
         outbox_log(outbox, "refused an impostor count=%" PRIu64 ": %s has another key",
-                   c->impostors, name);
+                   c->wrong_key_peers, name);
 }
 
 static void handle(struct coordinator *c, struct packet *packet, uint64_t now_us,
@@ -672,7 +674,7 @@ static void handle(struct coordinator *c, struct packet *packet, uint64_t now_us
     if (kind == MESSAGE_STATUS)
         handle_status(c, packet, now_us, outbox);
     else if (kind == MESSAGE_DISMISS)
-        coordinator_dismiss(c, packet, outbox);
+        coordinator_evict(c, packet, outbox);
     else if (kind == MESSAGE_JOIN && coordinator_refuses_join(c, packet, outbox))
         ; /* In every state: it has nothing to do with this job. */
     else if (c->state >= FINISHING)
@@ -684,7 +686,7 @@ static void handle(struct coordinator *c, struct packet *packet, uint64_t now_us
     else if (kind == MESSAGE_REPORT)
         coordinator_handle_report(c, packet, now_us, outbox);
     else if (member != NULL && !membership_has_key(member, packet))
-        refuse_impostor(c, packet, outbox);
+        refuse_wrong_key_peer(c, packet, outbox);
     else if (member != NULL)
         handle_member(c, member, packet, now_us, outbox);
     else if (kind == MESSAGE_STOP && is_server_that_waits(c, packet))
@@ -734,7 +736,7 @@ static void pass_on_chunk(struct coordinator *c, struct packet *packet, struct o
 static void handle_stop_at(struct coordinator *c, uint64_t step)
 {
     /* A worker that is late may wait for a version that there will not be. */
-    c->deal_due = c->deal_due || (c->state == RUNNING && coordinator_closings(c) != NULL);
+    c->deal_due = c->deal_due || (c->state == RUNNING && coordinator_quorum(c) != NULL);
     if (c->state >= FINISHING)
         return;
     c->stop_named = true;
@@ -842,8 +844,8 @@ static void tick_recovering(struct coordinator *c, uint64_t now_us, struct outbo
 static const char *what_stands(const struct coordinator *c, char text[64])
 {
     snprintf(text, 64, "there is no checkpoint");
-    if (c->last_cut != NO_STEP)
-        snprintf(text, 64, "the checkpoint at step %" PRIu64 " stands", c->last_cut);
+    if (c->last_snapshot != NO_STEP)
+        snprintf(text, 64, "the checkpoint at step %" PRIu64 " stands", c->last_snapshot);
     return text;
 }
 
@@ -879,7 +881,7 @@ static void tick_closing(struct coordinator *c, uint64_t now_us, struct outbox *
         c->entered_us = now_us;
     double waited = seconds_since(c->entered_us, now_us);
     if (c->deserted && waited > DESERTED_SECONDS && !c->closed &&
-        !cut_is_taken(&c->work.membership))
+        !snapshot_is_taken(&c->work.membership))
         coordinator_end_deserted(c, now_us, outbox);
     else if (waited > c->options.deadlines.stop)
         coordinator_fail(c, EXIT_CANNOT_OPEN, now_us, outbox, "%s was not written within %s",
@@ -905,7 +907,7 @@ static void tick(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
     coordinator_watch_leashes(c, now_us, outbox);
     coordinator_watch_members(c, now_us, outbox);
     coordinator_watch_awaited(c, now_us, outbox);
-    coordinator_watch_cut(c, now_us, outbox);
+    coordinator_watch_snapshot(c, now_us, outbox);
     check_stopping(c, now_us, outbox);
     switch (c->state) {
     case WAITING:

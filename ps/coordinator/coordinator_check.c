@@ -59,45 +59,49 @@ static void check_servers(const struct coordinator *c)
 
 static void check_marks(const struct coordinator *c)
 {
-    const struct cut *cut = &c->cut;
+    const struct snapshot *snapshot = &c->snapshot;
     bool any = false, all_written = true;
     for (uint32_t i = 0; i < c->work.membership.server_count; i++) {
         const struct member *server = &c->work.membership.servers[i];
         any = any || server->cut_taken || server->part_written;
         all_written = all_written && server->part_written;
     }
-    RULE(IMPLIES(cut->collected, all_written), "no manifest is written before the last part");
-    RULE(IMPLIES(all_written && (cut->final || c->work.rules->has_reached(&c->work, cut->step)),
-                 cut->collected),
+    RULE(IMPLIES(snapshot->collected, all_written), "no manifest is written before the last part");
+    RULE(IMPLIES(all_written &&
+                     (snapshot->final || c->work.rules->has_reached(&c->work, snapshot->step)),
+                 snapshot->collected),
          "with the last part, and all scores before it, the manifest is written");
-    RULE(IMPLIES(any, cut->reached_us != 0), "what is taken or written was reached");
-    RULE(cut->final || c->work.rules->set_gate == NULL || cut_is_taken(&c->work.membership) ||
-             c->work.rules->gate(&c->work) == cut->step,
+    RULE(IMPLIES(any, snapshot->reached_us != 0), "what is taken or written was reached");
+    RULE(snapshot->final || c->work.rules->set_gate == NULL ||
+             snapshot_is_taken(&c->work.membership) ||
+             c->work.rules->gate(&c->work) == snapshot->step,
          "the gate is closed until all have taken the cut");
 }
 
-static void check_cut(const struct coordinator *c)
+static void check_snapshot(const struct coordinator *c)
 {
-    const struct cut *cut = &c->cut;
-    RULE(IMPLIES(c->last_due == NO_STEP, c->last_cut == NO_STEP), "what is whole was due");
-    RULE(c->last_cut == NO_STEP ||
-             (c->last_cut <= c->last_due && c->last_due <= job_steps_most(c->job)),
+    const struct snapshot *snapshot = &c->snapshot;
+    RULE(IMPLIES(c->last_due == NO_STEP, c->last_snapshot == NO_STEP), "what is whole was due");
+    RULE(c->last_snapshot == NO_STEP ||
+             (c->last_snapshot <= c->last_due && c->last_due <= job_steps_most(c->job)),
          "checkpoints are whole or given up in their order");
-    RULE(IMPLIES(cut->under_way, c->state == (cut->final ? CLOSING : RUNNING)),
+    RULE(IMPLIES(snapshot->under_way, c->state == (snapshot->final ? CLOSING : RUNNING)),
          "a cut is under way in training, the last one after it");
-    RULE(IMPLIES(c->state == CLOSING, c->closed || cut->under_way),
+    RULE(IMPLIES(c->state == CLOSING, c->closed || snapshot->under_way),
          "after training there is the last cut, or the summary");
-    RULE(IMPLIES(c->closed, c->state == CLOSING && !cut->under_way && c->last_cut != NO_STEP),
+    RULE(IMPLIES(c->closed,
+                 c->state == CLOSING && !snapshot->under_way && c->last_snapshot != NO_STEP),
          "the summary comes when the last checkpoint is whole");
-    RULE(cut->given_up_us == 0 || (!cut->under_way && job_accumulates(c->job) &&
-                                   c->work.rules->gate(&c->work) == cut->step),
+    RULE(snapshot->given_up_us == 0 || (!snapshot->under_way && job_accumulates(c->job) &&
+                                        c->work.rules->gate(&c->work) == snapshot->step),
          "the gate is closed until all servers have had the cut of sums that was given up");
-    if (!cut->under_way)
+    if (!snapshot->under_way)
         return;
-    RULE(cut->step <= job_steps_most(c->job), "no cut is after the last step");
-    RULE(cut->final || c->last_due == NO_STEP || cut->step > c->last_due, "cuts go forward");
-    RULE(cut->named_us <= cut->told_us, "a cut is told when it is named");
-    RULE(cut->reached_us == 0 || cut->reached_us >= cut->named_us,
+    RULE(snapshot->step <= job_steps_most(c->job), "no cut is after the last step");
+    RULE(snapshot->final || c->last_due == NO_STEP || snapshot->step > c->last_due,
+         "cuts go forward");
+    RULE(snapshot->named_us <= snapshot->told_us, "a cut is told when it is named");
+    RULE(snapshot->reached_us == 0 || snapshot->reached_us >= snapshot->named_us,
          "a cut is named before it comes");
     check_marks(c);
 }
@@ -125,7 +129,7 @@ static void check_run(const struct coordinator *c)
     computations_check(&c->computations);
     check_workers(c);
     check_servers(c);
-    check_cut(c);
+    check_snapshot(c);
     if (c->work.rules->held != NULL && c->state != CLOSING)
         check_leases(c);
 }
@@ -148,16 +152,16 @@ static void check_times(const struct coordinator *c)
     uint64_t now_us = c->driven_us - c->unwatched_us;
     RULE(c->unwatched_us <= c->driven_us, "it was away no longer than it has been here");
     RULE(c->entered_us <= now_us && c->waited_us <= now_us && c->told_us <= now_us &&
-             c->stop_us <= now_us && c->lonely_us <= now_us && c->cut.told_us <= now_us &&
-             c->cut.reached_us <= now_us && c->cut_us <= now_us,
+             c->stop_us <= now_us && c->lonely_us <= now_us && c->snapshot.told_us <= now_us &&
+             c->snapshot.reached_us <= now_us && c->snapshot_us <= now_us,
          "nothing has been in the future");
     RULE(c->clock.began_us <= c->driven_us && c->clock.since_us <= c->driven_us &&
-             c->summary.life.since_us <= c->driven_us && c->beside_us <= c->driven_us,
+             c->summary.phases.since_us <= c->driven_us && c->beside_us <= c->driven_us,
          "no clock is ahead of what has passed");
-    uint64_t parts_us = c->summary.life.began_us;
-    for (enum life_part i = 0; i < LIFE_PARTS; i++)
-        parts_us += c->summary.life.us[i];
-    RULE(parts_us == c->summary.life.since_us, "the parts of its life add up");
+    uint64_t parts_us = c->summary.phases.began_us;
+    for (enum run_phase i = 0; i < RUN_PHASE_COUNT; i++)
+        parts_us += c->summary.phases.us[i];
+    RULE(parts_us == c->summary.phases.since_us, "the parts of its life add up");
 }
 
 void coordinator_check(const struct coordinator *c)

@@ -44,7 +44,7 @@ static void sum_up_members(struct coordinator *c)
 static void sum_up_staleness(struct coordinator *c)
 {
     struct staleness_tally tally = {0};
-    staleness_ledger_total(&c->staleness, &tally);
+    staleness_totals_sum(&c->staleness, &tally);
     c->summary.staleness = tally.all;
     for (uint32_t i = 0; i < c->work.membership.worker_count; i++)
         c->work.membership.workers[i].summary.staleness =
@@ -59,10 +59,10 @@ static void sum_up_time(struct coordinator *c, uint64_t wall_us)
         summary->beside_seconds += seconds_since(c->beside_us, wall_us);
         c->beside_us = wall_us;
     }
-    summary->seconds = training_clock_seconds(&c->clock, wall_us);
-    summary->evaluation_seconds = training_clock_apart(&c->clock, APART_EVALUATION, wall_us);
-    summary->checkpoint_seconds = training_clock_apart(&c->clock, APART_CHECKPOINT, wall_us);
-    life_enter(&summary->life, summary->life.part, wall_us);
+    summary->seconds = stopwatch_seconds(&c->clock, wall_us);
+    summary->evaluation_seconds = stopwatch_paused(&c->clock, PAUSE_EVALUATION, wall_us);
+    summary->checkpoint_seconds = stopwatch_paused(&c->clock, PAUSE_CHECKPOINT, wall_us);
+    run_phases_enter(&summary->phases, summary->phases.part, wall_us);
 }
 
 /* False: without memory for it. */
@@ -123,15 +123,15 @@ void coordinator_note_faults(struct coordinator *c, uint64_t now_us, struct outb
 
 bool coordinator_is_done(const struct coordinator *c)
 {
-    return c->last_cut == coordinator_job_end(c);
+    return c->last_snapshot == coordinator_job_end(c);
 }
 
 void coordinator_close_run(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
     c->closed = true;
     c->entered_us = now_us; /* The model file has a deadline of its own. */
-    life_close(&c->summary.life, LIFE_MODEL_FILE, coordinator_wall(c, now_us));
-    c->summary.step = c->last_cut;
+    run_phases_close(&c->summary.phases, RUN_PHASE_MODEL_FILE, coordinator_wall(c, now_us));
+    c->summary.step = c->last_snapshot;
     bool done = coordinator_is_done(c);
     if (done) /* Whoever asked for a stop was too late. */
         c->exit_code = EXIT_DONE;
@@ -145,7 +145,7 @@ void coordinator_note_stop(struct coordinator *c, int code, const char *reason, 
 {
     snprintf(c->reason, sizeof c->reason, "%s", reason);
     c->summary.step = c->first_step;
-    life_enter(&c->summary.life, LIFE_MODEL_FILE, coordinator_wall(c, now_us));
+    run_phases_enter(&c->summary.phases, RUN_PHASE_MODEL_FILE, coordinator_wall(c, now_us));
     if (!write_summary(c, RUN_STOPPED, code, now_us, outbox))
         outbox_warn(outbox, "out of memory: run.json does not say that the run was stopped");
 }
@@ -161,10 +161,10 @@ static void say_finished(const struct coordinator *c, struct packet *packet)
 void coordinator_answer_finished(const struct coordinator *c, const struct packet *packet,
                                  struct outbox *outbox)
 {
-    say_finished(c,
-                 packet->member
-                     ? envelope_to_peer(&c->envelope, packet->peer, MESSAGE_FINISHED, outbox)
-                     : envelope_to_stranger(&c->envelope, packet->peer, MESSAGE_FINISHED, outbox));
+    say_finished(
+        c, packet->member
+               ? envelope_to_peer(&c->envelope, packet->peer, MESSAGE_FINISHED, outbox)
+               : envelope_to_unknown_peer(&c->envelope, packet->peer, MESSAGE_FINISHED, outbox));
 }
 
 static void tell_finished(const struct coordinator *c, uint64_t peer, struct outbox *outbox)
@@ -192,7 +192,7 @@ static void tell_watchers(const struct coordinator *c, uint64_t now_us, struct o
         if (c->watchers[i] == PEER_LOCAL)
             continue;
         struct packet *packet =
-            envelope_to_stranger(&c->envelope, c->watchers[i], MESSAGE_STATUS_ANSWER, outbox);
+            envelope_to_unknown_peer(&c->envelope, c->watchers[i], MESSAGE_STATUS_ANSWER, outbox);
         coordinator_describe(c, &packet->message.status_answer, now_us);
     }
 }

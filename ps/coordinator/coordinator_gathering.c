@@ -18,7 +18,8 @@
 
 bool coordinator_records(const struct coordinator *c)
 {
-    return job_mode(c->job)->records && c->job->record == RECORDING_ON && !c->options.allow_mixed;
+    return job_mode(c->job)->is_recorded && c->job->record == RECORDING_ON &&
+           !c->options.allow_mixed;
 }
 
 static void welcome(const struct coordinator *c, const struct member *member, enum role role,
@@ -276,7 +277,7 @@ static void accept_job(struct coordinator *c, struct job *job, uint64_t now_us,
                     "ones too, which nothing moves: compare with a run without it",
                     job->optimizer.name);
     coordinator_enter(c, OPENING, now_us);
-    life_enter(&c->summary.life, LIFE_OPENING, coordinator_wall(c, now_us));
+    run_phases_enter(&c->summary.phases, RUN_PHASE_OPENING, coordinator_wall(c, now_us));
 }
 
 /* The declaration is all here: the job's, or one to be told from it. */
@@ -317,7 +318,7 @@ static void adopt_start(struct coordinator *c, const struct order_run_opened *op
     c->envelope.generation = opened->generation;
     c->restore = opened->restore;
     c->first_step = opened->restore ? opened->restore_step : 0;
-    c->last_cut = c->last_due = opened->restore ? c->first_step : NO_STEP;
+    c->last_snapshot = c->last_due = opened->restore ? c->first_step : NO_STEP;
 }
 
 bool coordinator_goes_on(const struct coordinator *c)
@@ -348,8 +349,8 @@ static void open_first(struct coordinator *c, const struct order_run_opened *ope
     c->whole_step = c->summary.counted_from = c->first_step;
     evaluation_init(&c->evaluation, c->job, scored_before(c));
     if (work_begin(&c->work, c->job, c->first_step, &opened->so_far) != STATUS_OK ||
-        coordinator_begin_closings(c, opened, sets) != STATUS_OK ||
-        staleness_ledger_init(&c->staleness, c->work.membership.server_count, c->first_step) !=
+        coordinator_begin_quorum(c, opened, sets) != STATUS_OK ||
+        staleness_totals_init(&c->staleness, c->work.membership.server_count, c->first_step) !=
             STATUS_OK ||
         computations_init(&c->computations, c->job, coordinator_records(c), opened->computation) !=
             STATUS_OK)
@@ -365,7 +366,7 @@ static void count_anew(struct coordinator *c, uint64_t now_us, struct outbox *ou
     membership_forget_marks(&c->work.membership);
     c->spread_whole = (struct run_spread){0};
     c->whole_step = c->summary.counted_from = c->first_step;
-    c->counted_seconds = training_clock_seconds(&c->clock, coordinator_wall(c, now_us));
+    c->counted_seconds = stopwatch_seconds(&c->clock, coordinator_wall(c, now_us));
     outbox_log(outbox,
                "what was counted up to step %" PRIu64
                " is not known any more: updates, verdicts and staleness are counted from there on",
@@ -378,14 +379,14 @@ static void go_back(struct coordinator *c, const struct order_run_opened *opened
     if (c->first_step != c->whole_step)
         count_anew(c, now_us, outbox);
     uint64_t again = c->work.rules->go_back(&c->work, c->first_step);
-    if (coordinator_begin_closings(c, opened, sets) != STATUS_OK) {
+    if (coordinator_begin_quorum(c, opened, sets) != STATUS_OK) {
         coordinator_fail(c, EXIT_TRAINING_FAILED, now_us, outbox,
                          "out of memory for what steps are made of");
         return;
     }
     evaluation_go_back(&c->evaluation, c->first_step);
     c->kept_at = 0;
-    staleness_ledger_go_back(&c->staleness, c->first_step);
+    staleness_totals_go_back(&c->staleness, c->first_step);
     membership_go_back(&c->work.membership);
     c->summary.spread = c->spread_whole;
     c->windows_from = (double)NAN;
@@ -492,13 +493,14 @@ void coordinator_handle_ready(struct coordinator *c, struct member *server,
 
 void coordinator_raise_generation(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
-    c->cut.given_up_us = 0;
-    if (c->cut.under_way) {
-        c->cut.under_way = false;
+    c->snapshot.given_up_us = 0;
+    if (c->snapshot.under_way) {
+        c->snapshot.under_way = false;
         c->summary.faults.checkpoints_failed++;
-        order_event(outbox, "checkpoint_failed", EVENT_MEMBERS(event_count("step", c->cut.step)));
+        order_event(outbox, "checkpoint_failed",
+                    EVENT_MEMBERS(event_count("step", c->snapshot.step)));
         outbox_warn(outbox, "checkpoint at step %" PRIu64 " given up: a server was lost",
-                    c->cut.step);
+                    c->snapshot.step);
     }
     for (uint32_t i = 0; i < c->work.membership.server_count; i++) {
         struct member *server = &c->work.membership.servers[i];
@@ -510,7 +512,7 @@ void coordinator_raise_generation(struct coordinator *c, uint64_t now_us, struct
         worker->done = worker->owes = worker->asks = false;
         worker->first_assignment = worker->assignment = 0;
     }
-    training_clock_go_on(&c->clock, coordinator_wall(c, now_us));
+    stopwatch_go_on(&c->clock, coordinator_wall(c, now_us));
     coordinator_end_beside(c, now_us);
     c->raising = c->envelope.generation + 1;
     order_add(outbox, TO_CHECKPOINTER, 0,
@@ -518,7 +520,7 @@ void coordinator_raise_generation(struct coordinator *c, uint64_t now_us, struct
     if (c->state == GATHERING)
         return;
     coordinator_enter(c, RECOVERING, now_us);
-    life_enter(&c->summary.life, LIFE_RECOVERING, coordinator_wall(c, now_us));
+    run_phases_enter(&c->summary.phases, RUN_PHASE_RECOVERING, coordinator_wall(c, now_us));
 }
 
 /* --- starting ------------------------------------------------------------------------------ */
@@ -539,8 +541,8 @@ static bool is_gathered(const struct coordinator *c, uint64_t now_us)
 
 static void say_started(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
-    training_clock_begin(&c->clock, coordinator_wall(c, now_us));
-    c->cut_us = now_us;
+    stopwatch_begin(&c->clock, coordinator_wall(c, now_us));
+    c->snapshot_us = now_us;
     c->windows_from = windows_begin_at(c->job, c->first_step) ? 0 : (double)NAN;
     order_event(outbox, "start",
                 EVENT_MEMBERS(event_text("mode", job_mode_text(c->job).text),
@@ -563,7 +565,7 @@ void coordinator_send_start(struct coordinator *c, struct member *worker, struct
         .records = coordinator_records(c),
     };
     struct frame *sets =
-        coordinator_closings(c) != NULL ? coordinator_start_sets(c, worker->position, &from) : NULL;
+        coordinator_quorum(c) != NULL ? coordinator_start_sets(c, worker->position, &from) : NULL;
     assignment_send(&c->work.assignment, worker, &c->envelope, &from, sets, outbox);
 }
 
@@ -573,7 +575,7 @@ void coordinator_deal_when_due(struct coordinator *c, uint64_t now_us, struct ou
         return;
     c->deal_due = false;
     assignment_deal(&c->work.assignment, &c->work.membership, now_us);
-    coordinator_deal_closings(c, now_us, outbox);
+    coordinator_deal_quorum(c, now_us, outbox);
     order_event(outbox, "assignment",
                 EVENT_MEMBERS(event_count("number", c->work.assignment.number),
                               event_count("members", c->work.assignment.members)));
@@ -595,17 +597,17 @@ void coordinator_start_when_gathered(struct coordinator *c, uint64_t now_us, str
         return;
     bool first = c->state == GATHERING;
     if (first && c->raising == 0 && membership_is_served(&c->work.membership))
-        life_enter(&c->summary.life, LIFE_GATHERING, coordinator_wall(c, now_us));
+        run_phases_enter(&c->summary.phases, RUN_PHASE_GATHERING, coordinator_wall(c, now_us));
     if (!is_gathered(c, now_us))
         return;
     coordinator_enter(c, RUNNING, now_us);
-    life_train(&c->summary.life, coordinator_wall(c, now_us));
+    run_phases_train(&c->summary.phases, coordinator_wall(c, now_us));
     send_chunks(ORDER_EVERYBODY, outbox);
     if (first)
         say_started(c, now_us, outbox);
-    coordinator_schedule_cut(c, c->work.rules->next_cut(&c->work, false), now_us, outbox);
+    coordinator_schedule_snapshot(c, c->work.rules->next_snapshot(&c->work, false), now_us, outbox);
     c->deal_due = true;
     coordinator_stop_training(c, outbox);
     coordinator_deal_when_due(c, now_us, outbox);
-    coordinator_tell_closings(c, now_us, outbox);
+    coordinator_tell_quorum(c, now_us, outbox);
 }

@@ -131,17 +131,17 @@ void coordinator_handle_leave(struct coordinator *c, const struct packet *packet
 /* --- being sent away ----------------------------------------------------------------------- */
 
 /* What is to be said of the place; a worker that is here is marked. */
-static enum dismissal dismiss(const struct coordinator *c, struct member *worker, uint32_t index,
-                              bool again, char *text)
+static enum eviction dismiss(const struct coordinator *c, struct member *worker, uint32_t index,
+                             bool again, char *text)
 {
     if (c->state >= FINISHING) {
         snprintf(text, MESSAGE_TEXT_MAX, "the job ends for everybody%s%.200s",
                  c->reason[0] != '\0' ? ": " : "", c->reason);
-        return DISMISSAL_OVER;
+        return EVICTION_OVER;
     }
     if (c->work.membership.servers == NULL) {
         snprintf(text, MESSAGE_TEXT_MAX, "nobody has declared a job yet");
-        return DISMISSAL_EARLY;
+        return EVICTION_EARLY;
     }
     if (worker == NULL || !worker->present) {
         snprintf(text, MESSAGE_TEXT_MAX, "worker/%" PRIu32 " is not there%s", index,
@@ -149,28 +149,28 @@ static enum dismissal dismiss(const struct coordinator *c, struct member *worker
                  : worker->departure == DEPARTURE_LEFT && worker->departed == worker->incarnation
                      ? ": it has left"
                      : ": it was lost");
-        return DISMISSAL_GONE;
+        return EVICTION_GONE;
     }
     if (job_place_owns(c->job, index)) {
         snprintf(text, MESSAGE_TEXT_MAX,
                  "the place of worker/%" PRIu32 " owns chunks of the model, and cannot leave",
                  index);
-        return DISMISSAL_OWNER;
+        return EVICTION_OWNER;
     }
     if (again && !worker->dismissed) {
         snprintf(text, MESSAGE_TEXT_MAX,
                  "worker/%" PRIu32 " (on %s) has come since, or ps/0 was started again", index,
                  worker->host);
-        return DISMISSAL_ANOTHER;
+        return EVICTION_ANOTHER;
     }
     worker->dismissed = true;
     snprintf(text, MESSAGE_TEXT_MAX, "worker/%" PRIu32 " (on %s) is to leave", index, worker->host);
-    return DISMISSAL_TOLD;
+    return EVICTION_TOLD;
 }
 
 /* Whoever may be that worker may: the transport has looked at the key. It is no member's word, and the
  * worker leaves by its own LEAVE. */
-void coordinator_dismiss(struct coordinator *c, const struct packet *packet, struct outbox *outbox)
+void coordinator_evict(struct coordinator *c, const struct packet *packet, struct outbox *outbox)
 {
     const struct message *message = &packet->message;
     struct member *worker =

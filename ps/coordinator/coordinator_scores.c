@@ -113,7 +113,7 @@ static void tell_score(struct coordinator *c, struct outbox *outbox)
                       event_real("regularisation_loss", c->summary.test.regularisation, JSON_EXACT),
                       event_real("seconds", (double)held_up_us(c) * 1e-6, 6),
                       event_count("exchanged_bytes", coordinator_exchanged_bytes(c)),
-                      event_training_seconds(training_clock_marked(&c->clock))));
+                      event_training_seconds(stopwatch_marked(&c->clock))));
 }
 
 void coordinator_handle_evaluation(struct coordinator *c, const struct packet *packet,
@@ -127,8 +127,8 @@ void coordinator_handle_evaluation(struct coordinator *c, const struct packet *p
     if (c->state != RUNNING || !evaluation_add(&c->evaluation, share))
         return;
     uint64_t wall_us = coordinator_wall(c, now_us);
-    training_clock_hold_up(&c->clock, APART_EVALUATION, held_up_us(c) - known, wall_us);
-    life_hold_up(&c->summary.life, held_up_us(c) - known, wall_us);
+    stopwatch_hold_up(&c->clock, PAUSE_EVALUATION, held_up_us(c) - known, wall_us);
+    run_phases_hold_up(&c->summary.phases, held_up_us(c) - known, wall_us);
     stragglers_moved(worker, now_us);
     if (evaluation_is_whole(&c->evaluation)) {
         tell_score(c, outbox);

@@ -5,8 +5,8 @@
  *   coordinator_losses.c     who is lost, what is done about it, who leaves
  *   coordinator_training.c   leases, reports, stopping, being done
  *   coordinator_scores.c     the model's test scores
- *   coordinator_cuts.c       checkpoints
- *   coordinator_closings.c   which leaves steps are made of, where not all are waited for
+ *   coordinator_snapshots.c       checkpoints
+ *   coordinator_quorum.c   which leaves steps are made of, where not all are waited for
  *   coordinator_end.c        the summary, and everybody is told
  *   coordinator_check.c      what is true between two messages
  *
@@ -16,17 +16,17 @@
 #define PS_COORDINATOR_COORDINATOR_STATE_H
 
 #include "common/base/clock.h"
-#include "common/base/life.h"
-#include "common/base/training_clock.h"
+#include "common/base/run_phases.h"
+#include "common/base/stopwatch.h"
 #include "common/process/log_once.h"
 #include "ps/coordinator/coordinator.h"
-#include "ps/coordinator/cut.h"
 #include "ps/coordinator/declaration.h"
+#include "ps/coordinator/snapshot.h"
 #include "ps/mode/work_mode.h"
 #include "ps/orders/orders.h"
 #include "ps/work/computations.h"
 #include "ps/work/evaluation.h"
-#include "ps/work/staleness_ledger.h"
+#include "ps/work/staleness_totals.h"
 #include "ps/work/steps_ahead.h"
 
 #define NO_STEP UINT64_MAX
@@ -76,11 +76,12 @@ struct coordinator {
     struct evaluation evaluation;
     struct frame *kept; /* The last chunk to be kept with a scored model that was passed on ... */
     uint64_t kept_at;   /* ... of the model after so many batches. */
-    struct staleness_ledger staleness;         /* What servers say of it. */
-    struct computations computations;          /* Since the last cut that is in the record ... */
-    struct computations_mark cut_computations; /* ... and those that the next one adds to it. */
+    struct staleness_totals staleness; /* What servers say of it. */
+    struct computations computations;  /* Since the last cut that is in the record ... */
+    struct computations_mark
+        snapshot_computations; /* ... and those that the next one adds to it. */
 
-    /* Where steps are made of sets of leaves (closings.h): sets of steps before these ... */
+    /* Where steps are made of sets of leaves (quorum.h): sets of steps before these ... */
     uint64_t sets_sent;       /* ... are with the set writer, to be written down; */
     uint64_t sets_written;    /* ... are written; */
     uint64_t sets_told;       /* ... servers have been told; */
@@ -92,12 +93,12 @@ struct coordinator {
     bool sets_ended;          /* They are not written down any more. */
     enum sparing sparing;     /* As it was last said. */
 
-    struct cut cut;
-    uint64_t cut_us;   /* When the last was reached or given up, or training began. */
-    bool marked;       /* Training has come to its step: what was counted then is known. */
-    uint64_t last_cut; /* Step of the newest whole checkpoint; NO_STEP for none. */
-    uint64_t last_due; /* The same, counting those that were given up. */
-    bool closed;       /* The last checkpoint is whole, and the summary is being written. */
+    struct snapshot snapshot;
+    uint64_t snapshot_us;   /* When the last was reached or given up, or training began. */
+    bool marked;            /* Training has come to its step: what was counted then is known. */
+    uint64_t last_snapshot; /* Step of the newest whole checkpoint; NO_STEP for none. */
+    uint64_t last_due;      /* The same, counting those that were given up. */
+    bool closed;            /* The last checkpoint is whole, and the summary is being written. */
 
     struct log_once log_once; /* Of checkpoints that cannot be written. */
 
@@ -105,10 +106,11 @@ struct coordinator {
     double counted_seconds; /* Of training, before summary.counted_from. */
     /* Of the checkpoint that counts were marked at, or where the session began. */
     uint64_t whole_step;
-    struct run_spread spread_cut, spread_whole; /* As of the cut under way, and the checkpoint. */
-    struct run_faults noted;     /* The faults that run.json has, but for `fenced` ... */
-    uint64_t noted_us;           /* ... since then. */
-    struct training_clock clock; /* By coordinator_wall, and so is: */
+    struct run_spread spread_snapshot,
+        spread_whole;        /* As of the cut under way, and the checkpoint. */
+    struct run_faults noted; /* The faults that run.json has, but for `fenced` ... */
+    uint64_t noted_us;       /* ... since then. */
+    struct stopwatch clock;  /* By coordinator_wall, and so is: */
     uint64_t beside_us; /* Since when a checkpoint is written while training goes on; 0: none is. */
     uint64_t reached_unwatched_us; /* What unwatched_us was when the cut under way was reached. */
     double windows_from; /* Training seconds at the end of the last window; NaN: not known. */
@@ -116,7 +118,7 @@ struct coordinator {
     uint64_t refused;                /* JOINs. */
     uint64_t watchers[WATCHERS_MAX]; /* Peers to be told of the end: the last who asked, ... */
     uint64_t watcher_count;          /* ... by number % WATCHERS_MAX; PEER_LOCAL: not any more. */
-    uint64_t impostors;              /* Messages in a member's name that came with another key. */
+    uint64_t wrong_key_peers;        /* Messages in a member's name that came with another key. */
     bool turned_away;                /* Somebody was told to wait for the end. */
     bool own_router_left;            /* Although it had never become a member. */
     bool known;                      /* Somebody has spoken who was in a run before. */
@@ -193,7 +195,7 @@ void coordinator_lose_server(struct coordinator *c, uint32_t index, const char *
 void coordinator_hear(struct member *member, const struct packet *packet, uint64_t now_us,
                       struct outbox *outbox);
 /* Somebody asks that a worker leave. */
-void coordinator_dismiss(struct coordinator *c, const struct packet *packet, struct outbox *outbox);
+void coordinator_evict(struct coordinator *c, const struct packet *packet, struct outbox *outbox);
 void coordinator_handle_leave(struct coordinator *c, const struct packet *packet, uint64_t now_us,
                               struct outbox *outbox);
 void coordinator_tell_left(const struct coordinator *c, const struct packet *packet,
@@ -211,8 +213,8 @@ void coordinator_say_who_is_missing(struct coordinator *c, uint64_t now_us, stru
 void coordinator_handle_lease(struct coordinator *c, const struct packet *packet, uint64_t now_us,
                               struct outbox *outbox);
 /* If training stands at a gate. `last`: one more than the worker that came there last; 0: nobody. */
-void coordinator_cut_at_gate(struct coordinator *c, uint32_t last, uint64_t now_us,
-                             struct outbox *outbox);
+void coordinator_snapshot_at_gate(struct coordinator *c, uint32_t last, uint64_t now_us,
+                                  struct outbox *outbox);
 /* Give a worker what batches there are. `request`: of the LEASE that this answers, 0 for none.
  * Whether anything was sent. */
 bool coordinator_top_up(struct coordinator *c, uint32_t index, uint64_t request,
@@ -251,47 +253,47 @@ void coordinator_handle_evaluation(struct coordinator *c, const struct packet *p
 /* --- cuts ---------------------------------------------------------------------------------- */
 
 /* Name the next cut, at a step that nobody can have reached yet; `reached`: the first such. */
-void coordinator_schedule_cut(struct coordinator *c, uint64_t reached, uint64_t now_us,
-                              struct outbox *outbox);
-void coordinator_begin_cut(struct coordinator *c, uint64_t step, bool final, uint64_t now_us,
-                           struct outbox *outbox);
+void coordinator_schedule_snapshot(struct coordinator *c, uint64_t reached, uint64_t now_us,
+                                   struct outbox *outbox);
+void coordinator_begin_snapshot(struct coordinator *c, uint64_t step, bool final, uint64_t now_us,
+                                struct outbox *outbox);
 /* When training has come to the step of the cut under way: what is counted is of the cut. */
-void coordinator_mark_cut(struct coordinator *c);
+void coordinator_mark_snapshot(struct coordinator *c);
 void coordinator_handle_cut_taken(struct coordinator *c, struct member *server,
                                   const struct packet *packet, uint64_t now_us,
                                   struct outbox *outbox);
 /* The manifest, when all parts are durable and what the epoch had scored by then is counted: parts
  * can be quicker than scores. */
-void coordinator_collect_cut(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
+void coordinator_collect_snapshot(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
 void coordinator_handle_part_written(struct coordinator *c, const struct packet *packet,
                                      uint64_t now_us, struct outbox *outbox);
 void coordinator_handle_manifest_written(struct coordinator *c, const struct order_written *written,
                                          uint64_t now_us, struct outbox *outbox);
-void coordinator_watch_cut(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
+void coordinator_watch_snapshot(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
 /* No checkpoint is written beside training any more. */
 void coordinator_end_beside(struct coordinator *c, uint64_t now_us);
 
 /* --- closings ------------------------------------------------------------------------------ */
 
 /* NULL in a mode whose steps are made of all leaves. */
-struct closings *coordinator_closings(const struct coordinator *c);
+struct quorum *coordinator_quorum(const struct coordinator *c);
 /* All go on from first_step, with the sets that were told from there on: a list, or NULL. */
-enum status coordinator_begin_closings(struct coordinator *c, const struct order_run_opened *opened,
-                                       const struct frame *sets);
+enum status coordinator_begin_quorum(struct coordinator *c, const struct order_run_opened *opened,
+                                     const struct frame *sets);
 /* A worker's report. Whether the step is counted with it. */
 bool coordinator_close_step(struct coordinator *c, const struct packet *packet, double seconds,
                             uint64_t now_us, struct outbox *outbox);
 /* What is decided and not told is, as far as it is written down; else it is sent to be that. */
-void coordinator_tell_closings(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
-void coordinator_repeat_closings(struct coordinator *c, const struct member *server,
-                                 uint64_t now_us, struct outbox *outbox);
+void coordinator_tell_quorum(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
+void coordinator_repeat_quorum(struct coordinator *c, const struct member *server, uint64_t now_us,
+                               struct outbox *outbox);
 void coordinator_handle_sets_written(struct coordinator *c, const struct order_written *written,
                                      uint64_t now_us, struct outbox *outbox);
 /* The work is dealt anew; and what START tells of sets: NULL without memory. */
-void coordinator_deal_closings(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
+void coordinator_deal_quorum(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
 struct frame *coordinator_start_sets(struct coordinator *c, uint32_t place,
                                      struct message_start *start);
-/* See closings_made_up and closings_epochs; in every mode. */
+/* See quorum_made_up and quorum_epochs; in every mode. */
 uint64_t coordinator_made_up(const struct coordinator *c);
 double coordinator_epochs(const struct coordinator *c);
 /* The step that the job ends with, if that is known; else UINT64_MAX. */

@@ -98,21 +98,21 @@ static bool repeat_work(const struct coordinator *c, uint32_t index, uint64_t re
     return sent;
 }
 
-void coordinator_cut_at_gate(struct coordinator *c, uint32_t last, uint64_t now_us,
-                             struct outbox *outbox)
+void coordinator_snapshot_at_gate(struct coordinator *c, uint32_t last, uint64_t now_us,
+                                  struct outbox *outbox)
 {
     const struct work_mode *rules = c->work.rules;
-    if (rules->set_gate == NULL || !rules->is_at_gate(&c->work) || c->cut.under_way ||
-        c->cut.given_up_us != 0 || c->stopping)
+    if (rules->set_gate == NULL || !rules->is_at_gate(&c->work) || c->snapshot.under_way ||
+        c->snapshot.given_up_us != 0 || c->stopping)
         return;
     c->gate_last = last;
-    coordinator_begin_cut(c, rules->gate(&c->work), false, now_us, outbox);
+    coordinator_begin_snapshot(c, rules->gate(&c->work), false, now_us, outbox);
 }
 
 /* Training is not to end for it. */
 static void end_record(const struct coordinator *c, struct outbox *outbox)
 {
-    uint64_t recorded = c->last_cut != NO_STEP ? c->last_cut : c->first_step;
+    uint64_t recorded = c->last_snapshot != NO_STEP ? c->last_snapshot : c->first_step;
     outbox_warn(outbox,
                 "the record ends at batch %" PRIu64
                 ": no checkpoint could be written since, and %u computations are as many as are "
@@ -156,7 +156,7 @@ void coordinator_handle_lease(struct coordinator *c, const struct packet *packet
         if (message->lease.finished) {
             frees = c->work.rules->finished(&c->work, message->index, message->lease.batch);
             stragglers_moved(&c->work.membership.workers[message->index], now_us);
-            coordinator_cut_at_gate(c, message->index + 1, now_us, outbox);
+            coordinator_snapshot_at_gate(c, message->index + 1, now_us, outbox);
         }
         if (message->lease.announces)
             take_announcement(c, packet, now_us, outbox);
@@ -187,8 +187,8 @@ static void progress(struct coordinator *c, struct outbox *outbox)
     struct tally epoch = statistics_epoch_now(&c->work.statistics).tally;
     uint64_t made = statistics_made(&c->work.statistics);
     uint64_t stalest;
-    double stale = staleness_ledger_mean(&c->staleness, &stalest);
-    double seconds = training_clock_take_window(&c->clock);
+    double stale = staleness_totals_mean(&c->staleness, &stalest);
+    double seconds = stopwatch_take_window(&c->clock);
     order_event(
         outbox, "progress",
         EVENT_MEMBERS(event_count("step", made), event_real("epoch", coordinator_epochs(c), 4),
@@ -202,7 +202,7 @@ static void progress(struct coordinator *c, struct outbox *outbox)
                                  1),
                       event_real("staleness_mean", stale, 4), event_count("staleness_max", stalest),
                       event_count("exchanged_bytes", coordinator_exchanged_bytes(c)),
-                      event_training_seconds(training_clock_marked(&c->clock))));
+                      event_training_seconds(stopwatch_marked(&c->clock))));
 }
 
 /* Of epochs that are complete. */
@@ -218,8 +218,8 @@ static void tell_epochs(struct coordinator *c, struct outbox *outbox)
                                   event_real("accuracy", tally_accuracy(&epoch.tally), JSON_EXACT),
                                   event_count("examples", epoch.tally.examples),
                                   event_count("of", range.examples),
-                                  event_training_seconds(training_clock_marked(&c->clock))))
-            ->payload = staleness_ledger_shape(&c->staleness);
+                                  event_training_seconds(stopwatch_marked(&c->clock))))
+            ->payload = staleness_totals_shape(&c->staleness);
     }
 }
 
@@ -228,7 +228,7 @@ static void tell_window(struct coordinator *c, struct outbox *outbox)
 {
     struct window window;
     struct event_member members[RUN_WINDOW_MEMBERS];
-    double now = training_clock_marked(&c->clock);
+    double now = stopwatch_marked(&c->clock);
     if (!statistics_take_whole(&c->work.statistics, &window))
         return;
     c->summary.window = run_window_of(c->job, &window, now - c->windows_from);
@@ -329,25 +329,25 @@ void coordinator_handle_report(struct coordinator *c, const struct packet *packe
         membership_hear(worker, now_us);
         stragglers_moved(worker, now_us);
     }
-    bool closes = coordinator_closings(c) != NULL;
+    bool closes = coordinator_quorum(c) != NULL;
     if (report->refused)
         return;
     if (closes ? !coordinator_close_step(c, packet, worker->summary.compute_seconds - before,
                                          now_us, outbox)
                : !statistics_report(&c->work.statistics, report))
         return;
-    training_clock_mark(&c->clock, coordinator_wall(c, now_us));
-    life_mark(&c->summary.life, coordinator_wall(c, now_us));
+    stopwatch_mark(&c->clock, coordinator_wall(c, now_us));
+    run_phases_mark(&c->summary.phases, coordinator_wall(c, now_us));
     if (!closes)
         coordinator_add_report(worker, report);
-    if (!job_mode(c->job)->aligns) {
+    if (!job_mode(c->job)->single_version) {
         histogram_add(&c->summary.spread.pulls, report->spread);
         histogram_add(&c->summary.spread.parts, report->part_spread);
     }
-    coordinator_mark_cut(c);
+    coordinator_mark_snapshot(c);
     if (report->bad && job_mode(c->job)->may_skip)
         count_bad(c, packet, now_us, outbox);
-    coordinator_collect_cut(c, now_us, outbox);
+    coordinator_collect_snapshot(c, now_us, outbox);
     progress(c, outbox);
     tell_window(c, outbox);
     tell_epochs(c, outbox);
@@ -386,14 +386,14 @@ void coordinator_finish_when_done(struct coordinator *c, uint64_t now_us, struct
     if (!c->deserted && !is_done(c))
         return;
     uint64_t step = c->work.rules->end(&c->work, c->deserted);
-    training_clock_end(&c->clock);
-    life_close(&c->summary.life, LIFE_LAST_CHECKPOINT, coordinator_wall(c, now_us));
+    stopwatch_end(&c->clock);
+    run_phases_close(&c->summary.phases, RUN_PHASE_LAST_CHECKPOINT, coordinator_wall(c, now_us));
     coordinator_enter(c, CLOSING, now_us);
-    if (step == c->last_cut && !c->cut.under_way)
+    if (step == c->last_snapshot && !c->snapshot.under_way)
         coordinator_close_run(c, now_us,
                               outbox); /* Resumed where it had ended: nothing new to keep. */
     else
-        coordinator_begin_cut(c, step, true, now_us, outbox);
+        coordinator_begin_snapshot(c, step, true, now_us, outbox);
 }
 
 void coordinator_handle_done(struct coordinator *c, struct member *worker,

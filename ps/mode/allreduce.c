@@ -82,24 +82,24 @@ static void allreduce_applied(struct shard *shard, const struct update *update)
     sync_open(shard);
 }
 
-static enum when allreduce_answer(const struct shard *shard, const struct wish *wish,
-                                  struct reply *reply)
+static enum release allreduce_answer(const struct shard *shard, const struct read_request *wanted,
+                                     struct read_result *read)
 {
     const struct chunk *chunk = &shard->chunk;
     const struct allreduce_shard *state = state_of(shard);
-    if (wish->newest || (!wish->sum && !wish->slots))
-        return sync_answer(shard, wish, reply);
-    if (wish->version > chunk->version)
-        return WHEN_LATER;
-    bool newest = wish->version == chunk->version;
+    if (wanted->newest || (!wanted->sum && !wanted->slots))
+        return sync_answer(shard, wanted, read);
+    if (wanted->version > chunk->version)
+        return RELEASE_LATER;
+    bool newest = wanted->version == chunk->version;
     struct frame *sum = newest ? state->sum : state->before;
-    if (wish->version + 1 < chunk->version || (wish->slots ? !newest : sum == NULL))
-        return WHEN_NEVER;
-    *reply = (struct reply){.values = wish->slots ? chunk->values : sum,
-                            .version = wish->version,
-                            .sum = !wish->slots,
-                            .slots = wish->slots};
-    return WHEN_NOW;
+    if (wanted->version + 1 < chunk->version || (wanted->slots ? !newest : sum == NULL))
+        return RELEASE_NEVER;
+    *read = (struct read_result){.values = wanted->slots ? chunk->values : sum,
+                                 .version = wanted->version,
+                                 .sum = !wanted->slots,
+                                 .slots = wanted->slots};
+    return RELEASE_NOW;
 }
 
 static bool allreduce_doubts(struct shard *shard, const struct message_exchange *exchange)

@@ -9,8 +9,8 @@
 
 #include "common/base/invariant.h"
 #include "ps/mode/shard_mode.h"
+#include "ps/shard/base_versions.h"
 #include "ps/shard/batch_set.h"
-#include "ps/shard/given.h"
 #include "ps/shard/group.h"
 
 /* --- one chunk ----------------------------------------------------------------------------- */
@@ -20,7 +20,7 @@ struct async_shard {
     bool taken;               /* A gradient waits to be applied: `update`, of `batch`. */
     struct update update;
     uint64_t batch;
-    struct given given; /* Where gradients are compensated: what workers compute from. */
+    struct base_versions bases; /* Where gradients are compensated: what workers compute from. */
 };
 
 static struct async_shard *state_of(const struct shard *shard)
@@ -76,7 +76,7 @@ static bool find_base(const struct shard *shard, uint64_t version, struct update
 {
     if (!group_needs_base(&shard->chunk, update->staleness))
         return true;
-    update->base = given_find(&state_of(shard)->given, version);
+    update->base = base_versions_find(&state_of(shard)->bases, version);
     return update->base != NULL;
 }
 
@@ -101,10 +101,10 @@ static enum status async_take(struct shard *shard, const struct message *message
     return STATUS_OK;
 }
 
-static enum fate async_sent_before(const struct shard *shard,
-                                   const struct message_exchange *exchange)
+static enum push_status async_sent_before(const struct shard *shard,
+                                          const struct message_exchange *exchange)
 {
-    return batch_set_has(&state_of(shard)->batches, exchange->step) ? FATE_HAD : FATE_MISSING;
+    return batch_set_has(&state_of(shard)->batches, exchange->step) ? PUSH_HAD : PUSH_MISSING;
 }
 
 static bool async_next_update(struct shard *shard, struct update *update)
@@ -124,36 +124,36 @@ static void async_applied(struct shard *shard, const struct update *update)
     frame_release(update->gradient);
 }
 
-static enum when async_answer(const struct shard *shard, const struct wish *wish,
-                              struct reply *reply)
+static enum release async_answer(const struct shard *shard, const struct read_request *wanted,
+                                 struct read_result *read)
 {
-    (void)wish;
-    *reply = (struct reply){.values = shard->chunk.values, .version = shard->chunk.version};
-    return WHEN_NOW;
+    (void)wanted;
+    *read = (struct read_result){.values = shard->chunk.values, .version = shard->chunk.version};
+    return RELEASE_NOW;
 }
 
 /* Where gradients are compensated a worker is given only what can be remembered of it. */
 static bool async_gives(struct shard *shard, const struct message *message,
-                        const struct reply *reply)
+                        const struct read_result *read)
 {
-    const struct given_to to = {message->index, message->ticket, message->request};
+    const struct base_request to = {message->index, message->ticket, message->request};
     struct frame *replaced;
     if (shard->chunk.plan->job.delay_compensation == 0.0f)
         return true;
     enum status status =
-        given_keep(&state_of(shard)->given, to, reply->values, reply->version, &replaced);
+        base_versions_keep(&state_of(shard)->bases, to, read->values, read->version, &replaced);
     chunk_recycle(&shard->chunk, replaced);
     return status == STATUS_OK;
 }
 
 static void async_forget(struct shard *shard)
 {
-    given_forget(&state_of(shard)->given);
+    base_versions_forget(&state_of(shard)->bases);
 }
 
 static void async_close(struct shard *shard)
 {
-    given_free(&state_of(shard)->given);
+    base_versions_free(&state_of(shard)->bases);
 }
 
 static void async_check(const struct shard *shard)
@@ -165,7 +165,7 @@ static void async_check(const struct shard *shard)
     INVARIANT("async shard", batches->low + batch_set_above(batches) == chunk->batches,
               "all batches that the chunk has had are counted");
     INVARIANT("async shard", chunk->previous == NULL, "no version before is kept");
-    given_check(&state_of(shard)->given, chunk->values->bytes, chunk->version);
+    base_versions_check(&state_of(shard)->bases, chunk->values->bytes, chunk->version);
 }
 
 const struct shard_mode shard_async = {
@@ -257,7 +257,7 @@ bool async_is_drained(const struct work *work)
     return leases_exhausted(leases_of(work)) && leases_drained(leases_of(work));
 }
 
-uint64_t async_next_cut(const struct work *work, bool started)
+uint64_t async_next_snapshot(const struct work *work, bool started)
 {
     (void)started;
     return leases_of(work)->next;

@@ -16,10 +16,11 @@ struct async_work {
 
 #define ASYNC_WORK                                                                                 \
     .step = async_step, .end = async_end, .stop = async_stop, .owes = async_owes,                  \
-    .may_be_done = async_may_be_done, .is_drained = async_is_drained, .next_cut = async_next_cut,  \
-    .cutting = async_cutting, .has_reached = async_has_reached, .set_gate = async_set_gate,        \
-    .gate = async_gate, .is_at_gate = async_is_at_gate, .is_gated = async_is_gated,                \
-    .held = async_held, .is_enough = async_is_enough, .lost = async_lost
+    .may_be_done = async_may_be_done, .is_drained = async_is_drained,                              \
+    .next_snapshot = async_next_snapshot, .cutting = async_cutting,                                \
+    .has_reached = async_has_reached, .set_gate = async_set_gate, .gate = async_gate,              \
+    .is_at_gate = async_is_at_gate, .is_gated = async_is_gated, .held = async_held,                \
+    .is_enough = async_is_enough, .lost = async_lost
 
 enum status async_init(struct work *work, uint64_t first);
 void async_close_work(struct work *work);
@@ -31,7 +32,7 @@ bool async_stop(struct work *work);
 bool async_owes(const struct work *work, uint32_t worker);
 bool async_may_be_done(const struct work *work, uint32_t worker, const struct message_done *done);
 bool async_is_drained(const struct work *work);
-uint64_t async_next_cut(const struct work *work, bool started);
+uint64_t async_next_snapshot(const struct work *work, bool started);
 void async_cutting(struct work *work, uint64_t step, uint64_t whole);
 bool async_has_reached(const struct work *work, uint64_t step);
 void async_set_gate(struct work *work, uint64_t step);

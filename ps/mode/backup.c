@@ -20,8 +20,8 @@
 #include "ps/mode/work_mode.h"
 #include "ps/shard/pruned.h"
 
-#define CUT_MARGIN 2 /* Versions between naming a cut and reaching it. */
-#define SETS_HELD  2 /* At a chunk: no server is more than a step behind server 0. */
+#define SNAPSHOT_MARGIN 2 /* Versions between naming a cut and reaching it. */
+#define SETS_HELD       2 /* At a chunk: no server is more than a step behind server 0. */
 
 /* --- one chunk ----------------------------------------------------------------------------- */
 
@@ -126,19 +126,19 @@ static enum status backup_take(struct shard *shard, const struct message *messag
     return result == PRUNED_MEMORY ? STATUS_MEMORY : STATUS_OK;
 }
 
-static enum fate backup_sent_before(const struct shard *shard,
-                                    const struct message_exchange *exchange)
+static enum push_status backup_sent_before(const struct shard *shard,
+                                           const struct message_exchange *exchange)
 {
     const struct closed *closed = closed_of(shard);
     if (exchange->step > shard->chunk.version)
-        return FATE_UNKNOWN;
+        return PUSH_UNKNOWN;
     if (exchange->step < shard->chunk.version)
-        return FATE_STALE;
+        return PUSH_STALE;
     if (closed != NULL && !is_of_use(closed, exchange->node, exchange->examples))
-        return FATE_STALE;
+        return PUSH_STALE;
     return pruned_holds(&state_of(shard)->pruned, exchange->node, exchange->examples)
-               ? FATE_HELD
-               : FATE_MISSING;
+               ? PUSH_HELD
+               : PUSH_MISSING;
 }
 
 static void backup_close_step(struct shard *shard, const struct message_close *close,
@@ -213,18 +213,18 @@ static void backup_applied(struct shard *shard, const struct update *update)
     pruned_recycle(&state_of(shard)->pruned, update->gradient);
 }
 
-static enum when backup_answer(const struct shard *shard, const struct wish *wish,
-                               struct reply *reply)
+static enum release backup_answer(const struct shard *shard, const struct read_request *wanted,
+                                  struct read_result *read)
 {
     const struct chunk *chunk = &shard->chunk;
-    uint64_t want = wish->newest ? chunk->version : wish->version;
+    uint64_t want = wanted->newest ? chunk->version : wanted->version;
     if (want > chunk->version)
-        return WHEN_LATER;
+        return RELEASE_LATER;
     if (want < chunk->version && (want + 1 < chunk->version || chunk->previous == NULL))
-        return WHEN_NEVER;
-    *reply = (struct reply){.values = want == chunk->version ? chunk->values : chunk->previous,
-                            .version = want};
-    return WHEN_NOW;
+        return RELEASE_NEVER;
+    *read = (struct read_result){.values = want == chunk->version ? chunk->values : chunk->previous,
+                                 .version = want};
+    return RELEASE_NOW;
 }
 
 /* Nothing waits for a step that is made, nor a step that could be. */
@@ -273,7 +273,7 @@ const struct shard_mode shard_backup = {
 /* --- the work ------------------------------------------------------------------------------ */
 
 struct backup_work {
-    struct closings closings;
+    struct quorum quorum;
 };
 
 static struct backup_work *work_of(const struct work *work)
@@ -281,20 +281,20 @@ static struct backup_work *work_of(const struct work *work)
     return work->state;
 }
 
-static struct closings *backup_closings(const struct work *work)
+static struct quorum *backup_quorum(const struct work *work)
 {
-    return &work_of(work)->closings;
+    return &work_of(work)->quorum;
 }
 
 static enum status backup_init(struct work *work, uint64_t first)
 {
-    closings_init(&work_of(work)->closings, work->job, first);
+    quorum_init(&work_of(work)->quorum, work->job, first);
     return STATUS_OK;
 }
 
 static void backup_close_work(struct work *work)
 {
-    closings_free(&work_of(work)->closings);
+    quorum_free(&work_of(work)->quorum);
 }
 
 static uint64_t backup_step(const struct work *work)
@@ -326,7 +326,7 @@ static bool backup_owes(const struct work *work, uint32_t worker)
     if (work->statistics.step >= work->stop_step)
         return !member->done;
     return member->step <= work->statistics.step &&
-           closings_owes(&work_of(work)->closings, member->position);
+           quorum_owes(&work_of(work)->quorum, member->position);
 }
 
 static bool backup_may_be_done(const struct work *work, uint32_t worker,
@@ -342,9 +342,9 @@ static bool backup_is_drained(const struct work *work)
     return true;
 }
 
-static uint64_t backup_next_cut(const struct work *work, bool started)
+static uint64_t backup_next_snapshot(const struct work *work, bool started)
 {
-    return work->statistics.step + (started ? CUT_MARGIN : 1);
+    return work->statistics.step + (started ? SNAPSHOT_MARGIN : 1);
 }
 
 static void backup_cutting(struct work *work, uint64_t step, uint64_t whole)
@@ -359,26 +359,26 @@ static bool backup_has_reached(const struct work *work, uint64_t step)
 
 static void backup_figures(const struct work *work, struct mode_figures *figures)
 {
-    const struct closings_dropped *dropped = &work_of(work)->closings.dropped;
+    const struct quorum_dropped *dropped = &work_of(work)->quorum.dropped;
     bool requeued = job_requeues(work->job);
     mode_figures_add(figures, requeued ? "examples_requeued" : "examples_dropped",
                      dropped->examples);
     mode_figures_add(figures, "gradients_dropped", dropped->reports);
     mode_figures_add(figures, "worker_ms_dropped", (uint64_t)(1e3 * dropped->seconds));
     if (requeued)
-        mode_figures_add(figures, "steps_made_up", closings_made_up(&work_of(work)->closings));
+        mode_figures_add(figures, "steps_made_up", quorum_made_up(&work_of(work)->quorum));
 }
 
 static void backup_check_work(const struct work *work)
 {
     const struct statistics *statistics = &work->statistics;
-    const struct closings *closings = &work_of(work)->closings;
-    closings_check(closings);
+    const struct quorum *quorum = &work_of(work)->quorum;
+    quorum_check(quorum);
     INVARIANT("backup work", statistics->first + statistics->updates <= statistics->step,
               "no more updates are counted than steps were made");
     INVARIANT("backup work", statistics->step <= job_steps_most(work->job),
               "no step is counted after the last one");
-    INVARIANT("backup work", closings->step == statistics->step,
+    INVARIANT("backup work", quorum->step == statistics->step,
               "the step that is open is the first that is not counted");
 }
 
@@ -394,10 +394,10 @@ const struct work_mode work_backup = {
     .may_be_done = backup_may_be_done,
     .is_drained = backup_is_drained,
     .figures = backup_figures,
-    .next_cut = backup_next_cut,
+    .next_snapshot = backup_next_snapshot,
     .cutting = backup_cutting,
     .has_reached = backup_has_reached,
-    .closings = backup_closings,
+    .quorum = backup_quorum,
     .starts = "That decides which leaves of every step are yours: nobody asks for work, and who is "
               "late with them is not waited for",
     .check = backup_check_work,

@@ -32,12 +32,12 @@ struct shard {
 };
 
 /* What has become of a gradient that a worker has sent before, and does not send again. */
-enum fate {
-    FATE_UNKNOWN, /* There can have been none: nothing is said. */
-    FATE_MISSING, /* It has not come: send it. */
-    FATE_HELD,    /* It is here, and waits for others. */
-    FATE_HAD,     /* It is in the values. */
-    FATE_STALE,   /* Too late; what it was for has been made. */
+enum push_status {
+    PUSH_UNKNOWN, /* There can have been none: nothing is said. */
+    PUSH_MISSING, /* It has not come: send it. */
+    PUSH_HELD,    /* It is here, and waits for others. */
+    PUSH_HAD,     /* It is in the values. */
+    PUSH_STALE,   /* Too late; what it was for has been made. */
 };
 
 /* One update to be made now. */
@@ -54,20 +54,20 @@ struct update {
 };
 
 /* Values that a worker asks for; or, where workers make updates themselves, what they make them of. */
-struct wish {
+struct read_request {
     bool newest;
     uint64_t version; /* Exactly this one, if not the newest. */
     bool sum;         /* The sum of the step that made it. */
     bool slots;       /* The values, and the slots with them. */
 };
 
-enum when {
-    WHEN_NOW,   /* `reply` has them. */
-    WHEN_LATER, /* Asked again after each update. */
-    WHEN_NEVER, /* They are gone; the worker is told which version there is. */
+enum release {
+    RELEASE_NOW,   /* `reply` has them. */
+    RELEASE_LATER, /* Asked again after each update. */
+    RELEASE_NEVER, /* They are gone; the worker is told which version there is. */
 };
 
-struct reply {
+struct read_result {
     struct frame *values; /* The chunk's; no reference is given. */
     uint64_t version;
     bool sum;   /* They are no values, but the sum of the step that made the version. */
@@ -93,7 +93,8 @@ struct shard_mode {
      * STATUS_MEMORY: it is lost, and training cannot go on. */
     enum status (*take)(struct shard *shard, const struct message *message, struct frame *gradient,
                         enum verdict *verdict);
-    enum fate (*sent_before)(const struct shard *shard, const struct message_exchange *exchange);
+    enum push_status (*sent_before)(const struct shard *shard,
+                                    const struct message_exchange *exchange);
 
     /* The next update to be made, if one can be; asked again until there is none. */
     bool (*next_update)(struct shard *shard, struct update *update);
@@ -108,10 +109,12 @@ struct shard_mode {
                        const struct leaf_set *set);
     bool (*left_out)(const struct shard *shard, uint32_t worker);
 
-    enum when (*answer)(const struct shard *shard, const struct wish *wish, struct reply *reply);
+    enum release (*answer)(const struct shard *shard, const struct read_request *wanted,
+                           struct read_result *read);
     /* Optional. Whether these may be given to whoever sent the EXCHANGE, now. Else nothing is, and it
      * asks again if it needs to. */
-    bool (*gives)(struct shard *shard, const struct message *message, const struct reply *reply);
+    bool (*gives)(struct shard *shard, const struct message *message,
+                  const struct read_result *read);
 
     /* Optional. Whether the replica that the sender computes from is another than the chunk. */
     bool (*doubts)(struct shard *shard, const struct message_exchange *exchange);

@@ -12,7 +12,7 @@
 #include "common/base/invariant.h"
 #include "ps/mode/work_mode.h"
 
-#define CUT_MARGIN 2 /* Versions between naming a cut and reaching it. */
+#define SNAPSHOT_MARGIN 2 /* Versions between naming a cut and reaching it. */
 
 /* --- one chunk ----------------------------------------------------------------------------- */
 
@@ -76,14 +76,15 @@ enum status sync_take(struct shard *shard, const struct message *message, struct
     return result == AGGREGATOR_MEMORY ? STATUS_MEMORY : STATUS_OK;
 }
 
-enum fate sync_sent_before(const struct shard *shard, const struct message_exchange *exchange)
+enum push_status sync_sent_before(const struct shard *shard,
+                                  const struct message_exchange *exchange)
 {
     if (exchange->step > shard->chunk.version)
-        return FATE_UNKNOWN;
+        return PUSH_UNKNOWN;
     if (exchange->step < shard->chunk.version)
-        return FATE_STALE;
-    return aggregator_holds(&state_of(shard)->aggregator, exchange->node) ? FATE_HELD
-                                                                          : FATE_MISSING;
+        return PUSH_STALE;
+    return aggregator_holds(&state_of(shard)->aggregator, exchange->node) ? PUSH_HELD
+                                                                          : PUSH_MISSING;
 }
 
 bool sync_next_update(struct shard *shard, struct update *update)
@@ -106,17 +107,18 @@ static void sync_applied(struct shard *shard, const struct update *update)
     sync_open(shard);
 }
 
-enum when sync_answer(const struct shard *shard, const struct wish *wish, struct reply *reply)
+enum release sync_answer(const struct shard *shard, const struct read_request *wanted,
+                         struct read_result *read)
 {
     const struct chunk *chunk = &shard->chunk;
-    uint64_t want = wish->newest ? chunk->version : wish->version;
+    uint64_t want = wanted->newest ? chunk->version : wanted->version;
     if (want > chunk->version)
-        return WHEN_LATER;
+        return RELEASE_LATER;
     if (want < chunk->version && (want + 1 < chunk->version || chunk->previous == NULL))
-        return WHEN_NEVER;
-    *reply = (struct reply){.values = want == chunk->version ? chunk->values : chunk->previous,
-                            .version = want};
-    return WHEN_NOW;
+        return RELEASE_NEVER;
+    *read = (struct read_result){.values = want == chunk->version ? chunk->values : chunk->previous,
+                                 .version = want};
+    return RELEASE_NOW;
 }
 
 /* Nothing waits for a step that is made, and nothing of the version before once somebody has shown
@@ -221,9 +223,9 @@ static bool sync_is_drained(const struct work *work)
     return true;
 }
 
-static uint64_t sync_next_cut(const struct work *work, bool started)
+static uint64_t sync_next_snapshot(const struct work *work, bool started)
 {
-    return work->statistics.step + (started ? CUT_MARGIN : 1);
+    return work->statistics.step + (started ? SNAPSHOT_MARGIN : 1);
 }
 
 static void sync_cutting(struct work *work, uint64_t step, uint64_t whole)
@@ -256,7 +258,7 @@ const struct work_mode work_sync = {
     .owes = sync_owes,
     .may_be_done = sync_may_be_done,
     .is_drained = sync_is_drained,
-    .next_cut = sync_next_cut,
+    .next_snapshot = sync_next_snapshot,
     .cutting = sync_cutting,
     .has_reached = sync_has_reached,
     .starts = "That decides which leaves of every step are yours: nobody asks for work",

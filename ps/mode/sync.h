@@ -23,9 +23,11 @@ const char *sync_fault(const struct job *job, const struct message_exchange *exc
 enum verdict sync_judge(const struct shard *shard, const struct message_exchange *exchange);
 enum status sync_take(struct shard *shard, const struct message *message, struct frame *gradient,
                       enum verdict *verdict);
-enum fate sync_sent_before(const struct shard *shard, const struct message_exchange *exchange);
+enum push_status sync_sent_before(const struct shard *shard,
+                                  const struct message_exchange *exchange);
 bool sync_next_update(struct shard *shard, struct update *update);
-enum when sync_answer(const struct shard *shard, const struct wish *wish, struct reply *reply);
+enum release sync_answer(const struct shard *shard, const struct read_request *wanted,
+                         struct read_result *read);
 void sync_check(const struct shard *shard);
 
 #endif

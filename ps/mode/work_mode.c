@@ -17,7 +17,7 @@ static bool is_whole(const struct work_mode *mode)
     bool leases = mode->ask != NULL, gates = mode->set_gate != NULL;
     return mode->init != NULL && mode->step != NULL && mode->end != NULL && mode->go_back != NULL &&
            mode->stop != NULL && mode->owes != NULL && mode->may_be_done != NULL &&
-           mode->is_drained != NULL && mode->next_cut != NULL && mode->cutting != NULL &&
+           mode->is_drained != NULL && mode->next_snapshot != NULL && mode->cutting != NULL &&
            mode->has_reached != NULL && (mode->gate != NULL) == gates &&
            (mode->is_at_gate != NULL) == gates && (mode->is_gated != NULL) == gates &&
            (mode->held != NULL) == leases && (mode->finished != NULL) == leases &&

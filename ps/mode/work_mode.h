@@ -25,8 +25,8 @@
 #include "common/job/job.h"
 #include "common/store/run_directory.h"
 #include "ps/work/assignment.h"
-#include "ps/work/closings.h"
 #include "ps/work/membership.h"
+#include "ps/work/quorum.h"
 #include "ps/work/statistics.h"
 
 /* Batches that a worker holds at most, in any mode. */
@@ -78,15 +78,15 @@ struct work_mode {
     /* --- checkpoints */
 
     /* The first step at which the next one can be cut. `started`: workers have begun. */
-    uint64_t (*next_cut)(const struct work *work, bool started);
+    uint64_t (*next_snapshot)(const struct work *work, bool started);
     /* One will be cut at `step`; the newest whole one is at `whole`. */
     void (*cutting)(struct work *work, uint64_t step, uint64_t whole);
     /* Whether training has come to the step of a cut. */
     bool (*has_reached)(const struct work *work, uint64_t step);
 
-    /* --- optional: sets of leaves, where a step does not wait for all of them (closings.h) */
+    /* --- optional: sets of leaves, where a step does not wait for all of them (quorum.h) */
 
-    struct closings *(*closings)(const struct work *work);
+    struct quorum *(*quorum)(const struct work *work);
 
     /* --- optional: gates */
 

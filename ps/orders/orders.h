@@ -36,12 +36,12 @@ enum order_kind {
     ORDER_LOADED,     /* An owner: my chunks are there. The checkpointer: what it could do. */
     ORDER_TAKEN,      /* An exchange has been looked at; no answer yet. With the packet's weight. */
     ORDER_SEND_CHUNKS, /* Another server needs its chunks. */
-    ORDER_FIGURES,     /* How stale gradients were. Payload: a tally (ps/shard/staleness_book.h). */
-    ORDER_OWNER_CUT,   /* My chunks are cut, or cannot be. Payload: the same, as of then. */
-    ORDER_SCORED,      /* My chunks have all passed a count of batches that is scored. */
-    ORDER_LET_GO,      /* What was kept for scores up to this one is of no more use. */
-    ORDER_STOP_AT,     /* The last version there will be. */
-    ORDER_MANIFEST,    /* All parts are durable. Payload: struct checkpoint_part of each server. */
+    ORDER_FIGURES, /* How stale gradients were. Payload: a tally (ps/shard/staleness_counters.h). */
+    ORDER_OWNER_SNAPSHOT, /* My chunks are cut, or cannot be. Payload: the same, as of then. */
+    ORDER_SCORED,         /* My chunks have all passed a count of batches that is scored. */
+    ORDER_LET_GO,         /* What was kept for scores up to this one is of no more use. */
+    ORDER_STOP_AT,        /* The last version there will be. */
+    ORDER_MANIFEST, /* All parts are durable. Payload: struct checkpoint_part of each server. */
     ORDER_MANIFEST_WRITTEN,
     ORDER_COMPUTATIONS, /* For the record of the cut that comes: see computations_pack. */
     ORDER_SETS,         /* What steps are made of, to be written down: a list (leaf_set.h). */
@@ -133,7 +133,7 @@ struct order {
         struct {
             uint32_t server; /* Or ORDER_EVERYBODY: all have theirs. */
         } send_chunks;
-        struct message_cut_taken owner_cut;
+        struct message_cut_taken owner_snapshot;
         struct order_scored scored;
         struct {
             uint64_t step;

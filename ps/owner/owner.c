@@ -20,7 +20,7 @@
 static enum status owned_init(struct owned *owned, const struct plan *plan, uint32_t chunk,
                               const struct chunk_memory *memory)
 {
-    owned->cut_step = UINT64_MAX;
+    owned->snapshot_step = UINT64_MAX;
     return shard_init(&owned->shard, plan, chunk, memory);
 }
 
@@ -59,9 +59,9 @@ void owner_destroy(struct owner **owner)
         scored_forget(&o->owned[i].scored);
         frame_release(o->owned[i].handed);
         shard_free(&o->owned[i].shard);
-        free(o->owned[i].parked);
-        entries_free(&o->owned[i].entries);
-        staleness_book_free(&o->owned[i].staleness);
+        free(o->owned[i].waiting_read);
+        update_log_free(&o->owned[i].log);
+        staleness_counters_free(&o->owned[i].staleness);
     }
     free(o->owned);
     free(o);
@@ -212,10 +212,10 @@ static void let_go(struct owner *owner, const struct order *order)
 static struct frame *make_figures(const struct owner *owner)
 {
     struct staleness_tally tally = {.all.shape = owner->staleness};
-    if (!job_mode(&owner->plan->job)->ages)
+    if (!job_mode(&owner->plan->job)->may_be_stale)
         return NULL;
     for (uint32_t i = 0; i < owner->owned_count; i++)
-        staleness_tally_book(&tally, &owner->owned[i].staleness);
+        staleness_tally_add_counters(&tally, &owner->owned[i].staleness);
     struct frame *frame = staleness_tally_frame(&tally);
     staleness_tally_free(&tally);
     return frame;
@@ -235,13 +235,13 @@ static void tell_figures(struct owner *owner, uint64_t now_us, struct outbox *ou
 static void count_staleness(struct owner *owner, struct owned *owned, const struct packet *packet,
                             uint64_t now_us, struct outbox *outbox)
 {
-    if (!job_mode(&owner->plan->job)->ages)
+    if (!job_mode(&owner->plan->job)->may_be_stale)
         return;
     const struct chunk *chunk = &owned->shard.chunk;
-    bool made = chunk->held.members == 0;
-    if (staleness_book_add(&owned->staleness, &owner->staleness, packet->message.index,
-                           packet->message.exchange.base_version, chunk->version - made,
-                           made) != STATUS_OK)
+    bool made = chunk->pending.members == 0;
+    if (staleness_counters_add(&owned->staleness, &owner->staleness, packet->message.index,
+                               packet->message.exchange.base_version, chunk->version - made,
+                               made) != STATUS_OK)
         outbox_warn(outbox, "out of memory for figures: a gradient's staleness is not counted");
     tell_figures(owner, now_us, outbox);
 }
@@ -252,8 +252,8 @@ static void count_staleness(struct owner *owner, struct owned *owned, const stru
 static void open_chunk(struct owner *owner, struct owned *owned)
 {
     owner->rules->open(&owned->shard);
-    entries_begin(&owned->entries, owned->shard.chunk.batches);
-    staleness_book_begin(&owned->staleness, owned->shard.chunk.version);
+    update_log_begin(&owned->log, owned->shard.chunk.batches);
+    staleness_counters_begin(&owned->staleness, owned->shard.chunk.version);
 }
 
 static void say_loaded(const struct owner *owner, struct outbox *outbox)
@@ -269,12 +269,12 @@ static void forget(struct owned *owned)
 {
     if (owned->shard.rules->forget != NULL)
         owned->shard.rules->forget(&owned->shard);
-    if (owned->parked_count > 0)
-        memset(owned->parked, 0, owned->parked_count * sizeof *owned->parked);
+    if (owned->waiting_read_count > 0)
+        memset(owned->waiting_read, 0, owned->waiting_read_count * sizeof *owned->waiting_read);
     scored_forget(&owned->scored);
-    owned->cut_step = UINT64_MAX;
+    owned->snapshot_step = UINT64_MAX;
     owned->arrays_loaded = 0;
-    staleness_book_begin(&owned->staleness, owned->shard.chunk.version);
+    staleness_counters_begin(&owned->staleness, owned->shard.chunk.version);
 }
 
 /* From the beginning, or to be filled by CHUNK_STATEs. */
@@ -304,7 +304,7 @@ static void handle_load(struct owner *owner, const struct order *order, struct o
     owner->verdicts = (struct verdict_counts){0};
     memset(&owner->staleness, 0, sizeof owner->staleness);
     owner->told_us = 0;
-    owner->to_cut = 0;
+    owner->to_snapshot = 0;
     for (uint32_t i = 0; i < owner->owned_count; i++)
         forget(&owner->owned[i]);
     if (!reload(owner, load))
@@ -341,14 +341,14 @@ static void handle_chunk_state(struct owner *owner, const struct packet *packet,
 
 /* --- cutting ------------------------------------------------------------------------------- */
 
-static void owner_cut_done(const struct owner *owner, uint64_t step, bool taken,
-                           struct outbox *outbox)
+static void owner_snapshot_done(const struct owner *owner, uint64_t step, bool taken,
+                                struct outbox *outbox)
 {
     const struct order order = {
-        .kind = ORDER_OWNER_CUT,
+        .kind = ORDER_OWNER_SNAPSHOT,
         .from = owner->index,
         .generation = owner->generation,
-        .owner_cut = {.step = step, .taken = taken, .verdicts = owner->verdicts}};
+        .owner_snapshot = {.step = step, .taken = taken, .verdicts = owner->verdicts}};
     order_add(outbox, TO_ROUTER, 0, &order)->payload = make_figures(owner);
 }
 
@@ -357,7 +357,7 @@ static void owner_cut_done(const struct owner *owner, uint64_t step, bool taken,
 static struct frame *snapshot_array(struct owned *owned, uint32_t array)
 {
     if (array == CHECKPOINT_ENTRIES)
-        return entries_pack(&owned->entries);
+        return update_log_pack(&owned->log);
     if (array == 0 || owned->shard.chunk.batches == job_steps_most(&owned->shard.chunk.plan->job))
         return chunk_last(&owned->shard.chunk, array);
     struct frame *copy = frame_create(owned->shard.chunk.count * sizeof(float));
@@ -367,18 +367,18 @@ static struct frame *snapshot_array(struct owned *owned, uint32_t array)
 }
 
 /* No memory for a copy: the cut is not taken, and training goes on. */
-static void cut_fails(struct owner *owner, uint64_t step, struct outbox *outbox)
+static void snapshot_fails(struct owner *owner, uint64_t step, struct outbox *outbox)
 {
     outbox_warn(outbox, "out of memory for a checkpoint at step %llu", (unsigned long long)step);
     for (uint32_t i = 0; i < owner->owned_count; i++)
-        owner->owned[i].cut_step = UINT64_MAX;
-    owner->to_cut = 0;
-    owner_cut_done(owner, step, false, outbox);
+        owner->owned[i].snapshot_step = UINT64_MAX;
+    owner->to_snapshot = 0;
+    owner_snapshot_done(owner, step, false, outbox);
 }
 
 /* False: without memory for a copy. */
-static bool cut_array(struct owner *owner, struct owned *owned, uint32_t array, uint64_t step,
-                      struct outbox *outbox)
+static bool send_snapshot_array(struct owner *owner, struct owned *owned, uint32_t array,
+                                uint64_t step, struct outbox *outbox)
 {
     struct frame *frame = snapshot_array(owned, array);
     if (frame == NULL)
@@ -396,7 +396,7 @@ static bool cut_array(struct owner *owner, struct owned *owned, uint32_t array, 
     return true;
 }
 
-static void note_update(const struct chunk *chunk, const struct held *made,
+static void note_update(const struct chunk *chunk, const struct pending *made,
                         const struct outbox *outbox)
 {
     event(outbox->listener, made->examples > 0 ? EVENT_UPDATED : EVENT_SKIPPED,
@@ -408,7 +408,7 @@ static void note_added(const struct chunk *chunk, const struct update *update,
                        const struct outbox *outbox)
 {
     event(outbox->listener, EVENT_ADDED, .chunk = chunk->index, .version = chunk->version,
-          .members = chunk->held.members,
+          .members = chunk->pending.members,
           .examples = update->gradient != NULL ? update->examples : 0,
           .staleness = update->staleness);
 }
@@ -417,7 +417,7 @@ static void note_added(const struct chunk *chunk, const struct update *update,
 static bool close_group(struct owner *owner, struct owned *owned, struct outbox *outbox)
 {
     struct chunk *chunk = &owned->shard.chunk;
-    const struct held made = chunk->held;
+    const struct pending made = chunk->pending;
     if (made.members == 0)
         return true;
     if (group_close(chunk) != STATUS_OK) {
@@ -425,52 +425,52 @@ static bool close_group(struct owner *owner, struct owned *owned, struct outbox 
         return false;
     }
     if (owner->records)
-        entries_close(&owned->entries);
+        update_log_close(&owned->log);
     note_update(chunk, &made, outbox);
     return true;
 }
 
-static void cut_chunk(struct owner *owner, struct owned *owned, struct outbox *outbox)
+static void snapshot_chunk(struct owner *owner, struct owned *owned, struct outbox *outbox)
 {
-    uint64_t step = owned->cut_step;
+    uint64_t step = owned->snapshot_step;
     bool whole = close_group(owner, owned, outbox);
-    owned->cut_step = UINT64_MAX;
+    owned->snapshot_step = UINT64_MAX;
     event(outbox->listener, EVENT_CUT, .chunk = owned->shard.chunk.index, .step = step);
     for (uint32_t array = 0; array <= owner->plan->slots.count && whole; array++)
-        whole = cut_array(owner, owned, array, step, outbox);
+        whole = send_snapshot_array(owner, owned, array, step, outbox);
     if (whole && owner->records)
-        whole = cut_array(owner, owned, CHECKPOINT_ENTRIES, step, outbox);
+        whole = send_snapshot_array(owner, owned, CHECKPOINT_ENTRIES, step, outbox);
     if (!whole)
-        cut_fails(owner, step, outbox);
-    else if (--owner->to_cut == 0)
-        owner_cut_done(owner, step, true, outbox);
+        snapshot_fails(owner, step, outbox);
+    else if (--owner->to_snapshot == 0)
+        owner_snapshot_done(owner, step, true, outbox);
 }
 
 /* All chunks as after `step` batches: now, or when each gets there. If one is past it already the cut
  * cannot be made, and the coordinator will name a later step. */
-static void handle_cut(struct owner *owner, const struct packet *packet, struct outbox *outbox)
+static void handle_snapshot(struct owner *owner, const struct packet *packet, struct outbox *outbox)
 {
     uint64_t step = packet->message.cut.step;
     bool possible = true;
     for (uint32_t i = 0; i < owner->owned_count; i++)
-        entries_drop(&owner->owned[i].entries, packet->message.cut.recorded);
+        update_log_drop(&owner->owned[i].log, packet->message.cut.recorded);
     for (uint32_t i = 0; i < owner->owned_count; i++)
         possible = possible && owner->owned[i].shard.chunk.batches <= step;
     if (!possible || owner->owned_count == 0) {
-        owner_cut_done(owner, step, possible, outbox);
+        owner_snapshot_done(owner, step, possible, outbox);
         return;
     }
-    owner->to_cut = owner->owned_count;
+    owner->to_snapshot = owner->owned_count;
     for (uint32_t i = 0; i < owner->owned_count; i++)
-        owner->owned[i].cut_step = step;
+        owner->owned[i].snapshot_step = step;
     for (uint32_t i = 0; i < owner->owned_count;
          i++) /* Whatever becomes of the cut: all or none. */
         if (owner->owned[i].shard.chunk.batches == step &&
             !close_group(owner, &owner->owned[i], outbox))
             return;
     for (uint32_t i = 0; i < owner->owned_count; i++)
-        if (owner->owned[i].shard.chunk.batches == step && owner->owned[i].cut_step == step)
-            cut_chunk(owner, &owner->owned[i], outbox);
+        if (owner->owned[i].shard.chunk.batches == step && owner->owned[i].snapshot_step == step)
+            snapshot_chunk(owner, &owner->owned[i], outbox);
 }
 
 /* --- exchanging ---------------------------------------------------------------------------- */
@@ -537,20 +537,20 @@ static void add_slots(const struct owner *owner, const struct packet *values,
 }
 
 static void attach(const struct owner *owner, struct packet *packet, const struct chunk *chunk,
-                   const struct reply *reply, struct outbox *outbox)
+                   const struct read_result *read, struct outbox *outbox)
 {
-    packet->message.result.version = reply->version;
+    packet->message.result.version = read->version;
     packet->message.result.parameters = true;
-    packet->message.result.sum = reply->sum;
-    packet->payload = frame_retain(reply->values);
+    packet->message.result.sum = read->sum;
+    packet->payload = frame_retain(read->values);
     packet->place = chunk->plan->partition.chunks[chunk->index].place * sizeof(float);
-    if (reply->slots)
+    if (read->slots)
         add_slots(owner, packet, chunk, outbox);
 }
 
-static struct wish wish_of(const struct message_exchange *exchange)
+static struct read_request read_request_of(const struct message_exchange *exchange)
 {
-    return (struct wish){
+    return (struct read_request){
         .newest = exchange->newest,
         .version = exchange->want_version,
         .sum = exchange->sum,
@@ -595,20 +595,21 @@ static void name_infinite(const struct owner *owner, const struct owned *owned,
 }
 
 /* One place a worker: a later request takes the place of the one before. NULL without memory. */
-static struct parked *parked_place(struct owned *owned, uint32_t worker)
+static struct waiting_read *waiting_read_place(struct owned *owned, uint32_t worker)
 {
-    if (worker < owned->parked_count)
-        return &owned->parked[worker];
-    uint32_t count = owned->parked_count == 0 ? 8 : owned->parked_count;
+    if (worker < owned->waiting_read_count)
+        return &owned->waiting_read[worker];
+    uint32_t count = owned->waiting_read_count == 0 ? 8 : owned->waiting_read_count;
     while (count <= worker)
         count *= 2;
-    struct parked *parked = realloc(owned->parked, count * sizeof *parked);
-    if (parked == NULL)
+    struct waiting_read *waiting_read = realloc(owned->waiting_read, count * sizeof *waiting_read);
+    if (waiting_read == NULL)
         return NULL;
-    memset(parked + owned->parked_count, 0, (count - owned->parked_count) * sizeof *parked);
-    owned->parked = parked;
-    owned->parked_count = count;
-    return &parked[worker];
+    memset(waiting_read + owned->waiting_read_count, 0,
+           (count - owned->waiting_read_count) * sizeof *waiting_read);
+    owned->waiting_read = waiting_read;
+    owned->waiting_read_count = count;
+    return &waiting_read[worker];
 }
 
 /* The answer waits for its version; without memory for that the worker asks again. */
@@ -616,15 +617,15 @@ static void park(struct owner *owner, struct owned *owned, const struct packet *
                  struct outcome outcome, uint64_t now_us, struct outbox *outbox)
 {
     const struct message_exchange *exchange = &packet->message.exchange;
-    struct parked *parked = parked_place(owned, packet->message.index);
-    if (parked != NULL) {
+    struct waiting_read *waiting_read = waiting_read_place(owned, packet->message.index);
+    if (waiting_read != NULL) {
         event(outbox->listener, EVENT_HELD, .chunk = exchange->chunk,
               .index = packet->message.index, .version = exchange->want_version);
-        *parked = (struct parked){
+        *waiting_read = (struct waiting_read){
             .waiting = true,
             .peer = packet->peer,
             .request = packet->message.request,
-            .wish = wish_of(exchange),
+            .wanted = read_request_of(exchange),
             .since_us = now_us,
             .outcome = outcome,
         };
@@ -636,56 +637,56 @@ static void park(struct owner *owner, struct owned *owned, const struct packet *
 }
 
 /* Answer a request for values: now, later, or never again. */
-static void answer_wish(struct owner *owner, struct owned *owned, const struct packet *packet,
+static void answer_read(struct owner *owner, struct owned *owned, const struct packet *packet,
                         struct outcome outcome, uint64_t now_us, struct outbox *outbox)
 {
     const struct chunk *chunk = &owned->shard.chunk;
-    const struct wish wish = wish_of(&packet->message.exchange);
-    struct reply reply;
-    if (packet->message.index < owned->parked_count)
-        owned->parked[packet->message.index].waiting = false;
-    switch (owner->rules->answer(&owned->shard, &wish, &reply)) {
-    case WHEN_NOW:
+    const struct read_request wanted = read_request_of(&packet->message.exchange);
+    struct read_result read;
+    if (packet->message.index < owned->waiting_read_count)
+        owned->waiting_read[packet->message.index].waiting = false;
+    switch (owner->rules->answer(&owned->shard, &wanted, &read)) {
+    case RELEASE_NOW:
         if (owner->rules->gives != NULL &&
-            !owner->rules->gives(&owned->shard, &packet->message, &reply)) {
+            !owner->rules->gives(&owned->shard, &packet->message, &read)) {
             say_taken(owner, packet, outbox);
             break;
         }
-        attach(owner, add_result(owner, owned, packet, outcome, outbox), chunk, &reply, outbox);
+        attach(owner, add_result(owner, owned, packet, outcome, outbox), chunk, &read, outbox);
         break;
-    case WHEN_LATER:
+    case RELEASE_LATER:
         park(owner, owned, packet, outcome, now_us, outbox);
         break;
-    case WHEN_NEVER:
+    case RELEASE_NEVER:
         add_moved_on(owner, owned, packet, outbox);
         break;
     }
 }
 
 /* last: whose gradient made the update that they have waited for; UINT32_MAX: nobody's, it was a CLOSE. */
-static void release_parked(const struct owner *owner, struct owned *owned, uint32_t last,
-                           uint64_t now_us, struct outbox *outbox)
+static void release_waiting_read(const struct owner *owner, struct owned *owned, uint32_t last,
+                                 uint64_t now_us, struct outbox *outbox)
 {
-    for (uint32_t i = 0; i < owned->parked_count; i++) {
-        struct parked *parked = &owned->parked[i];
-        struct reply reply;
-        struct outcome outcome = parked->outcome;
-        if (!parked->waiting ||
-            owner->rules->answer(&owned->shard, &parked->wish, &reply) != WHEN_NOW)
+    for (uint32_t i = 0; i < owned->waiting_read_count; i++) {
+        struct waiting_read *waiting_read = &owned->waiting_read[i];
+        struct read_result read;
+        struct outcome outcome = waiting_read->outcome;
+        if (!waiting_read->waiting ||
+            owner->rules->answer(&owned->shard, &waiting_read->wanted, &read) != RELEASE_NOW)
             continue;
         struct packet *result = tell(owner, TO_ROUTER, MESSAGE_RESULT, outbox);
-        result->peer = parked->peer;
+        result->peer = waiting_read->peer;
         result->message.index = i;
-        result->message.request = parked->request;
+        result->message.request = waiting_read->request;
         if (owner->rules->judges_late && outcome.verdict == VERDICT_APPLIED &&
             owner->rules->left_out(&owned->shard, i))
             outcome.verdict = VERDICT_STALE;
         set_result(result, owned, outcome);
-        uint64_t held = now_us - parked->since_us;
+        uint64_t held = now_us - waiting_read->since_us;
         result->message.result.held_us = held > UINT32_MAX ? UINT32_MAX : (uint32_t)held;
         result->message.result.held_for = last + 1;
-        parked->waiting = false;
-        attach(owner, result, &owned->shard.chunk, &reply, outbox);
+        waiting_read->waiting = false;
+        attach(owner, result, &owned->shard.chunk, &read, outbox);
     }
 }
 
@@ -702,15 +703,15 @@ static enum status make_update(struct chunk *chunk, const struct update *update)
 }
 
 /* What a chunk has held, with this one. */
-static struct held held_with(struct held held, const struct update *update)
+static struct pending pending_with(struct pending pending, const struct update *update)
 {
-    held.members++;
+    pending.members++;
     if (update->gradient == NULL)
-        return held;
-    held.examples += update->examples;
-    if (update->staleness > held.staleness)
-        held.staleness = update->staleness;
-    return held;
+        return pending;
+    pending.examples += update->examples;
+    if (update->staleness > pending.staleness)
+        pending.staleness = update->staleness;
+    return pending;
 }
 
 /* Make the updates that can be made, each of them before any answer. packet: the gradient that came;
@@ -722,12 +723,12 @@ static bool make_updates(struct owner *owner, struct owned *owned, const struct 
     struct update update;
     bool any = false;
     for (; owner->rules->next_update(&owned->shard, &update); any = true) {
-        const struct held made = held_with(chunk->held, &update);
+        const struct pending made = pending_with(chunk->pending, &update);
         if (update.lost || make_update(chunk, &update) != STATUS_OK) {
             frame_release(update.gradient);
             give_up(owner, outbox, "out of memory for an update");
             if (owner->records)
-                entries_take_back(&owned->entries);
+                update_log_take_back(&owned->log);
             return false;
         }
         owner->rules->applied(&owned->shard, &update);
@@ -736,12 +737,12 @@ static bool make_updates(struct owner *owner, struct owned *owned, const struct 
         owner->verdicts.stale += update.left;
         count_staleness(owner, owned, packet, now_us, outbox); /* Before a cut, which reports it. */
         note_batches(owner, owned, outbox);
-        if (chunk->held.members == 0)
+        if (chunk->pending.members == 0)
             note_update(chunk, &made, outbox);
         else
             note_added(chunk, &update, outbox);
-        if (owned->cut_step == chunk->batches)
-            cut_chunk(owner, owned, outbox);
+        if (owned->snapshot_step == chunk->batches)
+            snapshot_chunk(owner, owned, outbox);
     }
     return any;
 }
@@ -752,16 +753,16 @@ static void answer_retry(struct owner *owner, struct owned *owned, const struct 
                          uint64_t now_us, struct outbox *outbox)
 {
     const struct message_exchange *exchange = &packet->message.exchange;
-    enum fate fate = owner->rules->sent_before(&owned->shard, exchange);
+    enum push_status push = owner->rules->sent_before(&owned->shard, exchange);
     const struct outcome outcome = {.verdict =
-                                        fate == FATE_STALE ? VERDICT_STALE : VERDICT_DUPLICATE};
-    if (fate == FATE_UNKNOWN)
+                                        push == PUSH_STALE ? VERDICT_STALE : VERDICT_DUPLICATE};
+    if (push == PUSH_UNKNOWN)
         say_taken(owner, packet, outbox);
-    else if (fate == FATE_MISSING)
+    else if (push == PUSH_MISSING)
         add_receipt(owner, packet, true, outbox);
     else if (exchange->want)
-        answer_wish(owner, owned, packet, outcome, now_us, outbox);
-    else if (fate == FATE_HELD)
+        answer_read(owner, owned, packet, outcome, now_us, outbox);
+    else if (push == PUSH_HELD)
         add_receipt(owner, packet, false, outbox);
     else
         add_result(owner, owned, packet, outcome, outbox);
@@ -852,7 +853,7 @@ static enum verdict take_gradient(struct owner *owner, struct owned *owned, stru
     }
     if (!check_finite(owner, owned, packet, outbox))
         return VERDICT_REJECTED;
-    if (owner->records && entries_reserve(&owned->entries) != STATUS_OK) {
+    if (owner->records && update_log_reserve(&owned->log) != STATUS_OK) {
         give_up(owner, outbox, "out of memory for the record");
         return VERDICT_REJECTED;
     }
@@ -862,10 +863,10 @@ static enum verdict take_gradient(struct owner *owner, struct owned *owned, stru
         give_up(owner, outbox, "out of memory for a gradient");
         return verdict;
     }
-    unsigned flags = (group_closes(&owned->shard.chunk) ? ENTRY_CLOSES : 0) |
-                     (verdict != VERDICT_APPLIED ? ENTRY_SKIPPED : 0);
+    unsigned flags = (group_closes(&owned->shard.chunk) ? LOGGED_CLOSES : 0) |
+                     (verdict != VERDICT_APPLIED ? LOGGED_SKIPPED : 0);
     if (owner->records)
-        entries_add(&owned->entries, exchange->computation, flags);
+        update_log_add(&owned->log, exchange->computation, flags);
     pass_report(packet, true, verdict == VERDICT_APPLIED, outbox);
     return verdict;
 }
@@ -915,11 +916,11 @@ static void handle_exchange(struct owner *owner, struct packet *packet, uint64_t
         count_verdict(owner, outcome.verdict); /* Before a cut, which reports the counts. */
     bool updated = make_updates(owner, owned, packet, now_us, outbox);
     if (exchange->want)
-        answer_wish(owner, owned, packet, outcome, now_us, outbox);
+        answer_read(owner, owned, packet, outcome, now_us, outbox);
     else
         add_result(owner, owned, packet, outcome, outbox);
     if (updated)
-        release_parked(owner, owned, packet->message.index, now_us, outbox);
+        release_waiting_read(owner, owned, packet->message.index, now_us, outbox);
 }
 
 /* A step is to be made of these leaves: they may all be here. The router has looked at the list. */
@@ -935,7 +936,7 @@ static void handle_close(struct owner *owner, const struct packet *packet, uint6
         struct owned *owned = &owner->owned[i];
         owner->rules->close_step(&owned->shard, &packet->message.close, &set);
         if (make_updates(owner, owned, NULL, now_us, outbox))
-            release_parked(owner, owned, UINT32_MAX, now_us, outbox);
+            release_waiting_read(owner, owned, UINT32_MAX, now_us, outbox);
     }
 }
 
@@ -953,7 +954,7 @@ static void handle_current(struct owner *owner, struct packet *packet, uint64_t 
             handle_exchange(owner, packet, now_us, outbox);
         break;
     case MESSAGE_CUT:
-        handle_cut(owner, packet, outbox);
+        handle_snapshot(owner, packet, outbox);
         break;
     case MESSAGE_CLOSE:
         handle_close(owner, packet, now_us, outbox);

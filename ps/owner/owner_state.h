@@ -7,9 +7,9 @@
 
 #include "ps/mode/shard_mode.h"
 #include "ps/owner/owner.h"
-#include "ps/shard/entries.h"
 #include "ps/shard/scored.h"
-#include "ps/shard/staleness_book.h"
+#include "ps/shard/staleness_counters.h"
+#include "ps/shard/update_log.h"
 
 /* What has become of a gradient. */
 struct outcome {
@@ -18,23 +18,24 @@ struct outcome {
 };
 
 /* A worker's request that waits for a version. */
-struct parked {
+struct waiting_read {
     bool waiting;
     uint64_t peer, request, since_us;
-    struct wish wish;
+    struct read_request wanted;
     struct outcome outcome;
 };
 
 struct owned {
     struct shard shard;
-    struct parked *parked; /* [parked_count] by worker index; grows with the highest seen. */
-    uint32_t parked_count;
-    uint64_t cut_step;               /* Snapshot after so many batches; UINT64_MAX for none. */
-    uint32_t arrays_loaded;          /* Bits: arrays that have come from a checkpoint. */
-    struct staleness_book staleness; /* Of the updates since it was loaded. */
-    struct scored scored;            /* Values that the model is scored on. */
-    struct frame *handed;            /* A copy of the last that were handed over; or NULL. */
-    struct entries entries;          /* Since the last cut that is in the record. */
+    struct waiting_read
+        *waiting_read; /* [waiting_read_count] by worker index; grows with the highest seen. */
+    uint32_t waiting_read_count;
+    uint64_t snapshot_step;              /* Snapshot after so many batches; UINT64_MAX for none. */
+    uint32_t arrays_loaded;              /* Bits: arrays that have come from a checkpoint. */
+    struct staleness_counters staleness; /* Of the updates since it was loaded. */
+    struct scored scored;                /* Values that the model is scored on. */
+    struct frame *handed;                /* A copy of the last that were handed over; or NULL. */
+    struct update_log log;               /* Since the last cut that is in the record. */
 };
 
 struct owner {
@@ -50,7 +51,7 @@ struct owner {
     struct owned *owned; /* [owned_count] in order of chunk index. */
     uint32_t owned_count;
     uint32_t to_load;               /* Chunks not loaded yet. */
-    uint32_t to_cut;                /* Chunks not cut yet. */
+    uint32_t to_snapshot;           /* Chunks not cut yet. */
     struct verdict_counts verdicts; /* Of this generation. */
     struct histogram staleness;     /* Of all its chunks, since they were loaded. */
     uint64_t told_us;               /* When the router was last told of it. */

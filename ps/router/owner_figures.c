@@ -17,8 +17,8 @@ void owner_figures_forget(struct owner_figures *figures)
         frame_release(figures->owners[i]);
         figures->owners[i] = NULL;
     }
-    frame_release(figures->at_cut);
-    figures->at_cut = NULL;
+    frame_release(figures->at_snapshot);
+    figures->at_snapshot = NULL;
     figures->news = false;
 }
 
@@ -54,15 +54,15 @@ static struct frame *add_up(const struct owner_figures *figures)
     return frame;
 }
 
-void owner_figures_cut(struct owner_figures *figures)
+void owner_figures_snapshot(struct owner_figures *figures)
 {
-    frame_release(figures->at_cut);
-    figures->at_cut = add_up(figures);
+    frame_release(figures->at_snapshot);
+    figures->at_snapshot = add_up(figures);
 }
 
-struct frame *owner_figures_at_cut(const struct owner_figures *figures)
+struct frame *owner_figures_at_snapshot(const struct owner_figures *figures)
 {
-    return figures->at_cut != NULL ? frame_retain(figures->at_cut) : NULL;
+    return figures->at_snapshot != NULL ? frame_retain(figures->at_snapshot) : NULL;
 }
 
 struct frame *owner_figures_news(struct owner_figures *figures)

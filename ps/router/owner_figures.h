@@ -7,12 +7,12 @@
 #ifndef PS_ROUTER_OWNER_FIGURES_H
 #define PS_ROUTER_OWNER_FIGURES_H
 
-#include "ps/shard/staleness_book.h"
+#include "ps/shard/staleness_counters.h"
 
 struct owner_figures {
     struct frame **owners; /* [owner_count], owned; NULL where one has said nothing. */
     uint32_t owner_count;
-    struct frame *at_cut; /* Owned; NULL for none. */
+    struct frame *at_snapshot; /* Owned; NULL for none. */
     bool news;
 };
 
@@ -26,10 +26,10 @@ void owner_figures_forget(struct owner_figures *figures);
 void owner_figures_put(struct owner_figures *figures, uint32_t owner, struct frame *frame);
 
 /* All owners have been cut: what they have said is as of the cut. */
-void owner_figures_cut(struct owner_figures *figures);
+void owner_figures_snapshot(struct owner_figures *figures);
 
 /* A reference, the caller's, or NULL: for CUT_TAKEN; and for a sign of life, once. */
-struct frame *owner_figures_at_cut(const struct owner_figures *figures);
+struct frame *owner_figures_at_snapshot(const struct owner_figures *figures);
 struct frame *owner_figures_news(struct owner_figures *figures);
 
 #endif

@@ -5,7 +5,7 @@
  *                                                         '--WELCOME, greater generation---'
  *     any of them ---FINISHED, a refusal, a deadline, router_fail---> OVER
  *
- * OVER is the enrolment's (common/wire/enrolment.h). EXCHANGE is taken while SERVING only; all that
+ * OVER is the enrolment's (common/wire/joining.h). EXCHANGE is taken while SERVING only; all that
  * server 0 says is taken in any state but OVER. */
 
 #include "ps/router/router.h"
@@ -21,11 +21,11 @@
 #include "ps/mode/shard_mode.h"
 #include "ps/router/router_state.h"
 
-#define CHUNKS_US      1000000u /* Chunks of a checkpoint that do not come are asked for again. */
-#define CUT_AGAIN_US   5000000u /* A final cut that is not written is begun anew; doubled. */
-#define CUT_BYTES_US   16u      /* Bytes of a part in a microsecond, on the slowest disk and way. */
-#define COUNTS_LINE_US 10000000u /* Between lines about what was not taken. */
-#define REQUESTS_MIN   1024u     /* Messages that any worker may have under way. */
+#define CHUNKS_US         1000000u /* Chunks of a checkpoint that do not come are asked for again. */
+#define SNAPSHOT_AGAIN_US 5000000u /* A final cut that is not written is begun anew; doubled. */
+#define SNAPSHOT_BYTES_US 16u /* Bytes of a part in a microsecond, on the slowest disk and way. */
+#define COUNTS_LINE_US    10000000u /* Between lines about what was not taken. */
+#define REQUESTS_MIN      1024u     /* Messages that any worker may have under way. */
 
 /* --- life ---------------------------------------------------------------------------------- */
 
@@ -37,7 +37,7 @@ enum status router_create(struct router **router, const struct router_options *o
     if (r == NULL)
         return STATUS_MEMORY;
     r->options = *options;
-    enrolment_init(&r->enrolment, ROLE_PS, &options->self, NULL, now_us);
+    joining_init(&r->joining, ROLE_PS, &options->self, NULL, now_us);
     r->stop_step = UINT64_MAX;
     r->counts_us = now_us;
     r->owner_verdicts = calloc(options->owner_count, sizeof *r->owner_verdicts);
@@ -73,7 +73,7 @@ const struct plan *router_plan(const struct router *router)
 
 enum router_state router_state(const struct router *router)
 {
-    return router->enrolment.over ? ROUTER_OVER : router->state;
+    return router->joining.over ? ROUTER_OVER : router->state;
 }
 
 struct router_counts router_counts(const struct router *router)
@@ -83,30 +83,30 @@ struct router_counts router_counts(const struct router *router)
 
 const char *router_waiting(const struct router *router, double *seconds, uint64_t now_us)
 {
-    const struct enrolment *enrolment = &router->enrolment;
-    *seconds = (double)(now_us - enrolment->asked_us) * 1e-6;
-    return enrolment->joining && !enrolment->over ? enrolment->waiting : NULL;
+    const struct joining *joining = &router->joining;
+    *seconds = (double)(now_us - joining->asked_us) * 1e-6;
+    return joining->joining && !joining->over ? joining->waiting : NULL;
 }
 
-struct enrolment *router_enrolment(struct router *router)
+struct joining *router_joining(struct router *router)
 {
-    return &router->enrolment;
+    return &router->joining;
 }
 
 static struct message *tell_owner(const struct router *router, uint32_t owner,
                                   enum message_kind kind, struct outbox *outbox)
 {
     struct packet *packet = outbox_add_to(outbox, TO_OWNER, owner, kind);
-    packet->message.generation = router->enrolment.envelope.generation;
+    packet->message.generation = router->joining.envelope.generation;
     return &packet->message;
 }
 
 void router_fail(struct router *router, int exit_code, const char *reason, struct outbox *outbox)
 {
-    struct message *message = enrolment_say(&router->enrolment, MESSAGE_STOP, outbox);
+    struct message *message = joining_say(&router->joining, MESSAGE_STOP, outbox);
     message->stop.exit_code = (uint32_t)exit_code;
     snprintf(message->stop.reason, MESSAGE_TEXT_MAX, "%s", reason);
-    enrolment_end(&router->enrolment, exit_code, reason);
+    joining_end(&router->joining, exit_code, reason);
 }
 
 /* --- from workers -------------------------------------------------------------------------- */
@@ -114,7 +114,7 @@ void router_fail(struct router *router, int exit_code, const char *reason, struc
 static void refuse(const struct router *router, const struct packet *packet, enum refusal reason,
                    const char *text, uint64_t *count, struct outbox *outbox)
 {
-    envelope_refuse(&router->enrolment.envelope, packet, reason, outbox, "%s", text);
+    envelope_refuse(&router->joining.envelope, packet, reason, outbox, "%s", text);
     ++*count;
 }
 
@@ -125,10 +125,10 @@ static bool check_worker(struct router *router, const struct packet *packet, str
     switch (sessions_judge(&router->sessions, packet)) {
     case SENDER_WORKER:
         return true;
-    case SENDER_BELATED:
+    case SENDER_STALE:
         counts->fenced++;
         break;
-    case SENDER_REPLACED:
+    case SENDER_SUPERSEDED:
         refuse(router, packet, REFUSAL_MEMBER, "another process is this worker now",
                &counts->fenced, outbox);
         break;
@@ -146,12 +146,12 @@ static bool check_sender(struct router *router, const struct packet *packet, str
     const struct message *message = &packet->message;
     struct router_counts *counts = &router->counts;
     bool serving = router_state(router) == ROUTER_SERVING;
-    if (serving && message->run_id != router->enrolment.envelope.run_id)
+    if (serving && message->run_id != router->joining.envelope.run_id)
         refuse(router, packet, REFUSAL_RUN, "this server is serving another run", &counts->refused,
                outbox);
-    else if (!serving || message->generation > router->enrolment.envelope.generation)
+    else if (!serving || message->generation > router->joining.envelope.generation)
         counts->dropped++; /* We shall be told, and it repeats. */
-    else if (message->generation < router->enrolment.envelope.generation)
+    else if (message->generation < router->joining.envelope.generation)
         counts->fenced++;
     else if (message->role != ROLE_WORKER || message->index >= JOB_WORKERS_MAX)
         refuse(router, packet, REFUSAL_MEMBER, "no such worker in this job", &counts->refused,
@@ -219,7 +219,7 @@ static void drop_beyond_window(struct router *router, const struct packet *packe
     if (packet->payload == NULL)
         return;
     struct packet *answer =
-        envelope_answer(&router->enrolment.envelope, packet, MESSAGE_RECEIPT, outbox);
+        envelope_answer(&router->joining.envelope, packet, MESSAGE_RECEIPT, outbox);
     answer->message.receipt = (struct message_receipt){
         .chunk = exchange->chunk, .step = exchange->step, .node = exchange->node, .missing = true};
 }
@@ -255,7 +255,7 @@ void router_handle_peer(struct router *router, struct packet *packet, uint64_t n
                         struct outbox *outbox)
 {
     (void)now_us;
-    if (router->enrolment.over)
+    if (router->joining.over)
         ; /* A late repetition: the sender is told that the job has finished, or knows it. */
     else if (packet->message.kind == MESSAGE_EXCHANGE)
         handle_exchange(router, packet, outbox);
@@ -335,8 +335,8 @@ static void order_load(struct router *router, struct outbox *outbox)
     /* Every worker starts from there: it is as good as given out. */
     router->released = welcome->restore ? welcome->restore_step : 0;
     struct order order = {.kind = ORDER_LOAD,
-                          .run_id = router->enrolment.envelope.run_id,
-                          .generation = router->enrolment.envelope.generation,
+                          .run_id = router->joining.envelope.run_id,
+                          .generation = router->joining.envelope.generation,
                           .load = {.plan = router->plan,
                                    .restore = welcome->restore,
                                    .records = welcome->records,
@@ -347,7 +347,7 @@ static void order_load(struct router *router, struct outbox *outbox)
         order_add(outbox, TO_OWNER, i, &order);
     order_add(outbox, TO_CHECKPOINTER, 0, &order);
     outbox_log(outbox, "generation=%llu starts from step=%llu",
-               (unsigned long long)router->enrolment.envelope.generation,
+               (unsigned long long)router->joining.envelope.generation,
                (unsigned long long)order.load.step);
 }
 
@@ -363,11 +363,11 @@ static void load(struct router *router, const struct message_welcome *welcome,
                  struct outbox *outbox)
 {
     router->state = ROUTER_LOADING;
-    router->enrolment.started = true;
+    router->joining.started = true;
     router->welcome = *welcome;
     router->owners_loaded = 0;
     router->checkpointer_loaded = router->needs_chunks = false;
-    router->cut = (struct router_cut){0};
+    router->snapshot = (struct router_snapshot){0};
     router->rejected = router->counts.received = 0;
     memset(router->owner_verdicts, 0, router->options.owner_count * sizeof *router->owner_verdicts);
     owner_figures_forget(&router->figures);
@@ -380,12 +380,12 @@ static void say_ready(struct router *router, uint64_t now_us, struct outbox *out
 {
     struct frame *figures = owner_figures_news(&router->figures);
     struct message_ready *ready =
-        &enrolment_say_with(&router->enrolment, MESSAGE_READY, figures, outbox)->ready;
+        &joining_say_with(&router->joining, MESSAGE_READY, figures, outbox)->ready;
     ready->shared = router->shared;
     ready->scored = router->scored.all.batches;
     ready->scored_lost = router->scored.all.lost;
-    ready->leash = router->enrolment.leash;
-    router->enrolment.beat_us = now_us;
+    ready->leash = router->joining.leash;
+    router->joining.beat_us = now_us;
 }
 
 /* The first one: what the job is. */
@@ -408,9 +408,9 @@ static void handle_welcome(struct router *router, const struct message *message,
 {
     if (router->plan == NULL && !learn_job(router, message, outbox))
         return;
-    enum welcome welcome = enrolment_welcome(&router->enrolment, message);
+    enum welcome welcome = joining_welcome(&router->joining, message);
     if (welcome == WELCOME_OTHER_RUN)
-        enrolment_end(&router->enrolment, EXIT_CLUSTER_LOST, "ps/0 has begun another run");
+        joining_end(&router->joining, EXIT_CLUSTER_LOST, "ps/0 has begun another run");
     else if (welcome == WELCOME_OLD)
         router->counts.fenced++;
     else if (welcome == WELCOME_GENERATION)
@@ -439,94 +439,95 @@ static void forward_chunk_state(struct router *router, struct packet *packet, ui
     packet->payload = NULL;
 }
 
-static void begin_cut(struct router *router, uint64_t now_us, struct outbox *outbox)
+static void begin_snapshot(struct router *router, uint64_t now_us, struct outbox *outbox)
 {
-    struct router_cut *cut = &router->cut;
-    cut->owners = 0;
-    cut->taken = true;
-    cut->said = cut->part_said = false;
-    cut->begun_us = now_us;
+    struct router_snapshot *snapshot = &router->snapshot;
+    snapshot->owners = 0;
+    snapshot->taken = true;
+    snapshot->said = snapshot->part_said = false;
+    snapshot->begun_us = now_us;
     for (uint32_t i = 0; i < router->options.owner_count; i++) {
         struct message *message = tell_owner(router, i, MESSAGE_CUT, outbox);
-        message->cut.step = cut->step;
-        message->cut.final = cut->final;
-        message->cut.recorded = cut->recorded;
+        message->cut.step = snapshot->step;
+        message->cut.final = snapshot->final;
+        message->cut.recorded = snapshot->recorded;
     }
 }
 
 static void say_cut_taken(struct router *router, struct outbox *outbox)
 {
-    const struct router_cut *cut = &router->cut;
-    struct frame *figures = owner_figures_at_cut(&router->figures);
-    enrolment_say_with(&router->enrolment, MESSAGE_CUT_TAKEN, figures, outbox)->cut_taken =
+    const struct router_snapshot *snapshot = &router->snapshot;
+    struct frame *figures = owner_figures_at_snapshot(&router->figures);
+    joining_say_with(&router->joining, MESSAGE_CUT_TAKEN, figures, outbox)->cut_taken =
         (struct message_cut_taken){
-            .step = cut->step, .taken = cut->taken, .verdicts = cut->verdicts};
+            .step = snapshot->step, .taken = snapshot->taken, .verdicts = snapshot->verdicts};
 }
 
 /* How long it may take until something is heard of the part: a large one is written, or is on its way
  * to server 0's disk, for longer than a lost one is waited for, and is not to be written twice. Half of
  * what a stop may take is left for a part that was lost. */
-static uint64_t cut_patience_us(const struct router *router)
+static uint64_t snapshot_patience_us(const struct router *router)
 {
     const struct plan *plan = router->plan;
     uint64_t bytes = partition_server_bytes(&plan->partition, plan->server);
-    uint64_t writing_us = bytes * (1 + plan->slots.count) / CUT_BYTES_US;
+    uint64_t writing_us = bytes * (1 + plan->slots.count) / SNAPSHOT_BYTES_US;
     double most_us = router->options.self.deadlines.stop * 1e6 / 2;
     if ((double)writing_us > most_us)
         writing_us = (uint64_t)most_us;
-    return router->cut.patience_us + (router->cut.part_said ? 0 : writing_us);
+    return router->snapshot.patience_us + (router->snapshot.part_said ? 0 : writing_us);
 }
 
 /* Server 0 has not heard all that was said about this cut: say it again. The chunks of a final one
  * may have been lost on their way to its disk, or ours has failed: then make it anew. */
-static void repeat_cut(struct router *router, uint64_t now_us, struct outbox *outbox)
+static void repeat_snapshot(struct router *router, uint64_t now_us, struct outbox *outbox)
 {
-    struct router_cut *cut = &router->cut;
-    bool written = cut->part_said && cut->part.written;
-    if (cut->said)
+    struct router_snapshot *snapshot = &router->snapshot;
+    bool written = snapshot->part_said && snapshot->part.written;
+    if (snapshot->said)
         say_cut_taken(router, outbox);
-    if (cut->part_said && (written || !cut->final))
-        enrolment_say(&router->enrolment, MESSAGE_PART_WRITTEN, outbox)->part_written = cut->part;
-    if (!cut->final || !cut->said || written || now_us - cut->begun_us < cut_patience_us(router))
+    if (snapshot->part_said && (written || !snapshot->final))
+        joining_say(&router->joining, MESSAGE_PART_WRITTEN, outbox)->part_written = snapshot->part;
+    if (!snapshot->final || !snapshot->said || written ||
+        now_us - snapshot->begun_us < snapshot_patience_us(router))
         return;
-    cut->patience_us *= 2;
-    begin_cut(router, now_us, outbox);
+    snapshot->patience_us *= 2;
+    begin_snapshot(router, now_us, outbox);
 }
 
-static void handle_cut(struct router *router, const struct message *message, uint64_t now_us,
-                       struct outbox *outbox)
+static void handle_snapshot(struct router *router, const struct message *message, uint64_t now_us,
+                            struct outbox *outbox)
 {
-    struct router_cut *cut = &router->cut;
+    struct router_snapshot *snapshot = &router->snapshot;
     uint64_t step = message->cut.step;
     bool final = message->cut.final;
     if (router_state(router) != ROUTER_SERVING)
         return;
-    if (cut->named && cut->step == step && cut->final == final) {
-        repeat_cut(router, now_us, outbox);
+    if (snapshot->named && snapshot->step == step && snapshot->final == final) {
+        repeat_snapshot(router, now_us, outbox);
         return;
     }
     /* Steps grow from one that was answered to the next; one that was not may be replaced by an
      * earlier one, and any by the final one. What is late would begin a cut that owners have left
      * behind, and so seem to fail. */
-    if (cut->final || (!final && step < cut->answered))
+    if (snapshot->final || (!final && step < snapshot->answered))
         return;
-    *cut = (struct router_cut){.named = true,
-                               .answered = cut->answered,
-                               .final = final,
-                               .step = step,
-                               .recorded = message->cut.recorded,
-                               .patience_us = CUT_AGAIN_US};
-    begin_cut(router, now_us, outbox);
+    *snapshot = (struct router_snapshot){.named = true,
+                                         .answered = snapshot->answered,
+                                         .final = final,
+                                         .step = step,
+                                         .recorded = message->cut.recorded,
+                                         .patience_us = SNAPSHOT_AGAIN_US};
+    begin_snapshot(router, now_us, outbox);
 }
 
 void router_note_part(struct router *router, const struct message *message)
 {
     const struct message_part_written *part = &message->part_written;
-    if (!router->cut.named || message->generation != router->enrolment.envelope.generation ||
-        part->server != router->options.self.index || part->step != router->cut.step)
+    if (!router->snapshot.named || message->generation != router->joining.envelope.generation ||
+        part->server != router->options.self.index || part->step != router->snapshot.step)
         return;
-    router->cut.part_said = true;
-    router->cut.part = *part;
+    router->snapshot.part_said = true;
+    router->snapshot.part = *part;
 }
 
 /* No version later than the next one that anybody has not been given yet: every later answer says
@@ -539,7 +540,7 @@ static void handle_stop(struct router *router, struct outbox *outbox)
         router->stop_step = router->released + 1;
     order_add(outbox, TO_COORDINATOR, 0,
               &(struct order){.kind = ORDER_STOP_AT,
-                              .generation = router->enrolment.envelope.generation,
+                              .generation = router->joining.envelope.generation,
                               .stop_at.step = router->stop_step});
 }
 
@@ -563,7 +564,7 @@ static void forward_close(struct router *router, const struct packet *packet, st
         return;
     for (uint32_t i = 0; i < router->options.owner_count; i++) {
         struct packet *out = outbox_add_to(outbox, TO_OWNER, i, MESSAGE_CLOSE);
-        out->message.generation = router->enrolment.envelope.generation;
+        out->message.generation = router->joining.envelope.generation;
         out->message.close = packet->message.close;
         out->payload = frame_retain(packet->payload);
     }
@@ -574,10 +575,10 @@ static bool is_current(struct router *router, const struct message *message)
 {
     bool bound = message->kind == MESSAGE_CHUNK_STATE || message->kind == MESSAGE_CUT ||
                  message->kind == MESSAGE_STOP || message->kind == MESSAGE_CLOSE;
-    if (!bound || message->generation == router->enrolment.envelope.generation)
+    if (!bound || message->generation == router->joining.envelope.generation)
         return true;
-    router->counts.fenced += message->generation < router->enrolment.envelope.generation;
-    router->counts.dropped += message->generation > router->enrolment.envelope.generation;
+    router->counts.fenced += message->generation < router->joining.envelope.generation;
+    router->counts.dropped += message->generation > router->joining.envelope.generation;
     return false;
 }
 
@@ -585,13 +586,13 @@ static bool is_current(struct router *router, const struct message *message)
 static void let_go(struct router *router, const struct message *message, struct outbox *outbox)
 {
     if (message->waiting.scored <= router->scored.let_go || router->plan == NULL ||
-        message->generation != router->enrolment.envelope.generation)
+        message->generation != router->joining.envelope.generation)
         return;
     router->scored.let_go = message->waiting.scored;
     for (uint32_t i = 0; i < router->options.owner_count; i++)
         order_add(outbox, TO_OWNER, i,
                   &(struct order){.kind = ORDER_LET_GO,
-                                  .generation = router->enrolment.envelope.generation,
+                                  .generation = router->joining.envelope.generation,
                                   .let_go.batches = router->scored.let_go});
 }
 
@@ -611,7 +612,7 @@ static void handle_known(struct router *router, struct packet *packet, uint64_t 
         forward_chunk_state(router, packet, now_us, outbox);
         break;
     case MESSAGE_CUT:
-        handle_cut(router, message, now_us, outbox);
+        handle_snapshot(router, message, now_us, outbox);
         break;
     case MESSAGE_CLOSE:
         forward_close(router, packet, outbox);
@@ -620,16 +621,16 @@ static void handle_known(struct router *router, struct packet *packet, uint64_t 
         handle_stop(router, outbox);
         break;
     case MESSAGE_REFUSED:
-        enrolment_refused(&router->enrolment, message,
-                          enrolment_exit_code(&router->enrolment, message->refused.reason), now_us,
-                          outbox);
+        joining_refused(&router->joining, message,
+                        joining_exit_code(&router->joining, message->refused.reason), now_us,
+                        outbox);
         break;
     case MESSAGE_FINISHED:
-        if (enrolment_finished(&router->enrolment, message, outbox))
-            enrolment_end(&router->enrolment, (int)message->stop.exit_code, message->stop.reason);
+        if (joining_finished(&router->joining, message, outbox))
+            joining_end(&router->joining, (int)message->stop.exit_code, message->stop.reason);
         break;
     case MESSAGE_WAITING:
-        if (!router->enrolment.joining) /* Else whoever drives this server says so. */
+        if (!router->joining.joining) /* Else whoever drives this server says so. */
             outbox_log(outbox, "ps/0 is %s", message->waiting.text);
         break;
     case MESSAGE_PONG:
@@ -643,7 +644,7 @@ static void handle_known(struct router *router, struct packet *packet, uint64_t 
 void router_handle_coordinator(struct router *router, struct packet *packet, uint64_t now_us,
                                struct outbox *outbox)
 {
-    if (enrolment_hear(&router->enrolment, &packet->message, now_us, outbox) &&
+    if (joining_hear(&router->joining, &packet->message, now_us, outbox) &&
         is_current(router, &packet->message))
         handle_known(router, packet, now_us, outbox);
     frame_release(packet->payload);
@@ -666,8 +667,8 @@ static void ready_when_loaded(struct router *router, uint64_t now_us, struct out
 static void ask_for_chunks(struct router *router, uint64_t now_us, struct outbox *outbox)
 {
     router->chunks_us = now_us;
-    enrolment_say(&router->enrolment, MESSAGE_READY, outbox)->ready =
-        (struct message_ready){.needs_chunks = true, .leash = router->enrolment.leash};
+    joining_say(&router->joining, MESSAGE_READY, outbox)->ready =
+        (struct message_ready){.needs_chunks = true, .leash = router->joining.leash};
 }
 
 static void handle_loaded(struct router *router, const struct order *order, uint64_t now_us,
@@ -697,23 +698,23 @@ static void take_figures(struct router *router, uint32_t owner, struct packet *p
     packet->payload = NULL;
 }
 
-static void handle_owner_cut(struct router *router, const struct message_cut_taken *answer,
-                             uint32_t owner, struct outbox *outbox)
+static void handle_owner_snapshot(struct router *router, const struct message_cut_taken *answer,
+                                  uint32_t owner, struct outbox *outbox)
 {
-    struct router_cut *cut = &router->cut;
-    if (!cut->named || answer->step != cut->step || cut->said)
+    struct router_snapshot *snapshot = &router->snapshot;
+    if (!snapshot->named || answer->step != snapshot->step || snapshot->said)
         return; /* Of a cut that was given up. */
     router->owner_verdicts[owner] = answer->verdicts;
-    cut->taken = cut->taken && answer->taken;
-    if (++cut->owners < router->options.owner_count)
+    snapshot->taken = snapshot->taken && answer->taken;
+    if (++snapshot->owners < router->options.owner_count)
         return;
-    cut->said = true;
-    if (cut->step >= cut->answered)
-        cut->answered = cut->step + 1;
-    cut->verdicts = (struct verdict_counts){.rejected = router->rejected};
+    snapshot->said = true;
+    if (snapshot->step >= snapshot->answered)
+        snapshot->answered = snapshot->step + 1;
+    snapshot->verdicts = (struct verdict_counts){.rejected = router->rejected};
     for (uint32_t i = 0; i < router->options.owner_count; i++)
-        verdict_counts_add(&cut->verdicts, &router->owner_verdicts[i]);
-    owner_figures_cut(&router->figures);
+        verdict_counts_add(&snapshot->verdicts, &router->owner_verdicts[i]);
+    owner_figures_snapshot(&router->figures);
     say_cut_taken(router, outbox);
 }
 
@@ -762,7 +763,7 @@ static void send_answer(struct router *router, struct packet *packet, struct out
         message->result.stop_step = router->stop_step;
     }
     packet->member = true;
-    envelope_seal_to_member(&router->enrolment.envelope, message);
+    envelope_seal_to_member(&router->joining.envelope, message);
     *outbox_add(outbox, TO_PEER, message->kind) = *packet;
     packet->payload = NULL;
 }
@@ -783,9 +784,9 @@ static void obey(struct router *router, const struct order *order, struct packet
     case ORDER_SCORED:
         handle_scored(router, order, now_us, outbox);
         break;
-    case ORDER_OWNER_CUT:
+    case ORDER_OWNER_SNAPSHOT:
         take_figures(router, order->from, packet);
-        handle_owner_cut(router, &order->owner_cut, order->from, outbox);
+        handle_owner_snapshot(router, &order->owner_snapshot, order->from, outbox);
         break;
     default:
         assert(!"an order that routers do not take");
@@ -815,7 +816,7 @@ void router_handle_inside(struct router *router, struct packet *packet, uint64_t
 {
     const struct order *order = order_of(packet);
     uint64_t generation = order != NULL ? order->generation : packet->message.generation;
-    if (generation != router->enrolment.envelope.generation)
+    if (generation != router->joining.envelope.generation)
         ; /* It has been on its way. */
     else if (order != NULL)
         obey(router, order, packet, now_us, outbox);
@@ -835,13 +836,13 @@ static void beat(struct router *router, uint64_t now_us, struct outbox *outbox)
     if (router_state(router) == ROUTER_LOADING && router->needs_chunks &&
         now_us - router->chunks_us >= CHUNKS_US)
         ask_for_chunks(router, now_us, outbox);
-    if (!enrolment_is_to_beat(&router->enrolment, now_us))
+    if (!enrolment_is_to_beat(&router->joining, now_us))
         return;
     if (router_state(router) == ROUTER_SERVING)
         say_ready(router, now_us, outbox);
     else
-        enrolment_say(&router->enrolment, MESSAGE_PING, outbox)->ping =
-            (struct message_ping){.step = router->released, .leash = router->enrolment.leash};
+        joining_say(&router->joining, MESSAGE_PING, outbox)->ping =
+            (struct message_ping){.step = router->released, .leash = router->joining.leash};
 }
 
 static void log_counts(struct router *router, uint64_t now_us, struct outbox *outbox)
@@ -860,12 +861,12 @@ static void log_counts(struct router *router, uint64_t now_us, struct outbox *ou
 
 void router_tick(struct router *router, uint64_t now_us, struct outbox *outbox)
 {
-    if (router->enrolment.over)
+    if (router->joining.over)
         return;
-    enrolment_tick(&router->enrolment, now_us, outbox);
-    if (!router->enrolment.joining)
+    joining_tick(&router->joining, now_us, outbox);
+    if (!router->joining.joining)
         beat(router, now_us, outbox);
-    enrolment_watch(&router->enrolment, now_us, outbox);
+    joining_watch(&router->joining, now_us, outbox);
     log_counts(router, now_us, outbox);
     if (CHECKED && !router->options.unchecked)
         router_check(router);

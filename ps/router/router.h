@@ -35,14 +35,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/wire/enrolment.h"
+#include "common/wire/joining.h"
 #include "ps/orders/orders.h"
 #include "ps/shard/plan.h"
 
 struct router_options {
-    struct enrolment_options self; /* deadlines.start: until there is a job. */
-    uint32_t owner_count;          /* 1 to 255. */
-    bool unchecked;                /* It does not look at itself (common/base/invariant.h). */
+    struct joining_options self; /* deadlines.start: until there is a job. */
+    uint32_t owner_count;        /* 1 to 255. */
+    bool unchecked;              /* It does not look at itself (common/base/invariant.h). */
 };
 
 enum router_state {
@@ -90,6 +90,6 @@ const char *router_waiting(const struct router *router, double *seconds, uint64_
 
 /* Who this server is, of what run and generation, and when ROUTER_OVER why; and where to stop and
  * to abandon it. */
-struct enrolment *router_enrolment(struct router *router);
+struct joining *router_joining(struct router *router);
 
 #endif

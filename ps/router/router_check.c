@@ -25,31 +25,33 @@ static void check_loading(const struct router *r)
     RULE(IMPLIES(r->state == ROUTER_JOINING, !any), "with the job comes the first LOAD");
     RULE(r->owners_loaded <= r->options.owner_count, "no LOAD is answered twice");
     RULE(all == (r->state == ROUTER_SERVING), "it serves when all have answered LOAD");
-    RULE(IMPLIES(r->state != ROUTER_JOINING, r->enrolment.started && r->plan != NULL),
+    RULE(IMPLIES(r->state != ROUTER_JOINING, r->joining.started && r->plan != NULL),
          "who loads knows the job");
     RULE(IMPLIES(r->needs_chunks, r->checkpointer_loaded),
          "the checkpointer says whether chunks have to come");
 }
 
-static void check_cut(const struct router *r)
+static void check_snapshot(const struct router *r)
 {
-    const struct router_cut *cut = &r->cut;
-    RULE(IMPLIES(cut->named, r->state == ROUTER_SERVING), "only who serves cuts");
-    RULE(IMPLIES(!cut->named, cut->owners == 0 && !cut->said && !cut->part_said),
-         "nobody answers for a cut that is not named");
-    RULE(!cut->named || cut->said == (cut->owners == r->options.owner_count),
+    const struct router_snapshot *snapshot = &r->snapshot;
+    RULE(IMPLIES(snapshot->named, r->state == ROUTER_SERVING), "only who serves cuts");
+    RULE(
+        IMPLIES(!snapshot->named, snapshot->owners == 0 && !snapshot->said && !snapshot->part_said),
+        "nobody answers for a cut that is not named");
+    RULE(!snapshot->named || snapshot->said == (snapshot->owners == r->options.owner_count),
          "CUT_TAKEN is said when all owners have answered");
-    RULE(IMPLIES(cut->part_said,
-                 cut->part.step == cut->step && cut->part.server == r->options.self.index),
+    RULE(IMPLIES(snapshot->part_said, snapshot->part.step == snapshot->step &&
+                                          snapshot->part.server == r->options.self.index),
          "the part that was written is of this cut");
-    RULE(IMPLIES(cut->named, cut->patience_us > 0), "a cut that fails is not begun anew at once");
+    RULE(IMPLIES(snapshot->named, snapshot->patience_us > 0),
+         "a cut that fails is not begun anew at once");
 }
 
 void router_check(const struct router *router)
 {
     const struct router *r = router;
-    enrolment_check(&r->enrolment);
-    if (r->enrolment.over)
+    joining_check(&r->joining);
+    if (r->joining.over)
         return; /* Whatever it was that ended it may be half done. */
     RULE((r->plan == NULL) == (r->sessions.all == NULL) &&
              (r->plan == NULL) == (r->owner_of == NULL),
@@ -57,7 +59,7 @@ void router_check(const struct router *router)
     if (r->plan != NULL)
         check_plan(r);
     check_loading(r);
-    check_cut(r);
+    check_snapshot(r);
     RULE(r->counts.received >= r->rejected, "what was rejected was received");
     RULE(r->counts_told.fenced <= r->counts.fenced && r->counts_told.dropped <= r->counts.dropped &&
              r->counts_told.refused <= r->counts.refused,

@@ -12,7 +12,7 @@
 #include "ps/router/sessions.h"
 
 /* The latest CUT. */
-struct router_cut {
+struct router_snapshot {
     bool named, final;
     uint64_t step, recorded;
     uint64_t answered; /* CUT_TAKEN has been for no step from this one on. */
@@ -36,7 +36,7 @@ struct router {
     struct router_options options;
     enum router_state state;
     struct plan *plan;
-    struct enrolment enrolment;
+    struct joining joining;
     struct pages pages; /* The declaration, while it comes in. */
     struct sessions sessions;
     uint8_t *owner_of; /* [chunk_count] owner index of this server's chunks. */
@@ -46,7 +46,7 @@ struct router {
     bool checkpointer_loaded;       /* ... as the checkpointer has. */
     bool shared, needs_chunks;
     uint64_t chunks_us; /* When chunks were asked for, or the last one came. */
-    struct router_cut cut;
+    struct router_snapshot snapshot;
     struct verdict_counts *owner_verdicts; /* [owner_count] as of each owner's last cut. */
     struct router_scored scored;
     struct owner_figures figures; /* Of staleness. */

@@ -59,7 +59,7 @@ enum sender sessions_judge(struct sessions *sessions, const struct packet *packe
     if (!proof_holds(sessions->secret, message))
         return SENDER_NOBODY;
     if (session->known && message->ticket <= session->ticket)
-        return same_process ? SENDER_BELATED : SENDER_REPLACED;
+        return same_process ? SENDER_STALE : SENDER_SUPERSEDED;
     take(session, packet);
     if (message->index >= sessions->end)
         sessions->end = message->index + 1;

@@ -52,12 +52,12 @@ void sessions_forget(struct sessions *sessions, const uint8_t secret[HASH_BYTES]
 
 /* Who sends a packet in a worker's name. */
 enum sender {
-    SENDER_WORKER,   /* The process that is this worker (its key counts too), or its successor, who
+    SENDER_WORKER, /* The process that is this worker (its key counts too), or its successor, who
                       * is from here on. */
-    SENDER_BELATED,  /* The same process, from before its latest admission: nobody's fault, and not
+    SENDER_STALE,  /* The same process, from before its latest admission: nobody's fault, and not
                       * to be answered. */
-    SENDER_REPLACED, /* One whose place another has taken. */
-    SENDER_NOBODY,   /* One that was never admitted. */
+    SENDER_SUPERSEDED, /* One whose place another has taken. */
+    SENDER_NOBODY,     /* One that was never admitted. */
 };
 
 /* The index is below JOB_WORKERS_MAX. */

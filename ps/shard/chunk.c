@@ -29,13 +29,13 @@ static void take_lent(struct chunk *chunk, const struct chunk_memory *memory)
 static enum status make_sums(struct chunk *chunk)
 {
     const struct job *job = &chunk->plan->job;
-    bool moved = job->delay_compensation > 0.0f, held = job_accumulates(job);
+    bool moved = job->delay_compensation > 0.0f, pending = job_accumulates(job);
     if (moved)
         chunk->sum = aligned_alloc(64, chunk->count * sizeof(float));
-    if (held)
-        chunk->held.sum = aligned_alloc(64, chunk->count * sizeof(float));
-    return (moved && chunk->sum == NULL) || (held && chunk->held.sum == NULL) ? STATUS_MEMORY
-                                                                              : STATUS_OK;
+    if (pending)
+        chunk->pending.sum = aligned_alloc(64, chunk->count * sizeof(float));
+    return (moved && chunk->sum == NULL) || (pending && chunk->pending.sum == NULL) ? STATUS_MEMORY
+                                                                                    : STATUS_OK;
 }
 
 static bool place_slot(struct chunk *chunk, uint32_t slot)
@@ -80,7 +80,7 @@ void chunk_free(struct chunk *chunk)
     for (uint32_t slot = 0; slot < SLOTS_MAX; slot++)
         frame_release(chunk->slot_frames[slot]);
     free(chunk->sum);
-    free(chunk->held.sum);
+    free(chunk->pending.sum);
     memset(chunk, 0, sizeof *chunk);
 }
 
@@ -118,7 +118,7 @@ void chunk_stand(struct chunk *chunk, uint64_t batches, uint64_t version)
 {
     chunk->batches = batches;
     chunk->version = version;
-    chunk->held = (struct held){.sum = chunk->held.sum};
+    chunk->pending = (struct pending){.sum = chunk->pending.sum};
 }
 
 struct frame *chunk_keep(const struct chunk *chunk)
@@ -274,9 +274,9 @@ void chunk_check(const struct chunk *chunk)
     RULE(chunk->version <= chunk->batches, "no update is made of nothing");
     RULE(chunk->version == chunk->batches || job_accumulates(&chunk->plan->job),
          "every batch makes an update where none waits for others");
-    RULE((chunk->held.sum != NULL) == job_accumulates(&chunk->plan->job),
+    RULE((chunk->pending.sum != NULL) == job_accumulates(&chunk->plan->job),
          "it has room for a sum of gradients where they are summed up");
-    RULE(chunk->held.members == 0 || chunk->held.members < chunk->plan->job.accumulate,
+    RULE(chunk->pending.members == 0 || chunk->pending.members < chunk->plan->job.accumulate,
          "a group that is full is applied");
     RULE(chunk->values != NULL && chunk->values->bytes == bytes, "it has values, one an element");
     RULE(chunk->previous == NULL || chunk->previous->bytes == bytes,

@@ -33,7 +33,7 @@
 #include "ps/shard/plan.h"
 
 /* Gradients that wait to make one update together. */
-struct held {
+struct pending {
     uint32_t members;   /* Batches; 0: none is open. */
     uint32_t examples;  /* In the sum; 0: all were left out ... */
     uint32_t gradients; /* ... but for so many batches. */
@@ -56,8 +56,8 @@ struct chunk {
                                         * without. */
     float *slots[SLOTS_MAX]; /* [plan->slots.count][count], in ... */
     struct frame *slot_frames[SLOTS_MAX]; /* ... these: nobody else's while it is updated. */
-    float *sum;       /* [count] a gradient that was moved (group.h); NULL where none is. Owned. */
-    struct held held; /* The group that is open (group.h). */
+    float *sum; /* [count] a gradient that was moved (group.h); NULL where none is. Owned. */
+    struct pending pending; /* The group that is open (group.h). */
 };
 
 /* Where values are put so that other processes see them, see transport.h: NULL for a place that is

@@ -36,38 +36,38 @@ static const float *compensated(struct chunk *chunk, const struct chunk_gradient
 bool group_closes(const struct chunk *chunk)
 {
     const struct job *job = &chunk->plan->job;
-    return !job_accumulates(job) || chunk->held.members + 1 == job->accumulate ||
+    return !job_accumulates(job) || chunk->pending.members + 1 == job->accumulate ||
            job_closes_at(job, chunk->batches + 1);
 }
 
 /* One more in the sum. */
 static void hold(struct chunk *chunk, const struct chunk_gradient *gradient)
 {
-    struct held *held = &chunk->held;
+    struct pending *pending = &chunk->pending;
     const float *sum = compensated(chunk, gradient);
-    if (held->examples == 0)
-        memcpy(held->sum, sum, chunk->count * sizeof *sum);
+    if (pending->examples == 0)
+        memcpy(pending->sum, sum, chunk->count * sizeof *sum);
     else
-        kernels_add(held->sum, sum, chunk->count);
-    held->examples += gradient->examples;
-    held->gradients++;
-    if (gradient->staleness > held->staleness)
-        held->staleness = gradient->staleness;
+        kernels_add(pending->sum, sum, chunk->count);
+    pending->examples += gradient->examples;
+    pending->gradients++;
+    if (gradient->staleness > pending->staleness)
+        pending->staleness = gradient->staleness;
 }
 
 /* All but its last batch are counted. */
 static enum status apply_held(struct chunk *chunk)
 {
-    const struct held held = chunk->held;
+    const struct pending pending = chunk->pending;
     enum status status = STATUS_OK;
-    if (held.examples == 0)
+    if (pending.examples == 0)
         chunk_skip(chunk);
     else
-        status = chunk_apply(chunk, &(struct chunk_update){.gradient = held.sum,
-                                                           .examples = held.examples,
-                                                           .gradients = held.gradients,
-                                                           .staleness = held.staleness});
-    chunk->held = (struct held){.sum = held.sum};
+        status = chunk_apply(chunk, &(struct chunk_update){.gradient = pending.sum,
+                                                           .examples = pending.examples,
+                                                           .gradients = pending.gradients,
+                                                           .staleness = pending.staleness});
+    chunk->pending = (struct pending){.sum = pending.sum};
     return status;
 }
 
@@ -77,7 +77,7 @@ static enum status accumulate(struct chunk *chunk, const struct chunk_gradient *
     assert(!gradient->keep_previous);
     if (gradient->sum != NULL)
         hold(chunk, gradient);
-    chunk->held.members++;
+    chunk->pending.members++;
     if (closes)
         return apply_held(chunk);
     chunk->batches++;
@@ -86,7 +86,7 @@ static enum status accumulate(struct chunk *chunk, const struct chunk_gradient *
 
 enum status group_close(struct chunk *chunk)
 {
-    if (chunk->held.members == 0)
+    if (chunk->pending.members == 0)
         return STATUS_OK;
     chunk->batches--;
     return apply_held(chunk);

@@ -49,9 +49,9 @@ struct watched {
     uint64_t chunks,
         chunk_bytes;    /* Of this server: how many, their values. 0 before there is a job. */
     uint64_t gradients; /* For a chunk, that came in this generation. */
-    uint64_t fenced, dropped, refused, malformed, impostors; /* Messages, since the start. */
-    double unix_seconds;                                     /* When this was written down. */
-    bool coordinates;                                        /* Server 0: */
+    uint64_t fenced, dropped, refused, malformed, wrong_key_peers; /* Messages, since the start. */
+    double unix_seconds;                                           /* When this was written down. */
+    bool coordinates;                                              /* Server 0: */
     struct message_status_answer job;
     double checkpoint_unix_seconds; /* When a whole checkpoint was seen first; 0: none was. */
     struct histogram staleness;     /* Of gradients and chunks; of none: it is no such mode. */

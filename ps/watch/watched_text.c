@@ -66,7 +66,7 @@ static void write_not_taken(FILE *out, const struct watched *w)
                  {"dropped", w->dropped},
                  {"refused", w->refused},
                  {"malformed", w->malformed},
-                 {"impostor", w->impostors}};
+                 {"impostor", w->wrong_key_peers}};
     exposition_metric(
         out, "syncopate_server_messages_not_taken_total", METRIC_COUNTER,
         "Messages that this server has not taken since it was started: of an older "

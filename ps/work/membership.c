@@ -218,7 +218,7 @@ struct member *membership_take(struct membership *membership, const struct packe
         .summary = before.summary,
         .told = before.incarnation == message->incarnation ? before.told
                                                            : (struct message_times){.wall_us = 0},
-        .summary_cut = before.summary_cut,
+        .summary_snapshot = before.summary_snapshot,
         .summary_whole = before.summary_whole,
         .verdicts_whole = before.verdicts_whole,
     };
@@ -241,16 +241,16 @@ void membership_free_place(struct member *member, enum departure departure)
 
 /* --- what goes back ------------------------------------------------------------------------ */
 
-void membership_mark_cut(struct membership *membership)
+void membership_mark_snapshot(struct membership *membership)
 {
     for (uint32_t i = 0; i < membership->worker_count; i++)
-        membership->workers[i].summary_cut = membership->workers[i].summary;
+        membership->workers[i].summary_snapshot = membership->workers[i].summary;
 }
 
 void membership_mark_whole(struct membership *membership)
 {
     for (uint32_t i = 0; i < membership->worker_count; i++)
-        membership->workers[i].summary_whole = membership->workers[i].summary_cut;
+        membership->workers[i].summary_whole = membership->workers[i].summary_snapshot;
     for (uint32_t i = 0; i < membership->server_count; i++) {
         struct member *server = &membership->servers[i];
         server->verdicts_whole = server->earlier;
@@ -440,7 +440,7 @@ static void check_server(const struct member *server)
 static void check_worker(const struct member *worker)
 {
     RULE(!worker->lost && !worker->ready, "workers are neither lost nor ready");
-    RULE(!worker->cut_taken && !worker->cut_answered && !worker->part_written,
+    RULE(!worker->cut_taken && !worker->snapshot_answered && !worker->part_written,
          "workers cut nothing");
     RULE(IMPLIES(worker->missed, worker->ever && !worker->present),
          "who is missed was here and is not");

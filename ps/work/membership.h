@@ -70,7 +70,7 @@ struct member {
     bool scored_lost;
     /* Servers: of the cut under way. */
     bool cut_taken, part_written;
-    bool cut_answered; /* Taken or not: all its chunks have had the CUT. */
+    bool snapshot_answered; /* Taken or not: all its chunks have had the CUT. */
     struct checkpoint_part part;
     struct verdict_counts verdicts; /* Of this generation, as of its last cut ... */
     struct verdict_counts earlier;  /* ... and of what the generation began from. */
@@ -92,7 +92,7 @@ struct member {
 
     /* What goes back with the updates, see membership_go_back: as of the cut under way, and as of the
      * newest whole checkpoint. */
-    struct worker_summary summary_cut, summary_whole;
+    struct worker_summary summary_snapshot, summary_whole;
     struct verdict_counts verdicts_whole;
 };
 
@@ -152,7 +152,7 @@ void membership_free_place(struct member *member, enum departure departure);
  * when training comes to the step of a cut is of that cut; when its checkpoint is whole, that is what
  * remains of the counts when all go back to it. Before the first one nothing remains. Seconds stay:
  * they have passed. */
-void membership_mark_cut(struct membership *membership);
+void membership_mark_snapshot(struct membership *membership);
 void membership_mark_whole(struct membership *membership);
 void membership_go_back(struct membership *membership);
 /* It is an older checkpoint, and nobody knows what had been counted up to it: nothing remains. */

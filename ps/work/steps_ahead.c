@@ -15,7 +15,7 @@ void steps_ahead_free(struct steps_ahead *ahead)
 
 static const struct job *job_of(const struct steps_ahead *ahead)
 {
-    return ahead->closings->job;
+    return ahead->quorum->job;
 }
 
 /* What is owed is known once, when its epoch's last set is. */
@@ -27,7 +27,7 @@ static enum status look_at_owed(struct steps_ahead *a)
     free(a->owed);
     a->owed = NULL;
     a->owed_count = 0;
-    struct frame *sets = closings_list(a->closings, t->first, timeline_batches_end(t, job_of(a)));
+    struct frame *sets = quorum_list(a->quorum, t->first, timeline_batches_end(t, job_of(a)));
     if (sets == NULL)
         return STATUS_MEMORY;
     enum status status = owed_list(t, job_of(a), sets->data, sets->bytes, &a->owed, &a->owed_count);
@@ -68,14 +68,14 @@ static uint64_t end_for(const struct steps_ahead *a, uint64_t most, uint32_t pla
     return step;
 }
 
-enum status steps_ahead_look(struct steps_ahead *ahead, const struct closings *closings,
+enum status steps_ahead_look(struct steps_ahead *ahead, const struct quorum *quorum,
                              uint32_t members)
 {
     struct steps_ahead *a = ahead;
-    a->closings = closings;
-    a->step = closings->step;
+    a->quorum = quorum;
+    a->step = quorum->step;
     a->members = members;
-    a->timeline = closings_timeline(closings);
+    a->timeline = quorum_timeline(quorum);
     const struct timeline *t = &a->timeline;
     enum status status = look_at_owed(a);
     if (status != STATUS_OK)

@@ -13,13 +13,13 @@
 #include "common/base/frame.h"
 #include "common/steps/owed.h"
 #include "common/wire/message.h"
-#include "ps/work/closings.h"
+#include "ps/work/quorum.h"
 
-/* Of what is owed, in a START, but where two steps need more. Two sets (closings_within) fit beside it. */
+/* Of what is owed, in a START, but where two steps need more. Two sets (quorum_within) fit beside it. */
 #define STEPS_AHEAD_BYTES 768
 
 struct steps_ahead {
-    const struct closings *closings;
+    const struct quorum *quorum;
     uint64_t step;            /* As of this open step: */
     uint32_t members;         /* ... for so many, */
     struct timeline timeline; /* ... of the step before it. */
@@ -33,7 +33,7 @@ struct steps_ahead {
 void steps_ahead_free(struct steps_ahead *ahead);
 
 /* As of now, for so many workers. STATUS_MEMORY. */
-enum status steps_ahead_look(struct steps_ahead *ahead, const struct closings *closings,
+enum status steps_ahead_look(struct steps_ahead *ahead, const struct quorum *quorum,
                              uint32_t members);
 
 /* To the worker with this place in the row: the fields of START; and its payload, the list of sets with

@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/base/life.h"
+#include "common/base/run_phases.h"
 #include "common/file/json.h"
 #include "tests/bench/lib/job_command.h"
 #include "tests/lib/benchmark.h"
@@ -39,8 +39,8 @@ struct peaks {
 struct life_runs {
     struct job_command command;
     struct peaks peaks;
-    double parts[LIFE_PARTS], total, around; /* Seconds; around: start and end. */
-    double bytes;                            /* Of the last checkpoint and the model. */
+    double parts[RUN_PHASE_COUNT], total, around; /* Seconds; around: start and end. */
+    double bytes;                                 /* Of the last checkpoint and the model. */
     char copy[FOLDER_PATH_MAX + 16];
     char *block; /* [BLOCK_BYTES] */
 };
@@ -110,11 +110,11 @@ static void read_parts(struct life_runs *runs, const char *out)
     snprintf(path, sizeof path, "%s/run.json", out);
     if (json_read_file(&disk_posix, path, 1 << 24, &root, &error) != STATUS_OK)
         fail(error.text);
-    for (enum life_part i = 0; i < LIFE_PARTS; i++)
-        runs->parts[i] = json_number(json_at(root, "parts"), life_part_name(i));
+    for (enum run_phase i = 0; i < RUN_PHASE_COUNT; i++)
+        runs->parts[i] = json_number(json_at(root, "parts"), run_phase_name(i));
     runs->total = json_number(root, "total_seconds");
-    runs->around = runs->command.wall - runs->parts[LIFE_FIRST_STEP] - runs->parts[LIFE_TRAINING] -
-                   runs->parts[LIFE_EVALUATION];
+    runs->around = runs->command.wall - runs->parts[RUN_PHASE_FIRST_STEP] -
+                   runs->parts[RUN_PHASE_TRAINING] - runs->parts[RUN_PHASE_EVALUATION];
     json_release(&root);
 }
 
@@ -209,12 +209,12 @@ static void show_ratio(struct benchmark *benchmark, const struct life_runs *runs
 
 static void show_parts(struct benchmark *benchmark, const struct life_runs *runs)
 {
-    char text[LIFE_PARTS * 32] = "";
+    char text[RUN_PHASE_COUNT * 32] = "";
     size_t used = 0;
-    for (enum life_part i = 0; i < LIFE_PARTS; i++)
+    for (enum run_phase i = 0; i < RUN_PHASE_COUNT; i++)
         if (runs->parts[i] >= 0.005)
             used += (size_t)snprintf(text + used, sizeof text - used, ", %s %.2f",
-                                     life_part_name(i), runs->parts[i]);
+                                     run_phase_name(i), runs->parts[i]);
     benchmark_remark(benchmark, "the last run took %.2f s, in run.json %.2f: %s",
                      runs->command.wall, runs->total, text + 2);
     benchmark_remark(benchmark,

@@ -48,7 +48,7 @@
 enum phase { WARMING, CALM, LOSING, TROUBLE, PHASES };
 
 /* What may be asked for. */
-struct wish {
+struct wanted {
     double seconds;
     uint32_t workers;
     const char *only;
@@ -63,7 +63,7 @@ struct sample {
 };
 
 struct trial {
-    const struct wish *wish;
+    const struct wanted *wanted;
     enum mode mode;
     const char *transport;
     char name[32];
@@ -171,17 +171,17 @@ static void make_job(struct trial *trial)
     snprintf(job->model, sizeof job->model, "none");
     snprintf(job->data, sizeof job->data, "none");
     job->micro_batch = 1;
-    job->batch = trial->mode == MODE_SYNC ? trial->wish->workers : 1;
+    job->batch = trial->mode == MODE_SYNC ? trial->wanted->workers : 1;
     job->steps = UPDATES;
     job->examples = (uint64_t)UPDATES * job->batch;
-    job->worker_count = trial->wish->workers;
+    job->worker_count = trial->wanted->workers;
     job->server_count = 1;
     job->servers = trial->servers;
 }
 
 static void share_out(struct trial *trial)
 {
-    uint32_t workers = trial->wish->workers;
+    uint32_t workers = trial->wanted->workers;
     bool async = trial->mode == MODE_ASYNC;
     trial->slow = async ? workers / 16 : 0;
     trial->stopped = workers / 16;
@@ -190,7 +190,7 @@ static void share_out(struct trial *trial)
 
 static void start_workers(struct trial *trial)
 {
-    uint32_t first = 0, workers = trial->wish->workers;
+    uint32_t first = 0, workers = trial->wanted->workers;
     crowd_init(&trial->crowd, &trial->job, trial->transport, workers);
     for (uint32_t i = 0; i < PROCESSES; i++) {
         uint32_t end = trial->equal * (i + 1) / PROCESSES;
@@ -250,7 +250,7 @@ static void make_trouble(struct trial *trial)
 
 static void run(struct trial *trial)
 {
-    double seconds = trial->wish->seconds, began;
+    double seconds = trial->wanted->seconds, began;
     trial->sample_room = (size_t)(2 * seconds) + 16;
     trial->samples = calloc(trial->sample_room, sizeof *trial->samples);
     if (trial->samples == NULL)
@@ -337,7 +337,7 @@ static double peak(const struct trial *trial, enum phase phase)
 static double allowed(const struct trial *trial)
 {
     double values = PARAMETERS * sizeof(float);
-    double slots = optimizer_find(OPTIMIZER)->slot_count, workers = trial->wish->workers;
+    double slots = optimizer_find(OPTIMIZER)->slot_count, workers = trial->wanted->workers;
     double copies = trial->mode == MODE_SYNC ? 3 + workers / 2 + 1 : 2;
     double rings = strcmp(trial->transport, "tcp") != 0 ? RINGS : 0;
     return values * (copies + slots + 2 * workers) + (CONNECTION + rings) * workers +
@@ -436,7 +436,7 @@ static void show_phase(struct benchmark *benchmark, const struct trial *trial, e
     line(benchmark, trial, calm ? "longest wait / median" : "the same in trouble", "x",
          median > 0 ? longest / median : 0, (struct figure_target){.most = 20});
     show_memory(benchmark, trial, phase, calm ? "server's memory" : "the same in trouble");
-    if (trial->wish->seconds < LONG_SECONDS)
+    if (trial->wanted->seconds < LONG_SECONDS)
         return;
     show_course(benchmark, trial, phase);
     line(benchmark, trial, calm ? "its growth" : "the same in trouble", "KiB/s",
@@ -447,7 +447,7 @@ static void show(struct benchmark *benchmark, const struct trial *trial)
 {
     double first = rate_between(trial, CALM, 0, 0.25), last = rate_between(trial, CALM, 0.75, 1);
     show_phase(benchmark, trial, CALM);
-    if (trial->wish->seconds >= LONG_SECONDS)
+    if (trial->wanted->seconds >= LONG_SECONDS)
         line(benchmark, trial, "last quarter / first, updates", "x", first > 0 ? last / first : 0,
              (struct figure_target){.least = 0.9});
     show_phase(benchmark, trial, TROUBLE);
@@ -464,14 +464,14 @@ static void show(struct benchmark *benchmark, const struct trial *trial)
 
 /* --- the program --------------------------------------------------------------------------- */
 
-static void measure(struct benchmark *benchmark, const struct wish *wish, enum mode mode,
+static void measure(struct benchmark *benchmark, const struct wanted *wanted, enum mode mode,
                     const char *transport)
 {
-    struct trial trial = {.wish = wish, .mode = mode, .transport = transport};
-    snprintf(trial.name, sizeof trial.name, "%u workers, %s", wish->workers, mode_name(mode));
+    struct trial trial = {.wanted = wanted, .mode = mode, .transport = transport};
+    snprintf(trial.name, sizeof trial.name, "%u workers, %s", wanted->workers, mode_name(mode));
     const char *name = mode_name(mode);
-    if (wish->only != NULL &&
-        (strncmp(wish->only, name, strlen(name)) != 0 || strstr(wish->only, transport) == NULL))
+    if (wanted->only != NULL &&
+        (strncmp(wanted->only, name, strlen(name)) != 0 || strstr(wanted->only, transport) == NULL))
         return;
     share_out(&trial);
     folder_make(trial.folder);
@@ -498,18 +498,18 @@ int main(int argc, char **argv)
 {
     struct benchmark benchmark;
     const char *seconds = getenv("BENCH_SECONDS");
-    struct wish wish = {
+    struct wanted wanted = {
         .seconds = atof(take_option(&argc, argv, "--seconds", seconds != NULL ? seconds : "10")),
         .workers = (uint32_t)atoi(
             take_option(&argc, argv, "--workers", measure_is_smoke() ? "64" : "256")),
         .only = take_option(&argc, argv, "--only", NULL)};
     benchmark_open(&benchmark, "load", argc, argv);
-    if (wish.seconds < 1 || wish.workers < 32 || wish.workers > JOB_WORKERS_MAX)
+    if (wanted.seconds < 1 || wanted.workers < 32 || wanted.workers > JOB_WORKERS_MAX)
         fail("--seconds takes a number from 1, --workers one from 32 to 1024");
-    measure(&benchmark, &wish, MODE_ASYNC, "tcp");
-    measure(&benchmark, &wish, MODE_ASYNC, "shm");
-    measure(&benchmark, &wish, MODE_SYNC, "tcp");
-    measure(&benchmark, &wish, MODE_SYNC, "shm");
+    measure(&benchmark, &wanted, MODE_ASYNC, "tcp");
+    measure(&benchmark, &wanted, MODE_ASYNC, "shm");
+    measure(&benchmark, &wanted, MODE_SYNC, "tcp");
+    measure(&benchmark, &wanted, MODE_SYNC, "shm");
     benchmark_remark(
         &benchmark,
         "allowed: the model, a gradient and an answer for each worker, 25 KiB a "

@@ -20,9 +20,9 @@ void fuzz_start(void)
 {
 }
 
-static void hash_stretch(struct hash *hash, const struct run_record_reader *reader)
+static void hash_interval(struct hash *hash, const struct run_record_reader *reader)
 {
-    const struct run_record_stretch *s = &reader->stretch;
+    const struct run_record_interval *s = &reader->interval;
     const uint32_t chunks = reader->segment.chunk_count;
     hash_update_u64(hash, s->begins ? s->generation : 0);
     hash_update_u64(hash, s->to.batches);
@@ -61,9 +61,9 @@ static bool read_all(const uint8_t *bytes, size_t count, struct run_record_write
         status = run_record_reader_next(&reader, &error);
         if (status != STATUS_OK)
             break;
-        hash_stretch(&hash, &reader);
+        hash_interval(&hash, &reader);
         if (again != NULL)
-            rewritten_record_stretch(again, &reader);
+            rewritten_record_interval(again, &reader);
     }
     run_record_reader_close(&reader);
     hash_final(&hash, digest);

@@ -40,8 +40,8 @@ struct server {
     uint64_t now_us;
     const struct declared *job;
     uint64_t run_id, generation, tickets[SENDERS], proofs[SENDERS]; /* As server 0 has said. */
-    uint64_t lives[SENDERS], own_life; /* How often they were started again. */
-    bool failed;                       /* No memory for owners: such a server would end. */
+    uint64_t lives[SENDERS], own_phases; /* How often they were started again. */
+    bool failed;                         /* No memory for owners: such a server would end. */
 };
 
 static struct declared declare(enum mode mode, uint32_t servers)
@@ -69,12 +69,12 @@ void fuzz_start(void)
 static void make_cores(struct server *server)
 {
     const struct cores_options options = {
-        .router = {.self.incarnation = 9 + server->own_life,
+        .router = {.self.incarnation = 9 + server->own_phases,
                    .owner_count = 2,
                    .self.host = "here",
                    .self.deadlines = {.start = 20, .silence = 5, .recovery = 20}},
         .coordinator =
-            {.run_id = RUN + server->own_life,
+            {.run_id = RUN + server->own_phases,
              .out = "out",
              .deadlines = {.start = 20, .silence = 5, .stop = 10, .recovery = 20, .progress = 20}},
         .checkpointer = {.disk = &server->disk.disk, .out = "out", .restore = "auto"},
@@ -158,7 +158,7 @@ static void start_again(struct server *server)
 {
     drop_outbox(server);
     cores_free(&server->cores);
-    server->own_life++;
+    server->own_phases++;
     make_cores(server);
 }
 

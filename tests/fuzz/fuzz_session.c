@@ -428,12 +428,11 @@ static void step(struct worker *worker, struct fuzz_input *input)
 /* Nobody says anything any more. */
 static void wait_for_the_end(struct worker *worker)
 {
-    for (unsigned i = 0; i < PATIENCE_SECONDS * 2 && !session_enrolment(worker->session)->over;
-         i++) {
+    for (unsigned i = 0; i < PATIENCE_SECONDS * 2 && !session_joining(worker->session)->over; i++) {
         act(worker, 0);
         tick(worker, 500000);
     }
-    fuzz_must(session_enrolment(worker->session)->over, "silence is the end of it");
+    fuzz_must(session_joining(worker->session)->over, "silence is the end of it");
     fuzz_must(worker->finished, "and the trainer knows");
 }
 

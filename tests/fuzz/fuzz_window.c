@@ -101,8 +101,8 @@ static void put_record(struct window *from, struct fuzz_input *input)
     note.offset = fuzz_take(input, wide & 1 ? 8 : 2) * (wide & 4 ? 1 : 64);
     note.bytes = fuzz_take(input, wide & 2 ? 8 : 2);
     size_t note_bytes = wide & 8 ? fuzz_take(input, 1) % (sizeof note + 1) : sizeof note;
-    size_t header_bytes, wish = fuzz_take(input, 2) % (RING_RECORD_MAX - sizeof note);
-    const uint8_t *header = fuzz_take_bytes(input, wish, &header_bytes);
+    size_t header_bytes, wanted = fuzz_take(input, 2) % (RING_RECORD_MAX - sizeof note);
+    const uint8_t *header = fuzz_take_bytes(input, wanted, &header_bytes);
     if (note_bytes + header_bytes > 0)
         ring_put(&from->out, &note, note_bytes, header, header_bytes);
 }

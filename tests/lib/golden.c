@@ -50,13 +50,13 @@ static void add_entry(struct golden *golden, char *line)
 struct golden *golden_open(const char *path)
 {
     struct golden *golden = calloc(1, sizeof *golden);
-    const char *wish = getenv("TEST_GOLDEN");
+    const char *wanted = getenv("TEST_GOLDEN");
     char *line = NULL;
     size_t size = 0;
     ssize_t length;
     ck_assert_ptr_nonnull(golden);
     golden->path = path;
-    golden->writes = wish != NULL && strcmp(wish, "write") == 0;
+    golden->writes = wanted != NULL && strcmp(wanted, "write") == 0;
     FILE *file = fopen(path, "r");
     ck_assert_msg(file != NULL, "%s cannot be read: run tests from the top of the sources", path);
     while ((length = getline(&line, &size, file)) > 0) {

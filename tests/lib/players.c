@@ -65,7 +65,7 @@ struct packet players_packet(struct players *p, enum role role, uint32_t index,
     packet.message.kind = kind;
     packet.message.role = role;
     packet.message.index = index;
-    packet.message.incarnation = 1000 * player->life + 100 * role + index + 1;
+    packet.message.incarnation = 1000 * player->phases + 100 * role + index + 1;
     packet.message.run_id = PLAYERS_RUN;
     packet.message.generation = player->generation;
     packet.message.ticket = player->ticket;
@@ -223,7 +223,7 @@ void players_kill(struct players *p, enum role role, uint32_t index)
 void players_restart(struct players *p, enum role role, uint32_t index)
 {
     struct player *player = players_of(p, role, index);
-    *player = (struct player){.life = player->life + 1};
+    *player = (struct player){.phases = player->phases + 1};
 }
 
 /* --- time ---------------------------------------------------------------------------------- */

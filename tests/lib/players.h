@@ -25,7 +25,7 @@
 
 struct player {
     bool alive;
-    uint64_t life; /* Another process each time. */
+    uint64_t phases; /* Another process each time. */
     uint64_t ticket, proof, generation;
     uint32_t assignment;
     uint64_t step;

@@ -5,7 +5,7 @@
 
 #include "common/compute/compute_time.h"
 #include "common/steps/timeline.h"
-#include "worker/pace.h"
+#include "worker/throttle.h"
 
 static inline uint64_t leaf_ns(const struct compute_time *time, const struct job *job,
                                uint32_t worker, uint64_t step, uint32_t leaf)
@@ -26,11 +26,11 @@ static inline uint64_t pause_ns(const struct compute_time *time, uint64_t seed, 
     return compute_time_pause_ns(time, seed, worker, &(struct step_shape){.step = step});
 }
 
-static inline void pace_step(struct pace *pace, uint64_t step, struct node node,
-                             const uint64_t *took_ns, uint64_t now_ns)
+static inline void throttle_step(struct throttle *throttle, uint64_t step, struct node node,
+                                 const uint64_t *took_ns, uint64_t now_ns)
 {
-    const struct step_shape shape = step_shape_of(pace->job, step, NULL);
-    pace_node(pace, &shape, node, took_ns, now_ns);
+    const struct step_shape shape = step_shape_of(throttle->job, step, NULL);
+    throttle_node(throttle, &shape, node, took_ns, now_ns);
 }
 
 #endif

@@ -32,8 +32,8 @@ bool rogue_say(struct rogue *rogue, const struct message *message, size_t payloa
 {
     uint8_t header[HEADER_BYTES_MAX];
     size_t bytes = message_encode(message, header);
-    return rogue->stranger.fd >= 0 &&
-           stranger_say(&rogue->stranger, header, bytes, payload_bytes, payload, timeout_ms);
+    return rogue->unknown_peer.fd >= 0 && unknown_peer_say(&rogue->unknown_peer, header, bytes,
+                                                           payload_bytes, payload, timeout_ms);
 }
 
 bool rogue_ping(struct rogue *rogue)
@@ -101,8 +101,8 @@ bool rogue_hear(struct rogue *rogue, struct message *message, int timeout_ms)
     size_t bytes;
     uint64_t payload_bytes;
     struct error error;
-    if (!stranger_hear(&rogue->stranger, header, sizeof header, &bytes, &payload_bytes,
-                       timeout_ms) ||
+    if (!unknown_peer_hear(&rogue->unknown_peer, header, sizeof header, &bytes, &payload_bytes,
+                           timeout_ms) ||
         message_decode(header, bytes, message, &error) != STATUS_OK)
         return false;
     learn(rogue, message);
@@ -119,7 +119,7 @@ bool rogue_join(struct rogue *rogue, const char *address, const struct job *job,
     rogue->index = index;
     rogue->incarnation = hash_random_u64();
     memcpy(rogue->probe_digest, probe_digest, DIGEST_BYTES);
-    if (!stranger_open(&rogue->stranger, address))
+    if (!unknown_peer_open(&rogue->unknown_peer, address))
         return false;
     while (!rogue->welcome && !rogue->finished && clock_now_us() < until_us) {
         if (!say_join(rogue))
@@ -134,5 +134,5 @@ bool rogue_join(struct rogue *rogue, const char *address, const struct job *job,
 
 void rogue_close(struct rogue *rogue)
 {
-    stranger_close(&rogue->stranger);
+    unknown_peer_close(&rogue->unknown_peer);
 }

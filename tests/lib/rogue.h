@@ -18,10 +18,10 @@
 
 #include "common/job/job.h"
 #include "common/wire/message.h"
-#include "tests/lib/stranger.h"
+#include "tests/lib/unknown_peer.h"
 
 struct rogue {
-    struct stranger stranger;
+    struct unknown_peer unknown_peer;
     const struct job *job; /* Outlives it. */
     uint32_t index;
     uint64_t incarnation;

@@ -37,10 +37,10 @@ static TCase *add_case(Suite *suite, const char *name, void (*add)(TCase *tcase)
 int suite_run_tests(const char *name, const struct suite_test *tests, void (*add)(TCase *tcase),
                     void (*add_long)(TCase *tcase))
 {
-    const char *wish = getenv("TEST_LONG");
+    const char *wanted = getenv("TEST_LONG");
     signal(SIGINT, SIG_DFL); /* Which a script's & and nohup have us ignore. */
     signal(SIGHUP, SIG_DFL);
-    bool is_long = wish != NULL && *wish != '\0', only = is_long && strcmp(wish, "only") == 0;
+    bool is_long = wanted != NULL && *wanted != '\0', only = is_long && strcmp(wanted, "only") == 0;
     Suite *suite = suite_create(name);
     TCase *tcase = only ? NULL : add_case(suite, name, add);
     for (; tcase != NULL && tests != NULL; tests = tests->next)

@@ -22,7 +22,7 @@ static int fail(const struct error *error)
 /* Where that can be: both were made from versions that are there before the first. */
 static bool swap(struct run_record_reader *reader)
 {
-    struct run_record_stretch *s = &reader->stretch;
+    struct run_record_interval *s = &reader->interval;
     uint64_t batches = s->to.batches - s->from.batches;
     for (uint64_t i = 1; i < batches; i++) {
         struct run_record_place first = s->places[i - 1], second = s->places[i];
@@ -40,7 +40,7 @@ static bool swap(struct run_record_reader *reader)
 /* Of the last computation of the stretch. */
 static bool change(struct run_record_reader *reader, const char *what)
 {
-    struct run_record_stretch *s = &reader->stretch;
+    struct run_record_interval *s = &reader->interval;
     if (strcmp(what, "run") == 0 || s->computation_count == 0)
         return strcmp(what, "run") == 0;
     struct run_record_computation *last = &s->computations[s->computation_count - 1];
@@ -69,7 +69,7 @@ int main(int argc, char **argv)
     run_record_writer_segment(&writer, &reader.segment);
     while ((status = run_record_reader_next(&reader, &error)) == STATUS_OK) {
         swapped = swapped || (argc == 3 ? change(&reader, argv[2]) : swap(&reader));
-        rewritten_record_stretch(&writer, &reader);
+        rewritten_record_interval(&writer, &reader);
     }
     if (status != STATUS_NOT_FOUND || run_record_writer_finish(&writer) != STATUS_OK)
         return fail(&error);

@@ -19,7 +19,7 @@
 enum {
     HONEST = HOSTILE_HONEST,
     ROGUES = 6,
-    STRANGERS = 6,
+    UNKNOWN_PEERS = 6,
     ENOUGH = 100000, /* More updates than are ever made. */
     MIB = 1 << 20,
 };
@@ -33,7 +33,7 @@ struct mischief {
     struct hostile *hostile;
     struct random_sequence dice;
     struct rogue rogues[ROGUES];
-    struct stranger strangers[STRANGERS];
+    struct unknown_peer unknown_peers[UNKNOWN_PEERS];
 };
 
 static uint32_t roll(struct mischief *m, uint32_t below)
@@ -60,17 +60,17 @@ static void open_mischief(struct mischief *m, struct hostile *h, uint64_t seed)
     m->hostile = h;
     random_sequence_init(&m->dice, seed, RANDOM_STREAM_PROBE, 0);
     for (int i = 0; i < ROGUES; i++)
-        m->rogues[i].stranger.fd = -1;
-    for (int i = 0; i < STRANGERS; i++)
-        m->strangers[i].fd = -1;
+        m->rogues[i].unknown_peer.fd = -1;
+    for (int i = 0; i < UNKNOWN_PEERS; i++)
+        m->unknown_peers[i].fd = -1;
 }
 
 static void close_mischief(struct mischief *m)
 {
     for (int i = 0; i < ROGUES; i++)
         rogue_close(&m->rogues[i]);
-    for (int i = 0; i < STRANGERS; i++)
-        stranger_close(&m->strangers[i]);
+    for (int i = 0; i < UNKNOWN_PEERS; i++)
+        unknown_peer_close(&m->unknown_peers[i]);
 }
 
 /* A worker beyond those that were declared, who may join while the job runs. */
@@ -79,18 +79,18 @@ static struct rogue *any_rogue(struct mischief *m)
     static const uint8_t digest[DIGEST_BYTES];
     uint32_t i = roll(m, ROGUES);
     struct rogue *rogue = &m->rogues[i];
-    if (rogue->stranger.fd < 0 &&
+    if (rogue->unknown_peer.fd < 0 &&
         !rogue_join(rogue, m->hostile->servers[0], &m->hostile->job, HONEST + i, digest, 2000))
         return NULL;
     return rogue;
 }
 
-static struct stranger *any_stranger(struct mischief *m)
+static struct unknown_peer *any_unknown_peer(struct mischief *m)
 {
-    struct stranger *stranger = &m->strangers[roll(m, STRANGERS)];
-    if (stranger->fd < 0 && !stranger_open(stranger, m->hostile->servers[0]))
+    struct unknown_peer *unknown_peer = &m->unknown_peers[roll(m, UNKNOWN_PEERS)];
+    if (unknown_peer->fd < 0 && !unknown_peer_open(unknown_peer, m->hostile->servers[0]))
         return NULL;
-    return stranger;
+    return unknown_peer;
 }
 
 /* Not one that would be true: as another worker, of another time, or never admitted. */
@@ -284,9 +284,9 @@ static void listen_a_little(struct mischief *m)
     struct rogue *rogue = any_rogue(m);
     for (int i = 0; rogue != NULL && i < 200 && rogue_hear(rogue, &message, 0); i++)
         ;
-    struct stranger *stranger = any_stranger(m);
-    if (stranger != NULL && !stranger_listen(stranger))
-        stranger_close(stranger);
+    struct unknown_peer *unknown_peer = any_unknown_peer(m);
+    if (unknown_peer != NULL && !unknown_peer_listen(unknown_peer))
+        unknown_peer_close(unknown_peer);
 }
 
 static void go(struct mischief *m)
@@ -294,45 +294,47 @@ static void go(struct mischief *m)
     if (one_in(m, 2))
         rogue_close(&m->rogues[roll(m, ROGUES)]);
     else
-        stranger_close(&m->strangers[roll(m, STRANGERS)]);
+        unknown_peer_close(&m->unknown_peers[roll(m, UNKNOWN_PEERS)]);
 }
 
 static void send_garbage(struct mischief *m)
 {
     uint8_t bytes[2000];
-    struct stranger *stranger = any_stranger(m);
-    if (stranger == NULL)
+    struct unknown_peer *unknown_peer = any_unknown_peer(m);
+    if (unknown_peer == NULL)
         return;
     size_t count = 1 + roll(m, sizeof bytes);
     for (size_t i = 0; i < count; i++)
         bytes[i] = (uint8_t)roll(m, 256);
     if (one_in(m, 2))
-        stranger_say(stranger, bytes, count < 300 ? count : 300, one_in(m, 3) ? count : 0, 7, 100);
+        unknown_peer_say(unknown_peer, bytes, count < 300 ? count : 300, one_in(m, 3) ? count : 0,
+                         7, 100);
     else
-        stranger_write(stranger, bytes, count, 100);
+        unknown_peer_write(unknown_peer, bytes, count, 100);
 }
 
 /* Half a message, or a frame that is announced and does not come. */
 static void begin_and_leave(struct mischief *m)
 {
-    struct stranger *stranger = any_stranger(m);
-    if (stranger == NULL)
+    struct unknown_peer *unknown_peer = any_unknown_peer(m);
+    if (unknown_peer == NULL)
         return;
-    stranger_frame(stranger, one_in(m, 2) ? FRAME_MORE : 0, one_in(m, 2) ? 256u << 20 : 100);
-    stranger_write(stranger, "half", 4, 100);
+    unknown_peer_frame(unknown_peer, one_in(m, 2) ? FRAME_MORE : 0,
+                       one_in(m, 2) ? 256u << 20 : 100);
+    unknown_peer_write(unknown_peer, "half", 4, 100);
     if (one_in(m, 2))
-        stranger_close(stranger);
+        unknown_peer_close(unknown_peer);
 }
 
 /* Parts of a message that has no end. */
 static void go_on_for_ever(struct mischief *m)
 {
     static const uint8_t part[4096];
-    struct stranger *stranger = any_stranger(m);
+    struct unknown_peer *unknown_peer = any_unknown_peer(m);
     uint32_t bytes = one_in(m, 2) ? 0 : sizeof part;
-    for (uint32_t i = 0; stranger != NULL && i < 500; i++)
-        if (!stranger_frame(stranger, FRAME_MORE, bytes) ||
-            stranger_write(stranger, part, bytes, 50) != bytes)
+    for (uint32_t i = 0; unknown_peer != NULL && i < 500; i++)
+        if (!unknown_peer_frame(unknown_peer, FRAME_MORE, bytes) ||
+            unknown_peer_write(unknown_peer, part, bytes, 50) != bytes)
             break;
 }
 
@@ -341,7 +343,7 @@ static void declare_another(struct mischief *m)
 {
     struct rogue liar = {.job = &m->hostile->job, .index = roll(m, 8)};
     struct message message;
-    if (!stranger_open(&liar.stranger, m->hostile->servers[0]))
+    if (!unknown_peer_open(&liar.unknown_peer, m->hostile->servers[0]))
         return;
     for (int i = 0; i < 20; i++) {
         liar.incarnation = any_number(m) | 1;
@@ -361,12 +363,12 @@ static void declare_another(struct mischief *m)
 static void ping_zmtp(struct mischief *m)
 {
     uint8_t command[64] = {4, 'P', 'I', 'N', 'G', 0, (uint8_t)roll(m, 3)};
-    struct stranger *stranger = any_stranger(m);
-    if (stranger == NULL)
+    struct unknown_peer *unknown_peer = any_unknown_peer(m);
+    if (unknown_peer == NULL)
         return;
     uint8_t head[2] = {FRAME_COMMAND, (uint8_t)(7 + roll(m, 40))};
-    stranger_write(stranger, head, 2, 100);
-    stranger_write(stranger, command, head[1], 100);
+    unknown_peer_write(unknown_peer, head, 2, 100);
+    unknown_peer_write(unknown_peer, command, head[1], 100);
 }
 
 static mischief_do *const tricks[] = {
@@ -392,7 +394,7 @@ static void leave(struct mischief *m)
 {
     for (int i = 0; i < ROGUES; i++) {
         struct rogue *rogue = &m->rogues[i];
-        if (rogue->stranger.fd < 0 || !rogue->welcome)
+        if (rogue->unknown_peer.fd < 0 || !rogue->welcome)
             continue;
         struct message message = rogue_message(rogue, MESSAGE_LEAVE);
         rogue_say(rogue, &message, 0, 0, 1000);
@@ -456,7 +458,7 @@ TEST_TIMES(a_member_that_never_says_done_does_not_keep_the_job, 2)
         rogue_ping(&rogue);
         while (rogue_hear(&rogue, &message, 100) && !rogue.finished)
             ;
-        if (rogue.stranger.fd < 0)
+        if (rogue.unknown_peer.fd < 0)
             break;
     }
     rogue_close(&rogue);

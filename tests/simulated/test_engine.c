@@ -91,7 +91,7 @@ static struct engine_options options_of(struct cluster *c)
         .owners_a_server = 1,
         .computing = {.context = c, .gradient = compute_gradient, .score = compute_score},
         .timing = {.context = c, .queue_ns = queue_ns, .compute_ns = compute_ns},
-        .carrier = random_wires(&c->wires),
+        .channel = random_wires(&c->wires),
         .start_within_us = 1000,
         .storage = simulated_storage(&c->storage),
         .restore = "auto",
@@ -199,7 +199,7 @@ TEST_PLAIN(a_carrier_may_learn_on_the_way_when_a_message_arrives)
     struct cluster c;
     cluster_open(&c, MODE_SYNC, 10);
     struct engine_options options = options_of(&c);
-    options.carrier = (struct carrier){
+    options.channel = (struct channel){
         .context = &lane, .carry = enter_lane, .next_ns = lane_next_ns, .advance = lane_advance};
     cluster_begin(&c, &options);
     ck_assert_msg(engine_run(&c.engine), "%s", c.engine.failure);
@@ -570,7 +570,7 @@ START_TEST(a_table_that_wants_a_member_is_noticed_at_once)
     else if (_i == 5)
         options.timing.host = host_of;
     else
-        options.carrier.carry = NULL;
+        options.channel.carry = NULL;
     cluster_begin(&c, &options);
 }
 END_TEST

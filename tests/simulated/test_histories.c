@@ -1,5 +1,5 @@
 /* Random histories of whole clusters: a few hundred in make check, TEST_SEEDS of them in make sim.
- * Every one must keep every promise that deploy/verify/witness.h and deploy/verify/history.h
+ * Every one must keep every promise that deploy/verify/oracle.h and deploy/verify/history.h
  * name. */
 /* promises: accumulate backup bits once record scores stop */
 
@@ -21,8 +21,8 @@
 
 static uint64_t seeds(void)
 {
-    const char *wish = getenv("TEST_SEEDS");
-    return wish != NULL ? strtoull(wish, NULL, 10) : SEEDS_IN_CHECK;
+    const char *wanted = getenv("TEST_SEEDS");
+    return wanted != NULL ? strtoull(wanted, NULL, 10) : SEEDS_IN_CHECK;
 }
 
 /* What all histories had in them. They are played once, before the tests that look at them. */
@@ -166,7 +166,7 @@ TEST_PLAIN(cuts_of_sums_that_are_given_up_leave_all_chunks_at_one_version)
 TEST_PLAIN(what_was_once_a_false_alarm_is_none)
 {
     static const uint64_t once[] = {4002, 1004855, 2783};
-    static const enum fault_kind had[] = {FAULT_STRANGER, FAULT_REPLACE, FAULT_KIND_COUNT};
+    static const enum fault_kind had[] = {FAULT_UNKNOWN_PEER, FAULT_REPLACE, FAULT_KIND_COUNT};
     for (size_t i = 0; i < sizeof once / sizeof *once; i++) {
         struct history_plan plan;
         struct history_result result;

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "deploy/verify/examination.h"
+#include "deploy/verify/check_run.h"
 #include "ps/checkpointer/checkpointer_state.h"
 #include "ps/coordinator/coordinator_state.h"
 #include "ps/mode/async.h"
@@ -48,11 +48,11 @@ static struct chunk *chunk_of(struct owner *owner)
     return &owner->owned[0].shard.chunk;
 }
 
-static struct parked *waiting_of(struct owner *owner)
+static struct waiting_read *waiting_of(struct owner *owner)
 {
-    for (uint32_t i = 0; i < owner->owned[0].parked_count; i++)
-        if (owner->owned[0].parked[i].waiting)
-            return &owner->owned[0].parked[i];
+    for (uint32_t i = 0; i < owner->owned[0].waiting_read_count; i++)
+        if (owner->owned[0].waiting_read[i].waiting)
+            return &owner->owned[0].waiting_read[i];
     return NULL;
 }
 
@@ -68,11 +68,11 @@ static struct batch_set *batches_of(struct owner *owner)
 }
 
 SPOIL(owner_to_load, owner, c->filled, c->to_load = 1)
-SPOIL(owner_to_cut, owner, c->filled, c->to_cut++)
-SPOIL(owner_cut_step, owner, chunk_of(c)->version > 0, c->owned[0].cut_step = 0)
+SPOIL(owner_to_snapshot, owner, c->filled, c->to_snapshot++)
+SPOIL(owner_snapshot_step, owner, chunk_of(c)->version > 0, c->owned[0].snapshot_step = 0)
 SPOIL(owner_arrays_loaded, owner, c->filled, c->owned[0].arrays_loaded = 1)
 SPOIL(owner_want_version, owner, chunk_of(c)->version >= 2 && waiting_of(c) != NULL,
-      waiting_of(c)->wish.version = 0)
+      waiting_of(c)->wanted.version = 0)
 SPOIL(owner_applied, owner, c->filled, c->verdicts.applied++)
 SPOIL(chunk_version, owner, chunk_of(c)->version > 0, chunk_of(c)->version++)
 SPOIL(chunk_lent, owner, c->filled,
@@ -86,12 +86,12 @@ SPOIL(batch_set_bits, owner, chunk_of(c)->version > 0, batches_of(c)->bits[40] |
 
 SPOIL(router_released, router, c->state == ROUTER_SERVING, c->released = c->stop_step + 1)
 SPOIL(router_owners_loaded, router, c->state == ROUTER_SERVING, c->owners_loaded--)
-SPOIL(router_cut_said, router, c->cut.named && !c->cut.said, c->cut.said = true)
+SPOIL(router_snapshot_said, router, c->snapshot.named && !c->snapshot.said, c->snapshot.said = true)
 SPOIL(router_known, router,
       message->kind == MESSAGE_EXCHANGE && message->index < 2 &&
           c->sessions.all[1 - message->index].answers != NULL,
       c->sessions.all[1 - message->index].known = false)
-SPOIL(router_admitted, router, c->state == ROUTER_SERVING, c->enrolment.admitted = false)
+SPOIL(router_admitted, router, c->state == ROUTER_SERVING, c->joining.admitted = false)
 
 /* Not a message that itself changes what is spoilt. */
 static bool trains(const struct coordinator *c, const struct message *message)
@@ -120,15 +120,16 @@ static uint64_t *finished_of(struct coordinator *c)
 
 SPOIL(coordinator_state, coordinator, trains(c, message), c->state = CLOSING)
 SPOIL(coordinator_raising, coordinator, trains(c, message), c->raising = c->envelope.generation + 1)
-SPOIL(coordinator_last_cut, coordinator, trains(c, message) && c->last_cut != NO_STEP,
-      c->last_cut = c->last_due + 1)
+SPOIL(coordinator_last_snapshot, coordinator, trains(c, message) && c->last_snapshot != NO_STEP,
+      c->last_snapshot = c->last_due + 1)
 SPOIL(server_ready, coordinator, trains(c, message), c->work.membership.servers[1].ready = false)
 SPOIL(worker_ticket, coordinator, trains(c, message),
       c->work.membership.workers[1].ticket = c->work.membership.tickets + 1)
 SPOIL(worker_position, coordinator, trains(c, message), c->work.membership.workers[1].position = 0)
 SPOIL(worker_done, coordinator, trains(c, message), c->work.membership.workers[1].done = true)
-SPOIL(cut_collected, coordinator, trains(c, message) && c->cut.under_way && !c->cut.collected,
-      c->cut.collected = true)
+SPOIL(snapshot_collected, coordinator,
+      trains(c, message) && c->snapshot.under_way && !c->snapshot.collected,
+      c->snapshot.collected = true)
 SPOIL(statistics_updates, coordinator, trains(c, message) && c->work.statistics.updates > 0,
       c->work.statistics.updates++)
 SPOIL(evaluation_share_count, coordinator, trains(c, message) && c->evaluation.share_count > 0,
@@ -202,12 +203,12 @@ struct row {
 
 static const struct row rows[] = {
     {"owner.to_load", "1", OWNER, MODE_SYNC, {.owner = owner_to_load}, "loaded", NULL},
-    {"owner.to_cut", "+ 1", OWNER, MODE_SYNC, {.owner = owner_to_cut}, "to_cut counts", NULL},
+    {"owner.to_cut", "+ 1", OWNER, MODE_SYNC, {.owner = owner_to_snapshot}, "to_cut counts", NULL},
     {"owned.cut_step",
      "0",
      OWNER,
      MODE_SYNC,
-     {.owner = owner_cut_step},
+     {.owner = owner_snapshot_step},
      "as soon as its batches",
      NULL},
     {"owned.arrays_loaded",
@@ -286,7 +287,7 @@ static const struct row rows[] = {
      "true",
      ROUTER,
      MODE_SYNC,
-     {.router = router_cut_said},
+     {.router = router_snapshot_said},
      "when all owners have answered",
      NULL},
     {"worker_session.known",
@@ -321,7 +322,7 @@ static const struct row rows[] = {
      "after last_due",
      COORDINATOR,
      MODE_SYNC,
-     {.coordinator = coordinator_last_cut},
+     {.coordinator = coordinator_last_snapshot},
      "in their order",
      NULL},
     {"member.ready",
@@ -356,7 +357,7 @@ static const struct row rows[] = {
      "true",
      COORDINATOR,
      MODE_SYNC,
-     {.coordinator = cut_collected},
+     {.coordinator = snapshot_collected},
      "before the last part",
      NULL},
     {"statistics.updates",
@@ -482,7 +483,7 @@ enum outcome_of_trial { NEVER_SPOILT = 3, SLIPPED, NAMED };
 
 struct trial {
     const struct row *row;
-    struct examination examination;
+    struct check_run check_run;
     const void *spoilt;
     unsigned messages; /* That the core was sent since. */
 };
@@ -503,7 +504,7 @@ static void *addressed(const struct row *row, struct simulated_process *p,
     case CHECKPOINTER:
         return place == OUT_OF_OWNER && item->to == TO_CHECKPOINTER ? p->cores.checkpointer : NULL;
     case SESSION:
-        return arrives && !p->is_server && !session_enrolment(p->worker.session)->over
+        return arrives && !p->is_server && !session_joining(p->worker.session)->over
                    ? p->worker.session
                    : NULL;
     }
@@ -532,7 +533,7 @@ static bool look_on(void *context, enum simulated_place place, uint32_t process,
                     struct outgoing *item)
 {
     struct trial *trial = context;
-    void *core = addressed(trial->row, trial->examination.engine.processes[process], place, item);
+    void *core = addressed(trial->row, trial->check_run.engine.processes[process], place, item);
     if (core == NULL)
         return true;
     if (trial->spoilt == NULL && spoil(trial->row, core, &item->packet.message))
@@ -563,7 +564,7 @@ static void run(const struct row *row)
     struct simulated_disk *disks[2] = {&disk, &disk};
     struct job job = job_of(row->mode);
     struct trial *trial = calloc(1, sizeof *trial);
-    const struct examination_options options = {
+    const struct check_run_options options = {
         .seed = 1,
         .job = &job,
         .kind = WORK_MIXED,
@@ -581,10 +582,10 @@ static void run(const struct row *row)
     };
     simulated_disk_init(&disk, 1, options.disk_latency_us);
     trial->row = row;
-    if (examination_init(&trial->examination, &options, &error) != STATUS_OK)
+    if (check_run_init(&trial->check_run, &options, &error) != STATUS_OK)
         _exit(EXIT_FAILURE);
-    int code = examination_run(&trial->examination);
-    fprintf(stderr, "exit %d %s\n", code, trial->examination.witness.failure);
+    int code = check_run_execute(&trial->check_run);
+    fprintf(stderr, "exit %d %s\n", code, trial->check_run.oracle.failure);
     _exit(trial->spoilt == NULL ? NEVER_SPOILT : SLIPPED);
 }
 

@@ -11,9 +11,9 @@
 /* test: once */
 /* wraps: batch_set_has evaluation_is_whole chunk_apply update_apply replica_apply */
 /* wraps: replica_put aggregator_offer sessions_judge work_begin async_ask owner_handle */
-/* wraps: follow_init simulated_disk_done_us checkpoint_write_part entries_add */
-/* wraps: computation_may_leave group_close closings_report closings_go_back */
-/* wraps: closings_counted closings_start_at owed_list pruned_take __assert_fail */
+/* wraps: follow_init simulated_disk_done_us checkpoint_write_part update_log_add */
+/* wraps: computation_may_leave group_close quorum_report quorum_go_back */
+/* wraps: quorum_counted quorum_start_at owed_list pruned_take __assert_fail */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -34,11 +34,11 @@
 #include "ps/shard/aggregator.h"
 #include "ps/shard/batch_set.h"
 #include "ps/shard/chunk.h"
-#include "ps/shard/entries.h"
 #include "ps/shard/group.h"
 #include "ps/shard/pruned.h"
-#include "ps/work/closings.h"
+#include "ps/shard/update_log.h"
 #include "ps/work/evaluation.h"
+#include "ps/work/quorum.h"
 #include "tests/lib/post.h"
 #include "tests/lib/suite.h"
 #include "worker/client/replica.h"
@@ -55,7 +55,7 @@ enum bug {
     STALE_ASSIGNMENT, /* A worker takes the number of a new assignment, and computes the old one. */
     UNFENCED_ZOMBIE,  /* A worker that has been replaced is still heard. */
     MANIFEST_FIRST,   /* Parts are said to be written before they are durable. */
-    MISSED_CUT,       /* One at a multiple of 7 is not taken when a chunk gets there. */
+    MISSED_SNAPSHOT,  /* One at a multiple of 7 is not taken when a chunk gets there. */
     T_FROM_RESTORE,   /* Adam's t counts from where the chunk was loaded. */
     LATE_COUNT,       /* Duplicates are counted only after a restart; ... */
     EARLY_COUNT,      /* ... only before one. */
@@ -82,7 +82,7 @@ enum bug {
     OWED_FORGOTTEN,   /* ... what an epoch owes before a checkpoint is not in the checkpoint. */
     CHANGED_VALUE,    /* Simpler ones, to see that the witness looks everywhere: one item of a */
     CHANGED_GRADIENT, /* hundred is not what it was. */
-    CHANGED_CUT,
+    CHANGED_SNAPSHOT,
     CHANGED_HANDED, /* A chunk of a model to be kept, by its owner, ... */
     CHANGED_KEPT,   /* ... and on its way to the file. */
     CHANGED_VERSION,
@@ -205,26 +205,24 @@ enum aggregator_result __real_aggregator_offer(struct aggregator *aggregator, st
                                                struct frame *gradient);
 enum aggregator_result __wrap_aggregator_offer(struct aggregator *aggregator, struct node node,
                                                struct frame *gradient);
-enum closings_result __real_closings_report(struct closings *closings,
-                                            const struct message_report *report, uint32_t worker,
-                                            uint32_t place, double seconds);
-enum closings_result __wrap_closings_report(struct closings *closings,
-                                            const struct message_report *report, uint32_t worker,
-                                            uint32_t place, double seconds);
-enum status __real_closings_go_back(struct closings *closings, uint64_t step, uint64_t epoch,
-                                    const void *sets, size_t count);
-enum status __wrap_closings_go_back(struct closings *closings, uint64_t step, uint64_t epoch,
-                                    const void *sets, size_t count);
+enum quorum_result __real_quorum_report(struct quorum *quorum, const struct message_report *report,
+                                        uint32_t worker, uint32_t place, double seconds);
+enum quorum_result __wrap_quorum_report(struct quorum *quorum, const struct message_report *report,
+                                        uint32_t worker, uint32_t place, double seconds);
+enum status __real_quorum_go_back(struct quorum *quorum, uint64_t step, uint64_t epoch,
+                                  const void *sets, size_t count);
+enum status __wrap_quorum_go_back(struct quorum *quorum, uint64_t step, uint64_t epoch,
+                                  const void *sets, size_t count);
 enum status __real_owed_list(const struct timeline *timeline, const struct job *job,
                              const void *list, size_t bytes, struct owed_leaf **owed,
                              size_t *count);
 enum status __wrap_owed_list(const struct timeline *timeline, const struct job *job,
                              const void *list, size_t bytes, struct owed_leaf **owed,
                              size_t *count);
-struct closings_start __real_closings_start_at(const struct closings *closings, uint64_t step);
-struct closings_start __wrap_closings_start_at(const struct closings *closings, uint64_t step);
-struct tally __real_closings_counted(const struct closings *closings);
-struct tally __wrap_closings_counted(const struct closings *closings);
+struct quorum_start __real_quorum_start_at(const struct quorum *quorum, uint64_t step);
+struct quorum_start __wrap_quorum_start_at(const struct quorum *quorum, uint64_t step);
+struct tally __real_quorum_counted(const struct quorum *quorum);
+struct tally __wrap_quorum_counted(const struct quorum *quorum);
 struct frame *__real_pruned_take(struct pruned *pruned, const struct pruned_step *step);
 struct frame *__wrap_pruned_take(struct pruned *pruned, const struct pruned_step *step);
 bool __real_evaluation_is_whole(const struct evaluation *evaluation);
@@ -239,8 +237,8 @@ enum status __real_follow_init(struct follow *follow, const struct job *job, uin
 enum status __wrap_follow_init(struct follow *follow, const struct job *job, uint32_t chunk_count);
 enum status __real_group_close(struct chunk *chunk);
 enum status __wrap_group_close(struct chunk *chunk);
-void __real_entries_add(struct entries *entries, uint64_t computation, unsigned flags);
-void __wrap_entries_add(struct entries *entries, uint64_t computation, unsigned flags);
+void __real_update_log_add(struct update_log *log, uint64_t computation, unsigned flags);
+void __wrap_update_log_add(struct update_log *log, uint64_t computation, unsigned flags);
 bool __real_computation_may_leave(const struct computation *computation, uint64_t batch,
                                   uint64_t *number);
 bool __wrap_computation_may_leave(const struct computation *computation, uint64_t batch,
@@ -258,16 +256,15 @@ bool __wrap_evaluation_is_whole(const struct evaluation *evaluation)
 
 static bool is_chosen(void);
 
-enum closings_result __wrap_closings_report(struct closings *closings,
-                                            const struct message_report *report, uint32_t worker,
-                                            uint32_t place, double seconds)
+enum quorum_result __wrap_quorum_report(struct quorum *quorum, const struct message_report *report,
+                                        uint32_t worker, uint32_t place, double seconds)
 {
-    bool twice = planted == WORKER_TWICE && closings->step == closings->end &&
-                 closings->members >= closings->required && closings->required > 1;
-    closings->required -= twice;
-    enum closings_result result = __real_closings_report(closings, report, worker, place, seconds);
-    closings->required += twice;
-    times += twice && result == CLOSINGS_COUNTED;
+    bool twice = planted == WORKER_TWICE && quorum->step == quorum->end &&
+                 quorum->members >= quorum->required && quorum->required > 1;
+    quorum->required -= twice;
+    enum quorum_result result = __real_quorum_report(quorum, report, worker, place, seconds);
+    quorum->required += twice;
+    times += twice && result == QUORUM_COUNTED;
     return result;
 }
 
@@ -294,12 +291,12 @@ struct frame *__wrap_pruned_take(struct pruned *pruned, const struct pruned_step
     return sum;
 }
 
-enum status __wrap_closings_go_back(struct closings *closings, uint64_t step, uint64_t epoch,
-                                    const void *sets, size_t count)
+enum status __wrap_quorum_go_back(struct quorum *quorum, uint64_t step, uint64_t epoch,
+                                  const void *sets, size_t count)
 {
     bool again = planted == DECIDED_AGAIN && count > 0;
     times += again;
-    return __real_closings_go_back(closings, step, epoch, sets, again ? 0 : count);
+    return __real_quorum_go_back(quorum, step, epoch, sets, again ? 0 : count);
 }
 
 enum status __wrap_owed_list(const struct timeline *timeline, const struct job *job,
@@ -313,9 +310,9 @@ enum status __wrap_owed_list(const struct timeline *timeline, const struct job *
     return status;
 }
 
-struct closings_start __wrap_closings_start_at(const struct closings *closings, uint64_t step)
+struct quorum_start __wrap_quorum_start_at(const struct quorum *quorum, uint64_t step)
 {
-    struct closings_start start = __real_closings_start_at(closings, step);
+    struct quorum_start start = __real_quorum_start_at(quorum, step);
     if (planted == OWED_FORGOTTEN && start.first < step) {
         start.first = step;
         times++;
@@ -323,31 +320,31 @@ struct closings_start __wrap_closings_start_at(const struct closings *closings, 
     return start;
 }
 
-struct tally __wrap_closings_counted(const struct closings *closings)
+struct tally __wrap_quorum_counted(const struct quorum *quorum)
 {
-    struct tally tally = __real_closings_counted(closings);
-    for (size_t i = 0; planted == DROPPED_COUNTED && i < closings->report_count; i++) {
-        const struct closing_report *it = &closings->reports[i];
+    struct tally tally = __real_quorum_counted(quorum);
+    for (size_t i = 0; planted == DROPPED_COUNTED && i < quorum->report_count; i++) {
+        const struct reported_node *it = &quorum->reports[i];
         times += !it->counts;
         tally.examples += it->counts ? 0 : it->report.examples;
         tally.correct += it->counts ? 0 : it->report.correct;
         tally.loss += it->counts ? 0 : it->report.loss;
     }
-    if (planted == USED_UNCOUNTED && closings->reports[0].counts && is_chosen()) {
-        tally.examples -= closings->reports[0].report.examples;
-        tally.correct -= closings->reports[0].report.correct;
-        tally.loss -= closings->reports[0].report.loss;
+    if (planted == USED_UNCOUNTED && quorum->reports[0].counts && is_chosen()) {
+        tally.examples -= quorum->reports[0].report.examples;
+        tally.correct -= quorum->reports[0].report.correct;
+        tally.loss -= quorum->reports[0].report.loss;
     }
     return tally;
 }
 
 /* The others move up, so that nothing but what they are of is wrong. */
-void __wrap_entries_add(struct entries *entries, uint64_t computation, unsigned flags)
+void __wrap_update_log_add(struct update_log *log, uint64_t computation, unsigned flags)
 {
-    bool lost = planted == ENTRY_LOST && entries->count > 0 && is_chosen();
-    __real_entries_add(entries, computation, flags);
+    bool lost = planted == ENTRY_LOST && log->count > 0 && is_chosen();
+    __real_update_log_add(log, computation, flags);
     if (lost)
-        entries->list[entries->count - 1] = entries->list[entries->count - 2];
+        log->list[log->count - 1] = log->list[log->count - 2];
 }
 
 bool __wrap_computation_may_leave(const struct computation *computation, uint64_t batch,
@@ -385,7 +382,7 @@ enum status __wrap_group_close(struct chunk *chunk)
 {
     if (planted != GROUP_KEPT)
         return __real_group_close(chunk);
-    times += chunk->held.members > 0;
+    times += chunk->pending.members > 0;
     return STATUS_OK;
 }
 
@@ -472,7 +469,7 @@ enum aggregator_result __wrap_aggregator_offer(struct aggregator *aggregator, st
 enum sender __wrap_sessions_judge(struct sessions *sessions, const struct packet *packet)
 {
     enum sender sender = __real_sessions_judge(sessions, packet);
-    bool let_in = planted == UNFENCED_ZOMBIE && sender == SENDER_REPLACED;
+    bool let_in = planted == UNFENCED_ZOMBIE && sender == SENDER_SUPERSEDED;
     times += let_in;
     return let_in ? SENDER_WORKER : sender;
 }
@@ -522,9 +519,9 @@ void __wrap_owner_handle(struct owner *owner, struct packet *packet, uint64_t no
     times++;
     owner->generation = order->generation;
     owner->verdicts = (struct verdict_counts){0};
-    owner->to_cut = 0;
+    owner->to_snapshot = 0;
     for (uint32_t i = 0; i < owner->owned_count; i++)
-        owner->owned[i].cut_step = UINT64_MAX;
+        owner->owned[i].snapshot_step = UINT64_MAX;
     order_add(outbox, TO_ROUTER, 0,
               &(struct order){
                   .kind = ORDER_LOADED, .from = owner->index, .generation = owner->generation});
@@ -664,20 +661,20 @@ static void note_work(uint32_t process, const struct outgoing *item)
 }
 
 /* A chunk that is not there yet when a cut is named is cut by the exchange that brings it there. */
-static bool is_late_cut(const struct outgoing *item)
+static bool is_late_snapshot(const struct outgoing *item)
 {
     const struct message *message = &item->packet.message;
     const struct order *order = order_of(&item->packet);
-    bool done = order != NULL && order->kind == ORDER_OWNER_CUT && order->owner_cut.taken;
-    uint64_t step = done ? order->owner_cut.step : message->chunk_state.step;
+    bool done = order != NULL && order->kind == ORDER_OWNER_SNAPSHOT && order->owner_snapshot.taken;
+    uint64_t step = done ? order->owner_snapshot.step : message->chunk_state.step;
     return at_work.exchange && (done || message->kind == MESSAGE_CHUNK_STATE) && step % 7 == 0;
 }
 
 static void forget_duplicates(struct outgoing *item)
 {
     struct order order = *order_of(&item->packet);
-    times += order.owner_cut.verdicts.duplicate > 0;
-    order.owner_cut.verdicts.duplicate = 0;
+    times += order.owner_snapshot.verdicts.duplicate > 0;
+    order.owner_snapshot.verdicts.duplicate = 0;
     memcpy(item->packet.inner.bytes, &order, sizeof order);
 }
 
@@ -701,16 +698,16 @@ static bool tamper(void *context, enum simulated_place place, uint32_t process,
         forget_assignment(process, message);
     else if (planted == LOST_RELEASE && place == BY_OWNER && result && item->packet.weight == 0)
         return !is_chosen();
-    else if (planted == MISSED_CUT && place == BY_OWNER && is_late_cut(item))
+    else if (planted == MISSED_SNAPSHOT && place == BY_OWNER && is_late_snapshot(item))
         return times++, false;
-    else if (place == BY_OWNER && order != NULL && order->kind == ORDER_OWNER_CUT &&
+    else if (place == BY_OWNER && order != NULL && order->kind == ORDER_OWNER_SNAPSHOT &&
              planted == (order->generation < 2 ? LATE_COUNT : EARLY_COUNT))
         forget_duplicates(item);
     else if (planted == CHANGED_VALUE && place == ON_WIRE && result && is_chosen())
         change_a_float(item);
     else if (planted == CHANGED_GRADIENT && place == INSIDE_OWNER && gradient && is_chosen())
         change_a_float(item);
-    else if (planted == CHANGED_CUT && place == OUT_OF_OWNER && kind == MESSAGE_CHUNK_STATE &&
+    else if (planted == CHANGED_SNAPSHOT && place == OUT_OF_OWNER && kind == MESSAGE_CHUNK_STATE &&
              !is_kept(message) && is_chosen())
         change_a_float(item);
     else if (planted == CHANGED_HANDED && place == BY_OWNER && is_kept(message) && is_chosen())

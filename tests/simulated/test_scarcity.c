@@ -14,7 +14,7 @@
 #include "tests/lib/suite.h"
 #include "worker/client/session.h"
 
-#define STRIKES_MAX 20000
+#define FAULT_SCHEDULE_MAX 20000
 
 /* --- what a process does by itself: only there memory is scarce ----------------------------------- */
 
@@ -172,7 +172,7 @@ static void strike_each(enum mode mode, unsigned stride)
     unsigned n = 0, tried = 0, ended = 0;
     bool hit = true;
     draw(&plan, mode);
-    for (n = 1; hit && n < STRIKES_MAX; n += stride) {
+    for (n = 1; hit && n < FAULT_SCHEDULE_MAX; n += stride) {
         was_said = false;
         scarcity_pause(true);
         scarcity_arm(n);
@@ -187,7 +187,7 @@ static void strike_each(enum mode mode, unsigned stride)
     }
     printf("%u allocations, %u of them ended the job\n", tried, ended);
     ck_assert_uint_gt(n, 100);
-    ck_assert_uint_lt(n, STRIKES_MAX);
+    ck_assert_uint_lt(n, FAULT_SCHEDULE_MAX);
     ck_assert_uint_gt(ended, 10);
     ck_assert_uint_lt(ended, tried);
     history_free(&plan);

@@ -26,8 +26,8 @@ static void wire_open(struct wire *wire, const struct network_faults *faults)
 {
     memset(wire, 0, sizeof *wire);
     wire->faults = *faults;
-    struct carrier carrier = random_wires(&wire->faults);
-    ck_assert_int_eq(simulated_network_init(&wire->network, &carrier, faults->share_frames, false,
+    struct channel channel = random_wires(&wire->faults);
+    ck_assert_int_eq(simulated_network_init(&wire->network, &channel, faults->share_frames, false,
                                             7, SERVERS, &wire->queue),
                      STATUS_OK);
     for (uint32_t i = 0; i < SERVERS + 2; i++)

@@ -10,7 +10,7 @@
 #     merged    struck and other
 #
 # Whatever happened, every run has to have the bits that it has in calm; nothing that was there is made again; and of
-# what is merged an independent reader (tests/processes/answer.py) has to work out the same numbers.
+# what is merged an independent reader (tests/processes/conclusion.py) has to work out the same numbers.
 default_seeds=5
 # shellcheck source=tests/validation/shape.sh
 . "$(dirname "$0")/shape.sh"

@@ -2,7 +2,7 @@
 # needs: python3
 # ratios.sh [BUILD] [FIRST [LAST]] - whether five seeds tell a ratio: 24 comparisons of two arms of which one has 400 us
 # more of latency, by the first 1,000 examples of Fashion-MNIST, with seeds from 1, 6, ... 116. Each says in what part
-# of the one's time the other comes to the target, with an interval, and answer.py has the same from its points.
+# of the one's time the other comes to the target, with an interval, and conclusion.py has the same from its points.
 # FIRST and LAST, from 1 to 24, are those that are made. The exit code says whether all of them have a ratio.
 default_seeds=5
 first=${2:-1}

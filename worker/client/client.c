@@ -26,9 +26,9 @@
 #include "common/transport/shm/rendezvous.h"
 #include "common/wire/outbox.h"
 #include "worker/client/client_spans.h"
+#include "worker/client/driver_lock.h"
 #include "worker/client/exchange.h"
 #include "worker/client/session.h"
-#include "worker/client/wheel.h"
 #include "worker/mode/told_steps.h"
 
 #define TICK_MS          100
@@ -56,7 +56,8 @@ struct client {
     struct partition partition;
     float *parameters; /* [elements] where the session copies them to. */
 
-    struct wheel wheel; /* Whoever drives has it; guards everything down to `heeded_us`. */
+    struct driver_lock
+        driver_lock; /* Whoever drives has it; guards everything down to `heeded_us`. */
     struct session *session;
     struct endpoint **servers; /* [server_count] */
     struct pending *pending;   /* [server_count] */
@@ -353,7 +354,7 @@ static void pass_on_stop(struct client *client)
 {
     if (atomic_load(&client->abandoned) && !client->abandoned_noted) {
         client->abandoned_noted = true;
-        enrolment_abandon(session_enrolment(client->session));
+        joining_abandon(session_joining(client->session));
     }
     int code = atomic_load(&client->stop_code);
     if (code == 0 || client->stop_sent)
@@ -398,14 +399,14 @@ static void drive(struct client *client)
 /* The job has ended, and the trainer has not come to hear it. */
 static void check_stuck(struct client *client)
 {
-    if (!session_enrolment(client->session)->over || client->for_trainer.count == 0 ||
+    if (!session_joining(client->session)->over || client->for_trainer.count == 0 ||
         client->options.stuck == NULL)
         return;
     if (client->over_us == 0)
         client->over_us = clock_now_us();
     if (clock_now_us() - client->over_us > STUCK_US)
-        client->options.stuck(session_enrolment(client->session)->exit_code,
-                              session_enrolment(client->session)->reason);
+        client->options.stuck(session_joining(client->session)->exit_code,
+                              session_joining(client->session)->reason);
 }
 
 /* That a server which shared its memory is gone shows only in waiting, which this thread does not:
@@ -422,11 +423,11 @@ static void help(struct client *client)
 {
     const struct client_options *options = &client->options;
     while (!atomic_load(&client->close) && session_moves(client->session) &&
-           wheel_helps(&client->wheel)) {
+           driver_lock_helps(&client->driver_lock)) {
         options->transport->operations->wait(options->transport, client->servers,
                                              options->job->server_count, &client->doorbell, 1,
                                              session_patience_ms(client->session));
-        wheel_waited(&client->wheel);
+        driver_lock_waited(&client->driver_lock);
         drive(client);
     }
 }
@@ -440,13 +441,13 @@ static void *heart_run(void *argument)
     struct pollfd doorbell = {client->doorbell, POLLIN, 0};
     while (!atomic_load(&client->close)) {
         poll(&doorbell, 1, TICK_MS);
-        if (!wheel_try(&client->wheel))
+        if (!driver_lock_try(&client->driver_lock))
             continue; /* The trainer drives. */
         notice_ends(client);
         drive(client);
         check_stuck(client);
         help(client);
-        wheel_let_go(&client->wheel);
+        driver_lock_let_go(&client->driver_lock);
     }
     return NULL;
 }
@@ -511,7 +512,7 @@ enum status client_open(struct client **client, const struct client_options *opt
         *client = NULL;
         return error_set(error, STATUS_IO, "cannot make an eventfd: too many open files?");
     }
-    wheel_init(&c->wheel, c->doorbell);
+    driver_lock_init(&c->driver_lock, c->doorbell);
     enum status status =
         partition_make(&c->partition, job->variables, job->variable_count, job->server_count,
                        job->chunk_bytes, job_borders(job), error);
@@ -561,7 +562,7 @@ void client_close(struct client **client)
     for (uint32_t i = 0; i < c->gradient_count; i++)
         frame_release(c->gradients[i]);
     partition_free(&c->partition);
-    wheel_free(&c->wheel);
+    driver_lock_free(&c->driver_lock);
     close(c->doorbell);
     told_steps_free(&c->told);
     free(c->parameters);
@@ -588,19 +589,19 @@ const float *client_scored(const struct client *client)
 /* Tell the session something; what it has to send leaves at once. */
 static void tell(struct client *client, struct packet *packet)
 {
-    wheel_take(&client->wheel);
+    driver_lock_take(&client->driver_lock);
     session_handle_trainer(client->session, packet, clock_now_us(), &client->outbox);
     flush(client);
-    wheel_give(&client->wheel);
+    driver_lock_give(&client->driver_lock);
 }
 
 /* The trainer computes, and nothing is to wait meanwhile that could go on. */
 static void let_compute(struct client *client)
 {
     if (session_moves(client->session))
-        wheel_hand_over(&client->wheel);
+        driver_lock_hand_over(&client->driver_lock);
     else
-        wheel_give(&client->wheel);
+        driver_lock_give(&client->driver_lock);
 }
 
 /* Whether the trainer is to begin with what is back; the wheel is given away then. */
@@ -629,7 +630,7 @@ static bool take(struct client *client, struct packet *packet)
 {
     struct outgoing item;
     const struct client_options *options = &client->options;
-    wheel_take(&client->wheel);
+    driver_lock_take(&client->driver_lock);
     session_read(client->session, 0, clock_now_us());
     while (!outbox_take(&client->for_trainer, &item)) {
         if (begin_early(client))
@@ -646,7 +647,7 @@ static bool take(struct client *client, struct packet *packet)
     client->begins_at = 0;
     client->goes_on = client->serial != 0 && client->serial == session_serial(client->session);
     client->serial = 0;
-    wheel_give(&client->wheel);
+    driver_lock_give(&client->driver_lock);
     *packet = item.packet;
     return true;
 }
@@ -693,7 +694,7 @@ static enum status await_memory(struct client *client, uint32_t *server)
     double most_us = 1e6 * options->deadlines.start;
     uint64_t began_us = clock_now_us();
     enum status status;
-    wheel_take(&client->wheel);
+    driver_lock_take(&client->driver_lock);
     while ((status = look_for_memory(client, server)) == STATUS_AGAIN &&
            client->for_trainer.count == 0) {
         if ((double)(clock_now_us() - began_us) >= most_us) {
@@ -705,7 +706,7 @@ static enum status await_memory(struct client *client, uint32_t *server)
                                              SHARING_MS);
         drive(client);
     }
-    wheel_give(&client->wheel);
+    driver_lock_give(&client->driver_lock);
     return status;
 }
 
@@ -825,9 +826,9 @@ static struct frame *lend_gradient(struct client *client, uint32_t slot)
     uint64_t bytes = client->partition.elements * sizeof(float);
     if (!client->gradients_shared)
         return NULL;
-    wheel_take(&client->wheel);
+    driver_lock_take(&client->driver_lock);
     struct frame *frame = operations->lend(client->servers[0], slot * bytes, bytes);
-    wheel_give(&client->wheel);
+    driver_lock_give(&client->driver_lock);
     return frame;
 }
 
@@ -837,10 +838,10 @@ static void move_gradients(struct client *client)
     const struct transport_operations *operations = client->options.transport->operations;
     if (operations->attached == NULL || client->options.job->server_count > 1)
         return;
-    wheel_take(&client->wheel);
+    driver_lock_take(&client->driver_lock);
     bool shared = operations->attached(client->servers[0]) && !client->apart;
     uint64_t whose = client->asked[0];
-    wheel_give(&client->wheel);
+    driver_lock_give(&client->driver_lock);
     if (shared == client->gradients_shared && client->gradients_of == whose)
         return;
     client->gradients_shared = shared;
@@ -877,12 +878,12 @@ struct frame *client_gradient(struct client *client)
 void client_rest(struct client *client, uint64_t due_ns)
 {
     const struct client_options *options = &client->options;
-    const struct enrolment *enrolment = session_enrolment(client->session);
+    const struct joining *joining = session_joining(client->session);
     uint64_t now_ns = clock_now_ns();
     if (now_ns >= due_ns)
         return;
-    wheel_take(&client->wheel);
-    for (; !enrolment->over && now_ns + POLL_NS <= due_ns; now_ns = clock_now_ns()) {
+    driver_lock_take(&client->driver_lock);
+    for (; !joining->over && now_ns + POLL_NS <= due_ns; now_ns = clock_now_ns()) {
         uint64_t left_ms = (due_ns - now_ns) / POLL_NS;
         int patience_ms = session_patience_ms(client->session);
         options->transport->operations->wait(
@@ -890,8 +891,8 @@ void client_rest(struct client *client, uint64_t due_ns)
             left_ms < (uint64_t)patience_ms ? (int)left_ms : patience_ms);
         drive(client);
     }
-    bool over = enrolment->over;
-    wheel_give(&client->wheel);
+    bool over = joining->over;
+    driver_lock_give(&client->driver_lock);
     struct timespec due = {(time_t)(due_ns / 1000000000u), (long)(due_ns % 1000000000u)};
     while (!over && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL) == EINTR)
         continue;
@@ -924,7 +925,7 @@ void client_ready(struct client *client, const struct push *push, struct frame *
                   uint64_t first)
 {
     struct message_exchange exchange = exchange_of(push, true);
-    wheel_take(&client->wheel);
+    driver_lock_take(&client->driver_lock);
     for (uint32_t i = 0; i < client->options.job->server_count; i++)
         receive(client, i);
     session_take_ready(client->session, &exchange, gradient, first, clock_now_us(),

@@ -94,7 +94,7 @@ struct push {
     bool last; /* Of this step: asks for parameters. */
     bool bad;  /* Async: the gradient is not finite, and NULL: the batch is skipped, and counted. */
     uint64_t compute_us, early_us; /* The second, of the first: before it was given the step. */
-    uint32_t leaves, longer; /* Of controlled time, and of these the longer ones; see pace.h. */
+    uint32_t leaves, longer; /* Of controlled time, and of these the longer ones; see throttle.h. */
     uint64_t leaf_ns;        /* What one of its leaves took; see node_gradient_sample. */
     struct score score;      /* Counted once, with the node. */
 };

@@ -10,23 +10,23 @@ static void put(const struct client_spans *spans, struct span *span, uint64_t fr
     recorder_span(spans->recorder, span);
 }
 
-static void note_spent(void *context, const struct spent *spent)
+static void note_time_spent(void *context, const struct time_spent *time_spent)
 {
     const struct client_spans *spans = context;
-    struct span span =
-        span_of(ROLE_WORKER, spans->worker, LANE_SESSION, spent->waits ? SPAN_WAIT : SPAN_EXCHANGE);
-    span.step = spent->step;
-    span.what = (uint8_t)spent->what;
-    if (spent->whom > 0) {
+    struct span span = span_of(ROLE_WORKER, spans->worker, LANE_SESSION,
+                               time_spent->waits ? SPAN_WAIT : SPAN_EXCHANGE);
+    span.step = time_spent->step;
+    span.what = (uint8_t)time_spent->what;
+    if (time_spent->whom > 0) {
         span.other_role = ROLE_WORKER;
-        span.other = spent->whom - 1;
+        span.other = time_spent->whom - 1;
     }
-    put(spans, &span, 1000 * spent->from_us, 1000 * spent->to_us);
+    put(spans, &span, 1000 * time_spent->from_us, 1000 * time_spent->to_us);
 }
 
-struct spent_listener client_spans_listener(struct client_spans *spans)
+struct time_spent_listener client_spans_listener(struct client_spans *spans)
 {
-    return (struct spent_listener){spans, spans->recorder != NULL ? note_spent : NULL};
+    return (struct time_spent_listener){spans, spans->recorder != NULL ? note_time_spent : NULL};
 }
 
 void client_spans_message(const struct client_spans *spans, enum span_kind kind, uint32_t server,

@@ -8,7 +8,7 @@
 
 #include "common/trace/recorder.h"
 #include "worker/client/client.h"
-#include "worker/client/stretch.h"
+#include "worker/client/interval.h"
 
 struct client_spans {
     struct recorder *recorder; /* Borrowed. */
@@ -16,7 +16,7 @@ struct client_spans {
 };
 
 /* For the session: where its time went. */
-struct spent_listener client_spans_listener(struct client_spans *spans);
+struct time_spent_listener client_spans_listener(struct client_spans *spans);
 
 /* A message has been sent, or taken and worked off, since from_ns. */
 void client_spans_message(const struct client_spans *spans, enum span_kind kind, uint32_t server,

@@ -47,7 +47,7 @@ enum status exchange_init(struct exchange *exchange, const struct job *job,
     x->links = calloc(job->server_count, sizeof *x->links);
     x->pushed[0].sent = calloc(partition->chunk_count, sizeof *x->pushed[0].sent);
     if (x->chunks == NULL || x->links == NULL || x->pushed[0].sent == NULL ||
-        spread_init(&x->spread, job, partition) != STATUS_OK) {
+        version_skew_init(&x->skew, job, partition) != STATUS_OK) {
         exchange_free(x);
         return STATUS_MEMORY;
     }
@@ -58,7 +58,7 @@ enum status exchange_init(struct exchange *exchange, const struct job *job,
         link->first_chunk = next_of_server(partition, i, 0);
         link->window_bytes = 2 * largest > WINDOW_BYTES ? 2 * largest : WINDOW_BYTES;
         link->early_bytes = 2 * largest;
-        line_share_init(&link->share, job->worker_count, largest, link->window_bytes);
+        bandwidth_share_init(&link->share, job->worker_count, largest, link->window_bytes);
         link->here = is_on_this_host(job->servers[i]);
     }
     x->report_chunk = x->links[0].first_chunk;
@@ -96,7 +96,7 @@ void exchange_free(struct exchange *exchange)
         forget_values(&x->chunks[i]);
     free(x->chunks);
     free(x->links);
-    spread_free(&x->spread);
+    version_skew_free(&x->skew);
     memset(x, 0, sizeof *x);
 }
 
@@ -199,7 +199,7 @@ static struct message_exchange *add_header(const struct exchange *x,
     exchange->chunk = chunk;
     if (chunk != x->report_chunk)
         exchange->has_report = false;
-    if (!job_mode(x->job)->aligns)
+    if (!job_mode(x->job)->single_version)
         exchange->base_version = x->chunks[chunk].version;
     if (exchange->want && feeds_replica(x))
         ask_replica(x, exchange);
@@ -341,7 +341,7 @@ static void begin_exchange(struct exchange *x, const struct message_exchange *wh
     for (uint32_t i = 0; i < x->job->server_count; i++) {
         struct link *link = &x->links[i];
         link->answered = false;
-        line_share_begin(&link->share, link->unconfirmed_bytes == 0, now_us);
+        bandwidth_share_begin(&link->share, link->unconfirmed_bytes == 0, now_us);
     }
 }
 
@@ -349,7 +349,7 @@ static void begin_exchange(struct exchange *x, const struct message_exchange *wh
 static void ask_with_node(struct exchange *x, uint32_t chunk)
 {
     const struct pushed *pushed = &x->pushed[x->pushed_count - 1];
-    bool any = pushed->what.newest || (!job_mode(x->job)->aligns && !pushed->what.scored);
+    bool any = pushed->what.newest || (!job_mode(x->job)->single_version && !pushed->what.scored);
     ask(x, chunk, pushed->first_request + chunk,
         any ? EXCHANGE_WHATEVER : pushed->what.want_version);
 }
@@ -524,7 +524,7 @@ static void align(struct exchange *x, struct envelope *envelope, uint64_t now_us
 static enum exchange_outcome all_answered(struct exchange *x, struct envelope *envelope,
                                           uint64_t now_us, struct outbox *outbox)
 {
-    if (x->newest && job_mode(x->job)->aligns) {
+    if (x->newest && job_mode(x->job)->single_version) {
         align(x, envelope, now_us, outbox);
         if (x->under_way > 0)
             return EXCHANGE_PROGRESS;
@@ -561,7 +561,7 @@ static bool mark_confirmed(struct exchange *x, uint32_t node, uint32_t chunk, ui
     if (pushed->gradient != NULL)
         link->unconfirmed_bytes -= chunk_bytes(x, chunk);
     if (pushed->what.want)
-        line_share_arrived(&link->share, chunk_bytes(x, chunk), now_us);
+        bandwidth_share_arrived(&link->share, chunk_bytes(x, chunk), now_us);
     return true;
 }
 
@@ -628,7 +628,7 @@ static bool take_values(struct exchange *x, const struct packet *packet)
         memcpy(x->parameters + x->partition->chunks[result->chunk].first, data,
                packet->payload->bytes);
     }
-    asked->version = x->spread.versions[result->chunk] = result->version;
+    asked->version = x->skew.versions[result->chunk] = result->version;
     asked->first_request = asked->request = 0;
     return true;
 }

@@ -17,7 +17,7 @@
  *
  * Of what is sent to one server and not confirmed there are never more than WINDOW_BYTES,
  * but always two chunks; the rest waits here in order. Where a step waits for several workers on
- * several hosts, they keep together: the window is small (line_share.h), and from the step's first values
+ * several hosts, they keep together: the window is small (bandwidth_share.h), and from the step's first values
  * on it is of what has not been answered, not of what has not arrived.
  *
  * The last node of a step may be pushed as it comes (exchange_push_ready): what of its gradient is
@@ -47,7 +47,7 @@
 #include "common/transport/transport.h"
 #include "common/wire/envelope.h"
 #include "worker/client/replica.h"
-#include "worker/client/spread.h"
+#include "worker/client/version_skew.h"
 
 #define EXCHANGE_RETRY_US      1000000u   /* Without any progress; doubled ... */
 #define EXCHANGE_RETRY_MOST_US 4000000u   /* ... up to this. */
@@ -99,12 +99,12 @@ struct exchange {
     /* Of the answers: */
     uint32_t held_us; /* The longest wait at a barrier, and how much of it is told, ... */
     uint32_t held_told_us;
-    uint32_t held_for;    /* ... one more than the worker that it was for, or 0, ... */
-    uint64_t let_go_us;   /* ... and when the first came that had waited; 0: none. */
-    uint64_t missed_at;   /* After EXCHANGE_MISSED: the version that some chunk is at. */
-    bool refused;         /* Some chunk has not taken the gradient: it was too stale. */
-    uint64_t paced;       /* How often chunks began to wait so that workers keep together. */
-    struct spread spread; /* The versions that they are of. */
+    uint32_t held_for;        /* ... one more than the worker that it was for, or 0, ... */
+    uint64_t let_go_us;       /* ... and when the first came that had waited; 0: none. */
+    uint64_t missed_at;       /* After EXCHANGE_MISSED: the version that some chunk is at. */
+    bool refused;             /* Some chunk has not taken the gradient: it was too stale. */
+    uint64_t paced;           /* How often chunks began to wait so that workers keep together. */
+    struct version_skew skew; /* The versions that they are of. */
 };
 
 enum status exchange_init(struct exchange *exchange, const struct job *job,

@@ -6,8 +6,8 @@
 #ifndef WORKER_CLIENT_EXCHANGE_STATE_H
 #define WORKER_CLIENT_EXCHANGE_STATE_H
 
+#include "worker/client/bandwidth_share.h"
 #include "worker/client/exchange.h"
-#include "worker/client/line_share.h"
 
 enum sent {
     NOT_SENT,
@@ -26,16 +26,16 @@ struct asked {
 struct link {
     uint64_t shard_elements;
     uint32_t first_chunk;
-    uint32_t unanswered;        /* Chunks. */
-    uint64_t window_bytes;      /* The most that may be unconfirmed, ... */
-    uint64_t early_bytes;       /* ... and while the last node is pushed as it comes. */
-    uint64_t unconfirmed_bytes; /* Sent and not confirmed. */
-    struct line_share share;    /* The window where workers keep together. */
-    uint64_t ahead_bytes;       /* Of the last node: sent, and its values not come. */
-    bool answered;              /* Values have come since it was begun. */
-    bool here;                  /* By its address the server is on this host. */
-    bool near;                  /* Values lay in memory that is shared. */
-    bool waiting;               /* Something waits for the window: */
+    uint32_t unanswered;          /* Chunks. */
+    uint64_t window_bytes;        /* The most that may be unconfirmed, ... */
+    uint64_t early_bytes;         /* ... and while the last node is pushed as it comes. */
+    uint64_t unconfirmed_bytes;   /* Sent and not confirmed. */
+    struct bandwidth_share share; /* The window where workers keep together. */
+    uint64_t ahead_bytes;         /* Of the last node: sent, and its values not come. */
+    bool answered;                /* Values have come since it was begun. */
+    bool here;                    /* By its address the server is on this host. */
+    bool near;                    /* Values lay in memory that is shared. */
+    bool waiting;                 /* Something waits for the window: */
     uint32_t next_node, next_chunk;
     uint64_t asked_us; /* Or asked again, or answered. */
     uint64_t retry_us; /* After that, repeat. */

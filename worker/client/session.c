@@ -44,7 +44,7 @@ enum status session_create(struct session **session, const struct session_option
     *session = s;
     if (s == NULL)
         return STATUS_MEMORY;
-    s->envelope = &s->enrolment.envelope;
+    s->envelope = &s->joining.envelope;
     s->options = *options;
     s->waiting_us = now_us;
     enum status status = follow_init(&s->follow, options->job, options->partition->chunk_count);
@@ -60,7 +60,7 @@ enum status session_create(struct session **session, const struct session_option
         status = job_encode(options->job, &s->job_bytes, &s->job_size);
     if (status == STATUS_OK)
         status = job_digest(options->job, digest);
-    enrolment_init(&s->enrolment, ROLE_WORKER, &options->self, digest, now_us);
+    joining_init(&s->joining, ROLE_WORKER, &options->self, digest, now_us);
     if (status == STATUS_OK)
         return STATUS_OK;
     session_destroy(session);
@@ -74,7 +74,7 @@ void session_destroy(struct session **session)
     if ((*session)->exchange.chunks != NULL)
         exchange_free(&(*session)->exchange);
     replica_free(&(*session)->replica);
-    held_push_forget(&(*session)->held);
+    deferred_push_forget(&(*session)->deferred);
     scoring_free(&(*session)->scoring);
     frame_release((*session)->sets);
     follow_free(&(*session)->follow);
@@ -103,14 +103,14 @@ bool session_apart(const struct session *session)
     return session->exchange.apart;
 }
 
-struct enrolment *session_enrolment(struct session *session)
+struct joining *session_joining(struct session *session)
 {
-    return &session->enrolment;
+    return &session->joining;
 }
 
 static bool is_member(const struct session *s)
 {
-    return !s->enrolment.over && !s->enrolment.joining;
+    return !s->joining.over && !s->joining.joining;
 }
 
 static bool is_started(const struct session *s)
@@ -127,12 +127,12 @@ static bool is_busy(const struct session *s)
 const char *session_waiting(const struct session *session, double *seconds, uint64_t now_us)
 {
     const struct session *s = session;
-    const char *what = s->enrolment.waiting;
-    uint64_t since_us = s->enrolment.started ? s->waiting_us : s->enrolment.began_us;
+    const char *what = s->joining.waiting;
+    uint64_t since_us = s->joining.started ? s->waiting_us : s->joining.began_us;
     *seconds = (double)(now_us - since_us) * 1e-6;
-    if (!s->enrolment.over && !is_started(s))
+    if (!s->joining.over && !is_started(s))
         return what;
-    bool waits = !s->enrolment.over && !is_busy(s) && now_us - since_us >= SAY_WHY_US;
+    bool waits = !s->joining.over && !is_busy(s) && now_us - since_us >= SAY_WHY_US;
     return waits && what[0] != '\0' ? what : NULL;
 }
 
@@ -140,34 +140,34 @@ const char *session_waiting(const struct session *session, double *seconds, uint
 static void forget_pushed(struct session *s)
 {
     exchange_forget(&s->exchange);
-    held_push_forget(&s->held);
+    deferred_push_forget(&s->deferred);
 }
 
 /* Over for this worker: the trainer is told so that it lets go. */
 static void tell_end(struct session *s, struct outbox *outbox)
 {
-    if (!s->enrolment.over || s->end_told)
+    if (!s->joining.over || s->end_told)
         return;
     s->end_told = true;
     forget_pushed(s);
     scoring_forget(&s->scoring);
     struct packet *packet = outbox_add(outbox, TO_TRAINER, MESSAGE_FINISHED);
-    packet->message.stop.exit_code = (uint32_t)s->enrolment.exit_code;
-    snprintf(packet->message.stop.reason, MESSAGE_TEXT_MAX, "%s", s->enrolment.reason);
+    packet->message.stop.exit_code = (uint32_t)s->joining.exit_code;
+    snprintf(packet->message.stop.reason, MESSAGE_TEXT_MAX, "%s", s->joining.reason);
 }
 
 static void end(struct session *s, int exit_code, const char *reason, struct outbox *outbox)
 {
-    enrolment_end(&s->enrolment, exit_code, reason);
+    joining_end(&s->joining, exit_code, reason);
     tell_end(s, outbox);
 }
 
 /* This worker failed in a way that others would too: everybody should know why. */
 static void fail(struct session *s, int exit_code, const char *reason, struct outbox *outbox)
 {
-    if (s->enrolment.over)
+    if (s->joining.over)
         return;
-    struct message *message = enrolment_say(&s->enrolment, MESSAGE_STOP, outbox);
+    struct message *message = joining_say(&s->joining, MESSAGE_STOP, outbox);
     message->stop.exit_code = (uint32_t)exit_code;
     snprintf(message->stop.reason, MESSAGE_TEXT_MAX, "%s", reason);
     end(s, exit_code, reason, outbox);
@@ -182,7 +182,8 @@ static void end_left(struct session *s, const char *reason, struct outbox *outbo
  * computed twice, and the last to leave leaves all chunks at one version. */
 static void announce(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
-    s->announcements.leave_held = s->exchanged && (s->exchange.under_way > 0 || s->held.waits) &&
+    s->announcements.leave_held = s->exchanged &&
+                                  (s->exchange.under_way > 0 || s->deferred.waits) &&
                                   now_us - s->leave_us < FINISH_US;
     announcements_tick(&s->announcements, s->envelope, now_us, outbox);
 }
@@ -192,20 +193,20 @@ static void announce(struct session *s, uint64_t now_us, struct outbox *outbox)
 /* What was computed is on its way, or waits for its number: that is an exchange, and no waiting. */
 static bool exchanges(const struct session *s)
 {
-    return s->exchange.under_way > 0 || s->held.waits;
+    return s->exchange.under_way > 0 || s->deferred.waits;
 }
 
 /* What went on from then on, but for scoring. */
-static struct stretch stretch_since(const struct session *s, uint64_t from_us, uint64_t now_us)
+static struct interval interval_since(const struct session *s, uint64_t from_us, uint64_t now_us)
 {
     if (s->scoring.given) /* Still. */
-        return (struct stretch){.from_us = from_us, .to_us = now_us, now_us, now_us};
-    return stretch_after(from_us, s->scored_from_us, s->scored_to_us, now_us);
+        return (struct interval){.from_us = from_us, .to_us = now_us, now_us, now_us};
+    return interval_after(from_us, s->scored_from_us, s->scored_to_us, now_us);
 }
 
-static struct spent waited_for(const struct session *s, enum wait what, uint32_t whom)
+static struct time_spent waited_for(const struct session *s, enum wait what, uint32_t whom)
 {
-    return (struct spent){true, what, whom, s->work_step, 0, 0};
+    return (struct time_spent){true, what, whom, s->work_step, 0, 0};
 }
 
 /* There is something to do. Since all parameters were here the trainer has waited for it, but for
@@ -215,9 +216,10 @@ static void note_wait(struct session *s, uint64_t now_us)
 {
     uint64_t took_us = now_us - s->complete_us - scoring_us(&s->scoring, s->complete_us, now_us);
     if (s->have_parameters) {
-        const struct stretch stretch = stretch_since(s, s->complete_us, now_us);
+        const struct interval interval = interval_since(s, s->complete_us, now_us);
         times_wait(&s->times, s->waited, s->whom, took_us);
-        stretch_tell(&stretch, 0, took_us, waited_for(s, s->waited, s->whom), &s->options.listener);
+        interval_tell(&interval, 0, took_us, waited_for(s, s->waited, s->whom),
+                      &s->options.listener);
     }
     s->complete_us = now_us;
     s->waited = WAIT_LEASE;
@@ -252,7 +254,7 @@ static void hand_to_trainer(struct session *s, uint64_t step, bool enough, uint6
 static bool trainer_waits(const struct session *s)
 {
     const struct follow_mode *rules = s->follow.rules;
-    return (s->trainer == IDLE && !s->held.waits) ||
+    return (s->trainer == IDLE && !s->deferred.waits) ||
            (s->trainer == DONE && rules->has_more != NULL && rules->has_more(&s->follow));
 }
 
@@ -285,7 +287,7 @@ static void ask_newest(struct session *s, uint64_t now_us, struct outbox *outbox
  * while it waits for parameters or work, or when it is done. */
 static void give_score(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
-    if (s->enrolment.over || s->trainer == BUSY || !scoring_give(&s->scoring, now_us))
+    if (s->joining.over || s->trainer == BUSY || !scoring_give(&s->scoring, now_us))
         return;
     struct message *message = &outbox_add(outbox, TO_TRAINER, MESSAGE_WORK)->message;
     message->generation = s->envelope->generation;
@@ -360,15 +362,15 @@ static void begin_anew(struct session *s, uint64_t now_us, struct outbox *outbox
 static void tell_exchange(const struct session *s, uint64_t took, uint64_t held, uint64_t now_us)
 {
     const struct exchange *x = &s->exchange;
-    const struct spent_listener *listener = &s->options.listener;
-    const struct stretch stretch = stretch_since(s, x->began_us, now_us);
-    const struct spent exchanged = {.step = s->work_step};
-    uint64_t held_to = x->let_go_us != 0 ? stretch_before(&stretch, x->let_go_us) : took;
+    const struct time_spent_listener *listener = &s->options.listener;
+    const struct interval interval = interval_since(s, x->began_us, now_us);
+    const struct time_spent exchanged = {.step = s->work_step};
+    uint64_t held_to = x->let_go_us != 0 ? interval_before(&interval, x->let_go_us) : took;
     held_to = held_to < held ? held : held_to > took ? took : held_to;
-    stretch_tell(&stretch, 0, held_to - held, exchanged, listener);
-    stretch_tell(&stretch, held_to - held, held_to, waited_for(s, WAIT_BARRIER, x->held_for),
-                 listener);
-    stretch_tell(&stretch, held_to, took, exchanged, listener);
+    interval_tell(&interval, 0, held_to - held, exchanged, listener);
+    interval_tell(&interval, held_to - held, held_to, waited_for(s, WAIT_BARRIER, x->held_for),
+                  listener);
+    interval_tell(&interval, held_to, took, exchanged, listener);
 }
 
 /* What the exchange has taken since it began, or was told of last. */
@@ -391,9 +393,9 @@ static void exchange_complete(struct session *s, uint64_t now_us, struct outbox 
         account_exchange(s, now_us);
     s->have_parameters = true;
     s->complete_us = now_us;
-    if (!job_mode(s->options.job)->aligns) {
-        s->spread = spread_of_pull(&x->spread);
-        s->part_spread = spread_of_parts(&x->spread);
+    if (!job_mode(s->options.job)->single_version) {
+        s->spread = version_skew_of_read(&x->skew);
+        s->part_spread = version_skew_within_variables(&x->skew);
     }
     s->rounds = 0;
     s->waiting_us = now_us;
@@ -408,7 +410,7 @@ static void send_declaration(struct session *s, struct outbox *outbox)
 {
     struct message_job_page page;
     for (uint32_t i = 0; pages_cut(s->job_bytes, s->job_size, i, &page); i++)
-        enrolment_say(&s->enrolment, MESSAGE_JOB_PAGE, outbox)->job_page = page;
+        joining_say(&s->joining, MESSAGE_JOB_PAGE, outbox)->job_page = page;
 }
 
 /* Nothing of the generation before counts any more, but what the trainer is computing: it is left
@@ -436,15 +438,15 @@ static void leave_generation(struct session *s, uint64_t now_us)
 
 static void handle_welcome(struct session *s, const struct message *message, uint64_t now_us)
 {
-    enum welcome welcome = enrolment_welcome(&s->enrolment, message);
+    enum welcome welcome = joining_welcome(&s->joining, message);
     if (welcome != WELCOME_GENERATION && welcome != WELCOME_AGAIN)
         return;
     if (welcome == WELCOME_GENERATION)
         leave_generation(s, now_us);
     s->rejoined = true;
     s->waiting_us = now_us;
-    s->enrolment.beat_us = 0; /* Server 0 is to see at once which START is missing. */
-    enrolment_wait(&s->enrolment, "waiting for others to join");
+    s->joining.beat_us = 0; /* Server 0 is to see at once which START is missing. */
+    joining_wait(&s->joining, "waiting for others to join");
 }
 
 /* Whether a START changes nothing for the worker but who else is there: batches that are leased
@@ -471,7 +473,7 @@ static void handle_start(struct session *s, const struct message *message, struc
     const struct message_start *start = &message->start;
     uint64_t pushed;
     bool same = message->generation == s->envelope->generation;
-    if (s->enrolment.joining || start->assignment == 0 ||
+    if (s->joining.joining || start->assignment == 0 ||
         message->generation < s->envelope->generation ||
         (same && start->assignment <= s->start.assignment) ||
         !told_steps_fit(start, s->options.job))
@@ -485,7 +487,7 @@ static void handle_start(struct session *s, const struct message *message, struc
         leave_generation(s, now_us);
     s->envelope->generation = message->generation;
     /* In one generation it only falls, and some server 0's RESULT may have been faster. */
-    if (!same || !s->enrolment.started || start->stop_step < s->follow.stop_step)
+    if (!same || !s->joining.started || start->stop_step < s->follow.stop_step)
         s->follow.stop_step = start->stop_step;
     s->start = *start;
     frame_release(s->sets);
@@ -497,10 +499,10 @@ static void handle_start(struct session *s, const struct message *message, struc
     s->start_told = false;
     s->rejoined = false;
     s->waiting_us = now_us;
-    s->enrolment.started = true;
+    s->joining.started = true;
     times_begin(&s->times, message->incarnation, now_us);
-    s->enrolment.beat_us = 0; /* Server 0 is to see at once that it is followed. */
-    enrolment_wait(&s->enrolment, "");
+    s->joining.beat_us = 0; /* Server 0 is to see at once that it is followed. */
+    joining_wait(&s->joining, "");
     if (light)
         return;
     s->follow.rules->forget(&s->follow);
@@ -594,14 +596,14 @@ static void push(struct session *s, struct message_exchange *what, struct frame 
 /* Its number has come. The exchange has taken since it was computed. */
 static void push_held(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
-    struct held_push held = s->held;
-    if (!held.waits ||
-        !computation_may_leave(&s->follow.computation, held.what.step, &held.what.computation))
+    struct deferred_push deferred = s->deferred;
+    if (!deferred.waits || !computation_may_leave(&s->follow.computation, deferred.what.step,
+                                                  &deferred.what.computation))
         return;
-    s->held = (struct held_push){0};
-    push(s, &held.what, held.gradient, now_us, outbox);
-    s->exchange.began_us = held.since_us;
-    held_push_forget(&held);
+    s->deferred = (struct deferred_push){0};
+    push(s, &deferred.what, deferred.gradient, now_us, outbox);
+    s->exchange.began_us = deferred.since_us;
+    deferred_push_forget(&deferred);
 }
 
 static void handle_work(struct session *s, const struct message *message, uint64_t now_us,
@@ -629,18 +631,18 @@ static void handle_refused(struct session *s, uint32_t server, const struct mess
                            uint64_t now_us, struct outbox *outbox)
 {
     enum refusal reason = message->refused.reason;
-    bool unknown = enrolment_is_unknown(&s->enrolment, message);
-    int exit_code = enrolment_exit_code(&s->enrolment, reason);
+    bool unknown = joining_is_unknown(&s->joining, message);
+    int exit_code = joining_exit_code(&s->joining, reason);
     /* Whoever was dropped while it got nowhere was dropped because of that. */
     if (reason == REFUSAL_MEMBER && is_busy(s) &&
-        seconds_since(s->busy_us, now_us) > s->enrolment.deadlines.progress / 2)
+        seconds_since(s->busy_us, now_us) > s->joining.deadlines.progress / 2)
         exit_code = EXIT_TRAINING_FAILED;
     if (server == 0 && unknown && s->announcements.leave) { /* To be let in, only to leave. */
-        enrolment_say(&s->enrolment, MESSAGE_LEAVE, outbox);
+        joining_say(&s->joining, MESSAGE_LEAVE, outbox);
         end_left(s, "left the job", outbox);
     } else if (server == 0) { /* It knows why it refused; what another refused it cannot know. */
         s->waiting_us = unknown ? now_us : s->waiting_us;
-        enrolment_refused(&s->enrolment, message, exit_code, now_us, outbox);
+        joining_refused(&s->joining, message, exit_code, now_us, outbox);
         tell_end(s, outbox);
     } else if (reason != REFUSAL_RUN && reason != REFUSAL_MEMBER && reason != REFUSAL_REJOIN) {
         fail(s, exit_code, message->refused.text, outbox);
@@ -650,7 +652,7 @@ static void handle_refused(struct session *s, uint32_t server, const struct mess
 
 static void handle_finished(struct session *s, const struct message *message, struct outbox *outbox)
 {
-    if (!enrolment_finished(&s->enrolment, message, outbox))
+    if (!joining_finished(&s->joining, message, outbox))
         return;
     if (message->stop.left && s->announcements.leave)
         end_left(s, message->stop.reason, outbox);
@@ -680,7 +682,7 @@ static void handle_pong(struct session *s, const struct message *message, uint64
 {
     announcements_heard(&s->announcements, message->request);
     if (is_started(s))
-        enrolment_wait(&s->enrolment, message->waiting.text);
+        joining_wait(&s->joining, message->waiting.text);
     if (message->waiting.leave && is_member(s) && !s->announcements.leave &&
         !job_place_owns(s->options.job, s->envelope->index))
         begin_leaving(s, EXIT_DONE, ", as somebody asked of ps/0", now_us, outbox);
@@ -692,7 +694,7 @@ static void handle_from_0(struct session *s, const struct packet *packet, uint64
     const struct message *message = &packet->message;
     switch (message->kind) {
     case MESSAGE_WANT_JOB:
-        if (s->enrolment.joining)
+        if (s->joining.joining)
             send_declaration(s, outbox);
         break;
     case MESSAGE_WELCOME:
@@ -724,7 +726,7 @@ static void leave_out(struct session *s, uint64_t gap_us, uint64_t now_us)
     s->busy_us += gap_us;
     s->complete_us = times_later(s->complete_us, gap_us, now_us);
     s->stopped_us += is_busy(s) || s->exchange.read_to > 0 ? gap_us : 0;
-    s->held.since_us = times_later(s->held.since_us, gap_us, now_us);
+    s->deferred.since_us = times_later(s->deferred.since_us, gap_us, now_us);
     s->scoring.given_us = times_later(s->scoring.given_us, gap_us, now_us);
     times_resume(&s->times, gap_us, now_us);
     exchange_resume(&s->exchange, gap_us, now_us);
@@ -734,8 +736,8 @@ static void leave_out(struct session *s, uint64_t gap_us, uint64_t now_us)
 /* Before anything is accounted: what is named is never more than what has passed without the gap. */
 static void look(struct session *s, uint64_t now_us)
 {
-    if (!s->enrolment.over)
-        leave_out(s, enrolment_look(&s->enrolment, now_us), now_us);
+    if (!s->joining.over)
+        leave_out(s, joining_look(&s->joining, now_us), now_us);
 }
 
 void session_handle_server(struct session *session, uint32_t server, struct packet *packet,
@@ -748,8 +750,8 @@ void session_handle_server(struct session *session, uint32_t server, struct pack
     if (packet->payload != NULL)
         times_move(&s->times, packet->payload->bytes);
     if (server == 0)
-        enrolment_hear(&s->enrolment, message, now_us, outbox);
-    if (s->enrolment.over) {
+        joining_hear(&s->joining, message, now_us, outbox);
+    if (s->joining.over) {
         frame_release(packet->payload);
         packet->payload = NULL;
         return;
@@ -851,13 +853,13 @@ static void trainer_exchange(struct session *s, const struct packet *packet, uin
     if (what.want) {
         s->trainer = IDLE;
         s->waiting_us = now_us;
-        enrolment_wait(&s->enrolment, "");
+        joining_wait(&s->joining, "");
         s->exchanged = packet->payload != NULL;
     }
     if (computation_may_leave(&s->follow.computation, what.step, &what.computation))
         push(s, &what, packet->payload, now_us, outbox);
     else
-        held_push_keep(&s->held, &what, packet->payload, now_us);
+        deferred_push_keep(&s->deferred, &what, packet->payload, now_us);
     give_score(s, now_us, outbox);
 }
 
@@ -865,7 +867,7 @@ static void trainer_exchange(struct session *s, const struct packet *packet, uin
  * and what it reads is to stay. Whoever leaves begins nothing. */
 static bool may_leave_early(const struct session *s)
 {
-    return s->trainer == BUSY && !s->abandoned && !s->all_at_once && !s->enrolment.over &&
+    return s->trainer == BUSY && !s->abandoned && !s->all_at_once && !s->joining.over &&
            is_started(s) && !job_mode(s->options.job)->may_skip && !s->announcements.leave &&
            s->exchange.view == s->options.parameters;
 }
@@ -906,7 +908,7 @@ uint64_t session_paced(const struct session *session)
 bool session_moves(const struct session *session)
 {
     const struct session *s = session;
-    return !s->enrolment.over && (s->exchange.under_way > 0 || s->exchange.open);
+    return !s->joining.over && (s->exchange.under_way > 0 || s->exchange.open);
 }
 
 uint64_t session_front(struct session *session, uint64_t *step, uint64_t *serial)
@@ -916,7 +918,8 @@ uint64_t session_front(struct session *session, uint64_t *step, uint64_t *serial
         s->announcements.leave)
         return 0;
     uint64_t front = exchange_front(&s->exchange);
-    bool aligned = !job_mode(s->options.job)->aligns || s->exchange.version == s->follow.step;
+    bool aligned =
+        !job_mode(s->options.job)->single_version || s->exchange.version == s->follow.step;
     if (front == 0 || !aligned || !s->follow.rules->expects(&s->follow, step))
         return 0;
     *serial = s->exchange.serial;
@@ -940,8 +943,8 @@ static void leave_out_scoring(struct session *s, uint64_t now_us)
 {
     if (s->exchange.under_way > 0)
         s->exchange.began_us += scoring_us(&s->scoring, s->exchange.began_us, now_us);
-    if (s->held.waits)
-        s->held.since_us += scoring_us(&s->scoring, s->held.since_us, now_us);
+    if (s->deferred.waits)
+        s->deferred.since_us += scoring_us(&s->scoring, s->deferred.since_us, now_us);
     s->complete_us += scoring_us(&s->scoring, s->complete_us, now_us);
     s->scored_from_us = s->scoring.given_us;
     s->scored_to_us = now_us;
@@ -984,9 +987,9 @@ static void trainer_stop(struct session *s, const struct message *message, struc
 {
     uint32_t exit_code = message->stop.exit_code;
     bool clean = exit_code == EXIT_INTERRUPTED || exit_code == EXIT_TERMINATED;
-    if (!s->enrolment.admitted) {
+    if (!s->joining.admitted) {
         /* Server 0 may have let it in already, and then must tell the others. */
-        enrolment_say(&s->enrolment, MESSAGE_STOP, outbox)->stop = message->stop;
+        joining_say(&s->joining, MESSAGE_STOP, outbox)->stop = message->stop;
         end(s, (int)exit_code, "stopped before training started", outbox);
     } else if (clean) {
         announcements_stop(&s->announcements, exit_code, message->stop.reason);
@@ -1007,8 +1010,8 @@ static void trainer_leave(struct session *s, const struct message *message, uint
     if (s->announcements.leave)
         return;
     begin_leaving(s, (int)message->stop.exit_code, "", now_us, outbox);
-    if (s->enrolment.joining) {
-        enrolment_say(&s->enrolment, MESSAGE_LEAVE, outbox); /* As in trainer_stop. */
+    if (s->joining.joining) {
+        joining_say(&s->joining, MESSAGE_LEAVE, outbox); /* As in trainer_stop. */
         end_left(s, "left the job", outbox);
     }
 }
@@ -1020,7 +1023,7 @@ void session_handle_trainer(struct session *session, struct packet *packet, uint
     const struct message *message = &packet->message;
     size_t before = outbox->count;
     look(s, now_us);
-    if (!s->enrolment.over)
+    if (!s->joining.over)
         switch (message->kind) {
         case MESSAGE_EXCHANGE:
             trainer_exchange(s, packet, now_us, outbox);
@@ -1058,7 +1061,7 @@ static void check_exchange(struct session *s, uint64_t now_us, struct outbox *ou
     uint32_t server = 0;
     double silence = (double)exchange_silence_us(&s->exchange, now_us, &server) * 1e-6;
     /* Server 0 first notices that the server is gone, and then waits for it. */
-    if (silence <= s->enrolment.deadlines.silence + s->enrolment.deadlines.recovery + GRACE_SECONDS)
+    if (silence <= s->joining.deadlines.silence + s->joining.deadlines.recovery + GRACE_SECONDS)
         return;
     snprintf(text, sizeof text, "no answer from ps/%u for %s", server,
              wording_duration(silence).text);
@@ -1071,9 +1074,9 @@ static void check_leaving(struct session *s, uint64_t now_us, struct outbox *out
     if (!s->announcements.leave)
         return;
     double waited = seconds_since(s->leave_us, now_us);
-    double unheard = enrolment_silence(&s->enrolment, now_us);
-    if (waited > s->enrolment.deadlines.stop ||
-        (waited > s->enrolment.deadlines.silence && unheard > s->enrolment.deadlines.silence))
+    double unheard = joining_silence(&s->joining, now_us);
+    if (waited > s->joining.deadlines.stop ||
+        (waited > s->joining.deadlines.silence && unheard > s->joining.deadlines.silence))
         end_left(s, "left the job, unheard by ps/0", outbox);
 }
 
@@ -1082,15 +1085,15 @@ static void check_waiting(struct session *s, uint64_t now_us, struct outbox *out
 {
     char text[MESSAGE_TEXT_MAX];
     double waited = seconds_since(s->waiting_us, now_us);
-    if (!s->enrolment.started || is_busy(s) ||
-        waited <= s->enrolment.deadlines.progress + s->enrolment.deadlines.recovery)
+    if (!s->joining.started || is_busy(s) ||
+        waited <= s->joining.deadlines.progress + s->joining.deadlines.recovery)
         return;
-    const char *what = s->enrolment.waiting;
+    const char *what = s->joining.waiting;
     snprintf(text, sizeof text, "ps/0 %s, for %s%s%.300s",
-             s->enrolment.joining       ? "does not let this worker in again"
+             s->joining.joining         ? "does not let this worker in again"
              : s->trainer == DONE       ? "does not end the job"
              : s->start.assignment == 0 ? "does not start the job"
-             : s->held.waits            ? "does not number what was computed"
+             : s->deferred.waits        ? "does not number what was computed"
              : s->exchange.under_way    ? "lets it go on though the step does not end"
                                         : "gives no work",
              wording_duration(waited).text, what[0] != '\0' ? ": " : "", what);
@@ -1102,7 +1105,7 @@ static void check_trainer(struct session *s, uint64_t now_us, struct outbox *out
 {
     char text[MESSAGE_TEXT_MAX];
     double busy = seconds_since(s->busy_us, now_us);
-    if (!is_busy(s) || busy <= s->enrolment.deadlines.progress)
+    if (!is_busy(s) || busy <= s->joining.deadlines.progress)
         return;
     snprintf(text, sizeof text, "stuck: %s for %s",
              s->scoring.given ? "scoring" : "computing one gradient", wording_duration(busy).text);
@@ -1111,24 +1114,25 @@ static void check_trainer(struct session *s, uint64_t now_us, struct outbox *out
 
 int session_patience_ms(const struct session *session)
 {
-    return session->ask_at_us != 0 && !session->enrolment.joining
+    return session->ask_at_us != 0 && !session->joining.joining
                ? (int)(ROUND_US / 1000)
-               : enrolment_patience_ms(&session->enrolment);
+               : joining_patience_ms(&session->joining);
 }
 
 static bool is_idle(const struct session *s)
 {
-    return s->have_parameters && s->trainer == IDLE && s->exchange.under_way == 0 && !s->held.waits;
+    return s->have_parameters && s->trainer == IDLE && s->exchange.under_way == 0 &&
+           !s->deferred.waits;
 }
 
 static void tick_member(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
-    if (enrolment_is_to_beat(&s->enrolment, now_us))
-        enrolment_say(&s->enrolment, MESSAGE_PING, outbox)->ping =
+    if (enrolment_is_to_beat(&s->joining, now_us))
+        joining_say(&s->joining, MESSAGE_PING, outbox)->ping =
             (struct message_ping){.step = s->follow.step,
                                   .assignment = s->start.assignment,
                                   .computing = is_busy(s),
-                                  .leash = s->enrolment.leash};
+                                  .leash = s->joining.leash};
     if (s->ask_at_us != 0 && now_us >= s->ask_at_us)
         ask_newest(s, now_us, outbox);
     const struct follow_mode *rules = s->follow.rules;
@@ -1145,13 +1149,13 @@ void session_tick(struct session *session, uint64_t now_us, struct outbox *outbo
 {
     struct session *s = session;
     size_t before = outbox->count;
-    if (s->enrolment.over)
+    if (s->joining.over)
         return;
-    leave_out(s, enrolment_tick(&s->enrolment, now_us, outbox), now_us);
-    if (!s->enrolment.joining)
+    leave_out(s, joining_tick(&s->joining, now_us, outbox), now_us);
+    if (!s->joining.joining)
         tick_member(s, now_us, outbox);
     check_leaving(s, now_us, outbox);
-    enrolment_watch(&s->enrolment, now_us, outbox);
+    joining_watch(&s->joining, now_us, outbox);
     tell_end(s, outbox);
     check_exchange(s, now_us, outbox);
     check_waiting(s, now_us, outbox);

@@ -59,17 +59,17 @@
 #include <stdint.h>
 
 #include "common/job/partition.h"
-#include "common/wire/enrolment.h"
-#include "worker/client/stretch.h"
+#include "common/wire/joining.h"
+#include "worker/client/interval.h"
 
 struct session_options {
     /* deadlines: progress, for the trainer's arithmetic, and stop, to be let go, are kept too. */
-    struct enrolment_options self;
+    struct joining_options self;
     const struct job *job; /* Outlives the session. */
     const struct partition *partition;
     float *parameters; /* [partition->elements] where parameters are copied to when they must. */
     bool unchecked;    /* It does not look at itself (common/base/invariant.h). */
-    struct spent_listener listener; /* Of where its time went; see stretch.h. */
+    struct time_spent_listener listener; /* Of where its time went; see interval.h. */
 };
 
 struct session;
@@ -136,6 +136,6 @@ bool session_apart(const struct session *session);
 const char *session_waiting(const struct session *session, double *seconds, uint64_t now_us);
 
 /* When it is over, everything has been said; and where to abandon it. */
-struct enrolment *session_enrolment(struct session *session);
+struct joining *session_joining(struct session *session);
 
 #endif

@@ -9,7 +9,7 @@
 static void check_start(const struct session *s)
 {
     bool started = s->start.assignment != 0;
-    RULE(IMPLIES(started, s->enrolment.started), "with the first START it has started");
+    RULE(IMPLIES(started, s->joining.started), "with the first START it has started");
     RULE(IMPLIES(started && s->start_told, s->told_assignment == s->start.assignment),
          "the trainer knows the START that it was told");
     RULE(IMPLIES(s->have_parameters, started), "parameters are of a START");
@@ -24,7 +24,7 @@ static void check_trainer(const struct session *s)
     bool busy = s->trainer == BUSY;
     RULE(IMPLIES(s->abandoned, busy), "only what is computed is abandoned");
     RULE(!busy || !s->scoring.given, "the trainer computes or scores");
-    RULE(IMPLIES(busy, s->enrolment.started && (s->exchange.open || s->exchange.under_way == 0)),
+    RULE(IMPLIES(busy, s->joining.started && (s->exchange.open || s->exchange.under_way == 0)),
          "while the trainer computes nothing is under way but what it pushes as it comes");
     RULE(IMPLIES(s->exchange.open, busy && !s->abandoned && !s->all_at_once),
          "only what is computed comes bit by bit");
@@ -35,26 +35,27 @@ static void check_trainer(const struct session *s)
          "what the trainer reads is here");
     RULE(busy || s->exchange.pushed_count == 0 || s->exchange.under_way > 0,
          "gradients are kept until they are answered");
-    RULE(IMPLIES(s->held.waits, s->trainer == IDLE && s->exchange.under_way == 0),
+    RULE(IMPLIES(s->deferred.waits, s->trainer == IDLE && s->exchange.under_way == 0),
          "what waits for its number is not under way");
-    RULE(IMPLIES(s->held.waits, s->follow.computation.open && s->follow.computation.number == 0),
-         "nothing waits for a number that is here");
-    RULE(s->held.waits || s->held.gradient == NULL, "what does not wait is let go");
+    RULE(
+        IMPLIES(s->deferred.waits, s->follow.computation.open && s->follow.computation.number == 0),
+        "nothing waits for a number that is here");
+    RULE(s->deferred.waits || s->deferred.gradient == NULL, "what does not wait is let go");
     RULE(IMPLIES(s->announcements.done, s->trainer == DONE), "DONE is said for the trainer");
 }
 
 void session_check(const struct session *session)
 {
     const struct session *s = session;
-    RULE(s->envelope == &s->enrolment.envelope, "it speaks as who it is");
-    enrolment_check(&s->enrolment);
+    RULE(s->envelope == &s->joining.envelope, "it speaks as who it is");
+    joining_check(&s->joining);
     exchange_check(&s->exchange);
     scoring_check(&s->scoring);
     follow_check(&s->follow);
     announcements_check(&s->announcements, s->envelope);
-    RULE(s->end_told == s->enrolment.over, "the trainer knows the end as soon as it is there");
+    RULE(s->end_told == s->joining.over, "the trainer knows the end as soon as it is there");
     RULE(IMPLIES(s->end_told,
-                 s->exchange.pushed_count == 0 && s->exchange.under_way == 0 && !s->held.waits),
+                 s->exchange.pushed_count == 0 && s->exchange.under_way == 0 && !s->deferred.waits),
          "after the end nothing is under way");
     if (s->end_told)
         return;

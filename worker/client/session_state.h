@@ -6,8 +6,8 @@
 #define WORKER_CLIENT_SESSION_STATE_H
 
 #include "worker/client/announcements.h"
+#include "worker/client/deferred_push.h"
 #include "worker/client/exchange.h"
-#include "worker/client/held_push.h"
 #include "worker/client/scoring.h"
 #include "worker/client/session.h"
 #include "worker/client/times.h"
@@ -17,15 +17,15 @@ enum trainer { IDLE, BUSY, DONE };
 
 struct session {
     struct session_options options;
-    struct enrolment enrolment; /* Started with the first START. */
-    struct envelope *envelope;  /* Its. */
+    struct joining joining;    /* Started with the first START. */
+    struct envelope *envelope; /* Its. */
     enum trainer trainer;
     uint8_t *job_bytes; /* [job_size] the declaration. */
     uint32_t job_size;
     struct exchange exchange;
-    struct replica replica; /* Where workers make the updates too; else nothing. */
-    struct follow follow;   /* What the mode makes of it; the steps that it is at. */
-    struct held_push held;  /* Computed, and its number is not here yet. */
+    struct replica replica;        /* Where workers make the updates too; else nothing. */
+    struct follow follow;          /* What the mode makes of it; the steps that it is at. */
+    struct deferred_push deferred; /* Computed, and its number is not here yet. */
     struct announcements announcements;
     struct scoring scoring; /* What is to be scored, beside training. */
 
@@ -50,7 +50,7 @@ struct session {
     struct times times;           /* Since the last report, for the next. */
     enum wait waited;             /* For what the trainer waits, as server 0 has said last, ... */
     uint32_t whom;                /* ... and one more than the worker that it is for, or 0. */
-    uint64_t spread, part_spread; /* Of the parameters that are here; see spread.h. */
+    uint64_t spread, part_spread; /* Of the parameters that are here; see version_skew.h. */
     uint64_t complete_us;         /* When the parameters were all here. */
     uint64_t scored_from_us, scored_to_us; /* When the trainer scored last. */
 

@@ -17,9 +17,9 @@
 #include "common/job/job.h"
 
 #define BACKLOG                                                                                    \
-    JOB_WORKERS_MAX     /* All may come at the same time; who finds no room never returns. */
-#define STRANGERS    64 /* Turned away in one call at most, so that they cannot keep us here. */
-#define SOCKET_FLAGS (SOCK_NONBLOCK | SOCK_CLOEXEC)
+    JOB_WORKERS_MAX      /* All may come at the same time; who finds no room never returns. */
+#define UNKNOWN_PEERS 64 /* Turned away in one call at most, so that they cannot keep us here. */
+#define SOCKET_FLAGS  (SOCK_NONBLOCK | SOCK_CLOEXEC)
 
 /* Room for the control data of one message, aligned as the kernel wants it. */
 union control {
@@ -79,7 +79,7 @@ enum status rendezvous_listen(uint64_t name, int *fd, struct error *error)
 
 enum status rendezvous_accept(int fd, int *connection)
 {
-    for (int tries = 0; tries < STRANGERS; tries++) {
+    for (int tries = 0; tries < UNKNOWN_PEERS; tries++) {
         int accepted = accept4(fd, NULL, NULL, SOCKET_FLAGS);
         if (accepted < 0 && (errno == EINTR || errno == ECONNABORTED))
             continue;

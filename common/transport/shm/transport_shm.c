@@ -22,8 +22,9 @@
 #include "common/transport/shm/rendezvous.h"
 #include "common/transport/shm/window.h"
 
-#define GUEST_FIRST    (1ull << 40) /* Numbers of guests; the inner transport's are smaller. */
-#define INNER_TURN     8            /* Every so many receives the inner transport comes first. */
+#define SCRIPTED_CLIENT_FIRST                                                                      \
+    (1ull << 40)         /* Numbers of guests; the inner transport's are smaller. */
+#define INNER_TURN     8 /* Every so many receives the inner transport comes first. */
 #define BELLS_MAX      (JOB_SERVERS_MAX + 1 + TRANSPORT_DOORBELLS_MAX)
 #define EVENTS_A_LOOK  16
 #define LOOK_ON_US     400 /* Longer than most answers take, far shorter than a TICK. */
@@ -180,7 +181,7 @@ static enum status shm_attach(struct endpoint *endpoint, uint64_t name)
         return STATUS_EXISTS;
     enum status status = rendezvous_connect(name, &endpoint->connection);
     if (status == STATUS_OK)
-        watch(endpoint, endpoint->connection, EPOLLIN | EPOLLRDHUP, GUEST_FIRST);
+        watch(endpoint, endpoint->connection, EPOLLIN | EPOLLRDHUP, SCRIPTED_CLIENT_FIRST);
     return status;
 }
 
@@ -214,7 +215,7 @@ static void welcome(struct endpoint *endpoint)
         if (window_make(&guest->window, connection, &endpoint->share, endpoint->published,
                         &error) != STATUS_OK)
             continue;
-        guest->name = GUEST_FIRST + endpoint->guests_made++;
+        guest->name = SCRIPTED_CLIENT_FIRST + endpoint->guests_made++;
         guest->gone = false;
         endpoint->guest_count++;
         watch(endpoint, connection, EPOLLIN | EPOLLRDHUP, guest->name);
@@ -247,7 +248,7 @@ static void take_offer(struct endpoint *endpoint)
     endpoint->connection = -1; /* The window's, or closed. */
     if (status != STATUS_OK)
         return;
-    server->name = GUEST_FIRST;
+    server->name = SCRIPTED_CLIENT_FIRST;
     server->gone = false;
     endpoint->guest_count = 1;
     watch(endpoint, server->window.mine, EPOLLIN | EPOLLET, WATCH_BELL);
@@ -268,7 +269,7 @@ static void look(struct endpoint *endpoint)
     int count = epoll_wait(endpoint->epoll, events, EVENTS_A_LOOK, 0);
     for (int i = 0; i < count; i++) {
         uint64_t what = events[i].data.u64;
-        struct guest *guest = what >= GUEST_FIRST ? guest_find(endpoint, what) : NULL;
+        struct guest *guest = what >= SCRIPTED_CLIENT_FIRST ? guest_find(endpoint, what) : NULL;
         if (what == WATCH_VISITORS)
             welcome(endpoint);
         else if (guest != NULL)
@@ -307,13 +308,14 @@ static enum status shm_send(struct endpoint *endpoint, uint64_t peer, const void
                             size_t header_bytes, struct frame *payload, uint64_t place)
 {
     const struct transport_operations *inner = endpoint->operations;
-    if (endpoint->listening && peer >= GUEST_FIRST)
+    if (endpoint->listening && peer >= SCRIPTED_CLIENT_FIRST)
         return send_to_guest(endpoint, peer, header, header_bytes, payload, place);
     if (endpoint->listening || endpoint->guest_count == 0 || place == TRANSPORT_PLACE_NOWHERE)
         return inner->send(endpoint->inner, peer, header, header_bytes, payload, place);
     if (payload != NULL)
         frame_retain(payload);
-    enum status status = send_to_guest(endpoint, GUEST_FIRST, header, header_bytes, payload, place);
+    enum status status =
+        send_to_guest(endpoint, SCRIPTED_CLIENT_FIRST, header, header_bytes, payload, place);
     if (status == STATUS_NOT_FOUND) /* The payload has no place in the window. */
         return inner->send(endpoint->inner, peer, header, header_bytes, payload, place);
     frame_release(payload);

@@ -80,9 +80,9 @@ static void attach_rings(struct window *window, uint32_t capacity)
 static uint32_t ring_capacity(uint32_t messages)
 {
     /* A record is about 120 bytes; the rare long ones have room beside them. */
-    uint64_t wish = 160u * (uint64_t)messages + 16u * RING_RECORD_MAX;
+    uint64_t wanted = 160u * (uint64_t)messages + 16u * RING_RECORD_MAX;
     uint32_t capacity = RING_CAPACITY_MIN;
-    while (capacity < wish && capacity < 1u << 30)
+    while (capacity < wanted && capacity < 1u << 30)
         capacity *= 2;
     return capacity;
 }

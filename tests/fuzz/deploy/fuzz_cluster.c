@@ -22,8 +22,8 @@ static void place_all(const struct cluster *cluster)
     for (uint32_t i = 0; i < 12; i++) {
         fuzz_must(layout.host_of[i] < layout.host_count, "everybody has a host");
         const struct cluster_host *host = &layout.hosts[layout.host_of[i]];
-        fuzz_must(host->processors > 0 && host->card.up_bytes_per_second > 0 &&
-                      host->card.down_bytes_per_second > 0,
+        fuzz_must(host->processors > 0 && host->nic.up_bytes_per_second > 0 &&
+                      host->nic.down_bytes_per_second > 0,
                   "a host can compute and speak");
     }
     layout_free(&layout);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "deploy/hosts/host_report.h"
-#include "deploy/hosts/seating.h"
+#include "deploy/hosts/placement.h"
 #include "tests/fuzz/fuzz.h"
 
 const struct fuzz_bounds fuzz_bounds = {4u << 20, 4096};
@@ -27,22 +27,22 @@ static void look_at(const struct host_list *list)
     }
 }
 
-static void seat(const struct host_list *list)
+static void place(const struct host_list *list)
 {
-    struct seating seating;
-    uint32_t workers = seating_room(list, 2, false);
+    struct placement placement;
+    uint32_t workers = placement_room(list, 2, false);
     workers = workers < 500 ? workers : 500;
-    if (seating_make(&seating, list, 2, workers, false, NULL) == STATUS_OK) {
+    if (placement_make(&placement, list, 2, workers, false, NULL) == STATUS_OK) {
         uint32_t taken = 0;
         for (size_t i = 0; i < list->count; i++) {
-            taken += seating.taken[i];
-            fuzz_must(list->hosts[i].slots == 0 || seating.taken[i] <= list->hosts[i].slots,
+            taken += placement.taken[i];
+            fuzz_must(list->hosts[i].slots == 0 || placement.taken[i] <= list->hosts[i].slots,
                       "no host gets more than it has");
         }
         fuzz_must(taken == 2 + workers, "everybody has a place");
     } else
         fuzz_must(workers == 0, "there is room for as many as there is said to be");
-    seating_free(&seating);
+    placement_free(&placement);
 }
 
 static void hear(const char *text)
@@ -63,7 +63,7 @@ void fuzz_one(const uint8_t *data, size_t size)
     char text[5000];
     if (host_list_read(&list, (const char *)data, size, "input", &error) == STATUS_OK) {
         look_at(&list);
-        seat(&list);
+        place(&list);
     } else
         fuzz_must(error.text[0] != '\0', "a refusal says why");
     host_list_free(&list);

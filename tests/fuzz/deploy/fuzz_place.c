@@ -21,7 +21,7 @@ void fuzz_start(void)
 }
 
 /* 4 bits of servers, 0 for none said; 3 of a name; 3 of a source; whether all serve, --ps-hosts, --workers. */
-static struct place_request wish(unsigned bits)
+static struct place_request wanted(unsigned bits)
 {
     static const char *const names[8] = {NULL,    NULL,     "ps",       "worker",
                                          "chief", "master", "evaluator"};
@@ -80,7 +80,7 @@ void fuzz_one(const uint8_t *data, size_t size)
     for (char *line; (line = strsep(&rest, "\n")) != NULL && count < LINES_MAX;)
         lines[count++] = line;
 
-    struct place_request request = wish(bits);
+    struct place_request request = wanted(bits);
     struct place place;
     struct error error = {0};
     request.environment = lines;

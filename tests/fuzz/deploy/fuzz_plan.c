@@ -24,8 +24,8 @@ static bool none(void *context, const struct option_row *row)
 static void take_words(const struct plan *plan)
 {
     struct options *options = calloc(1, sizeof *options);
-    char *texts[NAMED_ARMS_MAX] = {NULL};
-    struct named_arms arms;
+    char *texts[NAMED_CONFIGS_MAX] = {NULL};
+    struct named_configs configs;
     struct error error;
     fuzz_must(options != NULL, "there is memory");
     for (size_t i = 0; i < plan->axes.count; i++) {
@@ -34,21 +34,22 @@ static void take_words(const struct plan *plan)
                   "an axis that was written has its option");
         free(text);
     }
-    for (size_t i = 0; i < plan->arms.count; i++) {
-        texts[i] = named_arm_text(&plan->arms.list[i]);
+    for (size_t i = 0; i < plan->configs.count; i++) {
+        texts[i] = named_config_text(&plan->configs.list[i]);
         fuzz_must(texts[i] != NULL, "there is memory");
-        options->arm.items[options->arm.count++] = texts[i];
+        options->config.items[options->config.count++] = texts[i];
     }
-    fuzz_must(named_arms_read(&arms, options, &error) == STATUS_OK, "arms can be typed");
-    for (size_t i = 0; i < arms.count; i++) {
-        fuzz_must(arms.list[i].own.count == plan->arms.list[i].own.count, "an arm has its options");
-        for (size_t j = 0; j < arms.list[i].own.count; j++)
-            fuzz_must(
-                strcmp(arms.list[i].own.items[j].value, plan->arms.list[i].own.items[j].value) == 0,
-                "typed they have the same values");
+    fuzz_must(named_configs_read(&configs, options, &error) == STATUS_OK, "arms can be typed");
+    for (size_t i = 0; i < configs.count; i++) {
+        fuzz_must(configs.list[i].own.count == plan->configs.list[i].own.count,
+                  "an arm has its options");
+        for (size_t j = 0; j < configs.list[i].own.count; j++)
+            fuzz_must(strcmp(configs.list[i].own.items[j].value,
+                             plan->configs.list[i].own.items[j].value) == 0,
+                      "typed they have the same values");
     }
-    named_arms_free(&arms);
-    for (size_t i = 0; i < plan->arms.count; i++)
+    named_configs_free(&configs);
+    for (size_t i = 0; i < plan->configs.count; i++)
         free(texts[i]);
     free(options);
 }

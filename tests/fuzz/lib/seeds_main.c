@@ -299,9 +299,9 @@ static void make_command_lines(void)
     make_options("unknown", 7, "--histori=3\n-x\n");
 }
 
-static void make_place(const char *name, unsigned wish, const char *lines)
+static void make_place(const char *name, unsigned wanted, const char *lines)
 {
-    const uint8_t first[2] = {(uint8_t)wish, (uint8_t)(wish >> 8)};
+    const uint8_t first[2] = {(uint8_t)wanted, (uint8_t)(wanted >> 8)};
     const struct disk_piece pieces[] = {{first, 2}, {lines, strlen(lines)}};
     write_pieces("place", name, pieces, 2);
 }

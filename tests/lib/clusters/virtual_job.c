@@ -73,7 +73,7 @@ static void make_job(struct job *job, const struct virtual_job_options *options)
         snprintf(job->servers[i], ADDRESS_MAX, "127.0.0.1:%u", 2000 + i);
 }
 
-static void make_cards(struct virtual_job *it, const struct virtual_job_options *options)
+static void make_nics(struct virtual_job *it, const struct virtual_job_options *options)
 {
     struct cluster usual;
     struct error error;
@@ -83,8 +83,8 @@ static void make_cards(struct virtual_job *it, const struct virtual_job_options 
     expect(layout_make(&it->layout, cluster, options->servers, options->workers, &error) ==
                STATUS_OK,
            "no layout");
-    it->cards = cards_create(cluster, &it->layout, options->seed);
-    expect(it->cards != NULL, "out of memory");
+    it->nics = nics_create(cluster, &it->layout, options->seed);
+    expect(it->nics != NULL, "out of memory");
     cluster_free(&usual);
 }
 
@@ -93,8 +93,8 @@ void virtual_job_open(struct virtual_job *it, const struct virtual_job_options *
     struct error error = {STATUS_OK, ""};
     memset(it, 0, sizeof *it);
     make_job(&it->job, options);
-    if (options->carrier.carry == NULL)
-        make_cards(it, options);
+    if (options->channel.carry == NULL)
+        make_nics(it, options);
     simulated_disk_init(&it->disk, 1, 1);
     for (uint32_t i = 0; i < options->servers; i++)
         it->disks[i] = &it->disk;
@@ -108,7 +108,7 @@ void virtual_job_open(struct virtual_job *it, const struct virtual_job_options *
         .timing = options->timing.queue_ns != NULL
                       ? options->timing
                       : (struct timing){.queue_ns = no_time, .compute_ns = no_time},
-        .carrier = it->cards != NULL ? cards_carrier(it->cards) : options->carrier,
+        .channel = it->nics != NULL ? nics_channel(it->nics) : options->channel,
         .share_frames = true,
         .start_within_us = 1000,
         .storage = simulated_storage(&it->storage),
@@ -130,7 +130,7 @@ void virtual_job_run(struct virtual_job *it)
 
 void virtual_job_close(struct virtual_job *it)
 {
-    cards_free(it->cards);
+    nics_free(it->nics);
     engine_free(&it->engine);
     simulated_disk_free(&it->disk);
     layout_free(&it->layout);

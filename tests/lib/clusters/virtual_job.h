@@ -10,7 +10,7 @@
 
 #include "deploy/engine/engine.h"
 #include "deploy/engine/simulated_storage.h"
-#include "deploy/simulate/cards.h"
+#include "deploy/simulate/nics.h"
 
 #define VIRTUAL_STEPS_MOST 1000
 
@@ -21,7 +21,7 @@ struct virtual_job_options {
     uint64_t steps;                /* Updates, at most VIRTUAL_STEPS_MOST in sync. */
     uint64_t seed;                 /* Of the cards. */
     const struct cluster *cluster; /* NULL: as cluster_init has it. */
-    struct carrier carrier;        /* In the cards' place, if there is one. */
+    struct channel channel;        /* In the cards' place, if there is one. */
     struct timing timing;          /* If there is one; else nothing takes a process time. */
     bool unchecked;                /* As in engine_options. */
 };
@@ -30,7 +30,7 @@ struct virtual_job {
     struct engine engine;
     struct job job;
     struct layout layout;
-    struct cards *cards; /* NULL with another carrier. */
+    struct nics *nics; /* NULL with another carrier. */
     struct simulated_disk disk;
     struct simulated_disk *disks[JOB_SERVERS_MAX];
     struct simulated_storage storage;

@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-static void write_entries(struct run_record_writer *writer, const struct run_record_stretch *s,
+static void write_entries(struct run_record_writer *writer, const struct run_record_interval *s,
                           uint32_t chunk)
 {
     uint64_t batches = s->to.batches - s->from.batches;
@@ -20,10 +20,10 @@ static void write_entries(struct run_record_writer *writer, const struct run_rec
     free(entries);
 }
 
-void rewritten_record_stretch(struct run_record_writer *writer,
-                              const struct run_record_reader *reader)
+void rewritten_record_interval(struct run_record_writer *writer,
+                               const struct run_record_reader *reader)
 {
-    const struct run_record_stretch *s = &reader->stretch;
+    const struct run_record_interval *s = &reader->interval;
     uint32_t gone = 0;
     if (s->begins)
         run_record_writer_generation(writer, s->generation);
@@ -35,5 +35,5 @@ void rewritten_record_stretch(struct run_record_writer *writer,
     }
     for (uint32_t chunk = 0; chunk < reader->segment.chunk_count; chunk++)
         write_entries(writer, s, chunk);
-    run_record_writer_cut(writer, &s->to);
+    run_record_writer_snapshot(writer, &s->to);
 }

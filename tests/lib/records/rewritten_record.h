@@ -8,7 +8,7 @@
 #include "common/store/run_record.h"
 
 /* The one that was read last, up to its cut. */
-void rewritten_record_stretch(struct run_record_writer *writer,
-                              const struct run_record_reader *reader);
+void rewritten_record_interval(struct run_record_writer *writer,
+                               const struct run_record_reader *reader);
 
 #endif

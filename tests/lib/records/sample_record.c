@@ -51,7 +51,8 @@ void sample_record_begin_with(struct sample_record *record, uint64_t seed, uint3
     record->generation = 1;
     record->segment = *segment;
     record->segment.chunk_count = chunks;
-    record->at = (struct run_record_cut){segment->batches, segment->version, segment->computation};
+    record->at =
+        (struct run_record_snapshot){segment->batches, segment->version, segment->computation};
     record->segment.elements = calloc(chunks + 1, sizeof *record->segment.elements);
     assert(record->segment.elements != NULL);
     for (uint32_t i = 0; i < chunks; i++)
@@ -226,7 +227,7 @@ static void tell(struct training *t)
     }
     r->at.batches += t->batches;
     r->at.version = r->segment.chunk_count > 0 ? t->versions[0] : r->at.batches;
-    run_record_writer_cut(&r->writer, &r->at);
+    run_record_writer_snapshot(&r->writer, &r->at);
     enum status status = run_record_writer_finish(&r->writer);
     assert(status == STATUS_OK);
     (void)status;

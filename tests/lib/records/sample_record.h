@@ -18,7 +18,7 @@ struct sample_record {
     double loss;             /* How likely a worker is lost before a push. */
     uint64_t bound;          /* Of ssp; MODE_UNBOUNDED, as it begins: nobody waits for anybody. */
     bool held;               /* Whoever has waited computes from what it held before: not ssp. */
-    struct run_record_cut at;
+    struct run_record_snapshot at;
     uint64_t generation;
     uint64_t torn; /* Batches that have entries of two computations. */
 };

@@ -49,7 +49,7 @@ int lone_run(const struct lone_run *run, struct error *error)
                             .gradient = &workload.gradient,
                             .out = run->out,
                             .restore = run->restore != NULL ? run->restore : "auto",
-                            .pace = {.time = {.slow = 1}, .job = &workload.job}};
+                            .throttle = {.time = {.slow = 1}, .job = &workload.job}};
         if (run->stopped)
             solo_request_stop(&solo, EXIT_INTERRUPTED);
         code = solo_run(&solo, error);

@@ -323,10 +323,10 @@ static void pong(struct fixture *f, uint64_t request)
 
 static void check_over(struct fixture *f, int exit_code, const char *reason)
 {
-    ck_assert(session_enrolment(f->session)->over);
-    ck_assert_int_eq(session_enrolment(f->session)->exit_code, exit_code);
-    ck_assert_msg(strstr(session_enrolment(f->session)->reason, reason) != NULL, "%s",
-                  session_enrolment(f->session)->reason);
+    ck_assert(session_joining(f->session)->over);
+    ck_assert_int_eq(session_joining(f->session)->exit_code, exit_code);
+    ck_assert_msg(strstr(session_joining(f->session)->reason, reason) != NULL, "%s",
+                  session_joining(f->session)->reason);
     struct message *finished = to_trainer(f, MESSAGE_FINISHED);
     ck_assert_ptr_nonnull(finished);
     ck_assert_uint_eq(finished->stop.exit_code, (uint32_t)exit_code);
@@ -546,7 +546,7 @@ TEST(answers_that_were_not_asked_for_change_nothing, MODE_SYNC)
     answer(f, (struct reply){.chunk = 0, .version = 1, .value = 6});
     answer_as(f, (struct reply){.version = 1, .value = -1}, request, 0); /* Repeated. */
     ck_assert(f->parameters[0] == 6.0f);
-    ck_assert(!session_enrolment(f->session)->over);
+    ck_assert(!session_joining(f->session)->over);
     ck_assert_ptr_null(to_trainer(f, MESSAGE_WORK));
 }
 
@@ -937,7 +937,7 @@ TEST_PLAIN(a_refusal_ends_it_with_the_code_of_its_kind)
             int code = cases[i].code[server];
             if (code >= 0)
                 check_over(&f, code, "because");
-            ck_assert_int_eq(session_enrolment(f.session)->over, code >= 0);
+            ck_assert_int_eq(session_joining(f.session)->over, code >= 0);
             /* What another server refused, server 0 has to be told. */
             ck_assert_int_eq(sent(&f, 0, MESSAGE_STOP) != NULL, server != 0 && code >= 0);
             close_fixture(&f);
@@ -1022,7 +1022,7 @@ TEST_PLAIN(a_stop_is_asked_for_and_a_failure_announced)
     begin(&f);
     from_trainer(&f, stop, NULL);
     ck_assert_uint_eq(sent(&f, 0, MESSAGE_STOP)->stop.exit_code, EXIT_INTERRUPTED);
-    ck_assert(!session_enrolment(f.session)->over); /* Server 0 says when. */
+    ck_assert(!session_joining(f.session)->over); /* Server 0 says when. */
     post_clear(&f.post);
     stop.stop.exit_code = EXIT_TRAINING_FAILED;
     strcpy(stop.stop.reason, "training diverged");
@@ -1049,7 +1049,7 @@ TEST_PLAIN(a_start_that_does_not_come_is_given_up_after_server_0_had_its_say)
             join(&f);
         tick_heard(&f, 10);
         tick(&f, 0.4);
-        ck_assert(!session_enrolment(f.session)->over);
+        ck_assert(!session_joining(f.session)->over);
         tick(&f, 0.2);
         check_over(&f, EXIT_START_TIMEOUT,
                    welcomed ? "start timed out after 1 min: waiting for others to join"
@@ -1079,7 +1079,7 @@ static void go_to(struct fixture *f, int place)
     post_clear(&f->post);
 }
 
-/* How long a silent server 0 is waited for: tests/unit/wire/test_enrolment.c. */
+/* How long a silent server 0 is waited for: tests/unit/wire/test_joining.c. */
 TEST_PLAIN(whoever_was_stopped_blames_nobody)
 {
     for (int place = 0; place < PLACES; place++) {
@@ -1094,7 +1094,7 @@ TEST_PLAIN(whoever_was_stopped_blames_nobody)
             continue;
         }
         tick(&f, 1.9); /* What was watched before counts. */
-        ck_assert(!session_enrolment(f.session)->over);
+        ck_assert(!session_joining(f.session)->over);
         ck_assert_ptr_null(post_log(&f.post, "nothing heard"));
         tick(&f, 0.2);
         ck_assert_ptr_nonnull(post_log(&f.post, "nothing heard from ps/0 for 5.1 s"));
@@ -1108,7 +1108,7 @@ TEST(an_answer_that_does_not_come_ends_it_naming_the_server, MODE_SYNC)
     answer(f, (struct reply){.chunk = 0});
     answer(f, (struct reply){.chunk = 2});
     tick_heard(f, 70); /* Server 0 notices it after 5 s, waits for 60, and is given another 5. */
-    ck_assert(!session_enrolment(f->session)->over);
+    ck_assert(!session_joining(f->session)->over);
     tick_heard(f, 0.1);
     check_over(f, EXIT_CLUSTER_LOST, "no answer from ps/1 for 1 min 10 s");
 }
@@ -1125,7 +1125,7 @@ TEST(at_a_barrier_it_waits_longer, MODE_SYNC)
             give(f, server, receipt);
         }
         tick_heard(f, 10);
-        ck_assert(!session_enrolment(f->session)->over);
+        ck_assert(!session_joining(f->session)->over);
     }
     give(f, 0, (struct message){.kind = MESSAGE_PONG, .waiting.text = "step 0 waits for worker/0"});
     tick(f, 0.1);
@@ -1146,7 +1146,7 @@ TEST_PLAIN(a_gradient_that_takes_for_ever_and_an_end_that_does_not_come_have_dea
         if (place == JOINS_AGAIN)
             done(&f); /* It goes on as if nothing were, until it is told otherwise. */
         tick_heard(&f, place == COMPUTES ? 300 : 360);
-        ck_assert(!session_enrolment(f.session)->over);
+        ck_assert(!session_joining(f.session)->over);
         tick_heard(&f, 0.1);
         if (place == COMPUTES)
             check_over(&f, EXIT_TRAINING_FAILED, "stuck: computing one gradient for 5 min");
@@ -1174,7 +1174,7 @@ TEST(no_work_for_ever_has_a_deadline, MODE_ASYNC)
     start(f, 0);
     answer_all(f, (struct reply){.version = 0});
     tick_heard(f, 360);
-    ck_assert(!session_enrolment(f->session)->over);
+    ck_assert(!session_joining(f->session)->over);
     tick_heard(f, 0.1);
     check_over(f, EXIT_CLUSTER_LOST, "ps/0 gives no work");
 }
@@ -1448,7 +1448,7 @@ TEST_PLAIN(a_worker_beside_a_server_is_not_sent_away)
     give(&f, 0, (struct message){.kind = MESSAGE_PONG, .waiting.leave = true});
     tick(&f, 2);
     ck_assert_ptr_null(sent(&f, 0, MESSAGE_LEAVE));
-    ck_assert(!session_enrolment(f.session)->over);
+    ck_assert(!session_joining(f.session)->over);
     close_fixture(&f);
     open_fixture(&f, MODE_SYNC);
     f.job.colocated = true;
@@ -1498,9 +1498,9 @@ TEST_PLAIN(whoever_is_sent_away_and_not_let_go_leaves_all_the_same)
     struct fixture f;
     open_fixture(&f, MODE_SYNC);
     begin(&f);
-    double stop = session_enrolment(f.session)->deadlines.stop;
+    double stop = session_joining(f.session)->deadlines.stop;
     for (double waited = 0; waited < stop + 1; waited += 0.5) {
-        ck_assert(!session_enrolment(f.session)->over || waited > stop - 1);
+        ck_assert(!session_joining(f.session)->over || waited > stop - 1);
         give(&f, 0, (struct message){.kind = MESSAGE_PONG, .waiting.leave = true});
         tick(&f, 0.5);
     }
@@ -1551,7 +1551,7 @@ TEST_PLAIN(whoever_is_not_let_go_leaves_all_the_same)
     begin(&f);
     ask_to_leave(&f);
     tick(&f, 4.9);
-    ck_assert(!session_enrolment(f.session)->over);
+    ck_assert(!session_joining(f.session)->over);
     tick(&f, 0.4); /* Nothing heard for --worker-timeout. */
     check_over(&f, EXIT_TERMINATED, "left the job, unheard by ps/0");
     close_fixture(&f);
@@ -1560,7 +1560,7 @@ TEST_PLAIN(whoever_is_not_let_go_leaves_all_the_same)
     begin(&f);
     ask_to_leave(&f);
     tick_heard(&f, 29);
-    ck_assert(!session_enrolment(f.session)->over);
+    ck_assert(!session_joining(f.session)->over);
     tick_heard(&f, 2); /* --stop-timeout. */
     check_over(&f, EXIT_TERMINATED, "left the job, unheard by ps/0");
     close_fixture(&f);
@@ -1684,7 +1684,7 @@ TEST(a_batch_whose_gradient_is_not_finite_is_skipped, MODE_ASYNC)
     bool retry = exchange_for(f, 0)->message.exchange.retry;
     ck_assert(!retry); /* It is as good as new. */
     answer_all(f, (struct reply){.version = 1, .verdict = VERDICT_REJECTED});
-    ck_assert(!session_enrolment(f->session)->over);
+    ck_assert(!session_joining(f->session)->over);
     ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.batch, 1);
 }
 
@@ -2408,7 +2408,7 @@ TEST(a_trainer_that_scores_for_ever_is_stuck, MODE_SYNC)
     share(f, 3, 4);
     answer_all(f, (struct reply){.version = 1});
     tick_heard(f, 299);
-    ck_assert(!session_enrolment(f->session)->over);
+    ck_assert(!session_joining(f->session)->over);
     tick(f, 2);
     check_over(f, EXIT_TRAINING_FAILED, "stuck: scoring for");
 }
@@ -2433,7 +2433,7 @@ TEST_PLAIN(who_goes_before_it_is_welcomed_says_so)
         tick(&f, 0.1);
         from_trainer(&f, (struct message){.kind = kinds[i], .stop.exit_code = EXIT_TERMINATED},
                      NULL);
-        ck_assert(session_enrolment(f.session)->over);
+        ck_assert(session_joining(f.session)->over);
         ck_assert_ptr_nonnull(sent(&f, 0, kinds[i]));
         close_fixture(&f);
     }
@@ -2452,7 +2452,7 @@ TEST(every_node_has_the_whole_deadline, MODE_SYNC)
     tick_heard(f, 200);
     push(f, 0, (struct node){2, 1}, false, frame_of(1, 64));
     tick_heard(f, 200);
-    ck_assert(!session_enrolment(f->session)->over);
+    ck_assert(!session_joining(f->session)->over);
 }
 
 int main(void)

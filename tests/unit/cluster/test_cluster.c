@@ -201,7 +201,7 @@ static void expect_layout(struct layout *layout, const char *expected)
     wording_append(text, sizeof text, " of %u:", layout->host_count);
     for (uint32_t i = 0; i < layout->host_count; i++)
         wording_append(text, sizeof text, " %s",
-                       quantity_rate(layout->hosts[i].card.up_bytes_per_second).text);
+                       quantity_rate(layout->hosts[i].nic.up_bytes_per_second).text);
     ck_assert_str_eq(text, expected);
     layout_free(layout);
 }
@@ -255,22 +255,22 @@ TEST(a_network_is_said_of_all_hosts)
     say(c, "link", "worker/2:100Mbit");
     say(c, "network", "1Gbit/500Mbit,200us");
     expect_hosts(c, 1, 3, "0 1 2 3 of 4: 1Gbit 1Gbit 1Gbit 100Mbit");
-    ck_assert_uint_eq(c->usual.card.down_bytes_per_second, 62500000);
-    ck_assert_uint_eq(c->hosts[0].host.card.down_bytes_per_second, 62500000);
-    ck_assert_uint_eq(c->usual.card.latency_ns, 0);
+    ck_assert_uint_eq(c->usual.nic.down_bytes_per_second, 62500000);
+    ck_assert_uint_eq(c->hosts[0].host.nic.down_bytes_per_second, 62500000);
+    ck_assert_uint_eq(c->usual.nic.latency_ns, 0);
     ck_assert_uint_eq(c->latency_ns, 200000);
     say(c, "network", "25Gbit"); /* As far away as before. */
     ck_assert_uint_eq(c->latency_ns, 200000);
-    ck_assert_uint_eq(c->usual.card.down_bytes_per_second, UINT64_C(3125000000));
+    ck_assert_uint_eq(c->usual.nic.down_bytes_per_second, UINT64_C(3125000000));
 }
 
 TEST(links_are_of_hosts_and_the_later_wins)
 {
     say(c, "link", "worker/0-1:100Mbit,1ms,worker/2:1Gbit/2Gbit; ps/0:40Gbit");
     expect_hosts(c, 1, 4, "0 1 2 3 4 of 5: 40Gbit 100Mbit 100Mbit 1Gbit 10Gbit");
-    ck_assert_uint_eq(c->links[0].card.latency_ns, 1000000);
-    ck_assert_uint_eq(c->links[1].card.latency_ns, 0);
-    ck_assert_uint_eq(c->links[1].card.down_bytes_per_second, 250000000);
+    ck_assert_uint_eq(c->links[0].nic.latency_ns, 1000000);
+    ck_assert_uint_eq(c->links[1].nic.latency_ns, 0);
+    ck_assert_uint_eq(c->links[1].nic.down_bytes_per_second, 250000000);
     say(c, "link", "worker/1:10Mbit");
     expect_hosts(c, 1, 4, "0 1 2 3 4 of 5: 40Gbit 100Mbit 10Mbit 1Gbit 10Gbit");
 }

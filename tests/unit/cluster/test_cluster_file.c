@@ -75,12 +75,12 @@ TEST_PLAIN(everything_that_can_be_said_is_written_and_read_again)
               "\"server\": {\"message_ns\": 5, \"message_byte_ps\": 6, \"apply_byte_ps\": 8}}");
     ck_assert_uint_eq(cluster.host_count, 2);
     /* A named host is as "host" says, wherever that stands. */
-    ck_assert_uint_eq(cluster.hosts[0].host.card.up_bytes_per_second, 125000000);
+    ck_assert_uint_eq(cluster.hosts[0].host.nic.up_bytes_per_second, 125000000);
     ck_assert_uint_eq(cluster.hosts[0].host.processors, 3);
     ck_assert_uint_eq(cluster.hosts[1].host.processors, 17);
-    ck_assert_uint_eq(cluster.hosts[1].host.card.down_bytes_per_second, UINT64_C(125000000001));
-    ck_assert_uint_eq(cluster.links[0].card.up_bytes_per_second, 2000);
-    ck_assert_uint_eq(cluster.links[0].card.latency_ns, 0);
+    ck_assert_uint_eq(cluster.hosts[1].host.nic.down_bytes_per_second, UINT64_C(125000000001));
+    ck_assert_uint_eq(cluster.links[0].nic.up_bytes_per_second, 2000);
+    ck_assert_uint_eq(cluster.links[0].nic.latency_ns, 0);
     ck_assert(cluster.loss == 0.1 && cluster.slow[1].factor == 1.1);
     ck_assert_str_eq(cluster.about, "two \"racks\", \xc3\xa9");
     ck_assert_uint_eq(cluster.worker.message_ns * 1000 + cluster.worker.message_byte_ps * 100 +
@@ -267,7 +267,7 @@ TEST_PLAIN(the_shipped_files_can_be_read_and_say_everything)
         size_t bytes;
         enum status status = cluster_read_file(&cluster, &disk_posix, files[i].path, &error);
         ck_assert_msg(status == STATUS_OK, "%s", error.text);
-        ck_assert_uint_eq(cluster.usual.card.up_bytes_per_second, files[i].rate);
+        ck_assert_uint_eq(cluster.usual.nic.up_bytes_per_second, files[i].rate);
         ck_assert_int_eq(cluster.rest == CLUSTER_TOGETHER, strstr(files[i].path, "laptop") != NULL);
         /* Each is what would be written: it shows all that there is. */
         char *written = write_text(&cluster);

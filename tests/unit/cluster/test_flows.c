@@ -15,7 +15,7 @@
 
 /* --- by hand --------------------------------------------------------------------------------------- */
 
-static struct flows *with_cards(const uint64_t *rates, uint32_t count)
+static struct flows *with_nics(const uint64_t *rates, uint32_t count)
 {
     struct flows *flows = flows_create(rates, count);
     ck_assert_ptr_nonnull(flows);
@@ -47,11 +47,11 @@ static double bytes_a_second(struct flows *flows, uint32_t flow)
 
 TEST_PLAIN(a_flow_alone_has_the_slower_of_its_cards)
 {
-    struct flows *flows = with_cards((uint64_t[]){1000, 400, 50}, 3);
+    struct flows *flows = with_nics((uint64_t[]){1000, 400, 50}, 3);
     ck_assert_uint_eq(flows_next(flows), FLOWS_NEVER);
     begin(flows, 0, 1, 1000, 7, 5);
     ends(flows, 7, 5 + 5 * SECOND / 2);
-    begin(flows, 2, FLOWS_NO_CARD, 100, 8, 3 * SECOND);
+    begin(flows, 2, FLOWS_NO_NIC, 100, 8, 3 * SECOND);
     ends(flows, 8, 5 * SECOND);
     ck_assert_uint_eq(flows_next(flows), FLOWS_NEVER);
     ck_assert_uint_eq(flows_count(flows), 0);
@@ -61,7 +61,7 @@ TEST_PLAIN(a_flow_alone_has_the_slower_of_its_cards)
 /* a, 300 bytes, has all until b comes, at 1 s, then half; b, 300, ends alone. */
 TEST_PLAIN(two_flows_on_a_card_have_half_each)
 {
-    struct flows *flows = with_cards((uint64_t[]){100, 1000, 1000}, 3);
+    struct flows *flows = with_nics((uint64_t[]){100, 1000, 1000}, 3);
     uint32_t a = begin(flows, 0, 1, 300, 0, 0);
     ck_assert_double_eq(bytes_a_second(flows, a), 100);
     uint32_t b = begin(flows, 0, 2, 300, 1, SECOND);
@@ -76,7 +76,7 @@ TEST_PLAIN(two_flows_on_a_card_have_half_each)
 /* Bertsekas and Gallager's kind of example: what one card's flows cannot use another's have. */
 TEST_PLAIN(what_a_slow_card_leaves_goes_to_the_others)
 {
-    struct flows *flows = with_cards((uint64_t[]){90, 20, 1000, 60}, 4);
+    struct flows *flows = with_nics((uint64_t[]){90, 20, 1000, 60}, 4);
     uint32_t slow = begin(flows, 0, 1, 1000, 0, 0);
     uint32_t middle = begin(flows, 0, 2, 1000, 1, 0);
     uint32_t both = begin(flows, 0, 3, 1000, 2, 0);
@@ -96,7 +96,7 @@ TEST_PLAIN(what_a_slow_card_leaves_goes_to_the_others)
 /* The number of a flow that is stopped is another's soon; the end of that is its own. */
 TEST_PLAIN(a_number_that_is_used_again_has_its_own_end)
 {
-    struct flows *flows = with_cards((uint64_t[]){100, 100}, 2);
+    struct flows *flows = with_nics((uint64_t[]){100, 100}, 2);
     uint32_t first = begin(flows, 0, 1, 1000, 0, 0);
     ck_assert_uint_eq(flows_next(flows), 10 * SECOND);
     flows_stop(flows, first, SECOND);
@@ -109,7 +109,7 @@ TEST_PLAIN(a_number_that_is_used_again_has_its_own_end)
 /* Two begin between which nobody asks what comes next. */
 TEST_PLAIN(a_flow_is_served_from_its_beginning_on_whoever_asks)
 {
-    struct flows *flows = with_cards((uint64_t[]){100, 100, 100}, 3);
+    struct flows *flows = with_nics((uint64_t[]){100, 100, 100}, 3);
     begin(flows, 0, 1, 1000, 0, 0);
     begin(flows, 0, 2, 1000, 1, 2 * SECOND);
     ends(flows, 0, 18 * SECOND);
@@ -120,7 +120,7 @@ TEST_PLAIN(a_flow_is_served_from_its_beginning_on_whoever_asks)
 /* One goes and another comes at the same time, with a card that cannot have the same rate. */
 TEST_PLAIN(who_takes_the_place_of_another_has_its_own_cards_rate)
 {
-    struct flows *flows = with_cards((uint64_t[]){100, 1000, 1000, 30}, 4);
+    struct flows *flows = with_nics((uint64_t[]){100, 1000, 1000, 30}, 4);
     uint32_t first = begin(flows, 0, 1, 1000, 0, 0);
     uint32_t second = begin(flows, 0, 2, 1000, 1, 0);
     ck_assert_double_eq(bytes_a_second(flows, first), 50);
@@ -133,7 +133,7 @@ TEST_PLAIN(who_takes_the_place_of_another_has_its_own_cards_rate)
 
 TEST_PLAIN(a_flow_may_be_stopped_before_anybody_has_looked)
 {
-    struct flows *flows = with_cards((uint64_t[]){100, 1000, 1000}, 3);
+    struct flows *flows = with_nics((uint64_t[]){100, 1000, 1000}, 3);
     uint32_t first = begin(flows, 0, 1, 1000, 0, 0);
     ck_assert_double_eq(bytes_a_second(flows, first), 100);
     flows_stop(flows, begin(flows, 0, 2, 1000, 1, SECOND), SECOND);
@@ -153,7 +153,7 @@ TEST_PLAIN(many_may_come_and_go_at_once)
     uint64_t rates[80];
     for (uint32_t c = 0; c < 80; c++)
         rates[c] = c < 40 ? 100 : 10000;
-    struct flows *flows = with_cards(rates, 80);
+    struct flows *flows = with_nics(rates, 80);
     uint32_t stay[40], go[40];
     for (uint32_t c = 0; c < 40; c++)
         stay[c] = begin(flows, c, 40 + c, 1000, c, 0);
@@ -176,18 +176,18 @@ TEST_PLAIN(many_may_come_and_go_at_once)
 /* A third of a nanosecond's bytes is not waited for, and two thirds are. */
 TEST_PLAIN(a_flow_ends_in_the_nearest_nanosecond)
 {
-    struct flows *flows = with_cards((uint64_t[]){3 * SECOND}, 1);
-    begin(flows, 0, FLOWS_NO_CARD, 10, 0, 0);
+    struct flows *flows = with_nics((uint64_t[]){3 * SECOND}, 1);
+    begin(flows, 0, FLOWS_NO_NIC, 10, 0, 0);
     ends(flows, 0, 3);
-    begin(flows, 0, FLOWS_NO_CARD, 11, 1, 10);
+    begin(flows, 0, FLOWS_NO_NIC, 11, 1, 10);
     ends(flows, 1, 14);
     flows_free(flows);
 }
 
 /* --- what defines the sharing ------------------------------------------------------------------------ */
 
-#define CARDS 24
-#define LIVE  120
+#define NICS 24
+#define LIVE 120
 
 struct live {
     struct way way;
@@ -196,23 +196,23 @@ struct live {
 
 struct crowd {
     struct flows *flows;
-    uint64_t rates[CARDS], now_ns;
+    uint64_t rates[NICS], now_ns;
     struct live live[LIVE]; /* By tag; flow UINT32_MAX when it has ended. */
 };
 
 /* Every card's flows together, and the fastest of them. */
-static void look(const struct crowd *crowd, double loads[CARDS], double fastest[CARDS])
+static void look(const struct crowd *crowd, double loads[NICS], double fastest[NICS])
 {
-    memset(loads, 0, CARDS * sizeof *loads);
-    memset(fastest, 0, CARDS * sizeof *fastest);
+    memset(loads, 0, NICS * sizeof *loads);
+    memset(fastest, 0, NICS * sizeof *fastest);
     for (uint32_t i = 0; i < LIVE; i++) {
         if (crowd->live[i].flow == UINT32_MAX)
             continue;
         double rate = bytes_a_second(crowd->flows, crowd->live[i].flow);
-        uint32_t cards[2] = {crowd->live[i].way.first, crowd->live[i].way.second};
+        uint32_t nics[2] = {crowd->live[i].way.first, crowd->live[i].way.second};
         for (int side = 0; side < 2; side++) {
-            loads[cards[side]] += rate;
-            fastest[cards[side]] = fmax(fastest[cards[side]], rate);
+            loads[nics[side]] += rate;
+            fastest[nics[side]] = fmax(fastest[nics[side]], rate);
         }
     }
 }
@@ -220,9 +220,9 @@ static void look(const struct crowd *crowd, double loads[CARDS], double fastest[
 /* Rates are rounded down to 1 / 65536 of a byte a second: so much for each flow may be missing. */
 static void sharing_is_max_min_fair(const struct crowd *crowd)
 {
-    double loads[CARDS], fastest[CARDS], rounding = (double)LIVE / FLOWS_RATE_UNIT;
+    double loads[NICS], fastest[NICS], rounding = (double)LIVE / FLOWS_RATE_UNIT;
     look(crowd, loads, fastest);
-    for (uint32_t c = 0; c < CARDS; c++)
+    for (uint32_t c = 0; c < NICS; c++)
         ck_assert_msg(loads[c] <= (double)crowd->rates[c], "card %u carries %.17g of %lu", c,
                       loads[c], (unsigned long)crowd->rates[c]);
     for (uint32_t i = 0; i < LIVE; i++) {
@@ -241,8 +241,8 @@ static void begin_some(struct crowd *crowd, int one_in)
     for (uint32_t i = 0; i < LIVE; i++) {
         if (crowd->live[i].flow != UINT32_MAX || rand() % one_in != 0)
             continue;
-        uint32_t first = (uint32_t)rand() % (CARDS / 2);
-        uint32_t second = CARDS / 2 + (uint32_t)rand() % (rand() % 2 ? 2 : CARDS / 2);
+        uint32_t first = (uint32_t)rand() % (NICS / 2);
+        uint32_t second = NICS / 2 + (uint32_t)rand() % (rand() % 2 ? 2 : NICS / 2);
         crowd->live[i].way = (struct way){first, second};
         crowd->live[i].flow =
             begin(crowd->flows, first, second, 1 + (uint64_t)rand() % 5000000, i, crowd->now_ns);
@@ -253,11 +253,11 @@ TEST_TIMES(no_card_has_too_much_and_every_flow_has_a_bottleneck, 30)
 {
     srand((unsigned)_i + 1);
     struct crowd crowd = {0};
-    for (uint32_t c = 0; c < CARDS; c++)
+    for (uint32_t c = 0; c < NICS; c++)
         crowd.rates[c] = rand() % 2 ? 1000000 : 100000 + (uint64_t)rand() % 10000000;
-    for (uint32_t c = 0; c < CARDS / 2; c++) /* Some or all of the senders are hardly a limit. */
+    for (uint32_t c = 0; c < NICS / 2; c++) /* Some or all of the senders are hardly a limit. */
         crowd.rates[c] *= _i % 3 == 0 || (_i % 3 == 1 && c % 3 != 0) ? 100 : 1;
-    crowd.flows = with_cards(crowd.rates, CARDS);
+    crowd.flows = with_nics(crowd.rates, NICS);
     for (uint32_t i = 0; i < LIVE; i++)
         crowd.live[i].flow = UINT32_MAX;
     size_t all = 0;
@@ -291,14 +291,14 @@ struct textbook {
 };
 
 /* The level at which a host's card would be full; host_count + h is its card down. */
-static double level_of(const struct textbook *t, uint32_t card)
+static double level_of(const struct textbook *t, uint32_t nic)
 {
-    uint32_t hosts = t->cluster->host_count, host = card % hosts, open = 0;
-    double room = (double)(card < hosts ? t->cluster->hosts[host].up_rate
-                                        : t->cluster->hosts[host].down_rate);
+    uint32_t hosts = t->cluster->host_count, host = nic % hosts, open = 0;
+    double room =
+        (double)(nic < hosts ? t->cluster->hosts[host].up_rate : t->cluster->hosts[host].down_rate);
     for (uint32_t i = 0; i < t->cluster->message_count; i++) {
         const struct random_message *m = &t->cluster->messages[i];
-        if (!t->flowing[i] || (card < hosts ? m->from : m->to) != host)
+        if (!t->flowing[i] || (nic < hosts ? m->from : m->to) != host)
             continue;
         if (t->set[i])
             room -= t->rates[i];
@@ -315,9 +315,9 @@ static void textbook_fill(struct textbook *t)
     memset(t->set, 0, sizeof t->set);
     for (;;) {
         uint32_t least = 0;
-        for (uint32_t card = 1; card < 2 * hosts; card++)
-            if (level_of(t, card) < level_of(t, least))
-                least = card;
+        for (uint32_t nic = 1; nic < 2 * hosts; nic++)
+            if (level_of(t, nic) < level_of(t, least))
+                least = nic;
         double level = level_of(t, least);
         if (isinf(level))
             return;

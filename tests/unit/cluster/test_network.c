@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "deploy/cluster/hazard.h"
+#include "deploy/cluster/impairment.h"
 #include "tests/lib/suite.h"
 
 #define US          1000ull
@@ -155,8 +155,8 @@ static void a_step_takes(struct fixture *f, uint32_t workers, uint32_t servers, 
         finish(f);
     }
     ck_assert_uint_eq(f->count, 2 * workers * servers);
-    double card = (double)bytes * 1e9 / RATE;
-    double flowing = workers > servers ? card * workers / servers : card;
+    double nic = (double)bytes * 1e9 / RATE;
+    double flowing = workers > servers ? nic * workers / servers : nic;
     ck_assert_double_eq_tol((double)(f->now_ns - start_ns), 2 * (LATENCY_NS + flowing), 2);
 }
 

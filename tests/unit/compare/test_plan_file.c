@@ -77,9 +77,9 @@ TEST(a_plan_has_options_axes_and_arms)
     ck_assert_str_eq(zipped->options[0].values[1], "2");
     ck_assert_str_eq(zipped->options[1].values[1], "1");
     ck_assert_str_eq(s->plan.axes.list[2].options[0].values[0], "worker/0:1Gbit;ps/0:1Gbit,5us");
-    ck_assert_uint_eq(s->plan.arms.count, 2);
-    ck_assert_str_eq(s->plan.arms.list[0].name, "slow");
-    ck_assert_str_eq(s->plan.arms.list[0].own.items[0].value, "0.01");
+    ck_assert_uint_eq(s->plan.configs.count, 2);
+    ck_assert_str_eq(s->plan.configs.list[0].name, "slow");
+    ck_assert_str_eq(s->plan.configs.list[0].own.items[0].value, "0.01");
 }
 
 TEST(what_is_wrong_with_a_plan_is_told_with_its_line_and_its_place)

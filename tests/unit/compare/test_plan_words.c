@@ -123,7 +123,7 @@ TEST(words_of_a_plan_are_the_plan)
             for (size_t k = 0; k < plan.axes.list[i].count; k++)
                 ck_assert_str_eq(taken.axes.list[i].options[j].values[k],
                                  plan.axes.list[i].options[j].values[k]);
-    ck_assert_str_eq(taken.arms.list[0].own.items[0].value, "dense 8, it's 10");
+    ck_assert_str_eq(taken.configs.list[0].own.items[0].value, "dense 8, it's 10");
     plan_free(&plan);
     plan_free(&taken);
 }

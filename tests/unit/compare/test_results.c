@@ -14,8 +14,8 @@ struct scene {
     char folder[64], runs[80];
     struct options options;
     struct plan plan;
-    struct arms arms;
-    struct rounds rounds;
+    struct configs configs;
+    struct interleaving interleaving;
     struct results results;
     struct error error;
 };
@@ -25,20 +25,21 @@ static void open_scene(struct scene *s)
     static char name[] = "compare", model[] = "--model=softmax", *argv[] = {name, model};
     memset(s, 0, sizeof *s);
     runs_make(s->folder);
-    snprintf(s->runs, sizeof s->runs, "%s/" ROUNDS_RUNS, s->folder);
+    snprintf(s->runs, sizeof s->runs, "%s/" INTERLEAVING_RUNS, s->folder);
     ck_assert_int_eq(mkdir(s->runs, 0777), 0);
     ck_assert_int_eq(options_parse(&s->options, OPTION_COMPARE, name, 2, argv, &s->error),
                      OPTIONS_RUN);
     ck_assert_int_eq(plan_take(&s->plan, &s->options, 2, argv, &s->error), STATUS_OK);
-    ck_assert_int_eq(arms_make(&s->arms, &s->plan, &s->options, &s->error), STATUS_OK);
-    ck_assert_int_eq(rounds_init(&s->rounds, &s->arms, 2, s->folder, &s->error), STATUS_OK);
+    ck_assert_int_eq(configs_make(&s->configs, &s->plan, &s->options, &s->error), STATUS_OK);
+    ck_assert_int_eq(interleaving_init(&s->interleaving, &s->configs, 2, s->folder, &s->error),
+                     STATUS_OK);
 }
 
 static void close_scene(struct scene *s)
 {
     results_free(&s->results);
-    rounds_free(&s->rounds);
-    arms_free(&s->arms);
+    interleaving_free(&s->interleaving);
+    configs_free(&s->configs);
     plan_free(&s->plan);
     runs_remove(s->folder);
 }
@@ -53,7 +54,7 @@ static void made(struct scene *s, const char *name, const char *mode, uint64_t s
 
 static void begin(struct scene *s)
 {
-    ck_assert_msg(results_init(&s->results, &s->rounds, &s->error) == STATUS_OK, "%s",
+    ck_assert_msg(results_init(&s->results, &s->interleaving, &s->error) == STATUS_OK, "%s",
                   s->error.text);
 }
 
@@ -67,7 +68,7 @@ TEST(what_was_there_is_known_before_its_turn)
 {
     made(s, "async-w2-s2", "async", 2);
     made(s, "sync-w2-s2", "sync", 2);
-    s->rounds.kept[2] = s->rounds.kept[3] = true;
+    s->interleaving.kept[2] = s->interleaving.kept[3] = true;
     begin(s);
     const struct comparison *all = collect(s);
     ck_assert_uint_eq(all->record_count, 2);
@@ -78,15 +79,15 @@ TEST(what_was_there_is_known_before_its_turn)
 TEST(arms_and_runs_are_in_the_order_of_the_plan)
 {
     made(s, "async-w2-s2", "async", 2);
-    s->rounds.kept[2] = true;
+    s->interleaving.kept[2] = true;
     begin(s);
-    ck_assert_str_eq(collect(s)->groups[0].arm.name, "async-w2");
+    ck_assert_str_eq(collect(s)->groups[0].config.name, "async-w2");
     made(s, "sync-w2-s1", "sync", 1);
     ck_assert_int_eq(results_read(&s->results, 0, &s->error), STATUS_OK);
     const struct comparison *all = collect(s);
     ck_assert_uint_eq(all->group_count, 2);
-    ck_assert_str_eq(all->groups[0].arm.name, "sync-w2");
-    ck_assert_str_eq(all->groups[1].arm.name, "async-w2");
+    ck_assert_str_eq(all->groups[0].config.name, "sync-w2");
+    ck_assert_str_eq(all->groups[1].config.name, "async-w2");
     ck_assert_uint_eq(all->records[0]->seed, 1);
     ck_assert_uint_eq(all->records[1]->seed, 2);
 }

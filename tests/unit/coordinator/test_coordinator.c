@@ -540,7 +540,7 @@ TEST(a_stop_that_takes_too_long_ends_with_its_code_and_says_what_stands, MODE_SY
 /* --- the end
  * ---------------------------------------------------------------------------------------- */
 
-static void take_cut(struct players *f, uint64_t step, bool written)
+static void take_snapshot(struct players *f, uint64_t step, bool written)
 {
     for (uint32_t i = 0; i < 2; i++) {
         struct packet taken = players_packet(f, ROLE_PS, i, MESSAGE_CUT_TAKEN);
@@ -579,7 +579,7 @@ TEST(a_job_that_is_done_writes_its_last_checkpoint_and_lets_everybody_go, MODE_S
     ck_assert_uint_eq(post_count(&f->post, TO_PEER, MESSAGE_CUT), 2);
     ck_assert(players_told(f, 21, MESSAGE_CUT)->cut.final);
     ck_assert_uint_eq(players_told(f, 21, MESSAGE_CUT)->cut.step, 6);
-    take_cut(f, 6, true);
+    take_snapshot(f, 6, true);
     manifest_written(f, 6);
     struct packet *summary = post_order_packet(&f->post, TO_CHECKPOINTER, ORDER_SUMMARY);
     ck_assert_ptr_nonnull(summary);
@@ -606,22 +606,22 @@ TEST(what_passes_while_nobody_drives_it_is_in_the_seconds, MODE_SYNC)
     players_start(f);
     finish_training(f);
     f->now_us += 7 * PLAYERS_SECOND;
-    take_cut(f, 6, true);
+    take_snapshot(f, 6, true);
     manifest_written(f, 6);
     struct run_summary written;
     memcpy(&written, post_order_packet(&f->post, TO_CHECKPOINTER, ORDER_SUMMARY)->payload->data,
            sizeof written);
     ck_assert_double_ge(written.checkpoint_seconds, 7);
-    ck_assert_double_eq_tol(life_seconds(&written.life, LIFE_LAST_CHECKPOINT),
+    ck_assert_double_eq_tol(run_phases_seconds(&written.phases, RUN_PHASE_LAST_CHECKPOINT),
                             written.checkpoint_seconds, 1e-6);
-    ck_assert(written.life.part == LIFE_MODEL_FILE);
+    ck_assert(written.phases.part == RUN_PHASE_MODEL_FILE);
 }
 
 TEST(a_last_checkpoint_that_cannot_be_written_is_a_failure, MODE_SYNC)
 {
     players_start(f);
     finish_training(f);
-    take_cut(f, 6, false);
+    take_snapshot(f, 6, false);
     check_all_finished(f, EXIT_CANNOT_OPEN, "No space left on device");
 }
 
@@ -642,7 +642,7 @@ TEST(a_model_file_has_its_own_time_whatever_the_last_checkpoint_took, MODE_SYNC)
     finish_training(f);
     for (int i = 0; i < 20; i++)
         players_pass(f, 1);
-    take_cut(f, 6, true);
+    take_snapshot(f, 6, true);
     manifest_written(f, 6);
     for (int i = 0; i < 30; i++) {
         ck_assert_ptr_null(players_told(f, 10, MESSAGE_FINISHED));
@@ -721,7 +721,7 @@ TEST(a_stop_in_sync_training_cuts_where_the_router_says, MODE_SYNC)
     players_order(f, (struct order){.kind = ORDER_STOP_AT, .stop_at.step = 3});
     finish_training(f);
     ck_assert_uint_eq(players_told(f, 21, MESSAGE_CUT)->cut.step, 3);
-    take_cut(f, 3, true);
+    take_snapshot(f, 3, true);
     manifest_written(f, 3);
     struct run_summary written;
     memcpy(&written, post_order_packet(&f->post, TO_CHECKPOINTER, ORDER_SUMMARY)->payload->data,
@@ -739,7 +739,7 @@ TEST(a_stop_that_finds_nothing_left_to_stop_ends_with_0, MODE_SYNC)
     players_stop(f, ROLE_WORKER, 1, EXIT_TERMINATED, "worker/1 was asked to");
     players_order(f, (struct order){.kind = ORDER_STOP_AT, .stop_at.step = f->job.steps});
     finish_training(f);
-    take_cut(f, f->job.steps, true);
+    take_snapshot(f, f->job.steps, true);
     manifest_written(f, f->job.steps);
     struct run_summary written;
     memcpy(&written, post_order_packet(&f->post, TO_CHECKPOINTER, ORDER_SUMMARY)->payload->data,
@@ -759,7 +759,7 @@ TEST(a_stop_of_what_is_trained_enough_ends_with_0, MODE_SYNC)
     ck_assert_ptr_nonnull(players_told(f, PEER_LOCAL, MESSAGE_STOP));
     players_order(f, (struct order){.kind = ORDER_STOP_AT, .stop_at.step = 3});
     finish_training(f);
-    take_cut(f, 3, true);
+    take_snapshot(f, 3, true);
     manifest_written(f, 3);
     struct run_summary written;
     memcpy(&written, post_order_packet(&f->post, TO_CHECKPOINTER, ORDER_SUMMARY)->payload->data,
@@ -820,7 +820,7 @@ TEST(sync_cuts_are_named_ahead_and_one_at_a_time, MODE_SYNC)
     for (uint64_t step = 0; step < 7; step++)
         players_report(f, 0, step, tree_root(job_batch(&f->job, step).leaves));
     ck_assert_uint_eq(post_count(&f->post, TO_PEER, MESSAGE_CUT), 0);
-    take_cut(f, 2, true);
+    take_snapshot(f, 2, true);
     manifest_written(f, 2);
     ck_assert_uint_eq(players_told(f, 21, MESSAGE_CUT)->cut.step,
                       10); /* 4, 6 and 8 fell due meanwhile. */
@@ -853,7 +853,7 @@ TEST(a_sync_checkpoint_that_is_a_minute_old_is_followed_by_one_at_once, MODE_SYN
     pass_seconds(f, 20); /* It is waited for, and not named again. */
     for (uint64_t step = 7; step < 9; step++)
         players_report(f, 0, step, tree_root(job_batch(&f->job, step).leaves));
-    take_cut(f, 9, true);
+    take_snapshot(f, 9, true);
     manifest_written(f, 9);
     ck_assert_uint_eq(players_told(f, 21, MESSAGE_CUT)->cut.step, 100); /* The epoch's. */
     pass_seconds(f, 59);
@@ -879,7 +879,7 @@ TEST(an_async_checkpoint_that_is_a_minute_old_is_followed_by_one_at_the_next_bat
     ck_assert_ptr_null(players_told(f, 21, MESSAGE_CUT));
     players_lease(f, 1, true, 6);
     ck_assert_uint_eq(players_told(f, 21, MESSAGE_CUT)->cut.step, 7);
-    take_cut(f, 7, true);
+    take_snapshot(f, 7, true);
     manifest_written(f, 7);
     pass_seconds(f, 62);
     ck_assert_ptr_null(players_told(f, 21, MESSAGE_CUT));
@@ -912,7 +912,7 @@ TEST(async_cuts_wait_at_a_gate_for_what_is_leased, MODE_ASYNC)
     players_lease(f, 0, true, 0);
     ck_assert_uint_eq(players_told(f, 21, MESSAGE_CUT)->cut.step, 3);
     ck_assert_uint_eq(batches_given(f, 0), 0);
-    take_cut(f, 3, true);
+    take_snapshot(f, 3, true);
     ck_assert_uint_eq(batches_given(f, 0), 2); /* Given while the cut is being written. */
     ck_assert_uint_eq(batches_given(f, 1), 1);
 }
@@ -949,7 +949,7 @@ static void sum_up_to_a_cut(struct players *f)
     post_clear(&f->post);
 }
 
-static void answer_cut(struct players *f, uint32_t server, bool taken)
+static void answer_snapshot(struct players *f, uint32_t server, bool taken)
 {
     struct packet packet = players_packet(f, ROLE_PS, server, MESSAGE_CUT_TAKEN);
     packet.message.cut_taken = (struct message_cut_taken){.step = 3, .taken = taken};
@@ -964,7 +964,7 @@ TEST_PLAIN(a_cut_of_sums_that_is_given_up_opens_no_gate_before_every_server_has_
         struct players f;
         players_open(&f, MODE_ASYNC);
         sum_up_to_a_cut(&f);
-        answer_cut(&f, 0, way != NOT_TAKEN);
+        answer_snapshot(&f, 0, way != NOT_TAKEN);
         struct message part = {.kind = MESSAGE_PART_WRITTEN};
         part.part_written.step = 3;
         if (way == NOT_WRITTEN)
@@ -981,7 +981,7 @@ TEST_PLAIN(a_cut_of_sums_that_is_given_up_opens_no_gate_before_every_server_has_
         ck_assert_uint_eq(players_told(&f, 21, MESSAGE_CUT)->cut.step, 3);
         ck_assert_ptr_null(players_event(&f, "checkpoint_failed"));
         ck_assert_uint_eq(batches_given(&f, 0), 0);
-        answer_cut(&f, 1, way == NOT_WRITTEN);
+        answer_snapshot(&f, 1, way == NOT_WRITTEN);
         ck_assert_uint_gt(batches_given(&f, 0), 0);
         post_clear(&f.post);
         for (uint64_t batch = 3; batch < 6; batch++)
@@ -996,7 +996,7 @@ TEST_PLAIN(a_cut_of_sums_that_is_given_up_opens_no_gate_before_every_server_has_
 TEST(a_server_that_never_answers_a_cut_of_sums_ends_the_job, MODE_ASYNC)
 {
     sum_up_to_a_cut(f);
-    answer_cut(f, 0, false);
+    answer_snapshot(f, 0, false);
     for (int i = 0; i < 21; i++) {
         ck_assert_ptr_null(players_told(f, 10, MESSAGE_FINISHED));
         players_pass(f, 1);
@@ -1011,7 +1011,7 @@ TEST(a_checkpoint_that_failed_does_not_stand, MODE_ASYNC)
     players_lease(f, 0, false, 0);
     for (uint64_t batch = 0; batch < 3; batch++)
         players_lease(f, 0, true, batch);
-    take_cut(f, 3, false);
+    take_snapshot(f, 3, false);
     post_clear(&f->post);
     players_stop(f, ROLE_WORKER, 1, EXIT_INTERRUPTED, "worker/1 was asked to");
     for (uint64_t batch = 3; batch < 6; batch++)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "ps/coordinator/coordinator_state.h"
-#include "ps/shard/staleness_book.h"
+#include "ps/shard/staleness_counters.h"
 #include "tests/lib/players.h"
 #include "tests/lib/suite.h"
 
@@ -134,7 +134,7 @@ static struct frame *staleness_of(uint64_t count)
     return staleness_tally_frame(&tally);
 }
 
-static void take_cut(struct players *p, uint64_t step)
+static void take_snapshot(struct players *p, uint64_t step)
 {
     for (uint32_t i = 0; i < 2; i++) {
         struct packet taken = players_packet(p, ROLE_PS, i, MESSAGE_CUT_TAKEN);
@@ -167,7 +167,7 @@ static void manifest_written(struct players *p, uint64_t step)
 
 static void checkpoint(struct players *p, uint64_t step)
 {
-    take_cut(p, step);
+    take_snapshot(p, step);
     write_parts(p, step);
     manifest_written(p, step);
 }
@@ -703,31 +703,31 @@ static const struct message_dismissed *dismiss(struct players *p, uint32_t worke
 TEST_PREPARED(a_worker_that_is_sent_away_hears_it_with_every_sign_of_life, MODE_SYNC)
 {
     players_create(p);
-    ck_assert_int_eq(dismiss(p, 0, false)->outcome, DISMISSAL_EARLY);
+    ck_assert_int_eq(dismiss(p, 0, false)->outcome, EVICTION_EARLY);
     players_start(p);
-    ck_assert_int_eq(dismiss(p, 0, true)->outcome, DISMISSAL_ANOTHER); /* Only what became of it. */
+    ck_assert_int_eq(dismiss(p, 0, true)->outcome, EVICTION_ANOTHER); /* Only what became of it. */
     players_say(p, ROLE_WORKER, 0, MESSAGE_PING);
     ck_assert(!players_told(p, 10, MESSAGE_PONG)->waiting.leave);
-    ck_assert_int_eq(dismiss(p, 0, false)->outcome, DISMISSAL_TOLD);
+    ck_assert_int_eq(dismiss(p, 0, false)->outcome, EVICTION_TOLD);
     for (int i = 0; i < 2; i++) {
         players_say(p, ROLE_WORKER, 0, MESSAGE_PING);
         ck_assert(players_told(p, 10, MESSAGE_PONG)->waiting.leave);
         players_say(p, ROLE_WORKER, 1, MESSAGE_PING);
         ck_assert(!players_told(p, 11, MESSAGE_PONG)->waiting.leave);
     }
-    ck_assert_int_eq(dismiss(p, 0, true)->outcome, DISMISSAL_TOLD);
+    ck_assert_int_eq(dismiss(p, 0, true)->outcome, EVICTION_TOLD);
     players_say(p, ROLE_WORKER, 0, MESSAGE_LEAVE);
-    ck_assert_int_eq(dismiss(p, 0, true)->outcome, DISMISSAL_GONE);
+    ck_assert_int_eq(dismiss(p, 0, true)->outcome, EVICTION_GONE);
     ck_assert_ptr_nonnull(strstr(dismiss(p, 0, false)->text, "worker/0 is not there: it has left"));
     ck_assert_ptr_nonnull(
         strstr(dismiss(p, 6, false)->text, "worker/6 is not there: it never was"));
     players_restart(p, ROLE_WORKER, 0); /* Another has the place, and stays. */
     players_join(p, ROLE_WORKER, 0);
-    ck_assert_int_eq(dismiss(p, 0, true)->outcome, DISMISSAL_ANOTHER);
+    ck_assert_int_eq(dismiss(p, 0, true)->outcome, EVICTION_ANOTHER);
     players_say(p, ROLE_WORKER, 0, MESSAGE_PING);
     ck_assert(!players_told(p, 10, MESSAGE_PONG)->waiting.leave);
     players_stop(p, ROLE_WORKER, 1, EXIT_TRAINING_FAILED, "no luck");
-    ck_assert_int_eq(dismiss(p, 0, false)->outcome, DISMISSAL_OVER);
+    ck_assert_int_eq(dismiss(p, 0, false)->outcome, EVICTION_OVER);
 }
 
 static void leave(struct players *p, uint32_t worker)
@@ -741,7 +741,7 @@ TEST_PREPARED(a_worker_whose_place_owns_chunks_cannot_leave, MODE_SYNC)
     p->job.colocated = true;
     players_create(p);
     players_start(p);
-    ck_assert_int_eq(dismiss(p, 0, false)->outcome, DISMISSAL_OWNER);
+    ck_assert_int_eq(dismiss(p, 0, false)->outcome, EVICTION_OWNER);
     leave(p, 0);
     const struct message *refused = players_told(p, 10, MESSAGE_REFUSED);
     ck_assert_ptr_nonnull(refused);
@@ -1219,7 +1219,7 @@ TEST_PREPARED(a_cut_under_way_is_given_up_when_the_job_goes_back, MODE_SYNC)
     players_start(p);
     report_step(p, 0, 0);
     report_step(p, 0, 1);
-    take_cut(p, 2);
+    take_snapshot(p, 2);
     lose_and_regain(p, 1, false, 0);
     ck_assert_uint_eq(players_told(p, 21, MESSAGE_CUT)->cut.step, 2); /* Named anew. */
     ck_assert_uint_eq(players_told(p, 21, MESSAGE_CUT)->generation, 1);
@@ -1245,7 +1245,7 @@ TEST_PREPARED(a_server_that_has_not_answered_a_cut_is_told_again, MODE_SYNC)
     p->job.checkpoint_every = 2;
     players_create(p);
     players_start(p);
-    take_cut(p, 2);
+    take_snapshot(p, 2);
     struct message part = {.kind = MESSAGE_PART_WRITTEN};
     part.part_written.step = 2;
     part.part_written.written = true;
@@ -1400,7 +1400,7 @@ TEST_PREPARED(counts_begin_anew_behind_a_damaged_checkpoint_and_say_so, MODE_ASY
     players_lease(p, 0, false, 0);
     make_batch(p, 0, 2);
     make_batch(p, 0, 3);
-    take_cut(p, 4);
+    take_snapshot(p, 4);
     players_stop(p, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "enough");
     struct run_summary summary = summary_of(p);
     ck_assert_uint_eq(summary.counted_from, 2);
@@ -1446,7 +1446,7 @@ TEST_PREPARED(going_back_leases_and_counts_every_batch_again, MODE_ASYNC)
     ck_assert_ptr_null(players_told(p, 21, MESSAGE_CUT));
     make_batch(p, 0, 5);
     ck_assert_uint_eq(players_told(p, 21, MESSAGE_CUT)->cut.step, 6);
-    take_cut(p, 6);
+    take_snapshot(p, 6);
     players_stop(p, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "enough");
 
     /* Six updates there are, and seven were made. */
@@ -1723,7 +1723,7 @@ TEST_PREPARED(a_worker_lost_after_training_does_not_matter, MODE_SYNC)
     players_wait(p, 0);
     players_pass(p, 6);
     ck_assert_ptr_null(players_told(p, 11, MESSAGE_FINISHED));
-    take_cut(p, 6);
+    take_snapshot(p, 6);
     write_parts(p, 6);
     manifest_written(p, 6);
     ck_assert(summary_of(p).state == RUN_DONE);
@@ -2347,7 +2347,7 @@ enum situation {
     TRAINING,
     GOING_BACK,
     LOADING,
-    LAST_CUT,
+    LAST_SNAPSHOT,
     LAST_SUMMARY,
     ENDING,
     SITUATIONS
@@ -2374,7 +2374,7 @@ static void bring_to(struct players *p, enum situation situation)
         if (situation == LOADING)
             players_opened(p, 1, false, 0);
     }
-    if (situation >= LAST_CUT) {
+    if (situation >= LAST_SNAPSHOT) {
         players_done(p, 0, 6);
         players_done(p, 1, 6);
     }

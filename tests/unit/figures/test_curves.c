@@ -16,7 +16,7 @@
 struct scene {
     char folder[64];
     struct comparison comparison;
-    struct answer answer;
+    struct conclusion conclusion;
     struct error error;
 };
 
@@ -29,7 +29,7 @@ static void scene_init(struct scene *scene)
 
 static void scene_free(struct scene *scene)
 {
-    answer_free(&scene->answer);
+    conclusion_free(&scene->conclusion);
     comparison_free(&scene->comparison);
     runs_remove(scene->folder);
 }
@@ -37,29 +37,32 @@ static void scene_free(struct scene *scene)
 #define TEST(name) SUITE_TEST(name, struct scene, scene, scene_init(scene), scene_free(scene))
 
 /* So many arms of two seeds, all with nearly the same losses. */
-static void take_arms(struct scene *scene, unsigned count)
+static void take_configs(struct scene *scene, unsigned count)
 {
     for (unsigned i = 0; i < 2 * count; i++) {
         char name[32], path[128];
-        struct arm arm = {.label = ""};
+        struct config config = {.label = ""};
         snprintf(name, sizeof name, "arm%u-s%u", i / 2, i % 2);
-        snprintf(arm.name, sizeof arm.name, "arm%u", i / 2);
-        snprintf(arm.label, sizeof arm.label, "an arm with rather a long name, number %u", i / 2);
+        snprintf(config.name, sizeof config.name, "arm%u", i / 2);
+        snprintf(config.label, sizeof config.label, "an arm with rather a long name, number %u",
+                 i / 2);
         struct made_run run = {name, "sync", "aaaa", 2, i % 2, 0.3 + 0.0001 * i, 0.9};
         runs_finished(scene->folder, &run);
         snprintf(path, sizeof path, "%s/%s", scene->folder, name);
-        ck_assert_int_eq(comparison_add(&scene->comparison, &arm, path, &scene->error), STATUS_OK);
+        ck_assert_int_eq(comparison_add(&scene->comparison, &config, path, &scene->error),
+                         STATUS_OK);
     }
-    struct question question = {.margin = ANSWER_MARGIN};
-    ck_assert_int_eq(answer_make(&scene->answer, &scene->comparison, &question, &scene->error),
-                     STATUS_OK);
+    struct question question = {.margin = CONCLUSION_MARGIN};
+    ck_assert_int_eq(
+        conclusion_make(&scene->conclusion, &scene->comparison, &question, &scene->error),
+        STATUS_OK);
 }
 
 static char *drawn(const struct scene *scene, enum curve_y y, enum curve_x x, bool narrow)
 {
     char why[256];
     struct canvas canvas = narrow ? canvas_narrow() : canvas_wide();
-    char *svg = curves_figure(&scene->answer, y, x, &canvas);
+    char *svg = curves_figure(&scene->conclusion, y, x, &canvas);
     ck_assert_ptr_nonnull(svg);
     const char *fault = xml_fault(svg, why, sizeof why);
     ck_assert_msg(fault == NULL, "%s", fault);
@@ -105,7 +108,7 @@ static void must_stay_inside(const char *svg)
 /* Nearly the same endings: names in order below each other, none over another. */
 TEST(names_of_lines_that_end_together_are_parted)
 {
-    take_arms(scene, CURVES_TOGETHER);
+    take_configs(scene, CURVES_TOGETHER);
     char *svg = drawn(scene, CURVE_LOSS, CURVE_SECONDS, false);
     double before = -INFINITY;
     unsigned lines = 0;
@@ -123,7 +126,7 @@ TEST(names_of_lines_that_end_together_are_parted)
 
 TEST(of_many_arms_each_has_a_frame_with_the_others_behind_it)
 {
-    take_arms(scene, CURVES_TOGETHER + 1);
+    take_configs(scene, CURVES_TOGETHER + 1);
     char *svg = drawn(scene, CURVE_LOSS, CURVE_SECONDS, false);
     ck_assert_uint_eq(count_of(svg, "<use href=\"#loss-seconds-wide\""), CURVES_TOGETHER + 1);
     ck_assert_uint_eq(count_of(svg, "id=\"loss-seconds-wide\""), 1);
@@ -141,18 +144,18 @@ TEST(pictures_for_small_screens_have_all_words_inside)
 {
     static const unsigned counts[] = {1, 2, 5};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
-        take_arms(scene, counts[i]);
+        take_configs(scene, counts[i]);
         for (enum curve_y y = 0; y < CURVE_Y_COUNT; y++) {
             char *svg = drawn(scene, y, CURVE_UPDATES, true);
             ck_assert_ptr_nonnull(strstr(svg, "viewBox=\"0 0 358 "));
             must_stay_inside(svg);
             free(svg);
         }
-        answer_free(&scene->answer);
+        conclusion_free(&scene->conclusion);
         comparison_free(&scene->comparison);
         comparison_init(&scene->comparison);
     }
-    take_arms(scene, 12);
+    take_configs(scene, 12);
     char *svg = drawn(scene, CURVE_ACCURACY, CURVE_EXAMPLES, true);
     must_stay_inside(svg);
     free(svg);
@@ -160,7 +163,7 @@ TEST(pictures_for_small_screens_have_all_words_inside)
 
 TEST(scales_have_units_in_which_numbers_are_short)
 {
-    take_arms(scene, 2);
+    take_configs(scene, 2);
     char *svg = drawn(scene, CURVE_LOSS, CURVE_BYTES, false); /* Nobody has counted any. */
     ck_assert_ptr_nonnull(strstr(svg, "no data were recorded"));
     free(svg);
@@ -187,8 +190,8 @@ TEST(scales_have_units_in_which_numbers_are_short)
     svg = drawn(scene, CURVE_LOSS, CURVE_SECONDS, false);
     ck_assert_ptr_nonnull(strstr(svg, ">seconds of training<"));
     free(svg);
-    snprintf(scene->comparison.records[0]->arm.cluster,
-             sizeof scene->comparison.records[0]->arm.cluster, "64 hosts");
+    snprintf(scene->comparison.records[0]->config.cluster,
+             sizeof scene->comparison.records[0]->config.cluster, "64 hosts");
     svg = drawn(scene, CURVE_LOSS, CURVE_SECONDS, false);
     ck_assert_ptr_nonnull(strstr(svg, ">virtual seconds of training<"));
     free(svg);
@@ -196,7 +199,7 @@ TEST(scales_have_units_in_which_numbers_are_short)
 
 TEST(the_target_is_drawn_where_it_is_of_what_is_drawn)
 {
-    take_arms(scene, 2);
+    take_configs(scene, 2);
     char *svg = drawn(scene, CURVE_LOSS, CURVE_SECONDS, false);
     ck_assert_ptr_nonnull(strstr(svg, ">target: loss 0.4"));
     free(svg);
@@ -208,8 +211,8 @@ TEST(the_target_is_drawn_where_it_is_of_what_is_drawn)
 TEST(figures_have_names_and_both_sizes)
 {
     struct figures figures;
-    take_arms(scene, 2);
-    ck_assert_int_eq(figures_make(&figures, &scene->answer, &scene->error), STATUS_OK);
+    take_configs(scene, 2);
+    ck_assert_int_eq(figures_make(&figures, &scene->conclusion, &scene->error), STATUS_OK);
     ck_assert_str_eq(figures_curve(&figures, CURVE_TEST_LOSS, CURVE_BYTES)->name,
                      "test-loss-bytes");
     ck_assert_ptr_null(figures_find(&figures, "nothing"));

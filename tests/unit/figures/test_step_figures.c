@@ -22,12 +22,12 @@ struct scene {
     struct step_figures figures;
 };
 
-static void add_arm(struct scene *s, const char *name, const char *label)
+static void add_config(struct scene *s, const char *name, const char *label)
 {
     size_t i = s->comparison.group_count++;
     struct group *group = &s->comparison.groups[i];
     char place[128];
-    snprintf(group->arm.name, sizeof group->arm.name, "%s", name);
+    snprintf(group->config.name, sizeof group->config.name, "%s", name);
     snprintf(group->label, sizeof group->label, "%s", label);
     snprintf(place, sizeof place, "cmp/runs/%s-s1", name);
     scratch_path(s->records[i].path, place);
@@ -39,9 +39,9 @@ static void add_arm(struct scene *s, const char *name, const char *label)
 static void open_scene(struct scene *s)
 {
     memset(s, 0, sizeof *s);
-    add_arm(s, "sync-w3", "sync, 3 workers");
-    add_arm(s, "async-w1", "async, 1 worker");
-    add_arm(s, "ssp-w1", "ssp:1, 1 worker");
+    add_config(s, "sync-w3", "sync, 3 workers");
+    add_config(s, "async-w1", "async, 1 worker");
+    add_config(s, "ssp-w1", "ssp:1, 1 worker");
 }
 
 static void close_scene(struct scene *s)
@@ -66,10 +66,10 @@ static void put_trace(const char *folder, uint32_t workers)
     snprintf(name, sizeof name, "%s/trace.spans", folder);
     scratch_path(path, name);
     scratch_path(json, "trace.json");
-    const struct trace_wish wish = {json, path, 20, TRACE_BYTES_MAX};
+    const struct trace_request request = {json, path, 20, TRACE_BYTES_MAX};
     ck_assert_int_eq(spans_add(&spans, file, "made up", &error), STATUS_OK);
     ck_assert_int_eq(spans_finish(&spans, 20, &error), STATUS_OK);
-    ck_assert_int_eq(trace_write(&spans, &wish, &told, &error), STATUS_OK);
+    ck_assert_int_eq(trace_write(&spans, &request, &told, &error), STATUS_OK);
     spans_free(&spans);
     made_trace_free(&made);
     close(file);

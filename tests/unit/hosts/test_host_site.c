@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "deploy/hosts/apart.h"
+#include "deploy/hosts/remote_run_dir.h"
 #include "tests/lib/suite.h"
 
 /* --- ports --------------------------------------------------------------------------------- */
@@ -22,25 +22,25 @@ TEST_PLAIN(servers_move_on_together_when_one_of_their_ports_is_taken)
 {
     static const char hosts[] = "alpha\nbeta\n";
     struct host_list list;
-    struct seating seating;
+    struct placement placement;
     struct host_report reports[2] = {{.fault = ""}};
     struct host_wanted wanted = {.first_port = 20000};
     struct error error = {.text = ""};
     ck_assert_int_eq(host_list_read(&list, hosts, strlen(hosts), "hosts", NULL), STATUS_OK);
-    ck_assert_int_eq(seating_make(&seating, &list, 2, 1, false, NULL), STATUS_OK);
+    ck_assert_int_eq(placement_make(&placement, &list, 2, 1, false, NULL), STATUS_OK);
     uint16_t last = (uint16_t)(20000 + host_site_ports(2) - 1);
-    ck_assert_uint_eq(host_site_port(&list, &seating, reports, &wanted, last, &error), 20000);
+    ck_assert_uint_eq(host_site_port(&list, &placement, reports, &wanted, last, &error), 20000);
     take_port(&reports[0], 20001); /* Server 1 is on the other host. */
-    ck_assert_uint_eq(host_site_port(&list, &seating, reports, &wanted, last, &error), 20000);
+    ck_assert_uint_eq(host_site_port(&list, &placement, reports, &wanted, last, &error), 20000);
     take_port(&reports[1], 20001);
-    ck_assert_uint_eq(host_site_port(&list, &seating, reports, &wanted, last, &error), 20016);
+    ck_assert_uint_eq(host_site_port(&list, &placement, reports, &wanted, last, &error), 20016);
     take_port(&reports[0], 20016);
-    ck_assert_uint_eq(host_site_port(&list, &seating, reports, &wanted, last, &error), 20032);
+    ck_assert_uint_eq(host_site_port(&list, &placement, reports, &wanted, last, &error), 20032);
     for (uint16_t port = 20000; port <= last; port++)
         take_port(&reports[1], port);
-    ck_assert_uint_eq(host_site_port(&list, &seating, reports, &wanted, last, &error), 0);
+    ck_assert_uint_eq(host_site_port(&list, &placement, reports, &wanted, last, &error), 0);
     ck_assert_ptr_nonnull(strstr(error.text, "beta: port 20113 is taken"));
-    seating_free(&seating);
+    placement_free(&placement);
     host_list_free(&list);
 }
 
@@ -107,16 +107,16 @@ static void check_left(const char *ending)
 {
     char folder[] = "/tmp/syncopate-left-XXXXXX", text[120];
     struct host_list list;
-    struct seating seating;
+    struct placement placement;
     static const char ssh[] = "false";
     struct host_site site = {
-        .ssh = ssh, .list = &list, .seating = &seating, .bin = "/bin", .folder = "/tmp"};
+        .ssh = ssh, .list = &list, .placement = &placement, .bin = "/bin", .folder = "/tmp"};
     struct arguments program, command = {0};
     char *input;
     int given[2], printed[2], status;
     ck_assert_int_eq(host_list_read(&list, "localhost\n", strlen("localhost\n"), "hosts", NULL),
                      STATUS_OK);
-    ck_assert_int_eq(seating_make(&seating, &list, 1, 1, false, NULL), STATUS_OK);
+    ck_assert_int_eq(placement_make(&placement, &list, 1, 1, false, NULL), STATUS_OK);
     ck_assert_int_eq(host_site_open(&site, NULL), STATUS_OK);
     arguments_init(&program, "echo"); /* Would say --keys=FOLDER. */
     ck_assert_int_eq(site.site.carry(&site, 0, &program, &command, &input, NULL), STATUS_OK);
@@ -142,7 +142,7 @@ static void check_left(const char *ending)
     arguments_free(&command);
     free(input);
     host_site_close(&site);
-    seating_free(&seating);
+    placement_free(&placement);
     host_list_free(&list);
 }
 
@@ -167,29 +167,30 @@ TEST_PLAIN(a_note_says_whose_disk_has_the_newest)
     char folder[] = "/tmp/syncopate-note-XXXXXX", path[100];
     struct host host = {.name = "beta", .user = "kim", .port = 2222};
     static const char ssh[] = "false";
-    struct apart apart, read;
+    struct remote_run_dir remote_dir, read;
     struct error error = {.text = ""};
     bool found;
     ck_assert_ptr_nonnull(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/elsewhere", folder);
-    ck_assert_int_eq(apart_recover(ssh, folder, &found, &error), STATUS_OK);
+    ck_assert_int_eq(remote_run_dir_recover(ssh, folder, &found, &error), STATUS_OK);
     ck_assert(!found);
-    apart_place(&apart, ssh, &host, "/home/kim", folder);
-    ck_assert_ptr_nonnull(strstr(apart.path, "/home/kim/.cache/syncopate/syncopate-note-"));
-    ck_assert_int_eq(apart_write_note(&apart, &error), STATUS_OK);
-    ck_assert_int_eq(apart_read_note(&read, ssh, folder, &error), STATUS_OK);
+    remote_run_dir_place(&remote_dir, ssh, &host, "/home/kim", folder);
+    ck_assert_ptr_nonnull(strstr(remote_dir.path, "/home/kim/.cache/syncopate/syncopate-note-"));
+    ck_assert_int_eq(remote_run_dir_write_note(&remote_dir, &error), STATUS_OK);
+    ck_assert_int_eq(remote_run_dir_read_note(&read, ssh, folder, &error), STATUS_OK);
     ck_assert_str_eq(read.host.name, "beta");
     ck_assert_str_eq(read.host.user, "kim");
     ck_assert_uint_eq(read.host.port, 2222);
-    ck_assert_str_eq(read.path, apart.path);
-    ck_assert_str_eq(read.lock, apart.lock);
-    ck_assert_int_ne(apart_recover(ssh, folder, &found, &error), STATUS_OK);
+    ck_assert_str_eq(read.path, remote_dir.path);
+    ck_assert_str_eq(read.lock, remote_dir.lock);
+    ck_assert_int_ne(remote_run_dir_recover(ssh, folder, &found, &error), STATUS_OK);
     ck_assert_ptr_nonnull(strstr(error.text, "cannot be brought here"));
     static const char *const damaged[] = {"",         "beta\n",         "beta\nrelative\n",
                                           "-x\n/a\n", "beta\n/a\n/b\n", "beta\n/a"};
     for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
         write_text(path, damaged[i]);
-        ck_assert_msg(apart_read_note(&read, ssh, folder, &error) == STATUS_INVALID, "%zu", i);
+        ck_assert_msg(remote_run_dir_read_note(&read, ssh, folder, &error) == STATUS_INVALID, "%zu",
+                      i);
     }
     unlink(path);
     rmdir(folder);

@@ -45,12 +45,12 @@ static struct job base_for(const struct job_field *field)
 {
     struct job job = base_job();
     bool drops = strcmp(field->member, "dropped") == 0;
-    bool spares = drops || strcmp(field->member, "backup_workers") == 0;
-    if (!spares && strcmp(field->member, "accumulate") != 0)
+    bool has_backup = drops || strcmp(field->member, "backup_workers") == 0;
+    if (!has_backup && strcmp(field->member, "accumulate") != 0)
         return job;
-    job.mode = spares ? MODE_BACKUP : MODE_ASYNC;
-    job.backup_workers = spares;
-    job.worker_count = spares ? 4 : job.worker_count;
+    job.mode = has_backup ? MODE_BACKUP : MODE_ASYNC;
+    job.backup_workers = has_backup;
+    job.worker_count = has_backup ? 4 : job.worker_count;
     job.keep_scored = job.keep_scored && !drops;
     job.steps = drops ? 2 * job_steps_per_epoch(&job) : job.steps;
     job_forget_unused(&job);
@@ -98,8 +98,8 @@ static struct job changed_job(const struct job_field *field)
     change(field, &job);
     if (!job_mode(&job)->bounds)
         job.staleness_bound = 0;
-    if (job_mode(&job)->spares != (job.backup_workers > 0)) /* Each needs the other. */
-        job.backup_workers = job_mode(&job)->spares;
+    if (job_mode(&job)->has_backup != (job.backup_workers > 0)) /* Each needs the other. */
+        job.backup_workers = job_mode(&job)->has_backup;
     job_forget_unused(&job);
     ck_assert_msg(job_check(&job, &error) == STATUS_OK, "%s: %s", field->member, error.text);
     return job;

@@ -36,7 +36,7 @@ static void fill(float *values, uint32_t sub)
 }
 
 /* Some steps in stretches of so many elements. */
-static void train(struct model *model, const char *optimizer, float l2, uint64_t stretch)
+static void train(struct model *model, const char *optimizer, float l2, uint64_t interval)
 {
     uint64_t offsets[VARIABLES];
     float gradient[ELEMENTS];
@@ -46,12 +46,12 @@ static void train(struct model *model, const char *optimizer, float l2, uint64_t
     fill(model->values, 0);
     for (uint32_t step = 1; step <= STEPS; step++) {
         fill(gradient, step);
-        for (uint64_t first = 0; first < ELEMENTS; first += stretch) {
+        for (uint64_t first = 0; first < ELEMENTS; first += interval) {
             struct optimizer_update update = {
                 .t = step,
                 .learning_rate = 0.01f,
                 .scale = 0.25f,
-                .count = first + stretch < ELEMENTS ? stretch : ELEMENTS - first,
+                .count = first + interval < ELEMENTS ? interval : ELEMENTS - first,
                 .gradient = gradient + first,
                 .values_in = model->values + first,
                 .values_out = model->values + first,
@@ -78,9 +78,9 @@ TEST_TIMES(where_stretches_begin_and_end_decides_no_bit, count_optimizers())
     for (int i = 0; i < 2; i++) {
         float l2 = i == 0 ? 0 : 0.03f;
         train(&whole, name, l2, ELEMENTS);
-        for (uint64_t stretch = 1; stretch < ELEMENTS; stretch++) {
-            train(&cut, name, l2, stretch);
-            ck_assert_msg(memcmp(&whole, &cut, sizeof cut) == 0, "%s by %d", name, (int)stretch);
+        for (uint64_t interval = 1; interval < ELEMENTS; interval++) {
+            train(&cut, name, l2, interval);
+            ck_assert_msg(memcmp(&whole, &cut, sizeof cut) == 0, "%s by %d", name, (int)interval);
         }
     }
 }

@@ -16,7 +16,7 @@
 /* A server and two workers that have all come, and ended in this order with these [of waitpid]. */
 struct scene {
     struct child children[3];
-    struct crew crew;
+    struct process_group group;
     struct ending ending;
     struct error error;
 };
@@ -26,7 +26,8 @@ static void scene_init(struct scene *scene, int server, int first, int second)
     static const char *const names[] = {"ps/0", "worker/0", "worker/1"};
     const int ends[] = {server, first, second};
     *scene = (struct scene){.ending = {.out = "/runs/x", .stop_seconds = 60}};
-    scene->crew = (struct crew){.children = scene->children, .count = 3, .max = 3, .servers = 1};
+    scene->group =
+        (struct process_group){.children = scene->children, .count = 3, .max = 3, .servers = 1};
     for (int i = 0; i < 3; i++) {
         struct child *child = &scene->children[i];
         child_init(child);
@@ -41,7 +42,7 @@ static void scene_init(struct scene *scene, int server, int first, int second)
 static void expect(struct scene *scene, int code, const char *words)
 {
     scene->error = (struct error){0};
-    ck_assert_int_eq(ending_judge(&scene->ending, &scene->crew, &scene->error), code);
+    ck_assert_int_eq(ending_judge(&scene->ending, &scene->group, &scene->error), code);
     ck_assert_msg(strstr(scene->error.text, words) != NULL, "%s", scene->error.text);
 }
 
@@ -50,7 +51,7 @@ TEST_PLAIN(who_explains_most_is_told_and_of_equals_the_first)
     struct scene scene;
     scene_init(&scene, EXITED(EXIT_DONE), EXITED(EXIT_DONE), EXITED(EXIT_DONE));
     expect(&scene, EXIT_DONE, "");
-    ck_assert_ptr_null(ending_culprit(&scene.crew, false));
+    ck_assert_ptr_null(ending_culprit(&scene.group, false));
     scene_init(&scene, EXITED(EXIT_CLUSTER_LOST), EXITED(77), SIGSEGV);
     expect(&scene, EXIT_CLUSTER_LOST, "worker/1 was killed by signal 11");
     scene.children[2].restarts = 2;
@@ -144,7 +145,7 @@ TEST_PLAIN(a_worker_that_was_asked_to_go_and_went_has_not_failed)
     struct scene scene;
     scene_init(&scene, EXITED(EXIT_DONE), EXITED(EXIT_DONE), EXITED(EXIT_TERMINATED));
     expect(&scene, EXIT_TERMINATED, "worker/1");
-    scene.crew.may_leave = true;
+    scene.group.may_leave = true;
     expect(&scene, EXIT_DONE, "");
     scene.children[0].wait_status = EXITED(EXIT_TERMINATED); /* A server cannot. */
     expect(&scene, EXIT_TERMINATED, "ps/0");

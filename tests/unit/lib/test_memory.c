@@ -14,8 +14,8 @@
 #include "common/progress/record.h"
 #include "common/progress/summary.h"
 #include "common/tensorboard/board.h"
-#include "deploy/answer/comparison.h"
 #include "deploy/compare/boards.h"
+#include "deploy/conclusion/comparison.h"
 #include "deploy/report/report.h"
 #include "ps/cores.h"
 #include "tests/lib/memory/scarcity.h"
@@ -125,23 +125,23 @@ static int a_report(struct error *error)
     const struct made_run plain = {"run", "sync", "3f2a", 2, 7, 0.25, 0.875};
     const struct report_facts facts = {
         .command = "compare", .machine = "here", .date = "today", .slow = "", .remark = ""};
-    const struct question question = {.margin = ANSWER_MARGIN};
+    const struct question question = {.margin = CONCLUSION_MARGIN};
     struct comparison comparison;
-    struct answer answer;
+    struct conclusion answer;
     char path[80];
     FILE *out = fopen("/dev/null", "w");
     runs_finished(folder, &plain);
     snprintf(path, sizeof path, "%s/run", folder);
     comparison_init(&comparison);
     scarcity_pause(false);
-    const struct arm arm = {.name = "sync-w2"};
+    const struct config arm = {.name = "sync-w2"};
     enum status status = comparison_add(&comparison, &arm, path, error);
     if (status == STATUS_OK) {
         summary_print(out, comparison.records[0], 0);
-        status = answer_make(&answer, &comparison, &question, error);
+        status = conclusion_make(&answer, &comparison, &question, error);
         if (status == STATUS_OK)
             status = report_write(&disk_posix, folder, &answer, &facts, error);
-        answer_free(&answer);
+        conclusion_free(&answer);
     }
     scarcity_pause(true);
     comparison_free(&comparison);
@@ -183,7 +183,7 @@ static int a_board(struct error *error)
 static int a_mean(struct error *error)
 {
     const struct made_run plain = {"run", "sync", "3f2a", 2, 7, 0.25, 0.875};
-    const struct arm arm = {.name = "sync-w2"};
+    const struct config arm = {.name = "sync-w2"};
     struct boards boards = {.place.date = 1e9};
     struct comparison comparison;
     char path[80], directory[80];

@@ -341,7 +341,7 @@ TEST_PLAIN(a_list_given_twice_is_one_list)
     struct options options;
     expect_run(&options, OPTION_SIMULATE,
                "--kill worker/0@1s --seed 1 --kill worker/1@2s --kill=ps/0@3s");
-    ck_assert_str_eq(options.outages[OUTAGE_TEXT_KILL], "worker/0@1s,worker/1@2s,ps/0@3s");
+    ck_assert_str_eq(options.failures[FAILURE_TEXT_KILL], "worker/0@1s,worker/1@2s,ps/0@3s");
     ck_assert_str_eq(options.remarks, "");
     expect_run(&options, OPTION_COMPARE, "--modes sync --modes async --workers 1 --workers 2,4");
     ck_assert_str_eq(options.modes, "sync,async");

@@ -12,7 +12,7 @@
 #include "common/transport/transport.h"
 #include "ps/owner/owner_state.h"
 #include "ps/shard/batch_set.h"
-#include "ps/shard/staleness_book.h"
+#include "ps/shard/staleness_counters.h"
 #include "tests/lib/post.h"
 #include "tests/lib/suite.h"
 
@@ -210,9 +210,9 @@ static struct verdict_counts counts(struct fixture *f)
 {
     struct packet packet = {.message = {.kind = MESSAGE_CUT, .generation = f->generation}};
     owner_handle(f->owner, &packet, f->now_us, &f->post.outbox);
-    const struct order *cut = post_order(&f->post, TO_ROUTER, ORDER_OWNER_CUT);
+    const struct order *cut = post_order(&f->post, TO_ROUTER, ORDER_OWNER_SNAPSHOT);
     ck_assert_ptr_nonnull(cut);
-    struct verdict_counts verdicts = cut->owner_cut.verdicts;
+    struct verdict_counts verdicts = cut->owner_snapshot.verdicts;
     post_clear(&f->post);
     return verdicts;
 }
@@ -621,12 +621,12 @@ TEST(staleness_is_the_updates_since_the_version_it_was_made_from, MODE_ASYNC)
 }
 
 /* What the owner says of staleness at a cut. */
-static struct staleness staleness_at_cut(struct fixture *f)
+static struct staleness staleness_at_snapshot(struct fixture *f)
 {
     struct staleness_tally tally = {0};
     struct packet packet = {.message = {.kind = MESSAGE_CUT, .generation = f->generation}};
     owner_handle(f->owner, &packet, f->now_us, &f->post.outbox);
-    struct packet *cut = post_order_packet(&f->post, TO_ROUTER, ORDER_OWNER_CUT);
+    struct packet *cut = post_order_packet(&f->post, TO_ROUTER, ORDER_OWNER_SNAPSHOT);
     ck_assert_ptr_nonnull(cut);
     ck_assert_ptr_nonnull(cut->payload);
     ck_assert(staleness_tally_read(&tally, cut->payload) == STATUS_OK);
@@ -644,7 +644,7 @@ TEST(staleness_is_counted_for_every_gradient_and_chunk, MODE_ASYNC)
     send(f, (struct sent){1, 1, 1, 0, left, 1, true}); /* ... chunk 1 first of worker 1. */
     send(f, (struct sent){0, 1, 0, 0, left, 1, true});
     send(f, (struct sent){0, 0, 2, 1, left, 1, true});
-    struct staleness all = staleness_at_cut(f);
+    struct staleness all = staleness_at_snapshot(f);
     ck_assert_uint_eq(all.shape.count, 5);
     ck_assert_uint_eq(all.shape.sum, 3);
     ck_assert_uint_eq(all.shape.buckets[1], 3);
@@ -656,7 +656,7 @@ TEST(a_batch_that_is_left_out_is_counted_among_the_stale, MODE_ASYNC)
 {
     send(f, (struct sent){0, 0, 0, 0, left, 1, true});
     send(f, (struct sent){1, 0, 1, 0, left, NAN, true});
-    struct staleness all = staleness_at_cut(f);
+    struct staleness all = staleness_at_snapshot(f);
     ck_assert_uint_eq(all.shape.count, 2);
     ck_assert_uint_eq(all.shape.sum, 1);
     ck_assert_uint_eq(all.expected, 1);
@@ -666,17 +666,17 @@ TEST(what_is_refused_or_had_before_is_not_counted_among_the_stale, MODE_ASYNC)
 {
     send(f, (struct sent){0, 0, 0, 0, left, 1, true});
     send(f, (struct sent){1, 0, 0, 0, left, 1, true});
-    ck_assert_uint_eq(staleness_at_cut(f).shape.count, 1);
+    ck_assert_uint_eq(staleness_at_snapshot(f).shape.count, 1);
 }
 
 TEST(a_generation_begins_its_figures_anew, MODE_ASYNC)
 {
     for (uint64_t batch = 0; batch < 3; batch++)
         send(f, (struct sent){batch % 2, 0, batch, 0, left, 1, true});
-    ck_assert_uint_eq(staleness_at_cut(f).shape.count, 3);
+    ck_assert_uint_eq(staleness_at_snapshot(f).shape.count, 3);
     f->generation++;
     load(f);
-    struct staleness all = staleness_at_cut(f);
+    struct staleness all = staleness_at_snapshot(f);
     ck_assert_uint_eq(all.shape.count, 0);
     ck_assert_uint_eq(all.expected, 0);
 }
@@ -697,7 +697,7 @@ TEST(in_sync_nothing_is_said_of_staleness, MODE_SYNC)
 {
     struct packet packet = {.message = {.kind = MESSAGE_CUT, .generation = f->generation}};
     owner_handle(f->owner, &packet, f->now_us, &f->post.outbox);
-    ck_assert_ptr_null(post_order_packet(&f->post, TO_ROUTER, ORDER_OWNER_CUT)->payload);
+    ck_assert_ptr_null(post_order_packet(&f->post, TO_ROUTER, ORDER_OWNER_SNAPSHOT)->payload);
 }
 
 TEST_PLAIN(a_batch_beyond_the_window_is_rejected_and_not_taken)
@@ -887,11 +887,11 @@ TEST_PLAIN(a_cut_is_every_chunk_as_of_its_step_though_training_runs_on)
     send(&f, (struct sent){0, 0, 0, 0, tree_root(4), 8, false});
     send(&f, (struct sent){0, 0, 1, 0, tree_root(4), 8, false});
     for (uint32_t chunk = 1; chunk < 4; chunk++) {
-        ck_assert_uint_eq(post_count_orders(&f.post, TO_ROUTER, ORDER_OWNER_CUT), 0);
+        ck_assert_uint_eq(post_count_orders(&f.post, TO_ROUTER, ORDER_OWNER_SNAPSHOT), 0);
         send(&f, (struct sent){0, chunk, 0, 0, tree_root(4), 8, false});
     }
     ck_assert_uint_eq(post_count(&f.post, TO_CHECKPOINTER, MESSAGE_CHUNK_STATE), 8);
-    bool taken = post_order(&f.post, TO_ROUTER, ORDER_OWNER_CUT)->owner_cut.taken;
+    bool taken = post_order(&f.post, TO_ROUTER, ORDER_OWNER_SNAPSHOT)->owner_snapshot.taken;
     ck_assert(taken);
     for (size_t i = 0; i < f.post.taken_count; i++) {
         struct packet *packet = &f.post.taken[i].packet;
@@ -953,7 +953,7 @@ TEST(a_cut_that_training_has_passed_is_not_taken, MODE_SYNC)
     send(f, (struct sent){0, 2, 0, 0, tree_root(4), 8, false});
     post_clear(&f->post);
     cut(f, 0);
-    bool taken = post_order(&f->post, TO_ROUTER, ORDER_OWNER_CUT)->owner_cut.taken;
+    bool taken = post_order(&f->post, TO_ROUTER, ORDER_OWNER_SNAPSHOT)->owner_snapshot.taken;
     ck_assert(!taken);
     ck_assert_uint_eq(post_count(&f->post, TO_CHECKPOINTER, MESSAGE_CHUNK_STATE), 0);
 }
@@ -1047,7 +1047,7 @@ TEST_PLAIN(an_owner_without_chunks_says_at_once_that_it_is_done)
     ck_assert_uint_eq(post_count_orders(&post, TO_ROUTER, ORDER_LOADED), 1);
     packet = (struct packet){.message.kind = MESSAGE_CUT};
     owner_handle(idle, &packet, 0, &post.outbox);
-    ck_assert_uint_eq(post_count_orders(&post, TO_ROUTER, ORDER_OWNER_CUT), 1);
+    ck_assert_uint_eq(post_count_orders(&post, TO_ROUTER, ORDER_OWNER_SNAPSHOT), 1);
     owner_destroy(&idle);
     post_free(&post);
     plan_destroy(&plan);
@@ -1123,7 +1123,7 @@ TEST(a_retry_says_whether_the_gradient_is_held_and_is_none_itself, MODE_SYNC)
     check_receipt(f, 0, tree_root(4), true);
     retry(f, 0, 0, left, true);
     check_receipt(f, 0, left, false);
-    uint64_t parked = f->request;
+    uint64_t waiting_read = f->request;
     retry(f, 1, 0, right, true); /* Missing, and so nothing waits. */
     check_receipt(f, 0, right, true);
     retry(f, 1, 1, left, true); /* Of a step that nobody can have made: nothing is said. */
@@ -1136,7 +1136,7 @@ TEST(a_retry_says_whether_the_gradient_is_held_and_is_none_itself, MODE_SYNC)
     bool released = false; /* The repeated request, in place of the first. */
     for (size_t i = 0; i < f->post.taken_count; i++) {
         const struct packet *packet = &f->post.taken[i].packet;
-        if (packet->message.request != parked || packet->payload == NULL)
+        if (packet->message.request != waiting_read || packet->payload == NULL)
             continue;
         released = true;
         ck_assert(packet->message.result.verdict == VERDICT_DUPLICATE);
@@ -1359,7 +1359,7 @@ static uint64_t give_batch(struct fixture *f, uint64_t batch, uint64_t base, flo
 }
 
 /* What a cut hands over of the whole space: values and both of Adam's slots. */
-static uint64_t take_cut(struct fixture *f, uint64_t step, float arrays[3][64])
+static uint64_t take_snapshot(struct fixture *f, uint64_t step, float arrays[3][64])
 {
     uint64_t version = 0;
     unsigned states = 0;
@@ -1380,7 +1380,7 @@ static uint64_t take_cut(struct fixture *f, uint64_t step, float arrays[3][64])
     return version;
 }
 
-static void load_cut(struct fixture *f, uint64_t step, uint64_t version, float arrays[3][64])
+static void load_snapshot(struct fixture *f, uint64_t step, uint64_t version, float arrays[3][64])
 {
     order_load(f, (struct order_load){.plan = f->plan, .restore = true, .step = step});
     for (uint32_t index = 0; index < f->plan->partition.chunk_count; index++) {
@@ -1411,12 +1411,12 @@ TEST_PLAIN(a_cut_of_an_open_group_is_gone_on_with_in_the_same_bits_by_other_serv
     load(&one);
     for (uint64_t batch = 0; batch < 2; batch++)
         ck_assert_uint_eq(give_batch(&one, batch, 0, alone), 0);
-    uint64_t version = take_cut(&one, 2, arrays);
+    uint64_t version = take_snapshot(&one, 2, arrays);
     ck_assert_uint_eq(version, 1);
     for (uint32_t server = 0; server < 2; server++) {
         open_server(&two[server], job_of_groups(2, 128), server, NULL);
         ck_assert_uint_eq(two[server].plan->partition.chunk_count, 2);
-        load_cut(&two[server], 2, version, arrays);
+        load_snapshot(&two[server], 2, version, arrays);
     }
     for (uint64_t batch = 2; batch < 10; batch++) {
         uint64_t made = give_batch(&one, batch, version, alone);
@@ -1581,8 +1581,8 @@ TEST(the_verdict_that_makes_a_cut_is_counted_in_it, MODE_SYNC)
     cut(f, 1);
     for (uint32_t chunk = 0; chunk < 4; chunk++)
         send(f, (struct sent){0, chunk, 0, 0, tree_root(4), 8, false});
-    const struct order *taken = post_order(&f->post, TO_ROUTER, ORDER_OWNER_CUT);
-    ck_assert_uint_eq(taken->owner_cut.verdicts.applied, 4);
+    const struct order *taken = post_order(&f->post, TO_ROUTER, ORDER_OWNER_SNAPSHOT);
+    ck_assert_uint_eq(taken->owner_snapshot.verdicts.applied, 4);
 }
 
 /* --- values that workers on this host read where they are written ------------------------------

@@ -62,8 +62,8 @@ static bool cut(struct fixture *f, unsigned fails_at, unsigned *arrays)
     owner_handle(f->owner, &packet, 0, &f->post.outbox);
     fail_at = 0;
     *arrays = post_count(&f->post, TO_CHECKPOINTER, MESSAGE_CHUNK_STATE);
-    ck_assert_uint_eq(post_count_orders(&f->post, TO_ROUTER, ORDER_OWNER_CUT), 1);
-    return post_order(&f->post, TO_ROUTER, ORDER_OWNER_CUT)->owner_cut.taken;
+    ck_assert_uint_eq(post_count_orders(&f->post, TO_ROUTER, ORDER_OWNER_SNAPSHOT), 1);
+    return post_order(&f->post, TO_ROUTER, ORDER_OWNER_SNAPSHOT)->owner_snapshot.taken;
 }
 
 /* Of a cut that was given up nothing is left to be cut. */

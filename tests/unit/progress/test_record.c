@@ -84,19 +84,19 @@ TEST(what_was_done_about_staleness_is_read)
                "\"delay_compensation\": 0.04, \"compensation_adapts\": true, \"max_staleness\": 3, "
                "\"staleness_loses\": true}}");
     ck_assert_int_eq(read_again(scene), STATUS_OK);
-    const struct job *arm = &scene->record.arm;
-    ck_assert(arm->use_locking && arm->compensation_adapts && arm->staleness_loses);
-    ck_assert_int_eq(arm->staleness_rate, STALENESS_RATE_CONSTANT);
-    ck_assert_float_eq(arm->delay_compensation, 0.04f);
-    ck_assert_uint_eq(arm->max_staleness, 3);
+    const struct job *config = &scene->record.config;
+    ck_assert(config->use_locking && config->compensation_adapts && config->staleness_loses);
+    ck_assert_int_eq(config->staleness_rate, STALENESS_RATE_CONSTANT);
+    ck_assert_float_eq(config->delay_compensation, 0.04f);
+    ck_assert_uint_eq(config->max_staleness, 3);
     runs_write(scene->run, "run.json",
                "{\"job\": {\"use_locking\": 1, \"staleness_rate\": \"odd\", "
                "\"delay_compensation\": -1, \"max_staleness\": \"many\"}}");
     ck_assert_int_eq(read_again(scene), STATUS_OK);
-    ck_assert(!arm->use_locking && !arm->compensation_adapts && !arm->staleness_loses);
-    ck_assert_int_eq(arm->staleness_rate, STALENESS_RATE_NONE);
-    ck_assert_float_eq(arm->delay_compensation, 0);
-    ck_assert_uint_eq(arm->max_staleness, 0);
+    ck_assert(!config->use_locking && !config->compensation_adapts && !config->staleness_loses);
+    ck_assert_int_eq(config->staleness_rate, STALENESS_RATE_NONE);
+    ck_assert_float_eq(config->delay_compensation, 0);
+    ck_assert_uint_eq(config->max_staleness, 0);
 }
 
 TEST(what_is_missing_is_not_there)

@@ -25,7 +25,7 @@ static enum status check(const struct sample_record *r, uint64_t bound, struct i
         status = run_record_reader_next(&reader, error);
         ck_assert_msg(status == STATUS_OK || status == STATUS_NOT_FOUND, "%s", error->text);
         if (status == STATUS_OK)
-            status = included_stretch(included, &reader.stretch, error);
+            status = included_interval(included, &reader.interval, error);
     }
     run_record_reader_close(&reader);
     const struct included counts = *included;
@@ -118,7 +118,7 @@ static enum status check_told(const struct told *told, size_t count, uint64_t bo
         entries[i] = (struct run_record_entry){i + 1, false, true};
     }
     run_record_writer_entries(&r.writer, 0, 0, entries, count);
-    run_record_writer_cut(&r.writer, &(struct run_record_cut){count, count, count + 1});
+    run_record_writer_snapshot(&r.writer, &(struct run_record_snapshot){count, count, count + 1});
     ck_assert_int_eq(run_record_writer_finish(&r.writer), STATUS_OK);
     enum status status = check(&r, bound, &included, error);
     sample_record_free(&r);

@@ -186,7 +186,7 @@ static void naive_apply(struct naive *n, uint32_t chunk, const struct run_record
 }
 
 /* Chunk by chunk, each as far as it can. */
-static void naive_stretch(struct naive *n, const struct run_record_stretch *s)
+static void naive_interval(struct naive *n, const struct run_record_interval *s)
 {
     uint64_t batches = s->to.batches - s->from.batches, done = 0, before = 1;
     uint64_t places[CHUNKS_MAX] = {0};
@@ -218,7 +218,7 @@ static void naive_replay(struct naive *n, const struct sample_record *r)
     ck_assert_int_eq(run_record_reader_open(&reader, "x", r->writer.bytes, r->writer.count, NULL),
                      STATUS_OK);
     while (run_record_reader_next(&reader, NULL) == STATUS_OK)
-        naive_stretch(n, &reader.stretch);
+        naive_interval(n, &reader.interval);
     run_record_reader_close(&reader);
 }
 
@@ -399,7 +399,7 @@ TEST(a_session_with_other_chunks_goes_on_from_the_values_of_the_one_before, "ada
     ck_assert_int_eq(
         partition_make_told(&f->partition, f->job.variables, f->job.variable_count, all, 1, NULL),
         STATUS_OK);
-    naive_stretch(&naive, &reader.stretch);
+    naive_interval(&naive, &reader.interval);
     ck_assert_mem_eq(parted, naive.arrays[0], f->elements * sizeof(float));
     run_record_reader_close(&reader);
     naive_close(&naive);
@@ -454,7 +454,7 @@ static enum status replay_two(struct fixture *f, const uint64_t bases[2][2],
             &(struct run_record_computation){.number = i + 1, .batch = i, .bases = bases[i]});
     for (uint32_t chunk = 0; chunk < 2; chunk++)
         run_record_writer_entries(&r.writer, chunk, 0, entries[chunk], 2);
-    run_record_writer_cut(&r.writer, &(struct run_record_cut){2, 2, 3});
+    run_record_writer_snapshot(&r.writer, &(struct run_record_snapshot){2, 2, 3});
     ck_assert_int_eq(run_record_writer_finish(&r.writer), STATUS_OK);
     struct replay *replay = begin(f, UINT64_MAX);
     enum status status = go_through(replay, &r, error);

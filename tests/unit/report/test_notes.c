@@ -8,14 +8,14 @@
 
 #include "tests/lib/suite.h"
 
-#define ARMS 3
+#define CONFIGS 3
 
 /* Three arms of a run each, on two processors. */
 struct scene {
     struct comparison comparison;
-    struct record records[ARMS];
-    const struct record *of_arm[ARMS];
-    struct record *all[ARMS];
+    struct record records[CONFIGS];
+    const struct record *of_config[CONFIGS];
+    struct record *all[CONFIGS];
     struct worker_summary worker;
 };
 
@@ -23,18 +23,18 @@ static void open_scene(struct scene *s)
 {
     memset(s, 0, sizeof *s);
     s->comparison.records = s->all;
-    s->comparison.record_count = s->comparison.group_count = ARMS;
-    for (unsigned i = 0; i < ARMS; i++) {
+    s->comparison.record_count = s->comparison.group_count = CONFIGS;
+    for (unsigned i = 0; i < CONFIGS; i++) {
         struct group *group = &s->comparison.groups[i];
         struct record *record = &s->records[i];
         s->all[i] = record;
-        s->of_arm[i] = record;
+        s->of_config[i] = record;
         *record =
             (struct record){.workers = 1, .servers = 1, .global_batch = 64, .micro_batch = 16};
         snprintf(record->path, sizeof record->path, "out/runs/arm-%u-s1", i);
         snprintf(record->mode_text, sizeof record->mode_text, "sync");
         record->summary.processors = 2;
-        *group = (struct group){.workers = 1, .records = &s->of_arm[i], .record_count = 1};
+        *group = (struct group){.workers = 1, .records = &s->of_config[i], .record_count = 1};
         snprintf(group->mode_text, sizeof group->mode_text, "sync");
         snprintf(group->label, sizeof group->label, "arm %u", i);
     }
@@ -55,9 +55,9 @@ static void has_notes(const struct scene *s, const char *const *notes)
 
 #define NOTES(...) has_notes(s, (const char *const[]){__VA_ARGS__ NULL})
 
-static void workers(struct scene *s, unsigned arm, uint32_t count)
+static void workers(struct scene *s, unsigned config, uint32_t count)
 {
-    s->records[arm].workers = s->comparison.groups[arm].workers = count;
+    s->records[config].workers = s->comparison.groups[config].workers = count;
 }
 
 TEST(of_runs_that_nothing_is_the_matter_with_nothing_is_said)
@@ -82,12 +82,12 @@ TEST(servers_take_turns_with_workers_where_their_times_are_not_controlled)
         "more workers and servers than the 2 processors, so that they take turns: arm 0; arm 2", );
     workers(s, 1, 3);
     NOTES("more workers and servers than the 2 processors, so that they take turns: all arms", );
-    for (unsigned i = 0; i < ARMS; i++)
-        strcpy(s->records[i].arm.compute, "constant:5ms");
+    for (unsigned i = 0; i < CONFIGS; i++)
+        strcpy(s->records[i].config.compute, "constant:5ms");
     NOTES();
-    for (unsigned i = 0; i < ARMS; i++) {
-        s->records[i].arm.compute[0] = '\0';
-        strcpy(s->records[i].arm.cluster, "every process on a host of its own");
+    for (unsigned i = 0; i < CONFIGS; i++) {
+        s->records[i].config.compute[0] = '\0';
+        strcpy(s->records[i].config.cluster, "every process on a host of its own");
     }
     NOTES();
 }

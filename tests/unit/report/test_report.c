@@ -12,7 +12,7 @@
 #include "common/file/json.h"
 #include "deploy/figures/curve.h"
 #include "deploy/figures/figures.h"
-#include "deploy/report/arm.h"
+#include "deploy/report/config.h"
 #include "deploy/report/table.h"
 #include "tests/lib/runs/runs.h"
 #include "tests/lib/suite.h"
@@ -21,7 +21,7 @@
 struct scene {
     char folder[64];
     struct comparison comparison;
-    struct answer answer; /* See ask. */
+    struct conclusion conclusion; /* See ask. */
     struct error error;
 };
 
@@ -34,7 +34,7 @@ static void scene_init(struct scene *scene)
 
 static void scene_free(struct scene *scene)
 {
-    answer_free(&scene->answer);
+    conclusion_free(&scene->conclusion);
     comparison_free(&scene->comparison);
     runs_remove(scene->folder);
 }
@@ -43,24 +43,25 @@ static void scene_free(struct scene *scene)
 #define TEST(name) SUITE_TEST(name, struct scene, scene, scene_init(scene), scene_free(scene))
 
 /* As a run of this arm. */
-static void take_as(struct scene *scene, const char *arm_name, const char *label, const char *name)
+static void take_as(struct scene *scene, const char *config_name, const char *label,
+                    const char *name)
 {
     char path[256];
-    struct arm arm = {.label = ""};
-    snprintf(arm.name, sizeof arm.name, "%s", arm_name);
-    snprintf(arm.label, sizeof arm.label, "%s", label);
+    struct config config = {.label = ""};
+    snprintf(config.name, sizeof config.name, "%s", config_name);
+    snprintf(config.label, sizeof config.label, "%s", label);
     snprintf(path, sizeof path, "%s/%s", scene->folder, name);
-    ck_assert_msg(comparison_add(&scene->comparison, &arm, path, &scene->error) == STATUS_OK, "%s",
-                  scene->error.text);
+    ck_assert_msg(comparison_add(&scene->comparison, &config, path, &scene->error) == STATUS_OK,
+                  "%s", scene->error.text);
 }
 
 /* The arm is what stands before the seed. */
 static void take(struct scene *scene, const char *name)
 {
-    char arm[64];
+    char config[64];
     const char *seed = strrchr(name, '-');
-    snprintf(arm, sizeof arm, "%.*s", seed != NULL ? (int)(seed - name) : 63, name);
-    take_as(scene, arm, "", name);
+    snprintf(config, sizeof config, "%.*s", seed != NULL ? (int)(seed - name) : 63, name);
+    take_as(scene, config, "", name);
 }
 
 static void take_run(struct scene *scene, const struct made_run *run)
@@ -70,13 +71,14 @@ static void take_run(struct scene *scene, const struct made_run *run)
 }
 
 /* What the runs that are there have to say. */
-static const struct answer *ask(struct scene *scene)
+static const struct conclusion *ask(struct scene *scene)
 {
-    struct question question = {.margin = ANSWER_MARGIN};
-    answer_free(&scene->answer);
-    ck_assert_int_eq(answer_make(&scene->answer, &scene->comparison, &question, &scene->error),
-                     STATUS_OK);
-    return &scene->answer;
+    struct question question = {.margin = CONCLUSION_MARGIN};
+    conclusion_free(&scene->conclusion);
+    ck_assert_int_eq(
+        conclusion_make(&scene->conclusion, &scene->comparison, &question, &scene->error),
+        STATUS_OK);
+    return &scene->conclusion;
 }
 
 /* Sync and async, one and two workers, seeds 1 and 2. */
@@ -184,12 +186,12 @@ TEST(arms_of_one_mode_are_told_apart)
         {"other-s1", "async", "cccc", 2, 1, 0.3, 0.88},
         {"fast-s2", "async", "dddd", 2, 2, 0.4, 0.80},
     };
-    static const char *const arms[] = {"fast", "slow", "other", "fast"};
+    static const char *const configs[] = {"fast", "slow", "other", "fast"};
     static const char *const labels[] = {"rate 0.1", "rate 0.01", "rate 0.1", "rate 0.1"};
     const struct group *groups = scene->comparison.groups;
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         runs_finished(scene->folder, &runs[i]);
-        take_as(scene, arms[i], labels[i], runs[i].name);
+        take_as(scene, configs[i], labels[i], runs[i].name);
     }
     ck_assert_uint_eq(scene->comparison.group_count, 3);
     ck_assert_uint_eq(groups[0].record_count, 2);
@@ -425,16 +427,16 @@ static void take_aged(struct scene *scene, const char *name, const char *mode, c
     take(scene, name);
 }
 
-static const char all_arms[] =
+static const char all_configs[] =
     "\"use_locking\": true, \"staleness_rate\": \"inverse\", \"delay_compensation\": 0.04, "
     "\"max_staleness\": 2";
 
 /* Sync is given the same options, and has none of them; its steps that were late are no gradients
  * that --max-staleness sent back. */
-static void take_arms(struct scene *scene)
+static void take_configs(struct scene *scene)
 {
     take_aged(scene, "sync", "sync", "\"use_locking\": false", 180);
-    take_aged(scene, "async", "async", all_arms, 180);
+    take_aged(scene, "async", "async", all_configs, 180);
 }
 
 /* What `write` says, malloc'd. */
@@ -451,8 +453,8 @@ static char *said(const struct scene *scene,
 
 TEST(modes_are_named_with_what_they_do_about_staleness)
 {
-    take_arms(scene);
-    char *text = said(scene, arms_write_text);
+    take_configs(scene);
+    char *text = said(scene, configs_write_text);
     ck_assert_str_eq(text,
                      "async: --use-locking --staleness-rate inverse --delay-compensation 0.04\n"
                      "--max-staleness 2\n"
@@ -559,17 +561,17 @@ TEST(what_backup_workers_drop_is_a_share_of_all_examples)
 
 TEST(what_was_done_about_staleness_has_numbers)
 {
-    take_arms(scene);
+    take_configs(scene);
     const struct record *sync = scene->comparison.records[0];
     const struct record *async = scene->comparison.records[1];
-    ck_assert_double_eq_tol(arm_sent_back(async), 0.2, 1e-12);
-    ck_assert_double_nan(arm_lost(async));
-    ck_assert_double_eq_tol(arm_rate(async), 2.5 / 3, 1e-6); /* Of 0, 1 and 2. */
-    ck_assert_double_eq_tol(arm_moved(async), 2.0 / 3, 1e-12);
-    ck_assert_double_nan(arm_sent_back(sync));
-    ck_assert_double_nan(arm_rate(sync));
-    ck_assert_double_nan(arm_moved(sync));
-    char *text = said(scene, arms_write_effects);
+    ck_assert_double_eq_tol(config_sent_back(async), 0.2, 1e-12);
+    ck_assert_double_nan(config_lost(async));
+    ck_assert_double_eq_tol(config_rate(async), 2.5 / 3, 1e-6); /* Of 0, 1 and 2. */
+    ck_assert_double_eq_tol(config_moved(async), 2.0 / 3, 1e-12);
+    ck_assert_double_nan(config_sent_back(sync));
+    ck_assert_double_nan(config_rate(sync));
+    ck_assert_double_nan(config_moved(sync));
+    char *text = said(scene, configs_write_effects);
     ck_assert_str_eq(text,
                      "async, 4 workers: 20.00 % of the gradients sent back as too stale; learning "
                      "rate\ntimes 0.833 on average; 66.67 % of the gradients compensated\n");
@@ -579,9 +581,9 @@ TEST(what_was_done_about_staleness_has_numbers)
 TEST(lost_gradients_are_not_sent_back)
 {
     take_aged(scene, "lost", "async", "\"max_staleness\": 2, \"staleness_loses\": true", 180);
-    ck_assert_double_eq_tol(arm_lost(scene->comparison.records[0]), 0.2, 1e-12);
-    ck_assert_double_nan(arm_sent_back(scene->comparison.records[0]));
-    char *text = said(scene, arms_write_effects);
+    ck_assert_double_eq_tol(config_lost(scene->comparison.records[0]), 0.2, 1e-12);
+    ck_assert_double_nan(config_sent_back(scene->comparison.records[0]));
+    char *text = said(scene, configs_write_effects);
     ck_assert_str_eq(text, "async, 4 workers: 20.00 % of the gradients lost as too stale\n");
     free(text);
 }
@@ -591,25 +593,26 @@ TEST(a_rate_is_told_where_it_is_known)
     take_aged(scene, "all", "async", "\"staleness_rate\": \"inverse\"", 180);
     take_aged(scene, "alike", "async", "\"staleness_rate\": \"constant\"", 180);
     take_aged(scene, "sums", "async", "\"staleness_rate\": \"inverse\", \"accumulate\": 4", 180);
-    ck_assert_double_eq_tol(arm_rate(scene->comparison.records[0]), (2 + 0.5 + 1.0 / 3) / 4, 1e-6);
-    ck_assert_double_eq_tol(arm_rate(scene->comparison.records[1]), 1.0 / 3, 1e-6);
-    ck_assert_double_nan(arm_rate(scene->comparison.records[2]));
+    ck_assert_double_eq_tol(config_rate(scene->comparison.records[0]), (2 + 0.5 + 1.0 / 3) / 4,
+                            1e-6);
+    ck_assert_double_eq_tol(config_rate(scene->comparison.records[1]), 1.0 / 3, 1e-6);
+    ck_assert_double_nan(config_rate(scene->comparison.records[2]));
 }
 
 TEST(without_such_options_nothing_is_said_of_them)
 {
     take_eight(scene);
-    char *text = said(scene, arms_write_text);
+    char *text = said(scene, configs_write_text);
     ck_assert_str_eq(text, "");
     free(text);
-    text = said(scene, arms_write_effects);
+    text = said(scene, configs_write_effects);
     ck_assert_str_eq(text, "");
     free(text);
 }
 
 TEST(the_report_has_the_options_and_what_they_did)
 {
-    take_arms(scene);
+    take_configs(scene);
     write_and_check(scene, "");
     page_has(scene, "report.html",
              "<li>async: <code>--use-locking</code> <code>--staleness-rate inverse</code> ", 1);
@@ -799,9 +802,10 @@ TEST(very_many_groups_and_workers_fit)
     struct made_run one_more = {"more", "async", "aaaa", 1000, 1, 0.2, 0.9};
     runs_finished(scene->folder, &one_more);
     char path[128];
-    const struct arm arm = {.name = "more"};
+    const struct config config = {.name = "more"};
     snprintf(path, sizeof path, "%s/more", scene->folder);
-    ck_assert_int_eq(comparison_add(&scene->comparison, &arm, path, &scene->error), STATUS_INVALID);
+    ck_assert_int_eq(comparison_add(&scene->comparison, &config, path, &scene->error),
+                     STATUS_INVALID);
 }
 
 static char arguments[][40] = {

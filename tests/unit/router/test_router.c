@@ -11,7 +11,7 @@
 #include "common/steps/leaf_set.h"
 #include "common/wire/pages.h"
 #include "ps/router/router_state.h"
-#include "ps/shard/staleness_book.h"
+#include "ps/shard/staleness_counters.h"
 #include "ps/work/proof.h"
 #include "tests/lib/post.h"
 #include "tests/lib/suite.h"
@@ -162,17 +162,17 @@ static struct message *owner_got(struct fixture *f, uint32_t owner)
 }
 
 /* The owners take a cut, or cannot. */
-static void owners_cut(struct fixture *f, uint64_t step, bool taken)
+static void owners_snapshot(struct fixture *f, uint64_t step, bool taken)
 {
     for (uint32_t i = 0; i < 2; i++) {
-        obey(f, (struct order){.kind = ORDER_OWNER_CUT,
+        obey(f, (struct order){.kind = ORDER_OWNER_SNAPSHOT,
                                .from = i,
                                .generation = f->generation,
-                               .owner_cut = {.step = step, .taken = taken}});
+                               .owner_snapshot = {.step = step, .taken = taken}});
     }
 }
 
-static void name_cut(struct fixture *f, uint64_t step, bool final)
+static void name_snapshot(struct fixture *f, uint64_t step, bool final)
 {
     struct message cut = {.kind = MESSAGE_CUT, .generation = f->generation};
     cut.cut.step = step;
@@ -183,9 +183,9 @@ static void name_cut(struct fixture *f, uint64_t step, bool final)
 /* Rejected gradients as the router reports them with a cut. */
 static uint64_t rejected(struct fixture *f)
 {
-    name_cut(f, 0, false);
+    name_snapshot(f, 0, false);
     post_clear(&f->post);
-    owners_cut(f, 0, true);
+    owners_snapshot(f, 0, true);
     struct packet *taken = post_find(&f->post, TO_COORDINATOR, MESSAGE_CUT_TAKEN);
     ck_assert_ptr_nonnull(taken);
     uint64_t count = taken->message.cut_taken.verdicts.rejected;
@@ -199,7 +199,7 @@ static uint64_t rejected(struct fixture *f)
 TEST(it_joins_until_it_is_welcomed_and_says_when_it_is_ready, MODE_SYNC)
 {
     router_tick(f->router, f->now_us, &f->post.outbox);
-    ck_assert_int_eq(enrolment_patience_ms(router_enrolment(f->router)), 2);
+    ck_assert_int_eq(joining_patience_ms(router_joining(f->router)), 2);
     ck_assert_str_eq(post_find(&f->post, TO_COORDINATOR, MESSAGE_JOIN)->message.join.host, "here");
     post_clear(&f->post);
 
@@ -218,7 +218,7 @@ TEST(it_joins_until_it_is_welcomed_and_says_when_it_is_ready, MODE_SYNC)
     loaded(f, 1);
     ck_assert_uint_eq(post_count(&f->post, TO_COORDINATOR, MESSAGE_READY), 1);
     struct message stamped = {0};
-    envelope_seal_to_server(&router_enrolment(f->router)->envelope, &stamped);
+    envelope_seal_to_server(&router_joining(f->router)->envelope, &stamped);
     ck_assert(stamped.role == ROLE_PS);
     ck_assert_uint_eq(stamped.index, 1);
     ck_assert_uint_eq(stamped.run_id, RUN);
@@ -275,7 +275,7 @@ TEST(a_checkpointer_that_cannot_load_ends_the_job, MODE_SYNC)
     struct packet *stop = post_find(&f->post, TO_COORDINATOR, MESSAGE_STOP);
     ck_assert_uint_eq(stop->message.stop.exit_code, EXIT_CANNOT_OPEN);
     ck_assert_str_eq(stop->message.stop.reason, "disk on fire");
-    ck_assert_int_eq(router_enrolment(f->router)->exit_code, EXIT_CANNOT_OPEN);
+    ck_assert_int_eq(router_joining(f->router)->exit_code, EXIT_CANNOT_OPEN);
 }
 
 /* --- exchanges ----------------------------------------------------------------------------------
@@ -779,15 +779,15 @@ TEST(a_cut_is_taken_when_every_owner_has_taken_it, MODE_SYNC)
 {
     serve(f);
     for (int with = 0; with < 2; with++) {
-        name_cut(f, 4 + (uint64_t)with, false);
+        name_snapshot(f, 4 + (uint64_t)with, false);
         ck_assert_uint_eq(post_count(&f->post, TO_OWNER, MESSAGE_CUT), 2);
         for (uint32_t i = 0; i < 2; i++) {
             ck_assert_uint_eq(post_count(&f->post, TO_COORDINATOR, MESSAGE_CUT_TAKEN), 0);
-            obey(f, (struct order){.kind = ORDER_OWNER_CUT,
+            obey(f, (struct order){.kind = ORDER_OWNER_SNAPSHOT,
                                    .from = i,
-                                   .owner_cut = {.step = 4 + (uint64_t)with,
-                                                 .taken = with || i == 1,
-                                                 .verdicts = {10, 20, 30, 40 + i}}});
+                                   .owner_snapshot = {.step = 4 + (uint64_t)with,
+                                                      .taken = with || i == 1,
+                                                      .verdicts = {10, 20, 30, 40 + i}}});
         }
         struct packet *taken = post_find(&f->post, TO_COORDINATOR, MESSAGE_CUT_TAKEN);
         ck_assert_int_eq(taken->message.cut_taken.taken, with);
@@ -839,10 +839,11 @@ static void say_figures(struct fixture *f, enum order_kind kind, uint32_t owner,
     struct staleness_tally tally = {.all.expected = count};
     for (unsigned i = 0; i < count; i++)
         histogram_add(&tally.all.shape, 1);
-    struct packet packet = order_packet(&(struct order){.kind = kind,
-                                                        .from = owner,
-                                                        .generation = f->generation,
-                                                        .owner_cut = {.step = 4, .taken = true}});
+    struct packet packet =
+        order_packet(&(struct order){.kind = kind,
+                                     .from = owner,
+                                     .generation = f->generation,
+                                     .owner_snapshot = {.step = 4, .taken = true}});
     packet.payload = staleness_tally_frame(&tally);
     router_handle_inside(f->router, &packet, f->now_us, &f->post.outbox);
     ck_assert_ptr_null(packet.payload);
@@ -877,12 +878,12 @@ TEST(owners_figures_go_with_signs_of_life_and_with_the_cut, MODE_ASYNC)
     router_tick(f->router, f->now_us, &f->post.outbox);
     ck_assert_uint_eq(figures_in(f, MESSAGE_READY), UINT64_MAX); /* No news. */
     post_clear(&f->post);
-    name_cut(f, 4, false);
-    say_figures(f, ORDER_OWNER_CUT, 0, 6);
-    say_figures(f, ORDER_OWNER_CUT, 1, 6);
+    name_snapshot(f, 4, false);
+    say_figures(f, ORDER_OWNER_SNAPSHOT, 0, 6);
+    say_figures(f, ORDER_OWNER_SNAPSHOT, 1, 6);
     ck_assert_uint_eq(figures_in(f, MESSAGE_CUT_TAKEN), 12);
     say_figures(f, ORDER_FIGURES, 1, 9); /* Training goes on; CUT_TAKEN was lost. */
-    name_cut(f, 4, false);
+    name_snapshot(f, 4, false);
     ck_assert_uint_eq(figures_in(f, MESSAGE_CUT_TAKEN), 12);
 }
 
@@ -898,48 +899,48 @@ static void part_written(struct fixture *f, uint64_t step, bool written)
 TEST(a_repeated_cut_is_answered_with_what_was_said, MODE_SYNC)
 {
     serve(f);
-    name_cut(f, 4, false);
+    name_snapshot(f, 4, false);
     post_clear(&f->post);
-    name_cut(f, 4, false); /* Not taken yet: nothing to say. */
+    name_snapshot(f, 4, false); /* Not taken yet: nothing to say. */
     ck_assert_uint_eq(post_count_all(&f->post), 0);
-    owners_cut(f, 4, true);
+    owners_snapshot(f, 4, true);
     post_clear(&f->post);
-    name_cut(f, 4, false);
+    name_snapshot(f, 4, false);
     ck_assert(post_find(&f->post, TO_COORDINATOR, MESSAGE_CUT_TAKEN)->message.cut_taken.taken);
     ck_assert_uint_eq(post_count_all(&f->post), 1);
     post_clear(&f->post);
     part_written(f, 3, true); /* Of another cut. */
-    name_cut(f, 4, false);
+    name_snapshot(f, 4, false);
     ck_assert_uint_eq(post_count_all(&f->post), 1);
     for (int written = 0; written < 2; written++) {
         post_clear(&f->post);
         part_written(f, 4, written);
-        name_cut(f, 4, false);
+        name_snapshot(f, 4, false);
         struct packet *part = post_find(&f->post, TO_COORDINATOR, MESSAGE_PART_WRITTEN);
         ck_assert_uint_eq(part->message.part_written.part.bytes, 99);
         ck_assert_int_eq(part->message.part_written.written, written);
         ck_assert_uint_eq(post_count_all(&f->post), 2);
     }
     post_clear(&f->post);
-    name_cut(f, 3, false); /* Late. */
+    name_snapshot(f, 3, false); /* Late. */
     ck_assert_uint_eq(post_count_all(&f->post), 0);
 }
 
 TEST(a_cut_that_is_not_taken_gives_way_to_an_earlier_one, MODE_SYNC)
 {
     serve(f);
-    name_cut(f, 9, false);
+    name_snapshot(f, 9, false);
     post_clear(&f->post);
-    name_cut(f, 4, false);
-    owners_cut(f, 9, true); /* It is not asked for any more. */
+    name_snapshot(f, 4, false);
+    owners_snapshot(f, 9, true); /* It is not asked for any more. */
     ck_assert_ptr_null(post_find(&f->post, TO_COORDINATOR, MESSAGE_CUT_TAKEN));
-    owners_cut(f, 4, true);
+    owners_snapshot(f, 4, true);
     ck_assert_uint_eq(
         post_find(&f->post, TO_COORDINATOR, MESSAGE_CUT_TAKEN)->message.cut_taken.step, 4);
-    name_cut(f, 9, false);
+    name_snapshot(f, 9, false);
     post_clear(&f->post);
-    name_cut(f, 4, false); /* Late. */
-    owners_cut(f, 9, true);
+    name_snapshot(f, 4, false); /* Late. */
+    owners_snapshot(f, 9, true);
     ck_assert_uint_eq(
         post_find(&f->post, TO_COORDINATOR, MESSAGE_CUT_TAKEN)->message.cut_taken.step, 9);
 }
@@ -953,22 +954,22 @@ TEST(a_final_cut_of_a_large_part_is_waited_for_and_not_written_twice, MODE_SYNC)
         range++;
     uint64_t count = range->count, arrays = 1 + f->router->plan->slots.count;
     range->count += 320u * 1000 * 1000 / sizeof(float) / arrays; /* 20 s at the least rate. */
-    name_cut(f, 6, true);
-    owners_cut(f, 6, true);
+    name_snapshot(f, 6, true);
+    owners_snapshot(f, 6, true);
     for (int i = 0; i < 24; i++) {
         f->now_us += SECOND;
         post_clear(&f->post);
-        name_cut(f, 6, true);
+        name_snapshot(f, 6, true);
         ck_assert_uint_eq(post_count(&f->post, TO_OWNER, MESSAGE_CUT), 0);
     }
     f->now_us += 2 * SECOND;
-    name_cut(f, 6, true);
+    name_snapshot(f, 6, true);
     ck_assert_uint_eq(post_count(&f->post, TO_OWNER, MESSAGE_CUT), 2);
-    owners_cut(f, 6, true);
+    owners_snapshot(f, 6, true);
     part_written(f, 6, false); /* It has failed: that is not waited for as long. */
     f->now_us += 11 * SECOND;
     post_clear(&f->post);
-    name_cut(f, 6, true);
+    name_snapshot(f, 6, true);
     ck_assert_uint_eq(post_count(&f->post, TO_OWNER, MESSAGE_CUT), 2);
     range->count = count;
 }
@@ -982,12 +983,12 @@ TEST(a_final_cut_of_a_part_of_any_size_is_made_anew_before_half_of_a_stop_is_ove
         range++;
     uint64_t count = range->count;
     range->count += 1000u * 1000 * 1000; /* Minutes at the least rate. */
-    name_cut(f, 6, true);
-    owners_cut(f, 6, true);
+    name_snapshot(f, 6, true);
+    owners_snapshot(f, 6, true);
     f->now_us +=
         36 * SECOND; /* The stop's is 60, and nothing is heard for 5 where nothing is written. */
     post_clear(&f->post);
-    name_cut(f, 6, true);
+    name_snapshot(f, 6, true);
     ck_assert_uint_eq(post_count(&f->post, TO_OWNER, MESSAGE_CUT), 2);
     range->count = count;
 }
@@ -995,24 +996,24 @@ TEST(a_final_cut_of_a_part_of_any_size_is_made_anew_before_half_of_a_stop_is_ove
 TEST(a_final_cut_that_is_not_written_is_begun_anew, MODE_SYNC)
 {
     serve(f);
-    name_cut(f, 6, false);
-    owners_cut(f, 6, true);
+    name_snapshot(f, 6, false);
+    owners_snapshot(f, 6, true);
     post_clear(&f->post);
-    name_cut(f, 6, true); /* Where another one is. */
+    name_snapshot(f, 6, true); /* Where another one is. */
     ck_assert_uint_eq(post_count(&f->post, TO_OWNER, MESSAGE_CUT), 2);
     post_clear(&f->post);
     f->now_us += 6 * SECOND;
-    name_cut(f, 6, true); /* Under way. */
+    name_snapshot(f, 6, true); /* Under way. */
     ck_assert_uint_eq(post_count_all(&f->post), 0);
-    owners_cut(f, 6, true);
+    owners_snapshot(f, 6, true);
     unsigned begun = 0;
     for (int i = 0; i < 40; i++) {
         post_clear(&f->post);
-        name_cut(f, 6, true);
+        name_snapshot(f, 6, true);
         ck_assert_uint_eq(post_count(&f->post, TO_COORDINATOR, MESSAGE_CUT_TAKEN), 1);
         if (post_count(&f->post, TO_OWNER, MESSAGE_CUT) > 0) {
             begun++;
-            owners_cut(f, 6, true);
+            owners_snapshot(f, 6, true);
             if (begun == 2)
                 part_written(f, 6, false); /* The disk may be better the next time. */
         }
@@ -1022,7 +1023,7 @@ TEST(a_final_cut_that_is_not_written_is_begun_anew, MODE_SYNC)
     part_written(f, 6, true);
     f->now_us += 100 * SECOND;
     post_clear(&f->post);
-    name_cut(f, 6, true);
+    name_snapshot(f, 6, true);
     ck_assert_uint_eq(post_count(&f->post, TO_COORDINATOR, MESSAGE_PART_WRITTEN), 1);
     ck_assert_uint_eq(post_count(&f->post, TO_OWNER, MESSAGE_CUT), 0);
 }
@@ -1050,7 +1051,7 @@ static void goes_back(struct fixture *f)
     from_peer(f, good_exchange(f));
     post_clear(&f->post);
     BAD(REFUSAL_MALFORMED, m->exchange.chunk = 0);
-    name_cut(f, 5, true);
+    name_snapshot(f, 5, true);
     for (f->generation = 2; f->generation < 4; f->generation++) { /* Also while it is loading. */
         post_clear(&f->post);
         send_welcome(f, true);
@@ -1058,10 +1059,10 @@ static void goes_back(struct fixture *f)
         ck_assert(load.restore);
         ck_assert_uint_eq(load.step, 3);
         ck_assert(router_state(f->router) == ROUTER_LOADING);
-        ck_assert_uint_eq(router_enrolment(f->router)->envelope.generation, f->generation);
+        ck_assert_uint_eq(router_joining(f->router)->envelope.generation, f->generation);
         ck_assert_uint_eq(router_counts(f->router).received, 0);
         struct message stamped = {0};
-        envelope_seal_to_server(&router_enrolment(f->router)->envelope, &stamped);
+        envelope_seal_to_server(&router_joining(f->router)->envelope, &stamped);
         ck_assert_uint_eq(stamped.generation, f->generation);
         ck_assert_uint_eq(stamped.ticket, 3 + f->generation);
         for (uint32_t i = 0; i < 2 && f->generation == 2; i++)
@@ -1119,7 +1120,7 @@ TEST(an_old_or_repeated_welcome_changes_nothing, MODE_SYNC)
     f->generation = 1;
     send_welcome(f, true);
     ck_assert_uint_eq(post_count_all(&f->post), 0);
-    ck_assert_uint_eq(router_enrolment(f->router)->envelope.generation, 2);
+    ck_assert_uint_eq(router_joining(f->router)->envelope.generation, 2);
     ck_assert(router_state(f->router) == ROUTER_SERVING);
 }
 
@@ -1140,7 +1141,7 @@ TEST(what_was_under_way_inside_when_the_generation_changed_is_dropped, MODE_SYNC
         for (uint32_t i = 0; i < 4; i++) /* Loaded: what was asked for before. */
             obey(f, (struct order){.kind = ORDER_LOADED, .from = i - 1});
         obey(f, (struct order){.kind = ORDER_TAKEN});
-        obey(f, (struct order){.kind = ORDER_OWNER_CUT});
+        obey(f, (struct order){.kind = ORDER_OWNER_SNAPSHOT});
         ck_assert_uint_eq(post_count_all(&f->post), 0);
         ck_assert_int_eq(router_state(f->router) == ROUTER_SERVING, serving);
         if (!serving)
@@ -1226,7 +1227,7 @@ TEST(another_run_is_none_of_a_server_s_that_has_one, MODE_SYNC)
     serve(f);
     struct message welcome = {.kind = MESSAGE_WELCOME, .run_id = RUN + 1, .generation = 9};
     from_coordinator(f, &welcome);
-    ck_assert_int_eq(router_enrolment(f->router)->exit_code, EXIT_CLUSTER_LOST);
+    ck_assert_int_eq(router_joining(f->router)->exit_code, EXIT_CLUSTER_LOST);
     ck_assert_uint_eq(post_count_all(&f->post), 0);
 }
 
@@ -1241,7 +1242,7 @@ TEST(a_server_that_cannot_go_on_tells_server_0, MODE_SYNC)
     ck_assert_uint_eq(stop->message.stop.exit_code, EXIT_TRAINING_FAILED);
     ck_assert_str_eq(stop->message.stop.reason, "out of memory for the model");
     ck_assert(router_state(f->router) == ROUTER_OVER);
-    ck_assert_int_eq(router_enrolment(f->router)->exit_code, EXIT_TRAINING_FAILED);
+    ck_assert_int_eq(router_joining(f->router)->exit_code, EXIT_TRAINING_FAILED);
 }
 
 TEST(finished_is_answered_with_bye_and_ends_it, MODE_SYNC)
@@ -1252,13 +1253,13 @@ TEST(finished_is_answered_with_bye_and_ends_it, MODE_SYNC)
     from_coordinator(f, &finished);
     ck_assert_uint_eq(post_count(&f->post, TO_COORDINATOR, MESSAGE_BYE), 1);
     ck_assert(router_state(f->router) == ROUTER_OVER);
-    ck_assert_int_eq(router_enrolment(f->router)->exit_code, EXIT_CLUSTER_LOST);
-    ck_assert_str_eq(router_enrolment(f->router)->reason, "lost worker/1");
+    ck_assert_int_eq(router_joining(f->router)->exit_code, EXIT_CLUSTER_LOST);
+    ck_assert_str_eq(router_joining(f->router)->reason, "lost worker/1");
     from_coordinator(f, &finished); /* The BYE was lost. */
     ck_assert_uint_eq(post_count(&f->post, TO_COORDINATOR, MESSAGE_BYE), 2);
 }
 
-/* How long each is waited for, and for whom: tests/unit/wire/test_enrolment.c. */
+/* How long each is waited for, and for whom: tests/unit/wire/test_joining.c. */
 TEST_PLAIN(whatever_ends_a_server_s_enrolment_ends_the_server)
 {
     enum { REFUSED, LOST, TIMED_OUT, ENDS };
@@ -1277,7 +1278,7 @@ TEST_PLAIN(whatever_ends_a_server_s_enrolment_ends_the_server)
             from_coordinator(&f, &refused);
         router_tick(f.router, f.now_us += SECOND, &f.post.outbox);
         ck_assert(router_state(f.router) == ROUTER_OVER);
-        ck_assert_int_eq(router_enrolment(f.router)->exit_code, codes[end]);
+        ck_assert_int_eq(router_joining(f.router)->exit_code, codes[end]);
         post_clear(&f.post);
         router_tick(f.router, f.now_us += SECOND, &f.post.outbox);
         ck_assert_uint_eq(post_count_all(&f.post), 0);

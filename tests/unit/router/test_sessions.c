@@ -73,11 +73,11 @@ TEST_PLAIN(what_is_late_of_a_worker_is_told_from_what_others_say)
     struct sessions sessions = opened();
     ck_assert(know(&sessions, 5, 3, 'A') && know(&sessions, 5, 7, 'B') &&
               know(&sessions, 5, 8, 'B'));
-    struct packet belated = from(5, 7, 'B'), zombie = from(5, 3, 'A'), keyed = from(5, 8, 'B');
+    struct packet stale = from(5, 7, 'B'), zombie = from(5, 3, 'A'), keyed = from(5, 8, 'B');
     keyed.key[0] = 1;
-    ck_assert_int_eq(sessions_judge(&sessions, &belated), SENDER_BELATED);
-    ck_assert_int_eq(sessions_judge(&sessions, &zombie), SENDER_REPLACED);
-    ck_assert_int_eq(sessions_judge(&sessions, &keyed), SENDER_REPLACED);
+    ck_assert_int_eq(sessions_judge(&sessions, &stale), SENDER_STALE);
+    ck_assert_int_eq(sessions_judge(&sessions, &zombie), SENDER_SUPERSEDED);
+    ck_assert_int_eq(sessions_judge(&sessions, &keyed), SENDER_SUPERSEDED);
     sessions_free(&sessions);
 }
 

@@ -267,7 +267,7 @@ TEST_PLAIN(what_is_held_is_applied_at_the_end_of_an_epoch_for_a_cut_and_at_the_e
     for (int number = 0; number < 6; number++)
         add_number(&f, number, 8, 0);
     stands(&f, 17, 6);
-    ck_assert_uint_eq(f.chunk.held.members, 0);
+    ck_assert_uint_eq(f.chunk.pending.members, 0);
     close_fixture(&f);
 }
 

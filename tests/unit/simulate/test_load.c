@@ -30,7 +30,7 @@ TEST_PLAIN(what_is_busiest_bound_the_run)
     expect_bound(&load,
                  "latency and waiting for one another; busy was most worker/3's computing and "
                  "scoring, 30 % of the time");
-    load.shares[LOAD_SERVER_CARDS_IN] = share(0.96, "ps/1");
+    load.shares[LOAD_SERVER_NICS_IN] = share(0.96, "ps/1");
     expect_bound(&load, "ps/1's card, in, 96 % of the time; then worker/3's computing and scoring, "
                         "30 % of the time");
     load.shares[LOAD_ROUTERS] = share(0.98, "ps/0");

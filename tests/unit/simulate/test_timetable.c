@@ -13,7 +13,7 @@
 #include "tests/lib/clusters/virtual_job.h"
 #include "tests/lib/regular.h"
 #include "tests/lib/suite.h"
-#include "worker/pace.h"
+#include "worker/throttle.h"
 
 #define US 1000ull
 #define MS 1000000ull
@@ -85,19 +85,20 @@ TEST_PLAIN(a_leaf_takes_to_the_nanosecond_what_a_real_run_waits_for_it)
     describe(&d, said);
     open_timetable(&d, 1, 4, 0);
     for (uint32_t worker = 0; worker < 4; worker++) {
-        struct pace pace = {.job = &JOB, .worker = worker};
-        pace.time.slow = worker == 2 ? 2.5 : 1;
-        ck_assert_int_eq(compute_time_read("lognormal:30ms,0.5", &pace.time, NULL), STATUS_OK);
-        ck_assert_int_eq(compute_time_read_straggle("0.3:pareto:10", &pace.time, NULL), STATUS_OK);
-        ck_assert_int_eq(compute_time_read_pause("0.3:exponential:90ms", &pace.time, NULL),
+        struct throttle throttle = {.job = &JOB, .worker = worker};
+        throttle.time.slow = worker == 2 ? 2.5 : 1;
+        ck_assert_int_eq(compute_time_read("lognormal:30ms,0.5", &throttle.time, NULL), STATUS_OK);
+        ck_assert_int_eq(compute_time_read_straggle("0.3:pareto:10", &throttle.time, NULL),
+                         STATUS_OK);
+        ck_assert_int_eq(compute_time_read_pause("0.3:exponential:90ms", &throttle.time, NULL),
                          STATUS_OK);
         for (uint64_t step = 0; step < 20; step++)
             for (uint32_t first = 0; first < 3; first++) {
-                pace_begin(&pace, 0);
-                pace.fresh = first == 0; /* Else there was another node before. */
-                pace_step(&pace, step, (struct node){first, 2}, took, 0);
+                throttle_begin(&throttle, 0);
+                throttle.fresh = first == 0; /* Else there was another node before. */
+                throttle_step(&throttle, step, (struct node){first, 2}, took, 0);
                 ck_assert_uint_eq(timed_node(&d, worker, step, (struct node){first, 2}, first > 0),
-                                  pace.due_ns);
+                                  throttle.due_ns);
             }
     }
     close_described(&d);
@@ -136,7 +137,7 @@ TEST_PLAIN(a_process_is_on_its_host_and_busy_there)
 {
     struct described d = {.job = JOB};
     describe(&d, NULL);
-    struct cluster_named both = {.host = {.processors = 2, .card = d.cluster.usual.card}};
+    struct cluster_named both = {.host = {.processors = 2, .nic = d.cluster.usual.nic}};
     struct error error;
     const char *text = "ps/1,worker/2";
     ck_assert_int_eq(places_read(&text, &both.processes, &error), STATUS_OK);
@@ -199,7 +200,7 @@ static void run_job(struct run *run, enum mode mode, uint32_t workers, uint64_t 
                                           .workers = workers,
                                           .chunk_floats = 256,
                                           .steps = steps,
-                                          .carrier = {.carry = carry_at_once}};
+                                          .channel = {.carry = carry_at_once}};
     open_timetable(&run->described, 1, workers, 0);
     options.timing = timetable_timing(&run->described.timetable);
     run->described.timetable.options.job = &run->job.job;
@@ -368,7 +369,7 @@ TEST_PLAIN(a_refused_batch_takes_its_worker_another_time)
                                           .workers = 8,
                                           .chunk_floats = 256,
                                           .steps = 1000,
-                                          .carrier = {.carry = carry_at_once}};
+                                          .channel = {.carry = carry_at_once}};
     describe(&run.described, said);
     open_timetable(&run.described, 1, 8, 0);
     attempts.timing = timetable_timing(&run.described.timetable);

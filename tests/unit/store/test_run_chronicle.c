@@ -46,7 +46,7 @@ static void close_fixture(struct fixture *f)
 
 static enum status cut(struct fixture *f, uint64_t step)
 {
-    const struct run_record_cut cut = {step, step, 1};
+    const struct run_record_snapshot cut = {step, step, 1};
     ck_assert_ptr_nonnull(run_chronicle_begin(&f->chronicle, &f->job, 7, NULL, &f->error));
     return run_chronicle_write(&f->chronicle, &cut, &f->error);
 }
@@ -72,7 +72,7 @@ static unsigned read_back(struct fixture *f, uint64_t session, uint64_t bytes, u
                      STATUS_OK);
     enum status status;
     while ((status = run_record_reader_next(&reader, &f->error)) == STATUS_OK) {
-        *end = reader.stretch.to.batches;
+        *end = reader.interval.to.batches;
         cuts++;
     }
     ck_assert_msg(status == STATUS_NOT_FOUND, "%s", f->error.text);

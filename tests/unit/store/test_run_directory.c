@@ -443,10 +443,10 @@ START_TEST(a_summary_has_its_documented_fields)
     histogram_add(&summary.staleness.shape, 0);
     histogram_add(&summary.staleness.shape, 2);
     histogram_add(&summary.staleness.shape, 5000);
-    for (enum life_part i = 0; i < LIFE_PARTS; i++)
-        summary.life.us[i] = 125000 * (i + 1);
-    summary.life.begun = true;
-    summary.life.since_us = 125000 * LIFE_PARTS * (LIFE_PARTS + 1) / 2;
+    for (enum run_phase i = 0; i < RUN_PHASE_COUNT; i++)
+        summary.phases.us[i] = 125000 * (i + 1);
+    summary.phases.begun = true;
+    summary.phases.since_us = 125000 * RUN_PHASE_COUNT * (RUN_PHASE_COUNT + 1) / 2;
     summary.beside_seconds = 0.75;
     summary.staleness.expected = 5005;
     summary.staleness.renewed = 3;
@@ -503,10 +503,10 @@ START_TEST(a_summary_has_its_documented_fields)
     }
     struct run_summary again;
     run_summary_read(&again, root);
-    ck_assert_mem_eq(again.life.us, summary.life.us, sizeof again.life.us);
-    ck_assert_uint_eq(again.life.since_us, summary.life.since_us);
-    ck_assert(again.life.begun);
-    ck_assert_uint_eq(json_length(root, "parts"), LIFE_PARTS);
+    ck_assert_mem_eq(again.phases.us, summary.phases.us, sizeof again.phases.us);
+    ck_assert_uint_eq(again.phases.since_us, summary.phases.since_us);
+    ck_assert(again.phases.begun);
+    ck_assert_uint_eq(json_length(root, "parts"), RUN_PHASE_COUNT);
     ck_assert_uint_eq(json_length(root, "mode_figures"), MODE_FIGURES_MAX);
     ck_assert_uint_eq(json_u64(root, "seed", 0), UINT64_MAX - 5);
     ck_assert_str_eq(json_text(root, "state"), "failed");
@@ -727,8 +727,8 @@ START_TEST(faults_are_counted_through_the_lives_of_server_0_and_over_sessions)
                    {"checkpoints_failed", 8}, {"events_lost", 9}};
     scratch_path(path, "run");
     /* Two are killed and three end; a session may have the id of the one before. */
-    for (uint64_t life = 1; life <= 5; life++) {
-        uint64_t run_id = life < 5 ? 7 : 8, killed = life < 3 ? life - 1 : 2;
+    for (uint64_t phases = 1; phases <= 5; phases++) {
+        uint64_t run_id = phases < 5 ? 7 : 8, killed = phases < 3 ? phases - 1 : 2;
         ck_assert_int_eq(
             run_directory_open(&directory, &disk_posix, path, &job, run_id, 0, &opening, NULL),
             STATUS_OK);
@@ -737,7 +737,7 @@ START_TEST(faults_are_counted_through_the_lives_of_server_0_and_over_sessions)
         run_directory_event(&directory, "progress", "\"step\": 41");
         run_directory_event(&directory, "progress", "\"step\": 50, \"epoch\": 1");
         directory.events.lost = 9;
-        if (life < 3) /* Killed. */
+        if (phases < 3) /* Killed. */
             ck_assert_int_eq(run_directory_note(&directory, &job, run_id, &faults, NULL),
                              STATUS_OK);
         else
@@ -745,7 +745,7 @@ START_TEST(faults_are_counted_through_the_lives_of_server_0_and_over_sessions)
                              STATUS_OK);
         run_directory_close(&directory);
         struct json *root = read_run(path);
-        ck_assert_str_eq(json_text(root, "state"), life < 3 ? "running" : "stopped");
+        ck_assert_str_eq(json_text(root, "state"), phases < 3 ? "running" : "stopped");
         ck_assert_uint_eq(json_u64(root, "faults.generation", 0), 3);
         for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
             char name[64];
@@ -754,7 +754,7 @@ START_TEST(faults_are_counted_through_the_lives_of_server_0_and_over_sessions)
             uint64_t each = strcmp(numbers[i].path, "servers_lost") == 0 ? 1
                             : strcmp(numbers[i].path, "recomputed") == 0 ? 30
                                                                          : 0;
-            ck_assert_uint_eq(json_u64(root, name, 0), life * numbers[i].each + killed * each);
+            ck_assert_uint_eq(json_u64(root, name, 0), phases * numbers[i].each + killed * each);
         }
         json_release(&root);
     }

@@ -26,7 +26,7 @@ static enum status read_all(const void *bytes, size_t count, uint64_t *batches, 
     enum status status = run_record_reader_open(&reader, "x/record/0001.log", bytes, count, error);
     while (status == STATUS_OK) {
         status = run_record_reader_next(&reader, error);
-        *batches = reader.stretch.to.batches;
+        *batches = reader.interval.to.batches;
     }
     run_record_reader_close(&reader);
     return status;
@@ -64,8 +64,8 @@ TEST(a_segment_reads_back, 3, 5)
     ck_assert_uint_eq(reader.segment.chunk_count, 5);
     ck_assert_mem_eq(reader.segment.elements, r->segment.elements, 5 * sizeof(uint64_t));
     ck_assert_int_eq(run_record_reader_next(&reader, NULL), STATUS_OK);
-    ck_assert(reader.stretch.begins);
-    ck_assert_uint_eq(reader.stretch.generation, 1);
+    ck_assert(reader.interval.begins);
+    ck_assert_uint_eq(reader.interval.generation, 1);
     ck_assert_int_eq(run_record_reader_next(&reader, NULL), STATUS_NOT_FOUND);
     run_record_reader_close(&reader);
 }
@@ -81,7 +81,7 @@ TEST(every_chunk_has_every_batch_once_in_the_order_told, 4, 6)
                      STATUS_OK);
     for (uint64_t from = 0; from < 350;) {
         ck_assert_int_eq(run_record_reader_next(&reader, NULL), STATUS_OK);
-        const struct run_record_stretch *s = &reader.stretch;
+        const struct run_record_interval *s = &reader.interval;
         uint64_t batches = s->to.batches - s->from.batches;
         ck_assert_uint_eq(s->from.batches, from);
         ck_assert_uint_eq(batches, from == 0 ? 300 : 50);
@@ -114,12 +114,12 @@ TEST(numbers_workers_bases_and_losses_are_as_written, 2, 2)
     run_record_writer_entries(w, 0, 0, one, 2);
     run_record_writer_entries(w, 1, 0, two, 1);
     run_record_writer_entries(w, 1, 1, two + 1, 1);
-    run_record_writer_cut(w, &(struct run_record_cut){2, 2, 1000001});
+    run_record_writer_snapshot(w, &(struct run_record_snapshot){2, 2, 1000001});
     ck_assert_int_eq(run_record_writer_finish(w), STATUS_OK);
     struct error error = {0};
     ck_assert_int_eq(run_record_reader_open(&reader, "x", w->bytes, w->count, &error), STATUS_OK);
     ck_assert_msg(run_record_reader_next(&reader, &error) == STATUS_OK, "%s", error.text);
-    const struct run_record_stretch *s = &reader.stretch;
+    const struct run_record_interval *s = &reader.interval;
     ck_assert_uint_eq(s->computation_count, 2);
     ck_assert_uint_eq(s->computations[0].number, 5);
     ck_assert_uint_eq(s->computations[0].worker, 1);
@@ -271,7 +271,7 @@ static void must_refuse(struct sample_record *r, const struct run_record_computa
         run_record_writer_computation(w, &computations[i]);
     run_record_writer_entries(w, 0, 0, one, 2);
     run_record_writer_entries(w, 1, 0, two, 2);
-    run_record_writer_cut(w, &(struct run_record_cut){2, 2, 3});
+    run_record_writer_snapshot(w, &(struct run_record_snapshot){2, 2, 3});
     ck_assert_int_eq(run_record_writer_finish(w), STATUS_OK);
     if (words != NULL) {
         must_say(w->bytes, w->count, words);
@@ -330,7 +330,7 @@ TEST(a_base_of_before_the_generation_is_named, 2, 2)
     late.batch = 2;
     late.bases = old;
     run_record_writer_computation(&r->writer, &late);
-    run_record_writer_cut(&r->writer, &(struct run_record_cut){3, 3, 4});
+    run_record_writer_snapshot(&r->writer, &(struct run_record_snapshot){3, 3, 4});
     ck_assert_int_eq(run_record_writer_finish(&r->writer), STATUS_OK);
     must_say(r->writer.bytes, r->writer.count,
              "computation 3 is made from version 1 of chunk 1, and its generation began at 2");
@@ -370,7 +370,7 @@ TEST(a_computation_without_an_entry_is_named, 2, 2)
         run_record_writer_computation(w, &three[i]);
     run_record_writer_entries(w, 0, 0, in_order, 2);
     run_record_writer_entries(w, 1, 0, in_order, 2);
-    run_record_writer_cut(w, &(struct run_record_cut){2, 2, 4});
+    run_record_writer_snapshot(w, &(struct run_record_snapshot){2, 2, 4});
     ck_assert_int_eq(run_record_writer_finish(w), STATUS_OK);
     must_say(w->bytes, w->count, "computation 3 has no entry");
 }
@@ -384,7 +384,7 @@ static void must_refuse_chunk_1(struct sample_record *r, uint64_t first, size_t 
     run_record_writer_computation(w, &honest[1]);
     run_record_writer_entries(w, 0, 0, in_order, 2);
     run_record_writer_entries(w, 1, first, in_order, count);
-    run_record_writer_cut(w, &(struct run_record_cut){2, 2, 3});
+    run_record_writer_snapshot(w, &(struct run_record_snapshot){2, 2, 3});
     ck_assert_int_eq(run_record_writer_finish(w), STATUS_OK);
     must_say(w->bytes, w->count, words);
 }
@@ -411,7 +411,7 @@ TEST(a_chunk_out_of_range_is_named, 2, 2)
     struct run_record_writer *w = &r->writer;
     w->chunk_count = 3;
     run_record_writer_entries(w, 2, 0, in_order, 2);
-    run_record_writer_cut(w, &(struct run_record_cut){2, 2, 3});
+    run_record_writer_snapshot(w, &(struct run_record_snapshot){2, 2, 3});
     ck_assert_int_eq(run_record_writer_finish(w), STATUS_OK);
     must_say(w->bytes, w->count, "entries of chunk 2, and there are 2");
 }
@@ -433,13 +433,13 @@ TEST(without_memory_a_writer_takes_back_what_is_not_whole, 3, 4)
     size_t whole = r->writer.count;
     bool hit = true;
     for (unsigned n = 1; hit; n++) {
-        struct run_record_cut cut = {40, 40, r->at.computation};
+        struct run_record_snapshot cut = {40, 40, r->at.computation};
         scarcity_arm(n);
         for (int i = 0; i < 4000; i++) /* Beyond all that there is room for. */
             run_record_writer_computation(
                 &r->writer, &(struct run_record_computation){
                                 .number = r->at.computation + (uint64_t)i, .bases = bases});
-        run_record_writer_cut(&r->writer, &cut);
+        run_record_writer_snapshot(&r->writer, &cut);
         enum status status = run_record_writer_finish(&r->writer);
         hit = scarcity_disarm();
         ck_assert_int_eq(status, hit ? STATUS_MEMORY : STATUS_OK);

@@ -182,8 +182,8 @@ static struct json *written(struct spans *spans, uint64_t most, struct trace_tol
     struct json *root;
     struct error error;
     scratch_path(path, "trace.json");
-    const struct trace_wish wish = {path, NULL, 20, most};
-    ck_assert_int_eq(trace_write(spans, &wish, told, &error), STATUS_OK);
+    const struct trace_request request = {path, NULL, 20, most};
+    ck_assert_int_eq(trace_write(spans, &request, told, &error), STATUS_OK);
     ck_assert_int_eq(json_read_file(&disk_posix, path, 60 << 20, &root, &error), STATUS_OK);
     uint64_t bytes;
     ck_assert_int_eq(disk_posix.file_bytes(disk_posix.context, path, &bytes, &error), STATUS_OK);
@@ -278,8 +278,8 @@ TEST(what_does_not_fit_is_fewer_steps_and_then_no_messages, 3)
     ck_assert_ptr_nonnull(strstr(text, "without messages"));
     json_release(&root);
     scratch_path(path, "trace.json");
-    const struct trace_wish wish = {path, NULL, 20, 1000};
-    ck_assert_int_eq(trace_write(&r->spans, &wish, &told, &error), STATUS_INVALID);
+    const struct trace_request request = {path, NULL, 20, 1000};
+    ck_assert_int_eq(trace_write(&r->spans, &request, &told, &error), STATUS_INVALID);
     ck_assert_ptr_nonnull(strstr(error.text, "one step alone"));
 }
 
@@ -292,8 +292,8 @@ static void write_spans_of(struct read *r, const char *name, char *path)
     struct error error;
     scratch_path(json, "trace.json");
     scratch_path(path, name);
-    const struct trace_wish wish = {json, path, 20, TRACE_BYTES_MAX};
-    ck_assert_int_eq(trace_write(&r->spans, &wish, &told, &error), STATUS_OK);
+    const struct trace_request request = {json, path, 20, TRACE_BYTES_MAX};
+    ck_assert_int_eq(trace_write(&r->spans, &request, &told, &error), STATUS_OK);
 }
 
 TEST(what_was_chosen_stays_chosen_when_it_is_read_again, 3)

@@ -12,8 +12,8 @@
 
 #include "common/base/clock.h"
 #include "common/transport/transport.h"
-#include "tests/lib/stranger.h"
 #include "tests/lib/suite.h"
+#include "tests/lib/unknown_peer.h"
 
 enum {
     PAYLOAD = 8 << 20,
@@ -47,12 +47,12 @@ static void say_much(struct endpoint *endpoint, uint64_t peer)
 }
 
 /* It is closing: the stranger says something that nobody will take, and breaks off. */
-static void interrupt(struct stranger *stranger)
+static void interrupt(struct unknown_peer *unknown_peer)
 {
     usleep(200000);
-    ck_assert(stranger_say(stranger, "still here", 10, 0, 0, 1000));
+    ck_assert(unknown_peer_say(unknown_peer, "still here", 10, 0, 0, 1000));
     usleep(100000);
-    stranger_reset(stranger);
+    unknown_peer_reset(unknown_peer);
 }
 
 static int listen_raw(char address[ADDRESS_MAX])
@@ -71,12 +71,12 @@ START_TEST(whoever_connected_outlives_a_server_that_breaks_off_as_it_closes)
 {
     char address[ADDRESS_MAX];
     struct endpoint *endpoint;
-    struct stranger server;
+    struct unknown_peer server;
     struct error error;
     open_transport();
     int listening = listen_raw(address);
     ck_assert_int_eq(t->connect(transport, address, PAYLOAD, &endpoint, &error), STATUS_OK);
-    ck_assert(stranger_accept(&server, listening));
+    ck_assert(unknown_peer_accept(&server, listening));
     say_much(endpoint, 0);
     t->close(&endpoint, DIALED_MS);
     interrupt(&server);
@@ -89,20 +89,20 @@ START_TEST(whoever_listens_outlives_a_stranger_who_breaks_off_as_it_closes)
 {
     char address[ADDRESS_MAX];
     struct endpoint *endpoint;
-    struct stranger stranger;
+    struct unknown_peer unknown_peer;
     struct received received = {0};
     struct error error;
     open_transport();
     ck_assert_int_eq(t->listen(transport, "127.0.0.1:0", PAYLOAD, address, &endpoint, &error),
                      STATUS_OK);
-    ck_assert(stranger_open(&stranger, address));
-    ck_assert(stranger_say(&stranger, "here", 4, 0, 0, 1000));
+    ck_assert(unknown_peer_open(&unknown_peer, address));
+    ck_assert(unknown_peer_say(&unknown_peer, "here", 4, 0, 0, 1000));
     for (int i = 0; i < 100 && t->receive(endpoint, &received) != STATUS_OK; i++)
         t->wait(transport, &endpoint, 1, NULL, 0, 50);
     ck_assert_uint_eq(received.header_bytes, 4);
     say_much(endpoint, received.peer);
     t->close(&endpoint, LISTENING_MS);
-    interrupt(&stranger);
+    interrupt(&unknown_peer);
     t->destroy(&transport);
 }
 END_TEST

@@ -12,8 +12,8 @@
 #include <zmq.h>
 
 #include "common/base/clock.h"
-#include "tests/lib/stranger.h"
 #include "tests/lib/suite.h"
+#include "tests/lib/unknown_peer.h"
 
 enum { MIB = 1 << 20, PAYLOAD_MAX = 256 << 20, PATIENCE_US = 10000000, PATIENCE_MS = 10000 };
 
@@ -86,10 +86,10 @@ static void check_served(struct endpoint *server, struct endpoint *client)
 TEST_PLAIN(who_never_reads_is_told_only_so_much)
 {
     char bound[ADDRESS_MAX];
-    struct stranger deaf;
+    struct unknown_peer deaf;
     struct endpoint *server = open_server(bound), *good = connect_to(bound);
-    ck_assert(stranger_open(&deaf, bound));
-    ck_assert(stranger_say(&deaf, "deaf", 4, 0, 0, PATIENCE_MS));
+    ck_assert(unknown_peer_open(&deaf, bound));
+    ck_assert(unknown_peer_say(&deaf, "deaf", 4, 0, 0, PATIENCE_MS));
     uint64_t peer = hear(server, "deaf");
     struct frame *payload = frame_create(4096);
     memset(payload->data, 0, 4096);
@@ -100,7 +100,7 @@ TEST_PLAIN(who_never_reads_is_told_only_so_much)
     ck_assert_int_eq(status, STATUS_AGAIN);
     check_served(server, good);
     ck_assert_int_eq(t->send(server, peer, "x", 1, NULL, 0), STATUS_AGAIN);
-    stranger_close(&deaf);
+    unknown_peer_close(&deaf);
     close_all(server, good);
     ck_assert(frame_is_unique(payload)); /* Nobody keeps it for whoever has gone. */
     frame_release(payload);
@@ -110,15 +110,15 @@ TEST_PLAIN(who_never_reads_is_told_only_so_much)
 TEST_PLAIN(whoever_is_slow_is_told_all_of_a_declaration)
 {
     char bound[ADDRESS_MAX];
-    struct stranger slow;
+    struct unknown_peer slow;
     struct endpoint *server = open_server(bound);
-    ck_assert(stranger_open(&slow, bound));
-    ck_assert(stranger_say(&slow, "slow", 4, 0, 0, PATIENCE_MS));
+    ck_assert(unknown_peer_open(&slow, bound));
+    ck_assert(unknown_peer_say(&slow, "slow", 4, 0, 0, PATIENCE_MS));
     uint64_t peer = hear(server, "slow");
     static char page[1100];
     for (unsigned i = 0; i < 8192; i++)
         ck_assert_int_eq(t->send(server, peer, page, sizeof page, NULL, 0), STATUS_OK);
-    stranger_close(&slow);
+    unknown_peer_close(&slow);
     t->close(&server, 0);
     t->destroy(&transport);
 }
@@ -137,24 +137,25 @@ static uint64_t resident_bytes(void)
 /* libzmq allocates what is declared; it is no memory before it is written to. */
 TEST_PLAIN(a_size_that_is_only_declared_takes_no_memory)
 {
-    enum { STRANGERS = 40 };
+    enum { UNKNOWN_PEERS = 40 };
     char bound[ADDRESS_MAX], few[1000] = {0};
-    struct stranger strangers[STRANGERS];
+    struct unknown_peer unknown_peers[UNKNOWN_PEERS];
     struct endpoint *server = open_server(bound), *good = connect_to(bound);
     uint64_t before = resident_bytes();
-    for (int i = 0; i < STRANGERS; i++) {
-        ck_assert(stranger_open(&strangers[i], bound));
-        ck_assert(stranger_frame(&strangers[i], 0, PAYLOAD_MAX));
-        ck_assert_uint_eq(stranger_write(&strangers[i], few, sizeof few, PATIENCE_MS), sizeof few);
+    for (int i = 0; i < UNKNOWN_PEERS; i++) {
+        ck_assert(unknown_peer_open(&unknown_peers[i], bound));
+        ck_assert(unknown_peer_frame(&unknown_peers[i], 0, PAYLOAD_MAX));
+        ck_assert_uint_eq(unknown_peer_write(&unknown_peers[i], few, sizeof few, PATIENCE_MS),
+                          sizeof few);
     }
     check_served(server, good);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    ck_assert_uint_lt(resident_bytes() - before, STRANGERS * (uint64_t)(256 << 10));
+    ck_assert_uint_lt(resident_bytes() - before, UNKNOWN_PEERS * (uint64_t)(256 << 10));
 #else
     (void)before;
 #endif
-    for (int i = 0; i < STRANGERS; i++)
-        stranger_close(&strangers[i]);
+    for (int i = 0; i < UNKNOWN_PEERS; i++)
+        unknown_peer_close(&unknown_peers[i]);
     close_all(server, good);
 }
 
@@ -172,35 +173,35 @@ static struct endpoint *open_narrow_server(char bound[ADDRESS_MAX], unsigned con
     return server;
 }
 
-static void await_left(struct endpoint *server, struct stranger *stranger)
+static void await_left(struct endpoint *server, struct unknown_peer *unknown_peer)
 {
     uint64_t began_us = clock_now_us();
-    while (!stranger_is_left(stranger, 0)) {
+    while (!unknown_peer_is_left(unknown_peer, 0)) {
         ck_assert_uint_lt(clock_now_us() - began_us, PATIENCE_US);
         t->wait(transport, &server, 1, NULL, 0, 20);
     }
-    stranger_close(stranger);
+    unknown_peer_close(unknown_peer);
 }
 
 TEST_PLAIN(connections_beyond_half_of_the_files_are_closed_until_others_end)
 {
     enum { MOST = 40 };
     char bound[ADDRESS_MAX];
-    struct stranger strangers[MOST], one_more;
+    struct unknown_peer unknown_peers[MOST], one_more;
     struct endpoint *server = open_narrow_server(bound, MOST);
     for (int i = 0; i < MOST; i++)
-        ck_assert(stranger_open(&strangers[i], bound));
-    ck_assert(stranger_open(&one_more, bound));
+        ck_assert(unknown_peer_open(&unknown_peers[i], bound));
+    ck_assert(unknown_peer_open(&one_more, bound));
     await_left(server, &one_more);
     for (int i = 0; i < MOST; i++)
-        ck_assert(!stranger_is_left(&strangers[i], 0));
-    stranger_close(&strangers[0]);
+        ck_assert(!unknown_peer_is_left(&unknown_peers[i], 0));
+    unknown_peer_close(&unknown_peers[0]);
     struct endpoint *good = connect_to(bound); /* It comes again until there is room. */
     check_served(server, good);
-    ck_assert(stranger_open(&one_more, bound));
+    ck_assert(unknown_peer_open(&one_more, bound));
     await_left(server, &one_more);
     for (int i = 1; i < MOST; i++)
-        stranger_close(&strangers[i]);
+        unknown_peer_close(&unknown_peers[i]);
     close_all(server, good);
 }
 

@@ -521,7 +521,7 @@ TEST_PLAIN(another_process_reads_one_memory_and_writes_the_other)
 }
 
 /* Ends the child: 0 when it was turned away, as a stranger who does not look who listens. */
-static void stranger(uint64_t name, int ready)
+static void unknown_peer(uint64_t name, int ready)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     char byte = 0;
@@ -553,7 +553,7 @@ TEST_PLAIN(another_user_is_turned_away_on_both_sides)
     ck_assert(rendezvous_listen(name, &listener, NULL) == STATUS_OK);
     pid_t child = fork();
     if (child == 0)
-        stranger(name, ready[1]);
+        unknown_peer(name, ready[1]);
     close(ready[1]); /* So that a stranger that ends early is noticed. */
     wait_for(ready[0]);
     close(ready[0]);

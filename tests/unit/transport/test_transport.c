@@ -75,10 +75,10 @@ static struct endpoint *plain_connector(const char *address)
 }
 
 /* Let peers attach to it. */
-static void start_sharing(struct endpoint *listening, const struct share *wish)
+static void start_sharing(struct endpoint *listening, const struct share *wanted)
 {
     struct error error;
-    struct share share = *wish;
+    struct share share = *wanted;
     share.name = sharing_name = hash_random_u64();
     ck_assert_msg(t->share(listening, &share, &error) == STATUS_OK, "%s", error.text);
     sharing = listening;
@@ -1047,7 +1047,7 @@ TEST_PLAIN(no_descriptor_stays_open_whoever_goes_first)
 }
 
 /* Somebody who comes to the rendezvous and does not keep to the rules afterwards. */
-static void stranger_comes(struct endpoint *server, struct window *window, int *raw)
+static void unknown_peer_comes(struct endpoint *server, struct window *window, int *raw)
 {
     struct error error;
     uint64_t began_us = clock_now_us();
@@ -1060,7 +1060,7 @@ static void stranger_comes(struct endpoint *server, struct window *window, int *
     ck_assert_int_eq(status, STATUS_OK);
 }
 
-static void stranger_is_dropped(struct endpoint *server, struct window *window)
+static void unknown_peer_is_dropped(struct endpoint *server, struct window *window)
 {
     struct received received;
     char bytes[64];
@@ -1082,19 +1082,19 @@ TEST_TIMES(who_breaks_the_rules_is_dropped_and_nobody_else, 2)
     int raw;
     open_transport(SHM_OVER_MEMORY + _i);
     struct endpoint *server = small_listener(bound), *good = connector(bound);
-    stranger_comes(server, &window, &raw); /* Something that is no message. */
+    unknown_peer_comes(server, &window, &raw); /* Something that is no message. */
     ck_assert_int_eq(ring_put(&window.out, garbage, 3, NULL, 0), STATUS_OK);
-    stranger_is_dropped(server, &window);
+    unknown_peer_is_dropped(server, &window);
     check_answered(server, good, "a");
-    stranger_comes(server, &window, &raw); /* A position outside the ring. */
+    unknown_peer_comes(server, &window, &raw); /* A position outside the ring. */
     memset((char *)window.out.shared + 64, 0xff, 8);
-    stranger_is_dropped(server, &window);
+    unknown_peer_is_dropped(server, &window);
     check_answered(server, good, "b");
-    stranger_comes(server, &window, &raw); /* Talk where nobody talks. */
+    unknown_peer_comes(server, &window, &raw); /* Talk where nobody talks. */
     ck_assert_int_eq(send(raw, garbage, sizeof garbage, MSG_NOSIGNAL), sizeof garbage);
-    stranger_is_dropped(server, &window);
+    unknown_peer_is_dropped(server, &window);
     check_answered(server, good, "c");
-    stranger_comes(server, &window, &raw); /* It says that it has read the future. */
+    unknown_peer_comes(server, &window, &raw); /* It says that it has read the future. */
     ck_assert_int_eq(window_send(&window, "hello", 5, NULL, 0), STATUS_OK);
     struct received received = receive(server);
     memset((char *)window.in.shared, 0xff, 8);

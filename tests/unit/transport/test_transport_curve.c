@@ -282,7 +282,7 @@ TEST_PLAIN(an_unknown_key_is_refused_and_told_so)
 
 TEST_PLAIN(keys_can_be_added_while_a_server_runs)
 {
-    struct party server, stranger, worker;
+    struct party server, unknown_peer, worker;
     struct received received;
     make_all("keys");
     start_server(&server, "keys");
@@ -291,9 +291,9 @@ TEST_PLAIN(keys_can_be_added_while_a_server_runs)
     scratch_path(from, "keys/servers.key");
     scratch_path(to, "elsewhere/servers.key");
     ck_assert_int_eq(link(from, to), 0);
-    start_worker(&stranger, "elsewhere", 5);
-    check_is_told(&server, &stranger, "not authorised");
-    stop(&stranger);
+    start_worker(&unknown_peer, "elsewhere", 5);
+    check_is_told(&server, &unknown_peer, "not authorised");
+    stop(&unknown_peer);
     scratch_path(from, "elsewhere/worker-5.key");
     scratch_path(to, "keys/worker-5.key");
     ck_assert_int_eq(link(from, to), 0);
@@ -497,7 +497,7 @@ TEST_PLAIN(a_checker_of_keys_that_answers_nothing_lets_nobody_in_and_waiting_say
 TEST_PLAIN(refusals_are_counted_by_what_they_were_for)
 {
     struct guarded server;
-    struct party worker, plain, stranger;
+    struct party worker, plain, unknown_peer;
     make_all("keys");
     make_all("others");
     open_guarded(&server, "keys");
@@ -507,8 +507,8 @@ TEST_PLAIN(refusals_are_counted_by_what_they_were_for)
     start_plain(&plain);
     connect_party(&plain);
     check_is_told(NULL, &plain, "wants keys");
-    start_worker(&stranger, "others", 0);
-    check_is_told(NULL, &stranger, "wrong key");
+    start_worker(&unknown_peer, "others", 0);
+    check_is_told(NULL, &unknown_peer, "wrong key");
     monitor_look(&server.monitor, clock_now_us());
     const struct handshakes *counts = &server.monitor.counts;
     ck_assert_uint_eq(counts->succeeded, 0);
@@ -517,7 +517,7 @@ TEST_PLAIN(refusals_are_counted_by_what_they_were_for)
     ck_assert_uint_ge(counts->garbled, 3);
     stop(&worker);
     stop(&plain);
-    stop(&stranger);
+    stop(&unknown_peer);
     close_guarded(&server);
 }
 

@@ -13,7 +13,7 @@ static const struct envelope server = {.role = ROLE_PS,
                                        .ticket = 8,
                                        .proof = 9};
 
-static void check_stranger(const struct packet *packet)
+static void check_unknown_peer(const struct packet *packet)
 {
     const struct message *message = &packet->message;
     ck_assert(!packet->member && message->role == ROLE_PS && message->index == 3);
@@ -44,9 +44,9 @@ START_TEST(a_server_sees_the_admission_a_member_the_run_and_a_stranger_neither)
     packet = envelope_to_peer(&server, 40, MESSAGE_CUT, &post.outbox);
     ck_assert_uint_eq(packet->peer, 40);
     check_member(packet);
-    packet = envelope_to_stranger(&server, 41, MESSAGE_STATUS_ANSWER, &post.outbox);
+    packet = envelope_to_unknown_peer(&server, 41, MESSAGE_STATUS_ANSWER, &post.outbox);
     ck_assert_uint_eq(packet->peer, 41);
-    check_stranger(packet);
+    check_unknown_peer(packet);
     post_free(&post);
 }
 END_TEST
@@ -74,7 +74,7 @@ START_TEST(answers_go_back_under_their_number_to_members_and_strangers_each_as_t
     envelope_ask_to_wait(&server, &asked, "for others", &post.outbox);
 
     const struct packet *refused = post_find(&post, TO_PEER, MESSAGE_REFUSED);
-    check_stranger(refused);
+    check_unknown_peer(refused);
     ck_assert(refused->peer == 77 && refused->message.request == 12);
     ck_assert(refused->message.refused.reason == REFUSAL_REJOIN);
     ck_assert_str_eq(refused->message.refused.text, "not a member");

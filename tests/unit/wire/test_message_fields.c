@@ -182,7 +182,7 @@ static const struct {
     {"job_page.total", 1, JOB_BYTES_MAX},
     {"job_page.page", 1, JOB_PAGE_BYTES},
     {"refused.reason", 0, REFUSAL_OWNER},
-    {"dismissed.outcome", 0, DISMISSAL_OVER},
+    {"dismissed.outcome", 0, EVICTION_OVER},
     {"start.position", 0, JOB_WORKERS_MAX - 1},
     {"start.members", 1, JOB_WORKERS_MAX},
     {"close.leaves", 1, TREE_LEAVES_MAX},

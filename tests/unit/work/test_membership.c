@@ -312,13 +312,13 @@ TEST(what_was_counted_after_the_checkpoint_is_taken_back)
         m->workers[1].summary.batches += 7;
         m->workers[1].summary.examples += 70;
         m->workers[1].summary.compute_seconds += 1;
-        membership_mark_cut(m);
+        membership_mark_snapshot(m);
         m->workers[1].summary.batches++; /* While it is written. */
         m->servers[0].verdicts.applied = m->servers[1].verdicts.applied = 5;
         membership_mark_whole(m);
         m->servers[0].verdicts.applied = 6; /* Of a cut that is given up. */
         m->workers[1].summary.batches++;
-        membership_mark_cut(m);
+        membership_mark_snapshot(m);
         admit_at(m, join_of(ROLE_PS, 1, 1 + round), SUSPECT_US);
         membership_go_back(m);
         for (uint32_t i = 0; i < 2; i++) {
@@ -337,7 +337,7 @@ TEST(without_a_checkpoint_nothing_remains_counted)
     admit_at(m, join_of(ROLE_WORKER, 1, 1), 0);
     m->servers[1].verdicts.applied = 5;
     m->workers[1].summary.batches = 7;
-    membership_mark_cut(m);
+    membership_mark_snapshot(m);
     membership_go_back(m);
     ck_assert_uint_eq(m->servers[1].earlier.applied + m->servers[1].verdicts.applied, 0);
     ck_assert_uint_eq(m->workers[1].summary.batches, 0);

@@ -15,7 +15,7 @@
 
 struct fixture {
     struct job job;
-    struct closings closings;
+    struct quorum quorum;
     struct steps_ahead ahead;
 };
 
@@ -31,23 +31,23 @@ static void open(struct fixture *f)
                           .micro_batch = 2,
                           .steps = 3 * BATCHES};
     f->job.examples = BATCHES * f->job.batch - 1;
-    closings_init(&f->closings, &f->job, 0);
-    ck_assert_int_eq(closings_go_back(&f->closings, 0, 0, NULL, 0), STATUS_OK);
-    closings_deal(&f->closings, WORKERS);
+    quorum_init(&f->quorum, &f->job, 0);
+    ck_assert_int_eq(quorum_go_back(&f->quorum, 0, 0, NULL, 0), STATUS_OK);
+    quorum_deal(&f->quorum, WORKERS);
 }
 
 static void close(struct fixture *f)
 {
     steps_ahead_free(&f->ahead);
-    closings_free(&f->closings);
+    quorum_free(&f->quorum);
 }
 
 #define TEST(name) SUITE_TEST(name, struct fixture, f, open(f), close(f))
 
 static void report_of(struct fixture *f, uint32_t place)
 {
-    struct closings *c = &f->closings;
-    struct timeline t = f->closings.timeline;
+    struct quorum *c = &f->quorum;
+    struct timeline t = f->quorum.timeline;
     struct batch_range batch = timeline_batch(&t, &f->job, c->step);
     struct node run = tree_run(batch.leaves, WORKERS, place);
     uint64_t step = c->step;
@@ -55,24 +55,24 @@ static void report_of(struct fixture *f, uint32_t place)
         struct node leaf = {run.first_leaf + i, 1};
         struct message_report report = {
             .step = step, .node = leaf, .examples = leaf_set_examples(NULL, &f->job, batch, leaf)};
-        if (closings_report(c, &report, place, place, 0) == CLOSINGS_COUNTED)
-            ck_assert_int_eq(closings_go_on(c), STATUS_OK);
+        if (quorum_report(c, &report, place, place, 0) == QUORUM_COUNTED)
+            ck_assert_int_eq(quorum_go_on(c), STATUS_OK);
     }
 }
 
 /* A step of an epoch's batches, without one worker; or one of what it owes, with all. */
 static void make(struct fixture *f, uint32_t late)
 {
-    uint64_t step = f->closings.step;
+    uint64_t step = f->quorum.step;
     for (uint32_t place = 0; place < WORKERS; place++)
         if (place != late)
             report_of(f, place);
-    ck_assert_uint_eq(f->closings.step, step + 1);
+    ck_assert_uint_eq(f->quorum.step, step + 1);
 }
 
 static void look(struct fixture *f)
 {
-    ck_assert_int_eq(steps_ahead_look(&f->ahead, &f->closings, WORKERS), STATUS_OK);
+    ck_assert_int_eq(steps_ahead_look(&f->ahead, &f->quorum, WORKERS), STATUS_OK);
 }
 
 /* START, as it comes to the worker in this place. */
@@ -81,7 +81,7 @@ static struct told_steps tell(struct fixture *f, uint32_t place, struct message_
     struct told_steps told = {.job = NULL};
     *start = (struct message_start){.members = WORKERS, .position = place};
     steps_ahead_say(&f->ahead, start);
-    struct frame *sets = closings_list(&f->closings, f->closings.first, f->closings.end);
+    struct frame *sets = quorum_list(&f->quorum, f->quorum.first, f->quorum.end);
     ck_assert(told_steps_fit(start, &f->job));
     ck_assert_int_eq(
         told_steps_take(&told, &f->job, start, steps_ahead_put(&f->ahead, sets, place)), STATUS_OK);
@@ -118,7 +118,7 @@ TEST(every_leaf_that_is_owed_is_told_once_to_who_computes_it)
     ck_assert_uint_eq(t.owed, 2 * BATCHES);
     ck_assert_uint_eq(t.owed_examples, 4 * BATCHES - 1); /* The ragged leaf is the last worker's. */
     ck_assert_uint_eq(f->ahead.known_end, BATCHES + 10 + BATCHES);
-    struct frame *list = closings_list(&f->closings, 0, BATCHES);
+    struct frame *list = quorum_list(&f->quorum, 0, BATCHES);
     ck_assert_int_eq(owed_list(&t, &f->job, list->data, list->bytes, &owed, &count), STATUS_OK);
     ck_assert_uint_eq(count, t.owed);
     for (uint32_t place = 0; place < WORKERS; place++) {
@@ -180,46 +180,45 @@ TEST(a_checkpoint_has_what_an_epoch_owes)
         make(f, step % 3);
     for (uint32_t step = 0; step < 10 + BATCHES; step++)
         make(f, step < 10 ? WORKERS : step % 4);
-    struct timeline t = f->closings.timeline;
-    uint64_t dropped = f->closings.dropped.examples;
+    struct timeline t = f->quorum.timeline;
+    uint64_t dropped = f->quorum.dropped.examples;
     ck_assert_uint_eq(t.epoch, 1);
     ck_assert(t.closed);
-    for (uint64_t cut = 1; cut <= f->closings.step; cut++) {
-        struct closings_start start = closings_start_at(&f->closings, cut);
-        struct frame *earlier = closings_list(&f->closings, start.first, cut);
-        struct frame *all = closings_list(&f->closings, start.first, f->closings.end);
-        struct closings other;
+    for (uint64_t cut = 1; cut <= f->quorum.step; cut++) {
+        struct quorum_start start = quorum_start_at(&f->quorum, cut);
+        struct frame *earlier = quorum_list(&f->quorum, start.first, cut);
+        struct frame *all = quorum_list(&f->quorum, start.first, f->quorum.end);
+        struct quorum other;
         ck_assert_uint_eq(start.epoch, cut > BATCHES + 10);
-        closings_init(&other, &f->job, cut);
-        ck_assert_int_eq(closings_go_back(&other, cut, start.epoch, earlier->data, earlier->bytes),
+        quorum_init(&other, &f->job, cut);
+        ck_assert_int_eq(quorum_go_back(&other, cut, start.epoch, earlier->data, earlier->bytes),
                          STATUS_OK);
-        closings_check(&other);
+        quorum_check(&other);
         ck_assert_uint_eq(other.dropped.examples, 0); /* Of an earlier session. */
-        ck_assert_int_eq(closings_go_back(&other, cut, start.epoch, all->data, all->bytes),
+        ck_assert_int_eq(quorum_go_back(&other, cut, start.epoch, all->data, all->bytes),
                          STATUS_OK);
         ck_assert(other.timeline.epoch == (cut >= BATCHES + 10));
-        ck_assert_uint_eq(closings_job_end(&other), UINT64_MAX);
+        ck_assert_uint_eq(quorum_job_end(&other), UINT64_MAX);
         if (cut >= BATCHES + 10) {
             ck_assert_uint_eq(other.timeline.owed, t.owed);
             ck_assert_uint_eq(other.timeline.first, t.first);
-            ck_assert_uint_eq(closings_made_up(&other), closings_made_up(&f->closings));
+            ck_assert_uint_eq(quorum_made_up(&other), quorum_made_up(&f->quorum));
         }
-        closings_free(&other);
+        quorum_free(&other);
         frame_release(earlier);
         frame_release(all);
     }
     /* In the same session a going back takes back what is dropped again. */
-    struct closings_start start = closings_start_at(&f->closings, BATCHES + 20);
-    struct frame *list = closings_list(&f->closings, start.first, BATCHES + 20);
-    ck_assert_int_eq(
-        closings_go_back(&f->closings, BATCHES + 20, start.epoch, list->data, list->bytes),
-        STATUS_OK);
+    struct quorum_start start = quorum_start_at(&f->quorum, BATCHES + 20);
+    struct frame *list = quorum_list(&f->quorum, start.first, BATCHES + 20);
+    ck_assert_int_eq(quorum_go_back(&f->quorum, BATCHES + 20, start.epoch, list->data, list->bytes),
+                     STATUS_OK);
     frame_release(list);
-    ck_assert_uint_eq(f->closings.dropped.examples, 4 * BATCHES + 4 * 10);
-    closings_deal(&f->closings, WORKERS);
+    ck_assert_uint_eq(f->quorum.dropped.examples, 4 * BATCHES + 4 * 10);
+    quorum_deal(&f->quorum, WORKERS);
     for (uint32_t step = 10; step < BATCHES; step++)
         make(f, (step + 10) % 4);
-    ck_assert_uint_eq(f->closings.dropped.examples, dropped);
+    ck_assert_uint_eq(f->quorum.dropped.examples, dropped);
 }
 
 int main(void)

@@ -68,7 +68,7 @@ static void open_fixture(struct fixture *f, enum mode mode, uint64_t steps)
     f->trainer = (struct trainer){.client = f->client,
                                   .job = &f->job,
                                   .gradient = &f->gradient,
-                                  .pace = {.time = {.slow = 1}, .job = &f->job}};
+                                  .throttle = {.time = {.slow = 1}, .job = &f->job}};
 }
 
 static void close_fixture(struct fixture *f)
@@ -166,7 +166,7 @@ TEST(a_member_without_leaves_only_asks, MODE_SYNC, 2)
 /* Of 22, 22 and 6 examples, whose last leaves have 2 of 4. */
 TEST(controlled_time_is_waited_for_and_counted_as_computing, MODE_SYNC, 3)
 {
-    ck_assert(compute_time_read("constant:20ms", &f->trainer.pace.time, NULL) == STATUS_OK);
+    ck_assert(compute_time_read("constant:20ms", &f->trainer.throttle.time, NULL) == STATUS_OK);
     uint64_t began_us = clock_now_us(), computed_us = 0;
     trainer_run(&f->trainer);
     ck_assert_int_eq(client_exit_code(f->client), EXIT_DONE);
@@ -195,7 +195,7 @@ static void *leave_soon(void *client)
 TEST(whoever_waits_for_a_time_hears_and_says_what_there_is, MODE_SYNC, 3)
 {
     pthread_t thread;
-    ck_assert(compute_time_read("constant:3600s", &f->trainer.pace.time, NULL) == STATUS_OK);
+    ck_assert(compute_time_read("constant:3600s", &f->trainer.throttle.time, NULL) == STATUS_OK);
     scripted_server_lock(&f->server);
     f->server.finishes = true;
     scripted_server_unlock(&f->server);

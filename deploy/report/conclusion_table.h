@@ -1,0 +1,22 @@
+/* conclusion_table.h - the answer as it is shown: its first sentences, a row for each arm, and what it comes
+ * from; for terminals, the report, Markdown and LaTeX.
+ *
+ * Threads: plain values. */
+
+#ifndef DEPLOY_REPORT_CONCLUSION_TABLE_H
+#define DEPLOY_REPORT_CONCLUSION_TABLE_H
+
+#include <stdio.h>
+
+#include "deploy/conclusion/conclusion.h"
+
+/* Within 80 columns. */
+void conclusion_write_text(FILE *stream, const struct conclusion *conclusion);
+void conclusion_write_html(FILE *stream, const struct conclusion *conclusion);
+void conclusion_write_markdown(FILE *stream, const struct conclusion *conclusion);
+void conclusion_write_latex(FILE *stream, const struct conclusion *conclusion);
+
+/* What the columns mean, one "name: meaning" for each index; NULL when there are no more. */
+const char *conclusion_note(size_t index);
+
+#endif

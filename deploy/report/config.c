@@ -1,0 +1,323 @@
+/* config.c - options as they can be typed, and numbers from verdicts and the shape of staleness. */
+
+#include "deploy/report/config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "common/base/wording.h"
+#include "common/job/compensation.h"
+#include "deploy/figures/svg.h"
+
+#define LINE_BYTES 512
+
+/* --- what was asked for -------------------------------------------------------------------- */
+
+struct config_text config_text(const struct record *record)
+{
+    const struct job *job = &record->config;
+    struct config_text config = {""};
+    if (job->use_locking)
+        wording_append(config.text, sizeof(config.text), " --use-locking");
+    if (job->staleness_rate != STALENESS_RATE_NONE)
+        wording_append(config.text, sizeof(config.text), " --staleness-rate %s",
+                       staleness_rate_numbered(job->staleness_rate));
+    if (job->delay_compensation > 0)
+        wording_append(config.text, sizeof(config.text), " --delay-compensation %s",
+                       compensation_text(job).text);
+    if (job->max_staleness > 0)
+        wording_append(config.text, sizeof(config.text), " --max-staleness %s",
+                       job_max_staleness_text(job).text);
+    if (record->accumulate > 1)
+        wording_append(config.text, sizeof(config.text), " --accumulate %" PRIu64,
+                       record->accumulate);
+    if (config.text[0] == ' ')
+        memmove(config.text, config.text + 1, strlen(config.text));
+    return config;
+}
+
+/* --- what came of it ----------------------------------------------------------------------- */
+
+static double too_stale(const struct record *record)
+{
+    const struct verdict_counts *verdicts = &record->summary.verdicts;
+    double stale = (double)verdicts->stale;
+    double received = stale + (double)verdicts->applied + (double)verdicts->duplicate +
+                      (double)verdicts->rejected;
+    return record->config.max_staleness > 0 && received > 0 ? stale / received : NAN;
+}
+
+double config_sent_back(const struct record *record)
+{
+    return record->config.staleness_loses ? NAN : too_stale(record);
+}
+
+double config_lost(const struct record *record)
+{
+    return record->config.staleness_loses ? too_stale(record) : NAN;
+}
+
+static double rate_left(const struct record *record, uint64_t staleness)
+{
+    return staleness_rate_of(record->config.staleness_rate, 1, staleness, record->workers);
+}
+
+/* The mean of a number over the gradients that were applied: what is beyond --max-staleness is in
+ * the shape where it was lost, but did nothing. */
+static double mean_applied(const struct record *record,
+                           double number(const struct record *record, uint64_t staleness))
+{
+    const struct histogram *shape = &record->summary.staleness.shape;
+    double sum = 0, count = 0;
+    for (size_t bucket = 0; bucket < HISTOGRAM_BUCKETS; bucket++) {
+        uint64_t staleness = histogram_least(bucket);
+        if (record->config.max_staleness > 0 && staleness > record->config.max_staleness)
+            break;
+        count += (double)shape->buckets[bucket];
+        sum += (double)shape->buckets[bucket] * number(record, staleness);
+    }
+    return count > 0 ? sum / count : NAN;
+}
+
+double config_rate(const struct record *record)
+{
+    bool unknown =
+        record->accumulate > 1 && record->config.staleness_rate == STALENESS_RATE_INVERSE;
+    if (record->config.staleness_rate == STALENESS_RATE_NONE || record->workers == 0 || unknown)
+        return NAN;
+    return mean_applied(record, rate_left);
+}
+
+static double is_overtaken(const struct record *record, uint64_t staleness)
+{
+    (void)record;
+    return staleness > 0;
+}
+
+double config_moved(const struct record *record)
+{
+    return record->config.delay_compensation > 0 ? mean_applied(record, is_overtaken) : NAN;
+}
+
+/* --- lines --------------------------------------------------------------------------------- */
+
+static struct config_text group_config(const struct group *group)
+{
+    return group->record_count > 0 ? config_text(group->records[0]) : (struct config_text){""};
+}
+
+static bool same_mode(const struct group *a, const struct group *b)
+{
+    return strcmp(a->mode_text, b->mode_text) == 0;
+}
+
+/* Whether the arms of this mode have its options alike: then one line is for all of them. */
+static bool is_shared(const struct comparison *comparison, const struct group *group)
+{
+    for (size_t i = 0; i < comparison->group_count; i++)
+        if (same_mode(&comparison->groups[i], group) &&
+            strcmp(group_config(&comparison->groups[i]).text, group_config(group).text) != 0)
+            return false;
+    return true;
+}
+
+static bool is_first_of_mode(const struct comparison *comparison, size_t index)
+{
+    for (size_t i = 0; i < index; i++)
+        if (same_mode(&comparison->groups[i], &comparison->groups[index]))
+            return false;
+    return true;
+}
+
+bool configs_differ(const struct comparison *comparison)
+{
+    for (size_t i = 0; i < comparison->group_count; i++)
+        if (group_config(&comparison->groups[i]).text[0] != '\0')
+            return true;
+    return false;
+}
+
+/* Why a mode has none of the options that others have. */
+static const char *group_without(const struct group *group)
+{
+    return mode_facts_named(group->mode_text)->may_be_stale
+               ? "none of these"
+               : "none of these, which have no use in it: no gradient grows stale";
+}
+
+/* What a named arm was given says it already. */
+static bool is_given(const struct group *group)
+{
+    const char *options = group_config(group).text;
+    return options[0] != '\0' && strstr(group->config.given, options) != NULL;
+}
+
+/* "slow-start" of "slow-start, 4 workers": axes make several of one that is named. */
+static size_t named_length(const struct group *group)
+{
+    const char *more = strstr(group->label, ", ");
+    return more != NULL ? (size_t)(more - group->label) : strlen(group->label);
+}
+
+static bool is_first_of_name(const struct comparison *comparison, size_t index)
+{
+    const struct group *group = &comparison->groups[index];
+    size_t length = named_length(group);
+    for (size_t i = 0; i < index; i++)
+        if (strcmp(comparison->groups[i].config.given, group->config.given) == 0 &&
+            named_length(&comparison->groups[i]) == length &&
+            strncmp(comparison->groups[i].label, group->label, length) == 0)
+            return false;
+    return true;
+}
+
+/* who: the mode, or the arm where its options are its own. */
+typedef void put_config_fn(FILE *stream, const struct group *group, const char *who,
+                           const char *options);
+
+static void each_config(FILE *stream, const struct comparison *comparison, bool with,
+                        put_config_fn *put)
+{
+    for (size_t i = 0; i < comparison->group_count; i++) {
+        const struct group *group = &comparison->groups[i];
+        struct config_text config = group_config(group);
+        bool shared = is_shared(comparison, group);
+        if ((config.text[0] != '\0') == with && (!shared || is_first_of_mode(comparison, i)) &&
+            !is_given(group))
+            put(stream, group, shared ? group->mode_text : group->label, with ? config.text : NULL);
+    }
+}
+
+/* What whoever named an arm means by the name. */
+static void each_named(FILE *stream, const struct comparison *comparison, put_config_fn *put)
+{
+    for (size_t i = 0; i < comparison->group_count; i++) {
+        const struct group *group = &comparison->groups[i];
+        char who[CONFIG_TEXT_MAX];
+        if (group->config.given[0] == '\0' || !is_first_of_name(comparison, i))
+            continue;
+        snprintf(who, sizeof who, "%.*s", (int)named_length(group), group->label);
+        put(stream, group, who, group->config.given);
+    }
+}
+
+static bool any_is_named(const struct comparison *comparison)
+{
+    for (size_t i = 0; i < comparison->group_count; i++)
+        if (comparison->groups[i].config.given[0] != '\0')
+            return true;
+    return false;
+}
+
+static void put_text(FILE *stream, const struct group *group, const char *who, const char *options)
+{
+    char line[LINE_BYTES];
+    snprintf(line, sizeof(line), "%s: %s", who, options != NULL ? options : group_without(group));
+    wording_wrap(stream, line, 0, 0);
+}
+
+void configs_write_text(FILE *stream, const struct comparison *comparison)
+{
+    each_named(stream, comparison, put_text);
+    if (!configs_differ(comparison))
+        return;
+    each_config(stream, comparison, true, put_text);
+    each_config(stream, comparison, false, put_text);
+}
+
+/* Lines are broken between options only: one that is torn apart cannot be typed again. */
+static void put_options(FILE *stream, const char *options)
+{
+    while (options != NULL) {
+        const char *next = strstr(options, " --");
+        fputs(" <code>", stream);
+        svg_escape(stream, options, next != NULL ? (size_t)(next - options) : LINE_BYTES);
+        fputs("</code>", stream);
+        options = next != NULL ? next + 1 : NULL;
+    }
+}
+
+static void put_html(FILE *stream, const struct group *group, const char *who, const char *options)
+{
+    fputs("<li>", stream);
+    svg_escape(stream, who, strlen(who));
+    fputc(':', stream);
+    if (options != NULL) {
+        put_options(stream, options);
+    } else {
+        fputc(' ', stream);
+        svg_escape(stream, group_without(group), LINE_BYTES);
+    }
+    fputs("</li>\n", stream);
+}
+
+void configs_write_html(FILE *stream, const struct comparison *comparison)
+{
+    if (!configs_differ(comparison) && !any_is_named(comparison))
+        return;
+    fputs("<ul class=\"arms\">\n", stream);
+    each_named(stream, comparison, put_html);
+    if (configs_differ(comparison)) {
+        each_config(stream, comparison, true, put_html);
+        each_config(stream, comparison, false, put_html);
+    }
+    fputs("</ul>\n", stream);
+}
+
+static const struct effect {
+    record_number_fn *number;
+    const char *before, *behind;
+    double unit;
+    int decimals;
+} effects[] = {
+    {config_sent_back, "", " % of the gradients sent back as too stale", 0.01, 2},
+    {config_lost, "", " % of the gradients lost as too stale", 0.01, 2},
+    {config_rate, "learning rate times ", " on average", 1, 3},
+    {config_moved, "", " % of the gradients compensated", 0.01, 2},
+};
+
+/* Whether any of them tells something of the group. */
+static bool group_effects(const struct group *group, char *line, size_t bytes)
+{
+    bool any = false;
+    snprintf(line, bytes, "%s:", group->label);
+    for (size_t i = 0; i < sizeof(effects) / sizeof(effects[0]); i++) {
+        const struct effect *effect = &effects[i];
+        struct spread spread = group_spread(group, effect->number);
+        if (spread.count == 0)
+            continue;
+        wording_append(line, bytes, "%s %s%.*f", any ? ";" : "", effect->before, effect->decimals,
+                       spread.mean / effect->unit);
+        if (spread.deviation >= 0.5 * pow(10, -effect->decimals) * effect->unit)
+            wording_append(line, bytes, " +- %.*f", effect->decimals,
+                           spread.deviation / effect->unit);
+        wording_append(line, bytes, "%s", effect->behind);
+        any = true;
+    }
+    return any;
+}
+
+void configs_write_effects(FILE *stream, const struct comparison *comparison)
+{
+    char line[LINE_BYTES];
+    for (size_t i = 0; i < comparison->group_count; i++)
+        if (group_effects(&comparison->groups[i], line, sizeof(line)))
+            wording_wrap(stream, line, 0, 0);
+}
+
+void configs_write_effects_html(FILE *stream, const struct comparison *comparison)
+{
+    char line[LINE_BYTES];
+    if (!configs_differ(comparison))
+        return;
+    fputs("<ul class=\"arms\">\n", stream);
+    for (size_t i = 0; i < comparison->group_count; i++) {
+        if (!group_effects(&comparison->groups[i], line, sizeof(line)))
+            continue;
+        fputs("<li>", stream);
+        svg_escape(stream, line, sizeof(line));
+        fputs("</li>\n", stream);
+    }
+    fputs("</ul>\n", stream);
+}

@@ -1,0 +1,101 @@
+/* mode_invariants.h - what a mode promises, as the witness holds it against what owners, sessions and
+ * trainers do: a table a mode. What all modes promise is in oracle.c.
+ *
+ * Members are required unless they say optional.
+ *
+ * Threads: the witness's. */
+
+#ifndef DEPLOY_VERIFY_MODE_INVARIANTS_H
+#define DEPLOY_VERIFY_MODE_INVARIANTS_H
+
+#include "deploy/verify/oracle.h"
+
+struct mode_invariants {
+    /* The values of a version are those of the serial training (S1). Else the witness applies
+     * itself what owners take, and holds every bit of theirs against its own. */
+    bool serial;
+    /* Gradients grow stale, and owners count it. */
+    bool stale;
+    /* A version is asked for by its number, waited for, and answered in the moment it is there; the
+     * version before stays readable (S7, S8). Else whatever there is is given at once. */
+    bool releases;
+
+    /* Workers make the updates too: who has a replica of a version is given the sum of its step, who has
+     * none the values and slots of the next. */
+    bool replicates;
+
+    /* A gradient goes into an owner: what has to become of it. */
+    enum verdict (*take)(struct oracle *oracle, struct oracle_server *server, uint32_t chunk,
+                         const struct packet *packet, uint32_t sender);
+    /* A request about one that was sent before: fills witness->expected. */
+    void (*retry)(struct oracle *oracle, const struct oracle_chunk *chunk,
+                  const struct message_exchange *exchange);
+    /* Optional. Its owner is told of which leaves a step is made; and then verdicts of what is taken are
+     * counted, by `take` and this, when an update is made. */
+    void (*closed)(struct oracle *oracle, struct oracle_server *server, uint32_t chunk,
+                   uint64_t step, const struct leaf_set *set);
+    bool judges_late;
+    /* Optional. A chunk has got a version more than it had. */
+    void (*advanced)(struct oracle *oracle, struct oracle_server *server, uint32_t chunk);
+    /* Optional. An array of a chunk is on its way to a checkpoint. */
+    void (*snapshot)(struct oracle *oracle, const struct oracle_server *server, uint32_t chunk,
+                     const struct packet *packet);
+    /* Optional. A trainer is given this step or batch to compute. */
+    void (*given)(struct oracle *oracle, struct oracle_worker *worker, uint64_t step);
+    /* Optional. A session sends a gradient made from `base_version`. */
+    void (*sent)(struct oracle *oracle, const struct oracle_worker *worker,
+                 const struct message *message);
+    /* Optional. Server 0 hears a message; and what it puts out, to `process` if that is one. */
+    void (*heard)(struct oracle *oracle, uint32_t server_0, const struct packet *packet);
+    void (*said)(struct oracle *oracle, uint32_t server_0, const struct outgoing *item,
+                 uint32_t process);
+    /* Optional. The job has ended at `step`. */
+    void (*finish)(struct oracle *oracle, const struct oracle_chunk *chunk, uint32_t index,
+                   uint64_t step);
+};
+
+const struct mode_invariants *mode_invariants_of(const struct job *job);
+
+extern const struct mode_invariants mode_invariants_sync, mode_invariants_async,
+    mode_invariants_ssp, mode_invariants_allreduce, mode_invariants_backup;
+
+/* Chunks of one generation are at most one version apart: for `advanced`. */
+void mode_invariants_keep_abreast(struct oracle *oracle, struct oracle_server *server,
+                                  uint32_t chunk);
+
+/* Where steps are made of sets of leaves (mode_invariants_backup.c). */
+enum status oracle_sets_init(struct oracle *oracle);
+void oracle_sets_free(struct oracle *oracle);
+/* The model is known as `step` begins. */
+enum status oracle_sets_begin(struct oracle *oracle, uint64_t step,
+                              const struct model_state *model);
+
+/* --- the witness's own model, for the tables --------------------------------------------------- */
+
+/* The chunk has had a batch that makes a version; and what it holds, all of whose batches it has had, is
+ * made one, if there is something. */
+void oracle_advance(struct oracle *oracle, struct oracle_server *server, uint32_t chunk);
+void oracle_close_group(struct oracle *oracle, struct oracle_server *server, uint32_t chunk);
+
+/* The chunk is about to get a version more, from this worker's gradient; and what its owner says of
+ * all of them at its cut, NULL for nothing. */
+void oracle_note_update(const struct oracle *oracle, struct oracle_chunk *chunk, uint32_t worker,
+                        uint64_t base);
+void oracle_check_staleness(struct oracle *oracle, const struct oracle_server *server,
+                            uint32_t owner, const struct frame *said);
+
+/* Values that the chunk had at this version, in this generation; `check` is their checksum. */
+void oracle_learn(struct oracle *oracle, uint64_t generation, uint32_t chunk, uint64_t version,
+                  uint64_t check);
+
+/* The checksum of a chunk's part of the parameter space. */
+uint64_t oracle_check_space(const struct oracle *oracle, uint32_t chunk, const float *space);
+
+/* The owner that has the chunk, of its server's. */
+uint32_t oracle_owner_of(const struct oracle *oracle, uint32_t chunk);
+
+/* A chunk of this state is cut at `step` and `version`: it may be loaded again. */
+void oracle_note_snapshot(struct oracle *oracle, uint32_t chunk, uint64_t step, uint64_t version,
+                          const struct model_state *state);
+
+#endif

@@ -1,0 +1,250 @@
+/* oracle_observer.c - from the engine's words to the witness's, one function each. */
+
+#include "deploy/verify/oracle_observer.h"
+
+#include <stdlib.h>
+
+#include "common/process/log.h"
+#include "common/store/generation.h"
+#include "deploy/verify/check_run.h"
+
+/* --- memory ---------------------------------------------------------------------------------- */
+
+/* A payload that a server has been given. */
+struct counted {
+    struct frame *frame;
+    uint64_t *bytes;
+};
+
+static void uncount(void *context)
+{
+    struct counted *counted = context;
+    *counted->bytes -= counted->frame->bytes;
+    frame_release(counted->frame);
+    free(counted);
+}
+
+static struct frame *count_payload(struct checked_process *p, struct frame *payload)
+{
+    struct counted *counted = malloc(sizeof *counted);
+    struct frame *frame = counted == NULL ? NULL
+                                          : frame_wrap(payload->data, payload->bytes,
+                                                       payload->exclusive, uncount, counted);
+    if (frame == NULL) {
+        log_error("out of memory for a payload");
+        exit(EXIT_TRAINING_FAILED);
+    }
+    *counted = (struct counted){payload, &p->payload_bytes};
+    p->payload_bytes += payload->bytes;
+    return frame;
+}
+
+/* What a server may hold of what others have sent: for each worker a window of gradients, for each
+ * chunk the nodes of a step, and on server 0 a cut of all. */
+static void check_memory(struct check_run *x, const struct simulated_process *p)
+{
+    const struct job *job = x->options.job;
+    uint64_t shard = partition_server_bytes(&x->engine.partition, p->index);
+    uint64_t space = x->engine.partition.elements * sizeof(float);
+    uint64_t window = WINDOW_BYTES > 2 * space ? WINDOW_BYTES : 2 * space;
+    uint64_t most = (job_leaves_max(job) + 1) * shard +
+                    (engine_workers(&x->engine) + x->injector.joined) * window +
+                    (p->index == 0 ? 2 * CHECKPOINT_ARRAYS_MAX * space : 0);
+    uint64_t held = x->examined[p->number]->payload_bytes;
+    if (held > most)
+        oracle_fail(&x->oracle, "ps/%u holds %llu bytes that it was sent, and may %llu", p->index,
+                    (unsigned long long)held, (unsigned long long)most);
+}
+
+/* --- processes ------------------------------------------------------------------------------- */
+
+/* Of several who are there at once all but one must go, whichever. */
+static void excuse_second_coordinators(struct check_run *x, const struct simulated_process *p)
+{
+    for (uint32_t i = 0; i < x->engine.process_count; i++) {
+        const struct simulated_process *other = x->engine.processes[i];
+        if (other == p || other->host != p->host || other->state > PROCESS_STOPPED)
+            continue;
+        check_run_excuse(x, p);
+        check_run_excuse(x, other);
+    }
+}
+
+static enum status note_started(void *context, const struct simulated_process *p)
+{
+    struct check_run *x = context;
+    struct checked_process **examined =
+        realloc(x->examined, (x->examined_count + 1) * sizeof *x->examined);
+    if (examined == NULL)
+        return STATUS_MEMORY;
+    x->examined = examined;
+    if ((examined[x->examined_count] = calloc(1, sizeof **examined)) == NULL)
+        return STATUS_MEMORY;
+    x->examined_count++;
+    if (p->how != START_BESIDE)
+        excuse_second_coordinators(x, p);
+    if (p->how == START_ANYWAY)
+        check_run_excuse(x, p);
+    return p->is_server
+               ? oracle_add_server(&x->oracle, p->index)
+               : oracle_add_worker(&x->oracle, p->is_scripted_client ? UINT32_MAX : p->index);
+}
+
+/* Whoever is killed whenever: what has a manifest is whole. */
+static void check_disk(struct check_run *x)
+{
+    struct checkpoint_reader reader;
+    struct error error;
+    uint64_t steps[2 * CHECKPOINTS_KEPT];
+    char path[DISK_PATH_MAX];
+    const struct disk *disk = &x->options.disks[0]->disk;
+    size_t count = checkpoint_list(disk, SIMULATED_OUT, steps, 2 * CHECKPOINTS_KEPT);
+    for (size_t i = 0; i < count; i++) {
+        checkpoint_path(path, SIMULATED_OUT, steps[i]);
+        if (checkpoint_open(&reader, disk, path, &error) == STATUS_OK)
+            checkpoint_close(&reader);
+        else
+            oracle_fail(&x->oracle, "a kill leaves a checkpoint that does not open: %s",
+                        error.text);
+    }
+}
+
+/* The run had ended, though nobody has been told yet. */
+static void note_ended(struct check_run *x)
+{
+    struct generation generation;
+    struct error error;
+    if (generation_read(&generation, &x->options.disks[0]->disk, SIMULATED_OUT, &error) ==
+            STATUS_OK &&
+        generation.ended && generation.number > x->options.generation)
+        x->announced = true;
+}
+
+static void note_end(void *context, const struct simulated_process *p)
+{
+    struct check_run *x = context;
+    if (x->engine.finished && !x->finished)
+        x->finished_us = x->engine.now_us;
+    x->finished = x->engine.finished;
+    if (p->state == PROCESS_KILLED ||
+        p->exit_code != EXIT_DONE) /* What it holds nobody will see. */
+        oracle_ends(&x->oracle, p->number);
+    if (p->state != PROCESS_KILLED || !p->is_server)
+        return;
+    check_disk(x);
+    note_ended(x);
+}
+
+/* --- what is said ---------------------------------------------------------------------------- */
+
+static void note_sent(void *context, const struct simulated_process *p,
+                      const struct message *message)
+{
+    struct check_run *x = context;
+    if (message->kind == MESSAGE_FINISHED && !message->stop.left)
+        x->announced = true;
+    if (message->kind != MESSAGE_REFUSED)
+        return;
+    x->oracle.counts.refused++;
+    if (x->options.plan == NULL)
+        oracle_fail(&x->oracle, "%s/%u refuses somebody: %s", p->is_server ? "ps" : "worker",
+                    p->index, message->refused.text);
+}
+
+static void note_heard(void *context, const struct simulated_process *p, struct packet *packet)
+{
+    struct check_run *x = context;
+    if (packet->payload != NULL && !x->options.faults.share_frames) {
+        packet->payload = count_payload(x->examined[p->number], packet->payload);
+        check_memory(x, p);
+    }
+    if (p->index == 0)
+        oracle_coordinator_hears(&x->oracle, p->number, packet);
+}
+
+static void note_said(void *context, const struct simulated_process *p, const struct outgoing *item,
+                      uint32_t to)
+{
+    struct check_run *x = context;
+    if (p->index == 0)
+        oracle_coordinator_says(&x->oracle, p->number, item, to);
+}
+
+static void note_asked(void *context, const struct simulated_process *p,
+                       const struct packet *packet)
+{
+    oracle_session_asks(&((struct check_run *)context)->oracle, p->number, packet);
+}
+
+/* --- what is done ---------------------------------------------------------------------------- */
+
+static void note_taken(void *context, const struct simulated_process *p, uint32_t owner,
+                       const struct packet *packet, uint32_t sender)
+{
+    oracle_owner_takes(&((struct check_run *)context)->oracle, p->number, owner, packet, sender);
+}
+
+static void note_given(void *context, const struct simulated_process *p,
+                       const struct outgoing *item)
+{
+    oracle_owner_gave(&((struct check_run *)context)->oracle, p->number, item);
+}
+
+static void note_done(void *context)
+{
+    oracle_owner_done(&((struct check_run *)context)->oracle);
+}
+
+static void note_trainer_start(void *context, const struct simulated_process *p,
+                               const struct message *message)
+{
+    oracle_start(&((struct check_run *)context)->oracle, p->number, message);
+}
+
+static void note_work(void *context, const struct simulated_process *p, uint64_t step, bool enough,
+                      const float *parameters)
+{
+    oracle_work(&((struct check_run *)context)->oracle, p->number, step, enough, parameters);
+}
+
+static void note_lease(void *context, const struct simulated_process *p, uint32_t assignment,
+                       uint64_t step, struct node node)
+{
+    oracle_leases(&((struct check_run *)context)->oracle, p->number, assignment, step, node);
+}
+
+static void note_computed(void *context, const struct simulated_process *p, const float *parameters)
+{
+    oracle_computed(&((struct check_run *)context)->oracle, p->number, parameters);
+}
+
+static void note_score(void *context, const struct simulated_process *p, uint64_t generation,
+                       const struct message_work *work, const float *values)
+{
+    oracle_scored(&((struct check_run *)context)->oracle, p->number, generation, work, values);
+}
+
+static bool has_failed(const void *context)
+{
+    return ((const struct check_run *)context)->oracle.failed;
+}
+
+struct observer oracle_observer(struct check_run *check_run)
+{
+    return (struct observer){.context = check_run,
+                             .started = note_started,
+                             .ended = note_end,
+                             .owner_takes = note_taken,
+                             .owner_gave = note_given,
+                             .owner_done = note_done,
+                             .sends = note_sent,
+                             .server_hears = note_heard,
+                             .server_says = note_said,
+                             .session_asks = note_asked,
+                             .trainer_starts = note_trainer_start,
+                             .trainer_given = note_work,
+                             .trainer_leases = note_lease,
+                             .trainer_computed = note_computed,
+                             .trainer_scores = note_score,
+                             .failed = has_failed};
+}

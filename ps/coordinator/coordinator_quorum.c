@@ -1,0 +1,324 @@
+/* coordinator_quorum.c - where a step is made of the leaves of some workers: what is decided is
+ * written down, then told to all servers, and told again until no server can lack it. */
+
+#include "common/base/wording.h"
+#include "common/steps/leaf_set.h"
+#include "common/transport/transport.h"
+#include "ps/coordinator/coordinator_state.h"
+
+#define SETS_A_START                                                                               \
+    256u /* A START tells the sets of so many steps, and another one those behind. */
+
+struct quorum *coordinator_quorum(const struct coordinator *c)
+{
+    bool any = c->work.rules != NULL && c->work.rules->quorum != NULL;
+    return any ? c->work.rules->quorum(&c->work) : NULL;
+}
+
+/* Whether what is decided is written down before it is told. */
+static bool are_recorded(const struct coordinator *c)
+{
+    return job_mode(c->job)->sets && c->job->record == RECORDING_ON && !c->options.allow_mixed &&
+           !c->sets_ended;
+}
+
+static void fail_for_memory(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    coordinator_fail(c, EXIT_TRAINING_FAILED, now_us, outbox,
+                     "out of memory for what steps are made of");
+}
+
+/* --- telling ------------------------------------------------------------------------------- */
+
+/* To one server, or to all that are there. */
+static bool tell_set(const struct coordinator *c, const struct quorum *quorum, uint64_t step,
+                     const struct member *server, struct outbox *outbox)
+{
+    struct frame *list = quorum_list(quorum, step, step + 1);
+    if (list == NULL)
+        return false;
+    for (uint32_t i = 0; i < c->work.membership.server_count; i++) {
+        const struct member *to = &c->work.membership.servers[i];
+        if ((server != NULL && server != to) || !to->present || to->lost)
+            continue;
+        struct packet *packet = envelope_to_peer(&c->envelope, to->peer, MESSAGE_CLOSE, outbox);
+        packet->message.close = quorum_say(quorum, step);
+        packet->payload = frame_retain(list);
+        packet->place = TRANSPORT_PLACE_NOWHERE;
+    }
+    frame_release(list);
+    return true;
+}
+
+static bool write_down(struct coordinator *c, const struct quorum *quorum, struct outbox *outbox)
+{
+    struct frame *list = quorum_list(quorum, c->sets_sent, quorum->end);
+    if (list == NULL)
+        return false;
+    const struct order order = {.kind = ORDER_SETS,
+                                .generation = c->envelope.generation,
+                                .sets = {.first = c->sets_sent, .end = quorum->end}};
+    order_add(outbox, TO_SET_WRITER, 0, &order)->payload = list;
+    return true;
+}
+
+void coordinator_tell_quorum(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    struct quorum *quorum = coordinator_quorum(c);
+    if (quorum == NULL || c->raising != 0 || (c->state != RUNNING && c->state != CLOSING))
+        return;
+    bool told = true;
+    if (c->sets_sent < quorum->end && are_recorded(c))
+        told = write_down(c, quorum, outbox);
+    else
+        quorum_wrote(quorum, c->sets_sent < quorum->end ? quorum->end : c->sets_written);
+    c->sets_sent = quorum->end;
+    /* A chunk holds those of two steps: what is told again is told as training comes to it. */
+    for (; told && c->sets_told < quorum->written && c->sets_told <= quorum->step; c->sets_told++)
+        told = tell_set(c, quorum, c->sets_told, NULL, outbox);
+    if (!told)
+        fail_for_memory(c, now_us, outbox);
+}
+
+/* It may not have come; it costs little, and the server says every half second that it is there. */
+void coordinator_repeat_quorum(struct coordinator *c, const struct member *server, uint64_t now_us,
+                               struct outbox *outbox)
+{
+    const struct quorum *quorum = coordinator_quorum(c);
+    if (quorum == NULL || c->raising != 0 || (c->state != RUNNING && c->state != CLOSING))
+        return;
+    uint64_t step = quorum->step > 0 ? quorum->step - 1 : 0;
+    uint64_t least = c->first_step > quorum->first ? c->first_step : quorum->first;
+    for (step = step < least ? least : step; step < c->sets_told; step++)
+        if (!tell_set(c, quorum, step, server, outbox))
+            fail_for_memory(c, now_us, outbox);
+}
+
+void coordinator_handle_sets_written(struct coordinator *c, const struct order_written *written,
+                                     uint64_t now_us, struct outbox *outbox)
+{
+    struct quorum *quorum = coordinator_quorum(c);
+    if (quorum == NULL || c->raising != 0 || c->state >= FINISHING) /* Or all go back. */
+        return;
+    if (written->status ==
+        STATUS_EXISTS) { /* The run is another's now, and so is what is decided. */
+        if (log_once_add(&c->log_once, written->text))
+            outbox_warn(outbox, "no more steps are closed here: %.300s", written->text);
+        return;
+    }
+    if (written->status != STATUS_OK && !c->sets_ended) {
+        c->sets_ended = true;
+        outbox_warn(outbox,
+                    "what steps are made of is recorded no longer: %.200s; training goes on, and "
+                    "this run cannot be replayed",
+                    written->text);
+        order_event(outbox, "record_ended", EVENT_MEMBERS(event_count("step", written->step)));
+    }
+    c->sets_written = c->sets_ended ? quorum->end : written->step;
+    quorum_wrote(quorum, c->sets_written);
+    coordinator_tell_quorum(c, now_us, outbox);
+}
+
+/* --- dealing ------------------------------------------------------------------------------- */
+
+/* From where START tells: a chunk may be a step behind, on a server that has not heard all yet. */
+static uint64_t first_dealt(const struct coordinator *c, const struct quorum *quorum)
+{
+    uint64_t first = quorum->step > c->first_step ? quorum->step - 1 : c->first_step;
+    return first > quorum->first ? first : quorum->first;
+}
+
+/* What holds for steps of all their leaves: an epoch's last one may have fewer. */
+static enum sparing sparing_of(const struct quorum *quorum)
+{
+    if (job_leaves_max(quorum->job) < quorum->members)
+        return SPARING_FEW_LEAVES;
+    return quorum->required < quorum->members ? SPARING : SPARING_FEW_WORKERS;
+}
+
+/* Backup workers are asked for so that a step does not wait for its latest: whoever has them learns
+ * when, because of who joined or was lost, it does. */
+static void say_sparing(struct coordinator *c, const struct quorum *quorum, struct outbox *outbox)
+{
+    enum sparing sparing = sparing_of(quorum);
+    uint32_t members = quorum->members, leaves = job_leaves_max(c->job), waits_for = members;
+    if (sparing == c->sparing || members == 0)
+        return;
+    c->sparing = sparing;
+    if (sparing == SPARING) {
+        waits_for = quorum->required;
+        outbox_log(outbox, "backup workers: a step waits for %u of %u workers again", waits_for,
+                   members);
+    } else if (sparing == SPARING_FEW_LEAVES) {
+        waits_for = leaves;
+        outbox_warn(outbox,
+                    "backup workers: a step has %s for %u workers; with fewer leaves than workers "
+                    "it waits for all who have one, and nobody is spared",
+                    wording_counted(leaves, "leaf", "leaves").text, members);
+    } else {
+        outbox_log(outbox,
+                   "backup workers: a step waits for %s, all that are here: nobody is spared",
+                   wording_counted(members, "worker", "workers").text);
+    }
+    order_event(outbox, "sparing",
+                EVENT_MEMBERS(event_count("workers", members), event_count("leaves", leaves),
+                              event_count("waits_for", waits_for)));
+}
+
+void coordinator_deal_quorum(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+{
+    struct quorum *quorum = coordinator_quorum(c);
+    if (quorum == NULL)
+        return;
+    size_t room = TRANSPORT_SMALL_BYTES - (job_requeues(c->job) ? STEPS_AHEAD_BYTES : 0);
+    quorum_deal(quorum, c->work.assignment.members);
+    say_sparing(c, quorum, outbox);
+    c->sets_dealt = quorum->end;
+    if (c->sets_dealt > quorum->step + SETS_A_START)
+        c->sets_dealt = quorum->step + SETS_A_START;
+    c->sets_dealt = quorum_within(quorum, first_dealt(c, quorum), c->sets_dealt, room);
+    if (job_requeues(c->job) &&
+        steps_ahead_look(&c->ahead, quorum, c->work.assignment.members) != STATUS_OK)
+        fail_for_memory(c, now_us, outbox);
+    c->steps_dealt = c->ahead.known_end;
+}
+
+/* Workers do not know what comes next, or that nothing does. */
+static bool must_deal_steps(struct coordinator *c, const struct quorum *quorum)
+{
+    uint64_t end = quorum_job_end(quorum);
+    if (!job_requeues(c->job))
+        return false;
+    if (end < c->work.stop_step)
+        c->work.stop_step = end;
+    return quorum->step >= c->steps_dealt;
+}
+
+/* Also to a worker that is told later than others. */
+struct frame *coordinator_start_sets(struct coordinator *c, uint32_t place,
+                                     struct message_start *start)
+{
+    const struct quorum *quorum = coordinator_quorum(c);
+    uint64_t first = first_dealt(c, quorum), end = c->sets_dealt;
+    if (end < quorum->step && quorum->step <= quorum->end)
+        end = quorum->step;
+    struct frame *sets = quorum_list(quorum, first, end < first ? first : end);
+    if (!job_requeues(c->job) || sets == NULL)
+        return sets;
+    bool known = c->ahead.step == quorum->step ||
+                 steps_ahead_look(&c->ahead, quorum, c->work.assignment.members) == STATUS_OK;
+    steps_ahead_say(&c->ahead, start);
+    struct frame *both = known ? steps_ahead_put(&c->ahead, sets, place) : NULL;
+    frame_release(sets);
+    return both;
+}
+
+/* Sets that were told before a going back, and the workers do not know those that come now. */
+static bool must_tell_more(const struct coordinator *c, const struct quorum *quorum)
+{
+    return c->sets_again > c->sets_dealt && quorum->step + 1 >= c->sets_dealt &&
+           c->sets_dealt < quorum->end && quorum->step < c->sets_again;
+}
+
+uint64_t coordinator_made_up(const struct coordinator *c)
+{
+    const struct quorum *quorum = coordinator_quorum(c);
+    return quorum != NULL ? quorum_made_up(quorum) : 0;
+}
+
+double coordinator_epochs(const struct coordinator *c)
+{
+    const struct quorum *quorum = coordinator_quorum(c); /* NULL: nothing has begun. */
+    if (quorum != NULL && job_requeues(c->job))
+        return quorum_epochs(quorum);
+    return (double)statistics_made(&c->work.statistics) / (double)job_steps_per_epoch(c->job);
+}
+
+/* An epoch's batches are made, and there are more steps than were spoken of; after a going back fewer. */
+static void say_made_up(struct coordinator *c, const struct quorum *quorum, struct outbox *outbox)
+{
+    uint64_t made_up = quorum_made_up(quorum);
+    if (made_up == c->made_up_said)
+        return;
+    c->made_up_said = made_up;
+    order_event(
+        outbox, "requeued",
+        EVENT_MEMBERS(
+            event_count("epoch", quorum->timeline.epoch + 1),
+            event_count("step", quorum->timeline.first + job_steps_per_epoch(c->job)),
+            event_count("steps", timeline_made_up(&quorum->timeline, c->job)),
+            event_count("examples", quorum->timeline.closed ? quorum->timeline.owed_examples : 0),
+            event_count("steps_in_all", c->job->steps + made_up)));
+}
+
+uint64_t coordinator_job_end(const struct coordinator *c)
+{
+    const struct quorum *quorum = coordinator_quorum(c);
+    return quorum != NULL ? quorum_job_end(quorum) : c->job->steps;
+}
+
+bool coordinator_ends_epoch(const struct coordinator *c, uint64_t step)
+{
+    return c->evaluation.ends != NULL && epoch_ends_scores_at(c->evaluation.ends, c->job, step);
+}
+
+enum status coordinator_begin_quorum(struct coordinator *c, const struct order_run_opened *opened,
+                                     const struct frame *sets)
+{
+    struct quorum *quorum = coordinator_quorum(c);
+    if (quorum == NULL)
+        return STATUS_OK;
+    steps_ahead_free(&c->ahead);
+    enum status status =
+        quorum_go_back(quorum, c->first_step, opened->so_far.number,
+                       sets != NULL ? sets->data : NULL, sets != NULL ? sets->bytes : 0);
+    if (job_requeues(c->job)) {
+        c->evaluation.ends = &quorum->ends;
+        c->work.statistics.timeline = &quorum->timeline;
+        if (!c->stopping) /* Sets that are decided anew may make it another. */
+            c->work.stop_step = job_steps_most(c->job);
+        must_deal_steps(c, quorum);
+    }
+    c->sets_sent = c->sets_written = c->sets_again = quorum->end;
+    c->sets_told = c->first_step;
+    return status;
+}
+
+/* --- reports ------------------------------------------------------------------------------- */
+
+/* The step is made, as far as it is known here. Whoever has computed what is in it has it counted. */
+static void count_step(struct coordinator *c, struct quorum *quorum, uint64_t now_us,
+                       struct outbox *outbox)
+{
+    struct tally tally = quorum_counted(quorum);
+    statistics_count_step(&c->work.statistics, quorum->step, &tally);
+    for (size_t i = 0; i < quorum->report_count; i++)
+        if (quorum->reports[i].counts)
+            coordinator_add_report(&c->work.membership.workers[quorum->reports[i].worker],
+                                   &quorum->reports[i].report);
+    if (quorum_go_on(quorum) != STATUS_OK) {
+        fail_for_memory(c, now_us, outbox);
+        return;
+    }
+    bool steps = must_deal_steps(c, quorum); /* Also where work is dealt anew for another reason. */
+    c->deal_due = c->deal_due || steps || must_tell_more(c, quorum);
+}
+
+bool coordinator_close_step(struct coordinator *c, const struct packet *packet, double seconds,
+                            uint64_t now_us, struct outbox *outbox)
+{
+    struct quorum *quorum = coordinator_quorum(c);
+    const struct message *message = &packet->message;
+    const struct member *worker = membership_find(&c->work.membership, message);
+    bool has_place = worker != NULL && worker->present && worker->first_assignment != 0;
+    enum quorum_result result =
+        quorum_report(quorum, &message->report, message->index,
+                      has_place ? worker->position : QUORUM_NO_PLACE, seconds);
+    if (result == QUORUM_MEMORY)
+        fail_for_memory(c, now_us, outbox);
+    if (result == QUORUM_COUNTED)
+        count_step(c, quorum, now_us, outbox);
+    say_made_up(c, quorum, outbox);
+    coordinator_tell_quorum(c, now_us, outbox);
+    return result == QUORUM_COUNTED;
+}

@@ -1,0 +1,73 @@
+/* staleness_counters.h - an owner's account of staleness (common/job/staleness.h), and how it gets to
+ * server 0:
+ *
+ *     book, a chunk each:  (worker) -> count, sum, max, last, made, renewed \
+ *     the owner's histogram over all its chunks                              > tally -> frame
+ *
+ * A book begins anew with the values of its chunk (a LOAD): what it says is of the updates since. A
+ * tally is what books say together, of an owner, a server, a run; tallies add up. As bytes it
+ * is at most STALENESS_BYTES_MAX: whole numbers of 8 bytes, the lowest first:
+ *
+ *     count  sum  max  squares (a double)  expected  renewed  buckets  workers
+ *     buckets x number    workers x (count, sum, max)
+ *
+ * Threads: one owner each. Ownership: books and tallies own their workers. */
+
+#ifndef PS_SHARD_STALENESS_COUNTERS_H
+#define PS_SHARD_STALENESS_COUNTERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/base/frame.h"
+#include "common/base/status.h"
+#include "common/job/job.h"
+#include "common/job/staleness.h"
+
+#define STALENESS_WORDS     8
+#define STALENESS_BYTES_MAX (8 * (STALENESS_WORDS + HISTOGRAM_BUCKETS + 3 * JOB_WORKERS_MAX))
+
+/* One worker in one chunk. */
+struct staleness_entry {
+    struct staleness_share share;
+    uint64_t last;    /* The version that its last gradient left, when count > 0. */
+    uint64_t made;    /* Updates made by its gradients: all, unless others had to come first. */
+    uint64_t renewed; /* See staleness.h. */
+};
+
+struct staleness_counters {
+    uint64_t first;                  /* Version that it begins with. */
+    struct staleness_entry *entries; /* [worker_count], owned; grows with the highest seen. */
+    uint32_t worker_count;
+};
+
+/* Forget all; the chunk is at this version. */
+void staleness_counters_begin(struct staleness_counters *counters, uint64_t version);
+void staleness_counters_free(struct staleness_counters *counters);
+
+/* The worker's gradient, made from version `base`, has met version `met`, and either made the next one
+ * or waits for others to make it with. STATUS_MEMORY: not counted. */
+enum status staleness_counters_add(struct staleness_counters *counters, struct histogram *shape,
+                                   uint32_t worker, uint64_t base, uint64_t met, bool made);
+
+struct staleness_tally {
+    struct staleness all;
+    struct staleness_share *workers; /* [worker_count], owned. */
+    uint32_t worker_count;
+};
+
+void staleness_tally_free(struct staleness_tally *tally); /* And empty it. */
+
+/* Add what a book says, but for the histogram, which is its owner's. STATUS_MEMORY: the workers of
+ * what was to be added are not in it. */
+enum status staleness_tally_add_counters(struct staleness_tally *tally,
+                                         const struct staleness_counters *counters);
+enum status staleness_tally_add(struct staleness_tally *to, const struct staleness_tally *from);
+
+/* NULL without memory. */
+struct frame *staleness_tally_frame(const struct staleness_tally *tally);
+
+/* Add what a frame says. STATUS_INVALID: it is no tally, and nothing is added; STATUS_MEMORY. */
+enum status staleness_tally_read(struct staleness_tally *tally, const struct frame *frame);
+
+#endif

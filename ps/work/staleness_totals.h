@@ -1,0 +1,58 @@
+/* staleness_totals.h - what all servers say of staleness (ps/shard/staleness_counters.h), put together at
+ * server 0 so that updates which are undone are not in it:
+ *
+ *     a server says     live                 twice a second, and with each cut
+ *     CUT_TAKEN         live -> at_snapshot       the figures as of that cut
+ *     the manifest      at_snapshot -> kept       that cut is the newest checkpoint
+ *     going back        kept -> earlier      and what was said since is forgotten, as it is undone
+ *
+ * The whole is what `earlier` and all `live` add up to. A process that becomes server 0 in the middle
+ * of a run begins anew. Of a run that goes back to an older checkpoint than the newest (it is damaged)
+ * nothing is known up to there, and nothing is kept. Without memory for a number, figures lack it.
+ *
+ * Threads: the coordinator's. */
+
+#ifndef PS_WORK_STALENESS_TOTALS_H
+#define PS_WORK_STALENESS_TOTALS_H
+
+#include "ps/shard/staleness_counters.h"
+
+struct totals_place {
+    struct staleness_tally live, at_snapshot, kept;
+};
+
+struct staleness_totals {
+    struct totals_place *servers; /* [server_count], owned. */
+    uint32_t server_count;
+    uint64_t kept_step; /* Of `kept`. */
+    struct staleness_tally earlier;
+};
+
+/* Training begins, or goes on, at this step. */
+enum status staleness_totals_init(struct staleness_totals *totals, uint32_t server_count,
+                                  uint64_t step);
+void staleness_totals_free(struct staleness_totals *totals);
+
+/* What a server says now; of two the one that has counted more is the later. What is no tally is not
+ * looked at. */
+void staleness_totals_hear(struct staleness_totals *totals, uint32_t server,
+                           const struct frame *frame);
+
+/* It has taken its cut, with what it has just said. */
+void staleness_totals_snapshot(struct staleness_totals *totals, uint32_t server);
+
+/* The cut at this step is a checkpoint. */
+void staleness_totals_keep(struct staleness_totals *totals, uint64_t step);
+
+void staleness_totals_go_back(struct staleness_totals *totals, uint64_t step);
+
+/* Add up all; `tally` is the caller's to free, and is empty before. */
+void staleness_totals_sum(const struct staleness_totals *totals, struct staleness_tally *tally);
+
+/* How stale the gradients of all were, a struct histogram; NULL of nothing, and without memory. */
+struct frame *staleness_totals_shape(const struct staleness_totals *totals);
+
+/* Mean and maximum alone; NaN and 0 of nothing. */
+double staleness_totals_mean(const struct staleness_totals *totals, uint64_t *max);
+
+#endif

@@ -1,0 +1,239 @@
+/* test_quorum.c - whose leaves a step is made of: decided when as many have reported as it takes, once;
+ * and what they scored. */
+/* promises: backup */
+
+#include "common/steps/owed.h"
+#include "ps/work/quorum.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/frame.h"
+#include "tests/lib/post.h"
+#include "tests/lib/suite.h"
+
+/* Four workers, one of them spare; steps of 8 leaves of one example, and a last one of 3. */
+static struct job job_of(void)
+{
+    struct job job = small_job(MODE_BACKUP, 4, 1);
+    job.micro_batch = 1;
+    job.batch = 8;
+    job.examples = 19;
+    job.steps = 9;
+    return job;
+}
+
+static enum quorum_result report(struct quorum *c, uint64_t step, struct node node, uint32_t place)
+{
+    const struct message_report report = {.step = step,
+                                          .node = node,
+                                          .examples = node.leaf_count,
+                                          .correct = node.leaf_count,
+                                          .loss = 100 * (int64_t)(node.first_leaf + 1)};
+    enum quorum_result result = quorum_report(c, &report, place, place, 0.5);
+    if (result != QUORUM_COUNTED)
+        quorum_check(c);
+    return result;
+}
+
+static enum quorum_result report_run(struct quorum *c, uint64_t step, uint32_t members,
+                                     uint32_t place)
+{
+    return report(c, step, tree_run(job_batch(c->job, step).leaves, members, place), place);
+}
+
+static void expect_tally(struct quorum *c, uint64_t examples, int64_t loss)
+{
+    struct tally tally = quorum_counted(c);
+    ck_assert_uint_eq(tally.examples, examples);
+    ck_assert_uint_eq(tally.correct, examples);
+    ck_assert_int_eq(tally.loss, loss);
+    ck_assert_uint_eq(tally.updates, 1);
+    quorum_go_on(c);
+    quorum_check(c);
+}
+
+TEST_PLAIN(a_step_is_made_of_the_first_who_report)
+{
+    struct job job = job_of();
+    struct quorum c;
+    struct leaf_set set;
+    quorum_init(&c, &job, 0);
+    quorum_deal(&c, 4);
+    ck_assert_uint_eq(quorum_needed(&c), 3);
+    ck_assert_int_eq(report_run(&c, 0, 4, 3), QUORUM_KEPT);
+    ck_assert_int_eq(report_run(&c, 0, 4, 0), QUORUM_KEPT);
+    ck_assert_int_eq(report_run(&c, 0, 4, 0), QUORUM_STRANGE); /* Nobody counts twice. */
+    ck_assert(quorum_owes(&c, 1) && quorum_owes(&c, 2) && !quorum_owes(&c, 3));
+    ck_assert(!quorum_set(&c, 0, &set));
+    ck_assert_int_eq(report_run(&c, 0, 4, 2), QUORUM_COUNTED);
+    ck_assert(quorum_set(&c, 0, &set));
+    ck_assert_uint_eq(leaf_set_count(&set, tree_root(8)), 6);
+    ck_assert(!leaf_set_has(&set, 2) && !leaf_set_has(&set, 3));
+    expect_tally(&c, 6, 100 * (7 + 1 + 5));
+    ck_assert_int_eq(report_run(&c, 0, 4, 1), QUORUM_LATE);
+    ck_assert_uint_eq(c.dropped.examples, 2);
+    ck_assert_uint_eq(c.dropped.reports, 1);
+    ck_assert(c.dropped.seconds == 0.5);
+    quorum_free(&c);
+    job_free(&job);
+}
+
+/* What START tells is to fit a record of shared memory. */
+TEST_PLAIN(a_list_ends_where_its_bytes_do_but_has_two_sets)
+{
+    struct job job = job_of();
+    job.examples = 80;
+    struct quorum c;
+    quorum_init(&c, &job, 0);
+    quorum_deal(&c, 4);
+    for (uint64_t step = 0; step < 5; step++) {
+        for (uint32_t place = 0; place < 3; place++)
+            report_run(&c, step, 4, place == 1 ? 3 : place); /* Two runs: leaves 0, 1 and 4 to 7. */
+        quorum_go_on(&c);
+    }
+    struct frame *list = quorum_list(&c, 1, 4);
+    size_t three = LEAF_SETS_START_MAX + list->bytes - 2; /* Step and count take a byte each. */
+    frame_release(list);
+    ck_assert_uint_eq(quorum_within(&c, 1, 5, 3072), 5);
+    ck_assert_uint_eq(quorum_within(&c, 1, 9, 3072), 5);
+    ck_assert_uint_eq(quorum_within(&c, 1, 4, 3072), 4);
+    ck_assert_uint_eq(quorum_within(&c, 1, 5, three), 4);
+    ck_assert_uint_eq(quorum_within(&c, 1, 5, three - 1), 3);
+    ck_assert_uint_eq(quorum_within(&c, 1, 5, 0), 3);
+    ck_assert_uint_eq(quorum_within(&c, 1, 2, 0), 2);
+    quorum_free(&c);
+    job_free(&job);
+}
+
+TEST_PLAIN(what_was_reported_and_is_not_in_the_set_is_dropped)
+{
+    struct job job = job_of();
+    struct quorum c;
+    quorum_init(&c, &job, 0);
+    quorum_deal(&c, 4);
+    report(&c, 0, (struct node){2, 1}, 1); /* Half of its run. */
+    report_run(&c, 0, 4, 3);
+    report_run(&c, 0, 4, 0);
+    ck_assert_int_eq(report_run(&c, 0, 4, 2), QUORUM_COUNTED);
+    expect_tally(&c, 6, 100 * (7 + 1 + 5));
+    ck_assert_uint_eq(c.dropped.reports, 1);
+    quorum_free(&c);
+    job_free(&job);
+}
+
+TEST_PLAIN(a_short_step_waits_for_all_who_have_a_leaf)
+{
+    struct job job = job_of();
+    struct quorum c;
+    quorum_init(&c, &job, 2);
+    quorum_deal(&c, 4); /* Three leaves, of places 1, 2 and 3. */
+    ck_assert_uint_eq(quorum_needed(&c), 3);
+    ck_assert(!quorum_owes(&c, 0));
+    report_run(&c, 2, 4, 1);
+    report_run(&c, 2, 4, 3);
+    ck_assert_int_eq(report_run(&c, 2, 4, 2), QUORUM_COUNTED);
+    expect_tally(&c, 3, 600);
+    ck_assert_uint_eq(c.dropped.examples, 0);
+    quorum_deal(&c, 2); /* Fewer than are to be waited for: all of them. */
+    ck_assert_uint_eq(quorum_needed(&c), 2);
+    quorum_free(&c);
+    job_free(&job);
+}
+
+TEST_PLAIN(dealt_anew_who_has_to_report_is_new_and_reports_stay)
+{
+    struct job job = job_of();
+    struct quorum c;
+    quorum_init(&c, &job, 0);
+    quorum_deal(&c, 4);
+    report_run(&c, 0, 4, 0);
+    report_run(&c, 0, 4, 1);
+    quorum_deal(&c, 3);
+    ck_assert_int_eq(report_run(&c, 0, 3, 0), QUORUM_STRANGE); /* It was here. */
+    ck_assert_int_eq(report(&c, 0, (struct node){2, 2}, 1), QUORUM_STRANGE);
+    ck_assert_int_eq(report(&c, 0, (struct node){4, 1}, 1), QUORUM_KEPT);
+    ck_assert_int_eq(report(&c, 0, (struct node){5, 1}, 2), QUORUM_KEPT);
+    ck_assert_int_eq(report(&c, 0, (struct node){6, 2}, 2), QUORUM_COUNTED);
+    expect_tally(&c, 8, 100 * (1 + 3 + 5 + 6 + 7));
+    quorum_free(&c);
+    job_free(&job);
+}
+
+/* After a going back a set is told as it was, whoever reports first; and whoever knows it reports only
+ * its leaves. */
+TEST_PLAIN(what_was_told_is_not_decided_again)
+{
+    struct job job = job_of();
+    struct quorum c;
+    struct leaf_set set;
+    quorum_init(&c, &job, 0);
+    quorum_deal(&c, 4);
+    for (uint64_t step = 0; step < 2; step++) {
+        for (uint32_t place = 0; place < 3; place++)
+            report_run(&c, step, 4, place);
+        quorum_go_on(&c);
+    }
+    ck_assert_uint_eq(c.dropped.examples, 4);
+    struct frame *list = quorum_list(&c, 1, 2);
+    ck_assert_int_eq(quorum_go_back(&c, 1, 0, list->data, list->bytes), STATUS_OK);
+    frame_release(list);
+    quorum_check(&c);
+    ck_assert_uint_eq(c.dropped.examples, 2);
+    ck_assert_uint_eq(c.written, 2);
+    quorum_deal(&c, 2);
+    ck_assert(quorum_set(&c, 1, &set) && !leaf_set_has(&set, 6));
+    ck_assert_int_eq(report(&c, 1, (struct node){4, 4}, 1), QUORUM_KEPT); /* It did not know. */
+    ck_assert(quorum_owes(&c, 1));
+    ck_assert_int_eq(report(&c, 1, (struct node){0, 4}, 0), QUORUM_KEPT);
+    ck_assert(!quorum_owes(&c, 0));
+    const struct message_report some = {
+        .step = 1, .node = {4, 4}, .examples = 2, .correct = 2, .loss = 7};
+    ck_assert_int_eq(quorum_report(&c, &some, 1, 1, 0), QUORUM_COUNTED);
+    expect_tally(&c, 6, 107);
+    quorum_forget(&c, 2);
+    ck_assert(!quorum_set(&c, 1, &set));
+    quorum_free(&c);
+    job_free(&job);
+}
+
+/* Of each of an epoch's steps one worker is late, and what is owed is made in two steps more. */
+TEST_PLAIN(what_is_dropped_makes_steps_at_the_end_of_its_epoch)
+{
+    struct job job = job_of();
+    struct quorum c;
+    struct owed_leaf *owed;
+    size_t count;
+    job.examples = 40;
+    job.steps = 10;
+    job.dropped = DROPPED_REQUEUE;
+    job.record = RECORDING_ON;
+    quorum_init(&c, &job, 0);
+    ck_assert_int_eq(quorum_go_back(&c, 0, 0, NULL, 0), STATUS_OK);
+    quorum_deal(&c, 4);
+    for (uint64_t step = 0; step < 5; step++) {
+        ck_assert_uint_eq(quorum_job_end(&c), UINT64_MAX);
+        for (uint32_t place = 0; place < 4; place++)
+            if (place != step % 4)
+                report_run(&c, step, 4, place);
+        quorum_go_on(&c);
+        quorum_check(&c);
+    }
+    struct timeline timeline = quorum_timeline(&c);
+    ck_assert(timeline.closed);
+    ck_assert_uint_eq(timeline.owed, 10);
+    ck_assert_uint_eq(timeline_made_up(&timeline, &job), 2);
+    struct frame *list = quorum_list(&c, timeline.first, c.end);
+    ck_assert_int_eq(owed_list(&timeline, &job, list->data, list->bytes, &owed, &count), STATUS_OK);
+    ck_assert_uint_eq(count, 10);
+    ck_assert(owed[0].batch == 0 && owed[0].leaf == 0 && owed[9].batch == 4 && owed[9].leaf == 1);
+    free(owed);
+    frame_release(list);
+    quorum_free(&c);
+    job_free(&job);
+}
+
+int main(void)
+{
+    return suite_run("closings", NULL);
+}

@@ -1,0 +1,51 @@
+/* bandwidth_share.c - the window of a step out of what the last one has shown. */
+
+#include "worker/client/bandwidth_share.h"
+
+/* Of all workers together on the way to one server, and of each at least. */
+#define SHARED_BYTES (2u << 20)
+#define LEAST_BYTES  (512u << 10)
+#define GAIN         3 /* Times what was under way at once. */
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* A share of what a line may hold; but never less than keeps a short one filled, nor than two chunks: one on
+ * its way here while the other leaves. */
+void bandwidth_share_init(struct bandwidth_share *share, uint32_t workers, uint64_t largest,
+                          uint64_t most)
+{
+    uint64_t equal = SHARED_BYTES / (workers > 0 ? workers : 1);
+    uint64_t least = larger(equal, larger(2 * largest, LEAST_BYTES));
+    *share = (struct bandwidth_share){.bytes = least, .least = least, .most = larger(least, most)};
+}
+
+void bandwidth_share_begin(struct bandwidth_share *share, bool idle, uint64_t now_us)
+{
+    double us = (double)(share->last_us - share->first_us);
+    if (us > 0) {
+        double under_way = (double)share->arrived / us * (double)share->trip_us;
+        double wished = GAIN * under_way;
+        share->bytes =
+            wished >= (double)share->most ? share->most : larger(share->least, (uint64_t)wished);
+    }
+    share->idle = idle;
+    share->begun_us = now_us;
+    share->first_us = share->last_us = share->arrived = 0;
+}
+
+void bandwidth_share_arrived(struct bandwidth_share *share, uint64_t bytes, uint64_t now_us)
+{
+    if (share->first_us > 0) {
+        share->arrived += bytes;
+        share->last_us = now_us;
+        return;
+    }
+    uint64_t trip_us = now_us - share->begun_us;
+    share->first_us = share->last_us = now_us;
+    /* Behind others a first chunk takes longer: a shorter time is the line's all the same. */
+    if (share->trip_us == 0 ? share->idle : trip_us < share->trip_us)
+        share->trip_us = larger(trip_us, 1);
+}
