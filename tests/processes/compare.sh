@@ -1,281 +1,223 @@
 #!/usr/bin/env bash
-# compare.sh - syncopate compare with real processes: its table, its files, its exit codes.
+# compare.sh - syncopate compare with processes: its files, runs that fail or are stopped, comparisons that go on, plans,
+# merges, and a program beside it. What the table and the report say of runs has unit tests.
 # uses: rsvg-convert
 # test: later
-set -euo pipefail
+# shellcheck source=tests/processes/lib.sh
+. "$(dirname "$0")/lib.sh"
+examples=$(cd "$(dirname "$0")/../../deploy/compare/examples" && pwd)
 
-syncopate=${TEST_BUILD:-build/release}/syncopate
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-failures=0
+small=(--data synthetic:600 --model softmax --steps 20 --warm-up 0 --quiet)
+virtual=(--virtual "${small[@]}")
+# results DIR: of every run its name and what came out.
+results() { (cd "$1/runs" && grep -o '"parameters_sha256": "[0-9a-f]*"' -- */run.json); }
+runs() { find "$1/runs" -name run.json | wc -l; }
+# sums DIR...: of every file in them what it holds and when it was changed.
+sums() { find "$@" -type f -printf '%p %s %T@\n' -exec sha256sum {} + | sort; }
+compares() { run "$1" "$2" syncopate compare "${@:3}"; } # NAME CODE ARGUMENT...
+# refused NAME CODE PATTERN ARGUMENT... - with one line, and no folder.
+refused()
+{
+    compares "$1" "$2" "${@:4}" --out "$work/never"
+    one_line "$1"
+    says "$1" "$3"
+    [ ! -e "$work/never" ] || fail "$1 leaves a folder"
+}
+
+# --- files ----------------------------------------------------------------------------------------
+out=$work/out
 export SYNCOPATE_SVG_ONLY=1 # It would take a second or two of every comparison.
-
-# expect "what should hold" command...
-expect()
-{
-    local what=$1
-    shift
-    if "$@" >"$folder/said" 2>&1; then
-        echo "ok - $what"
-    else
-        failures=$((failures + 1))
-        echo "not ok - $what"
-        sed 's/^/    /' "$folder/said"
-    fi
-}
-
-# ends_with CODE command...: what it writes is in $folder/output.
-ends_with()
-{
-    local wanted=$1 code=0
-    shift
-    "$@" >"$folder/output" 2>&1 || code=$?
-    [ "$code" -eq "$wanted" ] || { echo "exit code $code, not $wanted: $*"; cat "$folder/output"; return 1; }
-}
-
-work=(--data synthetic:2560 --model softmax --steps 40 --warm-up 0)
-out=$folder/out
-
-expect "two modes, two numbers of workers and two seeds are eight runs" \
-    ends_with 0 "$syncopate" compare "${work[@]}" --workers 1,2 --seeds 2 --out "$out"
-expect "every run is announced, and each round begins with another arm" \
-    grep -qE "^run 5 of 8: sync, 2 workers, 1 server, seed 2 \(about .* left\)" "$folder/output"
-expect "the last round, too, has every arm" grep -q "^run 8 of 8: sync, 1 worker, 1 server, seed 2" "$folder/output"
-expect "the table has a row for each mode and number of workers" \
-    test "$(grep -cE '^(sync|async) +[12] +2 +[0-9.]+ ' "$folder/output")" -eq 4
-expect "and the work, which is the same for all, stands above it" \
-    grep -qx "each run: batches 40, examples a batch 64" "$folder/output"
-expect "sync has the same bits for one and two workers" \
-    grep -q "^sync: the same bits for 1 and 2 workers, for each of 2 seeds" "$folder/output"
+run out 0 syncopate compare "${small[@]:0:6}" --warm-up 7 --workers 1,2 --seeds 2 --out "$out"
+says out "^run 5 of 8: sync, 2 workers, 1 server, seed 2 \(about .* left\)"
+says out "^sync: the same bits for 1 and 2 workers, for each of 2 seeds"
 for file in report.html table.{txt,md,tex} methods.txt points.csv compare.json {loss,accuracy,test-loss}-{seconds,updates,examples,bytes}.svg \
-    {staleness,spread,time,workers}.svg runs/sync-w1-s1/run.json runs/async-w2-s2/run.json; do
-    expect "$file is there" test -s "$out/$file"
+    {staleness,spread,time,workers}.svg runs/{sync,async}-w{1,2}-s{1,2}/run.json; do
+    [ -s "$out/$file" ] || fail "there is no $file"
 done
-png() { (cd "$out" && find . -maxdepth 1 -name "*.$1" | sed "s/$1\$//" | sort); }
+[ "$(grep -l '"step": 7,' "$out"/warm-up/*/run.json | wc -l)" -eq 4 ] || fail "not every arm was warmed up"
+before=$(sums "$out/runs")
+compares again 0 "${small[@]:0:6}" --warm-up 7 --workers 1,2 --seeds 3 --modes sync,async,ssp:1 --out "$out"
+[ "$(grep -cx '  is there already' "$work/again.log")" -eq 8 ] || fail "what is there is made anew"
+[ "$(sums "$out"/runs/{sync,async}-w[12]-s[12])" = "$before" ] || fail "what is there was touched"
+[ "$(runs "$out")" -eq 18 ] || fail "these are not eighteen runs"
+compares other 3 "${small[@]}" --learning-rate 0.5 --workers 1,2 --out "$out"
+says other "begun without --learning-rate, and this one is with --learning-rate 0.5"
+compares occupied 5 "${small[@]}" --out "$out/runs"
+run inspect 0 syncopate inspect "$out"
+head -n "$(wc -l <"$work/inspect.log")" "$out/table.txt" | cmp -s - "$work/inspect.log" || fail "inspect says otherwise"
+run object 0 syncopate inspect "$out" --json
+cmp -s <(grep -v '^  "kind"\|^  "path"' "$work/object.log") "$out/compare.json" || fail "inspect --json says otherwise"
+run evaluate 5 syncopate evaluate "$out"
+says evaluate "is a comparison; name one of its runs, which are folders in $out/runs$"
+ok "a comparison has its files, and goes on with more seeds and modes; what is there stays, and is what inspect says"
+
+pictures() { (cd "$work/pictures" && find . -maxdepth 1 -name "*.$1" | sed "s/$1\$//" | sort); }
+unset SYNCOPATE_SVG_ONLY
 if command -v rsvg-convert >/dev/null; then
-    expect "pictures are PNG, too, unless they are not wanted" \
-        env -u SYNCOPATE_SVG_ONLY "$syncopate" compare "${work[@]}" --workers 1,2 --seeds 2 --out "$out"
-    expect "every one of them" diff <(png svg) <(png png)
-    expect "other numbers leave none of the ones before" \
-        "$syncopate" compare "${work[@]}" --workers 1,2 --seeds 2 --out "$out"
-    expect "which is so" test -z "$(png png)"
+    compares pictures 0 "${virtual[@]}" --out "$work/pictures"
+    cmp -s <(pictures svg) <(pictures png) || fail "not every figure is a PNG, too"
 else
-    echo "SKIPPED - pictures as PNG: no rsvg-convert"
+    skip "pictures as PNG: no rsvg-convert"
 fi
-expect "without a converter figures are SVG alone" \
-    ends_with 0 env -u SYNCOPATE_SVG_ONLY PATH=/nowhere "$syncopate" compare "${work[@]}" --workers 1,2 --seeds 2 --out "$out"
-expect "which is said once" \
-    test "$(grep -c "^figures are SVG alone: rsvg-convert is not installed (Debian's librsvg2-bin)$" "$folder/output")" -eq 1
-expect "the report holds the command" grep -q -- "--workers 1,2 --seeds 2 --out" "$out/report.html"
+PATH=/nowhere SYNCOPATE_BIN_DIR=$build "$build/syncopate" compare "${virtual[@]:0:7}" --out "$work/plain" >"$work/plain.log" 2>&1 ||
+    fail "plain: without a converter there is no comparison"
+[ "$(grep -c "^figures are SVG alone: rsvg-convert is not installed" "$work/plain.log")" -eq 1 ] || fail "plain: that is not said once"
+export SYNCOPATE_SVG_ONLY=1
+ok "figures are PNG, too, or it is said why not"
 
-for command in evaluate export; do
-    expect "$command of a comparison says where its runs are" ends_with 5 "$syncopate" "$command" "$out"
-    expect "and nothing else" grep -qx "syncopate $command: $out is a comparison; name one of its runs, which are folders in $out/runs" \
-        "$folder/output"
-done
-expect "inspect of a comparison" ends_with 0 "$syncopate" inspect "$out"
-expect "says what compare said" diff "$folder/output" <(head -n "$(wc -l <"$folder/output")" "$out/table.txt")
-expect "which is something" grep -q "^sync: the same bits for 1 and 2 workers, for each of 2 seeds" "$folder/output"
-expect "and as an object" ends_with 0 "$syncopate" inspect "$out" --json
-expect "the same" diff <(grep -v '^  "kind"\|^  "path"' "$folder/output") "$out/compare.json"
-mv "$out/runs/sync-w1-s2" "$folder/away"
-expect "without one of its runs" ends_with 5 "$syncopate" inspect "$out"
-expect "it says which is missing" grep -q "runs/sync-w1-s2" "$folder/output"
-mv "$folder/away" "$out/runs/sync-w1-s2"
-expect "with one seed" ends_with 0 "$syncopate" compare "${work[@]}" --out "$folder/one"
-expect "the table has its place in 80 columns" \
-    test "$(awk '/^ *examples|^mode|^sync|^async/ && length > 80' "$folder/output" | wc -l)" -eq 0
-expect "bounds are modes of their own" ends_with 0 "$syncopate" compare "${work[@]}" \
-    --modes sync,async,ssp:1,ssp:8,allreduce,sync+backup:1 --workers 2 --out "$folder/bounds"
-expect "which the table names" test "$(grep -cE '^ssp:[18] +2 +[0-9.]+ +[0-9]+ ' "$folder/output")" -eq 2
-expect "and compare.json" test "$(grep -c '"mode": "ssp:[18]"' "$folder/bounds/compare.json")" -ge 2
-expect "and the report" grep -q '<th scope="row">ssp:8, 2 workers</th>' "$folder/bounds/report.html"
-expect "their folders have no colon in their names" test -s "$folder/bounds/runs/ssp-8-w2-s1/run.json"
-expect "so is all-reduce, with the scores of sync" \
-    test "$(awk '/^(sync|allreduce) +2 +[0-9.]+ +[0-9]+ / { print $5, $6 }' "$folder/output" | uniq | wc -l)" -eq 1
-expect "and so are backup workers, where something was dropped" \
-    grep -qE 'over [0-9,]+ of [0-9,]+ examples' "$folder/output"
-expect "each has a colour and a dash of its own" \
-    test "$(grep -oE 'class="line [^"]*"' "$folder/bounds/loss-updates.svg" | sort -u | wc -l)" -eq 6
-# One command line for all modes: each takes what it has a use for, and that is said.
-expect "compensations are compared" ends_with 0 "$syncopate" compare --data synthetic --model softmax --steps 200 --warm-up 0 \
-    --modes sync,async --workers 4 --staleness-rate inverse --max-staleness 1 --delay-compensation 0.04 \
-    --compute constant:1ms --out "$folder/arms"
-expect "the table says which async had" grep -qx \
-    "async: --staleness-rate inverse --delay-compensation 0.04 --max-staleness 1" "$folder/output"
-expect "and that sync had none" grep -q "^sync: none of these, which have no use in it" "$folder/output"
-sent_back() # What is said is what run.json counts.
-{
-    local counts part
-    counts=$("$syncopate" inspect "$folder/arms/runs/async-w4-s1" --json | tr -d ' \n' | grep -oP '"verdicts":\{[^}]*')
-    part=$(tr ',' '\n' <<<"$counts" | awk -F: '{ n += $NF } /stale/ { stale = $NF }
-        END { if (stale > 0) printf "%.2f", 100 * stale / n }')
-    echo "of $counts: $part %"
-    [ -n "$part" ] && grep -qF "async, 4 workers: $part % of the gradients sent back as too stale; learning" "$folder/output"
-}
-expect "and how much was sent back" sent_back
-expect "in 80 columns" test "$(sed -n '/^async: /,$p' "$folder/output" | awk '{ n++ } length > 80 { wide++ }
-    END { print (n > 6 && wide == 0) }')" -eq 1
-expect "as in the report" grep -q '<li>async: <code>--staleness-rate inverse</code>' "$folder/arms/report.html"
-expect "where the sums of staleness are equal" grep -qE '<th scope="row">async, 4 workers</th>.*<td>equal</td>' "$folder/arms/report.html"
-expect "and pulls have a spread" grep -q 'async, 4 workers, all chunks: spread 0' "$folder/arms/spread.svg"
-expect "and every second a name" grep -q 'async, 4 workers, worker 3: other: ' "$folder/arms/workers.svg"
-expect "sync alone refuses them" ends_with 2 "$syncopate" compare "${work[@]}" --modes sync --max-staleness 1 \
-    --out "$folder/usage"
-# What the report draws over, and run.json's seconds, are of one clock; scores and checkpoints are in neither.
-one_clock()
-{
-    local all last seconds apart
-    all=$("$syncopate" inspect "$1" --json | tr -d ' \n')
-    last=$(grep -oP '"latest":\{[^}]*"training_seconds":\K[0-9.e+-]+' <<<"$all")
-    seconds=$(grep -oP '[{,]"seconds":\K[0-9.e+-]+' <<<"$all")
-    apart=$(grep -oP '"evaluation_seconds":\K[0-9.e+-]+' <<<"$all")
-    echo "$1: drawn to $last, trained $seconds, evaluated $apart"
-    awk -v last="$last" -v seconds="$seconds" -v apart="$apart" \
-        'BEGIN { exit !(seconds > 0 && apart > 0 && last - seconds < 2e-6 && seconds - last < 2e-6) }'
-}
-scored=(--data synthetic:2000 --model softmax --epochs 2 --checkpoint-every 20)
-expect "with scores and checkpoints" ends_with 0 "$syncopate" compare "${scored[@]}" --warm-up 0 \
-    --modes sync,async,ssp:1 --workers 2 --out "$folder/clock"
-expect "and without servers" ends_with 0 "$syncopate" run "${scored[@]}" --ps 0 --out "$folder/clock/solo"
-for run in runs/sync-w2-s1 runs/async-w2-s1 runs/ssp-1-w2-s1 solo; do
-    expect "$run is drawn up to its seconds of training" one_clock "$folder/clock/$run"
-done
-expect "an earlier comparison of something else is not overwritten" \
-    ends_with 3 "$syncopate" compare "${work[@]}" --learning-rate 0.5 --out "$out"
-expect "and what differs is said" grep -q "begun without --learning-rate, and this one is with --learning-rate 0.5" "$folder/output"
-expect "nor is a folder of something else" ends_with 5 "$syncopate" compare "${work[@]}" --out "$out/runs"
-expect "and that is said" grep -q "$out/runs" "$folder/output"
-
-# The same command again, and one of more seeds: what is there is kept as it is.
-kept() { cat "$out"/runs/{sync,async}-w[12]-s[12]/run.json | sha256sum; }
-before=$(kept)
-expect "the same command goes on: all is there" \
-    ends_with 0 "$syncopate" compare "${work[@]}" --workers 1,2 --seeds 2 --out "$out"
-expect "as is said" test "$(grep -cx '  is there already' "$folder/output")" -eq 8
-expect "more seeds and another mode are added" \
-    ends_with 0 "$syncopate" compare "${work[@]}" --modes sync,async,ssp:1 --workers 1,2 --seeds=3 --out "$out"
-expect "to those that are there" test "$(grep -cx '  is there already' "$folder/output")" -eq 8
-expect "eighteen in all" grep -q '"runs_done": 18' "$out/compare.json"
-expect "which nobody has touched" test "$(kept)" = "$before"
-
-# Killed with its children in the middle, and gone on with: sync has the bits that it has without.
-long=(--data synthetic:2000 --model softmax --epochs 6 --checkpoint-every 20 --modes "sync,async" --workers 2 --seeds 2 --warm-up 0)
-expect "one that nobody disturbs" ends_with 0 "$syncopate" compare "${long[@]}" --out "$folder/whole"
-setsid "$syncopate" compare "${long[@]}" --compute constant:8ms --out "$folder/cut" >"$folder/cut.out" 2>&1 &
-pid=$!
-for ((i = 0; i < 1200; i++)); do
-    if [ -e "$folder/cut/runs/async-w2-s2/checkpoints" ] || ! kill -0 "$pid" 2>/dev/null; then break; fi
-    sleep 0.05
-done
-kill -KILL -- "-$pid"
-{ wait "$pid" || true; } 2>/dev/null # The shell would say that it was killed.
-expect "it was in the middle" test ! -e "$folder/cut/runs/sync-w2-s2"
-expect "goes on" ends_with 0 "$syncopate" compare "${long[@]}" --compute constant:8ms --out "$folder/cut"
-expect "with the two runs that were done" test "$(grep -cx '  is there already' "$folder/output")" -eq 2
-expect "and is whole" grep -q '"runs_done": 4' "$folder/cut/compare.json"
-digest() { grep -o '"parameters_sha256": "[0-9a-f]*"' "$1/run.json"; }
-for seed in 1 2; do
-    expect "sync has its bits, seed $seed" \
-        test "$(digest "$folder/whole/runs/sync-w2-s$seed")" = "$(digest "$folder/cut/runs/sync-w2-s$seed")"
-done
-varied=$folder/varied
-expect "any option can be varied, and a mode without use for it has one arm" \
-    ends_with 0 "$syncopate" compare "${work[@]}" --workers 1 --vary learning-rate=0.001,0.01 --vary max-staleness=1,2 \
-    --out "$varied"
-expect "these are six runs" test "$(find "$varied/runs" -name run.json | wc -l)" -eq 6
-expect "the table tells arms apart" grep -qE '^sync, learning-rate 0.01 +1 ' "$varied/table.txt"
-expect "an arm has what it says" \
-    grep -q '"learning_rate": 0.01' "$varied/runs/async-w1-learning-rate-0.01-max-staleness-2-s1/run.json"
-expect "other rates are not held to have the same bits" bash -c "! grep -q WARNING '$varied/table.txt' '$varied/compare.json'"
-expect "more values extend it" \
-    ends_with 0 "$syncopate" compare "${work[@]}" --workers 1 --vary learning-rate=0.001,0.01,0.02 \
-    --vary max-staleness=1,2 --out "$varied"
-expect "and what was there is kept" test "$(grep -c '^  is there already' "$folder/output")" -eq 6
-expect "an option that is none is a usage error" \
-    ends_with 2 "$syncopate" compare "${work[@]}" --vary learning-rat=1,2 --out "$folder/usage"
-expect "an unknown mode is a usage error" \
-    ends_with 2 "$syncopate" compare "${work[@]}" --modes sync,fast --out "$folder/usage"
-expect "as is no worker" ends_with 2 "$syncopate" compare "${work[@]}" --workers 0 --out "$folder/usage"
-expect "which leaves nothing behind" test ! -e "$folder/usage"
-
-# Before the runs that count each arm has a short one, of which no figure is anywhere.
-warm=(--data synthetic:2000 --model softmax --epochs 1 --micro-batch 32 --modes "sync+backup:1,async" --dropped requeue --seeds 2)
-expect "an arm is warmed up" ends_with 0 "$syncopate" compare "${warm[@]}" --warm-up 7 --out "$folder/warm"
-expect "once, whatever the seeds, and as is said" test "$(grep -cx 'warm-up: 7 steps of each arm, which count nowhere' "$folder/output")" -eq 1
-for arm in sync+backup-1-w2 async-w2; do
-    expect "with as many steps as were asked for" grep -q '"step": 7,' "$folder/warm/warm-up/$arm/run.json"
-done
-expect "none of them is counted" grep -q '"runs_done": 4' "$folder/warm/compare.json"
-expect "which is said where it was measured" grep -q 'each arm had one of 7 steps' <(tr '\n' ' ' <"$folder/warm/methods.txt")
-touch -d @1 "$folder/warm/warm-up/async-w2/run.json"
-expect "of what is there nothing is warmed up" ends_with 0 "$syncopate" compare "${warm[@]}" --warm-up 7 --out "$folder/warm"
-expect "nor said to be" bash -c "! grep warm-up '$folder/output'"
-rm -r "$folder/warm/runs/async-w2-s2"
-expect "what is missing is" ends_with 0 "$syncopate" compare "${warm[@]}" --warm-up 7 --out "$folder/warm"
-expect "by a run of that arm" test "$(find "$folder/warm/warm-up" -name run.json -newermt @2 -path '*async*' | wc -l)" -eq 1
-expect "whoever fails in it is told by the run" ends_with 5 "$syncopate" compare "${warm[@]}" --data "$folder/no-data" --out "$folder/none"
-expect "in one line" test "$(grep -c '^syncopate' "$folder/output")" -eq 1
-expect "and in virtual time there is nothing to warm up" \
-    ends_with 0 "$syncopate" compare "${warm[@]}" --virtual --out "$folder/cold"
-expect "so that nothing is" test ! -e "$folder/cold/warm-up"
-
-# While one run is under way a file takes the place of the next one's folder: that one fails, and no other. (Runs
-# take some seconds: as long as this script may be kept waiting.)
-some=$folder/some
-slow=(--data synthetic:2560 --model softmax --steps 250 --compute constant:3ms --workers 1 --seeds 2 --warm-up 0)
-"$syncopate" compare "${slow[@]}" --out "$some" \
-    >"$folder/some.out" 2>"$folder/some.err" &
-pid=$!
-for ((i = 0; i < 600; i++)); do
-    if [ -e "$some/runs/sync-w1-s1" ]; then break; fi
-    sleep 0.05
-done
+# --- runs that fail, and comparisons that are cut off ----------------------------------------------
+# While one run is under way a file takes the place of the next one's folder: that one fails, and no other.
+some=$work/some slow=(--data synthetic:2560 --model softmax --compute constant:3ms --workers 1 --seeds 2 --warm-up 0)
+start some syncopate compare "${slow[@]}" --steps 250 --out "$some"
+within 30 test -e "$some/runs/sync-w1-s1" || fail "some: no run begins"
 : >"$some/runs/async-w1-s1"
-expect "a second comparison in one folder is turned away while the first is under way" \
-    ends_with 5 "$syncopate" compare "${slow[@]}" --out "$some"
-expect "and says why" grep -q "some: another comparison is under way there" "$folder/output"
-for ((i = 0; i < 1200; i++)); do
-    if [ -s "$some/table.txt" ] || ! kill -0 "$pid" 2>/dev/null; then break; fi
-    sleep 0.05
-done
-expect "the table is there after the first run" grep -qE '^[123] of 4 runs so far' "$some/table.txt"
-code=0
-wait "$pid" || code=$?
-expect "one run that fails gives the exit code" test "$code" -eq 5
-expect "and is named at once, with its reason" grep -qE '^syncopate compare: async-w1-s1: .*async-w1-s1' "$folder/some.err"
-expect "at the end it is said how many failed" grep -qx 'syncopate compare: 1 of 4 runs failed' "$folder/some.err"
-expect "in two lines" test "$(wc -l <"$folder/some.err")" -eq 2
-expect "the others are made" test "$(find "$some/runs" -name run.json | wc -l)" -eq 3
-expect "the table names it" grep -q '^failed: async-w1-s1: ' "$some/table.txt"
-expect "and compare.json" grep -q '"run": "async-w1-s1", "arm": "async-w1", "seed": 1, "exit_code": 5, ' "$some/compare.json"
+compares second 5 "${slow[@]}" --steps 250 --out "$some"
+says second "some: another comparison is under way there"
+ends some 5 60
+says some '^syncopate compare: async-w1-s1: .*async-w1-s1'
+says some '^syncopate compare: 1 of 4 runs failed$'
+grep -q '^failed: async-w1-s1: ' "$some/table.txt" || fail "some: the table does not name it"
+grep -q '"run": "async-w1-s1", "arm": "async-w1", "seed": 1, "exit_code": 5, ' "$some/compare.json" || fail "some: nor does compare.json"
+[ "$(runs "$some")" -eq 3 ] || fail "some: the others are not made"
+ok "one run that fails is named, gives the exit code, and the others are made; a second comparison in the folder is turned away"
 
-# A run that is too long is stopped half way; what is finished by then is reported.
-# interrupted FILE command... - by Ctrl-C, which all of its processes get, once the file is there.
+# interrupted NAME FILE ARGUMENT... - by Ctrl-C, which all of its processes get, once the file is there.
 interrupted()
 {
-    local file=$1 code=0
-    shift
     set -m # A group of its own, that hears of it.
-    "$@" &
+    start "$1" syncopate compare "${@:3}"
     set +m
-    for ((i = 0; i < 1200; i++)); do
-        if [ -s "$file" ]; then break; fi
-        sleep 0.05
-    done
-    kill -INT -- "-$!"
-    wait "$!" || code=$?
-    return "$code"
+    within 60 test -s "$2" || fail "$1: no $2"
+    kill -INT -- "-${pids[$1]}"
+    ends "$1" 130 30
 }
-expect "Ctrl-C ends a comparison with its own exit code" \
-    ends_with 130 interrupted "$folder/long/runs/async-w1-s1/events.jsonl" "$syncopate" compare "${slow[@]}" \
-    --steps 100000 --modes async --out "$folder/long"
-expect "and no report of nothing" test ! -e "$folder/long/report.html"
-# Nothing is left of the first run to be stopped, and so that one is done; there is a second one.
-expect "Ctrl-C at the end of a run ends a comparison too" \
-    ends_with 130 interrupted "$folder/end/runs/async-w1-s1/model.safetensors" "$syncopate" compare "${slow[@]}" \
-    --steps 20 --seeds 2 --modes async --out "$folder/end"
-expect "that run is done" grep -q '"state": "done"' "$folder/end/runs/async-w1-s1/run.json"
-expect "and the next is not" test ! -e "$folder/end/runs/async-w1-s2/model.safetensors"
+interrupted middle "$work/middle/runs/async-w1-s1/events.jsonl" "${slow[@]}" --steps 100000 --modes async --out "$work/middle"
+interrupted end "$work/end/runs/async-w1-s1/model.safetensors" "${slow[@]}" --steps 20 --modes async --out "$work/end"
+[ ! -e "$work/end/runs/async-w1-s2/model.safetensors" ] || fail "end: the next run is made all the same"
+long=(--virtual --data synthetic:1000 --model softmax --epochs 300 --workers 4 --seeds 2)
+interrupted virtual "$work/virtual/runs/sync-w4-s1/events.jsonl" "${long[@]}" --out "$work/virtual"
+says virtual "the same command with --out $work/virtual goes on"
+ok "Ctrl-C ends a comparison, of real and of virtual runs, in the middle of a run and at its end"
 
-[ "$failures" -eq 0 ]
+# Killed with its children in the middle, and gone on with: sync has the bits that it has without.
+cut=(--data synthetic:2000 --model softmax --epochs 6 --checkpoint-every 20 --workers 2 --seeds 2 --warm-up 0 --quiet)
+compares whole 0 "${cut[@]}" --out "$work/whole"
+setsid "$build/syncopate" compare "${cut[@]}" --compute constant:8ms --out "$work/cut" >"$work/cut.log" 2>&1 </dev/null &
+pids[cut]=$!
+within 60 test -e "$work/cut/runs/async-w2-s2/checkpoints" || fail "cut: it does not come to its third run"
+disown "${pids[cut]}"
+kill -KILL -- "-${pids[cut]}"
+within 10 gone cut || fail "cut: it does not die"
+compares cut 0 "${cut[@]:0:14}" --compute constant:8ms --out "$work/cut"
+[ "$(grep -cx '  is there already' "$work/cut.log")" -eq 2 ] || fail "cut: not two runs were done"
+cmp -s <(results "$work/whole" | grep ^sync-) <(results "$work/cut" | grep ^sync-) || fail "cut: sync has other bits"
+start killed syncopate compare "${long[@]}" --out "$work/virtual" --quiet
+within 60 test -s "$work/virtual/runs/async-w4-s1/events.jsonl" || fail "killed: no run begins"
+murder killed
+nothing_runs
+ok "killed, with its runs or alone, it goes on, and nothing outlives it; sync has its bits"
+
+# --- virtual time ---------------------------------------------------------------------------------
+few=(--virtual --data synthetic:1000 --model softmax --epochs 2 --network "1Gbit,50us" --slow 1:3 --modes "sync,async,ssp:1" --workers "2,5")
+compares few 0 "${few[@]}" --out "$work/few"
+compares few-too 0 "${few[@]}" --out "$work/few-too"
+cmp -s <(results "$work/few") <(results "$work/few-too") || fail "few: the same comparison, other bits"
+grep -q '^seconds are of virtual time: every process on a host of its own, 1Gbit, 50us' "$work/few/table.txt" || fail "few: whose seconds are these"
+[ -z "$(find "$work/few" -name machine.json -o -name warm-up)" ] || fail "few: it was warmed up or disturbed"
+compares wrong 2 "${virtual[@]}" --network 1Gibt --modes sync --workers 2 --out "$work/wrong"
+says wrong "^syncopate compare: sync-w2-s1: --network=1Gibt: "
+ok "in virtual time the same comparison has the same bits in every mode"
+
+# --- plans ----------------------------------------------------------------------------------------
+arms=(--arm "slow-start=--mode async --learning-rate 0.01 --warmup-steps 10" --arm plain= --arm "layers=--model 'flatten, dense 8 relu, dense 10'")
+compares named 0 "${virtual[@]:0:7}" "${arms[@]}" --seeds 2 --out "$work/named"
+[ "$(cd "$work/named/runs" && echo *)" = "layers-s1 layers-s2 plain-s1 plain-s2 slow-start-s1 slow-start-s2" ] ||
+    fail "folders are not called as the arms: $(ls "$work/named/runs")"
+for file in table.txt points.csv loss-seconds.svg compare.json report.html; do
+    grep -q slow-start "$work/named/$file" || fail "$file does not call an arm by its name"
+done
+compares plan 0 --plan "$work/named/plan.json" --out "$work/plan"
+cmp -s <(results "$work/named") <(results "$work/plan") || fail "plan.json makes other runs"
+compares over 0 --plan "$work/named/plan.json" --seeds 1 --steps 10 --arm "plain=--mode ssp:1" --out "$work/over"
+[ "$(runs "$work/over")-$(member "$work/over/runs/plain-s1" mode)-$(member "$work/over/runs/layers-s1" steps)" = 3-ssp:1-10 ] ||
+    fail "the command line does not stand over the plan's"
+compares more 0 --plan "$work/named/plan.json" --arm "late=--mode async --staleness-rate inverse" --seeds 3 --out "$work/named"
+[ "$(grep -c 'is there already' "$work/more.log")" -eq 6 ] || fail "what is there was not kept"
+compares crossed 0 "${virtual[@]}" --arm "half=--learning-rate 0.0005" --arm full= --vary max-staleness=1,2 --modes sync,async --out "$work/crossed"
+[ "$(runs "$work/crossed")" -eq 6 ] || fail "a mode without use for a bound has more arms than one"
+for plan in "$examples"/*.json; do
+    name=$(basename "$plan" .json)
+    compares "$name" 0 --plan "$plan" --data synthetic:3000 --epochs 1 --seeds 1 --quiet --out "$work/$name"
+    [ -s "$work/$name/report.html" ] || fail "$name leaves no report"
+done
+ok "arms that are named are called so; plan.json is a plan, as the examples are, and the command line stands over it"
+
+# --- merges ---------------------------------------------------------------------------------------
+a=$work/a b=$work/b c=$work/c
+compares first 0 "${virtual[@]}" --modes sync,async --seeds 2 --out "$a"
+compares ssp 0 "${virtual[@]}" --modes ssp:3,async --workers 2,4 --seeds 3 --out "$b"
+before=$(sums "$a" "$b")
+compares merged 0 --merge "$a" --merge "$b" --out "$c"
+says merged '^14 runs of 2 comparisons; what several have is taken once$'
+says merged "^1 are not done: syncopate compare --plan $c/plan.json --out $c makes them$"
+compares further 0 --plan "$c/plan.json" --out "$c"
+[ "$(grep -c 'is there already' "$work/further.log")" -eq 14 ] || fail "what was merged is made anew"
+[ "$(sums "$a" "$b")" = "$before" ] || fail "merging changed what was merged"
+compares at-once 0 --plan "$c/plan.json" --quiet --out "$work/at-once"
+diff <(grep -v '"command"' "$work/at-once/compare.json") <(grep -v '"command"' "$c/compare.json") >"$work/diff" ||
+    fail "it is not as if it had been made at once: $(head -3 "$work/diff")"
+ok "two comparisons are one with all their arms and runs, and stay as they are; it goes on as if made at once"
+
+# Cut off in the middle: some runs are there, one half, others not.
+rm -rf "$c/runs/ssp-3-w4-s2" "$c/runs/sync-w2-s1" "$c/compare.json"
+mkdir "$c/runs/sync-w2-s1.part" && : >"$c/runs/sync-w2-s1.part/run.json"
+compares resumed 0 --merge "$a" --merge "$b" --out "$c" --quiet
+if [ -e "$c/runs/sync-w2-s1.part" ] || [ ! -s "$c/compare.json" ]; then fail "a merge that was cut off does not go on"; fi
+cmp -s "$a/runs/sync-w2-s1/run.json" "$c/runs/sync-w2-s1/run.json" || fail "what was missing is not there"
+sed -i 's/"parameters_sha256": "./"parameters_sha256": "f/' "$c/runs/async-w4-s1/run.json"
+compares changed 3 --merge "$a" --merge "$b" --out "$c" --quiet
+says changed 'async-w4-s1 is in both and came out with other bits'
+compares differing 0 "${virtual[@]}" --modes async --workers 4 --seeds 3 --optimizer sgd --network 1Gbit --out "$work/differing"
+refused differs 3 "do not go together: --optimizer adam and sgd; --network \(none\) and 1Gbit" --merge "$a" --merge "$work/differing"
+compares real 0 "${small[@]}" --modes sync --out "$work/real"
+refused clocks 3 "virtual seconds and real ones" --merge "$a" --merge "$work/real"
+compares data 0 "${virtual[@]}" --data synthetic:700 --modes async --out "$work/data"
+sed -i 's/synthetic:700/synthetic:600/' "$work/data/plan.json" # As if written by hand: the runs say what they are.
+refused runs 3 "do not go together: 600 examples and 700 examples to train on" --merge "$a" --merge "$work/data"
+compares arm 0 "${virtual[@]}" --arm "x=--mode async --ps 2" --out "$work/arm"
+compares arm-too 0 "${virtual[@]}" --arm "x=--mode async --ps 3" --out "$work/arm-too"
+refused arms 3 "both have an arm x, which is not the same" --merge "$work/arm" --merge "$work/arm-too"
+refused alone 2 "--merge: needs the folders of several comparisons" --merge "$a"
+refused twice 2 "are one folder" --merge "$a" --merge "$a/../a"
+refused options 2 "--seeds and --merge: comparisons that are merged have their own options" --merge "$a" --merge "$b" --seeds 4
+refused none 5 "there-is-none" --merge "$a" --merge "$work/there-is-none"
+mv "$b/runs/ssp-3-w2-s1" "$work/moved"
+ln -s "$work/moved" "$b/runs/ssp-3-w2-s1"
+ln -s /etc "$work/moved/logs"
+compares link 5 --merge "$a" --merge "$b" --out "$work/linked"
+says link "logs in it is a symbolic link"
+ok "each thing in which comparisons differ is named, and what cannot be merged is refused"
+
+# --- a program beside it --------------------------------------------------------------------------
+if ! grep -q '^cpu0 ' /proc/stat 2>/dev/null; then
+    skip "other processes beside a run: no /proc/stat of Linux"
+    exit 0
+fi
+number() { sed -nE "s/^ *\"$2\": ([-+.e0-9]+),?$/\1/p" "$1"; } # FILE MEMBER
+ticks() { awk '{ print $14 + $15 }' "/proc/$busy/stat"; }        # Of the processors' time.
+while :; do :; done &
+busy=$!
+began=$(ticks)
+compares beside 0 "${slow[@]}" --seeds 1 --steps 500 --modes sync --out "$work/beside"
+had=$(($(ticks) - began))
+kill "$busy"
+{ wait "$busy" || true; } 2>/dev/null
+machine=$work/beside/runs/sync-w1-s1/machine.json
+# What it had in all was in as many seconds as compare took; the run was most of these.
+awk -v others="$(number "$machine" others_cpu_seconds)" -v own="$(number "$machine" own_cpu_seconds)" -v second="$(getconf CLK_TCK)" \
+    -v seconds="$(number "$machine" seconds)" -v processors="$(number "$machine" processors)" -v had="$had" \
+    'BEGIN { exit !(others > 0.3 * had / second && seconds > 1 && own > 0 && others <= processors * seconds * 1.05) }' ||
+    fail "that is not whose time it was: $(cat "$machine")"
+says beside '^noisy: in 1 of 1 run others had more than 5 %'
+ok "the time of a program beside a run is others', no more than there was, and the run is called noisy"
+nothing_runs
