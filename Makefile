@@ -233,10 +233,10 @@ chaos: export CHAOS_LAUNCHERS ?= 40
 chaos: LANES := 1
 chaos: setup-check ## real processes killed and stopped at random (minutes)
 	@$(AGAIN) all tests
-	@TEST_LONG=1 TEST_TIMEOUT=3600 $(RUN_TESTS) $(addprefix tests/processes/,chaos.sh faults.sh waits.sh hosts.sh)
+	@TEST_LONG=1 TEST_TIMEOUT=3600 $(RUN_TESTS) $(addprefix tests/processes/,chaos.sh faults.sh hosts.sh)
 
 matrix: ## write the tables of FAILURES.md and CONTRACT.md anew
-	@tests/processes/matrix.sh --write
+	@tests/processes/faults.sh --write
 	@tests/processes/same_bits.sh --write
 
 fuzz: export RUNS := $(RUNS)

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# faults.sh [--table | ID...] - what may befall a process of a job, one case each: who, in
+# faults.sh [--table | --write | ID...] - what may befall a process of a job, one case each: who, in
 # which phase, in which mode, what happens then, within which time, and how everybody ends.
 #
 # Each case is a line of the table below, and the code that makes it happen and holds the line
 # against what happened. A few cases run in make check, the others in make check-all, all in make
-# chaos; --table prints the table, from which matrix.sh makes the one in deploy/FAILURES.md.
+# chaos; --table prints the table, --write makes the one in deploy/FAILURES.md of it (make matrix). Without words it holds
+# that page to it, too, and the states in which a process can wait to the cases that take the other side away.
 #
 # Times are in seconds: W is --worker-timeout, R --recovery-timeout, P --progress-timeout, T
 # --start-timeout. A case may take $patience times what its line says.
@@ -108,6 +109,58 @@ lines()
 }
 if [ "${1:-}" = --table ]; then
     lines | sed 's/^\*//'
+    exit 0
+fi
+page=$(dirname "$0")/../../deploy/FAILURES.md
+begins='<!-- failures: made by make matrix -->' ends='<!-- end of failures -->'
+
+# Lines of the table, joined where only phase or mode differ, as a Markdown table.
+matrix()
+{
+    lines | sed 's/^\*//' | awk -F'|' '
+        # "W + 2" with the defaults, as "W + 2 = 7 s".
+        function seconds(text,    n, i, words, sum) {
+            n = split(text, words, / [+] /)
+            for (i = 1; i <= n; i++)
+                sum += words[i] in value ? value[words[i]] : words[i]
+            return text + 0 > 0 && n == 1 ? text " s" : text " = " sum " s"
+        }
+        BEGIN {
+            value["W"] = 5; value["R"] = 60; value["P"] = 300; value["T"] = 60
+            print "| who | what befalls it | when | mode | what happens | within | others exit |"
+            print "|---|---|---|---|---|---|---|"
+        }
+        {
+            # Cases of one line of faults.sh differ in the mode alone, which ends their id.
+            line = $1
+            sub("-" $4 "$", "", line)
+            if (!(line in modes)) {
+                lines[++line_count] = line
+                what[line] = $2 "|" $5 "|" $6 "|" $7 "|" $8
+                phase[line] = $3
+            }
+            modes[line] = modes[line] (modes[line] == "" ? "" : ", ") ($4 == "any" ? "any" : $4)
+        }
+        END {
+            for (i = 1; i <= line_count; i++) {
+                key = what[lines[i]] "|" modes[lines[i]]
+                if (!(key in phases)) order[++count] = key
+                if (index(phases[key] ",", " " phase[lines[i]] ",") == 0)
+                    phases[key] = phases[key] (phases[key] == "" ? " " : ", ") phase[lines[i]]
+            }
+            for (i = 1; i <= count; i++) {
+                split(order[i], f, "|")
+                if (f[6] == "sync, async, allreduce, backup") f[6] = "all four"
+                printf "| %s | %s |%s | %s | %s | %s | %s |\n", f[1], f[2], phases[order[i]], f[6], \
+                    f[3], seconds(f[4]), f[5]
+            }
+        }'
+}
+if [ "${1:-}" = --write ]; then
+    made=$(mktemp)
+    matrix >"$made"
+    sed -i -e "/^$begins$/,/^$ends$/{//!d}" -e "/^$begins$/r $made" "$page"
+    rm -f "$made"
     exit 0
 fi
 
@@ -744,6 +797,55 @@ run_case()
     nothing_runs
     ok "$id: $happens_then (${took:-?} s, at most $limit s), exit code $codes"
 }
+
+# S is --stop-timeout.
+# who, and in which state | who goes away | deadline | case of faults.sh, or suite:test
+states=$(cat <<'END'
+server 0: waiting for a job|all workers|T|alone-ps0
+server 0: gathering|a worker|T|lost-w0-gathering-sync
+server 0: gathering|another server|T|lost-ps1-gathering-sync
+server 0: running, a sync step is open|a worker|W|lost-w0-running-sync
+server 0: running, batches are on lease|a worker|W|lost-w0-running-async
+server 0: running|all workers|W + R|all-workers-sync
+server 0: running, all batches are on lease|all workers|W + R|all-workers-async
+server 0: running|another server|W + R|lost-ps1-running-sync
+server 0: running, alive and no progress|a worker's thread|P|stuck-sync
+server 0: running, alive and no progress|a worker's thread|P|stuck-async
+server 0: running, waits for a lost worker (--on-worker-loss wait)|that worker|W + R|policy-wait-sync
+server 0: running, an epoch is being scored|a worker|W|lost-w0-evaluating-sync
+server 0: going back to a checkpoint|another server|W + R|lost-ps2-recovering
+server 0: closing, the last checkpoint is being cut|another server|W + R|lost-ps1-closing-sync
+server 0: finishing, waits for farewells|a worker|W|lost-w0-finishing-sync
+server 0: finishing, stopped before all have found it again|those who look for it|S|test_coordinator_faults:a_stop_after_a_restart_of_server_0_waits_for_all_to_hear_of_it
+another server: joining, nobody has answered|server 0|T|lost-ps0-before-sync
+another server: joining again|server 0|T|late-ps1
+another server: serving|server 0|W + R|lost-ps0-running-sync
+a worker: nobody has answered|all servers|T|alone-w0
+a worker: joined, waits for the start|server 0|W + R|lost-ps0-gathering-sync
+a worker: waits at the barrier|server 0|W + R|lost-ps0-running-sync
+a worker: waits for parameters|another server|W + R|lost-ps1-running-async
+a worker: waits for a batch|server 0|W + R|lost-ps0-running-async
+a worker: has scored, waits for an answer|server 0|W + R|lost-ps0-evaluating-sync
+a worker: done, waits for the end|server 0|W + R|lost-ps0-closing-sync
+launcher: waits for a server's address|its word|T|test_launch:a_server_that_never_tells_its_port_is_waited_for_with_a_deadline
+launcher: a child has failed, the others are told to stop|their obedience|S, 10 s at most|test_launch:a_child_that_ignores_sigterm_is_killed
+launcher: Ctrl-C|the job's obedience|S + 5|test_launch:a_job_that_does_not_stop_is_killed_after_the_deadline
+launcher: the workers are done|a server's end|S + 5|test_launch:a_server_that_outlives_its_workers_is_stopped
+END
+)
+if [ $# -eq 0 ] && short_run; then
+    if ! diff <(sed -n "/^$begins$/,/^$ends$/{//!p}" "$page") <(matrix); then
+        fail "$page has another table than is tested: make matrix"
+    fi
+    ok "the table of deploy/FAILURES.md is what is tested"
+    while IFS='|' read -r state other deadline test; do
+        case $test in
+            *:*) grep -qE "TEST[A-Z_]*\(${test#*:}[,)]" "$(dirname "$0")"/../unit/*/"${test%%:*}.c" ;;
+            *) grep -qF -- "$test|" <(lines | tr -d '*') ;;
+        esac || fail "there is no test $test for: $state, without $other ($deadline)"
+    done <<<"$states"
+    ok "$(wc -l <<<"$states") states in which a process can wait: each ends by a deadline when the other side is gone"
+fi
 
 if [ $# -eq 1 ]; then
     run_case "$1"

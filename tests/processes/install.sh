@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# install.sh - make install and make uninstall, and the pages of the manual that it installs.
+# install.sh - make install and make uninstall; the pages of the manual, what shells complete and the units for systemd
+# that are installed, as mandoc, bash, fish, zsh and systemd-analyze take them.
+# uses: fish zsh systemd-analyze strace
 # test: once later
-# promises: install
+# promises: install services
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -92,4 +94,183 @@ if [ -s "$work/lint.log" ]; then fail "mandoc finds faults in the manual"; fi
 mandoc -T html "$pages/syncopate-run.1" >"$work/run.html" || fail "mandoc does not take a page"
 grep -q SYNCOPATE_BIN_DIR "$work/run.html" || fail "the page of syncopate run lacks a part"
 ok "mandoc finds no faults in the manual"
-nothing_runs
+
+# --- completion: asked of the shells --------------------------------------------------------------
+cd "$work" || exit
+PATH=$build:$PATH
+mkdir "$work/folder" "$work/home" "$work/home/functions"
+touch "$work/folder/file" "$work/folder/other"
+
+# Each line is a command line, up to where somebody asks what may follow, and all that may.
+cases=$(cat <<'END'
+syncopate com|compare completion
+syncopate run --mo|--mode --model --momentum
+syncopate compare --modes sync,as|sync,async
+syncopate export --out folder/f|folder/file
+syncopate run --out fol|folder
+syncopate run --epochs |
+syncopate-ps --on-worker-loss |continue fail wait
+syncopate-worker --transport t|tcp
+END
+)
+
+# offers SHELL COMMAND-LINE EXPECTED FOUND
+offers()
+{
+    if [ "$4" != "$3" ]; then fail "$1 completes '$2' with '$4', not with '$3'"; fi
+}
+# In order, on one line.
+words() { tr -s '[:space:]' '[\n*]' | sed -e '/^$/d' -e 's,/$,,' | sort | paste -sd ' '; }
+
+syncopate completion bash >"$work/bash"
+# Lines to standard output, of what it offers for those of standard input.
+bash_offers()
+{
+    # shellcheck disable=SC2016 # For the other bash.
+    bash --norc -c '
+        . ./bash
+        while IFS= read -r line; do
+            eval "COMP_WORDS=($line)"
+            case $line in *" ") COMP_WORDS+=("") ;; esac
+            COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) COMPREPLY=()
+            if [[ $(complete -p "${COMP_WORDS[0]}") =~ " -F "([^ ]+) ]]; then "${BASH_REMATCH[1]}"; fi
+            echo "${COMPREPLY[@]}"
+        done'
+}
+# all_offer SHELL FILE - the cases, and what it offers for each.
+all_offer()
+{
+    while IFS='|' read -r line expected && IFS= read -r found <&3; do
+        offers "$1" "$line" "$expected" "$(words <<<"$found")"
+    done <<<"$cases" 3<"$2"
+    if [ "$(wc -l <"$2")" -ne "$(wc -l <<<"$cases")" ]; then fail "$1 has not as many answers as there are cases"; fi
+}
+cut -d'|' -f 1 <<<"$cases" | bash_offers >"$work/bash-found"
+all_offer bash "$work/bash-found"
+offers bash "--mode=s, cut at =" "ssp:S sync" "$(bash_offers <<<'syncopate run --mode = s' | words)"
+ok "bash completes commands, options, values and files"
+
+# --- fish -----------------------------------------------------------------------------------------
+if command -v fish >/dev/null; then
+    syncopate completion fish >"$work/fish"
+    mapfile -t lines < <(cut -d'|' -f 1 <<<"$cases")
+    # shellcheck disable=SC2016 # For fish.
+    HOME=$work/home fish --no-config -c 'source ./fish; for line in $argv; complete -C "$line"; echo .; end' "${lines[@]}" |
+        cut -f 1 | awk '$0 == "." { print found; found = ""; next } { found = found " " $0 }' >"$work/fish-found"
+    all_offer fish "$work/fish-found"
+    ok "fish completes the same"
+else
+    skip "what fish completes: fish is not here"
+fi
+
+# --- zsh ------------------------------------------------------------------------------------------
+# Types each line of standard input into a zsh, asks for what may follow, and prints that.
+cat >"$work/type.zsh" <<'END'
+zmodload zsh/zpty
+heard() # PATTERN - until that has come, or nothing has for so long that it will not
+{
+    local chunk quiet=0
+    all=
+    until [[ $all = $~1 ]] || (( quiet > 600 )); do
+        if zpty -r -t zsh chunk; then all+=$chunk quiet=0; else sleep 0.05; (( quiet++ )); fi
+    done
+}
+zpty zsh env TERM=dumb zsh -f -i
+zpty -w zsh 'PROMPT="> "; unsetopt zle_bracketed_paste prompt_cr prompt_sp; stty columns 300
+    fpath=(~/functions $fpath); autoload -U compinit; compinit -u -D; LISTMAX=10000
+    zstyle ":completion:*" verbose no; echo is re""ady'
+heard $'*is ready\r*> *' # And not what was typed: it is to take keys.
+while IFS= read -r line; do
+    zpty -n -w zsh $'\C-u'"$line"$'\C-d\C-u:asked:' # What is typed last is shown when the rest has been.
+    heard '*:asked:*'
+    lines=("${(@f)all}")
+    print -r -- "$line|${lines[2,-2]}" # Between what was typed and that again.
+done
+END
+if command -v zsh >/dev/null; then
+    syncopate completion zsh >"$work/home/functions/_syncopate"
+    cut -d'|' -f 1 <<<"$cases" | HOME=$work/home zsh -f "$work/type.zsh" | tr -d '\r\a' >"$work/zsh.log"
+    if [ "$(wc -l <"$work/zsh.log")" -ne "$(wc -l <<<"$cases")" ]; then fail "zsh has no answers"; fi
+    # Of folder/file it shows the file.
+    while IFS='|' read -r line expected && IFS='|' read -r _ found <&3; do
+        offers zsh "$line" "$(tr ' ' '\n' <<<"$expected" | sed 's,.*/,,' | words)" "$(words <<<"$found")"
+    done <<<"$cases" 3<"$work/zsh.log"
+    ok "zsh completes the same"
+else
+    skip "what zsh completes: zsh is not here"
+fi
+
+# --- units of systemd ------------------------------------------------------------------------------
+units=$root/deploy/systemd
+
+setting() { sed -nE "s/^$2=//p" "$units/syncopate-$1@.service"; }
+for role in ps worker; do
+    "$build/syncopate-$role" --help >"$work/$role.txt"
+    for code in $(setting "$role" SuccessExitStatus) $(setting "$role" RestartPreventExitStatus); do
+        grep -qE "^ +$code +" "$work/$role.txt" || fail "the unit of $role knows exit code $code, and --help does not"
+    done
+    for code in 0 4 195; do # Done needs no word; what another start may help is not prevented.
+        if [[ " $(setting "$role" RestartPreventExitStatus) " == *" $code "* ]]; then fail "$code is not started again"; fi
+    done
+    if [ "$(setting "$role" Type)" != notify ]; then fail "the unit of $role does not wait for READY=1"; fi
+    if [ "$(setting "$role" ExecStart)" != "/usr/local/bin/syncopate-$role --task-index %i" ]; then
+        fail "the unit of $role starts something else"
+    fi
+done
+ok "units know the programs' exit codes, and wait until they are ready"
+
+if ! command -v systemd-analyze >/dev/null; then
+    skip "units as systemd reads them: systemd-analyze is not here (Debian's systemd)"
+    exit 0
+fi
+mkdir "$work/units"
+for role in ps worker; do
+    sed "s|/usr/local/bin/|$build/|" "$units/syncopate-$role@.service" >"$work/units/syncopate-$role@.service"
+done
+verified()
+{
+    systemd-analyze verify --man=no "$work/units/syncopate-ps@0.service" "$work/units/syncopate-worker@3.service" \
+        >"$work/verify.log" 2>&1 && ! grep -q "syncopate-" "$work/verify.log"
+}
+# An instance is made of the template beside it.
+cp "$work/units/syncopate-ps@.service" "$work/units/syncopate-ps@0.service"
+cp "$work/units/syncopate-worker@.service" "$work/units/syncopate-worker@3.service"
+verified || fail "systemd-analyze verify finds fault with a unit"
+sed -i 's/^WatchdogSec=/WatchDogSec=/' "$work/units/syncopate-ps@0.service"
+if verified; then fail "systemd-analyze finds no fault where there is one"; fi
+for role in ps worker; do
+    systemd-analyze security --offline=true --threshold=25 "$work/units/syncopate-$role@.service" \
+        >"$work/security.log" 2>&1 || fail "the unit of $role leaves its process more than it needs"
+done
+ok "systemd-analyze verify has nothing to say against the units, nor has its look at their hardening"
+
+# --- system calls ---------------------------------------------------------------------------------
+if ! command -v strace >/dev/null || ! strace -o /dev/null true 2>/dev/null || sanitized; then
+    skip "system calls of a unit's processes: strace is not here, may not trace, or sees a sanitizer's"
+    exit 0
+fi
+# calls GROUP - that are in it, with those of the groups in it.
+calls()
+{
+    local name
+    while read -r name; do
+        case $name in
+            "$1" | "#"* | "") ;;
+            @*) calls "$name" ;;
+            *) echo "$name" ;;
+        esac
+    done < <(systemd-analyze syscall-filter "$1")
+}
+hosts=127.0.0.1:$(free_port)
+for role in ps worker; do
+    strace -qq -f -o "$work/$role.trace" "$build/syncopate-$role" --ps-hosts "$hosts" --workers 1 --model softmax \
+        --data synthetic:500 --epochs 2 --out "$work/unit" >"$work/$role.log" 2>&1 </dev/null &
+    pids[$role]=$!
+done
+for role in ps worker; do ends "$role" 0 60; done
+sed -nE 's/^[0-9]+ +([a-z_0-9]+)\(.*/\1/p' "$work"/*.trace | sort -u >"$work/used"
+calls @system-service | sort -u >"$work/allowed"
+denied=$(comm -23 "$work/used" "$work/allowed")
+if [ -n "$denied" ]; then fail "a unit's process may not call ${denied//$'\n'/, }"; fi
+if [ "$(wc -l <"$work/used")" -lt 40 ]; then fail "only $(wc -l <"$work/used") calls were seen"; fi
+ok "of a job's $(wc -l <"$work/used") system calls all are among those that the units leave"

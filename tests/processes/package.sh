@@ -1,11 +1,125 @@
 #!/usr/bin/env bash
-# package.sh - the Debian package: what is in it, what it depends on, that lintian finds no error in it, and that its
-# programs, taken out of it, come to the bits of those that were built.
+# package.sh - what is deployed: deploy/setup.sh, told of a machine that lacks packages by programs that play Debian's;
+# the tasks of the TFJob, started as its operator would; the Debian package; and what Kubernetes' schemas say of the
+# manifests. (tests/engines/pods.sh runs the pods.)
 # needs: everything
 # test: once
+# promises: setup
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
+
+# --- deploy/setup.sh --------------------------------------------------------------------------------
+setup=$root/deploy/setup.sh
+mkdir "$work/bin"
+# plays PROGRAM TEXT - such a program is this shell script.
+plays()
+{
+    printf '#!/bin/sh\n%s\n' "$2" >"$work/bin/$1"
+    chmod +x "$work/bin/$1"
+}
+# set_up NAME CODE - runs it for the tests' packages.
+set_up()
+{
+    local code=0
+    PATH=$work/bin:$PATH "$setup" check >"$work/$1.log" 2>&1 </dev/null || code=$?
+    if [ "$code" -ne "$2" ]; then fail "$1: ended with exit code $code, not $2"; fi
+    if grep -E "^.{81}" "$work/$1.log"; then fail "$1: has a line of more than 80 columns"; fi
+}
+all=$(sed -nE 's/^    "[^ "]+ +([a-z0-9-]+) +(tool|lib|any):.*/installed \1/p' "$setup")
+plays id 'echo 0'
+plays dpkg-query "echo '$all'"
+plays apt-get 'echo "apt-get was called"; exit 1'
+set_up complete 0
+if [ -s "$work/complete.log" ]; then fail "something is said where nothing is missing"; fi
+ok "nothing is done, and nothing said, where nothing is missing"
+
+plays dpkg-query "echo '$all' | grep -v libzmq3-dev"
+plays apt-cache 'exit 0'
+plays apt-get 'echo "$*" >>"'"$work"'/called"
+case " $* " in *" install "*)
+    echo "Reading package lists..."; echo "Need to get 112 MB of archives."
+    echo "dlstatus:1:40.0000:Retrieving file 1 of 1"; echo "pmstatus:libzmq3-dev:50.0000:Unpacking"
+    echo "Setting up libzmq3-dev";;
+esac'
+set_up installs 0
+says installs "^setup: +libzmq3-dev +messages$"
+says installs "^setup: fetching 112 MB$"
+says installs "^setup: done$"
+if said installs "Setting up|pmstatus|Reading"; then fail "what apt-get says is passed on"; fi
+grep -q -- 'install -y --no-install-recommends libzmq3-dev' "$work/called" || fail "not what was missing"
+ok "what is missing is named and installed, and of apt-get there is only how much it fetches"
+
+# As apt-get does: what packages' own scripts print has no place when the status is told on standard output.
+# shellcheck disable=SC2016 # It is the program that knows them.
+plays apt-get 'case " $* " in *" install "*)
+    fd=${*##*Status-Fd=}; fd=${fd%% *}
+    eval "echo pmstatus:x:50.0000:Configuring >&$fd; exec $fd>&-"
+    echo "Setting up x" || exit 100;;
+esac'
+set_up scripts 0
+says scripts "^setup: done$"
+ok "packages' own scripts have a standard output"
+
+plays apt-get 'case " $* " in *" install "*) echo "E: You do not have enough free space"; exit 100;; esac'
+plays pkg-config 'exit 1'
+set_up fails 1
+says fails "E: You do not have enough free space"
+says fails "^setup: apt-get failed$"
+says fails "cannot go on without these"
+ok "when apt-get fails its last words are shown, and what cannot be done without"
+
+plays id 'echo 1000'
+plays sudo 'exit 1'
+set_up unprivileged 1
+says unprivileged "needs root; run:"
+says unprivileged "sudo apt-get install -y --no-install-recommends"
+ok "without root it says what to run"
+
+# What scripts declare (tests/run_tests.sh) is to be had by these tables. Node's are of no use from Debian.
+declared=0
+for script in "$(dirname "$0")"/*.sh; do
+    read -rd "" -a programs < <(sed -nE "1,20s/^# (needs|uses): //p" "$script") || true
+    for program in "${programs[@]}"; do
+        case $program in everything | node | npm) continue ;; esac
+        grep -q " tool:$program\"" "$setup" || fail "${script##*/} declares $program, which no table has"
+        declared=$((declared + 1))
+    done
+done
+if [ "$declared" -lt 12 ]; then fail "only $declared programs are declared"; fi
+ok "each of the $declared programs that scripts declare is in a table"
+
+here=$(cd "$(dirname "$0")" && pwd)
+manifests=$root/deploy/kubernetes
+# --- the TFJob -------------------------------------------------------------------------------------
+train_tfjob()
+{
+    local names=() ports name words
+    # Its pods have addresses of their own; here their servers have ports.
+    ports=("$(free_port)" "$(free_port)")
+    while read -r name; do names+=("$name"); done < <("$here/manifests.py" tasks "$manifests/tfjob.yaml" "$work" "${ports[@]}")
+    if [ "${#names[@]}" -ne 6 ]; then fail "the TFJob has ${#names[@]} tasks, and not two servers, three workers and an evaluator"; fi
+    for name in "${names[@]}"; do
+        mapfile -t words <"$work/$name.task"
+        (cd "$work" && PATH=$build:$PATH exec env "${words[@]}") >"$work/$name.log" 2>&1 </dev/null &
+        pids[$name]=$!
+    done
+    run here 0 syncopate run --model softmax --epochs 5 --seed 1 --ps 2 --workers 3 --quiet --out "$work/here"
+    for name in "${names[@]}"; do ends "$name" 0 60; done
+    if [ "$(member "$work/one" parameters_sha256)" != "$(member "$work/here" parameters_sha256)" ]; then
+        fail "the TFJob's tasks come to other bits than run"
+    fi
+    says evaluator-0 "^step 4,690 .*test accuracy" # Of those before it the run keeps three.
+    says evaluator-0 "the run has ended: done; [1-5] checkpoints? scored"
+    ok "the TFJob's six tasks, with TF_CONFIG as its operator writes it: the bits of run, and an evaluator that has seen the last checkpoint"
+}
+if ! python3 -c 'import yaml' 2>/dev/null; then
+    skip "manifests of Kubernetes: there is no python3-yaml"
+elif short_run; then
+    train_tfjob
+fi
+
+# --- the Debian package ------------------------------------------------------------------------------
 if short_run; then
     version=$(sed -nE '1s/^syncopate \(([^)]*)\) .*/\1/p' "$root/deploy/debian/changelog")
     if [ "syncopate $version" != "$("$build/syncopate" --version | cut -d' ' -f1,2)" ]; then fail "the package is of version $version"; fi
@@ -66,4 +180,35 @@ else
     ok "its programs come to the bits of those that were built"
     skip "installing the package: needs root"
 fi
+
+# --- schemas ---------------------------------------------------------------------------------------
+if ! command -v npm >/dev/null || ! command -v node >/dev/null; then
+    skip "the schemas of Kubernetes' kinds: there is no npm"
+    exit 0
+fi
+mkdir "$work/schemas"
+if ! (cd "$work/schemas" && timeout 120 npm install --silent --no-audit --no-fund --ignore-scripts \
+    kubernetes-models@4.5.1 @kubernetes-models/validate@4.0.0) >"$work/npm.log" 2>&1; then
+    skip "the schemas of Kubernetes' kinds: npm's registry does not give them: $(tail -n 1 "$work/npm.log")"
+    exit 0
+fi
+export NODE_PATH=$work/schemas/node_modules
+"$here/manifests.py" objects "$manifests"/*.yaml >"$work/objects.json"
+# faults FILE - what node says of it; it must say something, or nothing.
+faults() { node "$here/manifests.js" <"$1" >"$work/faults.log" 2>&1; }
+faults "$work/objects.json" || fail "objects are not what their schemas say"
+# planted EDIT NAMED - a fault that must be found, and named.
+planted()
+{
+    sed "$1" "$work/objects.json" >"$work/planted.json"
+    if cmp -s "$work/objects.json" "$work/planted.json"; then fail "nothing is planted by $1"; fi
+    if faults "$work/planted.json"; then fail "no fault is found after $1"; fi
+    grep -qF "$2" "$work/faults.log" || fail "the fault after $1 is not named"
+}
+planted 's/"serviceName"/"servceName"/' "servceName is not known"
+planted 's/"replicas": 2/"replicas": "2"/' "must be integer"
+planted 's/"envFrom"/"envFrm"/' "envFrm is not known"
+planted 's/"operator": "In"/"operatr": "In"/' "operatr is not known"
+ok "$(grep -o '"file"' "$work/objects.json" | wc -l) objects and pods are what the schemas of their kinds say (kubernetes-models 4.5.1); four planted faults are found"
+skip "what is around the TFJob's pods: no schema of Kubeflow's is on npm; a control plane: none can be had here"
 nothing_runs
