@@ -376,15 +376,20 @@ LINKED = $(filter %.o,$^) $(filter %.a,$^)
 $(BUILD)/syncopate: $(BUILD)/deploy/syncopate_main.o $(DEPLOY_A) $(WORKER_CHECKED_A) $(PS_CHECKED_A) $(COMMON_A)
 $(BUILD)/syncopate-ps: $(BUILD)/ps/ps_main.o $(if $(SANITIZE),$(PS_CHECKED_A),$(PS_A)) $(COMMON_A)
 $(BUILD)/syncopate-worker: $(BUILD)/worker/worker_main.o $(if $(SANITIZE),$(WORKER_CHECKED_A),$(WORKER_A)) $(COMMON_A)
+# The same, whose cores look at themselves, that stop at hold points (common/events/hold.h), and whose clock a test
+# pushes ahead (common/base/clock.h): tests/processes/lib.sh.
+CHECKED_PROGRAMS := $(BUILD)/checked/syncopate-ps $(BUILD)/checked/syncopate-worker
+$(BUILD)/checked/syncopate-ps: $(BUILD)/checked/ps/ps_main.o $(BUILD)/checked/common/base/clock.o $(PS_CHECKED_A) $(COMMON_A)
+$(BUILD)/checked/syncopate-worker: $(BUILD)/checked/worker/worker_main.o $(BUILD)/checked/common/base/clock.o $(WORKER_CHECKED_A) $(COMMON_A)
 # The one object that another commit makes anew; tests are linked without it (common/options/options.c).
-$(PROGRAMS): $(BUILD)/commit.o
+$(PROGRAMS) $(CHECKED_PROGRAMS): $(BUILD)/commit.o
 $(BUILD)/commit.o: $(BUILD)/commit
 	@printf 'extern const char syncopate_commit[];\nconst char syncopate_commit[] = "%s";\n' \
 	    '$(if $(COMMIT), (commit $(COMMIT)))' | $(CC) $(filter-out -MMD -MP,$(ALL_CFLAGS)) -x c -c -o $@ -
 $(BUILD)/commit: $(if $(filter-out x$(COMMIT),x$(shell cat $(BUILD)/commit 2>/dev/null)),FORCE)
 	@mkdir -p $(@D)
 	@echo '$(COMMIT)' >$@
-$(PROGRAMS):
+$(PROGRAMS) $(CHECKED_PROGRAMS):
 	$(STEP) $(CC) $(ALL_CFLAGS) -o $@ $(LINKED) $(ALL_LIBS)
 
 $(PAGES): $(BUILD)/man1/%.1: $(BUILD)/syncopate
@@ -492,7 +497,7 @@ $(UNITS).inc: $(if $(filter-out $(WRITTEN),$(LISTED))$(filter-out $(LISTED),$(WR
 FORCE:
 
 # The colon: or make says that there is nothing to be done.
-tests: $(filter $(BUILD)/%,$(TESTS)) $(HELPERS)
+tests: $(filter $(BUILD)/%,$(TESTS)) $(HELPERS) $(CHECKED_PROGRAMS)
 	@:
 benches: $(BENCHES) $(BUILD)/tests/bench/lib/blas_absent.o
 	@:

@@ -11,7 +11,9 @@
 #include "common/address/inquiry.h"
 #include "common/address/silence.h"
 #include "common/base/clock.h"
+#include "common/base/invariant.h"
 #include "common/base/wording.h"
+#include "common/events/hold.h"
 #include "common/file/disk.h"
 #include "common/file/folder.h"
 #include "common/kernels/kernels.h"
@@ -274,7 +276,11 @@ static int serve(const struct options *options, const struct addresses *addresse
     if (status == STATUS_OK)
         status = recorder_open(&recorder, options->trace, ROLE_PS, options->task_index,
                                options->trace_steps, error);
-    const struct listener listener = process_log_listener(log);
+    struct listener listener = process_log_listener(log);
+#if CHECKED
+    struct hold hold;
+    hold_begin(&hold, "ps", options->task_index, &listener);
+#endif
     struct server_options wanted =
         server_options_of(options, addresses, transport, out, log, &listener, recorder);
     wanted.board = board;

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
+#include "common/base/invariant.h"
+#include "common/events/hold.h"
 #include "common/kernels/kernels.h"
 #include "common/keys/keys.h"
 #include "common/options/task.h"
@@ -93,6 +95,7 @@ static void note_enough(void *solo, const char *why)
 struct records {
     struct process_log *log;
     struct listener listener;
+    struct hold hold; /* Of checked builds. */
     struct recorder *recorder;
     struct notify notify; /* A service manager. */
 };
@@ -110,6 +113,9 @@ static enum status open_records(struct records *records, const struct options *o
     enum status status =
         process_log_open(&records->log, options->diary, ROLE_WORKER, worker, error);
     records->listener = process_log_listener(records->log);
+#if CHECKED
+    hold_begin(&records->hold, "worker", worker, &records->listener);
+#endif
     if (status == STATUS_OK)
         status = recorder_open(&records->recorder, options->trace, ROLE_WORKER, worker,
                                options->trace_steps, error);

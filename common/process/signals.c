@@ -102,7 +102,7 @@ static void *watch(void *argument)
     while (files[0].revents == 0) {
         struct signalfd_siginfo info;
         bool watched = signals->options.has_parent && signals->abandoned_at == 0;
-        poll(files, watched ? 3 : 2, patience_ms(signals));
+        poll(files, watched ? 3 : 2, clock_patience_ms(patience_ms(signals)));
         look_for_parent(signals);
         while (read(signals->incoming, &info, sizeof info) == sizeof info)
             take(signals, (int)info.ssi_signo);

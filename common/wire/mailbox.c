@@ -2,6 +2,7 @@
  * */
 
 #include "common/wire/mailbox.h"
+#include "common/base/clock.h"
 
 #include <assert.h>
 #include <poll.h>
@@ -90,5 +91,5 @@ bool mailbox_take(struct mailbox *mailbox, struct outgoing *item)
 void mailbox_wait(struct mailbox *mailbox, int timeout_ms)
 {
     struct pollfd pollfd = {mailbox->event, POLLIN, 0};
-    poll(&pollfd, 1, timeout_ms);
+    poll(&pollfd, 1, clock_patience_ms(timeout_ms));
 }

@@ -615,6 +615,7 @@ static void write_part(struct checkpointer *checkpointer, uint32_t server, struc
     checkpointer->snapshot_step = part->step;
     checkpointer->snapshot_failed = true; /* Until the manifest is written. */
     qsort(part->chunks, part->chunk_count, sizeof *part->chunks, by_first);
+    event(outbox->listener, EVENT_WRITES, .step = part->step);
     struct error error = {STATUS_OK, ""};
     struct packet *packet = say(checkpointer, TO_COORDINATOR, MESSAGE_PART_WRITTEN, outbox);
     struct message_part_written *written = &packet->message.part_written;

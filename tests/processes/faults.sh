@@ -168,7 +168,7 @@ fi
 # Names are ps0, ps1, w0, w1, ...; when one is started again, "again" is added to its name, and
 # current has what it is called now.
 declare -A current=()
-workers=(w0 w1) worker_program=syncopate-worker
+workers=(w0 w1) worker_program=syncopate-worker checked=''
 server_options=() worker_options=() more_options=()
 place_options=() # Of workers whose places have servers.
 
@@ -181,14 +181,10 @@ job()
     worker_options=(--mode "$(mode_option "$1")" --workers 2 --data synthetic:500 --model softmax --seed 3
         --steps 400 --checkpoint-every 40 --slow "$slow" "${more_options[@]}")
 }
-# scoring_job MODE EXAMPLES - training is nothing, scoring takes a while: a second or so for 15000.
 scoring_job()
 {
-    local data=synthetic:$2
-    if sanitized; then data=synthetic:600; fi
-    worker_options=(--mode "$(mode_option "$1")" --workers 2 --data "$data" --seed 3 --steps 2 --global-batch 8
-        --micro-batch 2
-        --model "conv 64x5 relu, conv 64x5 relu, pool 4, flatten, dense 10")
+    worker_options=(--mode "$(mode_option "$1")" --workers 2 --data synthetic:600 --seed 3 --steps 2 --global-batch 8
+        --micro-batch 2 --model "conv 64x5 relu, conv 64x5 relu, pool 4, flatten, dense 10")
 }
 # Whole numbers: see counting_worker.c.
 counting_job()
@@ -220,10 +216,10 @@ up()
         as=${current[$name]:+${current[$name]}-again}
         as=${as:-$name}
         case $name in
-            ps*) start "$as" syncopate-ps --task-index "${name#ps}" --ps-hosts "$hosts" \
+            ps*) start "$as" "${checked}syncopate-ps" --task-index "${name#ps}" --ps-hosts "$hosts" \
                 --out "$work/out" --worker-timeout "$W" --recovery-timeout "$R" \
                 --start-timeout "$T" "${server_options[@]}" ;;
-            w*) start "$as" "$worker_program" --task-index "${name#w}" --ps-hosts "$hosts" \
+            w*) start "$as" "$checked$worker_program" --task-index "${name#w}" --ps-hosts "$hosts" \
                 "${place_options[@]}" "${worker_options[@]}" --worker-timeout "$W" --recovery-timeout "$R" \
                 --start-timeout "$T" ;;
         esac
@@ -277,50 +273,23 @@ more_than()
     echo "${pattern#|}|[1-9][0-9]{$digits,6}"
 }
 
-# scores - server 0 says that all steps are made, and others still run.
-scores() { is_at "state: running, .*step: 2 of 2" 1 || ! running "${current[ps0]}"; }
-# hold_scoring, hold_closing - a process is held, without which the job gets no further; fail when it is too late.
-hold_scoring()
-{
-    send STOP w1 2>/dev/null || return 1
-    held=(w1)
-    sleep 0.05 # What it had said before.
-    is_at "state: running, .*step: 2 of 2" 2
-}
-hold_closing()
-{
-    # Server 1 has to have given out the last parameters; where it was held up before, once more.
-    for _ in 1 2 3 4 5; do
-        sleep 0.05
-        send STOP ps1 2>/dev/null || return 1
-        held=(ps1)
-        if is_at "state: closing" 2; then return; fi
-        let_go
-    done
-    return 1
-}
-# reach_end PHASE MODE - a job that has made its steps, held while it scores or closes. When this script was kept
-# waiting it may be over by then: once more.
+# reach_end PHASE MODE - a job that has made its steps. It goes no further: worker 1 holds as it begins to score, or
+# server 1 while it writes its part of the last checkpoint.
 reach_end()
 {
-    local hold=hold_closing examples=8000
-    if [ "$1" = evaluating ]; then hold=hold_scoring examples=15000; fi
-    for _ in 1 2 3; do
-        scoring_job "$2" "$examples"
-        up ps0 ps1 w0 w1
-        within 20 scores || fail "the job does not make its steps"
-        if "$hold"; then return; fi
-        let_go
-        end 0 ps0 ps1 w0 w1
-        rm -r "$work/out"
-        current=()
-        addresses 2
-    done
-    fail "the job does not get to its end"
+    held_at=ps1 checked=checked/
+    if [ "$1" = evaluating ]; then held_at=w1; fi
+    scoring_job "$2"
+    case $held_at in
+        w1) holds w1 "worker/1 scores:2" up ps0 ps1 w0 w1 ;;
+        ps1) holds ps1 "ps/1 writes:2" up ps0 ps1 w0 w1 ;;
+    esac
+    reached "$held_at"
+    if [ "$1" = evaluating ]; then status "state: running, .*step: 2 of 2"; else status "state: closing"; fi
 }
-# reach PHASE MODE [WORKER] - bring a job there. Who is held up on the way is in $held; finishing is
-# when the others wait for WORKER's farewell.
-held=()
+# reach PHASE MODE [WORKER] - bring a job there. What is stopped on the way is in $held, what holds at a point is
+# $held_at; finishing is when the others wait for WORKER's farewell.
+held=() held_at=''
 reach()
 {
     case $1 in
@@ -345,7 +314,7 @@ reach()
         held=(w1)
         if [ "${3:-}" = w0 ]; then held=(w0); fi
         send STOP "${held[0]}"
-        send CONT ps1
+        goes_on ps1
         status "state: finishing"
     fi
 }
@@ -356,6 +325,7 @@ let_go()
         if running "${current[$name]}"; then send CONT "$name"; fi
     done
     held=()
+    if [ -n "$held_at" ]; then goes_on "$held_at"; fi
 }
 
 # --- what must be true ----------------------------------------------------------------------------

@@ -12,6 +12,18 @@
 #     if short_run; then ok_when_one_server_dies; fi       in make check
 #     if long_run; then ok_when_each_of_ten_dies; fi       in make check-all only
 #
+# What a process does at a certain moment is no race: programs of $build/checked stop at an event
+# (common/events/event_rows.inc) until they are told to go on; and what takes long takes no time:
+#
+#     holds ps1 "ps/1 writes:40" start ps1 checked/syncopate-ps ...    or a function that starts several, or
+#     SYNCOPATE_BIN_DIR=$build/checked holds ps1 "ps/1 writes" start all syncopate run ...
+#     reached ps1                 waits until server 1 begins to write its part of the checkpoint of step 40
+#     murder ps1                  it is killed there; or
+#     goes_on ps1                 it goes on
+#
+#     export TEST_CLOCK=$work/clock; : >"$TEST_CLOCK"    before what is checked is started
+#     passes 30                   30 s pass for all that has this clock, in less than 6 s
+#
 # What cannot be tried on this machine says so with skip, and is counted and named at the end.
 #
 # Every test has a folder of its own, $work, and leaves nothing behind: whatever still runs at the
@@ -128,6 +140,38 @@ within()
 }
 
 gone() { ! running "$1"; }
+
+# holds NAME POINT COMMAND... - what the command starts holds there, once: common/events/hold.h.
+holds()
+{
+    rm -f "$work/$1.hold" "$work/$1.hold.go"
+    mkfifo "$work/$1.hold" "$work/$1.hold.go"
+    export TEST_HOLD="$2 $work/$1.hold"
+    shift 2
+    "$@"
+    unset TEST_HOLD
+}
+reached() # NAME [SECONDS]
+{
+    read -rt $((${2:-20} * patience)) _ <>"$work/$1.hold" || fail "$1 does not get to the event at which it is to hold"
+}
+# A byte waits for it. (The file stays open: else the byte would go with it.)
+goes_on()
+{
+    local go
+    exec {go}<>"$work/$1.hold.go"
+    printf . >&"$go"
+}
+
+# passes SECONDS - of the time that a test adds (common/base/clock.h), in steps between which all are heard.
+passes()
+{
+    local quarter
+    for ((quarter = 0; quarter < 4 * $1; quarter++)); do
+        truncate -s +250000 "$TEST_CLOCK"
+        pause 0.05
+    done
+}
 
 # ends NAME CODE [SECONDS] - it must end with this exit code.
 ends()

@@ -5,7 +5,6 @@
 #include "worker/client/client.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -440,7 +439,7 @@ static void *heart_run(void *argument)
     struct client *client = argument;
     struct pollfd doorbell = {client->doorbell, POLLIN, 0};
     while (!atomic_load(&client->close)) {
-        poll(&doorbell, 1, TICK_MS);
+        poll(&doorbell, 1, clock_patience_ms(TICK_MS));
         if (!driver_lock_try(&client->driver_lock))
             continue; /* The trainer drives. */
         notice_ends(client);
@@ -807,8 +806,9 @@ enum status client_next(struct client *client, struct work *work)
                             "ps/0 does not tell of which leaves the next step is made");
                 return STATUS_LOST;
             }
-            if (!work->enough && work->shares == 0)
-                event(client->options.listener, EVENT_GIVEN, .step = work->step);
+            if (!work->enough)
+                event(client->options.listener, work->shares > 0 ? EVENT_SCORES : EVENT_GIVEN,
+                      .step = work->step);
             return STATUS_OK;
         case MESSAGE_FINISHED:
             note_end(client, &packet.message);
@@ -893,9 +893,8 @@ void client_rest(struct client *client, uint64_t due_ns)
     }
     bool over = joining->over;
     driver_lock_give(&client->driver_lock);
-    struct timespec due = {(time_t)(due_ns / 1000000000u), (long)(due_ns % 1000000000u)};
-    while (!over && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL) == EINTR)
-        continue;
+    while (!over && clock_now_ns() < due_ns)
+        clock_sleep_until(due_ns);
 }
 
 static void note_gradient(const struct client *client, const struct push *push, bool given)

@@ -605,6 +605,7 @@ static void zmq_wait(struct transport *transport, struct endpoint *const *endpoi
         if (patience_ms > 0 && (timeout_ms < 0 || timeout_ms > patience_ms))
             timeout_ms = patience_ms; /* Whoever waits will look again. */
     }
+    timeout_ms = clock_patience_ms(timeout_ms);
     find_waking(&waking, doorbells);
     bool come = is_here(&waking), waits = true;
     while (!come && waits) {
