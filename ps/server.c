@@ -730,7 +730,7 @@ static void describe_waiting(const struct server *server, struct watched *watche
 static void note_checkpoint(struct server *server, struct watched *watched)
 {
     bool runs = watched->job.state >= JOB_RUNNING;
-    uint64_t step = watched->job.has_checkpoint ? watched->job.checkpoint_step + 1 : 0;
+    uint64_t step = watched->job.job.checkpoint_step + 1; /* Of one that is not known 0. */
     if (runs && server->checkpoint_known && step > server->checkpoint_seen)
         server->checkpoint_unix_seconds = watched->unix_seconds;
     server->checkpoint_known = server->checkpoint_known || runs;

@@ -22,7 +22,8 @@
      .size = sizeof ((self *)0)->member, __VA_ARGS__},
 #define FIGURE(kind, member, ...) ROW(kind, member, __VA_ARGS__, )
 #define TEXT(member, bytes, name) ROW(TEXT, member, name, )
-#define SET(type, member, name)   ROW(SET, member, name, .set = type##_rows)
+#define SET(type, member, ...)    SET_OF(type, member, __VA_ARGS__, 0, )
+#define SET_OF(type, member, name, most, ...) ROW(SET, member, name, .set = type##_rows, .first = most)
 #define OURS(declaration)
 #define END {.size = 0}}; return rows; }
 #include "common/figures/figure_rows.inc"
@@ -40,11 +41,18 @@ static uint64_t whole(const struct figure_row *row, const void *of)
                                    : *(const uint64_t *)at(row, of);
 }
 
+/* Of a whole number. */
+static bool is_unknown(const struct figure_row *row, const void *of)
+{
+    return (row->kind == FIGURE_INDEX && whole(row, of) == 0) ||
+           (row->kind == FIGURE_MAYBE && whole(row, of) == FIGURE_UNKNOWN);
+}
+
 double figure_value(const struct figure_row *row, const void *of)
 {
     if (row->kind == FIGURE_REAL)
         return *(const double *)at(row, of);
-    if (row->kind > FIGURE_MAYBE || (row->kind == FIGURE_MAYBE && whole(row, of) == FIGURE_UNKNOWN))
+    if (row->kind > FIGURE_REAL || is_unknown(row, of))
         return NAN;
     return (double)whole(row, of);
 }
@@ -122,8 +130,7 @@ static void read_histogram(struct histogram *histogram, const struct json *objec
 /* Of an object of these rows there is none. */
 static bool is_nothing(const struct figure_row *rows, const void *of)
 {
-    return of == NULL || (rows->kind == FIGURE_INDEX && whole(rows, of) == 0) ||
-           (rows->kind == FIGURE_MAYBE && whole(rows, of) == FIGURE_UNKNOWN);
+    return of == NULL || is_unknown(rows, of);
 }
 
 static void write_text(struct json_writer *writer, const char *name, const char *text)
@@ -138,18 +145,22 @@ static void write_row(struct json_writer *writer, const struct figure_row *row, 
         write_text(writer, row->name, value);
     else if (row->kind == FIGURE_REAL)
         json_writer_real(writer, row->name, *(const double *)value);
-    else if (row->kind == FIGURE_MAYBE && whole(row, of) == FIGURE_UNKNOWN)
+    else if (is_unknown(row, of))
         json_writer_null(writer, row->name);
+    else if (row->kind == FIGURE_FLAG)
+        json_writer_bool(writer, row->name, whole(row, of) != 0);
     else
         json_writer_u64(writer, row->name, whole(row, of));
 }
 
-void figures_write(struct json_writer *writer, const struct figure_row *rows, const void *of)
+static void write_rows(struct json_writer *writer, const struct figure_row *rows, unsigned first,
+                       const void *of)
 {
-    for (const struct figure_row *row = rows; row->size > 0; row++) {
+    for (const struct figure_row *row = rows; row->size > 0 && (first == 0 || row < rows + first);
+         row++) {
         const void *value = of == NULL ? NULL : at(row, of);
         if (row->kind == FIGURE_SET && row->name == NULL) {
-            figures_write(writer, row->set(), value);
+            write_rows(writer, row->set(), row->first, value);
         } else if (row->kind == FIGURE_SET) {
             figures_object(writer, row->name, row->set(), value);
         } else if (of == NULL) {
@@ -164,6 +175,11 @@ void figures_write(struct json_writer *writer, const struct figure_row *rows, co
             write_row(writer, row, of);
         }
     }
+}
+
+void figures_write(struct json_writer *writer, const struct figure_row *rows, const void *of)
+{
+    write_rows(writer, rows, 0, of);
 }
 
 void figures_object(struct json_writer *writer, const char *name, const struct figure_row *rows,
@@ -190,6 +206,9 @@ void figures_read(const struct figure_row *rows, const struct json *object, void
             *(uint32_t *)value = number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
             break;
         }
+        case FIGURE_FLAG:
+            *(uint64_t *)value = json_flag(member, "");
+            break;
         case FIGURE_U64:
         case FIGURE_INDEX:
             *(uint64_t *)value = json_u64(member, "", 0);

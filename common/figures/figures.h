@@ -23,7 +23,8 @@
 enum figure_kind {
     FIGURE_U32,
     FIGURE_U64,
-    FIGURE_INDEX, /* uint64_t from 1; an object that begins with 0 is null. */
+    FIGURE_INDEX, /* uint64_t from 1; 0: none, null, and so is an object that begins with it. */
+    FIGURE_FLAG,  /* uint64_t, a truth. */
     FIGURE_MAYBE, /* uint64_t, or FIGURE_UNKNOWN: null, and so is an object that begins with it. */
     FIGURE_REAL,  /* double; NaN is null. */
     FIGURE_TEXT,  /* char[size]; "" is null. */
@@ -37,12 +38,15 @@ struct figure_row {
     const char *name; /* In JSON; NULL: its members are those of the object around. */
     enum figure_kind kind;
     size_t offset, size;                   /* In its struct. */
-    const struct figure_row *(*set)(void); /* FIGURE_SET */
+    const struct figure_row *(*set)(void); /* FIGURE_SET: its rows, and if not all ... */
+    unsigned first;                        /* ... how many of them; else 0. */
     const char *metric, *help;             /* For Prometheus, after "syncopate_"; NULL: none. */
     const char *tag;                       /* Of its curve in TensorBoard; NULL: none. */
     const char *counted_one, *counted;     /* "worker lost", "workers lost"; NULL: not told so. */
     int decimals;                          /* In events; 0: all. */
 };
+
+#define JOB_FAULTS 5 /* Rows of the faults. */
 
 enum run_state { RUN_RUNNING, RUN_STOPPED, RUN_DONE, RUN_FAILED };
 
@@ -65,6 +69,7 @@ struct mode_figures {
 #define FIGURE_C_U32       uint32_t
 #define FIGURE_C_U64       uint64_t
 #define FIGURE_C_INDEX     uint64_t
+#define FIGURE_C_FLAG      uint64_t
 #define FIGURE_C_MAYBE     uint64_t
 #define FIGURE_C_REAL      double
 #define FIGURE_C_HISTOGRAM struct histogram
@@ -72,7 +77,7 @@ struct mode_figures {
 #define FIGURES(type)              struct type {
 #define FIGURE(kind, member, ...)  FIGURE_C_##kind member;
 #define TEXT(member, bytes, name)  char member[bytes];
-#define SET(type, member, name)    struct type member;
+#define SET(type, member, ...)     struct type member;
 #define OURS(declaration)          declaration;
 #define END                        };
 #include "common/figures/figure_rows.inc"

@@ -263,7 +263,6 @@ static void put_field(const struct message_field *field, const void *message, vo
     const void *from = (const char *)message + field->offset;
     switch (field->kind) {
     case FIELD_FLAG:
-    case FIELD_GATE:
         *(protobuf_c_boolean *)to = *(const bool *)from;
         return;
     case FIELD_U32:
@@ -301,16 +300,12 @@ static void put_field(const struct message_field *field, const void *message, vo
 static void put_fields(const struct message_field *field, const void *message, void *wire,
                        Syncopate__Report *report)
 {
-    for (; field->kind != FIELD_END; field++) {
-        if (field->wire == NULL)
-            continue;
-        if (field->kind == FIELD_GATE && !*((const bool *)message + field->offset))
-            return;
-        put_field(field, message, (char *)wire + field->wire_offset, report);
-    }
+    for (; field->kind != FIELD_END; field++)
+        if (field->wire != NULL)
+            put_field(field, message, (char *)wire + field->wire_offset, report);
 }
 
-static bool get_fields(const struct message_field *fields, const void *wire, void *message);
+static bool get_fields(const struct message_field *field, const void *wire, void *message);
 
 static bool get_report(const struct message_field *field, const Syncopate__Report *from,
                        void *message)
@@ -344,7 +339,6 @@ static bool get_field(const struct message_field *field, const void *from, void 
     void *to = (char *)message + field->offset;
     switch (field->kind) {
     case FIELD_FLAG:
-    case FIELD_GATE:
         *(bool *)to = *(const protobuf_c_boolean *)from != 0;
         return true;
     case FIELD_U32:
@@ -379,26 +373,12 @@ static bool get_field(const struct message_field *field, const void *from, void 
     return true;
 }
 
-/* Of what is said below a gate that is not open: its bounds have been checked, and that is all. */
-static void forget_fields(const struct message_field *field, void *message)
+static bool get_fields(const struct message_field *field, const void *wire, void *message)
 {
     for (; field->kind != FIELD_END; field++)
-        memset((char *)message + field->offset, 0, field->size);
-}
-
-static bool get_fields(const struct message_field *fields, const void *wire, void *message)
-{
-    const struct message_field *field, *closed = NULL;
-    for (field = fields; field->kind != FIELD_END; field++) {
-        if (field->wire == NULL)
-            continue;
-        if (!get_field(field, (const char *)wire + field->wire_offset, message))
+        if (field->wire != NULL &&
+            !get_field(field, (const char *)wire + field->wire_offset, message))
             return false;
-        if (field->kind == FIELD_GATE && !*((const bool *)message + field->offset))
-            closed = field;
-    }
-    if (closed != NULL)
-        forget_fields(closed + 1, message);
     return true;
 }
 

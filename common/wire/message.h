@@ -24,13 +24,14 @@
 #include "common/base/origin.h"
 #include "common/base/status.h"
 #include "common/base/wait.h"
+#include "common/figures/figures.h"
 #include "common/job/checkpoint_part.h"
 #include "common/job/job.h"
 #include "common/job/tree.h"
 #include "common/job/verdict.h"
 
-#define PROTOCOL_VERSION_MIN 6
-#define PROTOCOL_VERSION_MAX 6
+#define PROTOCOL_VERSION_MIN 7
+#define PROTOCOL_VERSION_MAX 7
 #define HEADER_BYTES_MAX     4096
 #define MESSAGE_TEXT_MAX     400
 #define JOB_PAGE_BYTES       1024
@@ -324,30 +325,9 @@ struct message_status_answer {
     char out[MESSAGE_TEXT_MAX];
     char text[MESSAGE_TEXT_MAX]; /* Who is waited for; from JOB_FINISHING on why it ended. */
 
-    bool has_job;                          /* Else zeros follow. */
-    char mode_text[MODE_TEXT_MAX];         /* As --mode has it. */
-    uint64_t step, steps, steps_per_epoch; /* step: updates made. */
-    uint64_t made_up; /* Steps more than `steps`, of what was dropped, as far as is known. */
-    double epochs;    /* That are made. */
-    uint32_t workers, worker_count, servers, server_count;
-    bool colocated;                       /* A server at each declared worker's place. */
-    uint64_t train_epoch, train_examples; /* From 1; 0: nothing has been trained. */
-    double train_loss, train_accuracy;    /* Means over these examples. */
-    uint64_t test_step;                   /* 0: no score yet. */
-    double test_loss, test_accuracy;
-    double test_regularisation; /* Of the model that was scored; NaN without l2. */
-    /* The newest window of report_every, as in common/store/run_window.h. */
-    uint64_t window; /* From 1; 0: none is whole. */
-    uint64_t window_first, window_end, window_every, window_batches;
-    double window_loss, window_accuracy;
-    uint64_t window_examples, window_of;
-    double window_seconds;                      /* NaN: not known. */
-    double training_seconds, images_per_second; /* The latter over the former. */
-    double staleness_mean;
-    uint64_t staleness_max;
-    bool has_checkpoint;
-    uint64_t checkpoint_step;
-    uint64_t generation, workers_lost, servers_lost, checkpoints_skipped, checkpoints_failed;
+    char mode_text[MODE_TEXT_MAX]; /* As --mode has it; "" and zeros before there is a job. */
+    uint32_t figures_bytes;        /* Of the job's figures, as they came; 0: there is no job. */
+    struct job_figures job;
 };
 
 struct message {

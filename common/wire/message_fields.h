@@ -15,7 +15,6 @@
 enum field_kind {
     FIELD_END,    /* Behind the last row of a message. */
     FIELD_FLAG,   /* bool */
-    FIELD_GATE,   /* bool; while it is false, the rows below it are not on the wire. */
     FIELD_U32,    /* uint32_t */
     FIELD_U64,    /* uint64_t */
     FIELD_I64,    /* int64_t */

@@ -128,7 +128,6 @@ static void put_value(struct line *line, const struct message_field *field, cons
         put_digest_of(line, at, field->size);
         break;
     case FIELD_FLAG: /* Its name says it. */
-    case FIELD_GATE:
     case FIELD_REPORT:
     case FIELD_END:
         break;
@@ -148,7 +147,7 @@ static void put_fields(struct line *line, const char *within, const struct messa
             put(line, ' ');
             put_word(line, within);
             put_word(line, field->name);
-            if (field->kind == FIELD_FLAG || field->kind == FIELD_GATE)
+            if (field->kind == FIELD_FLAG)
                 continue;
             put(line, '=');
             put_value(line, field, at);

@@ -466,7 +466,7 @@ const struct words_row words_of_messages[] = {
     {MESSAGE_FINISHED, NULL, "The job has ended with exit code {exit_code}: {reason}."},
     {MESSAGE_BYE, NULL, "I have heard that it has ended, and go."},
     {MESSAGE_STATUS, NULL, "I only look on. How is the job?"},
-    {MESSAGE_STATUS_ANSWER, NULL, "It is {state}, at update {step}."},
+    {MESSAGE_STATUS_ANSWER, NULL, "It is {state}."},
     {MESSAGE_DISMISS, asks_what_became, "Has it left?"},
     {MESSAGE_DISMISS, NULL, "This worker is to leave."},
     {MESSAGE_DISMISSED, NULL, "Of that worker: {text}."},

@@ -16,7 +16,7 @@ static void find_why_not(const struct question *q, char *why, size_t size)
     why[0] = '\0';
     if (q->server != 0 && q->refusal != REFUSAL_MALFORMED)
         snprintf(why, size, "ps/%u does not serve yet", q->server);
-    else if (q->server == 0 && (!runs || answer->workers == 0))
+    else if (q->server == 0 && (!runs || answer->job.workers == 0))
         snprintf(why, size, "ps/0 is %s%s%s", job_state_name(answer->state),
                  answer->text[0] != '\0' ? ": " : "", answer->text);
 }

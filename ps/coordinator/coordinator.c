@@ -474,68 +474,43 @@ static void own_router_left(struct coordinator *c, uint64_t now_us)
 
 /* --- those who look ------------------------------------------------------------------------- */
 
-static void describe_scores(const struct coordinator *c, struct message_status_answer *answer)
+static void describe_scores(const struct coordinator *c, struct job_figures *job)
 {
     struct statistics_epoch epoch = statistics_epoch_now(&c->work.statistics);
-    answer->train_epoch = epoch.tally.examples > 0 ? epoch.number + 1 : 0;
-    answer->train_examples = epoch.tally.examples;
-    answer->train_loss = tally_loss(&epoch.tally);
-    answer->train_accuracy = tally_accuracy(&epoch.tally);
-    answer->test_step = c->summary.test_step;
-    answer->test_loss = c->summary.test.loss;
-    answer->test_accuracy = c->summary.test.accuracy;
-    answer->test_regularisation = c->summary.test.regularisation;
+    job->train = (struct train_figures){.epoch = epoch.tally.examples > 0 ? epoch.number + 1 : 0,
+                                        .examples = epoch.tally.examples,
+                                        .loss = tally_loss(&epoch.tally),
+                                        .accuracy = tally_accuracy(&epoch.tally)};
+    job->test_step = c->summary.test_step;
+    job->test = c->summary.test;
+    job->window = c->summary.window;
 }
 
-static void describe_window(const struct coordinator *c, struct message_status_answer *answer)
+static void describe_work(const struct coordinator *c, struct job_figures *job, uint64_t now_us)
 {
-    const struct run_window *window = &c->summary.window;
-    answer->window = window->number;
-    answer->window_first = window->first;
-    answer->window_end = window->end;
-    answer->window_every = window->every;
-    answer->window_batches = window->batches;
-    answer->window_loss = window->loss;
-    answer->window_accuracy = window->accuracy;
-    answer->window_examples = window->examples;
-    answer->window_of = window->of;
-    answer->window_seconds = window->seconds;
-}
-
-static void describe_work(const struct coordinator *c, struct message_status_answer *answer,
-                          uint64_t now_us)
-{
-    uint64_t examples = 0;
+    uint64_t examples = 0, stalest;
     for (uint32_t i = 0; i < c->work.membership.worker_count; i++)
         examples += c->work.membership.workers[i].summary.examples;
-    double seconds = stopwatch_seconds(&c->clock, coordinator_wall(c, now_us));
-    answer->training_seconds = seconds;
-    answer->images_per_second = seconds > 0 ? (double)examples / seconds : 0;
-    answer->staleness_mean = staleness_totals_mean(&c->staleness, &answer->staleness_max);
+    job->seconds = stopwatch_seconds(&c->clock, coordinator_wall(c, now_us));
+    job->images_per_second = job->seconds > 0 ? (double)examples / job->seconds : 0;
+    job->staleness_mean = staleness_totals_mean(&c->staleness, &stalest);
+    job->staleness_max = isnan(job->staleness_mean) ? FIGURE_UNKNOWN : stalest;
 }
 
-static void describe_job(const struct coordinator *c, struct message_status_answer *answer)
+static void describe_job(const struct coordinator *c, struct job_figures *job)
 {
-    const struct run_faults *faults = &c->summary.faults;
-    answer->has_job = true;
-    snprintf(answer->mode_text, sizeof answer->mode_text, "%s", job_mode_text(c->job).text);
-    answer->step = statistics_made(&c->work.statistics);
-    answer->steps = c->job->steps;
-    answer->made_up = coordinator_made_up(c);
-    answer->epochs = coordinator_epochs(c);
-    answer->steps_per_epoch = job_steps_per_epoch(c->job);
-    answer->workers = membership_workers(&c->work.membership);
-    answer->worker_count = c->job->worker_count;
-    answer->servers = membership_servers(&c->work.membership);
-    answer->server_count = c->job->server_count;
-    answer->colocated = c->job->colocated;
-    answer->has_checkpoint = c->last_snapshot != NO_STEP;
-    answer->checkpoint_step = answer->has_checkpoint ? c->last_snapshot : 0;
-    answer->generation = c->envelope.generation;
-    answer->workers_lost = faults->workers_lost;
-    answer->servers_lost = faults->servers_lost;
-    answer->checkpoints_skipped = faults->checkpoints_skipped;
-    answer->checkpoints_failed = faults->checkpoints_failed;
+    job->step = statistics_made(&c->work.statistics);
+    job->steps = c->job->steps + coordinator_made_up(c);
+    job->epoch = coordinator_epochs(c);
+    job->epochs = (double)c->job->steps / (double)job_steps_per_epoch(c->job);
+    job->workers = membership_workers(&c->work.membership);
+    job->worker_count = c->job->worker_count;
+    job->servers = membership_servers(&c->work.membership);
+    job->server_count = c->job->server_count;
+    job->colocated = c->job->colocated;
+    job->checkpoint_step = c->last_snapshot != NO_STEP ? c->last_snapshot : FIGURE_UNKNOWN;
+    job->faults = c->summary.faults;
+    job->faults.generation = c->envelope.generation;
 }
 
 void coordinator_describe(const struct coordinator *c, struct message_status_answer *answer,
@@ -556,10 +531,11 @@ void coordinator_describe(const struct coordinator *c, struct message_status_ans
     if (c->work.membership.servers ==
         NULL) /* Nobody has declared a job: there are no facts about it. */
         return;
-    describe_job(c, answer);
-    describe_scores(c, answer);
-    describe_window(c, answer);
-    describe_work(c, answer, now_us);
+    snprintf(answer->mode_text, sizeof answer->mode_text, "%s", job_mode_text(c->job).text);
+    answer->figures_bytes = sizeof answer->job;
+    describe_job(c, &answer->job);
+    describe_scores(c, &answer->job);
+    describe_work(c, &answer->job, now_us);
 }
 
 uint64_t coordinator_time(const struct coordinator *coordinator)

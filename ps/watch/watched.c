@@ -16,7 +16,7 @@ bool watched_is_ready(const struct watched *watched, char *why, size_t size)
     bool runs = !watched->coordinates || watched->job.state == JOB_RUNNING ||
                 watched->job.state == JOB_CLOSING;
     why[0] = '\0';
-    if (serves && runs && (!watched->coordinates || watched->job.workers > 0))
+    if (serves && runs && (!watched->coordinates || watched->job.job.workers > 0))
         return true;
     snprintf(why, size, "ps/%" PRIu32 " is %s%s%s", watched->server,
              !watched->coordinates ? states[watched->state] : job_state_name(watched->job.state),
@@ -26,7 +26,7 @@ bool watched_is_ready(const struct watched *watched, char *why, size_t size)
 
 void watched_describe(const struct watched *watched, char *text, size_t size)
 {
-    const struct message_status_answer *job = &watched->job;
+    const struct job_figures *job = &watched->job.job;
     if (watched->waiting[0] != '\0')
         snprintf(text, size, "%s", watched->waiting);
     else if (!watched->coordinates)
@@ -34,12 +34,12 @@ void watched_describe(const struct watched *watched, char *text, size_t size)
                  watched->state == WATCHED_SERVING   ? "serving"
                  : watched->state == WATCHED_LOADING ? "loading its chunks"
                                                      : "waiting for ps/0");
-    else if (job->state == JOB_RUNNING)
+    else if (watched->job.state == JOB_RUNNING)
         snprintf(text, size, "running: update %s of %s, %s", wording_count(job->step).text,
                  wording_count(job->steps).text,
                  wording_counted(job->workers, "worker", "workers").text);
     else
-        snprintf(text, size, "%s", job_state_name(job->state));
+        snprintf(text, size, "%s", job_state_name(watched->job.state));
 }
 
 enum status watched_board_init(struct watched_board *board)

@@ -1,8 +1,10 @@
 /* watched_text.c - the metrics, a function for each kind of thing that they are of. */
 
 #include <inttypes.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "common/watch/exposition.h"
 #include "ps/watch/watched.h"
@@ -93,55 +95,19 @@ static void write_job_state(FILE *out, const struct message_status_answer *job)
           job->seconds);
 }
 
-static void write_members(FILE *out, const struct message_status_answer *job)
+/* What is not known is left out. */
+static void write_figures(FILE *out, const struct figure_row *rows, const void *of)
 {
-    gauge(out, "syncopate_job_workers", "Workers that are members of the job now.", job->workers);
-    gauge(out, "syncopate_job_workers_declared",
-          "Workers that the job's start waits for; there may be more later.", job->worker_count);
-    gauge(out, "syncopate_job_servers_ready", "Servers that have their chunks' values now.",
-          job->servers);
-    gauge(out, "syncopate_job_servers_declared", "Servers of the job.", job->server_count);
-}
-
-static void write_progress(FILE *out, const struct message_status_answer *job)
-{
-    gauge(
-        out, "syncopate_global_step",
-        "Updates that the model has had: steps in sync, batches in async; less after going back to "
-        "a checkpoint.",
-        (double)job->step);
-    gauge(out, "syncopate_job_steps", "Updates after which the job is done.", (double)job->steps);
-    gauge(out, "syncopate_job_epochs", "Epochs that are made, as a fraction.", job->epochs);
-    gauge(out, "syncopate_job_training_seconds",
-          "Seconds that training has taken in this session, without waiting for the start.",
-          job->training_seconds);
-    gauge(out, "syncopate_job_examples_per_second",
-          "Examples whose gradients were computed, over the seconds of training, since the session "
-          "began.",
-          job->images_per_second);
-    gauge(out, "syncopate_job_train_loss",
-          "Mean loss, as trained, of the examples of the last epoch so far (natural logarithm).",
-          job->train_loss);
-    gauge(
-        out, "syncopate_job_train_accuracy_ratio",
-        "Part of the examples of the last epoch so far, as trained, that were classified right: 0 "
-        "to 1.",
-        job->train_accuracy);
-}
-
-static void write_scores(FILE *out, const struct message_status_answer *job)
-{
-    bool known = job->test_step > 0;
-    if (!known)
-        return;
-    gauge(out, "syncopate_job_test_step",
-          "Updates that the model scored last on the test set has had.", (double)job->test_step);
-    gauge(out, "syncopate_job_test_loss",
-          "Mean loss over the test set of the model scored last (natural logarithm).",
-          job->test_loss);
-    gauge(out, "syncopate_job_test_accuracy_ratio",
-          "Part of the test set that the model scored last classifies right: 0 to 1.",
-          job->test_accuracy);
+    for (const struct figure_row *row = rows; row->size > 0; row++) {
+        double value = figure_value(row, of);
+        if (row->kind == FIGURE_SET)
+            write_figures(out, row->set(), (const char *)of + row->offset);
+        if (row->metric == NULL || isnan(value))
+            continue;
+        bool counts = strstr(row->metric, "_total") != NULL;
+        exposition_metric(out, row->metric, counts ? METRIC_COUNTER : METRIC_GAUGE, row->help);
+        exposition_sample(out, row->metric, value);
+    }
 }
 
 /* Values that are at most `bound`. A bucket of the histogram lies on one side of a power of two. */
@@ -177,31 +143,26 @@ static void write_staleness(FILE *out, const struct histogram *staleness)
 
 static void write_faults(FILE *out, const struct watched *w)
 {
-    const struct message_status_answer *job = &w->job;
+    const struct run_faults *faults = &w->job.job.faults;
     if (w->checkpoint_unix_seconds > 0)
         gauge(out, "syncopate_checkpoint_last_success_timestamp_seconds",
               "Unix time at which server 0 last saw a new whole checkpoint of its run, to half a "
               "second.",
               w->checkpoint_unix_seconds);
-    if (job->has_checkpoint)
-        gauge(out, "syncopate_checkpoint_step", "Updates in the newest whole checkpoint.",
-              (double)job->checkpoint_step);
-    counter(out, "syncopate_job_generations_total",
-            "Times that the run went back to a checkpoint, or was resumed.",
-            (double)job->generation);
     exposition_metric(out, "syncopate_job_lost_total", METRIC_COUNTER,
                       "Processes that fell silent for too long, over the whole run.");
     exposition_sample_of(out, "syncopate_job_lost_total", "role", "worker",
-                         (double)job->workers_lost);
-    exposition_sample_of(out, "syncopate_job_lost_total", "role", "ps", (double)job->servers_lost);
+                         (double)faults->workers_lost);
+    exposition_sample_of(out, "syncopate_job_lost_total", "role", "ps",
+                         (double)faults->servers_lost);
     exposition_metric(
         out, "syncopate_checkpoints_missed_total", METRIC_COUNTER,
         "Checkpoints that were due and are not there, over the whole run: skipped, because "
         "training was past them, or failed to be written.");
     exposition_sample_of(out, "syncopate_checkpoints_missed_total", "why", "skipped",
-                         (double)job->checkpoints_skipped);
+                         (double)faults->checkpoints_skipped);
     exposition_sample_of(out, "syncopate_checkpoints_missed_total", "why", "failed",
-                         (double)job->checkpoints_failed);
+                         (double)faults->checkpoints_failed);
 }
 
 /* --- its workers ----------------------------------------------------------------------------- */
@@ -310,11 +271,9 @@ void watched_write(FILE *out, const struct watched *watched, const char *version
     if (!watched->coordinates)
         return;
     write_job_state(out, &watched->job);
-    if (!watched->job.has_job)
+    if (watched->job.figures_bytes == 0)
         return;
-    write_members(out, &watched->job);
-    write_progress(out, &watched->job);
-    write_scores(out, &watched->job);
+    write_figures(out, job_figures_rows(), &watched->job.job);
     write_staleness(out, &watched->staleness);
     write_faults(out, watched);
     write_workers(out, watched);

@@ -53,8 +53,8 @@ static void describe(struct observer *observer, const struct message_status_answ
     observer->answer = *answer;
     snprintf(observer->text, sizeof observer->text,
              "state: %s, mode: %s, step: %" PRIu64 " of %" PRIu64 ", generation: %" PRIu64 ", %s",
-             job_state_name(answer->state), answer->has_job ? answer->mode_text : "none",
-             answer->step, answer->steps, answer->generation, answer->text);
+             job_state_name(answer->state), answer->figures_bytes > 0 ? answer->mode_text : "none",
+             answer->job.step, answer->job.steps, answer->job.faults.generation, answer->text);
 }
 
 static bool take_answer(struct observer *observer)
@@ -105,7 +105,7 @@ bool observer_ask(struct observer *observer, double seconds)
 
 uint64_t observer_step(const struct observer *observer)
 {
-    return observer->answer.step;
+    return observer->answer.job.step;
 }
 
 bool observer_state_is(const struct observer *observer, const char *name)

@@ -88,7 +88,7 @@ static void fill_field(struct filling *filling, const struct message_field *fiel
         fill_number(filling, field, at);
     else if (smallest)
         return;
-    else if (field->kind == FIELD_FLAG || field->kind == FIELD_GATE)
+    else if (field->kind == FIELD_FLAG)
         *(bool *)at = true;
     else if (field->kind == FIELD_I64)
         fill_signed(filling, at);

@@ -1046,17 +1046,17 @@ TEST(an_observer_is_told_the_state_at_any_time, MODE_SYNC)
     const struct message_status_answer *told =
         &players_told(f, 70, MESSAGE_STATUS_ANSWER)->status_answer;
     ck_assert_int_eq(told->state, JOB_WAITING);
-    ck_assert(!told->has_job); /* Nobody has declared one: nothing is known of it. */
-    ck_assert_uint_eq(told->server_count, 0);
+    ck_assert(told->figures_bytes == 0); /* Nobody has declared one: nothing is known of it. */
+    ck_assert_uint_eq(told->job.server_count, 0);
     players_gather(f);
     players_give(f, status);
     told = &players_told(f, 70, MESSAGE_STATUS_ANSWER)->status_answer;
     ck_assert_ptr_nonnull(strstr(told->text, "worker/1 (never seen)"));
     ck_assert_int_eq(told->state, JOB_GATHERING);
-    ck_assert(told->has_job);
+    ck_assert(told->figures_bytes > 0);
     ck_assert_str_eq(told->mode_text, "sync");
-    ck_assert_uint_eq(told->worker_count, 2);
-    ck_assert_double_nan(told->train_loss);
+    ck_assert_uint_eq(told->job.worker_count, 2);
+    ck_assert_double_nan(told->job.train.loss);
 }
 
 /* Epochs are counted by what was made up, and while the run directory is opened nothing is there to count by. */
@@ -1069,9 +1069,9 @@ TEST(an_observer_asks_before_a_job_begins_that_makes_up_what_it_drops, MODE_BACK
     players_give(f, status);
     const struct message_status_answer *told =
         &players_told(f, 70, MESSAGE_STATUS_ANSWER)->status_answer;
-    ck_assert(told->has_job);
-    ck_assert_double_eq(told->epochs, 0);
-    ck_assert_uint_eq(told->made_up, 0);
+    ck_assert(told->figures_bytes > 0);
+    ck_assert_double_eq(told->job.epoch, 0);
+    ck_assert_uint_eq(told->job.steps, f->job.steps);
 }
 
 TEST(whoever_watches_is_told_of_the_end, MODE_SYNC)

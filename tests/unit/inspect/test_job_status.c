@@ -17,30 +17,25 @@ static struct message_status_answer running(void)
         .state = JOB_RUNNING,
         .seconds = 3725.4,
         .out = "/runs/x",
-        .has_job = true,
         .mode_text = "sync",
-        .step = 1234,
-        .steps = 2814,
-        .steps_per_epoch = 938,
-        .epochs = 1234.0 / 938,
-        .workers = 1,
-        .worker_count = 2,
-        .servers = 1,
-        .server_count = 1,
-        .train_epoch = 2,
-        .train_examples = 18944,
-        .train_loss = 0.31216,
-        .train_accuracy = 0.8846,
-        .test_step = 938,
-        .test_loss = 0.4,
-        .test_accuracy = 0.862,
-        .test_regularisation = (double)NAN,
-        .training_seconds = 61,
-        .images_per_second = 21300.7,
-        .staleness_mean = (double)NAN,
-        .has_checkpoint = true,
-        .checkpoint_step = 938,
-        .workers_lost = 1,
+        .figures_bytes = sizeof status.job,
+        .job = {.step = 1234,
+                .steps = 2814,
+                .epoch = 1234.0 / 938,
+                .epochs = 3,
+                .workers = 1,
+                .worker_count = 2,
+                .servers = 1,
+                .server_count = 1,
+                .train = {2, 18944, 0.31216, 0.8846},
+                .test_step = 938,
+                .test = {0.4, 0.862, (double)NAN},
+                .seconds = 61,
+                .images_per_second = 21300.7,
+                .staleness_mean = (double)NAN,
+                .staleness_max = FIGURE_UNKNOWN,
+                .checkpoint_step = 938,
+                .faults.workers_lost = 1},
     };
     return status;
 }
@@ -76,16 +71,9 @@ TEST_PLAIN(a_running_job_is_told_with_what_each_figure_is_of)
 static struct message_status_answer with_window(void)
 {
     struct message_status_answer status = running();
-    status.test_regularisation = 0.0256;
-    status.window = 31;
-    status.window_first = 1200;
-    status.window_end = 1240;
-    status.window_every = status.window_batches = 40;
-    status.window_loss = 0.30123;
-    status.window_accuracy = 0.9;
-    status.window_examples = 2000;
-    status.window_of = 2560;
-    status.window_seconds = 0.5312;
+    status.job.test.regularisation = 0.0256;
+    status.job.window =
+        (struct run_window){31, 1200, 1240, 40, 40, 0.30123, 0.9, 2000, 2560, 0.5312};
     return status;
 }
 
@@ -116,10 +104,11 @@ TEST_PLAIN(one_line_says_how_it_goes_or_how_it_ended)
     job_status_line(&status, line);
     ck_assert_str_eq(line, "running  epoch 1.32 of 3  step 1,234 of 2,814  loss 0.312  "
                            "accuracy 88.5 %  1 of 2 workers");
-    status.steps = 1235; /* Of epochs it tells no part more finely than another. */
+    status.job.steps = 1235;
+    status.job.epochs = 1235.0 / 938; /* Of epochs it tells no part more finely than another. */
     job_status_line(&status, line);
     ck_assert_ptr_nonnull(strstr(line, "  epoch 1.32 of 1.32  step 1,234 of 1,235  "));
-    status.steps = 2814;
+    status.job.steps = 2814;
     status.state = JOB_FINISHING;
     status.exit_code = EXIT_CLUSTER_LOST;
     strcpy(status.text, "lost ps/1");

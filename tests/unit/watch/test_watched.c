@@ -23,15 +23,16 @@ static void open_fixture(struct fixture *f)
     *f = (struct fixture){.w = calloc(1, sizeof *f->w)};
     f->w->state = WATCHED_SERVING;
     f->w->coordinates = true;
-    f->w->job = (struct message_status_answer){.state = JOB_RUNNING,
-                                               .has_job = true,
-                                               .step = 938,
-                                               .steps = 2814,
-                                               .workers = 2,
-                                               .worker_count = 3,
-                                               .train_loss = 0.5,
-                                               .staleness_mean = (double)NAN,
-                                               .workers_lost = 1};
+    f->w->job.state = JOB_RUNNING;
+    f->w->job.figures_bytes = sizeof f->w->job.job;
+    f->w->job.job = (struct job_figures){.step = 938,
+                                         .steps = 2814,
+                                         .workers = 2,
+                                         .worker_count = 3,
+                                         .train.loss = 0.5,
+                                         .test.loss = (double)NAN,
+                                         .staleness_mean = (double)NAN,
+                                         .faults.workers_lost = 1};
     f->w->worker_count = 3;
     f->w->workers[0] = (struct watched_worker){.ever = true, .present = true, .examples = 64};
     f->w->workers[2] = (struct watched_worker){.ever = true, .wait_seconds = 1.5};
@@ -83,7 +84,7 @@ TEST(figures_are_told_under_their_names)
     ck_assert(!says(f, "{worker=\"1\"")); /* It never came. */
     ck_assert(says(f, "\nsyncopate_worker_seconds_total{worker=\"2\",doing=\"waiting\"} 1.5\n"));
     ck_assert(!says(f, "syncopate_job_test_loss")); /* There is no score yet. */
-    f->w->job.test_step = 938;
+    f->w->job.job.test_step = 938;
     ck_assert(says(f, "\nsyncopate_job_test_step 938\n"));
 }
 
@@ -132,7 +133,7 @@ TEST(other_servers_know_of_no_job)
     ck_assert(!says(f, "syncopate_job_"));
     ck_assert(!says(f, "syncopate_worker_"));
     f->w->coordinates = true;
-    f->w->job.has_job = false;
+    f->w->job.figures_bytes = 0;
     f->w->job.state = JOB_WAITING;
     ck_assert(says(f, "syncopate_job_state{state=\"waiting\"} 1"));
     ck_assert(!says(f, "syncopate_global_step"));
@@ -148,7 +149,7 @@ TEST(ready_is_who_serves_and_whose_job_runs)
     ck_assert_str_eq(why, "ps/0 is gathering: waiting 5 s for worker/1");
     ck_assert(says(f, "\nsyncopate_server_waiting 1\n"));
     f->w->job.state = JOB_RUNNING;
-    f->w->job.workers = 0; /* No worker is left. */
+    f->w->job.job.workers = 0; /* No worker is left. */
     ck_assert(!watched_is_ready(f->w, why, sizeof why));
     f->w->server = 1;
     f->w->coordinates = false;

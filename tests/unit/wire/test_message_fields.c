@@ -20,7 +20,6 @@ static const struct {
     uint32_t size;
 } forms[] = {
     [FIELD_FLAG] = {{PROTOBUF_C_TYPE_BOOL, PROTOBUF_C_TYPE_BOOL}, sizeof(bool)},
-    [FIELD_GATE] = {{PROTOBUF_C_TYPE_BOOL, PROTOBUF_C_TYPE_BOOL}, sizeof(bool)},
     [FIELD_U32] = {{PROTOBUF_C_TYPE_UINT32, PROTOBUF_C_TYPE_UINT32}, 4},
     [FIELD_U64] = {{PROTOBUF_C_TYPE_UINT64, PROTOBUF_C_TYPE_UINT64}, 8},
     [FIELD_I64] = {{PROTOBUF_C_TYPE_SINT64, PROTOBUF_C_TYPE_SINT64}, 8},
@@ -139,19 +138,6 @@ TEST_TIMES(every_kind_comes_back_as_it_went, MESSAGE_KIND_COUNT - 1)
 }
 END_TEST
 
-TEST_PLAIN(what_is_behind_a_closed_gate_is_not_said)
-{
-    struct message message = specimen(MESSAGE_STATUS_ANSWER, SPECIMEN_EXAMPLE), back;
-    struct message_status_answer *answer = &message.status_answer;
-    answer->has_job = false;
-    ck_assert_int_eq(round_trip(&message, &back), STATUS_OK);
-    ck_assert_uint_eq(back.status_answer.exit_code, answer->exit_code);
-    ck_assert_str_eq(back.status_answer.text, answer->text);
-    ck_assert_str_eq(back.status_answer.mode_text, "");
-    ck_assert_uint_eq(back.status_answer.checkpoints_failed, 0);
-}
-END_TEST
-
 /* A text without its end, a page of more bytes than there are. */
 START_TEST(what_is_larger_than_its_place_is_never_encoded)
 {
@@ -214,6 +200,7 @@ static const struct {
     {"ready.leash", 0, LEASH_LOST},
     {"ping.leash", 0, LEASH_LOST},
     {"status_answer.state", 0, JOB_OVER},
+    {"status_answer.job", 0, sizeof(struct job_figures)},
     {"status_answer.exit_code", 0, 255},
 };
 
@@ -363,26 +350,6 @@ TEST_TIMES(what_is_beyond_the_bounds_is_refused, MESSAGE_KIND_COUNT - 1)
         try_fields(&changing, kind, largest);
         syncopate__header__free_unpacked(changing.header, NULL);
     }
-}
-END_TEST
-
-/* Also of what is not kept. */
-TEST_PLAIN(what_is_behind_a_closed_gate_has_its_bounds)
-{
-    struct changing changing = {.header = on_the_wire(MESSAGE_STATUS_ANSWER, SPECIMEN_LARGEST)};
-    struct message message;
-    Syncopate__StatusAnswer *answer = changing.header->status_answer;
-    answer->has_job = false;
-    ck_assert_int_eq(decode_changed(&changing, &message), STATUS_OK);
-    ck_assert_uint_eq(message.status_answer.steps, 0);
-    char text[MODE_TEXT_MAX + 1];
-    memset(text, 'x', MODE_TEXT_MAX);
-    text[MODE_TEXT_MAX] = '\0';
-    char *mode = answer->mode;
-    answer->mode = text;
-    ck_assert_int_eq(decode_changed(&changing, &message), STATUS_INVALID);
-    answer->mode = mode;
-    syncopate__header__free_unpacked(changing.header, NULL);
 }
 END_TEST
 
