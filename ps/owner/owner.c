@@ -1,6 +1,6 @@
-/* owner.c - one handler for each item that an owner takes. What becomes of a gradient and when it
- * is answered the job's mode says (shard_mode.h); how values are attached, requests parked, updates
- * made and verdicts counted is the same in all. */
+/* owner.c - one handler for each item that an owner takes. The job's mode decides what becomes
+ * of a gradient and when it is answered (shard_mode.h). Attaching values, waiting reads, updates
+ * and verdict counts are the same in all modes. */
 
 #include "ps/owner/owner.h"
 
@@ -106,7 +106,7 @@ static struct packet *tell_from(const struct owner *owner, enum destination to,
     return packet;
 }
 
-/* The first word about an exchange. */
+/* The first answer to an exchange. */
 #define answer_to(owner, to, kind, outbox) answer_from(owner, to, kind, outbox, HERE)
 static struct packet *answer_from(const struct owner *owner, const struct packet *to,
                                   enum message_kind kind, struct outbox *outbox,
@@ -120,7 +120,7 @@ static struct packet *answer_from(const struct owner *owner, const struct packet
     return packet;
 }
 
-/* The same, when there is nothing to tell the worker yet. */
+/* The first answer where there is nothing to send to the worker yet. */
 static void say_taken(const struct owner *owner, const struct packet *exchange,
                       struct outbox *outbox)
 {
@@ -131,7 +131,7 @@ static void say_taken(const struct owner *owner, const struct packet *exchange,
     order_add(outbox, TO_ROUTER, 0, &order)->weight = exchange->weight;
 }
 
-/* Training cannot go on: everybody is told through the coordinator. */
+/* Training cannot go on: the coordinator ends the job. */
 static void give_up(const struct owner *owner, struct outbox *outbox, const char *text)
 {
     struct packet *packet = tell(owner, TO_COORDINATOR, MESSAGE_STOP, outbox);
@@ -141,8 +141,8 @@ static void give_up(const struct owner *owner, struct outbox *outbox, const char
 
 /* --- scores -------------------------------------------------------------------------------- */
 
-/* A copy, so that there is at most one a chunk outside this owner however slow the disk is: NULL
- * while the last is still on its way, or without memory. */
+/* A copy, so that a slow disk holds at most one a chunk. NULL while the last is still on its
+ * way, or without memory. */
 static struct frame *copy_scored(struct owned *owned)
 {
     const struct frame *values = owned->scored.values;
@@ -154,7 +154,7 @@ static struct frame *copy_scored(struct owned *owned)
     return frame_retain(owned->handed);
 }
 
-/* For the file of the model that is scored; one chunk that is missing there is one file less. */
+/* For the file of the scored model. A missing chunk costs that file. */
 static void hand_over_scored(const struct owner *owner, struct owned *owned, struct outbox *outbox)
 {
     struct frame *copy = owned->scored.values != NULL ? copy_scored(owned) : NULL;
@@ -176,14 +176,13 @@ static void hand_over_scored(const struct owner *owner, struct owned *owned, str
     };
 }
 
-/* A chunk has come to where it is. When the last of them has passed a count of batches that is
- * scored, the router is told; where they are so far apart that one has passed the next meanwhile,
- * nobody is. */
+/* After an update. When the last chunk has passed a scored count, the router learns of it. Where
+ * one chunk has passed the next count meanwhile, it does not. */
 static void note_batches(const struct owner *owner, struct owned *owned, struct outbox *outbox)
 {
     if (!scored_pass(&owned->scored, &owned->shard.chunk))
         return;
-    if (owner->plan->job.keep_scored && owner->to_load == 0) /* Else it was, before its cut. */
+    if (owner->plan->job.keep_scored && owner->to_load == 0) /* Else it was, before its snapshot. */
         hand_over_scored(owner, owned, outbox);
     struct order order = {.kind = ORDER_SCORED,
                           .from = owner->index,
@@ -206,9 +205,9 @@ static void let_go(struct owner *owner, const struct order *order)
 
 /* --- figures ------------------------------------------------------------------------------- */
 
-#define FIGURES_US 500000u /* Between two tellings while it trains. */
+#define FIGURES_US 500000u /* Between two reports while it trains. */
 
-/* What all its books say, or NULL: nothing grows stale, or there is no memory to say it. */
+/* The tally of all counters; NULL where nothing grows stale, or without memory. */
 static struct frame *make_figures(const struct owner *owner)
 {
     struct staleness_tally tally = {.all.shape = owner->staleness};
@@ -231,7 +230,7 @@ static void tell_figures(struct owner *owner, uint64_t now_us, struct outbox *ou
     order_add(outbox, TO_ROUTER, 0, &order)->payload = make_figures(owner);
 }
 
-/* The gradient has made an update, be it one by nothing, or waits for others to make it with. */
+/* The gradient has made an update, maybe by nothing, or waits for others. */
 static void count_staleness(struct owner *owner, struct owned *owned, const struct packet *packet,
                             uint64_t now_us, struct outbox *outbox)
 {
@@ -248,7 +247,7 @@ static void count_staleness(struct owner *owner, struct owned *owned, const stru
 
 /* --- loading ------------------------------------------------------------------------------- */
 
-/* It has values: the mode and the figures begin. */
+/* It has values: the mode and the counts begin. */
 static void open_chunk(struct owner *owner, struct owned *owned)
 {
     owner->rules->open(&owned->shard);
@@ -277,7 +276,7 @@ static void forget(struct owned *owned)
     staleness_counters_begin(&owned->staleness, owned->shard.chunk.version);
 }
 
-/* From the beginning, or to be filled by CHUNK_STATEs. */
+/* From initial values, or to be filled by CHUNK_STATEs. */
 static bool reload(struct owner *owner, const struct order_load *load)
 {
     owner->to_load = load->restore ? owner->owned_count : 0;
@@ -324,7 +323,7 @@ static void handle_chunk_state(struct owner *owner, const struct packet *packet,
         state->version > state->step || packet->payload == NULL ||
         packet->payload->bytes != state->count * sizeof(float) ||
         owned->arrays_loaded >> state->array & 1)
-        return; /* Repeated, or not ours: nothing to change. */
+        return; /* Repeated, or another owner's. */
     memcpy(chunk_array(&owned->shard.chunk, state->array), packet->payload->data,
            packet->payload->bytes);
     owned->arrays_loaded |= 1u << state->array;
@@ -352,8 +351,8 @@ static void owner_snapshot_done(const struct owner *owner, uint64_t step, bool t
     order_add(outbox, TO_ROUTER, 0, &order)->payload = make_figures(owner);
 }
 
-/* Slots are copied, because the next update writes them, unless there is none; values are only referred
- * to, because the next update then goes elsewhere. */
+/* Slots are copied, because the next update writes them, unless none follows. Values are only
+ * referred to, because the next update goes elsewhere. */
 static struct frame *snapshot_array(struct owned *owned, uint32_t array)
 {
     if (array == CHECKPOINT_ENTRIES)
@@ -366,7 +365,7 @@ static struct frame *snapshot_array(struct owned *owned, uint32_t array)
     return copy;
 }
 
-/* No memory for a copy: the cut is not taken, and training goes on. */
+/* No memory for a copy: there is no snapshot, and training goes on. */
 static void snapshot_fails(struct owner *owner, uint64_t step, struct outbox *outbox)
 {
     outbox_warn(outbox, "out of memory for a checkpoint at step %llu", (unsigned long long)step);
@@ -413,7 +412,7 @@ static void note_added(const struct chunk *chunk, const struct update *update,
           .staleness = update->staleness);
 }
 
-/* What a chunk holds is in nobody's values, nor in a checkpoint: it is applied before a cut. */
+/* A checkpoint has no open groups: apply the pending gradients before a snapshot. */
 static bool close_group(struct owner *owner, struct owned *owned, struct outbox *outbox)
 {
     struct chunk *chunk = &owned->shard.chunk;
@@ -446,8 +445,8 @@ static void snapshot_chunk(struct owner *owner, struct owned *owned, struct outb
         owner_snapshot_done(owner, step, true, outbox);
 }
 
-/* All chunks as after `step` batches: now, or when each gets there. If one is past it already the cut
- * cannot be made, and the coordinator will name a later step. */
+/* Snapshot all chunks after `step` batches, now or when each gets there. If one is past it, the
+ * snapshot fails, and the coordinator will name a later step. */
 static void handle_snapshot(struct owner *owner, const struct packet *packet, struct outbox *outbox)
 {
     uint64_t step = packet->message.cut.step;
@@ -464,7 +463,7 @@ static void handle_snapshot(struct owner *owner, const struct packet *packet, st
     for (uint32_t i = 0; i < owner->owned_count; i++)
         owner->owned[i].snapshot_step = step;
     for (uint32_t i = 0; i < owner->owned_count;
-         i++) /* Whatever becomes of the cut: all or none. */
+         i++) /* All groups or none, whatever becomes of the snapshot. */
         if (owner->owned[i].shard.chunk.batches == step &&
             !close_group(owner, &owner->owned[i], outbox))
             return;
@@ -506,7 +505,7 @@ static void add_receipt(const struct owner *owner, const struct packet *to, bool
     };
 }
 
-/* What is asked for is gone. */
+/* The requested version is gone. */
 static void add_moved_on(const struct owner *owner, const struct owned *owned,
                          const struct packet *to, struct outbox *outbox)
 {
@@ -516,8 +515,8 @@ static void add_moved_on(const struct owner *owner, const struct owned *owned,
     moved_on->message.moved_on.scored = to->message.exchange.scored;
 }
 
-/* The slots go by themselves behind the values, and to nowhere in shared memory, where a chunk has one
- * place. One that there is no memory to copy is asked for again. */
+/* Slots follow the values as a message of their own, outside shared memory, where a chunk has
+ * one place. Without memory for a copy the worker asks again. */
 static void add_slots(const struct owner *owner, const struct packet *values,
                       const struct chunk *chunk, struct outbox *outbox)
 {
@@ -529,7 +528,7 @@ static void add_slots(const struct owner *owner, const struct packet *values,
         memcpy(copy->data, chunk->slots[slot], copy->bytes);
         struct packet *packet = outbox_add(outbox, TO_ROUTER, MESSAGE_RESULT);
         *packet = first;
-        packet->weight = 0; /* That is given back with the first. */
+        packet->weight = 0; /* The first message gives it back. */
         packet->message.result.array = 1 + slot;
         packet->payload = copy;
         packet->place = TRANSPORT_PLACE_NOWHERE;
@@ -594,7 +593,7 @@ static void name_infinite(const struct owner *owner, const struct owned *owned,
              plan_variable_at(owner->plan, owned->shard.chunk.first + i), packet->message.index);
 }
 
-/* One place a worker: a later request takes the place of the one before. NULL without memory. */
+/* One place a worker; a later request replaces the earlier. NULL without memory. */
 static struct waiting_read *waiting_read_place(struct owned *owned, uint32_t worker)
 {
     if (worker < owned->waiting_read_count)
@@ -636,7 +635,7 @@ static void park(struct owner *owner, struct owned *owned, const struct packet *
         say_taken(owner, packet, outbox);
 }
 
-/* Answer a request for values: now, later, or never again. */
+/* Answer a request for values: now, later, or that the version is gone. */
 static void answer_read(struct owner *owner, struct owned *owned, const struct packet *packet,
                         struct outcome outcome, uint64_t now_us, struct outbox *outbox)
 {
@@ -663,7 +662,7 @@ static void answer_read(struct owner *owner, struct owned *owned, const struct p
     }
 }
 
-/* last: whose gradient made the update that they have waited for; UINT32_MAX: nobody's, it was a CLOSE. */
+/* last: the worker whose gradient made the awaited update; UINT32_MAX: a CLOSE did. */
 static void release_waiting_read(const struct owner *owner, struct owned *owned, uint32_t last,
                                  uint64_t now_us, struct outbox *outbox)
 {
@@ -702,7 +701,7 @@ static enum status make_update(struct chunk *chunk, const struct update *update)
                             });
 }
 
-/* What a chunk has held, with this one. */
+/* The open group with this update. */
 static struct pending pending_with(struct pending pending, const struct update *update)
 {
     pending.members++;
@@ -714,8 +713,8 @@ static struct pending pending_with(struct pending pending, const struct update *
     return pending;
 }
 
-/* Make the updates that can be made, each of them before any answer. packet: the gradient that came;
- * NULL: none did. Whether there was one. */
+/* Make all updates that can be made, before any answer. packet: the gradient that came, or NULL.
+ * Whether there was an update. */
 static bool make_updates(struct owner *owner, struct owned *owned, const struct packet *packet,
                          uint64_t now_us, struct outbox *outbox)
 {
@@ -735,7 +734,8 @@ static bool make_updates(struct owner *owner, struct owned *owned, const struct 
         chunk->epoch_end = update.ends ? chunk->batches : chunk->epoch_end;
         owner->verdicts.applied += update.used;
         owner->verdicts.stale += update.left;
-        count_staleness(owner, owned, packet, now_us, outbox); /* Before a cut, which reports it. */
+        count_staleness(owner, owned, packet, now_us,
+                        outbox); /* Before a snapshot, which reports it. */
         note_batches(owner, owned, outbox);
         if (chunk->pending.members == 0)
             note_update(chunk, &made, outbox);
@@ -747,8 +747,8 @@ static bool make_updates(struct owner *owner, struct owned *owned, const struct 
     return any;
 }
 
-/* The gradient was sent before, and is not with this: say what has become of it. Not a gradient,
- * and so not counted. */
+/* The gradient was sent before, and is not with this message: say what became of it. A retry is
+ * not counted as a gradient. */
 static void answer_retry(struct owner *owner, struct owned *owned, const struct packet *packet,
                          uint64_t now_us, struct outbox *outbox)
 {
@@ -768,7 +768,7 @@ static void answer_retry(struct owner *owner, struct owned *owned, const struct 
         add_result(owner, owned, packet, outcome, outbox);
 }
 
-/* Whether the gradient may be taken. One that is not finite is left out, or is the end. */
+/* Whether the gradient may be taken. One that is not finite is left out, or ends the job. */
 static bool check_finite(const struct owner *owner, const struct owned *owned,
                          struct packet *packet, struct outbox *outbox)
 {
@@ -796,7 +796,7 @@ static void note_gradient(const struct message *message, enum verdict verdict,
           .step = exchange->step, .verdict = verdict);
 }
 
-/* "a, b and c": the variables that a chunk has something of, as far as there is room. */
+/* "a, b and c": the variables in a chunk, as many as fit. */
 static void name_variables(const struct owned *owned, char *text, size_t size)
 {
     const struct chunk *chunk = &owned->shard.chunk;
@@ -812,7 +812,7 @@ static void name_variables(const struct owned *owned, char *text, size_t size)
     }
 }
 
-/* Whether a worker's replica is another than the chunk. Then nothing that comes of it is exact: the end. */
+/* Whether a worker's replica differs from the chunk. Then no result is exact, and the job ends. */
 static bool has_gone_astray(const struct owner *owner, struct owned *owned,
                             const struct packet *packet, struct outbox *outbox)
 {
@@ -829,7 +829,8 @@ static bool has_gone_astray(const struct owner *owner, struct owned *owned,
     return true;
 }
 
-/* A batch's score counts as its gradient does here: applied, had without it, or not taken. */
+/* A batch's score follows the verdict of its gradient here: applied, had without it, or not
+ * taken. */
 static void pass_report(const struct packet *packet, bool taken, bool applied,
                         struct outbox *outbox)
 {
@@ -841,7 +842,7 @@ static void pass_report(const struct packet *packet, bool taken, bool applied,
         report->loss = 0, report->correct = report->examples = 0;
 }
 
-/* What becomes of a gradient, or of a batch to be left out. */
+/* The verdict of a gradient, or of a batch that is left out. */
 static enum verdict take_gradient(struct owner *owner, struct owned *owned, struct packet *packet,
                                   struct outbox *outbox)
 {
@@ -871,13 +872,13 @@ static enum verdict take_gradient(struct owner *owner, struct owned *owned, stru
     return verdict;
 }
 
-/* Values that were kept for a score. They go by themselves, and to nowhere in shared memory, where
- * the worker has those that it trains with. */
+/* Values kept for a score. They are a message of their own, outside shared memory, where the
+ * worker has the values that it trains with. */
 static void answer_scored(struct owner *owner, const struct packet *packet, struct outbox *outbox)
 {
     const struct message_exchange *exchange = &packet->message.exchange;
     const struct owned *owned = find_chunk(owner, exchange->chunk);
-    assert(owned != NULL); /* As below. */
+    assert(owned != NULL); /* The router has looked it up. */
     const struct scored *scored = &owned->scored;
     if (scored->values == NULL || scored->batches != exchange->want_version) {
         add_moved_on(owner, owned, packet, outbox);
@@ -899,7 +900,7 @@ static void handle_exchange(struct owner *owner, struct packet *packet, uint64_t
     uint64_t staleness = chunk_staleness(&owned->shard.chunk, exchange->base_version);
     bool sent = exchange->gradient || exchange->skip;
     struct outcome outcome = {.verdict = VERDICT_NONE};
-    if (has_gone_astray(owner, owned, packet, outbox)) /* A retry may be the first to come. */
+    if (has_gone_astray(owner, owned, packet, outbox)) /* A retry may arrive first. */
         return;
     if (sent && exchange->retry) {
         pass_report(packet, false, false, outbox);
@@ -913,7 +914,7 @@ static void handle_exchange(struct owner *owner, struct packet *packet, uint64_t
     if (outcome.verdict == VERDICT_APPLIED)
         outcome.staleness = staleness;
     if (!owner->rules->judges_late || outcome.verdict != VERDICT_APPLIED)
-        count_verdict(owner, outcome.verdict); /* Before a cut, which reports the counts. */
+        count_verdict(owner, outcome.verdict); /* Before a snapshot, which reports the counts. */
     bool updated = make_updates(owner, owned, packet, now_us, outbox);
     if (exchange->want)
         answer_read(owner, owned, packet, outcome, now_us, outbox);
@@ -923,7 +924,7 @@ static void handle_exchange(struct owner *owner, struct packet *packet, uint64_t
         release_waiting_read(owner, owned, packet->message.index, now_us, outbox);
 }
 
-/* A step is to be made of these leaves: they may all be here. The router has looked at the list. */
+/* These leaves make the step, and may all be here. The router has checked the list. */
 static void handle_close(struct owner *owner, const struct packet *packet, uint64_t now_us,
                          struct outbox *outbox)
 {
@@ -977,8 +978,8 @@ void owner_handle(struct owner *owner, struct packet *packet, uint64_t now_us,
                   struct outbox *outbox)
 {
     const struct order *order = order_of(packet);
-    /* The router lets nothing of another generation through; but where there was no memory for
-     * its LOAD, what comes behind that is not for us. */
+    /* The router drops other generations. But where a LOAD met no memory, the messages behind it
+     * are of a generation that this owner has not begun. */
     if (order != NULL)
         obey(owner, order, outbox);
     else if (packet->message.generation == owner->generation)

@@ -1,4 +1,4 @@
-/* owner_check.c - what is true of an owner between two messages. */
+/* owner_check.c - the invariants of an owner between two messages. */
 
 #include "common/base/invariant.h"
 #include "ps/owner/owner_state.h"

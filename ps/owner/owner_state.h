@@ -1,4 +1,4 @@
-/* owner_state.h - an owner from inside: for owner.c, owner_check.c and tests that spoil it.
+/* owner_state.h - the fields of an owner, for owner.c, owner_check.c and tests that spoil them.
  *
  * Threads: the owner's. */
 
@@ -11,13 +11,13 @@
 #include "ps/shard/staleness_counters.h"
 #include "ps/shard/update_log.h"
 
-/* What has become of a gradient. */
+/* The result of a gradient. */
 struct outcome {
     enum verdict verdict;
     uint64_t staleness; /* Of one that was applied. */
 };
 
-/* A worker's request that waits for a version. */
+/* A worker's read request that waits for a version. */
 struct waiting_read {
     bool waiting;
     uint64_t peer, request, since_us;
@@ -27,34 +27,33 @@ struct waiting_read {
 
 struct owned {
     struct shard shard;
-    struct waiting_read
-        *waiting_read; /* [waiting_read_count] by worker index; grows with the highest seen. */
+    struct waiting_read *waiting_read; /* [waiting_read_count] by worker index; grows as needed. */
     uint32_t waiting_read_count;
     uint64_t snapshot_step;              /* Snapshot after so many batches; UINT64_MAX for none. */
     uint32_t arrays_loaded;              /* Bits: arrays that have come from a checkpoint. */
     struct staleness_counters staleness; /* Of the updates since it was loaded. */
     struct scored scored;                /* Values that the model is scored on. */
-    struct frame *handed;                /* A copy of the last that were handed over; or NULL. */
-    struct update_log log;               /* Since the last cut that is in the record. */
+    struct frame *handed;  /* A copy of the scored values that were handed over last, or NULL. */
+    struct update_log log; /* Since the last recorded snapshot. */
 };
 
 struct owner {
-    bool unchecked; /* It does not look at itself. */
+    bool unchecked; /* No checks of itself. */
     const struct plan *plan;
-    const struct shard_mode *rules; /* The mode's. */
+    const struct shard_mode *rules; /* The mode's table. */
     uint32_t index;
     uint64_t generation;
-    bool records;        /* Chunks note what they have had. */
-    bool filled;         /* The chunks have had values: they may be with others. */
-    uint64_t load_step;  /* Of the checkpoint to load ... */
-    bool load_ends;      /* ... where an epoch ends. */
+    bool records;        /* Chunks log their batches. */
+    bool filled;         /* The chunks have had values, which may have readers. */
+    uint64_t load_step;  /* Of the checkpoint to load. */
+    bool load_ends;      /* An epoch ends at load_step. */
     struct owned *owned; /* [owned_count] in order of chunk index. */
     uint32_t owned_count;
     uint32_t to_load;               /* Chunks not loaded yet. */
-    uint32_t to_snapshot;           /* Chunks not cut yet. */
+    uint32_t to_snapshot;           /* Chunks without their snapshot yet. */
     struct verdict_counts verdicts; /* Of this generation. */
     struct histogram staleness;     /* Of all its chunks, since they were loaded. */
-    uint64_t told_us;               /* When the router was last told of it. */
+    uint64_t told_us;               /* When the router last had its figures. */
 };
 
 /* See common/base/invariant.h. */

@@ -1,5 +1,6 @@
-/* aggregator.c - parts wait in an array, few at any time; a sum is written over whichever of the
- * two may be written, else into the last root's memory or new one. */
+/* aggregator.c - sums the gradients of one step along its tree. Parts wait in a short array; a
+ * sum is written over one of its two operands where it may be, else into the last root's memory
+ * or new memory. */
 
 #include "ps/shard/aggregator.h"
 
@@ -76,9 +77,8 @@ struct frame *aggregator_room(struct aggregator *aggregator, size_t bytes)
     return frame_create(bytes);
 }
 
-/* a + b into whichever of the two may be written, else into other memory. Addition of two floats
- * does not depend on their order, so left + right needs no more care than the tree already takes.
- * NULL when there is no memory; then a and b are as they were. */
+/* a + b into the operand that may be written, else into other memory. Float addition commutes,
+ * so left + right holds either way. NULL without memory; a and b are then unchanged. */
 static struct frame *join(struct aggregator *aggregator, struct frame *a, struct frame *b)
 {
     uint64_t count = a->bytes / sizeof(float);
@@ -152,7 +152,7 @@ struct frame *aggregator_take_root(struct aggregator *aggregator)
 
 void aggregator_recycle(struct aggregator *aggregator, struct frame *root)
 {
-    if (!frame_is_writable(root)) { /* A worker's own memory, say: it wants that back. */
+    if (!frame_is_writable(root)) { /* A worker's own memory: give it back soon. */
         frame_release(root);
         return;
     }

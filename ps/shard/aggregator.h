@@ -1,9 +1,9 @@
-/* aggregator.h - joins one step's gradients of one chunk along the step's tree.
+/* aggregator.h - joins the gradients of one chunk and step along the step's tree.
  *
- * A step has leaf_count leaves (micro-batches). A worker pushes nodes: sums over whole subtrees of
- * the fixed binary tree on [0, leaf_count). Siblings join as soon as both are here, always
- * left + right, so the root's bits depend on the leaves alone and not on who computed them or what
- * arrived first:
+ * A step has leaf_count leaves (micro-batches). A worker pushes nodes: sums over subtrees of the
+ * fixed binary tree on [0, leaf_count). Siblings join as soon as both are here, always left +
+ * right. So the root's bits depend on the leaves alone, and not on their workers or the order of
+ * arrival:
  *
  *     leaf_count 4         [0,4)            worker 1 pushes [2,4) -> WAITING
  *                         /     \           worker 0 pushes [0,1) -> WAITING
@@ -11,13 +11,13 @@
  *                     /   \                 worker 2 pushes [1,2) -> COMPLETE
  *                 [0,1)   [1,2)
  *
- * A node at or below one that is here is a duplicate; a node above some that are here replaces
+ * A node at or below one that is here is a duplicate. A node above some that are here replaces
  * them. So retries, zombies and reassigned leaves change nothing.
  *
- * Threads:   owned by the thread that owns the chunk; no locks.
- * Ownership: an offered gradient's reference is taken over, whatever the answer.
- * Memory:    one gradient a node that waits for its sibling, so at most leaf_count / 2 (rounded up)
- *            of them whatever is offered, and the last step's root. */
+ * Threads:   the thread that owns the chunk; no locks.
+ * Ownership: the aggregator takes over an offered gradient's reference, with any result.
+ * Memory:    one gradient a waiting node, at most leaf_count / 2 (rounded up), and the last
+ * root. */
 
 #ifndef PS_SHARD_AGGREGATOR_H
 #define PS_SHARD_AGGREGATOR_H
@@ -55,18 +55,18 @@ void aggregator_free(struct aggregator *aggregator);
 /* Forget what waits: the step is opened again, or another one is. */
 void aggregator_reset(struct aggregator *aggregator);
 
-/* Whether the open step holds this node, or one above it. Any values are safe to ask about. */
+/* Whether the open step holds this node or one above it. Accepts any values. */
 bool aggregator_holds(const struct aggregator *aggregator, struct node node);
 
-/* Offer the gradient of a node of the open step's tree (the router has checked that it is one). */
+/* Offer the gradient of a node of the open step's tree. The router has checked the node. */
 enum aggregator_result aggregator_offer(struct aggregator *aggregator, struct node node,
                                         struct frame *gradient);
 
 /* The root's sum, once, after AGGREGATOR_COMPLETE. One reference, the caller's. */
 struct frame *aggregator_take_root(struct aggregator *aggregator);
 
-/* Memory for as many bytes as a root has, the last root's if that is done with; NULL without. One
- * reference, the caller's. */
+/* Memory for a root's bytes: the last root's where it is free. NULL without. One reference, the
+ * caller's. */
 struct frame *aggregator_room(struct aggregator *aggregator, size_t bytes);
 
 /* Give the root's reference back, so that its memory serves the next step. */

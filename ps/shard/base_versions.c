@@ -1,4 +1,4 @@
-/* base_versions.c - a place a worker, kept by ticket and request. */
+/* base_versions.c - one place a worker, known by ticket and request. */
 
 #include "ps/shard/base_versions.h"
 

@@ -1,4 +1,4 @@
-/* batch_set.c - a low-water mark, and a bitmap used as a ring that moves up with it. */
+/* batch_set.c - a low-water mark, and above it a bitmap as a ring. */
 
 #include "ps/shard/batch_set.h"
 

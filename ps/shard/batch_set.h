@@ -1,7 +1,7 @@
-/* batch_set.h - which batches a chunk has had, so that none is applied to it twice.
+/* batch_set.h - the batches that a chunk has had, so that none is applied to it twice.
  *
- * Every batch below `low` is in; the next BATCH_SET_WINDOW are marked in a bitmap. Leases are given
- * out in order and few are open at a time, so the window is never left in an honest run.
+ * Every batch below `low` is in. The next BATCH_SET_WINDOW are bits. Leases go out in order and
+ * few are open at a time, so an honest run stays within the window.
  *
  * Threads: plain values. */
 
@@ -23,10 +23,10 @@ void batch_set_init(struct batch_set *set, uint64_t low);
 
 bool batch_set_has(const struct batch_set *set, uint64_t batch);
 
-/* Whether a batch not in the set can be added. */
+/* Whether the window reaches a batch that is not in the set. */
 bool batch_set_can_add(const struct batch_set *set, uint64_t batch);
 
-/* Add one that can be added. */
+/* Add a batch for which batch_set_can_add is true. */
 void batch_set_add(struct batch_set *set, uint64_t batch);
 
 /* How many batches of `low` and above are in the set. */

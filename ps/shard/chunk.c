@@ -1,5 +1,5 @@
-/* chunk.c - which buffer the next version is written to, and the update: initial values, apply,
- * renew after a restore. */
+/* chunk.c - initial values, updates and reloading of one chunk. Its core is the choice of the
+ * buffer for the next version. */
 
 #include "ps/shard/chunk.h"
 #include "common/base/invariant.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Two places in the shared memory of shard after shard. */
+/* Two places in the shared memory a chunk, chunk after chunk. */
 static void take_lent(struct chunk *chunk, const struct chunk_memory *memory)
 {
     const struct partition *partition = &chunk->plan->partition;
@@ -25,7 +25,7 @@ static void take_lent(struct chunk *chunk, const struct chunk_memory *memory)
     }
 }
 
-/* What gradients need room for before they make an update. */
+/* Memory for sums of gradients. */
 static enum status make_sums(struct chunk *chunk)
 {
     const struct job *job = &chunk->plan->job;
@@ -147,15 +147,15 @@ static struct frame *private_frame(struct chunk *chunk)
     chunk->spare = NULL;
     if (frame != NULL && frame_is_writable(frame))
         return frame;
-    frame_release(frame); /* Still being sent: whoever sends it keeps it. */
+    frame_release(frame); /* A connection still sends it and holds it. */
     return frame_create(chunk->count * sizeof(float));
 }
 
-/* A frame that nobody reads, to write the next version to. */
+/* A frame without readers, for the next version. */
 static struct frame *next_frame(struct chunk *chunk, bool keep_previous)
 {
     struct frame *lent = chunk->lent[(chunk->version + 1) % 2];
-    if (lent != NULL && frame_is_unique(lent)) /* Not the values, nor the previous ones. */
+    if (lent != NULL && frame_is_unique(lent)) /* Neither the values nor the previous ones. */
         return frame_retain(lent);
     if (!keep_previous && frame_is_writable(chunk->values))
         return chunk->values;
@@ -181,7 +181,7 @@ static bool may_write_slots(const struct chunk *chunk)
 
 enum status chunk_apply(struct chunk *chunk, const struct chunk_update *update)
 {
-    assert(may_write_slots(chunk)); /* No update comes behind a last cut. */
+    assert(may_write_slots(chunk)); /* No update follows the last snapshot. */
     struct frame *next = next_frame(chunk, update->keep_previous);
     if (next == NULL)
         return STATUS_MEMORY;

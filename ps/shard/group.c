@@ -1,4 +1,4 @@
-/* group.c - compensation on arrival, the sum, then the update. */
+/* group.c - one gradient of a chunk: compensate it, add it to its group, update. */
 
 #include "ps/shard/group.h"
 
@@ -14,7 +14,7 @@ bool group_needs_base(const struct chunk *chunk, uint64_t staleness)
     return chunk->plan->job.delay_compensation > 0.0f && staleness > 0;
 }
 
-/* The sum to be applied: the gradient's own, or another in the chunk's room for it. */
+/* The sum to apply: the gradient's own, or a compensated one in the chunk's memory. */
 static const float *compensated(struct chunk *chunk, const struct chunk_gradient *gradient)
 {
     const struct job *job = &chunk->plan->job;
@@ -40,7 +40,7 @@ bool group_closes(const struct chunk *chunk)
            job_closes_at(job, chunk->batches + 1);
 }
 
-/* One more in the sum. */
+/* Add a gradient to the open group's sum. */
 static void hold(struct chunk *chunk, const struct chunk_gradient *gradient)
 {
     struct pending *pending = &chunk->pending;
@@ -55,7 +55,7 @@ static void hold(struct chunk *chunk, const struct chunk_gradient *gradient)
         pending->staleness = gradient->staleness;
 }
 
-/* All but its last batch are counted. */
+/* The caller counts its last batch. */
 static enum status apply_held(struct chunk *chunk)
 {
     const struct pending pending = chunk->pending;

@@ -1,5 +1,5 @@
-/* plan.c - lays out the variables, makes the partition and counts the most pushes that a worker can
- * make in a step. */
+/* plan.c - lays out the variables, makes the partition, and counts the most pushes of a worker
+ * in a step. */
 
 #include "ps/shard/plan.h"
 
@@ -7,7 +7,7 @@
 
 #include "common/job/tree.h"
 
-/* The most nodes that any member has in a step of so many leaves, with any number of members. */
+/* The most nodes of one member in a step of so many leaves, with any number of members. */
 static uint32_t pushes_of(uint32_t leaves)
 {
     struct node nodes[TREE_COVER_MAX];
@@ -22,7 +22,7 @@ static uint32_t pushes_of(uint32_t leaves)
     return most;
 }
 
-/* And in any step. The last one of an epoch has fewer leaves, but may cut them less well. */
+/* The same in any step. The last step of an epoch has fewer leaves, but may split them worse. */
 static uint32_t pushes_max(const struct job *job)
 {
     if (!job_mode(job)->steps)
@@ -32,7 +32,7 @@ static uint32_t pushes_max(const struct job *job)
     return in_last > in_others ? in_last : in_others;
 }
 
-/* The chunks that a plan is to have; told NULL: as the declaration makes them. */
+/* The chunks that a plan is to have; told NULL: those of the declaration. */
 struct dealing {
     const uint64_t *told;
     uint32_t count;

@@ -1,7 +1,6 @@
-/* plan.h - everything a server derives from the declaration, made once and never changed.
+/* plan.h - all that a server derives from the declaration, made once.
  *
- * Threads: read-only after plan_create; the router, the owners and the checkpointer all look at
- * it. */
+ * Threads: read-only after plan_create; router, owners and checkpointer share it. */
 
 #ifndef PS_SHARD_PLAN_H
 #define PS_SHARD_PLAN_H
@@ -15,22 +14,21 @@ struct plan {
     struct partition partition;
     uint64_t *offsets;    /* [variable_count] where each variable starts in the parameter space. */
     struct slots slots;   /* Of every chunk. */
-    uint32_t server;      /* Whose plan this is. */
+    uint32_t server;      /* This plan's server. */
     uint32_t chunk_count; /* Of this server. */
     uint64_t run_id;
-    uint32_t pushes_max; /* Most gradients of a chunk that one worker pushes in a step, whatever
-                          * the number of workers: assignments change. */
+    uint32_t pushes_max; /* Of a chunk, by one worker in a step. */
 };
 
 /* The job has passed job_check. */
 enum status plan_create(struct plan **plan, const struct job *job, uint32_t server, uint64_t run_id,
                         struct error *error);
-/* With other chunks than the declaration makes, all of one server; see partition_make_told. */
+/* With other chunks than the declaration's, all of one server; see partition_make_told. */
 enum status plan_create_told(struct plan **plan, const struct job *job, const uint64_t *elements,
                              uint32_t chunk_count, struct error *error);
 void plan_destroy(struct plan **plan);
 
-/* Name of the variable that element `element` of the parameter space belongs to. */
+/* The variable that element `element` of the parameter space belongs to. */
 const char *plan_variable_at(const struct plan *plan, uint64_t element);
 
 #endif

@@ -1,5 +1,5 @@
-/* pruned.c - parts lie in an array, in the order in which they came; the sum is made by going down
- * the tree to where there is a part. */
+/* pruned.c - parts lie in an array in order of arrival. The sum goes down the tree until it
+ * meets a part. */
 
 #include "ps/shard/pruned.h"
 
@@ -26,7 +26,7 @@ void pruned_free(struct pruned *pruned)
     memset(pruned, 0, sizeof *pruned);
 }
 
-/* Its place; part_count when it is not here. */
+/* Its index; part_count when it is not here. */
 static uint32_t find(const struct pruned *pruned, struct node node, uint32_t examples)
 {
     uint32_t i = 0;
@@ -67,7 +67,7 @@ enum pruned_result pruned_offer(struct pruned *pruned, struct node node, uint32_
     return PRUNED_KEPT;
 }
 
-/* The part that is the sum over the set's leaves of this node, or NULL. */
+/* The part that sums the set's leaves of this node, or NULL. */
 static struct pruned_part *part_of(const struct pruned *pruned, const struct pruned_step *step,
                                    struct node node)
 {
@@ -91,7 +91,7 @@ bool pruned_is_whole(const struct pruned *pruned, const struct pruned_step *step
     return is_whole(pruned, step, tree_root(step->batch.leaves));
 }
 
-/* A frame to write a sum to: the last one's, if its taker is done with it. */
+/* A frame for a sum: the last one's, when its reader has dropped it. */
 static struct frame *take_spare(struct pruned *pruned, size_t bytes)
 {
     struct frame *spare = pruned->spare;
@@ -102,8 +102,8 @@ static struct frame *take_spare(struct pruned *pruned, size_t bytes)
     return frame_create(bytes);
 }
 
-/* left + right into whichever may be written, else into other memory: addition of two floats does not
- * depend on their order. Takes both references. NULL without memory. */
+/* left + right into an operand that may be written, else into other memory: float addition
+ * commutes. Takes both references. NULL without memory. */
 static struct frame *join(struct pruned *pruned, struct frame *left, struct frame *right)
 {
     uint64_t count = left->bytes / sizeof(float);
@@ -121,8 +121,7 @@ static struct frame *join(struct pruned *pruned, struct frame *left, struct fram
     return to;
 }
 
-/* The sum of a node, its parts' references with it: they are not in their places any more. NULL
- * without memory. */
+/* The sum of a node. Takes its parts' references out of their places. NULL without memory. */
 static struct frame *sum_of(struct pruned *pruned, const struct pruned_step *step, struct node node)
 {
     struct node left, right;
@@ -156,7 +155,7 @@ struct frame *pruned_take(struct pruned *pruned, const struct pruned_step *step)
 
 void pruned_recycle(struct pruned *pruned, struct frame *sum)
 {
-    if (!frame_is_writable(sum)) { /* A worker's own memory, say: it wants that back. */
+    if (!frame_is_writable(sum)) { /* A worker's own memory: give it back soon. */
         frame_release(sum);
         return;
     }

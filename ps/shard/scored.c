@@ -1,4 +1,4 @@
-/* scored.c - one reference, to the values of the last count that was passed. */
+/* scored.c - one reference, to the values of the last scored count. */
 
 #include "ps/shard/scored.h"
 

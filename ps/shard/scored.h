@@ -1,10 +1,10 @@
-/* scored.h - the values of a chunk after so many batches that the model is scored then.
+/* scored.h - keeps a chunk's values of the batch count at which the model is scored.
  *
- * Each chunk passes such a count exactly once, with whatever batches it has had by then: these
- * values are the model that the score is of, and where all have had the same batches (sync, a gate,
- * the end) they are those of a cut. They are kept when the count is passed, without a copy but of
- * lent memory, for workers to ask for while training goes on; and let go when the score is whole,
- * or when the next such count is passed first.
+ * Each chunk passes such a count exactly once. Its values then are the model that is scored;
+ * where all chunks have had the same batches (sync, a gate, the end) they are those of a
+ * snapshot. They are kept without a copy, but for lent memory, and workers read them while
+ * training goes on. They are dropped when the score is whole, or when the next such count is
+ * passed first.
  *
  *     open, each update --> scored_pass --> kept --scored_let_go, the next count--> gone
  *
@@ -20,19 +20,19 @@
 #include "ps/shard/chunk.h"
 
 struct scored {
-    uint64_t batches;     /* The last such count that was passed; 0 for none. */
-    uint64_t settled;     /* Nobody will ask for the values of this count, nor of those before. */
-    struct frame *values; /* [count] as they were then; NULL: let go, or no memory to keep them. */
+    uint64_t batches;     /* The last scored count that was passed; 0 for none. */
+    uint64_t settled;     /* Values of this count and of earlier ones are not asked for any more. */
+    struct frame *values; /* [count] of that time; NULL: dropped, or no memory to keep them. */
 };
 
-/* The chunk has come to where it is. Whether it is scored there: then what was kept before is
- * dropped, and its values are kept if anybody may ask for them. */
+/* After an update: whether its count is scored. Then the old values are dropped, and the new
+ * ones kept if they may be asked for. */
 bool scored_pass(struct scored *scored, const struct chunk *chunk);
 
 /* Scores up to this count are whole, or will not be made. */
 void scored_let_go(struct scored *scored, uint64_t batches);
 
-/* A generation is over. */
+/* A generation ends. */
 void scored_forget(struct scored *scored);
 
 /* See common/base/invariant.h. */

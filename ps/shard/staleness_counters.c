@@ -1,4 +1,4 @@
-/* staleness_counters.c - books, what they add up to, and the bytes of that. */
+/* staleness_counters.c - staleness by worker and chunk, its tallies, and their bytes. */
 
 #include "ps/shard/staleness_counters.h"
 
@@ -28,7 +28,7 @@ static void add_one(struct staleness_share *share, uint64_t staleness)
     share->max = staleness > share->max ? staleness : share->max;
 }
 
-/* Room for so many, zeroed, in an array of items of that size. */
+/* Zeroed room for so many items. */
 static bool grow(void **array, uint32_t *count, uint32_t wanted, size_t bytes)
 {
     if (wanted <= *count)
@@ -58,7 +58,7 @@ enum status staleness_counters_add(struct staleness_counters *counters, struct h
         return STATUS_MEMORY;
     struct staleness_entry *entry = &counters->entries[worker];
     uint64_t held = entry->share.count > 0 ? entry->last : counters->first;
-    if (base > met) /* A batch that is left out may say anything. */
+    if (base > met) /* A batch that is left out may name any base. */
         base = met;
     entry->renewed += base > held ? base - held : 0;
     entry->last = met + made;
@@ -91,8 +91,8 @@ static void add_share(struct staleness_share *to, const struct staleness_share *
     to->max = from->max > to->max ? from->max : to->max;
 }
 
-/* With `before` updates of all up to a worker's last gradient, U W - C - after is before - own, and so
- * nothing for whoever has made none: W need not be known. */
+/* With `before` updates of all workers up to a worker's last gradient, U W - C - after is before
+ * - own. That is 0 for workers without updates, so W need not be known. */
 enum status staleness_tally_add_counters(struct staleness_tally *tally,
                                          const struct staleness_counters *counters)
 {

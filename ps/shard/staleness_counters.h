@@ -1,17 +1,17 @@
-/* staleness_counters.h - an owner's account of staleness (common/job/staleness.h), and how it gets to
- * server 0:
+/* staleness_counters.h - an owner's counts of staleness (common/job/staleness.h), and their way
+ * to the coordinator:
  *
- *     book, a chunk each:  (worker) -> count, sum, max, last, made, renewed \
+ *     counters of a chunk: (worker) -> count, sum, max, last, made, renewed \
  *     the owner's histogram over all its chunks                              > tally -> frame
  *
- * A book begins anew with the values of its chunk (a LOAD): what it says is of the updates since. A
- * tally is what books say together, of an owner, a server, a run; tallies add up. As bytes it
- * is at most STALENESS_BYTES_MAX: whole numbers of 8 bytes, the lowest first:
+ * Counters begin anew when the chunk is loaded, and are of the updates since. A tally adds up
+ * counters of an owner, a server or a run; tallies add up, too. Its bytes are at most
+ * STALENESS_BYTES_MAX: numbers of 8 bytes, little-endian:
  *
  *     count  sum  max  squares (a double)  expected  renewed  buckets  workers
  *     buckets x number    workers x (count, sum, max)
  *
- * Threads: one owner each. Ownership: books and tallies own their workers. */
+ * Threads: one owner each. Ownership: counters and tallies own their workers. */
 
 #ifndef PS_SHARD_STALENESS_COUNTERS_H
 #define PS_SHARD_STALENESS_COUNTERS_H
@@ -30,14 +30,14 @@
 /* One worker in one chunk. */
 struct staleness_entry {
     struct staleness_share share;
-    uint64_t last;    /* The version that its last gradient left, when count > 0. */
-    uint64_t made;    /* Updates made by its gradients: all, unless others had to come first. */
+    uint64_t last;    /* The version that its last gradient made, when count > 0. */
+    uint64_t made;    /* Updates made by its gradients: all, unless they waited for others. */
     uint64_t renewed; /* See staleness.h. */
 };
 
 struct staleness_counters {
-    uint64_t first;                  /* Version that it begins with. */
-    struct staleness_entry *entries; /* [worker_count], owned; grows with the highest seen. */
+    uint64_t first;                  /* The chunk's version when they begin. */
+    struct staleness_entry *entries; /* [worker_count], owned; grows as needed. */
     uint32_t worker_count;
 };
 
@@ -45,8 +45,8 @@ struct staleness_counters {
 void staleness_counters_begin(struct staleness_counters *counters, uint64_t version);
 void staleness_counters_free(struct staleness_counters *counters);
 
-/* The worker's gradient, made from version `base`, has met version `met`, and either made the next one
- * or waits for others to make it with. STATUS_MEMORY: not counted. */
+/* The worker's gradient, of version `base`, met version `met`. It made the next version, or
+ * waits for others to make it with. STATUS_MEMORY: not counted. */
 enum status staleness_counters_add(struct staleness_counters *counters, struct histogram *shape,
                                    uint32_t worker, uint64_t base, uint64_t met, bool made);
 
@@ -58,8 +58,8 @@ struct staleness_tally {
 
 void staleness_tally_free(struct staleness_tally *tally); /* And empty it. */
 
-/* Add what a book says, but for the histogram, which is its owner's. STATUS_MEMORY: the workers of
- * what was to be added are not in it. */
+/* Add counters without the histogram, which is the owner's. STATUS_MEMORY: the workers are
+ * missing. */
 enum status staleness_tally_add_counters(struct staleness_tally *tally,
                                          const struct staleness_counters *counters);
 enum status staleness_tally_add(struct staleness_tally *to, const struct staleness_tally *from);
@@ -67,7 +67,7 @@ enum status staleness_tally_add(struct staleness_tally *to, const struct stalene
 /* NULL without memory. */
 struct frame *staleness_tally_frame(const struct staleness_tally *tally);
 
-/* Add what a frame says. STATUS_INVALID: it is no tally, and nothing is added; STATUS_MEMORY. */
+/* Add the tally in a frame. STATUS_INVALID: it is none, and nothing is added. STATUS_MEMORY. */
 enum status staleness_tally_read(struct staleness_tally *tally, const struct frame *frame);
 
 #endif

@@ -1,4 +1,4 @@
-/* update_log.c - an array that grows, and is cut off at its beginning. */
+/* update_log.c - a growing array that loses its recorded beginning. */
 
 #include "ps/shard/update_log.h"
 

@@ -1,13 +1,13 @@
-/* update_log.h - what a chunk has had since the cut that is in the record: of each batch, in the order in
- * which it had them, the computation that its gradient came from.
+/* update_log.h - the batches that a chunk has had since the last recorded snapshot, in the
+ * chunk's order, each with the computation that made its gradient.
  *
  *     entry: the lowest 30 bits of the number | closes | skipped
  *
- * Of all numbers between two cuts there are far fewer, so whoever knows about where they are knows
- * all of them.
+ * Between two snapshots there are far fewer computations than 2^30, so a number near them
+ * completes each.
  *
- * Memory: 4 bytes a batch, of at most UPDATE_LOG_MAX. Where more come, because no cut is written, server 0
- * has ended the record already (computations.h), and none are kept from then on.
+ * Memory: 4 bytes a batch, of at most UPDATE_LOG_MAX. Where more come, because no snapshot is
+ * written, the coordinator has ended the record already (computations.h), and no more are kept.
  *
  * Threads: the owner's. */
 
@@ -26,38 +26,38 @@
 #define LOGGED_FLAGS       2
 #define LOGGED_NUMBER_BITS 30
 
-/* Of the stretch before the last cut, which an owner is told of with the next one, and of that since. */
+/* For the interval before the last snapshot, which the next one confirms, and the one since. */
 #define UPDATE_LOG_MAX (2 * 4 * 65536)
 
 struct update_log {
-    bool over;      /* There were too many. */
+    bool over;      /* There were more than fit. */
     uint64_t from;  /* Batches that the chunk had before the first entry. */
-    uint32_t *list; /* [count] Owned. */
+    uint32_t *list; /* [count] of entries, owned. */
     size_t count, capacity;
 };
 
 void update_log_free(struct update_log *log);
 
-/* The chunk has had so many batches, and nothing is to be recorded of them. */
+/* The chunk has had so many batches, and none is to be recorded. */
 void update_log_begin(struct update_log *log, uint64_t batches);
 
-/* Room for one batch more, so that no batch is had that cannot be noted. STATUS_MEMORY. */
+/* Room for one batch, before it is applied. STATUS_MEMORY. */
 enum status update_log_reserve(struct update_log *log);
-/* It has been had, and there is room; and it has not been, after all. */
+/* The batch was applied, into reserved room; take_back: it was not, after all. */
 void update_log_add(struct update_log *log, uint64_t computation, unsigned flags);
 void update_log_take_back(struct update_log *log);
-/* The last one has made a version, with those that waited for others. */
+/* The last batch has made a version, with those that waited for it. */
 void update_log_close(struct update_log *log);
 
-/* All before this many batches is in the record. */
+/* The record has all before this many batches. */
 void update_log_drop(struct update_log *log, uint64_t batches);
 
-/* How many there are and the entries, in one frame; NULL without memory. */
+/* The number of entries and the entries, in one frame; NULL without memory. */
 struct frame *update_log_pack(const struct update_log *log);
-/* The same back: false when the frame is none of these. */
+/* Read such a frame; false when it is none. */
 bool update_log_unpack(const struct frame *frame, const uint32_t **log, uint32_t *count);
 
-/* The number of an entry, of those from `base` on. */
+/* The number of an entry; all are from `base` on. */
 uint64_t update_log_number(uint32_t entry, uint64_t base);
 
 #endif
