@@ -45,7 +45,7 @@
  *     the transport    25 KiB a connection, and what came over it and was not taken yet: of a worker
  *                      that keeps to the rules at most its window. Nothing else bounds it (MemoryMax=
  *                      of the service, the container's limit)
- *     a declaration    8 MiB, four times that while it is decoded; twice the job's own once there is one
+ *     a declaration    8 MiB, four times that while it is decoded
  *
  * So W workers cost at most W (G + 4 S + 2 c), their windows, and the held gradients, and nothing
  * grows with time; what was freed is kept for the next time, so resident memory stays

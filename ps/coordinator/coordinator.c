@@ -656,7 +656,7 @@ static void handle(struct coordinator *c, struct packet *packet, uint64_t now_us
     else if (c->state >= FINISHING)
         handle_ended(c, packet, member, now_us, outbox);
     else if (kind == MESSAGE_JOIN)
-        packet->member = coordinator_handle_join(c, packet, now_us, outbox);
+        coordinator_handle_join(c, packet, now_us, outbox);
     else if (kind == MESSAGE_JOB_PAGE)
         coordinator_handle_job_page(c, packet, now_us, outbox);
     else if (kind == MESSAGE_REPORT)

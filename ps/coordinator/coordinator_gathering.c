@@ -135,8 +135,8 @@ static bool admit(struct coordinator *c, const struct packet *packet, uint64_t n
     return c->state < FINISHING;
 }
 
-/* Somebody of this job, or who would be. Whether it is a member now. */
-static bool join_job(struct coordinator *c, const struct packet *packet, uint64_t now_us,
+/* Somebody of this job, or who would be. */
+static void join_job(struct coordinator *c, const struct packet *packet, uint64_t now_us,
                      struct outbox *outbox)
 {
     const struct message *message = &packet->message;
@@ -144,26 +144,25 @@ static bool join_job(struct coordinator *c, const struct packet *packet, uint64_
     bool is_member = place != NULL && place->present && place->incarnation == message->incarnation;
     if (membership_departure(&c->work.membership, message) != DEPARTURE_NONE) {
         coordinator_answer_departed(c, packet, outbox);
-        return false;
+        return;
     }
     if (c->state == CLOSING && !is_member && (message->role == ROLE_WORKER || c->closed)) {
         c->turned_away = true;
         envelope_ask_to_wait(&c->envelope, packet, "training is over; the job is being closed",
                              outbox);
-        return false;
+        return;
     }
     if (!admit(c, packet, now_us, outbox))
-        return false;
+        return;
     if (c->raising != 0) { /* Its WELCOME comes with the new generation. */
         envelope_ask_to_wait(&c->envelope, packet, "the job goes back to its last checkpoint",
                              outbox);
-        return true;
+        return;
     }
     if (message->role == ROLE_PS)
         declaration_send(&c->declaration, &c->envelope, packet->peer, outbox);
     welcome(c, membership_place(&c->work.membership, message), message->role, outbox);
     coordinator_start_when_gathered(c, now_us, outbox);
-    return true;
 }
 
 /* In words that the sender understands: of a version that it speaks. */
@@ -225,7 +224,7 @@ bool coordinator_refuses_join(struct coordinator *c, const struct packet *packet
     return true;
 }
 
-bool coordinator_handle_join(struct coordinator *c, const struct packet *packet, uint64_t now_us,
+void coordinator_handle_join(struct coordinator *c, const struct packet *packet, uint64_t now_us,
                              struct outbox *outbox)
 {
     const struct message *message = &packet->message;
@@ -242,8 +241,7 @@ bool coordinator_handle_join(struct coordinator *c, const struct packet *packet,
     else if (c->state == OPENING)
         envelope_ask_to_wait(&c->envelope, packet, "the run directory is being opened", outbox);
     else
-        return join_job(c, packet, now_us, outbox);
-    return false;
+        join_job(c, packet, now_us, outbox);
 }
 
 /* --- the declaration ----------------------------------------------------------------------- */
@@ -292,9 +290,7 @@ void coordinator_handle_job_page(struct coordinator *c, const struct packet *pac
         return;
     snprintf(who, sizeof who, "worker/%u", packet->message.index);
     if (status != STATUS_OK) {
-        envelope_refuse(&c->envelope, packet,
-                        status == STATUS_MISMATCH ? REFUSAL_JOB : REFUSAL_MALFORMED, outbox, "%s",
-                        error.text);
+        envelope_refuse(&c->envelope, packet, REFUSAL_MALFORMED, outbox, "%s", error.text);
     } else if (c->state != WAITING) {
         if (job_compare(c->job, "the running job", &job, who, JOB_SCOPE_ALL, &error) == STATUS_OK)
             snprintf(error.text, sizeof error.text, "the declaration is encoded differently");

@@ -159,8 +159,7 @@ void coordinator_watch_leashes(struct coordinator *c, uint64_t now_us, struct ou
 /* Whether the sender of a JOIN is of another version or of another job, which it has been told. */
 bool coordinator_refuses_join(struct coordinator *c, const struct packet *packet,
                               struct outbox *outbox);
-/* Whether the sender has its place, now or since before. */
-bool coordinator_handle_join(struct coordinator *c, const struct packet *packet, uint64_t now_us,
+void coordinator_handle_join(struct coordinator *c, const struct packet *packet, uint64_t now_us,
                              struct outbox *outbox);
 void coordinator_handle_job_page(struct coordinator *c, const struct packet *packet,
                                  uint64_t now_us, struct outbox *outbox);

@@ -7,8 +7,6 @@
 #include <string.h>
 
 #define UPLOAD_US 5000000u /* A declaration that stops coming is forgotten. */
-/* Of one that is only to be compared; others differ in more than is worth a look. */
-#define MORE_BYTES (64u << 10)
 
 void declaration_forget_upload(struct declaration *declaration)
 {
@@ -44,13 +42,8 @@ enum status declaration_add(struct declaration *declaration, const struct packet
                             uint64_t now_us, struct job *job, struct error *error)
 {
     struct pages *upload = &declaration->upload;
-    uint32_t total = page->message.job_page.total;
     if (declaration->uploader != page->peer)
         return STATUS_AGAIN; /* Not asked for, or not any more. */
-    if (declaration->size > 0 && total > 2 * declaration->size + MORE_BYTES)
-        return error_set(error, STATUS_MISMATCH,
-                         "another model: its declaration has %u bytes, the running job's %u", total,
-                         declaration->size);
     declaration->uploaded_us = now_us;
     if (pages_add(upload, &page->message.job_page) != STATUS_OK)
         return STATUS_AGAIN;

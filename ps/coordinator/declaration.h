@@ -33,8 +33,7 @@ void declaration_ask(struct declaration *declaration, const struct envelope *env
                      const struct packet *join, uint64_t now_us, struct outbox *outbox);
 
 /* A page: STATUS_AGAIN when there is more to come or it was not asked for, STATUS_OK with the
- * uploaded job in *job (the caller's) when it is whole, STATUS_INVALID when it is none,
- * STATUS_MISMATCH when it is so much longer than the job that there is no need to see it. */
+ * uploaded job in *job (the caller's) when it is whole, STATUS_INVALID when it is none. */
 enum status declaration_add(struct declaration *declaration, const struct packet *page,
                             uint64_t now_us, struct job *job, struct error *error);
 

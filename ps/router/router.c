@@ -762,7 +762,6 @@ static void send_answer(struct router *router, struct packet *packet, struct out
             router->released = message->result.version;
         message->result.stop_step = router->stop_step;
     }
-    packet->member = true;
     envelope_seal_to_member(&router->joining.envelope, message);
     *outbox_add(outbox, TO_PEER, message->kind) = *packet;
     packet->payload = NULL;

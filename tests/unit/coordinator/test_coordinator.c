@@ -146,26 +146,6 @@ TEST(a_worker_with_another_job_is_told_what_differs, MODE_SYNC)
     ck_assert_ptr_nonnull(players_told(f, 11, MESSAGE_WELCOME));
 }
 
-/* Nobody need keep it to see that. */
-TEST(a_declaration_that_is_much_longer_is_refused_at_its_first_page, MODE_SYNC)
-{
-    players_gather(f);
-    struct packet join = players_join_packet(f, ROLE_WORKER, 1);
-    join.message.join.job_digest[0] ^= 1;
-    players_give(f, join);
-    struct packet page = players_packet(f, ROLE_WORKER, 1, MESSAGE_JOB_PAGE);
-    page.message.job_page = (struct message_job_page){.total = JOB_BYTES_MAX, .bytes = 1024};
-    players_give(f, page);
-    const struct message *refused = players_told(f, 11, MESSAGE_REFUSED);
-    ck_assert_ptr_nonnull(refused);
-    ck_assert(refused->refused.reason == REFUSAL_JOB);
-    ck_assert_ptr_nonnull(strstr(refused->refused.text, "another model"));
-    post_clear(&f->post);
-    page.message.job_page.offset = 1024;
-    players_give(f, page); /* It was on its way. */
-    ck_assert_uint_eq(post_count_all(&f->post), 0);
-}
-
 static void check_refused(struct players *f, struct packet packet, enum refusal reason,
                           const char *text)
 {
@@ -356,17 +336,12 @@ TEST(nobody_is_server_0_but_itself, MODE_SYNC)
     ck_assert_ptr_nonnull(players_told(f, PEER_LOCAL, MESSAGE_PONG));
 }
 
-/* What a JOIN's sender is to be said to be, and so is whoever speaks with a proof. */
 TEST(whoever_is_admitted_is_a_member_and_nobody_else_is, MODE_SYNC)
 {
-    struct packet early = players_join_packet(f, ROLE_WORKER, 0);
-    coordinator_handle(f->coordinator, &early, f->now_us, &f->post.outbox);
-    ck_assert(!early.member);
+    players_join(f, ROLE_WORKER, 0); /* It is asked for its declaration. */
     players_declare(f, 0, &f->job);
     players_opened(f, 0, false, 0);
-    struct packet join = players_join_packet(f, ROLE_WORKER, 0);
-    coordinator_handle(f->coordinator, &join, f->now_us, &f->post.outbox);
-    ck_assert(join.member);
+    players_give(f, players_join_packet(f, ROLE_WORKER, 0));
     const struct message *welcome = players_told(f, 10, MESSAGE_WELCOME);
     f->workers[0].ticket = welcome->welcome.ticket;
     f->workers[0].proof = welcome->welcome.proof;
