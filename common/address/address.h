@@ -1,4 +1,4 @@
-/* address.h - "host:port" as people write it, and what that says by itself: nobody is asked what a
+/* address.h - "host:port" as people write it, and what that says by itself, without asking what a
  * name stands for (resolver.h does that).
  *
  *     alpha:7000   10.0.0.5:7000   [fd00::5]:7000   :7000 and *:7000, every address of this host
@@ -23,7 +23,7 @@ bool address_split(const char *address, char host[ADDRESS_MAX], uint16_t *port);
 /* ":7000" and "*:7000". */
 bool address_is_any(const char *host);
 
-/* A host that means whoever reads it, and nobody else, wherever that is: 127.x, ::1, localhost. A
+/* A host that means the reader itself, wherever that is: 127.x, ::1, localhost. A
  * name that some host has for such an address is none. */
 bool address_is_loopback(const char *host);
 

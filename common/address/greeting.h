@@ -10,7 +10,7 @@
 #define COMMON_ADDRESS_GREETING_H
 
 enum greeting {
-    GREETING_NONE,  /* Nobody, or somebody who says nothing, or something else than ZMTP 3. */
+    GREETING_NONE,  /* No listener, a silent one, or something else than ZMTP 3. */
     GREETING_PLAIN, /* ZMTP 3 without keys. */
     GREETING_CURVE, /* With. */
 };

@@ -17,7 +17,7 @@
 #define PROBE_MS    1000
 #define STACK_BYTES (512u << 10) /* The C library's lookups want some of it. */
 
-/* The thread's and the asker's; whoever lets go last frees it. places belongs to the thread until
+/* The thread's and the asker's; the last to let go frees it. places belongs to the thread until
  * `done` (release), then to the asker (acquire). */
 struct inquiry {
     char address[ADDRESS_MAX];

@@ -1,4 +1,4 @@
-/* inquiry.h - asks the resolver on a thread of its own, so that nobody waits for a name server.
+/* inquiry.h - asks the resolver on a thread of its own, so that no other waits for a name server.
  *
  *     struct inquiry *inquiry = inquiry_begin("alpha:7000", false);
  *     ...
@@ -17,7 +17,7 @@
 
 struct inquiry;
 
-/* probe: find out as well whether anybody listens there, which takes a second at most. NULL when
+/* probe: find out as well whether there is a listener, which takes a second at most. NULL when
  * there is no memory, or no thread to be had. */
 struct inquiry *inquiry_begin(const char *address, bool probe);
 

@@ -1,4 +1,4 @@
-/* resolver.h - the places that a "host:port" stands for, numerically, and whether anybody listens
+/* resolver.h - the places that a "host:port" stands for, numerically, and whether there is a listener
  * there.
  *
  * The one way in which servers and workers ask what a name means: all of its addresses, IPv4 and
@@ -22,7 +22,7 @@
 #define PLACES_MAX  16
 #define PLACE_BYTES 80
 
-/* What a probe found: 0 when somebody listens there, an errno, or this. */
+/* What a probe found: 0 for a listener, an errno, or this. */
 #define PLACE_UNKNOWN (-1)
 
 struct place {
@@ -42,7 +42,7 @@ struct places {
 /* All of them; no more than the first PLACES_MAX. ":port" and "*:port" are no place. */
 void resolver_find(const char *address, struct places *places);
 
-/* The same when nobody needs to be asked; else false. */
+/* The same when no name server needs to be asked; else false. */
 bool resolver_read(const char *address, struct places *places);
 
 /* Try to connect to all of them at once, for at most timeout_ms, and note the reasons. */

@@ -1,4 +1,4 @@
-/* silence.c - words what the route knows of each place (refused, silent, somebody else) and advises
+/* silence.c - words what the route knows of each place (refused, silent, another program) and advises
  * by the reason. */
 
 #include "common/address/silence.h"

@@ -1,4 +1,4 @@
-/* silence.h - why nobody answers at an address, in words for the person who waits.
+/* silence.h - why there is no answer at an address, in words for the person who waits.
  *
  *     connection refused by alpha:7000 (10.0.0.5:7000): nothing listens there; is syncopate-ps
  *     running on alpha, and does its log say that it listens on that address?

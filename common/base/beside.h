@@ -9,7 +9,7 @@
  * Where that is not worth a thread, or none can be had, it is done at once, by beside_start.
  *
  * Threads: started and joined by one. What was written before the start is seen by the work, and what
- * the work has written by whoever has joined it: the creation and the joining of a thread order them. */
+ * the work has written by the thread that has joined it: the creation and the joining of a thread order them. */
 
 #ifndef COMMON_BASE_BESIDE_H
 #define COMMON_BASE_BESIDE_H

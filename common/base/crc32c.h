@@ -1,5 +1,5 @@
 /* crc32c.h - CRC-32C (Castagnoli), the checksum of iSCSI (RFC 3720, appendix B.4): it notices every
- * change of one byte and nearly every other, and is no protection against anybody who means it.
+ * change of one byte and nearly every other, and is no protection against an attacker.
  *
  * Threads: pure. */
 

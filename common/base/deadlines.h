@@ -10,7 +10,7 @@
 #define COMMON_BASE_DEADLINES_H
 
 struct deadlines {
-    double start;   /* --start-timeout: until everybody who is to be there is. */
+    double start;   /* --start-timeout: until all members are there. */
     double silence; /* --worker-timeout: of who is not heard; then it is lost, or a line says so. */
     double recovery; /* --recovery-timeout: for who is lost to be back, or another in its place. */
     double progress; /* --progress-timeout: for a step, and a worker's own arithmetic. */

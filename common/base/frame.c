@@ -59,7 +59,7 @@ struct frame *frame_slice(struct frame *parent, size_t offset, size_t bytes)
 
 struct frame *frame_retain(struct frame *frame)
 {
-    /* Relaxed: whoever takes a reference already holds one. */
+    /* Relaxed: the taker of a reference already holds one. */
     unsigned before = atomic_fetch_add_explicit(&frame->references, 1, memory_order_relaxed);
     assert(before > 0);
     return frame;

@@ -1,6 +1,6 @@
-/* frame.h - a counted reference to bytes that several threads may hold and nobody then writes.
+/* frame.h - a counted reference to bytes that several threads may hold and none then writes.
  *
- * A frame is filled by whoever made it while it holds the only reference, and is read-only as soon
+ * A frame is filled by its maker while it holds the only reference, and is read-only as soon
  * as it is shared. Payloads travel as frames from ZeroMQ's receive buffer to the update kernel, and
  * from a chunk's values to the socket, without a copy.
  *
@@ -31,7 +31,7 @@ struct frame {
 /* NULL when out of memory. */
 struct frame *frame_create(size_t bytes);
 
-/* data stays whose it is until release(context) is called. exclusive: nobody else looks at it. */
+/* data stays its owner's until release(context) is called. exclusive: no other thread looks at it. */
 struct frame *frame_wrap(void *data, size_t bytes, bool exclusive, void (*release)(void *context),
                          void *context);
 
@@ -45,7 +45,7 @@ void frame_release(struct frame *frame);
 
 bool frame_is_unique(struct frame *frame);
 
-/* Whether the holder of a reference may write: it is the only one, and nobody else has the bytes
+/* Whether the holder of a reference may write: it is the only one, and no other has the bytes
  * under another frame. */
 bool frame_is_writable(struct frame *frame);
 

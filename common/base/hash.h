@@ -25,7 +25,7 @@ struct hash {
 };
 
 void hash_init(struct hash *hash);
-/* The same under a key: nobody without it can make the digest, or learn the key from any. */
+/* The same under a key: without it the digest cannot be made, and no digest gives the key away. */
 void hash_init_keyed(struct hash *hash, const uint8_t key[HASH_BYTES]);
 void hash_update(struct hash *hash, const void *bytes, size_t count);
 /* Little-endian, so that digests of numbers agree between machines. */

@@ -1,4 +1,4 @@
-/* run_phases.h - where all the seconds of a run went, from the start of whoever coordinates it to the writing
+/* run_phases.h - where all the seconds of a run went, from the start of its coordinator to the writing
  * of run.json: parts that never overlap and leave nothing out.
  *
  *     process  declared  servers  START  first   last    all are   cut    model   run.json

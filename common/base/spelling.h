@@ -1,4 +1,4 @@
-/* spelling.h - which of the words that are known somebody most likely meant.
+/* spelling.h - which of the known words was most likely meant.
  *
  *     struct spelling spelling;
  *     spelling_begin(&spelling, "asnyc");

@@ -21,7 +21,7 @@ enum status {
     STATUS_UNREACHABLE, /* No route to the peer. */
     STATUS_TIMEOUT,     /* A deadline passed. */
     STATUS_REFUSED,     /* The other side said no. */
-    STATUS_INTERRUPTED, /* Somebody asked us to stop. */
+    STATUS_INTERRUPTED, /* A stop was asked for. */
     STATUS_DIVERGED,    /* Training produced a value that is not finite. */
     STATUS_LOST,        /* A process of the cluster is gone. */
 };

@@ -4,7 +4,7 @@
  * those in which training was held up by evaluation, or stood still for a checkpoint. All else is
  * training: computing, exchanging, waiting for others or for a batch, and what a lost process costs.
  *
- *   - for a checkpoint training stands from when nobody computes any more until it goes on; that the
+ *   - for a checkpoint training stands from when no worker computes any more until it goes on; that the
  *     fast wait for the slow before that is training
  *   - a score holds up training by as long as it keeps the workers from it: see coordinator_scores.c
  *

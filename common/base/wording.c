@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SECONDS_MAX 3.2e9 /* A century; more is somebody's mistake. */
+#define SECONDS_MAX 3.2e9 /* A century; more is a mistake. */
 
 struct wording wording_count(uint64_t count)
 {

@@ -4,13 +4,13 @@
  *
  * A time is that of one leaf of the job's micro-batch; one with fewer examples takes its share. It is
  *
- *     draw(seed, step or batch, refusals, leaf)    whoever computes the leaf draws the same
+ *     draw(seed, step or batch, refusals, leaf)    any computer of the leaf draws the same
  *         x slow                                   what this worker takes longer, always
  *         x straggle(seed, worker, step or batch, refusals)
  *                                                  with a probability, for all leaves of one computation
  *
  * and before a computation, with another probability, a worker stands still for a time of its own: as for
- * a collection of garbage, or for somebody else's work.
+ * a collection of garbage, or for another program's work.
  *
  * Nothing depends on when or how often it is asked. A computation is known by its worker, its step or
  * batch, and how often servers have refused that batch as too stale: a number given to it would come
@@ -38,7 +38,7 @@ struct compute_time {
     bool controlled;          /* Else a leaf takes what it takes, `slow` times. */
     struct distribution leaf; /* Nanoseconds of a whole leaf ... */
     /* ... unless it is to take what it took in a run: RUN of trace:RUN, borrowed from the text, and its
-     * times, which whoever draws has set. */
+     * times, which the drawer has set. */
     const char *traced;
     const struct leaf_trace *trace;
     double slow; /* From 1 on. */

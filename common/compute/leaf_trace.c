@@ -45,7 +45,7 @@ static void add_up(struct leaf_trace_worker *worker)
     }
 }
 
-/* Who had none gets those of all. False: nobody had any. */
+/* A worker without any gets those of all. False: there are none. */
 static bool fill_up(struct leaf_trace *trace)
 {
     struct leaf_trace_worker all = {{0}};

@@ -2,7 +2,7 @@
  *
  *     event(outbox->listener, EVENT_CUT, .chunk = 3, .step = 100);
  *
- * event_rows.inc has a row for each kind. What nobody listens to is not even put together: it costs a look
+ * event_rows.inc has a row for each kind. An event without a listener is not even put together: it costs a look
  * at `kinds`. An event says the function that it comes from.
  *
  * Threads: values; `take` is called on the thread that says the event, and may be called from several. */

@@ -42,7 +42,7 @@ struct figure_row {
     unsigned first;                        /* ... how many of them; else 0. */
     const char *metric, *help;             /* For Prometheus, after "syncopate_"; NULL: none. */
     const char *tag;                       /* Of its curve in TensorBoard; NULL: none. */
-    const char *counted_one, *counted;     /* "worker lost", "workers lost"; NULL: not told so. */
+    const char *counted_one, *counted;     /* "worker lost", "workers lost"; NULL: not shown so. */
     int decimals;                          /* In events; 0: all. */
 };
 

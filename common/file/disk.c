@@ -19,7 +19,7 @@
 #include "common/file/folder.h"
 
 #define WRITE_PIECES 64 /* Pieces handed to one writev; a part may have a hundred thousand. */
-#define WRITE_BEHIND (1u << 20) /* Bytes that the device is told of before all are there. */
+#define WRITE_BEHIND (1u << 20) /* Bytes that the device may begin to write before all are there. */
 #define ASIDE_MAX    1000       /* Names tried for what is set aside. */
 #define OPENINGS_MAX 10         /* Tries to open a log, while others replace it. */
 
@@ -191,7 +191,7 @@ enum status disk_open_log(const char *path, int *file, char *aside, struct error
     return STATUS_OK;
 }
 
-/* Whether the file is still the one at the path: whoever had it locked before may have set it
+/* Whether the file is still the one at the path: the last holder of the lock may have set it
  * aside. */
 static bool is_at(int file, const char *path)
 {
@@ -233,7 +233,7 @@ static enum status posix_look_at_log(void *context, const char *path, const char
     (void)context;
     int file;
     if (disk_open(path, O_RDONLY, &file, NULL) != STATUS_OK)
-        return STATUS_OK; /* Nobody can have locked it. */
+        return STATUS_OK; /* No process can have locked it. */
     enum status status = file_lock_look(file, what, error);
     close_file(file);
     return status;
@@ -265,7 +265,7 @@ static bool write_vector(int file, struct iovec *vector, int count)
             return false;
         int done;
         advance(vector, count, (size_t)written, &done);
-        if (written == 0 && done == 0) { /* Nothing moves and nobody says why. */
+        if (written == 0 && done == 0) { /* Nothing moves, without an error. */
             errno = EIO;
             return false;
         }
@@ -625,8 +625,8 @@ static enum status posix_make_directory(void *context, const char *path, struct 
     memcpy(prefix, path, length);
     prefix[length] = '\0';
     if (is_directory(prefix)) {
-        /* Whoever made it may have been killed before it was durable. Where its parent may not be
-         * looked into, that was somebody else's care. */
+        /* Its maker may have been killed before it was durable. Where its parent may not be
+         * looked into, that was its maker's care. */
         flush_directory_of(prefix);
         return STATUS_OK;
     }
@@ -671,7 +671,7 @@ static void remove_entry(void *argument, const char *name)
         removal->failed = errno;
 }
 
-/* The files in a directory, and it. A directory inside it is in nobody's plan: that fails. */
+/* The files in a directory, and it. A directory inside it makes that fail. */
 static enum status remove_directory(const char *path, struct error *error)
 {
     struct removal removal = {.directory = open_file(path, O_RDONLY | O_DIRECTORY)};

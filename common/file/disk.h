@@ -118,14 +118,14 @@ enum status disk_open(const char *path, int flags, int *file, struct error *erro
  * nothing is thrown away. The new name into aside[DISK_PATH_MAX]. */
 enum status disk_set_aside(const char *path, char *aside, struct error *error);
 
-/* Open a log: for reading and appending, created when it is not there. A log stops nobody's work:
+/* Open a log: for reading and appending, created when it is not there. A log never stops the work:
  * what stands in its place and is none, or not ours to write, is set aside for a new one. Then
  * aside[DISK_PATH_MAX] has its new name, else ""; and a line in *remark says so, or why the log
  * could not be opened all the same, else "". */
 enum status disk_open_log(const char *path, int *file, char *aside, struct error *remark);
 
 /* On the real one, for another process of this host: whole or not there at all, but not durable.
- * Whoever reads it may take it away at once, with its directory. */
+ * Its reader may take it away at once, with its directory. */
 enum status disk_put_note(const char *path, const char *text, struct error *error);
 
 #endif

@@ -30,7 +30,7 @@ enum status file_lock(int file, const char *what, struct error *error);
 /* Only look whether file_lock would succeed; takes nothing. */
 enum status file_lock_look(int file, const char *what, struct error *error);
 
-/* Whether somebody has it at this moment, and who. */
+/* Whether a process has it at this moment, and which. */
 bool file_lock_is_held(int file, struct lock_holder *holder);
 
 /* STATUS_EXISTS with the line that names the holder, and what to do about it. */

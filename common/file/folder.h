@@ -1,4 +1,4 @@
-/* folder.h - whether there is, or can be, a folder to write to where somebody wants one: for `option`, such as
+/* folder.h - whether there is, or can be, a folder to write to: for `option`, such as
  * --out.
  *
  * Asked before anything is started, so that hours of work are not done for a folder that cannot be.

@@ -7,7 +7,7 @@
  *             that show what there is.
  *   strict    struct json_fields takes the members of one object one after the other and remembers
  *             the first that is missing, of another type or out of range, and at the end any that
- *             nobody asked for; for declarations.
+ *             is not known; for declarations.
  *
  * Numbers of 2^63 and more do not fit a JSON reader's integers: they are the text "0x" and
  * hexadecimal digits, which json_u64 and json_fields_u64 read as well.

@@ -1,4 +1,4 @@
-/* json_line.h - in which line of a JSON text a value stands: its reader (json.h) forgets it, and whoever
+/* json_line.h - in which line of a JSON text a value stands: its reader (json.h) forgets it, and a program that
  * wrote the text by hand wants to know.
  *
  * A value is named by the way to it, a number for each level: of the member of an object, or of the item

@@ -16,7 +16,7 @@
 
 /* Adam's means of a weight that has no gradient any more shrink for ever, and below 1e-38 every
  * operation on them takes a hundred times as long: whole updates become ten times slower. Taking
- * such numbers for zero changes nothing that anybody could see, and is as exact everywhere. */
+ * such numbers for zero changes nothing that can be seen, and is as exact everywhere. */
 void kernels_init(void)
 {
 #if defined(__x86_64__)

@@ -55,7 +55,7 @@ static void list_places(struct kernels_sparse sparse, uint64_t first, uint64_t e
 }
 
 /* One channel's list; returns its length. An entry is written in any case and counted only when it
- * is not zero, because nobody can foresee which are. Every second window comes first: pixels that
+ * is not zero, because which are cannot be foreseen. Every second window comes first: pixels that
  * neighbours share would have to wait for each other. */
 static uint32_t list_channel(struct kernels_sparse sparse, uint64_t windows, const uint32_t *places,
                              const float *gradient, const uint8_t *which,

@@ -33,7 +33,7 @@ struct kernels_sparse {
 
 /* One image. gradient: of the pool's output. which: as kernels_pool has it; NULL without a pool.
  * turned_gradient: added to. image_gradient: overwritten, zero where no position reaches; NULL:
- * nobody wants it. scratch [kernels_sparse_scratch]. */
+ * it is not wanted. scratch [kernels_sparse_scratch]. */
 uint64_t kernels_sparse_scratch(struct kernels_sparse sparse);
 void kernels_sparse_gradient(struct kernels_sparse sparse, const float *image, const float *turned,
                              const float *gradient, const uint8_t *which, float *turned_gradient,

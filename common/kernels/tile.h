@@ -63,7 +63,7 @@ struct tile_set {
                              const float *products, uint64_t lanes, struct kernels_finish finish,
                              float *to);
 
-    /* One image of kernels_sparse_gradient; no image_gradient: nobody wants it. */
+    /* One image of kernels_sparse_gradient; no image_gradient: it is not wanted. */
     void (*sparse)(const struct sparse_lists *lists, const float *image, const float *turned,
                    float *turned_gradient, float *image_gradient);
 

@@ -7,7 +7,7 @@
  *     mask, mask_first(n)   the first n lanes, 1 to LANES
  *     vector_* numbers_*    what can be done with them; of max(a, b), b where they are not ordered
  *
- * There is no include guard: nobody includes it twice. */
+ * There is no include guard: no file includes it twice. */
 
 #include <math.h>
 

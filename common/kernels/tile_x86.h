@@ -4,7 +4,7 @@
  *     vector, numbers         see tile_body.h
  *     INTRINSIC(operation)    _mm256_operation or _mm512_operation
  *
- * There is no include guard: nobody includes it twice. */
+ * There is no include guard: no file includes it twice. */
 
 #define VECTOR static inline __attribute__((always_inline)) UNCHECKED
 

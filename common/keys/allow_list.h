@@ -1,7 +1,7 @@
 /* allow_list.h - whose keys may talk to a server: the public certificates (*.key) of one folder.
  *
  * Loading leaves out what cannot be used, and says so, rather than letting one broken file decide
- * about all the others: whoever is left out is refused.
+ * about all the others: a key that is left out is refused.
  *
  * Threads: one at a time. Ownership: owns its entries; a zeroed list is empty, and refuses all. */
 

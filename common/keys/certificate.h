@@ -12,7 +12,7 @@
  * Kubernetes mounts a Secret for a process that is not root). Metadata are kept as they are. Two of them mean something here:
  * `role` (ps, worker, observer) and with it `index` limit what a process with this key may be.
  *
- * Files are strangers': they are read strictly. Sections other than metadata and curve, other keys
+ * Files may come from anywhere: they are read strictly. Sections other than metadata and curve, other keys
  * in curve, repetitions, tabs, control characters and anything longer than the limits below are
  * refused.
  *
@@ -52,7 +52,7 @@ enum status certificate_parse(const char *text, size_t bytes, struct certificate
  * with the secret key, which must be there. */
 size_t certificate_format(const struct certificate *certificate, bool secret, char *text);
 
-/* A public certificate must hold no secret key, a secret one must, in a file that nobody but its
+/* A public certificate must hold no secret key, a secret one must, in a file that only its
  * owner can read (but see above for files of root's). Links are followed. */
 enum status certificate_read_public(const char *path, struct certificate *certificate,
                                     struct error *error);

@@ -30,8 +30,8 @@ void identity_format(const struct identity *identity, char text[IDENTITY_TEXT]);
 /* False when the text is not exactly what identity_format writes; identity is zeroed then. */
 bool identity_parse(const char *text, struct identity *identity);
 
-/* Whether it may speak as role/index (an enum role). Everybody may observe, and without keys
- * everybody may be anything. */
+/* Whether it may speak as role/index (an enum role). Any peer may observe, and without keys
+ * any peer may be anything. */
 bool identity_may_be(const struct identity *identity, uint32_t role, uint32_t index);
 
 /* What it may be, for people: "worker/3", "any worker", "anything". */

@@ -7,7 +7,7 @@
 
 #include "common/base/hash.h"
 
-/* Strangers choose what is hashed, so it must not be easy to find two that collide. */
+/* Unauthenticated peers choose what is hashed, so it must not be easy to find two that collide. */
 static uint64_t hash_of(const void *bytes, size_t count, const char *address)
 {
     struct hash hash;

@@ -1,6 +1,6 @@
-/* refused.h - which peers have been refused, so that each is named once and nobody can flood a log.
+/* refused.h - which peers have been refused, so that each is named once and the log cannot be flooded.
  *
- * A peer is its address and its key. A stranger can make up keys as fast as it connects, so of one
+ * A peer is its address and its key. An unauthenticated peer can make up keys as fast as it connects, so of one
  * address only a few keys are named, and of all peers only so many as fit here; the rest is
  * counted.
  *

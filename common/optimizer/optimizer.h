@@ -49,7 +49,7 @@ struct optimizer {
     const char *slot_names[OPTIMIZER_SLOTS_MAX]; /* Names in checkpoints: "m", "v". */
     float default_learning_rate;
     struct optimizer_settings defaults;
-    bool spares_biases; /* Kernels and biases are told apart: update_apply (update.h). */
+    bool spares_biases; /* Kernels and biases differ: update_apply (update.h). */
     /* First value of every element of a slot. */
     float (*slot_initial)(const struct optimizer_settings *settings, uint32_t slot);
     void (*apply)(const struct optimizer_update *update);

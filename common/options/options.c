@@ -476,7 +476,7 @@ static enum status check_virtual(const struct parser *parser)
 {
     const struct options *options = parser->options;
     if (options->virtual_time && options->keys != NULL)
-        return refuse(parser, "--keys and --virtual exclude each other: nobody listens there");
+        return refuse(parser, "--keys and --virtual exclude each other: there is no network");
     for (size_t i = 0; i < option_row_count && !options->virtual_time; i++)
         if ((option_rows[i].users & OPTION_COMPARE) != 0 &&
             (option_rows[i].users & OPTION_RUN) == 0 &&
@@ -650,11 +650,11 @@ static enum status check_keys(const struct parser *parser)
         return refuse(parser, "--transport=shm and --keys exclude each other: shared memory would "
                               "bypass the keys");
     if (options->ps == 0)
-        return refuse(parser, "--keys: without servers (--ps=0) there is nobody to talk to");
+        return refuse(parser, "--keys: without servers (--ps=0) there is no server to talk to");
     return STATUS_OK;
 }
 
-/* Whoever follows no run has no use for these. */
+/* Without --follow these have no use. */
 static enum status check_follow(const struct parser *parser)
 {
     static const char *const names[] = {"best", "patience", "out", "start-timeout",
@@ -684,7 +684,7 @@ static void list_ignored(const struct parser *parser)
                            options->ignored[0] != '\0' ? ", " : "", option_rows[i].name);
 }
 
-/* Nobody reads what ten epochs say. */
+/* Ten epochs are more than a reader reads. */
 static enum status check_explain(const struct parser *parser)
 {
     const struct options *options = parser->options;
@@ -743,7 +743,8 @@ static enum status check_backup(const struct parser *parser)
         return STATUS_OK;
     }
     if (options->ps == 0)
-        return refuse(parser, "backup workers: nobody is late where one process is alone (--ps=0)");
+        return refuse(parser,
+                      "backup workers: no worker is late where one process is alone (--ps=0)");
     if (options->job.backup_workers >= workers)
         return refuse(
             parser, "%" PRIu32 " of %s cannot be backup workers: a step waits for one at least",
@@ -752,7 +753,7 @@ static enum status check_backup(const struct parser *parser)
     return STATUS_OK;
 }
 
-/* launch has hosts from one place, and where it has workers to count it is told how many. */
+/* launch has hosts from one place, and where it has workers to count --workers says how many. */
 static enum status check_launch(const struct parser *parser)
 {
     const struct options *options = parser->options;

@@ -31,7 +31,7 @@ extern const char syncopate_commit[];
 
 #define OPTIONS_LIST_MAX   64 /* Of an option that may be given several times. */
 #define OPTIONS_COUNTS_MAX 32 /* Numbers in compare's --workers. */
-#define EXPLAIN_STEPS_MAX  16 /* Of a run that is told message by message. */
+#define EXPLAIN_STEPS_MAX  16 /* Of a run that --explain shows message by message. */
 #define OWNER_THREADS_MAX  16 /* Of one server. */
 
 /* Who accepts an option; programs and commands are a mask. */
@@ -118,7 +118,7 @@ struct options {
     const char *remote_bin;        /* launch: folder of the programs there; NULL: as here. */
     const char *ports;             /* probe: "20000-20127"; NULL: none. */
     uint32_t data_fd;              /* worker: of memory that workers share; 0: none. */
-    bool parent_stdin;             /* Standard input ends with whoever started this process. */
+    bool parent_stdin;             /* Standard input ends with the launcher. */
     bool insecure;                 /* ps: listen beyond loopback without keys. */
     const char *keys;              /* Folder of certificates; NULL: none are used. */
     const char *certificate;       /* In place of the one that this process has in there. */
@@ -214,7 +214,7 @@ enum options_result {
 
 /* Fill options from defaults, environment and arguments (argv[0] is skipped). `program` is shown in
  * help and opens the error line: "syncopate run". Everything that options alone can tell is checked
- * here: bounds, unknown options and variables (the name most likely meant is told), options the
+ * here: bounds, unknown options and variables (with the name most likely meant), options the
  * chosen mode, optimizer or schedule would not use, missing or surplus arguments. Words may be
  * written in any case. A LIST given twice is one list; of another option the last counts,
  * and options->remarks says so. Servers and workers take each other's options, so that one list serves all processes of a
@@ -244,7 +244,7 @@ enum status options_hosts(const char *list, char (*items)[ADDRESS_MAX], uint32_t
 /* Where a list's first item ends: at a comma or a semicolon, but not between brackets. */
 size_t options_host_length(const char *list);
 
-/* STATUS_INVALID when one of them means only whoever reads it (localhost) and another does not. */
+/* STATUS_INVALID when one of them means only the reader itself (localhost) and another does not. */
 enum status options_hosts_apart(char (*items)[ADDRESS_MAX], uint32_t count, struct error *error);
 /* STATUS_INVALID when two are the same; with port 0 they are not. */
 enum status options_hosts_differ(char (*items)[ADDRESS_MAX], uint32_t count, struct error *error);

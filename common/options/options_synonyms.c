@@ -20,7 +20,7 @@ static const struct synonym {
     {"batch-size batch", "global-batch", "examples in an update, of all workers together"},
     {"iterations", "steps", NULL},
     {"sync-replicas issync", NULL, "write --mode sync or --mode async"},
-    {"replicas-to-aggregate", "backup-workers", "those for whom no step waits"},
+    {"replicas-to-aggregate", "backup-workers", "workers that no step waits for"},
     {"clip", NULL, "there is no gradient clipping"},
     {"loss", NULL, "the loss is softmax cross-entropy"},
     {"np n", "workers", "and servers are --ps"},

@@ -398,7 +398,7 @@ const struct option_row option_rows[] = {
      "Decides synthetic data. Default: what the run or the checkpoint was trained with; for a model "
      "file alone 1."},
     {"seed", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(job.seed), OPTION_VERIFY, "N", "1", 0,
-     JOB_ANY_NUMBER, NULL, NULL, "Decides everything about a history: job, cluster and mishaps."},
+     JOB_ANY_NUMBER, NULL, NULL, "Decides everything about a history: job, cluster and faults."},
     {"histories", OPTION_GROUP_JOB, OPTION_KIND_U64, FIELD(histories), OPTION_VERIFY, "N", "1", 1,
      1e9, NULL, NULL, "Play so many, with seeds from --seed on."},
     {"vary", OPTION_GROUP_JOB, OPTION_KIND_LIST, FIELD(vary), OPTION_COMPARE, "NAME=LIST", NULL, 0, 0, NULL, NULL,
@@ -481,7 +481,7 @@ const struct option_row option_rows[] = {
     {"job-name", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(job_name), OPTION_TASK, "NAME", NULL,
      0, 0, &choice_task_name, NULL,
      "What this process is, where no engine says it; with one, what all that were started alike are (the pods of "
-     "a set, a part of a het job, a program of mpirun's): their index is the engine's. chief and master are worker 0, whoever else there is then from 1 on."},
+     "a set, a part of a het job, a program of mpirun's): their index is the engine's. chief and master are worker 0, the other workers then from 1 on."},
     {"task-index", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(task_index), ROLES, "I", "0", 0,
      JOB_WORKERS_MAX - 1, NULL, NULL, "Which of its hosts this process is, from 0."},
     {"job-id", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(job_id), ROLES | ONE_RUN, "TEXT", NULL, 0, 0,
@@ -497,9 +497,9 @@ const struct option_row option_rows[] = {
      0, 0, NULL, NULL, "Write the address to FILE once the server listens; fd:N is a descriptor that it was given."},
     {"parent-stdin", OPTION_GROUP_CLUSTER, OPTION_KIND_FLAG, FIELD(parent_stdin), ROLES, NULL, NULL,
      0, 0, NULL, NULL,
-     "Whoever started this process writes a line to its standard input and keeps it open for life "
+     "The launcher of this process writes a line to its standard input and keeps it open for life "
      "(a pipe, ssh, exec -i). When it ends, so does this process, as on SIGTERM, within 10 s or "
-     "--stop-timeout; whoever is lost then is not waited for."},
+     "--stop-timeout; a lost process is then not waited for."},
     {"data-fd", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(data_fd), OPTION_WORKER | OPTION_TASK, "N", NULL, 3,
      65535, NULL, NULL,
      "A descriptor of memory (memfd) that all workers of this host were given: the first to come reads the data into "
@@ -508,11 +508,11 @@ const struct option_row option_rows[] = {
      0, NULL, NULL, "Listen beyond loopback although no keys are given."},
     {"hosts", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(hosts), OPTION_LAUNCH, "FILE", NULL, 0, 0, NULL, NULL,
      "The hosts, one a line: [user@]host[:sshport] [slots=N] [role=ps|worker]; # begins a remark. slots: processes "
-     "that it takes; where nobody says, all are dealt over the hosts in turn."},
+     "that it takes; by default all are dealt over the hosts in turn."},
     {"host-list", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(host_list), OPTION_LAUNCH, "LIST", NULL, 0, 0, NULL,
      NULL, "The same as a list, host:slots with commas; also -H LIST: -H alpha:2,kim@beta:2."},
     {"ssh", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(ssh), OPTION_LAUNCH, "COMMAND", "ssh", 0, 0, NULL, NULL,
-     "How to log in, with whatever options: \"ssh -F file\". Nobody is there to type a password (BatchMode)."},
+     "How to log in, with whatever options: \"ssh -F file\". No password can be typed (BatchMode)."},
     {"remote-bin", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(remote_bin), OPTION_LAUNCH, "DIR", NULL, 0, 0, NULL,
      NULL, "Folder of the programs on the hosts. Default: the one that they are in here."},
     {"port-base", OPTION_GROUP_CLUSTER, OPTION_KIND_U32, FIELD(port_base), OPTION_LAUNCH, "PORT", "20000", 1024, 65000,
@@ -523,7 +523,7 @@ const struct option_row option_rows[] = {
      "Make no keys: the network between the hosts is trusted. Processes of one host then share memory. By default "
      "keys are made for the job, and each process is given only its own."},
     {"ports", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(ports), OPTION_PROBE, "FIRST-LAST", NULL, 0, 0,
-     &choice_ports, NULL, "Say which of these ports somebody listens on here."},
+     &choice_ports, NULL, "Say which of these ports have a listener here."},
     {"data", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(data), OPTION_PROBE, "DATA", NULL, 0, 0, &choice_data, NULL,
      "Say whether these data are here: fashion-mnist, synthetic, synthetic:N, or a folder with MNIST-like IDX files."},
     {"instructions", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(instructions), OPTION_PROBE, "SET", NULL, 0, 0,
@@ -531,10 +531,10 @@ const struct option_row option_rows[] = {
     {"tell", OPTION_GROUP_OUTPUT, OPTION_KIND_TEXT, FIELD(tell), SERVES, "all|progress", "all", 0, 0, &choice_tell,
      NULL,
      "What server 0 tells on standard output. all: how training goes, and at the end a summary. progress: without the "
-     "summary, which whoever started it makes of the run directory."},
+     "summary, which the launcher makes of the run directory."},
     {"keys", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(keys), RUNS | OPTION_INSPECT | OPTION_LEAVE, "DIR",
      NULL, 0, 0, NULL, NULL,
-     "Encrypt everything, and let in only whoever has a certificate (*.key) in the servers' DIR. "
+     "Encrypt everything, and let in only peers with a certificate (*.key) in the servers' DIR. "
      "In DIR are servers.key and what this process needs of servers.key_secret, "
      "worker-I.key_secret and observer.key_secret (syncopate keygen). Memory is then not shared "
      "between processes."},
@@ -622,13 +622,13 @@ const struct option_row option_rows[] = {
 
     /* Deadlines. */
     {"start-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(deadlines.start), TRAINS, "S",
-     "60", 0.001, 1e9, NULL, NULL, "Seconds, from a process's start, until everybody must have joined (exit code 4)."},
+     "60", 0.001, 1e9, NULL, NULL, "Seconds, from a process's start, until all must have joined (exit code 4)."},
     {"start-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(deadlines.start), OPTION_EVALUATE, "S",
      "60", 0.001, 1e9, NULL, NULL,
      "With --follow: seconds until the run must have begun (exit code 4), or gone on where it was stopped."},
     {"recovery-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(deadlines.recovery), OPTION_EVALUATE,
      "S", "60", 0.001, 1e9, NULL, NULL,
-     "With --follow: seconds in which nobody trains the run, though it has not ended, before it is given up (exit code "
+     "With --follow: seconds in which no process trains the run, though it has not ended, before it is given up (exit code "
      "195)."},
     {"worker-timeout", OPTION_GROUP_DEADLINES, OPTION_KIND_REAL, FIELD(deadlines.silence), TRAINS, "S",
      "5", 0.001, 1e9, NULL, NULL,
@@ -646,7 +646,7 @@ const struct option_row option_rows[] = {
      "stop", 0, 0, &choice_term, NULL,
      "What SIGTERM or SIGHUP to this worker alone asks for: stop: the job stops at a checkpoint; "
      "leave: this worker leaves (exit code 143) and the job goes on without it, waiting "
-     "--recovery-timeout for another when it was the last. Whoever trains alone stops."},
+     "--recovery-timeout for another when it was the last. A process that trains alone stops."},
     {"on-term", OPTION_GROUP_DEADLINES, OPTION_KIND_TEXT, FIELD(on_term), OPTION_TASK, "WHAT",
      NULL, 0, 0, &choice_term, NULL,
      "Of a worker: what SIGTERM or SIGHUP to it asks for, as syncopate-worker has it. Default: leave where "
@@ -667,7 +667,7 @@ const struct option_row option_rows[] = {
      "Processes that stand still: ps/1@3s+2s for 2 s."},
     {"partition", OPTION_GROUP_DEADLINES, OPTION_KIND_TEXT, FIELD(failures[FAILURE_TEXT_PARTITION]), MODELS, "LIST",
      NULL, 0, 0, NULL, NULL,
-     "Nothing gets from one side to the other: worker/0-3|ps/0@5s+2s; without |, to nobody."},
+     "Nothing gets from one side to the other: worker/0-3|ps/0@5s+2s; without |, to no other."},
     {"join", OPTION_GROUP_DEADLINES, OPTION_KIND_TEXT, FIELD(failures[FAILURE_TEXT_JOIN]), MODELS, "LIST",
      NULL, 0, 0, NULL, NULL,
      "A worker more comes: @8s."},
@@ -774,7 +774,7 @@ const struct option_row option_rows[] = {
     {"alive", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(alive), OPTION_INSPECT, NULL, NULL, 0, 0, NULL, NULL,
      "Only whether the server at host:port, 0 or another, answers: exit code 0, else 5. For an engine's probes."},
     {"ready", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(ready), OPTION_INSPECT, NULL, NULL, 0, 0, NULL, NULL,
-     "Only whether it serves its chunks, or, being server 0, its job runs: exit code 0, else 4 with for whom it waits, or "
+     "Only whether it serves its chunks, or, being server 0, its job runs: exit code 0, else 4 with what it waits for, or "
      "5."},
     {"log-every", OPTION_GROUP_OUTPUT, OPTION_KIND_REAL, FIELD(log_every), OPTION_INSPECT, "S",
      NULL, 0.001, 1e9, NULL, NULL,
@@ -820,7 +820,7 @@ const struct option_row option_rows[] = {
      "fd:N is a descriptor that it was given."},
     {"trace", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(traced), OPTION_RUN | OPTION_SIMULATE, NULL, NULL, 0,
      0, NULL, NULL,
-     "Write OUT/trace.json, for Perfetto and the like: what every process did, and for whom it waited, in some "
+     "Write OUT/trace.json, for Perfetto and the like: what every process did, and what it waited for, in some "
      "steps; at most 50 MB."},
     {"trace", OPTION_GROUP_OUTPUT, OPTION_KIND_TEXT, FIELD(trace), ROLES, "FILE", NULL, 0, 0, NULL, NULL,
      "Keep in FILE what this process did in some steps, for syncopate trace; several of one host may share it. "
@@ -833,7 +833,7 @@ const struct option_row option_rows[] = {
      "Answer HTTP there: /metrics for Prometheus, /healthz and /readyz for probes. 0: nowhere."},
     {"metrics-bind", OPTION_GROUP_OUTPUT, OPTION_KIND_TEXT, FIELD(metrics_bind), SERVES, "ADDRESS", "127.0.0.1", 0,
      0, NULL, NULL,
-     "The numeric address to answer at; 0.0.0.0 or :: is every one. Whoever reaches it may read all figures."},
+     "The numeric address to answer at; 0.0.0.0 or :: is every one. Any program that reaches it may read all figures."},
     {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), OPTION_TRACE, NULL, NULL, 0, 0,
      NULL, NULL, "Nothing but what is wrong: the result is in the files."},
     {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet),

@@ -73,7 +73,7 @@ static const struct program_text program_texts[] = {
      "of its bytes cost them. What comes of it is a cluster file, all processes on one such host, "
      "for "
      "syncopate simulate --cluster-file. Nothing else should run meanwhile. Each figure is the "
-     "median, and is told with its quartiles. The network card is not measured.",
+     "median, with its quartiles. The network card is not measured.",
      "  syncopate calibrate --model cnn --out here.json\n"
      "  syncopate simulate --cluster-file here.json --workers 2 --epochs 1"},
     {OPTION_COMPARE, "[options]", NULL,
@@ -115,7 +115,8 @@ static const struct program_text program_texts[] = {
      "the path of a file of spans, or of a folder with those of several hosts",
      "one trace of what several processes have kept",
      "Make one trace of what processes that were started by hand have kept with --trace FILE: what "
-     "each did in some steps, and for whom it waited, for Perfetto (ui.perfetto.dev) and whatever "
+     "each did in some steps, and which other it waited for, for Perfetto (ui.perfetto.dev) and "
+     "whatever "
      "else reads Chrome's format. PATH is such a file, or a folder in which there are files "
      "*.spans. What clocks of several hosts are apart is found from the messages between them, "
      "and said.",
@@ -129,12 +130,13 @@ static const struct program_text program_texts[] = {
     {OPTION_KEYGEN, "PATH [options]", "the path of the new key, or of the folder for a job's keys",
      "keys for servers and workers that encrypt and know each other",
      "Make a key pair: PATH.key, its public certificate, for the folders of the servers, and "
-     "PATH.key_secret, which stays with whoever it is for and is readable by its owner only. With "
+     "PATH.key_secret, which stays on the host of that process and is readable by its owner only. "
+     "With "
      "--workers N, all that a job needs: servers, observer, and worker-0 to worker-(N-1) in the "
      "folder PATH. Files are as czmq's, and never overwritten.",
      "  syncopate keygen keys --workers 4"},
     {OPTION_VERIFY, "[options]", NULL,
-     "clusters in virtual time with mishaps: do they keep their promises",
+     "clusters in virtual time with faults: do they keep their promises",
      "Run whole clusters in this one process, in virtual time: the real servers' and workers' "
      "logic with a made-up model, late, reordered and repeated messages, processes that are "
      "killed, "
@@ -177,7 +179,7 @@ const struct exit_text exit_texts[] = {
     {EXIT_MISMATCH, TRAINS, "the configurations of two processes disagree"},
     {EXIT_MISMATCH, OPTION_LEAVE, "there is no such worker, or its place owns chunks"},
     {EXIT_MISMATCH, OPTION_REPLAY, "no record, or a damaged one; other data, or another processor"},
-    {EXIT_START_TIMEOUT, TRAINS, "not everybody had joined before --start-timeout"},
+    {EXIT_START_TIMEOUT, TRAINS, "not all had joined before --start-timeout"},
     {EXIT_START_TIMEOUT, OPTION_EVALUATE, "no run had begun before --start-timeout"},
     {EXIT_START_TIMEOUT, OPTION_INSPECT, "the server is not ready (--ready)"},
     {EXIT_CANNOT_OPEN, ~0u, "an address or a file cannot be opened"},
@@ -185,8 +187,8 @@ const struct exit_text exit_texts[] = {
     {EXIT_INTERRUPTED, TRAINS, "interrupted (SIGINT), after a clean checkpoint"},
     {EXIT_TERMINATED, TRAINS, "terminated (SIGTERM, SIGHUP), after a clean checkpoint"},
     {EXIT_CLUSTER_LOST, TRAINS, "lost the cluster; worth a retry"},
-    {EXIT_CLUSTER_LOST, OPTION_EVALUATE, "nobody trains the run that is followed any more"},
-    {EXIT_CLUSTER_LOST, OPTION_LEAVE, "the worker was told, and has not left in time"},
+    {EXIT_CLUSTER_LOST, OPTION_EVALUATE, "no process trains the run that is followed any more"},
+    {EXIT_CLUSTER_LOST, OPTION_LEAVE, "the worker was asked, and has not left in time"},
 };
 
 const size_t exit_text_count = sizeof exit_texts / sizeof *exit_texts;

@@ -13,7 +13,7 @@
 bool task_begin(struct options *options, enum option_user user, int argc, char **argv,
                 int *exit_code);
 
-/* Whoever starts a run again while the one before is stopping has to wait for its --out; see
+/* A user who starts a run again while the one before is stopping has to wait for its --out; see
  * occupancy.h. For those without a launcher, whose care that is. An exit code. */
 int task_await_out(const struct options *options, struct error *error);
 

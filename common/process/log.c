@@ -1,4 +1,4 @@
-/* log.c - one write a line under a lock, to a standard error that nobody waits for; lines that are
+/* log.c - one write a line under a lock, to a standard error that is never waited for; lines that are
  * lost are counted. */
 
 #include "common/process/log.h"
@@ -11,9 +11,9 @@
 
 #include "common/process/outlet.h"
 
-/* The only state of a process that has no owner: whoever finds something wrong must be able to say
+/* The only state of a process that has no owner: any code that finds something wrong must be able to say
  * so. The first three are set by log_init before any thread starts, and only read after that; the
- * others belong to whoever holds the lock. */
+ * others belong to the holder of the lock. */
 static char log_who[64] = "syncopate";
 static enum log_level log_least = LOG_INFO;
 static enum log_format log_format = LOG_FORMAT_TEXT;
@@ -50,7 +50,7 @@ static bool put_gap(const struct log_line *next)
         return true;
     struct log_line gap = {.time = next->time, .level = LOG_WARNING};
     snprintf(gap.who, sizeof gap.who, "%s", log_who);
-    snprintf(gap.text, sizeof gap.text, "log lines that nobody read were lost count=%" PRIu64,
+    snprintf(gap.text, sizeof gap.text, "log lines that were not read are lost count=%" PRIu64,
              log_lost);
     if (!put(&gap))
         return false;

@@ -5,9 +5,8 @@
  * or the same as JSON, see log_line.h. Lines go to standard error, one write each, on changes of
  * state and never once a message. Data goes to standard output or files, not here.
  *
- * Nobody waits for whoever reads them: while standard error takes nothing (a terminal stopped with
- * Ctrl-S, a pipe nobody empties), lines are lost, and the next that gets through is one that says
- * how many.
+ * Writing never waits for a reader: while standard error takes nothing (a terminal stopped with
+ * Ctrl-S, a full pipe), lines are lost, and the next one says how many.
  *
  * Threads: any; a line is written whole. */
 

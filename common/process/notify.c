@@ -23,7 +23,7 @@ static bool read_address(struct notify *notify, const char *text)
     return true;
 }
 
-/* Half of what is asked, so that one that is late does no harm. $WATCHDOG_PID says for whom it is. */
+/* Half of what is asked, so that one that is late does no harm. $WATCHDOG_PID names the process. */
 static uint64_t watchdog_us(void)
 {
     const char *wanted = getenv("WATCHDOG_USEC"), *process = getenv("WATCHDOG_PID");

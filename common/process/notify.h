@@ -23,7 +23,7 @@
 #define NOTIFY_STATUS_MAX 400
 
 struct notify {
-    int socket; /* -1: nobody wants to hear. */
+    int socket; /* -1: no service manager asked. */
     struct sockaddr_un manager;
     socklen_t manager_bytes;
     uint64_t watchdog_us; /* Between two signs of life; 0: none are wanted. */

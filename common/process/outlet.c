@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 /* The same terminal or pipe, but writes to it do not wait; -1 when that cannot be had (there is no
- * /proc, the terminal belongs to somebody else). */
+ * /proc, the terminal is of another user). */
 static int open_anew(int file)
 {
     char path[64];

@@ -1,5 +1,5 @@
 /* outlet.h - lines for people, to a descriptor whose reader may stop reading: a terminal that was
- * stopped with Ctrl-S, a pipe nobody empties. Writing never waits for anybody.
+ * stopped with Ctrl-S, a full pipe. Writing never waits for the reader.
  *
  * A line goes out whole and in one write, or not at all. Of one that the reader takes only the
  * beginning of, the rest is kept and goes out before the next.
@@ -27,7 +27,7 @@ struct outlet {
 enum outlet_result {
     OUTLET_TAKEN,
     OUTLET_FULL, /* Try again later, or do without. */
-    OUTLET_GONE, /* Nobody reads any more. */
+    OUTLET_GONE, /* The reader is gone. */
 };
 
 void outlet_open(struct outlet *outlet, int file);

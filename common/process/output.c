@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define UNREAD "nobody reads it"
+#define UNREAD "it is not read"
 
-/* A pipe or socket that nobody reads any more. */
+/* A pipe or socket whose reader is gone. */
 static bool is_unread(void)
 {
     struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};

@@ -11,7 +11,7 @@
 #include "common/base/status.h"
 
 /* Write what is left. STATUS_IO when anything was lost since this was last asked, with the line
- * "cannot write to standard output: No space left on device"; STATUS_UNREACHABLE when nobody reads it. */
+ * "cannot write to standard output: No space left on device"; STATUS_UNREACHABLE when its reader is gone. */
 enum status output_finish(struct error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* parent.c - poll and read on standard input, which ends when whoever holds its other end does. */
+/* parent.c - poll and read on standard input, which ends when the launcher that holds its other end does. */
 
 #include "common/process/parent.h"
 

@@ -1,12 +1,11 @@
-/* parent.h - whether whoever started this process is still there (--parent-stdin).
+/* parent.h - whether the launcher of this process is still there (--parent-stdin).
  *
  * A launcher holds the other end of our standard input. It writes one line at once; after it only
  * three bytes count, each a request as a signal is, for where signals do not get to (ssh); the end
  * of the file is its death, however it died. That works alike through a
  * pipe, ssh, `kubectl exec -i` and `docker exec -i`, and needs neither /proc nor that we be its
- * child. A standard input that ends before the first line never had anybody behind it (it is
- * /dev/null in batch scripts, under `ssh -n` and exec without -i): better to say so than to end
- * at once each time.
+ * child. A standard input that ends before the first line never had a launcher behind it (it is
+ * /dev/null in batch scripts, under `ssh -n` and exec without -i): that is an error of its own.
  *
  * Threads: parent_greet in main; after it one thread. */
 
@@ -17,7 +16,7 @@
 
 #include "common/base/status.h"
 
-/* Whoever has lost his launcher ends within so many seconds, or --stop-timeout if that is less. */
+/* A process that has lost its launcher ends within so many seconds, or --stop-timeout if that is less. */
 #define PARENT_LOST_SECONDS 10.0
 
 /* What a launcher writes at once. */

@@ -56,7 +56,7 @@ static void end_as_told(int number)
 }
 
 /* To the first process of a container, or of whatever has processes of its own, the kernel passes no signal
- * that it has not asked for: SIGTERM would be lost on whoever waits for a name before it takes signals. */
+ * that it has not asked for: SIGTERM would be lost on a process that resolves a name before it takes signals. */
 static void end_as_first(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM};

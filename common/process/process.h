@@ -5,7 +5,7 @@
  * file that we open take its place, and what is printed go there. After process_begin
  *
  *   - descriptors 0 to 2 are open; what was closed cannot be read or written still, so that a
- *     result that nobody can have is an error all the same;
+ *     result that cannot be had is an error all the same;
  *   - no signal is blocked, and none is ignored but those that a person or a shell had reason to:
  *     SIGHUP (nohup), SIGINT and SIGQUIT (a job in the background) and those of job control;
  *   - SIGHUP, unless ignored, ends the process with EXIT_TERMINATED, as it does later when there is

@@ -66,7 +66,7 @@ static void look_for_parent(struct signals *signals)
     if (news != PARENT_GONE)
         return;
     signals->abandoned_at = clock_now_seconds();
-    log_warning("whoever started this process is gone, or the connection is; ending within %s",
+    log_warning("the launcher of this process is gone, or the connection is; ending within %s",
                 wording_duration(options->abandoned_seconds).text);
     if (options->abandoned != NULL)
         options->abandoned(options->context);
@@ -88,7 +88,7 @@ static int patience_ms(const struct signals *signals)
     double left = seconds_left(signals);
     if (left > 0)
         return (int)ceil(1e3 * left);
-    log_error("not stopped within %s since whoever started this process is gone",
+    log_error("not stopped within %s since the launcher is gone",
               wording_duration(signals->options.abandoned_seconds).text);
     _exit(EXIT_CLUSTER_LOST);
 }

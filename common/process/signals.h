@@ -1,5 +1,5 @@
 /* signals.h - turns SIGINT, SIGTERM and SIGHUP into one clean request to stop, or SIGTERM and SIGHUP
- * into one to leave where `leave` is set, and the death of whoever started this process into a request
+ * into one to leave where `leave` is set, and the death of the launcher into a request
  * to stop without hope.
  *
  * The signals are blocked in every thread and read by one, so no handler ever runs in the middle of

@@ -4,7 +4,7 @@
  * The first of SIGINT, SIGTERM and SIGHUP asks for a clean stop. A person who asks again, with
  * SIGINT or SIGTERM, has lost patience. But machines repeat themselves: `timeout` sends its signal
  * to its command and then to its whole group, a service manager may send SIGHUP behind SIGTERM, and
- * a terminal that goes away is told by the shell and again by the kernel. So SIGHUP is never
+ * when a terminal goes away, the shell and the kernel both send it. So SIGHUP is never
  * impatience, nor is what comes within SIGNALS_APART_SECONDS.
  *
  * Threads: plain values. Time arrives as an argument. */

@@ -1,5 +1,5 @@
-/* narrator.c - a thread that follows the run's own events.jsonl like any reader, so that nobody who
- * trains waits for a terminal. */
+/* narrator.c - a thread that follows the run's own events.jsonl like any reader, so that
+ * training never waits for a terminal. */
 
 #include "common/progress/narrator.h"
 
@@ -28,7 +28,7 @@
 #define BUFFER_BYTES     65536
 #define NULL_DEVICE      makedev(1, 3)
 
-/* What is shared: the two atomics, written by whoever stops the narrator; and the rest, which is
+/* What is shared: the two atomics, written by the thread that stops the narrator; and the rest, which is
  * the thread's from its start to its end. */
 struct narrator {
     pthread_t thread;
@@ -38,8 +38,8 @@ struct narrator {
     char run[DISK_PATH_MAX];
     struct progress progress;
     struct outlet outlet;
-    bool deaf;    /* Nobody reads any more. */
-    bool summary; /* The end is told, too. */
+    bool deaf;    /* The reader is gone. */
+    bool summary; /* The end is printed, too. */
     FILE *out;    /* Into the outlet. */
 };
 
@@ -138,7 +138,7 @@ static void release(struct narrator *n)
     free(n);
 }
 
-/* What is there now is of earlier sessions: noted before anybody adds to it. */
+/* What is there now is of earlier sessions: noted before more is added. */
 static void open_progress(struct narrator *n, double log_every)
 {
     /* Lines of the log may come in between: nothing is drawn over. */

@@ -1,5 +1,5 @@
-/* narrator.h - tells on standard output how a run goes and how it ended, for those who do the work:
- * server 0, and a worker that trains alone.
+/* narrator.h - prints on standard output how a run goes and how it ended, from server 0, or from a
+ * worker that trains alone.
  *
  *     training on 60,000 examples, 938 batches an epoch, 2,814 in all
  *     epoch 0.4 of 3  step 375 of 2,814  loss 0.612  accuracy 78.1 %  21,300 images/s  2 min left
@@ -10,12 +10,11 @@
  *
  * These are the lines of `syncopate run`: progress.h makes them from the run directory's events,
  * and summary.h from its run.json. What the run waits for is left out where the log goes to the
- * same place and says so anyway. Where standard output is /dev/null nobody is told anything; the
- * launcher has its children's there, because it tells by itself.
+ * same place and says so anyway. Where standard output is /dev/null nothing is printed: the
+ * launcher has its children's there, and prints by itself.
  *
- * A thread of its own reads and prints, so that whoever does not read (a terminal stopped with
- * Ctrl-S, a full pipe) holds up the narrator and nobody else; it goes on where it was when they
- * read again. Without its reader it is silent.
+ * A thread of its own reads and prints, so that a reader that stops (a terminal with Ctrl-S, a full
+ * pipe) holds up the narrator alone; it goes on where it was. Without its reader it is silent.
  *
  * Threads: start and stop from one. Ownership: the narrator is the caller's until narrator_stop. */
 
@@ -28,16 +27,16 @@
 
 struct narrator;
 
-/* How much it tells. */
+/* How much it prints. */
 enum narrator_tells { NARRATOR_NOTHING, NARRATOR_PROGRESS, NARRATOR_ALL };
 
-/* Tell of the run in this directory, which need not be there yet. *narrator is NULL when there is
- * nothing or nobody to tell, or no thread to tell it with. log_every: seconds between progress
+/* Print the run in this directory, which need not be there yet. *narrator is NULL when there is
+ * nothing to print, no reader, or no thread. log_every: seconds between progress
  * lines. */
 void narrator_start(struct narrator **narrator, const char *run, double log_every,
                     enum narrator_tells tells);
 
-/* The run has ended with this exit code: tell the rest, the summary unless it failed, and what goes on. Waits two
+/* The run has ended with this exit code: print the rest, the summary unless it failed, and what goes on. Waits two
  * seconds at most for a reader. Accepts NULL in *narrator, and sets it. */
 void narrator_stop(struct narrator **narrator, int exit_code);
 

@@ -40,7 +40,7 @@ static double seconds_left(const struct progress_state *state)
     return (double)updates * (double)state->update_examples / state->images_per_second;
 }
 
-/* What can be told of training, in the order of the line. */
+/* What is known of training, in the order of the line. */
 enum { ITEM_EPOCH, ITEM_STEP, ITEM_LOSS, ITEM_ACCURACY, ITEM_STALENESS, ITEM_SPEED, ITEM_LEFT };
 #define ITEM_COUNT (ITEM_LEFT + 1)
 #define ITEM_MAX   64
@@ -150,7 +150,7 @@ static void print_plain(struct progress *progress, double now)
         return; /* Another line has said it all. */
     progress_describe(&progress->state, now - progress->opened, PROGRESS_LINE_MAX, text);
     print_line(progress, text, 0);
-    progress->told = now;
+    progress->printed = now;
 }
 
 /* --- events ---------------------------------------------------------------------------------- */
@@ -285,7 +285,7 @@ static void tell_epoch(struct progress *progress, struct progress_epoch *epoch)
 }
 
 /* What is known of the epoch that an event is about, or NULL. One before it that still waits for
- * the other half of what is to be told is told without. */
+ * the other half is printed without. */
 static struct progress_epoch *take_epoch(struct progress *progress, const struct json *event)
 {
     uint64_t number = json_u64(event, "epoch", 0);
@@ -364,7 +364,7 @@ static void on_waiting(struct progress *progress, const struct json *event)
     copy_text(event, "text", progress->state.waiting, sizeof progress->state.waiting);
 }
 
-/* A lost server took updates with it: what was told beyond this step is told again. */
+/* A lost server took updates with it: what was printed beyond this step is printed again. */
 static void on_generation(struct progress *progress, const struct json *event)
 {
     struct progress_state *state = &progress->state;
@@ -492,7 +492,7 @@ void progress_open(struct progress *progress, FILE *out, struct progress_style s
                    const char *run, double now)
 {
     *progress = (struct progress){
-        .out = out, .style = style, .opened = now, .told = now, .epoch_step = UINT64_MAX};
+        .out = out, .style = style, .opened = now, .printed = now, .epoch_step = UINT64_MAX};
     reset(&progress->state);
     snprintf(progress->path, sizeof progress->path, "%s/events.jsonl", run);
     if (disk_open(progress->path, O_RDONLY, &progress->file, NULL) == STATUS_OK)
@@ -515,7 +515,7 @@ void progress_tick(struct progress *progress, double now)
         return;
     if (progress->style.live && (progress->news || !progress->state.started))
         draw(progress, now);
-    bool due = now - progress->told >= progress->style.log_every;
+    bool due = now - progress->printed >= progress->style.log_every;
     if (!progress->style.live && progress->news && due)
         print_plain(progress, now);
     /* News that are not due yet wait for their moment. */

@@ -1,4 +1,4 @@
-/* progress.h - what a person sees while a job trains, told from OUT/events.jsonl as it grows.
+/* progress.h - what a person sees while a job trains, made from OUT/events.jsonl as it grows.
  *
  * On a terminal one line is drawn over and over, with a line that stays for each epoch:
  *
@@ -13,7 +13,7 @@
  * Elsewhere the second kind becomes a plain line every --log-every seconds. With --quiet nothing is
  * shown. Colour only on a terminal, without NO_COLOR and with a TERM that is not dumb.
  *
- * Events of earlier sessions of the run, there before progress_open, are not told again.
+ * Events of earlier sessions of the run, there before progress_open, are not printed again.
  *
  * Threads: one. Ownership: progress_open opens nothing that progress_close does not close. */
 
@@ -34,14 +34,14 @@ struct progress_style {
     bool quiet;
     bool live; /* Draw one line over and over. */
     bool colour;
-    bool leave_waiting; /* Somebody else says for whom the run waits. */
+    bool leave_waiting; /* The log says what the run waits for. */
     double log_every;   /* Seconds between plain lines. */
 };
 
 /* What suits `out` and the environment. */
 struct progress_style progress_style_of(FILE *out, bool quiet, bool verbose, double log_every);
 
-/* Where a job stands, as the events tell. NaN and 0 where nothing has been told. */
+/* Where a job stands, by its events. NaN and 0 where nothing is known. */
 struct progress_state {
     bool started;
     const struct mode_facts *facts; /* The mode's; of none before it has started. */
@@ -50,10 +50,10 @@ struct progress_state {
     uint64_t step;
     double epoch, loss, accuracy, images_per_second;
     double staleness_mean, staleness_max;
-    char waiting[256]; /* For whom, or "". */
+    char waiting[256]; /* The process, or "". */
 };
 
-/* An epoch whose line is still to be told: what there is of it. */
+/* An epoch whose line is still to be printed: what there is of it. */
 struct progress_epoch {
     uint64_t number; /* From 1; 0: none. */
     uint64_t step;
@@ -76,7 +76,7 @@ struct progress {
     struct progress_state state;
     struct progress_epoch epochs[2]; /* By number % 2: async, the next may have begun. */
     double opened;                   /* Seconds. */
-    double told;                     /* When the last plain line was written. */
+    double printed;                  /* When the last plain line was written. */
     uint64_t epoch_step;             /* At which the last epoch\'s line was. */
     bool news;                       /* Something to draw. */
     bool drawn;                      /* The live line is on the screen. */
@@ -102,7 +102,7 @@ void progress_close(struct progress *progress);
  * an event that matters here. */
 bool progress_take_event(struct progress *progress, const char *line);
 
-/* The live line without colour, at most PROGRESS_LINE_MAX bytes. How training goes is told in at
+/* The live line without colour, at most PROGRESS_LINE_MAX bytes. Training is printed in at
  * most `columns`: what matters least there is left out. */
 void progress_describe(const struct progress_state *state, double waited, size_t columns,
                        char *text);

@@ -1,5 +1,5 @@
 /* record.c - run.json by way of json.h, then events.jsonl from its start; when the run went back to
- * an earlier step, what was told beyond it is forgotten. */
+ * an earlier step, what was written beyond it is forgotten. */
 
 #include "common/progress/record.h"
 
@@ -175,7 +175,7 @@ struct reading {
     unsigned logs; /* Begun to be read. */
 };
 
-/* Training goes on after an earlier step: what was done beyond it is done again, and told again. */
+/* Training goes on after an earlier step: what was done beyond it is done again, and written again. */
 static void go_back(struct record *record, const struct json *event)
 {
     double step = json_number(event, "step");
@@ -244,7 +244,7 @@ static bool take_evaluation(struct reading *reading, const struct json *event)
     return true;
 }
 
-/* One that is told again is another: the last of a run that has been made longer. */
+/* One that is written again is another: the last of a run that has been made longer. */
 static bool take_window(struct reading *reading, const struct json *event)
 {
     struct record *record = reading->record;
@@ -253,25 +253,25 @@ static bool take_window(struct reading *reading, const struct json *event)
     if (windows == NULL)
         return false;
     record->windows = windows;
-    struct record_window told = {.training_seconds =
-                                     json_number(event, "training_seconds") + reading->earlier};
-    figures_read(run_window_rows(), event, &told.window);
+    struct record_window window = {.training_seconds =
+                                       json_number(event, "training_seconds") + reading->earlier};
+    figures_read(run_window_rows(), event, &window.window);
     size_t place = record->window_count;
-    while (place > 0 && windows[place - 1].window.end > told.window.end)
+    while (place > 0 && windows[place - 1].window.end > window.window.end)
         place--;
-    if (place > 0 && windows[place - 1].window.first == told.window.first) {
-        windows[place - 1] = told;
+    if (place > 0 && windows[place - 1].window.first == window.window.first) {
+        windows[place - 1] = window;
         return true;
     }
     memmove(&windows[place + 1], &windows[place],
             (record->window_count++ - place) * sizeof(*windows));
-    windows[place] = told;
+    windows[place] = window;
     return true;
 }
 
 static enum status read_log(struct reading *reading, const char *name, struct error *error);
 
-/* The log goes on from an earlier one, unless that is a name of somebody else's making. */
+/* The log goes on from an earlier one, unless that name is of another program. */
 static enum status take_earlier_log(struct reading *reading, const struct json *event,
                                     struct error *error)
 {
@@ -292,7 +292,7 @@ static enum status take_event(struct reading *reading, const struct json *event,
     const char *name = json_text(event, "event");
     bool room = true;
     if (name == NULL)
-        return STATUS_OK; /* Somebody else's line: none of our business. */
+        return STATUS_OK; /* Another program's line. */
     if (strcmp(name, EVENT_LOG_SET_ASIDE) == 0)
         return take_earlier_log(reading, event, error);
     if (strcmp(name, "start") == 0)

@@ -27,7 +27,7 @@
 struct record_point {
     double training_seconds; /* By stopwatch.h, over all sessions of the run. */
     double
-        exchanged_bytes; /* Payload that workers sent and received, likewise; as far as they had told. */
+        exchanged_bytes; /* Payload that workers sent and received, likewise, by their last reports. */
     double step, epoch;
     double loss, accuracy;             /* Over the examples since the point before. */
     double epoch_loss, epoch_accuracy; /* Over those of the epoch so far. */

@@ -1,5 +1,5 @@
 /* run_noise.h - what else was at work on the machine while a run in real time was made: OUT/machine.json,
- * beside its run.json, written by whoever started the run and looked on.
+ * beside its run.json, written by the launcher.
  *
  *     {"format": "syncopate-machine-1", "machine": "... 2 processors, 23.5 GiB of memory, Linux ...",
  *      "processors": 2, "seconds": 9.2, "own_cpu_seconds": 14.1,
@@ -8,7 +8,7 @@
  * Processors are those that the run might use. Of their time in these seconds, which are all from the start of
  * the run's processes to their end, `own` is what they and their launcher took, `others` what all other
  * processes did, the kernel's threads among them, and `stolen` what a host took away from a virtual
- * machine. What the kernel does in interrupts is nobody's. A run that went on has the sums of its sessions.
+ * machine. What the kernel does in interrupts counts for no process. A run that went on has the sums of its sessions.
  *
  * Threads: plain values. Errors: as disk.h. */
 

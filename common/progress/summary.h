@@ -10,7 +10,7 @@
 
 #include "common/progress/record.h"
 
-/* restarts: processes that the launcher started again; 0 when nobody knows. */
+/* restarts: processes that the launcher started again; 0 when not known. */
 void summary_print(FILE *out, const struct record *record, uint32_t restarts);
 
 #endif

@@ -1,4 +1,4 @@
-/* leaf_set.c - a bit a leaf, because there are 4096 of them at most; runs only where sets are told. */
+/* leaf_set.c - a bit a leaf, because there are 4096 of them at most; runs only where sets are sent. */
 
 #include "common/steps/leaf_set.h"
 

@@ -10,7 +10,7 @@
  * even as zeros; and the tree is never that of fewer leaves. So the sum of a node whose leaves are all
  * in the set has the bits that it has without one.
  *
- * Sets of steps that follow each other are told in a list: the first step, how many there are, and of
+ * Sets of steps that follow each other are sent in a list: the first step, how many there are, and of
  * each set the number of its runs and, of each run, how many leaves lie between it and the run before,
  * and how many it has; all varints.
  *

@@ -1,4 +1,4 @@
-/* step_shape.h - what a step, or a batch, is to whoever computes it: its batch, and which of its leaves
+/* step_shape.h - what a step, or a batch, is to its computer: its batch, and which of its leaves
  * count. Whoever is told what a step is made of makes one of it, and all that is computed, timed or
  * reported of the step goes by that.
  *

@@ -1,4 +1,4 @@
-/* board.c - a row for each kind of event that becomes points; what is left is told in words. */
+/* board.c - a row for each kind of event that becomes points; the rest is put in words. */
 
 #include "common/tensorboard/board.h"
 
@@ -25,7 +25,8 @@ static void note_trouble(struct board *board, const struct error *error)
 {
     if (log_once_add(&board->trouble, error->text))
         error_set(&board->remark, error->status, "TensorBoard lacks events: %.400s", error->text);
-    if (board->file.torn) /* Nobody reads beyond it: the next event begins another file. */
+    if (board->file
+            .torn) /* TensorBoard does not read beyond it: the next event begins another file. */
         event_file_close(&board->file);
 }
 
@@ -44,7 +45,7 @@ static enum status write_event(struct board *board, const struct board_event *ev
     return event_file_add(&board->file, &timed, error);
 }
 
-/* A new file, from which on points at this step and behind it are told again. */
+/* A new file, from which on points at this step and behind it come again. */
 static enum status begin_file(struct board *board, uint64_t first_step, struct error *error)
 {
     const struct board_event start = {.step = first_step, .kind = BOARD_START};
@@ -76,8 +77,8 @@ static void put(struct board *board, const struct board_event *event)
 
 /* --- points -------------------------------------------------------------------------------- */
 
-/* What was told. */
-struct telling {
+/* An event of the run. */
+struct run_event {
     const struct json *event;
     const struct histogram *staleness; /* NULL: not known. */
 };
@@ -107,16 +108,16 @@ static double learning_rate(const struct job *job, uint64_t step)
                : (double)schedule_learning_rate(&job->schedule, step - 1);
 }
 
-static void on_progress(struct board *board, const struct telling *told)
+static void on_progress(struct board *board, const struct run_event *run)
 {
     struct points points = {.step = board->step};
-    double mean = json_number(told->event, "staleness_mean");
-    add_point(&points, "loss/train", json_number(told->event, "loss"));
-    add_point(&points, "accuracy/train", json_number(told->event, "accuracy"));
-    add_point(&points, "speed/images_per_second", json_number(told->event, "images_per_second"));
+    double mean = json_number(run->event, "staleness_mean");
+    add_point(&points, "loss/train", json_number(run->event, "loss"));
+    add_point(&points, "accuracy/train", json_number(run->event, "accuracy"));
+    add_point(&points, "speed/images_per_second", json_number(run->event, "images_per_second"));
     add_point(&points, "staleness/mean", mean);
     add_point(&points, "staleness/max",
-              isfinite(mean) ? json_number(told->event, "staleness_max") : mean);
+              isfinite(mean) ? json_number(run->event, "staleness_max") : mean);
     add_point(&points, "learning_rate", learning_rate(board->job, board->step));
     put_points(board, &points);
 }
@@ -137,34 +138,34 @@ static void put_queue(struct board *board, struct board_queue *queue, bool all)
         put_points(board, &points);
 }
 
-static void on_epoch(struct board *board, const struct telling *told)
+static void on_epoch(struct board *board, const struct run_event *run)
 {
-    struct points points = {.number = json_u64(told->event, "epoch", 0),
-                            .step = json_u64(told->event, "step", 0)};
-    add_point(&points, "loss/epoch", json_number(told->event, "loss"));
-    add_point(&points, "accuracy/epoch", json_number(told->event, "accuracy"));
+    struct points points = {.number = json_u64(run->event, "epoch", 0),
+                            .step = json_u64(run->event, "step", 0)};
+    add_point(&points, "loss/epoch", json_number(run->event, "loss"));
+    add_point(&points, "accuracy/epoch", json_number(run->event, "accuracy"));
     board_queue_add(&board->epochs, &points);
     put_queue(board, &board->epochs, false);
-    put_staleness(board, board->step, told->staleness);
+    put_staleness(board, board->step, run->staleness);
 }
 
-static void on_window(struct board *board, const struct telling *told)
+static void on_window(struct board *board, const struct run_event *run)
 {
-    struct points points = {.number = json_u64(told->event, "window", 0),
-                            .step = json_u64(told->event, "step", 0)};
-    add_point(&points, "loss/window", json_number(told->event, "loss"));
-    add_point(&points, "accuracy/window", json_number(told->event, "accuracy"));
-    add_point(&points, "speed/window_seconds", json_number(told->event, "seconds"));
+    struct points points = {.number = json_u64(run->event, "window", 0),
+                            .step = json_u64(run->event, "step", 0)};
+    add_point(&points, "loss/window", json_number(run->event, "loss"));
+    add_point(&points, "accuracy/window", json_number(run->event, "accuracy"));
+    add_point(&points, "speed/window_seconds", json_number(run->event, "seconds"));
     board_queue_add(&board->windows, &points);
     put_queue(board, &board->windows, false);
 }
 
-static void on_evaluation(struct board *board, const struct telling *told)
+static void on_evaluation(struct board *board, const struct run_event *run)
 {
-    struct points points = {.step = json_u64(told->event, "step", 0)};
-    add_point(&points, "loss/test", json_number(told->event, "test_loss"));
-    add_point(&points, "accuracy/test", json_number(told->event, "test_accuracy"));
-    add_point(&points, "loss/regularisation", json_number(told->event, "regularisation_loss"));
+    struct points points = {.step = json_u64(run->event, "step", 0)};
+    add_point(&points, "loss/test", json_number(run->event, "test_loss"));
+    add_point(&points, "accuracy/test", json_number(run->event, "test_accuracy"));
+    add_point(&points, "loss/regularisation", json_number(run->event, "regularisation_loss"));
     put_points(board, &points);
 }
 
@@ -245,7 +246,7 @@ static void put_waiting(struct board *board)
     put_queue(board, &board->epochs, true);
 }
 
-/* The numbers that are told next: of the window and the epoch in which step + 1 lies. */
+/* The numbers that come next: of the window and the epoch in which step + 1 lies. */
 static void await_numbers(struct board *board)
 {
     uint64_t window = board->job->report_every, epoch = job_steps_per_epoch(board->job);
@@ -266,43 +267,43 @@ static void begin_session(struct board *board, const struct json *event)
         note_trouble(board, &error);
 }
 
-static void on_start(struct board *board, const struct telling *told)
+static void on_start(struct board *board, const struct run_event *run)
 {
-    begin_session(board, told->event);
+    begin_session(board, run->event);
     put_job(board);
-    put_line(board, "start", told->event);
+    put_line(board, "start", run->event);
 }
 
-static void on_generation(struct board *board, const struct telling *told)
+static void on_generation(struct board *board, const struct run_event *run)
 {
-    begin_session(board, told->event);
-    put_line(board, "generation", told->event);
+    begin_session(board, run->event);
+    put_line(board, "generation", run->event);
 }
 
-static void on_assignment(struct board *board, const struct telling *told)
+static void on_assignment(struct board *board, const struct run_event *run)
 {
     struct points points = {.step = board->step};
-    add_point(&points, "cluster/workers", json_number(told->event, "members"));
+    add_point(&points, "cluster/workers", json_number(run->event, "members"));
     put_points(board, &points);
-    put_line(board, "assignment", told->event);
+    put_line(board, "assignment", run->event);
 }
 
-static void on_checkpoint(struct board *board, const struct telling *told)
+static void on_checkpoint(struct board *board, const struct run_event *run)
 {
     put(board,
-        &(struct board_event){.step = json_u64(told->event, "step", 0), .kind = BOARD_CHECKPOINT});
-    put_line(board, "checkpoint", told->event);
+        &(struct board_event){.step = json_u64(run->event, "step", 0), .kind = BOARD_CHECKPOINT});
+    put_line(board, "checkpoint", run->event);
 }
 
-static void on_nothing(struct board *board, const struct telling *told)
+static void on_nothing(struct board *board, const struct run_event *run)
 {
     (void)board;
-    (void)told;
+    (void)run;
 }
 
 static const struct row {
     const char *name;
-    void (*take)(struct board *board, const struct telling *told);
+    void (*take)(struct board *board, const struct run_event *run);
     bool begins; /* A session. */
     bool moves;  /* Training has come as far as the event's step. */
 } rows[] = {
@@ -372,7 +373,7 @@ void board_event(struct board *board, const char *name, const char *members,
     if (row != NULL && row->moves && !row->begins)
         board->step = json_u64(event, "step", board->step);
     if (row != NULL)
-        row->take(board, &(struct telling){event, staleness});
+        row->take(board, &(struct run_event){event, staleness});
     else
         put_line(board, name, event);
     json_release(&event);

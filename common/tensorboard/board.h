@@ -1,4 +1,4 @@
-/* board.h - a run as TensorBoard shows it: event files, written by whoever writes the run's events.jsonl, of
+/* board.h - a run as TensorBoard shows it: event files, written by the writer of the run's events.jsonl, of
  * the same events (run_directory.h) at the same time.
  *
  *     start, generation     a new file, with SessionLog START: TensorBoard forgets what was undone
@@ -19,7 +19,7 @@
  *
  * Of several texts at one step TensorBoard keeps the last; so it is all that was said there.
  *
- * A file that cannot be written stops nobody: it costs events, and one line. It is tried again with the next
+ * A file that cannot be written costs events, and one line. It is tried again with the next
  * event, in a new file when the old one is torn.
  *
  * Threads: one owner. Ownership: borrows disk and job. Units: seconds.
@@ -49,7 +49,7 @@ struct board {
     const struct job *job;
     struct event_file file;
     bool begun;              /* Training has: there is something to tell. */
-    uint64_t step;           /* The last that was told. */
+    uint64_t step;           /* Of the last event. */
     struct log_once trouble; /* Of files that cannot be written. */
     struct error remark;
     struct board_queue windows, epochs;
@@ -62,7 +62,7 @@ void board_open(struct board *board, const struct disk *disk, const struct board
                 const struct job *job);
 void board_close(struct board *board);
 
-/* What was told in events.jsonl: members is JSON without braces, or NULL. staleness: of all gradients so far;
+/* An event of events.jsonl: members is JSON without braces, or NULL. staleness: of all gradients so far;
  * NULL, or empty, where that is not known. */
 void board_event(struct board *board, const char *name, const char *members,
                  const struct histogram *staleness);

@@ -21,7 +21,7 @@
 
 #define BOARD_VALUES_MAX 8 /* In one event. */
 
-/* The number is told when neither of the others is there. */
+/* The number counts when neither of the others is there. */
 struct board_value {
     const char *tag; /* "loss/train": what stands before the slash is shown together. */
     double scalar;

@@ -1,6 +1,6 @@
-/* board_queue.h - points of one kind in the order of their numbers, where they are told in any.
+/* board_queue.h - points of one kind in the order of their numbers, where they come in any.
  *
- * Batches overtake each other, and so may windows and epochs be told: 2 before 1. TensorBoard takes what comes
+ * Batches overtake each other, and so may windows and epochs come: 2 before 1. TensorBoard takes what comes
  * at an earlier step for something that is made again, and forgets what it has from there on. So 2 waits
  * for 1. (Where 1 never comes, until there is no more room, or the end.)
  *
@@ -18,7 +18,7 @@
 #define BOARD_QUEUE_MAX 8
 #define POINTS_MAX      BOARD_VALUES_MAX
 
-/* What is told at a step; tags are constants. */
+/* The points of a step; tags are constants. */
 struct points {
     uint64_t number; /* Of their kind, from 1; 0: they have none. */
     uint64_t step;

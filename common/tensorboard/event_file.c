@@ -105,7 +105,7 @@ void event_file_close(struct event_file *file)
     *file = (struct event_file){.file = -1};
 }
 
-/* As a log is opened (disk.h): not through a link that somebody has put there since the name was chosen. */
+/* As a log is opened (disk.h): not through a link that was put there since the name was chosen. */
 static enum status open_new(struct event_file *file, const char *folder, struct error *error)
 {
     char aside[DISK_PATH_MAX];

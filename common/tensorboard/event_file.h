@@ -4,7 +4,7 @@
  *     FOLDER/events.out.tfevents.1700000000.alpha.4711       seconds, and `by`: who writes it
  *
  * A file is always a new one: TensorBoard reads on from where it was, so that nothing that was written is
- * changed, and nobody appends to what a process that was killed may have left torn. TensorBoard takes a
+ * changed, and what a killed process may have left torn is never appended to. TensorBoard takes a
  * folder's files in the order of their names, one after the other. So the seconds are those of now, or
  * as many more as put the name behind all that are there; and nothing stands in the place of it.
  *

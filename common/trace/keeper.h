@@ -1,5 +1,5 @@
 /* keeper.h - which steps of a run of any length are worth keeping: the first, the last, and those that
- * took longest. It is told of each as it ends, and knows of no more than it keeps.
+ * took longest. It hears of each as it ends, and knows of no more than it keeps.
  *
  *     |1 2 3 4 5 6 7| 8 9 10 ...   [57] ...  [1204] ... | ... 2811 2812 2813 2814|
  *        the first               the slowest                   the last

@@ -67,7 +67,7 @@ static void write_out(struct recorder *r)
     r->written = r->segment.count;
 }
 
-/* The oldest slot that nobody wants; without such the oldest of all, where `any`. */
+/* The oldest slot that is not wanted; without such the oldest of all, where `any`. */
 static uint32_t oldest(const struct recorder *r, bool any)
 {
     uint32_t found = UINT32_MAX;

@@ -1,9 +1,9 @@
-/* span.h - what somebody of a job did, or waited for, from when to when: the one form in which real and
+/* span.h - what a process of a job did, or waited for, from when to when: the one form in which real and
  * virtual runs are traced.
  *
  *     worker   LANE_STEPS      its steps or batches, one behind the other
  *              LANE_TRAINER    computes a gradient, scores a share
- *              LANE_SESSION    exchanges (gradients out, values in), waits: for what, and for whom
+ *              LANE_SESSION    exchanges (gradients out, values in), waits: for what, and for which worker
  *              LANE_FRONT      puts messages on the wire, and takes them off it
  *     server   LANE_FRONT      the router: messages, and gradients where it is the owner
  *              LANE_WRITER     the checkpointer
@@ -50,7 +50,7 @@ struct span {
     uint64_t step;         /* Or batch; of a RESULT the version. */
     uint64_t request;      /* A message's number; 0: it has none. */
     uint32_t index;        /* Whose it is. */
-    uint32_t other;        /* SPAN_NOBODY: nobody, or not known. */
+    uint32_t other;        /* SPAN_NOBODY: none, or not known. */
     uint32_t first, count; /* See the kinds; SPAN_NOBODY and 0. */
     uint8_t role;          /* enum role: whose it is, ... */
     uint8_t other_role;    /* ... and the other's; ROLE_NONE. */

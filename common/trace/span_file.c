@@ -69,7 +69,7 @@ uint64_t span_file_host(void)
 
 /* --- writing ----------------------------------------------------------------------------------- */
 
-/* Of a pipe a write would wait for whoever reads, and it has no places to write again. */
+/* Of a pipe a write would wait for its reader, and it has no places to write again. */
 static enum status take_given(unsigned given, int *file, struct error *error)
 {
     struct stat about;
@@ -147,7 +147,7 @@ enum status span_file_claim(int file, struct region *region, struct error *error
     if (lock(file, F_WRLCK) != 0)
         return error_set(error, STATUS_IO, "cannot lock the trace: %s", strerror(errno));
     enum status status = find_room(file, region, error);
-    if (status == STATUS_OK) /* Before anybody else's is behind it: readers go from head to head. */
+    if (status == STATUS_OK) /* Before another's is behind it: readers go from head to head. */
         status = write_at(file, (off_t)region->at, &head, sizeof head, error);
     lock(file, F_UNLCK);
     return status;

@@ -39,7 +39,7 @@ struct region {
     uint32_t slots;
     uint64_t host;           /* Of one clock (span_file_host); 0: virtual time. */
     uint64_t opened_ns;      /* By that clock ... */
-    uint64_t opened_unix_ns; /* ... and by the wall's; 0: nobody's. */
+    uint64_t opened_unix_ns; /* ... and by the wall's; 0: none. */
     uint64_t at;             /* Byte of the file where it begins; set by claiming or reading. */
 };
 
@@ -64,7 +64,7 @@ enum status span_file_claim(int file, struct region *region, struct error *error
 enum status span_file_put(int file, const struct region *region, const struct segment *segment,
                           uint32_t first, const struct span *spans, struct error *error);
 
-/* Who is told what a file has: each region, then its segments in the order of their slots. Whatever they
+/* Callbacks for what a file has: each region, then its segments in the order of their slots. Whatever they
  * return but STATUS_OK ends the reading. */
 struct span_reader {
     void *context;

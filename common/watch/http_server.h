@@ -1,4 +1,4 @@
-/* http_server.h - answers GET over HTTP for whoever watches: scrapers and probes.
+/* http_server.h - answers GET over HTTP for scrapers and probes.
  *
  * Bounded: HTTP_CONNECTIONS_MAX connections, half of them from one address, more are closed at once;
  * HTTP_CONNECTION_BYTES of memory each, a longer request is refused; HTTP_SILENCE_SECONDS of silence

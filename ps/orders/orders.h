@@ -1,4 +1,4 @@
-/* orders.h - what the cores of one server say to each other, and nobody else hears.
+/* orders.h - what the cores of one server say to each other, within the process.
  *
  *   coordinator -> checkpointer       OPEN_RUN GO_BACK SEND_CHUNKS COMPUTATIONS MANIFEST EVENT
  *                                     SUMMARY; set writer SETS
@@ -30,7 +30,7 @@ enum order_kind {
     ORDER_NONE,
     ORDER_OPEN_RUN,   /* Claim the run directory, find a checkpoint. Payload: the declaration. */
     ORDER_GO_BACK,    /* A new generation; find a checkpoint again. */
-    ORDER_RUN_OPENED, /* The answer to both. Payload: sets that were told from there on, if there
+    ORDER_RUN_OPENED, /* The answer to both. Payload: sets that were sent from there on, if there
                        * are some. */
     ORDER_LOAD,       /* Get this server's chunks. */
     ORDER_LOADED,     /* An owner: my chunks are there. The checkpointer: what it could do. */

@@ -1,9 +1,9 @@
 /* watched.h - what a server shows of itself to those who watch: a copy that its router's thread makes
- * now and then, and what Prometheus, a probe and a service manager are told of it.
+ * now and then, and what Prometheus, a probe and a service manager see of it.
  *
- *     router's thread --watched_post--> board --watched_look--> whoever answers HTTP
+ *     router's thread --watched_post--> board --watched_look--> the HTTP server
  *
- * So whoever watches touches nothing that trains: there is a lock around the copy, held for as long as
+ * So a watcher touches nothing that trains: there is a lock around the copy, held for as long as
  * copying it takes.
  *
  * Threads: a board's functions any; a struct watched is a plain value. Units in the names. */
@@ -45,7 +45,7 @@ struct watched_worker {
 struct watched {
     uint32_t server;
     enum watched_state state;
-    char waiting[MESSAGE_TEXT_MAX]; /* What it waits for, as people are told; "" for nothing. */
+    char waiting[MESSAGE_TEXT_MAX]; /* What it waits for, for people; "" for nothing. */
     uint64_t chunks,
         chunk_bytes;    /* Of this server: how many, their values. 0 before there is a job. */
     uint64_t gradients; /* For a chunk, that came in this generation. */

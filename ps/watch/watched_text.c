@@ -44,7 +44,7 @@ static void write_state(FILE *out, const struct watched *w)
         exposition_sample_of(out, "syncopate_server_state", "state", names[i],
                              w->state == (enum watched_state)i);
     gauge(out, "syncopate_server_waiting",
-          "1 while this server, or on server 0 the job, waits for somebody; /readyz says for whom, "
+          "1 while this server, or on server 0 the job, waits for a process; /readyz names it, "
           "or in a running job the workers' figures do.",
           w->waiting[0] != '\0');
     gauge(out, "syncopate_server_chunks",
@@ -72,9 +72,9 @@ static void write_not_taken(FILE *out, const struct watched *w)
     exposition_metric(
         out, "syncopate_server_messages_not_taken_total", METRIC_COUNTER,
         "Messages that this server has not taken since it was started: of an older "
-        "generation or a replaced process (fenced), with nobody to answer (dropped), from "
-        "who may not (refused), against the protocol (malformed), or in somebody else's "
-        "name (impostor).");
+        "generation or a replaced process (fenced), with no peer to answer (dropped), from "
+        "a process that may not (refused), against the protocol (malformed), or in another "
+        "process's name (impostor).");
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         exposition_sample_of(out, "syncopate_server_messages_not_taken_total", "reason",
                              kinds[i].reason, (double)kinds[i].count);

@@ -73,7 +73,7 @@ code=${PIPESTATUS[0]}
 if [ "$code" -ne 0 ]; then fail "a run without a reader ended with $code"; fi
 if [ "$(wc -l <"$work/head-line")" -ne 1 ]; then fail "head had nothing to read"; fi
 same_bits head
-says head "syncopate run: cannot write to standard output: nobody reads it"
+says head "syncopate run: cannot write to standard output: it is not read"
 {
     until [ -e "$work/help-unread" ]; do sleep 0.05; done
     "$syncopate" --help run 2>"$work/help.log"

@@ -476,7 +476,7 @@ mistake 6 "no \*.key has the public half of worker-1.key_secret, so that the ser
 spoiled other-servers && cp stranger.key other-servers/servers.key
 mistake 6 "other-servers/servers.key: is not the public half of servers.key_secret" "${keyed[@]}" other-servers
 mistake 2 "--transport=shm and --keys exclude each other" "${keyed[@]}" keys --transport shm
-mistake 2 "without servers .--ps=0. there is nobody to talk to" "${keyed[@]}" keys --ps 0
+mistake 2 "without servers .--ps=0. there is no server to talk to" "${keyed[@]}" keys --ps 0
 
 answered "about keys"
 

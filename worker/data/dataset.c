@@ -1,5 +1,5 @@
 /* dataset.c - finds the files, or makes the examples up, and digests what came out, so that workers
- * with different data are told apart. */
+ * with different data are distinguished. */
 
 #include "worker/data/dataset.h"
 

@@ -26,7 +26,7 @@ void order_free(struct example_order *order)
     memset(order, 0, sizeof *order);
 }
 
-/* Epochs past 2^32 would repeat the first ones; nobody trains as long. */
+/* Epochs past 2^32 would repeat the first ones; no run is as long. */
 static void permutation_draw(struct example_order *order, uint64_t epoch)
 {
     struct random_sequence sequence;

@@ -27,7 +27,7 @@
 /* The same process image wrote it, or one that was started beside this one. */
 struct header {
     uint64_t seed;
-    struct dataset dataset; /* Its pointers are nobody's. */
+    struct dataset dataset; /* Its pointers mean nothing. */
 };
 
 _Static_assert(sizeof(struct header) <= HEADER_BYTES, "the header has a page");
@@ -94,7 +94,7 @@ static void publish(int file, const struct dataset *dataset, uint64_t seed)
     if (ftruncate(file, 0) == 0 && write_all(file, dataset, seed) &&
         fcntl(file, F_ADD_SEALS, SEALED) == 0)
         return;
-    if (ftruncate(file, 0) == 0) /* Or nobody tries again all the same. */
+    if (ftruncate(file, 0) == 0) /* Or no process tries again all the same. */
         (void)fcntl(file, F_ADD_SEALS, F_SEAL_SEAL);
 }
 
@@ -156,7 +156,7 @@ static enum status read_for_all(struct dataset *dataset, int file, const char *d
     return STATUS_OK;
 }
 
-/* Wait for whoever reads, or become that one. True: this process has the lock. */
+/* Wait for the reading process, or become that one. True: this process has the lock. */
 static bool take_turn(int file, double patience)
 {
     double deadline = clock_now_seconds() + patience;

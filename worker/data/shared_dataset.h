@@ -1,13 +1,13 @@
 /* shared_dataset.h - a data set that the workers of one host have together, read once.
  *
- * Whoever starts them makes memory that has no name (memfd) and lets them inherit it. The worker
+ * Their launcher makes memory that has no name (memfd) and lets them inherit it. The worker
  * that comes first reads the data, writes what came out and its digest there and seals it; the
- * others wait for that, and map it for reading. Nobody but these processes ever has the memory, and
+ * others wait for that, and map it for reading. Only these processes ever have the memory, and
  * once it is sealed none of them can change or shorten it. So nothing is believed that a worker
  * would not believe of itself: on a disk, names, owners, torn writes and old files would be.
  *
  * Sharing only saves time. Where there is no room, where the memory holds other data than were
- * asked for, or where whoever reads ends or takes too long, a worker reads by itself. A worker
+ * asked for, or where the reading one ends or takes too long, a worker reads by itself. A worker
  * started again finds the data as they were at first, even if the files have changed since.
  *
  * Threads: none is kept; one caller at a time in a process. Errors: as dataset_open. */

@@ -15,7 +15,7 @@
 
 #define SYNTHETIC_SIDE    28
 #define SYNTHETIC_CLASSES 10
-#define SYNTHETIC_TRAIN   10000 /* Training examples when nobody says otherwise. */
+#define SYNTHETIC_TRAIN   10000 /* Training examples by default. */
 
 /* Write examples [first, first + count) of the endless sequence that belongs to seed:
  * images [count][28][28], labels [count]. */

@@ -61,7 +61,7 @@ struct layer_pass {
     float *scratch;          /* [layer->scratch] */
     bool learn;              /* forward: backward will follow, keep what it needs. */
     float *out_gradient;     /* backward: [count][out], the layer may spoil it. */
-    float *in_gradient;      /* backward: [count][in], written; NULL: nobody wants it. */
+    float *in_gradient;      /* backward: [count][in], written; NULL: not wanted. */
     float *gradient; /* backward: the whole parameter space, zero where it is this layer's (but
                       * see writes_kernel). */
 };
@@ -95,7 +95,7 @@ struct layer_kind {
     uint32_t (*variables)(const struct layer *layer, uint32_t number,
                           struct variable variables[LAYER_VARIABLES_MAX]);
 
-    /* backward overwrites the gradient of its first variable: nobody need clear it first, which for
+    /* backward overwrites the gradient of its first variable: it need not be cleared first, which for
      * a large matrix takes longer than it sounds. */
     bool writes_kernel;
 

@@ -25,7 +25,7 @@
 #define MODEL_ELEMENTS_MAX (1ull << 31)
 
 /* Activations of all examples that are worked on at once: 16 GiB of them likewise. A list may come
- * with a file that somebody else has written. */
+ * with a file that another program has written. */
 #define MODEL_ACTIVATIONS_MAX (1ull << 32)
 
 static const struct layer_kind *const kinds[] = {
@@ -492,7 +492,7 @@ uint64_t model_go_on(struct model *model, const float *parameters, uint64_t end)
     return 0;
 }
 
-/* Whether any layer before i has variables: if none has, nobody wants layer i's input gradient. */
+/* Whether any layer before i has variables: if none has, there is no use for layer i's input gradient. */
 static bool gradient_wanted(const struct model *model, uint32_t i)
 {
     while (i > 0)

@@ -61,10 +61,10 @@ const struct variable *model_variables(const struct model *model, uint32_t *coun
 /* Elements of the parameter space. */
 uint64_t model_elements(const struct model *model);
 
-/* Told of a gradient while it is made, from its end to its beginning: its elements from `first` on
+/* Called with a gradient while it is made, from its end to its beginning: its elements from `first` on
  * are there and will not be written again, and no parameter from there on will be read again. first
- * falls from call to call, and is where the variables of a layer begin. That all is there is not
- * told. */
+ * falls from call to call, and is where the variables of a layer begin. There is no
+ * call for the end. */
 struct ready {
     void (*tell)(void *context, uint64_t first);
     void *context;
@@ -81,12 +81,12 @@ uint64_t model_go_on(struct model *model, const float *parameters, uint64_t end)
  * images: [count][height][width][channels] bytes, or NULL: those that were begun with, from the layer
  * on that is next, and with the same bits. labels: [count].
  * gradient: [elements], overwritten with the sum over the examples; gaps between variables are 0.
- * score: added to, before anything is told. ready: NULL where nobody is to be told. */
+ * score: added to, before the first call. ready: NULL without. */
 void model_gradient_told(struct model *model, const float *parameters, const uint8_t *images,
                          const uint8_t *labels, uint32_t count, float *gradient,
                          struct score *score, const struct ready *ready);
 
-/* The same, and nobody is told. */
+/* The same without. */
 void model_gradient(struct model *model, const float *parameters, const uint8_t *images,
                     const uint8_t *labels, uint32_t count, float *gradient, struct score *score);
 

@@ -57,10 +57,10 @@ TEST_PLAIN(a_reader_that_has_gone_is_named)
     ck_assert_int_eq(pipe(ends), 0);
     close(ends[0]);
     print_to(ends[1]);
-    check_lost("cannot write to standard output: nobody reads it");
+    check_lost("cannot write to standard output: it is not read");
     printf("a result\n");
     fflush(stdout); /* What stdio has found out before counts too. */
-    check_lost("cannot write to standard output: nobody reads it");
+    check_lost("cannot write to standard output: it is not read");
 }
 
 TEST_PLAIN(closed_output_is_named)
