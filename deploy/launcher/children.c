@@ -1,4 +1,4 @@
-/* children.c - fork, exec and three pipes; lines are cut, kept and logged as they come. */
+/* children.c - fork, exec and pipes; lines are cut, kept and logged as they come. */
 
 #include "deploy/launcher/children.h"
 
@@ -40,7 +40,7 @@ static void child_say_exec_failed(const char *path)
 
 /* The ends of a child's pipes; -1: none. */
 struct pipes {
-    int input[2], output[2], word[2], voice[2];
+    int input[2], output[2], voice[2];
 };
 
 static void close_file(int *file)
@@ -55,7 +55,6 @@ static void pipes_close(struct pipes *pipes)
     for (int i = 0; i < 2; i++) {
         close_file(&pipes->input[i]);
         close_file(&pipes->output[i]);
-        close_file(&pipes->word[i]);
         close_file(&pipes->voice[i]);
     }
 }
@@ -74,9 +73,8 @@ static bool fill(int file, const char *text)
 /* False with errno. */
 static bool pipes_open(struct pipes *pipes, const struct child_program *program)
 {
-    *pipes = (struct pipes){{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}};
+    *pipes = (struct pipes){{-1, -1}, {-1, -1}, {-1, -1}};
     if (pipe2(pipes->input, O_CLOEXEC) == 0 && pipe2(pipes->output, O_CLOEXEC) == 0 &&
-        (!program->announces || pipe2(pipes->word, O_CLOEXEC) == 0) &&
         (!program->carried || pipe2(pipes->voice, O_CLOEXEC) == 0) &&
         (program->input == NULL || fill(pipes->input[1], program->input)) &&
         fill(pipes->input[1], PARENT_GREETING))
@@ -113,9 +111,7 @@ __attribute__((noreturn)) static void child_become(const struct child_program *p
         inherit(voice >= 0 ? voice : pipes->output[1], STDOUT_FILENO);
     inherit(pipes->output[1], STDERR_FILENO);
     /* Last: it may be another's place. */
-    if (program->announces)
-        inherit(pipes->word[1], CHILD_WORD);
-    else if (program->share > 0)
+    if (program->share > 0)
         inherit(program->share, CHILD_WORD);
     child_reset_signals();
     if (program->carried)
@@ -130,7 +126,6 @@ void child_init(struct child *child)
 {
     *child = (struct child){.leash = -1,
                             .output = -1,
-                            .word = -1,
                             .voice = -1,
                             .log = -1,
                             .end_code = -1,
@@ -144,7 +139,6 @@ static void child_reset(struct child *child, const char *name, const char *host)
     struct child before = *child;
     close_file(&before.leash);
     close_file(&before.output);
-    close_file(&before.word);
     close_file(&before.voice);
     child_init(child);
     if (before.pid != 0) {
@@ -164,19 +158,15 @@ static void child_take_pipes(struct child *child, struct pipes *pipes)
 {
     close_file(&pipes->input[0]);
     close_file(&pipes->output[1]);
-    close_file(&pipes->word[1]);
     close_file(&pipes->voice[1]);
     child->leash = pipes->input[1];
     child->output = pipes->output[0];
-    child->word = pipes->word[0];
     child->voice = pipes->voice[0];
     fcntl(child->output, F_SETFL, O_NONBLOCK);
     if (child->voice >= 0) {
         fcntl(child->voice, F_SETFL, O_NONBLOCK);
         fcntl(child->leash, F_SETFL, O_NONBLOCK); /* Whoever is stuck does not hold us up. */
     }
-    if (child->word >= 0)
-        fcntl(child->word, F_SETFL, O_NONBLOCK);
 }
 
 enum status child_start(struct child *child, const char *name, const struct child_program *program,
@@ -204,23 +194,6 @@ enum status child_start(struct child *child, const char *name, const struct chil
     child->up = !program->carried;
     child->started = now;
     return STATUS_OK;
-}
-
-const char *child_announced(struct child *child)
-{
-    size_t room = sizeof child->announced - 1 - child->announced_bytes;
-    ssize_t count = -1;
-    if (child->word >= 0 && room > 0)
-        count = read(child->word, child->announced + child->announced_bytes, room);
-    if (count > 0)
-        child->announced_bytes += (size_t)count;
-    child->announced[child->announced_bytes] = '\0';
-    char *end = strchr(child->announced, '\n');
-    if (end != NULL)
-        *end = '\0';
-    if (end != NULL || count == 0)
-        close_file(&child->word);
-    return end != NULL ? child->announced : NULL;
 }
 
 /* Whole or not at all: a log that cannot be written is given up. */
@@ -458,7 +431,6 @@ void child_free(struct child *child)
 {
     close_file(&child->leash);
     close_file(&child->output);
-    close_file(&child->word);
     close_file(&child->voice);
     close_file(&child->log);
     free(child->early);

@@ -1,16 +1,15 @@
 /* children.h - one child process: started, listened to, told to stop. What its end means: child_end.h.
  *
- * Three pipes join it to its launcher:
+ * Two pipes join it to its launcher:
  *
  *     standard input    begins with parent.h's greeting, and ends when the launcher dies
  *     standard error    comes line by line. The last lines are kept so that a failure can be
  *                       explained, and everything goes to a log file once there is a place for it;
  *                       until then up to CHILD_EARLY_MAX bytes are held back
- *     CHILD_WORD        of a child that has something to announce: one line, such as where it
- *                       listens. One that announces nothing may be given a file there to share
  *
+ * As CHILD_WORD it may have a file that several share.
  * Its standard output is /dev/null, unless it is to have ours, or is carried elsewhere (site.h): its
- * lines then come through a fourth pipe, and signals go to it through its standard input.
+ * lines then come through a third pipe, and signals go to it through its standard input.
  *
  * A child is in a process group of its own, so a Ctrl-C on the terminal reaches the launcher alone,
  * and gets SIGTERM from the kernel when the launcher dies, however it dies: it may not have come to
@@ -34,8 +33,7 @@
 #define CHILD_TAIL      6            /* Lines kept. */
 #define CHILD_EARLY_MAX 65536
 #define CHILD_HOST_MAX  128
-#define CHILD_WORD      3   /* The descriptor it announces on, or shares. */
-#define CHILD_WORD_MAX  256 /* Bytes of what it announces. */
+#define CHILD_WORD      3 /* The descriptor of what it shares. */
 
 /* Whoever wants a child's lines as they come; without newline. What is no line of its log counts as
  * LOG_INFO. */
@@ -64,12 +62,9 @@ struct child {
     double restart_at;   /* It will be started again then; INFINITY: it will not. */
     double cut_since;    /* Since then no start got through; INFINITY: it is not so. */
 
-    int leash;  /* Write end of its standard input, or -1. */
-    int output; /* Read end of its standard error, or -1. */
-    int word;   /* Read end of what it announces, or -1. */
-    int voice;  /* Read end of a carried one's standard output, or -1. */
-    char announced[CHILD_WORD_MAX];
-    size_t announced_bytes;
+    int leash;                          /* Write end of its standard input, or -1. */
+    int output;                         /* Read end of its standard error, or -1. */
+    int voice;                          /* Read end of a carried one's standard output, or -1. */
     struct child_line line, voice_line; /* Under way. */
     char tail[CHILD_TAIL][CHILD_LINE_MAX];
     size_t tail_count;          /* Lines ever; the newest is tail[(tail_count - 1) % CHILD_TAIL]. */
@@ -88,8 +83,7 @@ void child_init(struct child *child);
 struct child_program {
     const char *path;
     char *const *arguments, *const *environment;
-    bool announces;    /* It is given CHILD_WORD. */
-    int share;         /* Else a file that it is given as CHILD_WORD, borrowed; 0: none. */
+    int share;         /* A file that it is given as CHILD_WORD, borrowed; 0: none. */
     bool prints;       /* Its standard output is ours. */
     const char *host;  /* Of a carried one: where to; NULL: here. */
     bool carried;      /* The path is of what carries it elsewhere, looked for in PATH. */
@@ -100,9 +94,6 @@ struct child_program {
  * and restarts counts one more. */
 enum status child_start(struct child *child, const char *name, const struct child_program *program,
                         double now, struct error *error);
-
-/* The line that it has announced, without newline, once it is whole; else NULL. */
-const char *child_announced(struct child *child);
 
 /* Open "directory/ps-0.log" for appending (disk_open_log) and write what was held back. Failing is
  * no reason to end a job: the log is then left out. A line for people in *remark, "" for none. */

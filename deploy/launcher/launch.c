@@ -31,7 +31,6 @@
 #include "deploy/launcher/starter.h"
 
 #define TICK_SECONDS       0.2
-#define ANNOUNCE_SECONDS   0.01 /* Between looks for a server's address, while servers start. */
 #define EXPLAIN_SECONDS    1.0  /* For other children to say more about a failure. */
 #define TERMINATE_SECONDS  10.0 /* At most, between SIGTERM and SIGKILL after a failure. */
 #define GIVE_UP_SECONDS    0.3  /* Either, when the start timed out: there is nothing to be lost. */
@@ -54,11 +53,10 @@ struct launcher {
     struct pollfd *polls; /* [1 + 2 crew.max], owned. */
 
     struct stop_request request;
-    int stop_signal; /* The first SIGINT, SIGTERM or SIGHUP; 0: none. */
-    bool at_once;    /* Somebody has lost patience. */
-    bool failed;     /* A child has failed for good, or could not be started again. */
-    bool gave_up;    /* The start timed out. */
-    double began;
+    int stop_signal;          /* The first SIGINT, SIGTERM or SIGHUP; 0: none. */
+    bool at_once;             /* Somebody has lost patience. */
+    bool failed;              /* A child has failed for good, or could not be started again. */
+    bool gave_up;             /* The start timed out. */
     struct error start_error; /* Why it could not; "" when it could. */
     double terminate_at, kill_at, tick_at;
     double killed_at; /* INFINITY: not yet. */
@@ -344,24 +342,6 @@ static enum status start_child(struct launcher *launcher, size_t slot, struct er
     return status;
 }
 
-static enum status await_server(struct launcher *launcher, uint32_t index, struct error *error)
-{
-    struct child *server = &launcher->group.children[index];
-    double deadline = launcher->began + launcher->options->deadlines.start;
-    const char *address;
-    while ((address = child_announced(server)) == NULL) {
-        if (!may_go_on(launcher))
-            return STATUS_OK;
-        if (clock_now_seconds() > deadline)
-            return error_set(error, STATUS_TIMEOUT,
-                             "ps/%u did not say where it listens within %s (--start-timeout)",
-                             index, wording_duration(launcher->options->deadlines.start).text);
-        turn(launcher, ANNOUNCE_SECONDS);
-    }
-    starter_know(&launcher->starter, index, address);
-    return STATUS_OK;
-}
-
 /* sshd drops who comes in a crowd. Whoever does not get through is given up by what carries it. */
 static void await_login(struct launcher *launcher)
 {
@@ -369,42 +349,16 @@ static void await_login(struct launcher *launcher)
         turn(launcher, TICK_SECONDS);
 }
 
-/* All addresses are known, and nobody is waited for. */
-static enum status start_afar(struct launcher *launcher, struct error *error)
+static enum status start_all(struct launcher *launcher, struct error *error)
 {
-    const struct site *site = launcher->site;
     enum status status = STATUS_OK;
-    for (uint32_t i = 0; i < launcher->options->ps; i++)
-        starter_know(&launcher->starter, i, site->address(site->context, i));
     for (size_t slot = 0; slot < launcher->group.max && status == STATUS_OK; slot++) {
-        await_login(launcher);
+        if (launcher->site != NULL)
+            await_login(launcher);
         if (!may_go_on(launcher))
             break;
         status = start_child(launcher, slot, error);
     }
-    return status;
-}
-
-static enum status start_servers(struct launcher *launcher, struct error *error)
-{
-    enum status status = STATUS_OK;
-    for (uint32_t i = 0; i < launcher->options->ps && status == STATUS_OK; i++) {
-        status = starter_hold_port(&launcher->starter, i, error);
-        if (status == STATUS_OK && may_go_on(launcher))
-            status = start_child(launcher, i, error);
-        if (status == STATUS_OK)
-            status = await_server(launcher, i, error);
-    }
-    return status;
-}
-
-static enum status start_workers(struct launcher *launcher, struct error *error)
-{
-    enum status status = STATUS_OK;
-    for (size_t slot = launcher->options->ps; slot < launcher->group.max && status == STATUS_OK;
-         slot++)
-        if (may_go_on(launcher))
-            status = start_child(launcher, slot, error);
     return status;
 }
 
@@ -467,13 +421,6 @@ static void say_tail(const struct launcher *launcher)
         listener_say_tail(&launcher->listener, child);
 }
 
-static int exit_code_of_start(enum status status)
-{
-    if (status == STATUS_MEMORY)
-        return EXIT_TRAINING_FAILED;
-    return status == STATUS_TIMEOUT ? EXIT_START_TIMEOUT : EXIT_CANNOT_OPEN;
-}
-
 int launch_job(const struct options *options, const char *out, const struct site *site,
                const struct launch_watch *watch, struct launch_result *result, struct error *error)
 {
@@ -484,23 +431,17 @@ int launch_job(const struct options *options, const char *out, const struct site
         .listener = {.watch = watch, .quiet = options->quiet, .verbose = options->verbose},
         .starter = {.data = -1},
         .signals = {.file = -1},
-        .began = clock_now_seconds(),
         .terminate_at = INFINITY,
         .kill_at = INFINITY,
         .killed_at = INFINITY,
     };
     enum status status = prepare(&launcher, out, error);
-    if (status == STATUS_OK && site != NULL)
-        status = start_afar(&launcher, error);
-    if (status == STATUS_OK && site == NULL)
-        status = start_servers(&launcher, error);
-    if (status == STATUS_OK && site == NULL)
-        status = start_workers(&launcher, error);
+    if (status == STATUS_OK)
+        status = start_all(&launcher, error);
 
-    int code = exit_code_of_start(status);
+    int code = status == STATUS_MEMORY ? EXIT_TRAINING_FAILED : EXIT_CANNOT_OPEN;
     if (status != STATUS_OK) {
         launcher.failed = true;
-        launcher.gave_up = status == STATUS_TIMEOUT;
         launcher.terminate_at = 0;
         process_group_drop_restarts(&launcher.group);
     }

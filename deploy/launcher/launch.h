@@ -1,8 +1,8 @@
 /* launch.h - starts one job's servers and workers as child processes and watches them, here or,
  * with a site (site.h), on the hosts that it knows.
  *
- * Server 0 is started first on a free port (it writes its address to a port file), then the other
- * servers, then the workers. Every child gets PR_SET_PDEATHSIG, so nothing survives the launcher.
+ * Servers have ports that are chosen before, so that all start at once. Every child gets
+ * PR_SET_PDEATHSIG, so nothing survives the launcher.
  *
  * A child that ends unexpectedly is started again after a moment, as the same task and on the same
  * address, and one line says so (restart.h has the rule). When a child fails for good, the others
@@ -14,8 +14,7 @@
  *
  * What children say goes to out/logs/ps-0.log, worker-1.log, once the job has claimed `out`.
  *
- * On other hosts addresses are chosen before, so that all start at once (in turn, where there are
- * more than the site takes logins at a time). One that cannot be started ends the job with a line
+ * On other hosts they start in turn where there are more than the site takes logins at a time. One that cannot be started ends the job with a line
  * that names its host. One whose connection breaks is started again: a worker elsewhere, if there is
  * another host; a server where it was, since everybody knows it by that address, as often as
  * --recovery-timeout lasts. How training goes is what server 0 tells.

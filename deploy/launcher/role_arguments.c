@@ -12,8 +12,6 @@ void role_arguments_server(struct arguments *arguments, const struct options *op
     arguments_add(arguments, "parent-stdin", "true");
     arguments_add(arguments, "task-index", "%u", role->index);
     arguments_add(arguments, "ps-hosts", "%s", role->ps_hosts);
-    if (role->announces)
-        arguments_add(arguments, "port-file", "fd:%d", CHILD_WORD);
     if (role->out != NULL)
         arguments_add(arguments, "out", "%s", role->out);
     if (role->tells) {

@@ -15,9 +15,8 @@
 
 struct role {
     uint32_t index;
-    const char *ps_hosts; /* Addresses of the servers that it is told of; "" when there are none. */
+    const char *ps_hosts; /* Addresses of the servers; "" when there are none. */
     const char *out;      /* The run directory, if it has it; NULL: it has not. */
-    bool announces;       /* A server: it says where it listens, as CHILD_WORD (children.h). */
     bool tells;  /* A server: how training goes; not how it ended, which the launcher does. */
     bool shares; /* A worker: data is in memory that it has as CHILD_WORD. */
 };

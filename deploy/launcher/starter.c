@@ -49,18 +49,53 @@ static enum status make_environment(struct starter *starter, struct error *error
     return STATUS_OK;
 }
 
+/* A port that is ours for as long as the job lives, whether or not the server lives. */
+static enum status hold_port(struct starter *starter, uint32_t server, char address[ADDRESS_MAX],
+                             struct error *error)
+{
+    uint16_t port = 0;
+    starter->held[server] = port_hold(&port);
+    if (starter->held[server] < 0)
+        return error_set(error, STATUS_IO, "there is no free port on 127.0.0.1: %s",
+                         strerror(errno));
+    snprintf(address, ADDRESS_MAX, "127.0.0.1:%u", port);
+    return STATUS_OK;
+}
+
+/* "127.0.0.1:7000,127.0.0.1:7001" */
+static enum status find_addresses(struct starter *starter, struct error *error)
+{
+    const struct site *site = starter->site;
+    uint32_t servers = starter->options->ps;
+    size_t room = ((size_t)servers + 1) * ADDRESS_MAX;
+    starter->held = calloc((size_t)servers + 1, sizeof *starter->held);
+    starter->hosts = calloc(1, room);
+    if (starter->held == NULL || starter->hosts == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    for (uint32_t i = 0; i < servers; i++)
+        starter->held[i] = -1;
+    enum status status = STATUS_OK;
+    for (uint32_t i = 0; i < servers && status == STATUS_OK; i++) {
+        char address[ADDRESS_MAX];
+        if (site != NULL)
+            snprintf(address, sizeof address, "%s", site->address(site->context, i));
+        else
+            status = hold_port(starter, i, address, error);
+        if (status == STATUS_OK)
+            wording_append(starter->hosts, room, "%s%s", i > 0 ? "," : "", address);
+    }
+    return status;
+}
+
 enum status starter_open(struct starter *starter, const struct options *options, const char *out,
                          const struct site *site, struct error *error)
 {
     *starter = (struct starter){.options = options, .out = out, .site = site, .data = -1};
-    starter->places = calloc((size_t)options->ps + 1, sizeof *starter->places);
-    if (starter->places == NULL)
-        return error_set(error, STATUS_MEMORY, "out of memory");
-    for (uint32_t i = 0; i < options->ps; i++)
-        starter->places[i].held = -1;
     if (site == NULL && options->workers > 1)
         starter->data = shared_dataset_create();
     enum status status = site == NULL ? programs_find(starter->programs, error) : STATUS_OK;
+    if (status == STATUS_OK)
+        status = find_addresses(starter, error);
     return status == STATUS_OK ? make_environment(starter, error) : status;
 }
 
@@ -68,42 +103,13 @@ void starter_close(struct starter *starter)
 {
     if (starter->data >= 0)
         close(starter->data);
-    for (uint32_t i = 0; starter->places != NULL && i < starter->options->ps; i++)
-        if (starter->places[i].held >= 0)
-            close(starter->places[i].held);
-    free(starter->places);
+    for (uint32_t i = 0; starter->held != NULL && i < starter->options->ps; i++)
+        if (starter->held[i] >= 0)
+            close(starter->held[i]);
+    free(starter->held);
+    free(starter->hosts);
     free(starter->environment);
     *starter = (struct starter){.data = -1};
-}
-
-/* --- where servers are ------------------------------------------------------------------------- */
-
-enum status starter_hold_port(struct starter *starter, uint32_t server, struct error *error)
-{
-    struct server_place *place = &starter->places[server];
-    uint16_t port = 0;
-    place->held = port_hold(&port);
-    if (place->held < 0)
-        return error_set(error, STATUS_IO, "there is no free port on 127.0.0.1: %s",
-                         strerror(errno));
-    snprintf(place->address, sizeof place->address, "127.0.0.1:%u", port);
-    return STATUS_OK;
-}
-
-void starter_know(struct starter *starter, uint32_t server, const char *address)
-{
-    snprintf(starter->places[server].address, ADDRESS_MAX, "%s", address);
-    starter->places[server].known = true;
-}
-
-/* "known,known,known" */
-static char *join_hosts(const struct starter *starter, uint32_t count)
-{
-    size_t room = ((size_t)count + 1) * ADDRESS_MAX;
-    char *text = calloc(1, room);
-    for (uint32_t i = 0; text != NULL && i < count; i++)
-        wording_append(text, room, "%s%s", i > 0 ? "," : "", starter->places[i].address);
-    return text;
 }
 
 /* --- starting ---------------------------------------------------------------------------------- */
@@ -116,7 +122,6 @@ static enum status start_here(const struct starter *starter, struct child *child
     struct child_program program = {.path = path,
                                     .arguments = arguments_list(arguments),
                                     .environment = starter->environment,
-                                    .announces = role->announces,
                                     .share = role->shares ? starter->data : 0};
     if (program.arguments == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
@@ -156,7 +161,7 @@ static enum status start_elsewhere(const struct starter *starter, size_t slot, s
 static void describe_server(const struct starter *starter, uint32_t index, struct role *role)
 {
     const struct site *site = starter->site;
-    *role = (struct role){.index = index, .announces = !starter->places[index].known};
+    *role = (struct role){.index = index, .ps_hosts = starter->hosts};
     if (site == NULL)
         role->out = starter->out;
     else if (index == 0)
@@ -168,6 +173,7 @@ static void describe_server(const struct starter *starter, uint32_t index, struc
 static void describe_worker(const struct starter *starter, uint32_t index, struct role *role)
 {
     *role = (struct role){.index = index,
+                          .ps_hosts = starter->hosts,
                           .out = starter->options->ps == 0 ? starter->out : NULL,
                           .shares = starter->data >= 0};
 }
@@ -181,22 +187,16 @@ enum status starter_start(struct starter *starter, size_t slot, struct child *ch
     struct role role;
     struct arguments arguments;
     char name[32];
-    char *hosts = join_hosts(starter, is_server && here ? index + 1 : options->ps);
-    if (hosts == NULL)
-        return error_set(error, STATUS_MEMORY, "out of memory");
-    if (is_server)
+    if (is_server) {
         describe_server(starter, index, &role);
-    else
-        describe_worker(starter, index, &role);
-    role.ps_hosts = hosts;
-    if (is_server)
         role_arguments_server(&arguments, options, &role);
-    else
+    } else {
+        describe_worker(starter, index, &role);
         role_arguments_worker(&arguments, options, &role);
+    }
     snprintf(name, sizeof name, "%s/%u", is_server ? "ps" : "worker", index);
     enum status status = here ? start_here(starter, child, name, &role, &arguments, error)
                               : start_elsewhere(starter, slot, child, name, &arguments, error);
     arguments_free(&arguments);
-    free(hosts);
     return status;
 }

@@ -797,7 +797,6 @@ a worker: waits for parameters|another server|W + R|lost-ps1-running-async
 a worker: waits for a batch|server 0|W + R|lost-ps0-running-async
 a worker: has scored, waits for an answer|server 0|W + R|lost-ps0-evaluating-sync
 a worker: done, waits for the end|server 0|W + R|lost-ps0-closing-sync
-launcher: waits for a server's address|its word|T|test_launch:a_server_that_never_tells_its_port_is_waited_for_with_a_deadline
 launcher: a child has failed, the others are told to stop|their obedience|S, 10 s at most|test_launch:a_child_that_ignores_sigterm_is_killed
 launcher: Ctrl-C|the job's obedience|S + 5|test_launch:a_job_that_does_not_stop_is_killed_after_the_deadline
 launcher: the workers are done|a server's end|S + 5|test_launch:a_server_that_outlives_its_workers_is_stopped

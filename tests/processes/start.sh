@@ -106,7 +106,7 @@ SYNCOPATE_BIN_DIR=$work/deaf-worker waits run-deaf-worker \
     "syncopate run: .*start timed out after 2 s: no worker has declared a job" \
     "$build/syncopate" run "${job[@]}" --out "$work/out-worker"
 SYNCOPATE_BIN_DIR=$work/deaf-ps waits run-deaf-ps \
-    "syncopate run: .*ps/0 did not say where it listens within 2 s" \
+    "syncopate run: .*start timed out after 2 s: nothing heard from ps/0: connection refused" \
     "$build/syncopate" run "${job[@]}" --ps 2 --out "$work/out-ps"
 all_give_up
 ok "a launcher whose children are deaf gives up in time ($in_seconds)"

@@ -25,9 +25,7 @@
 #define SLEEPS     "exec sleep 60\n"
 #define STOPS(how) "trap 'exit " how "' INT TERM\nwhile :; do sleep 0.05; done\n"
 /* The body of a script that dies at its first start. */
-#define DIES_ONCE "[ -e $0-$index.again ] || { touch $0-$index.again; kill -9 $$; }\n"
-/* As a server does when it listens, the first time. */
-#define ANNOUNCES  "[ -z \"$port_file\" ] || echo 127.0.0.1:700$index >&${port_file#fd:}\n"
+#define DIES_ONCE  "[ -e $0-$index.again ] || { touch $0-$index.again; kill -9 $$; }\n"
 #define SAYS_ERROR "echo \"2026-11-22T10:31:15.123Z worker/$index error: no such layer\" >&2\n"
 #define SAYS_ERROR_JSON                                                                            \
     "echo '{\"time\":\"2026-11-22T10:31:15.123Z\",\"level\":\"error\",\"who\":\"worker/1\",'"      \
@@ -67,15 +65,12 @@ static void script(const struct scene *scene, const char *role, const char *body
             "index=0\n"
             "for word in \"$@\"; do case \"$word\" in\n"
             "--task-index=*) index=${word#*=};;\n"
-            "--port-file=*) port_file=${word#*=};;\n"
             "--out=*) out=${word#*=};;\n"
             "esac; done\n"
             "echo \"$@\" > %s/%s-$index.words\n"
             "env > %s/%s-$index.env\n"
             "echo $$ > %s/%s-$index.id\n",
             scene->folder, role, scene->folder, role, scene->folder, role);
-    if (strcmp(role, "ps") == 0 && strncmp(body, "#", 1) != 0)
-        fprintf(file, "%s", ANNOUNCES);
     fprintf(file, "%s", body);
     fclose(file);
     ck_assert_int_eq(chmod(path, 0700), 0);
@@ -204,6 +199,22 @@ static void signal_later(const struct scene *scene, int signal, int times)
     _exit(0);
 }
 
+/* Of two servers; one of which may have been started again. */
+static void check_same_hosts(const struct scene *scene)
+{
+    char text[8192], hosts[64];
+    unsigned ports[2];
+    const char *first = strstr(text_of(scene, "worker-0.words", text), "--ps-hosts=");
+    ck_assert_ptr_nonnull(first);
+    ck_assert_int_eq(sscanf(first, "--ps-hosts=127.0.0.1:%u,127.0.0.1:%u ", &ports[0], &ports[1]),
+                     2);
+    ck_assert_uint_ne(ports[0], ports[1]);
+    snprintf(hosts, sizeof hosts, "%.*s ", (int)strcspn(first, " "), first);
+    static const char *const others[] = {"ps-0.words", "ps-1.words", "worker-1.words"};
+    for (size_t i = 0; i < 3; i++)
+        ck_assert_ptr_nonnull(strstr(text_of(scene, others[i], text), hosts));
+}
+
 TEST(children_that_end_well_make_a_job_that_ends_well, 2, 2, "exit 0\n", "exit 0\n")
 {
     ck_assert_int_eq(launch(scene), EXIT_DONE);
@@ -213,13 +224,11 @@ TEST(every_process_learns_its_place, 2, 2, "exit 0\n", "exit 0\n")
 {
     char text[8192];
     ck_assert_int_eq(launch(scene), EXIT_DONE);
-    ck_assert_ptr_nonnull(strstr(text_of(scene, "ps-0.words", text), "--ps-hosts=127.0.0.1:"));
-    ck_assert_ptr_nonnull(
-        strstr(text_of(scene, "ps-1.words", text), "--ps-hosts=127.0.0.1:7000,127.0.0.1:"));
+    ck_assert_ptr_nonnull(strstr(text_of(scene, "ps-1.words", text), "--ps-hosts=127.0.0.1:"));
     ck_assert_ptr_nonnull(strstr(text, "--task-index=1"));
     ck_assert_ptr_nonnull(strstr(text, "--out="));
-    ck_assert_ptr_nonnull(strstr(text_of(scene, "worker-1.words", text),
-                                 "--ps-hosts=127.0.0.1:7000,127.0.0.1:7001 "));
+    check_same_hosts(scene);
+    text_of(scene, "worker-1.words", text);
     ck_assert_ptr_nonnull(strstr(text, "--workers=2"));
     ck_assert_ptr_nonnull(strstr(text, "--mode=sync"));
 }
@@ -419,31 +428,14 @@ TEST(a_missing_program_is_an_answer_not_a_hang, 1, 1, SLEEPS, SLEEPS)
     ck_assert_ptr_nonnull(strstr(scene->error.text, "syncopate-worker"));
 }
 
-TEST(a_server_that_never_tells_its_port_is_waited_for_with_a_deadline, 1, 1,
-     "# tells nothing\n" SLEEPS, SLEEPS)
+TEST(a_start_that_timed_out_waits_for_nobody_who_does_not_end, 1, 2, "sleep 1\nexit 4\n",
+     "trap '' TERM INT\nwhile :; do sleep 0.02; done\n")
 {
-    scene->options.deadlines.start = 0.5;
+    scene->options.deadlines.stop = 30;
+    double began = clock_now_seconds();
     ck_assert_int_eq(launch(scene), EXIT_START_TIMEOUT);
     ck_assert_ptr_nonnull(strstr(scene->error.text, "ps/0"));
-}
-
-TEST_PLAIN(a_start_that_timed_out_waits_for_nobody_who_does_not_end)
-{
-    /* None tells its port, one after the other; and server 0 gives up, the others do not. */
-    static const char *const deaf = "trap '' TERM INT\nwhile :; do sleep 0.02; done\n";
-    for (int which = 0; which < 2; which++) {
-        struct scene scene;
-        char deaf_servers[256];
-        snprintf(deaf_servers, sizeof deaf_servers, "# tells nothing\n%s", deaf);
-        scene_init(&scene, 1 + 2 * !which, 2, which ? "sleep 1\nexit 4\n" : deaf_servers, deaf);
-        scene.options.deadlines.start = 1;
-        scene.options.deadlines.stop = 30;
-        double began = clock_now_seconds();
-        ck_assert_int_eq(launch(&scene), EXIT_START_TIMEOUT);
-        ck_assert_ptr_nonnull(strstr(scene.error.text, "ps/0"));
-        ck_assert_double_lt(clock_now_seconds() - began, 4); /* It was 11 s. */
-        scene_end(&scene);
-    }
+    ck_assert_double_lt(clock_now_seconds() - began, 4); /* It was 11 s. */
 }
 
 TEST(a_folder_that_the_job_claims_gets_the_logs, 1, 1,
@@ -494,8 +486,8 @@ TEST(a_worker_that_dies_is_started_again_as_the_same_task, 1, 2,
     ck_assert_str_eq(scene->said,
                      "worker/1 was killed by signal 9 (Killed); started again (restart 1 "
                      "of 5)\n");
-    ck_assert_ptr_nonnull(
-        strstr(text_of(scene, "worker-1.words", text), "--ps-hosts=127.0.0.1:7000 "));
+    text_of(scene, "worker-1.words", text);
+    ck_assert_ptr_nonnull(strstr(text, "--ps-hosts=127.0.0.1:"));
     ck_assert_ptr_nonnull(strstr(text, "--task-index=1 "));
 }
 
@@ -520,7 +512,6 @@ TEST_PLAIN(a_worker_that_was_told_to_leave_is_no_failure_and_not_started_again)
 TEST_PLAIN(a_server_that_dies_is_started_again_on_its_address)
 {
     struct scene scene;
-    char text[8192];
     /* It dies once all are started; the workers end when it is back. */
     scene_init(&scene, 2, 2,
                "[ $index = 1 ] && while [ ! -e $0-1.again ] && [ ! -e ${0%/*}/worker-1.id ]; do "
@@ -530,19 +521,8 @@ TEST_PLAIN(a_server_that_dies_is_started_again_on_its_address)
                "while [ ! -e ${0%/*}/ready ]; do sleep 0.05; done\n");
     ck_assert_int_eq(launch(&scene), EXIT_DONE);
     ck_assert_uint_eq(scene.result.restarts, 1);
-    ck_assert_ptr_nonnull(
-        strstr(text_of(&scene, "ps-1.words", text), "--ps-hosts=127.0.0.1:7000,127.0.0.1:7001 "));
-    ck_assert_ptr_null(strstr(text, "--port-file"));
+    check_same_hosts(&scene);
     scene_end(&scene);
-}
-
-TEST(a_server_that_dies_before_it_listens_is_started_again, 1, 1, "#\n" DIES_ONCE ANNOUNCES,
-     "exit 0\n")
-{
-    char text[8192];
-    ck_assert_int_eq(launch(scene), EXIT_DONE);
-    ck_assert_uint_eq(scene->result.restarts, 1);
-    ck_assert_ptr_nonnull(strstr(text_of(scene, "ps-0.words", text), "--port-file=fd:3"));
 }
 
 TEST(whoever_keeps_dying_ends_the_job, 1, 2, SLEEPS,
