@@ -1,4 +1,4 @@
-/* computing_cost.c - the real code, again and again. */
+/* computing_cost.c - runs the real code repeatedly. */
 
 #include "deploy/calibrate/computing_cost.h"
 

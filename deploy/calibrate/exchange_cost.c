@@ -1,4 +1,4 @@
-/* exchange_cost.c - two processes, waited for with what they used of the processor. */
+/* exchange_cost.c - starts two processes and reads their processor time when they end. */
 
 #include "deploy/calibrate/exchange_cost.h"
 
@@ -24,10 +24,11 @@
 #define MANY_BYTES       (256u << 20)
 #define MANY_MOST        2050
 #define MANY_LEAST       250
-#define MANY_SECONDS     15.0 /* What many may take, by the pace of few: hosts and builds are slow. */
-#define PATH_ROOM        (DISK_PATH_MAX + 64)
+/* The duration of many updates, estimated from few: hosts and builds are slow. */
+#define MANY_SECONDS 15.0
+#define PATH_ROOM    (DISK_PATH_MAX + 64)
 
-/* What a run of so many updates took. */
+/* The cost of a run of so many updates. */
 struct trial {
     double worker_cpu, server_cpu, computing, exchanging; /* Seconds. */
 };
@@ -49,7 +50,7 @@ static enum status report_stop(struct error *error)
     return error_set(error, STATUS_INTERRUPTED, "stopped; nothing is kept");
 }
 
-/* A pid, or -1 with errno. What they have to say, they say in the folder's `log`. */
+/* A pid, or -1 with errno. The output of the process goes to the folder's `log`. */
 static pid_t start(const struct pair *pair, const char *program, const char *const *arguments)
 {
     char path[PATH_ROOM], log[PATH_ROOM];
@@ -206,7 +207,7 @@ static enum status open_folder(struct pair *pair, struct error *error)
     return STATUS_OK;
 }
 
-/* Enough for the clock's grain, as few as the size and the host's pace allow. */
+/* Enough for the clock's resolution, as few as the size and the host's speed allow. */
 static unsigned choose_many(uint64_t bytes, const struct trial *few)
 {
     uint64_t by_size = MANY_BYTES / bytes;
@@ -228,7 +229,7 @@ static int remove_one(const char *path, const struct stat *about, int kind, stru
     return remove(path);
 }
 
-/* With the runs in it; what a link in it names stays. */
+/* With the runs in it; the target of a link in it stays. */
 static enum status remove_folder(const char *folder, struct error *error)
 {
     if (nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS) == 0)

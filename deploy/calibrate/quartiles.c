@@ -1,4 +1,4 @@
-/* quartiles.c - by putting them in order. */
+/* quartiles.c - sorts the values. */
 
 #include "deploy/calibrate/quartiles.h"
 

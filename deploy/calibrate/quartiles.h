@@ -1,4 +1,4 @@
-/* quartiles.h - a figure that was measured several times: its middle, and where half of all were.
+/* quartiles.h - median and quartiles of a figure that was measured several times.
  *
  * Threads: pure. */
 

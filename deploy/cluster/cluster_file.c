@@ -77,7 +77,7 @@ static enum status add_named(struct cluster *cluster, const void *item, struct e
     struct place twice;
     for (size_t i = 0; i < cluster->host_count; i++)
         if (places_meet(&cluster->hosts[i].processes, &named->processes, &twice))
-            return error_set(error, STATUS_INVALID, "has %s, who is on another host already",
+            return error_set(error, STATUS_INVALID, "has %s, which is on another host already",
                              place_text(twice).text);
     return say_no_memory(cluster_add_host(cluster, named), error);
 }
@@ -125,8 +125,8 @@ static enum status add_slow(struct cluster *cluster, const void *item, struct er
     const struct cluster_slow *slow = item;
     for (size_t i = 0; i < cluster->slow_count; i++)
         if (cluster->slow[i].worker == slow->worker)
-            return error_set(error, STATUS_INVALID, "has worker %" PRIu64 ", who was there already",
-                             slow->worker);
+            return error_set(error, STATUS_INVALID,
+                             "has worker %" PRIu64 ", which is there already", slow->worker);
     return say_no_memory(cluster_set_slow(cluster, slow->worker, slow->factor), error);
 }
 

@@ -192,7 +192,7 @@ static enum status check_other_side(const struct failure *failure, uint32_t serv
     if (failure->kind != FAILURE_PARTITION || failure->others.count > 0 ||
         places_count(&failure->places) < servers + workers)
         return STATUS_OK;
-    return error_set(error, STATUS_INVALID, "nobody is left for the other side");
+    return error_set(error, STATUS_INVALID, "no process is left for the other side");
 }
 
 /* Whom they name. */

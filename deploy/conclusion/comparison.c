@@ -1,5 +1,4 @@
-/* comparison.c - finds each arm's group, and says whether runs of one seed that ought to have equal
- * bits have them. */
+/* comparison.c - finds each arm's group, and compares the bits of runs that must agree. */
 
 #include "deploy/conclusion/comparison.h"
 
@@ -36,8 +35,7 @@ void comparison_give_back(struct comparison *comparison)
 
 /* --- groups -------------------------------------------------------------------------------- */
 
-/* Some modes have their hue in every comparison, so that readers can get used to it; others follow
- * in order of appearance. */
+/* Some modes have the same hue in every comparison; others follow in order of appearance. */
 static unsigned mode_index_of(const struct comparison *comparison, const char *mode)
 {
     if (mode_facts_named(mode)->hue > 0)
@@ -230,8 +228,8 @@ struct spread group_spread(const struct group *group, record_number_fn *number)
     return spread;
 }
 
-/* A loss that is not finite is told as none. A batch without examples has none either, but it leaves the
- * scores finite. */
+/* A loss that is not finite is recorded as none. A batch without examples has none either, but
+ * leaves the scores finite. */
 bool record_diverged(const struct record *record)
 {
     bool none = record->point_count > 0 &&
@@ -330,7 +328,7 @@ static void list_workers(const uint32_t *counts, size_t count, char *text, size_
                        counts[i]);
 }
 
-/* What has been found so far. */
+/* The state of the search. */
 struct bits_search {
     struct bits_verdict *verdict;
     uint32_t counts[COMPARISON_GROUPS_MAX]; /* Of workers. */

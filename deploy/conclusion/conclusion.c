@@ -1,4 +1,4 @@
-/* conclusion.c - pairs runs by their seeds, and has the statistics of each pair of arms made. */
+/* conclusion.c - pairs runs by seed and computes the statistics of each pair of arms. */
 
 #include "deploy/conclusion/conclusion.h"
 
@@ -69,7 +69,7 @@ static struct reached reached_of(const struct reach *reaches, size_t count, reac
                             .olympic = statistics_olympic(values, count)};
 }
 
-/* As its steps are dealt: by leaves, over the workers for whom there are any. */
+/* Leaves of a step are dealt over the workers that get any. */
 static struct update update_of(const struct record *record)
 {
     const struct mode_facts *facts = mode_facts_named(record->mode_text);
@@ -208,8 +208,8 @@ static bool is_plain(double ratio)
     return isfinite(ratio) && ratio > 0;
 }
 
-/* MLPerf's reference convergence: who needs less than it has changed more than the speed. With another
- * batch, rule or rate that is what was asked for. */
+/* MLPerf's reference convergence: fewer examples than the reference point to more than a change of
+ * speed. With another batch, rule or rate that is the purpose of the comparison. */
 static bool works_less(const struct config_conclusion *config, const struct group *group,
                        const struct group *reference)
 {
@@ -309,7 +309,7 @@ size_t conclusion_first(const struct conclusion *conclusion, size_t rung, bool l
 
 /* --- both ---------------------------------------------------------------------------------- */
 
-/* What is asked for, or all arms' own. */
+/* The target of the question, or one derived from all arms. */
 static void set_target(struct conclusion *conclusion, struct trials *trials, size_t count)
 {
     const struct question *question = &conclusion->question;

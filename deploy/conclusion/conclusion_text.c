@@ -1,4 +1,5 @@
-/* conclusion_text.c - each sentence is put together from what is known; what is not is left out or said. */
+/* conclusion_text.c - builds each sentence from the known figures; an unknown one is left out or
+ * named. */
 
 #include "deploy/conclusion/conclusion_text.h"
 
@@ -141,7 +142,7 @@ static struct conclusion_text seeds_text(const struct rung *rung)
     return text;
 }
 
-/* What is said of so few pairs of runs, 0 to 2; "" of more. */
+/* The caveat for so few pairs of runs, 0 to 2; "" for more. */
 static const char *chance_text(size_t pairs)
 {
     static const char *const texts[STATISTICS_INTERVAL_RUNS] = {
@@ -181,7 +182,8 @@ static bool is_bounded(const struct conclusion *conclusion, size_t index)
     return mode_facts_named(conclusion->comparison->groups[index].mode_text)->bounds;
 }
 
-/* The arms whose computations are of the fewest examples, and of the most: of these ssp, which counts them. */
+/* The arms with the fewest and with the most examples in a computation. For ssp they are
+ * counted. */
 static void find_computations(const struct conclusion *conclusion, size_t *least, size_t *most)
 {
     *least = *most = 0;
@@ -215,7 +217,7 @@ static bool is_shared(const struct comparison *comparison, record_count_fn *numb
     return comparison->record_count > 0;
 }
 
-/* What is equal, of an update's batch and a worker's: it decides who waits how long. */
+/* The equal setting, an update's batch or a worker's: it decides the waiting times. */
 static void add_work(struct conclusion_text *sentence, const struct conclusion *conclusion)
 {
     size_t least, most;
@@ -229,7 +231,8 @@ static void add_work(struct conclusion_text *sentence, const struct conclusion *
         SAY(sentence, "; equal worker batch");
 }
 
-/* "in 0.71x sync's time [0.63, 0.80], 5 of 5 seeds"; where the reference never got there, "in 12.0 s, ..". */
+/* "in 0.71x sync's time [0.63, 0.80], 5 of 5 seeds"; when the reference never got there,
+ * "in 12.0 s, ..". */
 static void add_place(struct conclusion_text *sentence, const struct conclusion *conclusion,
                       size_t r, size_t index, const char *time)
 {
@@ -258,7 +261,7 @@ static void add_deep(struct conclusion_text *sentence, const struct conclusion *
     add_place(sentence, conclusion, rungs - 1, deep, time_of(conclusion).text);
 }
 
-/* Beside the reference it is alone. */
+/* The only arm beside the reference. */
 static void tell_config(struct conclusion_text *sentence, const struct conclusion *conclusion)
 {
     const struct config_conclusion *config = &conclusion->configs[1];
@@ -289,7 +292,7 @@ static void tell_config(struct conclusion_text *sentence, const struct conclusio
     SAY(sentence, ".");
 }
 
-/* Why there is nothing to reach. */
+/* The reason for having no target. */
 static void tell_no_target(struct conclusion_text *sentence, const struct conclusion *conclusion)
 {
     const struct target *target = &conclusion->target;
@@ -335,7 +338,7 @@ static void tell_alone(struct conclusion_text *sentence, const struct conclusion
     SAY(sentence, ", %s; there is no other arm.", seeds_text(rung).text);
 }
 
-/* Whether seeds tell two arms apart. */
+/* Whether the seeds show a difference between two arms. */
 static bool is_told_apart(const struct conclusion *conclusion, size_t a, size_t b)
 {
     if (a == 0 || b == 0) {
@@ -422,7 +425,7 @@ static bool tell_computations(struct conclusion_text *sentence, const struct con
     return true;
 }
 
-/* --- what is the same for all -------------------------------------------------------------- */
+/* --- shared settings -------------------------------------------------------------------------- */
 
 static uint64_t workers_of(const struct record *record)
 {
@@ -646,8 +649,8 @@ bool conclusion_foot(const struct conclusion *conclusion, size_t index,
         return false;
     if (tell_outcomes(sentence, conclusion) && found++ == index)
         return true;
-    bool two =
-        conclusion->comparison->group_count == 2; /* Of more it is in the report's columns. */
+    /* With more groups the report's columns have it. */
+    bool two = conclusion->comparison->group_count == 2;
     if (two && tell_product(sentence, conclusion, 1) && found++ == index)
         return true;
     for (size_t i = 0; rate_sweep_at(conclusion, i, &grid); i++)

@@ -1,4 +1,4 @@
-/* rate_sweep.c - takes the learning rate out of what was varied, and looks who is left alike. */
+/* rate_sweep.c - removes the learning rate from the varied settings and groups equal remainders. */
 
 #include "deploy/conclusion/rate_sweep.h"
 
@@ -11,7 +11,7 @@
 
 #define RATE "learning-rate "
 
-/* What else was varied; whether the rate was. */
+/* The other varied settings; returns whether the rate was varied. */
 static bool without_rate(const struct group *group, char rest[CONFIG_TEXT_MAX])
 {
     bool varied = false;

@@ -1,4 +1,4 @@
-/* reopened.c - takes the names out of compare.json, and has each run read. */
+/* reopened.c - takes the names from compare.json and reads each run. */
 
 #include "deploy/conclusion/reopened.h"
 
@@ -34,7 +34,7 @@ static bool is_plain_name(const char *name)
     return name != NULL && name[0] != '\0' && name[0] != '.' && strchr(name, '/') == NULL;
 }
 
-/* A label that was given, and not made from what the runs are, is kept. */
+/* A label that was given, rather than derived from the settings, is kept. */
 static void keep_label(struct comparison *comparison, const struct config *config,
                        const char *label)
 {

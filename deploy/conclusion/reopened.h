@@ -1,8 +1,8 @@
-/* reopened.h - a comparison as its folder has it, read back: the runs that OUT/compare.json names, in their
- * arms, and what was asked of them.
+/* reopened.h - reads a comparison back from its folder: the runs that OUT/compare.json names, their
+ * arms, and the question.
  *
- * Numbers are those of the runs' own folders, read anew; of compare.json only names are taken, which runs
- * failed, how many were planned, and the question.
+ * Numbers are read from the runs' own folders. From compare.json come only names, the failed runs,
+ * the number of planned runs, and the question.
  *
  * Threads: plain values. */
 
@@ -16,11 +16,11 @@
 struct reopened {
     struct comparison comparison;
     struct question question;
-    char command[4096]; /* It was made by; cut where it is longer. */
+    char command[4096]; /* The command that made it; truncated when longer. */
 };
 
-/* STATUS_NOT_FOUND: there is no compare.json, or a run that it names is gone; STATUS_INVALID: it is none of
- * ours. reopened_free in any case. */
+/* STATUS_NOT_FOUND: compare.json or a run that it names is missing. STATUS_INVALID: compare.json is
+ * not ours. Call reopened_free in any case. */
 enum status reopened_read(struct reopened *reopened, const char *path, struct error *error);
 void reopened_free(struct reopened *reopened);
 

@@ -1,4 +1,5 @@
-/* statistics.c - Student's t by its finite sum, turned round by halving, and what rests on it. */
+/* statistics.c - Student's t by its finite sum, inverted by bisection, and the tests based on
+ * it. */
 
 #include "deploy/conclusion/statistics.h"
 
@@ -12,7 +13,8 @@
 
 /* --- Student's t --------------------------------------------------------------------------- */
 
-/* Abramowitz and Stegun's A(t | freedom): the part between -t and t. With theta = atan(t / sqrt(freedom)),
+/* Abramowitz and Stegun's A(t | freedom): the part between -t and t. With theta =
+ * atan(t / sqrt(freedom)),
  *
  *     odd:   2/pi (theta + sin (cos + 2/3 cos^3 + ... + 2 4 .. (n-3) / (3 5 .. (n-2)) cos^(n-2)))
  *     even:  sin (1 + 1/2 cos^2 + ... + 1 3 .. (n-3) / (2 4 .. (n-2)) cos^(n-2))
@@ -39,7 +41,7 @@ double statistics_t_part(double t, unsigned freedom)
     return 0.5 + 0.5 * (t < 0 ? -t_between(-t, freedom) : t_between(t, freedom));
 }
 
-/* The part grows with t: doubled until it is enough, then halved until nothing lies between. */
+/* The probability grows with t: double t until it suffices, then bisect to the last bit. */
 double statistics_t_quantile(double part, unsigned freedom)
 {
     assert(part > 0 && part < 1 && freedom > 0);
@@ -140,7 +142,7 @@ double statistics_olympic(const double *values, size_t count)
 
 /* --- ratios -------------------------------------------------------------------------------- */
 
-/* The chance that of so many tosses at most `heads` are heads. */
+/* The probability of at most `heads` heads in this many tosses. */
 static double tosses(size_t count, size_t heads)
 {
     double chance = pow(0.5, (double)count), sum = 0;

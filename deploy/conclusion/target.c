@@ -1,4 +1,5 @@
-/* target.c - goes along a run's points with the mean of the last of them, for the end and for targets. */
+/* target.c - walks along a run's points with the mean of the last of them, for the end and for
+ * targets. */
 
 #include "deploy/conclusion/target.h"
 
@@ -14,7 +15,8 @@ double target_examples(const struct record *record, double batches)
     double batch = (double)record->global_batch;
     if (record->examples == 0 || record->global_batch == 0)
         return batches * batch;
-    double epoch = ceil((double)record->examples / batch); /* Batches; its last is what is left. */
+    /* Batches; the last one has the remainder. */
+    double epoch = ceil((double)record->examples / batch);
     double whole = floor(batches / epoch);
     return whole * (double)record->examples + (batches - whole * epoch) * batch;
 }
@@ -57,7 +59,8 @@ static bool is_told(const struct record *record, size_t index)
     return isfinite(record->points[index].loss) && examples_of_point(record, index) > 0;
 }
 
-/* Of the last points up to this one that have so many examples; NaN when there are fewer. */
+/* The mean of the last points up to this one that have so many examples; NaN when there are
+ * fewer. */
 static double trailing_mean(const struct record *record, size_t index, double wanted)
 {
     double sum = 0, examples = 0;
@@ -155,7 +158,7 @@ static double worst_end(const struct trials *config, double limit)
     return worst;
 }
 
-/* Up to four digits, and as it is printed. */
+/* Up to four digits, as printed. */
 static double round_up(double value)
 {
     char text[32];

@@ -1,31 +1,34 @@
-/* target.h - what a comparison asks of its runs: how far training is to come, and whether and when a run came
- * so far. All of it follows from the runs' points and from how they ended.
+/* target.h - the target of a comparison, and whether and when each run reached it. All of it
+ * follows from the runs' points and from their ends.
  *
- * Window. A loss is judged by a mean of the last points of progress (record.h) that have `window` examples, each
- * point weighed by its examples: a 20th of the shortest run's examples, at least 2,000, at most a quarter of
- * them; the same for all runs, wherever in a run. So neither a lucky batch reaches a target, nor does it matter
- * how often progress is told.
+ * Window. A loss is judged by the mean of the last points of progress (record.h) that have `window`
+ * examples, each point weighed by its examples. The window is a 20th of the shortest run's
+ * examples, at least 2,000, at most a quarter of them; it is the same everywhere in all runs. Thus
+ * a lucky batch reaches no target, and the interval of progress does not matter.
  *
- * Start. The loss that training starts with: ln(classes), of guessing; where these are not known the median
+ * Start. The loss at the start of training: ln(classes), of guessing; without classes the median
  * first loss.
  *
- * End. The last such mean of a run. Of one that diverged it is INFINITY, and its test accuracy is that of
- * guessing. Of a run that failed otherwise nothing is known, and it is in no figure.
+ * End. The last such mean of a run. After divergence it is INFINITY, and the test accuracy is that
+ * of guessing. A run that failed otherwise has no end and is in no figure.
  *
- * Learned. A run has come half as far below the start as the best arm, that of the least median end. An arm
- * learns when more than half of its known runs have. Where the best stays within 1 % of the start none has.
+ * Learned. A run learned when it came half as far below the start as the best arm, which has the
+ * smallest median end. An arm learns when more than half of its known runs have. Where the best
+ * stays within 1 % of the start no arm learns.
  *
- * Ladder. Unless a target is asked for there are up to three, from the worst end of all runs that learned of
- * arms that learn, to that of the best arm, and the middle; only the first where they are within 2 % of the way.
- * Rounded up to four digits, and used so. So every run that learned reaches the first.
+ * Ladder. Without a given target there are up to three: the worst end of all runs that learned of
+ * arms that learn, the end of the best arm, and the middle. There is only the first where the ends
+ * are within 2 % of the way. Each is rounded up to four digits. Thus every run that learned reaches
+ * the first.
  *
- * Reached. A run reaches a loss at the first point whose mean is not above it, unless its end is more than a
- * tenth of the way back to the start: then it came back, and never reached it. An accuracy is reached with the
- * first score that is not below it, unless the last score has lost a tenth of the way back to guessing.
+ * Reached. A run reaches a loss at the first point whose mean is not above it. When its end is more
+ * than a tenth of the way back to the start, it came back and never reached it. A run reaches an
+ * accuracy with the first score that is not below it, unless the last score has lost a tenth of the
+ * way back to guessing.
  *
  * Units: seconds by stopwatch.h, over all sessions. INFINITY: never. NaN: not known.
- * Source: MLPerf training (Mattson and others, 2020) for time to a target; runs that are censored take
- * part, as in survival analysis, and are not left out.
+ * Source: MLPerf training (Mattson and others, 2020) for time to a target; censored runs count, as
+ *         in survival analysis, and are not left out.
  * Threads: plain functions. */
 
 #ifndef DEPLOY_CONCLUSION_TARGET_H
@@ -58,13 +61,14 @@ struct trials {
 struct target {
     enum target_kind kind;
     bool asked_for;
-    double values[TARGET_RUNGS]; /* [count]; losses or parts of 1. The first is the easiest. */
+    /* [count]; losses, or accuracies between 0 and 1. The first is the easiest. */
+    double values[TARGET_RUNGS];
     size_t count;
     double window, start; /* Examples, nats. */
     unsigned classes;     /* 0: not known. */
 };
 
-/* What became of a run's way to the target. */
+/* The result of a run's way to the target. */
 enum outcome {
     OUTCOME_REACHED,
     OUTCOME_CAME_BACK,
@@ -74,27 +78,27 @@ enum outcome {
     OUTCOME_COUNT
 };
 
-/* What it took to get there. */
+/* The effort until the target. */
 struct reach {
     enum outcome outcome;
     double seconds;
     double batches, updates, examples;
-    double
-        worker_seconds; /* Of all workers that were declared, whatever they did: with what was dropped. */
-    double exchanged_bytes; /* Payload that workers had sent and received by then. */
+    double worker_seconds;  /* Of all declared workers, including dropped gradients. */
+    double exchanged_bytes; /* Payload that workers had sent and received until then. */
 };
 
-/* Sets window, start and classes, and the trials of every group. list: of one group; room for all of its
- * runs. */
+/* Sets window, start and classes, and the trials of every group. list: of one group, with room for
+ * all of its runs. */
 void target_set_settings(struct target *target, const struct comparison *comparison);
 void target_set_trials(const struct target *target, const struct comparison *comparison,
                        size_t group, struct trials *trials);
-/* The ladder of what all arms came to, and who learns: TARGET_NONE where nothing does. */
+/* Derives the ladder from the ends of all arms, and which arms learn. TARGET_NONE when none
+ * learns. */
 void target_set_ladder(struct target *target, struct trials *configs, size_t count);
 
 struct reach target_reach(const struct target *target, size_t rung, const struct trial *trial);
 
-/* Of guessing; NaN: not known. */
+/* The accuracy of guessing; NaN: not known. */
 double target_guess(const struct target *target);
 
 /* Examples in the batches up to this one. */

@@ -1,4 +1,4 @@
-/* best.c - a comparison and a count. */
+/* best.c - compares scores and counts those without improvement. */
 
 #include "deploy/follow/best.h"
 

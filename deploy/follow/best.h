@@ -1,7 +1,7 @@
-/* best.h - which of a run's models is the best so far, and whether training has stopped to help.
+/* best.h - the best of a run's models so far, and whether training has stopped to improve.
  *
- * Better is strictly better: of equals the first stays. A score that is no number is never the best,
- * and counts as no improvement.
+ * Better is strictly better: of equals the first stays. A NaN score is never the best and counts as
+ * no improvement.
  *
  * Threads: plain values. */
 
@@ -16,17 +16,17 @@ enum best_by { BEST_BY_ACCURACY, BEST_BY_LOSS };
 /* Zeroed but for `by` and `patience` is ready. */
 struct best {
     enum best_by by;
-    uint32_t patience; /* Scores in a row without a better one that are enough; 0: no number is. */
+    uint32_t patience; /* Scores in a row without improvement that end the run; 0: no limit. */
     bool known;
-    uint64_t step; /* Of the best one, as are these. */
+    uint64_t step; /* Step, loss and accuracy of the best one. */
     double loss, accuracy;
-    uint32_t without; /* Scores since. */
+    uint32_t without; /* Scores since the best. */
 };
 
-/* Whether that is the best so far. */
+/* Whether this is the best so far. */
 bool best_take(struct best *best, uint64_t step, double loss, double accuracy);
 
-/* Whether patience is at its end. */
+/* Whether patience is used up. */
 bool best_is_enough(const struct best *best);
 
 #endif

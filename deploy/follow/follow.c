@@ -1,9 +1,9 @@
 /* follow.c - looks at run.json and the checkpoints' manifests a few times a second.
  *
  *     no run.json, or one that says stopped or failed --- start_seconds ---> exit 4, or the end
- *     running, and nobody has it, and nothing is new --- recovery_seconds ---> exit 195
+ *     running without a process that holds it, no news --- recovery_seconds ---> exit 195
  *     run.json is taken away ---> exit 195
- *     done; or stopped, failed, after it ran --- what is not scored yet is ---> the end */
+ *     done; or stopped, failed, after it ran --- score the remaining checkpoints ---> the end */
 
 #include "deploy/follow/follow.h"
 
@@ -39,7 +39,7 @@ struct follower {
     struct seen *seen; /* [seen_count], owned. */
     size_t seen_count, seen_room;
     char folder[DISK_PATH_MAX]; /* Of the best. */
-    char run_id[32], state[32]; /* As run.json says; state "": there is none. */
+    char run_id[32], state[32]; /* As in run.json; state "": there is none. */
     bool ran;                   /* It was seen running, or being had. */
     bool asked;                 /* The run was asked to stop. */
     uint64_t scored;
@@ -73,14 +73,14 @@ static bool says(const struct follower *f, const char *state)
     return strcmp(f->state, state) == 0;
 }
 
-/* --- what is written ------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 static void best_path(const struct follower *f, const char *name, char path[DISK_PATH_MAX])
 {
     snprintf(path, DISK_PATH_MAX, "%.900s/%s", f->folder, name);
 }
 
-/* What an evaluator before this one has found; of another run it counts for nothing. */
+/* Results of an earlier evaluator; those of another run are ignored. */
 static void remember_best(struct follower *f)
 {
     char path[DISK_PATH_MAX];
@@ -99,7 +99,7 @@ static void remember_best(struct follower *f)
     json_release(&best);
 }
 
-/* The model first: what best.json speaks of is there. */
+/* The model is first: best.json refers to a file that exists. */
 static enum status keep_best(struct follower *f, struct error *error)
 {
     char path[DISK_PATH_MAX];
@@ -142,7 +142,7 @@ static enum status ask_to_stop(struct follower *f, struct error *error)
     return disk_posix.write_file(disk_posix.context, path, &piece, 1, error);
 }
 
-/* It has ended by itself meanwhile; a run that goes on later is not to find the note. */
+/* The run has ended by itself meanwhile; a later session must not find the note. */
 static void take_note_back(const struct follower *f)
 {
     char path[DISK_PATH_MAX];
@@ -151,7 +151,7 @@ static void take_note_back(const struct follower *f)
         unlink(path);
 }
 
-/* --- telling --------------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------- */
 
 static void tell_json(const struct follower *f, const struct follow_score *score, const char *path,
                       bool better)
@@ -226,7 +226,7 @@ static void tell_end(const struct follower *f)
 
 /* --- checkpoints ----------------------------------------------------------------------------- */
 
-/* When its manifest was written; false when there is none. */
+/* The time of its manifest; false when there is none. */
 static bool made_at(const char *path, struct timespec *made)
 {
     char manifest[DISK_PATH_MAX + 32];
@@ -321,7 +321,7 @@ static bool is_removed(const struct follower *f)
     return f->run_id[0] != '\0' && disk_posix.look(disk_posix.context, path) == DISK_NOTHING;
 }
 
-/* -1: go on. */
+/* -1: continue. */
 static int judge(struct follower *f, bool held, double now, struct error *error)
 {
     const struct follow_options *options = f->options;
@@ -333,7 +333,7 @@ static int judge(struct follower *f, bool held, double now, struct error *error)
         if (now - f->began < options->start_seconds)
             return -1;
         if (f->state[0] != '\0')
-            return EXIT_DONE; /* It was stopped, and nobody has gone on with it. */
+            return EXIT_DONE; /* The run was stopped and not resumed. */
         error_set(error, STATUS_TIMEOUT, "no run has begun in %.300s within %s", options->run,
                   wording_duration(options->start_seconds).text);
         return EXIT_START_TIMEOUT;
@@ -348,8 +348,8 @@ static int judge(struct follower *f, bool held, double now, struct error *error)
     }
     if (held || now - f->stirred < options->recovery_seconds)
         return -1;
-    error_set(error, STATUS_LOST, "nobody has been training %.300s for %s; %s scored", options->run,
-              wording_duration(options->recovery_seconds).text,
+    error_set(error, STATUS_LOST, "no process has been training %.300s for %s; %s scored",
+              options->run, wording_duration(options->recovery_seconds).text,
               wording_counted(f->scored, "checkpoint was", "checkpoints were").text);
     return EXIT_CLUSTER_LOST;
 }
@@ -361,8 +361,7 @@ static int exit_code_of(enum status status)
                                      : EXIT_CANNOT_OPEN;
 }
 
-/* What the run says is looked at before its checkpoints: when it says that it has ended they are all
- * there. */
+/* The run's state is read before its checkpoints: after its end all of them are there. */
 static int follow(struct follower *f, struct error *error)
 {
     bool said = false, remembered = false;

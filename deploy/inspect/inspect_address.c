@@ -1,4 +1,4 @@
-/* inspect_address.c - asks, shows, and waits for the next look or for server 0's last word,
+/* inspect_address.c - asks, prints, and waits for the next look or for server 0's last word,
  * whichever comes first. */
 
 #include "deploy/inspect/inspect_address.h"
@@ -12,11 +12,12 @@
 #include "deploy/inspect/job_status.h"
 #include "deploy/inspect/question.h"
 
-#define PATIENCE    5.0  /* For an answer, in seconds; while watching, before it is said ... */
-#define LOST_AFTER  60.0 /* ... that there is none, and until it is over. */
+/* Seconds to wait for an answer; while watching, before the first warning ... */
+#define PATIENCE    5.0
+#define LOST_AFTER  60.0 /* ... and before giving up. */
 #define GONE_AFTER  10.0 /* The same, when it was closing the job. */
 #define PAUSE_LEAST 0.5  /* Between questions to a server that is away. */
-#define PAUSE_MOST  2.0  /* Between questions whether it is still there, shown or not. */
+#define PAUSE_MOST  2.0  /* Between questions about whether it is still there, printed or not. */
 
 struct watcher {
     const struct inspect_style *style;
@@ -75,7 +76,7 @@ static int exit_code_of(enum status status)
                                      : EXIT_CANNOT_OPEN;
 }
 
-/* Until it is time for the next look, or server 0 says by itself that the job has ended. */
+/* Until the next look, or until server 0 announces the end of the job. */
 static void wait_until(struct watcher *w, double when)
 {
     while (clock_now_seconds() < when && !job_status_has_ended(&w->question.answer))
@@ -99,7 +100,7 @@ static enum status ask_again(struct watcher *w, struct error *error)
         status = question_ask(&w->question, PATIENCE, error);
         if (status == STATUS_TIMEOUT && !said && clock_now_seconds() >= began + PATIENCE) {
             said = true;
-            w->block.lines = 0; /* This line comes below: what is there stays. */
+            w->block.lines = 0; /* The line is printed below the block, which stays. */
             fprintf(stderr, "%s: server 0 does not answer; asked on for %s\n", w->question.address,
                     wording_duration(LOST_AFTER).text);
         }
@@ -109,7 +110,7 @@ static enum status ask_again(struct watcher *w, struct error *error)
     return status;
 }
 
-/* Asks more often than it is time to show what comes of it: whoever has gone says nothing. */
+/* Asks more often than results are printed: a server that has gone sends no message. */
 static enum status await_news(struct watcher *w, struct error *error)
 {
     double now, due = clock_now_seconds() + w->style->every;

@@ -1,9 +1,8 @@
-/* inspect_address.h - what a running server 0 says of its job: once, or until the job has ended.
+/* inspect_address.h - the job's status as server 0 reports it: once, or until the job has ended.
  *
- * Watching shows the job again every so often: on a terminal over and over in the same place, else
- * a line each time, or in JSON an object on one line. Server 0 says by itself when the job has
- * ended, which is shown as a last line. One that falls silent is asked on for a minute, because it
- * may be started again.
+ * Watching repeats the status: on a terminal in the same place, otherwise a line each time, or in
+ * JSON an object on one line. Server 0 announces the end of the job, which is printed as a last
+ * line. A server that falls silent is asked for another minute: it may be restarted.
  *
  * Threads: one. */
 

@@ -1,4 +1,4 @@
-/* inspect_comparison.c - has the comparison read back, and asks again what was asked. */
+/* inspect_comparison.c - reads the comparison back and asks its question again. */
 
 #include "deploy/inspect/inspect_comparison.h"
 
@@ -18,7 +18,7 @@ bool inspect_is_comparison(const char *path)
     return stat(file, &there) == 0;
 }
 
-/* What is done with the answer. */
+/* The use of the answer. */
 typedef void told_fn(void *to, const struct conclusion *conclusion, const char *command);
 
 static enum status tell(told_fn *told, void *to, const char *path, struct error *error)

@@ -1,4 +1,4 @@
-/* inspect_facts.c - reads manifests, sizes, digests and values; shows nothing. */
+/* inspect_facts.c - reads manifests, sizes, digests and values; prints nothing. */
 
 #include "deploy/inspect/inspect_facts.h"
 

@@ -1,4 +1,4 @@
-/* inspect_facts.h - what inspect finds out about files, however it is shown.
+/* inspect_facts.h - the facts that inspect reads from files, independent of their output.
  *
  * Threads: pure, but for reading. */
 
@@ -9,22 +9,21 @@
 
 #include "common/store/checkpoint.h"
 
-/* Of the values that are finite. */
+/* Of the finite values. */
 struct statistics {
-    double norm, min, max; /* min above max: there are none. */
+    double norm, min, max; /* min above max: there are no finite values. */
     uint64_t not_finite;
 };
 struct statistics statistics_of(const float *values, uint64_t count);
 
-/* NULL when a part of the checkpoint in this directory is what the manifest says, else what is
- * wrong with it. */
+/* NULL when a part of the checkpoint in this directory agrees with the manifest, else the fault. */
 const char *inspect_part_fault(const char *directory, const struct checkpoint_part *part);
 
-/* All checkpoints of a run that have a manifest, newest first. *steps is the caller's to free; it
- * may be NULL for none. */
+/* All checkpoints of a run that have a manifest, newest first. The caller frees *steps; it may be
+ * NULL for none. */
 size_t inspect_list(const char *run, uint64_t **steps);
 
-/* What is quickly found out about one: the parts' sizes, and not what is in them. */
+/* The quick facts of a checkpoint: the sizes of its parts, not their content. */
 struct checkpoint_facts {
     char path[DISK_PATH_MAX];
     uint32_t parts;

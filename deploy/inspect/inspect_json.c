@@ -1,4 +1,4 @@
-/* inspect_json.c - members in the order in which deploy/RUNS.md lists them. */
+/* inspect_json.c - writes members in the order in which deploy/RUNS.md lists them. */
 
 #include "deploy/inspect/inspect_json.h"
 
@@ -21,7 +21,8 @@ static void write_statistics(struct json_writer *writer, const float *values, ui
 {
     struct statistics statistics = statistics_of(values, count);
     json_writer_real(writer, "norm", statistics.norm);
-    json_writer_real(writer, "min", statistics.min); /* Infinite, so null, when there is none. */
+    /* Without values it is infinite, and written as null. */
+    json_writer_real(writer, "min", statistics.min);
     json_writer_real(writer, "max", statistics.max);
     json_writer_u64(writer, "not_finite", statistics.not_finite);
 }
@@ -131,7 +132,7 @@ static void write_slots(struct json_writer *writer, const struct checkpoint_read
     json_writer_end(writer);
 }
 
-/* One that is damaged is an error here, too: its values are nobody's. */
+/* A damaged checkpoint is an error here, too: its values are meaningless. */
 enum status inspect_json_checkpoint(struct json_writer *writer, const char *path,
                                     struct error *error)
 {
@@ -197,7 +198,7 @@ static void write_windows(struct json_writer *writer, const struct record *recor
     json_writer_end(writer);
 }
 
-/* What virtual.json says, if there is one. */
+/* The content of virtual.json, if there is one. */
 static void write_account(struct json_writer *writer, const char *path)
 {
     struct json *account = account_read(path);
@@ -228,7 +229,7 @@ static void write_checkpoints(struct json_writer *writer, const char *path)
     free(steps);
 }
 
-/* run.json as it is, with what the run has told since. */
+/* run.json with the later records of the run. */
 enum status inspect_json_run(struct json_writer *writer, const char *path, struct error *error)
 {
     char file[DISK_PATH_MAX + 16];

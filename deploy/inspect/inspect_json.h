@@ -1,7 +1,7 @@
-/* inspect_json.h - what is in a checkpoint, a model file or a run directory, as one JSON object.
- * deploy/RUNS.md has the members.
+/* inspect_json.h - a checkpoint, a model file or a run directory as one JSON object. deploy/RUNS.md
+ * has the members.
  *
- * Threads: one. Errors: those of reading; nothing is to be made of what was written then. */
+ * Threads: one. Errors: those of reading; discard what was written before one. */
 
 #ifndef DEPLOY_INSPECT_INSPECT_JSON_H
 #define DEPLOY_INSPECT_INSPECT_JSON_H

@@ -1,4 +1,4 @@
-/* probe.c - one question, and what its answer comes to. */
+/* probe.c - asks one question and reads the state from its answer. */
 
 #include "deploy/inspect/probe.h"
 
@@ -8,7 +8,7 @@
 
 #define PATIENCE_SECONDS 3.0
 
-/* "" when it is ready. */
+/* The reason for not being ready; "" when it is ready. */
 static void find_why_not(const struct question *q, char *why, size_t size)
 {
     const struct message_status_answer *answer = &q->answer;

@@ -1,7 +1,8 @@
-/* probe.h - whether a server at an address is alive, or ready: for the probes of an engine, in an image
- * that has no shell and no HTTP client.
+/* probe.h - whether a server at an address is alive, or ready: for the probes of an engine, in an
+ * image that has no shell and no HTTP client.
  *
- * Alive is a server that answers. Ready is one that serves its chunks, and server 0 when its job runs.
+ * Alive is a server that answers. Ready is one that serves its chunks, and server 0 when its job
+ * runs.
  *
  * Threads: one. */
 
@@ -15,8 +16,8 @@
 
 struct keys;
 
-/* An enum exit_code: EXIT_DONE with what it is in text, EXIT_START_TIMEOUT when it is not ready,
- * EXIT_CANNOT_OPEN when nobody answers; with a line in error. */
+/* Returns an enum exit_code. EXIT_DONE: the state is in text. EXIT_START_TIMEOUT: it is not ready;
+ * EXIT_CANNOT_OPEN: no answer; both with a line in error. */
 int probe_ask(const char *address, const struct keys *keys, bool ready, char *text, size_t size,
               struct error *error);
 

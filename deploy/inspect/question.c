@@ -1,5 +1,5 @@
-/* question.c - STATUS or DISMISS over an endpoint of its own; while no answer comes, an inquiry finds out why.
- * */
+/* question.c - sends STATUS or DISMISS over an endpoint of its own; while there is no answer, an
+ * inquiry finds the reason. */
 
 #include "deploy/inspect/question.h"
 
@@ -46,10 +46,10 @@ void question_close(struct question *q)
         q->transport->operations->destroy(&q->transport);
 }
 
-/* --- why there is no answer ------------------------------------------------------------------ */
+/* --- why there is no answer ------------------------------------------------------------------- */
 
-/* Whether nobody can answer: the name stands for nothing, or nobody listens wherever it leads. What
- * takes longer to find out than an answer does is waited for. */
+/* Whether no answer can come: the name does not resolve, or no process listens at any of its
+ * addresses. A look-up that takes longer than an answer is not waited for. */
 static bool is_hopeless(const struct places *places)
 {
     if (places->status == STATUS_AGAIN)
@@ -105,14 +105,14 @@ void question_probe(struct question *q)
     q->probes = true;
 }
 
-/* If there is nobody any more, nobody stays. */
+/* A server that has gone waits for no thanks. */
 void question_thank(struct question *q)
 {
     q->watch = false;
     q->thanked = send_question(q);
 }
 
-/* What answers that which is asked; and whoever does not want to hear it says why. */
+/* The answer to the question, or the reason for a refusal. */
 static bool is_answer(struct question *q, const struct message *message)
 {
     bool dismissing = q->asked.kind == MESSAGE_DISMISS;
@@ -131,7 +131,7 @@ static bool is_answer(struct question *q, const struct message *message)
     return message->kind == (dismissing ? MESSAGE_DISMISSED : MESSAGE_STATUS_ANSWER);
 }
 
-/* The newest there is. */
+/* The newest one. */
 static bool take_answer(struct question *q)
 {
     struct received received;
@@ -161,7 +161,7 @@ bool question_listen(struct question *q)
     return take_answer(q);
 }
 
-/* Nothing is queued before there is a connection, so ask until somebody answers. */
+/* A message before the connection is not queued: ask until a server answers. */
 enum status question_ask(struct question *q, double seconds, struct error *error)
 {
     double began = clock_now_seconds(), asked = -INFINITY, now;

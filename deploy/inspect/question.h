@@ -1,10 +1,10 @@
-/* question.h - asks a running server 0 what its job is doing, or that a worker leave it, and why
- * there is no answer.
+/* question.h - asks a running server 0 for the status of its job, or to evict a worker, and finds
+ * the reason when there is no answer.
  *
  *     question_open(&question, "alpha:7000", keys, watch, &error);
- *     question_ask(&question, 5.0, &error);          question.answer, or error says why not
- *     question_evict(&question, 3, false);         from now on worker/3 is asked for; ask again
- *     question_listen(&question);                    watching: what it says by itself
+ *     question_ask(&question, 5.0, &error);          question.answer, or error has the reason
+ *     question_evict(&question, 3, false);         from now on about worker/3; ask again
+ *     question_listen(&question);                    watching: messages without a question
  *     question_close(&question);
  *
  * Threads: one. */
@@ -22,41 +22,41 @@ struct keys;
 
 struct question {
     const char *address;
-    bool watch;   /* Server 0 is to say by itself when the job has ended. */
-    bool thanked; /* Which is on its way. */
+    bool watch;   /* Server 0 announces the end of the job. */
+    bool thanked; /* The thanks are on their way. */
     struct transport *transport;
     struct endpoint *endpoint;
-    struct message asked;                /* What is asked. */
-    bool probes;                         /* Any server may answer, in its own way: */
-    uint32_t server;                     /* Which one did ... */
-    enum refusal refusal;                /* ... and how it refused; REFUSAL_NONE: it did not. */
+    struct message asked;                /* The message that asks. */
+    bool probes;                         /* Any server may answer: */
+    uint32_t server;                     /* the server that did, */
+    enum refusal refusal;                /* and its refusal; REFUSAL_NONE: none. */
     struct message_status_answer answer; /* The last. */
     struct message_dismissed dismissed;  /* The last, after question_evict. */
-    struct inquiry *inquiry;             /* Why nobody answers; NULL: not asked yet. */
-    struct places places;                /* What came of that. */
-    char why[400];                       /* It refuses us. */
+    struct inquiry *inquiry;             /* Finds the reason for silence; NULL: not started yet. */
+    struct places places;                /* Its result. */
+    char why[400];                       /* Its refusal of this process. */
 };
 
 /* address, and keys (NULL for none), are borrowed. */
 enum status question_open(struct question *question, const char *address, const struct keys *keys,
                           bool watch, struct error *error);
 
-/* From now on ask that this worker leave, in its name; `again`: what has become of it. */
+/* From now on ask, in the worker's name, that it leave; `again`: ask for the outcome. */
 void question_evict(struct question *question, uint32_t worker, bool again);
 
-/* Take the answer of whichever server it is: others than 0 refuse, while they serve with
+/* Take the answer of any server. Servers other than 0 refuse; those that serve do with
  * REFUSAL_MALFORMED. */
 void question_probe(struct question *question);
 
-/* Watching: server 0 need not stay for our sake, we have heard of the end. Before closing. */
+/* Watching: tells server 0 that the end has arrived here, so it need not wait. Before closing. */
 void question_thank(struct question *question);
 void question_close(struct question *question);
 
-/* Ask until there is an answer, for so many seconds at most, or until nobody can answer: the name
- * stands for nothing, or nobody listens. STATUS_TIMEOUT and STATUS_REFUSED come with a line. */
+/* Ask until there is an answer, for at most so many seconds, or until no answer can come: the name
+ * does not resolve, or no process listens. STATUS_TIMEOUT and STATUS_REFUSED come with a line. */
 enum status question_ask(struct question *question, double seconds, struct error *error);
 
-/* Take in for a moment what server 0 says by itself. True when it said something. */
+/* Receive for a moment messages that server 0 sends without a question. True when there was one. */
 bool question_listen(struct question *question);
 
 #endif

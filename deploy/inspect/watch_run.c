@@ -1,5 +1,5 @@
 /* watch_run.c - progress.h and record.h over a run directory, until run.json says that it has ended
- * or nobody holds the folder. */
+ * or no process holds the folder. */
 
 #include "deploy/inspect/watch_run.h"
 
@@ -18,7 +18,7 @@
 #define TICK_MS      200
 #define LOOK_SECONDS 1.0 /* Between looks whether it has ended. */
 
-/* Whether run.json says that it has ended, or nobody has the folder any more. */
+/* Whether run.json says that it has ended, or no process holds the folder. */
 static bool has_ended(const char *path, struct record *record)
 {
     struct record now;

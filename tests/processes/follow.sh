@@ -125,7 +125,7 @@ done
 kill -STOP "${trainers[@]}" # Or those who are killed last have ended by themselves, at a checkpoint, as the first are gone.
 kill -KILL "${trainers[@]}"
 ends dead 195
-says dead "nobody has been training .*/dead for 2 s; [0-9]+ checkpoints? w"
+says dead "no process has been training .*/dead for 2 s; [0-9]+ checkpoints? w"
 start gone-run syncopate run "${small[@]}" --steps 100000000 --checkpoint-every 4 --compute constant:10ms --out "$work/gone"
 follow gone gone
 says gone "^step "

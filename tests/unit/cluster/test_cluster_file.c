@@ -196,7 +196,7 @@ TEST_PLAIN(a_mistake_is_named_with_its_line)
         {HEAD ",\n\"hosts\": [\n{\"processes\": \"worker/1@\"}]}",
          "line 4: hosts[0].processes '@' is too much"},
         {HEAD ",\n\"hosts\": [\n{\"processes\": \"worker/1\"},\n{\"processes\": \"worker/0-3\"}]}",
-         "line 5: hosts[1] has worker/1, who is on another host already"},
+         "line 5: hosts[1] has worker/1, which is on another host already"},
         {HEAD ",\n\"hosts\": [{\"processes\": \"ps/0\",\n\"processors\": 0}]}",
          "line 4: hosts[0].processors needs a whole number from 1 to 1024, not 0"},
         {HEAD ",\n\"host\": {\"processors\": -4}}",
@@ -229,7 +229,7 @@ TEST_PLAIN(a_mistake_is_named_with_its_line)
          "trace"},
         {HEAD ",\n\"compute\": {\"slow\": [{\"worker\": 1, \"factor\": 2},\n"
               "{\"worker\": 1, \"factor\": 3}]}}",
-         "line 4: compute.slow[1] has worker 1, who was there already"},
+         "line 4: compute.slow[1] has worker 1, which is there already"},
         {HEAD ",\n\"compute\": {\"slow\": [{\"worker\": 1,\n\"factor\": 0.5}]}}",
          "line 4: compute.slow[0].factor needs a number from 1 to 1000, not 0.5"},
         {HEAD ",\n\"compute\": {\"slow\": [{\"worker\": 1, \"factor\": 2, \"why\": [1, 2, 3]}]}}",

@@ -261,7 +261,7 @@ TEST(who_is_not_there_is_named)
          "--partition=ps/0|worker/3-9@1s+1s: there is no worker/4; there are worker/0-3,ps/0-1"},
         {{"partition", "ps/0-1,worker/0-3@1s+1s"},
          {NULL, NULL},
-         "--partition=ps/0-1,worker/0-3@1s+1s: nobody is left for the other side"},
+         "--partition=ps/0-1,worker/0-3@1s+1s: no process is left for the other side"},
         {{"join", "@8s"},
          {"kill", "worker/4@7s"},
          "--kill=worker/4@7s: worker/4 has not joined yet at 7s"},
