@@ -1,4 +1,4 @@
-/* cluster.c - what holds when nobody says anything, and what options say instead. */
+/* cluster.c - the default cluster, and the options that change it. */
 
 #include "deploy/cluster/cluster.h"
 
@@ -12,8 +12,9 @@
 #include "common/options/options_table.h"
 #include "deploy/cluster/quantity.h"
 
-/* Round figures of the order that one core of a laptop showed: a leaf of 16 examples of the reference
- * model, momentum's update, a message through the loopback. What is to be right, calibrate. */
+/* Round figures of the order that one core of a laptop showed: a leaf of 16 examples of the
+ * reference model, momentum's update, a message through the loopback. For precise ones,
+ * calibrate. */
 void cluster_init(struct cluster *cluster)
 {
     *cluster = (struct cluster){
@@ -84,7 +85,7 @@ enum status cluster_set_slow(struct cluster *cluster, uint64_t worker, double fa
 
 /* --- options --------------------------------------------------------------------------------- */
 
-/* "10Gbit/1Gbit,50us". latency: what it is where none is written. */
+/* "10Gbit/1Gbit,50us". latency: the default. */
 static enum status read_nic(const char **text, uint64_t latency_ns, struct cluster_nic *nic,
                             struct error *error)
 {
@@ -96,7 +97,7 @@ static enum status read_nic(const char **text, uint64_t latency_ns, struct clust
         at++;
         status = quantity_read_rate(&at, &nic->down_bytes_per_second, error);
     }
-    /* Behind a comma that no number follows stands the next of a list. */
+    /* After a comma without a number the next item of a list follows. */
     if (status == STATUS_OK && *at == ',' && (at[1] == '\0' || strchr("0123456789.", at[1]))) {
         at++;
         status = quantity_read_time(&at, CLUSTER_LATENCY_MOST, &nic->latency_ns, error);
@@ -265,7 +266,7 @@ static enum status read_pause(struct cluster *cluster, const char *text, struct 
     return status == STATUS_OK ? keep_text(cluster->pause, text, error) : status;
 }
 
-/* In place of all that a file says: "3:1" is how to say that nobody is. */
+/* Replaces the list of a file; "3:1" says that no worker is slow. */
 static enum status read_slow(struct cluster *cluster, const char *text, struct error *error)
 {
     struct cluster said = {.slow = NULL};

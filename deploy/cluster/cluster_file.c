@@ -1,4 +1,4 @@
-/* cluster_file.c - one table of members, by which a cluster is read and written. */
+/* cluster_file.c - one table of members, which reads and writes a cluster. */
 
 #include "deploy/cluster/cluster_file.h"
 
@@ -17,7 +17,7 @@
 #define LEVELS_MAX 4
 #define PATH_CHARS 128
 
-/* --- what there is --------------------------------------------------------------------------- */
+/* --- members ---------------------------------------------------------------------------------- */
 
 enum member_kind {
     MEMBER_WHOLE,     /* uint64_t */
@@ -98,7 +98,7 @@ static void begin_link(const struct cluster *cluster, void *item)
     *(struct cluster_link *)item = (struct cluster_link){.nic = {0}};
 }
 
-/* What options have put behind is written as it is: the later ones win when it is read, too. */
+/* Links that options appended are written in order: the last one wins when it is read, too. */
 static enum status add_link(struct cluster *cluster, const void *item, struct error *error)
 {
     return say_no_memory(cluster_add_link(cluster, item), error);
@@ -260,7 +260,7 @@ static const struct table compute_table = {TABLE(compute_members)};
 static const struct table worker_table = {TABLE(worker_members)};
 static const struct table server_table = {TABLE(server_members)};
 
-/* "host" stands before "hosts", which begin as it says; they are read in this order. */
+/* "host" is read before "hosts", which start from its values. */
 static const struct member cluster_members[] = {
     {"format", MEMBER_FORMAT, .goes_with = "format"},
     TEXT("about", AT(struct cluster, about), check_line),
@@ -286,7 +286,8 @@ struct reader {
     size_t bytes;
     const char *file;
     struct error *error;
-    size_t way[LEVELS_MAX], levels; /* To the value being read, see json_line.h; and so named: */
+    /* The path to the value being read, see json_line.h; its name: */
+    size_t way[LEVELS_MAX], levels;
     char path[PATH_CHARS];
 };
 
@@ -309,7 +310,7 @@ static enum status refuse_as(const struct reader *reader, enum status status, co
 
 #define refuse(reader, ...) refuse_as(reader, STATUS_INVALID, __VA_ARGS__)
 
-/* What stands in place of what was to stand there, as short as can be. */
+/* The value that was found in place of the expected one, shortened. */
 static struct wording found(const struct json *value)
 {
     struct json_writer writer;
@@ -323,8 +324,8 @@ static struct wording found(const struct json *value)
     return text;
 }
 
-/* Down to a member or an item, and up again to where the path was so long. A name is anybody's: what
- * would break the line in two is not shown. */
+/* Down to a member or an item; go_up returns to an earlier length of the path. A name may have any
+ * bytes: those that would break the line are not shown. */
 static size_t go_down(struct reader *reader, size_t number, const char *name)
 {
     size_t length = strlen(reader->path);

@@ -7,9 +7,9 @@
  *       "network": {"latency_ns": 50000}
  *     }
  *
- * What is not there is as cluster_init has it; what does not belong there is refused, with its line.
- * deploy/VIRTUAL.md has all members. What is written has every member, and reads back to the same cluster,
- * but for memory_bytes, which is the simulating machine's and in no file.
+ * A missing member has the value of cluster_init; an unknown member is refused, with its line.
+ * deploy/VIRTUAL.md has all members. A written file has every member and reads back to the same
+ * cluster. Only memory_bytes, a property of the simulating machine, is in no file.
  *
  * Threads: pure, but for cluster_read_file. */
 
@@ -23,14 +23,14 @@
 #define CLUSTER_FORMAT         "syncopate-cluster-1"
 #define CLUSTER_FILE_BYTES_MAX (1u << 20)
 
-/* A cluster from text, which need not end in a zero; path is what errors call it. STATUS_INVALID: error
+/* A cluster from text, which need not end in a zero; errors call it `path`. STATUS_INVALID: error
  * names file, line and member, and there is nothing to free. */
 enum status cluster_read(struct cluster *cluster, const char *text, size_t bytes, const char *path,
                          struct error *error);
 enum status cluster_read_file(struct cluster *cluster, const struct disk *disk, const char *path,
                               struct error *error);
 
-/* As an object, under `name` or at the top (NULL). */
+/* As an object, under `name`, or at the top for NULL. */
 void cluster_write(const struct cluster *cluster, struct json_writer *writer, const char *name);
 
 #endif

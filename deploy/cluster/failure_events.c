@@ -1,5 +1,5 @@
-/* failure_events.c - what a list of outages does to each process of a job, in the order of time, and whether
- * it can be. */
+/* failure_events.c - expands a list of failures into events of single processes, ordered by time, and
+ * checks that each is possible. */
 
 #include <assert.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static void put(struct agenda *agenda, size_t failure, enum failure_event_kind k
         (struct failure_event){.at_ns = at_ns, .kind = kind, .place = place, .failure = failure};
 }
 
-/* When it is over; 0: never. */
+/* The time of its end; 0: never. */
 static uint64_t over_ns(const struct failures *failures, const struct failure *failure)
 {
     uint64_t for_ns = failure->for_ns;
@@ -39,7 +39,7 @@ static uint64_t over_ns(const struct failures *failures, const struct failure *f
     return for_ns > 0 ? failure->at_ns + for_ns : 0;
 }
 
-/* At most two for each process of an outage. */
+/* At most two events for each process of a failure. */
 static void put_failure(struct agenda *agenda, size_t index)
 {
     static const struct {
@@ -66,7 +66,7 @@ static void put_failure(struct agenda *agenda, size_t index)
 
 static size_t count_all(const struct failures *failures)
 {
-    size_t count = 1; /* So that there is something to be allocated. */
+    size_t count = 1; /* At least 1: an allocation of 0 may be NULL. */
     for (size_t i = 0; i < failures->count; i++)
         count += 2 * (size_t)places_count(&failures->list[i].places) + 2;
     return count;
@@ -78,7 +78,7 @@ static bool is_over(enum failure_event_kind kind)
            kind == FAILURE_EVENT_HEAL;
 }
 
-/* Of no two is it undecided: within an outage processes differ. */
+/* The order is total: within a failure processes differ. */
 static int compare(const void *a, const void *b)
 {
     const struct failure_event *one = a, *other = b;
@@ -134,7 +134,7 @@ static enum status refuse(const struct agenda *agenda, const struct failure_even
                      before[0] != '\0' ? ")" : "");
 }
 
-/* One that is possible; *kept false when there is nothing to be done any more. */
+/* Apply one possible event; *kept is false when it has no effect. */
 static enum status follow(const struct agenda *agenda, const struct failure_event *event,
                           struct process *process, bool *kept, struct error *error)
 {
@@ -195,7 +195,7 @@ static enum status check_other_side(const struct failure *failure, uint32_t serv
     return error_set(error, STATUS_INVALID, "no process is left for the other side");
 }
 
-/* Whom they name. */
+/* The processes that they name. */
 static enum status check_places(const struct failures *failures, uint32_t servers, uint32_t workers,
                                 struct error *error)
 {

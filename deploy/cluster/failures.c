@@ -1,4 +1,5 @@
-/* failures.c - outages from text and back: one grammar, and a row for what each kind has of it. */
+/* failures.c - reads and writes failures: one grammar, and a row for the parts that each kind
+ * has. */
 
 #include "deploy/cluster/failures.h"
 
@@ -232,7 +233,7 @@ void failure_write(const struct failure *failure, char text[FAILURE_TEXT_MAX])
         wording_append(text, FAILURE_TEXT_MAX, "+%s", quantity_time(failure->for_ns).text);
 }
 
-/* As an outage's, without the kind. */
+/* Like one failure, without the kind. */
 static void append_failure(const struct failure *failure, char *texts, size_t size)
 {
     char text[FAILURE_TEXT_MAX];

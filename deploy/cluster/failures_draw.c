@@ -1,8 +1,8 @@
-/* failures_draw.c - outages from a seed: at the times of a Poisson process, each to a process that has
- * nothing else then.
+/* failures_draw.c - draws failures from a seed: at the times of a Poisson process, each of a process
+ * without another failure then.
  *
- * Number n of them is made of random block n and nothing else, and is left out where it does not fit
- * what is there already: so a later end draws the same ones first. */
+ * Number n is made of random block n alone, and is left out where it conflicts with an earlier one.
+ * Therefore a later end draws the same ones first. */
 
 #include <assert.h>
 
@@ -16,13 +16,13 @@
 #define SECOND     UINT64_C(1000000000)
 #define MILLI      UINT64_C(1000000)
 #define LEAST_NS   (SECOND / 2) /* How long it lasts, ... */
-#define RANGE_MS   4500         /* ... and so much longer at most. */
-#define BETWEEN_NS (2 * SECOND) /* Two outages of one process. */
+#define RANGE_MS   4500         /* ... and the range above it. */
+#define BETWEEN_NS (2 * SECOND) /* Between two failures of one process. */
 
 /* How often of all that is drawn. */
 static const struct lot {
     enum failure_kind kind;
-    enum role role; /* Whose; of a join nobody's. */
+    enum role role; /* Unused for a join. */
     bool for_good;
     uint32_t weight;
 } lots[] = {
@@ -44,7 +44,7 @@ static const struct lot *draw_lot(uint32_t random)
     return lot;
 }
 
-/* --- whether there is room for it ------------------------------------------------------------ */
+/* --- conflicts -------------------------------------------------------------------------------- */
 
 static uint64_t end_of(const struct failure *failure)
 {
@@ -53,8 +53,8 @@ static uint64_t end_of(const struct failure *failure)
     return failure->kind == FAILURE_JOIN ? failure->at_ns : UINT64_MAX - BETWEEN_NS;
 }
 
-/* Whoever is killed for good stays away also where --restart brings it back: who draws knows nothing
- * of that, and the same seed draws the same. */
+/* A permanently killed process counts as gone even where --restart replaces it: drawing does not
+ * depend on that option, and one seed draws the same. */
 static bool is_free(const struct failures *failures, const struct failure *wanted)
 {
     for (size_t i = 0; i < failures->count; i++) {

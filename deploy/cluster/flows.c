@@ -1,11 +1,11 @@
-/* flows.c - progressive filling over the cards that have flows, the card that is full first; and a
- * heap for each card of the flows that it is the bottleneck of, the first to end on top.
+/* flows.c - progressive filling over the cards that have flows, the card that is full first; and
+ * for each card a heap of the flows that it is the bottleneck of, the first to end on top.
  *
- * Filling looks at every flow, each time that one begins or ends. Mostly only one bottleneck has
- * another level then, as a server's card has that many workers share: its flows have it too, and where
- * their other cards have room for that all is still max-min fair, and nothing else need be looked at
- * (`adjust`). One of these that is a bottleneck itself has another level in turn; after some of that, or
- * when a flow's bottleneck would be another, all is filled anew. */
+ * Filling looks at every flow, each time that one begins or ends. Mostly only one bottleneck
+ * changes its level, such as a server's card that many workers share. Its flows change with it;
+ * where their other cards have room all is still max-min fair, and no other flow is looked at
+ * (`adjust`). When one of these cards is a bottleneck too its level changes in turn. After some
+ * such steps, or when a flow's bottleneck changes, all is filled again. */
 
 #include "deploy/cluster/flows.h"
 
@@ -20,7 +20,7 @@
 #define TOUCHED_MOST 64
 #define SECOND       1000000000ull
 
-/* What is served: units of rate times nanoseconds. */
+/* Served amounts: units of rate times nanoseconds. */
 typedef unsigned __int128 amount;
 
 /* A flow, seen from a card. */
@@ -29,20 +29,20 @@ struct edge {
     uint32_t other; /* The other card; the spare one when there is none. */
 };
 
-/* A flow ends when its card has served so much. */
+/* A flow ends when its card has served this much. */
 struct finish {
     amount served;
     uint32_t flow;
 };
 
 struct nic {
-    amount served;       /* Each flow whose bottleneck it is, since ever. */
+    amount served;       /* To each flow whose bottleneck it is, since the start. */
     uint64_t rate;       /* Units. */
-    uint64_t level;      /* Units: of each flow whose bottleneck it is, while it is one. */
+    uint64_t level;      /* Units of rate of each flow whose bottleneck it is. */
     uint64_t end_ns;     /* Of the top of the heap, */
-    uint64_t end_level;  /* computed at this level; 0 when there is another top since. */
+    uint64_t end_level;  /* computed at this level; 0 after another flow came to the top. */
     struct edge *edges;  /* [edge_count] every flow through it. */
-    struct finish *heap; /* [heap_count] those whose bottleneck it is. */
+    struct finish *heap; /* [heap_count] flows whose bottleneck it is. */
     size_t edge_count, edge_capacity, heap_count, heap_capacity, reserved;
     uint32_t place; /* Among those that have flows. */
 };
@@ -51,23 +51,23 @@ struct flow {
     amount left;      /* While it has no bottleneck yet. */
     uint64_t tag;     /* The caller's. */
     uint32_t nic[2];  /* The second may be the spare one. */
-    uint32_t edge[2]; /* Where it is among their edges. */
+    uint32_t edge[2]; /* Its index among their edges. */
     uint32_t place;   /* In its bottleneck's heap. */
     uint32_t next_free;
 };
 
-/* What the sharing looks at of a flow: 8 bytes, so that those of ten thousand flows stay near. */
+/* The sharing's data of a flow: 8 bytes, to keep ten thousand flows in the cache. */
 struct standing {
     uint32_t filling;    /* The one that has set its rate. */
     uint32_t bottleneck; /* A card; NOBODY before its first. */
 };
 
-/* What the sharing looks at of a card: what flows of other bottlenecks leave of it, and, while filling,
- * for how many. */
+/* The sharing's data of a card: the rate that flows of other bottlenecks leave, and, while filling,
+ * the number of flows that share it. */
 struct room {
     uint64_t units;
     uint32_t flows;
-    bool full; /* It is a bottleneck. */
+    bool full; /* The card is a bottleneck. */
 };
 
 /* A card and the level at which it would be full. */
@@ -83,7 +83,7 @@ struct flows {
     bool changed; /* Since then flows have begun or ended, */
     bool unlike;  /* and not only in a way that adjust() can deal with: */
     uint32_t newcomers[TOUCHED_MOST], newcomer_count; /* these have begun, */
-    uint32_t touched[TOUCHED_MOST], touched_count;    /* these cards have lost some. */
+    uint32_t touched[TOUCHED_MOST], touched_count;    /* flows on these have ended. */
     uint32_t filling;                                 /* Its number. */
     uint32_t nic_count, used_count, bottleneck_count;
     struct nic *nics;             /* [nic_count + 1] with the spare one. */
@@ -98,7 +98,7 @@ struct flows {
     uint32_t live_count, first_free;
 };
 
-/* --- life -------------------------------------------------------------------------------------- */
+/* --- creation --------------------------------------------------------------------------------- */
 
 static bool flows_allocate(struct flows *flows)
 {
@@ -151,7 +151,7 @@ void flows_free(struct flows *flows)
     free(flows);
 }
 
-/* --- a card's heap of ends ----------------------------------------------------------------------- */
+/* --- a card's heap of ends -------------------------------------------------------------------- */
 
 static void heap_put(struct flows *flows, struct nic *nic, size_t place, struct finish finish)
 {
@@ -193,15 +193,15 @@ static void heap_remove(struct flows *flows, struct nic *nic, size_t place)
         heap_settle(flows, nic, place, last);
 }
 
-/* --- flows on cards ------------------------------------------------------------------------------ */
+/* --- flows on cards --------------------------------------------------------------------------- */
 
-/* Everybody is served until then. */
+/* All flows are served until then. */
 static void serve(struct flows *flows, uint64_t now_ns)
 {
     uint64_t passed = now_ns - flows->now_ns;
     if (passed == 0)
         return;
-    /* What has changed since then counts for the time that has passed. */
+    /* The change since then counts for the time that has passed. */
     uint64_t next_ns = flows_next(flows);
     assert(now_ns > flows->now_ns && now_ns <= next_ns);
     flows->now_ns = now_ns;
@@ -244,7 +244,7 @@ static bool make_room(struct flows *flows)
     return true;
 }
 
-/* With the spare card for a second that there is not. */
+/* With the spare card in place of a missing second one. */
 static struct way both_of(const struct flows *flows, struct way way)
 {
     if (way.second == FLOWS_NO_NIC)
@@ -349,13 +349,13 @@ static void touch(struct flows *flows, uint32_t nic)
         flows->unlike = true;
 }
 
-/* Its cards have room again. */
+/* Release its share of its cards. */
 static void give_back(struct flows *flows, uint32_t flow)
 {
     uint32_t bottleneck = flows->standings[flow].bottleneck;
     const uint32_t *nics = flows->flows[flow].nic;
     if (bottleneck == NOBODY) {
-        flows->unlike = true; /* It is a newcomer. */
+        flows->unlike = true; /* A new flow. */
         return;
     }
     uint32_t other = nics[nics[0] == bottleneck];
@@ -365,7 +365,7 @@ static void give_back(struct flows *flows, uint32_t flow)
         touch(flows, other);
 }
 
-/* It is in nobody's heap any more. */
+/* Remove it from its card's heap. */
 static void forget(struct flows *flows, uint32_t flow)
 {
     give_back(flows, flow);
@@ -387,7 +387,7 @@ void flows_stop(struct flows *flows, uint32_t flow, uint64_t now_ns)
     forget(flows, flow);
 }
 
-/* --- sharing ------------------------------------------------------------------------------------- */
+/* --- sharing ---------------------------------------------------------------------------------- */
 
 static bool fills_before(struct candidate a, struct candidate b)
 {
@@ -430,7 +430,7 @@ static void move_to(struct flows *flows, uint32_t flow, uint32_t number)
     if (before != NOBODY) {
         struct nic *old = &flows->nics[before];
         uint32_t place = flows->flows[flow].place;
-        /* Less than what half a nanosecond serves may be missing from it: it ends at once. */
+        /* Less than half a nanosecond's amount is missing: it ends at once. */
         left = old->heap[place].served > old->served ? old->heap[place].served - old->served : 0;
         heap_remove(flows, old, place);
     }
@@ -475,8 +475,9 @@ static void begin_filling(struct flows *flows)
     }
 }
 
-/* A level at which a card would be full only rises while other cards' flows are set, as these have less
- * than it would have given them: so a candidate is looked at again when it is the lowest. */
+/* The level at which a card would be full only rises while other cards' flows are set: they get
+ * less than this card would have given them. Therefore a candidate is checked again when it is the
+ * lowest. */
 static void fill(struct flows *flows)
 {
     begin_filling(flows);
@@ -497,14 +498,14 @@ static void fill(struct flows *flows)
     }
 }
 
-/* --- adjusting ----------------------------------------------------------------------------------- */
+/* --- adjusting -------------------------------------------------------------------------------- */
 
 static uint64_t room_of(const struct flows *flows, uint32_t nic)
 {
     return nic == flows->nic_count ? UINT64_MAX : flows->rooms[nic].units;
 }
 
-/* A newcomer takes all that one of its cards has left. False: others there are faster than that. */
+/* A new flow takes all that one of its cards has left. False: other flows there are faster. */
 static bool open_bottleneck(struct flows *flows, uint32_t flow)
 {
     const uint32_t *nics = flows->flows[flow].nic;
@@ -527,7 +528,7 @@ static bool open_bottleneck(struct flows *flows, uint32_t flow)
     return true;
 }
 
-/* A card without flows of its own has room for others. */
+/* A card that is no longer a bottleneck has room for others. */
 static void close_bottleneck(struct flows *flows, uint32_t number)
 {
     uint32_t i = 0;
@@ -537,8 +538,8 @@ static void close_bottleneck(struct flows *flows, uint32_t number)
     flows->rooms[number].full = false;
 }
 
-/* A newcomer with one bottleneck among its cards has that one, and for now its level; with two the
- * lower. */
+/* A new flow with one bottleneck among its cards takes that one and, for now, its level; with two
+ * it takes the lower. */
 static bool adopt(struct flows *flows, uint32_t flow)
 {
     const uint32_t *nics = flows->flows[flow].nic;
@@ -559,8 +560,8 @@ static bool adopt(struct flows *flows, uint32_t flow)
     return true;
 }
 
-/* Another level, or the same, for those whose bottleneck a card is. False: it is not their bottleneck any
- * more, or not that of others that are faster. */
+/* Set the level of a card for the flows whose bottleneck it is. False: it is no longer their
+ * bottleneck, or some other flow has another one now. */
 static bool set_level(struct flows *flows, uint32_t number, uint64_t level)
 {
     struct nic *nic = &flows->nics[number];
@@ -584,7 +585,7 @@ static bool set_level(struct flows *flows, uint32_t number, uint64_t level)
     return true;
 }
 
-/* True: all is max-min fair again. False: nothing of what is known of cards and levels holds. */
+/* True: all is max-min fair again. False: the stored levels are invalid. */
 static bool adjust(struct flows *flows)
 {
     for (uint32_t i = 0; i < flows->newcomer_count && !flows->unlike; i++)
@@ -612,7 +613,7 @@ static void share(struct flows *flows)
     flows->newcomer_count = flows->touched_count = 0;
 }
 
-/* --- time ---------------------------------------------------------------------------------------- */
+/* --- time ------------------------------------------------------------------------------------- */
 
 /* In the nearest whole nanosecond. */
 static uint64_t end_of(const struct flows *flows, const struct nic *nic)
@@ -683,7 +684,7 @@ const uint64_t *flows_advance(struct flows *flows, uint64_t now_ns, size_t *coun
     return flows->ended;
 }
 
-/* --- looking ------------------------------------------------------------------------------------- */
+/* --- looking ---------------------------------------------------------------------------------- */
 
 uint32_t flows_count(const struct flows *flows)
 {

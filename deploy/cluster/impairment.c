@@ -1,4 +1,4 @@
-/* impairment.c - draws by counter, a stream of random numbers for each hazard. */
+/* impairment.c - draws by counter, from a stream of random numbers for each kind of delay. */
 
 #include "deploy/cluster/impairment.h"
 
@@ -6,7 +6,7 @@
 
 #include "common/base/random.h"
 
-#define TRIES_MOST     16 /* tcp_retries2 is 15; and half of all to that power is nobody. */
+#define TRIES_MOST     16 /* tcp_retries2 is 15; the probability of more tries is negligible. */
 #define JITTER_MOST_NS 3600e9
 
 uint64_t impairment_jitter_ns(const struct impairment_place *place,

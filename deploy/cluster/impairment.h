@@ -1,11 +1,11 @@
-/* impairment.h - what befalls messages on the wire: jitter, losses and the timers that mend them.
+/* impairment.h - random delays of messages on the wire: jitter, losses and the timers that repair them.
  *
- * Each is a pure function of the seed, the connection, and the number of the message on it; so it
- * is the same whatever else happens, and two clusters with one seed meet the same mishaps.
+ * Each is a pure function of the seed, the connection, and the number of the message on it. It does
+ * not depend on other events: two clusters with one seed have the same delays.
  *
- * A loss costs a timer, TCP's least one, and twice as much each time (RFC 6298, sections 2.4 and 5.5, with
- * the 200 ms and 120 s of Linux). That is what losing a message's end costs, or all of it; a segment
- * lost amid many is sent again within a round trip, which is not modelled.
+ * A loss costs a timer, TCP's least one, and twice as much each time (RFC 6298, sections 2.4 and
+ * 5.5, with the 200 ms and 120 s of Linux). That is the cost of losing a message's end, or all of
+ * it. A lost segment amid many is sent again within a round trip, which is not modelled.
  *
  * Threads: pure. Units: nanoseconds. */
 
@@ -19,26 +19,26 @@
 #define IMPAIRMENT_TIMER_LEAST_NS 200000000ull
 #define IMPAIRMENT_TIMER_MOST_NS  120000000000ull
 
-/* A message: `number` among those of its connection, from 0 on. */
+/* A message: `number` counts those of its connection from 0 on. */
 struct impairment_place {
     uint64_t seed;
     uint32_t connection;
     uint64_t number;
 };
 
-/* How much longer than usual it is on its way; none of a distribution that is constant 0. */
+/* The additional latency of the message; 0 for a distribution that is constant 0. */
 uint64_t impairment_jitter_ns(const struct impairment_place *place,
                               const struct distribution *jitter);
 
-/* How long one waits before sending it again for the time number `again`, from 0 on:
- * max(200 ms, 2 round trips), doubled each time, at most 120 s. */
+/* The wait before sending it again for the time number `again`, from 0 on: max(200 ms, 2 round
+ * trips), doubled each time, at most 120 s. */
 uint64_t impairment_timer_ns(uint64_t round_trip_ns, uint32_t again);
 
-/* All its timers together, when each sending is lost with this probability, from 0 to 0.5. */
+/* The sum of its timers, when each sending is lost with this probability, from 0 to 0.5. */
 uint64_t impairment_loss_ns(const struct impairment_place *place, double probability,
                             uint64_t round_trip_ns);
 
-/* Who of those that reach a switch in the same nanosecond is first: the smallest. */
+/* A random order of messages that reach a switch in the same nanosecond: the smallest is first. */
 uint32_t impairment_lot(const struct impairment_place *place, uint32_t again);
 
 #endif

@@ -1,4 +1,4 @@
-/* layout.c - hosts are found for one process after the other; then their cards are what links say. */
+/* layout.c - assigns a host to each process in turn, then applies links to the hosts' cards. */
 
 #include "deploy/cluster/layout.h"
 
@@ -68,8 +68,8 @@ static enum status find_shared(const struct layout *layout, const struct cluster
                      place_text(place).text, place_text(other).text, *index, beside);
 }
 
-/* made: the number of each named host, and behind them of the one where the rest is; NOBODY before
- * its first process has come. */
+/* made: the number of each named host, and last the host of all others; NOBODY before its first
+ * process. */
 static enum status place_all(struct layout *layout, const struct cluster *cluster, uint32_t *made,
                              struct error *error)
 {
@@ -111,7 +111,7 @@ static bool nics_differ(const struct cluster_nic *a, const struct cluster_nic *b
            a->down_bytes_per_second != b->down_bytes_per_second || a->latency_ns != b->latency_ns;
 }
 
-/* linked: the process whose link a host has; NOBODY. */
+/* linked: the process that set a host's link; NOBODY. */
 static enum status link_all(struct layout *layout, const struct cluster *cluster, uint32_t *linked,
                             struct error *error)
 {

@@ -1,7 +1,7 @@
-/* layout.h - the hosts of one job in a cluster, and which of its processes is on which.
+/* layout.h - the hosts of one job in a cluster, and the processes on each.
  *
- * A process is known by its number: servers from 0 on, workers behind them, those that join last. A
- * host that none of them is on is not there. Hosts are numbered as the first of their processes come.
+ * A process is known by its number: servers from 0 on, then workers, then joining workers. A host
+ * without processes is left out. Hosts are numbered in the order of their first processes.
  *
  * Processes of one host share its card, its processors and its loopback.
  *
@@ -14,20 +14,19 @@
 
 struct layout {
     uint32_t servers, workers;
-    bool
-        colocated; /* Server and worker of a number are on one host, as far as there are servers. */
+    bool colocated; /* Server and worker of one number share a host, as far as there are servers. */
     struct cluster_host *hosts; /* [host_count] */
     uint32_t host_count;
     uint32_t *host_of; /* [servers + workers] index into hosts. */
 };
 
-/* workers: with all that will join. The cluster has passed cluster_check for as many.
+/* workers: including those that will join. The cluster has passed cluster_check for these numbers.
  * STATUS_INVALID: a process is on two hosts, or two processes of a host have different links.
  * STATUS_MEMORY. */
 enum status layout_make(struct layout *layout, const struct cluster *cluster, uint32_t servers,
                         uint32_t workers, struct error *error);
-/* The same where each server is beside the worker of its number, so that naming either says where both
- * are. STATUS_INVALID also: a server and its worker are named on two hosts. */
+/* The same with each server beside the worker of its number: naming either places both.
+ * STATUS_INVALID also: a server and its worker are named on two hosts. */
 enum status layout_make_colocated(struct layout *layout, const struct cluster *cluster,
                                   uint32_t servers, uint32_t workers, struct error *error);
 void layout_free(struct layout *layout);

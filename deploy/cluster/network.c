@@ -1,6 +1,6 @@
-/* network.c - messages before their transfer, in a heap by time, and during it, as flows or in turns; those of
- * a connection in a list, of which only the first is in either, or, in turns, the first of those that are
- * not under way yet in the heap. */
+/* network.c - messages before their transfer are in a heap by time; during it they are flows or
+ * turns. A connection lists its messages; only its first is in either, or, in turns, the first that
+ * has not left yet is in the heap. */
 
 #include "deploy/cluster/network.h"
 
@@ -14,7 +14,7 @@
 
 #define NOBODY UINT32_MAX
 
-/* What a stream has under way before it learns anything of the other's switch: ten segments of 1460
+/* The bytes that a stream sends before the first feedback from the switch: ten segments of 1460
  * bytes (RFC 6928). */
 #define FIRST_WINDOW_BYTES 14600u
 
@@ -26,12 +26,12 @@ enum phase {
 
 struct message {
     struct delivery delivery; /* Filled as things happen. */
-    uint64_t ready_ns;        /* Its transfer begins then, if it is the first. */
+    uint64_t ready_ns;        /* If it is the first of its connection its transfer begins then. */
     uint64_t number;          /* Among those of its connection since ever. */
     enum phase phase;
     uint32_t next; /* Of its connection, or of the free ones. */
     uint32_t flow;
-    uint64_t window; /* What it has put into the switch's buffer. */
+    uint64_t window; /* Its bytes in the switch's buffer. */
     uint32_t again;  /* How often the switch has dropped it. */
 };
 
@@ -58,7 +58,7 @@ struct network {
     uint32_t host_count;
     uint64_t now_ns, sent;
     uint64_t grain_ns;       /* A power of two. */
-    uint64_t transfer_ns;    /* What transfers take, those of late most. */
+    uint64_t transfer_ns;    /* A running mean of the duration of transfers. */
     struct flows *flows;     /* Cards: host h has 3 h up, 3 h + 1 down, 3 h + 2 loopback. */
     struct nic_queue *queue; /* Between hosts, if streams take turns; NULL: as flows. */
     uint64_t *latencies_ns;  /* [host_count] */
@@ -72,10 +72,10 @@ struct network {
     size_t live_count; /* Messages under way. */
     size_t taken;      /* Of the deliveries. */
     uint32_t first_free;
-    uint32_t first_closed; /* Of the connections whose numbers may be given again. */
+    uint32_t first_closed; /* Of the connections whose numbers may be reused. */
 };
 
-/* --- life ---------------------------------------------------------------------------------------- */
+/* --- creation --------------------------------------------------------------------------------- */
 
 static struct flows *make_nics(uint64_t loopback_rate, const struct network_host *hosts,
                                uint32_t host_count)
@@ -93,7 +93,7 @@ static struct flows *make_nics(uint64_t loopback_rate, const struct network_host
     return flows;
 }
 
-/* True as well where nobody takes any. */
+/* True also without turns. */
 static bool make_queue(struct network *network, const struct network_host *hosts)
 {
     if (network->options.turn_bytes == 0)
@@ -228,7 +228,7 @@ void network_close(struct network *network, uint32_t connection)
         forget_connection(network, stream);
 }
 
-/* --- transfers to begin, soonest first ------------------------------------------------------------- */
+/* --- transfers to begin, soonest first -------------------------------------------------------- */
 
 static bool is_sooner(const struct beginning *a, const struct beginning *b)
 {
@@ -281,7 +281,7 @@ static void await(struct network *network, uint32_t number, uint64_t at_ns)
     beginning_settle(network, network->beginning_count - 1, beginning);
 }
 
-/* --- messages -------------------------------------------------------------------------------------- */
+/* --- messages --------------------------------------------------------------------------------- */
 
 /* For one message more. */
 static bool make_room(struct network *network)
@@ -300,7 +300,7 @@ static bool make_room(struct network *network)
     return true;
 }
 
-/* All that is under way may arrive at once, before what has arrived is taken. */
+/* All messages on their way may arrive at once, before any is taken. */
 static bool make_room_to_arrive(struct network *network)
 {
     struct delivery *deliveries =
@@ -321,7 +321,7 @@ static uint32_t message_number(struct network *network)
     return number;
 }
 
-/* How long its first byte is on its way, and what is lost of it before. */
+/* Its latency, and its losses before it arrives. */
 static void foresee(const struct network *network, const struct connection *connection,
                     struct message *message)
 {
@@ -377,7 +377,7 @@ enum status network_send(struct network *network, uint32_t connection, uint64_t 
     return STATUS_OK;
 }
 
-/* What is known of a message that leaves its connection, for the caller. */
+/* The figures of a message that leaves its connection, for the caller. */
 static void hand_over(struct network *network, uint32_t number, uint64_t at_ns, bool lost)
 {
     struct message *message = &network->messages[number];
@@ -391,7 +391,7 @@ static void hand_over(struct network *network, uint32_t number, uint64_t at_ns, 
     network->first_free = number;
 }
 
-/* No sooner than what is before it. */
+/* Not before the message ahead of it. */
 static void await_behind(struct network *network, uint32_t number)
 {
     uint64_t ready_ns = network->messages[number].ready_ns;
@@ -416,8 +416,8 @@ static void deliver(struct network *network, uint32_t number)
         network->messages[next].delivery.begun_ns = network->now_ns;
 }
 
-/* What it may put into the switch's buffer before it learns that others do. What comes behind others of
- * its connection has learned it. */
+/* The bytes that it may put into the switch's buffer before the first feedback. A message behind
+ * others of its connection has had feedback. */
 static uint64_t window_of(const struct network *network, uint32_t number)
 {
     const struct message *message = &network->messages[number];
@@ -428,7 +428,7 @@ static uint64_t window_of(const struct network *network, uint32_t number)
     return bytes < FIRST_WINDOW_BYTES ? bytes : FIRST_WINDOW_BYTES;
 }
 
-/* Whoever comes to a queue that is empty is not dropped, whatever the buffer. */
+/* A message at an empty queue is never dropped, whatever the buffer. */
 static bool switch_has_room(const struct network *network, uint32_t number)
 {
     const struct message *message = &network->messages[number];
@@ -472,7 +472,7 @@ static void begin(struct network *network, uint32_t number)
     }
 }
 
-/* --- time ------------------------------------------------------------------------------------------ */
+/* --- time ------------------------------------------------------------------------------------- */
 
 uint64_t network_next(struct network *network)
 {
@@ -491,7 +491,7 @@ static int by_sequence(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Only where all until now has happened: so what comes next is never before now. */
+/* Only after all earlier events have happened: the next event is never in the past. */
 static void choose_grain(struct network *network)
 {
     uint64_t most_ns = network->transfer_ns / NETWORK_GRAIN;
@@ -503,7 +503,7 @@ static void choose_grain(struct network *network)
     flows_set_grain(network->flows, network->grain_ns);
 }
 
-/* What ends makes room for what begins at the same time, which may end then, too. */
+/* An end makes room for a message that begins at the same time and may end then, too. */
 void network_advance(struct network *network, uint64_t now_ns)
 {
     uint64_t next_ns = network_next(network);

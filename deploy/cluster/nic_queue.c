@@ -1,5 +1,5 @@
-/* nic_queue.c - a list of pieces for each card up, a queue's length for each card down, and a heap of what
- * happens next: a piece leaves, or a transfer's last byte is there. */
+/* nic_queue.c - a list of pieces for each card up, a queue's length for each card down, and a heap of
+ * events: a piece leaves, or a transfer ends. */
 
 #include "deploy/cluster/nic_queue.h"
 
@@ -13,7 +13,7 @@
 #define AHEAD  4 /* Pieces of a stream that its card may have: the first of a message, and three. */
 #define SECOND 1000000000ull
 
-/* What waits: bytes a second times nanoseconds. */
+/* Queue lengths: bytes a second times nanoseconds. */
 typedef unsigned __int128 amount;
 
 /* Number AHEAD * stream and up. */
@@ -23,7 +23,7 @@ struct piece {
     uint32_t next;
 };
 
-/* What a stream has still to give its card. */
+/* The bytes that a stream has still to give its card. */
 struct stream {
     uint32_t from, to;
     uint32_t first, last; /* Transfers. */
@@ -36,14 +36,14 @@ struct up_nic {
     uint64_t ahead_bytes; /* A stream may have less than that here, whatever its pieces. */
     uint64_t piece_bytes;
     uint64_t since_ns;    /* The first piece is leaving since. */
-    uint64_t over;        /* Of a nanosecond, what those before have had too little: in 1 / rate. */
+    uint64_t over;        /* Nanoseconds that earlier pieces were short by rounding, in 1 / rate. */
     uint32_t first, last; /* Pieces. */
 };
 
 struct down_nic {
     uint64_t rate;
     uint64_t coming; /* The rates at which pieces come in. */
-    uint64_t now_ns; /* Its queue was so long then. */
+    uint64_t now_ns; /* The time of the queue's length. */
     amount waiting;
 };
 
@@ -56,7 +56,7 @@ struct transfer {
     uint32_t next;  /* Of its stream, or of the free ones. */
 };
 
-/* Of a card up: its first piece has left. Of a transfer: it is there. */
+/* Of a card up: its first piece has left. Of a transfer: it ends. */
 struct event {
     uint64_t at_ns;
     uint64_t number; /* In the order in which they were foreseen. */
@@ -77,7 +77,7 @@ struct nic_queue {
     uint32_t first_free;
 };
 
-/* --- life ---------------------------------------------------------------------------------------- */
+/* --- creation --------------------------------------------------------------------------------- */
 
 static struct up_nic up_nic(const struct nic_queue_options *options, uint64_t rate)
 {
@@ -164,7 +164,7 @@ enum status nic_queue_make_room(struct nic_queue *queue, size_t count)
     return STATUS_OK;
 }
 
-/* --- what happens next ----------------------------------------------------------------------------- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 static bool is_sooner(const struct event *a, const struct event *b)
 {
@@ -210,7 +210,7 @@ static void event_forget(struct nic_queue *queue, bool arrives, uint32_t of)
         }
 }
 
-/* --- cards ----------------------------------------------------------------------------------------- */
+/* --- cards ------------------------------------------------------------------------------------ */
 
 static struct piece *piece_of(struct nic_queue *queue, uint32_t number)
 {
@@ -284,7 +284,7 @@ static uint64_t next_piece(const struct nic_queue *queue, const struct up_nic *n
     return transfer->left < most ? transfer->left : most;
 }
 
-/* So many bytes of the stream's first transfer that is not all given. */
+/* So many bytes of the stream's first transfer that has bytes left. */
 static struct piece cut(struct nic_queue *queue, struct stream *stream, uint64_t bytes)
 {
     uint32_t number = stream->first;
@@ -301,7 +301,7 @@ static struct piece cut(struct nic_queue *queue, struct stream *stream, uint64_t
     return (struct piece){bytes, number, NOBODY};
 }
 
-/* A stream gives its card what it may. */
+/* A stream gives its card as much as it may. */
 static void give(struct nic_queue *queue, uint32_t number)
 {
     struct stream *stream = &queue->streams[number];
@@ -317,7 +317,7 @@ static void give(struct nic_queue *queue, uint32_t number)
     }
 }
 
-/* --- transfers ------------------------------------------------------------------------------------- */
+/* --- transfers -------------------------------------------------------------------------------- */
 
 static uint32_t transfer_number(struct nic_queue *queue)
 {
@@ -352,7 +352,7 @@ uint32_t nic_queue_begin(struct nic_queue *queue, uint32_t stream, uint64_t byte
     bool idle = nic->first == NOBODY;
     give(queue, stream);
     if (idle) {
-        nic->over = nic->rate / 2; /* So that each leaves in the nearest nanosecond. */
+        nic->over = nic->rate / 2; /* Half a nanosecond: each piece leaves in the nearest one. */
         set_off(queue, it->from);
     }
     return number;
@@ -413,15 +413,15 @@ void nic_queue_stop(struct nic_queue *queue, uint32_t transfer, uint64_t now_ns)
     forget(queue, transfer);
 }
 
-/* --- time ------------------------------------------------------------------------------------------ */
+/* --- time ------------------------------------------------------------------------------------- */
 
 uint64_t nic_queue_next(const struct nic_queue *queue)
 {
     return queue->event_count > 0 ? queue->events[0].at_ns : NIC_QUEUE_NEVER;
 }
 
-/* Times are whole: what a card's first piece has brought until now is not quite what it has. In a queue in front
- * of a slow card that would be seen. */
+/* Times are integers: the bytes of a card's first piece until now are not exact, which a queue in
+ * front of a slow card would show. */
 static void count_exactly(struct nic_queue *queue, uint32_t host)
 {
     const struct up_nic *nic = &queue->up[host];
@@ -437,8 +437,8 @@ static void count_exactly(struct nic_queue *queue, uint32_t host)
         down->waiting -= down->waiting < counted - exactly ? down->waiting : counted - exactly;
 }
 
-/* A card's first piece has left. If it was the last of its transfer, its end is there as soon as the queue
- * as it is now has gone. */
+/* A card's first piece has left. The last piece of a transfer sets its end: when the queue as it is
+ * now has gone. */
 static void leave(struct nic_queue *queue, uint32_t host)
 {
     count_exactly(queue, host);

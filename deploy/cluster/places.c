@@ -1,4 +1,5 @@
-/* places.c - ranges of servers and workers from text, and who is in them. */
+/* places.c - reads ranges of servers and workers from text, and answers which processes are in
+ * them. */
 
 #include "deploy/cluster/places.h"
 

@@ -1,4 +1,4 @@
-/* places.h - some processes of a job, as people name them: "worker/0-3,worker/7,ps/0".
+/* places.h - a set of processes of a job, as people write it: "worker/0-3,worker/7,ps/0".
  *
  * Threads: plain values. */
 
@@ -24,7 +24,7 @@ struct place_text {
     char text[32];
 };
 
-/* As they were written; no process is in two. */
+/* In the order of the text; no process is in two ranges. */
 struct places {
     struct place_range {
         enum role role;
@@ -33,23 +33,24 @@ struct places {
     uint32_t count;
 };
 
-/* What *text begins with; then *text is behind it, at what is no comma. STATUS_INVALID: error. */
+/* Read from the start of *text; then *text is after it, not at a comma. STATUS_INVALID: error. */
 enum status places_read(const char **text, struct places *places, struct error *error);
 
-/* As it reads back. */
+/* Writes the form that places_read reads. */
 void places_write(const struct places *places, char text[PLACES_TEXT_MAX]);
 struct place_text place_text(struct place place);
 
 bool places_have(const struct places *places, struct place place);
-/* Whether any is in both; which: *shared, which may be NULL. */
+/* Whether the sets share a process; *shared, which may be NULL, is the first. */
 bool places_meet(const struct places *a, const struct places *b, struct place *shared);
-/* Processes in all; number `index` of them from 0 on, in the order of the text. */
+/* The number of processes; and number `index` of them from 0 on, in the order of the text. */
 uint32_t places_count(const struct places *places);
 struct place places_at(const struct places *places, uint32_t index);
 
 bool places_equal(const struct places *a, const struct places *b);
 
-/* STATUS_INVALID unless all are among so many servers and workers: error says who is not. */
+/* STATUS_INVALID unless all are among so many servers and workers: error names the first that is
+ * not. */
 enum status places_check(const struct places *places, uint32_t servers, uint32_t workers,
                          struct error *error);
 

@@ -1,4 +1,4 @@
-/* quantity.c - a decimal number as a whole one and its count of decimals, times its unit. */
+/* quantity.c - reads a decimal number as an integer and its count of decimals, times its unit. */
 
 #include "deploy/cluster/quantity.h"
 
@@ -10,7 +10,7 @@
 #include "common/base/spelling.h"
 
 #define WORD_MAX   40
-#define DIGITS_MAX 18 /* So that a number fits 64 bits, whatever its digits. */
+#define DIGITS_MAX 18 /* The number fits 64 bits whatever its digits. */
 #define RATE_WORDS "a rate such as 10Gbit or 100Mbit"
 
 struct unit {
@@ -83,7 +83,7 @@ static enum amount read_amount(const char *word, const struct unit *units, uint6
     return AMOUNT_READ;
 }
 
-/* What *text begins with, as far as it may be a number with its unit. */
+/* The start of *text that may be a number with its unit. */
 static size_t copy_word(const char *text, char word[WORD_MAX])
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -142,7 +142,7 @@ enum status quantity_read_rate(const char **text, uint64_t *bytes_per_second, st
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-/* In the largest unit of which it is at least one. */
+/* In the largest unit of which there is at least one. */
 static struct wording write_amount(uint64_t amount, const struct unit *units)
 {
     struct wording wording;

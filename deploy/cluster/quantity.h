@@ -1,11 +1,11 @@
 /* quantity.h - times and rates as people write them, in whole nanoseconds and bytes a second.
  *
  *     12s 1.5ms 50us 800ns                    times
- *     10Gbit 100Mbit 2.5Gbit 64kbit           rates, of which there are 8 bits to a byte
+ *     10Gbit 100Mbit 2.5Gbit 64kbit           rates in bits; 8 bits are a byte
  *
- * Decimals are taken exactly, without a floating-point number in between; what is finer than a
- * nanosecond, or than a byte a second, is refused rather than rounded. (common/compute reads times of its
- * own, which a draw multiplies: those may have any fraction.)
+ * Decimals are exact, without floating point. A fraction of a nanosecond, or of a byte a second, is
+ * refused rather than rounded. (common/compute reads times of its own, which a draw multiplies:
+ * those may have any fraction.)
  *
  * Threads: pure. */
 
@@ -19,11 +19,11 @@
 
 #define QUANTITY_TIME_MOST_NS UINT64_C(10000000000000000) /* 10,000,000 s, four months. */
 
-/* What *text begins with; then *text is behind it. STATUS_INVALID: error, with a line, and *text is
- * where it was. A time is at most `most` nanoseconds. */
+/* Read from the start of *text; then *text is after it. STATUS_INVALID: error has a line, and *text
+ * is unchanged. A time is at most `most` nanoseconds. */
 enum status quantity_read_time(const char **text, uint64_t most, uint64_t *ns, struct error *error);
 
-/* From RATE_LEAST on. */
+/* At least QUANTITY_RATE_LEAST. */
 #define QUANTITY_RATE_LEAST UINT64_C(125)           /* 1 kbit/s, in bytes a second. */
 #define QUANTITY_RATE_MOST  UINT64_C(1250000000000) /* 10 Tbit/s. */
 enum status quantity_read_rate(const char **text, uint64_t *bytes_per_second, struct error *error);
