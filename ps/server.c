@@ -7,7 +7,6 @@
 #include "ps/server.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -87,26 +86,10 @@ struct server {
 
 /* --- life ---------------------------------------------------------------------------------- */
 
-/* To whoever waits for it, who closes the other end when he has it. */
-static enum status write_descriptor(int file, const char *line, struct error *error)
-{
-    size_t bytes = strlen(line);
-    ssize_t written = write(file, line, bytes);
-    int reason = errno;
-    close(file);
-    if (written != (ssize_t)bytes)
-        return error_set(error, STATUS_IO, "cannot write to descriptor %d (--port-file): %s", file,
-                         strerror(reason));
-    return STATUS_OK;
-}
-
 static enum status write_port_file(const struct server *server, struct error *error)
 {
     char line[ADDRESS_MAX + 1];
-    unsigned file;
     snprintf(line, sizeof line, "%s\n", server->address);
-    if (sscanf(server->options.port_file, "fd:%u", &file) == 1)
-        return write_descriptor((int)file, line, error);
     return disk_put_note(server->options.port_file, line, error);
 }
 

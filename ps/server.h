@@ -81,7 +81,7 @@ struct server_options {
     const char *name;        /* What others call it; NULL: as `listen`. */
     const char *coordinator; /* Server 0's address; NULL on server 0: as `name`. */
     const char *job_id;      /* What an engine calls the job; NULL: nothing does. */
-    const char *port_file;   /* Where to write the bound address: a path, "fd:3", or NULL. */
+    const char *port_file;   /* Where to write the bound address; NULL: nowhere. */
     const char *out, *restore;
     struct board_place board; /* Of server 0; see checkpointer.h. */
     uint32_t keep;            /* Checkpoints; 0: as the run was begun with. */

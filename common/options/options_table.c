@@ -494,7 +494,7 @@ const struct option_row option_rows[] = {
      "host:port to listen on when it is not the one that --ps-hosts advertises; :port is every "
      "address of this host; port 0: any free one."},
     {"port-file", OPTION_GROUP_CLUSTER, OPTION_KIND_TEXT, FIELD(port_file), SERVES, "FILE", NULL,
-     0, 0, NULL, NULL, "Write the address to FILE once the server listens; fd:N is a descriptor that it was given."},
+     0, 0, NULL, NULL, "Write the address to FILE once the server listens."},
     {"parent-stdin", OPTION_GROUP_CLUSTER, OPTION_KIND_FLAG, FIELD(parent_stdin), ROLES, NULL, NULL,
      0, 0, NULL, NULL,
      "The launcher of this process writes a line to its standard input and keeps it open for life "
