@@ -18,7 +18,7 @@
 #define HANDSHAKE_MS 5000
 #define GREETING     64
 
-bool unknown_peer_connect(struct unknown_peer *unknown_peer, const char *address)
+static bool connect_to(struct unknown_peer *unknown_peer, const char *address)
 {
     struct sockaddr_in to = {.sin_family = AF_INET};
     const char *port = strrchr(address, ':');
@@ -112,7 +112,7 @@ static bool shake_hands(struct unknown_peer *unknown_peer)
 
 bool unknown_peer_open(struct unknown_peer *unknown_peer, const char *address)
 {
-    return unknown_peer_connect(unknown_peer, address) && shake_hands(unknown_peer);
+    return connect_to(unknown_peer, address) && shake_hands(unknown_peer);
 }
 
 bool unknown_peer_accept(struct unknown_peer *unknown_peer, int listening)

@@ -21,10 +21,7 @@ enum frame_flags {
     FRAME_COMMAND = 4,
 };
 
-/* A TCP connection to "127.0.0.1:port" and not a byte sent. */
-bool unknown_peer_connect(struct unknown_peer *unknown_peer, const char *address);
-
-/* And the handshake without keys, as a DEALER; waits for the other side's. */
+/* A connection to "127.0.0.1:port" and the handshake without keys, as a DEALER; waits for the other side's. */
 bool unknown_peer_open(struct unknown_peer *unknown_peer, const char *address);
 
 /* The same of whoever connects to a listening socket within a handshake's time. */
