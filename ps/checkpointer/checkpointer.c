@@ -1,13 +1,13 @@
 /* checkpointer.c - one handler for each item that the checkpointer takes. One server's part of a
- * cut:
+ * snapshot:
  *
  *     CHUNK_STATE (first) --> part_begin --> CHUNK_STATE ... all arrays --> write_part
  *                                |                                            |
  *        of an older step: dropped; of a newer one: begins anew         PART_WRITTEN
  *                                                                             |
- *     server 0: all have said so --MANIFEST--> write_manifest --> it is a checkpoint; prune
+ *     coordinator: all are written --MANIFEST--> write_manifest --> it is a checkpoint; prune
  *
- * Whatever server 0 writes for the whole run comes after check_claim. */
+ * On server 0 check_claim precedes all that is written for the whole run. */
 
 #include "ps/checkpointer/checkpointer.h"
 
@@ -39,7 +39,7 @@ enum status checkpointer_create(struct checkpointer **checkpointer,
     return STATUS_OK;
 }
 
-/* The step stays, so that what comes late for an older one can be told; and what was written. */
+/* The step stays, to recognise late arrays of an older one, and so does what was written. */
 static void part_clear(struct part *part)
 {
     for (uint32_t i = 0; i < part->arrays_received; i++)
@@ -88,7 +88,7 @@ static struct packet *say_from(struct checkpointer *checkpointer, enum destinati
 
 /* --- generations --------------------------------------------------------------------------- */
 
-/* Whether the run is still ours: nobody has raised its generation since we did. */
+/* Whether the run is still ours: its generation is as we left it. */
 static enum status check_claim(const struct checkpointer *checkpointer, struct error *error)
 {
     struct generation found;
@@ -109,7 +109,7 @@ static enum status claim(struct checkpointer *checkpointer, const struct generat
     return status;
 }
 
-/* Cuts of earlier generations are over. */
+/* Snapshots of earlier generations are void. */
 static void begin_generation(struct checkpointer *checkpointer, uint64_t number)
 {
     checkpointer->generation = number;
@@ -128,7 +128,7 @@ static void report_damage(void *argument, const char *line)
     outbox_warn(argument, "checkpoint damaged, looking for an older one: %s", line);
 }
 
-/* Find what to go on from; STATUS_OK also when that is nothing. */
+/* Find the checkpoint to go on from; STATUS_OK also when there is none. */
 static enum status find_checkpoint(struct checkpointer *checkpointer, bool *passed_over,
                                    struct outbox *outbox, struct error *error)
 {
@@ -144,10 +144,10 @@ static enum status find_checkpoint(struct checkpointer *checkpointer, bool *pass
                        "this job", JOB_SCOPE_RESUME, error);
 }
 
-/* What the run directory says of the run that it holds. */
+/* The state of the run in the run directory. */
 struct record {
     bool found;
-    struct generation written; /* When found, and also ... */
+    struct generation written; /* When it was found. */
     bool ended;
     uint32_t exit_code;
 };
@@ -172,7 +172,7 @@ static enum status read_record(struct record *record, const struct checkpointer 
     record->found = true;
     record->ended = record->written.ended;
     record->exit_code = record->written.exit_code;
-    /* Killed between the last two things that a run writes. */
+    /* Killed between its last two writes. */
     if (!record->ended &&
         run_directory_has_ended(options->disk, options->out, record->written.run_id, &state)) {
         record->ended = true;
@@ -181,7 +181,7 @@ static enum status read_record(struct record *record, const struct checkpointer 
     return STATUS_OK;
 }
 
-/* Whether what there is may be gone on from, as far as --restore and checkpoints decide. */
+/* Whether the run may go on from what there is, by --restore and its checkpoints. */
 static enum status check_opening(const struct checkpointer *checkpointer, enum run_opening opening,
                                  bool killed, struct error *error)
 {
@@ -198,7 +198,7 @@ static enum status check_opening(const struct checkpointer *checkpointer, enum r
     return STATUS_OK;
 }
 
-/* Look at everything, change nothing: a run that cannot begin leaves the place as it was. */
+/* Look at everything, change nothing: a run that cannot begin leaves the folder as it was. */
 static enum status look(struct checkpointer *checkpointer, const struct record *record,
                         struct outbox *outbox, struct error *error)
 {
@@ -220,7 +220,7 @@ static enum status look(struct checkpointer *checkpointer, const struct record *
     return status;
 }
 
-/* What there is of the record goes on from the checkpoint that is loaded. */
+/* The existing record goes on from the loaded checkpoint. */
 static enum status open_record(struct checkpointer *checkpointer, bool records, uint64_t generation,
                                struct outbox *outbox, struct error *error)
 {
@@ -237,9 +237,9 @@ static enum status open_record(struct checkpointer *checkpointer, bool records, 
     return status;
 }
 
-/* The run directory is ours from here on. The record is read again when it is locked: another
- * server 0 may have come and gone since we looked. (That it has also written checkpoints since is
- * no harm: ours is older, and as good to go on from.) */
+/* Take the run directory. The generation is read again under the lock, because another server 0
+ * may have come and gone since. Checkpoints that it wrote meanwhile do no harm: ours is older,
+ * and as good to go on from. */
 static enum status take_place(struct checkpointer *checkpointer, const struct record *record,
                               const struct generation *next, bool records, struct outbox *outbox,
                               struct error *error)
@@ -308,7 +308,7 @@ static enum status open_run(struct checkpointer *checkpointer, const struct orde
     return status;
 }
 
-/* Parts of cuts that nobody finishes any more. They take room that the next cut may need. */
+/* Remove parts that no process will finish; the next snapshot may need their room. */
 static void sweep(struct checkpointer *checkpointer, uint64_t before, struct outbox *outbox)
 {
     struct error error;
@@ -318,7 +318,8 @@ static void sweep(struct checkpointer *checkpointer, uint64_t before, struct out
         outbox_warn(outbox, "left-overs of checkpoints stay: %s", error.text);
 }
 
-/* What the set writer has to know, on the way by it; NULL when it has nothing to do with it. */
+/* What the set writer has to know, in the message that passes it; NULL where it has no part in
+ * it. */
 static enum status place_sets(const struct checkpointer *checkpointer, bool begins,
                               struct frame **place, struct error *error)
 {
@@ -338,7 +339,7 @@ static enum status place_sets(const struct checkpointer *checkpointer, bool begi
     return STATUS_OK;
 }
 
-/* Of the run as claimed, or why it is not. begins: it is no going back. */
+/* The run as claimed, or the reason against it. begins: it is no going back. */
 static void answer_opened(struct checkpointer *checkpointer, struct order_run_opened opened,
                           bool begins, enum status status, struct error *error,
                           struct outbox *outbox)
@@ -367,8 +368,8 @@ static void answer_opened(struct checkpointer *checkpointer, struct order_run_op
         ->payload = place;
 }
 
-/* Killed between writing a checkpoint and removing an older one, time and again, server 0 would
- * leave more and more of them. What it is about to load is the newest whole one, and stays. */
+/* A server 0 that is killed again and again between writing a checkpoint and removing an older
+ * one would leave ever more of them. The newest whole one stays: it is about to be loaded. */
 static void prune_left_overs(struct checkpointer *checkpointer, struct outbox *outbox)
 {
     const struct checkpointer_options *options = &checkpointer->options;
@@ -376,7 +377,7 @@ static void prune_left_overs(struct checkpointer *checkpointer, struct outbox *o
     struct error error;
     if (checkpoint_list(options->disk, options->out, &newest, 1) <=
         checkpoint_shelf_keep(&checkpointer->shelf))
-        return; /* Nor must any be read to find out which are whole. */
+        return; /* None need be read to see which are whole. */
     if (checkpoint_prune(options->disk, options->out, &checkpointer->shelf, &error) != STATUS_OK &&
         log_once_add(&checkpointer->keeping, error.text))
         outbox_warn(outbox, "old checkpoints stay: %s", error.text);
@@ -389,13 +390,13 @@ static void handle_open_run(struct checkpointer *checkpointer, const struct orde
     struct order_run_opened opened = {0};
     enum status status = open_run(checkpointer, order, declaration, &opened, outbox, &error);
     if (status == STATUS_OK && !opened.ended) {
-        sweep(checkpointer, UINT64_MAX, outbox); /* Whoever wrote them is of an older generation. */
+        sweep(checkpointer, UINT64_MAX, outbox); /* Their writers are of an older generation. */
         prune_left_overs(checkpointer, outbox);
     }
     answer_opened(checkpointer, opened, true, status, &error, outbox);
 }
 
-/* The job goes back to a checkpoint, under a new number. */
+/* The job goes back to a checkpoint, under a new generation. */
 static enum status go_back(struct checkpointer *checkpointer, uint64_t number,
                            struct outbox *outbox, struct error *error)
 {
@@ -408,7 +409,7 @@ static enum status go_back(struct checkpointer *checkpointer, uint64_t number,
         return status;
     begin_generation(checkpointer, number);
     memset(checkpointer->asked, 0, sizeof checkpointer->asked);
-    sweep(checkpointer, UINT64_MAX, outbox); /* Whoever wrote them is of an older generation. */
+    sweep(checkpointer, UINT64_MAX, outbox); /* Their writers are of an older generation. */
     checkpointer->snapshot_failed = false;
     bool passed_over;
     status = find_checkpoint(checkpointer, &passed_over, outbox, error);
@@ -464,8 +465,8 @@ static void send_chunks(struct checkpointer *checkpointer, uint32_t server, enum
             send_array(checkpointer, i, array, to, outbox);
 }
 
-/* Whether this server sees server 0's run directory: what is written here as `out` is of this very
- * generation of the run. */
+/* Whether this server sees server 0's run directory: `out` here holds this very generation of
+ * the run. */
 static bool sees(const struct checkpointer *checkpointer, const char *out, uint64_t run_id)
 {
     struct generation found;
@@ -529,7 +530,7 @@ static void handle_load(struct checkpointer *checkpointer, const struct order *o
     memset(checkpointer->asked, 0, sizeof checkpointer->asked);
 }
 
-/* Another server may have its plan before this one has its own: then it waits for ours. */
+/* Another server may have its plan first; then it waits for ours. */
 static void handle_send_chunks(struct checkpointer *checkpointer, uint32_t server,
                                struct outbox *outbox)
 {
@@ -563,7 +564,7 @@ static struct checkpoint_chunk *part_chunk(struct part *part, uint64_t version,
     return &part->chunks[i];
 }
 
-/* Of one chunk: its values, its slots and, where the run is recorded, its entries. */
+/* Of one chunk: its values, its slots and, where the run is recorded, its log. */
 static uint32_t arrays_of(const struct checkpointer *checkpointer)
 {
     return 1 + checkpointer->plan->slots.count + checkpointer->records;
@@ -584,7 +585,7 @@ static int by_first(const void *a, const void *b)
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* What the model file is made of is read back here, where it need not be read for another digest. */
+/* The model file's parts are read back here, unless another digest reads them. */
 static enum status write_out(struct checkpointer *checkpointer, uint32_t server,
                              struct checkpoint_part *written, struct error *error)
 {
@@ -604,8 +605,8 @@ static enum status write_out(struct checkpointer *checkpointer, uint32_t server,
     return status;
 }
 
-/* In order of place, not of arrival: a part may be written twice (the last cut can be where another
- * is under way), and must then have the bytes that were announced. */
+/* In order of place, not of arrival. The last snapshot may be written twice, and then needs the
+ * announced bytes. */
 static void write_part(struct checkpointer *checkpointer, uint32_t server, struct outbox *outbox)
 {
     struct part *part = &checkpointer->parts[server];
@@ -634,7 +635,7 @@ static void write_part(struct checkpointer *checkpointer, uint32_t server, struc
     part_clear(part);
 }
 
-/* The cut is given up at once, and not when it has taken too long. */
+/* Give the snapshot up at once, not when it has taken too long. */
 static void say_no_memory(struct checkpointer *checkpointer,
                           const struct message_chunk_state *state, struct outbox *outbox)
 {
@@ -645,7 +646,7 @@ static void say_no_memory(struct checkpointer *checkpointer,
     snprintf(written->text, sizeof written->text, "out of memory for a checkpoint");
 }
 
-/* Whether state names exactly one chunk of its server, and the payload is that array. */
+/* Whether state names one chunk of its server, and the payload is that array. */
 static bool state_fits(const struct checkpointer *checkpointer, const struct packet *packet)
 {
     const struct message_chunk_state *state = &packet->message.chunk_state;
@@ -690,8 +691,9 @@ static void handle_chunk_state(struct checkpointer *checkpointer, struct packet 
         return;
     }
     struct part *part = &checkpointer->parts[state->server];
+    /* Of an old snapshot: it must not push out the one under way. */
     if (state->step < part->step)
-        return; /* Of a cut that is over: it must not push out the one under way. */
+        return;
     uint32_t chunks = chunks_of(checkpointer->plan, state->server);
     uint32_t arrays = arrays_of(checkpointer);
     if ((part->chunks == NULL || part->step != state->step) &&
@@ -736,7 +738,7 @@ static enum status write_manifest(struct checkpointer *checkpointer, const struc
     return status;
 }
 
-/* Make room, now that there is one more checkpoint. */
+/* One more checkpoint is whole: remove the oldest. */
 static void prune(struct checkpointer *checkpointer, uint64_t step, struct outbox *outbox)
 {
     struct error error;
@@ -769,7 +771,7 @@ static void handle_manifest(struct checkpointer *checkpointer, const struct orde
     if (checkpointer->plan == NULL || order->generation < checkpointer->generation)
         return;
     checkpointer->chronicle.instructions = order->manifest.instructions;
-    /* Before the record too: who has taken over goes on with a record that is his. */
+    /* Before the record too, which a successor goes on with. */
     enum status status = check_claim(checkpointer, &error);
     if (status == STATUS_OK)
         status = record_interval_write(checkpointer, step, &error);
@@ -795,7 +797,7 @@ static void say_of_board(struct checkpointer *checkpointer, struct outbox *outbo
         outbox_warn(outbox, "%s", remark.text);
 }
 
-/* One line. A journal that cannot be written is a pity, not a reason to stop. */
+/* One line. Training goes on without it where it cannot be written. */
 static void handle_event(struct checkpointer *checkpointer, const struct order_event *event,
                          const struct frame *staleness, struct outbox *outbox)
 {
@@ -815,7 +817,7 @@ static void handle_event(struct checkpointer *checkpointer, const struct order_e
     say_of_board(checkpointer, outbox);
 }
 
-/* The checkpoint at this step that the run began with and never left. */
+/* The run's first checkpoint, which it never went beyond. */
 static enum status open_first(struct checkpointer *checkpointer, uint64_t step,
                               struct checkpoint_reader *reader, struct outbox *outbox,
                               struct error *error)
@@ -832,7 +834,7 @@ static enum status open_first(struct checkpointer *checkpointer, uint64_t step,
     return error_set(error, STATUS_NOT_FOUND, "%.300s is missing", path);
 }
 
-/* Of a run that wrote none of its own. */
+/* Of a run that wrote no checkpoint of its own. */
 static enum status export_first(struct checkpointer *checkpointer, struct run_summary *summary,
                                 struct outbox *outbox, struct error *error)
 {
@@ -853,7 +855,7 @@ static enum status export_first(struct checkpointer *checkpointer, struct run_su
     return status;
 }
 
-/* The parts that were written and read back here are not read to be verified again. */
+/* Parts that were written and read back here need no second reading. */
 static void trust_own(const struct checkpointer *checkpointer, uint64_t step,
                       struct checkpoint_values *values)
 {
@@ -862,7 +864,7 @@ static void trust_own(const struct checkpointer *checkpointer, uint64_t step,
             checkpoint_values_trust(values, i, &checkpointer->parts[i].written);
 }
 
-/* The model out of the checkpoint just written: reading it back also proves that it can be. */
+/* The model of the checkpoint just written. Reading it back also proves it. */
 static enum status export_model(struct checkpointer *checkpointer, struct run_summary *summary,
                                 struct outbox *outbox, struct error *error)
 {
@@ -885,8 +887,8 @@ static enum status export_model(struct checkpointer *checkpointer, struct run_su
     return status;
 }
 
-/* Whoever comes from this run later is told how it ended. When this cannot be written, or is not
- * any more, run.json has said so already: see read_record. */
+/* Later sessions learn from it how the run ended. Where it cannot be written, run.json says so
+ * already: see read_record. */
 static void close_generation(struct checkpointer *checkpointer, const struct run_summary *summary)
 {
     struct generation ended = checkpointer->claim;
@@ -897,7 +899,7 @@ static void close_generation(struct checkpointer *checkpointer, const struct run
     claim(checkpointer, &ended, NULL);
 }
 
-/* By the clock of whoever sent the summary. */
+/* By the clock of the summary's sender. */
 static uint64_t now_us(const struct checkpointer *checkpointer)
 {
     const struct disk *disk = checkpointer->options.disk;
@@ -912,8 +914,9 @@ static enum status write_summary(struct checkpointer *checkpointer, struct run_s
         return status;
     if (summary->state == RUN_DONE || summary->state == RUN_STOPPED) {
         status = export_model(checkpointer, summary, outbox, error);
+        /* Stopped before it began: there is no model. */
         if (status == STATUS_NOT_FOUND && summary->state == RUN_STOPPED && summary->step == 0)
-            status = STATUS_OK; /* Stopped before it had begun: there is no model. */
+            status = STATUS_OK;
         if (status != STATUS_OK) {
             summary->state = RUN_FAILED;
             summary->exit_code = EXIT_CANNOT_OPEN;
@@ -941,8 +944,8 @@ static enum status write_summary(struct checkpointer *checkpointer, struct run_s
     return wrote;
 }
 
-/* Of a run that goes on: so that they outlive this process. What cannot be noted now may be when
- * there is more of it. */
+/* Of a run that goes on: its faults outlive this process. What cannot be written now may be with
+ * the next. */
 static void note_faults(struct checkpointer *checkpointer, const struct run_faults *faults)
 {
     if (checkpointer->directory_open && check_claim(checkpointer, NULL) == STATUS_OK)

@@ -1,34 +1,34 @@
-/* checkpointer.h - the core that looks after what must survive: checkpoints and, on server 0, the
- * run directory with its generation, journal, summary and the exported model.
+/* checkpointer.h - the state machine for all that must survive: checkpoints and, on server 0,
+ * the run directory with its generation, event log, summary and exported model.
  *
- * Takes   OPEN_RUN, GO_BACK, SEND_CHUNKS, MANIFEST, EVENT, SUMMARY from the coordinator (server 0
- *         only); LOAD from the router; CHUNK_STATE from the owners, and on server 0 from servers
- *         that do not see its run directory.
- * Gives   RUN_OPENED (by way of the set writer where there is one, set_writer.h), PART_WRITTEN,
- *         MANIFEST_WRITTEN, SUMMARY_WRITTEN to the coordinator; LOADED and, out of a checkpoint,
- *         CHUNK_STATE to the router.
+ *     takes   OPEN_RUN, GO_BACK, SEND_CHUNKS, MANIFEST, EVENT, SUMMARY from the coordinator (on
+ *             server 0); LOAD from the router; CHUNK_STATE from the owners, and on server 0 from servers
+ *             that do not see its run directory.
+ *     gives   RUN_OPENED (through the set writer where there is one, set_writer.h), PART_WRITTEN,
+ *             MANIFEST_WRITTEN, SUMMARY_WRITTEN to the coordinator; LOADED and, out of a checkpoint,
+ *             CHUNK_STATE to the router.
  *
- * One cut is written at a time; the coordinator names the next one when it has heard of the last.
+ * One snapshot is written at a time; the coordinator names the next when the last is settled.
  *
  * Generations. OPEN_RUN and GO_BACK raise the number in OUT/generation, durably, before they are
  * answered. A run whose server 0 was killed is still open there: its successor goes on under the
- * same run id. One that has ended leaves its exit code; whoever comes from it is told (`ended`),
- * and anybody else begins another session with a run id of its own. What belongs to an older
- * generation than the last LOAD or GO_BACK is dropped; what the checkpointer says carries
- * message.generation. Before server 0 writes a manifest, a summary or another generation it reads
- * the file again, and refuses when it is not as it has left it: then there is another server 0.
+ * same run id. A run that has ended leaves its exit code. A worker of that run gets it
+ * (`ended`); any other worker begins another session, with a run id of its own. Items of a
+ * generation before the last LOAD or GO_BACK are dropped; all answers carry message.generation.
+ * Before server 0 writes a manifest, a summary or another generation it reads the file again. If
+ * the file has changed there is another server 0, and it refuses.
  *
- * Disks fail. A part or manifest that cannot be written is an answer with a reason, what was whole
- * stays whole, and the next cut starts afresh with what the failed one left removed. A journal
- * that cannot be written costs its lines, TensorBoard's files (board.h) their events. Only the run's beginning, a new generation and the last
- * model must succeed.
+ * Disks fail. A part or manifest that cannot be written is an answer with a reason. Whole
+ * checkpoints stay whole, and the next snapshot starts afresh after the failed one's files are
+ * removed. An event log that cannot be written costs its lines, TensorBoard's files (board.h)
+ * their events. Only the run's beginning, a new generation and the last model must succeed.
  *
- * `--restore`: a run goes on from its own newest whole checkpoint; where there is none, "auto" and
- * "never" begin at step 0 and a directory is where it begins. "never" refuses an unfinished run,
- * unless the run is still open: then it is this very run, whose server 0 was killed.
+ * `--restore`: a run goes on from its own newest whole checkpoint. Where there is none, "auto"
+ * and "never" begin at step 0, and a directory is where it begins. "never" refuses an unfinished
+ * run, unless the run is still open: then it is this very run, whose server 0 was killed.
  *
- * The disk comes in as a table. Threads: the checkpointer's own, so that a slow disk holds up
- * nobody. */
+ * The disk comes in as a table. Threads: the checkpointer's own, so that a slow disk delays no
+ * other. */
 
 #ifndef PS_CHECKPOINTER_CHECKPOINTER_H
 #define PS_CHECKPOINTER_CHECKPOINTER_H
@@ -45,8 +45,8 @@ struct checkpointer_options {
     const struct disk *disk;
     char out[MESSAGE_TEXT_MAX];  /* Server 0: the run directory. */
     char restore[DISK_PATH_MAX]; /* Server 0: "auto", "never" or a checkpoint's directory. */
-    bool unchecked;              /* It does not look at itself (common/base/invariant.h). */
-    uint32_t keep; /* Server 0: checkpoints (checkpoint.h); 0: as the run was begun with. */
+    bool unchecked;              /* No checks of itself (common/base/invariant.h). */
+    uint32_t keep;            /* Server 0: checkpoints (checkpoint.h); 0: as the run began with. */
     struct board_place board; /* Server 0: where TensorBoard's event files go, if anywhere. */
 };
 

@@ -1,4 +1,4 @@
-/* checkpointer_check.c - what is true of a checkpointer between two messages. */
+/* checkpointer_check.c - the invariants of a checkpointer between two messages. */
 
 #include "common/base/invariant.h"
 #include "ps/checkpointer/checkpointer_state.h"

@@ -1,4 +1,4 @@
-/* kept_model.c - chunks are copied as they come, so that their owners can use the memory again. */
+/* kept_model.c - copies chunks as they come, so that their owners can use the memory again. */
 
 #include "ps/checkpointer/kept_model.h"
 
@@ -26,7 +26,7 @@ static bool begin(struct kept_model *kept, uint64_t batches, const struct plan *
     return kept->values != NULL && kept->had != NULL;
 }
 
-/* As whatever else is written for the whole run: while it is ours. */
+/* Only while the run is ours. */
 static enum status write_file(const struct checkpointer *k, struct error *error)
 {
     struct generation found;

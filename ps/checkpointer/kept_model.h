@@ -1,10 +1,10 @@
-/* kept_model.h - on server 0, with --keep-scored: the model that a score is of, from chunks of all
- * servers to OUT/scored/epoch-E.safetensors.
+/* kept_model.h - on server 0, with --keep-scored: writes the model of each score, from chunks of
+ * all servers, to OUT/scored/epoch-E.safetensors.
  *
  *     CHUNK_STATE (scored) of every chunk --> the file, under its name once it is whole
  *                    '--of a later count, or a new generation: dropped
  *
- * What cannot be written costs a line and is counted; training goes on.
+ * A file that cannot be written costs a line and is counted; training goes on.
  *
  * Threads: the checkpointer's. */
 
@@ -17,7 +17,7 @@
 void kept_model_add(struct checkpointer *checkpointer, const struct packet *packet,
                     struct outbox *outbox);
 
-/* What has come in is dropped. The count stays, so that what comes late for it can be told. */
+/* Drop what has come in. The count stays, to recognise late chunks of it. */
 void kept_model_clear(struct kept_model *kept);
 
 /* See common/base/invariant.h. */

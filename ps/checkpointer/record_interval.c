@@ -1,5 +1,5 @@
-/* record_interval.c - the entries are read twice: to find out which computations there are, and then,
- * behind those, to be written. */
+/* record_interval.c - reads the update logs twice: first for the computations that were used,
+ * then, behind those, to write them. */
 
 #include "ps/checkpointer/record_interval.h"
 
@@ -18,13 +18,13 @@ struct interval {
     struct checkpointer *checkpointer;
     uint64_t step;
     struct part_entries *parts;      /* [part_count] Owned. */
-    uint64_t first, next;            /* Numbers. */
+    uint64_t first, next;            /* Of computations. */
     const struct computed *computed; /* [computed_count] */
     uint32_t computed_count;
     const uint8_t *bases;
     uint8_t *used;                    /* [next - first] Whether a chunk has had it. Owned. */
     uint64_t *versions;               /* [chunk_count] Owned. */
-    uint64_t made;                    /* Versions, by each chunk alike. */
+    uint64_t made;                    /* Versions; each chunk has made as many. */
     struct run_record_entry *entries; /* [entry_capacity] Of one chunk. Owned. */
     uint32_t entry_capacity;
 };
@@ -83,7 +83,7 @@ static uint32_t chunk_at(const struct plan *plan, uint64_t first)
     return chunk;
 }
 
-/* The entries of a chunk since the last cut: all that it has handed over, or its last ones. */
+/* A chunk's log since the last snapshot: all that it has handed over, or the end of that. */
 static enum status find_new(const struct interval *s, uint64_t first, const uint32_t **list,
                             uint32_t *count, uint32_t *chunk, struct error *error)
 {
@@ -99,7 +99,7 @@ static enum status find_new(const struct interval *s, uint64_t first, const uint
     return STATUS_OK;
 }
 
-/* Of one chunk: which computations it has had, and how many versions they have made. */
+/* Of one chunk: the computations that it has had, and how many versions they made. */
 static enum status note_used(struct interval *s, const uint32_t *list, uint32_t count,
                              struct error *error)
 {
@@ -136,7 +136,7 @@ static enum status write_entries(struct interval *s, struct run_record_writer *w
     return STATUS_OK;
 }
 
-/* All chunks of all servers: to find what is used, or with a writer to write it down. */
+/* All chunks of all servers: first to find what is used, then, with a writer, to write it. */
 static enum status walk_entries(struct interval *s, struct run_record_writer *writer,
                                 struct error *error)
 {

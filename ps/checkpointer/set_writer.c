@@ -18,7 +18,7 @@ void set_writer_init(struct set_writer *writer, const struct disk *disk, const c
 
 /* --- a run, and again after each going back ------------------------------------------------ */
 
-/* Two lists as one, the second of which begins where the first ends, or is left out. */
+/* Two lists as one; the second begins where the first ends, or is left out. */
 static struct frame *join(const void *earlier, size_t earlier_bytes, const void *later,
                           size_t later_bytes)
 {
@@ -49,8 +49,8 @@ static struct frame *copied(const void *list, size_t count)
     return frame;
 }
 
-/* Those that were told of the steps from `step` on, behind what the checkpoint has itself; or NULL: nothing
- * is known of them. */
+/* The sets of steps from `step` on that were sent, behind those of the checkpoint; or NULL: none
+ * is known. */
 static enum status read_sets(const struct set_writer *writer, uint64_t step, const void *earlier,
                              size_t earlier_bytes, struct frame **sets, struct outbox *outbox,
                              struct error *error)
@@ -115,7 +115,7 @@ static enum status check_claim(const struct set_writer *writer, struct error *er
     return status;
 }
 
-/* It is written, but not waited for until it is on the device. */
+/* Write it, without waiting for the device. */
 static void handle_sets(struct set_writer *writer, const struct order *order,
                         const struct frame *list, struct outbox *outbox)
 {

@@ -1,19 +1,21 @@
-/* set_writer.h - the core of server 0 that writes down of which leaves each step is made, before anybody
- * is told: a step waits for that, and must not wait for a checkpoint that is being written.
+/* set_writer.h - the state machine of server 0 that writes down which leaves make each step,
+ * before a server learns of it. A step waits for that, and must not wait for a checkpoint.
  *
- * Takes   RUN_OPENED from the checkpointer, on its way to the coordinator, where steps are made of sets;
- *         SETS from the coordinator.
- * Gives   RUN_OPENED, with the sets that were told from there on, and SETS_WRITTEN to the coordinator.
+ *     takes   RUN_OPENED from the checkpointer, on its way to the coordinator, where steps are
+ *             made of sets; SETS from the coordinator.
+ *     gives   RUN_OPENED, with the sets that were sent from there on, and SETS_WRITTEN to the
+ *             coordinator.
  *
  *     coordinator --SETS--> here --SETS_WRITTEN--> coordinator --CLOSE--> all servers
  *     coordinator --GO_BACK--> checkpointer --RUN_OPENED--> here --RUN_OPENED + sets--> coordinator
  *
- * All that was to be written before a going back lies before its RUN_OPENED in this core's queue, so that
- * what is in the file then is what is told again, and nothing is added to it later that is decided anew.
- * Of a set that comes here when the checkpointer has raised the generation already nothing is written: its
- * coordinator goes back, and will not hear of it.
+ * All sets from before a going back are in this queue before its RUN_OPENED. So the file then
+ * holds exactly what is sent again, and none is decided anew. A set that comes after the
+ * checkpointer has raised the generation is not written: its coordinator goes back, and will not
+ * hear of it.
  *
- * Nothing is written, either, when another server 0 has taken over the run: the file is its from then on.
+ * Nothing is written, either, when another server 0 has taken over the run: the file is its from
+ * then on.
  *
  * Threads: one of its own. Ownership: the file is its alone while the process has the run. */
 
@@ -30,9 +32,8 @@
 struct set_writer {
     const struct disk *disk; /* Borrowed. */
     char out[MESSAGE_TEXT_MAX];
-    const struct job
-        *job; /* Of the run; the checkpointer's, and as it is for good. NULL: none yet. */
-    struct generation claim; /* As the checkpointer has left it in the run directory. */
+    const struct job *job;   /* Of the run; the checkpointer's, never changed. NULL: none yet. */
+    struct generation claim; /* As the checkpointer left it in the run directory. */
     uint64_t session;        /* Of the record; 0: there is none. */
     struct set_log log;      /* Of that session. */
 };

@@ -18,14 +18,14 @@ static void check_workers(const struct coordinator *c)
     for (uint32_t i = 0; i < all->worker_count; i++) {
         const struct member *worker = &all->workers[i];
         RULE(worker->first_assignment <= c->work.assignment.number,
-             "nobody was told an assignment that was not made");
-        RULE(IMPLIES(worker->done || worker->asks, trains), "nobody trains before or after");
-        RULE(IMPLIES(worker->asks, c->work.rules->ask != NULL),
-             "only where leases are asks anybody");
+             "a worker knows only assignments that were made");
+        RULE(IMPLIES(worker->done || worker->asks, trains), "no worker trains before or after");
+        RULE(IMPLIES(worker->asks, c->work.rules->ask != NULL), "only workers with leases ask");
         if (!dealt || (!worker->present && !worker->missed))
             continue;
         RULE(worker->position == row++, "workers stand in the order of their indexes");
-        RULE(worker->missed || worker->first_assignment != 0, "who stands in the row was told so");
+        RULE(worker->missed || worker->first_assignment != 0,
+             "a worker in the row has heard of it");
     }
     RULE(!dealt || row == c->work.assignment.members, "the row has all who are here or missed");
     RULE(IMPLIES(c->lonely_us != 0, membership_workers(all) == 0), "who is lonely has no worker");
@@ -49,7 +49,7 @@ static void check_servers(const struct coordinator *c)
         RULE(c->state == GATHERING || c->state == RECOVERING || server->ready,
              "in training every server has its chunks");
         RULE(IMPLIES(c->raising != 0, !server->ready),
-             "nobody is ready for a generation that is not recorded");
+             "no server is ready for a generation that is not recorded");
     }
     RULE(all->server_count == c->job->server_count, "there is a place for every server of the job");
     RULE(all->declared_count == c->job->worker_count, "the start waits for all declared workers");
@@ -100,7 +100,7 @@ static void check_snapshot(const struct coordinator *c)
     RULE(snapshot->step <= job_steps_most(c->job), "no cut is after the last step");
     RULE(snapshot->final || c->last_due == NO_STEP || snapshot->step > c->last_due,
          "cuts go forward");
-    RULE(snapshot->named_us <= snapshot->told_us, "a cut is told when it is named");
+    RULE(snapshot->named_us <= snapshot->told_us, "a snapshot is sent when it is named");
     RULE(snapshot->reached_us == 0 || snapshot->reached_us >= snapshot->named_us,
          "a cut is named before it comes");
     check_marks(c);
@@ -116,7 +116,7 @@ static void check_run(const struct coordinator *c)
     RULE(c->raising == 0 || c->raising == c->envelope.generation + 1,
          "one generation is recorded after the other");
     RULE(IMPLIES(c->raising != 0, c->state == GATHERING || c->state == RECOVERING),
-         "nobody trains while a generation is recorded");
+         "no worker trains while a generation is recorded");
     RULE(c->clock.begun == (c->state != GATHERING), "training begins when all are gathered");
     RULE(c->first_step <= job_steps_most(c->job), "the run begins before its end");
     RULE(c->evaluation.job == c->job, "what is scored is the job's model");
@@ -170,7 +170,7 @@ void coordinator_check(const struct coordinator *c)
     RULE(c->job == &declaration->job, "the job is the one that was declared");
     RULE((declaration->bytes == NULL) == (declaration->size == 0), "a declaration is there or not");
     RULE(declaration->uploader != 0 || declaration->upload.bytes == NULL,
-         "what comes in comes from somebody");
+         "a declaration under way has a sender");
     check_times(c);
     if (c->state >= FINISHING)
         return; /* Whatever it was that ended it may be half done. */

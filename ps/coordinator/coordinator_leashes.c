@@ -59,7 +59,7 @@ static void stop(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
     if (c->options.deadlines.stop > ABANDONED_SECONDS)
         c->options.deadlines.stop = ABANDONED_SECONDS;
     packet.message.stop.exit_code = EXIT_TERMINATED;
-    snprintf(packet.message.stop.reason, MESSAGE_TEXT_MAX, "whoever started the job is gone");
+    snprintf(packet.message.stop.reason, MESSAGE_TEXT_MAX, "the launcher is gone");
     coordinator_handle_stop(c, &packet, now_us, outbox);
 }
 
@@ -70,8 +70,8 @@ static void send_away(struct coordinator *c, const struct member *member, enum r
         &envelope_to_peer(&c->envelope, member->peer, MESSAGE_REFUSED, outbox)->message;
     message->refused.reason = REFUSAL_RUN;
     snprintf(message->refused.text, MESSAGE_TEXT_MAX,
-             "the connection to whoever started it is broken, and it is to be started again");
-    outbox_warn(outbox, "%s/%u (on %s) ends: its connection to whoever started it is broken",
+             "its connection to the launcher is broken, and it has to be started again");
+    outbox_warn(outbox, "%s/%u (on %s) ends: its connection to the launcher is broken",
                 role_name(role), index, member->host);
 }
 

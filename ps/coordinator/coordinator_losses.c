@@ -135,12 +135,12 @@ static enum eviction dismiss(const struct coordinator *c, struct member *worker,
                              bool again, char *text)
 {
     if (c->state >= FINISHING) {
-        snprintf(text, MESSAGE_TEXT_MAX, "the job ends for everybody%s%.200s",
+        snprintf(text, MESSAGE_TEXT_MAX, "the job ends for all%s%.200s",
                  c->reason[0] != '\0' ? ": " : "", c->reason);
         return EVICTION_OVER;
     }
     if (c->work.membership.servers == NULL) {
-        snprintf(text, MESSAGE_TEXT_MAX, "nobody has declared a job yet");
+        snprintf(text, MESSAGE_TEXT_MAX, "no worker has declared a job yet");
         return EVICTION_EARLY;
     }
     if (worker == NULL || !worker->present) {
@@ -180,8 +180,7 @@ void coordinator_evict(struct coordinator *c, const struct packet *packet, struc
         &envelope_answer(&c->envelope, packet, MESSAGE_DISMISSED, outbox)->message.dismissed;
     answer->outcome = dismiss(c, worker, message->index, message->dismiss.again, answer->text);
     if (worker != NULL && worker->dismissed && !before)
-        outbox_log(outbox, "worker/%" PRIu32 " is to leave: somebody has asked for it",
-                   message->index);
+        outbox_log(outbox, "worker/%" PRIu32 " has to leave: it was asked of ps/0", message->index);
 }
 
 /* --- the silent ---------------------------------------------------------------------------- */
@@ -274,7 +273,7 @@ void coordinator_watch_awaited(struct coordinator *c, uint64_t now_us, struct ou
     const struct member *awaited = membership_awaited(&c->work.membership, &role, &index);
     if (awaited == NULL || seconds_since(awaited->gone_us, now_us) <= c->options.deadlines.recovery)
         return;
-    char away[48] = "nobody starts it again";
+    char away[48] = "nothing starts it again";
     if (!c->abandoned)
         snprintf(away, sizeof away, "not back within %s",
                  wording_duration(c->options.deadlines.recovery).text);

@@ -1,11 +1,12 @@
-/* allreduce.c - synchronous training whose workers make the updates too (MirroredStrategy, Horovod):
+/* allreduce.c - synchronous training whose workers make the updates too (MirroredStrategy,
+ * Horovod):
  *
  *     node of step t -> aggregator -> root complete -> one update by the sum -> the sum to all
  *
- * Chunk, cuts and generations are sync's. What differs is the answer: a worker that has a replica of
- * the chunk at version t gets the sum of step t, as long as sync keeps the version before; one that has
- * none gets values and slots of the newest version. Sums are copied to whoever asks, never lent: the
- * memory of one is written again two steps later. */
+ * Chunks, snapshots and generations are sync's; the answer differs. A worker with a replica of
+ * the chunk at version t gets the sum of step t, as long as sync keeps the version before. A
+ * worker without one gets values and slots of the newest version. Sums are copied to workers and
+ * never lent, because their memory is written again two steps later. */
 
 #include "common/base/invariant.h"
 #include "common/job/replica_hash.h"
@@ -14,11 +15,11 @@
 #include <string.h>
 
 struct allreduce_shard {
-    struct sync_shard sync; /* First: sync's functions take it for theirs. */
-    struct frame *sum;      /* That made chunk.version, or NULL: since a load, or without memory. */
+    struct sync_shard sync; /* First: sync's functions take the block for theirs. */
+    struct frame *sum;      /* That made chunk.version, or NULL: after a load, or without memory. */
     struct frame *before;   /* That made the version before, as long as that is kept. */
-    uint64_t hash;          /* Of values and slots ... */
-    uint64_t hashed;        /* ... at this version + 1; 0: never made. */
+    uint64_t hash;          /* Of values and slots. */
+    uint64_t hashed;        /* The version of the hash, + 1; 0: there is none. */
 };
 
 static struct allreduce_shard *state_of(const struct shard *shard)
@@ -55,7 +56,7 @@ static enum status allreduce_take(struct shard *shard, const struct message *mes
     return status;
 }
 
-/* A root that lies in a worker's own memory is moved, because that is wanted back. */
+/* A root in a worker's own memory is copied, to give that memory back. */
 static bool allreduce_next_update(struct shard *shard, struct update *update)
 {
     if (!sync_next_update(shard, update))
@@ -63,7 +64,7 @@ static bool allreduce_next_update(struct shard *shard, struct update *update)
     if (frame_is_writable(update->gradient))
         return true;
     struct frame *own = aggregator_room(&state_of(shard)->sync.aggregator, update->gradient->bytes);
-    if (own == NULL) /* Then the workers are told that it is gone, and ask for values. */
+    if (own == NULL) /* Then workers learn that it is gone, and ask for values. */
         return true;
     memcpy(own->data, update->gradient->data, own->bytes);
     frame_release(update->gradient);
@@ -145,11 +146,13 @@ const struct shard_mode shard_allreduce = {
     .doubts = allreduce_doubts,
     .taken =
         "adds it to what is here of the step, always left + right along the step's tree, so that "
-        "the sum has the same bits whoever was first. Nothing more comes of it until all leaves "
+        "the sum has the same bits in any order of arrival. Nothing more comes of it until all "
+        "leaves "
         "are in",
-    .updated = "all leaves of the step are in. Their sum is divided by the {examples} examples of "
-               "the step and makes one update here, for checkpoints and for whoever joins; and it "
-               "goes to all workers, who make the same update of their replicas",
+    .updated =
+        "all leaves of the step are in. Their sum is divided by the {examples} examples of "
+        "the step and makes one update here, for checkpoints and for workers that join; and it "
+        "goes to all workers, who make the same update of their replicas",
     .waits = "until the sum that makes version {version} is there: when the last leaf of the step "
              "is in",
     .check = allreduce_check,

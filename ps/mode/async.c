@@ -1,9 +1,10 @@
 /* async.c - asynchronous training, one update a batch:
  *
- *     gradient of batch b -> had it? a duplicate : one update, whatever has been made meanwhile
+ *     gradient of batch b -> had it? a duplicate : one update, whatever others have made meanwhile
  *
- * Values are given as they are, at once. A chunk remembers which batches it has had (batch_set.h),
- * so that each counts once however often it is leased; which worker computes it is leases.h. */
+ * Reads are answered at once with the newest values. A chunk remembers the batches that it has
+ * had (batch_set.h), so that each counts once, however often it is leased. leases.h gives
+ * batches to workers. */
 
 #include "ps/mode/async.h"
 
@@ -16,11 +17,11 @@
 /* --- one chunk ----------------------------------------------------------------------------- */
 
 struct async_shard {
-    struct batch_set batches; /* That this chunk has had, or left out. */
+    struct batch_set batches; /* Had by this chunk, or left out. */
     bool taken;               /* A gradient waits to be applied: `update`, of `batch`. */
     struct update update;
     uint64_t batch;
-    struct base_versions bases; /* Where gradients are compensated: what workers compute from. */
+    struct base_versions bases; /* Where gradients are compensated: the values that workers hold. */
 };
 
 static struct async_shard *state_of(const struct shard *shard)
@@ -55,13 +56,13 @@ static bool is_too_stale(const struct shard *shard, const struct message_exchang
            chunk_staleness(&shard->chunk, exchange->base_version) > job->max_staleness;
 }
 
-/* A gradient that is too stale is refused, and computed again; or the batch is had without it. */
+/* A gradient that is too stale is refused and computed again, or its batch counts without it. */
 static enum verdict async_judge(const struct shard *shard, const struct message_exchange *exchange)
 {
     const struct batch_set *batches = &state_of(shard)->batches;
     if (batch_set_has(batches, exchange->step))
         return VERDICT_DUPLICATE;
-    /* Made from a version that does not exist yet: whoever goes back pulls anew. */
+    /* Its base does not exist yet: after a going back its worker pulls anew. */
     if (!exchange->skip && exchange->base_version > shard->chunk.version)
         return VERDICT_REJECTED;
     if (!batch_set_can_add(batches, exchange->step))
@@ -70,8 +71,8 @@ static enum verdict async_judge(const struct shard *shard, const struct message_
     return again ? VERDICT_STALE : VERDICT_NONE;
 }
 
-/* What a gradient was computed from, where that is needed. Nobody can be helped who says that it was
- * given what nobody holds. */
+/* The base of a gradient, where it is needed. A worker that names a base which no worker holds
+ * gets no help. */
 static bool find_base(const struct shard *shard, uint64_t version, struct update *update)
 {
     if (!group_needs_base(&shard->chunk, update->staleness))
@@ -132,7 +133,7 @@ static enum release async_answer(const struct shard *shard, const struct read_re
     return RELEASE_NOW;
 }
 
-/* Where gradients are compensated a worker is given only what can be remembered of it. */
+/* Where gradients are compensated a worker gets only values that can be kept as its base. */
 static bool async_gives(struct shard *shard, const struct message *message,
                         const struct read_result *read)
 {
@@ -184,7 +185,7 @@ const struct shard_mode shard_async = {
     .taken =
         "takes it, however old the values are that it was computed from. Had this chunk had the "
         "batch before, it would be dropped as a duplicate",
-    .updated = "at once, without waiting for anybody, the gradient is divided by its {examples} "
+    .updated = "at once, without waiting for others, the gradient is divided by its {examples} "
                "examples and makes one update. Since the version that it was computed from "
                "{staleness} others were made: that is its staleness",
     .check = async_check,
@@ -192,7 +193,7 @@ const struct shard_mode shard_async = {
 
 /* --- the work ------------------------------------------------------------------------------ */
 
-_Static_assert(LEASES_A_WORKER <= WORK_HELD_MAX, "what a worker holds can be told");
+_Static_assert(LEASES_A_WORKER <= WORK_HELD_MAX, "all batches of a worker fit");
 
 static struct leases *leases_of(const struct work *work)
 {
@@ -245,7 +246,7 @@ bool async_owes(const struct work *work, uint32_t worker)
            (leases_exhausted(leases_of(work)) && !work->membership.workers[worker].done);
 }
 
-/* Else it was given somebody else's batches since. */
+/* Else it has batches that were another's. */
 bool async_may_be_done(const struct work *work, uint32_t worker, const struct message_done *done)
 {
     (void)done;
@@ -311,7 +312,7 @@ unsigned async_held(const struct work *work, uint32_t worker, uint64_t batches[W
 bool async_finished(struct work *work, uint32_t worker, uint64_t batch)
 {
     leases_finish(leases_of(work), worker, batch);
-    return false; /* Nobody waits for anybody. */
+    return false; /* In async no worker waits for another. */
 }
 
 bool async_is_enough(const struct work *work, uint32_t worker)
@@ -357,6 +358,6 @@ const struct work_mode work_async = {
     .finished = async_finished,
     .has_spare = async_has_spare,
     .starts = "Which batches are yours, you will have to ask",
-    .gives = "It is leased to you: should you be lost, somebody else is given it",
+    .gives = "It is leased to you: should you be lost, another worker gets it",
     .check = async_check_work,
 };

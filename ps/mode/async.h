@@ -1,6 +1,6 @@
-/* async.h - the parts of asynchronous training that other modes which lease batches are made of: the
- * same leases, and something of their own to say about who is given one. Their block begins with
- * struct async_work, and their table with ASYNC_WORK, the members that none of them changes.
+/* async.h - leases, shared by the modes that give out batches. Each adds its own rule for a
+ * worker's next batch. Its block begins with struct async_work, and its table with ASYNC_WORK,
+ * the members that are the same in all.
  *
  * Threads: the coordinator's. */
 

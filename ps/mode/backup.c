@@ -1,16 +1,18 @@
 /* backup.c - synchronous training with backup workers (Chen et al. 2016, TensorFlow's
  * SyncReplicasOptimizer): one update a step, of the leaves of the first R workers.
  *
- *     node of step t -> kept as it came ---.
- *     server 0: R have reported -> CLOSE --+--> all leaves of the set are here -> one update by their
- *                                               sum along the pruned tree, divided by their examples
+ *     node of step t -> kept as it came ------.
+ *     coordinator: R have reported -> CLOSE --+--> all leaves of the set are here -> one update by
+ *                                                  their sum along the pruned tree, divided by
+ *                                                  their examples
  *
- * Versions are as in sync: asked for by number, released when they are made; those of the version
- * before stay until a gradient of the newest proves that every chunk has it. A worker that is late
- * finds what it asks for gone, is told so (MOVED_ON), and joins the others two versions on. Values
- * are not lent, because being late is nothing unusual here. Which leaves count is decided by server 0
- * alone, once, and written down before any chunk hears of it: so the bits are those of the record,
- * whoever is killed. */
+ * Versions are as in sync: asked for by number, and released when they are made. The version
+ * before stays until a gradient of the newest proves that every chunk has it. A late worker
+ * finds its version gone, is answered MOVED_ON, and joins the others two versions on. Values are
+ * not lent, because lateness is usual here.
+ *
+ * The coordinator alone decides which leaves count, once, and writes that down before any chunk
+ * learns of it. So the bits are those of the record, whatever is killed. */
 
 #include <assert.h>
 #include <string.h>
@@ -20,8 +22,8 @@
 #include "ps/mode/work_mode.h"
 #include "ps/shard/pruned.h"
 
-#define SNAPSHOT_MARGIN 2 /* Versions between naming a cut and reaching it. */
-#define SETS_HELD       2 /* At a chunk: no server is more than a step behind server 0. */
+#define SNAPSHOT_MARGIN 2 /* Versions between naming a snapshot and reaching it. */
+#define SETS_HELD       2 /* At a chunk: no server is more than a step behind the coordinator. */
 
 /* --- one chunk ----------------------------------------------------------------------------- */
 
@@ -32,10 +34,11 @@ struct closed {
 };
 
 struct backup_shard {
-    struct pruned pruned;                                         /* Of step chunk.version. */
-    struct closed closed[SETS_HELD];                              /* Place step % SETS_HELD. */
-    uint64_t in[JOB_WORKERS_MAX / 64], out[JOB_WORKERS_MAX / 64]; /* Of the last update, by worker:
-                                                                   * something of its is in it; or not. */
+    struct pruned pruned;            /* Of step chunk.version. */
+    struct closed closed[SETS_HELD]; /* Place step % SETS_HELD. */
+    uint64_t in[JOB_WORKERS_MAX / 64],
+        out[JOB_WORKERS_MAX /
+            64]; /* By worker: something of its is in the last update, or is not. */
 };
 
 static struct backup_shard *state_of(const struct shard *shard)
@@ -48,7 +51,7 @@ static const struct job *job_of(const struct shard *shard)
     return &shard->chunk.plan->job;
 }
 
-/* What the step that is being made is made of, or NULL: it is not known yet. */
+/* The leaf set of the step under way, or NULL while it is not known. */
 static const struct closed *closed_of(const struct shard *shard)
 {
     const struct closed *closed = &state_of(shard)->closed[shard->chunk.version % SETS_HELD];
@@ -75,8 +78,8 @@ static void backup_close(struct shard *shard)
     pruned_free(&state_of(shard)->pruned);
 }
 
-/* Where steps are made of what was dropped their shapes are known with their sets, and what does not fit
- * is of no use then. */
+/* Steps made of what was dropped have the shapes of their sets. A node that does not fit is then
+ * of no use. */
 static const char *backup_fault(const struct job *job, const struct message_exchange *exchange)
 {
     bool known = !job_requeues(job);
@@ -110,7 +113,7 @@ static enum verdict backup_judge(const struct shard *shard, const struct message
         return exchange->step < shard->chunk.version ? VERDICT_STALE : VERDICT_REJECTED;
     const struct closed *closed = closed_of(shard);
     if (closed != NULL && !is_of_use(closed, exchange->node, exchange->examples))
-        return VERDICT_STALE; /* The step is closed, and this is not in it. */
+        return VERDICT_STALE; /* The step is closed without it. */
     return VERDICT_NONE;
 }
 
@@ -118,7 +121,7 @@ static enum status backup_take(struct shard *shard, const struct message *messag
                                struct frame *gradient, enum verdict *verdict)
 {
     const struct message_exchange *exchange = &message->exchange;
-    /* Whoever computed from this version has seen every chunk reach it. */
+    /* The worker of this gradient has seen every chunk reach the version. */
     chunk_drop_previous(&shard->chunk);
     enum pruned_result result = pruned_offer(&state_of(shard)->pruned, exchange->node,
                                              exchange->examples, message->index, gradient);
@@ -145,8 +148,9 @@ static void backup_close_step(struct shard *shard, const struct message_close *c
                               const struct leaf_set *set)
 {
     struct closed *closed = &state_of(shard)->closed[close->step % SETS_HELD];
+    /* It is made, or is repeated and will be again. */
     if (close->step < shard->chunk.version || close->step >= shard->chunk.version + SETS_HELD)
-        return; /* It is made; or said again of one that will be told again in time. */
+        return;
     *closed = (struct closed){
         .there = true,
         .ends = close->ends,
@@ -167,7 +171,7 @@ static bool has_bit(const uint64_t bits[], uint32_t i)
     return i < JOB_WORKERS_MAX && (bits[i / 64] >> (i % 64) & 1) != 0;
 }
 
-/* Whose gradients are in the update, and whose were for nothing. */
+/* The workers whose gradients are in the update, and those whose are not. */
 static void note_used(struct shard *shard, const struct closed *closed, struct update *update)
 {
     struct backup_shard *state = state_of(shard);
@@ -227,7 +231,7 @@ static enum release backup_answer(const struct shard *shard, const struct read_r
     return RELEASE_NOW;
 }
 
-/* Nothing waits for a step that is made, nor a step that could be. */
+/* No gradient waits for a step that is made, or that could be made now. */
 static void backup_check(const struct shard *shard)
 {
     const struct chunk *chunk = &shard->chunk;
@@ -312,14 +316,14 @@ static uint64_t backup_go_back(struct work *work, uint64_t step)
     return statistics_go_back(&work->statistics, step);
 }
 
-/* Its router knows which version it has let out. */
+/* The coordinator's router knows the version that it has let out. */
 static bool backup_stop(struct work *work)
 {
     (void)work;
     return false;
 }
 
-/* Who is late and waits for a later version is in nobody's way. */
+/* A late worker that waits for a later version holds up no other. */
 static bool backup_owes(const struct work *work, uint32_t worker)
 {
     const struct member *member = &work->membership.workers[worker];
@@ -333,7 +337,7 @@ static bool backup_may_be_done(const struct work *work, uint32_t worker,
                                const struct message_done *done)
 {
     (void)worker;
-    return done->step >= work->stop_step; /* Else of before it was told that there is more. */
+    return done->step >= work->stop_step; /* Else its DONE is from before it had more work. */
 }
 
 static bool backup_is_drained(const struct work *work)
@@ -398,7 +402,8 @@ const struct work_mode work_backup = {
     .cutting = backup_cutting,
     .has_reached = backup_has_reached,
     .quorum = backup_quorum,
-    .starts = "That decides which leaves of every step are yours: nobody asks for work, and who is "
-              "late with them is not waited for",
+    .starts =
+        "That decides which leaves of every step are yours: no worker asks for work, and who is "
+        "late with them is not waited for",
     .check = backup_check_work,
 };

@@ -1,4 +1,4 @@
-/* shard_mode.c - which table a job's mode has on the servers. */
+/* shard_mode.c - the servers' table of each mode. */
 
 #include "ps/mode/shard_mode.h"
 

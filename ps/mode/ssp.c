@@ -1,13 +1,13 @@
-/* ssp.c - stale synchronous parallel (Ho et al. 2013), with batches leased as in async: a worker may
- * be S batches ahead of the slowest, and then waits.
+/* ssp.c - stale synchronous parallel (Ho et al. 2013), with batches leased as in async: a worker
+ * may be S batches ahead of the slowest, and then waits.
  *
- * A worker's clock counts the batches that it has finished in this generation. It is given batch
- * k while  finished + held - minimum <= S,  over the workers that are here and have asked; whoever
- * joins starts at the minimum. It departs from the paper in that batches are not dealt beforehand:
- * within the bound a slow worker is leased fewer. It cannot lock up: whoever has the minimum may
- * always take a batch, and who never asks is not in it.
+ * A worker's clock counts the batches that it has finished in this generation. It gets batch k
+ * while  finished + held - minimum <= S,  over the workers that are here and have asked. A
+ * worker that joins starts at the minimum. Other than in the paper, batches are not dealt
+ * beforehand: within the bound a slow worker leases fewer. There is no deadlock: the worker at
+ * the minimum may always take a batch, and workers that never ask do not count.
  *
- * A chunk is as in async: gradients are applied as they come. */
+ * Chunks are as in async: gradients are applied as they come. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "ps/mode/async.h"
 
 struct ssp_clock {
-    uint64_t ticket; /* Of the worker that it is of; 0: nobody's. */
+    uint64_t ticket; /* Of its worker; 0: none. */
     uint64_t finished;
     bool waits; /* For the slowest, since it asked last. */
 };
@@ -25,8 +25,9 @@ struct ssp_work {
     struct async_work async;  /* First: async's functions take the block for this. */
     struct ssp_clock *clocks; /* [clock_count] by worker. Owned. */
     uint32_t clock_count;
-    uint64_t apart_max; /* Most batches that one was ahead of the slowest, with those it held. */
-    uint64_t waits;     /* How often one had nothing to do because of that. */
+    /* Most batches that a worker was ahead of the slowest, with those it held. */
+    uint64_t apart_max;
+    uint64_t waits; /* How often a worker had nothing to do because of that. */
 };
 
 static struct ssp_work *state_of(const struct work *work)
@@ -68,7 +69,7 @@ static bool counts(const struct work *work, uint32_t worker)
     return member->present && member->asks && clock->ticket == member->ticket;
 }
 
-/* Whose clock is the least, among those that count; false when nobody's does. */
+/* The least clock of those that count; false when none does. */
 static bool find_minimum(const struct work *work, uint32_t *worker)
 {
     bool found = false;
@@ -89,7 +90,7 @@ static uint64_t minimum(const struct work *work)
     return find_minimum(work, &least) ? state_of(work)->clocks[least].finished : 0;
 }
 
-/* Its clock, set to the minimum when it asks first. */
+/* A worker's clock, set to the minimum when it asks first. */
 static struct ssp_clock *clock_of(struct work *work, uint32_t worker)
 {
     struct ssp_clock *clock = &state_of(work)->clocks[worker];
@@ -101,13 +102,13 @@ static struct ssp_clock *clock_of(struct work *work, uint32_t worker)
     return clock;
 }
 
-/* Whether anybody can wait for anybody: without a bound all is as in async. */
+/* Whether there is a bound: else all is as in async. */
 static bool binds(const struct work *work)
 {
     return work->job->staleness_bound != MODE_UNBOUNDED;
 }
 
-/* How many batches it is ahead of the slowest, with those that it holds. */
+/* Batches that a worker is ahead of the slowest, with those that it holds. */
 static uint64_t ahead(const struct work *work, uint32_t worker)
 {
     uint64_t batches[WORK_HELD_MAX];
@@ -120,8 +121,8 @@ static bool is_bound(const struct work *work, uint32_t worker)
     return counts(work, worker) && ahead(work, worker) > work->job->staleness_bound;
 }
 
-/* Who has a batch to do is only not given another to go on with; nor does anybody wait for the slowest
- * when there is nothing to be given: at a gate, and at the end. */
+/* A worker with a batch to do gets no further one, but does not wait. Neither does any wait for
+ * the slowest when there is no batch to have: at a gate, and at the end. */
 static bool waits(const struct work *work, uint32_t worker)
 {
     const struct leases *leases = &state_of(work)->async.leases;
@@ -137,7 +138,7 @@ static bool ssp_ask(struct work *work, uint32_t worker, uint64_t *batch)
     state->waits += clock->waits && !waited;
     if (is_bound(work, worker) || !async_ask(work, worker, batch))
         return false;
-    uint64_t apart = ahead(work, worker) - 1; /* When it was given. */
+    uint64_t apart = ahead(work, worker) - 1; /* When it got the batch. */
     state->apart_max = apart > state->apart_max ? apart : state->apart_max;
     return true;
 }
@@ -149,7 +150,7 @@ static bool ssp_finished(struct work *work, uint32_t worker, uint64_t batch)
     unsigned held = async_held(work, worker, batches);
     struct ssp_clock *clock = clock_of(work, worker);
     async_finished(work, worker, batch);
-    if (async_held(work, worker, batches) < held) /* Else it was said before. */
+    if (async_held(work, worker, batches) < held) /* Else it was counted before. */
         clock->finished++;
     return binds(work) && minimum(work) > before;
 }
@@ -160,7 +161,7 @@ static uint64_t ssp_go_back(struct work *work, uint64_t step)
     return async_go_back(work, step);
 }
 
-/* One who is gone may have been the one that all waited for. */
+/* The lost worker may have been the slowest. */
 static bool ssp_has_spare(const struct work *work)
 {
     uint32_t least;
@@ -183,8 +184,8 @@ static void ssp_figures(const struct work *work, struct mode_figures *figures)
     mode_figures_add(figures, "waits", state_of(work)->waits);
 }
 
-/* Nobody who counts is further ahead of the slowest than one batch more than the bound: that one is
- * given when it is just within it. */
+/* No worker that counts is ahead of the slowest by more than the bound and one: it gets that
+ * batch when it is just within the bound. */
 static void ssp_check(const struct work *work)
 {
     const struct ssp_work *state = state_of(work);
@@ -196,7 +197,8 @@ static void ssp_check(const struct work *work)
         const struct ssp_clock *clock = &state->clocks[i];
         INVARIANT("ssp", clock->ticket <= work->membership.tickets,
                   "no clock is of a worker that was never admitted");
-        INVARIANT("ssp", clock->ticket != 0 || clock->finished == 0, "nobody's clock stands at 0");
+        INVARIANT("ssp", clock->ticket != 0 || clock->finished == 0,
+                  "a clock of no worker stands at 0");
         INVARIANT("ssp",
                   work->job->staleness_bound == MODE_UNBOUNDED || !counts(work, i) ||
                       clock->finished + async_held(work, i, batches) <=

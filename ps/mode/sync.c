@@ -2,17 +2,17 @@
  *
  *     node of step t -> aggregator -> root complete -> one update by the sum, divided once
  *
- * Values are asked for by version and released to all when they are made; those of the version
- * before stay until a gradient of the newest proves that every chunk has it. A chunk commits on its
- * own; the order within it is apply, version + 1, release. Mind the sum's bits: they depend on the
- * tree alone, see proto/CONTRACT.md. */
+ * Values are asked for by version, and released to all when they are made. The version before
+ * stays until a gradient of the newest proves that every chunk has it. A chunk commits on its
+ * own, in the order apply, version + 1, release. The sum's bits depend on the tree alone, see
+ * proto/CONTRACT.md. */
 
 #include "ps/mode/sync.h"
 
 #include "common/base/invariant.h"
 #include "ps/mode/work_mode.h"
 
-#define SNAPSHOT_MARGIN 2 /* Versions between naming a cut and reaching it. */
+#define SNAPSHOT_MARGIN 2 /* Versions between naming a snapshot and reaching it. */
 
 /* --- one chunk ----------------------------------------------------------------------------- */
 
@@ -59,7 +59,7 @@ enum verdict sync_judge(const struct shard *shard, const struct message_exchange
 {
     if (exchange->step < shard->chunk.version)
         return VERDICT_STALE;
-    /* Made from a version that does not exist yet. */
+    /* Its base does not exist yet. */
     return exchange->step > shard->chunk.version ? VERDICT_REJECTED : VERDICT_NONE;
 }
 
@@ -68,7 +68,7 @@ enum status sync_take(struct shard *shard, const struct message *message, struct
 {
     const struct message_exchange *exchange = &message->exchange;
     struct sync_shard *state = state_of(shard);
-    /* Whoever computed from this version has seen every chunk reach it. */
+    /* The worker of this gradient has seen every chunk reach the version. */
     chunk_drop_previous(&shard->chunk);
     enum aggregator_result result = aggregator_offer(&state->aggregator, exchange->node, gradient);
     state->complete = result == AGGREGATOR_COMPLETE;
@@ -121,8 +121,8 @@ enum release sync_answer(const struct shard *shard, const struct read_request *w
     return RELEASE_NOW;
 }
 
-/* Nothing waits for a step that is made, and nothing of the version before once somebody has shown
- * that all have left it. */
+/* No gradient waits for a step that is made, and none keeps the version before once all have
+ * left it. */
 void sync_check(const struct shard *shard)
 {
     const struct chunk *chunk = &shard->chunk;
@@ -158,7 +158,8 @@ const struct shard_mode shard_sync = {
     .answer = sync_answer,
     .taken =
         "adds it to what is here of the step, always left + right along the step's tree, so that "
-        "the sum has the same bits whoever was first. Nothing more comes of it until all leaves "
+        "the sum has the same bits in any order of arrival. Nothing more comes of it until all "
+        "leaves "
         "are in",
     .updated = "all leaves of the step are in: that was the barrier. Their sum is divided by the "
                "{examples} examples of the step, and makes one update",
@@ -181,7 +182,7 @@ static uint64_t sync_step(const struct work *work)
     return work->statistics.step;
 }
 
-/* A server that is past it, because of a worker that left in the middle, will say so. */
+/* After a worker left in the middle a server may be past it, and will say so. */
 static uint64_t sync_end(const struct work *work, bool deserted)
 {
     return deserted ? work->statistics.step : work->stop_step;
@@ -192,7 +193,7 @@ static uint64_t sync_go_back(struct work *work, uint64_t step)
     return statistics_go_back(&work->statistics, step);
 }
 
-/* Steps follow each other faster than server 0 hears of them: its router knows which it has let
+/* Steps are faster than the coordinator hears of them: its router knows the last that it let
  * out. */
 static bool sync_stop(struct work *work)
 {
@@ -214,7 +215,7 @@ static bool sync_may_be_done(const struct work *work, uint32_t worker,
                              const struct message_done *done)
 {
     (void)worker;
-    return done->step >= work->stop_step; /* Else of before it was told that there is more. */
+    return done->step >= work->stop_step; /* Else its DONE is from before it had more work. */
 }
 
 static bool sync_is_drained(const struct work *work)
@@ -238,7 +239,7 @@ static bool sync_has_reached(const struct work *work, uint64_t step)
     return work->statistics.step >= step;
 }
 
-/* Steps are counted one after the other, and none that is not to be made. */
+/* Steps are counted in order, and none beyond the last. */
 static void sync_check_work(const struct work *work)
 {
     const struct statistics *statistics = &work->statistics;
@@ -261,6 +262,6 @@ const struct work_mode work_sync = {
     .next_snapshot = sync_next_snapshot,
     .cutting = sync_cutting,
     .has_reached = sync_has_reached,
-    .starts = "That decides which leaves of every step are yours: nobody asks for work",
+    .starts = "That decides which leaves of every step are yours: no worker asks for work",
     .check = sync_check_work,
 };

@@ -1,7 +1,7 @@
 /* sync.h - a chunk in synchronous training: for sync.c, and for modes that aggregate as it does.
  *
- * The functions are members of a shard_mode (shard_mode.h); a mode whose block begins with a struct
- * sync_shard may use them.
+ * The functions are members of a shard_mode (shard_mode.h). A mode whose block begins with a
+ * struct sync_shard may use them.
  *
  * Threads: the owner's. */
 

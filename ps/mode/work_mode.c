@@ -1,4 +1,4 @@
-/* work_mode.c - which table a job's mode has on server 0, and the block it keeps its state in. */
+/* work_mode.c - the coordinator's table of each mode, and the block of its state. */
 
 #include "ps/mode/work_mode.h"
 

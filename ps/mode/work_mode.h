@@ -1,17 +1,17 @@
-/* work_mode.h - what a mode decides about the work, on server 0: who is given what, where training
- * stands, where a checkpoint can be cut and when the job is done. The coordinator does the rest, the
- * same in every mode: it knows who is here, speaks, and keeps time.
+/* work_mode.h - what a mode decides about the work, on the coordinator: each worker's share, the
+ * progress of training, where a checkpoint can be taken, and when the job is done. The
+ * coordinator does the rest, the same in every mode: members, messages and time.
  *
  *     deals   (sync)   START says which leaves of every step are a worker's
  *     leases  (async)  LEASE asks, WORK gives a batch; `ask`, `held` and `finished` are there
  *
- * Checkpoints: a mode whose chunks all pass through the same versions names a step ahead; one whose
- * chunks do not has a gate: from there on no work is given until all before it is done.
+ * Checkpoints: where all chunks pass the same versions, the mode names a step ahead. Otherwise
+ * it has a gate: no batch behind it is given out until all before it are done.
  *
- * A mode's own state lies in a block of state_bytes that the core makes, zeroed, and frees.
+ * A mode's own state is a block of state_bytes, which the core makes, zeroed, and frees.
  *
- * Every member is required unless it says optional; those of leases are there together, as those of
- * gates are; work_begin asserts it.
+ * Every member is required unless it says optional. Those of leases are there together, and so
+ * are those of gates; work_begin asserts it.
  *
  * Threads: the coordinator's. */
 
@@ -29,19 +29,19 @@
 #include "ps/work/quorum.h"
 #include "ps/work/statistics.h"
 
-/* Batches that a worker holds at most, in any mode. */
+/* The most batches that a worker holds, in any mode. */
 #define WORK_HELD_MAX 2
 
 struct work_mode;
 
 struct work {
     const struct job *job;
-    const struct work_mode *rules; /* The mode's; NULL before there is a job. */
-    void *state;                   /* [rules->state_bytes] the mode's. Owned. */
+    const struct work_mode *rules; /* The mode's table; NULL before there is a job. */
+    void *state;                   /* [rules->state_bytes] the mode's block. Owned. */
     struct membership membership;
     struct assignment assignment;
     struct statistics statistics;
-    uint64_t stop_step; /* The last version that there will be. */
+    uint64_t stop_step; /* The last version of the job. */
 };
 
 struct work_mode {
@@ -56,32 +56,32 @@ struct work_mode {
 
     /* --- where training stands */
 
-    /* The first update that is not known to be made: where whoever starts begins. */
+    /* The first update that is not known to be made: where a worker that starts begins. */
     uint64_t (*step)(const struct work *work);
-    /* Where it ends. `deserted`: all workers have left it, after a stop. */
+    /* The job's last update. `deserted`: all workers have left, after a stop. */
     uint64_t (*end)(const struct work *work, bool deserted);
-    /* All is back at `step`; how many updates that were counted will be made again. */
+    /* All are back at `step`; how many counted updates will be made again. */
     uint64_t (*go_back)(struct work *work, uint64_t step);
-    /* Nobody is to make more than there is. False: server 0's own router has to say which version
-     * will be the last; else stop_step does. */
+    /* Make no more than there is. False: the coordinator's own router has to say which version
+     * is the last; else stop_step does. */
     bool (*stop)(struct work *work);
-    /* Whether the worker has something to do, and nobody is in its way. At the end all owe a DONE. */
+    /* Whether the worker has work, and does not wait for another. At the end all owe a DONE. */
     bool (*owes)(const struct work *work, uint32_t worker);
-    /* Whether its DONE can be meant, and is not of before it was given more. */
+    /* Whether its DONE is not from before it had more work. */
     bool (*may_be_done)(const struct work *work, uint32_t worker, const struct message_done *done);
-    /* Whether no work is left anywhere, when all workers are done. */
+    /* When all workers are done: whether no work is left. */
     bool (*is_drained)(const struct work *work);
 
-    /* Optional. What the mode has to say of itself, for run.json. */
+    /* Optional. The mode's own figures, for run.json. */
     void (*figures)(const struct work *work, struct mode_figures *figures);
 
     /* --- checkpoints */
 
-    /* The first step at which the next one can be cut. `started`: workers have begun. */
+    /* The first step at which the next snapshot can be taken. `started`: workers have begun. */
     uint64_t (*next_snapshot)(const struct work *work, bool started);
-    /* One will be cut at `step`; the newest whole one is at `whole`. */
+    /* One will be taken at `step`; the newest whole one is at `whole`. */
     void (*cutting)(struct work *work, uint64_t step, uint64_t whole);
-    /* Whether training has come to the step of a cut. */
+    /* Whether training has come to the step of a snapshot. */
     bool (*has_reached)(const struct work *work, uint64_t step);
 
     /* --- optional: sets of leaves, where a step does not wait for all of them (quorum.h) */
@@ -92,27 +92,27 @@ struct work_mode {
 
     void (*set_gate)(struct work *work, uint64_t step);
     uint64_t (*gate)(const struct work *work);
-    /* All before the gate is done, and nothing behind it was given. */
+    /* All before the gate is done, and nothing behind it was given out. */
     bool (*is_at_gate)(const struct work *work);
-    /* All before the gate is given or done: there is nothing for anybody until it is passed. */
+    /* All before the gate is given out or done: there is no work until it is passed. */
     bool (*is_gated)(const struct work *work);
 
     /* --- optional: leases */
 
     /* One more batch for the worker; false when there is none for it now. */
     bool (*ask)(struct work *work, uint32_t worker, uint64_t *batch);
-    /* What it holds, earliest first; how many. */
+    /* The batches that it holds, earliest first; how many. */
     unsigned (*held)(const struct work *work, uint32_t worker, uint64_t batches[WORK_HELD_MAX]);
-    /* Every chunk has answered for this batch of its. Whether others can now be given what they
-     * could not before. */
+    /* Every chunk has answered for this batch. Whether others can have batches now that they
+     * could not have before. */
     bool (*finished)(struct work *work, uint32_t worker, uint64_t batch);
-    /* There will be no more for it, unless somebody is lost. */
+    /* There will be no more for it, unless a worker is lost. */
     bool (*is_enough)(const struct work *work, uint32_t worker);
-    /* It is gone: what it held is for others. */
+    /* It is gone: its batches are for others. */
     void (*lost)(struct work *work, uint32_t worker);
-    /* Whether work of those who are gone waits for others. */
+    /* Whether batches of lost workers wait for others. */
     bool (*has_spare)(const struct work *work);
-    /* Optional. Whether the worker is not given what there is, because it waits for `whom`. */
+    /* Optional. Whether the worker gets no batch because it waits for `whom`. */
     bool (*waits_for)(const struct work *work, uint32_t worker, uint32_t *whom);
     /* Optional. How many batches it has finished, in a mode that counts them. */
     uint64_t (*clock)(const struct work *work, uint32_t worker);
@@ -120,7 +120,7 @@ struct work_mode {
     /* The words of `run --explain` for START; and, of leases, for a batch. */
     const char *starts, *gives;
 
-    /* Optional. What is true of block and statistics between two messages; see
+    /* Optional. Invariants of block and statistics between two messages; see
      * common/base/invariant.h. */
     void (*check)(const struct work *work);
 };
@@ -128,13 +128,13 @@ struct work_mode {
 /* The table of the job's mode. */
 const struct work_mode *work_mode_of(const struct job *job);
 
-/* The work of a job that begins at `first`, whose epoch and window had scored `so_far` before it (see
- * statistics_init); membership and assignment stay as they are. STATUS_MEMORY. */
+/* The work of a job that begins at `first`, whose epoch and window had scored `so_far` before it
+ * (see statistics_init). Membership and assignment stay as they are. STATUS_MEMORY. */
 enum status work_begin(struct work *work, const struct job *job, uint64_t first,
                        const struct tally_so_far *so_far);
 void work_free(struct work *work);
 
-/* All of it, once there are rules; see common/base/invariant.h. */
+/* All of it, once there is a mode; see common/base/invariant.h. */
 void work_check(const struct work *work);
 
 extern const struct work_mode work_sync, work_async, work_ssp, work_backup;

@@ -21,7 +21,7 @@ static void check_waiting_read(const struct owner *owner, const struct owned *ow
         RULE(owner->rules->answer(&owned->shard, &owned->waiting_read[i].wanted, &read) ==
                  RELEASE_LATER,
              "a parked request wants a version that is not there");
-        RULE(owner->to_load == 0, "nobody waits for a version while chunks are loaded");
+        RULE(owner->to_load == 0, "no read waits while chunks are loaded");
     }
 }
 

@@ -37,7 +37,7 @@ static void check_snapshot(const struct router *r)
     RULE(IMPLIES(snapshot->named, r->state == ROUTER_SERVING), "only who serves cuts");
     RULE(
         IMPLIES(!snapshot->named, snapshot->owners == 0 && !snapshot->said && !snapshot->part_said),
-        "nobody answers for a cut that is not named");
+        "no owner answers for a snapshot that is not named");
     RULE(!snapshot->named || snapshot->said == (snapshot->owners == r->options.owner_count),
          "CUT_TAKEN is said when all owners have answered");
     RULE(IMPLIES(snapshot->part_said, snapshot->part.step == snapshot->step &&
@@ -63,5 +63,5 @@ void router_check(const struct router *router)
     RULE(r->counts.received >= r->rejected, "what was rejected was received");
     RULE(r->counts_told.fenced <= r->counts.fenced && r->counts_told.dropped <= r->counts.dropped &&
              r->counts_told.refused <= r->counts.refused,
-         "no more was told than was counted");
+         "no more was reported than was counted");
 }

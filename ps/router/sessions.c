@@ -104,8 +104,8 @@ void sessions_check(const struct sessions *sessions)
     RULE(sessions->end <= JOB_WORKERS_MAX, "no worker has a number beyond the last");
     for (uint32_t i = 0; i < sessions->end; i++) {
         const struct worker_session *session = &sessions->all[i];
-        RULE(session->known || session->under_way == 0, "of nobody nothing is under way");
-        RULE(session->known || session->answers == NULL, "nobody is given anything");
+        RULE(session->known || session->under_way == 0, "an unknown session has nothing under way");
+        RULE(session->known || session->answers == NULL, "an unknown session has no answers");
         RULE(session->answers == NULL || in_flight_bytes(session->answers) <= sessions->answers_max,
              "no process has more on its way to it than it may");
     }

@@ -64,6 +64,6 @@ void base_versions_check(const struct base_versions *bases, uint64_t bytes, uint
         if (place->values == NULL)
             continue;
         INVARIANT("given", place->values->bytes == bytes, "what is kept is as large as the chunk");
-        INVARIANT("given", place->version <= version, "nobody was given a version to come");
+        INVARIANT("given", place->version <= version, "no worker holds a version to come");
     }
 }

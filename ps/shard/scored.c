@@ -54,7 +54,7 @@ void scored_check(const struct scored *scored, const struct chunk *chunk)
     RULE(scored->batches == 0 || is_scored_at(chunk, scored->batches),
          "only values that are scored are kept");
     RULE(IMPLIES(scored->values != NULL, scored->batches > scored->settled),
-         "nothing is kept that nobody will ask for");
+         "nothing is kept that will not be asked for");
     RULE(scored->values == NULL || scored->values->bytes == chunk->count * sizeof(float),
          "they are as many as the chunk's");
 }

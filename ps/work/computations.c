@@ -211,5 +211,5 @@ void computations_check(const struct computations *computations)
     }
     RULE(bytes == c->bases_bytes, "every base is of a computation");
     for (uint32_t i = 0; i < c->worker_count; i++)
-        RULE(c->latest[i].number < c->next, "nobody was told a number that was not given");
+        RULE(c->latest[i].number < c->next, "a worker knows only numbers that were given");
 }

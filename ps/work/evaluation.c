@@ -157,12 +157,12 @@ static void check_shares(const struct evaluation *evaluation)
         dealt += evaluation->holders[i] != 0;
         RULE(evaluation->holders[i] <= JOB_WORKERS_MAX, "who has a share is a worker");
         RULE(IMPLIES(has_come(evaluation, i), evaluation->holders[i] == 0),
-             "a share that has come is nobody's to score");
+             "a share that has come has no holder");
         RULE(IMPLIES(evaluation->holders[i] != 0,
                      evaluation->held[evaluation->holders[i] - 1] == i + 1),
-             "nobody has two shares at a time");
+             "no worker has two shares at a time");
         RULE(IMPLIES(i < evaluation->taken, has_come(evaluation, i) || evaluation->holders[i] != 0),
-             "what is taken is nobody else's to take");
+             "a share has one holder");
     }
     /* By number: each holder was seen to have its own, and a loop over all workers that there may
      * be is to be short. */
@@ -184,7 +184,7 @@ void evaluation_check(const struct evaluation *evaluation)
     RULE(evaluation->batches > evaluation->settled, "what is settled is not under way");
     RULE(epoch_ends_scores_at(evaluation->ends, evaluation->job, evaluation->batches),
          "the model is scored when an epoch or the job ends");
-    RULE(!evaluation_is_whole(evaluation), "a score that is whole was told");
+    RULE(!evaluation_is_whole(evaluation), "a whole score has been reported");
     RULE(evaluation->took_max_us <= evaluation->took_sum_us, "the longest is a part of all");
     check_shares(evaluation);
 }

@@ -416,7 +416,8 @@ struct member *membership_silent(struct membership *membership, double seconds, 
 static void check_place(const struct membership *membership, const struct member *member)
 {
     RULE(IMPLIES(member->present, member->ever), "who is here has come once");
-    RULE(member->ever == (member->ticket != 0), "whoever came has a ticket, and nobody else");
+    RULE(member->ever == (member->ticket != 0),
+         "members that have joined have a ticket, and no others");
     RULE(member->ticket <= membership->tickets, "no ticket was not given out");
     RULE(IMPLIES(member->done || member->owes, member->present), "who works is here");
     RULE(IMPLIES(member->dismissed, member->present), "who is to leave is here");
@@ -444,7 +445,8 @@ static void check_worker(const struct member *worker)
          "workers cut nothing");
     RULE(IMPLIES(worker->missed, worker->ever && !worker->present),
          "who is missed was here and is not");
-    RULE(IMPLIES(worker->done, worker->first_assignment != 0), "only who was told a share is done");
+    RULE(IMPLIES(worker->done, worker->first_assignment != 0),
+         "only a worker with a share is done");
 }
 
 static void check_tickets(const struct member *members, uint32_t count)

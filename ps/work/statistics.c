@@ -394,8 +394,8 @@ void statistics_check(const struct statistics *statistics)
 {
     RULE(statistics->first <= statistics->step, "the count begins where the session does");
     RULE(statistics->window.updates <= statistics->updates, "the window is a part of all");
-    RULE(statistics->finished_count == 0, "every epoch that is complete has been told");
-    RULE(!statistics->has_whole, "every window that is whole has been told");
+    RULE(statistics->finished_count == 0, "every complete epoch has been reported");
+    RULE(!statistics->has_whole, "every whole window has been reported");
     windows_check(&statistics->windows);
     for (unsigned i = 0; i < STATISTICS_OPEN_STEPS; i++) {
         const struct open_step *open = &statistics->open[i];

@@ -110,7 +110,7 @@ if short_run; then
 
     tells async --mode async --steps 2
     expect async $((2 * n)) 'worker/[01] -> ps/[01] EXCHANGE .*Here is my gradient of batch [01] '
-    expect async $((2 * n)) 'ms ps/[01] chunk [0-9]+: at once, without waiting for anybody, '
+    expect async $((2 * n)) 'ms ps/[01] chunk [0-9]+: at once, without waiting for others, '
     expect async $((2 * n)) 'RESULT .*is applied, at staleness [01]'
     expect async 2 'ps/0 -> worker/[01] WORK .*Compute batch [01]. It is leased to you'
     expect async 2 'LEASE .*All servers have answered for batch [01]: it is done'

@@ -40,8 +40,8 @@ job asked
 run asked-leave 0 syncopate leave "tcp://$hosts/worker/1"
 says asked-leave "^worker/1 has left$"
 ends asked-w1 0
-says asked-w1 "leaving, exit=0, as somebody asked of ps/0; the job goes on without this worker"
-says asked-ps "worker/1 is to leave: somebody has asked for it"
+says asked-w1 "leaving, exit=0, as ps/0 was asked; the job goes on without this worker"
+says asked-ps "worker/1 has to leave: it was asked of ps/0"
 stays asked 0
 refused left 3 "syncopate leave: worker/1 is not there: it has left$" "$hosts/worker/1"
 refused never 3 "syncopate leave: worker/9 is not there: it never was$" "$hosts/worker/9"

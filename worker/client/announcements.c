@@ -1,4 +1,5 @@
-/* announcements.c - what is to be said again, since when, and what stops it. */
+/* announcements.c - messages to the coordinator that are repeated, since when, and what ends
+ * that. */
 
 #include "worker/client/announcements.h"
 

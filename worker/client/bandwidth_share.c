@@ -1,19 +1,19 @@
-/* bandwidth_share.c - the window of a step out of what the last one has shown. */
+/* bandwidth_share.c - computes the window of a step from the arrivals of the last. */
 
 #include "worker/client/bandwidth_share.h"
 
-/* Of all workers together on the way to one server, and of each at least. */
+/* Of all workers together on the way to one server, and the least of each. */
 #define SHARED_BYTES (2u << 20)
 #define LEAST_BYTES  (512u << 10)
-#define GAIN         3 /* Times what was under way at once. */
+#define GAIN         3 /* Times the bytes that were under way at once. */
 
 static uint64_t larger(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }
 
-/* A share of what a line may hold; but never less than keeps a short one filled, nor than two chunks: one on
- * its way here while the other leaves. */
+/* A share of what a line may hold, but enough to keep a short line filled, and at least two
+ * chunks: one in flight while the other leaves. */
 void bandwidth_share_init(struct bandwidth_share *share, uint32_t workers, uint64_t largest,
                           uint64_t most)
 {
@@ -45,7 +45,7 @@ void bandwidth_share_arrived(struct bandwidth_share *share, uint64_t bytes, uint
     }
     uint64_t trip_us = now_us - share->begun_us;
     share->first_us = share->last_us = now_us;
-    /* Behind others a first chunk takes longer: a shorter time is the line's all the same. */
+    /* Behind others a first chunk takes longer, but a shorter time is still the line's. */
     if (share->trip_us == 0 ? share->idle : trip_us < share->trip_us)
         share->trip_us = larger(trip_us, 1);
 }

@@ -1,6 +1,6 @@
-/* client.c - sockets and threads around session.h. Whoever has the lock drives: the trainer's
- * thread while it waits, a second one while it computes. What a connection cannot take yet is kept
- * in order. */
+/* client.c - sockets and threads around session.h. The thread that has the driver lock moves the
+ * messages: the trainer's while it waits, a second one while it computes. Messages that a
+ * connection cannot take yet are kept in order. */
 
 #include "worker/client/client.h"
 
@@ -33,17 +33,18 @@
 #define TICK_MS          100
 #define POLL_NS          1000000u /* The finest wait of a poll. */
 #define RECEIVES_A_ROUND 64
-#define LAST_WORDS_MS    2000 /* For what has been said to leave ... */
-#define GIVE_UP_MS       200  /* ... when the start timed out. */
+#define LAST_WORDS_MS    2000 /* For the last messages to leave. */
+#define GIVE_UP_MS       200  /* The same when the start timed out. */
 #define WAITING_LINE_US  5000000u
-#define SHARING_MS       10 /* Between looks whether servers have handed memory over. */
+#define SHARING_MS       10 /* Between looks for memory that servers hand over. */
 #define GRADIENTS_MAX    (TREE_COVER_MAX + 2)
 #define STUCK_US         10000000u /* For the trainer to notice that the job has ended. */
-/* Of what a connection could not take yet: beyond this messages are dropped. All are said again. */
+/* Of messages that a connection could not take yet; beyond this they are dropped. All are
+ * repeated. */
 #define PENDING_BYTES (2u * WINDOW_BYTES)
 #define PENDING_MAX   (16u << 10)
 
-/* What a connection could not take yet, in order. */
+/* Messages that a connection could not take yet, in order. */
 struct pending {
     struct outbox items;
     uint64_t bytes; /* Of payloads. */
@@ -53,17 +54,16 @@ struct client {
     struct client_options options;
     struct client_spans spans;
     struct partition partition;
-    float *parameters; /* [elements] where the session copies them to. */
+    float *parameters; /* [elements] where the session copies them. */
 
-    struct driver_lock
-        driver_lock; /* Whoever drives has it; guards everything down to `heeded_us`. */
+    struct driver_lock driver_lock; /* Guards everything down to `heeded_us`. */
     struct session *session;
     struct endpoint **servers; /* [server_count] */
     struct pending *pending;   /* [server_count] */
     uint64_t *asked;           /* [server_count] incarnation that was asked to share memory. */
-    enum status *sharing;      /* [server_count] what came of asking it. */
+    enum status *sharing;      /* [server_count] the result of asking it. */
     struct outbox outbox;
-    struct outbox for_trainer; /* What client_next has still to hear. */
+    struct outbox for_trainer; /* What client_next has yet to hear. */
     bool stop_sent, leave_sent, abandoned_noted;
     bool unanswered;  /* Server 0 has never been heard. */
     uint64_t over_us; /* When the session was over; 0: it is not. */
@@ -71,25 +71,27 @@ struct client {
 
     pthread_t thread; /* Drives while the trainer computes. */
     bool started;
-    int doorbell; /* eventfd: whoever drives should look at the flags. */
+    int doorbell; /* eventfd: the driver should look at the flags. */
     atomic_bool close;
     atomic_bool leave, abandoned;
     atomic_int stop_code;                   /* 0: go on. */
     struct message_start start;             /* The trainer's, as is all below. */
-    struct told_steps told;                 /* What it tells of the steps. */
+    struct told_steps told;                 /* What START says of the steps. */
     const float *view;                      /* [elements] the parameters. */
     const float *scored;                    /* [elements] those to be scored. */
-    uint32_t refusals;                      /* Of the batch given; see step_shape.h. */
+    uint32_t refusals;                      /* Of the given batch; see step_shape.h. */
     bool apart;                             /* Gradients must be in memory that no server sees. */
     struct frame *gradients[GRADIENTS_MAX]; /* Made when needed. */
     uint32_t gradient_count;
-    uint64_t begins_at;         /* Of the next step's parameters, to begin early; 0: with all. */
-    uint64_t early_step, front; /* What it is to begin with, ... */
-    uint64_t serial;            /* ... of values with this number; 0: it has not begun. */
-    bool goes_on;               /* The values are those that it has begun with. */
-    uint32_t gradients_out;     /* Gradients pushed of this step. */
+    /* Element up to which the next step's values are needed to begin early; 0: all. */
+    uint64_t begins_at;
+    /* The step that is begun early, and the element up to which its values are here. */
+    uint64_t early_step, front;
+    uint64_t serial;        /* The number of those values; 0: it has not begun. */
+    bool goes_on;           /* The values are those that it began with. */
+    uint32_t gradients_out; /* Gradients of this step that were pushed. */
     bool gradients_shared;
-    uint64_t gradients_of; /* Whose memory: server 0's incarnation. */
+    uint64_t gradients_of; /* In whose memory: server 0's incarnation. */
     bool shares;           /* All servers share memory with this process. */
     int exit_code;
     char reason[MESSAGE_TEXT_MAX];
@@ -103,7 +105,7 @@ static bool try_send(struct client *client, struct outgoing *item)
     size_t bytes = message_encode(&item->packet.message, header);
     struct frame *payload = item->packet.payload;
     if (payload != NULL)
-        frame_retain(payload); /* Sending takes a reference over even when it fails. */
+        frame_retain(payload); /* A send takes a reference over even when it fails. */
     uint64_t said_ns = process_log_now(client->options.log);
     uint64_t sent_ns = recorder_now(client->options.recorder);
     enum status status = client->options.transport->operations->send(
@@ -120,8 +122,8 @@ static bool try_send(struct client *client, struct outgoing *item)
     return true;
 }
 
-/* Whether it is worth keeping: what is said again by itself, and often, is not; nor is anything
- * when nobody has taken anything for long. */
+/* Whether to keep a message: not those that are repeated by themselves and often, nor any when
+ * the connection has taken nothing for long. */
 static bool is_kept(const struct pending *pending, const struct packet *packet)
 {
     enum message_kind kind = packet->message.kind;
@@ -146,7 +148,7 @@ static bool is_newest(const struct packet *packet)
     return packet->message.kind == MESSAGE_EXCHANGE && packet->message.exchange.newest;
 }
 
-/* The session begins anew: what it wanted before is of no use to anybody. */
+/* The session begins anew: its earlier requests are void. */
 static void forget_older(struct pending *pending, const struct packet *newest)
 {
     struct outgoing item;
@@ -194,7 +196,7 @@ static void send_pending(struct client *client)
     }
 }
 
-/* What keeps server 0 from answering. */
+/* Why server 0 does not answer. */
 static void explain_silence(const struct client *client, char *why, size_t size)
 {
     transport_explain_silence(client->options.transport, client->servers[0],
@@ -229,9 +231,9 @@ static void flush(struct client *client)
     }
 }
 
-/* A server is found on this host by its incarnation, once it has values to give; STATUS_AGAIN: too many
- * ask it now. One that takes another's place is asked as soon as the connection to that one is seen to
- * have ended. */
+/* A server is on this host if its incarnation is found here, once it has values. STATUS_AGAIN:
+ * too many ask it now. A successor at the same place is asked as soon as the connection to the
+ * old one has ended. */
 static void ask_to_share(struct client *client, uint32_t server, const struct message *message)
 {
     const struct transport_operations *operations = client->options.transport->operations;
@@ -248,8 +250,8 @@ static void ask_to_share(struct client *client, uint32_t server, const struct me
     log_debug("sharing memory with ps/%u: %s", server, status_name(status));
 }
 
-/* An address may lead to another server than the one that the list has there: its name stands for
- * something else on this host, or the list is not everybody's. */
+/* An address may lead to another server than the list's: its name stands for something else on
+ * this host, or other processes have another list. */
 static bool is_somebody_else(struct client *client, uint32_t server, const struct message *message)
 {
     char who[32];
@@ -291,8 +293,8 @@ static void receive(struct client *client, uint32_t server)
     }
 }
 
-/* A server that does not take this process's key will never say so itself: the session hears it as
- * a refusal of its own. Looked for now and then: it is news of connections, which are few. */
+/* A server that does not take this process's key cannot say so: the session hears it as a
+ * refusal. Looked at now and then, because connections are few. */
 static void heed_refusals(struct client *client)
 {
     const struct transport_operations *operations = client->options.transport->operations;
@@ -376,7 +378,7 @@ static void pass_on_leave(struct client *client)
     session_handle_trainer(client->session, &packet, clock_now_us(), &client->outbox);
 }
 
-/* Everything there is to do now, without waiting. */
+/* Do all that can be done now, without waiting. */
 static void drive(struct client *client)
 {
     eventfd_t ignored;
@@ -395,7 +397,7 @@ static void drive(struct client *client)
 
 /* --- the second thread --------------------------------------------------------------------- */
 
-/* The job has ended, and the trainer has not come to hear it. */
+/* The job has ended, and the trainer has not come back to hear it. */
 static void check_stuck(struct client *client)
 {
     if (!session_joining(client->session)->over || client->for_trainer.count == 0 ||
@@ -408,8 +410,8 @@ static void check_stuck(struct client *client)
                               session_joining(client->session)->reason);
 }
 
-/* That a server which shared its memory is gone shows only in waiting, which this thread does not:
- * a server that came back meanwhile would not be heard before the trainer waits again. */
+/* The end of a server that shared its memory shows only in waiting, which this thread does not
+ * do. A server that came back meanwhile would go unheard until the trainer waits. */
 static void notice_ends(struct client *client)
 {
     const struct client_options *options = &client->options;
@@ -417,7 +419,7 @@ static void notice_ends(struct client *client)
                                          options->job->server_count, NULL, 0, 0);
 }
 
-/* While a gradient comes, or values to begin the next with, messages are as urgent as ever. */
+/* While a gradient comes, or values for the next step, messages are urgent. */
 static void help(struct client *client)
 {
     const struct client_options *options = &client->options;
@@ -431,9 +433,9 @@ static void help(struct client *client)
     }
 }
 
-/* While the trainer waits for work it drives itself, so that an answer reaches it without another
- * thread being woken in between. While it computes, this thread does: mostly nothing is urgent then, but
- * servers want to hear that the worker is alive, and deadlines go on. */
+/* While the trainer waits it drives itself, so that an answer wakes no other thread. While it
+ * computes, this thread drives: servers want to hear that the worker is alive, and deadlines go
+ * on. */
 static void *heart_run(void *argument)
 {
     struct client *client = argument;
@@ -519,8 +521,7 @@ enum status client_open(struct client **client, const struct client_options *opt
         c->parameters = aligned_alloc(64, c->partition.elements * sizeof(float));
         if (c->parameters == NULL)
             status = error_set(error, STATUS_MEMORY, "out of memory for the parameters");
-        else /* A gradient, values to score, and answers on their way; libzmq loses a connection
-              * for want of these. */
+        else /* For gradients and answers in flight; libzmq loses a connection without these. */
             status = headroom_check(0, 3 * c->partition.elements * sizeof(float), error);
     }
     if (status == STATUS_OK)
@@ -585,7 +586,7 @@ const float *client_scored(const struct client *client)
     return client->scored;
 }
 
-/* Tell the session something; what it has to send leaves at once. */
+/* Pass a message to the session; its own leave at once. */
 static void tell(struct client *client, struct packet *packet)
 {
     driver_lock_take(&client->driver_lock);
@@ -594,7 +595,7 @@ static void tell(struct client *client, struct packet *packet)
     driver_lock_give(&client->driver_lock);
 }
 
-/* The trainer computes, and nothing is to wait meanwhile that could go on. */
+/* The trainer computes: send all that can leave first. */
 static void let_compute(struct client *client)
 {
     if (session_moves(client->session))
@@ -603,7 +604,8 @@ static void let_compute(struct client *client)
         driver_lock_give(&client->driver_lock);
 }
 
-/* Whether the trainer is to begin with what is back; the wheel is given away then. */
+/* Whether the trainer is to begin with the values that are back; the driver lock is released
+ * then. */
 static bool begin_early(struct client *client)
 {
     uint64_t step, serial;
@@ -623,8 +625,8 @@ static bool begin_early(struct client *client)
     return true;
 }
 
-/* The next thing the session has to say; or false: there is something to begin with meanwhile. The session
- * has a deadline in every state, so this ends. */
+/* The next message of the session; false: there is early work meanwhile. The session has a
+ * deadline in every state, so this ends. */
 static bool take(struct client *client, struct packet *packet)
 {
     struct outgoing item;
@@ -657,10 +659,10 @@ static void note_end(struct client *client, const struct message *message)
     snprintf(client->reason, sizeof client->reason, "%s", message->stop.reason);
 }
 
-/* Servers whose connection ended before they had handed memory over, or that too many asked, are asked
- * again. STATUS_AGAIN: *server has still to hand its memory over; STATUS_NOT_FOUND: it shares none;
- * STATUS_OK: all have, or one is gone: that one is then lost, as any server may be, and asked when it is
- * back. */
+/* Ask servers again whose connection ended before they handed memory over, or that too many
+ * asked. STATUS_AGAIN: *server has yet to hand its memory over. STATUS_NOT_FOUND: it shares
+ * none. STATUS_OK: all have, or one is gone; that one is lost, as any server may be, and asked
+ * when it is back. */
 static enum status look_for_memory(struct client *client, uint32_t *server)
 {
     const struct transport_operations *operations = client->options.transport->operations;
@@ -685,8 +687,8 @@ static enum status look_for_memory(struct client *client, uint32_t *server)
     return found;
 }
 
-/* With options.must_share: a busy server may be late with its memory. Messages go on meanwhile; other
- * news for the trainer ends the wait until there is work again. STATUS_TIMEOUT: deadlines.start. */
+/* With options.must_share: a busy server may be late with its memory. Messages go on meanwhile;
+ * news for the trainer end the wait until there is work again. STATUS_TIMEOUT: deadlines.start. */
 static enum status await_memory(struct client *client, uint32_t *server)
 {
     const struct client_options *options = &client->options;
@@ -709,7 +711,7 @@ static enum status await_memory(struct client *client, uint32_t *server)
     return status;
 }
 
-/* False: a server shares no memory, and the job has been told. */
+/* False: a server shares no memory, and the job was told to end. */
 static bool all_share(struct client *client)
 {
     char reason[MESSAGE_TEXT_MAX];
@@ -757,7 +759,7 @@ static enum status take_work(struct client *client, const struct message *messag
     return status;
 }
 
-/* false: it is not told of which leaves that is made, and begins when it is. */
+/* False: the step's leaf set is not known yet; it begins when it is. */
 static bool take_early(struct client *client, struct work *work)
 {
     *work = (struct work){
@@ -832,7 +834,7 @@ static struct frame *lend_gradient(struct client *client, uint32_t slot)
     return frame;
 }
 
-/* As soon as memory is shared, gradients are written there; but not over what a server may hold. */
+/* Once memory is shared, gradients are written there, but not over what a server may hold. */
 static void move_gradients(struct client *client)
 {
     const struct transport_operations *operations = client->options.transport->operations;
@@ -850,7 +852,7 @@ static void move_gradients(struct client *client)
         frame_release(client->gradients[--client->gradient_count]);
 }
 
-/* Shared memory is not the client's again before the step is over, whatever its frame says. */
+/* Shared memory is not free before the step is over, whatever its frame says. */
 struct frame *client_gradient(struct client *client)
 {
     if (client->gradients_out == 0)
@@ -874,7 +876,7 @@ struct frame *client_gradient(struct client *client)
     return frame;
 }
 
-/* Polls count milliseconds: what is left after the last whole one is slept. */
+/* Polls count milliseconds: the rest after the last whole one is slept. */
 void client_rest(struct client *client, uint64_t due_ns)
 {
     const struct client_options *options = &client->options;
@@ -919,7 +921,7 @@ static struct message_exchange exchange_of(const struct push *push, bool gradien
     };
 }
 
-/* Whoever is to be confirmed for more to leave is heard, too. */
+/* Servers whose confirmation lets more leave are heard, too. */
 void client_ready(struct client *client, const struct push *push, struct frame *gradient,
                   uint64_t first)
 {

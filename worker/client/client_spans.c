@@ -1,4 +1,4 @@
-/* client_spans.c - a span for each of them. */
+/* client_spans.c - a span for each thing that the client does. */
 
 #include "worker/client/client_spans.h"
 
@@ -41,7 +41,7 @@ void client_spans_message(const struct client_spans *spans, enum span_kind kind,
     put(spans, &span, from_ns, recorder_now(spans->recorder));
 }
 
-/* What took so many microseconds, as the trainer measured it, and ended just now. */
+/* An activity of so many microseconds, as the trainer measured it, which ended just now. */
 static void end_now(const struct client_spans *spans, struct span *span, uint64_t took_us)
 {
     uint64_t now_ns = recorder_now(spans->recorder);

@@ -1,7 +1,7 @@
-/* client_spans.h - what a worker's client does, told to its recorder (common/trace/recorder.h): NULL, and
- * nothing is told.
+/* client_spans.h - passes what a worker's client does to its recorder (common/trace/recorder.h),
+ * if there is one.
  *
- * Threads: those of the client; what concerns messages by whoever drives. */
+ * Threads: those of the client; of messages, the driver's. */
 
 #ifndef WORKER_CLIENT_CLIENT_SPANS_H
 #define WORKER_CLIENT_CLIENT_SPANS_H
@@ -18,11 +18,11 @@ struct client_spans {
 /* For the session: where its time went. */
 struct time_spent_listener client_spans_listener(struct client_spans *spans);
 
-/* A message has been sent, or taken and worked off, since from_ns. */
+/* A message was sent, or taken and handled, since from_ns. */
 void client_spans_message(const struct client_spans *spans, enum span_kind kind, uint32_t server,
                           const struct message *message, uint64_t from_ns);
 
-/* The trainer has computed this (of a gradient, what was computed since it was given the step), or scored a share, just now. */
+/* The trainer has just computed this gradient (after the step was given), or scored a share. */
 void client_spans_gradient(const struct client_spans *spans, const struct push *push);
 void client_spans_score(const struct client_spans *spans, const struct work *work,
                         uint64_t took_us);

@@ -1,5 +1,5 @@
-/* deferred_push.h - what the trainer has computed before server 0 has given it its number: it waits here,
- * for as long as the rest of a round trip takes, and then it is pushed.
+/* deferred_push.h - a gradient that is computed before its computation has a number. It waits
+ * here for the rest of a round trip, and is then pushed.
  *
  * Threads: the session's. Time arrives as an argument. */
 
@@ -13,7 +13,7 @@
 
 struct deferred_push {
     bool waits;
-    struct message_exchange what; /* As the trainer has said it. */
+    struct message_exchange what; /* As the trainer sent it. */
     struct frame *gradient;       /* One reference; NULL for a batch that is left out. */
     uint64_t since_us;
 };
@@ -22,7 +22,7 @@ struct deferred_push {
 void deferred_push_keep(struct deferred_push *deferred, const struct message_exchange *what,
                         struct frame *gradient, uint64_t now_us);
 
-/* It counts no more. */
+/* Drop it. */
 void deferred_push_forget(struct deferred_push *deferred);
 
 #endif

@@ -1,4 +1,4 @@
-/* driver_lock.c - a mutex, and a ring for who holds it while it waits. */
+/* driver_lock.c - a mutex, and a doorbell for its holder while that waits. */
 
 #include "worker/client/driver_lock.h"
 

@@ -6,8 +6,8 @@
  *              asks whether it is   v  |                                      |
  *              there              ASKED_FOR -----RECEIPT or a verdict---------'
  *
- * Beside it, for each chunk: the number under which its values were asked for last, 0 when they are
- * here. The exchange is complete when all are 0, and nothing is pushed as it comes any more. */
+ * Beside it, for each chunk: the number of the last request for its values, 0 when they are
+ * here. The exchange is complete when all are 0, and no node is pushed as it comes any more. */
 
 #include "worker/client/exchange_state.h"
 
@@ -119,8 +119,8 @@ static uint64_t chunk_bytes(const struct exchange *x, uint32_t chunk)
     return x->partition->chunks[chunk].count * sizeof(float);
 }
 
-/* What is answered with more than training's values comes the way that the question goes, and in shared
- * memory would lie where those do. */
+/* An answer takes its request's way. Slots and sums would lie in shared memory where the values
+ * do. */
 static bool goes_apart(const struct message_exchange *exchange)
 {
     return exchange->scored || exchange->slots;
@@ -135,12 +135,12 @@ static uint64_t place_of(const struct exchange *x, uint32_t node, uint32_t chunk
     return (node * x->links[range->server].shard_elements + range->place) * sizeof(float);
 }
 
-/* Whether this worker keeps together with the others of its step. Each would fill the line to a server as
- * far as it can, and whoever gets ahead takes it from the one for whom all chunks wait: little comes
- * back while they push, and the rest when they have. Not within a host, where there is no line and a
- * server can work on what one has pushed while the others compute; nor with gradients that leave early,
- * in an order of their own: what is in the window might wait for what another has behind its own. Nor with
- * nodes before the last, for which nobody waits yet: they leave while the next is computed. */
+/* Whether this worker keeps together with the others of its step. Without that each would fill
+ * the line to a server, and a worker ahead of the others takes it from the slowest, for which
+ * all chunks wait. Not within a host: there is no line, and a server can work on one push while
+ * the others compute. Not for gradients that leave early, in an order of their own: their window
+ * might wait for chunks that another worker has further back. Not for nodes before the last,
+ * which leave while the next is computed. */
 static bool is_paced(const struct exchange *x, const struct link *link)
 {
     return job_mode(x->job)->steps && x->job->worker_count > 1 && x->under_way > 0 && !link->here &&
@@ -154,8 +154,8 @@ static uint64_t window_of(const struct exchange *x, const struct link *link)
     return is_paced(x, link) ? link->share.bytes : link->window_bytes;
 }
 
-/* Whether the gradient of the step's last node can wait long at a server with more to come: then it
- * must say that it has it. Once others have come to what was pushed, answers say so. */
+/* Whether the gradient of the step's last node may wait long at a server with more to come: then
+ * its receipt must be asked for. Once other workers have come as far, answers confirm it. */
 static bool needs_receipt(const struct exchange *x, uint32_t server)
 {
     const struct link *link = &x->links[server];
@@ -163,14 +163,14 @@ static bool needs_receipt(const struct exchange *x, uint32_t server)
            x->pushed_count * link->shard_elements * sizeof(float) > window_of(x, link);
 }
 
-/* Whether what comes is for the replica, and not values to be read as they are. */
+/* Whether the answer is for the replica, and not values to be read. */
 static bool feeds_replica(const struct exchange *x)
 {
     return x->replica != NULL && !x->pulls;
 }
 
-/* A replica that differs must not go on unseen: compared before the last step, too, and as often as there
- * are checkpoints unless the job says how often. */
+/* Replicas that differ must be found before the last step, and as often as there are
+ * checkpoints, unless the job says how often. */
 static bool is_compared(const struct job *job, uint64_t version)
 {
     uint64_t every = job->verify_every > 0 ? job->verify_every : job_checkpoint_every(job);
@@ -210,7 +210,7 @@ static struct message_exchange *add_header(const struct exchange *x,
     return exchange;
 }
 
-/* The number of a node's request for a chunk: whoever asks for values may ask again. */
+/* The number of a node's request for a chunk; a request for values may have been repeated. */
 static uint64_t request_of(const struct exchange *x, uint32_t node, uint32_t chunk)
 {
     const struct pushed *pushed = &x->pushed[node];
@@ -245,8 +245,8 @@ static enum status send_chunk(struct exchange *x, const struct envelope *envelop
     return STATUS_OK;
 }
 
-/* Until something is answered, nobody knows whether others push as well: what has arrived is out of the
- * window. From then on what they have not come to is in it. */
+/* Until the first answer it is not known whether other workers push as well: what has arrived
+ * leaves the window. From then on it stays until they have come as far. */
 static bool fits_window(const struct exchange *x, const struct link *link, uint32_t chunk)
 {
     uint64_t bytes = link->unconfirmed_bytes;
@@ -255,13 +255,13 @@ static bool fits_window(const struct exchange *x, const struct link *link, uint3
     return bytes == 0 || bytes + chunk_bytes(x, chunk) <= window_of(x, link);
 }
 
-/* Nodes whose gradient is all there. */
+/* Nodes whose gradient is whole. */
 static uint32_t whole_nodes(const struct exchange *x)
 {
     return x->pushed_count - x->open;
 }
 
-/* On to what has not been sent: of a node that was pushed as it came some chunks have left. */
+/* On to the next unsent chunk: of a node that was pushed as it came some have left. */
 static void next_waiting(const struct exchange *x, struct link *link, uint32_t server)
 {
     do {
@@ -288,7 +288,7 @@ static enum status send_waiting(struct exchange *x, const struct envelope *envel
     return status;
 }
 
-/* A chunk's values are wanted under this number. */
+/* Ask for a chunk's values under this number. */
 static void ask(struct exchange *x, uint32_t chunk, uint64_t request, uint64_t want)
 {
     struct asked *asked = &x->chunks[chunk];
@@ -328,7 +328,7 @@ static enum status add_node(struct exchange *x, struct envelope *envelope,
     return STATUS_OK;
 }
 
-/* What an exchange comes to know while it is under way. */
+/* Reset what an exchange collects. */
 static void begin_exchange(struct exchange *x, const struct message_exchange *what, uint64_t now_us)
 {
     x->newest = x->pulls = what->newest;
@@ -362,8 +362,8 @@ static bool may_leave_early(const struct exchange *x, uint32_t chunk)
            x->pushed[x->pushed_count - 1].sent[chunk] == NOT_SENT;
 }
 
-/* Behind what waits for the window already, and as far as the window goes: first what is needed
- * first. */
+/* Behind what waits for the window, as far as the window goes: the chunk that is needed first
+ * leaves first. */
 static enum status send_ready(struct exchange *x, const struct envelope *envelope,
                               struct link *link, uint64_t now_us, struct outbox *outbox)
 {
@@ -439,7 +439,7 @@ enum status exchange_push(struct exchange *exchange, struct envelope *envelope,
     for (uint32_t i = 0; i < partition->chunk_count && what->want; i++)
         if (sent[i] == NOT_SENT)
             ask_with_node(x, i);
-    if (what->want) { /* Whoever computed until now has waited for nobody. */
+    if (what->want) { /* Time before the last node's push was no wait. */
         begin_waiting(x, now_us);
         x->began_us = now_us;
         x->held_us = x->held_told_us = x->held_for = 0;
@@ -483,7 +483,7 @@ void exchange_read(struct exchange *exchange, uint64_t end)
 /* --- taking answers ------------------------------------------------------------------------ */
 
 /* All values are here. Those of one server with shared memory lie there as the parameter space
- * does, and are used where they are; else what was left in place is copied together. */
+ * does, and are used in place; else the ones left in place are copied together. */
 static void settle_values(struct exchange *x)
 {
     const struct partition *partition = x->partition;
@@ -500,7 +500,7 @@ static void settle_values(struct exchange *x)
 }
 
 /* Newest values have come. Chunks are at most one version apart, and those ahead still have the
- * version before: they are asked for that. */
+ * version before: ask them for that. */
 static void align(struct exchange *x, struct envelope *envelope, uint64_t now_us,
                   struct outbox *outbox)
 {
@@ -550,7 +550,7 @@ static enum status send_on(struct exchange *x, const struct envelope *envelope, 
     return status == STATUS_OK && x->open ? send_ready(x, envelope, link, now_us, outbox) : status;
 }
 
-/* False: it was, or was never sent. */
+/* False: it was confirmed, or was never sent. */
 static bool mark_confirmed(struct exchange *x, uint32_t node, uint32_t chunk, uint64_t now_us)
 {
     struct pushed *pushed = &x->pushed[node];
@@ -594,8 +594,8 @@ static enum exchange_outcome take_verdict(struct exchange *x, struct envelope *e
     return EXCHANGE_IGNORED;
 }
 
-/* Memory that is the server's is written again for a later answer; and a server that compensates
- * gradients remembers what it has answered the latest request with. */
+/* The server's memory is written again for a later answer. And a server that compensates
+ * gradients keeps its answer to the latest request as the base. */
 static bool must_be_latest(const struct exchange *x, const struct packet *packet)
 {
     return packet->payload->stays || x->job->delay_compensation > 0.0f;
@@ -611,7 +611,7 @@ static bool is_fit(const struct exchange *x, const struct message_result *result
     return !result->sum && result->array <= x->replica->slot_count;
 }
 
-/* Values, or what they are made of: whether all of the chunk's are here now. */
+/* Values, or a sum that makes them: whether all of the chunk's are here now. */
 static bool take_values(struct exchange *x, const struct packet *packet)
 {
     const struct message_result *result = &packet->message.result;
@@ -644,7 +644,7 @@ static void take_numbers(struct exchange *x, const struct message_result *result
     x->held_for = result->held_for;
 }
 
-/* Values have come: whoever else pushes to this server has come as far. */
+/* Values have come: the other workers of this server have come as far. */
 static void mark_answered(struct exchange *x, struct link *link, uint32_t chunk, bool near,
                           uint64_t now_us)
 {
@@ -705,13 +705,13 @@ enum exchange_outcome exchange_take_receipt(struct exchange *exchange, struct en
         if (pushed->what.step != receipt->step || !node_equal(pushed->what.node, receipt->node) ||
             pushed->sent[chunk] == NOT_SENT)
             continue;
-        /* Of a step that is complete here, whatever was missing once. */
+        /* The step is complete here: it needs nothing that was missing. */
         if (pushed->what.want && x->chunks[chunk].request == 0)
             return EXCHANGE_IGNORED;
         x->links[server].heard_us = now_us;
         if (!receipt->missing)
             return confirm(x, envelope, node, chunk, now_us, outbox);
-        /* Unless it was asked, the server had no room for it, and would not have now. */
+        /* Without a question it had no room, and would not have now. */
         if (pushed->sent[chunk] == SENT)
             return EXCHANGE_PROGRESS;
         return send_chunk(x, envelope, node, chunk, outbox) == STATUS_OK ? EXCHANGE_PROGRESS
@@ -733,7 +733,7 @@ enum exchange_outcome exchange_take_moved_on(struct exchange *exchange, uint32_t
 
 /* --- time ---------------------------------------------------------------------------------- */
 
-/* Ask for one chunk again, with the headers of what was pushed and is not known to be there. */
+/* Ask for one chunk again, with the headers of what was pushed and is not confirmed. */
 static void retry_chunk(struct exchange *x, struct envelope *envelope, uint32_t chunk,
                         struct outbox *outbox)
 {
@@ -750,7 +750,7 @@ static void retry_chunk(struct exchange *x, struct envelope *envelope, uint32_t 
             pushed->sent[chunk] = ASKED_FOR;
         struct message_exchange *exchange =
             add_header(x, envelope, node, chunk, request, &packet, outbox);
-        exchange->retry = !exchange->skip; /* There is no more of that than its header. */
+        exchange->retry = !exchange->skip; /* A skipped batch is no more than its header. */
         exchange->receipt = false;
     }
 }

@@ -1,11 +1,11 @@
-/* exchange_check.c - what is true of an exchange between two messages. */
+/* exchange_check.c - the invariants of an exchange between two messages. */
 
 #include "common/base/invariant.h"
 #include "worker/client/exchange_state.h"
 
 #define RULE(condition, rule) INVARIANT("exchange", condition, rule)
 
-/* What a link has of the chunks of its server, counted. */
+/* The chunks of a link's server, counted. */
 struct found {
     uint32_t unanswered;
     uint64_t unconfirmed_bytes, ahead_bytes;
@@ -18,7 +18,7 @@ static void count_nodes(const struct exchange *x, uint32_t chunk, struct found *
         const struct pushed *pushed = &x->pushed[node];
         enum sent sent = pushed->sent[chunk];
         RULE(sent <= CONFIRMED, "a gradient is sent or not");
-        bool comes = x->open && node + 1 == x->pushed_count; /* And has not all come yet. */
+        bool comes = x->open && node + 1 == x->pushed_count; /* It has not all come yet. */
         found->unsent = found->unsent || (sent == NOT_SENT && !comes);
         RULE(IMPLIES(comes && sent != NOT_SENT,
                      chunk != x->report_chunk && x->partition->chunks[chunk].first >= x->ready),

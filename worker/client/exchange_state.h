@@ -1,5 +1,5 @@
-/* exchange_state.h - what an exchange knows of each chunk and server: for exchange.c,
- * exchange_check.c and tests that spoil it.
+/* exchange_state.h - the fields of each chunk and server in an exchange, for exchange.c,
+ * exchange_check.c and tests that spoil them.
  *
  * Threads: the session's. */
 
@@ -12,40 +12,40 @@
 enum sent {
     NOT_SENT,
     SENT,
-    ASKED_FOR, /* Sent, and then asked whether it is there. */
+    ASKED_FOR, /* Sent, and then asked for as a header. */
     CONFIRMED,
 };
 
 struct asked {
-    uint64_t first_request, request; /* Its numbers, first and latest. 0: it is answered. */
+    uint64_t first_request, request; /* Its first and latest number. 0: it is answered. */
     uint64_t want;                   /* The version, or EXCHANGE_WHATEVER. */
-    uint64_t version;                /* Held. */
+    uint64_t version;                /* That is here. */
     struct frame *stays;             /* Its values where the server wrote them, or NULL. */
 };
 
 struct link {
     uint64_t shard_elements;
     uint32_t first_chunk;
-    uint32_t unanswered;          /* Chunks. */
-    uint64_t window_bytes;        /* The most that may be unconfirmed, ... */
-    uint64_t early_bytes;         /* ... and while the last node is pushed as it comes. */
+    uint32_t unanswered;          /* In chunks. */
+    uint64_t window_bytes;        /* The most that may be unconfirmed. */
+    uint64_t early_bytes;         /* The same while the last node is pushed as it comes. */
     uint64_t unconfirmed_bytes;   /* Sent and not confirmed. */
     struct bandwidth_share share; /* The window where workers keep together. */
     uint64_t ahead_bytes;         /* Of the last node: sent, and its values not come. */
     bool answered;                /* Values have come since it was begun. */
     bool here;                    /* By its address the server is on this host. */
     bool near;                    /* Values lay in memory that is shared. */
-    bool waiting;                 /* Something waits for the window: */
+    bool waiting;                 /* Chunks wait for the window, from the next ones on. */
     uint32_t next_node, next_chunk;
-    uint64_t asked_us; /* Or asked again, or answered. */
+    uint64_t asked_us; /* When it was asked, asked again, or answered last. */
     uint64_t retry_us; /* After that, repeat. */
-    uint64_t heard_us; /* Anything of this exchange, or its beginning. */
+    uint64_t heard_us; /* When it was last heard in this exchange, or the begin. */
 };
 
 /* See common/base/invariant.h. */
 void exchange_check(const struct exchange *exchange);
 
-/* Whether the view is of values that are held. */
+/* Whether the view is of the held values. */
 bool exchange_view_is_here(const struct exchange *exchange);
 
 #endif

@@ -1,10 +1,10 @@
-/* interval.h - where in time lay what a worker spent (times.h), for whoever draws it: a stretch of time
- * that ends now, and has the trainer's scoring within it, which was neither exchanging nor waiting.
+/* interval.h - the place in time of what a worker spent (times.h), for swim lanes. An interval
+ * ends now. The trainer may have scored within it, which was neither exchanging nor waiting.
  *
- *     |<----------------- stretch ----------------->|
+ *     |<----------------- interval ---------------->|
  *     | exchange |#### scores ####| ex- | wait | ex- |
  *
- * Parts are named by how much of the stretch was before them, without the score.
+ * Parts are named by how much of the interval was before them, without the score.
  *
  * Threads: the session's. Units: microseconds. */
 
@@ -17,15 +17,14 @@
 #include "common/base/wait.h"
 
 struct time_spent {
-    bool waits; /* Else it exchanged. */
-    enum wait
-        what; /* For what it waited, and one more than the worker that it was for; 0: nobody. */
+    bool waits;     /* Else it exchanged. */
+    enum wait what; /* What it waited for. */
     uint32_t whom;
-    uint64_t step; /* Or batch: that was computed last. */
+    uint64_t step; /* The step or batch that was computed last. */
     uint64_t from_us, to_us;
 };
 
-/* Who is told of every piece, as it ends; spent: NULL for nobody. */
+/* Called with every piece, as it ends; time_spent: NULL for none. */
 struct time_spent_listener {
     void *context;
     void (*time_spent)(void *context, const struct time_spent *time_spent);
@@ -36,15 +35,15 @@ struct interval {
     uint64_t gap_from_us, gap_to_us; /* In which it scored; equal: there is none. */
 };
 
-/* A stretch up to now_us from a time that was moved on by as long as the score before took, if that was in
- * the stretch: it was from scored_from_us to scored_to_us. */
+/* An interval up to now_us from a begin that was moved on by the length of a score, if that was
+ * within it: the score was from scored_from_us to scored_to_us. */
 struct interval interval_after(uint64_t moved_us, uint64_t scored_from_us, uint64_t scored_to_us,
                                uint64_t now_us);
 
-/* How much of it there is before a time in it. */
+/* How much of the interval was before a time in it. */
 uint64_t interval_before(const struct interval *interval, uint64_t time_us);
 
-/* Tell of the part from `from` to `to` in one piece, or in two around the gap; of nothing when it is
+/* Report the part from `from` to `to` in one piece, or in two around the gap; nothing when it is
  * empty. */
 void interval_tell(const struct interval *interval, uint64_t from, uint64_t to,
                    struct time_spent what, const struct time_spent_listener *listener);

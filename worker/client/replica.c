@@ -1,5 +1,4 @@
-/* replica.c - slots beside the parameters. Steps are versions here: nothing is left out, and a gradient
- * is of the version that it is of. */
+/* replica.c - slots beside the parameters. Steps are versions here, because nothing is left out. */
 
 #include "worker/client/replica.h"
 

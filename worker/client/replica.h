@@ -1,12 +1,12 @@
-/* replica.h - a worker's own copy of the model's slots, and the updates that it makes itself: what
- * all-reduce has beside the parameters of the exchange.
+/* replica.h - a worker's own copy of the optimizer slots, and its own updates. All-reduce has it
+ * beside the parameters of the exchange.
  *
- *     chunk     |  0  |  1  |  2  |     each has the slots of the version that it has values of,
- *     values    | t+1 |  t  |  t  |     or of none: who has come, or has missed a version, asks
- *     slots of  | t+1 |  t  |  -  |     for both
+ *     chunk     |  0  |  1  |  2  |     each has the slots of its values' version, or of none:
+ *     values    | t+1 |  t  |  t  |     a worker that has joined, or has missed a version,
+ *     slots of  | t+1 |  t  |  -  |     asks for both
  *
- * A sum is applied as it comes, chunk by chunk, by the function that the owner applies it with; so a
- * version has the same bits here and there, whichever way it came.
+ * Sums are applied as they come, chunk by chunk, by the owner's function. So a version has the
+ * same bits here and there, by any way.
  *
  * Threads: the session's; the values lie where the trainer reads them (session.h).
  * Ownership: borrows job, partition and values. Memory: the job's slots, and 16 bytes a chunk. */
@@ -30,27 +30,26 @@ struct replica {
     uint64_t *offsets; /* [variable_count] where variables begin. Owned. */
     struct replica_chunk {
         uint64_t held; /* The slots are of this version + 1; 0: of none. */
-        uint32_t
-            arrays; /* Bits: those that have come, in this exchange, of a version that comes whole. */
-    } * chunks;     /* [chunk_count], owned. */
+        /* Bits: arrays that have come in this exchange, of a version that comes whole. */
+        uint32_t arrays;
+    } * chunks; /* [chunk_count], owned. */
 };
 
-/* It has nothing yet. STATUS_MEMORY. */
+/* It is empty. STATUS_MEMORY. */
 enum status replica_init(struct replica *replica, const struct job *job,
                          const struct partition *partition, float *values);
 void replica_free(struct replica *replica);
 
-/* What it has is not to be believed any more. */
+/* Its content is void. */
 void replica_forget(struct replica *replica);
 
-/* An exchange begins: of what was on its way in the one before nothing more comes, and what has come may
- * have been written over. */
+/* An exchange begins: nothing more comes of the one before, and its memory may be overwritten. */
 void replica_begin(struct replica *replica);
 
 /* Whether it has the slots of that version of a chunk. */
 bool replica_has(const struct replica *replica, uint32_t chunk, uint64_t version);
 
-/* The chunk is at `version`, and this is the sum of its step: now it is one further. */
+/* The chunk is at `version`, and this is the sum of its step: make the next version. */
 void replica_apply(struct replica *replica, uint32_t chunk, uint64_t version, const float *sum);
 
 /* An array of the chunk at that version, 0 the values: whether all of them are here now. */

@@ -1,4 +1,4 @@
-/* scoring.c - one more exchange, which pushes nothing and asks every chunk for what was kept. */
+/* scoring.c - one more exchange, which pushes nothing and asks every chunk for its kept values. */
 
 #include "worker/client/scoring.h"
 
@@ -46,7 +46,7 @@ static bool is_same(const struct message_work *a, const struct message_work *b)
     return a->scored == b->scored && a->share == b->share && a->shares == b->shares;
 }
 
-/* While the trainer reads the values nothing else is put there: WORK will come again. */
+/* While the trainer reads the values they are not overwritten: WORK will come again. */
 void scoring_take_work(struct scoring *scoring, struct envelope *envelope,
                        const struct message_work *work, uint64_t now_us, struct outbox *outbox)
 {

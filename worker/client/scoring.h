@@ -1,11 +1,11 @@
-/* scoring.h - a worker's share of a score: the values that the model is scored on, pulled beside
- * those it trains with, and which share of the test set.
+/* scoring.h - a worker's share of a score: pulls the values of the scored model beside those of
+ * training, and keeps which share of the test set to score.
  *
- *     WORK(scored) --> pulled from all chunks' owners --> ready --give--> the trainer --finish--> told
+ *     WORK(scored) --> pulled from all chunks' owners --> ready --give--> trainer --finish--> sent
  *
- * The values have memory of their own, so neither waits for the other: training's exchanges go on
- * while these are pulled, and may complete while the trainer scores. Values that are gone (the score
- * was dropped) end it: server 0 says what is to be scored next.
+ * The values have memory of their own, so neither waits for the other: training's exchanges go
+ * on while these are pulled, and may complete while the trainer scores. If the values are gone
+ * (the score was dropped), the coordinator says what to score next.
  *
  * Threads: the session's; while it is given, the trainer reads `values`.
  * Ownership: borrows job and partition. */
@@ -16,14 +16,14 @@
 #include "worker/client/exchange.h"
 
 struct scoring {
-    struct exchange pull;     /* Into: */
+    struct exchange pull;     /* Into `values`. */
     float *values;            /* [elements], owned. */
-    uint64_t here;            /* Batches that the values have had; 0: they are not all here. */
+    uint64_t here;            /* The values' batch count; 0: they are not all here. */
     struct message_work work; /* What to score; scored is 0 for nothing. */
-    bool given;               /* The trainer has it, ... */
-    bool wanted;              /* ... and its score is of this generation. */
+    bool given;               /* The trainer has it. */
+    bool wanted;              /* Its score is of this generation. */
     uint64_t given_us;
-    struct message_work told; /* The last share that the trainer was through with. */
+    struct message_work told; /* The last share that the trainer finished. */
 };
 
 enum status scoring_init(struct scoring *scoring, const struct job *job,
@@ -33,12 +33,12 @@ void scoring_free(struct scoring *scoring);
 /* Another generation, or the end: there is nothing to score. */
 void scoring_forget(struct scoring *scoring);
 
-/* Server 0 has dealt a share, maybe not for the first time. */
+/* The coordinator has dealt a share, maybe again. */
 void scoring_take_work(struct scoring *scoring, struct envelope *envelope,
                        const struct message_work *work, uint64_t now_us, struct outbox *outbox);
 
-/* Answers from server number `server`. Payloads stay the caller's. False: it is none of this; the
- * numbers of its requests may lie between those of a step's. */
+/* Answers from server number `server`. Payloads stay the caller's. False: it belongs to another
+ * exchange; numbers of both may interleave. */
 bool scoring_take_result(struct scoring *scoring, struct envelope *envelope, uint32_t server,
                          const struct packet *packet, uint64_t now_us, struct outbox *outbox);
 bool scoring_take_moved_on(struct scoring *scoring, uint32_t server, const struct message *message,
@@ -47,10 +47,10 @@ bool scoring_take_moved_on(struct scoring *scoring, uint32_t server, const struc
 /* Whether all is here, for a trainer that is free; then it is given. */
 bool scoring_give(struct scoring *scoring, uint64_t now_us);
 
-/* The trainer is through. Whether its score is wanted. */
+/* The trainer has finished. Whether its score is wanted. */
 bool scoring_finish(struct scoring *scoring);
 
-/* For how long the trainer has scored, of the time since then. */
+/* How long the trainer has scored since then. */
 uint64_t scoring_us(const struct scoring *scoring, uint64_t since_us, uint64_t now_us);
 
 /* See common/base/invariant.h. */

@@ -9,9 +9,9 @@
  *     any of them --FINISHED, a refusal, a deadline--> OVER |
  *                                                           '--START-- DONE, said when IDLE
  *
- * JOINING and OVER are the enrolment's; GATHERED has no START of its generation. A newer START makes
- * the trainer IDLE at once, or, if it is BUSY, after its last EXCHANGE. WORK is given (go_on) when
- * the trainer is IDLE, START has come and every chunk is here. */
+ * JOINING and OVER are joining.h's; GATHERED has no START of its generation. A newer START makes
+ * the trainer IDLE at once, or, if it is BUSY, after its last EXCHANGE. WORK is given (go_on)
+ * when the trainer is IDLE, START has come and every chunk is here. */
 
 #include "worker/client/session.h"
 
@@ -28,11 +28,11 @@
 #include "worker/client/session_state.h"
 #include "worker/mode/told_steps.h"
 
-#define ROUNDS_AT_ONCE 3        /* Of asking for the newest; later ones are ... */
-#define ROUND_US       20000u   /* ... so far apart. */
+#define ROUNDS_AT_ONCE 3        /* Of asking for the newest; later ones are delayed. */
+#define ROUND_US       20000u   /* Between the later ones. */
 #define GRACE_SECONDS  5        /* For server 0, whose reasons are better, to be first. */
 #define SAY_WHY_US     5000000u /* A wait of this length is worth a line. */
-#define FINISH_US      1000000u /* For what was pushed to be answered, before it leaves. */
+#define FINISH_US      1000000u /* To have pushes answered before it leaves. */
 
 /* --- life ---------------------------------------------------------------------------------- */
 
@@ -143,7 +143,7 @@ static void forget_pushed(struct session *s)
     deferred_push_forget(&s->deferred);
 }
 
-/* Over for this worker: the trainer is told so that it lets go. */
+/* Over for this worker: the trainer hears it and lets go. */
 static void tell_end(struct session *s, struct outbox *outbox)
 {
     if (!s->joining.over || s->end_told)
@@ -162,7 +162,7 @@ static void end(struct session *s, int exit_code, const char *reason, struct out
     tell_end(s, outbox);
 }
 
-/* This worker failed in a way that others would too: everybody should know why. */
+/* This worker failed as others would: end the job with the reason. */
 static void fail(struct session *s, int exit_code, const char *reason, struct outbox *outbox)
 {
     if (s->joining.over)
@@ -178,8 +178,8 @@ static void end_left(struct session *s, const char *reason, struct outbox *outbo
     end(s, s->leave_code, reason, outbox);
 }
 
-/* What server 0 must come to know. Whoever leaves first finishes what is under way: so nothing is
- * computed twice, and the last to leave leaves all chunks at one version. */
+/* A message that the coordinator must receive. A leaving worker finishes what is under way
+ * first: so nothing is computed twice, and the last to leave leaves all chunks at one version. */
 static void announce(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
     s->announcements.leave_held = s->exchanged &&
@@ -190,16 +190,16 @@ static void announce(struct session *s, uint64_t now_us, struct outbox *outbox)
 
 /* --- giving work --------------------------------------------------------------------------- */
 
-/* What was computed is on its way, or waits for its number: that is an exchange, and no waiting. */
+/* A gradient is in flight, or waits for its number: that is an exchange, and no waiting. */
 static bool exchanges(const struct session *s)
 {
     return s->exchange.under_way > 0 || s->deferred.waits;
 }
 
-/* What went on from then on, but for scoring. */
+/* The interval since then, without scoring. */
 static struct interval interval_since(const struct session *s, uint64_t from_us, uint64_t now_us)
 {
-    if (s->scoring.given) /* Still. */
+    if (s->scoring.given) /* It still scores. */
         return (struct interval){.from_us = from_us, .to_us = now_us, now_us, now_us};
     return interval_after(from_us, s->scored_from_us, s->scored_to_us, now_us);
 }
@@ -209,9 +209,8 @@ static struct time_spent waited_for(const struct session *s, enum wait what, uin
     return (struct time_spent){true, what, whom, s->work_step, 0, 0};
 }
 
-/* There is something to do. Since all parameters were here the trainer has waited for it, but for
- * what it scored meanwhile, for whatever reason the mode had: this is the one place where that is
- * measured. */
+/* There is work. The trainer has waited for it since all parameters were here, less what it
+ * scored meanwhile, for any reason of the mode. Waits are measured here only. */
 static void note_wait(struct session *s, uint64_t now_us)
 {
     uint64_t took_us = now_us - s->complete_us - scoring_us(&s->scoring, s->complete_us, now_us);
@@ -258,7 +257,7 @@ static bool trainer_waits(const struct session *s)
            (s->trainer == DONE && rules->has_more != NULL && rules->has_more(&s->follow));
 }
 
-/* The trainer is about to compute this batch from what is here. */
+/* The trainer is about to compute this batch from these values. */
 static void begin_computation(struct session *s, uint64_t batch)
 {
     struct computation *computation = &s->follow.computation;
@@ -268,8 +267,8 @@ static void begin_computation(struct session *s, uint64_t batch)
     computation_begin(computation, batch);
 }
 
-/* What the rules have to say, in as few messages as it takes; but who was welcomed again waits for its
- * START, which takes back what it was given. */
+/* Send what the mode has noted, in as few messages as possible. A worker that was welcomed again
+ * waits for its START first, which takes its work back. */
 static void speak(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
     if (s->follow.rules->speak != NULL && is_started(s) && !s->rejoined)
@@ -283,7 +282,7 @@ static void ask_newest(struct session *s, uint64_t now_us, struct outbox *outbox
     exchange_ask_newest(&s->exchange, s->envelope, now_us, outbox);
 }
 
-/* A share of a score, if all of its values are here and the trainer is free: between two steps,
+/* Give a share of a score, if its values are here and the trainer is free: between two steps,
  * while it waits for parameters or work, or when it is done. */
 static void give_score(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
@@ -293,7 +292,8 @@ static void give_score(struct session *s, uint64_t now_us, struct outbox *outbox
     message->generation = s->envelope->generation;
     message->work = s->scoring.work;
     s->busy_us = now_us;
-    /* What a trainer that is not done waits for comes with its next batch: a gate, perhaps, and for whom. */
+    /* Where the trainer is not done, its next batch says what it waited for: a gate, perhaps,
+     * and a worker. */
     if (s->trainer == DONE && !exchanges(s))
         note_wait(s, now_us);
 }
@@ -318,8 +318,8 @@ static void go_on(struct session *s, uint64_t now_us, struct outbox *outbox)
     }
 }
 
-/* The trainer waits and holds nothing that is of use: begin from where everybody is. What others
- * have made meanwhile this worker did not owe. */
+/* The trainer waits and holds nothing of use: begin from the newest values. This worker did not
+ * owe what the others have made meanwhile. */
 static void join_flow(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
     forget_pushed(s);
@@ -331,8 +331,8 @@ static void join_flow(struct session *s, uint64_t now_us, struct outbox *outbox)
         s->ask_at_us = now_us + ROUND_US;
 }
 
-/* This worker was late, and the others have gone on. What they make next it cannot help with any more:
- * it goes on with them from a version that they have yet to come to. */
+/* This worker was late, and cannot help with the next step any more. It goes on with the others
+ * from a version that they have yet to reach. */
 static void catch_up(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
     uint64_t version =
@@ -357,8 +357,8 @@ static void begin_anew(struct session *s, uint64_t now_us, struct outbox *outbox
     join_flow(s, now_us, outbox);
 }
 
-/* Of an exchange that took so long, and of that was held: where that lay. It ended when the first answer
- * came that had been held. */
+/* Report an exchange and the part that waited at a barrier. The wait ended with the first answer
+ * that had waited. */
 static void tell_exchange(const struct session *s, uint64_t took, uint64_t held, uint64_t now_us)
 {
     const struct exchange *x = &s->exchange;
@@ -373,7 +373,7 @@ static void tell_exchange(const struct session *s, uint64_t took, uint64_t held,
     interval_tell(&interval, held_to, took, exchanged, listener);
 }
 
-/* What the exchange has taken since it began, or was told of last. */
+/* What the exchange has taken since its begin, or since the last report. */
 static void account_exchange(struct session *s, uint64_t now_us)
 {
     struct exchange *x = &s->exchange;
@@ -389,7 +389,7 @@ static void account_exchange(struct session *s, uint64_t now_us)
 static void exchange_complete(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
     struct exchange *x = &s->exchange;
-    if (x->read_to == 0) /* Else the trainer computes, and says so. */
+    if (x->read_to == 0) /* Else the trainer computes, and reports that. */
         account_exchange(s, now_us);
     s->have_parameters = true;
     s->complete_us = now_us;
@@ -413,8 +413,8 @@ static void send_declaration(struct session *s, struct outbox *outbox)
         joining_say(&s->joining, MESSAGE_JOB_PAGE, outbox)->job_page = page;
 }
 
-/* Nothing of the generation before counts any more, but what the trainer is computing: it is left
- * to finish, for nothing. */
+/* Nothing of the generation before counts any more. The trainer finishes what it computes, in
+ * vain. */
 static void leave_generation(struct session *s, uint64_t now_us)
 {
     s->start.assignment = 0;
@@ -445,12 +445,12 @@ static void handle_welcome(struct session *s, const struct message *message, uin
         leave_generation(s, now_us);
     s->rejoined = true;
     s->waiting_us = now_us;
-    s->joining.beat_us = 0; /* Server 0 is to see at once which START is missing. */
+    s->joining.beat_us = 0; /* A beat at once shows which START is missing. */
     joining_wait(&s->joining, "waiting for others to join");
 }
 
-/* Whether a START changes nothing for the worker but who else is there: batches that are leased
- * stay its own, and it goes on. */
+/* Whether a START changes only the members: then the worker keeps its leased batches and goes
+ * on. */
 static bool only_members_change(const struct session *s, const struct message *message)
 {
     return s->follow.rules->begin != NULL && is_started(s) && !s->rejoined && s->trainer != DONE &&
@@ -465,8 +465,8 @@ static uint64_t end_of_sets(const struct frame *sets)
     return any ? list.step + list.left : 0;
 }
 
-/* One that comes before its WELCOME is of no use, because the ticket is not known: it is repeated
- * when a PING shows that it is missing. */
+/* One before its WELCOME is useless without the ticket: it is repeated when a PING shows that it
+ * is missing. */
 static void handle_start(struct session *s, const struct message *message, struct frame *sets,
                          uint64_t now_us, struct outbox *outbox)
 {
@@ -486,7 +486,7 @@ static void handle_start(struct session *s, const struct message *message, struc
     if (!same)
         leave_generation(s, now_us);
     s->envelope->generation = message->generation;
-    /* In one generation it only falls, and some server 0's RESULT may have been faster. */
+    /* In one generation it only falls, and a RESULT of server 0 may have been faster. */
     if (!same || !s->joining.started || start->stop_step < s->follow.stop_step)
         s->follow.stop_step = start->stop_step;
     s->start = *start;
@@ -501,7 +501,7 @@ static void handle_start(struct session *s, const struct message *message, struc
     s->waiting_us = now_us;
     s->joining.started = true;
     times_begin(&s->times, message->incarnation, now_us);
-    s->joining.beat_us = 0; /* Server 0 is to see at once that it is followed. */
+    s->joining.beat_us = 0; /* A beat at once shows that it is followed. */
     joining_wait(&s->joining, "");
     if (light)
         return;
@@ -517,8 +517,8 @@ static void handle_start(struct session *s, const struct message *message, struc
 
 /* --- answers ------------------------------------------------------------------------------- */
 
-/* What has left early was too late. The trainer still reads parameters, so nothing is asked for now:
- * its gradient leaves when all of it is there, and is found too late again. */
+/* The early part was too late. The trainer still reads parameters, so nothing is asked for now:
+ * the whole gradient leaves when it is there, and is found too late again. */
 static void miss_early(struct session *s)
 {
     exchange_forget(&s->exchange);
@@ -561,7 +561,7 @@ static void handle_result(struct session *s, uint32_t server, const struct packe
         give_score(s, now_us, outbox);
         return;
     }
-    /* What other servers say of the end is not meant for workers. */
+    /* What other servers say of the end is not for workers. */
     if (server == 0 && packet->message.result.stop_step < s->follow.stop_step)
         s->follow.stop_step = packet->message.result.stop_step;
     follow(s, exchange_take_result(&s->exchange, s->envelope, server, packet, now_us, outbox),
@@ -584,7 +584,7 @@ static void handle_moved_on(struct session *s, uint32_t server, const struct mes
         follow(s, exchange_take_moved_on(&s->exchange, server, message, now_us), now_us, outbox);
 }
 
-/* What the trainer has computed goes out; the last of its step asks for values. */
+/* The trainer's gradient goes out; the last of its step asks for values. */
 static void push(struct session *s, struct message_exchange *what, struct frame *gradient,
                  uint64_t now_us, struct outbox *outbox)
 {
@@ -593,7 +593,7 @@ static void push(struct session *s, struct message_exchange *what, struct frame 
         follow(s, EXCHANGE_MEMORY, now_us, outbox);
 }
 
-/* Its number has come. The exchange has taken since it was computed. */
+/* Its number has come. The exchange began when it was computed. */
 static void push_held(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
     struct deferred_push deferred = s->deferred;
@@ -633,21 +633,22 @@ static void handle_refused(struct session *s, uint32_t server, const struct mess
     enum refusal reason = message->refused.reason;
     bool unknown = joining_is_unknown(&s->joining, message);
     int exit_code = joining_exit_code(&s->joining, reason);
-    /* Whoever was dropped while it got nowhere was dropped because of that. */
+    /* A worker that was dropped while it did not progress failed because of that. */
     if (reason == REFUSAL_MEMBER && is_busy(s) &&
         seconds_since(s->busy_us, now_us) > s->joining.deadlines.progress / 2)
         exit_code = EXIT_TRAINING_FAILED;
-    if (server == 0 && unknown && s->announcements.leave) { /* To be let in, only to leave. */
+    if (server == 0 && unknown && s->announcements.leave) { /* It would join only to leave. */
         joining_say(&s->joining, MESSAGE_LEAVE, outbox);
         end_left(s, "left the job", outbox);
-    } else if (server == 0) { /* It knows why it refused; what another refused it cannot know. */
+    } else if (server ==
+               0) { /* Server 0 knows why it refused; another server's reasons are unknown to it. */
         s->waiting_us = unknown ? now_us : s->waiting_us;
         joining_refused(&s->joining, message, exit_code, now_us, outbox);
         tell_end(s, outbox);
     } else if (reason != REFUSAL_RUN && reason != REFUSAL_MEMBER && reason != REFUSAL_REJOIN) {
         fail(s, exit_code, message->refused.text, outbox);
     }
-    /* Else it is server 0's to say who is a member of what. */
+    /* Else server 0 decides who is a member. */
 }
 
 static void handle_finished(struct session *s, const struct message *message, struct outbox *outbox)
@@ -660,13 +661,13 @@ static void handle_finished(struct session *s, const struct message *message, st
         end(s, (int)message->stop.exit_code, message->stop.reason, outbox);
 }
 
-/* What was said to servers in a call that found so many packets in the outbox. */
+/* Count what was sent to servers in a call that found so many packets in the outbox. */
 static void count_sent(struct session *s, const struct outbox *outbox, size_t before)
 {
     times_move(&s->times, outbox_payload_bytes(outbox, before, TO_SERVER));
 }
 
-/* Who has been asked to already goes with the code of that request. */
+/* A worker that has been asked to leave goes with the code of that request. */
 static void begin_leaving(struct session *s, int exit_code, const char *why, uint64_t now_us,
                           struct outbox *outbox)
 {
@@ -685,7 +686,7 @@ static void handle_pong(struct session *s, const struct message *message, uint64
         joining_wait(&s->joining, message->waiting.text);
     if (message->waiting.leave && is_member(s) && !s->announcements.leave &&
         !job_place_owns(s->options.job, s->envelope->index))
-        begin_leaving(s, EXIT_DONE, ", as somebody asked of ps/0", now_us, outbox);
+        begin_leaving(s, EXIT_DONE, ", as ps/0 was asked", now_us, outbox);
 }
 
 static void handle_from_0(struct session *s, const struct packet *packet, uint64_t now_us,
@@ -717,7 +718,7 @@ static void handle_from_0(struct session *s, const struct packet *packet, uint64
     }
 }
 
-/* This process was stopped, or had no processor: nobody was slow meanwhile. */
+/* This process was stopped, or had no processor: no server was slow meanwhile. */
 static void leave_out(struct session *s, uint64_t gap_us, uint64_t now_us)
 {
     if (gap_us == 0)
@@ -733,7 +734,7 @@ static void leave_out(struct session *s, uint64_t gap_us, uint64_t now_us)
     exchange_resume(&s->scoring.pull, gap_us, now_us);
 }
 
-/* Before anything is accounted: what is named is never more than what has passed without the gap. */
+/* Before all accounting: an account is never more than what has passed without the gap. */
 static void look(struct session *s, uint64_t now_us)
 {
     if (!s->joining.over)
@@ -786,7 +787,7 @@ void session_handle_server(struct session *session, uint32_t server, struct pack
 
 /* --- from the trainer ---------------------------------------------------------------------- */
 
-/* Of what the trainer took, that in which this process was not stopped. */
+/* Of the trainer's time, that in which this process was not stopped. */
 static uint64_t take_stopped(struct session *s, uint64_t took_us)
 {
     uint64_t stopped_us = s->stopped_us < took_us ? s->stopped_us : took_us;
@@ -802,10 +803,10 @@ static void complete_report(struct session *s, struct message_report *report, ui
     report->part_spread = s->part_spread;
 }
 
-/* A START has come since WORK was given. In the same generation others may profit from what this
- * worker was asked for then; what was computed in another one nobody wants. Nor may it leave where it
- * would have to be compensated: new values are asked for at once, and who has been given those is no
- * longer known by the old ones, should that request come first. */
+/* A START has come since WORK was given. In the same generation others may need the gradient; in
+ * another one it is useless. It must not leave, either, where it would have to be compensated:
+ * new values are asked for at once, and once they are sent the server no longer has the old
+ * base. */
 static void finish_abandoned(struct session *s, struct message_exchange *what, bool last,
                              struct frame *gradient, uint64_t now_us, struct outbox *outbox)
 {
@@ -813,7 +814,7 @@ static void finish_abandoned(struct session *s, struct message_exchange *what, b
                    s->options.job->delay_compensation <= 0 &&
                    computation_may_leave(&s->follow.computation, what->step, &what->computation);
     enum status status = STATUS_OK;
-    s->exchange.apart = true; /* What was pushed before the START may be where this would go. */
+    s->exchange.apart = true; /* Earlier pushes may still lie where this gradient would go. */
     if (current && (what->gradient || what->skip))
         status = exchange_push(&s->exchange, s->envelope, what, gradient, now_us, outbox);
     if (status != STATUS_OK) {
@@ -863,8 +864,8 @@ static void trainer_exchange(struct session *s, const struct packet *packet, uin
     give_score(s, now_us, outbox);
 }
 
-/* Early values are put where the trainer has read; where servers write them there is nothing to hide,
- * and what it reads is to stay. Whoever leaves begins nothing. */
+/* Early values go where the trainer has read. Where servers write them no copy is saved, and
+ * what it reads must stay. A leaving worker begins nothing. */
 static bool may_leave_early(const struct session *s)
 {
     return s->trainer == BUSY && !s->abandoned && !s->all_at_once && !s->joining.over &&
@@ -883,7 +884,7 @@ void session_take_ready(struct session *session, const struct message_exchange *
     look(s, now_us);
     if (!may_leave_early(s))
         return;
-    what.want = false; /* The step goes on with the last EXCHANGE: here only its versions count. */
+    what.want = false; /* The step goes on with the last EXCHANGE: only its versions count here. */
     s->follow.rules->push(&s->follow, &what);
     what.want = true;
     s->exchanged = true;
@@ -938,7 +939,7 @@ void session_read(struct session *session, uint64_t end, uint64_t now_us)
     exchange_read(x, end);
 }
 
-/* What went on meanwhile neither took that long nor was waited for. */
+/* The score's time is neither exchange nor wait. */
 static void leave_out_scoring(struct session *s, uint64_t now_us)
 {
     if (s->exchange.under_way > 0)
@@ -1068,7 +1069,7 @@ static void check_exchange(struct session *s, uint64_t now_us, struct outbox *ou
     end(s, EXIT_CLUSTER_LOST, text, outbox);
 }
 
-/* Whoever is to leave does, whether it is let go or not. */
+/* It leaves at its deadline, let go or not. */
 static void check_leaving(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
     if (!s->announcements.leave)
@@ -1080,7 +1081,7 @@ static void check_leaving(struct session *s, uint64_t now_us, struct outbox *out
         end_left(s, "left the job, unheard by ps/0", outbox);
 }
 
-/* Server 0 is heard, and still nothing comes of it. */
+/* Server 0 answers, and still nothing comes. */
 static void check_waiting(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
     char text[MESSAGE_TEXT_MAX];
@@ -1100,7 +1101,7 @@ static void check_waiting(struct session *s, uint64_t now_us, struct outbox *out
     end(s, EXIT_CLUSTER_LOST, text, outbox);
 }
 
-/* The others go on without this worker, so they are not told. */
+/* The others go on without this worker, so they do not hear of it. */
 static void check_trainer(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
     char text[MESSAGE_TEXT_MAX];

@@ -1,24 +1,25 @@
-/* session.h - the worker's side of the protocol as a core: join, follow, exchange, finish.
+/* session.h - the worker's side of the protocol as a state machine: join, follow, exchange,
+ * finish.
  *
  *     trainer --EXCHANGE(whole gradient)--> session --EXCHANGE(chunk)--> servers
  *     trainer <--START, WORK(step)--------- session <--RESULT(values)--- servers
  *
  * The session cuts a gradient into chunks (exchange.h), puts the values that come back where the
- * trainer reads them, and tells the trainer what to compute next once all of them are there.
- * Whatever is lost on the way is said again; whoever else comes, goes or falls back, the session
- * begins anew from where everybody is: it asks for the newest values, and goes on from them.
+ * trainer reads them, and gives the next work once all of them are there. Lost messages are
+ * repeated. Where a member joins, leaves or falls back, the session asks for the newest values
+ * and goes on from them.
  *
- * Two conversations go on side by side. With server 0: JOINING (until WELCOME), GATHERED (until
- * START), STARTED. With the trainer: IDLE (it waits for WORK), BUSY (from WORK to its last EXCHANGE
- * of that step, the one with want), DONE (it has said so). A START that comes while the trainer is
- * BUSY is followed when it has finished; what it pushes meanwhile still goes out if it is of this
- * generation, and asks for nothing.
+ * It has two conversations. With server 0: JOINING (until WELCOME), GATHERED (until START),
+ * STARTED. With the trainer: IDLE (it waits for WORK), BUSY (from WORK to its last EXCHANGE of
+ * that step, the one with want), DONE (it has said so). A START that comes while the trainer is
+ * BUSY is followed when it has finished. Pushes meanwhile still go out if they are of this
+ * generation, and ask for nothing.
  *
  * To the trainer:
  *   START      before the first WORK after members, assignment or generation changed;
  *              header.generation is its. Only the latest START is passed on.
  *   WORK       compute this step or batch (batch) from session_parameters; or, with enough, say
- *              DONE. Also after DONE: somebody was lost while the job ended. Or, with scored, score
+ *              DONE. Also after DONE: a worker was lost while the job ended. Or, with scored, score
  *              a share of the test set on session_scored: between two steps, while parameters or
  *              work are waited for, and after DONE.
  *   FINISHED   the end, with an exit code and a reason; nothing comes after it.
@@ -32,25 +33,26 @@
  *   EVALUATION in answer to WORK(scored); the session repeats it.
  *   DONE       in answer to WORK(enough). It leaves when all EVALUATIONs are known to have arrived.
  *   STOP       130 or 143: asks for a clean end, and goes on. Else the trainer cannot go on: over.
- *   LEAVE      this worker alone goes, with stop.exit_code: FINISHED will come. What has been pushed
- *              is finished first, for a second at most; what is being computed is for others.
+ *   LEAVE      this worker alone goes, with stop.exit_code: FINISHED will come. Pushes are finished
+ *              first, for a second at most; what is being computed is for others.
  * There is no REPORT.
  *
- * Before the last EXCHANGE of a step parts of its gradient may leave (session_take_ready), where one
- * that is not finite ends the job: elsewhere it is left out whole, and so nothing of it may be with a
- * server before all is known to be finite.
+ * Before the last EXCHANGE of a step parts of its gradient may leave (session_take_ready) where
+ * a gradient that is not finite ends the job. Elsewhere such a gradient is left out whole, so no
+ * part of it may leave before all is known to be finite.
  *
- * Before WORK the trainer may begin with the step that it will be about (session_front), from the values
- * that are back by then. That is between the two of them: WORK comes as if it had not, or something else
- * does, and then what it has begun with is nothing.
+ * Before WORK the trainer may begin with the likely step (session_front), from the values that
+ * are back by then. WORK then comes as if it had not. If another message comes first, its begin
+ * is void.
  *
- * Between WORK and the last EXCHANGE the trainer alone touches the parameters, but for those that it
- * has said it needs no more; the rest of the time the session alone does. Gradients in memory that a
- * server sees too must not be written from their EXCHANGE until the next WORK; and not at all while
- * session_apart says so, because the server may still hold what was pushed of the same step before.
+ * Between WORK and the last EXCHANGE only the trainer touches the parameters, but for those that
+ * it has released; at other times only the session does. Gradients in memory that a server sees
+ * too must not be written from their EXCHANGE until the next WORK. While session_apart says so
+ * they must not be written at all, because the server may still hold earlier pushes of the same
+ * step.
  *
- * Threads: the client's I/O thread. Time arrives as an argument; a gap of more than a second
- * between calls means that this process was stopped, and nobody is blamed for the silence. */
+ * Threads: the client's I/O thread. Time arrives as an argument. A gap of more than a second
+ * between calls means that this process was stopped; silence during the gap does not count. */
 
 #ifndef WORKER_CLIENT_SESSION_H
 #define WORKER_CLIENT_SESSION_H
@@ -63,13 +65,13 @@
 #include "worker/client/interval.h"
 
 struct session_options {
-    /* deadlines: progress, for the trainer's arithmetic, and stop, to be let go, are kept too. */
+    /* deadlines: `progress` of the trainer's arithmetic and `stop` to be let go are kept too. */
     struct joining_options self;
     const struct job *job; /* Outlives the session. */
     const struct partition *partition;
-    float *parameters; /* [partition->elements] where parameters are copied to when they must. */
-    bool unchecked;    /* It does not look at itself (common/base/invariant.h). */
-    struct time_spent_listener listener; /* Of where its time went; see interval.h. */
+    float *parameters;                   /* [partition->elements] for parameters that are copied. */
+    bool unchecked;                      /* No checks of itself (common/base/invariant.h). */
+    struct time_spent_listener listener; /* Of its time; see interval.h. */
 };
 
 struct session;
@@ -86,56 +88,53 @@ void session_handle_server(struct session *session, uint32_t server, struct pack
 void session_handle_trainer(struct session *session, struct packet *packet, uint64_t now_us,
                             struct outbox *outbox);
 
-/* The trainer computes the last node of a step, and of its gradient everything from element `first`
- * on is there, finite and not to be written again; nor are parameters from there on to be read. What
- * may leave now does; its EXCHANGE is to follow all the same, with this gradient. exchange: as that
- * will be, but for the report. gradient: a reference is taken if it is of use. */
+/* The trainer computes the last node of a step. Its gradient is there from element `first` on,
+ * finite and not written again, and parameters from there on are not read. What may leave now
+ * does; its EXCHANGE has to follow with this gradient. exchange: as that will be, but for the
+ * report. gradient: a reference is taken if it is of use. */
 void session_take_ready(struct session *session, const struct message_exchange *exchange,
                         struct frame *gradient, uint64_t first, uint64_t now_us,
                         struct outbox *outbox);
 
-/* While the trainer waits for WORK: up to which element options.parameters are already those that it
- * would be about, and which step or batch that would be, unless something else comes first; 0: not to be
- * begun with. Of two calls with the same
- * serial, or of one and a WORK given in between or after with session_serial the same, the values are the
- * same. */
+/* While the trainer waits for WORK: the element up to which options.parameters are already those
+ * of the likely next step or batch, and its number; 0: it cannot begin. Calls with the same
+ * serial, and a WORK after which session_serial is the same, are of the same values. */
 uint64_t session_front(struct session *session, uint64_t *step, uint64_t *serial);
 uint64_t session_serial(const struct session *session);
 
-/* How often, until now, chunks of a gradient have begun to wait so that workers keep together. */
+/* How often chunks of a gradient have begun to wait so that workers keep together. */
 uint64_t session_paced(const struct session *session);
 
-/* The trainer begins to read parameters before element `end`, no more than session_front said, whatever
- * else goes on meanwhile; 0: it reads none, as is so where it waits. What it computes from them is no
- * exchanging. */
+/* The trainer begins to read parameters before element `end`, at most session_front; 0: it reads
+ * none, as while it waits. Its time then is computing, and no exchange. */
 void session_read(struct session *session, uint64_t end, uint64_t now_us);
 
-/* Whether messages go to and fro that somebody should wait for. */
+/* Whether messages are urgent: a thread should wait for them. */
 bool session_moves(const struct session *session);
 
 void session_tick(struct session *session, uint64_t now_us, struct outbox *outbox);
-/* In how many milliseconds to tick again at the latest. */
+/* Milliseconds until the next tick at the latest. */
 int session_patience_ms(const struct session *session);
 
-/* The parameters that work is to be computed from, [partition->elements]: options.parameters, or
- * where the server wrote them. Valid while the trainer has work. */
+/* The parameters of the given work, [partition->elements]: options.parameters, or where the
+ * server wrote them. Valid while the trainer has work. */
 const float *session_parameters(const struct session *session);
 
-/* What a share is to be scored on, [partition->elements]. Valid while the trainer has that. */
+/* The parameters of a share to be scored, [partition->elements]. Valid while the trainer has it. */
 const float *session_scored(const struct session *session);
 
-/* How often servers have refused what this worker computed of the batch given. */
+/* How often servers have refused the gradient of the given batch. */
 uint32_t session_refusals(const struct session *session);
 
-/* Whether gradients of the work given must be in memory that no server sees. */
+/* Whether gradients of the given work must be in memory that no server sees. */
 bool session_apart(const struct session *session);
 
-/* While this worker waits for server 0, or long for others: what for, "" if server 0 has never
- * answered, and for how long; NULL when it does not wait. The I/O thread says so, and why nobody
- * answers. */
+/* While this worker waits for server 0, or long for others: for what, and how long; "" if server
+ * 0 has never answered, NULL when it does not wait. The I/O thread logs it, with the reason of
+ * the silence. */
 const char *session_waiting(const struct session *session, double *seconds, uint64_t now_us);
 
-/* When it is over, everything has been said; and where to abandon it. */
+/* For its end, its exit code, and to abandon it. */
 struct joining *session_joining(struct session *session);
 
 #endif

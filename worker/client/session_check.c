@@ -1,4 +1,4 @@
-/* session_check.c - what is true of a session between two messages. */
+/* session_check.c - the invariants of a session between two messages. */
 
 #include "common/base/invariant.h"
 #include "worker/client/exchange_state.h"
@@ -11,7 +11,7 @@ static void check_start(const struct session *s)
     bool started = s->start.assignment != 0;
     RULE(IMPLIES(started, s->joining.started), "with the first START it has started");
     RULE(IMPLIES(started && s->start_told, s->told_assignment == s->start.assignment),
-         "the trainer knows the START that it was told");
+         "the trainer knows the START that was passed on");
     RULE(IMPLIES(s->have_parameters, started), "parameters are of a START");
     RULE(IMPLIES(s->have_parameters, s->rounds == 0), "who has parameters does not look for them");
     RULE(IMPLIES(s->ask_at_us != 0, !s->have_parameters && s->exchange.under_way == 0),

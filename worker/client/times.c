@@ -1,4 +1,4 @@
-/* times.c - sums. */
+/* times.c - sums of a worker's time and bytes. */
 
 #include "worker/client/times.h"
 
@@ -66,7 +66,7 @@ void times_tell(struct times *times, struct message_times *told, uint64_t now_us
 {
     if (CHECKED && times->began_us != 0)
         INVARIANT("times", named_us(times) <= now_us - times->began_us,
-                  "no span of time is told under two names");
+                  "no span of time has two names");
     times->awaited_us += times->whom_us;
     *told = (struct message_times){
         .wall_us = times->began_us != 0 ? now_us - times->began_us : 0,

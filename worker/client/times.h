@@ -1,7 +1,7 @@
-/* times.h - where a worker's time goes: computing and scoring, which its trainer measures, exchanging,
- * and waiting for what and whom. The time that has passed in all is here too, so that every second has
- * a name, and what is left over is known to be. What it tells are sums since it began, so nothing is
- * lost with a message that does not count, nor counted twice with one that comes again.
+/* times.h - the sums of a worker's time: computing and scoring, which its trainer measures,
+ * exchanging, and waiting, by reason and worker. The time that has passed in all is here too, so
+ * that the rest is known. All are sums since the begin, so a lost or repeated message changes
+ * nothing.
  *
  *     |<------------------------------- passed ------------------------------->|
  *     | waiting | computing | exchanging | waiting (barrier) | scoring | other |
@@ -17,13 +17,14 @@
 struct times {
     uint64_t began_us; /* 0: it has not. */
     uint64_t compute_us, exchange_us, evaluate_us, waits_us[WAIT_COUNT];
-    /* Since it was told last: one more than the index of who was waited for longest; 0: nobody known. */
+    /* Since the last report: one more than the index of the worker that was waited for longest;
+     * 0: not known. */
     uint32_t whom;
-    uint64_t whom_us;    /* For how long ... */
-    uint64_t awaited_us; /* ... and what was told of that before, added up. */
-    /* Of payload, sent and received, since the first START of ... */
+    uint64_t whom_us;    /* The wait for `whom`. */
+    uint64_t awaited_us; /* The waits of all reports before, added up. */
+    /* Payload sent and received since the first START of `server`. */
     uint64_t exchanged_bytes;
-    uint64_t server; /* ... the server 0 of this incarnation. */
+    uint64_t server; /* Incarnation of server 0. */
 };
 
 /* A START of this server 0 has come: the worker takes part from now on, unless it does already. */
@@ -34,15 +35,15 @@ void times_evaluate(struct times *times, uint64_t took_us);
 void times_exchange(struct times *times, uint64_t took_us);
 void times_wait(struct times *times, enum wait wait, uint32_t whom, uint64_t took_us);
 
-/* So much payload was sent or received. */
+/* Payload was sent or received. */
 void times_move(struct times *times, uint64_t bytes);
 
-/* This process was stopped for so long: nobody's time. What began before ends that much sooner, as if
- * it had begun then, but what has begun since its end began no later than now. */
+/* This process was stopped for so long. A begin before that moves on by as much, but not beyond
+ * now. */
 uint64_t times_later(uint64_t began_us, uint64_t gap_us, uint64_t now_us);
 void times_resume(struct times *times, uint64_t gap_us, uint64_t now_us);
 
-/* All since it began, and whom it waited for since the last time. */
+/* The sums since the begin, and the longest awaited worker since the last report. */
 void times_tell(struct times *times, struct message_times *told, uint64_t now_us);
 
 #endif

@@ -1,4 +1,4 @@
-/* version_skew.c - versions by chunk, and which chunks a variable lies in. */
+/* version_skew.c - versions by chunk, and the chunks of each variable. */
 
 #include "worker/client/version_skew.h"
 
@@ -6,7 +6,7 @@
 
 #include "common/job/variable.h"
 
-/* The chunk that an element lies in, from `chunk` on. */
+/* The chunk of an element, from `chunk` on. */
 static uint32_t chunk_at(const struct partition *partition, uint32_t chunk, uint64_t element)
 {
     while (chunk + 1 < partition->chunk_count && partition->chunks[chunk + 1].first <= element)
@@ -54,7 +54,7 @@ void version_skew_free(struct version_skew *skew)
     *skew = (struct version_skew){.partition = skew->partition};
 }
 
-/* Returns how far apart what it has seen is. */
+/* The skew of all versions that it has seen. */
 static uint64_t see(struct version_range *range, uint32_t round, uint64_t version)
 {
     if (range->round != round)

@@ -1,8 +1,9 @@
-/* version_skew.h - how far apart the chunks are that a worker computes from: the newest version of a pull less
- * the oldest, over all chunks; and the same within a part, that is the chunks of one variable on one
- * server, the largest of all parts. With locking a part is one chunk, and so that is 0.
+/* version_skew.h - how far apart the versions are that a worker computes from: over all chunks
+ * of a read, the newest less the oldest; and the largest within a part, the chunks of one
+ * variable on one server. With locking a part is one chunk, so that is 0.
  *
- * Threads: the session's. Ownership: borrows job and partition, whose variables stay as they are. */
+ * Threads: the session's. Ownership: borrows job and partition, whose variables stay as they
+ * are. */
 
 #ifndef WORKER_CLIENT_VERSION_SKEW_H
 #define WORKER_CLIENT_VERSION_SKEW_H
@@ -15,15 +16,15 @@
 
 struct version_range {
     uint64_t least, most;
-    uint32_t round; /* That this is of. */
+    uint32_t round; /* The round that it was seen in. */
 };
 
 struct version_skew {
     const struct partition *partition;
-    uint64_t *versions;    /* [chunk_count] that the worker holds. Owned, as all of these. */
+    uint64_t *versions;    /* [chunk_count] of the worker's values. Owned, as all of these. */
     uint32_t *first_chunk; /* [variable_count] */
     uint32_t *last_chunk;  /* [variable_count] */
-    struct version_range *servers; /* [server_count] of the variable that is looked at. */
+    struct version_range *servers; /* [server_count] of the variable under way. */
     uint32_t variable_count, round;
 };
 
@@ -31,7 +32,7 @@ enum status version_skew_init(struct version_skew *skew, const struct job *job,
                               const struct partition *partition);
 void version_skew_free(struct version_skew *skew);
 
-/* Of what is held now. */
+/* Of the current values. */
 uint64_t version_skew_of_read(const struct version_skew *skew);
 uint64_t version_skew_within_variables(struct version_skew *skew);
 

@@ -1,5 +1,5 @@
-/* async.c - asynchronous training at the worker: whole batches as they are leased, each from
- * whatever values there are. */
+/* async.c - asynchronous training at the worker: whole batches as they are leased, each from the
+ * newest values. */
 
 #include "worker/mode/async.h"
 
@@ -28,7 +28,7 @@ enum next follow_async_next(struct follow *follow, uint64_t *step)
     return book_of(follow)->enough ? NEXT_ENOUGH : NEXT_WAIT;
 }
 
-/* Unless the batch under way is refused somewhere: then that comes again first. */
+/* Unless the batch under way is refused by a server: then it comes first again. */
 bool follow_async_expects(const struct follow *follow, uint64_t *step)
 {
     const struct lease_book *book = book_of(follow);
@@ -50,7 +50,7 @@ uint32_t follow_async_nodes(uint32_t leaves, uint32_t members, uint32_t position
 void follow_async_push(struct follow *follow, struct message_exchange *what)
 {
     (void)follow;
-    (void)what; /* Each chunk is of a version of its own. */
+    (void)what; /* Each chunk has its own version. */
 }
 
 void follow_async_complete(struct follow *follow, uint64_t version, struct envelope *envelope,

@@ -1,6 +1,6 @@
-/* async.h - the parts of asynchronous training at the worker that other modes which lease batches are
- * made of. Their block begins with struct follow_async, and their table with FOLLOW_ASYNC, the
- * members that none of them changes.
+/* async.h - leases at the worker, shared by the modes that give out batches. Their block begins
+ * with struct follow_async, and their table with FOLLOW_ASYNC, the members that are the same in
+ * all.
  *
  * Threads: the session's. */
 

@@ -1,6 +1,6 @@
-/* backup.c - synchronous training with backup workers, at the worker: step after step, its run of
- * leaves of each, as in sync. A worker that is late with a step finds its values gone; then it leaves
- * out two, and goes on in time. */
+/* backup.c - synchronous training with backup workers, at the worker: step after step, its run
+ * of leaves of each, as in sync. A worker that is late for a step finds its values gone. It then
+ * leaves out two steps, and goes on in time. */
 
 #include "worker/mode/follow_mode.h"
 
@@ -17,7 +17,7 @@ static enum next backup_next(struct follow *follow, uint64_t *step)
     if (follow->step >= follow->stop_step)
         return NEXT_ENOUGH;
     bool known = follow->step >= follow->timeline.first && follow->step < follow->known_end;
-    return known ? NEXT_COMPUTE : NEXT_WAIT; /* START will tell. */
+    return known ? NEXT_COMPUTE : NEXT_WAIT; /* START will say. */
 }
 
 static bool backup_expects(const struct follow *follow, uint64_t *step)
@@ -56,11 +56,11 @@ static bool is_for_all(const struct follow *follow, uint32_t members, uint64_t s
     return timeline_batch(&follow->timeline, follow->job, step).leaves >= members;
 }
 
-/* Whether the step can be made without this worker: as many as it takes were in the set of the step
- * before, and so are there. That is not so where the set before is of other workers, as leaves were dealt
- * then: steps that START has told of may need this one, and the one behind them whoever there is. A
- * step with fewer leaves than workers waits for all who have one, and may be one of few: neither it nor
- * the one behind it can be left out. Nor can one that is made up, which waits for all. */
+/* Whether the step can be made without this worker: the set of the step before had as many
+ * workers as it takes, and they are still here. That does not hold where the set before was
+ * dealt to other workers: then the steps that START speaks of may need this one. Nor does it
+ * hold for a step with fewer leaves than workers, which waits for all who have one, nor for the
+ * step behind it, nor for a step made of what was dropped. */
 static bool may_leave_out(const struct follow *follow, uint32_t members, uint64_t step)
 {
     const struct timeline *timeline = &follow->timeline;

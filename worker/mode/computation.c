@@ -56,7 +56,7 @@ bool computation_is_due(const struct computation *computation, uint64_t now_us)
            (computation->request == 0 || now_us - computation->said_us >= REPEAT_US);
 }
 
-/* More than fits a header. Without memory for it the LEASE goes without, and is said again. */
+/* It is longer than a header. Without memory for it the LEASE goes without, and is repeated. */
 static void add_payload(const struct computation *c, struct packet *lease)
 {
     size_t bytes = (c->bases_bytes + sizeof(float) - 1) / sizeof(float) * sizeof(float);

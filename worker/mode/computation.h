@@ -1,12 +1,12 @@
-/* computation.h - what this worker computes, as server 0 comes to know it where the run is recorded:
- * a batch, and the version of every chunk that it is computed from.
+/* computation.h - announces to the coordinator what this worker computes, where the run is
+ * recorded: a batch, and the version of every chunk that it is computed from.
  *
  *     begun ----LEASE(announces)----> said ----WORK(computation)----> numbered --> sent
  *                   ^                  |
  *                   '---no answer------'
  *
- * It is announced with whatever LEASE goes out next, mostly the one that says that the batch before
- * is finished; nothing of it is sent to any server before it has its number.
+ * The next LEASE announces it, mostly the one that says that the batch before is finished. None
+ * of its gradient goes to a server before it has its number.
  *
  * Threads: the session's. Time arrives as an argument. */
 
@@ -21,13 +21,13 @@
 #include "common/wire/message.h"
 
 struct computation {
-    bool announces; /* As START says. */
-    bool open;      /* There is one: `batch`. */
+    bool announces; /* START says so. */
+    bool open;      /* There is one, of `batch`. */
     uint64_t batch;
-    uint64_t number;    /* Of server 0; 0: none yet. */
-    uint64_t request;   /* Of the LEASE that it was announced with; 0: it was not yet ... */
-    uint64_t said_us;   /* ... the last time then. */
-    uint64_t *versions; /* [chunk_count] to be filled in before one is begun. Owned. */
+    uint64_t number;    /* From the coordinator; 0: none yet. */
+    uint64_t request;   /* Of the LEASE that announced it; 0: none has. */
+    uint64_t said_us;   /* When it was announced last. */
+    uint64_t *versions; /* [chunk_count] to be filled in before computation_begin. Owned. */
     uint32_t chunk_count;
     uint8_t *bases; /* [bases_bytes of bases_capacity] see common/job/bases.h. Owned. */
     size_t bases_bytes, bases_capacity;
@@ -37,13 +37,13 @@ struct computation {
 enum status computation_init(struct computation *computation, uint32_t chunk_count);
 void computation_free(struct computation *computation);
 
-/* A batch is begun, from `versions`. Of a job without record nothing is. */
+/* A batch is begun, from `versions`. Does nothing in a job without record. */
 void computation_begin(struct computation *computation, uint64_t batch);
 
-/* Whether a LEASE of this number is to announce it: any that is new, when none has; else the same again.
- * One that is repeated says what it said: whoever has heard it does not listen to it any more. */
+/* Whether a LEASE of this number announces it: any new one, if none has; else the same one
+ * again. A repeated LEASE repeats its content, because its first copy may have been heard. */
 bool computation_goes_with(const struct computation *computation, uint64_t request, bool repeated);
-/* Whether it is to be announced, with a LEASE of its own if there is no other. */
+/* Whether it needs a LEASE of its own, if there is no other. */
 bool computation_is_due(const struct computation *computation, uint64_t now_us);
 
 void computation_announce(struct computation *computation, struct packet *lease, uint64_t now_us);
@@ -51,11 +51,11 @@ void computation_announce(struct computation *computation, struct packet *lease,
 /* WORK answers a LEASE. */
 void computation_heard(struct computation *computation, uint64_t request, uint64_t number);
 
-/* Whether a gradient of this batch may leave; *number is what it is sent under. */
+/* Whether a gradient of this batch may leave; *number is the computation that it is sent under. */
 bool computation_may_leave(const struct computation *computation, uint64_t batch, uint64_t *number);
 
-/* Work that was given counts no more. What has its number keeps it: somebody may profit from what
- * comes of it. */
+/* A generation ends or work is taken back. A computation with a number keeps it: another worker
+ * may need its gradient. */
 void computation_forget(struct computation *computation);
 
 /* See common/base/invariant.h. */

@@ -1,4 +1,4 @@
-/* follow_mode.c - which table a job's mode has at the worker, and the block it keeps its state in. */
+/* follow_mode.c - the worker's table of each mode, and the block of its state. */
 
 #include "worker/mode/follow_mode.h"
 

@@ -1,4 +1,4 @@
-/* lease_book.c - a short list of batches held, and the numbered LEASE that is said again until its
+/* lease_book.c - a short list of batches held, and numbered LEASEs that are repeated until their
  * WORK comes. */
 
 #include "worker/mode/lease_book.h"
@@ -26,9 +26,10 @@ void lease_book_forget(struct lease_book *book)
 static void note(struct lease_book *book, struct envelope *envelope, bool finished, uint64_t batch)
 {
     for (uint32_t i = 0; i < book->said_count; i++)
+        /* It is repeated until it has an answer. */
         if (book->said[i].finished == finished && book->said[i].batch == batch)
-            return; /* It is repeated until it is heard. */
-    /* What is forgotten comes again: its batch stays on lease, and WORK brings it. */
+            return;
+    /* The batch of a forgotten LEASE stays on lease, so WORK brings it again. */
     if (book->said_count == LEASES_SAID_MAX)
         memmove(book->said, book->said + 1, --book->said_count * sizeof *book->said);
     book->said[book->said_count++] = (struct lease_said){
@@ -53,7 +54,7 @@ void lease_book_again(struct lease_book *book)
     book->current = UINT64_MAX;
 }
 
-/* The finished batch that server 0 may not have heard of, the latest. */
+/* The latest finished batch that the coordinator may not have heard of. */
 static const struct lease_said *unheard(const struct lease_book *book)
 {
     for (uint32_t i = book->said_count; i-- > 0;)
@@ -62,8 +63,8 @@ static const struct lease_said *unheard(const struct lease_book *book)
     return NULL;
 }
 
-/* `said`, or NULL. What is announced begins when the batch before is finished, and LEASEs overtake
- * each other: so who announces says that again, too. */
+/* `said`, or NULL. An announced batch begins when the one before is finished, and LEASEs
+ * overtake each other. So a LEASE that announces repeats what is finished. */
 static void add_lease(const struct lease_book *book, const struct lease_said *said,
                       const struct envelope *envelope, uint64_t request,
                       struct computation *computation, uint64_t now_us, struct outbox *outbox)
@@ -154,7 +155,7 @@ void lease_book_work(struct lease_book *book, struct envelope *envelope,
         return;
     if (take_once(book, batch))
         book->held[book->held_count++] = batch;
-    else /* Done long ago, but still on lease, as it seems: whoever leases must hear of it. */
+    else /* Done long ago and still on lease: the coordinator must hear of it. */
         note(book, envelope, true, batch);
 }
 

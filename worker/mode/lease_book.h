@@ -1,9 +1,9 @@
-/* lease_book.h - async: which batches this worker has to compute, and what it has said of them.
+/* lease_book.h - async: the batches that this worker has to compute, and its LEASEs about them.
  *
- * A batch is taken once, however often WORK brings it: repeats can come long after it is done. What
- * is said in a LEASE is said again, under the same number, until a WORK with that number comes; a
- * worker that has nothing to do asks again and again. It is noted first, and said by
- * lease_book_speak, so that one LEASE says both what is finished and what is computed next.
+ * A batch is taken once, however often WORK brings it: repeats can come long after it is done. A
+ * LEASE is repeated under its number until a WORK with that number comes. A worker without work
+ * asks again and again. News are noted first and sent by lease_book_speak, so that one LEASE
+ * says what is finished and what is computed next.
  *
  * Threads: the session's. Time arrives as an argument. */
 
@@ -25,20 +25,21 @@
 struct lease_said {
     uint64_t request, batch, said_us;
     bool finished;
-    bool said; /* At said_us. */
+    bool said; /* Sent, at said_us. */
 };
 
 struct lease_book {
     const struct job *job;
-    uint64_t held[LEASES_HELD_MAX + 1]; /* To compute, in order; one more that is done again. */
+    uint64_t held[LEASES_HELD_MAX +
+                  1]; /* To compute, in order; one more place for a batch that is done again. */
     uint32_t held_count;
     uint64_t current;                      /* Being computed or exchanged; UINT64_MAX for none. */
     bool enough;                           /* There will be no more. */
-    uint64_t taken[LEASES_TAKEN_MAX / 64]; /* Bits: of batches below taken_end, ever taken. */
+    uint64_t taken[LEASES_TAKEN_MAX / 64]; /* Bits: of batches below taken_end, those ever taken. */
     uint64_t taken_end;
     struct lease_said said[LEASES_SAID_MAX]; /* Oldest first. */
     uint32_t said_count;
-    uint64_t said_us; /* The last time that anything was, or was answered. */
+    uint64_t said_us; /* When a LEASE was last sent or answered. */
 };
 
 void lease_book_init(struct lease_book *book, const struct job *job);
@@ -46,17 +47,17 @@ void lease_book_init(struct lease_book *book, const struct job *job);
 /* All batches will come again. */
 void lease_book_forget(struct lease_book *book);
 
-/* Give me work. */
+/* Ask for work. */
 void lease_book_ask(struct lease_book *book, struct envelope *envelope);
 
 /* The current batch is done: every chunk has answered. */
 void lease_book_finish(struct lease_book *book, struct envelope *envelope);
 
-/* The current batch has to be computed again before any other: some chunk has not taken it. It stays on
- * lease meanwhile. */
+/* The current batch has to be computed again before any other, because a chunk refused it. It
+ * stays on lease. */
 void lease_book_again(struct lease_book *book);
 
-/* WORK has come, but for enough's batch, which is the caller's. */
+/* WORK has come; the batch of `enough` is the caller's. */
 void lease_book_work(struct lease_book *book, struct envelope *envelope,
                      const struct message *message, uint64_t now_us);
 
@@ -67,7 +68,7 @@ bool lease_book_next(struct lease_book *book, uint64_t *batch);
 void lease_book_tick(struct lease_book *book, struct envelope *envelope, bool idle,
                      uint64_t now_us);
 
-/* Say what is new, or has had no answer for a while. */
+/* Send what is new, or has had no answer for a while. */
 void lease_book_speak(struct lease_book *book, struct computation *computation,
                       struct envelope *envelope, uint64_t now_us, struct outbox *outbox);
 

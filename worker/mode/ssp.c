@@ -1,10 +1,9 @@
-/* ssp.c - stale synchronous parallel at the worker: as async, but what a batch is computed from must
- * hold all that its bound promises. Server 0 gives a batch when everybody is near enough; values that
- * were asked for before it did may lack what it waited for. So:
+/* ssp.c - stale synchronous parallel at the worker. As async, but a batch's values must be as
+ * fresh as the bound promises. The coordinator gives a batch when the slowest is near enough.
+ * Values that were asked for before may lack the updates that it waited for:
  *
- *     WORK came while the batch before was computed    its exchange brings values that are new enough
- *     WORK came after that exchange had left           the newest are pulled first
- */
+ *     WORK came while the batch before was computed    its exchange brings new enough values
+ *     WORK came after that exchange had left           the newest are pulled first */
 
 #include "common/base/invariant.h"
 #include "worker/mode/async.h"
@@ -12,7 +11,7 @@
 struct ssp_follow {
     struct follow_async async; /* First: async's functions take the block for this. */
     bool computing;            /* The exchange of the current batch has not left. */
-    bool late; /* A batch that is held was given too late for the values that are here. */
+    bool late;                 /* A held batch came too late for the values that are here. */
 };
 
 static struct ssp_follow *state_of(const struct follow *follow)
@@ -34,7 +33,7 @@ static void ssp_forget(struct follow *follow)
     state_of(follow)->late = false;
 }
 
-/* Values that are pulled for one that came late are new enough for those before it too. */
+/* Values pulled for a late batch are new enough for those before it. */
 static void ssp_work(struct follow *follow, struct envelope *envelope,
                      const struct message *message, uint64_t now_us, struct outbox *outbox)
 {

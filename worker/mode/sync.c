@@ -1,5 +1,5 @@
-/* sync.c - synchronous training at the worker: step after step, its run of leaves of each, from the
- * version that the step before has made everywhere. */
+/* sync.c - synchronous training at the worker: step after step, its run of leaves of each, from
+ * the version that the step before has made everywhere. */
 
 #include "worker/mode/follow_mode.h"
 

@@ -1484,7 +1484,7 @@ TEST_PLAIN(whoever_is_sent_away_by_server_0_leaves_once)
         tick(&f, 0.4);
     }
     ask_to_leave(&f); /* Too late: it is going. */
-    ck_assert_ptr_nonnull(post_log(&f.post, "leaving, exit=0, as somebody asked of ps/0"));
+    ck_assert_ptr_nonnull(post_log(&f.post, "leaving, exit=0, as ps/0 was asked"));
     tick(&f, 1);
     ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_LEAVE));
     give(&f, 0, (struct message){.kind = MESSAGE_FINISHED, .stop.left = true});

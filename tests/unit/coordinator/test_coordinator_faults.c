@@ -1764,7 +1764,7 @@ static unsigned sent_away(struct players *p)
 
 static bool stops(struct players *p)
 {
-    return post_log(&p->post, "stopping: whoever started the job is gone") != NULL;
+    return post_log(&p->post, "stopping: the launcher is gone") != NULL;
 }
 
 TEST_PLAIN(a_broken_connection_costs_the_one_process)
@@ -1840,7 +1840,7 @@ TEST(when_its_launcher_is_gone_a_lost_server_is_not_waited_for, MODE_SYNC)
     players_pass(p, 5);
     ck_assert_ptr_null(players_told(p, 10, MESSAGE_FINISHED));
     players_pass(p, 1);
-    check_finished(p, 10, EXIT_CLUSTER_LOST, "lost ps/1 (on host1): nobody starts it again");
+    check_finished(p, 10, EXIT_CLUSTER_LOST, "lost ps/1 (on host1): nothing starts it again");
 }
 
 TEST(when_its_launcher_is_gone_a_stop_takes_no_longer_than_it_may, MODE_SYNC)
