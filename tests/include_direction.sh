@@ -41,7 +41,6 @@ deploy  report
 deploy  compare
 deploy  explain verify simulate
 deploy  inspect follow run
-deploy  leave
 deploy  command
 deploy  .'
 most=22 # Files of C that a folder has.

@@ -10,9 +10,9 @@
 
 #include "common/base/clock.h"
 #include "common/base/wording.h"
+#include "deploy/launcher/arguments.h"
 #include "deploy/launcher/ports.h"
 #include "deploy/launcher/programs.h"
-#include "deploy/launcher/role_arguments.h"
 #include "worker/data/shared_dataset.h"
 
 extern char **environ;
@@ -115,14 +115,13 @@ void starter_close(struct starter *starter)
 /* --- starting ---------------------------------------------------------------------------------- */
 
 static enum status start_here(const struct starter *starter, struct child *child, const char *name,
-                              const struct role *role, const struct arguments *arguments,
-                              struct error *error)
+                              bool shares, const struct arguments *arguments, struct error *error)
 {
     char path[PATH_MAX + 32];
     struct child_program program = {.path = path,
                                     .arguments = arguments_list(arguments),
                                     .environment = starter->environment,
-                                    .share = role->shares ? starter->data : 0};
+                                    .share = shares ? starter->data : 0};
     if (program.arguments == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     snprintf(path, sizeof path, "%s/%s", starter->programs, program.arguments[0]);
@@ -157,46 +156,65 @@ static enum status start_elsewhere(const struct starter *starter, size_t slot, s
     return status;
 }
 
-/* What the server of that index is told. The run directory of a site only server 0 has. */
-static void describe_server(const struct starter *starter, uint32_t index, struct role *role)
+/* What only the launcher knows of a server, then its options. Of a site only server 0 has a run directory. */
+static void describe_server(const struct starter *starter, uint32_t index,
+                            struct arguments *arguments)
 {
+    const struct options *options = starter->options;
     const struct site *site = starter->site;
-    *role = (struct role){.index = index, .ps_hosts = starter->hosts};
-    if (site == NULL)
-        role->out = starter->out;
-    else if (index == 0)
-        role->out = site->out;
-    role->tells = site != NULL && index == 0;
+    arguments_init(arguments, "syncopate-ps");
+    arguments_add(arguments, "job-name", "ps");
+    arguments_add(arguments, "parent-stdin", "true");
+    arguments_add(arguments, "task-index", "%u", index);
+    arguments_add(arguments, "ps-hosts", "%s", starter->hosts);
+    if (site == NULL || index == 0)
+        arguments_add(arguments, "out", "%s", site == NULL ? starter->out : site->out);
+    if (site != NULL && index == 0) {
+        arguments_add(arguments, "log-every", "%.17g", options->log_every);
+        arguments_add(arguments, "tell", "progress");
+    }
+    arguments_add_options(arguments, options, OPTION_PS);
 }
 
-/* Without servers it writes the run directory; else server 0 does. */
-static void describe_worker(const struct starter *starter, uint32_t index, struct role *role)
+/* Without servers a worker writes the run directory; else server 0 does. */
+static void describe_worker(const struct starter *starter, uint32_t index,
+                            struct arguments *arguments)
 {
-    *role = (struct role){.index = index,
-                          .ps_hosts = starter->hosts,
-                          .out = starter->options->ps == 0 ? starter->out : NULL,
-                          .shares = starter->data >= 0};
+    const struct options *options = starter->options;
+    arguments_init(arguments, "syncopate-worker");
+    arguments_add(arguments, "job-name", "worker");
+    arguments_add(arguments, "parent-stdin", "true");
+    arguments_add(arguments, "task-index", "%u", index);
+    arguments_add(arguments, "workers", "%u", options->workers);
+    if (options->ps == 0) {
+        arguments_add(arguments, "ps", "0");
+        arguments_add(arguments, "out", "%s", starter->out);
+    } else {
+        arguments_add(arguments, "ps-hosts", "%s", starter->hosts);
+    }
+    if (options->job.colocated)
+        arguments_add(arguments, "ps", "colocated");
+    if (starter->data >= 0)
+        arguments_add(arguments, "data-fd", "%d", CHILD_WORD);
+    arguments_add_options(arguments, options, OPTION_WORKER);
 }
 
 enum status starter_start(struct starter *starter, size_t slot, struct child *child,
                           struct error *error)
 {
-    const struct options *options = starter->options;
-    bool is_server = slot < options->ps, here = starter->site == NULL;
-    uint32_t index = (uint32_t)(is_server ? slot : slot - options->ps);
-    struct role role;
+    bool is_server = slot < starter->options->ps;
+    uint32_t index = (uint32_t)(is_server ? slot : slot - starter->options->ps);
     struct arguments arguments;
     char name[32];
-    if (is_server) {
-        describe_server(starter, index, &role);
-        role_arguments_server(&arguments, options, &role);
-    } else {
-        describe_worker(starter, index, &role);
-        role_arguments_worker(&arguments, options, &role);
-    }
+    if (is_server)
+        describe_server(starter, index, &arguments);
+    else
+        describe_worker(starter, index, &arguments);
     snprintf(name, sizeof name, "%s/%u", is_server ? "ps" : "worker", index);
-    enum status status = here ? start_here(starter, child, name, &role, &arguments, error)
-                              : start_elsewhere(starter, slot, child, name, &arguments, error);
+    enum status status =
+        starter->site == NULL
+            ? start_here(starter, child, name, !is_server && starter->data >= 0, &arguments, error)
+            : start_elsewhere(starter, slot, child, name, &arguments, error);
     arguments_free(&arguments);
     return status;
 }

@@ -2,7 +2,7 @@
  * (site.h) on the hosts that it knows.
  *
  * Processes are called by their slot: servers, then workers. A server here has a port for as long as the job
- * lives (ports.h); a site has its own. So all addresses are known before anything starts. Options go by command line alone (role_arguments.h): the
+ * lives (ports.h); a site has its own. So all addresses are known before anything starts. Options go by command line alone (arguments.h): the
  * environment is ours without them. Workers here share their data in memory (shared_dataset.h).
  *
  * Threads: one, see children.h. Ownership: options, out and site are borrowed for as long as it lives. */
