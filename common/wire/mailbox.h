@@ -19,8 +19,7 @@
 
 struct mailbox {
     pthread_mutex_t lock;
-    struct outgoing *ring; /* [capacity] */
-    size_t capacity, first, count;
+    struct outbox items;
     int event; /* eventfd; readable while something may be there. */
 };
 

@@ -35,12 +35,23 @@ static void grow(struct outbox *outbox)
     outbox->first = 0;
 }
 
-struct packet *outbox_put(struct outbox *outbox, enum destination to, uint32_t index,
-                          enum message_kind kind, struct origin origin)
+/* One more at the end, to be filled in. */
+static struct outgoing *next_slot(struct outbox *outbox)
 {
     if (outbox->count == outbox->capacity)
         grow(outbox);
-    struct outgoing *slot = &outbox->items[(outbox->first + outbox->count++) % outbox->capacity];
+    return &outbox->items[(outbox->first + outbox->count++) % outbox->capacity];
+}
+
+void outbox_append(struct outbox *outbox, const struct outgoing *item)
+{
+    *next_slot(outbox) = *item;
+}
+
+struct packet *outbox_put(struct outbox *outbox, enum destination to, uint32_t index,
+                          enum message_kind kind, struct origin origin)
+{
+    struct outgoing *slot = next_slot(outbox);
     slot->to = to;
     slot->index = index;
     memset(&slot->packet, 0, sizeof slot->packet);
@@ -49,18 +60,9 @@ struct packet *outbox_put(struct outbox *outbox, enum destination to, uint32_t i
     return &slot->packet;
 }
 
-void outbox_log(struct outbox *outbox, const char *format, ...)
+void outbox_put_line(struct outbox *outbox, uint32_t index, const char *format, ...)
 {
-    struct packet *packet = outbox_add(outbox, TO_LOG, MESSAGE_WAITING);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(packet->message.waiting.text, MESSAGE_TEXT_MAX, format, arguments);
-    va_end(arguments);
-}
-
-void outbox_warn(struct outbox *outbox, const char *format, ...)
-{
-    struct packet *packet = outbox_add_to(outbox, TO_LOG, 1, MESSAGE_WAITING);
+    struct packet *packet = outbox_add_to(outbox, TO_LOG, index, MESSAGE_WAITING);
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(packet->message.waiting.text, MESSAGE_TEXT_MAX, format, arguments);

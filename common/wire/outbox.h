@@ -54,11 +54,14 @@ void outbox_free(struct outbox *outbox);
 struct packet *outbox_put(struct outbox *outbox, enum destination to, uint32_t index,
                           enum message_kind kind, struct origin origin);
 
+/* Append one that another outbox had; it takes over the payload's reference. */
+void outbox_append(struct outbox *outbox, const struct outgoing *item);
+
 /* A line for people: what happened, or what they should look after. */
-void outbox_log(struct outbox *outbox, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-void outbox_warn(struct outbox *outbox, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+#define outbox_log(outbox, ...)  outbox_put_line(outbox, 0, __VA_ARGS__)
+#define outbox_warn(outbox, ...) outbox_put_line(outbox, 1, __VA_ARGS__)
+void outbox_put_line(struct outbox *outbox, uint32_t index, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Of the packets to `to` behind the first `before` of them all: bytes of payload. */
 uint64_t outbox_payload_bytes(const struct outbox *outbox, size_t before, enum destination to);

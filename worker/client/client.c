@@ -139,8 +139,7 @@ static void keep(struct pending *pending, const struct outgoing *item)
 {
     if (item->packet.payload != NULL)
         pending->bytes += item->packet.payload->bytes;
-    *outbox_add_to(&pending->items, TO_SERVER, item->index, item->packet.message.kind) =
-        item->packet;
+    outbox_append(&pending->items, item);
 }
 
 static bool is_newest(const struct packet *packet)
@@ -223,7 +222,7 @@ static void flush(struct client *client)
         if (item.to == TO_SERVER)
             send_or_keep(client, &item);
         else if (item.to == TO_TRAINER)
-            *outbox_add(&client->for_trainer, TO_TRAINER, MESSAGE_NONE) = item.packet;
+            outbox_append(&client->for_trainer, &item);
         else if (item.index == 1)
             log_warning("%s", item.packet.message.waiting.text);
         else
