@@ -29,12 +29,6 @@ const char *loss_scale_numbered(unsigned number)
     return number < LOSS_SCALE_COUNT ? names[number] : NULL;
 }
 
-const char *dropped_numbered(unsigned number)
-{
-    static const char *const names[DROPPED_COUNT] = {"lost", "requeue"};
-    return number < DROPPED_COUNT ? names[number] : NULL;
-}
-
 const char *recording_numbered(unsigned number)
 {
     static const char *const words[RECORDING_COUNT] = {"off", "on"};
@@ -86,10 +80,8 @@ void job_forget_unused(struct job *job)
     job->use_locking = facts->locks && job->use_locking;
     if (!facts->accumulates)
         job->accumulate = 0;
-    if (!facts->has_backup) {
+    if (!facts->has_backup)
         job->backup_workers = 0;
-        job->dropped = DROPPED_LOST;
-    }
     if (facts->may_be_stale)
         return;
     job->staleness_rate = STALENESS_RATE_NONE;
@@ -282,31 +274,6 @@ static enum status check_has_backup(const struct job *job, struct error *error)
                      job->worker_count, job->backup_workers);
 }
 
-/* What is owed is told as a number of leaves and of examples: all leaves but the last are alike. */
-static enum status check_dropped(const struct job *job, struct error *error)
-{
-    if (job->dropped != DROPPED_REQUEUE)
-        return STATUS_OK;
-    if (!job_mode(job)->has_backup)
-        return error_set(error, STATUS_INVALID,
-                         "nothing is dropped without backup workers, and so nothing requeued");
-    if (job->batch % job->micro_batch != 0)
-        return error_set(
-            error, STATUS_INVALID,
-            "what is dropped can be requeued where a batch has whole leaves only: %u is "
-            "no multiple of the micro-batch of %u",
-            job->batch, job->micro_batch);
-    if (job->steps % job_steps_per_epoch(job) != 0)
-        return error_set(error, STATUS_INVALID,
-                         "what is dropped is requeued at the end of its epoch, and %" PRIu64
-                         " steps are no whole epochs",
-                         job->steps);
-    if (job->keep_scored)
-        return error_set(error, STATUS_INVALID,
-                         "where what is dropped is requeued scored models are not kept");
-    return STATUS_OK;
-}
-
 /* What one field cannot say alone. */
 static enum status check_work(const struct job *job, struct error *error)
 {
@@ -328,8 +295,6 @@ static enum status check_work(const struct job *job, struct error *error)
     enum status status = check_may_be_stale(job, error);
     if (status == STATUS_OK)
         status = check_has_backup(job, error);
-    if (status == STATUS_OK)
-        status = check_dropped(job, error);
     if (status == STATUS_OK)
         status = optimizer_settings_check(&job->optimizer, error);
     return status != STATUS_OK ? status : schedule_check(&job->schedule, error);
@@ -473,17 +438,6 @@ float job_slot_initial(const struct job *job, uint32_t slot)
 bool job_accumulates(const struct job *job)
 {
     return job->accumulate > 1;
-}
-
-bool job_requeues(const struct job *job)
-{
-    return job->dropped == DROPPED_REQUEUE;
-}
-
-uint64_t job_steps_most(const struct job *job)
-{
-    bool doubles = job_requeues(job) && job->steps <= UINT64_MAX / 2;
-    return doubles ? 2 * job->steps : job->steps;
 }
 
 uint64_t job_version(const struct job *job, uint64_t batches, uint64_t said)

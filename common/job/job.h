@@ -37,10 +37,6 @@ const char *recording_numbered(unsigned number); /* NULL from the first that is 
 enum loss_scale { LOSS_SCALE_EXAMPLES, LOSS_SCALE_GLOBAL_BATCH, LOSS_SCALE_COUNT };
 const char *loss_scale_numbered(unsigned number); /* NULL from the first that is not there. */
 
-/* What becomes of leaves that a step did not wait for, see timeline.h. */
-enum dropped { DROPPED_LOST, DROPPED_REQUEUE, DROPPED_COUNT };
-const char *dropped_numbered(unsigned number); /* NULL from the first that is not there. */
-
 struct job {
     enum mode mode;
     bool use_locking;         /* Where the mode has something to lock. */
@@ -56,7 +52,6 @@ struct job {
     uint32_t accumulate;      /* Gradients in one update; 0 and 1: each makes its own. */
 
     uint32_t backup_workers; /* Workers that no step waits for, in a mode that has some; else 0. */
-    enum dropped dropped;    /* What the latest have computed: of such a mode. */
 
     char model[MODEL_TEXT_MAX]; /* Canonical layer list. */
     struct variable *variables; /* [variable_count], owned. */
@@ -71,7 +66,7 @@ struct job {
     uint64_t examples, test_examples;  /* In the training and test sets. */
     uint32_t batch;       /* Examples in one update (the last one of an epoch may have fewer). */
     uint32_t micro_batch; /* Examples in one leaf. */
-    uint64_t steps;       /* Updates to make in all; with DROPPED_REQUEUE of batches alone. */
+    uint64_t steps;       /* Updates to make in all. */
     /* Updates between checkpoints; 0: at the end and on a stop only; JOB_CHECKPOINTS_UNSAID: once
      * an epoch, and once a minute. See job_checkpoint_every and job_checkpoint_is_old. */
     uint64_t checkpoint_every;
@@ -158,11 +153,6 @@ bool job_closes_at(const struct job *job, uint64_t batches);
 /* The version that so many batches have made. `said`: what a message says of it, which it does only where
  * batches do not tell. */
 uint64_t job_version(const struct job *job, uint64_t batches, uint64_t said);
-
-/* Whether updates are made of what was dropped, too, at the end of an epoch. */
-bool job_requeues(const struct job *job);
-/* More updates than these the job cannot have: an epoch drops fewer leaves than it has. */
-uint64_t job_steps_most(const struct job *job);
 
 /* Settings that the mode has no use for are as if they had not been given. */
 void job_forget_unused(struct job *job);

@@ -292,11 +292,25 @@ static enum status check(const struct job *job, const char *where, struct error 
     return status;
 }
 
+/* Of an older program: read without this member it would be another job. */
+static enum status refuse_requeue(const struct json *object, const char *where, struct error *error)
+{
+    const char *dropped = json_text(object, "dropped");
+    if (dropped == NULL || strcmp(dropped, "requeue") != 0)
+        return STATUS_OK;
+    return error_set(error, STATUS_INVALID,
+                     "%.200s: declared with --dropped requeue, which is no more: what a step does "
+                     "not wait for is lost for the epoch; train it anew without that option",
+                     where);
+}
+
 enum status job_read_json(struct job *job, const struct json *object, const char *where,
                           struct error *error)
 {
     memset(job, 0, sizeof *job);
     size_t index = 0;
+    if (refuse_requeue(object, where, error) != STATUS_OK)
+        return STATUS_INVALID;
     enum status status = read_object(job, object, 0, &index, where, error);
     if (status == STATUS_OK)
         status = check(job, where, error);

@@ -28,7 +28,6 @@ struct window_so_far {
  * where none are, or they are not known. */
 struct tally_so_far {
     struct tally epoch; /* Of the epoch that the step lies in. */
-    uint64_t number; /* Where what is dropped is requeued: the epoch, from 0, of the step before. */
     struct window_so_far window;
 };
 

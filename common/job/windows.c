@@ -7,18 +7,17 @@
 
 #include "common/base/invariant.h"
 
-static uint64_t end_of(const struct job *job, uint64_t steps, uint64_t number)
+static uint64_t end_of(const struct job *job, uint64_t number)
 {
     uint64_t first = number * job->report_every;
-    return steps - first > job->report_every ? first + job->report_every : steps;
+    return job->steps - first > job->report_every ? first + job->report_every : job->steps;
 }
 
 /* The batches of a window that are counted here, its first part included if that is known. */
 static uint64_t wanted(const struct windows *windows, uint64_t number)
 {
     uint64_t first = number * windows->job->report_every;
-    return end_of(windows->job, windows->steps, number) -
-           (first > windows->since ? first : windows->since);
+    return end_of(windows->job, number) - (first > windows->since ? first : windows->since);
 }
 
 static struct tally *tally_of(const struct windows *windows, uint64_t number)
@@ -49,7 +48,7 @@ static void begin(struct windows *windows, uint64_t step, const struct window_so
 enum status windows_init(struct windows *windows, const struct job *job, uint64_t first,
                          const struct window_so_far *so_far)
 {
-    *windows = (struct windows){.job = job, .steps = job_steps_most(job)};
+    *windows = (struct windows){.job = job};
     if (job->report_every == 0)
         return STATUS_OK;
     windows->room = (uint32_t)(WINDOWS_REACH / job->report_every) + 2;
@@ -81,33 +80,25 @@ static bool is_complete(const struct windows *windows, uint64_t number)
  * job may be made longer. */
 static void advance(struct windows *windows)
 {
-    while ((windows->low + 1) * windows->job->report_every <= windows->steps &&
+    while ((windows->low + 1) * windows->job->report_every <= windows->job->steps &&
            is_complete(windows, windows->low)) {
         memset(tally_of(windows, windows->low), 0, sizeof *windows->tallies);
         windows->low++;
     }
 }
 
-void windows_end_at(struct windows *windows, uint64_t steps)
+uint64_t windows_of_job(const struct job *job)
 {
-    windows->steps = steps;
+    return job->report_every > 0 ? (job->steps + job->report_every - 1) / job->report_every : 0;
 }
 
-uint64_t windows_of_job(const struct job *job, uint64_t steps)
-{
-    return job->report_every > 0 ? (steps + job->report_every - 1) / job->report_every : 0;
-}
-
-struct window window_of(const struct job *job, uint64_t steps, uint64_t number,
-                        const struct tally *tally)
+struct window window_of(const struct job *job, uint64_t number, const struct tally *tally)
 {
     struct window window = {.number = number,
                             .first = number * job->report_every,
-                            .end = end_of(job, steps, number),
+                            .end = end_of(job, number),
                             .tally = *tally};
-    window.examples = job_requeues(job) ? tally->examples
-                                        : job_examples_before(job, window.end) -
-                                              job_examples_before(job, window.first);
+    window.examples = job_examples_before(job, window.end) - job_examples_before(job, window.first);
     window.ragged = window.end - window.first < job->report_every;
     return window;
 }
@@ -115,7 +106,7 @@ struct window window_of(const struct job *job, uint64_t steps, uint64_t number,
 bool windows_count(struct windows *windows, uint64_t batch, const struct tally *tally,
                    struct window *told)
 {
-    if (windows->job->report_every == 0 || batch >= windows->steps)
+    if (windows->job->report_every == 0 || batch >= windows->job->steps)
         return false;
     uint64_t number = batch / windows->job->report_every;
     /* What no honest run says: peers may. */
@@ -124,7 +115,7 @@ bool windows_count(struct windows *windows, uint64_t batch, const struct tally *
     tally_add(tally_of(windows, number), tally);
     if (!is_complete(windows, number))
         return false;
-    *told = window_of(windows->job, windows->steps, number, tally_of(windows, number));
+    *told = window_of(windows->job, number, tally_of(windows, number));
     advance(windows);
     return true;
 }
@@ -151,11 +142,10 @@ void windows_check(const struct windows *windows)
     RULE(windows->tallies != NULL, "there is room for them");
     for (uint64_t i = 0; i < windows->room; i++) {
         uint64_t number = windows->low + i;
-        bool there = number * windows->job->report_every < windows->steps;
+        bool there = number * windows->job->report_every < windows->job->steps;
         uint64_t had = tally_of(windows, number)->updates;
         RULE(had <= (there ? wanted(windows, number) : 0), "none has more batches than it holds");
-        bool ragged =
-            there && end_of(windows->job, windows->steps, number) % windows->job->report_every != 0;
+        bool ragged = there && end_of(windows->job, number) % windows->job->report_every != 0;
         RULE(i > 0 || !there || ragged || had < wanted(windows, number),
              "the first is not complete");
     }

@@ -1,8 +1,7 @@
 /* windows.h - what every run of N batches scored as it was trained (--report-every N).
  *
  * Window k is the batches [k N, (k + 1) N) of the job, wherever epochs end; the last one ends with the
- * job and may be shorter. Where steps are made of what was dropped, too (common/steps/timeline.h), it is
- * the steps [k N, (k + 1) N), and the job's end is known late. Batches come in any order, each once, and
+ * job and may be shorter. Batches come in any order, each once, and
  * a window is told when it has all of its own, so where batches overtake each other a window may be told
  * before the one before it:
  *
@@ -30,15 +29,13 @@
 struct window {
     uint64_t number;     /* From 0. */
     uint64_t first, end; /* The batches [first, end) ... */
-    uint64_t
-        examples; /* ... that have so many; what is requeued counts where it is trained with. */
-    struct tally tally; /* Of `tally.updates` of them: of all but where a first part is unknown. */
-    bool ragged;        /* The last, and shorter than the others. */
+    uint64_t examples;   /* ... that have so many. */
+    struct tally tally;  /* Of `tally.updates` of them: of all but where a first part is unknown. */
+    bool ragged;         /* The last, and shorter than the others. */
 };
 
 struct windows {
     const struct job *job; /* Borrowed. Without report_every there are no windows. */
-    uint64_t steps;        /* That the job has, as far as is known: at most. */
     uint64_t from;         /* The first batch that is counted here ... */
     uint64_t since;        /* ... and the first that is in the tallies. */
     uint64_t low;          /* The first window that is not complete. */
@@ -46,17 +43,14 @@ struct windows {
     struct tally *tallies; /* [room], window k in place k % room; owned. */
 };
 
-/* How many a job of so many steps has; and one of them (from 0), of which this was scored. */
-uint64_t windows_of_job(const struct job *job, uint64_t steps);
-struct window window_of(const struct job *job, uint64_t steps, uint64_t number,
-                        const struct tally *tally);
+/* How many a job has; and one of them (from 0), of which this was scored. */
+uint64_t windows_of_job(const struct job *job);
+struct window window_of(const struct job *job, uint64_t number, const struct tally *tally);
 
 /* Counting from `first`, before which its window had scored `so_far`. STATUS_MEMORY. */
 enum status windows_init(struct windows *windows, const struct job *job, uint64_t first,
                          const struct window_so_far *so_far);
 void windows_free(struct windows *windows);
-/* It is known how many steps the job has: before the last of them is counted. */
-void windows_end_at(struct windows *windows, uint64_t steps);
 
 /* A batch was counted. True when that completes its window, which is then in *told. */
 bool windows_count(struct windows *windows, uint64_t batch, const struct tally *tally,

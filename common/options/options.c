@@ -708,25 +708,6 @@ static uint32_t workers_of(const struct options *options)
     return count;
 }
 
-/* What a step does not wait for is computed at the end of its epoch, and only then is the epoch whole. */
-static enum status check_requeue(const struct parser *parser)
-{
-    const struct options *options = parser->options;
-    const char *said = source_of(parser, "dropped");
-    if (options->job.dropped != DROPPED_REQUEUE)
-        return STATUS_OK;
-    if (options->job.backup_workers == 0 && parser->user != OPTION_COMPARE)
-        return refuse(parser, "%s: nothing is dropped without --backup-workers", said);
-    if (options->job.steps > 0)
-        return refuse(parser,
-                      "%s: what is dropped is requeued at the end of its epoch: say --epochs, not "
-                      "--steps",
-                      said);
-    if (options->job.keep_scored)
-        return refuse(parser, "%s excludes --keep-scored", said);
-    return STATUS_OK;
-}
-
 /* Backup workers make a mode of their own of sync. */
 static enum status check_backup(const struct parser *parser)
 {
@@ -734,9 +715,8 @@ static enum status check_backup(const struct parser *parser)
     uint32_t workers = workers_of(options);
     bool user = parser->user == OPTION_RUN || parser->user == OPTION_LAUNCH ||
                 parser->user == OPTION_WORKER || parser->user == OPTION_SIMULATE;
-    enum status status = check_requeue(parser);
-    if (status != STATUS_OK || !user)
-        return status;
+    if (!user)
+        return STATUS_OK;
     if (options->job.backup_workers == 0) {
         if (job_mode(&options->job)->has_backup)
             job_set_mode(&options->job, (struct mode_setting){.mode = MODE_SYNC});

@@ -33,6 +33,8 @@ static const struct synonym {
     {"resume", NULL, "the same command with the same --out goes on by itself"},
     {"slurm", NULL, "Slurm starts a job itself: srun -n 5 syncopate task --ps 2"},
     {"mpi", NULL, "MPI starts a job itself: mpirun -np 5 syncopate task --ps 2"},
+    {"dropped", NULL,
+     "what a step does not wait for is lost for the epoch, as in TensorFlow, and counted"},
     {"self pid evicted", NULL,
      "SIGTERM lets a worker leave that runs with --on-term leave; or name it as "
      "HOST:PORT/worker/I"},

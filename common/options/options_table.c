@@ -229,8 +229,6 @@ static const struct option_choice choice_staleness_rate = {.word = staleness_rat
                                                            .numbered = staleness_rate_numbered};
 static const struct option_choice choice_record = {.word = recording_numbered,
                                                    .numbered = recording_numbered};
-static const struct option_choice choice_dropped = {.word = dropped_numbered,
-                                                    .numbered = dropped_numbered};
 static const struct option_choice choice_loss_scale = {.word = loss_scale_numbered,
                                                        .numbered = loss_scale_numbered};
 static const struct option_choice choice_compensation = {

@@ -33,10 +33,9 @@ struct progress_style progress_style_of(FILE *out, bool quiet, bool verbose, dou
 
 static double seconds_left(const struct progress_state *state)
 {
-    uint64_t steps = state->steps + state->made_up;
-    if (steps < state->step || !(state->images_per_second > 0))
+    if (state->steps < state->step || !(state->images_per_second > 0))
         return NAN;
-    uint64_t updates = steps - state->step;
+    uint64_t updates = state->steps - state->step;
     return (double)updates * (double)state->update_examples / state->images_per_second;
 }
 
@@ -54,11 +53,12 @@ static void make_items(char items[ITEM_COUNT][ITEM_MAX], const struct progress_s
 {
     memset(items, 0, (size_t)ITEM_COUNT * ITEM_MAX);
     if (state->steps_per_epoch > 0)
-        snprintf(items[ITEM_EPOCH], ITEM_MAX, "epoch %.1f of %.*f", state->epoch,
+        snprintf(items[ITEM_EPOCH], ITEM_MAX, "epoch %.1f of %.*f",
+                 (double)state->step / (double)state->steps_per_epoch,
                  state->steps % state->steps_per_epoch > 0,
                  (double)state->steps / (double)state->steps_per_epoch);
     snprintf(items[ITEM_STEP], ITEM_MAX, "step %s of %s", wording_count(state->step).text,
-             wording_count(state->steps + state->made_up).text);
+             wording_count(state->steps).text);
     if (!isnan(state->loss))
         snprintf(items[ITEM_LOSS], ITEM_MAX, "loss %.3f", state->loss);
     if (!isnan(state->accuracy))
@@ -68,7 +68,7 @@ static void make_items(char items[ITEM_COUNT][ITEM_MAX], const struct progress_s
     if (state->images_per_second > 0)
         snprintf(items[ITEM_SPEED], ITEM_MAX, "%s images/s",
                  wording_count((uint64_t)state->images_per_second).text);
-    if (state->step < state->steps + state->made_up && !isnan(seconds_left(state)))
+    if (state->step < state->steps && !isnan(seconds_left(state)))
         snprintf(items[ITEM_LEFT], ITEM_MAX, "%s left",
                  wording_duration(ceil(seconds_left(state))).text);
 }
@@ -168,7 +168,6 @@ static void reset(struct progress_state *state)
 {
     *state = (struct progress_state){
         .facts = mode_facts(MODE_COUNT),
-        .epoch = NAN,
         .loss = NAN,
         .accuracy = NAN,
         .images_per_second = NAN,
@@ -192,8 +191,6 @@ static void on_start(struct progress *progress, const struct json *event)
     state->steps_per_epoch = json_u64(event, "steps_per_epoch", 0);
     state->update_examples = json_u64(event, "update_examples", 0);
     state->examples = json_u64(event, "examples", 0);
-    state->epoch =
-        state->steps_per_epoch > 0 ? (double)state->step / (double)state->steps_per_epoch : 0;
 
     char text[PROGRESS_LINE_MAX] = "";
     wording_append(text, PROGRESS_LINE_MAX, again ? "server 0 is back: %s" : "training on %s",
@@ -208,28 +205,11 @@ static void on_start(struct progress *progress, const struct json *event)
         print_line(progress, text, 0);
 }
 
-/* What steps did not wait for makes steps of its own, at the end of its epoch. */
-static void on_requeued(struct progress *progress, const struct json *event)
-{
-    struct progress_state *state = &progress->state;
-    char text[PROGRESS_LINE_MAX] = "";
-    uint64_t steps = json_u64(event, "steps", 0), in_all = json_u64(event, "steps_in_all", 0);
-    state->made_up = in_all > state->steps ? in_all - state->steps : 0;
-    if (steps == 0 || progress->style.quiet)
-        return;
-    wording_append(text, PROGRESS_LINE_MAX, "epoch %s: %s more, of the %s that were dropped",
-                   wording_count(json_u64(event, "epoch", 0)).text,
-                   wording_counted(steps, "step", "steps").text,
-                   wording_counted(json_u64(event, "examples", 0), "example", "examples").text);
-    print_line(progress, text, 0);
-}
-
 static void on_progress(struct progress *progress, const struct json *event)
 {
     struct progress_state *state = &progress->state;
     state->waiting[0] = '\0';
     state->step = json_u64(event, "step", 0);
-    state->epoch = json_number(event, "epoch");
     state->loss = json_number(event, "epoch_loss");
     state->accuracy = json_number(event, "epoch_accuracy");
     state->images_per_second = json_number(event, "images_per_second");
@@ -243,8 +223,7 @@ static void describe_epoch(const struct progress *progress, const struct progres
                            char *text, size_t *emphasis)
 {
     const struct progress_state *state = &progress->state;
-    bool ended = state->steps_per_epoch == 0 || state->made_up > 0 ||
-                 epoch->step % state->steps_per_epoch == 0;
+    bool ended = state->steps_per_epoch == 0 || epoch->step % state->steps_per_epoch == 0;
     text[0] = '\0';
     wording_append(text, PROGRESS_LINE_MAX, "epoch %.4g",
                    ended ? (double)epoch->number
@@ -371,8 +350,6 @@ static void on_generation(struct progress *progress, const struct json *event)
     char text[PROGRESS_LINE_MAX] = "";
     state->waiting[0] = '\0';
     state->step = json_u64(event, "step", 0);
-    if (state->steps_per_epoch > 0 && state->made_up == 0)
-        state->epoch = (double)state->step / (double)state->steps_per_epoch;
     memset(progress->epochs, 0, sizeof progress->epochs);
     wording_append(text, PROGRESS_LINE_MAX,
                    "a lost server is back: going back to step %s: %s made again",
@@ -386,9 +363,10 @@ static const struct {
     const char *name;
     void (*take)(struct progress *progress, const struct json *event);
 } event_table[] = {
-    {"start", on_start},           {"progress", on_progress}, {"epoch", on_epoch},
-    {"evaluation", on_evaluation}, {"waiting", on_waiting},   {"generation", on_generation},
-    {"requeued", on_requeued},     {"window", on_window},     {"score_dropped", on_score_dropped},
+    {"start", on_start},     {"progress", on_progress},
+    {"epoch", on_epoch},     {"evaluation", on_evaluation},
+    {"waiting", on_waiting}, {"generation", on_generation},
+    {"window", on_window},   {"score_dropped", on_score_dropped},
 };
 
 bool progress_take_event(struct progress *progress, const char *line)

@@ -46,9 +46,8 @@ struct progress_state {
     bool started;
     const struct mode_facts *facts; /* The mode's; of none before it has started. */
     uint64_t first_step, steps, steps_per_epoch, update_examples, examples;
-    uint64_t made_up; /* Steps more, of what was dropped. */
     uint64_t step;
-    double epoch, loss, accuracy, images_per_second;
+    double loss, accuracy, images_per_second;
     double staleness_mean, staleness_max;
     char waiting[256]; /* The process, or "". */
 };

@@ -44,9 +44,8 @@ static void print_work(FILE *out, const struct record *record)
         worked += summary->workers[i].examples;
     bool several = record->accumulate > 1;
     char text[200] = "";
-    uint64_t made_up = mode_figures_value(&summary->mode_figures, "steps_made_up");
     wording_append(text, sizeof text, "%s of %s", wording_count(summary->step).text,
-                   wording_count(record->steps + made_up).text);
+                   wording_count(record->steps).text);
     if (several)
         wording_append(text, sizeof text, ", %s to an update",
                        wording_count(record->accumulate).text);

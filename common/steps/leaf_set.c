@@ -129,9 +129,9 @@ bool leaf_sets_next(struct leaf_sets *list, struct leaf_set *set)
 
 static bool fits(const struct leaf_set *set, const struct job *job, uint64_t step)
 {
-    if (step >= job_steps_most(job))
+    if (step >= job->steps)
         return false;
-    uint32_t leaves = job_requeues(job) ? job_leaves_max(job) : job_batch(job, step).leaves;
+    uint32_t leaves = job_batch(job, step).leaves;
     return leaf_set_count(set, (struct node){leaves, TREE_LEAVES_MAX - leaves}) == 0;
 }
 

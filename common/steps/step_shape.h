@@ -9,24 +9,21 @@
 
 #include <stdint.h>
 
+#include "common/base/frame.h"
 #include "common/job/job.h"
 #include "common/steps/leaf_set.h"
-
-/* One that a step did not wait for. */
-struct owed_leaf {
-    uint64_t batch; /* In the epoch. */
-    uint32_t leaf;
-};
 
 struct step_shape {
     uint64_t step;
     struct batch_range batch;
-    const struct owed_leaf *owed; /* [batch.leaves] where it is made up (timeline.h); else NULL. */
-    const struct leaf_set *set;   /* The leaves that count; NULL: any may. */
+    const struct leaf_set *set; /* The leaves that count; NULL: any may. */
     uint32_t refusals; /* Of the batch, by servers, as too stale; another one draws new times. */
 };
 
 struct step_shape step_shape_of(const struct job *job, uint64_t step, const struct leaf_set *set);
+/* sets: a list (leaf_set.h) of those that are known, or NULL. The step's goes into *set. */
+struct step_shape step_shape_in(const struct job *job, uint64_t step, const struct frame *sets,
+                                struct leaf_set *set);
 
 /* Of how many examples a node is, of those leaves that count. */
 uint32_t step_shape_examples(const struct step_shape *shape, const struct job *job,

@@ -10,7 +10,6 @@
 
 #include "common/base/hash.h"
 #include "common/job/job_json.h"
-#include "common/steps/leaf_set.h"
 #include "common/store/run_record.h"
 
 #define MANIFEST_BYTES_MAX ((size_t)64 << 20)
@@ -26,7 +25,6 @@ void manifest_free(struct manifest *manifest)
 {
     job_free(&manifest->job);
     free(manifest->parts);
-    free(manifest->sets.list);
     memset(manifest, 0, sizeof *manifest);
 }
 
@@ -74,8 +72,6 @@ static void write_members(struct json_writer *writer, const struct manifest *man
     json_writer_u64(writer, "step", manifest->step);
     json_writer_object(writer, "epoch_so_far");
     write_tally(writer, &manifest->so_far.epoch);
-    if (job_requeues(&manifest->job))
-        json_writer_u64(writer, "number", manifest->so_far.number);
     json_writer_end(writer);
     if (manifest->so_far.window.tally.updates > 0) {
         json_writer_object(writer, "window_so_far");
@@ -83,8 +79,6 @@ static void write_members(struct json_writer *writer, const struct manifest *man
         write_tally(writer, &manifest->so_far.window.tally);
         json_writer_end(writer);
     }
-    if (job_requeues(&manifest->job))
-        json_writer_hex(writer, "sets", manifest->sets.list, manifest->sets.bytes);
     json_writer_object(writer, "record");
     json_writer_u64(writer, "session", manifest->record.session);
     json_writer_u64(writer, "bytes", manifest->record.bytes);
@@ -188,15 +182,12 @@ static void read_tally(struct tally *tally, struct json_fields *fields)
     tally->loss = (int64_t)json_fields_u64(fields, "loss", UINT64_MAX);
 }
 
-/* Its number is there where what is dropped is requeued. */
-static enum status read_epoch(struct tally_so_far *so_far, const struct json *object,
-                              const char *path, struct error *error)
+static enum status read_epoch(struct tally *tally, const struct json *object, const char *path,
+                              struct error *error)
 {
     struct json_fields fields;
     json_fields_init(&fields, object, path, error);
-    read_tally(&so_far->epoch, &fields);
-    if (json_at(object, "number") != NULL)
-        so_far->number = json_fields_u64(&fields, "number", UINT64_MAX);
+    read_tally(tally, &fields);
     return json_fields_end(&fields);
 }
 
@@ -211,34 +202,6 @@ static enum status read_window(struct window_so_far *window, const struct json *
     window->first = json_fields_u64(&fields, "first", UINT64_MAX);
     read_tally(&window->tally, &fields);
     return json_fields_end(&fields);
-}
-
-/* They need not be there. */
-static enum status read_sets(struct manifest_sets *sets, const struct json *root,
-                             struct json_fields *fields, const char *path, struct error *error)
-{
-    const char *text = json_text(root, "sets");
-    if (text == NULL)
-        return STATUS_OK;
-    sets->bytes = strlen(text) / 2;
-    sets->list = malloc(sets->bytes + 1);
-    if (sets->list == NULL)
-        return error_set(error, STATUS_MEMORY, "out of memory for %.300s", path);
-    json_fields_hex(fields, "sets", sets->list, sets->bytes);
-    return STATUS_OK;
-}
-
-/* Every step's, from where its epoch began. */
-static bool has_its_sets(const struct manifest *manifest)
-{
-    const struct manifest_sets *sets = &manifest->sets;
-    struct leaf_sets list;
-    if (!job_requeues(&manifest->job))
-        return sets->list == NULL;
-    return sets->list != NULL && manifest->so_far.number < job_epochs(&manifest->job) &&
-           leaf_sets_fit(sets->list, sets->bytes, &manifest->job) &&
-           leaf_sets_open(&list, sets->list, sets->bytes) && list.step <= manifest->step &&
-           list.left == manifest->step - list.step;
 }
 
 static enum status read_record(struct manifest_record *record, const struct json *object,
@@ -256,8 +219,6 @@ static enum status read_record(struct manifest_record *record, const struct json
 /* The epoch's updates before the checkpoint's step, or none: a part of them is not told. */
 static bool is_of_the_step(const struct manifest *manifest)
 {
-    if (job_requeues(&manifest->job)) /* Who knows where its epoch began has the sets. */
-        return manifest->so_far.epoch.updates <= manifest->step;
     uint64_t before = manifest->step % job_steps_per_epoch(&manifest->job);
     return manifest->so_far.epoch.updates <= before;
 }
@@ -280,15 +241,13 @@ static enum status read_members(struct manifest *manifest, const struct json *ro
     const struct json *window = json_at(root, "window_so_far") != NULL
                                     ? json_fields_object(&fields, "window_so_far")
                                     : NULL;
-    enum status status = read_sets(&manifest->sets, root, &fields, path, error);
     const struct json *record = json_fields_object(&fields, "record");
     const struct json *job = json_fields_object(&fields, "job");
     const struct json *parts = json_fields_array(&fields, "parts", JOB_SERVERS_MAX);
     json_fields_text(&fields, "blake2b"); /* Checked already. */
+    enum status status = json_fields_end(&fields);
     if (status == STATUS_OK)
-        status = json_fields_end(&fields);
-    if (status == STATUS_OK)
-        status = read_epoch(&manifest->so_far, so_far, path, error);
+        status = read_epoch(&manifest->so_far.epoch, so_far, path, error);
     if (status == STATUS_OK)
         status = read_window(&manifest->so_far.window, window, path, error);
     if (status == STATUS_OK)
@@ -297,7 +256,7 @@ static enum status read_members(struct manifest *manifest, const struct json *ro
         status = job_read_json(&manifest->job, job, path, error);
     if (status == STATUS_OK)
         status = read_parts(manifest, parts, path, error);
-    if (status == STATUS_OK && manifest->step > job_steps_most(&manifest->job))
+    if (status == STATUS_OK && manifest->step > manifest->job.steps)
         status = error_set(error, STATUS_INVALID,
                            "%.300s: step %" PRIu64 " is beyond the job's %" PRIu64, path,
                            manifest->step, manifest->job.steps);
@@ -309,11 +268,6 @@ static enum status read_members(struct manifest *manifest, const struct json *ro
         status = error_set(error, STATUS_INVALID,
                            "%.300s: window_so_far is not of batches before step %" PRIu64, path,
                            manifest->step);
-    if (status == STATUS_OK && !has_its_sets(manifest))
-        status =
-            error_set(error, STATUS_INVALID,
-                      "%.300s: sets are not those of the steps of an epoch up to step %" PRIu64,
-                      path, manifest->step);
     if (status == STATUS_OK && !is_of_the_step(manifest))
         status =
             error_set(error, STATUS_INVALID,

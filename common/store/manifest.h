@@ -8,9 +8,6 @@
  *                                              trained; loss in 2^-24 nats; no updates: not known
  *       "window_so_far": {"first": 930, "updates": 8, ...},  of the window (windows.h) that the step
  *                                              lies in; left out where that is not known, or nothing
- *       "sets": "a2070801...",                 where what is dropped is requeued (timeline.h): of which
- *                                              leaves the steps before this one were made, from the
- *                                              beginning of their epoch on, which epoch_so_far numbers
  *       "record": {"session": 1, "bytes": 20480, "computation": 939, "batches": 938},  what there is
  *                                              of it, the next number, and how many batches it goes up
  *                                              to: fewer than `step` when it has ended and the run has
@@ -48,19 +45,11 @@ struct manifest_record {
     uint64_t batches; /* It goes up to here. Before `step`: it has ended, and the run went on. */
 };
 
-/* A list (leaf_set.h) of the steps up to the manifest's from the one on with which so_far.number began;
- * none where nothing is requeued. */
-struct manifest_sets {
-    void *list; /* [bytes] Owned. */
-    size_t bytes;
-};
-
 struct manifest {
     struct job job;
     uint64_t run_id;
     uint64_t step;
     struct tally_so_far so_far; /* See statistics_so_far. */
-    struct manifest_sets sets;
     struct manifest_record record;
     uint32_t part_count;
     struct checkpoint_part *parts; /* [part_count], owned. */

@@ -47,7 +47,7 @@ static enum status compare(const struct manifest *manifest, const struct job *jo
     enum job_scope scope = job_has_read_data(job) ? JOB_SCOPE_RESUME : JOB_SCOPE_UNREAD;
     enum status status =
         job_compare(&manifest->job, "the checkpoint", job, "this job", scope, error);
-    if (status == STATUS_OK && manifest->step > job_steps_most(job))
+    if (status == STATUS_OK && manifest->step > job->steps)
         status = error_set(error, STATUS_MISMATCH,
                            "the checkpoint is at step %" PRIu64 ", beyond the %" PRIu64
                            " steps of this job",

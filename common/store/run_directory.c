@@ -257,14 +257,6 @@ void mode_figures_add(struct mode_figures *figures, const char *name, uint64_t v
     figures->figures[figures->count++].value = value;
 }
 
-uint64_t mode_figures_value(const struct mode_figures *figures, const char *name)
-{
-    for (uint32_t i = 0; i < figures->count; i++)
-        if (strcmp(figures->figures[i].name, name) == 0)
-            return figures->figures[i].value;
-    return 0;
-}
-
 static void read_mode_figures(struct mode_figures *figures, const struct json *root)
 {
     const struct json *object = json_at(root, "mode_figures");

@@ -71,7 +71,6 @@ double worker_summary_other(const struct worker_summary *worker);
 
 /* One figure more; the first MODE_FIGURES_MAX are kept. */
 void mode_figures_add(struct mode_figures *figures, const char *name, uint64_t value);
-uint64_t mode_figures_value(const struct mode_figures *figures, const char *name); /* 0: none. */
 
 /* Nothing has been trained or scored. */
 void run_summary_begin(struct run_summary *summary);

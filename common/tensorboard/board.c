@@ -100,12 +100,9 @@ static void put_points(struct board *board, const struct points *points)
         put(board, &event);
 }
 
-/* Where what was dropped makes steps of its own, they have the rates of others. */
 static double learning_rate(const struct job *job, uint64_t step)
 {
-    return job_requeues(job) || step == 0
-               ? (double)NAN
-               : (double)schedule_learning_rate(&job->schedule, step - 1);
+    return step == 0 ? (double)NAN : (double)schedule_learning_rate(&job->schedule, step - 1);
 }
 
 static void on_progress(struct board *board, const struct run_event *run)

@@ -119,7 +119,6 @@ struct message_welcome {
     uint64_t ticket, proof;
     uint8_t secret[HASH_BYTES]; /* Zeros to a worker. See ps/work/proof.h. */
     bool records;               /* Chunks note which computations they have had. */
-    bool ends;                  /* An epoch ends at restore_step: of a job that requeues. */
 };
 
 struct message_ready {
@@ -134,19 +133,11 @@ struct message_start {
     uint32_t assignment, members, position;
     uint64_t stop_step;
     bool records; /* What is computed is announced before it is sent. */
-    /* Of the timeline (timeline.h), where what is dropped is requeued. */
-    uint64_t epoch, epoch_first, owed, owed_examples;
-    bool epoch_closed;
-    /* Behind the list the payload tells of which leaves these steps are made. */
-    uint64_t owed_from, owed_end;
 };
 
 /* The payload: a list (leaf_set.h) of the step's set. */
 struct message_close {
-    uint64_t step, epoch;
-    uint32_t leaves, examples; /* Of its batch, of which the set is a part. */
-    uint64_t lag;              /* A schedule counts so many steps less: see timeline_progress. */
-    bool ends;                 /* It is the last of its epoch. */
+    uint64_t step;
 };
 
 struct message_ping {

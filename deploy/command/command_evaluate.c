@@ -125,9 +125,7 @@ static void print_source(const struct model_file *file)
 {
     printf("file           %s\n", file->path);
     if (file->declared)
-        printf(job_requeues(&file->job) ? "trained        %s updates, of %s\n"
-                                        : "trained        %s of %s\n",
-               wording_count(file->step).text,
+        printf("trained        %s of %s\n", wording_count(file->step).text,
                wording_counted(file->job.steps, "batch", "batches").text);
     wording_wrap(stdout, file->model, printf("model          "), 15);
 }

@@ -119,11 +119,8 @@ static enum status inspect_checkpoint(const char *path, struct error *error)
     if (status != STATUS_OK)
         return status;
     printf("checkpoint %s\n", path);
-    /* Where steps are made of what was dropped, there are more of them than the job has batches. */
-    printf(job_requeues(&manifest.job) ? "  step         %s, of %s batches, run %016" PRIx64 "\n"
-                                       : "  step         %s of %s, run %016" PRIx64 "\n",
-           wording_count(manifest.step).text, wording_count(manifest.job.steps).text,
-           manifest.run_id);
+    printf("  step         %s of %s, run %016" PRIx64 "\n", wording_count(manifest.step).text,
+           wording_count(manifest.job.steps).text, manifest.run_id);
     print_job(&manifest.job);
     print_parts(path, &manifest);
     manifest_free(&manifest);

@@ -26,8 +26,7 @@ void warm_up_options(struct warm_up *warm_up, const struct config_plan *config, 
     options->job.record = RECORDING_OFF;
     options->job.keep_scored = false;
     options->job.report_every = 0;
-    options->job.dropped = DROPPED_LOST; /* What is requeued is so at the end of an epoch. */
-    options->traced = true;              /* It perturbs nobody who counts. */
+    options->traced = true; /* It perturbs nobody who counts. */
     options->trace_steps = STEPS_TRACED;
 }
 

@@ -49,7 +49,7 @@ void simulated_worker_free(struct simulated_worker *worker)
     session_destroy(&worker->session);
     for (uint32_t i = 0; i < worker->gradient_count; i++)
         frame_release(worker->gradients[i]);
-    told_steps_free(&worker->told);
+    frame_release(worker->sets);
     free(worker->parameters);
     free(worker->begun);
     memset(worker, 0, sizeof *worker);
@@ -209,9 +209,7 @@ static void take_work(struct simulated_worker *w, uint64_t step, bool enough,
     }
     w->step = step;
     go_on(w, step);
-    if (told_steps_shape(&w->told, step, &w->shape) != STATUS_OK)
-        engine_fail(w->engine, "worker/%u is not told of which leaves step %" PRIu64 " is made",
-                    w->process->index, step);
+    w->shape = step_shape_in(job_of(w), step, w->sets, &w->set);
     w->shape.refusals = session_refusals(w->session);
     w->batches++;
     choose_nodes(w);
@@ -233,10 +231,8 @@ static void take_start(struct simulated_worker *w, const struct packet *packet)
 {
     const struct message *message = &packet->message;
     w->start = message->start;
-    if (told_steps_take(&w->told, job_of(w), &w->start,
-                        packet->payload != NULL ? frame_retain(packet->payload) : NULL) !=
-        STATUS_OK)
-        engine_fail(w->engine, "worker/%u is told of steps what cannot be", w->process->index);
+    frame_release(w->sets);
+    w->sets = packet->payload != NULL ? frame_retain(packet->payload) : NULL;
     OBSERVE(observer_of(w), trainer_starts, w->process, message);
 }
 

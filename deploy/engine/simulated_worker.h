@@ -17,9 +17,8 @@
 
 #include "common/base/deadlines.h"
 #include "common/job/tree.h"
-#include "common/steps/leaf_set.h"
+#include "common/steps/step_shape.h"
 #include "worker/client/session.h"
-#include "worker/mode/told_steps.h"
 
 #define SIMULATED_GRADIENTS_MAX (TREE_COVER_MAX + 2)
 
@@ -39,7 +38,8 @@ struct simulated_worker {
     uint32_t gradient_count;
     /* The trainer. */
     struct message_start start;
-    struct told_steps told;  /* What it tells of the steps. */
+    struct frame *sets;      /* What it tells of the steps, or NULL. */
+    struct leaf_set set;     /* Of the step under way. */
     uint64_t step;           /* Being computed ... */
     struct step_shape shape; /* ... and what it is. */
     struct node nodes[TREE_COVER_MAX];

@@ -20,7 +20,6 @@ struct making {
     float *base;     /* ... and what it was made from, where gradients are compensated. */
     struct tally score;
     uint32_t examples; /* That it is of; 0: all of its batch. */
-    uint64_t lag;      /* See group.h. */
 };
 
 /* The chunks as they were after so many batches, as far as they have come there. */
@@ -35,12 +34,8 @@ struct replay {
     struct job job;
     struct replay_calls calls;
     uint64_t until, counted_from, elements;
-    struct leaf_sets sets;    /* Those of the steps to come, where there are some. */
-    struct timeline timeline; /* Where what is dropped is requeued: of the step to come, ... */
-    struct owed_leaf *owed;   /* [owed_count] ... what its epoch owes so far, ... */
-    size_t owed_count, owed_capacity;
-    uint64_t had;        /* ... and how many examples it has had. */
-    struct leaf_set set; /* Of the step under way. */
+    struct leaf_sets sets; /* Those of the steps to come, where there are some. */
+    struct leaf_set set;   /* Of the step under way. */
     struct run_record_reader reader;
     struct plan *plan; /* Of the segment. */
     struct chunk *chunks;
@@ -58,7 +53,6 @@ struct replay {
     uint64_t result_version;               /* ... and which version of every chunk that is. */
     struct passing *passing;
     struct tally *epochs; /* [epoch_count] */
-    uint64_t *epoch_ends; /* [epoch_count], as far as they are known; else 0. */
     uint64_t epoch_count;
     struct tally *windows; /* [window_count] Of --report-every. */
     uint64_t window_count;
@@ -90,13 +84,11 @@ enum status replay_create(struct replay **replay, const struct job *job, uint64_
     r->elements = variables_layout(job->variables, job->variable_count, offsets);
     r->epoch_count = job_epochs(job);
     r->epochs = calloc(r->epoch_count + 1, sizeof *r->epochs);
-    r->epoch_ends = calloc(r->epoch_count + 1, sizeof *r->epoch_ends);
-    r->window_count = windows_of_job(job, job_steps_most(job));
+    r->window_count = windows_of_job(job);
     r->windows = calloc(r->window_count + 1, sizeof *r->windows);
     r->parameters = make_space(r);
     r->result = make_space(r);
-    if (r->epochs == NULL || r->epoch_ends == NULL || r->windows == NULL || r->parameters == NULL ||
-        r->result == NULL)
+    if (r->epochs == NULL || r->windows == NULL || r->parameters == NULL || r->result == NULL)
         goto fail;
     free(offsets);
     return STATUS_OK;
@@ -154,8 +146,6 @@ void replay_destroy(struct replay **replay)
     free(r->result);
     free(r->epochs);
     free(r->windows);
-    free(r->epoch_ends);
-    free(r->owed);
     job_free(&r->job);
     free(r);
     *replay = NULL;
@@ -194,16 +184,9 @@ static void give_gradient(struct replay *r, float *gradient)
 
 /* --- the end of an epoch ------------------------------------------------------------------- */
 
-static bool ends_epoch(const struct replay *r, uint64_t batches)
-{
-    if (job_requeues(&r->job))
-        return r->chunks[0].epoch_end == batches;
-    return batches % job_steps_per_epoch(&r->job) == 0 || batches == r->job.steps;
-}
-
 static bool is_passed(const struct replay *r, uint64_t batches)
 {
-    bool told = ends_epoch(r, batches);
+    bool told = job_closes_at(&r->job, batches);
     return batches > 0 && ((told && r->calls.passed != NULL) || batches == r->until);
 }
 
@@ -233,7 +216,7 @@ static enum status passed(struct replay *r, struct passing *p, struct error *err
         at = &(*at)->next;
     *at = p->next;
     enum status status = STATUS_OK;
-    bool end = ends_epoch(r, p->batches);
+    bool end = job_closes_at(&r->job, p->batches);
     if (r->calls.passed != NULL && end)
         status = r->calls.passed(r->calls.context, p->batches, p->values, error);
     if (p->batches == r->until)
@@ -399,7 +382,7 @@ static void add_score(struct replay *r, const struct step_shape *shape, const st
     if (epoch >= r->epoch_count)
         return;
     tally_add(&r->epochs[epoch], score);
-    if (step < job_steps_most(&r->job) && r->window_count > 0)
+    if (step < r->job.steps && r->window_count > 0)
         tally_add(&r->windows[step / r->job.report_every], score);
 }
 
@@ -439,7 +422,6 @@ static enum status apply(struct replay *r, uint32_t index, const struct making *
         gradient.sum = made->gradient + chunk->first;
         gradient.examples =
             made->examples > 0 ? made->examples : job_batch(&r->job, batch).examples;
-        gradient.lag = made->lag;
         gradient.base = made->base != NULL ? made->base + chunk->first : NULL;
     }
     if (group_add(chunk, &gradient) != STATUS_OK || (closes && group_close(chunk) != STATUS_OK))
@@ -591,31 +573,11 @@ void replay_count_from(struct replay *replay, uint64_t batch)
     replay->counted_from = batch;
 }
 
-static enum status owe(struct replay *r, uint64_t step, struct error *error)
-{
-    uint64_t batch = step - r->timeline.first;
-    uint32_t leaves = timeline_batch(&r->timeline, &r->job, step).leaves;
-    timeline_note(&r->timeline, &r->job, batch, &r->set);
-    for (uint32_t leaf = 0; leaf < leaves; leaf++) {
-        if (leaf_set_has(&r->set, leaf))
-            continue;
-        struct owed_leaf *owed =
-            array_room(r->owed, r->owed_count, &r->owed_capacity, sizeof *owed);
-        if (owed == NULL)
-            return no_memory(error);
-        r->owed = owed;
-        r->owed[r->owed_count++] = (struct owed_leaf){batch, leaf};
-    }
-    return STATUS_OK;
-}
-
 /* What the step was made of: of all its leaves, or of those that are recorded. */
 static enum status find_shape(struct replay *r, uint64_t step, struct step_shape *shape,
                               struct error *error)
 {
-    enum status status = STATUS_OK;
-    *shape =
-        (struct step_shape){.step = step, .batch = timeline_batch(&r->timeline, &r->job, step)};
+    *shape = step_shape_of(&r->job, step, NULL);
     if (!job_mode(&r->job)->sets)
         return STATUS_OK;
     while (r->sets.step <= step)
@@ -624,31 +586,7 @@ static enum status find_shape(struct replay *r, uint64_t step, struct step_shape
                              "%s: of which leaves step %" PRIu64 " was made is not recorded",
                              r->reader.name, step);
     shape->set = &r->set;
-    if (timeline_is_made_up(&r->timeline, &r->job, step))
-        shape->owed = r->owed + shape->batch.first;
-    else if (job_requeues(&r->job))
-        status = owe(r, step, error);
-    return status;
-}
-
-static uint64_t lag_of(const struct replay *r, uint64_t step)
-{
-    bool lags = job_requeues(&r->job);
-    return lags ? step - timeline_progress(&r->timeline, &r->job, r->had) : 0;
-}
-
-/* The step is made. */
-static void pass_step(struct replay *r, uint64_t step, uint64_t examples)
-{
-    if (!job_requeues(&r->job))
-        return;
-    r->had += examples;
-    if (!timeline_ends(&r->timeline, &r->job, step))
-        return;
-    if (r->timeline.epoch < r->epoch_count)
-        r->epoch_ends[r->timeline.epoch] = step + 1;
-    timeline_go_on(&r->timeline, &r->job);
-    r->owed_count = r->had = 0;
+    return STATUS_OK;
 }
 
 /* Every step from the values of the one before. */
@@ -674,14 +612,9 @@ static enum status replay_serially(struct replay *r, struct error *error)
             break;
         add_score(r, &shape, &score);
         const struct making made = {.gradient = gradient,
-                                    .examples = shape.set != NULL ? (uint32_t)score.examples : 0,
-                                    .lag = lag_of(r, batch)};
-        whole->epoch_end = job_requeues(&r->job) && timeline_ends(&r->timeline, &r->job, batch)
-                               ? batch + 1
-                               : whole->epoch_end;
+                                    .examples = shape.set != NULL ? (uint32_t)score.examples : 0};
         bool closes = group_closes(whole) || batch + 1 == s->to.batches;
         status = apply(r, 0, &made, batch, whole->version, closes, error);
-        pass_step(r, batch, score.examples);
     }
     give_gradient(r, gradient);
     return status;
@@ -733,25 +666,11 @@ uint64_t replay_version(const struct replay *replay)
     return replay_is_over(replay) ? replay->result_version : replay->reader.interval.to.version;
 }
 
-uint64_t replay_epoch_end(const struct replay *replay, uint64_t epoch)
-{
-    const struct replay *r = replay;
-    if (!job_requeues(&r->job))
-        return job_epoch(&r->job, epoch).end;
-    return epoch < r->epoch_count && r->epoch_ends[epoch] > 0 ? r->epoch_ends[epoch] : UINT64_MAX;
-}
-
-uint64_t replay_end(const struct replay *replay)
-{
-    return job_requeues(&replay->job) ? replay_epoch_end(replay, replay->epoch_count - 1)
-                                      : replay->job.steps;
-}
-
 bool replay_window(const struct replay *replay, uint64_t number, struct window *window)
 {
     if (number >= replay->window_count || replay->windows[number].updates == 0)
         return false;
-    *window = window_of(&replay->job, replay_end(replay), number, &replay->windows[number]);
+    *window = window_of(&replay->job, number, &replay->windows[number]);
     return window->tally.updates == window->end - window->first;
 }
 

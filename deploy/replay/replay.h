@@ -27,7 +27,7 @@
 #include "common/job/job.h"
 #include "common/job/tally.h"
 #include "common/job/windows.h"
-#include "common/steps/timeline.h"
+#include "common/steps/step_shape.h"
 #include "common/store/run_record.h"
 
 struct replay;
@@ -85,11 +85,6 @@ const struct replay_figures *replay_figures(const struct replay *replay);
 const float *replay_parameters(struct replay *replay);
 uint64_t replay_batches(const struct replay *replay);
 uint64_t replay_version(const struct replay *replay); /* Updates made of every chunk. */
-
-/* With which step an epoch (from 0) ends, and the whole job; UINT64_MAX where that is made up of what was
- * dropped (timeline.h) and has not been gone through. */
-uint64_t replay_epoch_end(const struct replay *replay, uint64_t epoch);
-uint64_t replay_end(const struct replay *replay);
 
 /* What the gradients of an epoch (from 0) scored as they were made, each at the values that it was
  * made from: those that were applied to the first chunk of server 0's, as in the run. NULL when no batch

@@ -61,8 +61,7 @@ static void tell_epoch(struct telling *telling, const struct rerun *rerun, uint6
     struct epoch_range epoch = job_epoch(&rerun->job, index);
     tell(telling, "epoch",
          EVENT_MEMBERS(
-             event_count("epoch", index + 1),
-             event_count("step", replay_epoch_end(rerun->replay, index)),
+             event_count("epoch", index + 1), event_count("step", epoch.end),
              event_real("loss", rerun_loss(rerun, index), JSON_EXACT),
              event_real("accuracy", (double)tally->correct / (double)tally->examples, JSON_EXACT),
              event_count("examples", tally->examples), event_count("of", epoch.examples)));
@@ -71,11 +70,9 @@ static void tell_epoch(struct telling *telling, const struct rerun *rerun, uint6
 static void tell_score(struct telling *telling, const struct rerun *rerun,
                        const struct rerun_score *score)
 {
-    uint64_t epoch = 0;
-    while (replay_epoch_end(rerun->replay, epoch) < score->batches)
-        epoch++;
     tell(telling, "evaluation",
-         EVENT_MEMBERS(event_count("epoch", epoch + 1), event_count("step", score->batches),
+         EVENT_MEMBERS(event_count("epoch", job_epoch_ended(&rerun->job, score->batches)),
+                       event_count("step", score->batches),
                        event_real("test_loss", score->test.loss, JSON_EXACT),
                        event_real("test_accuracy", score->test.accuracy, JSON_EXACT),
                        event_real("regularisation_loss", score->test.regularisation, JSON_EXACT),
@@ -89,9 +86,7 @@ static void tell_windows(struct telling *telling, const struct rerun *rerun, uin
     struct window window;
     struct event_member members[RUN_WINDOW_MEMBERS];
     const struct job *job = &rerun->job;
-    uint64_t steps = replay_end(rerun->replay);
-    for (; *next < windows_of_job(job, job_steps_most(job)) &&
-           window_of(job, steps, *next, &(struct tally){0}).end <= until;
+    for (; *next < windows_of_job(job) && window_of(job, *next, &(struct tally){0}).end <= until;
          ++*next) {
         if (!replay_window(rerun->replay, *next, &window))
             continue;
@@ -110,10 +105,10 @@ static void tell_all(struct telling *telling, const struct rerun *rerun)
         const struct tally *tally = replay_epoch(rerun->replay, i);
         if (tally == NULL)
             continue;
-        tell_windows(telling, rerun, replay_epoch_end(rerun->replay, i), &window);
+        uint64_t end = job_epoch(&rerun->job, i).end;
+        tell_windows(telling, rerun, end, &window);
         tell_epoch(telling, rerun, i, tally);
-        while (told < rerun->score_count &&
-               rerun->scores[told].batches <= replay_epoch_end(rerun->replay, i))
+        while (told < rerun->score_count && rerun->scores[told].batches <= end)
             tell_score(telling, rerun, &rerun->scores[told++]);
     }
 }
@@ -123,7 +118,7 @@ static void sum_up(struct run_summary *summary, const struct rerun *rerun,
 {
     uint64_t epochs = job_epochs(&rerun->job), last = epochs;
     run_summary_begin(summary);
-    summary->state = outcome->batches == replay_end(rerun->replay) ? RUN_DONE : RUN_STOPPED;
+    summary->state = outcome->batches == rerun->job.steps ? RUN_DONE : RUN_STOPPED;
     summary->replay_of = outcome->of;
     summary->step = outcome->batches;
     summary->versions = outcome->versions;
@@ -144,13 +139,9 @@ static void sum_up(struct run_summary *summary, const struct rerun *rerun,
         summary->test = score->test;
     }
     struct window window;
-    for (uint64_t i = windows_of_job(&rerun->job, job_steps_most(&rerun->job));
-         i > 0 && summary->window.number == 0; i--)
+    for (uint64_t i = windows_of_job(&rerun->job); i > 0 && summary->window.number == 0; i--)
         if (replay_window(rerun->replay, i - 1, &window))
             summary->window = run_window_of(&rerun->job, &window, (double)NAN);
-    if (job_requeues(&rerun->job) && replay_end(rerun->replay) != UINT64_MAX)
-        mode_figures_add(&summary->mode_figures, "steps_made_up",
-                         replay_end(rerun->replay) - rerun->job.steps);
     summary->verdicts.applied = replay_figures(rerun->replay)->entries;
     snprintf(summary->reason, sizeof summary->reason, "%s",
              summary->state == RUN_DONE ? "" : "replayed so far");

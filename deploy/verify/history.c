@@ -93,20 +93,6 @@ static void draw_batches(struct job *job, struct random_sequence *random, enum w
     job->checkpoint_every = one_in(random, 3) ? 0 : from_to(random, 1, 6);
 }
 
-/* In a history with backup workers, whose job is made to be one of whole epochs and leaves. */
-static void draw_requeue(struct job *job, uint64_t seed)
-{
-    if (!job_mode(job)->has_backup || seed / 8 % 2 == 0)
-        return;
-    job->dropped = DROPPED_REQUEUE;
-    job->keep_scored = false;
-    uint64_t whole = job->examples / job->batch * job->batch, ragged = job->examples - whole;
-    uint64_t batches = job_steps_per_epoch(job);
-    job->batch = (job->batch + job->micro_batch - 1) / job->micro_batch * job->micro_batch;
-    job->examples = (batches - 1) * job->batch + (ragged > 0 ? ragged : job->batch);
-    job->steps = (job->steps + batches - 1) / batches * batches;
-}
-
 static enum status draw_job(struct history_plan *plan, struct random_sequence *random)
 {
     struct job *job = &plan->job;
@@ -126,7 +112,6 @@ static enum status draw_job(struct history_plan *plan, struct random_sequence *r
     snprintf(job->data, sizeof job->data, "simulated");
     draw_optimizer(job, random, plan->kind);
     draw_batches(job, random, plan->kind);
-    draw_requeue(job, plan->seed);
     return draw_variables(job, random, plan->kind != WORK_MIXED);
 }
 
@@ -289,8 +274,6 @@ void history_describe(const struct history_plan *plan, char *text, size_t size)
         wording_append(text, size, "+l2");
     if (job->keep_scored)
         wording_append(text, size, "+kept");
-    if (job_requeues(job))
-        wording_append(text, size, "+requeue");
     wording_append(text, size, " %s %s steps=%" PRIu64 " leaves=%u", job->optimizer.name,
                    kinds[plan->kind], job->steps, job_leaves_max(job));
     for (uint32_t i = 0; i < plan->phase_count; i++) {
@@ -434,7 +417,7 @@ static void tell_kept(struct running *r, struct oracle *oracle)
 {
     const struct job *job = &r->plan->job;
     struct model_file model;
-    for (uint64_t batches = 1; batches <= job_steps_most(job); batches++)
+    for (uint64_t batches = 1; batches <= job->steps; batches++)
         if (job_scores_at(job, batches) && read_kept(r, batches, &model)) {
             oracle_know_kept(oracle, batches, model.parameters);
             model_file_close(&model);
@@ -445,15 +428,14 @@ static void tell_kept(struct running *r, struct oracle *oracle)
 static void tell_sets(const struct running *r, struct oracle *oracle)
 {
     if (oracle->sets.earlier != NULL)
-        memcpy(oracle->sets.earlier, r->told, job_steps_most(&r->plan->job) * sizeof *r->told);
+        memcpy(oracle->sets.earlier, r->told, r->plan->job.steps * sizeof *r->told);
     memcpy(oracle->sets.deals, r->deals, sizeof r->deals);
     oracle->forgetful = oracle->forgetful || r->forgetful;
 }
 
 static void note_sets(struct running *r, const struct oracle *oracle)
 {
-    for (uint64_t step = 0; oracle->sets.steps != NULL && step < job_steps_most(&r->plan->job);
-         step++)
+    for (uint64_t step = 0; oracle->sets.steps != NULL && step < r->plan->job.steps; step++)
         if (oracle->sets.steps[step].there)
             r->told[step] = oracle->sets.steps[step];
     memcpy(r->deals, oracle->sets.deals, sizeof r->deals);
@@ -467,7 +449,7 @@ static void check_kept(struct running *r, const struct oracle *oracle)
     struct model_file model;
     char text[200];
     r->result->kept = 0;
-    for (uint64_t batches = 1; batches <= job_steps_most(job) && !r->result->failed; batches++) {
+    for (uint64_t batches = 1; batches <= job->steps && !r->result->failed; batches++) {
         if (!job_scores_at(job, batches) || !read_kept(r, batches, &model))
             continue;
         r->result->kept++;
@@ -569,7 +551,7 @@ static void check_phase(struct running *r, struct check_run *x, int code)
     uint64_t newest;
     bool any = checkpoint_list(&r->disks[0].disk, SIMULATED_OUT, &newest, 1) > 0;
     if (code == EXIT_DONE)
-        step = x->oracle.sets.steps != NULL ? oracle_sets_end(&x->oracle) : r->plan->job.steps;
+        step = r->plan->job.steps;
     else if (any)
         step = newest;
     /* A stop that something went wrong with leaves the last whole checkpoint. */
@@ -608,7 +590,7 @@ static uint64_t bound_us(const struct history_plan *plan, const struct history_p
     uint64_t snapshot_us = 100 * plan->disk_latency_us + 4 * round_us;
     double waits = deadlines->start + deadlines->silence + deadlines->recovery +
                    deadlines->progress + 2 * deadlines->stop;
-    return job_steps_most(job) * (job_leaves_max(job) * node_us + round_us + snapshot_us) +
+    return job->steps * (job_leaves_max(job) * node_us + round_us + snapshot_us) +
            (uint64_t)(waits * 1e6) + plan->start_within_us + 10 * round_us;
 }
 
@@ -748,7 +730,7 @@ void history_run(const struct history_plan *plan, struct history_result *result)
         simulated_disk_init(&r.disks[i], plan->seed, SUB_DISK + i);
         repair(&r.disks[i], plan->disk_latency_us);
     }
-    r.told = calloc(job_steps_most(&plan->job), sizeof *r.told);
+    r.told = calloc(plan->job.steps, sizeof *r.told);
     if (r.told == NULL || model_state_init(&r.model, &plan->job) != STATUS_OK)
         fail(&r, "out of memory");
     int code = EXIT_INTERRUPTED;

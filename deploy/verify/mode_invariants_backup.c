@@ -8,168 +8,17 @@
 
 #include "deploy/verify/mode_invariants.h"
 
-/* --- what a step is ------------------------------------------------------------------------ */
-
-static const struct oracle_closed *known_set(const struct oracle *w, uint64_t step)
-{
-    const struct oracle_sets *sets = &w->sets;
-    return step < job_steps_most(w->job) && sets->steps[step].there ? &sets->steps[step]
-           : step < job_steps_most(w->job)                          ? &sets->earlier[step]
-                                                                    : NULL;
-}
-
-/* An epoch as its sets make it, reckoned leaf by leaf; once more than common/steps/timeline.c does, which is
- * measured by it. */
-struct epoch {
-    uint64_t number, first;
-    bool whole;     /* All sets of its batches are known: */
-    uint64_t owed;  /* so many leaves are owed, */
-    uint64_t steps; /* and it has so many steps. */
-};
-
-static uint32_t leaves_in(const struct oracle *w, uint64_t batch)
-{
-    return job_batch(w->job, batch).leaves;
-}
-
-static void reckon(const struct oracle *w, struct epoch *e)
-{
-    uint64_t batches = job_steps_per_epoch(w->job);
-    uint32_t most = leaves_in(w, 0);
-    e->whole = true;
-    e->owed = 0;
-    for (uint64_t i = 0; i < batches; i++) {
-        const struct oracle_closed *set = known_set(w, e->first + i);
-        e->whole = e->whole && set != NULL && set->there;
-        for (uint32_t leaf = 0; e->whole && leaf < leaves_in(w, e->number * batches + i); leaf++)
-            e->owed += !leaf_set_has(&set->set, leaf);
-    }
-    e->steps = batches + (e->owed + most - 1) / most;
-}
-
-/* The epoch that a step is of; false: that cannot be known. */
-static bool find_epoch(const struct oracle *w, uint64_t step, struct epoch *e)
-{
-    uint64_t batches = job_steps_per_epoch(w->job);
-    *e = (struct epoch){.number = 0};
-    for (; e->number < w->job->steps / batches; e->number++, e->first += e->steps) {
-        reckon(w, e);
-        if (step < e->first + batches || (e->whole && step < e->first + e->steps))
-            return true;
-        if (!e->whole)
-            return false;
-    }
-    return false;
-}
-
-static uint32_t leaf_examples(const struct oracle *w, uint64_t batch, uint32_t leaf)
-{
-    return job_node_examples(w->job, job_batch(w->job, batch), leaf, 1);
-}
-
-/* What it has trained with before this step. */
-static uint64_t examples_before(const struct oracle *w, const struct epoch *e, uint64_t step)
-{
-    uint64_t batches = job_steps_per_epoch(w->job), sum = 0;
-    for (uint64_t i = 0; i < batches && e->first + i < step; i++)
-        for (uint32_t leaf = 0; leaf < leaves_in(w, e->number * batches + i); leaf++)
-            if (leaf_set_has(&known_set(w, e->first + i)->set, leaf))
-                sum += leaf_examples(w, e->number * batches + i, leaf);
-    if (step > e->first + batches)
-        sum += (step - e->first - batches) * w->job->batch;
-    return sum;
-}
-
-/* From the owed ones of its epoch, in order, these of a step. */
-static void fill_owed(const struct oracle *w, const struct epoch *e, uint64_t step,
-                      struct oracle_shape *shape)
-{
-    uint64_t batches = job_steps_per_epoch(w->job), number = 0;
-    uint32_t most = leaves_in(w, 0), count = 0;
-    uint64_t from = (step - e->first - batches) * most;
-    shape->made_up = true;
-    shape->owed = calloc(most, sizeof *shape->owed);
-    for (uint64_t i = 0; i < batches && shape->owed != NULL; i++)
-        for (uint32_t leaf = 0; leaf < leaves_in(w, e->number * batches + i); leaf++) {
-            if (leaf_set_has(&known_set(w, e->first + i)->set, leaf))
-                continue;
-            if (number++ < from || count == most)
-                continue;
-            shape->owed[count++] = (struct owed_leaf){i, leaf};
-            shape->batch.examples += leaf_examples(w, e->number * batches + i, leaf);
-        }
-    shape->batch.leaves = count;
-    shape->batch.epoch = e->number;
-}
-
-/* NULL: nobody can know yet. */
-static const struct oracle_shape *shape_of(const struct oracle *w, uint64_t step)
-{
-    struct oracle_shape *shape = &w->sets.shapes[step];
-    uint64_t batches = job_steps_per_epoch(w->job);
-    struct epoch e;
-    if (shape->there)
-        return shape;
-    *shape = (struct oracle_shape){.there = true, .progress = step};
-    if (!job_requeues(w->job)) {
-        if (step >= w->job->steps)
-            return NULL;
-        shape->batch = job_batch(w->job, step);
-        return shape;
-    }
-    shape->there = find_epoch(w, step, &e);
-    if (!shape->there)
-        return NULL;
-    uint64_t had = examples_before(w, &e, step) / w->job->batch;
-    shape->progress = e.number * batches + (had < batches ? had : batches - 1);
-    if (step < e.first + batches)
-        shape->batch = job_batch(w->job, e.number * batches + step - e.first);
-    else
-        fill_owed(w, &e, step, shape);
-    return shape;
-}
-
-static void forget_shapes(struct oracle *w, uint64_t from)
-{
-    for (uint64_t i = from; i <= job_steps_most(w->job); i++) {
-        free(w->sets.shapes[i].owed);
-        w->sets.shapes[i] = (struct oracle_shape){.there = false};
-    }
-}
-
-uint64_t oracle_sets_end(const struct oracle *oracle)
-{
-    const struct oracle *w = oracle;
-    struct epoch e = {.number = 0};
-    if (!job_requeues(w->job))
-        return w->job->steps;
-    for (; e.number < w->job->steps / job_steps_per_epoch(w->job); e.number++, e.first += e.steps) {
-        reckon(w, &e);
-        if (!e.whole)
-            return job_steps_most(w->job);
-    }
-    return e.first;
-}
-
-bool oracle_sets_ends_epoch(const struct oracle *oracle, uint64_t batches)
-{
-    struct epoch e;
-    return batches > 0 && find_epoch(oracle, batches - 1, &e) && e.whole &&
-           e.first + e.steps == batches;
-}
-
 /* --- which leaves count -------------------------------------------------------------------- */
 
 enum status oracle_sets_init(struct oracle *w)
 {
     struct oracle_sets *sets = &w->sets;
-    sets->steps = calloc(job_steps_most(w->job), sizeof *sets->steps);
-    sets->earlier = calloc(job_steps_most(w->job), sizeof *sets->earlier);
-    sets->states = calloc(job_steps_most(w->job) + 1, sizeof *sets->states);
-    sets->shapes = calloc(job_steps_most(w->job) + 1, sizeof *sets->shapes);
+    sets->steps = calloc(w->job->steps, sizeof *sets->steps);
+    sets->earlier = calloc(w->job->steps, sizeof *sets->earlier);
+    sets->states = calloc(w->job->steps + 1, sizeof *sets->states);
     sets->gradient = malloc(w->work->elements * sizeof *sets->gradient);
-    if (sets->shapes == NULL || sets->steps == NULL || sets->earlier == NULL ||
-        sets->states == NULL || sets->gradient == NULL)
+    if (sets->steps == NULL || sets->earlier == NULL || sets->states == NULL ||
+        sets->gradient == NULL)
         return STATUS_MEMORY;
     return oracle_know(w, 0, 0, &w->initial);
 }
@@ -190,11 +39,8 @@ enum status oracle_sets_begin(struct oracle *w, uint64_t step, const struct mode
 void oracle_sets_free(struct oracle *w)
 {
     struct oracle_sets *sets = &w->sets;
-    for (uint64_t i = 0; sets->states != NULL && i <= job_steps_most(w->job); i++)
+    for (uint64_t i = 0; sets->states != NULL && i <= w->job->steps; i++)
         model_state_free(&sets->states[i]);
-    if (sets->shapes != NULL)
-        forget_shapes(w, 0);
-    free(sets->shapes);
     free(sets->steps);
     free(sets->earlier);
     free(sets->states);
@@ -207,9 +53,9 @@ static void make_step(struct oracle *w, uint64_t step, const struct leaf_set *se
 {
     struct oracle_sets *sets = &w->sets;
     struct model_state *next = &sets->states[step + 1];
-    for (uint64_t i = step + 1; i <= job_steps_most(w->job);
+    for (uint64_t i = step + 1; i <= w->job->steps;
          i++) { /* What was made of it before is undone. */
-        if (i < job_steps_most(w->job))
+        if (i < w->job->steps)
             sets->steps[i].there = false;
         model_state_free(&sets->states[i]);
         sets->states[i] = (struct model_state){.array_count = 0};
@@ -218,11 +64,9 @@ static void make_step(struct oracle *w, uint64_t step, const struct leaf_set *se
         oracle_fail(w, "out of memory for a witness");
         return;
     }
-    const struct oracle_shape *known = shape_of(w, step);
-    const struct step_shape shape = {step, known->batch, known->owed, set, 0};
-    model_state_step(next, w->work, &shape, known->progress, sets->gradient);
+    const struct step_shape shape = step_shape_of(w->job, step, set);
+    model_state_step(next, w->work, &shape, sets->gradient);
     sets->steps[step] = (struct oracle_closed){true, step, *set};
-    forget_shapes(w, step + 1);
     if (oracle_know(w, step + 1, step + 1, next) != STATUS_OK)
         oracle_fail(w, "out of memory for a witness");
 }
@@ -231,7 +75,7 @@ static void make_step(struct oracle *w, uint64_t step, const struct leaf_set *se
 static bool is_of_runs(const struct oracle *w, uint64_t step, const struct leaf_set *set,
                        struct oracle_deal deal)
 {
-    uint32_t leaves = shape_of(w, step)->batch.leaves, whole = 0, in = 0;
+    uint32_t leaves = job_batch(w->job, step).leaves, whole = 0, in = 0;
     uint32_t members = deal.members, needed = deal.declared - w->job->backup_workers;
     needed = leaves < members ? leaves : needed < members ? needed : members;
     for (uint32_t i = 0; i < members; i++) {
@@ -251,14 +95,6 @@ static bool is_of_runs(const struct oracle *w, uint64_t step, const struct leaf_
 static void check_runs(struct oracle *w, uint64_t step, const struct leaf_set *set)
 {
     const struct oracle_sets *sets = &w->sets;
-    const struct oracle_shape *shape = shape_of(w, step);
-    w->counts.made_up += shape->made_up;
-    if (shape->made_up) {
-        if (leaf_set_count(set, tree_root(shape->batch.leaves)) < shape->batch.leaves)
-            oracle_fail(w, "something is dropped from step %" PRIu64 ", which is of what was",
-                        step);
-        return;
-    }
     for (unsigned i = 0; i < ORACLE_DEALS; i++)
         if (sets->deals[i].members > 0 && is_of_runs(w, step, set, sets->deals[i]))
             return;
@@ -278,24 +114,13 @@ static void hear_close(struct oracle *w, const struct packet *packet)
     if (packet->message.generation < sets->generation)
         return;
     sets->generation = packet->message.generation;
-    if (packet->payload == NULL || step >= job_steps_most(w->job) ||
+    if (packet->payload == NULL || step >= w->job->steps ||
         !leaf_sets_find(packet->payload->data, packet->payload->bytes, step, &set)) {
         oracle_fail(w, "step %" PRIu64 " is closed with what is no set", step);
         return;
     }
     if (sets->states[step].array_count == 0) {
         oracle_fail(w, "step %" PRIu64 " is closed before the one before it", step);
-        return;
-    }
-    const struct oracle_shape *shape = shape_of(w, step);
-    const struct message_close *close = &packet->message.close;
-    if (shape == NULL || close->leaves != shape->batch.leaves ||
-        close->examples != shape->batch.examples || close->epoch != shape->batch.epoch ||
-        step - close->lag != shape->progress) {
-        oracle_fail(w,
-                    "step %" PRIu64 " is said to be of %u leaves and %u examples of epoch %" PRIu64
-                    ", %" PRIu64 " behind, and is not",
-                    step, close->leaves, close->examples, close->epoch + 1, close->lag);
         return;
     }
     const struct oracle_closed *before =
@@ -312,12 +137,8 @@ static void hear_close(struct oracle *w, const struct packet *packet)
     if (!before->there)
         check_runs(w, step, &set);
     make_step(w, step, &set);
-    if (close->ends != (job_requeues(w->job) ? oracle_sets_ends_epoch(w, step + 1)
-                                             : job_closes_at(w->job, step + 1)))
-        oracle_fail(w, "step %" PRIu64 " is said to be the last of its epoch or not, wrongly",
-                    step);
     w->counts.left_out +=
-        shape->batch.leaves - leaf_set_count(&set, (struct node){0, TREE_LEAVES_MAX});
+        job_batch(w->job, step).leaves - leaf_set_count(&set, (struct node){0, TREE_LEAVES_MAX});
 }
 
 /* What an epoch that was seen whole is said to have been trained with is the examples of the leaves that
@@ -331,22 +152,13 @@ static void check_epoch(struct oracle *w, const struct order_event *event)
         return;
     uint64_t epoch = strtoull(number + strlen("\"epoch\":"), NULL, 10) - 1;
     uint64_t used = 0, said = strtoull(examples + strlen("\"examples\":"), NULL, 10);
-    bool any = false;
-    for (uint64_t step = 0; step < job_steps_most(w->job); step++) {
-        const struct oracle_shape *shape = shape_of(w, step);
-        if (shape == NULL || shape->batch.epoch > epoch)
-            break;
-        if (shape->batch.epoch < epoch)
-            continue;
-        any = true;
+    struct epoch_range range = job_epoch(w->job, epoch);
+    for (uint64_t step = range.first; step < range.end; step++) {
+        struct batch_range batch = job_batch(w->job, step);
         if (!sets->steps[step].there)
             return; /* It was begun before this witness looked on. */
-        used += leaf_set_examples(&sets->steps[step].set, w->job, shape->batch,
-                                  tree_root(shape->batch.leaves));
+        used += leaf_set_examples(&sets->steps[step].set, w->job, batch, tree_root(batch.leaves));
     }
-    if (any && job_requeues(w->job) && used != w->job->examples)
-        oracle_fail(w, "epoch %" PRIu64 " has %" PRIu64 " examples, and was trained with %" PRIu64,
-                    epoch + 1, w->job->examples, used);
     if (said != used)
         oracle_fail(w,
                     "epoch %" PRIu64 " is said to have been trained with %" PRIu64
@@ -391,10 +203,8 @@ static const struct leaf_set *set_of(const struct oracle_chunk *chunk, uint64_t 
 static uint32_t examples_of(const struct oracle *w, const struct oracle_chunk *chunk,
                             struct node node, const struct leaf_set *set)
 {
-    const struct oracle_shape *shape = shape_of(w, chunk->version);
-    return shape != NULL && tree_has(shape->batch.leaves, node)
-               ? leaf_set_examples(set, w->job, shape->batch, node)
-               : 0;
+    struct batch_range batch = job_batch(w->job, chunk->version);
+    return tree_has(batch.leaves, node) ? leaf_set_examples(set, w->job, batch, node) : 0;
 }
 
 static bool is_of_use(const struct oracle *w, const struct oracle_chunk *chunk,
@@ -425,9 +235,8 @@ static bool has_both(const struct oracle_chunk *chunk, struct node node)
 static bool is_whole(const struct oracle *w, const struct oracle_chunk *chunk)
 {
     const struct leaf_set *set = set_of(chunk, chunk->version);
-    const struct oracle_shape *shape = shape_of(w, chunk->version);
-    uint32_t leaves = shape != NULL ? shape->batch.leaves : 0;
-    if (set == NULL || shape == NULL)
+    uint32_t leaves = job_batch(w->job, chunk->version).leaves;
+    if (set == NULL)
         return false;
     for (uint32_t leaf = 0; leaf < leaves; leaf++) {
         bool in = !leaf_set_has(set, leaf);
@@ -444,7 +253,7 @@ static void advance_when_whole(struct oracle *w, struct oracle_server *server, u
 {
     struct oracle_chunk *chunk = &server->chunks[index];
     struct verdict_counts *verdicts = &server->owners[oracle_owner_of(w, index)].verdicts;
-    if (chunk->version >= job_steps_most(w->job) || !is_whole(w, chunk))
+    if (chunk->version >= w->job->steps || !is_whole(w, chunk))
         return;
     for (uint32_t i = 0; i < chunk->part_count; i++) {
         bool used = is_of_use(w, chunk, &chunk->parts[i]);

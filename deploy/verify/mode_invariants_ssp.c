@@ -262,7 +262,7 @@ static enum verdict ssp_take(struct oracle *w, struct oracle_server *server, uin
     struct oracle_chunk *c = &server->chunks[chunk];
     const uint64_t version = c->version;
     enum verdict verdict = async_take(w, server, chunk, packet, sender);
-    if (c->version == version || version >= job_steps_most(w->job))
+    if (c->version == version || version >= w->job->steps)
         return verdict;
     struct oracle_update *update = &c->updates[version];
     update->ticket = packet->message.ticket;

@@ -52,7 +52,6 @@ void oracle_counts_add(struct oracle_counts *to, const struct oracle_counts *fro
     to->closes += from->closes;
     to->resent += from->resent;
     to->left_out += from->left_out;
-    to->made_up += from->made_up;
     to->identities += from->identities;
     to->renewed += from->renewed;
     to->sums += from->sums;
@@ -216,11 +215,11 @@ static enum status train_serially(struct oracle *w)
     enum status status = model_state_init(&state, w->job);
     if (gradient == NULL)
         status = STATUS_MEMORY;
-    for (uint64_t step = 0; step <= job_steps_most(w->job) && status == STATUS_OK; step++) {
+    for (uint64_t step = 0; step <= w->job->steps && status == STATUS_OK; step++) {
         status = oracle_know(w, step, step, &state);
-        if (step < job_steps_most(w->job)) {
+        if (step < w->job->steps) {
             const struct step_shape shape = step_shape_of(w->job, step, NULL);
-            model_state_step(&state, w->work, &shape, step, gradient);
+            model_state_step(&state, w->work, &shape, gradient);
         }
     }
     free(gradient);
@@ -309,9 +308,9 @@ static struct oracle_process *add_process(struct oracle *w)
 static enum status init_chunk(struct oracle *w, struct oracle_chunk *chunk, uint64_t count)
 {
     chunk->leaves = calloc(job_leaves_max(w->job), 1);
-    chunk->batches = calloc(job_steps_most(w->job), 1);
+    chunk->batches = calloc(w->job->steps, 1);
     chunk->waiting_read = calloc(ORACLE_WORKERS_MAX, sizeof *chunk->waiting_read);
-    chunk->updates = calloc(job_steps_most(w->job), sizeof *chunk->updates);
+    chunk->updates = calloc(w->job->steps, sizeof *chunk->updates);
     chunk->group.sum = calloc(count, sizeof(float));
     chunk->group.moved = calloc(count, sizeof(float));
     bool made = chunk->group.sum != NULL && chunk->group.moved != NULL && chunk->leaves != NULL &&
@@ -350,7 +349,7 @@ enum status oracle_add_worker(struct oracle *oracle, uint32_t index)
     process->worker = worker;
     worker->index = index;
     worker->held = calloc(w->partition->chunk_count, sizeof *worker->held);
-    worker->given = calloc(job_steps_most(w->job), sizeof *worker->given);
+    worker->given = calloc(w->job->steps, sizeof *worker->given);
     worker->base = calloc(w->work->elements, sizeof *worker->base);
     return worker->held == NULL || worker->given == NULL || worker->base == NULL ? STATUS_MEMORY
                                                                                  : STATUS_OK;
@@ -406,18 +405,11 @@ static bool is_of(const struct oracle *w, uint32_t chunk, const struct oracle_se
 
 #define SCORED (UINT32_C(1) << 31) /* Beside a chunk's number: what it had after so many batches. */
 
-static bool is_scored_at(const struct oracle *w, uint64_t batches)
-{
-    if (!job_requeues(w->job))
-        return job_scores_at(w->job, batches);
-    return w->job->test_examples > 0 && oracle_sets_ends_epoch(w, batches);
-}
-
 /* The chunk has come to its count of batches: that may be one that is scored. */
 static void note_scored(struct oracle *w, const struct oracle_server *server, uint32_t index)
 {
     struct oracle_chunk *chunk = &server->chunks[index];
-    if (!is_scored_at(w, chunk->had) || chunk->scored == chunk->had)
+    if (!job_scores_at(w->job, chunk->had) || chunk->scored == chunk->had)
         return;
     chunk->scored = chunk->had;
     chunk->scored_check = chunk->check;
@@ -467,7 +459,7 @@ static void open_chunk(struct oracle *w, struct oracle_server *server, uint32_t 
     chunk->leaves_in = chunk->part_count = 0;
     memset(chunk->closed, 0, sizeof chunk->closed);
     memset(chunk->leaves, 0, job_leaves_max(w->job));
-    memset(chunk->batches, 0, job_steps_most(w->job));
+    memset(chunk->batches, 0, w->job->steps);
     memset(chunk->batches, 1, batches);
     memset(chunk->waiting_read, 0, ORACLE_WORKERS_MAX * sizeof *chunk->waiting_read);
     if (!w->mode_invariants->serial) {
@@ -1328,9 +1320,7 @@ static void count_share(struct oracle *w, const struct message_evaluation *share
     scores->had[share->share / 64] |= bit;
     if (scores->come == scores->shares)
         scores->whole = scores->batches;
-    scores->ends_whole =
-        scores->ends_whole ||
-        scores->whole == (job_requeues(w->job) ? oracle_sets_end(w) : w->job->steps);
+    scores->ends_whole = scores->ends_whole || scores->whole == w->job->steps;
 }
 
 static void hear_scores(struct oracle *w, const struct message *message)

@@ -57,10 +57,9 @@ struct oracle_counts {
     uint64_t identities, renewed; /* Of staleness that were held against owners; updates renewed. */
     uint64_t bases, included;     /* Ssp: of chunks, held against the bound; against who is here. */
     struct oracle_record_counts record;
-    uint64_t closes, resent, made_up,
-        left_out; /* Backup: steps, those said before, those of what was dropped, leaves not counted. */
-    uint64_t shares; /* Of scores, whose values were right. */
-    uint64_t handed; /* Chunks of models to be kept. */
+    uint64_t closes, resent, left_out; /* Backup: steps, those said before, leaves not counted. */
+    uint64_t shares;                   /* Of scores, whose values were right. */
+    uint64_t handed;                   /* Chunks of models to be kept. */
 };
 
 void oracle_counts_add(struct oracle_counts *to, const struct oracle_counts *from);
@@ -255,19 +254,10 @@ struct oracle_deal {
     uint32_t members, declared; /* Workers. */
 };
 
-/* What a step is, as the sets of those before it make it. */
-struct oracle_shape {
-    bool there, made_up;
-    struct batch_range batch;
-    uint64_t progress;      /* What its schedule counts. */
-    struct owed_leaf *owed; /* [batch.leaves] of a step that is made up. Owned. */
-};
-
 struct oracle_sets {
     uint64_t generation;           /* Of the newest CLOSE. */
     uint64_t started;              /* Of the newest START, ... */
     uint32_t server_0;             /* ... and the process that said it. */
-    struct oracle_shape *shapes;   /* [steps + 1] */
     struct oracle_closed *steps;   /* [steps] those that were told, ... */
     struct oracle_closed *earlier; /* ... and that were before this simulation began. */
     struct model_state
@@ -309,11 +299,6 @@ struct oracle {
     bool failed;
     char failure[512];
 };
-
-/* With sets: the step that the job ends with, or the most there may be where that is not known; and
- * whether an epoch ends with so many. */
-uint64_t oracle_sets_end(const struct oracle *oracle);
-bool oracle_sets_ends_epoch(const struct oracle *oracle, uint64_t batches);
 
 enum status oracle_init(struct oracle *oracle, const struct simulated_work *work,
                         const struct partition *partition, uint32_t owners_a_server);

@@ -20,8 +20,7 @@ enum status oracle_record_init(struct oracle *oracle)
         return STATUS_OK;
     record->entries = calloc(oracle->partition->chunk_count, sizeof *record->entries);
     for (uint32_t i = 0; record->entries != NULL && i < oracle->partition->chunk_count; i++)
-        if ((record->entries[i] = calloc(job_steps_most(oracle->job), sizeof **record->entries)) ==
-            NULL)
+        if ((record->entries[i] = calloc(oracle->job->steps, sizeof **record->entries)) == NULL)
             return STATUS_MEMORY;
     return record->entries == NULL ? STATUS_MEMORY : STATUS_OK;
 }
@@ -79,10 +78,10 @@ static void take_announcement(struct oracle *w, uint32_t process, const struct p
         oracle_fail(w, "out of memory for a witness");
         return;
     }
-    bool fits = payload != NULL ? bases_decode(payload->data, payload->bytes,
-                                               job_steps_most(w->job), computation.bases, chunks)
+    bool fits = payload != NULL ? bases_decode(payload->data, payload->bytes, w->job->steps,
+                                               computation.bases, chunks)
                                 : bases_decode(message->lease.bases, message->lease.bases_bytes,
-                                               job_steps_most(w->job), computation.bases, chunks);
+                                               w->job->steps, computation.bases, chunks);
     if (!fits)
         oracle_fail(w, "process %u announces what are no bases", process);
     const struct oracle_computation *same =
@@ -161,7 +160,7 @@ void oracle_record_took(struct oracle *oracle, uint32_t chunk, uint64_t batches,
                         const struct packet *packet, bool skipped)
 {
     const struct message *message = &packet->message;
-    if (!oracle->record.records || batches >= job_steps_most(oracle->job))
+    if (!oracle->record.records || batches >= oracle->job->steps)
         return;
     struct oracle_entry *entry = &oracle->record.entries[chunk][batches];
     const struct oracle_computation *it =

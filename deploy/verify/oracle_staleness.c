@@ -13,7 +13,7 @@
 void oracle_note_update(const struct oracle *w, struct oracle_chunk *chunk, uint32_t worker,
                         uint64_t base)
 {
-    if (chunk->had < job_steps_most(w->job))
+    if (chunk->had < w->job->steps)
         chunk->updates[chunk->had] = (struct oracle_update){
             .worker = worker, .base = base, .from = chunk->version, .clock = UINT64_MAX};
 }

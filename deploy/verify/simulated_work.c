@@ -81,12 +81,9 @@ static void leaf_gradient(const struct simulated_work *work, const struct step_s
 {
     const struct job *job = work->job;
     float examples = (float)job_node_examples(job, shape->batch, leaf, 1);
-    const struct owed_leaf *owed = shape->owed != NULL ? &shape->owed[leaf] : NULL;
-    uint64_t in_epoch = owed != NULL ? owed->batch : shape->batch.first / job->batch;
-    uint64_t step = shape->batch.epoch * job_steps_per_epoch(job) + in_epoch;
-    leaf = owed != NULL ? owed->leaf : leaf;
     for (uint64_t i = 0; i < work->elements; i++)
-        out[i] = work->used[i] ? leaf_element(work, step, leaf, i, parameters, examples) : 0.0f;
+        out[i] =
+            work->used[i] ? leaf_element(work, shape->step, leaf, i, parameters, examples) : 0.0f;
 }
 
 /* Written out once more, and not taken from common/job/tree.c, because it is what that is measured
@@ -296,14 +293,14 @@ void model_state_apply(struct model_state *state, const struct job *job,
 }
 
 void model_state_step(struct model_state *state, const struct simulated_work *work,
-                      const struct step_shape *shape, uint64_t progress, float *gradient)
+                      const struct step_shape *shape, float *gradient)
 {
     struct node root = tree_root(shape->batch.leaves);
     simulated_work_node(work, shape, root, state->arrays[0], gradient);
     model_state_apply(
         state, work->job,
         &(struct model_update){.version = shape->step,
-                               .batches = progress,
+                               .batches = shape->step,
                                .examples = step_shape_examples(shape, work->job, root),
                                .gradients = 1,
                                .count = state->elements,

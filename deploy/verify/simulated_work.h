@@ -18,7 +18,6 @@
 
 #include "common/job/job.h"
 #include "common/job/tree.h"
-#include "common/steps/timeline.h"
 #include "common/store/checkpoint.h"
 #include "deploy/engine/computing.h"
 
@@ -85,8 +84,8 @@ void model_state_compensate(struct model_state *state, const struct job *job,
 void model_state_make(struct model_state *state, const struct job *job,
                       const struct model_update *update);
 
-/* Make a step from the state as it is. progress: what its schedule counts. gradient: [elements] scratch. */
+/* Make a step from the state as it is. gradient: [elements] scratch. */
 void model_state_step(struct model_state *state, const struct simulated_work *work,
-                      const struct step_shape *shape, uint64_t progress, float *gradient);
+                      const struct step_shape *shape, float *gradient);
 
 #endif

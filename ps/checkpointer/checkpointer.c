@@ -323,19 +323,14 @@ static void sweep(struct checkpointer *checkpointer, uint64_t before, struct out
 static enum status place_sets(const struct checkpointer *checkpointer, bool begins,
                               struct frame **place, struct error *error)
 {
-    struct manifest_sets earlier = {.list = NULL};
     if (!job_mode(&checkpointer->job)->sets)
         return STATUS_OK;
-    if (checkpointer->reader_open)
-        earlier = checkpointer->reader.manifest.sets;
-    *place = frame_create(sizeof(struct sets_place) + earlier.bytes);
+    *place = frame_create(sizeof(struct sets_place));
     if (*place == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory for what steps are made of");
     struct sets_place *to = (*place)->data;
     *to = (struct sets_place){
         .job = &checkpointer->job, .session = checkpointer->sets_session, .begins = begins};
-    if (earlier.bytes > 0)
-        memcpy(to + 1, earlier.list, earlier.bytes);
     return STATUS_OK;
 }
 
@@ -590,7 +585,7 @@ static enum status write_out(struct checkpointer *checkpointer, uint32_t server,
                              struct checkpoint_part *written, struct error *error)
 {
     struct part *part = &checkpointer->parts[server];
-    part->proven = part->step == job_steps_most(&checkpointer->plan->job);
+    part->proven = part->step == checkpointer->plan->job.steps;
     enum status (*write)(const struct disk *, const char *, uint64_t, uint64_t, uint32_t, uint32_t,
                          struct slots, const struct checkpoint_chunk *, uint32_t,
                          struct checkpoint_part *, struct error *) =
@@ -720,13 +715,11 @@ static void handle_chunk_state(struct checkpointer *checkpointer, struct packet 
 static enum status write_manifest(struct checkpointer *checkpointer, const struct order *order,
                                   const struct frame *parts, struct error *error)
 {
-    size_t bytes = checkpointer->part_count * sizeof(struct checkpoint_part);
     struct manifest manifest = {
         .job = checkpointer->job,
         .run_id = checkpointer->claim.run_id,
         .step = order->manifest.step,
         .so_far = order->manifest.so_far,
-        .sets = {(char *)parts->data + bytes, parts->bytes - bytes},
         .record = run_chronicle_record(&checkpointer->chronicle),
         .part_count = checkpointer->part_count,
         .parts = parts->data,

@@ -18,61 +18,28 @@ void set_writer_init(struct set_writer *writer, const struct disk *disk, const c
 
 /* --- a run, and again after each going back ------------------------------------------------ */
 
-/* Two lists as one; the second begins where the first ends, or is left out. */
-static struct frame *join(const void *earlier, size_t earlier_bytes, const void *later,
-                          size_t later_bytes)
-{
-    uint8_t start[LEAF_SETS_START_MAX];
-    struct leaf_sets before = {.left = 0}, behind = {.left = 0};
-    bool whole = leaf_sets_open(&before, earlier, earlier_bytes); /* It was read and found good. */
-    assert(whole);
-    (void)whole;
-    if (!leaf_sets_open(&behind, later, later_bytes) || behind.step != before.step + before.left)
-        behind = (struct leaf_sets){.left = 0};
-    size_t used = leaf_sets_put_start(start, before.step, before.left + behind.left);
-    struct frame *both = frame_create(used + before.bytes_left + behind.bytes_left);
-    if (both == NULL)
-        return NULL;
-    uint8_t *to = both->data;
-    memcpy(to, start, used);
-    memcpy(to + used, before.bytes, before.bytes_left);
-    if (behind.bytes_left > 0)
-        memcpy(to + used + before.bytes_left, behind.bytes, behind.bytes_left);
-    return both;
-}
-
-static struct frame *copied(const void *list, size_t count)
-{
-    struct frame *frame = frame_create(count);
-    if (frame != NULL && count > 0)
-        memcpy(frame->data, list, count);
-    return frame;
-}
-
-/* The sets of steps from `step` on that were sent, behind those of the checkpoint; or NULL: none
- * is known. */
-static enum status read_sets(const struct set_writer *writer, uint64_t step, const void *earlier,
-                             size_t earlier_bytes, struct frame **sets, struct outbox *outbox,
-                             struct error *error)
+/* The sets of steps from `step` on that were sent; or NULL: none is known. */
+static enum status read_sets(const struct set_writer *writer, uint64_t step, struct frame **sets,
+                             struct outbox *outbox, struct error *error)
 {
     void *list = NULL;
     size_t count = 0;
     char damaged[DISK_PATH_MAX] = "";
-    enum status status = STATUS_OK;
-    if (writer->log.disk == NULL && earlier_bytes == 0)
+    if (writer->log.disk == NULL)
         return STATUS_OK;
-    if (writer->log.disk != NULL)
-        status = set_log_read(writer->disk, writer->out, writer->session, writer->job, step, &list,
-                              &count, damaged, error);
+    enum status status = set_log_read(writer->disk, writer->out, writer->session, writer->job, step,
+                                      &list, &count, damaged, error);
     if (status != STATUS_OK)
         return status;
     if (damaged[0] != '\0')
         outbox_warn(outbox, "%.300s is damaged: what is behind is decided anew", damaged);
-    *sets = earlier_bytes > 0 ? join(earlier, earlier_bytes, list, count) : copied(list, count);
+    *sets = frame_create(count);
+    if (*sets == NULL)
+        status = error_set(error, STATUS_MEMORY, "out of memory for what steps are made of");
+    else if (count > 0)
+        memcpy((*sets)->data, list, count);
     free(list);
-    return *sets != NULL
-               ? STATUS_OK
-               : error_set(error, STATUS_MEMORY, "out of memory for what steps are made of");
+    return status;
 }
 
 static enum status open_log(struct set_writer *writer, uint64_t session, struct error *error)
@@ -97,8 +64,7 @@ static void handle_run_opened(struct set_writer *writer, const struct order *ord
     if (place->begins)
         opened->status = open_log(writer, place->session, &error);
     if (opened->status == STATUS_OK)
-        opened->status = read_sets(writer, opened->restore_step, place + 1,
-                                   payload->bytes - sizeof *place, &sets, outbox, &error);
+        opened->status = read_sets(writer, opened->restore_step, &sets, outbox, &error);
     if (opened->status != STATUS_OK)
         snprintf(opened->text, sizeof opened->text, "%s", error.text);
     order_add(outbox, TO_COORDINATOR, 0, &answer)->payload = sets;

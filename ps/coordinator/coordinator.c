@@ -66,7 +66,6 @@ void coordinator_destroy(struct coordinator **coordinator)
     frame_release(c->kept);
     staleness_totals_free(&c->staleness);
     computations_free(&c->computations);
-    steps_ahead_free(&c->ahead);
     declaration_free(&c->declaration);
     free(c);
     *coordinator = NULL;
@@ -500,8 +499,8 @@ static void describe_work(const struct coordinator *c, struct job_figures *job, 
 static void describe_job(const struct coordinator *c, struct job_figures *job)
 {
     job->step = statistics_made(&c->work.statistics);
-    job->steps = c->job->steps + coordinator_made_up(c);
-    job->epoch = coordinator_epochs(c);
+    job->steps = c->job->steps;
+    job->epoch = (double)job->step / (double)job_steps_per_epoch(c->job);
     job->epochs = (double)c->job->steps / (double)job_steps_per_epoch(c->job);
     job->workers = membership_workers(&c->work.membership);
     job->worker_count = c->job->worker_count;

@@ -83,7 +83,7 @@ static void check_snapshot(const struct coordinator *c)
     const struct snapshot *snapshot = &c->snapshot;
     RULE(IMPLIES(c->last_due == NO_STEP, c->last_snapshot == NO_STEP), "what is whole was due");
     RULE(c->last_snapshot == NO_STEP ||
-             (c->last_snapshot <= c->last_due && c->last_due <= job_steps_most(c->job)),
+             (c->last_snapshot <= c->last_due && c->last_due <= c->job->steps),
          "checkpoints are whole or given up in their order");
     RULE(IMPLIES(snapshot->under_way, c->state == (snapshot->final ? CLOSING : RUNNING)),
          "a cut is under way in training, the last one after it");
@@ -97,7 +97,7 @@ static void check_snapshot(const struct coordinator *c)
          "the gate is closed until all servers have had the cut of sums that was given up");
     if (!snapshot->under_way)
         return;
-    RULE(snapshot->step <= job_steps_most(c->job), "no cut is after the last step");
+    RULE(snapshot->step <= c->job->steps, "no cut is after the last step");
     RULE(snapshot->final || c->last_due == NO_STEP || snapshot->step > c->last_due,
          "cuts go forward");
     RULE(snapshot->named_us <= snapshot->told_us, "a snapshot is sent when it is named");
@@ -118,7 +118,7 @@ static void check_run(const struct coordinator *c)
     RULE(IMPLIES(c->raising != 0, c->state == GATHERING || c->state == RECOVERING),
          "no worker trains while a generation is recorded");
     RULE(c->clock.begun == (c->state != GATHERING), "training begins when all are gathered");
-    RULE(c->first_step <= job_steps_most(c->job), "the run begins before its end");
+    RULE(c->first_step <= c->job->steps, "the run begins before its end");
     RULE(c->evaluation.job == c->job, "what is scored is the job's model");
     RULE(c->evaluation.dropped == 0, "scores that were dropped are counted");
     RULE(IMPLIES(c->state == RUNNING && c->work.rules->set_gate == NULL,

@@ -123,7 +123,7 @@ void coordinator_note_faults(struct coordinator *c, uint64_t now_us, struct outb
 
 bool coordinator_is_done(const struct coordinator *c)
 {
-    return c->last_snapshot == coordinator_job_end(c);
+    return c->last_snapshot == c->job->steps;
 }
 
 void coordinator_close_run(struct coordinator *c, uint64_t now_us, struct outbox *outbox)

@@ -34,7 +34,6 @@ static void welcome(const struct coordinator *c, const struct member *member, en
     message->welcome.records = coordinator_records(c);
     message->welcome.restore = c->restore;
     message->welcome.restore_step = c->first_step;
-    message->welcome.ends = job_requeues(c->job) && coordinator_ends_epoch(c, c->first_step);
     snprintf(message->welcome.out, sizeof message->welcome.out, "%s", c->options.out);
 }
 
@@ -345,7 +344,7 @@ static void open_first(struct coordinator *c, const struct order_run_opened *ope
     c->whole_step = c->summary.counted_from = c->first_step;
     evaluation_init(&c->evaluation, c->job, scored_before(c));
     if (work_begin(&c->work, c->job, c->first_step, &opened->so_far) != STATUS_OK ||
-        coordinator_begin_quorum(c, opened, sets) != STATUS_OK ||
+        coordinator_begin_quorum(c, sets) != STATUS_OK ||
         staleness_totals_init(&c->staleness, c->work.membership.server_count, c->first_step) !=
             STATUS_OK ||
         computations_init(&c->computations, c->job, coordinator_records(c), opened->computation) !=
@@ -369,13 +368,13 @@ static void count_anew(struct coordinator *c, uint64_t now_us, struct outbox *ou
                c->first_step);
 }
 
-static void go_back(struct coordinator *c, const struct order_run_opened *opened,
-                    const struct frame *sets, uint64_t now_us, struct outbox *outbox)
+static void go_back(struct coordinator *c, const struct frame *sets, uint64_t now_us,
+                    struct outbox *outbox)
 {
     if (c->first_step != c->whole_step)
         count_anew(c, now_us, outbox);
     uint64_t again = c->work.rules->go_back(&c->work, c->first_step);
-    if (coordinator_begin_quorum(c, opened, sets) != STATUS_OK) {
+    if (coordinator_begin_quorum(c, sets) != STATUS_OK) {
         coordinator_fail(c, EXIT_TRAINING_FAILED, now_us, outbox,
                          "out of memory for what steps are made of");
         return;
@@ -429,7 +428,7 @@ void coordinator_handle_run_opened(struct coordinator *c, const struct order_run
     adopt_start(c, opened);
     if (opened->ended)
         coordinator_finish(c, (int)opened->exit_code, "the run had ended", now_us, outbox);
-    else if (c->first_step > job_steps_most(c->job))
+    else if (c->first_step > c->job->steps)
         coordinator_fail(c, EXIT_MISMATCH, now_us, outbox,
                          "the checkpoint is at step %" PRIu64 ", beyond the %" PRIu64
                          " steps of this job",
@@ -437,7 +436,7 @@ void coordinator_handle_run_opened(struct coordinator *c, const struct order_run
     else if (first)
         open_first(c, opened, sets, now_us, outbox);
     else
-        go_back(c, opened, sets, now_us, outbox);
+        go_back(c, sets, now_us, outbox);
 }
 
 /* --- servers ------------------------------------------------------------------------------- */
@@ -555,13 +554,12 @@ static void say_started(struct coordinator *c, uint64_t now_us, struct outbox *o
 
 void coordinator_send_start(struct coordinator *c, struct member *worker, struct outbox *outbox)
 {
-    struct message_start from = {
+    const struct message_start from = {
         .step = c->work.rules->step(&c->work),
         .stop_step = c->work.stop_step,
         .records = coordinator_records(c),
     };
-    struct frame *sets =
-        coordinator_quorum(c) != NULL ? coordinator_start_sets(c, worker->position, &from) : NULL;
+    struct frame *sets = coordinator_quorum(c) != NULL ? coordinator_start_sets(c) : NULL;
     assignment_send(&c->work.assignment, worker, &c->envelope, &from, sets, outbox);
 }
 
@@ -571,7 +569,7 @@ void coordinator_deal_when_due(struct coordinator *c, uint64_t now_us, struct ou
         return;
     c->deal_due = false;
     assignment_deal(&c->work.assignment, &c->work.membership, now_us);
-    coordinator_deal_quorum(c, now_us, outbox);
+    coordinator_deal_quorum(c, outbox);
     order_event(outbox, "assignment",
                 EVENT_MEMBERS(event_count("number", c->work.assignment.number),
                               event_count("members", c->work.assignment.members)));

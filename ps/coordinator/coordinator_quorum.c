@@ -42,7 +42,7 @@ static bool tell_set(const struct coordinator *c, const struct quorum *quorum, u
         if ((server != NULL && server != to) || !to->present || to->lost)
             continue;
         struct packet *packet = envelope_to_peer(&c->envelope, to->peer, MESSAGE_CLOSE, outbox);
-        packet->message.close = quorum_say(quorum, step);
+        packet->message.close.step = step;
         packet->payload = frame_retain(list);
         packet->place = TRANSPORT_PLACE_NOWHERE;
     }
@@ -165,52 +165,28 @@ static void say_sparing(struct coordinator *c, const struct quorum *quorum, stru
                               event_count("waits_for", waits_for)));
 }
 
-void coordinator_deal_quorum(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
+void coordinator_deal_quorum(struct coordinator *c, struct outbox *outbox)
 {
     struct quorum *quorum = coordinator_quorum(c);
     if (quorum == NULL)
         return;
-    size_t room = TRANSPORT_SMALL_BYTES - (job_requeues(c->job) ? STEPS_AHEAD_BYTES : 0);
     quorum_deal(quorum, c->work.assignment.members);
     say_sparing(c, quorum, outbox);
     c->sets_dealt = quorum->end;
     if (c->sets_dealt > quorum->step + SETS_A_START)
         c->sets_dealt = quorum->step + SETS_A_START;
-    c->sets_dealt = quorum_within(quorum, first_dealt(c, quorum), c->sets_dealt, room);
-    if (job_requeues(c->job) &&
-        steps_ahead_look(&c->ahead, quorum, c->work.assignment.members) != STATUS_OK)
-        fail_for_memory(c, now_us, outbox);
-    c->steps_dealt = c->ahead.known_end;
-}
-
-/* Workers do not know what comes next, or that nothing does. */
-static bool must_deal_steps(struct coordinator *c, const struct quorum *quorum)
-{
-    uint64_t end = quorum_job_end(quorum);
-    if (!job_requeues(c->job))
-        return false;
-    if (end < c->work.stop_step)
-        c->work.stop_step = end;
-    return quorum->step >= c->steps_dealt;
+    c->sets_dealt =
+        quorum_within(quorum, first_dealt(c, quorum), c->sets_dealt, TRANSPORT_SMALL_BYTES);
 }
 
 /* Also to a worker that is told later than others. */
-struct frame *coordinator_start_sets(struct coordinator *c, uint32_t place,
-                                     struct message_start *start)
+struct frame *coordinator_start_sets(const struct coordinator *c)
 {
     const struct quorum *quorum = coordinator_quorum(c);
     uint64_t first = first_dealt(c, quorum), end = c->sets_dealt;
     if (end < quorum->step && quorum->step <= quorum->end)
         end = quorum->step;
-    struct frame *sets = quorum_list(quorum, first, end < first ? first : end);
-    if (!job_requeues(c->job) || sets == NULL)
-        return sets;
-    bool known = c->ahead.step == quorum->step ||
-                 steps_ahead_look(&c->ahead, quorum, c->work.assignment.members) == STATUS_OK;
-    steps_ahead_say(&c->ahead, start);
-    struct frame *both = known ? steps_ahead_put(&c->ahead, sets, place) : NULL;
-    frame_release(sets);
-    return both;
+    return quorum_list(quorum, first, end < first ? first : end);
 }
 
 /* Sets that were told before a going back, and the workers do not know those that come now. */
@@ -220,65 +196,13 @@ static bool must_tell_more(const struct coordinator *c, const struct quorum *quo
            c->sets_dealt < quorum->end && quorum->step < c->sets_again;
 }
 
-uint64_t coordinator_made_up(const struct coordinator *c)
-{
-    const struct quorum *quorum = coordinator_quorum(c);
-    return quorum != NULL ? quorum_made_up(quorum) : 0;
-}
-
-double coordinator_epochs(const struct coordinator *c)
-{
-    const struct quorum *quorum = coordinator_quorum(c); /* NULL: nothing has begun. */
-    if (quorum != NULL && job_requeues(c->job))
-        return quorum_epochs(quorum);
-    return (double)statistics_made(&c->work.statistics) / (double)job_steps_per_epoch(c->job);
-}
-
-/* An epoch's batches are made, and there are more steps than were spoken of; after a going back fewer. */
-static void say_made_up(struct coordinator *c, const struct quorum *quorum, struct outbox *outbox)
-{
-    uint64_t made_up = quorum_made_up(quorum);
-    if (made_up == c->made_up_said)
-        return;
-    c->made_up_said = made_up;
-    order_event(
-        outbox, "requeued",
-        EVENT_MEMBERS(
-            event_count("epoch", quorum->timeline.epoch + 1),
-            event_count("step", quorum->timeline.first + job_steps_per_epoch(c->job)),
-            event_count("steps", timeline_made_up(&quorum->timeline, c->job)),
-            event_count("examples", quorum->timeline.closed ? quorum->timeline.owed_examples : 0),
-            event_count("steps_in_all", c->job->steps + made_up)));
-}
-
-uint64_t coordinator_job_end(const struct coordinator *c)
-{
-    const struct quorum *quorum = coordinator_quorum(c);
-    return quorum != NULL ? quorum_job_end(quorum) : c->job->steps;
-}
-
-bool coordinator_ends_epoch(const struct coordinator *c, uint64_t step)
-{
-    return c->evaluation.ends != NULL && epoch_ends_scores_at(c->evaluation.ends, c->job, step);
-}
-
-enum status coordinator_begin_quorum(struct coordinator *c, const struct order_run_opened *opened,
-                                     const struct frame *sets)
+enum status coordinator_begin_quorum(struct coordinator *c, const struct frame *sets)
 {
     struct quorum *quorum = coordinator_quorum(c);
     if (quorum == NULL)
         return STATUS_OK;
-    steps_ahead_free(&c->ahead);
-    enum status status =
-        quorum_go_back(quorum, c->first_step, opened->so_far.number,
-                       sets != NULL ? sets->data : NULL, sets != NULL ? sets->bytes : 0);
-    if (job_requeues(c->job)) {
-        c->evaluation.ends = &quorum->ends;
-        c->work.statistics.timeline = &quorum->timeline;
-        if (!c->stopping) /* Sets that are decided anew may make it another. */
-            c->work.stop_step = job_steps_most(c->job);
-        must_deal_steps(c, quorum);
-    }
+    enum status status = quorum_go_back(quorum, c->first_step, sets != NULL ? sets->data : NULL,
+                                        sets != NULL ? sets->bytes : 0);
     c->sets_sent = c->sets_written = c->sets_again = quorum->end;
     c->sets_told = c->first_step;
     return status;
@@ -287,8 +211,7 @@ enum status coordinator_begin_quorum(struct coordinator *c, const struct order_r
 /* --- reports ------------------------------------------------------------------------------- */
 
 /* The step is made, as far as it is known here. Whoever has computed what is in it has it counted. */
-static void count_step(struct coordinator *c, struct quorum *quorum, uint64_t now_us,
-                       struct outbox *outbox)
+static void count_step(struct coordinator *c, struct quorum *quorum)
 {
     struct tally tally = quorum_counted(quorum);
     statistics_count_step(&c->work.statistics, quorum->step, &tally);
@@ -296,12 +219,8 @@ static void count_step(struct coordinator *c, struct quorum *quorum, uint64_t no
         if (quorum->reports[i].counts)
             coordinator_add_report(&c->work.membership.workers[quorum->reports[i].worker],
                                    &quorum->reports[i].report);
-    if (quorum_go_on(quorum) != STATUS_OK) {
-        fail_for_memory(c, now_us, outbox);
-        return;
-    }
-    bool steps = must_deal_steps(c, quorum); /* Also where work is dealt anew for another reason. */
-    c->deal_due = c->deal_due || steps || must_tell_more(c, quorum);
+    quorum_go_on(quorum);
+    c->deal_due = c->deal_due || must_tell_more(c, quorum);
 }
 
 bool coordinator_close_step(struct coordinator *c, const struct packet *packet, double seconds,
@@ -317,8 +236,7 @@ bool coordinator_close_step(struct coordinator *c, const struct packet *packet, 
     if (result == QUORUM_MEMORY)
         fail_for_memory(c, now_us, outbox);
     if (result == QUORUM_COUNTED)
-        count_step(c, quorum, now_us, outbox);
-    say_made_up(c, quorum, outbox);
+        count_step(c, quorum);
     coordinator_tell_quorum(c, now_us, outbox);
     return result == QUORUM_COUNTED;
 }

@@ -106,7 +106,7 @@ static void tell_score(struct coordinator *c, struct outbox *outbox)
     c->summary.test_step = batches;
     order_event(
         outbox, "evaluation",
-        EVENT_MEMBERS(event_count("epoch", epoch_ends_ended(c->evaluation.ends, c->job, batches)),
+        EVENT_MEMBERS(event_count("epoch", job_epoch_ended(c->job, batches)),
                       event_count("step", batches),
                       event_real("test_loss", c->summary.test.loss, JSON_EXACT),
                       event_real("test_accuracy", c->summary.test.accuracy, JSON_EXACT),

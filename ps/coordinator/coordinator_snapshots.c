@@ -90,11 +90,11 @@ void coordinator_schedule_snapshot(struct coordinator *c, uint64_t reached, uint
     if (every == 0 || c->stopping || c->state != RUNNING)
         return;
     uint64_t due = (c->last_due == NO_STEP ? c->first_step : c->last_due) / every * every + every;
-    while (due < reached && due < job_steps_most(c->job)) {
+    while (due < reached && due < c->job->steps) {
         due += every;
         c->summary.faults.checkpoints_skipped++;
     }
-    if (due >= coordinator_job_end(c) || due >= job_steps_most(c->job))
+    if (due >= c->job->steps)
         return; /* The last one is cut when training has ended, wherever that will be. */
     if (c->work.rules->set_gate != NULL)
         c->work.rules->set_gate(&c->work, due);
@@ -217,9 +217,8 @@ void coordinator_collect_snapshot(struct coordinator *c, uint64_t now_us, struct
         (!c->snapshot.final && !c->work.rules->has_reached(&c->work, c->snapshot.step)))
         return;
     struct tally_so_far so_far = statistics_so_far(&c->work.statistics, c->snapshot.step);
-    const struct quorum *quorum = job_requeues(c->job) ? coordinator_quorum(c) : NULL;
-    if (snapshot_collect(&c->snapshot, &c->work.membership, &c->envelope, &so_far, quorum,
-                         outbox) == STATUS_MEMORY)
+    if (snapshot_collect(&c->snapshot, &c->work.membership, &c->envelope, &so_far, outbox) ==
+        STATUS_MEMORY)
         abandon_snapshot(c, true, "out of memory", now_us, outbox);
 }
 
@@ -295,10 +294,10 @@ static void snapshot_by_clock(struct coordinator *c, uint64_t now_us, struct out
         return;
     uint64_t step = rules->next_snapshot(&c->work, true);
     uint64_t before = c->last_due == NO_STEP ? c->first_step : c->last_due;
-    uint64_t due = c->snapshot.under_way ? c->snapshot.step : coordinator_job_end(c);
+    uint64_t due = c->snapshot.under_way ? c->snapshot.step : c->job->steps;
     if (rules->set_gate != NULL)
         due = rules->gate(&c->work);
-    if (step <= before || step >= due || step >= job_steps_most(c->job))
+    if (step <= before || step >= due || step >= c->job->steps)
         return;
     if (rules->set_gate == NULL) {
         coordinator_begin_snapshot(c, step, false, now_us, outbox);

@@ -27,7 +27,6 @@
 #include "ps/work/computations.h"
 #include "ps/work/evaluation.h"
 #include "ps/work/staleness_totals.h"
-#include "ps/work/steps_ahead.h"
 
 #define NO_STEP UINT64_MAX
 
@@ -82,16 +81,13 @@ struct coordinator {
         snapshot_computations; /* ... and those that the next one adds to it. */
 
     /* Where steps are made of sets of leaves (quorum.h): sets of steps before these ... */
-    uint64_t sets_sent;       /* ... are with the set writer, to be written down; */
-    uint64_t sets_written;    /* ... are written; */
-    uint64_t sets_told;       /* ... servers have been told; */
-    uint64_t sets_dealt;      /* ... workers have been told with START; */
-    uint64_t sets_again;      /* ... had been told before all went back. */
-    struct steps_ahead ahead; /* Where some are made up: what they are told of them, and ... */
-    uint64_t steps_dealt;     /* ... they know the steps before this one. */
-    uint64_t made_up_said;    /* Steps made of what was dropped: so many were spoken of. */
-    bool sets_ended;          /* They are not written down any more. */
-    enum sparing sparing;     /* As it was last said. */
+    uint64_t sets_sent;    /* ... are with the set writer, to be written down; */
+    uint64_t sets_written; /* ... are written; */
+    uint64_t sets_told;    /* ... servers have been told; */
+    uint64_t sets_dealt;   /* ... workers have been told with START; */
+    uint64_t sets_again;   /* ... had been told before all went back. */
+    bool sets_ended;       /* They are not written down any more. */
+    enum sparing sparing;  /* As it was last said. */
 
     struct snapshot snapshot;
     uint64_t snapshot_us;   /* When the last was reached or given up, or training began. */
@@ -277,8 +273,7 @@ void coordinator_end_beside(struct coordinator *c, uint64_t now_us);
 /* NULL in a mode whose steps are made of all leaves. */
 struct quorum *coordinator_quorum(const struct coordinator *c);
 /* All go on from first_step, with the sets that were told from there on: a list, or NULL. */
-enum status coordinator_begin_quorum(struct coordinator *c, const struct order_run_opened *opened,
-                                     const struct frame *sets);
+enum status coordinator_begin_quorum(struct coordinator *c, const struct frame *sets);
 /* A worker's report. Whether the step is counted with it. */
 bool coordinator_close_step(struct coordinator *c, const struct packet *packet, double seconds,
                             uint64_t now_us, struct outbox *outbox);
@@ -289,16 +284,8 @@ void coordinator_repeat_quorum(struct coordinator *c, const struct member *serve
 void coordinator_handle_sets_written(struct coordinator *c, const struct order_written *written,
                                      uint64_t now_us, struct outbox *outbox);
 /* The work is dealt anew; and what START tells of sets: NULL without memory. */
-void coordinator_deal_quorum(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
-struct frame *coordinator_start_sets(struct coordinator *c, uint32_t place,
-                                     struct message_start *start);
-/* See quorum_made_up and quorum_epochs; in every mode. */
-uint64_t coordinator_made_up(const struct coordinator *c);
-double coordinator_epochs(const struct coordinator *c);
-/* The step that the job ends with, if that is known; else UINT64_MAX. */
-uint64_t coordinator_job_end(const struct coordinator *c);
-/* Whether the model is scored after this step, where what is dropped is requeued. */
-bool coordinator_ends_epoch(const struct coordinator *c, uint64_t step);
+void coordinator_deal_quorum(struct coordinator *c, struct outbox *outbox);
+struct frame *coordinator_start_sets(const struct coordinator *c);
 
 /* --- the end ------------------------------------------------------------------------------- */
 

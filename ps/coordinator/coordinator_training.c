@@ -191,7 +191,8 @@ static void progress(struct coordinator *c, struct outbox *outbox)
     double seconds = stopwatch_take_window(&c->clock);
     order_event(
         outbox, "progress",
-        EVENT_MEMBERS(event_count("step", made), event_real("epoch", coordinator_epochs(c), 4),
+        EVENT_MEMBERS(event_count("step", made),
+                      event_real("epoch", (double)made / (double)job_steps_per_epoch(c->job), 4),
                       event_real("loss", tally_loss(&window), 6),
                       event_real("accuracy", tally_accuracy(&window), 6),
                       event_real("epoch_loss", tally_loss(&epoch), 6),
@@ -213,7 +214,7 @@ static void tell_epochs(struct coordinator *c, struct outbox *outbox)
         struct epoch_range range = job_epoch(c->job, epoch.number);
         order_event(outbox, "epoch",
                     EVENT_MEMBERS(event_count("epoch", epoch.number + 1),
-                                  event_count("step", epoch.end),
+                                  event_count("step", range.end),
                                   event_real("loss", tally_loss(&epoch.tally), JSON_EXACT),
                                   event_real("accuracy", tally_accuracy(&epoch.tally), JSON_EXACT),
                                   event_count("examples", epoch.tally.examples),

@@ -86,37 +86,23 @@ static uint32_t instructions_of(const struct membership *membership)
 
 enum status snapshot_collect(struct snapshot *snapshot, const struct membership *membership,
                              const struct envelope *envelope, const struct tally_so_far *so_far,
-                             const struct quorum *quorum, struct outbox *outbox)
+                             struct outbox *outbox)
 {
     if (snapshot->collected)
         return STATUS_AGAIN;
     for (uint32_t i = 0; i < membership->server_count; i++)
         if (!membership->servers[i].part_written)
             return STATUS_AGAIN;
-    struct tally_so_far before = *so_far;
-    struct frame *sets = NULL;
-    if (quorum != NULL) {
-        struct quorum_start start = quorum_start_at(quorum, snapshot->step);
-        before.number = start.epoch;
-        sets = quorum_list(quorum, start.first, snapshot->step);
-    }
-    size_t bytes = membership->server_count * sizeof(struct checkpoint_part);
-    struct frame *parts = frame_create(bytes + (sets != NULL ? sets->bytes : 0));
-    if (parts == NULL || (sets == NULL && quorum != NULL)) {
-        frame_release(parts);
-        frame_release(sets);
+    struct frame *parts = frame_create(membership->server_count * sizeof(struct checkpoint_part));
+    if (parts == NULL)
         return STATUS_MEMORY;
-    }
     struct checkpoint_part *to = parts->data;
     for (uint32_t i = 0; i < membership->server_count; i++)
         to[i] = membership->servers[i].part;
-    if (sets != NULL)
-        memcpy((char *)parts->data + bytes, sets->data, sets->bytes);
-    frame_release(sets);
     const struct order manifest = {
         .kind = ORDER_MANIFEST,
         .generation = envelope->generation,
-        .manifest = {snapshot->step, before, instructions_of(membership)}};
+        .manifest = {snapshot->step, *so_far, instructions_of(membership)}};
     order_add(outbox, TO_CHECKPOINTER, 0, &manifest)->payload = parts;
     snapshot->collected = true;
     return STATUS_OK;

@@ -21,7 +21,6 @@
 #include "common/wire/envelope.h"
 #include "ps/orders/orders.h"
 #include "ps/work/membership.h"
-#include "ps/work/quorum.h"
 
 struct snapshot {
     bool under_way, final;
@@ -51,11 +50,10 @@ bool snapshot_is_taken(const struct membership *membership);
 const struct member *snapshot_unanswered(const struct membership *membership, uint32_t *server);
 
 /* When all parts are durable: the manifest to the checkpointer, once, with what the cut's epoch had
- * scored before it, and what the sets before it say where that matters later (closings, else NULL).
- * STATUS_AGAIN while they are not, or when it was sent; STATUS_MEMORY. */
+ * scored before it. STATUS_AGAIN while they are not, or when it was sent; STATUS_MEMORY. */
 enum status snapshot_collect(struct snapshot *snapshot, const struct membership *membership,
                              const struct envelope *envelope, const struct tally_so_far *so_far,
-                             const struct quorum *quorum, struct outbox *outbox);
+                             struct outbox *outbox);
 
 /* Bytes of all parts. */
 uint64_t snapshot_bytes(const struct membership *membership);

@@ -28,8 +28,8 @@
 /* --- one chunk ----------------------------------------------------------------------------- */
 
 struct closed {
-    bool there, ends;
-    uint64_t number, lag;
+    bool there;
+    uint64_t number;
     struct pruned_step step;
 };
 
@@ -78,16 +78,12 @@ static void backup_close(struct shard *shard)
     pruned_free(&state_of(shard)->pruned);
 }
 
-/* Steps made of what was dropped have the shapes of their sets. A node that does not fit is then
- * of no use. */
 static const char *backup_fault(const struct job *job, const struct message_exchange *exchange)
 {
-    bool known = !job_requeues(job);
-    struct batch_range batch = job_batch(job, known ? exchange->step : 0);
+    struct batch_range batch = job_batch(job, exchange->step);
     if (exchange->skip)
         return "a step to be skipped, where every leaf counts";
-    if (known ? !tree_has(batch.leaves, exchange->node)
-              : !node_within(exchange->node, tree_root(batch.leaves)))
+    if (!tree_has(batch.leaves, exchange->node))
         return "not a node of the step's tree";
     if (exchange->retry)
         return NULL;
@@ -153,12 +149,9 @@ static void backup_close_step(struct shard *shard, const struct message_close *c
         return;
     *closed = (struct closed){
         .there = true,
-        .ends = close->ends,
         .number = close->step,
-        .lag = close->lag,
-        .step = {job_of(shard),
-                 {.epoch = close->epoch, .examples = close->examples, .leaves = close->leaves},
-                 *set}};
+        .step = {job_of(shard), job_batch(job_of(shard), close->step), *set},
+    };
 }
 
 static void set_bit(uint64_t bits[], uint32_t i)
@@ -203,8 +196,6 @@ static bool backup_next_update(struct shard *shard, struct update *update)
         .examples =
             leaf_set_examples(&step->set, step->job, step->batch, tree_root(step->batch.leaves)),
         .keep_previous = true,
-        .lag = closed->lag,
-        .ends = closed->ends,
     };
     note_used(shard, closed, update);
     update->gradient = pruned_take(&state->pruned, step);
@@ -242,7 +233,7 @@ static void backup_check(const struct shard *shard)
               "a step whose leaves are all in has been made");
     if (pruned->part_count == 0)
         return;
-    INVARIANT("backup shard", chunk->version < job_steps_most(job_of(shard)),
+    INVARIANT("backup shard", chunk->version < job_of(shard)->steps,
               "gradients wait for a step that there is");
     INVARIANT("backup shard", pruned->parts[0].sum->bytes == chunk->values->bytes,
               "sums are as large as the chunk");
@@ -364,13 +355,9 @@ static bool backup_has_reached(const struct work *work, uint64_t step)
 static void backup_figures(const struct work *work, struct mode_figures *figures)
 {
     const struct quorum_dropped *dropped = &work_of(work)->quorum.dropped;
-    bool requeued = job_requeues(work->job);
-    mode_figures_add(figures, requeued ? "examples_requeued" : "examples_dropped",
-                     dropped->examples);
+    mode_figures_add(figures, "examples_dropped", dropped->examples);
     mode_figures_add(figures, "gradients_dropped", dropped->reports);
     mode_figures_add(figures, "worker_ms_dropped", (uint64_t)(1e3 * dropped->seconds));
-    if (requeued)
-        mode_figures_add(figures, "steps_made_up", quorum_made_up(&work_of(work)->quorum));
 }
 
 static void backup_check_work(const struct work *work)
@@ -380,7 +367,7 @@ static void backup_check_work(const struct work *work)
     quorum_check(quorum);
     INVARIANT("backup work", statistics->first + statistics->updates <= statistics->step,
               "no more updates are counted than steps were made");
-    INVARIANT("backup work", statistics->step <= job_steps_most(work->job),
+    INVARIANT("backup work", statistics->step <= work->job->steps,
               "no step is counted after the last one");
     INVARIANT("backup work", quorum->step == statistics->step,
               "the step that is open is the first that is not counted");

@@ -50,8 +50,6 @@ struct update {
     bool lost;                /* There was no memory for it: training cannot go on. */
     /* Of rules->judges_late: gradients taken that are in the update, and not. */
     uint32_t used, left;
-    uint64_t lag; /* Batches by which its place in the schedule precedes its own. */
-    bool ends;    /* It ends an epoch, where the job does not say which updates do. */
 };
 
 /* Values that a worker asks for, or, where workers make updates, what they need for one. */

@@ -40,7 +40,7 @@ enum status work_begin(struct work *work, const struct job *job, uint64_t first,
     assert(work->rules == NULL);
     work->job = job;
     work->rules = work_mode_of(job);
-    work->stop_step = job_steps_most(job);
+    work->stop_step = job->steps;
     if (statistics_init(&work->statistics, job, first, so_far) != STATUS_OK)
         return STATUS_MEMORY;
     if (work->rules->state_bytes > 0 && (work->state = calloc(1, work->rules->state_bytes)) == NULL)
@@ -62,7 +62,7 @@ void work_check(const struct work *work)
 {
     INVARIANT("work", work->rules == work_mode_of(work->job),
               "it follows the rules of the job's mode");
-    INVARIANT("work", work->stop_step <= job_steps_most(work->job),
+    INVARIANT("work", work->stop_step <= work->job->steps,
               "it stops at the last step at the latest");
     INVARIANT("work", work->assignment.members <= work->membership.worker_count,
               "no more workers stand in the row than there are places");

@@ -58,8 +58,7 @@ enum order_kind {
 #define ORDER_FROM_CHECKPOINTER UINT32_MAX
 #define ORDER_EVERYBODY         UINT32_MAX
 
-/* The payload of a RUN_OPENED that goes by way of the set writer; behind it lie the checkpoint's own sets
- * (manifest.h), if it has any. */
+/* The payload of a RUN_OPENED that goes by way of the set writer. */
 struct sets_place {
     const struct job *job; /* Borrowed, the checkpointer's. */
     uint64_t session;      /* Of the record that sets are in; 0: they are not recorded. */
@@ -87,7 +86,6 @@ struct order_load {
     bool restore;
     bool records; /* Chunks note what they have had. */
     uint64_t step;
-    bool ends;                  /* An epoch ends there: of a job that requeues. */
     char out[MESSAGE_TEXT_MAX]; /* Server 0's run directory. */
 };
 

@@ -281,7 +281,6 @@ static bool reload(struct owner *owner, const struct order_load *load)
 {
     owner->to_load = load->restore ? owner->owned_count : 0;
     owner->load_step = load->step;
-    owner->load_ends = load->ends;
     for (uint32_t i = 0; i < owner->owned_count; i++) {
         struct owned *owned = &owner->owned[i];
         if (owner->filled && chunk_renew(&owned->shard.chunk) != STATUS_OK)
@@ -331,7 +330,6 @@ static void handle_chunk_state(struct owner *owner, const struct packet *packet,
         return;
     chunk_stand(&owned->shard.chunk, state->step,
                 job_version(&owner->plan->job, state->step, state->version));
-    owned->shard.chunk.epoch_end = owner->load_ends ? state->step : 0;
     open_chunk(owner, owned);
     note_batches(owner, owned, outbox);
     if (--owner->to_load == 0)
@@ -357,7 +355,7 @@ static struct frame *snapshot_array(struct owned *owned, uint32_t array)
 {
     if (array == CHECKPOINT_ENTRIES)
         return update_log_pack(&owned->log);
-    if (array == 0 || owned->shard.chunk.batches == job_steps_most(&owned->shard.chunk.plan->job))
+    if (array == 0 || owned->shard.chunk.batches == owned->shard.chunk.plan->job.steps)
         return chunk_last(&owned->shard.chunk, array);
     struct frame *copy = frame_create(owned->shard.chunk.count * sizeof(float));
     if (copy != NULL)
@@ -697,7 +695,6 @@ static enum status make_update(struct chunk *chunk, const struct update *update)
                                 .staleness = update->staleness,
                                 .base = update->base != NULL ? update->base->data : NULL,
                                 .keep_previous = update->keep_previous,
-                                .lag = update->lag,
                             });
 }
 
@@ -731,7 +728,6 @@ static bool make_updates(struct owner *owner, struct owned *owned, const struct 
             return false;
         }
         owner->rules->applied(&owned->shard, &update);
-        chunk->epoch_end = update.ends ? chunk->batches : chunk->epoch_end;
         owner->verdicts.applied += update.used;
         owner->verdicts.stale += update.left;
         count_staleness(owner, owned, packet, now_us,

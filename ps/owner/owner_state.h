@@ -46,7 +46,6 @@ struct owner {
     bool records;        /* Chunks log their batches. */
     bool filled;         /* The chunks have had values, which may have readers. */
     uint64_t load_step;  /* Of the checkpoint to load. */
-    bool load_ends;      /* An epoch ends at load_step. */
     struct owned *owned; /* [owned_count] in order of chunk index. */
     uint32_t owned_count;
     uint32_t to_load;               /* Chunks not loaded yet. */

@@ -17,7 +17,6 @@
 
 #include "common/base/invariant.h"
 #include "common/steps/leaf_set.h"
-#include "common/steps/timeline.h"
 #include "ps/mode/shard_mode.h"
 #include "ps/router/router_state.h"
 
@@ -165,7 +164,7 @@ static bool check_sender(struct router *router, const struct packet *packet, str
 static const char *node_fault(const struct router *router, const struct message_exchange *exchange)
 {
     const struct job *job = &router->plan->job;
-    if (exchange->step >= job_steps_most(job))
+    if (exchange->step >= job->steps)
         return "a gradient for a step after the last";
     return shard_mode_of(job)->fault(job, exchange);
 }
@@ -340,7 +339,6 @@ static void order_load(struct router *router, struct outbox *outbox)
                           .load = {.plan = router->plan,
                                    .restore = welcome->restore,
                                    .records = welcome->records,
-                                   .ends = welcome->ends,
                                    .step = router->released}};
     snprintf(order.load.out, sizeof order.load.out, "%s", welcome->out);
     for (uint32_t i = 0; i < router->options.owner_count; i++)
@@ -394,7 +392,7 @@ static bool learn_job(struct router *router, const struct message *message, stru
     struct error error;
     enum status status = make_plan(router, message->run_id, &error);
     if (status == STATUS_OK) {
-        router->stop_step = job_steps_most(&router->plan->job);
+        router->stop_step = router->plan->job.steps;
         log_plan(router, outbox);
     } else if (status != STATUS_AGAIN) { /* Else the next JOIN brings the pages again. */
         router_fail(router, status == STATUS_MEMORY ? EXIT_TRAINING_FAILED : EXIT_MISMATCH,
@@ -544,23 +542,19 @@ static void handle_stop(struct router *router, struct outbox *outbox)
                               .stop_at.step = router->stop_step});
 }
 
-/* Whether what the message says of its step can be so: owners take it as it is. */
-static bool can_close(const struct job *job, const struct message_close *close,
-                      const struct frame *list)
+/* Whether its payload has a set of that step of the job: owners take it as it is. */
+static bool can_close(const struct job *job, uint64_t step, const struct frame *list)
 {
-    const struct batch_range batch = {
-        .epoch = close->epoch, .examples = close->examples, .leaves = close->leaves};
     struct leaf_set set;
     return list != NULL && leaf_sets_fit(list->data, list->bytes, job) &&
-           leaf_sets_find(list->data, list->bytes, close->step, &set) &&
-           timeline_allows(job, close->step, &batch, &set, close->ends, close->lag);
+           leaf_sets_find(list->data, list->bytes, step, &set);
 }
 
 /* Every owner gets it: the set is the same for all chunks. */
 static void forward_close(struct router *router, const struct packet *packet, struct outbox *outbox)
 {
     if (router_state(router) != ROUTER_SERVING ||
-        !can_close(&router->plan->job, &packet->message.close, packet->payload))
+        !can_close(&router->plan->job, packet->message.close.step, packet->payload))
         return;
     for (uint32_t i = 0; i < router->options.owner_count; i++) {
         struct packet *out = outbox_add_to(outbox, TO_OWNER, i, MESSAGE_CLOSE);

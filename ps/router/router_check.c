@@ -13,7 +13,7 @@ static void check_plan(const struct router *r)
         RULE(partition->chunks[i].server != r->plan->server ||
                  r->owner_of[i] < r->options.owner_count,
              "every chunk of this server has an owner");
-    RULE(r->stop_step <= job_steps_most(&r->plan->job), "it stops at the last step at the latest");
+    RULE(r->stop_step <= r->plan->job.steps, "it stops at the last step at the latest");
     RULE(r->released <= r->stop_step, "no version is given out after the last one");
     sessions_check(&r->sessions);
 }

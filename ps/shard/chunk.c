@@ -187,7 +187,7 @@ enum status chunk_apply(struct chunk *chunk, const struct chunk_update *update)
         return STATUS_MEMORY;
     const struct update_sum what = {
         .version = chunk->version,
-        .batches = chunk->batches - update->lag,
+        .batches = chunk->batches,
         .staleness = update->staleness,
         .examples = update->examples,
         .gradients = update->gradients,
@@ -270,7 +270,7 @@ void chunk_check(const struct chunk *chunk)
     RULE(partition->chunks[chunk->index].first == chunk->first &&
              partition->chunks[chunk->index].count == chunk->count,
          "it has the place that the partition gives it");
-    RULE(chunk->batches <= job_steps_most(&chunk->plan->job), "no batch is after the last step");
+    RULE(chunk->batches <= chunk->plan->job.steps, "no batch is after the last step");
     RULE(chunk->version <= chunk->batches, "no update is made of nothing");
     RULE(chunk->version == chunk->batches || job_accumulates(&chunk->plan->job),
          "every batch makes an update where none waits for others");

@@ -48,7 +48,6 @@ struct chunk {
     uint64_t first, count;  /* Elements of the parameter space. */
     uint64_t version;       /* Updates so far. */
     uint64_t batches;       /* Batches had, with an update or without. */
-    uint64_t epoch_end;     /* The last such count that ended an epoch, of a job that requeues. */
     struct frame *values;   /* [count] of `version`. */
     struct frame *previous; /* [count] of version - 1, or NULL. Sync only. */
     struct frame *spare;    /* A buffer to write the next version to, or NULL. */
@@ -94,7 +93,6 @@ struct chunk_update {
     uint32_t gradients; /* Batches in the sum. */
     uint64_t staleness; /* Versions made since its base. */
     bool keep_previous; /* The old values stay readable as `previous`. */
-    uint64_t lag;       /* Batches by which its place in the schedule precedes its own. */
 };
 
 /* Make one update of the last batch and the pending ones: version + 1, batches + 1, at the rate

@@ -106,6 +106,5 @@ enum status group_add(struct chunk *chunk, const struct chunk_gradient *gradient
                                   .gradients = 1,
                                   .staleness = gradient->staleness,
                                   .keep_previous = gradient->keep_previous,
-                                  .lag = gradient->lag,
                               });
 }

@@ -24,7 +24,6 @@ struct chunk_gradient {
     uint64_t staleness; /* chunk_staleness of its base. */
     const float *base;  /* [count] the values of its base; NULL where nothing is compensated. */
     bool keep_previous; /* The old values stay readable as `previous`. */
-    uint64_t lag;       /* Batches by which its place in the schedule precedes its own. */
 };
 
 /* Add a batch. STATUS_MEMORY: training cannot go on. */

@@ -10,18 +10,10 @@ static void drop(struct scored *scored)
     scored->values = NULL;
 }
 
-static bool is_scored_at(const struct chunk *chunk, uint64_t batches)
-{
-    const struct job *job = &chunk->plan->job;
-    if (job_requeues(job))
-        return job->test_examples > 0 && batches > 0 && batches == chunk->epoch_end;
-    return job_scores_at(job, batches);
-}
-
 bool scored_pass(struct scored *scored, const struct chunk *chunk)
 {
     uint64_t batches = chunk->batches;
-    if (batches == scored->batches || !is_scored_at(chunk, batches))
+    if (batches == scored->batches || !job_scores_at(&chunk->plan->job, batches))
         return false;
     drop(scored);
     scored->batches = batches;
@@ -51,7 +43,7 @@ void scored_forget(struct scored *scored)
 void scored_check(const struct scored *scored, const struct chunk *chunk)
 {
     RULE(scored->batches <= chunk->batches, "no count was passed that is not reached");
-    RULE(scored->batches == 0 || is_scored_at(chunk, scored->batches),
+    RULE(scored->batches == 0 || job_scores_at(&chunk->plan->job, scored->batches),
          "only values that are scored are kept");
     RULE(IMPLIES(scored->values != NULL, scored->batches > scored->settled),
          "nothing is kept that will not be asked for");

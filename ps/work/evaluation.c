@@ -23,19 +23,15 @@ static bool has_come(const struct evaluation *evaluation, uint32_t share)
 
 static void close_score(struct evaluation *evaluation, uint64_t settled)
 {
-    *evaluation = (struct evaluation){.job = evaluation->job,
-                                      .ends = evaluation->ends,
-                                      .settled = settled,
-                                      .dropped = evaluation->dropped};
+    *evaluation = (struct evaluation){
+        .job = evaluation->job, .settled = settled, .dropped = evaluation->dropped};
 }
 
 void evaluation_pass(struct evaluation *evaluation, uint64_t batches, bool lost)
 {
     if (batches <= evaluation->settled)
         return;
-    uint64_t dropped =
-        epoch_ends_scores_between(evaluation->ends, evaluation->job, evaluation->settled, batches) +
-        lost;
+    uint64_t dropped = job_scores_between(evaluation->job, evaluation->settled, batches) + lost;
     if (dropped == 0)
         return;
     evaluation->dropped += dropped;
@@ -61,8 +57,7 @@ void evaluation_settle(struct evaluation *evaluation)
 bool evaluation_is_awaited(const struct evaluation *evaluation, uint64_t end)
 {
     return evaluation->batches > 0 ||
-           (epoch_ends_scores_at(evaluation->ends, evaluation->job, end) &&
-            evaluation->settled < end);
+           (job_scores_at(evaluation->job, end) && evaluation->settled < end);
 }
 
 void evaluation_go_back(struct evaluation *evaluation, uint64_t batches)
@@ -174,7 +169,7 @@ static void check_shares(const struct evaluation *evaluation)
 
 void evaluation_check(const struct evaluation *evaluation)
 {
-    RULE(evaluation->settled <= job_steps_most(evaluation->job), "no score is made after the end");
+    RULE(evaluation->settled <= evaluation->job->steps, "no score is made after the end");
     RULE((evaluation->batches > 0) == (evaluation->shares > 0), "a score has shares");
     if (evaluation->batches == 0) {
         RULE(evaluation->share_count == 0 && evaluation->tally.examples == 0,
@@ -182,7 +177,7 @@ void evaluation_check(const struct evaluation *evaluation)
         return;
     }
     RULE(evaluation->batches > evaluation->settled, "what is settled is not under way");
-    RULE(epoch_ends_scores_at(evaluation->ends, evaluation->job, evaluation->batches),
+    RULE(job_scores_at(evaluation->job, evaluation->batches),
          "the model is scored when an epoch or the job ends");
     RULE(!evaluation_is_whole(evaluation), "a whole score has been reported");
     RULE(evaluation->took_max_us <= evaluation->took_sum_us, "the longest is a part of all");

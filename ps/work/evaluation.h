@@ -23,12 +23,10 @@
 #include <stdint.h>
 
 #include "common/wire/message.h"
-#include "ps/work/epoch_ends.h"
 #include "ps/work/statistics.h"
 
 struct evaluation {
     const struct job *job;
-    const struct epoch_ends *ends; /* NULL where the job alone says when epochs end. */
     uint64_t settled; /* Batches: scores at this count and before are made, or will not be. */
     uint64_t dropped; /* Scores that will not be, since the last evaluation_take_dropped. */
 

@@ -30,7 +30,6 @@ void quorum_init(struct quorum *quorum, const struct job *job, uint64_t first)
     quorum->job = job;
     quorum->required = job->worker_count - job->backup_workers;
     quorum->first = quorum->end = quorum->written = first;
-    quorum->start.first = first;
     clear_step(quorum, first);
 }
 
@@ -39,7 +38,6 @@ void quorum_free(struct quorum *quorum)
     free(quorum->reports);
     free(quorum->bytes);
     free(quorum->places);
-    epoch_ends_free(&quorum->ends);
     memset(quorum, 0, sizeof *quorum);
 }
 
@@ -84,19 +82,34 @@ bool quorum_set(const struct quorum *quorum, uint64_t step, struct leaf_set *set
     return read;
 }
 
+static uint32_t lost_examples(const struct job *job, uint64_t step, const struct leaf_set *set)
+{
+    struct batch_range batch = job_batch(job, step);
+    return batch.examples - leaf_set_examples(set, job, batch, tree_root(batch.leaves));
+}
+
+/* In the steps that are kept and come before this one. */
+static uint64_t lost_before(const struct quorum *c, uint64_t step)
+{
+    struct leaf_set set;
+    uint64_t lost = 0;
+    for (uint64_t at = c->first; at < step && quorum_set(c, at, &set); at++)
+        lost += lost_examples(c->job, at, &set);
+    return lost;
+}
+
 void quorum_forget(struct quorum *quorum, uint64_t step)
 {
     struct quorum *c = quorum;
     if (step <= c->first || step > c->end)
         return;
-    c->start = quorum_start_at(c, step);
-    uint64_t first = job_requeues(c->job) ? c->start.first : step;
-    size_t gone = end_of(c, first), count = (size_t)(c->end - first);
+    c->examples_before += lost_before(c, step);
+    size_t gone = end_of(c, step), count = (size_t)(c->end - step);
     for (size_t i = 0; i < count; i++)
-        c->places[i] = c->places[i + (size_t)(first - c->first)] - gone;
+        c->places[i] = c->places[i + (size_t)(step - c->first)] - gone;
     c->byte_count -= gone;
     memmove(c->bytes, c->bytes + gone, c->byte_count);
-    c->first = first;
+    c->first = step;
 }
 
 void quorum_wrote(struct quorum *quorum, uint64_t end)
@@ -132,234 +145,33 @@ struct frame *quorum_list(const struct quorum *quorum, uint64_t first, uint64_t 
     return frame;
 }
 
-/* --- what an epoch owes -------------------------------------------------------------------- */
-
-/* The next set of the epoch's batches is decided. */
-static void note(struct quorum *c, uint64_t step, const struct leaf_set *set)
-{
-    struct timeline *t = &c->timeline;
-    if (job_requeues(c->job) && !t->closed && step >= t->first)
-        timeline_note(t, c->job, step - t->first, set);
-}
-
-/* It is of the open step; so much as is decided is noted. */
-static enum status move_timeline(struct quorum *c)
-{
-    struct timeline *t = &c->timeline;
-    struct leaf_set set;
-    while (job_requeues(c->job) && t->closed) {
-        if (epoch_ends_count(&c->ends) <= t->epoch &&
-            epoch_ends_add(&c->ends, timeline_epoch_end(t, c->job)) != STATUS_OK)
-            return STATUS_MEMORY;
-        if (c->step < timeline_epoch_end(t, c->job) || t->epoch + 1 >= job_epochs(c->job))
-            break;
-        c->before = *t;
-        timeline_go_on(t, c->job);
-        for (uint64_t step = t->first; !t->closed && quorum_set(c, step, &set); step++)
-            note(c, step, &set);
-    }
-    return STATUS_OK;
-}
-
-/* Of the step before the open one: some server may lack what that is made of. */
-static const struct timeline *told(const struct quorum *c)
-{
-    return c->timeline.epoch > 0 && c->step == c->timeline.first ? &c->before : &c->timeline;
-}
-
-static uint32_t lost_examples(const struct job *job, struct batch_range batch,
-                              const struct leaf_set *set)
-{
-    return batch.examples - leaf_set_examples(set, job, batch, tree_root(batch.leaves));
-}
-
-/* Goes through what is kept: the epochs that ended before the step before this one, and what they dropped. */
-struct quorum_start quorum_start_at(const struct quorum *quorum, uint64_t step)
-{
-    const struct quorum *c = quorum;
-    const struct job *job = c->job;
-    struct quorum_start start = c->start;
-    struct leaf_set set;
-    struct timeline t = {.epoch = start.epoch, .first = start.first};
-    if (!job_requeues(job))
-        start.first = step;
-    for (uint64_t at = c->first; at < step && quorum_set(c, at, &set); at++) {
-        if (!job_requeues(job)) {
-            start.examples_dropped += lost_examples(job, job_batch(job, at), &set);
-            continue;
-        }
-        if (t.closed && at == timeline_epoch_end(&t, job)) {
-            start.examples_dropped += t.owed_examples;
-            timeline_go_on(&t, job);
-        }
-        if (!t.closed)
-            timeline_note(&t, job, at - t.first, &set);
-    }
-    if (job_requeues(job)) {
-        start.epoch = t.epoch;
-        start.first = t.first;
-    }
-    return start;
-}
-
-/* In the steps [start.first, step), which are of one epoch. */
-static uint64_t dropped_since(const struct quorum *c, struct quorum_start start, uint64_t step)
-{
-    struct timeline t = {.epoch = start.epoch, .first = start.first};
-    struct leaf_set set;
-    for (uint64_t at = t.first;
-         job_requeues(c->job) && !t.closed && at < step && quorum_set(c, at, &set); at++)
-        timeline_note(&t, c->job, at - t.first, &set);
-    return t.owed_examples;
-}
-
-struct timeline quorum_timeline(const struct quorum *quorum)
-{
-    return *told(quorum);
-}
-
-uint64_t quorum_made_up(const struct quorum *quorum)
-{
-    const struct timeline *t = &quorum->timeline;
-    const struct job *job = quorum->job;
-    if (!job_requeues(job))
-        return 0;
-    return t->first - t->epoch * job_steps_per_epoch(job) + timeline_made_up(t, job);
-}
-
-double quorum_epochs(const struct quorum *quorum)
-{
-    assert(job_requeues(quorum->job));
-    return (double)quorum->timeline.epoch + (double)quorum->had / (double)quorum->job->examples;
-}
-
-uint64_t quorum_job_end(const struct quorum *quorum)
-{
-    const struct timeline *t = &quorum->timeline;
-    if (!job_requeues(quorum->job))
-        return quorum->job->steps;
-    bool last = t->epoch + 1 == job_epochs(quorum->job);
-    return last && t->closed ? timeline_epoch_end(t, quorum->job) : UINT64_MAX;
-}
-
-static struct batch_range batch_at(const struct quorum *c, uint64_t step)
-{
-    bool before = job_requeues(c->job) && step < c->timeline.first;
-    return timeline_batch(before ? &c->before : &c->timeline, c->job, step);
-}
-
-/* What is made up has nothing that is not waited for. */
-static enum status decide_made_up(struct quorum *c)
-{
-    struct leaf_set all;
-    if (c->end != c->step || c->step >= quorum_job_end(c) ||
-        !timeline_is_made_up(&c->timeline, c->job, c->step))
-        return STATUS_OK;
-    leaf_set_clear(&all);
-    leaf_set_add(&all, tree_root(batch_at(c, c->step).leaves));
-    return add_set(c, &all);
-}
-
-static enum status open_step(struct quorum *c, uint64_t step)
-{
-    clear_step(c, step);
-    enum status status = move_timeline(c);
-    return status == STATUS_OK ? decide_made_up(c) : status;
-}
-
-/* The step before the open one had so many examples: what a schedule counts goes by these. */
-static void count_progress(struct quorum *c, uint32_t examples)
-{
-    const struct job *job = c->job;
-    const struct timeline *t = &c->timeline;
-    if (!job_requeues(job))
-        return;
-    c->lag_before = c->lag;
-    bool begins = c->step == t->first;
-    c->had = begins ? 0 : c->had + examples;
-    c->lag = c->step - timeline_progress(t, job, c->had);
-}
-
-static uint32_t used_examples(const struct quorum *c, uint64_t step, const struct leaf_set *set)
-{
-    struct batch_range batch = batch_at(c, step);
-    return leaf_set_examples(set, c->job, batch, tree_root(batch.leaves));
-}
-
-struct message_close quorum_say(const struct quorum *quorum, uint64_t step)
-{
-    const struct quorum *c = quorum;
-    struct batch_range batch = batch_at(c, step);
-    return (struct message_close){
-        .step = step,
-        .epoch = batch.epoch,
-        .leaves = batch.leaves,
-        .examples = batch.examples,
-        .lag = step == c->step ? c->lag : c->lag_before,
-        .ends = timeline_ends(step < c->timeline.first ? &c->before : &c->timeline, c->job, step),
-    };
-}
-
 /* --- going back ---------------------------------------------------------------------------- */
 
-/* Those of an epoch that is under way, before the step to go on from. */
-static enum status add_earlier(struct quorum *c, uint64_t step, const struct leaf_set *set)
-{
-    uint32_t examples = used_examples(c, step, set);
-    if (add_set(c, set) != STATUS_OK)
-        return STATUS_MEMORY;
-    note(c, step, set);
-    c->step = step + 1;
-    if (move_timeline(c) != STATUS_OK)
-        return STATUS_MEMORY;
-    count_progress(c, examples);
-    return STATUS_OK;
-}
-
-static enum status take_sets(struct quorum *c, uint64_t step, const void *sets, size_t count)
+static enum status take_sets(struct quorum *c, const void *sets, size_t count)
 {
     struct leaf_sets list;
     struct leaf_set set;
     enum status status = STATUS_OK;
     if (count == 0 || !leaf_sets_fit(sets, count, c->job) || !leaf_sets_open(&list, sets, count))
         return STATUS_OK;
-    while (status == STATUS_OK && leaf_sets_next(&list, &set)) {
-        if (list.step - 1 != c->end)
-            continue;
-        if (c->end < step)
-            status = add_earlier(c, list.step - 1, &set);
-        else if ((status = add_set(c, &set)) == STATUS_OK)
-            note(c, list.step - 1, &set);
-    }
+    while (status == STATUS_OK && leaf_sets_next(&list, &set))
+        if (list.step - 1 == c->end)
+            status = add_set(c, &set);
     return status;
 }
 
-enum status quorum_go_back(struct quorum *quorum, uint64_t step, uint64_t epoch, const void *sets,
-                           size_t count)
+enum status quorum_go_back(struct quorum *quorum, uint64_t step, const void *sets, size_t count)
 {
     struct quorum *c = quorum;
-    bool requeues = job_requeues(c->job);
     /* Of an older checkpoint than the newest it is not known what there was before. */
     bool known = step >= c->first && step <= c->end;
-    struct quorum_start start = known ? quorum_start_at(c, step) : (struct quorum_start){0};
-    uint64_t dropped = known ? start.examples_dropped + dropped_since(c, start, step) : 0;
-    struct leaf_sets list;
-    uint64_t first = requeues && leaf_sets_open(&list, sets, count) ? list.step : step;
-    c->dropped.examples = dropped;
-    c->first = c->end = first;
-    c->timeline = c->before = (struct timeline){.epoch = epoch, .first = first};
-    epoch_ends_clear(&c->ends, epoch);
-    c->had = 0;
-    c->lag = c->lag_before = requeues ? first - timeline_progress(&c->timeline, c->job, 0) : 0;
+    c->examples_before = known ? c->examples_before + lost_before(c, step) : 0;
+    c->dropped.examples = c->examples_before;
+    c->first = c->end = step;
     c->byte_count = 0;
     c->members = 0;
-    c->step = first;
-    enum status status = take_sets(c, step, sets, count);
-    assert(status != STATUS_OK || c->end >= step);
-    c->start = (struct quorum_start){.epoch = epoch, .first = first};
-    c->start.examples_dropped = dropped - dropped_since(c, c->start, step);
-    if (status == STATUS_OK)
-        status = open_step(c, step);
+    enum status status = take_sets(c, sets, count);
+    clear_step(c, step);
     c->written = c->end;
     return status;
 }
@@ -368,7 +180,7 @@ enum status quorum_go_back(struct quorum *quorum, uint64_t step, uint64_t epoch,
 
 static struct batch_range batch_of(const struct quorum *c)
 {
-    return batch_at(c, c->step);
+    return job_batch(c->job, c->step);
 }
 
 static struct node run_of(const struct quorum *c, uint32_t place)
@@ -451,7 +263,7 @@ static void count_step(struct quorum *c)
             c->dropped.reports++;
             c->dropped.seconds += c->reports[i].seconds;
         }
-    c->dropped.examples += lost_examples(c->job, batch_of(c), &set);
+    c->dropped.examples += lost_examples(c->job, c->step, &set);
 }
 
 struct tally quorum_counted(const struct quorum *quorum)
@@ -465,17 +277,10 @@ struct tally quorum_counted(const struct quorum *quorum)
     return sum;
 }
 
-enum status quorum_go_on(struct quorum *quorum)
+void quorum_go_on(struct quorum *quorum)
 {
-    struct quorum *c = quorum;
-    struct leaf_set set;
-    bool decided = quorum_set(c, c->step, &set);
-    assert(decided);
-    (void)decided;
-    uint32_t examples = used_examples(c, c->step, &set);
-    enum status status = open_step(c, c->step + 1);
-    count_progress(c, examples);
-    return status;
+    assert(quorum->step < quorum->end); /* What it was made of is decided. */
+    clear_step(quorum, quorum->step + 1);
 }
 
 static enum status decide(struct quorum *c)
@@ -485,12 +290,7 @@ static enum status decide(struct quorum *c)
     for (uint32_t place = 0; place < c->members; place++)
         if (c->whole[place])
             leaf_set_add(&set, run_of(c, place));
-    enum status status = add_set(c, &set);
-    if (status == STATUS_OK) {
-        note(c, c->step, &set);
-        status = move_timeline(c);
-    }
-    return status;
+    return add_set(c, &set);
 }
 
 /* The leaves of the node that are dealt to this place have been reported by it. */
@@ -524,7 +324,7 @@ enum quorum_result quorum_report(struct quorum *quorum, const struct message_rep
         c->dropped.seconds += seconds;
         return QUORUM_LATE;
     }
-    if (report->step > c->step || report->step >= quorum_job_end(c) || !fits(c, report))
+    if (report->step > c->step || report->step >= c->job->steps || !fits(c, report))
         return QUORUM_STRANGE;
     bool again = find(c, report->node, report->examples) != NULL;
     struct reported_node *reports =
@@ -567,7 +367,7 @@ bool quorum_owes(const struct quorum *quorum, uint32_t place)
 {
     const struct quorum *c = quorum;
     struct leaf_set set;
-    if (place >= c->members || c->step >= quorum_job_end(c))
+    if (place >= c->members || c->step >= c->job->steps)
         return false;
     struct node run = run_of(c, place);
     if (!quorum_set(c, c->step, &set))
@@ -589,7 +389,7 @@ void quorum_check(const struct quorum *quorum)
     for (uint32_t place = 0; place < JOB_WORKERS_MAX; place++)
         whole += c->whole[place];
     RULE(whole == c->whole_count, "who has reported is counted once");
-    RULE(IMPLIES(c->end == c->step && c->members > 0 && c->step < quorum_job_end(c),
+    RULE(IMPLIES(c->end == c->step && c->members > 0 && c->step < c->job->steps,
                  c->whole_count < quorum_needed(c)),
          "a step is decided when as many have reported as it takes");
     if (c->step < c->end && quorum_set(c, c->step, &set))

@@ -18,10 +18,6 @@
  * of gradients is made of (pruned.h), each report once. What was reported and is not in the set, or
  * comes when its step is over, is dropped, and counted.
  *
- * Where what is dropped is requeued (timeline.h), sets are kept since the epoch began that the step before
- * the checkpoint lies in, as the checkpoint itself has them: they say what is owed. A step made of that
- * is decided when it is opened, all its leaves count.
- *
  * Threads: the coordinator's. */
 
 #ifndef PS_WORK_QUORUM_H
@@ -34,9 +30,7 @@
 #include "common/base/status.h"
 #include "common/job/tally.h"
 #include "common/steps/leaf_set.h"
-#include "common/steps/timeline.h"
 #include "common/wire/message.h"
-#include "ps/work/epoch_ends.h"
 
 #define QUORUM_NO_PLACE UINT32_MAX
 
@@ -52,13 +46,6 @@ struct quorum_dropped {
     uint64_t examples; /* Of the steps made, that are in none: nobody has trained with them. */
     uint64_t reports;  /* Gradients that were computed and not used ... */
     double seconds;    /* ... and how long that took their workers, together. */
-};
-
-/* Where sets begin to be kept. */
-struct quorum_start {
-    uint64_t epoch, first;     /* Of this epoch, which begins with this step; where that matters. */
-    uint64_t examples_dropped; /* Of the steps before, as struct quorum_dropped counts; modulo 2^64:
-                                * an epoch may have begun in an earlier session. */
 };
 
 struct quorum {
@@ -78,26 +65,17 @@ struct quorum {
     size_t *places; /* [end - first] where each set begins. Owned. */
     size_t place_capacity;
     uint64_t written; /* Sets of steps before this one may be told. */
-    struct quorum_start start;
     struct quorum_dropped dropped;
-    uint64_t had;             /* Examples of its epoch before the open step; ... */
-    uint64_t lag, lag_before; /* ... what CLOSE says of that step, and of the one before. */
-    /* Where what is dropped is requeued: of the open step's epoch, of the one before, and its ends. */
-    struct timeline timeline, before;
-    struct epoch_ends ends;
+    uint64_t examples_before; /* Dropped from steps before `first`. */
 };
 
 void quorum_init(struct quorum *quorum, const struct job *job, uint64_t first);
 void quorum_free(struct quorum *quorum);
 
 /* All go on from `step`, the cut of a checkpoint, with the sets that were told from there on: a list
- * (leaf_set.h), or of no bytes. Sets of a list that does not fit the job do not count. Where what is
- * dropped is requeued it is the list from the beginning of `epoch` on, that of the step before, and comes
- * up to `step` at least (manifest.h). STATUS_MEMORY. */
-enum status quorum_go_back(struct quorum *quorum, uint64_t step, uint64_t epoch, const void *sets,
-                           size_t count);
-/* What a checkpoint at a step that is not before the newest one says of its epoch. */
-struct quorum_start quorum_start_at(const struct quorum *quorum, uint64_t step);
+ * (leaf_set.h), or of no bytes. Sets of a list that does not fit the job do not count.
+ * STATUS_MEMORY. */
+enum status quorum_go_back(struct quorum *quorum, uint64_t step, const void *sets, size_t count);
 /* There is a whole checkpoint at this step: older sets are of no more use. */
 void quorum_forget(struct quorum *quorum, uint64_t step);
 
@@ -121,7 +99,7 @@ enum quorum_result quorum_report(struct quorum *quorum, const struct message_rep
 /* After QUORUM_COUNTED: what the step scored. Its reports[report_count], of which those that count say
  * so, are there until quorum_go_on, which opens the next step. */
 struct tally quorum_counted(const struct quorum *quorum);
-enum status quorum_go_on(struct quorum *quorum); /* STATUS_MEMORY. */
+void quorum_go_on(struct quorum *quorum);
 
 /* Whether this place in the row has leaves that the open step waits for. */
 bool quorum_owes(const struct quorum *quorum, uint32_t place);
@@ -136,17 +114,6 @@ void quorum_wrote(struct quorum *quorum, uint64_t end);
  * `end`. Two sets are always in it: each is of one deal, and so of at most 512 runs, of whose 4096 leaves
  * few can be far apart; together they have at most 2.2 KB. */
 uint64_t quorum_within(const struct quorum *quorum, uint64_t first, uint64_t end, size_t bytes);
-/* What CLOSE says of a step that is known: the open one, or the one before. */
-struct message_close quorum_say(const struct quorum *quorum, uint64_t step);
-/* That of the step before the open one. */
-struct timeline quorum_timeline(const struct quorum *quorum);
-/* How many steps were and will be made of what was dropped, as far as that is known. */
-uint64_t quorum_made_up(const struct quorum *quorum);
-/* How many epochs the steps before the open one have made; of a job that requeues. */
-double quorum_epochs(const struct quorum *quorum);
-/* Where the job ends, if that is known; else UINT64_MAX. */
-uint64_t quorum_job_end(const struct quorum *quorum);
-
 /* The sets of these steps as a list, which are there: a frame of its bytes. NULL without memory. */
 struct frame *quorum_list(const struct quorum *quorum, uint64_t first, uint64_t end);
 

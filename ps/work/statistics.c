@@ -27,21 +27,16 @@ static void forget_open_steps(struct statistics *statistics)
     }
 }
 
-/* The epoch that the step lies in: one that is made, or the next. */
 static uint64_t epoch_of(const struct statistics *statistics, uint64_t step)
 {
-    const struct timeline *timeline = statistics->timeline;
-    if (timeline == NULL)
-        return step / job_steps_per_epoch(statistics->job);
-    bool over = timeline->closed && step >= timeline_epoch_end(timeline, statistics->job);
-    return timeline->epoch + over;
+    return step / job_steps_per_epoch(statistics->job);
 }
 
 /* The epoch of `step` goes on with what is known of its first part. */
 static void adopt(struct statistics *statistics, uint64_t step, const struct tally_so_far *so_far)
 {
     struct statistics_epochs *epochs = &statistics->epochs;
-    uint64_t epoch = job_requeues(statistics->job) ? so_far->number : epoch_of(statistics, step);
+    uint64_t epoch = epoch_of(statistics, step);
     if (so_far->epoch.updates == 0)
         return;
     epochs->since = step - so_far->epoch.updates;
@@ -53,7 +48,6 @@ static void adopt(struct statistics *statistics, uint64_t step, const struct tal
 static void pass_mark(const struct statistics *statistics, struct statistics_mark *mark)
 {
     mark->passed = true;
-    mark->epoch = epoch_of(statistics, mark->step);
     mark->epochs = statistics->epochs;
     mark->window = windows_so_far(&statistics->windows, mark->step);
 }
@@ -88,24 +82,10 @@ void statistics_free(struct statistics *statistics)
 
 /* --- epochs -------------------------------------------------------------------------------- */
 
-/* The steps of an epoch that is under way, or was just before; `end` UINT64_MAX: not known yet. */
-static struct epoch_range range_of(const struct statistics *statistics, uint64_t number)
-{
-    const struct job *job = statistics->job;
-    const struct timeline *timeline = statistics->timeline;
-    if (timeline == NULL)
-        return job_epoch(job, number);
-    if (number < timeline->epoch)
-        return (struct epoch_range){.end = timeline->first};
-    return (struct epoch_range){.first = timeline->first,
-                                .end = timeline->closed ? timeline_epoch_end(timeline, job)
-                                                        : UINT64_MAX};
-}
-
 static bool is_complete(const struct statistics *statistics, unsigned place)
 {
     const struct statistics_epochs *epochs = &statistics->epochs;
-    struct epoch_range range = range_of(statistics, epochs->numbers[place]);
+    struct epoch_range range = job_epoch(statistics->job, epochs->numbers[place]);
     uint64_t first = epochs->since > range.first ? epochs->since : range.first;
     return epochs->tallies[place].updates == range.end - first;
 }
@@ -114,8 +94,7 @@ static void finish_epoch(struct statistics *statistics, unsigned place)
 {
     assert(statistics->finished_count < 2);
     statistics->finished[statistics->finished_count++] = (struct statistics_epoch){
-        statistics->epochs.numbers[place], statistics->epochs.tallies[place],
-        range_of(statistics, statistics->epochs.numbers[place]).end};
+        statistics->epochs.numbers[place], statistics->epochs.tallies[place]};
 }
 
 static void count_in_epoch(struct statistics *statistics, uint64_t epoch, const struct tally *tally)
@@ -178,9 +157,6 @@ static void count_update(struct statistics *statistics, uint64_t step, const str
 {
     count_in_epoch(statistics, epoch_of(statistics, step), tally);
     tally_add(&statistics->window, tally);
-    const struct timeline *timeline = statistics->timeline;
-    if (timeline != NULL && timeline->closed && timeline->epoch + 1 == job_epochs(statistics->job))
-        windows_end_at(&statistics->windows, timeline_epoch_end(timeline, statistics->job));
     statistics->has_whole = windows_count(&statistics->windows, step, tally, &statistics->whole);
     statistics->updates++;
     if (step + 1 > statistics->step)
@@ -194,8 +170,7 @@ static void count_update(struct statistics *statistics, uint64_t step, const str
 
 void statistics_count_step(struct statistics *statistics, uint64_t step, const struct tally *tally)
 {
-    assert(step == statistics->step && step < job_steps_most(statistics->job) &&
-           tally->updates == 1);
+    assert(step == statistics->step && step < statistics->job->steps && tally->updates == 1);
     count_update(statistics, step, tally);
 }
 
@@ -288,7 +263,7 @@ static bool report_sync(struct statistics *statistics, const struct message_repo
 
 bool statistics_report(struct statistics *statistics, const struct message_report *report)
 {
-    if (report->step >= job_steps_most(statistics->job))
+    if (report->step >= statistics->job->steps)
         return false;
     struct batch_range batch = job_batch(statistics->job, report->step);
     if (report->examples > batch.examples)
@@ -329,8 +304,7 @@ struct tally_so_far statistics_so_far(const struct statistics *statistics, uint6
         const struct statistics_mark *mark = &statistics->marks[i];
         if (mark->step != step || !mark->passed)
             continue;
-        uint64_t epoch = mark->epoch;
-        so_far.number = epoch;
+        uint64_t epoch = epoch_of(statistics, step);
         so_far.window = mark->window;
         if (mark->epochs.numbers[epoch % 2] == epoch)
             so_far.epoch = mark->epochs.tallies[epoch % 2];
@@ -403,8 +377,7 @@ void statistics_check(const struct statistics *statistics)
             RULE(open->node_count == 0, "no step, no scores");
             continue;
         }
-        RULE(open->step < job_steps_most(statistics->job) &&
-                 open->step % STATISTICS_OPEN_STEPS == i,
+        RULE(open->step < statistics->job->steps && open->step % STATISTICS_OPEN_STEPS == i,
              "an open step has the place of its number");
         check_open_step(open, job_batch(statistics->job, open->step).leaves);
     }

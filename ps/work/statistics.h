@@ -20,7 +20,6 @@
 #include "common/job/job.h"
 #include "common/job/tally.h"
 #include "common/job/windows.h"
-#include "common/steps/timeline.h"
 #include "common/wire/message.h"
 #include "ps/shard/batch_set.h"
 
@@ -51,20 +50,17 @@ struct statistics_epochs {
 struct statistics_epoch {
     uint64_t number; /* From 0. */
     struct tally tally;
-    uint64_t end; /* Of one that is taken: it ended with this step. */
 };
 
 struct statistics_mark {
-    uint64_t step;  /* UINT64_MAX for none. */
-    bool passed;    /* All updates before it have been counted. */
-    uint64_t epoch; /* That the step lies in. */
+    uint64_t step; /* UINT64_MAX for none. */
+    bool passed;   /* All updates before it have been counted. */
     struct statistics_epochs epochs;
     struct window_so_far window;
 };
 
 struct statistics {
     const struct job *job;
-    const struct timeline *timeline; /* Where what is dropped is requeued; else NULL. */
     struct open_step open[STATISTICS_OPEN_STEPS]; /* Sync: place step % STATISTICS_OPEN_STEPS. */
     struct batch_set batches;                     /* Async. */
     struct tally window;                          /* Since statistics_take_window. */

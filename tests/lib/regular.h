@@ -4,7 +4,7 @@
 #define TESTS_LIB_REGULAR_H
 
 #include "common/compute/compute_time.h"
-#include "common/steps/timeline.h"
+#include "common/steps/step_shape.h"
 #include "worker/throttle.h"
 
 static inline uint64_t leaf_ns(const struct compute_time *time, const struct job *job,

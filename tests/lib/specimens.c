@@ -149,7 +149,6 @@ struct job specimen_job(enum mode mode)
         .use_locking = mode == MODE_ASYNC,
         .staleness_bound = mode == MODE_SSP ? 3 : 0,
         .backup_workers = mode == MODE_BACKUP ? 1 : 0,
-        .dropped = mode == MODE_BACKUP ? DROPPED_REQUEUE : DROPPED_LOST,
         .staleness_rate = mode == MODE_SSP ? STALENESS_RATE_INVERSE : STALENESS_RATE_NONE,
         .delay_compensation = mode == MODE_SSP ? 0.25f : 0,
         .compensation_adapts = mode == MODE_SSP,

@@ -101,11 +101,6 @@ ok "... and of a bound that is one less it is said: ${found#not ok - }"
 trained backup simulate --backup-workers 1 --global-batch 60 --epochs 6 --optimizer nesterov --learning-rate 0.02
 near backup "sync with a backup worker, every set of three workers' leaves,"
 far backup dropped-leaves-too
-trained requeued simulate --backup-workers 1 --dropped requeue --global-batch 60 --epochs 4 --optimizer momentum \
-    --learning-rate 0.02 --schedule cosine --decay-steps 20
-if [ "$(member "$work/requeued" steps_made_up)" = 0 ]; then fail "requeued: no step is made of what was dropped"; fi
-near requeued "sync with a backup worker, steps made of what was dropped,"
-far requeued schedule-one-late
 for mode in sync allreduce; do
     trained "$mode" simulate --mode "$mode" --global-batch 64 --epochs 6 --optimizer adagrad --learning-rate 0.1
     near "$mode" "$mode"

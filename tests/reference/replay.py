@@ -112,12 +112,6 @@ class Job:
             self.orders[epoch] = order(self.seed, epoch, self.get("examples"))
         return self.orders[epoch][k * self.batch : (k + 1) * self.batch]
 
-    def counted(self, epoch, had, step):
-        """What a schedule counts at a step of an epoch that has had so many examples."""
-        if self.get("dropped", "lost") == "lost":
-            return step
-        return epoch * self.epoch_batches + min(had // self.batch, self.epoch_batches - 1)
-
     def gradient(self, space, examples):
         """Summed over the examples; where the parameter space has gaps 0."""
         total = np.zeros_like(space)
@@ -179,7 +173,7 @@ class Chunk:
             self.take(*self.entries.pop(0))
         holds(self.version >= version, "version %d is a base, and chunk %d has had %d", version, self.i, self.version)
 
-    def take(self, computation, closes, left_out, v=None):
+    def take(self, computation, closes, left_out):
         job, base, limit = self.job, computation.bases[self.i], self.job.get("max_staleness")
         tau = self.version - base
         holds(tau >= 0, "computation %d is made from a version to come", computation.number)
@@ -195,7 +189,7 @@ class Chunk:
         holds(closes == full, "chunk %d: a group of %d is applied at batch %d: %s", self.i, self.held, self.batches, closes)
         if closes:
             if self.group:
-                self.update(job.rate(self.batches - 1 if v is None else v), *zip(*self.group))
+                self.update(job.rate(self.batches - 1), *zip(*self.group))
             self.group, self.held, self.version = [], 0, self.version + 1
             self.history[self.version] = self.values.copy()
 
@@ -285,34 +279,24 @@ def batches_seen(job, clocks, worker, clock):
 def replay_steps(job):
     """Sync, all-reduce and backup workers: a step is one update, of all its leaves or of those of its set."""
     whole, sets = Chunk(job, 0, 0, len(job.values)), record.sets(job.out)
-    for step, v, leaves in steps_of(job, sets):
+    for step, leaves in steps_of(job, sets):
         c = Computation([step], sum(leaves, []), step, step)
         c.compute(job, [whole])
-        whole.take(c, True, False, v)
+        whole.take(c, True, False)
     return whole.batches
 
 
 def steps_of(job, sets):
-    """Each step's number, what its schedule counts, and its leaves, each a list of examples."""
-    step, size = 0, job.get("micro_batch")
-    for epoch in itertools.count():
-        owed, had = [], 0  # Leaves that are in no set; examples that were.
-        for k in range(job.epoch_batches):
-            if step == job.steps:
-                return
-            examples = job.examples_of(epoch * job.epoch_batches + k)
-            leaves = [examples[i : i + size] for i in range(0, len(examples), size)]
-            chosen = range(len(leaves))
-            if sets and job.plant != "dropped-leaves-too":
-                chosen, workers = sets[step]
-                holds_whole_runs(len(leaves), chosen, workers, workers - job.get("backup_workers"))
-            owed += [leaf for i, leaf in enumerate(leaves) if i not in chosen]
-            yield step, job.counted(epoch, had, step), [leaves[i] for i in chosen]
-            had, step = had + sum(len(leaves[i]) for i in chosen), step + 1
-        while owed and job.get("dropped", "lost") == "requeue" and step < job.steps:
-            leaves, owed = owed[: -(-job.batch // size)], owed[-(-job.batch // size) :]
-            yield step, job.counted(epoch, had, step), leaves
-            had, step = had + sum(map(len, leaves)), step + 1
+    """Each step's number, and its leaves, each a list of examples."""
+    size = job.get("micro_batch")
+    for step in range(job.steps):
+        examples = job.examples_of(step)
+        leaves = [examples[i : i + size] for i in range(0, len(examples), size)]
+        chosen = range(len(leaves))
+        if sets and job.plant != "dropped-leaves-too":
+            chosen, workers = sets[step]
+            holds_whole_runs(len(leaves), chosen, workers, workers - job.get("backup_workers"))
+        yield step, [leaves[i] for i in chosen]
 
 
 def holds_whole_runs(n, chosen, workers, awaited):

@@ -252,7 +252,7 @@ static void expect_serial(struct cluster *c)
         {
             const struct step_shape shape =
                 step_shape_of(c->work.job, step, sets != NULL ? &set : NULL);
-            model_state_step(&state, &c->work, &shape, step, gradient);
+            model_state_step(&state, &c->work, &shape, gradient);
         }
     }
     free(sets);

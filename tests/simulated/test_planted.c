@@ -13,7 +13,7 @@
 /* wraps: replica_put aggregator_offer sessions_judge work_begin async_ask owner_handle */
 /* wraps: follow_init simulated_disk_done_us checkpoint_write_part update_log_add */
 /* wraps: computation_may_leave group_close quorum_report quorum_go_back */
-/* wraps: quorum_counted quorum_start_at owed_list pruned_take __assert_fail */
+/* wraps: quorum_counted pruned_take __assert_fail */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,7 +25,6 @@
 
 #include "common/base/array.h"
 #include "common/job/update.h"
-#include "common/steps/owed.h"
 #include "deploy/engine/simulated_disk.h"
 #include "deploy/verify/history.h"
 #include "ps/mode/work_mode.h"
@@ -77,9 +76,7 @@ enum bug {
     TREE_COMPACTED,   /* ... leaves are summed along the tree of those that are left; ... */
     DECIDED_AGAIN,    /* ... what a step is made of is decided again after a going back; ... */
     DROPPED_COUNTED,  /* ... what was dropped is counted in loss and accuracy; ... */
-    USED_UNCOUNTED,   /* ... now and then something that was not is counted in neither; ... */
-    OWED_TWICE, /* ... of what is requeued one leaf is trained with twice, and another never; ... */
-    OWED_FORGOTTEN,   /* ... what an epoch owes before a checkpoint is not in the checkpoint. */
+    USED_UNCOUNTED,   /* ... now and then something that was not is counted in neither. */
     CHANGED_VALUE,    /* Simpler ones, to see that the witness looks everywhere: one item of a */
     CHANGED_GRADIENT, /* hundred is not what it was. */
     CHANGED_SNAPSHOT,
@@ -124,8 +121,6 @@ static const char *const bug_names[BUG_COUNT] = {
     "a set decided again",
     "dropped leaves counted in scores",
     "used leaves not counted in scores",
-    "a leaf requeued twice",
-    "owed leaves not in a checkpoint",
     "changed value",
     "changed gradient",
     "changed cut",
@@ -209,18 +204,10 @@ enum quorum_result __real_quorum_report(struct quorum *quorum, const struct mess
                                         uint32_t worker, uint32_t place, double seconds);
 enum quorum_result __wrap_quorum_report(struct quorum *quorum, const struct message_report *report,
                                         uint32_t worker, uint32_t place, double seconds);
-enum status __real_quorum_go_back(struct quorum *quorum, uint64_t step, uint64_t epoch,
-                                  const void *sets, size_t count);
-enum status __wrap_quorum_go_back(struct quorum *quorum, uint64_t step, uint64_t epoch,
-                                  const void *sets, size_t count);
-enum status __real_owed_list(const struct timeline *timeline, const struct job *job,
-                             const void *list, size_t bytes, struct owed_leaf **owed,
-                             size_t *count);
-enum status __wrap_owed_list(const struct timeline *timeline, const struct job *job,
-                             const void *list, size_t bytes, struct owed_leaf **owed,
-                             size_t *count);
-struct quorum_start __real_quorum_start_at(const struct quorum *quorum, uint64_t step);
-struct quorum_start __wrap_quorum_start_at(const struct quorum *quorum, uint64_t step);
+enum status __real_quorum_go_back(struct quorum *quorum, uint64_t step, const void *sets,
+                                  size_t count);
+enum status __wrap_quorum_go_back(struct quorum *quorum, uint64_t step, const void *sets,
+                                  size_t count);
 struct tally __real_quorum_counted(const struct quorum *quorum);
 struct tally __wrap_quorum_counted(const struct quorum *quorum);
 struct frame *__real_pruned_take(struct pruned *pruned, const struct pruned_step *step);
@@ -291,33 +278,12 @@ struct frame *__wrap_pruned_take(struct pruned *pruned, const struct pruned_step
     return sum;
 }
 
-enum status __wrap_quorum_go_back(struct quorum *quorum, uint64_t step, uint64_t epoch,
-                                  const void *sets, size_t count)
+enum status __wrap_quorum_go_back(struct quorum *quorum, uint64_t step, const void *sets,
+                                  size_t count)
 {
     bool again = planted == DECIDED_AGAIN && count > 0;
     times += again;
-    return __real_quorum_go_back(quorum, step, epoch, sets, again ? 0 : count);
-}
-
-enum status __wrap_owed_list(const struct timeline *timeline, const struct job *job,
-                             const void *list, size_t bytes, struct owed_leaf **owed, size_t *count)
-{
-    enum status status = __real_owed_list(timeline, job, list, bytes, owed, count);
-    if (planted == OWED_TWICE && status == STATUS_OK && *count > 1) {
-        (*owed)[1] = (*owed)[0];
-        times++;
-    }
-    return status;
-}
-
-struct quorum_start __wrap_quorum_start_at(const struct quorum *quorum, uint64_t step)
-{
-    struct quorum_start start = __real_quorum_start_at(quorum, step);
-    if (planted == OWED_FORGOTTEN && start.first < step) {
-        start.first = step;
-        times++;
-    }
-    return start;
+    return __real_quorum_go_back(quorum, step, sets, again ? 0 : count);
 }
 
 struct tally __wrap_quorum_counted(const struct quorum *quorum)

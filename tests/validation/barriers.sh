@@ -7,7 +7,7 @@
 #
 #     updates      that were made
 #     ms/update    training time over updates
-#     dropped      examples that no update is made of; with requeue those are trained with at the end
+#     dropped      examples that no update is made of
 #     worker-s     seconds of all workers, whatever they did: what the run costs
 #     loss, test   of the last epoch's training, and the accuracy of the final model
 #
@@ -27,7 +27,6 @@ trap 'exit 1' INT TERM
 
 arms=("sync|--mode sync"
     "sync, 1 backup|--mode sync --backup-workers 1"
-    "  its drops requeued|--mode sync --backup-workers 1 --dropped requeue"
     "allreduce|--mode allreduce"
     "allreduce, co-located|--mode allreduce --ps colocated"
     "ssp:2|--mode ssp:2"

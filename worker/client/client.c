@@ -28,7 +28,6 @@
 #include "worker/client/driver_lock.h"
 #include "worker/client/exchange.h"
 #include "worker/client/session.h"
-#include "worker/mode/told_steps.h"
 
 #define TICK_MS          100
 #define POLL_NS          1000000u /* The finest wait of a poll. */
@@ -76,7 +75,8 @@ struct client {
     atomic_bool leave, abandoned;
     atomic_int stop_code;                   /* 0: go on. */
     struct message_start start;             /* The trainer's, as is all below. */
-    struct told_steps told;                 /* What START says of the steps. */
+    struct frame *sets;                     /* The leaf sets of START, or NULL. */
+    struct leaf_set set;                    /* That of the step under way. */
     const float *view;                      /* [elements] the parameters. */
     const float *scored;                    /* [elements] those to be scored. */
     uint32_t refusals;                      /* Of the given batch; see step_shape.h. */
@@ -563,7 +563,7 @@ void client_close(struct client **client)
     partition_free(&c->partition);
     driver_lock_free(&c->driver_lock);
     close(c->doorbell);
-    told_steps_free(&c->told);
+    frame_release(c->sets);
     free(c->parameters);
     free(c->servers);
     free(c->pending);
@@ -753,13 +753,12 @@ static enum status take_work(struct client *client, const struct message *messag
     };
     if (work->enough)
         return STATUS_OK;
-    enum status status = told_steps_shape(&client->told, work->step, &work->shape);
+    work->shape = step_shape_in(client->options.job, work->step, client->sets, &client->set);
     work->shape.refusals = client->refusals;
-    return status;
+    return STATUS_OK;
 }
 
-/* False: the step's leaf set is not known yet; it begins when it is. */
-static bool take_early(struct client *client, struct work *work)
+static void take_early(struct client *client, struct work *work)
 {
     *work = (struct work){
         .early = client->front,
@@ -769,10 +768,7 @@ static bool take_early(struct client *client, struct work *work)
         .members = client->start.members,
         .position = client->start.position,
     };
-    if (told_steps_shape(&client->told, work->step, &work->shape) == STATUS_OK)
-        return true;
-    client->begins_at = client->serial = 0;
-    return false;
+    work->shape = step_shape_in(client->options.job, work->step, client->sets, &client->set);
 }
 
 void client_begin_at(struct client *client, uint64_t end)
@@ -785,19 +781,14 @@ enum status client_next(struct client *client, struct work *work)
     struct packet packet;
     for (;;) {
         if (!take(client, &packet)) {
-            if (take_early(client, work))
-                return STATUS_OK;
-            continue;
+            take_early(client, work);
+            return STATUS_OK;
         }
         switch (packet.message.kind) {
         case MESSAGE_START:
             client->start = packet.message.start;
-            if (told_steps_take(&client->told, client->options.job, &packet.message.start,
-                                packet.payload) != STATUS_OK) {
-                client_fail(client, EXIT_TRAINING_FAILED,
-                            "out of memory for what steps are made of");
-                return STATUS_LOST;
-            }
+            frame_release(client->sets);
+            client->sets = packet.payload;
             break;
         case MESSAGE_WORK:
             if (client->options.must_share && !client->shares && !all_share(client))

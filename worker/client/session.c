@@ -26,7 +26,6 @@
 #include "common/steps/leaf_set.h"
 #include "common/wire/pages.h"
 #include "worker/client/session_state.h"
-#include "worker/mode/told_steps.h"
 
 #define ROUNDS_AT_ONCE 3        /* Of asking for the newest; later ones are delayed. */
 #define ROUND_US       20000u   /* Between the later ones. */
@@ -418,7 +417,7 @@ static void send_declaration(struct session *s, struct outbox *outbox)
 static void leave_generation(struct session *s, uint64_t now_us)
 {
     s->start.assignment = 0;
-    s->follow.stop_step = job_steps_most(s->options.job); /* A new server 0 knows of no stop. */
+    s->follow.stop_step = s->options.job->steps; /* A new server 0 knows of no stop. */
     s->apart_below = 0;
     s->ask_at_us = 0;
     s->have_parameters = false;
@@ -475,8 +474,7 @@ static void handle_start(struct session *s, const struct message *message, struc
     bool same = message->generation == s->envelope->generation;
     if (s->joining.joining || start->assignment == 0 ||
         message->generation < s->envelope->generation ||
-        (same && start->assignment <= s->start.assignment) ||
-        !told_steps_fit(start, s->options.job))
+        (same && start->assignment <= s->start.assignment))
         return;
     bool light = only_members_change(s, message);
     if (!light && s->trainer != BUSY && !exchanges(s))
@@ -493,8 +491,6 @@ static void handle_start(struct session *s, const struct message *message, struc
     frame_release(s->sets);
     s->sets = sets != NULL ? frame_retain(sets) : NULL;
     s->follow.closed_end = end_of_sets(sets);
-    s->follow.timeline = told_steps_timeline(start);
-    s->follow.known_end = told_steps_end(start, s->options.job);
     s->follow.computation.announces = start->records;
     s->start_told = false;
     s->rejoined = false;
@@ -1137,7 +1133,7 @@ static void tick_member(struct session *s, uint64_t now_us, struct outbox *outbo
     if (s->ask_at_us != 0 && now_us >= s->ask_at_us)
         ask_newest(s, now_us, outbox);
     const struct follow_mode *rules = s->follow.rules;
-    s->announcements.stop_known = s->follow.stop_step < job_steps_most(s->options.job) ||
+    s->announcements.stop_known = s->follow.stop_step < s->options.job->steps ||
                                   (rules->knows_end != NULL && rules->knows_end(&s->follow));
     announce(s, now_us, outbox);
     if (rules->tick != NULL && !s->rejoined)

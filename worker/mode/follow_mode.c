@@ -37,7 +37,7 @@ enum status follow_init(struct follow *follow, const struct job *job, uint32_t c
     memset(follow, 0, sizeof *follow);
     follow->job = job;
     follow->rules = follow_mode_of(job);
-    follow->stop_step = job_steps_most(job);
+    follow->stop_step = job->steps;
     if (follow->rules->state_bytes > 0 &&
         (follow->state = calloc(1, follow->rules->state_bytes)) == NULL)
         return STATUS_MEMORY;

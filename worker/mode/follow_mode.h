@@ -21,7 +21,6 @@
 
 #include "common/job/job.h"
 #include "common/job/tree.h"
-#include "common/steps/timeline.h"
 #include "common/wire/envelope.h"
 #include "worker/mode/computation.h"
 
@@ -34,12 +33,9 @@ struct follow {
     uint64_t step;                   /* Version held or asked for; or the latest batch. */
     uint64_t stop_step;              /* The last version of the job. */
     uint64_t closed_end;             /* START has the leaf sets of the steps before this one. */
-    struct timeline timeline;        /* The steps among them that are made of what was dropped. */
-    /* The timeline is known before this step; UINT64_MAX where nothing is requeued. */
-    uint64_t known_end;
-    struct computation computation; /* The one under way, where it is announced. */
-    bool refused;                   /* Some chunk refused the latest gradient as too stale. */
-    uint32_t refusals;              /* How often the batch under way was refused. */
+    struct computation computation;  /* The one under way, where it is announced. */
+    bool refused;                    /* Some chunk refused the latest gradient as too stale. */
+    uint32_t refusals;               /* How often the batch under way was refused. */
 };
 
 enum next {

@@ -1,7 +1,10 @@
 /* sync.c - synchronous training at the worker: step after step, its run of leaves of each, from
- * the version that the step before has made everywhere. */
+ * the version that the step before has made everywhere. With backup workers the values of a step
+ * may be gone when a late worker asks for them; it then leaves out two steps. */
 
 #include "worker/mode/follow_mode.h"
+
+#define AHEAD 2 /* The step under way will be over before its values are here. */
 
 static void sync_init(struct follow *follow)
 {
@@ -57,6 +60,47 @@ const struct follow_mode follow_sync = {
     .nodes = sync_nodes,
     .push = sync_push,
     .complete = sync_complete,
+    .done_step = sync_done_step,
+    .given =
+        "All chunks are here, all of version {step}. Now step {step} can be computed from them",
+};
+
+/* --- backup workers ------------------------------------------------------------------------ */
+
+static bool is_for_all(const struct follow *follow, uint32_t members, uint64_t step)
+{
+    return job_batch(follow->job, step).leaves >= members;
+}
+
+/* Whether the step can be made without this worker: the set of the step before had as many
+ * workers as it takes, and they are still here. That does not hold where the set before was
+ * dealt to other workers: then the steps that START speaks of may need this one. Nor does it
+ * hold for a step with fewer leaves than workers, which waits for all who have one, nor for the
+ * step behind it. */
+static bool may_leave_out(const struct follow *follow, uint32_t members, uint64_t step)
+{
+    return step < follow->stop_step && step > follow->closed_end &&
+           is_for_all(follow, members, step) &&
+           (step == 0 || is_for_all(follow, members, step - 1));
+}
+
+static uint64_t backup_catch_up(const struct follow *follow, uint32_t members, uint64_t version)
+{
+    uint64_t target = version;
+    while (target < version + AHEAD && may_leave_out(follow, members, target))
+        target++;
+    return target;
+}
+
+const struct follow_mode follow_backup = {
+    .init = sync_init,
+    .forget = sync_init,
+    .next = sync_next,
+    .expects = sync_expects,
+    .nodes = sync_nodes,
+    .push = sync_push,
+    .complete = sync_complete,
+    .catch_up = backup_catch_up,
     .done_step = sync_done_step,
     .given =
         "All chunks are here, all of version {step}. Now step {step} can be computed from them",

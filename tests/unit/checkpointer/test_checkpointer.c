@@ -865,7 +865,7 @@ static enum status model_of_damaged(uint64_t step, uint32_t server, bool goes_ba
     if (goes_back)
         ck_assert(go_back(&f).restore_step == step);
     damage(&disk, server, step);
-    bool last = step == job_steps_most(&f.job);
+    bool last = step == f.job.steps;
     enum status status =
         summarize(&f, last ? RUN_DONE : RUN_STOPPED, step, last ? EXIT_DONE : EXIT_INTERRUPTED)
             .status;
@@ -878,7 +878,7 @@ static enum status model_of_damaged(uint64_t step, uint32_t server, bool goes_ba
 TEST_PLAIN(of_the_last_checkpoint_a_model_file_is_made_without_reading_ones_own_part_again)
 {
     struct job job = small_job(MODE_SYNC, 2, 2);
-    uint64_t last = job_steps_most(&job);
+    uint64_t last = job.steps;
     ck_assert_int_eq(model_of_damaged(last, 0, false), STATUS_OK);
     ck_assert_int_eq(model_of_damaged(last, 1, false), STATUS_INVALID); /* Another process's. */
     ck_assert_int_eq(model_of_damaged(last, 0, true), STATUS_INVALID);  /* Of a cut that is over. */

@@ -1034,21 +1034,6 @@ TEST(an_observer_is_told_the_state_at_any_time, MODE_SYNC)
     ck_assert_double_nan(told->job.train.loss);
 }
 
-/* Epochs are counted by what was made up, and while the run directory is opened nothing is there to count by. */
-TEST(an_observer_asks_before_a_job_begins_that_makes_up_what_it_drops, MODE_BACKUP)
-{
-    struct packet status = {.peer = 70, .message = {.kind = MESSAGE_STATUS, .role = ROLE_OBSERVER}};
-    f->job.dropped = DROPPED_REQUEUE;
-    players_join(f, ROLE_WORKER, 0);
-    players_declare(f, 0, &f->job);
-    players_give(f, status);
-    const struct message_status_answer *told =
-        &players_told(f, 70, MESSAGE_STATUS_ANSWER)->status_answer;
-    ck_assert(told->figures_bytes > 0);
-    ck_assert_double_eq(told->job.epoch, 0);
-    ck_assert_uint_eq(told->job.steps, f->job.steps);
-}
-
 TEST(whoever_watches_is_told_of_the_end, MODE_SYNC)
 {
     struct packet status = {.message = {.kind = MESSAGE_STATUS, .role = ROLE_OBSERVER}};

@@ -44,15 +44,12 @@ static struct job base_job(void)
 static struct job base_for(const struct job_field *field)
 {
     struct job job = base_job();
-    bool drops = strcmp(field->member, "dropped") == 0;
-    bool has_backup = drops || strcmp(field->member, "backup_workers") == 0;
+    bool has_backup = strcmp(field->member, "backup_workers") == 0;
     if (!has_backup && strcmp(field->member, "accumulate") != 0)
         return job;
     job.mode = has_backup ? MODE_BACKUP : MODE_ASYNC;
     job.backup_workers = has_backup;
     job.worker_count = has_backup ? 4 : job.worker_count;
-    job.keep_scored = job.keep_scored && !drops;
-    job.steps = drops ? 2 * job_steps_per_epoch(&job) : job.steps;
     job_forget_unused(&job);
     job.staleness_bound = 0;
     return job;
@@ -345,8 +342,6 @@ static enum options_result parse(const struct option_row *row, const char *text,
     snprintf(given, sizeof given, "--%s=%s", row->name, text);
     if (row->only_with != NULL)
         snprintf(with, sizeof with, "--%.*s", (int)strcspn(row->only_with, "|"), row->only_with);
-    if (strcmp(row->name, "dropped") == 0)
-        snprintf(with, sizeof with, "--backup-workers=1");
     if (strcmp(row->name, "warmup-from") == 0)
         snprintf(with, sizeof with, "--warmup-steps=8");
     char program[] = "run", workers[] = "--workers=1024"; /* As many as any option speaks of. */

@@ -102,7 +102,6 @@ TEST_PLAIN(batches_may_be_as_far_apart_as_a_chunk_lets_them)
         struct scene scene, *s = &scene;
         open_scene(s, every);
         s->job.steps = 3 * WINDOWS_REACH + 5;
-        windows_end_at(&s->windows, s->job.steps);
         uint64_t told = 0, batches = 0, low = 0;
         /* The first of each reach comes last. */
         while (low < s->job.steps) {

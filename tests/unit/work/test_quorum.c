@@ -2,7 +2,6 @@
  * and what they scored. */
 /* promises: backup */
 
-#include "common/steps/owed.h"
 #include "ps/work/quorum.h"
 
 #include <stdlib.h>
@@ -176,7 +175,7 @@ TEST_PLAIN(what_was_told_is_not_decided_again)
     }
     ck_assert_uint_eq(c.dropped.examples, 4);
     struct frame *list = quorum_list(&c, 1, 2);
-    ck_assert_int_eq(quorum_go_back(&c, 1, 0, list->data, list->bytes), STATUS_OK);
+    ck_assert_int_eq(quorum_go_back(&c, 1, list->data, list->bytes), STATUS_OK);
     frame_release(list);
     quorum_check(&c);
     ck_assert_uint_eq(c.dropped.examples, 2);
@@ -193,42 +192,6 @@ TEST_PLAIN(what_was_told_is_not_decided_again)
     expect_tally(&c, 6, 107);
     quorum_forget(&c, 2);
     ck_assert(!quorum_set(&c, 1, &set));
-    quorum_free(&c);
-    job_free(&job);
-}
-
-/* Of each of an epoch's steps one worker is late, and what is owed is made in two steps more. */
-TEST_PLAIN(what_is_dropped_makes_steps_at_the_end_of_its_epoch)
-{
-    struct job job = job_of();
-    struct quorum c;
-    struct owed_leaf *owed;
-    size_t count;
-    job.examples = 40;
-    job.steps = 10;
-    job.dropped = DROPPED_REQUEUE;
-    job.record = RECORDING_ON;
-    quorum_init(&c, &job, 0);
-    ck_assert_int_eq(quorum_go_back(&c, 0, 0, NULL, 0), STATUS_OK);
-    quorum_deal(&c, 4);
-    for (uint64_t step = 0; step < 5; step++) {
-        ck_assert_uint_eq(quorum_job_end(&c), UINT64_MAX);
-        for (uint32_t place = 0; place < 4; place++)
-            if (place != step % 4)
-                report_run(&c, step, 4, place);
-        quorum_go_on(&c);
-        quorum_check(&c);
-    }
-    struct timeline timeline = quorum_timeline(&c);
-    ck_assert(timeline.closed);
-    ck_assert_uint_eq(timeline.owed, 10);
-    ck_assert_uint_eq(timeline_made_up(&timeline, &job), 2);
-    struct frame *list = quorum_list(&c, timeline.first, c.end);
-    ck_assert_int_eq(owed_list(&timeline, &job, list->data, list->bytes, &owed, &count), STATUS_OK);
-    ck_assert_uint_eq(count, 10);
-    ck_assert(owed[0].batch == 0 && owed[0].leaf == 0 && owed[9].batch == 4 && owed[9].leaf == 1);
-    free(owed);
-    frame_release(list);
     quorum_free(&c);
     job_free(&job);
 }
