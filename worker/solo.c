@@ -19,11 +19,11 @@
 #include "common/base/hash.h"
 #include "common/base/stopwatch.h"
 #include "common/base/wording.h"
+#include "common/events/event.h"
 #include "common/file/json_writer.h"
 #include "common/process/log.h"
 #include "common/process/log_once.h"
 #include "common/store/checkpoint.h"
-#include "common/store/event_member.h"
 #include "common/store/occupancy.h"
 #include "common/store/run_chronicle.h"
 #include "common/store/run_directory.h"
@@ -336,14 +336,16 @@ static void say_of_board(struct state *s)
         log_warning("%s", remark.text);
 }
 
-static void tell(struct state *s, const char *name, const struct event_member *members)
+static void put_event(struct state *s, const struct event *event)
 {
     char text[EVENT_MEMBERS_MAX];
-    event_members_write(text, sizeof text, members);
+    const char *name = event_rows[event->kind].name;
+    event_members(event, text, sizeof text);
     run_directory_event(&s->directory, name, text);
     board_event(&s->board, name, text, NULL);
     say_of_board(s);
 }
+#define tell(where, kind_, ...) put_event(where, &(struct event){.kind = (kind_), __VA_ARGS__})
 
 static void progress(struct state *s)
 {
@@ -351,40 +353,30 @@ static void progress(struct state *s)
     if (s->step % job_progress_steps(s->job) != 0 && s->step != s->job->steps)
         return;
     double seconds = stopwatch_take_window(&s->clock);
-    tell(s, "progress",
-         EVENT_MEMBERS(event_count("step", s->step),
-                       event_real("epoch", (double)s->step / (double)epoch_steps, 4),
-                       event_real("loss", mean_loss(&s->window), 6),
-                       event_real("accuracy", accuracy(&s->window), 6),
-                       event_real("epoch_loss", mean_loss(&s->epoch), 6),
-                       event_real("epoch_accuracy", accuracy(&s->epoch), 6),
-                       event_real("images_per_second",
-                                  seconds > 0 ? (double)s->window.examples / seconds : 0.0, 1),
-                       event_training_seconds(stopwatch_marked(&s->clock))));
+    tell(s, EVENT_PROGRESS_ALONE, .step = s->step, .epoch = (double)s->step / (double)epoch_steps,
+         .loss = mean_loss(&s->window), .accuracy = accuracy(&s->window),
+         .epoch_loss = mean_loss(&s->epoch), .epoch_accuracy = accuracy(&s->epoch),
+         .images_per_second = seconds > 0 ? (double)s->window.examples / seconds : 0.0,
+         .training_seconds = stopwatch_marked(&s->clock));
     memset(&s->window, 0, sizeof s->window);
 }
 
 static void tell_window(struct state *s)
 {
-    struct event_member members[RUN_WINDOW_MEMBERS];
     double now = stopwatch_marked(&s->clock);
     if (!s->has_whole)
         return;
     s->summary.window = run_window_of(s->job, &s->whole, now - s->windows_from);
     s->windows_from = now;
-    run_window_tell(&s->summary.window, now, members);
-    tell(s, "window", members);
+    const struct event event = run_window_event(&s->summary.window, now);
+    put_event(s, &event);
 }
 
 static void tell_epoch(struct state *s, const struct epoch_range *epoch)
 {
-    tell(s, "epoch",
-         EVENT_MEMBERS(event_count("epoch", s->epoch_number), event_count("step", s->step),
-                       event_real("loss", mean_loss(&s->epoch), JSON_EXACT),
-                       event_real("accuracy", accuracy(&s->epoch), JSON_EXACT),
-                       event_count("examples", (uint64_t)s->epoch.examples),
-                       event_count("of", epoch->examples),
-                       event_training_seconds(stopwatch_marked(&s->clock))));
+    tell(s, EVENT_EPOCH, .epoch = s->epoch_number, .step = s->step, .loss = mean_loss(&s->epoch),
+         .accuracy = accuracy(&s->epoch), .examples = (uint64_t)s->epoch.examples,
+         .of = epoch->examples, .training_seconds = stopwatch_marked(&s->clock));
 }
 
 /* As a file, if they are to be kept. */
@@ -428,13 +420,10 @@ static void evaluate(struct state *s)
     s->summary.test.accuracy = accuracy(&score);
     s->summary.test.regularisation = l2_loss(s->job, s->arrays[0]);
     s->summary.test_step = s->step;
-    tell(s, "evaluation",
-         EVENT_MEMBERS(
-             event_count("epoch", s->epoch_number), event_count("step", s->step),
-             event_real("test_loss", s->summary.test.loss, JSON_EXACT),
-             event_real("test_accuracy", s->summary.test.accuracy, JSON_EXACT),
-             event_real("regularisation_loss", s->summary.test.regularisation, JSON_EXACT),
-             event_real("seconds", took, 6), event_training_seconds(stopwatch_marked(&s->clock))));
+    tell(s, EVENT_EVALUATION_ALONE, .epoch = s->epoch_number, .step = s->step,
+         .test_loss = s->summary.test.loss, .test_accuracy = s->summary.test.accuracy,
+         .regularisation_loss = s->summary.test.regularisation, .seconds = took,
+         .training_seconds = stopwatch_marked(&s->clock));
     keep_scored(s);
 }
 
@@ -489,9 +478,7 @@ static enum status write_checkpoint_files(struct state *s, struct error *error)
         log_warning("old checkpoints stay: %s", error->text);
     s->last_snapshot = s->step;
     double took = clock_now_seconds() - began;
-    tell(s, "checkpoint",
-         EVENT_MEMBERS(event_count("step", s->step), event_real("seconds", took, 6),
-                       event_count("bytes", part.bytes)));
+    tell(s, EVENT_CHECKPOINT, .step = s->step, .seconds = took, .bytes = part.bytes);
     return STATUS_OK;
 }
 
@@ -578,13 +565,9 @@ static enum status train(struct state *s, struct error *error)
     stopwatch_begin(&s->clock, began_us);
     run_phases_train(&s->summary.phases, began_us);
     s->windows_from = windows_begin_at(s->job, s->step) ? 0 : (double)NAN;
-    tell(s, "start",
-         EVENT_MEMBERS(event_text("mode", job_mode_text(s->job).text), event_count("workers", 1),
-                       event_count("servers", 0), event_count("step", s->step),
-                       event_count("steps", s->job->steps),
-                       event_count("steps_per_epoch", job_steps_per_epoch(s->job)),
-                       event_count("update_examples", s->job->batch),
-                       event_count("examples", s->job->examples)));
+    tell(s, EVENT_START_ALONE, .mode = job_mode_text(s->job).text, .workers = 1, .servers = 0,
+         .step = s->step, .steps = s->job->steps, .steps_per_epoch = job_steps_per_epoch(s->job),
+         .update_examples = s->job->batch, .examples = s->job->examples);
     uint64_t kept_us = began_us;
     while (s->step < s->job->steps && atomic_load(&s->solo->stop_code) == 0) {
         enum status status = update(s, error);

@@ -10,30 +10,57 @@
 #ifndef COMMON_EVENTS_EVENT_H
 #define COMMON_EVENTS_EVENT_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/base/origin.h"
 #include "common/job/tree.h"
 #include "common/job/verdict.h"
+#include "common/process/log_line.h"
 
 enum event_kind {
-#define EVENT(kind, name, sentence) EVENT_##kind,
+#define EVENT(kind, name, sentence)                          EVENT_##kind,
+#define RECORDED(kind, name, sentence, level, line, members) EVENT_##kind,
 #define SPECIAL(kind, when, sentence)
 #include "common/events/event_rows.inc"
     EVENT_KIND_COUNT
 };
 
+/* The fields that rows name. Counts are whole numbers, chunk and index among them (a worker's or a server's);
+ * reals may be NaN: not known; texts are borrowed. Units are those of events.jsonl (deploy/RUNS.md); `us`:
+ * microseconds; `members`: batches in an update, or workers in an assignment. */
+#define EVENT_COUNTS(X)                                                                            \
+    X(chunk)                                                                                       \
+    X(index)                                                                                       \
+    X(members)                                                                                     \
+    X(step) X(version) X(examples) X(correct) X(staleness) X(bytes) X(us) X(count) X(exit_code)    \
+        X(every) X(exchanged_bytes) X(from) X(generation) X(leaves) X(batches) X(number) X(of)     \
+            X(recomputed) X(scores) X(servers) X(staleness_max) X(steps) X(steps_per_epoch)        \
+                X(update_examples) X(waits_for) X(window) X(workers)
+#define EVENT_REALS(X)                                                                             \
+    X(accuracy)                                                                                    \
+    X(epoch)                                                                                       \
+    X(epoch_accuracy)                                                                              \
+    X(epoch_loss) X(images_per_second) X(loss) X(seconds) X(regularisation_loss) X(staleness_mean) \
+        X(test_accuracy) X(test_loss) X(training_seconds)
+#define EVENT_TEXTS(X) X(arithmetic) X(file) X(host) X(mode) X(replay_of) X(role) X(text) X(why)
+
 struct event {
     enum event_kind kind;
     struct origin origin;
-    uint32_t chunk;
-    uint32_t index;   /* A worker's or server's. */
-    uint32_t members; /* Batches in an update. */
     struct node node;
-    uint64_t step, version;
-    uint64_t examples, correct, staleness, bytes, us;
-    int64_t loss; /* 2^-24 nats, summed. */
     enum verdict verdict;
+    int64_t loss_sum; /* 2^-24 nats. */
+#define EVENT_COUNT(name) uint64_t name;
+#define EVENT_REAL(name)  double name;
+#define EVENT_TEXT(name)  const char *name;
+    EVENT_COUNTS(EVENT_COUNT)
+    EVENT_REALS(EVENT_REAL)
+    EVENT_TEXTS(EVENT_TEXT)
+#undef EVENT_COUNT
+#undef EVENT_REAL
+#undef EVENT_TEXT
 };
 
 struct listener {
@@ -42,16 +69,40 @@ struct listener {
     void *context;
 };
 
-#define event(listener_, kind_, ...)                                                               \
-    do {                                                                                           \
-        const struct listener *event_to = (listener_);                                             \
-        const enum event_kind event_kind = (kind_);                                                \
-        if (event_to != NULL && (event_to->kinds >> event_kind & 1) != 0)                          \
-            event_to->take(event_to->context,                                                      \
-                           &(struct event){.kind = event_kind, .origin = HERE, __VA_ARGS__});      \
-    } while (0)
+static inline bool event_is_heard(const struct listener *listener, enum event_kind kind)
+{
+    return listener != NULL && (listener->kinds >> kind & 1) != 0;
+}
 
-/* "cut" */
-const char *event_name(enum event_kind kind);
+static inline void event_pass(const struct listener *listener, const struct event *event)
+{
+    if (event_is_heard(listener, event->kind))
+        listener->take(listener->context, event);
+}
+
+#define event(listener, kind_, ...)                                                                \
+    (event_is_heard(listener, kind_)                                                               \
+         ? event_pass(listener, &(struct event){.kind = (kind_), .origin = HERE, __VA_ARGS__})     \
+         : (void)0)
+
+struct event_row {
+    const char *
+        name; /* "cut"; of what is recorded the name in events.jsonl, which several kinds may have. */
+    const char *sentence; /* Of `run --explain`; NULL: it says nothing of it. */
+    enum log_level level; /* Of ... */
+    const char *line;     /* ... a line of the log, with fields in braces; NULL: none. */
+    const char *members;  /* Of a line of events.jsonl, in order: "step epoch.4 why". NULL: none. */
+};
+extern const struct event_row event_rows[EVENT_KIND_COUNT];
+
+/* A line for people (MESSAGE_TEXT_MAX) fits. */
+#define EVENT_MEMBERS_MAX 448
+
+/* The members' JSON without braces; "" when there are none, and for those that have no room or find no memory: half of
+ * it would be no JSON, and an event has a name too. */
+void event_members(const struct event *event, char *text, size_t size);
+
+/* The line. What does not fit is cut. */
+void event_line(const struct event *event, char *text, size_t size);
 
 #endif

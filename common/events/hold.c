@@ -13,7 +13,7 @@ static void stop_at(const struct hold_point *point)
     char path[PATH_MAX + 4], byte;
     snprintf(path, sizeof path, "%s.go", point->fifo);
     int out = open(point->fifo, O_WRONLY | O_CLOEXEC); /* Waits for the test. */
-    if (out < 0 || dprintf(out, "%s\n", event_name(point->kind)) < 0)
+    if (out < 0 || dprintf(out, "%s\n", event_rows[point->kind].name) < 0)
         abort();
     close(out);
     int in = open(path, O_RDONLY | O_CLOEXEC);
@@ -38,7 +38,7 @@ static void take(void *context, const struct event *event)
 static enum event_kind kind_named(const char *name)
 {
     unsigned kind = 0;
-    while (kind < EVENT_KIND_COUNT && strcmp(event_name((enum event_kind)kind), name) != 0)
+    while (kind < EVENT_KIND_COUNT && strcmp(event_rows[kind].name, name) != 0)
         kind++;
     return (enum event_kind)kind;
 }

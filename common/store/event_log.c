@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/events/event.h"
 #include "common/file/json.h"
 #include "common/file/json_writer.h"
-#include "common/store/event_member.h"
 
 static void log_path(char path[DISK_PATH_MAX], const char *directory)
 {
@@ -196,8 +196,9 @@ static bool append_gap(struct event_log *log, double time)
     char members[EVENT_MEMBERS_MAX];
     if (log->missing == 0)
         return true;
-    event_members_write(members, sizeof members, EVENT_MEMBERS(event_count("count", log->missing)));
-    if (!append_event(log, time, "events_lost", members))
+    const struct event event = {.kind = EVENT_EVENTS_LOST, .count = log->missing};
+    event_members(&event, members, sizeof members);
+    if (!append_event(log, time, event_rows[event.kind].name, members))
         return false;
     log->missing = 0;
     return true;
@@ -218,9 +219,8 @@ void event_log_add(struct event_log *log, double time, const char *name, const c
 static void tell_of(struct event_log *log, const char *aside)
 {
     char members[EVENT_MEMBERS_MAX];
-    event_members_write(
-        members, sizeof members,
-        EVENT_MEMBERS(event_text(EVENT_LOG_SET_ASIDE_FILE, strrchr(aside, '/') + 1)));
+    const struct event event = {.kind = EVENT_SET_ASIDE, .file = strrchr(aside, '/') + 1};
+    event_members(&event, members, sizeof members);
     event_log_add(log, 0, EVENT_LOG_SET_ASIDE, members);
 }
 

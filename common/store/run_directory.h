@@ -129,7 +129,7 @@ enum status run_directory_find(struct run_found *found, const struct disk *disk,
 bool run_directory_has_ended(const struct disk *disk, const char *path, uint64_t run_id,
                              enum run_state *state);
 
-/* Append one event: {"time": t, "event": "name", members}: see event_members_write, or NULL. A line
+/* Append one event: {"time": t, "event": "name", members}: see event_members, or NULL. A line
  * that cannot be written is lost: see struct event_log. */
 void run_directory_event(struct run_directory *directory, const char *name, const char *members);
 

@@ -24,24 +24,20 @@ struct run_window run_window_of(const struct job *job, const struct window *wind
     };
 }
 
-void run_window_tell(const struct run_window *window, double training_seconds,
-                     struct event_member members[RUN_WINDOW_MEMBERS])
+struct event run_window_event(const struct run_window *window, double training_seconds)
 {
-    const struct event_member told[RUN_WINDOW_MEMBERS] = {
-        event_count("window", window->number),
-        event_count("from", window->first),
-        event_count("step", window->end),
-        event_count("every", window->every),
-        event_count("batches", window->batches),
-        event_real("loss", window->loss, JSON_EXACT),
-        event_real("accuracy", window->accuracy, JSON_EXACT),
-        event_count("examples", window->examples),
-        event_count("of", window->of),
-        event_real("seconds", window->seconds, 6),
-        event_training_seconds(training_seconds),
-        {.kind = EVENT_NOTHING},
-    };
-    memcpy(members, told, sizeof told);
+    return (struct event){.kind = EVENT_WINDOW,
+                          .window = window->number,
+                          .from = window->first,
+                          .step = window->end,
+                          .every = window->every,
+                          .batches = window->batches,
+                          .loss = window->loss,
+                          .accuracy = window->accuracy,
+                          .examples = window->examples,
+                          .of = window->of,
+                          .seconds = window->seconds,
+                          .training_seconds = training_seconds};
 }
 
 void run_window_describe(const struct run_window *window, char text[RUN_WINDOW_TEXT_MAX],

@@ -18,16 +18,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/events/event.h"
 #include "common/figures/figures.h"
 #include "common/job/windows.h"
-#include "common/store/event_member.h"
 
 struct run_window run_window_of(const struct job *job, const struct window *window, double seconds);
 
 /* For an event that came when training had gone on so long. */
-#define RUN_WINDOW_MEMBERS 12
-void run_window_tell(const struct run_window *window, double training_seconds,
-                     struct event_member members[RUN_WINDOW_MEMBERS]);
+struct event run_window_event(const struct run_window *window, double training_seconds);
 
 /* "batches 41 to 43, the last 3  loss 0.4512  accuracy 87.06 %  0.53 s", the first `emphasis` letters of
  * which name it. */

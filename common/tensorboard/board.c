@@ -351,7 +351,7 @@ static struct json *parse(const char *members)
     if (text == NULL)
         return NULL;
     snprintf(text, bytes, "{%s}", members);
-    json_parse(text, bytes - 1, "", &event, NULL); /* It is what event_members_write has written. */
+    json_parse(text, bytes - 1, "", &event, NULL); /* It is what event_members has written. */
     free(text);
     return event;
 }

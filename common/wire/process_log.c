@@ -174,8 +174,10 @@ static void take_event(void *context, const struct event *event)
 
 struct listener process_log_listener(struct process_log *log)
 {
-    return (struct listener){
-        .kinds = log != NULL ? UINT64_MAX : 0, .take = take_event, .context = log};
+    struct listener listener = {.take = take_event, .context = log};
+    for (unsigned kind = 0; log != NULL && kind < EVENT_KIND_COUNT; kind++)
+        listener.kinds |= (uint64_t)(event_rows[kind].sentence != NULL) << kind;
+    return listener;
 }
 
 /* --- reading ------------------------------------------------------------------------------- */
@@ -214,7 +216,8 @@ static bool read_entry(int file, off_t *at, struct process_log_entry *entry)
     if (entry->kind != LOGGED_EVENT)
         return message_decode(body, head.bytes, &entry->message, &ignored) == STATUS_OK;
     memcpy(&entry->event, body, sizeof entry->event);
-    return (unsigned)entry->event.kind < EVENT_KIND_COUNT;
+    return (unsigned)entry->event.kind < EVENT_KIND_COUNT &&
+           event_rows[entry->event.kind].sentence != NULL;
 }
 
 /* What one process wrote at the same moment stays in its order. */

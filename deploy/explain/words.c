@@ -476,8 +476,9 @@ const size_t words_of_messages_count = sizeof words_of_messages / sizeof *words_
 /* --- events ---------------------------------------------------------------------------------- */
 
 const struct words_row words_of_events[] = {
-#define EVENT(kind, name, sentence)   {EVENT_##kind, NULL, sentence},
-#define SPECIAL(kind, when, sentence) {EVENT_##kind, when, sentence},
+#define EVENT(kind, name, sentence)                          {EVENT_##kind, NULL, sentence},
+#define RECORDED(kind, name, sentence, level, line, members) {EVENT_##kind, NULL, sentence},
+#define SPECIAL(kind, when, sentence)                        {EVENT_##kind, when, sentence},
 #include "common/events/event_rows.inc"
 };
 const size_t words_of_events_count = sizeof words_of_events / sizeof *words_of_events;
@@ -489,14 +490,14 @@ const size_t words_of_events_count = sizeof words_of_events / sizeof *words_of_e
     }
 
 static const struct message_field event_fields[] = {
-    EVENT_FIELD(chunk, FIELD_U32),
-    EVENT_FIELD(index, FIELD_U32),
+    EVENT_FIELD(chunk, FIELD_U64),
+    EVENT_FIELD(index, FIELD_U64),
     EVENT_FIELD(step, FIELD_U64),
     EVENT_FIELD(version, FIELD_U64),
     EVENT_FIELD(examples, FIELD_U64),
     EVENT_FIELD(correct, FIELD_U64),
     EVENT_FIELD(staleness, FIELD_U64),
-    EVENT_FIELD(members, FIELD_U32),
+    EVENT_FIELD(members, FIELD_U64),
     {.kind = FIELD_END},
 };
 
@@ -607,7 +608,7 @@ static void make_loss(const struct moment *moment, char *text, size_t size)
     const struct process_log_entry *entry = moment->entry;
     const struct message_evaluation *score = &entry->message.evaluation;
     if (entry->kind == LOGGED_EVENT)
-        write_loss(entry->event.loss, entry->event.examples, text, size);
+        write_loss(entry->event.loss_sum, entry->event.examples, text, size);
     else
         write_loss(score->loss, score->examples, text, size);
 }
@@ -845,7 +846,8 @@ static uint32_t chunk_of(const struct moment *moment, const struct words_row *ro
     const struct process_log_entry *entry = moment->entry;
     const struct message_field *field =
         find(entry->kind == LOGGED_EVENT, row->kind, "chunk", entry, &from);
-    return *(const uint32_t *)(const void *)((const uint8_t *)from + field->offset);
+    const void *at = (const uint8_t *)from + field->offset;
+    return field->kind == FIELD_U32 ? *(const uint32_t *)at : (uint32_t) * (const uint64_t *)at;
 }
 
 void words_write(struct words *words, const struct moment *moment)

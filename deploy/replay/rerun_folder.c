@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "common/base/hash.h"
+#include "common/events/event.h"
 #include "common/file/json_writer.h"
 #include "common/process/log.h"
-#include "common/store/event_member.h"
 #include "common/store/model_file.h"
 #include "common/store/run_window.h"
 #include "common/tensorboard/board.h"
@@ -34,49 +34,42 @@ struct telling {
     struct board board;
 };
 
-static void tell(struct telling *telling, const char *name, const struct event_member *members)
+static void put_event(struct telling *telling, const struct event *event)
 {
     char text[EVENT_MEMBERS_MAX];
-    event_members_write(text, sizeof text, members);
+    const char *name = event_rows[event->kind].name;
+    event_members(event, text, sizeof text);
     run_directory_event(&telling->directory, name, text);
     board_event(&telling->board, name, text, NULL);
 }
+#define tell(where, kind_, ...) put_event(where, &(struct event){.kind = (kind_), __VA_ARGS__})
 
 static void tell_start(struct telling *telling, const struct rerun *rerun, const char *of)
 {
     const struct job *job = &rerun->job;
-    tell(telling, "start",
-         EVENT_MEMBERS(event_text("mode", job_mode_text(job).text),
-                       event_count("workers", job->worker_count),
-                       event_count("servers", job->server_count), event_count("step", 0),
-                       event_count("steps", job->steps),
-                       event_count("steps_per_epoch", job_steps_per_epoch(job)),
-                       event_count("update_examples", job->batch),
-                       event_count("examples", job->examples), event_text("replay_of", of)));
+    tell(telling, EVENT_START_REPLAY, .mode = job_mode_text(job).text, .workers = job->worker_count,
+         .servers = job->server_count, .step = 0, .steps = job->steps,
+         .steps_per_epoch = job_steps_per_epoch(job), .update_examples = job->batch,
+         .examples = job->examples, .replay_of = of);
 }
 
 static void tell_epoch(struct telling *telling, const struct rerun *rerun, uint64_t index,
                        const struct tally *tally)
 {
     struct epoch_range epoch = job_epoch(&rerun->job, index);
-    tell(telling, "epoch",
-         EVENT_MEMBERS(
-             event_count("epoch", index + 1), event_count("step", epoch.end),
-             event_real("loss", rerun_loss(rerun, index), JSON_EXACT),
-             event_real("accuracy", (double)tally->correct / (double)tally->examples, JSON_EXACT),
-             event_count("examples", tally->examples), event_count("of", epoch.examples)));
+    tell(telling, EVENT_EPOCH_REPLAY, .epoch = index + 1, .step = epoch.end,
+         .loss = rerun_loss(rerun, index),
+         .accuracy = (double)tally->correct / (double)tally->examples, .examples = tally->examples,
+         .of = epoch.examples);
 }
 
 static void tell_score(struct telling *telling, const struct rerun *rerun,
                        const struct rerun_score *score)
 {
-    tell(telling, "evaluation",
-         EVENT_MEMBERS(event_count("epoch", job_epoch_ended(&rerun->job, score->batches)),
-                       event_count("step", score->batches),
-                       event_real("test_loss", score->test.loss, JSON_EXACT),
-                       event_real("test_accuracy", score->test.accuracy, JSON_EXACT),
-                       event_real("regularisation_loss", score->test.regularisation, JSON_EXACT),
-                       event_real("seconds", 0, 6)));
+    tell(telling, EVENT_EVALUATION_REPLAY, .epoch = job_epoch_ended(&rerun->job, score->batches),
+         .step = score->batches, .test_loss = score->test.loss,
+         .test_accuracy = score->test.accuracy, .regularisation_loss = score->test.regularisation,
+         .seconds = 0);
 }
 
 /* Those that end by this batch, from *next on. When they ended in the run is not known here. */
@@ -84,15 +77,14 @@ static void tell_windows(struct telling *telling, const struct rerun *rerun, uin
                          uint64_t *next)
 {
     struct window window;
-    struct event_member members[RUN_WINDOW_MEMBERS];
     const struct job *job = &rerun->job;
     for (; *next < windows_of_job(job) && window_of(job, *next, &(struct tally){0}).end <= until;
          ++*next) {
         if (!replay_window(rerun->replay, *next, &window))
             continue;
         struct run_window told = run_window_of(job, &window, (double)NAN);
-        run_window_tell(&told, (double)NAN, members);
-        tell(telling, "window", members);
+        const struct event event = run_window_event(&told, (double)NAN);
+        put_event(telling, &event);
     }
 }
 

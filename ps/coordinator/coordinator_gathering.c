@@ -71,11 +71,9 @@ static void take_in(struct coordinator *c, const struct packet *packet, bool rep
                          "out of memory for another worker");
         return;
     }
-    outbox_log(outbox, "%s/%u joined from %s (%s)", role_name(message->role), message->index,
-               message->join.host, message->join.arithmetic);
-    order_event(outbox, "joined",
-                EVENT_MEMBERS(event_text("role", role_name(message->role)),
-                              event_count("index", message->index)));
+    order_event(outbox, EVENT_JOINED, .host = message->join.host,
+                .arithmetic = message->join.arithmetic, .role = role_name(message->role),
+                .index = message->index);
     if (worker) {
         c->has_survivors = c->has_survivors || message->run_id == c->envelope.run_id;
         c->deal_due = true;
@@ -392,13 +390,8 @@ static void go_back(struct coordinator *c, const struct frame *sets, uint64_t no
         c->summary.test_step = 0;
     }
     c->summary.faults.recomputed += again;
-    outbox_log(outbox, "generation %" PRIu64 ": going back to step %" PRIu64 ": %s made again",
-               c->envelope.generation, c->first_step,
-               wording_counted(again, "batch", "batches").text);
-    order_event(outbox, "generation",
-                EVENT_MEMBERS(event_count("generation", c->envelope.generation),
-                              event_count("step", c->first_step),
-                              event_count("recomputed", again)));
+    order_event(outbox, EVENT_GENERATION, .text = wording_counted(again, "batch", "batches").text,
+                .generation = c->envelope.generation, .step = c->first_step, .recomputed = again);
     computations_go_back(&c->computations);
     c->welcomed_us = now_us;
     for (uint32_t i = 0; i < c->work.membership.server_count; i++)
@@ -492,10 +485,7 @@ void coordinator_raise_generation(struct coordinator *c, uint64_t now_us, struct
     if (c->snapshot.under_way) {
         c->snapshot.under_way = false;
         c->summary.faults.checkpoints_failed++;
-        order_event(outbox, "checkpoint_failed",
-                    EVENT_MEMBERS(event_count("step", c->snapshot.step)));
-        outbox_warn(outbox, "checkpoint at step %" PRIu64 " given up: a server was lost",
-                    c->snapshot.step);
+        order_event(outbox, EVENT_CHECKPOINT_GIVEN_UP, .step = c->snapshot.step);
     }
     for (uint32_t i = 0; i < c->work.membership.server_count; i++) {
         struct member *server = &c->work.membership.servers[i];
@@ -539,17 +529,11 @@ static void say_started(struct coordinator *c, uint64_t now_us, struct outbox *o
     stopwatch_begin(&c->clock, coordinator_wall(c, now_us));
     c->snapshot_us = now_us;
     c->windows_from = windows_begin_at(c->job, c->first_step) ? 0 : (double)NAN;
-    order_event(outbox, "start",
-                EVENT_MEMBERS(event_text("mode", job_mode_text(c->job).text),
-                              event_count("workers", c->job->worker_count),
-                              event_count("servers", c->job->server_count),
-                              event_count("step", c->first_step),
-                              event_count("steps", c->job->steps),
-                              event_count("steps_per_epoch", job_steps_per_epoch(c->job)),
-                              event_count("update_examples", c->job->batch),
-                              event_count("examples", c->job->examples)));
-    outbox_log(outbox, "training starts step=%" PRIu64 " of=%" PRIu64, c->first_step,
-               c->job->steps);
+    order_event(outbox, EVENT_START, .mode = job_mode_text(c->job).text,
+                .workers = c->job->worker_count, .servers = c->job->server_count,
+                .step = c->first_step, .steps = c->job->steps,
+                .steps_per_epoch = job_steps_per_epoch(c->job), .update_examples = c->job->batch,
+                .examples = c->job->examples);
 }
 
 void coordinator_send_start(struct coordinator *c, struct member *worker, struct outbox *outbox)
@@ -570,12 +554,9 @@ void coordinator_deal_when_due(struct coordinator *c, uint64_t now_us, struct ou
     c->deal_due = false;
     assignment_deal(&c->work.assignment, &c->work.membership, now_us);
     coordinator_deal_quorum(c, outbox);
-    order_event(outbox, "assignment",
-                EVENT_MEMBERS(event_count("number", c->work.assignment.number),
-                              event_count("members", c->work.assignment.members)));
-    if (c->work.assignment.number > 1)
-        outbox_log(outbox, "assignment %u: %s", c->work.assignment.number,
-                   wording_counted(c->work.assignment.members, "worker", "workers").text);
+    order_event(outbox, c->work.assignment.number > 1 ? EVENT_ASSIGNMENT_ANEW : EVENT_ASSIGNMENT,
+                .text = wording_counted(c->work.assignment.members, "worker", "workers").text,
+                .number = c->work.assignment.number, .members = c->work.assignment.members);
     for (uint32_t i = 0; i < c->work.membership.worker_count; i++)
         if (c->work.membership.workers[i].present)
             coordinator_send_start(c, &c->work.membership.workers[i], outbox);

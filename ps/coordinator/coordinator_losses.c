@@ -17,12 +17,8 @@
 static void say_lost(enum role role, uint32_t index, const char *why, const char *line,
                      struct outbox *outbox)
 {
-    outbox_warn(outbox, "%s", line);
-    event(outbox->listener, role == ROLE_PS ? EVENT_LOST_SERVER : EVENT_LOST_WORKER,
-          .index = index);
-    order_event(outbox, "lost",
-                EVENT_MEMBERS(event_text("role", role_name(role)), event_count("index", index),
-                              event_text("why", why)));
+    order_event(outbox, role == ROLE_PS ? EVENT_LOST_SERVER : EVENT_LOST_WORKER, .text = line,
+                .role = role_name(role), .index = index, .why = why);
 }
 
 /* Its batches and leaves are for others. */
@@ -73,11 +69,8 @@ void coordinator_hear(struct member *member, const struct packet *packet, uint64
     if (!member->lost)
         return;
     member->lost = false;
-    outbox_log(outbox, "%s/%u is back, and nothing of it was lost", role_name(packet->message.role),
-               packet->message.index);
-    order_event(outbox, "back",
-                EVENT_MEMBERS(event_text("role", role_name(packet->message.role)),
-                              event_count("index", packet->message.index)));
+    order_event(outbox, EVENT_BACK, .role = role_name(packet->message.role),
+                .index = packet->message.index);
 }
 
 /* --- leaving ------------------------------------------------------------------------------- */
@@ -117,9 +110,7 @@ void coordinator_handle_leave(struct coordinator *c, const struct packet *packet
     }
     if (is_held(c, worker, now_us))
         return;
-    outbox_log(outbox, "worker/%u leaves", index);
-    order_event(outbox, "left",
-                EVENT_MEMBERS(event_text("role", "worker"), event_count("index", index)));
+    order_event(outbox, EVENT_LEFT, .role = "worker", .index = index);
     membership_free_place(worker, DEPARTURE_LEFT);
     evaluation_lost(&c->evaluation, index);
     worker->gone_us = now_us;
@@ -333,7 +324,6 @@ void coordinator_say_who_is_missing(struct coordinator *c, uint64_t now_us, stru
     if (now_us - c->waited_us < WAITING_LINE_US)
         return;
     c->waited_us = now_us;
-    outbox_log(outbox, "%s", text);
     tell_members(c, text, outbox);
-    order_event(outbox, "waiting", EVENT_MEMBERS(event_text("text", text)));
+    order_event(outbox, EVENT_WAITING, .text = text);
 }

@@ -108,11 +108,7 @@ void coordinator_handle_sets_written(struct coordinator *c, const struct order_w
     }
     if (written->status != STATUS_OK && !c->sets_ended) {
         c->sets_ended = true;
-        outbox_warn(outbox,
-                    "what steps are made of is recorded no longer: %.200s; training goes on, and "
-                    "this run cannot be replayed",
-                    written->text);
-        order_event(outbox, "record_ended", EVENT_MEMBERS(event_count("step", written->step)));
+        order_event(outbox, EVENT_SETS_ENDED, .text = written->text, .step = written->step);
     }
     c->sets_written = c->sets_ended ? quorum->end : written->step;
     quorum_wrote(quorum, c->sets_written);
@@ -141,28 +137,18 @@ static enum sparing sparing_of(const struct quorum *quorum)
 static void say_sparing(struct coordinator *c, const struct quorum *quorum, struct outbox *outbox)
 {
     enum sparing sparing = sparing_of(quorum);
-    uint32_t members = quorum->members, leaves = job_leaves_max(c->job), waits_for = members;
+    uint32_t members = quorum->members, leaves = job_leaves_max(c->job);
     if (sparing == c->sparing || members == 0)
         return;
     c->sparing = sparing;
-    if (sparing == SPARING) {
-        waits_for = quorum->required;
-        outbox_log(outbox, "backup workers: a step waits for %u of %u workers again", waits_for,
-                   members);
-    } else if (sparing == SPARING_FEW_LEAVES) {
-        waits_for = leaves;
-        outbox_warn(outbox,
-                    "backup workers: a step has %s for %u workers; with fewer leaves than workers "
-                    "it waits for all who have one, and nobody is spared",
-                    wording_counted(leaves, "leaf", "leaves").text, members);
-    } else {
-        outbox_log(outbox,
-                   "backup workers: a step waits for %s, all that are here: nobody is spared",
-                   wording_counted(members, "worker", "workers").text);
-    }
-    order_event(outbox, "sparing",
-                EVENT_MEMBERS(event_count("workers", members), event_count("leaves", leaves),
-                              event_count("waits_for", waits_for)));
+    order_event(outbox,
+                sparing == SPARING              ? EVENT_SPARES
+                : sparing == SPARING_FEW_LEAVES ? EVENT_SPARES_FEW_LEAVES
+                                                : EVENT_SPARES_NONE,
+                .workers = members, .leaves = leaves,
+                .waits_for = sparing == SPARING              ? quorum->required
+                             : sparing == SPARING_FEW_LEAVES ? leaves
+                                                             : members);
 }
 
 void coordinator_deal_quorum(struct coordinator *c, struct outbox *outbox)

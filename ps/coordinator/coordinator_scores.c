@@ -65,9 +65,7 @@ static void count_dropped(struct coordinator *c, struct outbox *outbox)
     if (dropped == 0)
         return;
     c->summary.faults.scores_dropped += dropped;
-    order_event(
-        outbox, "score_dropped",
-        EVENT_MEMBERS(event_count("step", c->evaluation.settled), event_count("scores", dropped)));
+    order_event(outbox, EVENT_SCORE_DROPPED, .step = c->evaluation.settled, .scores = dropped);
 }
 
 void coordinator_score(struct coordinator *c, struct outbox *outbox)
@@ -105,15 +103,11 @@ static void tell_score(struct coordinator *c, struct outbox *outbox)
     c->summary.test.regularisation = c->job->l2 > 0.0f ? c->evaluation.regularisation : (double)NAN;
     c->summary.test_step = batches;
     order_event(
-        outbox, "evaluation",
-        EVENT_MEMBERS(event_count("epoch", job_epoch_ended(c->job, batches)),
-                      event_count("step", batches),
-                      event_real("test_loss", c->summary.test.loss, JSON_EXACT),
-                      event_real("test_accuracy", c->summary.test.accuracy, JSON_EXACT),
-                      event_real("regularisation_loss", c->summary.test.regularisation, JSON_EXACT),
-                      event_real("seconds", (double)held_up_us(c) * 1e-6, 6),
-                      event_count("exchanged_bytes", coordinator_exchanged_bytes(c)),
-                      event_training_seconds(stopwatch_marked(&c->clock))));
+        outbox, EVENT_EVALUATION, .epoch = job_epoch_ended(c->job, batches), .step = batches,
+        .test_loss = c->summary.test.loss, .test_accuracy = c->summary.test.accuracy,
+        .regularisation_loss = c->summary.test.regularisation,
+        .seconds = (double)held_up_us(c) * 1e-6, .exchanged_bytes = coordinator_exchanged_bytes(c),
+        .training_seconds = stopwatch_marked(&c->clock));
 }
 
 void coordinator_handle_evaluation(struct coordinator *c, const struct packet *packet,

@@ -145,7 +145,7 @@ static void abandon_snapshot(struct coordinator *c, bool failed, const char *why
         c->summary.faults.checkpoints_failed++;
     else
         c->summary.faults.checkpoints_skipped++;
-    order_event(outbox, "checkpoint_failed", EVENT_MEMBERS(event_count("step", c->snapshot.step)));
+    order_event(outbox, EVENT_CHECKPOINT_FAILED, .step = c->snapshot.step);
     if (c->snapshot.final && c->deserted && !failed) {
         coordinator_end_deserted(c, now_us, outbox);
         return;
@@ -270,10 +270,8 @@ void coordinator_handle_manifest_written(struct coordinator *c, const struct ord
     uint64_t failed = log_once_end(&c->log_once);
     if (failed > 0)
         outbox_log(outbox, "checkpoints are written again; %" PRIu64 " were not", failed);
-    order_event(outbox, "checkpoint",
-                EVENT_MEMBERS(event_count("step", c->snapshot.step),
-                              event_real("seconds", cut_seconds(c, now_us), 6),
-                              event_count("bytes", snapshot_bytes(&c->work.membership))));
+    order_event(outbox, EVENT_CHECKPOINT, .step = c->snapshot.step,
+                .seconds = cut_seconds(c, now_us), .bytes = snapshot_bytes(&c->work.membership));
     if (c->snapshot.final) {
         coordinator_close_run(c, now_us, outbox);
         return;

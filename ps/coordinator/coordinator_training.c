@@ -113,12 +113,7 @@ void coordinator_snapshot_at_gate(struct coordinator *c, uint32_t last, uint64_t
 static void end_record(const struct coordinator *c, struct outbox *outbox)
 {
     uint64_t recorded = c->last_snapshot != NO_STEP ? c->last_snapshot : c->first_step;
-    outbox_warn(outbox,
-                "the record ends at batch %" PRIu64
-                ": no checkpoint could be written since, and %u computations are as many as are "
-                "remembered; training goes on, and this run cannot be replayed",
-                recorded, (unsigned)COMPUTATIONS_MAX);
-    order_event(outbox, "record_ended", EVENT_MEMBERS(event_count("step", recorded)));
+    order_event(outbox, EVENT_RECORD_ENDED, .step = recorded, .count = COMPUTATIONS_MAX);
 }
 
 /* What a worker computes from what: numbered also when the batch is not on lease to it, since a late
@@ -189,21 +184,15 @@ static void progress(struct coordinator *c, struct outbox *outbox)
     uint64_t stalest;
     double stale = staleness_totals_mean(&c->staleness, &stalest);
     double seconds = stopwatch_take_window(&c->clock);
-    order_event(
-        outbox, "progress",
-        EVENT_MEMBERS(event_count("step", made),
-                      event_real("epoch", (double)made / (double)job_steps_per_epoch(c->job), 4),
-                      event_real("loss", tally_loss(&window), 6),
-                      event_real("accuracy", tally_accuracy(&window), 6),
-                      event_real("epoch_loss", tally_loss(&epoch), 6),
-                      event_real("epoch_accuracy", tally_accuracy(&epoch), 6),
-                      event_real("images_per_second",
-                                 seconds >= RATE_SECONDS_MIN ? (double)window.examples / seconds
-                                                             : (double)NAN,
-                                 1),
-                      event_real("staleness_mean", stale, 4), event_count("staleness_max", stalest),
-                      event_count("exchanged_bytes", coordinator_exchanged_bytes(c)),
-                      event_training_seconds(stopwatch_marked(&c->clock))));
+    order_event(outbox, EVENT_PROGRESS, .step = made,
+                .epoch = (double)made / (double)job_steps_per_epoch(c->job),
+                .loss = tally_loss(&window), .accuracy = tally_accuracy(&window),
+                .epoch_loss = tally_loss(&epoch), .epoch_accuracy = tally_accuracy(&epoch),
+                .images_per_second =
+                    seconds >= RATE_SECONDS_MIN ? (double)window.examples / seconds : (double)NAN,
+                .staleness_mean = stale, .staleness_max = stalest,
+                .exchanged_bytes = coordinator_exchanged_bytes(c),
+                .training_seconds = stopwatch_marked(&c->clock));
 }
 
 /* Of epochs that are complete. */
@@ -212,14 +201,10 @@ static void tell_epochs(struct coordinator *c, struct outbox *outbox)
     struct statistics_epoch epoch;
     while (statistics_take_epoch(&c->work.statistics, &epoch)) {
         struct epoch_range range = job_epoch(c->job, epoch.number);
-        order_event(outbox, "epoch",
-                    EVENT_MEMBERS(event_count("epoch", epoch.number + 1),
-                                  event_count("step", range.end),
-                                  event_real("loss", tally_loss(&epoch.tally), JSON_EXACT),
-                                  event_real("accuracy", tally_accuracy(&epoch.tally), JSON_EXACT),
-                                  event_count("examples", epoch.tally.examples),
-                                  event_count("of", range.examples),
-                                  event_training_seconds(stopwatch_marked(&c->clock))))
+        order_event(outbox, EVENT_EPOCH, .epoch = epoch.number + 1, .step = range.end,
+                    .loss = tally_loss(&epoch.tally), .accuracy = tally_accuracy(&epoch.tally),
+                    .examples = epoch.tally.examples, .of = range.examples,
+                    .training_seconds = stopwatch_marked(&c->clock))
             ->payload = staleness_totals_shape(&c->staleness);
     }
 }
@@ -228,14 +213,13 @@ static void tell_epochs(struct coordinator *c, struct outbox *outbox)
 static void tell_window(struct coordinator *c, struct outbox *outbox)
 {
     struct window window;
-    struct event_member members[RUN_WINDOW_MEMBERS];
     double now = stopwatch_marked(&c->clock);
     if (!statistics_take_whole(&c->work.statistics, &window))
         return;
     c->summary.window = run_window_of(c->job, &window, now - c->windows_from);
     c->windows_from = now;
-    run_window_tell(&c->summary.window, now, members);
-    order_event(outbox, "window", members);
+    const struct event event = run_window_event(&c->summary.window, now);
+    order_put_event(outbox, &event);
 }
 
 /* By how much a sum is more than the most that was heard of it before. */
@@ -465,8 +449,7 @@ void coordinator_handle_stop(struct coordinator *c, const struct packet *packet,
         stop_before_start(c, code, now_us, outbox);
         return;
     }
-    outbox_log(outbox, "stopping: %s", message->stop.reason);
-    order_event(outbox, "stop", EVENT_MEMBERS(event_count("exit_code", (uint64_t)code)));
+    order_event(outbox, EVENT_STOP, .text = message->stop.reason, .exit_code = (uint64_t)code);
     if (c->state == RUNNING) /* Else as soon as it does. */
         coordinator_stop_training(c, outbox);
 }

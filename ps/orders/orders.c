@@ -31,12 +31,18 @@ struct packet order_packet(const struct order *order)
     return packet;
 }
 
-struct packet *order_event(struct outbox *outbox, const char *name,
-                           const struct event_member *members)
+struct packet *order_put_event(struct outbox *outbox, const struct event *event)
 {
     struct order order = {.kind = ORDER_EVENT};
-    snprintf(order.event.name, sizeof order.event.name, "%s", name);
-    event_members_write(order.event.members, sizeof order.event.members, members);
+    const struct event_row *row = &event_rows[event->kind];
+    char line[MESSAGE_TEXT_MAX];
+    event_pass(outbox->listener, event);
+    if (row->line != NULL) {
+        event_line(event, line, sizeof line);
+        outbox_put_line(outbox, row->level == LOG_WARNING, "%s", line);
+    }
+    snprintf(order.event.name, sizeof order.event.name, "%s", row->name);
+    event_members(event, order.event.members, sizeof order.event.members);
     return order_add(outbox, TO_CHECKPOINTER, 0, &order);
 }
 

@@ -22,8 +22,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/events/event.h"
 #include "common/job/tally.h"
-#include "common/store/event_member.h"
 #include "common/wire/outbox.h"
 
 enum order_kind {
@@ -109,7 +109,7 @@ struct order_written {
 
 struct order_event {
     char name[32];
-    char members[EVENT_MEMBERS_MAX]; /* See event_members_write. */
+    char members[EVENT_MEMBERS_MAX]; /* See event_members. */
 };
 
 struct order {
@@ -162,9 +162,11 @@ struct order {
 struct packet *order_add(struct outbox *outbox, enum destination to, uint32_t index,
                          const struct order *order);
 
-/* A line for events.jsonl, to the checkpointer: name and further members. The packet as order_add has it. */
-struct packet *order_event(struct outbox *outbox, const char *name,
-                           const struct event_member *members);
+/* An event that is recorded: its line in the log, if its row has one, and its line for events.jsonl, to the
+ * checkpointer. The packet as order_add has it. */
+#define order_event(outbox, kind_, ...)                                                            \
+    order_put_event(outbox, &(struct event){.kind = (kind_), .origin = HERE, __VA_ARGS__})
+struct packet *order_put_event(struct outbox *outbox, const struct event *event);
 
 /* The report within an EXCHANGE, to the coordinator, as its sender's. Valid until the next. */
 struct message_report *order_report(const struct packet *exchange, struct outbox *outbox);

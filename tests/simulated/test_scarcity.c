@@ -3,7 +3,7 @@
  * the same end. */
 /* wraps: malloc calloc realloc aligned_alloc cores_make_owners cores_receive */
 /* wraps: cores_deliver cores_tick session_handle_server session_handle_trainer */
-/* wraps: session_tick engine_over outbox_log outbox_warn */
+/* wraps: session_tick engine_over outbox_put_line */
 
 #include <stdio.h>
 #include <string.h>
@@ -142,8 +142,7 @@ void __real_engine_over(struct engine *engine, struct simulated_process *process
                         const char *reason);
 void __wrap_engine_over(struct engine *engine, struct simulated_process *process, int exit_code,
                         const char *reason);
-void __wrap_outbox_log(struct outbox *outbox, const char *format, ...);
-void __wrap_outbox_warn(struct outbox *outbox, const char *format, ...);
+void __wrap_outbox_put_line(struct outbox *outbox, uint32_t index, const char *format, ...);
 
 void __wrap_engine_over(struct engine *engine, struct simulated_process *process, int exit_code,
                         const char *reason)
@@ -152,16 +151,10 @@ void __wrap_engine_over(struct engine *engine, struct simulated_process *process
     __real_engine_over(engine, process, exit_code, reason);
 }
 
-void __wrap_outbox_log(struct outbox *outbox, const char *format, ...)
+void __wrap_outbox_put_line(struct outbox *outbox, uint32_t index, const char *format, ...)
 {
     listen(format);
-    outbox_add(outbox, TO_LOG, MESSAGE_WAITING);
-}
-
-void __wrap_outbox_warn(struct outbox *outbox, const char *format, ...)
-{
-    listen(format);
-    outbox_add_to(outbox, TO_LOG, 1, MESSAGE_WAITING);
+    outbox_add_to(outbox, TO_LOG, index, MESSAGE_WAITING);
 }
 
 /* Each stride-th allocation, of which there are some hundreds or thousands. */

@@ -507,7 +507,7 @@ TEST(it_is_said_when_backup_workers_spare_nobody_and_when_they_do_again, MODE_BA
     players_wait(p, 0);
     ck_assert_str_eq(players_event(p, "sparing"),
                      "\"workers\": 5, \"leaves\": 4, \"waits_for\": 4");
-    ck_assert_ptr_nonnull(post_log(&p->post, "a step has 4 leaves for 5 workers"));
+    ck_assert_ptr_nonnull(post_log(&p->post, "a step has leaves for 4 of 5 workers"));
     players_pass(p, 1);
     players_join(p, ROLE_WORKER, 5); /* It is no other matter. */
     players_wait(p, 0);
@@ -525,7 +525,7 @@ TEST(it_is_said_when_backup_workers_spare_nobody_and_when_they_do_again, MODE_BA
     players_pass(p, 6);
     ck_assert_str_eq(players_event(p, "sparing"),
                      "\"workers\": 1, \"leaves\": 4, \"waits_for\": 1");
-    ck_assert_ptr_nonnull(post_log(&p->post, "a step waits for 1 worker, all that are here"));
+    ck_assert_ptr_nonnull(post_log(&p->post, "a step waits for all 1 workers that are here"));
 }
 
 TEST(start_is_repeated_until_it_is_heard, MODE_SYNC)

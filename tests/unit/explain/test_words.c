@@ -62,7 +62,8 @@ static unsigned check_rows(bool event, const struct words_row *rows, size_t coun
 {
     unsigned braces = 0;
     for (size_t i = 0; i < count; i++)
-        braces += check_braces(event, rows[i].kind, rows[i].text);
+        if (rows[i].text != NULL) /* An event that --explain says nothing of. */
+            braces += check_braces(event, rows[i].kind, rows[i].text);
     return braces;
 }
 

@@ -44,36 +44,37 @@ TEST_PLAIN(no_message_is_taken_for_an_order)
     }
 }
 
-TEST_PLAIN(an_event_is_a_name_and_members)
+TEST_PLAIN(an_event_that_is_recorded_is_a_line_and_an_order)
 {
     struct post post = {0};
-    const struct event_member *members = EVENT_MEMBERS(
-        event_count("index", 4), event_text("why", "it said \"no\"\n"), event_real("epoch", 1.5, 4),
-        event_real("loss", (double)INFINITY, 6), event_real("seconds", 0.1, JSON_EXACT));
-    order_event(&post.outbox, "lost", members);
+    order_event(&post.outbox, EVENT_LOST_WORKER, .role = "worker", .index = 4, .why = "silent",
+                .text = "worker/4 is silent");
     const struct order *order = post_order(&post, TO_CHECKPOINTER, ORDER_EVENT);
-    ck_assert_ptr_nonnull(order);
     ck_assert_str_eq(order->event.name, "lost");
-    ck_assert_str_eq(order->event.members, "\"index\": 4, \"why\": \"it said \\\"no\\\"\\u000a\", "
-                                           "\"epoch\": 1.5000, \"loss\": null, \"seconds\": 0.1");
+    ck_assert_str_eq(order->event.members,
+                     "\"role\": \"worker\", \"index\": 4, \"why\": \"silent\"");
+    ck_assert_str_eq(post_log(&post, "worker/4"), "worker/4 is silent");
+    post_free(&post);
+    order_event(&post.outbox, EVENT_EPOCH, .step = 3);
+    ck_assert_ptr_null(post_log(&post, ""));
     post_free(&post);
 }
 
-TEST_PLAIN(half_an_event_is_never_written)
+static void note_kind(void *context, const struct event *event)
 {
-    struct post post = {0};
-    char text[EVENT_MEMBERS_MAX];
-    memset(text, 'x', sizeof text - 1);
-    text[sizeof text - 1] = '\0';
-    order_event(&post.outbox, "waiting", EVENT_MEMBERS(event_text("text", text)));
-    const struct order *order = post_order(&post, TO_CHECKPOINTER, ORDER_EVENT);
-    ck_assert_str_eq(order->event.name, "waiting");
-    ck_assert_str_eq(order->event.members, "");
-    text[sizeof text - 1 - strlen("\"text\": \"\"")] = '\0'; /* What just fits. */
-    post_free(&post);
-    order_event(&post.outbox, "waiting", EVENT_MEMBERS(event_text("text", text)));
-    order = post_order(&post, TO_CHECKPOINTER, ORDER_EVENT);
-    ck_assert_uint_eq(strlen(order->event.members), sizeof text - 1);
+    *(enum event_kind *)context = event->kind;
+}
+
+TEST_PLAIN(a_listener_hears_what_is_recorded)
+{
+    enum event_kind heard = EVENT_KIND_COUNT;
+    const struct listener listener = {
+        .kinds = UINT64_C(1) << EVENT_LEFT, .take = note_kind, .context = &heard};
+    struct post post = {.outbox.listener = &listener};
+    order_event(&post.outbox, EVENT_JOINED, .role = "worker", .host = "a", .arithmetic = "b");
+    ck_assert_int_eq(heard, EVENT_KIND_COUNT);
+    order_event(&post.outbox, EVENT_LEFT, .role = "worker");
+    ck_assert_int_eq(heard, EVENT_LEFT);
     post_free(&post);
 }
 
