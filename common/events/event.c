@@ -21,17 +21,16 @@ const struct event_row event_rows[EVENT_KIND_COUNT] = {
 #include "common/events/event_rows.inc"
 };
 
-enum form { COUNT, REAL, TEXT };
-
 static const struct field {
     const char *name;
-    enum form form;
+    enum { A_COUNT, A_REAL, A_TEXT } form;
     size_t offset;
 } fields[] = {
-#define COUNT_FIELD(name) {#name, COUNT, offsetof(struct event, name)},
-#define REAL_FIELD(name)  {#name, REAL, offsetof(struct event, name)},
-#define TEXT_FIELD(name)  {#name, TEXT, offsetof(struct event, name)},
-    EVENT_COUNTS(COUNT_FIELD) EVENT_REALS(REAL_FIELD) EVENT_TEXTS(TEXT_FIELD)};
+#define COUNT(name) {#name, A_COUNT, offsetof(struct event, name)},
+#define REAL(name)  {#name, A_REAL, offsetof(struct event, name)},
+#define TEXT(name)  {#name, A_TEXT, offsetof(struct event, name)},
+#include "common/events/event_fields.inc"
+};
 
 /* The field that text[length] names, and where the event has it. */
 static const struct field *find(const struct event *event, const char *text, size_t length,
@@ -57,9 +56,9 @@ void event_members(const struct event *event, char *text, size_t size)
         size_t length = strcspn(name, " ."), whole = strcspn(name, " ");
         const struct field *field = find(event, name, length, &at);
         int decimals = name[length] == '.' ? atoi(name + length + 1) : JSON_EXACT;
-        if (field->form == TEXT)
+        if (field->form == A_TEXT)
             json_writer_text(&writer, field->name, *(const char *const *)at);
-        else if (field->form == COUNT)
+        else if (field->form == A_COUNT)
             json_writer_u64(&writer, field->name, *(const uint64_t *)at);
         else
             json_writer_decimals(&writer, field->name, *(const double *)at, decimals);
@@ -86,7 +85,7 @@ void event_line(const struct event *event, char *text, size_t size)
             return;
         length = strcspn(from, "}");
         const struct field *field = find(event, from + 1, length - 1, &at);
-        if (field->form == TEXT)
+        if (field->form == A_TEXT)
             wording_append(text, size, "%s", *(const char *const *)at);
         else
             wording_append(text, size, "%" PRIu64, *(const uint64_t *)at);

@@ -27,40 +27,16 @@ enum event_kind {
     EVENT_KIND_COUNT
 };
 
-/* The fields that rows name. Counts are whole numbers, chunk and index among them (a worker's or a server's);
- * reals may be NaN: not known; texts are borrowed. Units are those of events.jsonl (deploy/RUNS.md); `us`:
- * microseconds; `members`: batches in an update, or workers in an assignment. */
-#define EVENT_COUNTS(X)                                                                            \
-    X(chunk)                                                                                       \
-    X(index)                                                                                       \
-    X(members)                                                                                     \
-    X(step) X(version) X(examples) X(correct) X(staleness) X(bytes) X(us) X(count) X(exit_code)    \
-        X(every) X(exchanged_bytes) X(from) X(generation) X(leaves) X(batches) X(number) X(of)     \
-            X(recomputed) X(scores) X(servers) X(staleness_max) X(steps) X(steps_per_epoch)        \
-                X(update_examples) X(waits_for) X(window) X(workers)
-#define EVENT_REALS(X)                                                                             \
-    X(accuracy)                                                                                    \
-    X(epoch)                                                                                       \
-    X(epoch_accuracy)                                                                              \
-    X(epoch_loss) X(images_per_second) X(loss) X(seconds) X(regularisation_loss) X(staleness_mean) \
-        X(test_accuracy) X(test_loss) X(training_seconds)
-#define EVENT_TEXTS(X) X(arithmetic) X(file) X(host) X(mode) X(replay_of) X(role) X(text) X(why)
-
 struct event {
     enum event_kind kind;
     struct origin origin;
     struct node node;
     enum verdict verdict;
     int64_t loss_sum; /* 2^-24 nats. */
-#define EVENT_COUNT(name) uint64_t name;
-#define EVENT_REAL(name)  double name;
-#define EVENT_TEXT(name)  const char *name;
-    EVENT_COUNTS(EVENT_COUNT)
-    EVENT_REALS(EVENT_REAL)
-    EVENT_TEXTS(EVENT_TEXT)
-#undef EVENT_COUNT
-#undef EVENT_REAL
-#undef EVENT_TEXT
+#define COUNT(name) uint64_t name;
+#define REAL(name)  double name;
+#define TEXT(name)  const char *name;
+#include "common/events/event_fields.inc"
 };
 
 struct listener {
