@@ -266,3 +266,30 @@ else
     one_server four-both beta
     ok "names may stand for IPv6 and IPv4 addresses"
 fi
+
+# --- hosts and name servers that do not answer ------------------------------------------------------
+if [ ! -e /etc/resolv.conf ]; then
+    skip "hosts and name servers that do not answer: there is no resolv.conf to lay another over"
+    exit 0
+fi
+ip -n "$tag-alpha" neighbour add 10.213.78.9 lladdr 02:00:00:00:00:09 dev eth0 # Known, and not there.
+printf 'nameserver 10.213.78.9\noptions timeout:30 attempts:5\n' >"/etc/netns/$tag-alpha/resolv.conf"
+hosts alpha 10.213.78.9 lost
+job=(--data synthetic:100 --model softmax --steps 3 --start-timeout 2)
+# waits NAME PROGRAM ARGUMENT... - in the background, there.
+waits()
+{
+    ip netns exec "$tag-alpha" "$build/$2" "${job[@]}" "${@:3}" >"$work/$1.log" 2>&1 </dev/null &
+    pids[$1]=$!
+}
+waits hole-worker syncopate-worker --ps-hosts lost:7000 --workers 1
+waits hole-ps1 syncopate-ps --ps-hosts lost:7000,beta.example:7001 --bind 127.0.0.1:7001 --task-index 1
+waits name-worker syncopate-worker --ps-hosts alpha.example:7000 --workers 1
+waits name-ps0 syncopate-ps --ps-hosts alpha.example:7000 --insecure
+for name in hole-worker hole-ps1 name-worker name-ps0; do ends "$name" 4 10; done
+says hole-worker "no answer from lost:7000 \(10.213.78.9:7000\): is lost up, and does no firewall keep"
+says hole-ps1 "no answer from lost:7000 \(10.213.78.9:7000\)"
+says name-worker "alpha.example:7000: no name server has said yet what address that is"
+says name-ps0 "start timed out after 2 s: no name server says what address alpha.example:7000 has"
+ok "hosts and name servers that do not answer keep nobody longer than --start-timeout"
+nothing_runs

@@ -2,6 +2,8 @@
 # task.sh - syncopate task: one command for all processes of a job, each of which is what its environment says.
 # The environments are made up, the processes are real: two servers and two workers by each source come to the
 # bits of syncopate run, a worker and a server at one place live and end together, and what is wrong is said.
+# And launch and probe.
+# test: asan
 # promises: other-run
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -331,3 +333,86 @@ if short_run; then
     wrong wrong7 "MASTER_PORT=x: needs a whole number" RANK=0 WORLD_SIZE=2 MASTER_ADDR=a MASTER_PORT=x -- --ps 1
     ok "what is wrong with an environment is said in one line, with exit code 2"
 fi
+
+# --- syncopate launch and probe, as far as one host can try them ------------------------------------------
+# A list with nobody but this host, to which nobody logs in, and an ssh that is a script here. On several hosts:
+# tests/engines/ssh.sh.
+launched=(--mode sync --model softmax --data synthetic:500 --seed 3 --steps 120)
+run local 0 syncopate run "${launched[@]}" --ps 1 --workers 1 --quiet --out "$work/local"
+expected=$(model_hash "$work/local")
+
+run hosts-here 0 syncopate launch -H localhost --ps 2 --workers 2 "${launched[@]}" --port-base 21300 --out "$work/hosts-here"
+says hosts-here 'hosts +localhost: ps/0, ps/1, worker/0, worker/1'
+says hosts-here 'sync, 2 servers, 2 workers: done'
+if [ "$(model_hash "$work/hosts-here")" != "$expected" ]; then fail "launch changes the bytes"; fi
+if [ -e "$work/hosts-here/elsewhere" ] || compgen -G "$work/hosts-here/.launch-*" >/dev/null; then fail "something is left in --out"; fi
+ok "launch on a list of this host alone gives the bytes of run, with keys made for the job"
+
+# An ssh that runs its last word here.
+cat >"$work/ssh" <<'END'
+#!/bin/sh
+for last; do :; done
+case $* in *nowhere*) echo "ssh: nowhere is not there" >&2; exit 255 ;; esac
+cd / && exec sh -c "$last"
+END
+chmod +x "$work/ssh"
+# Each of the two is stopped in the end: no number of steps is so large that none is done before it is disturbed.
+start carried syncopate launch -H kim@127.0.0.1:8 --ssh "$work/ssh" --workers 2 "${launched[@]}" --compute constant:10ms \
+    --insecure --port-base 21320 --report-every 20 --steps 1000000 --out "$work/carried"
+says carried 'batches 21 to 40' 30
+for pid in $(survivors); do
+    case $(tr '\0' ' ' <"/proc/$pid/cmdline") in *syncopate-worker\ *--task-index=1\ *) kill -KILL "$pid" ;; esac
+done
+says carried 'worker/1 on 127.0.0.1 was killed by signal 9 \(Killed\); started again \(restart 1 of 5\)' 20
+reports() { grep -c '"event": "window"' "$work/carried/events.jsonl"; }
+before=$(reports)
+goes_on() { [ "$(reports)" -gt $((before + 1)) ]; }
+within 30 goes_on || fail "it does not go on"
+kill -TERM "${pids[carried]}"
+ends carried 143 30
+run carried-alone 0 syncopate run "${launched[@]}" --ps 0 --steps "$(member "$work/carried" step)" --quiet --out "$work/carried-alone"
+if [ "$(member "$work/carried" parameters_sha256)" != "$(member "$work/carried-alone" parameters_sha256)" ]; then
+    fail "ssh changes the bytes"
+fi
+nothing_runs
+ok "what ssh carries is started again when it is killed"
+
+start called-off syncopate launch -H kim@127.0.0.1:8 --ssh "$work/ssh" --workers 2 "${launched[@]}" --compute constant:10ms \
+    --insecure --port-base 21340 --report-every 20 --steps 1000000 --out "$work/called-off"
+says called-off 'batches 21 to 40' 30
+kill -TERM "${pids[called-off]}"
+ends called-off 143 30
+nothing_runs
+if [ "$(member "$work/called-off" state)" != stopped ]; then fail "it is not stopped, but $(member "$work/called-off" state)"; fi
+ok "SIGTERM stops a job that ssh carries at a checkpoint, with exit code 143"
+
+run nowhere 5 syncopate launch -H nowhere:8 --ssh "$work/ssh" "${launched[@]}" --out "$work/nowhere"
+says nowhere 'syncopate launch: nowhere cannot be reached: ssh: nowhere is not there'
+says nowhere '1 of 1 host cannot take part; nothing was started'
+if [ -e "$work/nowhere" ]; then fail "a folder is left of what was not started"; fi
+printf '#!/bin/sh\n: >"%s"\nexec sleep 60\n' "$work/asked" >"$work/slow-ssh"
+chmod +x "$work/slow-ssh"
+start cut syncopate launch -H kim@far:8 --ssh "$work/slow-ssh" "${launched[@]}" --out "$work/cut"
+within 20 test -e "$work/asked" || fail "nobody is asked"
+kill -INT "${pids[cut]}"
+ends cut 130
+if compgen -G "$work/cut/.launch-*" >/dev/null; then fail "a Ctrl-C leaves the mark in --out"; fi
+run list 5 syncopate launch --hosts a,b "${launched[@]}" --out "$work/none"
+says list '--hosts=a,b: there is no such file; a list goes with -H$'
+run none 2 syncopate launch "${launched[@]}"
+says none 'on which hosts\?'
+run room 2 syncopate launch -H localhost:2 --ps 2 --workers 1 "${launched[@]}" --out "$work/room"
+says room 'there is no place for worker/0: beside 2 servers the hosts have slots for 0 workers'
+run mixed 2 syncopate launch -H localhost,beta "${launched[@]}" --out "$work/mixed"
+says mixed 'localhost is a different host for everyone who reads it'
+run slurm 2 syncopate launch --slurm "${launched[@]}"
+says slurm "unknown option --slurm: Slurm starts a job itself: srun -n 5 syncopate task --ps 2"
+run mpi 2 syncopate launch --mpi -H localhost "${launched[@]}"
+says mpi "unknown option --mpi: MPI starts a job itself: mpirun -np 5 syncopate task --ps 2"
+ok "lists that cannot be are refused before anything is started"
+
+run probe 0 syncopate probe --data synthetic --ports 1-2
+says probe '^  data +synthetic: here'
+run probe-bad 2 syncopate probe --ports 9-3
+says probe-bad 'needs two ports'
+ok "probe says what this host has"

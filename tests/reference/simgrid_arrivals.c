@@ -1,4 +1,4 @@
-/* simgrid_arrivals.c - when SimGrid has messages arrive, for tests/processes/simgrid.sh.
+/* simgrid_arrivals.c - when SimGrid has messages arrive, for tests/processes/calibrate.sh.
  *
  *     simgrid_arrivals PLATFORM.xml OPTION... <messages
  *

@@ -20,7 +20,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "processes"))
-from answer import INF, NAN, Comparison, mean_of, ratio_of, read  # noqa: E402
+from conclusion import INF, NAN, Comparison, mean_of, ratio_of, read  # noqa: E402
 
 
 def numbers(folder, arms, name, arm):

@@ -90,7 +90,7 @@ if [ "$extended" != $((planned + 2 * seeds)) ] || [ "$untouched" != $planned ]; 
 compare other "${common[@]}" --arm "accumulate=--mode async --accumulate 4"
 compare merged --merge "$out/struck" --merge "$out/other" --quiet
 merged=$(made merged)
-reader=$(python3 "$here/../processes/answer.py" "$out/merged" | tail -1)
+reader=$(python3 "$here/../processes/conclusion.py" "$out/merged" | tail -1)
 echo "merged: $merged runs; an independent reader: $reader"
 if [ "$merged" != $((planned + 4 * seeds)) ] || [[ $reader != *", 0 differ" ]]; then answer=no; fi
 for file in table.txt report.html points.csv; do
