@@ -2,10 +2,11 @@
  * */
 
 #include <inttypes.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/address/address.h"
+#include "common/address/hostlist.h"
 #include "common/options/options.h"
 
 struct hosts {
@@ -38,41 +39,20 @@ static enum status add(struct hosts *hosts, const char *text, int length)
     return STATUS_OK;
 }
 
-/* "3" or "01-16" at *text, which is moved behind it. width: of numbers that begin with zeros. */
-static bool read_span(const char **text, unsigned long *first, unsigned long *last, int *width)
+/* Slurm's way to write hosts that are numbered: "node[1-3,08]:7000". */
+static enum status add_range(struct hosts *hosts, const char *item)
 {
-    size_t digits = strspn(*text, "0123456789");
-    *width = (*text)[0] == '0' ? (int)digits : 1;
-    *first = *last = strtoul(*text, NULL, 10);
-    if (digits == 0 || digits > 9)
-        return false;
-    *text += digits;
-    if (**text != '-')
-        return true;
-    digits = strspn(*text + 1, "0123456789");
-    *last = strtoul(*text + 1, NULL, 10);
-    *text += 1 + digits;
-    return digits > 0 && digits <= 9 && *last >= *first;
-}
-
-/* Slurm's way to write hosts that are numbered: "node[1-3,08]:7000". open: its first bracket. */
-static enum status add_range(struct hosts *hosts, const char *item, const char *open)
-{
-    char text[ADDRESS_MAX];
-    const char *at = open + 1, *close = strchr(open, ']');
+    char list[ADDRESS_MAX], name[HOSTLIST_NAME_MAX], text[ADDRESS_MAX];
+    const char *close = strrchr(item, ']');
+    const char *port = close != NULL ? close + strcspn(close, ":") : item;
+    uint64_t count = 1;
     enum status status = STATUS_OK;
-    while (status == STATUS_OK) {
-        unsigned long number, last;
-        int width;
-        if (close == NULL || !read_span(&at, &number, &last, &width) || (*at != ',' && at != close))
+    snprintf(list, sizeof list, "%.*s", (int)(port - item), item);
+    for (uint64_t i = 0; i < count && status == STATUS_OK; i++) {
+        if (hostlist_find(list, i, name, &count, NULL) != STATUS_OK)
             return error_set(hosts->error, STATUS_INVALID,
                              "'%s' is not host:port, nor a range such as node[1-3,8]:7000", item);
-        for (; number <= last && status == STATUS_OK; number++)
-            status = add(hosts, text,
-                         snprintf(text, sizeof text, "%.*s%0*lu%s", (int)(open - item), item, width,
-                                  number, close + 1));
-        if (at++ == close)
-            break;
+        status = add(hosts, text, snprintf(text, sizeof text, "%s%s", name, port));
     }
     return status;
 }
@@ -99,10 +79,9 @@ enum status options_hosts(const char *list, char (*items)[ADDRESS_MAX], uint32_t
         snprintf(kept, sizeof kept, "%.*s", (int)(length < sizeof kept ? length : sizeof kept),
                  list);
         const char *item = address_plain(kept);
-        /* At its start a bracket is IPv6's. */
-        const char *open = item[0] == '\0' ? NULL : strchr(item + 1, '[');
-        status = open != NULL ? add_range(&hosts, item, open)
-                              : add(&hosts, item, (int)(length - (size_t)(item - kept)));
+        bool range = item[0] != '\0' && strchr(item + 1, '[') != NULL; /* First, it is IPv6's. */
+        status = range ? add_range(&hosts, item)
+                       : add(&hosts, item, (int)(length - (size_t)(item - kept)));
         hosts.number++;
         list = list[length] != '\0' ? list + length + 1 : NULL;
     }

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/address/hostlist.h"
 #include "common/base/array.h"
 #include "common/options/options.h"
-#include "deploy/place/hostlist.h"
 
 #define LINE_MAX_BYTES 512
 

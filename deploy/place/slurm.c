@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/address/hostlist.h"
 #include "deploy/place/environment.h"
-#include "deploy/place/hostlist.h"
 #include "deploy/place/source.h"
 
 #define PARTS_MAX  64

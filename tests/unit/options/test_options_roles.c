@@ -71,14 +71,15 @@ TEST_PLAIN(a_range_of_hosts_is_written_out)
     expect_hosts("tcp://n[0-1]:1,TCP://b:2,tcp://[fd00::5]:3", "n0:1 n1:1 b:2 [fd00::5]:3");
     expect_hosts("a:1, b:1", "a:1 b:1");
     expect_hosts("10.0.0.[5-6]:1", "10.0.0.5:1 10.0.0.6:1");
+    expect_hosts("r[1-2]n[3]:1", "r1n3:1 r2n3:1");
 }
 
 TEST_PLAIN(a_range_that_makes_no_sense_is_refused)
 {
     static const char *const bad[] = {
-        "n[]:1",      "n[1-]:1",  "n[-3]:1", "n[3-1]:1", "n[1-3:1",           "n[1;3]:1",
-        "n[1,]:1",    "n[a-b]:1", "n[1-3]",  "n[1-3]x",  "n[1-9999999999]:1", "n[1-17]:1",
-        "n[1]m[2]:1", "a:1,n[1",  "tcp://",  "tcp://:1", "n[1-2],b:1",        "a:1,b :1",
+        "n[]:1",     "n[1-]:1",  "n[-3]:1", "n[3-1]:1", "n[1-3:1",           "n[1;3]:1",
+        "n[1,]:1",   "n[a-b]:1", "n[1-3]",  "n[1-3]x",  "n[1-9999999999]:1", "n[1-17]:1",
+        "n[1]m[:1",  "a:1,n[1",  "tcp://",  "tcp://:1", "n[1-2],b:1",        "a:1,b :1",
         "http://a:1"};
     char items[16][ADDRESS_MAX];
     uint32_t count;

@@ -8,8 +8,8 @@
  *
  * Threads: pure. */
 
-#ifndef DEPLOY_PLACE_HOSTLIST_H
-#define DEPLOY_PLACE_HOSTLIST_H
+#ifndef COMMON_ADDRESS_HOSTLIST_H
+#define COMMON_ADDRESS_HOSTLIST_H
 
 #include <stdint.h>
 

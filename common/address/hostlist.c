@@ -1,7 +1,7 @@
 /* hostlist.c - walks over a list's hosts without keeping them: a list of a few bytes can stand for
  * very many. */
 
-#include "deploy/place/hostlist.h"
+#include "common/address/hostlist.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* test_hostlist.c - lists of hosts become what scontrol show hostnames makes of them. */
 
-#include "deploy/place/hostlist.h"
+#include "common/address/hostlist.h"
 
 #include <inttypes.h>
 #include <stdio.h>
