@@ -131,11 +131,10 @@ static bool lose_worker(struct check_run *x, const struct fault *fault, struct s
 
 static bool leave(struct check_run *x, const struct fault *fault, struct simulated_process *p)
 {
-    if (p->is_server || !x->engine.started || workers_left(x) < 2)
+    bool stops_all = job_place_owns(x->engine.options.job, p->index);
+    if (p->is_server || stops_all || !x->engine.started || workers_left(x) < 2)
         return false;
     engine_later(&x->engine, 0, DUE_LEAVE, p->number, 0);
-    if (job_place_owns(x->engine.options.job, p->index))
-        return true; /* It stays. */
     host_set_add(&x->injector.gone, fault->host);
     check_run_excuse(x, p);
     return true;
