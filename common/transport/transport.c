@@ -1,5 +1,5 @@
-/* transport.c - picks the best reason that an endpoint has for nobody's answering: a refusal, then
- * what silence says. */
+/* transport.c - picks the best reason for an endpoint's silence: a refusal, then what silence
+ * says. */
 
 #include "common/transport/transport.h"
 

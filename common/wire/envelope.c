@@ -1,4 +1,4 @@
-/* envelope.c - writes the sender of a message: as much of it as the receiver is to know. */
+/* envelope.c - writes the sender of a message, as much of it as the receiver may know. */
 
 #include "common/wire/envelope.h"
 

@@ -1,13 +1,13 @@
-/* envelope.h - who a process is, as every message that it sends says; and how a message is begun.
+/* envelope.h - the sender's identity, which every message carries, and the begin of messages.
  *
- *     to a server      role, index, incarnation, run, generation, and ticket and proof, which show
- *                      that server 0 has admitted the sender
- *     to a member      the same without ticket and proof: they are for servers to see
- *     to a stranger    role and index, and nothing that members know each other by: whoever is no
- *                      member might say it back
+ *     to a server        role, index, incarnation, run, generation; and ticket and proof, which show
+ *                        that server 0 has admitted the sender
+ *     to a member        the same without ticket and proof: they are for servers
+ *     to an unknown peer role and index, and nothing that members know each other by: a peer that is
+ *                        no member could repeat it
  *
- * What is known only later (a run, a generation, an admission) is written into the envelope when it
- * is, and messages carry it from then on.
+ * Run, generation and admission are added once they are known, and messages carry them from then
+ * on.
  *
  * Threads: the owner's.
  * Ownership: packets are the outbox's, and to be filled in at once; see outbox_add. */
@@ -23,7 +23,7 @@ struct envelope {
     enum role role;
     uint32_t index;
     uint64_t incarnation;
-    uint64_t run_id;        /* 0 before it is known; kept for good. */
+    uint64_t run_id;        /* 0 before it is known; never changes. */
     uint64_t generation;    /* Of the run. */
     uint64_t ticket, proof; /* Of the latest admission. */
     uint64_t last_request;  /* Requests are numbered from 1. */
@@ -35,8 +35,8 @@ struct envelope {
 #define envelope_to_server(from, server, kind, outbox)                                             \
     envelope_to_server_as(from, server, kind, ++(from)->last_request, outbox)
 
-/* A message to a member, to somebody who is none, or (envelope_answer) to whoever sent `to` (which
- * says if it is one) as the answer to that. */
+/* A message to a member, to a peer that is none, or (envelope_answer) to the sender of `to`, as
+ * the answer to that. `to` says whether it is a member. */
 #define envelope_to_peer(from, peer, kind, outbox)                                                 \
     envelope_put_to_peer(from, peer, true, kind, outbox, HERE)
 #define envelope_to_unknown_peer(from, peer, kind, outbox)                                         \
@@ -61,7 +61,7 @@ void envelope_refuse(const struct envelope *from, const struct packet *to, enum 
 void envelope_ask_to_wait(const struct envelope *from, const struct packet *to, const char *text,
                           struct outbox *outbox);
 
-/* Of a message that is there already: say who sends it, to a server or to a member. */
+/* Add the sender to an existing message, to a server or to a member. */
 void envelope_seal_to_server(const struct envelope *from, struct message *message);
 void envelope_seal_to_member(const struct envelope *from, struct message *message);
 

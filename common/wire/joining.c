@@ -1,4 +1,4 @@
-/* joining.c - JOIN and its answers; the deadlines of whoever waits for server 0. */
+/* joining.c - JOIN and its answers; the deadlines of a process that waits for server 0. */
 
 #include "common/wire/joining.h"
 
@@ -11,14 +11,14 @@
 #include "common/base/invariant.h"
 #include "common/base/wording.h"
 
-#define JOIN_FIRST_US    2000u  /* Until JOIN is repeated; doubled each time ... */
-#define JOIN_INTERVAL_US 64000u /* ... up to this. */
+#define JOIN_FIRST_US    2000u  /* Until JOIN is repeated; doubles. */
+#define JOIN_INTERVAL_US 64000u /* Doubled up to this. */
 #define BEAT_INTERVAL_US 500000u
 #define PATIENCE_MS      100
-#define WATCHED_US       1000000u /* Longer between two ticks: this process was stopped meanwhile. */
+#define WATCHED_US       1000000u /* A longer gap between ticks: it was stopped. */
 #define START_GRACE      0.5      /* Seconds for server 0, whose reasons are better, to be first. */
-#define SILENT           2.0 /* A server 0 that waits answers much sooner: what it said is old. */
-#define STOPPED_SILENT   1.0 /* The same, for who was asked to stop and does not want to wait. */
+#define SILENT           2.0 /* A server 0 that waits answers much sooner: its last word is old. */
+#define STOPPED_SILENT   1.0 /* The same for a process that was asked to stop. */
 
 void joining_init(struct joining *joining, enum role role, const struct joining_options *options,
                   const uint8_t *job_digest, uint64_t now_us)
@@ -55,7 +55,7 @@ struct message *joining_put(struct joining *joining, enum message_kind kind, str
     }
     assert(payload == NULL);
     packet = envelope_put_to_server(envelope, 0, kind, ++envelope->last_request, outbox, origin);
-    if (kind == MESSAGE_JOIN || kind == MESSAGE_JOB_PAGE) /* Of nobody's member: the run counts. */
+    if (kind == MESSAGE_JOIN || kind == MESSAGE_JOB_PAGE) /* No member yet: the run counts. */
         packet->message.generation = packet->message.ticket = packet->message.proof = 0;
     return &packet->message;
 }
@@ -103,7 +103,7 @@ enum welcome joining_welcome(struct joining *joining, const struct message *mess
     return first || !same ? WELCOME_GENERATION : WELCOME_AGAIN;
 }
 
-/* What was said by an earlier ticket may be refused as another process's. */
+/* What an earlier ticket sent may be refused as another process's. */
 static bool is_of_earlier(const struct joining *e, const struct message *message)
 {
     return message->request != 0 && message->request <= e->welcomed_request;
@@ -227,7 +227,7 @@ static void watch_start(struct joining *e, uint64_t now_us)
     joining_end(e, EXIT_START_TIMEOUT, text);
 }
 
-/* Server 0 may be started again, and then knows us. */
+/* Server 0 may be started again, and then knows this process. */
 static void watch_silence(struct joining *e, uint64_t now_us, struct outbox *outbox)
 {
     char text[MESSAGE_TEXT_MAX];

@@ -31,7 +31,7 @@ void mailbox_post(struct mailbox *mailbox, const struct outgoing *item)
     bool was_empty = mailbox->items.count == 0;
     outbox_append(&mailbox->items, item);
     pthread_mutex_unlock(&mailbox->lock);
-    if (was_empty) /* A reader that found it empty may be asleep; nobody else can be. */
+    if (was_empty) /* A reader that found it empty may sleep, and no other can. */
         mailbox_ring(mailbox);
 }
 

@@ -1,11 +1,11 @@
-/* mailbox.h - how packets move between the threads of one process.
+/* mailbox.h - a queue of packets between the threads of one process.
  *
- * Any number of writers, one reader. The reader sleeps on a file descriptor it can hand to
- * transport wait, or in mailbox_wait. Order is kept from each writer to the reader.
+ * Any number of writers, one reader. The reader sleeps on a file descriptor, which it can hand
+ * to a transport's wait, or in mailbox_wait. Packets of one writer stay in order.
  *
- * Threads: post from any; take, wait and free from the reader only. A lock is held for the copy of
- *   one packet and never while anything is computed.
- * Ownership: a posted packet's payload reference moves to whoever takes it. */
+ * Threads: post from any; take, wait and free from the reader only. The lock is held for the
+ * copy of one packet, and never while anything is computed.
+ * Ownership: a posted packet's payload reference moves to the reader. */
 
 #ifndef COMMON_WIRE_MAILBOX_H
 #define COMMON_WIRE_MAILBOX_H
@@ -26,8 +26,8 @@ struct mailbox {
 enum status mailbox_init(struct mailbox *mailbox);
 void mailbox_free(struct mailbox *mailbox);
 
-/* Running out of memory for a few packets ends the process, as in outbox.h: an order that a thread
- * never hears would be waited for without end. */
+/* Out of memory for a few packets the process ends, as in outbox.h: a thread would wait without
+ * end for a lost order. */
 void mailbox_post(struct mailbox *mailbox, const struct outgoing *item);
 
 /* Wake the reader without a packet. */

@@ -1,5 +1,5 @@
-/* message.c - fields go to protobuf-c's structures and come from them by the rows of message_rows.inc;
- * decoding allocates from an arena on the stack. */
+/* message.c - moves fields to protobuf-c's structures and back by the rows of message_rows.inc.
+ * Decoding allocates from an arena on the stack. */
 
 #include "common/wire/message.h"
 
@@ -19,8 +19,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 /* Enough for any header of ours; a header crafted to blow up in memory fails to decode instead. */
 #define ARENA_BYTES (32u << 10)
 
-/* What a variable of a declaration takes of the arena besides its bytes: its structure, its shape,
- * its place among the variables, and what protobuf-c notes of every field. */
+/* Beside its bytes a variable takes this much of the arena: its structure, its shape, its place
+ * in the list, and protobuf-c's notes on every field. */
 #define JOB_ARENA_VARIABLE 256u
 
 /* --- a bump allocator for protobuf-c ------------------------------------------------------- */
@@ -38,13 +38,13 @@ static void *arena_alloc(void *context, size_t bytes)
         return NULL;
     void *result = arena->bytes + arena->used;
     arena->used += rounded;
-    return result; /* Which protobuf-c fills in. */
+    return result; /* protobuf-c fills it in. */
 }
 
 static void arena_free(void *context, void *pointer)
 {
     (void)context;
-    (void)pointer; /* All at once, when the arena goes. */
+    (void)pointer; /* The arena frees all at once. */
 }
 
 /* --- fields -------------------------------------------------------------------------------- */
@@ -120,7 +120,7 @@ static const char *job_state_word(unsigned number)
     return job_state_name((enum job_state)number);
 }
 
-/* What must hold of several fields at once; their own bounds are in their rows. */
+/* Conditions on several fields at once; the bounds of each are in its row. */
 
 static bool versions_are_in_order(const void *body)
 {
@@ -195,7 +195,7 @@ struct kind {
     const ProtobufCMessageDescriptor *wire;
     const struct message_field *fields;
     bool payload;
-    bool (*holds)(const void *body); /* NULL: whatever the fields are. */
+    bool (*holds)(const void *body); /* NULL: any fields are valid. */
 };
 
 #define MESSAGE(KIND, name, Type, payload, holds)                                                  \
@@ -205,7 +205,7 @@ static const struct kind kinds[MESSAGE_KIND_COUNT] = {
 #include "common/wire/message_rows.inc"
 };
 
-/* A body while it is packed, of whichever kind. */
+/* The body of any kind, while it is packed. */
 #define MESSAGE(KIND, name, Type, payload, holds) Syncopate__##Type name;
 union body {
 #include "common/wire/message_rows.inc"
@@ -232,7 +232,7 @@ const void *message_field_report(const struct message_field *field, const void *
 
 /* --- fields by their rows ------------------------------------------------------------------ */
 
-/* Of a page, how many bytes; of a report, whether there is one: our own member of the row above. */
+/* The member of the row above: how many bytes a page has, or whether there is a report. */
 static const void *row_above(const struct message_field *field, const void *message)
 {
     return (const char *)message + field[-1].offset;
@@ -296,7 +296,7 @@ static void put_field(const struct message_field *field, const void *message, vo
     }
 }
 
-/* `report`: where the one in the message, if there is one, lies until it is packed. */
+/* `report`: where the message's report, if there is one, lies until it is packed. */
 static void put_fields(const struct message_field *field, const void *message, void *wire,
                        Syncopate__Report *report)
 {
@@ -323,12 +323,12 @@ static bool get_page(const struct message_field *field, ProtobufCBinaryData from
     if (from.len < field->least || from.len > field->most)
         return false;
     *(uint32_t *)(uintptr_t)row_above(field, message) = (uint32_t)from.len;
-    if (from.len > 0) /* Else there is no data, not even at an address. */
+    if (from.len > 0) /* Else there are no data, not even at an address. */
         memcpy((char *)message + field->offset, from.data, from.len);
     return true;
 }
 
-/* One zero is like the other: that it is negative would not be written again. */
+/* A negative zero becomes a positive one, because it would not be written again. */
 static double take_real(double value)
 {
     return value == 0 ? 0 : value;
@@ -419,7 +419,7 @@ bool message_may_have_payload(enum message_kind kind)
     return (unsigned)kind < MESSAGE_KIND_COUNT && kinds[kind].payload;
 }
 
-/* Whoever speaks no version of ours is told so in its own. */
+/* A peer of an unknown version is answered in its own. */
 static uint32_t version_of(const struct message *message)
 {
     bool foreign = message->kind == MESSAGE_REFUSED && message->refused.version != 0;
@@ -439,12 +439,12 @@ size_t message_encode(const struct message *message, uint8_t *buffer)
     header.index = message->index;
     put_fields(fields_of_all, message, &header, NULL);
     header.body_case = (Syncopate__Header__BodyCase)kind->body_case;
-    header.join = &body.join; /* Whichever it is, they begin at one place. */
+    header.join = &body.join; /* All bodies begin at one place. */
     protobuf_c_message_init(kind->wire, &body);
     put_fields(kind->fields, message, &body, &report);
 
-    /* The largest of every kind fits, and put_field lets no field be larger: to ask protobuf-c for the
-     * size first would take a third of the time again. */
+    /* The largest of every kind fits, and put_field lets no field be larger. Asking protobuf-c
+     * for the size first would take a third of the time again. */
     size_t bytes = syncopate__header__pack(&header, buffer);
     assert(bytes <= HEADER_BYTES_MAX);
     return bytes;
@@ -521,15 +521,15 @@ static const ProtobufCType wire_types[] = {
     [JOB_VARIABLES] = PROTOBUF_C_TYPE_MESSAGE, [JOB_SERVERS] = PROTOBUF_C_TYPE_STRING,
 };
 
-/* The lists of a job as the protocol has them; they refer to the job's texts. */
+/* The lists of a job in the protocol's form; they refer to the job's texts. */
 struct wire_lists {
     Syncopate__Variable *variables;
     Syncopate__Variable **pointers;
     char **servers;
 };
 
-/* Where the protocol's Job has what the row is about. A row without its line in syncopate.proto is
- * a mistake that no job gets past. */
+/* The member of the protocol's Job for the row. A row without its line in syncopate.proto fails
+ * for every job. */
 static void *wire_field(Syncopate__Job *wire, const struct job_field *field, size_t **count)
 {
     const ProtobufCFieldDescriptor *found =
@@ -716,9 +716,9 @@ static enum status take_job(Syncopate__Job *wire, struct job *job)
     return status;
 }
 
-/* More than any honest declaration of so many bytes takes to decode: its texts once more, and its
- * variables, of which there are at most so many and none has fewer than eight bytes. One that is
- * crafted to take more is refused when the arena is full. */
+/* More than any honest declaration of so many bytes takes: its texts once more, and its
+ * variables, each of at least eight bytes. A crafted one that takes more is refused when the
+ * arena is full. */
 static size_t job_arena_bytes(uint32_t count)
 {
     size_t variables = count / 8 < VARIABLE_COUNT_MAX ? count / 8 : VARIABLE_COUNT_MAX;
@@ -731,7 +731,7 @@ enum status job_decode(const uint8_t *bytes, uint32_t count, struct job *job, st
     memset(job, 0, sizeof *job);
     if (count > JOB_BYTES_MAX)
         return error_set(error, STATUS_INVALID, "declaration of %u bytes", count);
-    /* A declaration is decoded once a process and may be large, so its arena is on the heap. */
+    /* A process decodes one declaration, which may be large, so its arena is on the heap. */
     struct arena arena = {0, job_arena_bytes(count), NULL};
     arena.bytes = aligned_alloc(16, arena.size);
     if (arena.bytes == NULL)

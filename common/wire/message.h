@@ -1,12 +1,12 @@
 /* message.h - every message of the protocol as a plain struct, and its header frame.
  *
  * message.c is the only user of protobuf-c. Decoding takes at most HEADER_BYTES_MAX bytes,
- * allocates from a fixed arena on the stack and checks every enum, length and count; what it
- * returns is safe to look at, and what a number means (is there such a chunk?) is checked by
- * whoever knows the plan. proto/PROTOCOL.md says who sends what and when.
+ * allocates from a fixed arena on the stack, and checks every enum, length and count. Its
+ * results are safe to look at; whether a number makes sense (is there such a chunk?) is checked
+ * by its handler, which has the plan. proto/PROTOCOL.md says who sends what and when.
  *
  * To add a message: a message in syncopate.proto, a kind and a struct here, its fields in
- * message_rows.inc, its handler in the core that receives it, and its words in
+ * message_rows.inc, its handler in the core that receives it, and its text in
  * deploy/explain/words.c.
  *
  * Threads: plain values. */
@@ -38,7 +38,7 @@
 #define LEASE_BASES_BYTES    1024 /* More of them are a payload. */
 #define JOB_BYTES_MAX        (8u << 20)
 #define COMPUTATION_MAX      (UINT64_C(1) << 60) /* No number is greater. */
-#define WINDOW_BYTES         (16u << 20) /* Gradients under way from one worker to one server. */
+#define WINDOW_BYTES         (16u << 20) /* Gradients in flight from one worker to one server. */
 
 enum role { ROLE_NONE, ROLE_PS, ROLE_WORKER, ROLE_OBSERVER, ROLE_COUNT };
 
@@ -52,16 +52,16 @@ enum refusal {
     REFUSAL_MALFORMED,
     REFUSAL_REJOIN,
     REFUSAL_KEY,
-    REFUSAL_OWNER, /* Of a LEAVE alone; its sender is a member as before. */
+    REFUSAL_OWNER, /* Of a LEAVE alone; its sender stays a member. */
     REFUSAL_COUNT
 };
 
-/* The standard input by which a launcher holds a process (parent.h): it ends with the launcher, and
- * with the connection to it. */
+/* The standard input by which a launcher holds a process (parent.h): it ends with the launcher,
+ * and with the connection to it. */
 enum leash { LEASH_NONE, LEASH_HELD, LEASH_LOST, LEASH_COUNT };
 
 enum message_kind {
-    MESSAGE_NONE, /* What is no message, see struct packet. */
+    MESSAGE_NONE, /* No message, see struct packet. */
     MESSAGE_JOIN,
     MESSAGE_WANT_JOB,
     MESSAGE_JOB_PAGE,
@@ -103,7 +103,7 @@ struct message_join {
     uint8_t probe_digest[DIGEST_BYTES];
     char host[64];
     char arithmetic[64];
-    char job_id[JOB_ID_BYTES]; /* What an engine calls the job; "": nothing does. */
+    char job_id[JOB_ID_BYTES]; /* An engine's name for the job; "": none. */
 };
 
 struct message_job_page {
@@ -118,13 +118,13 @@ struct message_welcome {
     char out[MESSAGE_TEXT_MAX];
     uint64_t ticket, proof;
     uint8_t secret[HASH_BYTES]; /* Zeros to a worker. See ps/work/proof.h. */
-    bool records;               /* Chunks note which computations they have had. */
+    bool records;               /* Chunks log the computations that they have had. */
 };
 
 struct message_ready {
     bool shared, needs_chunks;
-    uint64_t scored;  /* All its chunks have passed this count of batches last that is scored ... */
-    bool scored_lost; /* ... and not all could keep their values. */
+    uint64_t scored;  /* The last scored count of batches that all its chunks have passed. */
+    bool scored_lost; /* Not all of them could keep their values. */
     uint32_t leash;   /* enum leash */
 };
 
@@ -132,7 +132,7 @@ struct message_start {
     uint64_t step;
     uint32_t assignment, members, position;
     uint64_t stop_step;
-    bool records; /* What is computed is announced before it is sent. */
+    bool records; /* Computations are announced before they are sent. */
 };
 
 /* The payload: a list (leaf_set.h) of the step's set. */
@@ -142,21 +142,21 @@ struct message_close {
 
 struct message_ping {
     uint64_t step;
-    uint32_t assignment; /* Workers: the one it follows. */
+    uint32_t assignment; /* Workers: the one they follow. */
     bool computing;
     uint32_t leash; /* enum leash */
 };
 
-/* Where a worker's time went: sums since its first START, that only grow; and what it moved. */
+/* A worker's time since its first START, as sums that only grow, and its bytes. */
 struct message_times {
-    uint64_t wall_us; /* All that passed; of these: */
+    uint64_t wall_us; /* All that passed, of which the rest are parts. */
     uint64_t compute_us, exchange_us, evaluate_us;
     uint64_t barrier_us, bound_us, gate_us, lease_us; /* Waiting; see common/base/wait.h. */
-    /* One more than the worker that was waited for longest since it said so last; 0: nobody known. */
+    /* One more than the worker that was waited for longest since the last report; 0: not known. */
     uint32_t whom;
-    uint64_t whom_us; /* How long, and for those that it named before. */
-    uint64_t
-        exchanged_bytes; /* Of payload, sent and received, since the first START of this server 0's. */
+    uint64_t whom_us; /* How long for it, and for those that were named before. */
+    /* Of payload, sent and received, since the first START of this server 0. */
+    uint64_t exchanged_bytes;
 };
 
 struct message_report {
@@ -166,10 +166,12 @@ struct message_report {
     uint64_t correct, examples;
     struct message_times times;
     bool bad;                     /* The gradient was not finite. */
-    uint64_t spread, part_spread; /* Of what it was made from; see worker/client/version_skew.h. */
-    uint32_t leaves, longer;      /* Of controlled time, and of these those that took longer. */
-    uint64_t leaf_ns;             /* What computing one of them took, a whole one; 0: none. */
-    bool refused; /* Within server 0: its chunk has not taken this, and only the times count. */
+    uint64_t spread, part_spread; /* Of its base versions; see worker/client/version_skew.h. */
+    /* Of controlled time: leaves, and those that took longer than given. */
+    uint32_t leaves, longer;
+    uint64_t leaf_ns; /* The computing time of a whole leaf; 0: none. */
+    /* Within server 0: its chunk has refused the gradient, and only the times count. */
+    bool refused;
 };
 
 struct message_exchange {
@@ -181,24 +183,25 @@ struct message_exchange {
     uint32_t examples;
     bool want;
     uint64_t want_version;
-    bool newest;     /* Want whichever version it is at. */
+    bool newest;     /* Asks for the newest version. */
     bool retry;      /* The gradient was sent before, and is not with this. */
-    bool receipt;    /* Say at once that the gradient is held. */
-    bool skip;       /* Async: the batch's gradient was not finite; count it without one. */
+    bool receipt;    /* Say at once whether the gradient is held. */
+    bool skip;       /* Async: the batch's gradient was not finite; count the batch without one. */
     bool has_report; /* For server 0's first chunk alone. */
     struct message_report report;
-    uint64_t computation; /* The number it was announced under; 0: of a job without record. */
-    bool scored;      /* Want the values that are kept for the score after want_version batches. */
-    bool sum;         /* All-reduce: want the sum that makes want_version, not its values ... */
-    bool slots;       /* ... or the values and the slots. */
-    uint64_t replica; /* Hash of the sender's replica at base_version (replica.h); 0: not said. */
+    uint64_t computation; /* The number that it was announced under; 0: the job has no record. */
+    bool scored; /* Asks for the values that are kept for the score after want_version batches. */
+    bool sum;    /* All-reduce: asks for the sum that makes want_version, and not its values. */
+    bool slots;  /* All-reduce: asks for the values and the slots. */
+    uint64_t replica; /* Hash of the sender's replica at base_version (replica.h); 0: none. */
 };
 
 struct message_lease {
-    bool finished; /* The sender has finished ... */
+    bool finished; /* The sender has finished `finished_batch`, if that follows. */
     uint64_t batch;
-    bool announces;    /* It computes ... */
-    uint64_t bases_of; /* ... this batch, from these versions (common/job/bases.h): */
+    bool announces; /* The sender computes the batch. */
+    /* The announced batch, and the versions that it is computed from (common/job/bases.h): */
+    uint64_t bases_of;
     uint32_t bases_bytes;
     uint8_t bases[LEASE_BASES_BYTES]; /* [bases_bytes]; none: the payload has them. */
 };
@@ -216,29 +219,30 @@ struct message_result {
     uint64_t version;
     uint64_t staleness;
     uint32_t held_us;
-    uint32_t held_for; /* One more than the worker whose gradient it waited for; 0: it did not. */
+    /* One more than the worker whose gradient it waited for; 0: it did not wait. */
+    uint32_t held_for;
     uint64_t stop_step;
     bool parameters;
-    bool scored;    /* Values that were kept for a score: version is a count of batches. */
+    bool scored;    /* Values of a score: version is a count of batches. */
     bool sum;       /* The payload is the sum of the step that made the version. */
-    uint32_t array; /* It is this array of the chunk: 0 the values, 1 and on the slots. */
+    uint32_t array; /* The payload is this array of the chunk: 0 the values, from 1 on the slots. */
 };
 
 struct message_work {
     bool enough, none;
     uint64_t batch;
-    enum wait waited;     /* For what, if it had to: until now. */
-    uint32_t whom;        /* One more than the worker that it was for; 0: nobody known. */
-    uint64_t computation; /* Of what the LEASE has announced; 0 for nothing. */
-    uint64_t scored; /* Not 0: score the model as it was after so many batches, and no more ... */
-    uint32_t share, shares; /* ... on this share of the test set. */
+    enum wait waited;       /* The reason of its wait until now, if it waited. */
+    uint32_t whom;          /* One more than the worker that it waited for; 0: not known. */
+    uint64_t computation;   /* Of the announcement in the LEASE; 0: it had none. */
+    uint64_t scored;        /* Not 0: score the model after so many batches, and no more. */
+    uint32_t share, shares; /* The share of the test set to score. */
 };
 
 struct message_evaluation {
     uint64_t step; /* Batches that the model has had. */
     int64_t loss;
     uint64_t correct, examples, not_finite, took_us;
-    uint32_t share, shares; /* Which of how many equal ones of the test set. */
+    uint32_t share, shares; /* Which of how many equal shares of the test set. */
     double regularisation;  /* Of share 0: l2_loss of the model, where the job has it. */
     struct message_times times;
 };
@@ -253,8 +257,8 @@ struct message_chunk_state {
     uint64_t first, count;
     uint32_t array;
     uint32_t server;
-    uint64_t
-        version; /* Updates by then, where they are fewer than batches, which are step; else 0. */
+    /* Updates by then, where they are fewer than batches, which are step; else 0. */
+    uint64_t version;
 };
 
 struct message_part_written {
@@ -271,9 +275,9 @@ struct message_cut_taken {
     struct verdict_counts verdicts; /* Of this server, so far. */
 };
 
-/* What server 0 says of its job, to whoever asks. */
+/* The state of server 0's job, for any peer that asks. */
 enum job_state {
-    JOB_WAITING, /* For somebody to declare one. */
+    JOB_WAITING, /* For a worker to declare one. */
     JOB_OPENING,
     JOB_GATHERING,
     JOB_RECOVERING,
@@ -284,20 +288,20 @@ enum job_state {
     JOB_STATE_COUNT
 };
 
-/* What has become of asking that a worker leave. */
+/* The result of asking that a worker leave. */
 enum eviction {
-    EVICTION_TOLD,    /* It is here yet, and is told with its next signs of life. */
-    EVICTION_GONE,    /* Nobody has its place. */
-    EVICTION_ANOTHER, /* Asked again: somebody has its place who was not asked to leave. */
+    EVICTION_TOLD,    /* It is still here, and learns of it with its next sign of life. */
+    EVICTION_GONE,    /* Its place is free. */
+    EVICTION_ANOTHER, /* Asked again: its place has a process that was not asked to leave. */
     EVICTION_OWNER,   /* Its place owns chunks. */
     EVICTION_EARLY,   /* There is no job yet. */
-    EVICTION_OVER,    /* The job ends for everybody. */
+    EVICTION_OVER,    /* The job ends. */
     EVICTION_COUNT
 };
 
-/* The sender speaks as the worker that is meant: role and index of the header. */
+/* The header's role and index are those of the worker that is meant. */
 struct message_dismiss {
-    bool again; /* Only say what has become of it. */
+    bool again; /* Only report the result. */
 };
 
 struct message_dismissed {
@@ -306,15 +310,16 @@ struct message_dismissed {
 };
 
 struct message_status {
-    bool watch; /* Once more when the job has ended. */
+    bool watch; /* Answer once more when the job has ended. */
 };
 
 struct message_status_answer {
     enum job_state state;
-    double seconds;     /* In this state. */
+    double seconds;     /* Spent in this state. */
     uint32_t exit_code; /* From JOB_FINISHING on. */
     char out[MESSAGE_TEXT_MAX];
-    char text[MESSAGE_TEXT_MAX]; /* Who is waited for; from JOB_FINISHING on why it ended. */
+    char text
+        [MESSAGE_TEXT_MAX]; /* What is waited for; from JOB_FINISHING on the reason of the end. */
 
     char mode_text[MODE_TEXT_MAX]; /* As --mode has it; "" and zeros before there is a job. */
     uint32_t figures_bytes;        /* Of the job's figures, as they came; 0: there is no job. */
@@ -326,20 +331,20 @@ struct message {
     enum role role; /* Of the sender. */
     uint32_t index;
     uint64_t incarnation, run_id, generation, request;
-    uint64_t ticket; /* Which admission of the sender this is from ... */
-    uint64_t proof;  /* ... and that it is the sender's, see ps/work/proof.h. */
+    uint64_t ticket; /* Of the sender's admission. */
+    uint64_t proof;  /* That the ticket is the sender's, see ps/work/proof.h. */
     union {
         struct message_join join;
         struct message_job_page job_page;
         struct message_welcome welcome;
         struct {
             char text[MESSAGE_TEXT_MAX];
-            uint64_t scored; /* Pong alone, to servers: scores up to these batches are made; */
-            bool leave;      /* to workers: somebody has asked that it leave. */
+            uint64_t scored; /* Pong alone, to servers: scores up to these batches are made. */
+            bool leave;      /* Pong alone, to workers: it was asked to leave. */
         } waiting;           /* Also pong. */
         struct {
             enum refusal reason;
-            uint32_t version; /* That the receiver speaks, to write this in; 0: as everything. */
+            uint32_t version; /* Of the receiver, to write this message in; 0: the current one. */
             char text[MESSAGE_TEXT_MAX];
         } refused;
         struct message_ready ready;
@@ -351,7 +356,7 @@ struct message {
         struct {
             uint32_t chunk;
             uint64_t version;
-            bool scored; /* It is what was kept for a score that is gone. */
+            bool scored; /* The values of a score are gone. */
         } moved_on;
         struct message_lease lease;
         struct message_work work;
@@ -361,12 +366,12 @@ struct message {
         struct {
             uint32_t exit_code;
             char reason[MESSAGE_TEXT_MAX];
-            bool left; /* Finished alone: for the receiver, which has left; not for the job. */
+            bool left; /* Finished alone: for the receiver, which has left, and not for the job. */
         } stop;        /* Also finished. */
         struct {
             uint64_t step;
             bool final;
-            uint64_t recorded; /* What chunks have had before this step is in the record. */
+            uint64_t recorded; /* The record has what chunks have had before this step. */
         } cut;
         struct message_cut_taken cut_taken;
         struct message_close close;
@@ -379,31 +384,32 @@ struct message {
     };
 };
 
-/* In the place of a message, what the parts of one process say to each other: what it means they
- * know alone (ps/orders/orders.h). */
+/* In the place of a message: an order between the parts of one process, which alone know its
+ * meaning (ps/orders/orders.h). */
 #define PACKET_INNER_BYTES 560
 struct packet_inner {
     enum message_kind kind; /* MESSAGE_NONE; lies where a message's does. */
     _Alignas(8) unsigned char bytes[PACKET_INNER_BYTES];
 };
 
-/* A message under way: where it comes from or goes to, and its payload. */
+/* A message under way: its sender or receiver, and its payload. */
 struct packet {
-    struct origin origin; /* Of our own: who began it. */
-    uint64_t peer;        /* A transport's name for the other end. */
-    bool member;          /* Of the job, and to be told of it: the other end, as far as is known. */
-    uint8_t key[KEY_BYTES]; /* The sender's, as the transport found it; none without keys. */
+    struct origin origin;   /* The process that began it, if it is ours. */
+    uint64_t peer;          /* A transport's name for the other end. */
+    bool member;            /* The other end belongs to the job, as far as is known. */
+    uint8_t key[KEY_BYTES]; /* The sender's, as the transport found it; zeros without keys. */
     union {
         struct message message;
         struct packet_inner inner;
     };
     struct frame *payload; /* One reference, the packet's; NULL for none. */
     uint64_t place;        /* Of the payload in the server's shard, bytes; for the transport. */
-    uint64_t weight;       /* Inside a server: bytes that an exchange takes until its owner's first
-                            * word about it, which carries the same number. */
+    /* Within a server: the bytes of an exchange until its owner's first answer, which carries
+     * the same number. */
+    uint64_t weight;
 };
 
-/* Whether it is from that server; and who it is from instead: "ps/1, not ps/0". */
+/* Whether it is from that server; and the real sender: "ps/1, not ps/0". */
 bool message_is_from_server(const struct message *message, uint32_t index);
 void message_describe_sender(const struct message *message, uint32_t meant, char who[32]);
 
@@ -411,11 +417,11 @@ const char *message_kind_name(enum message_kind kind);
 const char *role_name(enum role role);
 const char *job_state_name(enum job_state state); /* "waiting for a job", "running" */
 
-/* Write the header frame into buffer[HEADER_BYTES_MAX]; returns its bytes. The message is our own,
- * so that it fits is an assertion. */
+/* Write the header frame into buffer[HEADER_BYTES_MAX]; returns its bytes. Asserts that our own
+ * message fits. */
 size_t message_encode(const struct message *message, uint8_t *buffer);
 
-/* STATUS_INVALID with a line saying what is wrong. Bytes may come from anyone. */
+/* STATUS_INVALID with a line that names the fault. Bytes may be anything. */
 enum status message_decode(const void *bytes, size_t count, struct message *message,
                            struct error *error);
 
@@ -426,7 +432,7 @@ bool message_may_have_payload(enum message_kind kind);
 enum status job_encode(const struct job *job, uint8_t **bytes, uint32_t *count);
 enum status job_decode(const uint8_t *bytes, uint32_t count, struct job *job, struct error *error);
 
-/* What JOIN says of the declaration. The data set's name is left out, because each host may have
+/* The declaration's digest in JOIN. The data set's name is left out, because each host may have
  * its own; the digest of the data is in. */
 enum status job_digest(const struct job *job, uint8_t digest[DIGEST_BYTES]);
 

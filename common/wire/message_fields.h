@@ -1,9 +1,8 @@
-/* message_fields.h - the one table of the messages' fields: its rows stand in message_rows.inc.
+/* message_fields.h - the one table of the messages' fields; its rows are in message_rows.inc.
  *
- * What a field of a message is called, where it lies and what it may be is written in its row alone.
- * Everything else follows from the row: encoding, decoding and its bounds (message.h), the line of a
- * message (deploy/engine/message_line.h), and the examples that the tests and fuzzers take
- * (tests/lib/specimens.h).
+ * A row alone has a field's name, place and bounds. Everything else follows from the row:
+ * encoding, decoding and its checks (message.h), the line of a message
+ * (deploy/engine/message_line.h), and the examples of tests and fuzzers (tests/lib/specimens.h).
  *
  * Threads: constant. */
 
@@ -24,14 +23,14 @@ enum field_kind {
     FIELD_TEXT,   /* char[size], up to its zero. */
     FIELD_NAME,   /* The same, of a file: has no '/'. */
     FIELD_DIGEST, /* uint8_t[DIGEST_BYTES] */
-    FIELD_SECRET, /* The same, not for anybody's eyes; zeros are not written. */
-    FIELD_PAGE,   /* uint8_t[size], so many of them as the row above says: a U32, not written. */
+    FIELD_SECRET, /* The same, not to be shown; zeros are not written. */
+    FIELD_PAGE,   /* uint8_t[size], with as many bytes as the row above says: a U32, not written. */
     FIELD_REPORT, /* A message_report, if the row above says so: a FLAG, not written. */
 };
 
 struct message_field {
     const char *name;   /* For people. */
-    const char *wire;   /* In syncopate.proto; NULL for what is not written by itself. */
+    const char *wire;   /* In syncopate.proto; NULL for a field that is not written by itself. */
     const char *member; /* In struct message: "exchange.node.first_leaf". */
     enum field_kind kind;
     uint32_t offset, size;         /* In struct message. */
@@ -40,12 +39,12 @@ struct message_field {
     const char *(*word)(unsigned); /* FIELD_WORD: of any number, known or not. */
 };
 
-/* A message's own rows, up to FIELD_END; of MESSAGE_NONE what every message has but `kind`, `role` and
- * `index`. */
+/* A message's own rows, up to FIELD_END; of MESSAGE_NONE those that every message has, but
+ * `kind`, `role` and `index`. */
 const struct message_field *message_fields(enum message_kind kind);
 
-/* Where the rows of MESSAGE_REPORT find the report that a FIELD_REPORT row is about: in the place of
- * the message. */
+/* Where the rows of MESSAGE_REPORT find the report of a FIELD_REPORT row: in the place of the
+ * message. */
 const void *message_field_report(const struct message_field *field, const void *message);
 
 #endif

@@ -1,5 +1,5 @@
 /* outbox.c - a ring of packets that doubles when it is full. Without memory for it the process
- * ends: a core that cannot speak cannot keep its promises. */
+ * ends, because a core that cannot send breaks its promises. */
 
 #include "common/wire/outbox.h"
 

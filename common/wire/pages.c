@@ -1,4 +1,4 @@
-/* pages.c - pages go to their places in one buffer, and a mark a page says which are there. */
+/* pages.c - copies pages to their places in one buffer, with a mark for each. */
 
 #include "common/wire/pages.h"
 

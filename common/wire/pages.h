@@ -1,4 +1,4 @@
-/* pages.h - puts a declaration together from the JOB_PAGE messages it comes in, in any order.
+/* pages.h - puts a declaration together from its JOB_PAGE messages, in any order.
  *
  * Threads: one owner. Memory: the declaration's size, at most JOB_BYTES_MAX. */
 
@@ -22,7 +22,7 @@ void pages_free(struct pages *pages);
  * changes nothing), STATUS_INVALID for a page that does not fit the others, STATUS_MEMORY. */
 enum status pages_add(struct pages *pages, const struct message_job_page *page);
 
-/* Page number `number` of a declaration; false from the first that is not there. */
+/* Page number `number` of a declaration; false behind the last. */
 bool pages_cut(const uint8_t *bytes, uint32_t total, uint32_t number,
                struct message_job_page *page);
 

@@ -1,6 +1,6 @@
-/* process_log.c - an entry is a head of fixed size and a body, a message's header frame or an event, written
- * with one call, so that those of several threads and processes do not mix. It is read by programs of
- * the build that wrote it, on the same host. */
+/* process_log.c - an entry is a head of fixed size and a body: a message's header frame or an
+ * event. One call writes it, so that entries of several threads and processes do not mix. Only
+ * programs of the same build read it, on the same host. */
 
 #include "common/wire/process_log.h"
 
@@ -32,7 +32,7 @@ struct process_log {
     int file;
     enum role role;
     uint32_t index;
-    atomic_bool failed; /* It could not be written, and that was said. */
+    atomic_bool failed; /* A write failed, and that was logged. */
     atomic_bool full;   /* Nothing is added any more. */
 };
 
@@ -48,7 +48,7 @@ void process_log_close(struct process_log **log)
     *log = NULL;
 }
 
-/* A descriptor that we were given: of a pipe a write would wait for whoever reads, or for ever. */
+/* An inherited descriptor: a write to a pipe would wait for its reader, maybe for ever. */
 static enum status take_given(unsigned given, int *file, struct error *error)
 {
     struct stat about;
@@ -85,7 +85,7 @@ enum status process_log_open(struct process_log **log, const char *where, enum r
     d->role = role;
     d->index = index;
     enum status status = open_file(where, &d->file, error);
-    /* Only so is an entry put behind all others at once, whoever shares the descriptor. */
+    /* Appends each entry as one piece, for all processes that share the file. */
     if (status == STATUS_OK && fcntl(d->file, F_SETFL, O_APPEND) != 0)
         status = error_set(error, STATUS_IO, "cannot write the process log %s: %s", where,
                            strerror(errno));
@@ -123,7 +123,7 @@ static void put(struct process_log *log, struct head head, struct origin origin,
         return;
     if (write(log->file, entry, bytes) != (ssize_t)bytes && !atomic_exchange(&log->failed, true))
         log_warning("the process log cannot be written: %s", strerror(errno));
-    if (process_log_is_full(log->file)) /* With what others have written, too. */
+    if (process_log_is_full(log->file)) /* With the entries of others, too. */
         atomic_store(&log->full, true);
 }
 
@@ -220,7 +220,7 @@ static bool read_entry(int file, off_t *at, struct process_log_entry *entry)
            event_rows[entry->event.kind].sentence != NULL;
 }
 
-/* What one process wrote at the same moment stays in its order. */
+/* Entries of one process at the same moment stay in order. */
 static int compare(const void *left, const void *right)
 {
     const struct process_log_entry *a = *(struct process_log_entry *const *)left;

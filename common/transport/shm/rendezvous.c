@@ -1,5 +1,5 @@
-/* rendezvous.c - abstract Unix sockets and SCM_RIGHTS; the kernel says whose process is at the
- * other end. */
+/* rendezvous.c - abstract Unix sockets and SCM_RIGHTS; the kernel names the user at the other
+ * end. */
 
 #include "common/transport/shm/rendezvous.h"
 
@@ -16,12 +16,11 @@
 #include "common/base/hash.h"
 #include "common/job/job.h"
 
-#define BACKLOG                                                                                    \
-    JOB_WORKERS_MAX      /* All may come at the same time; who finds no room never returns. */
-#define UNKNOWN_PEERS 64 /* Turned away in one call at most, so that they cannot keep us here. */
+#define BACKLOG       JOB_WORKERS_MAX /* All may come at once; one without room never returns. */
+#define UNKNOWN_PEERS 64 /* The most that one call turns away, so that they cannot keep it busy. */
 #define SOCKET_FLAGS  (SOCK_NONBLOCK | SOCK_CLOEXEC)
 
-/* Room for the control data of one message, aligned as the kernel wants it. */
+/* Room for the control data of one message, aligned for the kernel. */
 union control {
     struct cmsghdr header;
     unsigned char bytes[CMSG_SPACE(RENDEZVOUS_FDS_MAX * sizeof(int))];
@@ -45,13 +44,13 @@ static socklen_t address_of(uint64_t name, struct sockaddr_un *address)
 {
     memset(address, 0, sizeof *address);
     address->sun_family = AF_UNIX;
-    /* A first byte of 0 makes the name abstract; its length is the address's, nothing ends it. */
+    /* A first byte of 0 makes the name abstract; the address's length ends it. */
     int length = snprintf(address->sun_path + 1, sizeof address->sun_path - 1,
                           "syncopate-%016" PRIx64, name);
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
 }
 
-/* Who was there when the connection was made, whoever holds the descriptor now. */
+/* The user when the connection was made, not the holder of the descriptor now. */
 static bool is_our_user(int connection)
 {
     struct ucred peer;
@@ -156,7 +155,7 @@ static void add_descriptors(struct msghdr *message, union control *control, cons
 enum status rendezvous_send(int connection, const void *bytes, size_t count, const int *fds,
                             size_t fd_count)
 {
-    /* An empty message would look like the end to whoever receives it. */
+    /* A receiver would take an empty message for the end. */
     assert(count > 0 && count <= RENDEZVOUS_BYTES_MAX && fd_count <= RENDEZVOUS_FDS_MAX);
     union {
         const void *from;
@@ -174,7 +173,7 @@ enum status rendezvous_send(int connection, const void *bytes, size_t count, con
     return sent < 0 ? transfer_status(errno) : STATUS_OK;
 }
 
-/* What came with a message. The control data has room for no more than these. */
+/* The descriptors of a message. The control data have room for no more. */
 struct descriptors {
     int fds[sizeof(union control) / sizeof(int)];
     size_t count;

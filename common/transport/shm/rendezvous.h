@@ -1,17 +1,17 @@
 /* rendezvous.h - where two processes on one host meet to hand file descriptors over.
  *
  * An abstract Unix socket (SOCK_SEQPACKET: messages stay whole) called "syncopate-" and 16 hex
- * digits of a number that no other server has. Abstract names live in a network namespace, not in a
- * file system, and vanish with the process that listens, so nothing outlives a job; containers with
- * networks of their own do not find each other, and fall back to TCP. Names have no permissions:
- * both sides ask the kernel who the other is and deal with their own user only. Whoever is on this
- * host can read names, but not what they are made of.
+ * digits of a number that is the server's alone. Abstract names live in a network namespace, not
+ * in a file system, and vanish with the listening process, so nothing outlives a job. Containers
+ * with networks of their own do not find each other, and fall back to TCP. Names have no
+ * permissions: both sides ask the kernel for the other's user, and deal with their own only. Any
+ * process of this host can read a name, but not what it is made of.
  *
  * Nothing here blocks or raises signals, and every descriptor made or received is close-on-exec.
  *
  * Threads: a descriptor belongs to one thread at a time. Ownership: listening and connected
- *   descriptors are the caller's, to poll and to close; so are those received. Those sent stay the
- *   sender's, which may close them at once. */
+ * descriptors are the caller's, to poll and to close; so are received ones. Sent ones stay the
+ * sender's, which may close them at once. */
 
 #ifndef COMMON_TRANSPORT_SHM_RENDEZVOUS_H
 #define COMMON_TRANSPORT_SHM_RENDEZVOUS_H
@@ -24,18 +24,18 @@
 #define RENDEZVOUS_BYTES_MAX 4096 /* Of a message. */
 #define RENDEZVOUS_FDS_MAX   16   /* With a message. */
 
-/* Of a server, from its incarnation, which is told to members alone. */
+/* Of a server, from its incarnation, which only members know. */
 uint64_t rendezvous_name(uint64_t incarnation);
 
-/* STATUS_EXISTS when somebody else listens there, STATUS_IO. */
+/* STATUS_EXISTS when another process listens there, STATUS_IO. */
 enum status rendezvous_listen(uint64_t name, int *fd, struct error *error);
 
-/* The next of our own user's connections; others' are closed. STATUS_AGAIN for none now, STATUS_IO
+/* The next connection of our own user; others' are closed. STATUS_AGAIN for none now, STATUS_IO
  * (out of descriptors). */
 enum status rendezvous_accept(int fd, int *connection);
 
-/* STATUS_NOT_FOUND when nobody listens there, STATUS_REFUSED when another user does, STATUS_AGAIN
- * when too many wait to be accepted, STATUS_IO. */
+/* STATUS_NOT_FOUND when no process listens there, STATUS_REFUSED when another user does,
+ * STATUS_AGAIN when too many wait to be accepted, STATUS_IO. */
 enum status rendezvous_connect(uint64_t name, int *connection);
 
 /* One message of 1..RENDEZVOUS_BYTES_MAX bytes with 0..RENDEZVOUS_FDS_MAX descriptors. STATUS_AGAIN

@@ -1,20 +1,20 @@
-/* Memory order.
+/* ring.c - a single-writer, single-reader queue in shared memory. Its memory order:
  *
- * Bytes: the writer fills a record and then stores tail (release); the reader loads tail (acquire)
- * and then reads it. The reader copies a record out and then stores head (release); the writer
- * loads head (acquire) before it fills the place again. So between sides that keep to this, bytes
- * are never read and written at once. A side that does not can spoil what the other copies, not
- * where it copies.
+ * Bytes: the writer fills a record and then stores tail (release); the reader loads tail
+ * (acquire) and then reads it. The reader copies a record out and then stores head (release);
+ * the writer loads head (acquire) before it fills the place again. So between sides that keep to
+ * this, bytes are never read and written at once. A side that does not can spoil the other's
+ * copy, but not its place.
  *
- * Sleep: every access to asleep is a read-modify-write (acquire and release), so all of them are in
- * one order and each sees the one before. Take a writer's [store tail; exchange asleep] and a
+ * Sleep: every access to asleep is a read-modify-write (acquire and release), so all of them are
+ * in one order and each sees the one before. Take a writer's [store tail; exchange asleep] and a
  * reader's [exchange asleep; load tail]:
- *   writer's exchange first: the reader's comes after it, so what the writer did before, storing
- *     tail, happened before the reader's load of it: the reader sees the record and stays awake.
+ *   writer's exchange first: the reader's comes after it, so the writer's store of tail happened
+ *     before the reader's load of it: the reader sees the record and stays awake.
  *   reader's exchange first: the writer finds the announcement, unless another of its own exchanges
  *     has taken it (and then wakes the reader) or the reader has taken it back (and is awake).
- * No sequentially consistent order is needed, and none of it falls on ring_put. To look with a
- * plain load first and exchange only when asleep is set would lose wake-ups: the load may overtake
+ * No sequentially consistent order is needed, and none of it falls on ring_put. A plain load
+ * first, with an exchange only when asleep is set, would lose wake-ups: the load may overtake
  * the store of tail, on x86 too. */
 
 #include "common/transport/shm/ring.h"
@@ -26,15 +26,15 @@
 #define LINE 64u
 
 struct ring_shared {
-    /* A cache line for each, so that neither side waits for one that the other keeps writing. */
+    /* A cache line for each, so that neither side waits for a line that the other keeps writing. */
     _Alignas(LINE) _Atomic uint64_t head;   /* The reader has done with everything before it. */
     _Alignas(LINE) _Atomic uint64_t tail;   /* The writer has filled everything before it. */
     _Alignas(LINE) _Atomic uint32_t asleep; /* Not 0: the reader sleeps, or is about to. */
     _Alignas(LINE) unsigned char bytes[];   /* [capacity] */
 };
 
-/* Ahead of each record. Records start at multiples of RECORD_ALIGNMENT, so it is never cut in two
- * by the end of the ring. Atomic because it must be read once: a compiler may read a plain variable
+/* Ahead of each record. Records start at multiples of RECORD_ALIGNMENT, so the end of the ring
+ * never splits it. Atomic, because it must be read once: a compiler may read a plain variable
  * twice, and a hostile writer change it in between. */
 typedef _Atomic uint32_t record_length;
 
@@ -63,7 +63,7 @@ void ring_attach(struct ring *ring, void *memory, uint32_t capacity)
     *ring = (struct ring){.shared = memory, .capacity = capacity};
 }
 
-/* What a record takes up with its length. Never overflows: length is any 32 bits. */
+/* The bytes of a record with its length. Never overflows: length is any 32 bits. */
 static uint64_t footprint(uint64_t length)
 {
     uint64_t bytes = sizeof(record_length) + length;
@@ -80,7 +80,7 @@ static record_length *length_at(const struct ring *ring, uint64_t position)
     return (record_length *)(void *)&ring->shared->bytes[place_of(ring, position)];
 }
 
-/* Returns the position behind what was copied. */
+/* Returns the position behind the copy. */
 static uint64_t copy_in(struct ring *ring, uint64_t position, const void *from, size_t bytes)
 {
     size_t place = place_of(ring, position), to_end = ring->capacity - place;
@@ -100,7 +100,8 @@ static void copy_out(const struct ring *ring, uint64_t position, void *to, size_
     memcpy((unsigned char *)to + first, ring->shared->bytes, bytes - first);
 }
 
-/* Look at the reader's position only when there seems to be no room: its line stays with it. */
+/* Look at the reader's position only when there seems to be no room: its line stays with the
+ * reader. */
 static enum status make_room(struct ring *ring, uint64_t needed)
 {
     if (ring->capacity - (ring->own - ring->other) >= needed)

@@ -6,12 +6,13 @@
  *                                                   place = position % capacity
  *
  * One writer, one reader. Whatever the other side writes into the memory, nothing here reads or
- * writes outside the ring, asserts, or runs on for ever: each side keeps its own position and the
- * capacity to itself, takes the other's position only when it lies within the ring, reads a
- * record's length once, and copies the record out before anybody looks at it. A position or length
- * that cannot be is STATUS_INVALID, and whoever meets it drops the connection.
+ * writes outside the ring, asserts, or runs on for ever. Each side keeps its own position and
+ * the capacity to itself. It takes the other's position only when that lies within the ring,
+ * reads a record's length once, and copies the record out before it is looked at. An impossible
+ * position or length is STATUS_INVALID, and the caller drops the connection.
  *
- * A reader that finds nothing says so before it sleeps; only then does a writer need a system call:
+ * A reader that finds nothing says so before it sleeps; only then does a writer need a system
+ * call:
  *
  *     writer                                reader
  *     ring_put                              while (ring_take(...) == STATUS_OK) ...
@@ -24,8 +25,7 @@
  * may share one ring_wants_wake.
  *
  * Units: bytes. Threads: a handle belongs to one thread at a time. Memory: ring_bytes(capacity),
- *   all zero when it was made, aligned to 64; it must outlive the handles, which need no freeing.
- */
+ * all zero when it was made, aligned to 64; it must outlive the handles, which need no freeing. */
 
 #ifndef COMMON_TRANSPORT_SHM_RING_H
 #define COMMON_TRANSPORT_SHM_RING_H
@@ -46,12 +46,12 @@ struct ring {
     uint64_t other; /* The other's, as last seen and checked; at most capacity away. */
 };
 
-/* Of memory that a ring of this capacity takes; a multiple of 64. capacity: a power of two, at
- * least RING_CAPACITY_MIN. */
+/* The memory of a ring of this capacity, a multiple of 64. capacity: a power of two, at least
+ * RING_CAPACITY_MIN. */
 size_t ring_bytes(uint32_t capacity);
 
-/* A handle for the writer or for the reader of a new ring. Each side attaches once in the memory's
- * life: both begin at position 0, whatever the memory says. */
+/* A handle for the writer or for the reader of a new ring. Each side attaches once in the
+ * memory's life: both begin at position 0, whatever the memory says. */
 void ring_attach(struct ring *ring, void *memory, uint32_t capacity);
 
 /* Writer: append one record made of two pieces, either of which may be empty, 1..RING_RECORD_MAX
@@ -66,10 +66,10 @@ bool ring_wants_wake(struct ring *ring);
  * also for a record longer than size. */
 enum status ring_take(struct ring *ring, void *record, size_t size, size_t *bytes);
 
-/* Reader: whether there is something to take, or nonsense. */
+/* Reader: whether there is a record, or nonsense. */
 bool ring_has_some(const struct ring *ring);
 
-/* Reader: announce that it will sleep. False when something is there after all; then the
+/* Reader: announce that it will sleep. False when there is a record after all; then the
  * announcement is taken back. */
 bool ring_sleep(struct ring *ring);
 

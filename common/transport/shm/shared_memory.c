@@ -1,5 +1,5 @@
-/* shared_memory.c - memfd with sealed size, mapped here and checked before it is mapped when it
- * comes from elsewhere. */
+/* shared_memory.c - memfd with sealed size. Memory from another process is checked before it is
+ * mapped. */
 
 #include "common/transport/shm/shared_memory.h"
 
@@ -53,7 +53,7 @@ enum status shared_memory_create(size_t bytes, bool readers_only, struct shared_
     if (fd < 0)
         return error_set(error, STATUS_IO, "cannot make shared memory: %s", strerror(errno));
     if (ftruncate(fd, (off_t)bytes) != 0) {
-        int reason = errno; /* EFBIG: a file size limit (ulimit -f) counts here too. */
+        int reason = errno; /* EFBIG: a file size limit (ulimit -f) counts here, too. */
         close(fd);
         return error_set(error, STATUS_MEMORY, "no %zu bytes of shared memory: %s", bytes,
                          strerror(reason));
@@ -61,7 +61,7 @@ enum status shared_memory_create(size_t bytes, bool readers_only, struct shared_
     enum status status = map(fd, bytes, PROT_READ | PROT_WRITE, memory);
     if (status != STATUS_OK)
         return error_set(error, status, "cannot map %zu bytes of shared memory", bytes);
-    /* After mapping: FUTURE_WRITE leaves the mappings there are alone. */
+    /* After mapping: FUTURE_WRITE spares existing mappings. */
     int seals = SIZE_SEALS | F_SEAL_SEAL | (readers_only ? F_SEAL_FUTURE_WRITE : 0);
     if (fcntl(fd, F_ADD_SEALS, seals) == 0)
         return STATUS_OK;
@@ -76,7 +76,7 @@ enum status shared_memory_open(int fd, size_t bytes, bool writable, struct share
 {
     assert(bytes > 0);
     struct stat stat;
-    int seals = fcntl(fd, F_GET_SEALS); /* -1, with all bits set, for what is no memfd. */
+    int seals = fcntl(fd, F_GET_SEALS); /* -1, with all bits set, for other files. */
     if (seals < 0 || (seals & SIZE_SEALS) != SIZE_SEALS || fstat(fd, &stat) != 0 ||
         (uintmax_t)stat.st_size != bytes) {
         close(fd);
@@ -147,7 +147,7 @@ struct frame *shared_memory_frame(struct shared_memory *memory, size_t offset, s
 bool shared_memory_holds(const struct shared_memory *memory, const void *data, size_t bytes,
                          size_t *offset)
 {
-    /* Unsigned: what lies before the memory is far behind its end. */
+    /* Unsigned: bytes before the memory count as far behind its end. */
     uintptr_t at = (uintptr_t)data - (uintptr_t)memory->data;
     if (!shared_memory_covers(memory, at, bytes))
         return false;

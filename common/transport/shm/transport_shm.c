@@ -1,11 +1,11 @@
-/* transport_shm.c - shared memory between a server and the workers on its host, ZeroMQ to begin
- * with and for everybody else.
+/* transport_shm.c - shared memory between a server and the workers on its host, and ZeroMQ for
+ * the begin and for all others.
  *
  * A listening endpoint is found under its name (rendezvous.h) and makes a window (window.h) for
- * each peer that comes; in its numbering these guests are peers of their own, beside the one that
- * the same worker is over the inner transport. Both stay usable: whoever speaks last from where is
- * answered there. Everything that is not a socket of the inner transport is watched by one epoll
- * descriptor an endpoint, which the inner transport's wait takes for a doorbell. */
+ * each peer that comes. In its numbering these guests are peers of their own, beside the one
+ * that the same worker is over the inner transport. Both stay usable: an answer goes where the
+ * peer spoke last. One epoll descriptor an endpoint watches all that is no socket of the inner
+ * transport, whose wait takes it for a doorbell. */
 
 #include "common/transport/transport.h"
 
@@ -30,13 +30,13 @@
 #define LOOK_ON_US     400 /* Longer than most answers take, far shorter than a TICK. */
 #define WATCH_BELL     0   /* Waking up is all it is for. */
 #define WATCH_VISITORS 1
-#define CLOSED_US      1000000u /* The door, when there are no descriptors left. */
+#define CLOSED_US      1000000u /* For new connections, when there are no descriptors left. */
 #define DEAF_A_LINE    100
 
 struct guest {
     uint64_t name; /* The peer's number. */
     struct window window;
-    bool gone; /* Its connection is closed: what is in the ring is the last. */
+    bool gone; /* Its connection is closed: the ring has its last messages. */
 };
 
 struct endpoint {
@@ -46,8 +46,8 @@ struct endpoint {
     int epoll;
 
     int visitors;             /* Listening: the rendezvous, -1 before share. */
-    uint64_t closed_until_us; /* Visitors wait until then; 0: they are let in. */
-    uint64_t deaf;            /* Guests that did not read what was said to them. */
+    uint64_t closed_until_us; /* Connections wait until then; 0: they are accepted. */
+    uint64_t deaf;            /* Guests that did not read. */
     struct share share;
     struct shared_memory *published;
     uint64_t guests_made;
@@ -70,7 +70,7 @@ struct shm_transport {
 static void watch(struct endpoint *endpoint, int fd, uint32_t events, uint64_t what)
 {
     struct epoll_event event = {.events = events, .data.u64 = what};
-    /* Without it the fd is looked at when something else wakes us. */
+    /* Without it the fd is looked at when another wakes us. */
     (void)epoll_ctl(endpoint->epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
@@ -96,7 +96,7 @@ static void guest_drop(struct endpoint *endpoint, uint32_t index)
 {
     assert(index < endpoint->guest_count && endpoint->guests != NULL);
     struct window *window = &endpoint->guests[index].window;
-    /* Closing would not: the other process has the bell too. */
+    /* Closing would not: the other process has the bell, too. */
     (void)epoll_ctl(endpoint->epoll, EPOLL_CTL_DEL, window->mine, NULL);
     window_close(window);
     endpoint->guests[index] = endpoint->guests[--endpoint->guest_count];
@@ -200,7 +200,7 @@ static struct frame *shm_lend(struct endpoint *endpoint, uint64_t place, uint64_
     return shared_memory_frame(endpoint->published, place, bytes);
 }
 
-/* Make a window for everybody who came; one who cannot have one stays with the inner transport. */
+/* Make a window for each new connection; a peer without one stays with the inner transport. */
 static void welcome(struct endpoint *endpoint)
 {
     struct error error;
@@ -223,8 +223,8 @@ static void welcome(struct endpoint *endpoint)
     }
     if (status == STATUS_AGAIN)
         return;
-    /* No descriptors left: it would wake us without end. Visitors wait, and use the inner transport
-     * meanwhile. */
+    /* No descriptors left: it would wake us without end. Connections wait, and use the inner
+     * transport meanwhile. */
     (void)epoll_ctl(endpoint->epoll, EPOLL_CTL_DEL, endpoint->visitors, NULL);
     endpoint->closed_until_us = clock_now_us() + CLOSED_US;
 }
@@ -262,7 +262,7 @@ static struct guest *guest_find(struct endpoint *endpoint, uint64_t name)
     return NULL;
 }
 
-/* Nobody says anything over a connection once the window is there: readable means closed. */
+/* The connection carries nothing once the window is there: readable means closed. */
 static void look(struct endpoint *endpoint)
 {
     struct epoll_event events[EVENTS_A_LOOK];
@@ -294,9 +294,9 @@ static enum status send_to_guest(struct endpoint *endpoint, uint64_t peer, const
         guest->gone = true;
     if (status != STATUS_AGAIN || !endpoint->listening)
         return status;
-    /* The ring has room for all that an honest guest has asked for. Nobody would send this again
-     * while the guest relies on memory to lose nothing, so it loses the memory: it then asks again
-     * over the inner transport. */
+    /* The ring has room for all that an honest guest has asked for. The sender would not repeat
+     * it while the guest trusts memory to lose nothing. So the guest loses the memory, and asks
+     * again over the inner transport. */
     if (endpoint->deaf++ % DEAF_A_LINE == 0)
         log_warning("shared memory taken from workers that do not read count=%llu",
                     (unsigned long long)endpoint->deaf);
@@ -379,9 +379,9 @@ static bool any_has_some(struct endpoint *const *endpoints, size_t count, bool *
     return false;
 }
 
-/* Waking a processor that has gone idle takes longer than most answers do: a step of the reference
- * job is a tenth to a third faster when everybody looks on for a moment before sleeping. Whoever
- * has work to do runs meanwhile, so that where no processor is free it costs next to nothing. */
+/* Waking an idle processor takes longer than most answers: a step of the reference job is a
+ * tenth to a third faster when both sides poll for a moment before they sleep. Other threads run
+ * meanwhile, so that where no processor is free it costs next to nothing. */
 static bool look_on(struct endpoint *const *endpoints, size_t count, const int *bells,
                     size_t bell_count)
 {
@@ -396,7 +396,7 @@ static bool look_on(struct endpoint *const *endpoints, size_t count, const int *
         if (!windows)
             return false;
         if (poll(fds, bell_count, 0) > 0)
-            return true; /* An owner's answer, say: it must not wait for our patience to end. */
+            return true; /* An owner's answer, say: it must not wait for our patience. */
         sched_yield();
     } while (clock_now_us() < until_us);
     return false;

@@ -1,5 +1,5 @@
-/* window.c - lays rings, gradients and values out in shared memory, and puts a payload where the
- * other side sees it: by reference when it lies there already, else by a copy. */
+/* window.c - lays rings, gradients and values out in shared memory, and puts payloads where the
+ * other side sees them: by reference when they lie there already, else by a copy. */
 
 #include "common/transport/shm/window.h"
 
@@ -19,7 +19,7 @@
 #define ALIGNMENT     64u
 #define LARGE_BYTES   (16u << 20)
 
-/* What comes with the descriptors. Both sides are on one machine: its own byte order. */
+/* It comes with the descriptors. Both sides are on one machine: its own byte order. */
 struct offer {
     uint32_t magic, version;
     uint64_t written_bytes, parameters_bytes, published_bytes;
@@ -135,7 +135,7 @@ enum status window_make(struct window *window, int connection, const struct shar
     return status;
 }
 
-/* The server is trusted with sizes, but a wrong one must not send us outside our mapping. */
+/* The server is trusted with sizes, but a wrong one must not lead outside our mapping. */
 static bool offer_is_sound(const struct offer *offer, size_t fd_count)
 {
     uint32_t capacity = offer->ring_capacity;
@@ -200,7 +200,7 @@ enum status window_open(struct window *window, int connection, struct error *err
 
 /* --- sending ------------------------------------------------------------------------------- */
 
-/* A payload that the other side can see already; it takes none that is not aligned. */
+/* A payload that the other side can see already, and aligned, because it takes no others. */
 static bool find_payload(const struct window *window, const struct frame *payload,
                          struct note *note)
 {
@@ -222,8 +222,8 @@ static bool find_payload(const struct window *window, const struct frame *payloa
     return true;
 }
 
-/* What is larger than any cache is written past them: the memory is then not read before it is
- * written, which makes an exchange of 64 MiB a sixth faster. Both 16-byte aligned. */
+/* Payloads larger than any cache are written past the caches. The memory is then not read before
+ * it is written, which makes an exchange of 64 MiB a sixth faster. Both 16-byte aligned. */
 static void copy_large(void *to, const void *from, size_t bytes)
 {
 #if defined(__SSE2__)
@@ -232,14 +232,14 @@ static void copy_large(void *to, const void *from, size_t bytes)
     size_t count = bytes / sizeof *out;
     for (size_t i = 0; i < count; i++)
         _mm_stream_si128(&out[i], _mm_load_si128(&in[i]));
-    _mm_sfence(); /* Before the ring says that it is there. */
+    _mm_sfence(); /* Before the ring announces it. */
     memcpy(out + count, in + count, bytes % sizeof *out);
 #else
     memcpy(to, from, bytes);
 #endif
 }
 
-/* Copy it to where the other side can. */
+/* Copy it to memory that the other side sees. */
 static bool place_payload(struct window *window, const struct frame *payload, uint64_t place,
                           struct note *note)
 {
@@ -259,7 +259,7 @@ static bool place_payload(struct window *window, const struct frame *payload, ui
     return true;
 }
 
-/* Whether it is to lie nowhere that the worker reads values, and is small enough for the ring. */
+/* Whether it has no place among the worker's values, and is small enough for the ring. */
 static bool fits_record(const struct window *window, const struct frame *payload, uint64_t place,
                         size_t header_bytes, struct note *note)
 {
@@ -296,7 +296,7 @@ enum status window_send(struct window *window, const void *header, size_t header
     }
     if (status == STATUS_OK)
         status = put_record(window, &note, header, header_bytes, payload);
-    /* Also when the ring is full: a reader that sleeps would leave it so. */
+    /* Also when the ring is full: a sleeping reader would leave it so. */
     if ((status == STATUS_OK || status == STATUS_AGAIN) && ring_wants_wake(&window->out))
         eventfd_write(window->theirs, 1);
     frame_release(payload);
@@ -323,7 +323,7 @@ static struct frame *payload_frame(struct window *window, const struct note *not
     return frame;
 }
 
-/* A frame of its own with what came behind the header. */
+/* A frame of its own for the bytes behind the header. */
 static struct frame *record_frame(const uint8_t *bytes, size_t count)
 {
     struct frame *frame = frame_create(count);

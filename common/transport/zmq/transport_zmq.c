@@ -1,6 +1,6 @@
-/* transport_zmq.c - ROUTER and DEALER sockets; the rules Z1-Z19 are those of proto/CONTRACT.md
- * section 8. What keys add is in transport_zmq_guard.c (who is let in) and transport_zmq_monitor.c
- * (who was not, and how many connections are open). */
+/* transport_zmq.c - ROUTER and DEALER sockets; rules Z1-Z19 are in proto/CONTRACT.md section 8.
+ * Keys are checked in transport_zmq_guard.c; transport_zmq_monitor.c counts refusals and open
+ * connections. */
 
 #include "common/transport/transport.h"
 
@@ -32,22 +32,22 @@
 
 #define ROUTING_ID_BYTES 5 /* libzmq's own ids: a zero byte and 32 bits. */
 
-/* What libzmq may want before there is anything to send: its two threads and the guard's; and
- * memory for its sockets and first connections. */
+/* Descriptors that libzmq may want before there is anything to send: for its two threads and the
+ * guard's; and memory for its sockets and first connections. */
 #define LIBRARY_THREADS 3
 #define LIBRARY_BYTES   (8 << 20)
 
 #define CURVE_BYTES     33     /* What CURVE adds to a frame on the wire. */
 #define LOOK_US         100000 /* Between looks at what became of handshakes. */
-#define ANSWER_US       200    /* After a word to a server, its answer may come at any moment. */
+#define ANSWER_US       200    /* After a message to a server, its answer may come at any moment. */
 #define BACKLOG         1024   /* All workers may come at once. */
 #define CUTS_SUSPICIOUS 3      /* Handshakes cut in a row; one may be a server that just died. */
-#define GREETING_MS     400    /* A process that waits ends in time, also while it looks at one. */
+#define GREETING_MS     400    /* A process that waits ends in time, also during one such look. */
 #define FAILURES_A_LINE 1000
 
-/* A server may be sent a whole declaration at once, in 8192 pages. libzmq stops at half the mark
- * when the other side is slow to say how far it is, so twice that, and as much again. More for one
- * peer is refused with STATUS_AGAIN, which a listening endpoint's user takes for lost. */
+/* A server may receive a whole declaration at once, in 8192 pages. libzmq stops at half the mark
+ * when the other side is slow to confirm, so twice that, and as much again. More for one peer is
+ * STATUS_AGAIN, which a listening endpoint's user takes for lost. */
 #define SEND_HWM (4 * (JOB_BYTES_MAX / JOB_PAGE_BYTES))
 
 struct zmq_transport {
@@ -65,9 +65,9 @@ struct endpoint {
     struct dialer dialer; /* Connecting. */
     struct monitor monitor;
     struct handshakes known; /* As of the last look, or question. */
-    enum greeting greeting;  /* Connecting: what it was last asked for. */
+    enum greeting greeting;  /* Connecting: the greeting at the last question. */
     uint64_t looked_us;
-    uint64_t said_us; /* Connecting: something was last said. */
+    uint64_t said_us; /* Connecting: time of the last send. */
 };
 
 static enum status set_int(void *socket, int option, int value)
@@ -89,18 +89,18 @@ static enum status configure(struct endpoint *endpoint, size_t max_payload)
     const int options[][2] = {
         {ZMQ_LINGER, 0},
         {ZMQ_BACKLOG, BACKLOG},
-        /* No mark for receiving: libzmq 4.3.4 counts whole messages with it, and fails an assertion
-         * when a connection ends that it has stopped reading (in_event_internal, then out_event, of
-         * stream_engine_base.cpp; issues 3937, 4364 and 4767), so that any peer could end this
-         * process. */
+        /* No mark for receiving: libzmq 4.3.4 counts whole messages with it, and fails an
+         * assertion when a connection ends that it has stopped reading (in_event_internal, then
+         * out_event, of stream_engine_base.cpp; issues 3937, 4364 and 4767). Any peer could end
+         * this process so. */
         {ZMQ_RCVHWM, 0},
         {ZMQ_SNDHWM, endpoint->listening ? (int)SEND_HWM : 0},
-        /* Z9. The kernel asks whether the other side is still there, and gives up what it has sent
-         * when nobody has acknowledged it for so long. A listening socket is the more patient: a
-         * worker that was stopped for some seconds keeps its connection. Heartbeats of libzmq's own
-         * are off, as they are by default: their timer fails an
-         * assertion (out_event of stream_engine_base.cpp) on a connection that has ended while its
-         * socket was closing, so that any peer could end this process. */
+        /* Z9. The kernel asks whether the other side is still there, and gives up what it has
+         * sent when it stays unacknowledged for so long. A listening socket is the more patient:
+         * a worker that was stopped for some seconds keeps its connection. Heartbeats of
+         * libzmq's own are off, as they are by default: their timer fails an assertion
+         * (out_event of stream_engine_base.cpp) on a connection that has ended while its socket
+         * was closing. Any peer could end this process so. */
         {ZMQ_TCP_KEEPALIVE, 1},
         {ZMQ_TCP_KEEPALIVE_IDLE, endpoint->listening ? 10 : 1},
         {ZMQ_TCP_KEEPALIVE_INTVL, endpoint->listening ? 5 : 1},
@@ -114,11 +114,11 @@ static enum status configure(struct endpoint *endpoint, size_t max_payload)
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         if (set_int(endpoint->socket, options[i][0], options[i][1]) != STATUS_OK)
             status = STATUS_IO;
-    /* libzmq 4.3 still speaks ZMTP 1 and 2 to whoever opens with them, and there a connection that
-     * ends at the wrong moment fails an assertion of its own (zmtp_engine.cpp, routing ids): any
-     * stranger's bytes could end this process. It refuses both as soon as an authentication domain
-     * is named. Nobody answers for the domain without keys, where that is no reason to refuse
-     * ZMTP 3. */
+    /* libzmq 4.3 still speaks ZMTP 1 and 2 to a peer that opens with them. There a connection
+     * that ends at the wrong moment fails an assertion of its own (zmtp_engine.cpp, routing
+     * ids): any peer's bytes could end this process. It refuses both as soon as an
+     * authentication domain is named. Without keys no handler answers for the domain, which is
+     * no reason to refuse ZMTP 3. */
     static const char domain[] = "syncopate";
     if (endpoint->listening &&
         zmq_setsockopt(endpoint->socket, ZMQ_ZAP_DOMAIN, domain, sizeof domain - 1) != 0)
@@ -126,7 +126,7 @@ static enum status configure(struct endpoint *endpoint, size_t max_payload)
     if (endpoint->listening)
         /* Z3: an unroutable message is an error, not silence. */
         return set_int(endpoint->socket, ZMQ_ROUTER_MANDATORY, 1) == STATUS_OK ? status : STATUS_IO;
-    /* Z6, Z7: nothing is queued for whoever answers at this address one day. */
+    /* Z6, Z7: nothing is queued for a later listener at this address. */
     return set_int(endpoint->socket, ZMQ_IMMEDIATE, 1) == STATUS_OK ? status : STATUS_IO;
 }
 
@@ -267,9 +267,9 @@ static enum status zmq_endpoint_send(struct endpoint *endpoint, uint64_t peer, c
     return status;
 }
 
-/* libzmq receives small messages side by side into a buffer of its own, and fills that anew when the last
- * of them was closed, by whichever thread: ordered by a count that ThreadSanitizer cannot see (tests/tsan.supp),
- * and so is told of here. */
+/* libzmq receives small messages side by side into a buffer of its own, and fills that anew when
+ * the last of them was closed, by any thread: ordered by a count that ThreadSanitizer cannot see
+ * (tests/tsan.supp), and so announced here. */
 #ifdef __SANITIZE_THREAD__
 static char part_buffers;
 static void part_closes(void)
@@ -296,8 +296,8 @@ static void part_release(void *context)
     free(context);
 }
 
-/* Hand a received part on without a copy; only small ones, which libzmq delivers inside its receive
- * buffer wherever they happen to lie (Z12), are copied to where floats may be. */
+/* Hand a received part on without a copy. Only small ones, which libzmq delivers inside its
+ * receive buffer at any address (Z12), are copied to where floats may be. */
 static struct frame *frame_from_part(zmq_msg_t *part)
 {
     if ((uintptr_t)zmq_msg_data(part) % sizeof(float) != 0) {
@@ -318,8 +318,8 @@ static struct frame *frame_from_part(zmq_msg_t *part)
     return frame;
 }
 
-/* Whom the guard let in on this connection. Without a guard a peer could say so itself: the
- * properties of a ZMTP handshake are among those that zmq_msg_gets finds. */
+/* The identity that the guard accepted on this connection. Without a guard a peer could claim
+ * one: zmq_msg_gets finds the properties of a ZMTP handshake, too. */
 static bool take_sender(const struct endpoint *endpoint, zmq_msg_t *part, struct identity *sender)
 {
     if (!endpoint->listening || endpoint->keys == NULL)
@@ -328,8 +328,8 @@ static bool take_sender(const struct endpoint *endpoint, zmq_msg_t *part, struct
     return user != NULL && identity_parse(user, sender);
 }
 
-/* Read the parts of one message; only a well-formed one is given on. Whatever else a peer sends is
- * read to its end and dropped, here as malformed (header_bytes 0). */
+/* Read the parts of one message; only a well-formed one is given on. Anything else is read to
+ * its end and dropped, here as malformed (header_bytes 0). */
 static enum status receive_parts(struct endpoint *endpoint, struct received *received)
 {
     bool bad = false;
@@ -346,7 +346,8 @@ static enum status receive_parts(struct endpoint *endpoint, struct received *rec
         more = zmq_msg_more(&part);
         size_t bytes = zmq_msg_size(&part);
         const uint8_t *data = zmq_msg_data(&part);
-        if (index == 0 && bytes == ROUTING_ID_BYTES && data[0] == 0) { /* Never one a peer chose. */
+        if (index == 0 && bytes == ROUTING_ID_BYTES &&
+            data[0] == 0) { /* Never one that a peer chose. */
             for (int i = 0; i < 4; i++)
                 received->peer |= (uint64_t)data[1 + i] << (8 * i);
         } else if (index == 1 && bytes > 0 && bytes <= sizeof received->header) {
@@ -387,7 +388,8 @@ static void say_unknown(const struct handshakes *before, const struct handshakes
                  "a peer that does not know this server's key, or speaks another protocol");
     say_failures(before->foreign, now->foreign, "a peer that does not speak ZeroMQ");
     say_failures(before->unguarded, now->unguarded, "nobody is there to check keys");
-    /* Of one nothing follows: our own processes do so, too, when they dial anew while this one starts. */
+    /* One alone means nothing: our own processes do so, too, when they dial anew while this one
+     * starts. */
     if (now->cut >= FAILURES_A_LINE)
         say_failures(before->cut, now->cut, "peers that hung up before they had shown a key");
 }
@@ -403,7 +405,7 @@ static void say_refused(struct endpoint *endpoint)
     endpoint->known = *now;
 }
 
-/* A refusal is the last word when no other place is left to be tried. */
+/* A refusal is final when no other place is left to be tried. */
 static bool is_refused(const struct endpoint *endpoint)
 {
     const struct handshakes *counts = &endpoint->monitor.counts;
@@ -457,9 +459,8 @@ static enum status explain_unauthorized(const struct endpoint *endpoint, char *t
     return STATUS_REFUSED;
 }
 
-/* A server that does not have the key it is taken for hangs up without a word, and so may one with
- * keys when we have none, or the other way round: its greeting tells them from others that hang up.
- */
+/* A server without the expected key hangs up without a word. So may a server with keys when we
+ * have none, or the other way round: its greeting tells them from others that hang up. */
 static enum status explain_cuts(struct endpoint *endpoint, char *text, size_t size)
 {
     const struct handshakes *now = &endpoint->monitor.counts;
@@ -508,7 +509,7 @@ static void zmq_silence(struct endpoint *endpoint, char *text, size_t size)
     char name[ADDRESS_MAX + PLACE_BYTES];
     look(endpoint);
     silence_name(dialer->address, dialer->route.at, name, sizeof name);
-    bool known = strcmp(dialer->route.who_at, dialer->route.at) == 0; /* As somebody else. */
+    bool known = strcmp(dialer->route.who_at, dialer->route.at) == 0; /* As another process. */
     if (dialer->route.connected && !known)
         snprintf(text, size, "%s is connected, but says nothing", name);
     else if (counts->succeeded == 0 && counts->late > 0)
@@ -527,8 +528,7 @@ static int left_of(int timeout_ms, uint64_t since_us)
     return past_ms < (uint64_t)timeout_ms ? timeout_ms - (int)past_ms : 0;
 }
 
-/* Where libzmq tells the user of a socket that something has become of it: readable until it is asked
- * what. */
+/* The descriptor by which libzmq reports news of a socket: readable until it is asked. */
 static int descriptor_of(void *socket)
 {
     int fd = -1;
@@ -536,7 +536,7 @@ static int descriptor_of(void *socket)
     return zmq_getsockopt(socket, ZMQ_FD, &fd, &size) == 0 ? fd : -1;
 }
 
-/* Or a fault, which receiving will tell. */
+/* Or a fault, which receiving will report. */
 static bool has_message(void *socket)
 {
     int events = 0;
@@ -544,13 +544,13 @@ static bool has_message(void *socket)
     return zmq_getsockopt(socket, ZMQ_EVENTS, &events, &size) != 0 || (events & ZMQ_POLLIN) != 0;
 }
 
-/* What may wake whoever waits: sockets and doorbells. zmq_poll would ask each socket twice, with
+/* What may wake the caller: sockets and doorbells. zmq_poll would ask each socket twice, with
  * system calls of its own each time. */
 struct waking {
     struct pollfd *items;
     struct endpoint *const *endpoints;
     size_t count, doorbells, used;
-    uint64_t said_us; /* When something was last said to a server. */
+    uint64_t said_us; /* When something was last sent to a server. */
 };
 
 static void add_waking(struct waking *waking, int fd)
@@ -580,7 +580,7 @@ static bool has_come(const struct waking *waking)
     return come;
 }
 
-/* What came before is told by no descriptor. */
+/* Earlier messages make no descriptor readable. */
 static bool is_here(const struct waking *waking)
 {
     bool here = false;
@@ -589,8 +589,8 @@ static bool is_here(const struct waking *waking)
     return here;
 }
 
-/* To be woken takes as long as a short answer does, so whoever has just said something asks for a
- * while, and leaves the processor to any other thread that wants it. */
+/* A wake-up takes as long as a short answer. So after a send this polls for a while, and yields
+ * the processor to other threads. */
 static void zmq_wait(struct transport *transport, struct endpoint *const *endpoints, size_t count,
                      const int *doorbells, size_t doorbell_count, int timeout_ms)
 {
@@ -603,7 +603,7 @@ static void zmq_wait(struct transport *transport, struct endpoint *const *endpoi
         look_when_due(endpoints[i], now_us);
         int patience_ms = dialer_patience_ms(&endpoints[i]->dialer);
         if (patience_ms > 0 && (timeout_ms < 0 || timeout_ms > patience_ms))
-            timeout_ms = patience_ms; /* Whoever waits will look again. */
+            timeout_ms = patience_ms; /* The caller will look again. */
     }
     timeout_ms = clock_patience_ms(timeout_ms);
     find_waking(&waking, doorbells);

@@ -1,4 +1,4 @@
-/* transport_zmq_bind.c - bind on each numeric address; what other addresses of a list get is the
+/* transport_zmq_bind.c - bind on each numeric address; port 0 of a later address becomes the
  * first one's port. */
 
 #include "common/transport/zmq/transport_zmq_bind.h"
@@ -14,7 +14,7 @@
 #include "common/process/log.h"
 #include "common/transport/zmq/transport_zmq_dialer.h"
 
-/* What libzmq takes: port 0 of a second address is the first one's. False for what is a name. */
+/* The URL for libzmq: port 0 of a second address is the first one's. False for a name. */
 static bool bind_url(const char *address, uint16_t first_port, char url[ADDRESS_MAX + 16],
                      bool *loopback)
 {
@@ -35,8 +35,7 @@ static bool bind_url(const char *address, uint16_t first_port, char url[ADDRESS_
     return true;
 }
 
-/* The host that was asked for, which libzmq would give as IPv6 whatever it is; the port that it
- * got. */
+/* The host as it was asked for, which libzmq would give as IPv6, and the final port. */
 static void note_bound(const char *url, const char *last, char bound[ADDRESS_MAX])
 {
     const char *host = address_plain(strchr(url, '*') != NULL ? last : url);
@@ -44,8 +43,8 @@ static void note_bound(const char *url, const char *last, char bound[ADDRESS_MAX
     snprintf(bound, ADDRESS_MAX, "%.*s%s", (int)(end - host), host, port);
 }
 
-/* Listen on one address more; bound says where in the end. STATUS_NOT_FOUND, and no error yet, when
- * it is not one of this host. */
+/* Listen on one more address; bound gets it. STATUS_NOT_FOUND, and no error yet, when it is not
+ * one of this host. */
 static enum status bind_one(void *socket, const char *address, uint16_t first_port,
                             char bound[ADDRESS_MAX], struct error *error)
 {

@@ -1,5 +1,5 @@
-/* transport_zmq_dialer.c - asks route.h where to be, and has libzmq connect there; an inquiry asks
- * about the name meanwhile, on a thread of its own.
+/* transport_zmq_dialer.c - asks route.h for the next place, and has libzmq connect there; an
+ * inquiry asks about the name meanwhile, on a thread of its own.
  *
  *     no place --an answer--> connecting --ZMQ_POLLOUT--> connected: stays, whatever the name
  *                              ^      |  ^                  |         stands for by now
@@ -18,10 +18,10 @@
 #include "common/base/clock.h"
 #include "common/process/log.h"
 
-/* What the kernel may hold back of a connection from this host to itself (it doubles the figure).
- * It would let several megabytes wait, which have left the caches when they are read; and bbr,
- * finding no link to measure, paces by them. Much below 64 KiB, acknowledgements come late. Between
- * hosts the kernel goes on choosing, by the distance. */
+/* The kernel's buffer of a connection from this host to itself (it doubles the figure). By
+ * itself it would let several megabytes wait, which have left the caches when they are read; and
+ * bbr, finding no link to measure, paces by them. Much below 64 KiB, acknowledgements come late.
+ * Between hosts the kernel goes on choosing, by the distance. */
 #define LOOPBACK_SEND_BYTES (192 << 10)
 #define KERNEL_CHOOSES      (-1)
 
@@ -31,7 +31,7 @@
 void dialer_suit(void *socket, bool loopback)
 {
     int bytes = loopback ? LOOPBACK_SEND_BYTES : KERNEL_CHOOSES;
-    /* If it cannot be had, things are slower. */
+    /* Without it things are slower. */
     (void)zmq_setsockopt(socket, ZMQ_SNDBUF, &bytes, sizeof bytes);
 }
 
@@ -55,8 +55,8 @@ static void connect_to_place(struct dialer *dialer, const char *before, struct m
         log_debug("cannot connect to %s: %s", dialer->route.at, zmq_strerror(zmq_errno()));
 }
 
-/* There is a pipe, and with ZMQ_IMMEDIATE that means a connection. Nothing has been said over it if
- * this was false and nobody sent since: so an attempt can be given up without losing anything. */
+/* There is a pipe, and with ZMQ_IMMEDIATE that means a connection. If this was false, and there
+ * was no send since, an attempt can be given up without loss. */
 static bool is_connected(const struct dialer *dialer)
 {
     int events = 0;
@@ -120,7 +120,7 @@ void dialer_shun(struct dialer *dialer, const char *who, uint64_t now_us)
         return;
     write_url(dialer->route.at, url);
     zmq_disconnect(dialer->socket, url);
-    dialer->last[0] = '\0'; /* That was nobody's place. */
+    dialer->last[0] = '\0'; /* It was nowhere. */
     route_shun(&dialer->route, who, now_us);
 }
 

@@ -1,8 +1,8 @@
-/* transport_zmq_dialer.h - has a DEALER socket connected to where its address leads, one place at a
- * time (route.h); internal to transport_zmq*.c.
+/* transport_zmq_dialer.h - connects a DEALER socket to its address, one place at a time
+ * (route.h); internal to transport_zmq*.c.
  *
- * libzmq itself would ask a name server on its only thread, take the first answer, and not look at
- * the others. So it is given numeric addresses alone.
+ * libzmq itself would ask a name server on its only thread, take the first answer, and ignore
+ * the others. So it gets numeric addresses alone.
  *
  * Threads: the socket's. Ownership: the socket is the caller's. */
 
@@ -29,14 +29,14 @@ enum status dialer_start(struct dialer *dialer, void *socket, const char *addres
 /* Before the socket is closed. */
 void dialer_stop(struct dialer *dialer);
 
-/* Look what has become of it, and go on to another place if need be; monitor is up to date. stay:
- * not to another place. */
+/* Look at its state, and go on to another place if need be; monitor is up to date. stay: not to
+ * another place. */
 void dialer_look(struct dialer *dialer, struct monitor *monitor, bool stay, uint64_t now_us);
 
-/* Whoever is there is somebody else than was meant: give the connection up, and go on. */
+/* Another process answers than was meant: give the connection up, and go on. */
 void dialer_shun(struct dialer *dialer, const char *who, uint64_t now_us);
 
-/* For how long nothing can have happened that dialer_look would have to see; 0: for ever. */
+/* For how long dialer_look need not be called; 0: for ever. */
 int dialer_patience_ms(const struct dialer *dialer);
 
 /* Between processes of one host: see the definition. place: the socket's next one. */

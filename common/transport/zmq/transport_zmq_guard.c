@@ -23,7 +23,7 @@
 
 #define ADDRESS         "inproc://zeromq.zap.01"
 #define DOMAIN          "syncopate"
-#define PARTS           7 /* Of a request: version, id, domain, address, routing id, mechanism, key. */
+#define PARTS           7 /* Version, id, domain, address, routing id, mechanism, key. */
 #define PART_BYTES_MAX  255
 #define RELOAD_US       1000000u
 #define REFUSALS_A_LINE 1000 /* Once no more lines about single peers are written. */
@@ -36,7 +36,7 @@ struct guard {
     struct allow_list list;
     struct timespec changed; /* The folder, as of the last loading. */
     uint64_t loaded_us;
-    char log_once[sizeof(((struct error *)0)->text)]; /* The latest about a file. */
+    char log_once[sizeof(((struct error *)0)->text)]; /* The latest line about a file. */
     struct refused refused;
 };
 
@@ -52,13 +52,13 @@ static struct timespec changed_at(const char *directory)
 
 static enum status load(struct guard *guard, struct error *error)
 {
-    /* Looked at first: what changes meanwhile is found next time. */
+    /* Looked at first: later changes are found next time. */
     guard->changed = changed_at(guard->keys->directory);
     guard->loaded_us = clock_now_us();
     return allow_list_load(&guard->list, guard->keys->directory, error);
 }
 
-/* Strangers can make us do this, so not for each of them. */
+/* Unknown peers can cause it, so not for each of them. */
 static void load_when_due(struct guard *guard)
 {
     struct error error;
@@ -87,7 +87,7 @@ struct request {
     struct part parts[PARTS];
 };
 
-/* False when there is none. libzmq sends what RFC 27 says, but nothing here depends on that. */
+/* False when there is none. libzmq follows RFC 27, but nothing here depends on that. */
 static bool receive(void *socket, struct request *request)
 {
     int more = 1;

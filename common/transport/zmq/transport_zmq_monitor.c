@@ -1,5 +1,5 @@
-/* transport_zmq_monitor.c - reads the events that libzmq's monitor sends, keeps counts of them, and
- * closes connections that are too many. */
+/* transport_zmq_monitor.c - reads the events of libzmq's monitor, counts them, and closes
+ * connections that are too many. */
 
 #include "common/transport/zmq/transport_zmq_monitor.h"
 
@@ -64,8 +64,8 @@ static void count_end(struct handshakes *counts, uint32_t number)
     }
 }
 
-/* libzmq takes it for one that the other side has ended. Should the descriptor stand for another
- * connection by now, that one has to be made again. */
+/* libzmq takes it for one that the other side has ended. If the descriptor is another
+ * connection's by now, that one has to be made again. */
 static void accepted(struct monitor *monitor, int fd)
 {
     monitor->accepted++;
@@ -109,7 +109,7 @@ static void count(struct monitor *monitor, uint16_t event, uint32_t value, const
     }
 }
 
-/* Those of which nothing was said; a failure that was told twice only makes them fewer. */
+/* Connections without any event; a failure that is reported twice only makes them fewer. */
 static void count_foreign(struct monitor *monitor, uint64_t now_us)
 {
     struct handshakes *counts = &monitor->counts;
