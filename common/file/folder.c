@@ -1,4 +1,4 @@
-/* folder.c - walks up from the wished folder to one that is there, and tries to make a folder in
+/* folder.c - walks up from the wanted folder to one that is there, and tries to make a folder in
  * it. */
 
 #include "common/file/folder.h"

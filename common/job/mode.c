@@ -8,20 +8,22 @@
 #include <strings.h>
 
 static const struct mode_facts modes[MODE_COUNT] = {
-    [MODE_ASYNC] = {.number = MODE_ASYNC,
-                    .name = "async",
-                    .unit = "update",
-                    .hue = 2,
-                    .may_skip = true,
-                    .is_recorded = true,
-                    .locks = true,
-                    .may_be_stale = true,
-                    .accumulates = true,
-                    .told = "server 0 leases whoever asks a batch of examples. A worker's gradient "
-                            "is applied the moment it comes, whatever others have made meanwhile, "
-                            "and the answer has the newest values. Nobody waits for anybody; how "
-                            "many updates a chunk had since the values that a gradient was "
-                            "computed from is its staleness."},
+    [MODE_ASYNC] =
+        {.number = MODE_ASYNC,
+         .name = "async",
+         .unit = "update",
+         .hue = 2,
+         .may_skip = true,
+         .is_recorded = true,
+         .locks = true,
+         .may_be_stale = true,
+         .accumulates = true,
+         .told =
+             "server 0 leases a batch of examples to each worker that asks. A worker's gradient "
+             "is applied the moment it comes, whatever others have made meanwhile, "
+             "and the answer has the newest values. No worker waits for another; how "
+             "many updates a chunk had since the values that a gradient was "
+             "computed from is its staleness."},
     [MODE_SYNC] = {.number = MODE_SYNC,
                    .name = "sync",
                    .hue = 1,
@@ -44,7 +46,7 @@ static const struct mode_facts modes[MODE_COUNT] = {
                   .may_be_stale = true,
                   .bounds = true,
                   .told = "as in async, server 0 leases batches and a gradient is applied the "
-                          "moment it comes; but nobody is given a batch that would bring it more "
+                          "moment it comes; but no worker gets a batch that would bring it more "
                           "than S batches ahead of the slowest. The fast wait, for WORK and not "
                           "for values, and who has waited pulls the newest before it computes."},
     [MODE_ALLREDUCE] = {.number = MODE_ALLREDUCE,
@@ -60,7 +62,7 @@ static const struct mode_facts modes[MODE_COUNT] = {
                             "chunk adds their gradients up; but what it answers with is the sum. "
                             "Every worker keeps the model and the optimizer's slots, a replica, "
                             "and makes the same update of it; the servers make it too, for "
-                            "checkpoints and for whoever joins."},
+                            "checkpoints and for workers that join."},
     [MODE_BACKUP] = {.number = MODE_BACKUP,
                      .name = "sync+backup",
                      .unit = "step",

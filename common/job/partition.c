@@ -67,7 +67,7 @@ static void set_chunk(struct partition *partition, uint32_t index, uint64_t firs
 
 /* --- without locking ----------------------------------------------------------------------- */
 
-/* Granules of a chunk, as wished, in a space of so many. */
+/* Granules of a chunk, as wanted, in a space of so many. */
 static uint64_t wanted_granules(uint64_t granules, uint64_t chunk_bytes)
 {
     if (chunk_bytes == 0)
@@ -83,7 +83,7 @@ struct section {
     uint64_t chunks;
 };
 
-/* How many chunks: as many as the wished size asks for, then rounded up to a multiple of the
+/* How many chunks: as many as the wanted size asks for, then rounded up to a multiple of the
  * servers, but never more than there are granules. */
 static struct section cut_section(uint64_t first, uint64_t granules, uint64_t wanted,
                                   uint32_t server_count)

@@ -249,14 +249,14 @@ void joining_watch(struct joining *joining, uint64_t now_us, struct outbox *outb
 {
     if (joining->leash == LEASH_LOST && joining->joining && !joining->at_every_tick)
         joining_end(joining, EXIT_CLUSTER_LOST,
-                    "nobody holds its standard input any more, and it is no member of a job");
+                    "its standard input has ended, and it is no member of a job");
     if (!joining->started)
         watch_start(joining, now_us);
     if (joining->admitted && !joining->over)
         watch_silence(joining, now_us, outbox);
 }
 
-bool enrolment_is_to_beat(struct joining *joining, uint64_t now_us)
+bool joining_is_to_beat(struct joining *joining, uint64_t now_us)
 {
     if (now_us - joining->beat_us < BEAT_INTERVAL_US)
         return false;
@@ -273,7 +273,7 @@ int joining_patience_ms(const struct joining *joining)
 
 /* --- what is always true ------------------------------------------------------------------- */
 
-#define RULE(condition, rule) INVARIANT("enrolment", condition, rule)
+#define RULE(condition, rule) INVARIANT("joining", condition, rule)
 
 void joining_check(const struct joining *joining)
 {
@@ -282,11 +282,11 @@ void joining_check(const struct joining *joining)
     RULE(own->role == ROLE_PS || own->role == ROLE_WORKER, "it is a server's or a worker's");
     RULE(e->at_every_tick == (own->role == ROLE_PS && own->index == 0),
          "only server 0 says JOIN at every tick");
-    RULE(e->joining || e->admitted, "whoever does not ask to join has been let in");
+    RULE(e->joining || e->admitted, "a process that does not join has been admitted");
     RULE(e->admitted || (own->ticket == 0 && own->proof == 0 && own->generation == 0),
          "ticket, proof and generation come with the first WELCOME");
     RULE(e->admitted || own->run_id == 0, "the run comes with the first WELCOME");
-    RULE(IMPLIES(e->started, e->admitted), "nobody has started who was never let in");
+    RULE(IMPLIES(e->started, e->admitted), "only an admitted process has started");
     RULE(IMPLIES(e->silence_said, e->admitted), "server 0 is missed by members only");
     RULE(IMPLIES(!e->over, e->exit_code == 0 && e->reason[0] == '\0'),
          "exit code and reason come with the end");

@@ -131,7 +131,7 @@ uint64_t joining_tick(struct joining *joining, uint64_t now_us, struct outbox *o
 void joining_watch(struct joining *joining, uint64_t now_us, struct outbox *outbox);
 
 /* Whether a sign of life is due, which the owner gives. */
-bool enrolment_is_to_beat(struct joining *joining, uint64_t now_us);
+bool joining_is_to_beat(struct joining *joining, uint64_t now_us);
 
 /* How long server 0 has been silent, in seconds. */
 double joining_silence(const struct joining *joining, uint64_t now_us);

@@ -41,7 +41,7 @@ static bool given(const struct options *options, const char *name)
     return options_given(options, OPTION_TASK, name);
 }
 
-static enum place_source wished_source(const struct options *options)
+static enum place_source wanted_source(const struct options *options)
 {
     unsigned source = 0;
     while (strcmp(place_source_word(source), options->cluster_from) != 0)
@@ -86,7 +86,7 @@ static enum status find_place(struct task *task, struct error *error)
     struct place_request request = {
         .environment = (const char *const *)environ,
         .host = task->host,
-        .source = wished_source(options),
+        .source = wanted_source(options),
         .job_name = options->job_name,
         .index = given(options, "task-index") ? (int64_t)options->task_index : -1,
         .servers = counted ? (int64_t)options->ps : -1,

@@ -551,7 +551,7 @@ static void make_bound(const struct moment *moment, char *text, size_t size)
         snprintf(text, size, "%s", wording_count(moment->job->staleness_bound).text);
 }
 
-static void make_wish(const struct moment *moment, char *text, size_t size)
+static void make_request(const struct moment *moment, char *text, size_t size)
 {
     const struct message_exchange *exchange = exchange_of(moment);
     if (!exchange->want)
@@ -684,7 +684,7 @@ static const struct made mades[] = {
     {"work", make_work, false},
     {"place", make_place, false},
     {"bound", make_bound, false},
-    {"wish", make_wish, false},
+    {"wish", make_request, false},
     {"leaves", make_leaves, false},
     {"values", make_values, true},
     {"loss", make_loss, false},

@@ -325,7 +325,7 @@ static enum status find_servers(struct place *place, const struct place_request 
     return add_list(place, &config->ps, error);
 }
 
-static enum status check_wishes(const struct place *place, const struct place_request *request,
+static enum status check_requests(const struct place *place, const struct place_request *request,
                                 const struct tf_config *config, struct error *error)
 {
     bool named = request->job_name == NULL || strcmp(request->job_name, config->type) == 0;
@@ -393,7 +393,7 @@ static enum status be(struct place *place, const struct place_request *request,
     }
     status = strcmp(config->type, "ps") == 0 ? be_server(place, request, config, error)
                                              : be_worker(place, request, config, error);
-    return status == STATUS_OK ? check_wishes(place, request, config, error) : status;
+    return status == STATUS_OK ? check_requests(place, request, config, error) : status;
 }
 
 /* A cluster by another name, such as "clusters", is not left alone. */

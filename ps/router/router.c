@@ -829,7 +829,7 @@ static void beat(struct router *router, uint64_t now_us, struct outbox *outbox)
     if (router_state(router) == ROUTER_LOADING && router->needs_chunks &&
         now_us - router->chunks_us >= CHUNKS_US)
         ask_for_chunks(router, now_us, outbox);
-    if (!enrolment_is_to_beat(&router->joining, now_us))
+    if (!joining_is_to_beat(&router->joining, now_us))
         return;
     if (router_state(router) == ROUTER_SERVING)
         say_ready(router, now_us, outbox);

@@ -27,9 +27,9 @@ void bandwidth_share_begin(struct bandwidth_share *share, bool idle, uint64_t no
     double us = (double)(share->last_us - share->first_us);
     if (us > 0) {
         double under_way = (double)share->arrived / us * (double)share->trip_us;
-        double wished = GAIN * under_way;
+        double wanted = GAIN * under_way;
         share->bytes =
-            wished >= (double)share->most ? share->most : larger(share->least, (uint64_t)wished);
+            wanted >= (double)share->most ? share->most : larger(share->least, (uint64_t)wanted);
     }
     share->idle = idle;
     share->begun_us = now_us;

@@ -1124,7 +1124,7 @@ static bool is_idle(const struct session *s)
 
 static void tick_member(struct session *s, uint64_t now_us, struct outbox *outbox)
 {
-    if (enrolment_is_to_beat(&s->joining, now_us))
+    if (joining_is_to_beat(&s->joining, now_us))
         joining_say(&s->joining, MESSAGE_PING, outbox)->ping =
             (struct message_ping){.step = s->follow.step,
                                   .assignment = s->start.assignment,

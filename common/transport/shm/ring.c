@@ -46,7 +46,7 @@ _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_LONG_LOCK_FREE == 2 &&
                "atomics between processes must be lock-free");
 _Static_assert(sizeof(_Atomic uint64_t) == sizeof(uint64_t) &&
                    sizeof(record_length) == sizeof(uint32_t),
-               "the layout must be the same for everybody");
+               "the layout must be the same for all");
 _Static_assert(RECORD_ALIGNMENT % sizeof(record_length) == 0 &&
                    RING_CAPACITY_MIN >= RING_RECORD_MAX + 2 * RECORD_ALIGNMENT,
                "the longest record fits");

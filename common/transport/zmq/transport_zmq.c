@@ -387,7 +387,7 @@ static void say_unknown(const struct handshakes *before, const struct handshakes
     say_failures(before->garbled, now->garbled,
                  "a peer that does not know this server's key, or speaks another protocol");
     say_failures(before->foreign, now->foreign, "a peer that does not speak ZeroMQ");
-    say_failures(before->unguarded, now->unguarded, "nobody is there to check keys");
+    say_failures(before->unguarded, now->unguarded, "no guard is there to check keys");
     /* One alone means nothing: our own processes do so, too, when they dial anew while this one
      * starts. */
     if (now->cut >= FAILURES_A_LINE)

@@ -287,8 +287,7 @@ TEST(whoever_has_lost_its_leash_and_is_no_member_ends)
 {
     joining_abandon(&f->joining);
     tick(f, 0.1);
-    check_over(f, EXIT_CLUSTER_LOST,
-               "nobody holds its standard input any more, and it is no member of a job");
+    check_over(f, EXIT_CLUSTER_LOST, "its standard input has ended, and it is no member of a job");
 }
 
 /* Nobody would start server 0 again; before there is a job it will say when, if it is there. */
