@@ -326,7 +326,7 @@ static enum status find_servers(struct place *place, const struct place_request 
 }
 
 static enum status check_requests(const struct place *place, const struct place_request *request,
-                                const struct tf_config *config, struct error *error)
+                                  const struct tf_config *config, struct error *error)
 {
     bool named = request->job_name == NULL || strcmp(request->job_name, config->type) == 0;
     if (!named)
