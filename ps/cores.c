@@ -1,5 +1,5 @@
-/* cores.c - a switch over destinations: what a core put into its outbox goes to another core, or
- * out, stamped by whom it is for. */
+/* cores.c - a switch over destinations: an item in a core's outbox goes to another core, or out,
+ * with the right sender. */
 
 #include "ps/cores.h"
 
@@ -78,8 +78,7 @@ void cores_receive(struct cores *cores, struct packet *packet, bool from_server_
         router_handle_peer(cores->router, packet, now_us, outbox);
 }
 
-/* What the checkpointer tells the coordinator and other servers' checkpointers tell it over the
- * wire. */
+/* What the checkpointer sends to the coordinator, here or over the wire. */
 static bool is_from_checkpointer(enum message_kind kind)
 {
     return kind == MESSAGE_PART_WRITTEN || kind == MESSAGE_CHUNK_STATE;
@@ -93,7 +92,7 @@ static bool deliver_to_coordinator(struct cores *cores, struct outgoing *item, u
     struct message *message = &packet->message;
     uint64_t generation = message->generation;
     if (order_of(packet) != NULL) {
-        if (cores->coordinator != NULL) /* Else a STOP came to a server that is none's to stop. */
+        if (cores->coordinator != NULL) /* Else a STOP came to a server that cannot stop the job. */
             coordinator_handle_inside(cores->coordinator, packet, now_us, outbox);
         else
             frame_release(packet->payload);
@@ -110,7 +109,7 @@ static bool deliver_to_coordinator(struct cores *cores, struct outgoing *item, u
     if (cores->coordinator != NULL && is_from_checkpointer(message->kind)) {
         message->generation = generation; /* Our own router may have to hear of it yet. */
         coordinator_handle_inside(cores->coordinator, packet, now_us, outbox);
-    } else if (generation != message->generation) { /* It has changed while this was on its way. */
+    } else if (generation != message->generation) { /* It changed while this was in flight. */
         frame_release(packet->payload);
     } else if (cores->coordinator != NULL) {
         coordinator_handle(cores->coordinator, packet, now_us, outbox);

@@ -1,4 +1,4 @@
-/* ps_main.c - the program syncopate-ps: one server of a job it learns from the first worker. */
+/* ps_main.c - the program syncopate-ps: one server of a job that the first worker declares. */
 
 #include <math.h>
 #include <stdio.h>
@@ -35,9 +35,9 @@
 #include "ps/server.h"
 #include "ps/watch/watch_pages.h"
 
-#define ADDRESS_SECONDS  1.0 /* For an address to be given up. */
+#define ADDRESS_SECONDS  1.0 /* For an address to become free. */
 #define ADDRESS_PAUSE_US 20000
-/* Beyond --stop-timeout, which the job keeps by itself, for what has to be written then. */
+/* Beyond --stop-timeout, which the job keeps by itself, for the last writes. */
 #define STOP_EXTRA_SECONDS 30.0
 
 struct addresses {
@@ -48,18 +48,18 @@ struct addresses {
     struct listening listening;
 };
 
-/* Whoever watches this server. */
+/* The observers of this server. */
 struct watching {
     struct notify notify;      /* A service manager. */
-    struct watch_pages *pages; /* Who asks over HTTP; NULL: nobody may. Owned. */
+    struct watch_pages *pages; /* HTTP; NULL: not asked for. Owned. */
     struct http_server *http;
 };
 
-/* What a request to stop is for. */
+/* The receiver of a request to stop. */
 struct stoppable {
     struct server *server;
     const struct notify *notify;
-    double seconds; /* It may take. */
+    double seconds; /* That it may take. */
 };
 
 static void request_stop(void *context, int exit_code)
@@ -91,7 +91,7 @@ static void close_watching(struct watching *watching)
     notify_close(&watching->notify);
 }
 
-/* Before there is anything to show, so that what cannot be is said at once. An enum exit_code. */
+/* Before there is anything to show, so that an error is reported at once. An enum exit_code. */
 static int open_watching(struct watching *watching, const struct options *options,
                          struct error *error)
 {
@@ -122,7 +122,7 @@ static int open_watching(struct watching *watching, const struct options *option
                                      : EXIT_USAGE;
 }
 
-/* A fresh folder for a server 0 that was not given one. */
+/* A fresh folder for a server 0 without --out. */
 static void default_out(char *out, size_t size)
 {
     char stamp[32];
@@ -133,8 +133,8 @@ static void default_out(char *out, size_t size)
     snprintf(out, size, "runs/job-%s", stamp);
 }
 
-/* Other servers write to the same place when they see it, so its name must not depend on where a
- * process was started. */
+/* Other servers write to the same place when they see it, so its name must not depend on the
+ * folder where a process was started. */
 static void absolute(char *out, size_t size)
 {
     char directory[DISK_PATH_MAX], copy[DISK_PATH_MAX];
@@ -175,7 +175,7 @@ static void say_where(const struct server *server, const struct options *options
              listening->remark[0] != '\0' ? ", " : "", listening->remark);
 }
 
-/* Whoever had the address may be gone all but its last breath. */
+/* The former process at the address may be about to end. */
 static enum status create_server(struct server **server, const struct server_options *options,
                                  struct error *error)
 {
@@ -295,17 +295,17 @@ static int serve(const struct options *options, const struct addresses *addresse
     }
     say_where(server, options, &addresses->listening);
     if (options->insecure)
-        log_warning("--insecure: whoever reaches %s can join", server_address(server));
+        log_warning("--insecure: any process that reaches %s can join", server_address(server));
     notify_ready(&watching->notify);
     int exit_code = run_server(options, server, &watching->notify, out, error);
-    http_server_stop(&watching->http); /* Before what it shows is gone. */
+    http_server_stop(&watching->http); /* Before the pages are gone. */
     server_destroy(&server);
     recorder_close(&recorder);
     process_log_close(&log);
     return exit_code;
 }
 
-/* keys: filled when they are to be used; they must outlive the transport. */
+/* keys: filled when they are used; they must outlive the transport. */
 static enum status make_transport(const struct options *options, struct keys *keys,
                                   struct transport **transport, struct error *error)
 {
@@ -316,7 +316,7 @@ static enum status make_transport(const struct options *options, struct keys *ke
     return status == STATUS_OK ? transport_curve_create(transport, keys, true, error) : status;
 }
 
-/* EXIT_DONE, or why this server cannot be where it is told to be. */
+/* EXIT_DONE, or why this server cannot be at its place. */
 static int find_own_place(const struct options *options, struct addresses *addresses,
                           struct error *error)
 {
@@ -344,7 +344,7 @@ static int find_own_place(const struct options *options, struct addresses *addre
                                       : EXIT_CANNOT_OPEN;
 }
 
-/* EXIT_DONE, or what is wrong with the addresses that this server was given. */
+/* EXIT_DONE, or the fault of this server's addresses. */
 static int read_addresses(const struct options *options, struct addresses *addresses,
                           struct error *error)
 {
@@ -377,8 +377,9 @@ int main(int argc, char **argv)
     if (!task_begin(&options, OPTION_PS, argc, argv, &exit_code))
         return exit_code;
     exit_code = read_addresses(&options, &addresses, &error); /* A signal ends it. */
+    /* The same. */
     if (exit_code == EXIT_DONE && options.task_index == 0 && options.out != NULL)
-        exit_code = task_await_out(&options, &error); /* The same. */
+        exit_code = task_await_out(&options, &error);
     if (exit_code != EXIT_DONE) {
         free(addresses.hosts);
         return task_end(exit_code, &error);
@@ -391,7 +392,7 @@ int main(int argc, char **argv)
     process_keep_memory();
     struct watching watching = {.pages = NULL};
     exit_code = EXIT_CANNOT_OPEN;
-    if (file_limit_check(1, &error) == STATUS_OK) /* A worker; how many there are the job says. */
+    if (file_limit_check(1, &error) == STATUS_OK) /* One worker; the job says how many there are. */
         exit_code = open_watching(&watching, &options, &error);
     if (exit_code == EXIT_DONE) {
         exit_code = keys_exit_code(make_transport(&options, &keys, &transport, &error));

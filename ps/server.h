@@ -77,27 +77,27 @@ struct server_options {
     struct transport *transport;
     const struct disk *disk;
     uint32_t index;
-    const char *listen;      /* Where to listen: as for a transport. */
-    const char *name;        /* What others call it; NULL: as `listen`. */
+    const char *listen;      /* As for a transport. */
+    const char *name;        /* For others; NULL: as `listen`. */
     const char *coordinator; /* Server 0's address; NULL on server 0: as `name`. */
-    const char *job_id;      /* What an engine calls the job; NULL: nothing does. */
-    const char *port_file;   /* Where to write the bound address; NULL: nowhere. */
+    const char *job_id;      /* An engine's name for the job; NULL: none. */
+    const char *port_file;   /* For the bound address; NULL: none. */
     const char *out, *restore;
     struct board_place board; /* Of server 0; see checkpointer.h. */
-    uint32_t keep;            /* Checkpoints; 0: as the run was begun with. */
+    uint32_t keep;            /* Checkpoints; 0: as the run began with. */
     int32_t owner_threads;    /* -1: choose. */
     struct deadlines deadlines;
-    uint64_t began_us; /* From when deadlines.start counts, by clock_now_us. */
+    uint64_t began_us; /* The begin of deadlines.start, by clock_now_us. */
     enum worker_loss on_worker_loss;
     uint32_t max_bad_gradients;
     bool allow_mixed;
-    bool has_parent;                 /* Who may answer for the job, see occupancy.h. */
+    bool has_parent;                 /* A launcher stands for the job, see occupancy.h. */
     struct process_log *log;         /* NULL: none is kept. */
     const struct listener *listener; /* Of events; NULL: none. */
-    struct recorder
-        *recorder;         /* Of what its threads do; NULL: nobody's. Both outlive the server. */
-    struct notify *notify; /* Of a service manager. NULL: nobody's, as is ... */
-    struct watched_board *board_of_figures; /* ... where it shows what it does now and then. */
+    struct recorder *recorder;       /* Of its threads; NULL: none. Both outlive the server. */
+    struct notify *notify;           /* A service manager's; NULL: none. */
+    /* Where it shows its state now and then; NULL: nowhere. */
+    struct watched_board *board_of_figures;
 };
 
 /* Listens at once, so that an address in use is an error here. */
@@ -105,18 +105,18 @@ enum status server_create(struct server **server, const struct server_options *o
                           struct error *error);
 void server_destroy(struct server **server);
 
-/* The address to tell others, and where it listens, numerically. */
+/* Its address for others, and the numeric ones where it listens. */
 const char *server_address(const struct server *server);
 const char *server_bound(const struct server *server);
 
 /* Ask for a clean stop with EXIT_INTERRUPTED or EXIT_TERMINATED. */
 void server_request_stop(struct server *server, int exit_code);
 
-/* Ask server 0 for a clean stop of a job that has been trained enough: it ends with EXIT_DONE, as soon as
- * it has started. From one thread, once. */
+/* Ask server 0 for a clean stop of a job that has been trained enough: it ends with EXIT_DONE,
+ * as soon as it has started. From one thread, once. */
 void server_enough(struct server *server, const char *why);
 
-/* Whoever started this process is gone; ask for a stop as well. */
+/* The launcher of this process is gone; ask for a stop as well. */
 void server_abandoned(struct server *server);
 
 /* Serve until the job is over; the exit code, with one line in reason when it is not 0. */

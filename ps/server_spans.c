@@ -1,11 +1,10 @@
-/* server_spans.c - a span for each of them, and a table of who speaks. */
+/* server_spans.c - a span for each activity, and a table of the peers that speak. */
 
 #include "ps/server_spans.h"
 
 #define NEIGHBOURS 8u
 
-/* Where a peer is among those who speak, or else the place that is free for it; without such that of
- * somebody else. */
+/* A peer's place among those that speak, or else a free one; without such another peer's. */
 static size_t place_of(const struct server_spans *spans, uint64_t peer)
 {
     size_t first = (size_t)(peer * UINT64_C(0x9e3779b97f4a7c15) >> 32) % SPEAKERS;

@@ -1,6 +1,6 @@
-/* bases.h - from which version of every chunk something was computed, as bytes: in LEASE, and with
- * server 0 until it is in the record. Chunks are at versions close to each other, so each is said by
- * how far it is from the one before: mostly one byte a chunk.
+/* bases.h - the version of every chunk in a computation's base, as bytes: in LEASE, and with the
+ * coordinator until it is in the record. Chunks are at versions close to each other, so each is
+ * stored as its distance from the one before: mostly one byte a chunk.
  *
  * Threads: pure. */
 
@@ -16,11 +16,11 @@
 /* Of one chunk, at most. */
 #define BASES_BYTES_A_CHUNK VARINT_BYTES_MAX
 
-/* Into bytes[BASES_BYTES_A_CHUNK * count]; returns how many it took. */
+/* Into bytes[BASES_BYTES_A_CHUNK * count]; returns the bytes used. */
 size_t bases_encode(const uint64_t *versions, uint32_t count, uint8_t *bytes);
 
-/* False unless they are the versions of so many chunks, none above `most`; zeros may follow up to a
- * multiple of four bytes. versions[count] may be NULL. */
+/* False unless they are the versions of so many chunks, none above `most`; zeros may follow up
+ * to a multiple of four bytes. versions[count] may be NULL. */
 bool bases_decode(const uint8_t *bytes, size_t size, uint64_t most, uint64_t *versions,
                   uint32_t count);
 

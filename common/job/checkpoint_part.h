@@ -1,4 +1,4 @@
-/* checkpoint_part.h - what a server says of its part of a checkpoint: to server 0, and server 0 in
+/* checkpoint_part.h - a server's description of its part of a checkpoint: to server 0, and in
  * the manifest.
  *
  * Threads: plain values. */
@@ -12,10 +12,10 @@
 
 #define CHECKPOINT_PART_NAME_MAX 64
 #define CHECKPOINT_ARRAYS_MAX    (1 + SLOTS_MAX) /* Values, and the slots. */
-/* In the place of an array's number: not of the checkpoint, but what the chunk has had since the cut
- * before (ps/shard/update_log.h). */
+/* In the place of an array's number: the chunk's update log since the snapshot before
+ * (ps/shard/update_log.h). Not of the checkpoint. */
 #define CHECKPOINT_ENTRIES CHECKPOINT_ARRAYS_MAX
-/* And of no checkpoint: the values that a score is of, to be kept as a file. */
+/* The values of a score, to be kept as a file. Of no checkpoint. */
 #define CHECKPOINT_SCORED (CHECKPOINT_ENTRIES + 1)
 
 struct checkpoint_part {

@@ -1,4 +1,4 @@
-/* compensation.c - the setting as text, and which of the kernels it asks for. */
+/* compensation.c - the setting as text, and its kernel. */
 
 #include "common/job/compensation.h"
 
@@ -14,7 +14,7 @@ struct compensation_text compensation_text(const struct job *job)
 {
     struct compensation_text text;
     char number[COMPENSATION_TEXT_MAX] = "0";
-    /* As few digits as are read back equal: 0.04, not 0.0399999991. */
+    /* As few digits as read back equal: 0.04, not 0.0399999991. */
     for (int digits = 1; digits <= 9; digits++) {
         snprintf(number, sizeof number, "%.*g", digits, (double)job->delay_compensation);
         if (strtof(number, NULL) == job->delay_compensation)

@@ -1,14 +1,14 @@
-/* compensation.h - delay compensation (Zheng et al., ICML 2017, "Asynchronous Stochastic Gradient
- * Descent with Delay Compensation"): a gradient g that was computed from values which others have
- * moved since is moved after them,
+/* compensation.h - delay compensation (Zheng et al., ICML 2017, "Asynchronous Stochastic
+ * Gradient Descent with Delay Compensation"): a gradient g of values that others have moved
+ * since is moved after them,
  *
  *     g' = g + L g g (now - then)         DC-ASGD-c: g g stands for the diagonal of the Hessian
  *     L  = L0 / sqrt(ms + 1e-7), at most 1         DC-ASGD-a, "adaptive:L0", ms being the mean
  *     ms = 0.95 ms + 0.05 g g                      square of the gradients that came, this one too
  *
- * where g is the mean over its examples. A gradient that nobody has overtaken is left as it is, so
- * one worker alone trains as without; the mean square counts it all the same. The paper derives it
- * for plain descent: what momentum has added up is not compensated.
+ * where g is the mean over its examples. A gradient of staleness 0 stays as it is, so one worker
+ * alone trains as without; the mean square counts it all the same. The paper derives it for
+ * plain descent: accumulated momentum is not compensated.
  *
  * Threads: plain values and pure functions. */
 
@@ -29,11 +29,11 @@ struct compensation_text {
 struct compensation_text compensation_text(const struct job *job);
 enum status compensation_read(const char *text, struct job *job);
 
-/* Whether the job's rule adds up what it was given, so that compensation misses most of it. */
+/* Whether the job's rule adds up gradients, so that compensation misses most of it. */
 bool compensation_meets_momentum(const struct job *job);
 
-/* One gradient of a stretch: its sum, moved, goes to what->into. what->base NULL: nobody has
- * overtaken it, and only the mean square is counted. */
+/* One gradient of an interval: its sum, moved, goes to what->into. what->base NULL: its
+ * staleness is 0, and only the mean square is counted. */
 void compensation_apply(const struct job *job, const struct kernels_compensation *what);
 
 #endif

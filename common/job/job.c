@@ -1,5 +1,5 @@
-/* job.c - checks a declaration field by field, names the first difference of two, and counts the
- * steps, batches and epochs that follow from one. */
+/* job.c - checks a declaration field by field, names the first difference of two, and counts
+ * steps, batches and epochs. */
 
 #include "common/job/job.h"
 
@@ -47,7 +47,7 @@ void job_set_mode(struct job *job, struct mode_setting setting)
     bool has_backup = mode_facts(setting.mode)->has_backup;
     job->mode = setting.mode;
     job->staleness_bound = has_backup ? 0 : setting.bound;
-    if (has_backup) /* Else they may have been said beside it. */
+    if (has_backup) /* Else they may have been set beside it. */
         job->backup_workers = (uint32_t)setting.bound;
 }
 
@@ -208,7 +208,7 @@ static enum status check_unique(const struct variable *variables, uint32_t count
     return status;
 }
 
-/* Whether a list has no more nor fewer entries than its row allows. */
+/* Whether a list has as many entries as its row allows. */
 static enum status check_entries(const char *member, uint32_t count, struct error *error)
 {
     const struct job_field *field = job_field_find(member);
@@ -235,7 +235,7 @@ static enum status check_variables(const struct job *job, struct error *error)
     return check_unique(job->variables, job->variable_count, error);
 }
 
-/* Where all gradients of an update are of one version nothing is to be done about their age. */
+/* Where all gradients of an update are of one version there is no staleness to treat. */
 static enum status check_may_be_stale(const struct job *job, struct error *error)
 {
     const char *what = job->staleness_rate != STALENESS_RATE_NONE ? "a staleness rate"
@@ -254,7 +254,7 @@ static enum status check_may_be_stale(const struct job *job, struct error *error
                      job_mode(job)->name);
 }
 
-/* Somebody has to be waited for. */
+/* A step has to wait for at least one worker. */
 static enum status check_has_backup(const struct job *job, struct error *error)
 {
     bool has_backup = job_mode(job)->has_backup;
@@ -274,7 +274,7 @@ static enum status check_has_backup(const struct job *job, struct error *error)
                      job->worker_count, job->backup_workers);
 }
 
-/* What one field cannot say alone. */
+/* Conditions on several fields. */
 static enum status check_work(const struct job *job, struct error *error)
 {
     if (job->use_locking && !job_mode(job)->locks)

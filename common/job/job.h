@@ -1,6 +1,6 @@
-/* job.h - the declaration of a job: everything that decides what is computed.
+/* job.h - the declaration of a job: all that decides what is computed.
  *
- * The first worker declares it to server 0; everybody else's must be equal (field by field, and the
+ * The first worker declares it to server 0; all others' must be equal (field by field, and the
  * first difference is named with both values). Plain values, wholly checked by job_check before
  * anything is derived from them, because they come over the wire and from disk.
  *
@@ -20,7 +20,7 @@
 #include "common/optimizer/optimizer.h"
 
 #define ADDRESS_MAX            256 /* "host:port" with the terminating zero. */
-#define JOB_ID_BYTES           64  /* What an engine calls a job, with the terminating zero. */
+#define JOB_ID_BYTES           64  /* An engine's name for a job, with the terminating zero. */
 #define JOB_PORTS              700 /* Numbers of engines' jobs that have ports of their own. */
 #define MODEL_TEXT_MAX         1024
 #define JOB_SERVERS_MAX        256
@@ -29,13 +29,13 @@
 #define JOB_CHECKPOINTS_UNSAID UINT64_MAX
 #define BATCH_MAX              65536 /* Examples in an update. */
 
-/* Whether a run can be made again, see common/store/run_record.h. */
+/* Whether a run can be replayed, see common/store/run_record.h. */
 enum recording { RECORDING_OFF, RECORDING_ON, RECORDING_COUNT };
-const char *recording_numbered(unsigned number); /* NULL from the first that is not there. */
+const char *recording_numbered(unsigned number); /* NULL behind the last. */
 
-/* What the sum of an update's gradients is divided by, see update_sum.h. */
+/* The divisor of an update's sum of gradients, see update_sum.h. */
 enum loss_scale { LOSS_SCALE_EXAMPLES, LOSS_SCALE_GLOBAL_BATCH, LOSS_SCALE_COUNT };
-const char *loss_scale_numbered(unsigned number); /* NULL from the first that is not there. */
+const char *loss_scale_numbered(unsigned number); /* NULL behind the last. */
 
 struct job {
     enum mode mode;
@@ -43,15 +43,15 @@ struct job {
     bool compensation_adapts; /* The strength of delay_compensation is each element's own. */
     bool staleness_loses;     /* A gradient beyond max_staleness is lost; else computed again. */
     uint64_t seed;
-    uint64_t staleness_bound; /* Of ssp: how many batches workers may be apart; else 0. */
+    uint64_t staleness_bound; /* Of ssp: batches that workers may be apart; else 0. */
 
-    /* What is done about gradients that others have overtaken, in modes in which some are. */
+    /* The treatment of stale gradients, in modes that have them. */
     enum staleness_rate staleness_rate;
     float delay_compensation; /* Its strength; 0: none. See compensation.h. */
     uint64_t max_staleness;   /* Most that is applied; 0: any. */
     uint32_t accumulate;      /* Gradients in one update; 0 and 1: each makes its own. */
 
-    uint32_t backup_workers; /* Workers that no step waits for, in a mode that has some; else 0. */
+    uint32_t backup_workers; /* Workers that no step waits for, in a mode that has them; else 0. */
 
     char model[MODEL_TEXT_MAX]; /* Canonical layer list. */
     struct variable *variables; /* [variable_count], owned. */
@@ -61,31 +61,31 @@ struct job {
     enum loss_scale loss_scale;
     float l2; /* 2 l2 w is added to a kernel's gradient, see update.h; 0: nothing. */
 
-    char data[256]; /* Name of the data set, for people; each host may have its own. */
+    char data[256]; /* The data set's name, for people; each host may have its own. */
     uint8_t data_digest[DIGEST_BYTES]; /* Of the decoded examples. */
     uint64_t examples, test_examples;  /* In the training and test sets. */
     uint32_t batch;       /* Examples in one update (the last one of an epoch may have fewer). */
     uint32_t micro_batch; /* Examples in one leaf. */
     uint64_t steps;       /* Updates to make in all. */
-    /* Updates between checkpoints; 0: at the end and on a stop only; JOB_CHECKPOINTS_UNSAID: once
-     * an epoch, and once a minute. See job_checkpoint_every and job_checkpoint_is_old. */
+    /* Updates between checkpoints; 0: at the end and on a stop only; JOB_CHECKPOINTS_UNSAID:
+     * once an epoch, and once a minute. See job_checkpoint_every and job_checkpoint_is_old. */
     uint64_t checkpoint_every;
-    enum recording record; /* Whether it is written down what was computed from what. */
-    bool keep_scored;      /* The model that a score is of is kept as a file. */
+    enum recording record; /* Whether computations are recorded. */
+    bool keep_scored;      /* The model of each score is kept as a file. */
     uint64_t verify_every; /* Steps between comparisons of the replicas; 0: as of checkpoints. */
-    uint64_t report_every; /* Batches in a window of windows.h; 0: there are none. */
+    uint64_t report_every; /* Batches in a window of windows.h; 0: no windows. */
 
-    /* The options of controlled time as the worker that declared the job was given them, for people:
-     * each worker goes by its own. Empty: not given; one that does not fit ends in "...". */
+    /* The options of controlled time of the worker that declared the job, for people: each
+     * worker uses its own. Empty: not set; one that does not fit ends in "...". */
     char compute[128], slow[1024], straggle[128], pause[128];
     /* Of a run in virtual time: the cluster, in a line for people. Empty: processes are real. */
     char cluster[256];
 
-    /* How the work is spread; decides nothing about what is computed. */
+    /* How the work is spread; decides nothing about results. */
     uint64_t chunk_bytes;
     uint32_t worker_count;
-    bool colocated; /* There is a server at each declared worker's place, and nowhere else. */
-    bool chunks_at_layers; /* No chunk holds anything of two layers. */
+    bool colocated;        /* Each declared worker's place has a server, and no other place has. */
+    bool chunks_at_layers; /* No chunk spans two layers. */
     uint32_t server_count;
     char (*servers)[ADDRESS_MAX]; /* [server_count], in order; server 0 coordinates. Owned. */
 };
@@ -93,10 +93,10 @@ struct job {
 enum job_scope {
     JOB_SCOPE_ALL, /* A worker joining: everything must agree. */
     /* A checkpoint. How the work is spread may differ, and so may checkpoint_every and steps: no
-     * update depends on them (a cosine schedule ends after its own decay_steps), so a finished job
-     * can be trained longer. */
+     * update depends on them (a cosine schedule ends after its own decay_steps), so a finished
+     * job can be trained longer. */
     JOB_SCOPE_RESUME,
-    /* The same, before the data have been read: their digest is compared by whoever reads them. */
+    /* The same before the data are read: their reader compares the digest. */
     JOB_SCOPE_UNREAD,
 };
 
@@ -106,7 +106,7 @@ bool job_has_read_data(const struct job *job);
 /* Free what job owns and zero it; a zeroed job is fine. */
 void job_free(struct job *job);
 
-/* On failure `to` is zeroed. What `to` held before is not freed. */
+/* On failure `to` is zeroed. The old content of `to` is not freed. */
 enum status job_copy(struct job *to, const struct job *from);
 
 /* Every field in range, names unique and printable, shapes without overflow. Any bytes in the
@@ -114,15 +114,15 @@ enum status job_copy(struct job *to, const struct job *from);
 enum status job_check(const struct job *job, struct error *error);
 
 /* STATUS_MISMATCH, naming the first field that differs with the value of each side, called
- * `ours` and `theirs` in the message: "optimizer: adam in the running job, sgd in worker/1". Both
- * jobs have passed job_check. Data sets are compared by digest, not by name. */
+ * `ours` and `theirs` in the message: "optimizer: adam in the running job, sgd in worker/1".
+ * Both jobs have passed job_check. Data sets are compared by digest, not by name. */
 enum status job_compare(const struct job *a, const char *ours, const struct job *b,
                         const char *theirs, enum job_scope scope, struct error *error);
 
 /* Of all that job_compare looks at in this scope. */
 void job_hash(const struct job *job, enum job_scope scope, uint8_t digest[DIGEST_BYTES]);
 
-/* What the mode of the job means: the only door to it. */
+/* The facts of the job's mode: the only access to it. */
 const struct mode_facts *job_mode(const struct job *job);
 /* As --mode has it. */
 struct mode_text job_mode_text(const struct job *job);
@@ -139,22 +139,22 @@ enum status job_read_max_staleness(const char *text, struct job *job);
 
 #define ACCUMULATE_MOST 1024
 
-/* Where its chunks have their borders. */
+/* The borders of its chunks. */
 enum chunk_borders job_borders(const struct job *job);
 
 /* Whether the place of a worker owns chunks: it has a server as well, and cannot leave. */
 bool job_place_owns(const struct job *job, uint32_t worker);
 
-/* Whether an update may be made of several gradients, and then whether one is made of those that there
- * are after so many batches: at the end of an epoch, and of the job. */
+/* Whether an update may be made of several gradients; and whether one is made of the pending
+ * ones after so many batches, at the end of an epoch or of the job. */
 bool job_accumulates(const struct job *job);
 bool job_closes_at(const struct job *job, uint64_t batches);
 
-/* The version that so many batches have made. `said`: what a message says of it, which it does only where
+/* The version after so many batches. `said`: the version in a message, which has one only where
  * batches do not tell. */
 uint64_t job_version(const struct job *job, uint64_t batches, uint64_t said);
 
-/* Settings that the mode has no use for are as if they had not been given. */
+/* Reset the settings that the mode does not use. */
 void job_forget_unused(struct job *job);
 
 /* --- derived ------------------------------------------------------------------------------- */
@@ -165,14 +165,14 @@ uint64_t job_steps_per_epoch(const struct job *job);
 /* Updates between the checkpoints that are due by number; 0: none is. */
 uint64_t job_checkpoint_every(const struct job *job);
 /* Whether one is due by the clock, so many seconds after the last or after training began. Never
- * where the job says how many updates lie between them. */
+ * where the job sets the updates between them. */
 bool job_checkpoint_is_old(const struct job *job, double seconds);
 
-/* Updates between two points of a job's progress: there are forty an epoch, or forty in all where the
- * job is shorter than that, so that its curve, and when it reached a loss, can be read off them. */
+/* Updates between two points of a job's progress: forty an epoch, or forty in all where the job
+ * is shorter, so that its curve, and the time of reaching a loss, can be read off them. */
 uint64_t job_progress_steps(const struct job *job);
 
-/* Where update number `step` (from 0) lies: epoch, position in the epoch's order, size. */
+/* The place of update number `step` (from 0): epoch, position in the epoch's order, size. */
 struct batch_range {
     uint64_t epoch;    /* From 0. */
     uint64_t first;    /* First example's place in the epoch's order. */
@@ -184,37 +184,37 @@ struct batch_range job_batch(const struct job *job, uint64_t step);
 /* Epochs that the job has updates in. */
 uint64_t job_epochs(const struct job *job);
 
-/* The updates [first, end) of an epoch (from 0) and their examples: not all of the epoch where the
- * job ends within it. */
+/* The updates [first, end) of an epoch (from 0) and their examples: not all of the epoch where
+ * the job ends within it. */
 struct epoch_range {
     uint64_t first, end;
     uint64_t examples;
 };
 struct epoch_range job_epoch(const struct job *job, uint64_t epoch);
 
-/* What elements have beside their values: the rule's slots, and behind them the mean square of
- * compensation that adapts. The job has passed job_check. */
+/* The arrays beside the values: the rule's slots, and behind them the mean square of adaptive
+ * compensation. The job has passed job_check. */
 struct slots job_slots(const struct job *job);
 /* First value of every element of a slot. */
 float job_slot_initial(const struct job *job, uint32_t slot);
 
-/* Whether the model is scored when it has had so many batches: after each epoch, and at the end. */
+/* Whether the model is scored after so many batches: after each epoch, and at the end. */
 bool job_scores_at(const struct job *job, uint64_t batches);
 
-/* How many such counts there are above `after` and below `before`. */
+/* The number of such counts above `after` and below `before`. */
 uint64_t job_scores_between(const struct job *job, uint64_t after, uint64_t before);
 
-/* The epoch, from 1, that the batch before is of: that a score at this count is the score of. */
+/* The epoch, from 1, of the batch before: a score at this count is that epoch's. */
 uint64_t job_epoch_ended(const struct job *job, uint64_t batches);
 
 /* Of the first so many batches of the job, modulo 2^64. */
 uint64_t job_examples_before(const struct job *job, uint64_t step);
 
-/* Most leaves any step of the job has. */
+/* Most leaves of any step of the job. */
 uint32_t job_leaves_max(const struct job *job);
 
-/* How many of the batch's examples the leaves [first_leaf, first_leaf + leaf_count) hold; they
- * start with the batch's example number first_leaf * micro_batch. */
+/* Examples of the batch in the leaves [first_leaf, first_leaf + leaf_count); they start with the
+ * batch's example number first_leaf * micro_batch. */
 uint32_t job_node_examples(const struct job *job, struct batch_range batch, uint32_t first_leaf,
                            uint32_t leaf_count);
 

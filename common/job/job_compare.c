@@ -20,7 +20,7 @@ static enum status differ(const struct sides *sides, const char *what, const cha
                      b, sides->theirs);
 }
 
-/* A bound that there is not is the greatest number that there is. */
+/* No bound is the greatest number. */
 static void show_count(char out[24], uint64_t count)
 {
     if (count == UINT64_MAX)
@@ -40,7 +40,7 @@ static enum status compare_counts(const struct sides *sides, const char *what, u
     return differ(sides, what, a_text, b_text);
 }
 
-/* Where the layers (or words) that differ begin, so that long lists still show the difference. */
+/* The first layer (or word) that differs, so that long lists still show the difference. */
 static size_t difference_start(const char *a, const char *b)
 {
     size_t at = 0;
@@ -225,7 +225,7 @@ enum status job_compare(const struct job *a, const char *ours, const struct job 
 
 /* --- digests ---------------------------------------------------------------------------------- */
 
-/* With its end, so that no two texts run into each other. */
+/* With its end, so that texts do not run into each other. */
 static void hash_text(struct hash *hash, const char *text)
 {
     hash_update(hash, text, strlen(text) + 1);
@@ -242,7 +242,7 @@ static void hash_variable(struct hash *hash, const struct variable *variable)
     hash_update_u64(hash, variable->fan_out);
 }
 
-/* The bits of a number; those of both zeros are the same. */
+/* The bits of a number; both zeros have the same. */
 static uint64_t bits_of(double number)
 {
     uint64_t bits;
@@ -296,7 +296,7 @@ void job_hash(const struct job *job, enum job_scope scope, uint8_t digest[DIGEST
         if (!is_in_scope(field, scope))
             continue;
         if (field->flags & JOB_LATER && job_field_real(field, job) == 0)
-            continue; /* What older programs did not know was 0. */
+            continue; /* Older programs had 0 for it. */
         hash_text(&hash, field->member);
         hash_value(&hash, field, job);
     }

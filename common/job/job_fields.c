@@ -145,7 +145,7 @@ static size_t character_bytes(const unsigned char *s)
     return code >= least[bytes] && code <= 0x10ffff && !surrogate && s[0] < 0xf8 ? bytes : 0;
 }
 
-/* Text for people: UTF-8, because the name of a folder may be in any language. */
+/* Text for people: UTF-8, because a folder's name may be in any language. */
 static bool is_printable(const char *text, size_t size)
 {
     if (memchr(text, '\0', size) == NULL)
@@ -174,13 +174,13 @@ static enum status check_whole(const struct job_field *field, const struct job *
                      (unsigned long long)value);
 }
 
-/* Written so that a number that is not one (NaN) fails. */
+/* Written so that NaN fails. */
 static enum status check_real(const struct job_field *field, const struct job *job,
                               struct error *error)
 {
     double value = job_field_real(field, job);
     bool below = field->kind == JOB_FRACTION, above = field->kind == JOB_RATE;
-    /* FLT_MIN: a rate that a float cannot hold would train with 0 without saying so. */
+    /* FLT_MIN: a rate that a float cannot hold would train with 0 silently. */
     double least = above ? (double)FLT_MIN : field->least;
     if (value >= least && value <= field->most && !(below && value == field->most))
         return STATUS_OK;

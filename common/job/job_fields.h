@@ -1,9 +1,9 @@
-/* job_fields.h - the one table of the declaration: its rows stand in job_rows.inc.
+/* job_fields.h - the one table of the declaration; its rows are in job_rows.inc.
  *
- * What a field of a job is called, where it lies, what it may be and what it decides is written in
- * its row alone. Everything else follows from the row: job_check, job_compare, JSON (job_json.h),
- * the wire (job_encode, which finds the field of the protocol's Job under the row's name), the
- * digest, and where the row is a JOB_OPTION the option with its bounds, default and help.
+ * A row alone has a field's name, place, bounds and effect. Everything else follows from the
+ * row: job_check, job_compare, JSON (job_json.h), the wire (job_encode, which finds the field of
+ * the protocol's Job under the row's name), the digest, and where the row is a JOB_OPTION the
+ * option with its bounds, default and help.
  *
  * Threads: constant. */
 
@@ -31,24 +31,24 @@ enum job_kind {
     JOB_SERVERS,   /* The list of servers, with its count. */
 };
 
-/* What a field decides, and what else is to be known of it. */
+/* The effect of a field, and other facts. */
 enum {
-    JOB_DECIDES = 1,     /* What is computed: the same for whoever joins or resumes. */
-    JOB_SPREAD = 2,      /* How it is spread and how long it goes on: the same for who joins. */
-    JOB_LABEL = 4,       /* Nothing: it is for people, and may differ. */
+    JOB_DECIDES = 1, /* It decides results: the same for members that join or resume. */
+    JOB_SPREAD = 2,  /* It decides the spreading and the length: the same for members that join. */
+    JOB_LABEL = 4,   /* For people alone, and may differ. */
     JOB_WHEN_READ = 8,   /* Not to be compared in JOB_SCOPE_UNREAD. */
     JOB_OR_ZERO = 16,    /* 0 may stand for "choose", beside what is within the bounds. */
-    JOB_UNSET_ZERO = 32, /* 0 where it has no use; as an option it is out of bounds. */
-    /* Younger than the formats: left out of JSON when 0 (a text: empty), and that when it is not
-     * there, so that older checkpoints are read and older programs read what they know. */
+    JOB_UNSET_ZERO = 32, /* 0 where it has no use; as an option that is out of bounds. */
+    /* Younger than the formats: left out of JSON when 0 (a text: empty), and 0 when it is
+     * missing. So older checkpoints are read, and older programs read what they know. */
     JOB_LATER = 64,
 };
 
 #define JOB_ANY_NUMBER 18446744073709551616.0 /* 2^64: no bound of its own. */
 
 struct job_field {
-    const char
-        *member;       /* In struct job and in JSON: "schedule.kind" is in the object "schedule". */
+    /* In struct job and in JSON: "schedule.kind" is in the object "schedule". */
+    const char *member;
     const char *wire;  /* In the protocol's Job. */
     const char *words; /* For people. */
     enum job_kind kind;
@@ -61,15 +61,15 @@ struct job_field {
 extern const struct job_field job_fields[];
 extern const size_t job_field_count;
 
-/* The row of a member that there is. */
+/* The row of an existing member. */
 const struct job_field *job_field_find(const char *member);
 
-/* Where the field lies in a job. */
+/* The field's place in a job. */
 const void *job_field_at(const struct job_field *field, const struct job *job);
 void *job_field_in(const struct job_field *field, struct job *job);
 
-/* The field's name within its JSON object, and how many letters of `member` name that object; 0 for
- * a member of the declaration itself. */
+/* The field's name within its JSON object, and how many letters of `member` name that object; 0
+ * for a member of the declaration itself. */
 const char *job_field_name(const struct job_field *field, size_t *object_length);
 
 /* Numbers only, flags and words among them: a double or, exactly, a uint64_t. */
@@ -85,7 +85,7 @@ void job_field_set_whole(const struct job_field *field, struct job *job, uint64_
 /* The number of a word; STATUS_NOT_FOUND. */
 enum status job_field_number(const struct job_field *field, const char *word, uint64_t *number);
 
-/* All such fields whose member begins so: "" for every one, "schedule." for the schedule's. */
+/* All fields whose member begins so: "" for every one, "schedule." for the schedule's. */
 enum status job_fields_check(const struct job *job, const char *prefix, struct error *error);
 
 #endif

@@ -1,5 +1,5 @@
-/* job_json.c - the fields of a declaration in the order of job.h, written and read back; what is
- * read is checked like what comes over the wire. */
+/* job_json.c - the fields of a declaration in the order of job.h, written and read back, with
+ * the same checks as on the wire. */
 
 #include "common/job/job_json.h"
 
@@ -83,7 +83,7 @@ static void write_field(struct json_writer *writer, const char *name, const stru
     }
 }
 
-/* The rows of one object stand together: object and length are of the one that is open. */
+/* The rows of one object stand together: object and length are of the open one. */
 struct nesting {
     const char *object;
     size_t length;
@@ -194,7 +194,7 @@ static void read_word(struct json_fields *fields, const char *name, const struct
         json_fields_refuse(fields, name, "is unknown");
 }
 
-/* A list is read on the spot; what is wrong with it is the object's first failure. */
+/* A list is read on the spot; its fault is the object's first failure. */
 static void read_list(struct json_fields *fields, const char *name, const struct job_field *field,
                       struct job *job)
 {
@@ -250,7 +250,7 @@ static void read_field(struct json_fields *fields, const char *name, const struc
 static enum status read_object(struct job *job, const struct json *object, size_t length,
                                size_t *index, const char *where, struct error *error);
 
-/* The object that the row at *index lies in, and all rows of it. */
+/* The object of the row at *index, and all rows of it. */
 static void read_nested(struct json_fields *fields, struct job *job, size_t length, size_t *index)
 {
     char name[OBJECT_NAME_MAX];

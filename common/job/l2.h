@@ -1,7 +1,7 @@
-/* l2.h - what --l2 adds to the loss, as Keras' regularizers.l2 on every kernel: F x the sum of w^2. It is
- * told beside the loss of a model, never in it; update.h adds its gradient.
+/* l2.h - the loss term of --l2, as Keras' regularizers.l2 on every kernel: F x the sum of w^2.
+ * It is reported beside the loss of a model, never in it; update.h adds its gradient.
  *
- * In double, squares being exact, in the order of the parameter space: the same bits whoever sums up.
+ * In double, squares being exact, in the order of the parameter space: the same bits everywhere.
  *
  * Threads: pure. */
 

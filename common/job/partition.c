@@ -1,5 +1,5 @@
-/* partition.c - the chunks: near-equal ones, of the space or of each layer, dealt in turn, or, with
- * locking, the largest part first to whichever server has least. */
+/* partition.c - the chunks: near-equal ones, of the space or of each layer, dealt in turn; or,
+ * with locking, the largest part first, to the server that has least. */
 
 #include "common/job/partition.h"
 
@@ -9,17 +9,17 @@
 
 #include "common/base/wording.h"
 
-/* Sizes are reckoned in granules, the 64-byte pieces that every chunk is made of. */
+/* Sizes are counted in granules, the 64-byte pieces of every chunk. */
 #define GRANULE_BYTES (PARAMETER_ALIGNMENT * sizeof(float))
 
-/* With locking no piece smaller than a variable's part on one server can be moved to level the
- * servers, so variables above 1/32 of a server's fair share are cut until their parts are not (or
- * until there is a part on every server). The servers then differ by at most about 1/32. */
+/* With locking the smallest piece is a variable's part on one server. So variables above 1/32 of
+ * a server's fair share are cut until their parts are smaller (or until there is a part on every
+ * server). The servers then differ by at most about 1/32. */
 #define LOCKING_PARTS_PER_SHARE 32
 
-/* Without locking, when nobody said how large: small enough that sending, updating and receiving
- * overlap, large enough that a message is little work beside its bytes. `make bench BENCH=exchange`
- * shows the difference (--chunk-bytes). */
+/* The default without locking: small enough that sending, updating and receiving overlap, large
+ * enough that a message is little work beside its bytes. `make bench BENCH=exchange` shows the
+ * difference (--chunk-bytes). */
 #define CHUNK_BYTES_SMALL (256u << 10)
 #define CHUNK_BYTES_LARGE (1u << 20)
 #define LARGE_MODEL_BYTES (16u << 20)
@@ -77,14 +77,14 @@ static uint64_t wanted_granules(uint64_t granules, uint64_t chunk_bytes)
     return wanted > 0 ? wanted : 1;
 }
 
-/* A run of granules that is cut for itself: the space, or a layer. */
+/* A run of granules that is cut by itself: the space, or a layer. */
 struct section {
     uint64_t first, granules;
     uint64_t chunks;
 };
 
-/* How many chunks: as many as the wanted size asks for, then rounded up to a multiple of the
- * servers, but never more than there are granules. */
+/* The number of chunks: for the wanted size, rounded up to a multiple of the servers, but at
+ * most as many as granules. */
 static struct section cut_section(uint64_t first, uint64_t granules, uint64_t wanted,
                                   uint32_t server_count)
 {
@@ -93,10 +93,10 @@ static struct section cut_section(uint64_t first, uint64_t granules, uint64_t wa
     return (struct section){first, granules, minimum(count, most)};
 }
 
-/* The granules that do not divide go one each to the first chunks. Dealing in turn then leaves the
- * servers within one granule of each other, if the next section is dealt from where the longer ones
- * have ended; spreading them evenly over the space would not, because it could give every longer
- * chunk to the same server. Returns the server to go on with. */
+/* Deal a section in turn. The remaining granules go one each to the first chunks, and the next
+ * section goes on behind the longer ones. So servers stay within one granule of each other.
+ * Spreading the longer chunks evenly over the space could give all of them to the same server.
+ * Returns the server to go on with. */
 static uint32_t deal_section(struct partition *partition, const struct section *section,
                              uint32_t first_chunk, uint32_t server)
 {
@@ -119,7 +119,7 @@ static bool same_layer(const struct variable *a, const struct variable *b)
            memcmp(a->name, b->name, (size_t)(slash - a->name)) == 0;
 }
 
-/* A stretch for each layer, [variable_count] at most, or one of all: returns how many. */
+/* A section for each layer, [variable_count] at most, or one of all; returns their number. */
 static uint32_t cut_space(struct section *sections, const struct variable *variables,
                           uint32_t variable_count, bool at_layers, uint64_t wanted,
                           uint32_t server_count)
@@ -173,7 +173,7 @@ struct piece { /* A variable to be cut and dealt. */
     uint64_t granules;
 };
 
-struct load { /* What a server has been dealt so far. */
+struct load { /* The load of a server so far. */
     uint32_t server;
     uint64_t granules;
 };
@@ -194,7 +194,7 @@ static int least_loaded_first(const void *left, const void *right)
     return a->server < b->server ? -1 : 1;
 }
 
-/* Decide into how many parts each variable is cut; return the chunks in all. */
+/* Decide into how many parts each variable is cut; returns the chunks in all. */
 static uint64_t plan_pieces(struct piece *pieces, const struct variable *variables,
                             uint32_t variable_count, uint64_t granules, uint32_t server_count)
 {

@@ -1,5 +1,5 @@
-/* probe.c - updates of made-up numbers by every optimizer, with every length of tail, and some
- * learning rates, all into one digest. */
+/* probe.c - updates of invented numbers by every optimizer, with every length of tail, and some
+ * learning rates, in one digest. */
 
 #include "common/job/probe.h"
 

@@ -1,9 +1,8 @@
 /* probe.h - a fixed sample of this process's arithmetic, as a digest.
  *
- * Sync promises the same bits whoever computes, so every process shows what its own arithmetic
- * gives before it may join: the update kernels with every tail length and the schedule here, a
- * small gradient besides in workers. Two processors that differ in a bit anywhere differ in the
- * digest.
+ * Sync promises the same bits on all workers, so every process shows its own arithmetic before
+ * it may join: here the update kernels with every tail length and the schedule, and in workers a
+ * small gradient besides. Two processors that differ in one bit differ in the digest.
  *
  * Threads: pure. */
 

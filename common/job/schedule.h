@@ -52,15 +52,15 @@ enum staleness_rate {
 
 const char *staleness_rate_numbered(unsigned number); /* NULL from the first that is not there. */
 
-/* The rate of one update. staleness: versions made since the one that it was computed from;
- * workers: as declared. Divided in double and rounded once. */
+/* The rate of one update. staleness: versions made since its base; workers: as declared. Divided
+ * in double and rounded once. */
 float staleness_rate_of(enum staleness_rate rule, float rate, uint64_t staleness, uint32_t workers);
 
-/* "constant", "step", "cosine"; "unknown" for a number that is none. */
+/* "constant", "step", "cosine"; "unknown" for any other number. */
 const char *schedule_kind_name(enum schedule_kind kind);
 const char *schedule_numbered(unsigned number); /* NULL from the first that is not there. */
 
-/* What the bounds of single fields (job_rows.inc) do not say; the kind is one there is. */
+/* The conditions beyond the bounds of single fields (job_rows.inc), for a known kind. */
 enum status schedule_check(const struct schedule *schedule, struct error *error);
 
 #endif

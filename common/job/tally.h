@@ -1,5 +1,5 @@
-/* tally.h - what a run of updates scored as they were made. Integers, so that adding is exact in any
- * order.
+/* tally.h - the scores of a run of updates as they were made. Integers, so that adding is exact
+ * in any order.
  *
  * Threads: plain values. */
 
@@ -20,12 +20,12 @@ double tally_accuracy(const struct tally *tally); /* 0 to 1; NaN for none. */
 
 /* The first part of a window of --report-every, up to a step that lies in it: see windows.h. */
 struct window_so_far {
-    uint64_t first; /* Where the window begins. */
+    uint64_t first; /* The window's begin. */
     struct tally tally;
 };
 
-/* What was scored before a step by updates of whose kind there are more to come. Tallies of no updates
- * where none are, or they are not known. */
+/* The scores before a step of its unfinished epoch and window. Tallies of no updates where there
+ * are none, or they are not known. */
 struct tally_so_far {
     struct tally epoch; /* Of the epoch that the step lies in. */
     struct window_so_far window;

@@ -1,4 +1,4 @@
-/* tree.c - walks from the root down; the tree is nowhere stored, because it follows from the number
+/* tree.c - walks from the root down; the tree is not stored, because it follows from the number
  * of leaves. */
 
 #include "common/job/tree.h"
@@ -19,9 +19,9 @@ void tree_children(struct node node, struct node *left, struct node *right)
     *right = (struct node){node.first_leaf + split, node.leaf_count - split};
 }
 
-/* One step of the way from `from` down to `towards`, which lies within it and is smaller: true and
- * the two children, the one that holds `towards` first; false when neither child holds it whole,
- * so that it is no node of the tree. */
+/* One step of the way from `from` down to `towards`, which lies within it and is smaller: true
+ * and the two children, the one that holds `towards` first; false when neither child holds it
+ * whole, so that it is no node of the tree. */
 static bool descend(struct node from, struct node towards, struct node *nearer, struct node *other)
 {
     tree_children(from, nearer, other);

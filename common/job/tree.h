@@ -38,7 +38,7 @@ static inline bool node_equal(struct node a, struct node b)
     return a.first_leaf == b.first_leaf && a.leaf_count == b.leaf_count;
 }
 
-/* Whether every leaf of `inner` is one of `outer`'s. Any values are safe to ask about. */
+/* Whether `outer` has every leaf of `inner`. Accepts any values. */
 static inline bool node_within(struct node inner, struct node outer)
 {
     uint64_t inner_end = (uint64_t)inner.first_leaf + inner.leaf_count;
@@ -49,7 +49,7 @@ static inline bool node_within(struct node inner, struct node outer)
 /* Split a node of two or more leaves. */
 void tree_children(struct node node, struct node *left, struct node *right);
 
-/* Whether node is one of the tree's on leaf_count leaves. Any values are safe to ask about. */
+/* Whether node is one of the tree's on leaf_count leaves. Accepts any values. */
 bool tree_has(uint32_t leaf_count, struct node node);
 
 /* The other child of node's parent. node must be in the tree and not its root. */
@@ -62,8 +62,8 @@ uint32_t tree_cover(uint32_t leaf_count, uint32_t first, uint32_t count,
                     struct node nodes[TREE_COVER_MAX]);
 
 /* The contiguous run of leaves that member `index` of `members` owns: as even as whole leaves
- * allow. Where leaf_count / members is a power of two each run is one node, because an aligned run
- * of 2^k leaves always is. leaf_count of the result is 0 for a member that has nothing to do. */
+ * allow. Where leaf_count / members is a power of two each run is one node, because an aligned
+ * run of 2^k leaves always is. leaf_count of the result is 0 for a member without leaves. */
 struct node tree_run(uint32_t leaf_count, uint32_t members, uint32_t index);
 
 #endif

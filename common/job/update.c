@@ -1,5 +1,5 @@
-/* update.c - a stretch is cut where variables begin, for the rules that ask whose the elements
- * are. */
+/* update.c - an interval of elements is split where variables begin, for the rules that differ
+ * by variable. */
 
 #include "common/job/update.h"
 
@@ -10,7 +10,7 @@
 
 #define BLOCK 2048 /* Elements. */
 
-/* The variable that the element, or the gap it lies in, belongs to. */
+/* The variable of the element, or of the gap that it lies in. */
 static uint32_t variable_at(const uint64_t *offsets, uint32_t count, uint64_t element)
 {
     uint32_t low = 0, high = count;
@@ -24,7 +24,7 @@ static uint32_t variable_at(const uint64_t *offsets, uint32_t count, uint64_t el
     return low;
 }
 
-/* The mean gradient and l2's, of which the rule is told that it is a mean already: to multiply by 1
+/* The mean gradient with l2's, announced to the rule as a mean already: a multiplication by 1
  * changes no bit. */
 VECTORIZED
 static void add_l2(uint64_t count, float scale, float twice, const float *restrict sum,
@@ -55,7 +55,7 @@ static void apply_regularised(const struct optimizer *optimizer,
     }
 }
 
-/* Elements [from, end) of what `whole` updates. */
+/* Elements [from, end) of the update `whole`. */
 static void apply_piece(const struct optimizer *optimizer, const struct optimizer_update *whole,
                         uint64_t from, uint64_t end, bool bias, float l2)
 {

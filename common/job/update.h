@@ -1,11 +1,11 @@
-/* update.h - one update of any stretch of the parameter space.
+/* update.h - one update of any interval of the parameter space.
  *
- * With --l2 F the gradient of a kernel has 2 F w more, w being the value as it is when the update is made:
- * what gradients were computed from does not matter to it. Not so that of a bias, as with Keras' regularizers.
+ * With --l2 F the gradient of a kernel has 2 F w more, w being the value when the update is
+ * made, and not the gradient's base. A bias has none, as with Keras' regularizers.
  *
- * A rule is elementwise, but one that spares biases, or l2, has to know which elements are whose. A kernel
- * is a variable of more than one axis, a bias one of a single axis; a stretch that spans several is
- * updated piece by piece, so where chunks begin and end decides no bit.
+ * A rule is elementwise, but one that spares biases, or l2, has to know the variables. A kernel
+ * is a variable of more than one axis, a bias one of a single axis. An interval that spans
+ * several is updated piece by piece, so the borders of chunks decide no bit.
  *
  * Threads: pure, but for the arrays of the update. */
 

@@ -1,4 +1,4 @@
-/* update_sum.c - what the rule needs, from the job and where the sum stands. */
+/* update_sum.c - the rule's arguments, from the job and the place of the sum. */
 
 #include "common/job/update_sum.h"
 

@@ -1,10 +1,10 @@
-/* update_sum.h - one update of a stretch of the parameter space by a sum of gradients: the job's rate at
- * that place of its schedule, what staleness takes off it, and what the sum is divided by. Whoever
- * applies goes through here: an owner of chunks, a process without servers, a replay.
+/* update_sum.h - one update of an interval of the parameter space by a sum of gradients: the
+ * job's rate at that place of its schedule, less for staleness, and the divisor of the sum. All
+ * updates go through here: an owner's, those of a process without servers, a replay's.
  *
- * The divisor (--loss-scale): the examples that are in the sum, or for each gradient in it the job's
- * batch, as where TensorFlow's tutorials write compute_average_loss(..., global_batch_size): then a
- * ragged batch, which has fewer examples, moves the model less.
+ * The divisor (--loss-scale) is the examples in the sum, or for each gradient in it the job's
+ * batch, as where TensorFlow's tutorials write compute_average_loss(..., global_batch_size).
+ * Then a ragged batch, which has fewer examples, moves the model less.
  *
  * Threads: pure, but for the arrays. */
 
@@ -14,12 +14,11 @@
 #include "common/job/job.h"
 
 struct update_sum {
-    uint64_t version; /* Of the stretch, before the update. */
-    uint64_t
-        batches; /* That it had had before the last one in the sum: its place in the schedule. */
+    uint64_t version;       /* Of the interval, before the update. */
+    uint64_t batches;       /* Batches before the last one in the sum: its place in the schedule. */
     uint64_t staleness;     /* The greatest of the gradients in it. */
-    uint32_t examples;      /* In the sum ... */
-    uint32_t gradients;     /* ... of so many batches' gradients; at least 1. */
+    uint32_t examples;      /* In the sum. */
+    uint32_t gradients;     /* Batches' gradients in the sum, at least 1. */
     uint64_t first, count;  /* The elements [first, first + count) of the space. */
     const float *sum;       /* [count] */
     const float *values_in; /* [count] */
@@ -30,7 +29,7 @@ struct update_sum {
 /* offsets: variables_layout's of the job. */
 void update_by_sum(const struct job *job, const uint64_t *offsets, const struct update_sum *what);
 
-/* What such a sum is multiplied by to be a mean: 1 / its divisor. */
+/* The factor that makes a mean of such a sum: 1 / its divisor. */
 float update_scale(const struct job *job, uint32_t examples, uint32_t gradients);
 
 #endif

@@ -1,5 +1,5 @@
-/* variable.c - lays variables out and gives them their initial values, each element from its own
- * place in a counter-based sequence. */
+/* variable.c - lays variables out, and gives each element its initial value from its own place
+ * in a counter-based sequence. */
 
 #include "common/job/variable.h"
 

@@ -42,17 +42,17 @@ uint64_t variable_elements(const struct variable *variable);
 #define VARIABLE_SHAPE_MAX 200
 char *variable_shape(const struct variable *variable, char text[VARIABLE_SHAPE_MAX]);
 
-/* Of a single axis: what a rule that spares biases spares. Others are kernels. */
+/* Of a single axis: rules that spare biases spare it. Others are kernels. */
 bool variable_is_bias(const struct variable *variable);
 
-/* What so many elements take up in the parameter space, up to where the next variable starts. */
+/* The elements that it takes up in the parameter space, up to the next variable. */
 uint64_t variable_room(uint64_t elements);
 
 /* Elements of all of them, without the gaps between them. */
 uint64_t variables_elements(const struct variable *variables, uint32_t count);
 
-/* Fill offsets[count] with where each variable starts; return the elements of the whole space,
- * a multiple of PARAMETER_ALIGNMENT. */
+/* Fill offsets[count] with each variable's start; returns the elements of the whole space, a
+ * multiple of PARAMETER_ALIGNMENT. */
 uint64_t variables_layout(const struct variable *variables, uint32_t count, uint64_t *offsets);
 
 /* Write the initial values of elements [first, first + count) of variable number `index` of a job

@@ -1,4 +1,4 @@
-/* verdict.h - what becomes of a gradient, and how many there were of each.
+/* verdict.h - the verdicts on gradients, and their counts.
  *
  * Threads: plain values. */
 

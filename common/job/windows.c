@@ -13,7 +13,7 @@ static uint64_t end_of(const struct job *job, uint64_t number)
     return job->steps - first > job->report_every ? first + job->report_every : job->steps;
 }
 
-/* The batches of a window that are counted here, its first part included if that is known. */
+/* Batches of a window that are counted here, with its first part if that is known. */
 static uint64_t wanted(const struct windows *windows, uint64_t number)
 {
     uint64_t first = number * windows->job->report_every;
@@ -30,8 +30,8 @@ bool windows_begin_at(const struct job *job, uint64_t step)
     return job->report_every > 0 && step % job->report_every == 0;
 }
 
-/* What is so far is of this window only if it begins where this begins, and is all of it: another session
- * may have had other windows. */
+/* A known first part counts only if it begins where this window begins, and is complete: another
+ * session may have had other windows. */
 static void begin(struct windows *windows, uint64_t step, const struct window_so_far *so_far)
 {
     uint64_t every = windows->job->report_every;
@@ -76,8 +76,8 @@ static bool is_complete(const struct windows *windows, uint64_t number)
     return tally_of(windows, number)->updates == wanted(windows, number);
 }
 
-/* Past those that are complete, whose places are for others; not past a last one that is shorter, for the
- * job may be made longer. */
+/* Past complete windows, whose places are reused; not past a shorter last one, because the job
+ * may be made longer. */
 static void advance(struct windows *windows)
 {
     while ((windows->low + 1) * windows->job->report_every <= windows->job->steps &&
@@ -109,7 +109,7 @@ bool windows_count(struct windows *windows, uint64_t batch, const struct tally *
     if (windows->job->report_every == 0 || batch >= windows->job->steps)
         return false;
     uint64_t number = batch / windows->job->report_every;
-    /* What no honest run says: peers may. */
+    /* No honest run says so, but peers may. */
     if (batch < windows->from || number < windows->low || number - windows->low >= windows->room)
         return false;
     tally_add(tally_of(windows, number), tally);
@@ -129,7 +129,7 @@ struct window_so_far windows_so_far(const struct windows *windows, uint64_t step
     so_far.first = number * windows->job->report_every;
     if (number == windows->low)
         so_far.tally = *tally_of(windows, number);
-    /* A part of it is of no use to anybody. */
+    /* An incomplete part is of no use. */
     return so_far.tally.updates == step - so_far.first ? so_far : (struct window_so_far){0};
 }
 

@@ -23,21 +23,21 @@
 #include "common/job/job.h"
 #include "common/job/tally.h"
 
-/* From the first batch that is not counted yet to the last that may be: see batch_set.h. */
+/* From the first uncounted batch to the last that may be counted: see batch_set.h. */
 #define WINDOWS_REACH 4096
 
 struct window {
     uint64_t number;     /* From 0. */
-    uint64_t first, end; /* The batches [first, end) ... */
+    uint64_t first, end; /* Its batches [first, end). */
     uint64_t examples;   /* ... that have so many. */
-    struct tally tally;  /* Of `tally.updates` of them: of all but where a first part is unknown. */
-    bool ragged;         /* The last, and shorter than the others. */
+    struct tally tally;  /* Of `tally.updates` batches: all, unless a first part is unknown. */
+    bool ragged;         /* The last one, shorter than the others. */
 };
 
 struct windows {
     const struct job *job; /* Borrowed. Without report_every there are no windows. */
-    uint64_t from;         /* The first batch that is counted here ... */
-    uint64_t since;        /* ... and the first that is in the tallies. */
+    uint64_t from;         /* The first batch counted in this session. */
+    uint64_t since;        /* The first batch in the tallies. */
     uint64_t low;          /* The first window that is not complete. */
     uint32_t room;
     struct tally *tallies; /* [room], window k in place k % room; owned. */
@@ -47,7 +47,7 @@ struct windows {
 uint64_t windows_of_job(const struct job *job);
 struct window window_of(const struct job *job, uint64_t number, const struct tally *tally);
 
-/* Counting from `first`, before which its window had scored `so_far`. STATUS_MEMORY. */
+/* Count from `first`, before which its window had scored `so_far`. STATUS_MEMORY. */
 enum status windows_init(struct windows *windows, const struct job *job, uint64_t first,
                          const struct window_so_far *so_far);
 void windows_free(struct windows *windows);
@@ -56,11 +56,10 @@ void windows_free(struct windows *windows);
 bool windows_count(struct windows *windows, uint64_t batch, const struct tally *tally,
                    struct window *told);
 
-/* What the window of `step` has scored, all before the step being counted and nothing after: of no
- * batches where a window begins there. */
+/* The score of the window of `step` before the step: of no batches where a window begins there. */
 struct window_so_far windows_so_far(const struct windows *windows, uint64_t step);
 
-/* All from `step` on is to be counted again. */
+/* Count all from `step` on again. */
 void windows_go_back(struct windows *windows, uint64_t step, const struct window_so_far *so_far);
 
 /* Whether the window of the step begins there. */

@@ -1,5 +1,6 @@
 /* checkpoint.c - writes parts and the manifest, finds, verifies, loads and removes checkpoints.
- * Loading maps each tensor of each part to its place in the whole and insists that they tile it. */
+ * Loading maps each tensor of each part to its place in the whole, and insists that the tensors
+ * tile it. */
 
 #include "common/store/checkpoint.h"
 
@@ -16,11 +17,11 @@
 
 #define MANIFEST_NAME "manifest.json"
 
-/* Checkpoints of which nobody here knows whether they are whole are read a few at a time, because
- * a run waits for it. More than are kept by default, so that those are always found out at once. */
+/* A run waits while checkpoints are read to see whether they are whole, so only a few are read
+ * at a time. They are more than are kept by default, which are thus always known at once. */
 #define READS_A_PRUNING 8
 
-#define BLOCK_BYTES (1u << 20) /* Read at once, where not all is. */
+#define BLOCK_BYTES (1u << 20) /* Read at once, where the whole is not. */
 
 /* --- names --------------------------------------------------------------------------------- */
 
@@ -35,7 +36,7 @@ void checkpoint_path(char *path, const char *out, uint64_t step)
     snprintf(path, DISK_PATH_MAX, "%s/checkpoints/step-%012" PRIu64, out, step);
 }
 
-/* The number written by digits alone, as %u writes it; *end is what follows. */
+/* The number written by digits alone, as %u writes it; *end is the rest. */
 static bool parse_digits(const char *text, const char **end, uint64_t *number)
 {
     uint64_t value = 0;
@@ -49,7 +50,7 @@ static bool parse_digits(const char *text, const char **end, uint64_t *number)
     return at > text;
 }
 
-/* The step of a directory called step-%012u, and of no other. */
+/* The step of a directory called step-%012u, and no other. */
 static bool parse_step(const char *name, uint64_t *step)
 {
     const char *end;
@@ -89,7 +90,7 @@ static void describe_part(struct safetensors_writer *writer, uint64_t step,
     }
 }
 
-/* Of pieces, also by a thread beside the one that writes them. */
+/* In pieces, also on a thread beside the writing one. */
 static void measure_part(struct checkpoint_part *part, const struct disk_piece *pieces,
                          size_t piece_count)
 {
@@ -103,7 +104,7 @@ static void measure_part(struct checkpoint_part *part, const struct disk_piece *
     hash_final(&hash, part->digest);
 }
 
-/* One part while it is written, for whoever measures it meanwhile. */
+/* One part while it is written, for the thread that measures it. */
 struct measuring {
     const struct safetensors_writer *writer;
     struct checkpoint_part *part;
@@ -115,7 +116,7 @@ static void measure(void *argument)
     measure_part(measuring->part, measuring->writer->pieces, measuring->writer->piece_count);
 }
 
-/* One piece against what lies in the file from an offset on. */
+/* One piece against the bytes of the file from an offset on. */
 static enum status compare_piece(const struct disk *disk, const char *path, uint64_t offset,
                                  const struct disk_piece *piece, uint8_t *block,
                                  struct error *error)
@@ -148,8 +149,8 @@ static enum status read_back(const struct disk *disk, const char *path,
     return status;
 }
 
-/* The digest is of the bytes in memory, which nobody writes meanwhile, and so is the file. It takes longer
- * than all else. */
+/* The digest is of the bytes in memory, which stay unchanged, and so is the file. It takes
+ * longer than all else. */
 static enum status write_measured(const struct disk *disk, const char *path,
                                   const struct safetensors_writer *writer, bool proven,
                                   struct checkpoint_part *part, struct error *error)
@@ -165,8 +166,7 @@ static enum status write_measured(const struct disk *disk, const char *path,
     return status;
 }
 
-/* What lies behind a symbolic link is somebody else's place: nothing is written or removed there.
- */
+/* A symbolic link leads to a place that may be another's: nothing is written or removed there. */
 static bool is_link(const struct disk *disk, const char *path)
 {
     return disk->look(disk->context, path) == DISK_LINK;
@@ -230,8 +230,8 @@ enum status checkpoint_write_proven_part(const struct disk *disk, const char *ou
                       chunk_count, part, error);
 }
 
-/* A manifest vouches for its parts, so they must be there before it. A server may have written its
- * own to a directory of the same name on another host. */
+/* A manifest vouches for its parts, so they must be there before it. A server may have written
+ * its own to a directory of the same name on another host. */
 static enum status check_parts(const struct disk *disk, const char *directory,
                                const struct manifest *manifest, struct error *error)
 {
@@ -254,15 +254,15 @@ static enum status check_parts(const struct disk *disk, const char *directory,
     return STATUS_OK;
 }
 
-/* A name that a manifest does not account for. */
+/* A name that a manifest does not list. */
 struct tidying {
     const struct disk *disk;
     const char *directory;
     const struct manifest *manifest;
 };
 
-/* Not what is being written aside under a part's own name: the last cut of a run may be made twice
- * at the same step, and the second part, which has the same bytes, be under way. */
+/* But not a file being written aside under a part's name: the last snapshot of a run may be made
+ * twice at the same step, and its second part, with the same bytes, be under way. */
 static void tidy_entry(void *argument, const char *name)
 {
     const struct tidying *tidying = argument;
@@ -280,7 +280,7 @@ static void tidy_entry(void *argument, const char *name)
         tidying->disk->remove_tree(tidying->disk->context, path, NULL);
 }
 
-/* What is left over does no harm but to take room, so neither does failing to remove it. */
+/* A left-over file does no harm but to take room, so neither does failing to remove it. */
 static void tidy(const struct disk *disk, const char *directory, const struct manifest *manifest)
 {
     struct tidying tidying = {disk, directory, manifest};
@@ -308,7 +308,7 @@ enum status checkpoint_write_manifest(const struct disk *disk, const char *out,
 
 struct listing_entry {
     uint64_t step;
-    bool has_manifest; /* Or cannot be looked into: nothing in it is to be thrown away for that. */
+    bool has_manifest; /* Or it cannot be looked into: no reason to remove anything in it. */
 };
 
 struct listing {
@@ -393,8 +393,9 @@ static enum status remove_checkpoint(const struct disk *disk, const char *out,
     char directory[DISK_PATH_MAX], manifest[DISK_PATH_MAX];
     checkpoint_path(directory, out, entry.step);
     enum status status = STATUS_OK;
-    /* Without its manifest it is no checkpoint any more, whatever is interrupted after that. */
-    bool folder = disk->look(disk->context, directory) == DISK_FOLDER; /* A link goes by itself. */
+    /* Without its manifest it is no checkpoint any more, after any interruption. */
+    bool folder =
+        disk->look(disk->context, directory) == DISK_FOLDER; /* A link is removed as such. */
     if (entry.has_manifest && folder && join(manifest, directory, MANIFEST_NAME))
         status = disk->remove_tree(disk->context, manifest, error);
     if (status == STATUS_OK || status == STATUS_NOT_FOUND)
@@ -433,7 +434,7 @@ void checkpoint_shelf_add(struct checkpoint_shelf *shelf, uint64_t step)
     shelf->steps[oldest] = step;
 }
 
-/* Whether a checkpoint is whole, at the price of reading it when nobody here has before. */
+/* Whether a checkpoint is whole. Reads it unless this process knows. */
 static enum status inspect(const struct disk *disk, const char *out, uint64_t step,
                            const struct checkpoint_shelf *shelf, struct error *error)
 {
@@ -450,7 +451,7 @@ static enum status inspect(const struct disk *disk, const char *out, uint64_t st
     return status;
 }
 
-/* What was known of those that a pruning did not come to. */
+/* Keep the knowledge of those that a pruning did not come to. */
 static void keep_knowledge(struct checkpoint_shelf *whole, const struct checkpoint_shelf *shelf,
                            uint64_t before)
 {
@@ -460,7 +461,8 @@ static void keep_knowledge(struct checkpoint_shelf *whole, const struct checkpoi
             whole->steps[whole->count++] = shelf->steps[i];
 }
 
-/* Move what is older than enough whole ones to the front of listing; *superfluous counts it. */
+/* Move those that are older than enough whole ones to the front of listing; *superfluous counts
+ * them. */
 static enum status choose_superfluous(struct listing *listing, const struct disk *disk,
                                       const char *out, struct checkpoint_shelf *shelf,
                                       size_t *superfluous, struct error *error)
@@ -528,7 +530,7 @@ struct loaded_part {
     char path[DISK_PATH_MAX];
 };
 
-/* Where one tensor of a part belongs. */
+/* The place of one tensor of a part. */
 struct placement {
     uint32_t array;
     uint64_t first, count; /* Elements of the space. */
@@ -542,7 +544,7 @@ struct opening {
     const char *path;
     struct slots slots;
     struct loaded_part *parts; /* [part_count] */
-    uint32_t arrays_wanted;    /* The first of all, which the reader will have. */
+    uint32_t arrays_wanted;    /* The first of all, for the reader. */
     struct error *error;
 };
 
@@ -584,8 +586,8 @@ static enum status check_part_metadata(const struct loaded_part *part, uint64_t 
     return STATUS_OK;
 }
 
-/* Of a job in which batches may make an update together. All parts say the same, but for those without
- * a chunk. Where nothing is said each has made its own. */
+/* Of a job in which batches may make an update together. All parts have the same version, but
+ * for those without a chunk. Without a version each batch has made its own. */
 static enum status check_part_version(const struct opening *opening, const struct loaded_part *part)
 {
     struct checkpoint_reader *reader = opening->reader;
@@ -618,7 +620,7 @@ static enum status load_part(const struct opening *opening, uint32_t index)
     size_t bytes;
     enum status status = opening->disk->read_file(
         opening->disk->context, part->path, expected->bytes, &part->bytes, &bytes, opening->error);
-    /* A manifest without its parts is not "no checkpoint" but a damaged one. */
+    /* A manifest without its parts is a damaged checkpoint, and not "no checkpoint". */
     if (status == STATUS_NOT_FOUND)
         return error_set(opening->error, STATUS_INVALID, "%.300s is missing", part->path);
     if (status == STATUS_OK)
@@ -632,7 +634,7 @@ static enum status load_part(const struct opening *opening, uint32_t index)
     return status;
 }
 
-/* Where the tensor belongs, from its name "chunk-<first>/<array>". */
+/* The tensor's place, from its name "chunk-<first>/<array>". */
 static enum status place(const struct opening *opening, const struct loaded_part *part,
                          const struct safetensors_tensor *tensor, struct placement *placement)
 {
@@ -718,7 +720,7 @@ static void unload_part(struct loaded_part *part)
     part->bytes = NULL;
 }
 
-/* Copy everything to its place; each part's memory is given back as soon as it is done. */
+/* Copy everything to its place; each part's memory is freed as soon as it is copied. */
 static enum status gather(const struct opening *opening)
 {
     struct checkpoint_reader *reader = opening->reader;
@@ -917,7 +919,7 @@ enum status checkpoint_find(const struct disk *disk, const char *path, bool *of_
                      path);
 }
 
-/* What checkpoint_find finds: the checkpoint itself, or the run's newest whole one. */
+/* The result of checkpoint_find: the checkpoint itself, or the run's newest whole one. */
 static enum status open_named(struct checkpoint_reader *reader, const struct disk *disk,
                               const char *path, void (*damaged)(void *argument, const char *line),
                               void *argument, struct error *error)
@@ -942,7 +944,7 @@ enum status checkpoint_resume(struct checkpoint_reader *reader, const struct dis
     if (!named || (status != STATUS_NOT_FOUND && status != STATUS_INVALID))
         return status;
     status = open_named(reader, disk, restore, damaged, argument, error);
-    /* One that was named by hand and is not there is an error of another kind. */
+    /* A checkpoint that was named by hand and is missing is an error of another kind. */
     return status == STATUS_NOT_FOUND ? STATUS_IO : status;
 }
 
@@ -956,7 +958,7 @@ void checkpoint_close(struct checkpoint_reader *reader)
 
 /* --- values, piece by piece ---------------------------------------------------------------- */
 
-/* The header of a part, with what comes before it, into part->bytes. */
+/* The header of a part, and the bytes before it, into part->bytes. */
 static enum status read_part_header(const struct opening *opening, struct loaded_part *part,
                                     const struct checkpoint_part *expected, size_t *count)
 {
@@ -1009,7 +1011,7 @@ static int by_element(const void *a, const void *b)
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* Of array 0; check_placements has found that all is there once. */
+/* Of array 0; check_placements has found each element once. */
 static enum status find_runs(const struct opening *opening, struct checkpoint_values *values)
 {
     size_t total = 0;
@@ -1071,7 +1073,7 @@ enum status checkpoint_values_open(struct checkpoint_values *values, const struc
     return status;
 }
 
-/* The run that holds an element. */
+/* The run of elements that holds this one. */
 static const struct checkpoint_run *run_of(const struct checkpoint_values *values, uint64_t element)
 {
     size_t low = 0, high = values->run_count;

@@ -1,22 +1,22 @@
-/* checkpoint.h - checkpoints on disk: parts, manifests, and what can be read from them.
+/* checkpoint.h - checkpoints on disk: parts, manifests, and reading them.
  *
  *     OUT/checkpoints/step-000000000938/part-0-of-2.g3.safetensors   server 0's chunks
  *                                       part-1-of-2.g3.safetensors   server 1's chunks
  *                                       manifest.json                written last, by server 0
  *
  * A part is a valid safetensors file of flat F32 tensors "chunk-<first element>/values" and
- * "chunk-<first element>/<slot name>" whose metadata holds what kind of file it is, the step, and the
- * version where that is another number.
- * The manifest holds the whole declaration, the step, the run id, and name, size and BLAKE2b-256 of
- * every part. Only what has a manifest is a checkpoint, and it is one only if every part matches.
+ * "chunk-<first element>/<slot name>". Its metadata hold the kind of file, the step, and the
+ * version where that is another number. The manifest holds the whole declaration, the step, the
+ * run id, and name, size and BLAKE2b-256 of every part. Only a directory with a manifest is a
+ * checkpoint, and only if every part matches.
  *
- * A checkpoint is a cut at a step: every chunk has had exactly `step` batches, in `version` updates (in
- * async mode server 0 lets the batches under way finish before it cuts). So it can be read by element range,
- * whatever servers and chunks wrote it.
+ * A checkpoint is a snapshot at a step: every chunk has had exactly `step` batches, in `version`
+ * updates. (In async mode the coordinator lets the batches under way finish first.) So it can be
+ * read by element range, whatever servers and chunks wrote it.
  *
- * Whatever is interrupted at whatever point, by a kill, a full disk or a torn write, the
- * checkpoints that were whole before are whole after it: a part is written under a name of its own,
- * a manifest names only parts that are there, and what is removed loses its manifest first.
+ * After any interruption, by a kill, a full disk or a torn write, the checkpoints that were
+ * whole stay whole: a part is written under a name of its own, a manifest names only existing
+ * parts, and a removal takes the manifest first.
  *
  * Threads: a reader belongs to one thread. Errors: STATUS_INVALID for bytes that break a rule,
  * STATUS_NOT_FOUND, STATUS_IO; the line names the file. Source: proto/CONTRACT.md section 5. */
@@ -34,7 +34,7 @@
 #include "common/store/manifest.h"
 #include "common/store/model_file.h"
 
-/* How many whole ones are kept: unless somebody says otherwise, at most, and without end. */
+/* Whole ones that are kept: by default, at most, and without end. */
 #define CHECKPOINTS_KEPT     3
 #define CHECKPOINTS_KEPT_MAX 1000
 #define CHECKPOINTS_ALL      UINT32_MAX
@@ -43,22 +43,23 @@
 struct checkpoint_chunk {
     uint64_t first, count;                      /* Elements of the parameter space. */
     const float *arrays[CHECKPOINT_ARRAYS_MAX]; /* [1 + slot_count][count], borrowed. */
-    uint64_t version;        /* Updates that it has had: one number for all chunks of a cut. */
-    const uint32_t *entries; /* How many, and those; NULL where nothing is recorded. Borrowed. */
+    uint64_t version; /* Its updates: one number for all chunks of a snapshot. */
+    /* Their number and the entries; NULL where nothing is recorded. Borrowed. */
+    const uint32_t *entries;
 };
 
 /* "OUT/checkpoints/step-%012u" into path[DISK_PATH_MAX]. */
 void checkpoint_path(char *path, const char *out, uint64_t step);
 
-/* One server's part of the cut at `step`, in the name of a generation; *part describes it. */
+/* One server's part of the snapshot at `step`, in the name of a generation; *part describes it. */
 enum status checkpoint_write_part(const struct disk *disk, const char *out, uint64_t step,
                                   uint64_t generation, uint32_t server, uint32_t server_count,
                                   struct slots slots, const struct checkpoint_chunk *chunks,
                                   uint32_t chunk_count, struct checkpoint_part *part,
                                   struct error *error);
 
-/* The same, and what has been written is read back and compared with what was to be, while its digest is
- * made: STATUS_IO where it is another. */
+/* The same. The part is then read back and compared while its digest is made: STATUS_IO where it
+ * differs. */
 enum status checkpoint_write_proven_part(const struct disk *disk, const char *out, uint64_t step,
                                          uint64_t generation, uint32_t server,
                                          uint32_t server_count, struct slots slots,
@@ -67,15 +68,15 @@ enum status checkpoint_write_proven_part(const struct disk *disk, const char *ou
                                          struct error *error);
 
 /* Make a checkpoint of the manifest's parts. STATUS_INVALID when one of them is not where this
- * process would read it, in full length. Then what else is in the checkpoint's directory (parts of
- * earlier generations, what killed writers left) is removed, as well as that can be done. */
+ * process would read it, in full length. Then other files of the checkpoint's directory (parts
+ * of earlier generations, files of killed writers) are removed, if possible. */
 enum status checkpoint_write_manifest(const struct disk *disk, const char *out,
                                       const struct manifest *manifest, struct error *error);
 
 /* --- keeping ------------------------------------------------------------------------------- */
 
-/* Checkpoints that this process knows to be whole, since it has written or read them; so each is
- * read at most once to find out. Zeroed is ready. */
+/* Checkpoints that this process has written or read, and so knows to be whole; each is read at
+ * most once to find out. Zeroed is ready. */
 struct checkpoint_shelf {
     uint32_t keep;                        /* CHECKPOINTS_ALL; 0: CHECKPOINTS_KEPT. */
     uint64_t steps[CHECKPOINTS_KEPT_MAX]; /* [count], at most as many as are kept. */
@@ -87,56 +88,56 @@ void checkpoint_shelf_add(struct checkpoint_shelf *shelf, uint64_t step);
 /* How many it keeps. */
 uint32_t checkpoint_shelf_keep(const struct checkpoint_shelf *shelf);
 
-/* Remove what is older than the newest whole checkpoints that are to be kept, oldest first
- * (manifest before parts). One that turns out damaged does not count, and stays until enough are
- * newer. Of those that are not on the shelf only some are read: when that does not tell, nothing is
+/* Remove those that are older than the newest whole checkpoints to be kept, oldest first
+ * (manifest before parts). A damaged one does not count, and stays until enough are newer. Of
+ * those that are not on the shelf only some are read. If they do not decide it nothing is
  * removed, and the next call goes on from there. */
 enum status checkpoint_prune(const struct disk *disk, const char *out,
                              struct checkpoint_shelf *shelf, struct error *error);
 
-/* Remove directories of steps before `before` that have no manifest: nobody is going to finish
- * them. */
+/* Remove directories of steps before `before` without a manifest, which no process will finish. */
 enum status checkpoint_sweep(const struct disk *disk, const char *out, uint64_t before,
                              struct error *error);
 
-/* Steps of the checkpoints of a run that have a manifest, newest first; returns how many there are
- * and writes at most `max`. A missing directory has none. */
+/* Steps of a run's checkpoints that have a manifest, newest first. Returns their number and
+ * writes at most `max`. A missing directory has none. */
 size_t checkpoint_list(const struct disk *disk, const char *out, uint64_t *steps, size_t max);
 
 struct checkpoint_reader {
     struct manifest manifest;
     float *arrays[CHECKPOINT_ARRAYS_MAX]; /* [array_count][elements] whole spaces, owned. */
-    uint32_t array_count; /* 1 + slot_count, or 1 where only values were asked for. */
+    uint32_t array_count;                 /* 1 + slot_count, or 1 where only values are read. */
     uint64_t elements;
-    uint64_t version;   /* Of all chunks ... */
-    bool version_known; /* ... as a part has said. */
+    uint64_t version;   /* Of all chunks. */
+    bool version_known; /* A part has said it. */
 };
 
 /* Read and verify a whole checkpoint: path is a step-... directory. */
 enum status checkpoint_open(struct checkpoint_reader *reader, const struct disk *disk,
                             const char *path, struct error *error);
-/* The same, but with array 0 alone: the slots are verified, and no memory is taken for them. */
+/* The same with array 0 alone: the slots are verified, and take no memory. */
 enum status checkpoint_open_values(struct checkpoint_reader *reader, const struct disk *disk,
                                    const char *path, struct error *error);
-/* The same without its values: STATUS_OK when checkpoint_open would find it whole. *manifest, which
- * may be NULL, is the caller's to free after STATUS_OK. Takes the memory of one part. */
+/* Verify without reading the values: STATUS_OK when checkpoint_open would find it whole.
+ * *manifest, which may be NULL, is the caller's to free after STATUS_OK. Takes the memory of one
+ * part. */
 enum status checkpoint_verify(const struct disk *disk, const char *path, struct manifest *manifest,
                               struct error *error);
-/* The newest one under out that is whole. Each damaged newer one is reported through
- * `damaged(argument, line)`. STATUS_NOT_FOUND when there is no manifest at all, STATUS_INVALID when
- * there are checkpoints but none is whole. */
+/* The newest whole one under out. Each damaged newer one is reported through `damaged(argument,
+ * line)`. STATUS_NOT_FOUND when there is no manifest at all, STATUS_INVALID when there are
+ * checkpoints but none is whole. */
 enum status checkpoint_open_newest(struct checkpoint_reader *reader, const struct disk *disk,
                                    const char *out,
                                    void (*damaged)(void *argument, const char *line),
                                    void *argument, struct error *error);
-/* What a person may name: a checkpoint's directory, or a run's with checkpoints in it (*of_run).
- * STATUS_NOT_FOUND when it is neither, with a line. Reads none of them. */
+/* A path that a person gives: a checkpoint's directory, or a run's with checkpoints in it
+ * (*of_run). STATUS_NOT_FOUND when it is neither, with a line. Reads none of them. */
 enum status checkpoint_find(const struct disk *disk, const char *path, bool *of_run,
                             struct error *error);
-/* What a run goes on from: the newest whole one under out, or when there is none what `restore`
- * names; "auto" and "never" name none, and then it is STATUS_NOT_FOUND. So a run that has begun
- * goes on from its own checkpoints, however it is started again; *passed_over tells that `restore`
- * had named another. Damaged ones are reported as above. */
+/* The checkpoint to go on from: the newest whole one under out, or when there is none the one
+ * that `restore` names; "auto" and "never" name none, and then it is STATUS_NOT_FOUND. So a run
+ * that has begun goes on from its own checkpoints, however it is started again; *passed_over
+ * says that `restore` named another. Damaged ones are reported as above. */
 enum status checkpoint_resume(struct checkpoint_reader *reader, const struct disk *disk,
                               const char *out, const char *restore, bool *passed_over,
                               void (*damaged)(void *argument, const char *line), void *argument,
@@ -145,15 +146,15 @@ void checkpoint_close(struct checkpoint_reader *reader);
 
 /* --- values, piece by piece ---------------------------------------------------------------- */
 
-/* Where the values of some elements lie. */
+/* The place of some elements' values. */
 struct checkpoint_run {
     uint64_t first, count; /* Elements. */
-    uint64_t offset;       /* Bytes from the start of ... */
-    uint32_t part;         /* ... this part's file. */
+    uint64_t offset;       /* Bytes from the start of the part's file. */
+    uint32_t part;         /* Index of the part. */
 };
 
-/* A checkpoint of which the headers have been read, and nothing else: no memory is taken for what it
- * holds. What is read of it counts only if checkpoint_values_verify finds it whole. */
+/* A checkpoint of which only the headers are read: its values take no memory. What is read of it
+ * counts only if checkpoint_values_verify finds it whole. */
 struct checkpoint_values {
     struct manifest manifest;
     const struct disk *disk;     /* Borrowed. */
@@ -163,7 +164,7 @@ struct checkpoint_values {
     uint64_t elements;
     uint64_t version; /* As of a reader. */
     bool version_known;
-    bool proven[JOB_SERVERS_MAX]; /* Parts that are not read once more to be verified. */
+    bool proven[JOB_SERVERS_MAX]; /* Parts that need no second reading to be verified. */
 };
 
 enum status checkpoint_values_open(struct checkpoint_values *values, const struct disk *disk,
@@ -171,14 +172,14 @@ enum status checkpoint_values_open(struct checkpoint_values *values, const struc
 /* Elements first to first + count - 1 into to[count], 64-byte aligned or not. */
 enum status checkpoint_values_read(const struct checkpoint_values *values, uint64_t first,
                                    uint64_t count, float *to, struct error *error);
-/* This process has written and proven the part just now: unless the manifest's is another, it counts as
- * verified. */
+/* This process has just written and read back the part: unless the manifest's differs, it counts
+ * as verified. */
 void checkpoint_values_trust(struct checkpoint_values *values, uint32_t index,
                              const struct checkpoint_part *part);
-/* Read all parts that are not trusted, and compare them with the manifest: as checkpoint_verify, in little
- * memory. */
+/* Read all parts that are not trusted, and compare them with the manifest: as checkpoint_verify,
+ * in little memory. */
 enum status checkpoint_values_verify(const struct checkpoint_values *values, struct error *error);
-/* Of the parts that are to be verified, as their writers say. */
+/* Bytes of the parts to verify, as their writers say. */
 uint64_t checkpoint_values_unproven(const struct checkpoint_values *values);
 void checkpoint_values_close(struct checkpoint_values *values);
 

@@ -1,5 +1,5 @@
-/* event_log.c - appends whole lines under a lock, mends what a crash left of the last one, and sets
- * aside what is no log. */
+/* event_log.c - appends whole lines under a lock, mends a last line that a crash tore, and sets
+ * other files aside. */
 
 #include "common/store/event_log.h"
 
@@ -69,8 +69,7 @@ static bool read_at(int file, char *data, size_t bytes, off_t offset)
     return true;
 }
 
-/* Whether text[bytes] is lines of JSON, and less than a line behind them; *whole: where they end.
- */
+/* Whether text[bytes] is lines of JSON, and less than a line behind them; *whole: their end. */
 static bool are_lines(const char *text, size_t bytes, size_t *whole)
 {
     const char *end;
@@ -89,8 +88,7 @@ static bool are_lines(const char *text, size_t bytes, size_t *whole)
     return bytes - *whole <= EVENT_LOG_LINE_MAX;
 }
 
-/* Whether the end of the file is a log's; then *bytes are those it has without what a crash left of
- * the last line. */
+/* Whether the end of the file is a log's; then *bytes are those without a torn last line. */
 static bool is_sound(int file, off_t *bytes)
 {
     struct stat about;
@@ -117,7 +115,7 @@ static bool is_sound(int file, off_t *bytes)
     return sound && (*bytes == size || ftruncate(file, *bytes) == 0);
 }
 
-/* That an event names; `last` when it is none of those that do. */
+/* The step in an event; `last` when it has none. */
 static uint64_t step_after(const char *event, uint64_t last)
 {
     static const char progress[] = "\"event\": \"progress\", \"step\": ";
@@ -142,7 +140,7 @@ uint64_t event_log_step(const struct event_log *log)
 
 /* --- appending ----------------------------------------------------------------------------- */
 
-/* Take back what was written of a line that did not fit. */
+/* Take back the written part of a line that did not fit. */
 static bool mend(struct event_log *log)
 {
     if (log->torn && ftruncate(log->file, log->bytes) == 0)
@@ -190,7 +188,7 @@ static bool append_event(struct event_log *log, double time, const char *name, c
     return appended;
 }
 
-/* After lines that were lost: how many. */
+/* After lost lines: their number. */
 static bool append_gap(struct event_log *log, double time)
 {
     char members[EVENT_MEMBERS_MAX];
@@ -206,8 +204,9 @@ static bool append_gap(struct event_log *log, double time)
 
 void event_log_add(struct event_log *log, double time, const char *name, const char *members)
 {
+    /* A disk that keeps no lines. */
     if (log->file < 0)
-        return; /* A disk that keeps no lines. */
+        return;
     if (append_gap(log, time) && append_event(log, time, name, members != NULL ? members : ""))
         return;
     log->lost++;
@@ -224,7 +223,7 @@ static void tell_of(struct event_log *log, const char *aside)
     event_log_add(log, 0, EVENT_LOG_SET_ASIDE, members);
 }
 
-/* The log, in its place or, after one that could not be one, anew; locked. */
+/* The log, in its place or, after one that was set aside, anew; locked. */
 static enum status open_locked(struct event_log *log, const char *directory, struct error *error)
 {
     char aside[DISK_PATH_MAX];
@@ -240,7 +239,7 @@ static enum status open_locked(struct event_log *log, const char *directory, str
     return STATUS_OK;
 }
 
-/* What cannot be moved is gone on with, on a new line. */
+/* Goes on with a file that cannot be moved, on a new line. */
 static void keep_damaged(struct event_log *log, const struct error *why)
 {
     off_t size = lseek(log->file, 0, SEEK_END);
@@ -249,7 +248,7 @@ static void keep_damaged(struct event_log *log, const struct error *why)
     error_set(&log->remark, STATUS_OK, "%.200s is damaged: %.250s", log->path, why->text);
 }
 
-/* Both files are locked for a moment, so that nobody comes in between. */
+/* Both files are locked for a moment, so that no other process comes in between. */
 static enum status begin_anew(struct event_log *log, const char *directory, struct error *error)
 {
     char aside[DISK_PATH_MAX];

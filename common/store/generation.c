@@ -1,5 +1,5 @@
-/* generation.c - four lines of text, read generously and accepted only when they are byte for byte
- * what we would have written. */
+/* generation.c - four lines of text, read generously and accepted only byte for byte as this
+ * program writes them. */
 
 #include "common/store/generation.h"
 
@@ -29,7 +29,7 @@ static size_t print(const struct generation *generation, char text[TEXT_MAX])
                             generation->run_id, generation->number, state);
 }
 
-/* The number after `name`, and in *rest what follows it; false when it is not there. */
+/* The number after `name`, and in *rest the text behind it; false when it is not there. */
 static bool take(const char *text, const char *name, int base, uint64_t *number, char **rest)
 {
     const char *at = strstr(text, name);
@@ -39,8 +39,7 @@ static bool take(const char *text, const char *name, int base, uint64_t *number,
     return true;
 }
 
-/* Read it generously, then insist that it is what we would have written: so nothing passes but
- * that, byte for byte. */
+/* Read it generously, then insist on the bytes that this program would have written. */
 static bool parse(struct generation *generation, const char *text, size_t bytes)
 {
     char canonical[TEXT_MAX], *rest;

@@ -1,17 +1,17 @@
-/* generation.h - the file OUT/generation: which run a run directory holds, how often it went back
- * to a checkpoint, and whether it has ended.
+/* generation.h - the file OUT/generation: the run in a run directory, how often it went back to
+ * a checkpoint, and whether it has ended.
  *
  *     syncopate-generation-1
  *     run_id 00c0ffee00c0ffee
  *     generation 3
  *     state open                       or "ended 0": the run is over, with this exit code
  *
- * Server 0 replaces it, durably, before anybody hears of a new generation. So a server 0 that was
- * killed finds out which run its successor goes on with, and one that was only stopped finds out
- * that it has a successor: it reads the file again before it writes what it must not.
+ * Server 0 replaces it, durably, before a member hears of a new generation. So the successor of
+ * a killed server 0 finds the run to go on with. A server 0 that was only stopped finds out that
+ * it has a successor, because it reads the file again before critical writes.
  *
- * Threads: plain values. Errors: STATUS_NOT_FOUND; STATUS_INVALID for a file with anything else in
- * it, to the last byte; STATUS_IO. */
+ * Threads: plain values. Errors: STATUS_NOT_FOUND; STATUS_INVALID for a file with anything else
+ * in it, to the last byte; STATUS_IO. */
 
 #ifndef COMMON_STORE_GENERATION_H
 #define COMMON_STORE_GENERATION_H

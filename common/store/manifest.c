@@ -1,5 +1,4 @@
-/* manifest.c - the manifest's JSON, written and read back; every field is checked before it is
- * believed. */
+/* manifest.c - the manifest's JSON, written and read back; every field is checked before use. */
 
 #include "common/store/manifest.h"
 
@@ -14,7 +13,7 @@
 
 #define MANIFEST_BYTES_MAX ((size_t)64 << 20)
 
-/* What follows the text that the last member guards: TAIL_START, 64 digits, TAIL_END. */
+/* The text behind what the last member guards: TAIL_START, 64 digits, TAIL_END. */
 #define TAIL_START ",\n  \"blake2b\": \""
 #define TAIL_END   "\"\n}\n"
 #define TAIL_BYTES (sizeof TAIL_START - 1 + 2 * HASH_BYTES + sizeof TAIL_END - 1)
@@ -191,7 +190,7 @@ static enum status read_epoch(struct tally *tally, const struct json *object, co
     return json_fields_end(&fields);
 }
 
-/* It need not be there. */
+/* It may be missing. */
 static enum status read_window(struct window_so_far *window, const struct json *object,
                                const char *path, struct error *error)
 {
@@ -216,7 +215,7 @@ static enum status read_record(struct manifest_record *record, const struct json
     return json_fields_end(&fields);
 }
 
-/* The epoch's updates before the checkpoint's step, or none: a part of them is not told. */
+/* The epoch's updates before the checkpoint's step, or none: parts are not reported. */
 static bool is_of_the_step(const struct manifest *manifest)
 {
     uint64_t before = manifest->step % job_steps_per_epoch(&manifest->job);

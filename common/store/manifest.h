@@ -39,10 +39,11 @@
 
 /* The record of the run up to this checkpoint, see run_record.h. */
 struct manifest_record {
-    uint64_t session;     /* Whose file it ends in; 0: there is none ... */
-    uint64_t bytes;       /* ... of which it has so many. */
+    uint64_t session;     /* Of the last file; 0: there is no record. */
+    uint64_t bytes;       /* Of that file. */
     uint64_t computation; /* The next number; at least 1. */
-    uint64_t batches; /* It goes up to here. Before `step`: it has ended, and the run went on. */
+    /* The record goes up to here. Before `step`: it has ended, and the run went on. */
+    uint64_t batches;
 };
 
 struct manifest {
@@ -58,12 +59,12 @@ struct manifest {
 void manifest_free(struct manifest *manifest);
 
 /* The name of part number `server` of server_count, as a server of this generation writes it:
- * "part-0-of-2.g3.safetensors", or without ".g3" in generation 0. So whoever was left behind by a
- * later generation cannot write over that one's parts. */
+ * "part-0-of-2.g3.safetensors", or without ".g3" in generation 0. So a server left behind by a
+ * later generation cannot overwrite that one's parts. */
 void checkpoint_part_name(char name[CHECKPOINT_PART_NAME_MAX], uint32_t server,
                           uint32_t server_count, uint64_t generation);
 
-/* Whether it is the name of part number `server` of server_count of any generation. */
+/* Whether it is the name of part number `server` of server_count in any generation. */
 bool checkpoint_is_part_name(const char *name, uint32_t server, uint32_t server_count);
 
 enum status manifest_write(const struct disk *disk, const char *path,

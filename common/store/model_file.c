@@ -1,5 +1,5 @@
 /* model_file.c - variables with their own names and shapes as tensors, read from a model, a
- * checkpoint or a run and put where a given layout wants them. */
+ * checkpoint or a run, and arranged for a given layout. */
 
 #include "common/store/model_file.h"
 
@@ -14,7 +14,7 @@
 #include "common/store/run_directory.h"
 #include "common/store/safetensors.h"
 
-/* Where each of the variables starts, [count], or NULL without memory; *elements of all. */
+/* The start of each variable, [count], or NULL without memory; *elements of all. */
 static uint64_t *offsets_of(const struct variable *variables, uint32_t count, uint64_t *elements)
 {
     uint64_t *offsets = calloc((size_t)count + 1, sizeof *offsets);
@@ -104,7 +104,7 @@ void parameters_sha256(const struct variable *variables, uint32_t variable_count
 
 /* --- out of a checkpoint ------------------------------------------------------------------- */
 
-/* Digests of that much are worth a thread. */
+/* Digests of this size are worth a thread. */
 #define BLOCK_ELEMENTS (BESIDE_BYTES_MIN / sizeof(float))
 
 /* One file that is made while it is written. */
@@ -115,13 +115,13 @@ struct exporting {
     const struct checkpoint_values *values;
     struct safetensors_writer writer; /* Of the header alone. */
     float *block;                     /* [BLOCK_ELEMENTS] */
-    uint32_t pieces, variable; /* How many of the header, and of the variables, are written, */
-    uint64_t elements;         /* ... and of the next one. */
+    uint32_t pieces, variable; /* Pieces of the header and whole variables that are written. */
+    uint64_t elements;         /* Elements of the next variable that are written. */
     struct sha256 file, parameters;
-    struct disk_piece
-        values_piece; /* For the second, by a thread beside the first's and the writer's. */
+    /* For the second digest, by a thread beside the first's and the writer's. */
+    struct disk_piece values_piece;
     struct beside summing, verifying;
-    enum status verified; /* When it is joined. */
+    enum status verified; /* Valid after it is joined. */
     struct error why;
 };
 
@@ -138,7 +138,7 @@ static void sum_up(void *argument)
                   exporting->values_piece.bytes);
 }
 
-/* Instead of a last piece: whether all that the file was made of was whole. */
+/* In place of a last piece: whether all sources of the file were whole. */
 static enum status end_export(struct exporting *exporting, struct disk_piece *piece,
                               struct error *error)
 {
@@ -152,7 +152,7 @@ static enum status end_export(struct exporting *exporting, struct disk_piece *pi
 static enum status next_piece(void *context, struct disk_piece *piece, struct error *error)
 {
     struct exporting *exporting = context;
-    beside_join(&exporting->summing); /* Which reads the block. */
+    beside_join(&exporting->summing); /* It reads the block. */
     if (exporting->pieces < 2) {
         *piece = exporting->writer.pieces[exporting->pieces++];
         sha256_update(&exporting->file, piece->data, piece->bytes);
@@ -313,7 +313,7 @@ static enum status open_file(struct model_file *file, const struct disk *disk, c
     uint8_t start[SAFETENSORS_START];
     enum status status =
         disk->read_start(disk->context, path, start, sizeof start, &count, &file_bytes, error);
-    if (status == STATUS_OK) /* Before memory is taken for what may be a film. */
+    if (status == STATUS_OK) /* Before memory is taken for a file that may be a film. */
         status = safetensors_look(start, count, file_bytes, path, error);
     if (status == STATUS_OK)
         status = disk->read_file(disk->context, path, SIZE_MAX / 2, &bytes, &count, error);
@@ -331,7 +331,7 @@ static enum status open_file(struct model_file *file, const struct disk *disk, c
 
 /* --- reading a checkpoint or a run --------------------------------------------------------- */
 
-/* Take over what a reader holds, and close it. */
+/* Take over a reader's values, and close it. */
 static enum status take_from(struct model_file *file, struct checkpoint_reader *reader,
                              struct error *error)
 {
@@ -380,7 +380,7 @@ static enum status open_checkpoint(struct model_file *file, const struct disk *d
     return take_from(file, &reader, error);
 }
 
-/* The model that a run has written, with what the run declares; takes over found. */
+/* The model that a run has written, with its declaration; takes over found. */
 static enum status open_model(struct model_file *file, const struct disk *disk, const char *path,
                               struct run_found *found, bool declared, struct error *error)
 {
@@ -398,7 +398,7 @@ static enum status open_model(struct model_file *file, const struct disk *disk, 
     return status;
 }
 
-/* The model of a run that goes on is that of an earlier session; what it has done since is in its
+/* The model file of an unfinished run is an earlier session's; its newest values are in its
  * checkpoints. */
 static enum status open_run(struct model_file *file, const struct disk *disk, const char *path,
                             struct directory_contents contents, struct error *error)
@@ -433,7 +433,8 @@ enum status model_file_open(struct model_file *file, const struct disk *disk, co
     else if (disk->look(disk->context, path) == DISK_FOLDER) /* One that may not be looked into. */
         error_set(error, status, "%s", why.text);
     else
-        status = open_file(file, disk, path, error); /* Says why, if it is nothing at all. */
+        status =
+            open_file(file, disk, path, error); /* Gives the reason, if it is nothing at all. */
     if (status != STATUS_OK)
         model_file_close(file);
     return status;

@@ -1,5 +1,5 @@
-/* occupancy.c - open-file-description locks on the directory itself: a read lock for whoever stays,
- * asked about by whoever comes. */
+/* occupancy.c - open-file-description locks on the directory itself: a read lock of its holder,
+ * queried by others. */
 
 #include "common/store/occupancy.h"
 
@@ -33,7 +33,7 @@ static bool take(int directory)
     return lock(directory, F_OFD_SETLK, F_RDLCK, &ignored);
 }
 
-/* Whether somebody has it occupied; when that cannot be known, that is assumed. */
+/* Whether the directory is occupied; where that cannot be known it is assumed. */
 static bool is_taken(int directory)
 {
     bool free;
@@ -62,7 +62,7 @@ double occupancy_patience(double stop_timeout)
 
 /* --- waiting ------------------------------------------------------------------------------- */
 
-/* Whether such locks are to be had here: asking alone proves nothing. */
+/* Whether such locks exist here: asking alone proves nothing. */
 static bool has_locks(int directory)
 {
     bool ignored;
@@ -101,8 +101,8 @@ static enum status give_up(const char *directory, const struct lock_holder *hold
                      directory, wording_duration(seconds).text, remedy);
 }
 
-/* One look; STATUS_AGAIN while there is somebody who is about to leave, and *leaving is set; or who
- * may have to notice first that it is. */
+/* One look. STATUS_AGAIN while the holder is about to leave, and *leaving is set; or may yet
+ * notice that it has to. */
 static enum status look(int file, const char *directory, bool *leaving, double waited,
                         struct lock_holder *holder, struct error *error)
 {
@@ -126,7 +126,7 @@ enum status occupancy_await(const char *directory, double seconds,
     double began = clock_now_seconds();
     int file = open_directory(directory);
     if (file < 0)
-        return STATUS_OK; /* Nobody has what is not there; the rest is said by whoever opens it. */
+        return STATUS_OK; /* A missing directory has no holder; its opening says the rest. */
     enum status status = has_locks(file) ? STATUS_AGAIN : STATUS_OK;
     while (status == STATUS_AGAIN) {
         struct lock_holder holder = {0};

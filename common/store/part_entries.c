@@ -1,4 +1,4 @@
-/* part_entries.c - pieces of what is in memory already, and a checksum behind them. */
+/* part_entries.c - writes the entries from memory in pieces, with a checksum behind them. */
 
 #include "common/store/part_entries.h"
 
@@ -37,7 +37,7 @@ enum status part_entries_write(const struct disk *disk, const char *out, uint64_
         return error_set(error, STATUS_MEMORY, "out of memory for the record");
     hash_init(&hash);
     for (uint32_t i = 0; i < chunk_count; i++) {
-        /* The count stands before the entries in memory too. */
+        /* The count stands before the entries in memory, too. */
         pieces[count++] = (struct disk_piece){&chunks[i].first, sizeof chunks[i].first};
         pieces[count++] = (struct disk_piece){
             chunks[i].entries, (1 + (size_t)chunks[i].entries[0]) * sizeof *chunks[i].entries};

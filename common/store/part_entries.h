@@ -1,9 +1,10 @@
-/* part_entries.h - what the chunks of one server have had, on its way from that server to server 0:
+/* part_entries.h - the update logs of one server's chunks, on their way to server 0:
  *
  *     OUT/checkpoints/step-000000000938/entries-0-of-2.g3.bin
  *
- * It lies beside the server's part until server 0 has put it into the record (run_record.h), just
- * before it writes the manifest; it is removed with all else that the manifest does not name.
+ * The file lies beside the server's part until server 0 has put it into the record
+ * (run_record.h), just before it writes the manifest. It is removed with all else that the
+ * manifest does not name.
  *
  * Bytes, little-endian: for each chunk u64 first element, u32 count, u32 entries [count]; then
  * BLAKE2b-256 of all that.
@@ -19,7 +20,7 @@
 #include "common/file/disk.h"
 #include "common/store/checkpoint.h"
 
-/* Of a part, as checkpoint_write_part has it; chunks have their entries. */
+/* For a part of checkpoint_write_part; chunks have their entries. */
 enum status part_entries_write(const struct disk *disk, const char *out, uint64_t step,
                                uint64_t generation, uint32_t server, uint32_t server_count,
                                const struct checkpoint_chunk *chunks, uint32_t chunk_count,

@@ -17,7 +17,7 @@ static enum status read_one(struct manifest *manifest, const char *directory, st
     return manifest_read(manifest, &disk_posix, file, error);
 }
 
-/* Of a run's newest checkpoint whose manifest can be read: all are of one job. */
+/* Of a run's newest checkpoint with a readable manifest: all are of one job. */
 static enum status read_newest(struct manifest *manifest, const char *out, struct error *error)
 {
     uint64_t steps[NEWEST_MAX];

@@ -1,4 +1,4 @@
-/* run_chronicle.c - which file, how much of it counts, and what is put behind that. */
+/* run_chronicle.c - chooses the file, how much of it counts, and appends to that. */
 
 #include "common/store/run_chronicle.h"
 
@@ -17,7 +17,7 @@ static bool folder_path(const struct run_chronicle *c, char path[DISK_PATH_MAX])
 
 /* --- beginning ----------------------------------------------------------------------------- */
 
-/* Files of sessions after the one that is gone on from. */
+/* Files of sessions after the current one. */
 struct clearing {
     struct run_chronicle *chronicle;
     enum status status;
@@ -72,7 +72,7 @@ static enum status make_place(struct run_chronicle *c, struct error *error)
     return status == STATUS_OK ? clear_later(c, folder, error) : status;
 }
 
-/* Whether the record of what is gone on with ends before that. */
+/* Whether the record ends before the checkpoint. */
 static void note_end(struct run_chronicle *c, uint64_t step)
 {
     c->ended = c->found.batches < step;
@@ -127,7 +127,7 @@ void run_chronicle_close(struct run_chronicle *chronicle)
     memset(chronicle, 0, sizeof *chronicle);
 }
 
-/* Marks of checkpoints that are gone back behind go. */
+/* Forget marks of later checkpoints. */
 void run_chronicle_go_back(struct run_chronicle *chronicle, const struct manifest_record *found,
                            uint64_t step, uint64_t version, uint64_t generation)
 {
@@ -236,7 +236,7 @@ void run_chronicle_commit(struct run_chronicle *chronicle, uint64_t step)
     struct run_chronicle *c = chronicle;
     if (!c->on || c->ended)
         return;
-    c->marks[c->mark_count++] = c->next; /* For which there is room. */
+    c->marks[c->mark_count++] = c->next; /* There is room for it. */
     c->step = step;
     c->version = c->next_version;
     c->generation_due = false;

@@ -1,26 +1,26 @@
-/* run_record.h - OUT/record/NNNN.log: the history of a run, so that `syncopate replay` can make every
- * update of it again, to the bit.
+/* run_record.h - OUT/record/NNNN.log: the history of a run, from which `syncopate replay` makes
+ * every update of it again, to the bit.
  *
- *     segment      one file a session of the run: whose it is, and how the parameter space is cut
- *     stretch      from one cut to the next: in every chunk the same batches, each once
- *       computation    one gradient: who made it, of which batch, from which version of every chunk
- *       entry          what a chunk has had: a computation's gradient, or its batch without an update
- *     cut          every chunk has had all batches before it, and is of one version
+ *     segment      one file a session of the run: its run, and how the parameter space is cut
+ *     interval     from one snapshot to the next: in every chunk the same batches, each once
+ *       computation    one gradient: its worker, its batch, and the version of every chunk
+ *       entry          of a chunk: a computation's gradient, or its batch without an update
+ *     snapshot     every chunk has had all batches before it, and is of one version
  *
- * A chunk's entries are in the order in which it had them: the place of an entry is the number of
- * batches that the chunk had before. A batch may have several computations, each with entries of its
- * own in some of the chunks, when a worker is lost in the middle of its push. A computation without
- * an entry is left out.
+ * A chunk's entries are in its own order: the place of an entry is the number of batches that
+ * the chunk had before. When a worker is lost in the middle of its push, a batch may have
+ * several computations, each with entries of its own in some of the chunks. A computation
+ * without an entry is left out.
  *
- * A version is an application: as many as entries that close their group (all do, unless several
- * gradients are applied as one).
+ * There are as many versions as entries that close their group (all do, unless several gradients
+ * are applied as one).
  *
  * Writing and reading are over buffers; nothing here touches a disk. Bytes:
- * common/store/RECORD.md. All blocks are chained by their checksums, so that no block can be lost, repeated or
- * moved unnoticed, but for the last ones; how long a file is the newest manifest says.
+ * common/store/RECORD.md. Checksums chain all blocks, so that a lost, repeated or moved block is
+ * noticed, but for the last ones; the newest manifest has the file's length.
  *
- * Threads: plain values. Errors: STATUS_INVALID for bytes that break a rule, with a line that names
- * the file, the byte and what is wrong; STATUS_MEMORY. */
+ * Threads: plain values. Errors: STATUS_INVALID for bytes that break a rule, with a line that
+ * names the file, the byte and the fault; STATUS_MEMORY. */
 
 #ifndef COMMON_STORE_RUN_RECORD_H
 #define COMMON_STORE_RUN_RECORD_H
@@ -44,22 +44,23 @@
 /* "OUT/record/0001.log" into path[DISK_PATH_MAX]. */
 void run_record_path(char *path, const char *out, uint64_t session);
 
-/* How a session begins: every chunk is as of one cut. */
+/* The begin of a session: every chunk is as of one snapshot. */
 struct run_record_segment {
     uint64_t run_id;
     uint64_t session;                  /* From 1. */
     uint8_t declaration[DIGEST_BYTES]; /* job_hash of JOB_SCOPE_RESUME. */
-    uint32_t instructions;             /* enum kernels_instructions that gradients are made with, or
-                                        * RUN_RECORD_OTHERS: workers whose arithmetic is not ours. */
+    /* enum kernels_instructions of the gradients, or RUN_RECORD_OTHERS: workers with other
+     * arithmetic. */
+    uint32_t instructions;
     uint32_t worker_count, server_count; /* Declared. */
-    uint64_t batches;                    /* That every chunk has had ... */
-    uint64_t version;                    /* ... in so many applications. */
-    uint64_t computation;                /* The first number that is given now. */
+    uint64_t batches;                    /* Had by every chunk. */
+    uint64_t version;                    /* Their updates. */
+    uint64_t computation;                /* The first number that this session gives. */
     uint32_t chunk_count;
     uint64_t *elements; /* [chunk_count] of each chunk, in the order of the parameter space. */
 };
 
-/* No number of a computation is as great. */
+/* Above the number of any computation. */
 #define RUN_RECORD_NUMBER_END (UINT64_C(1) << 60)
 
 struct run_record_computation {
@@ -67,13 +68,13 @@ struct run_record_computation {
     uint64_t batch;
     uint64_t clock; /* Where workers have clocks: batches it had finished; else 0. */
     uint32_t worker;
-    const uint64_t *bases; /* [chunk_count] the version of each chunk that it was made from. */
+    const uint64_t *bases; /* [chunk_count] the version of each chunk in its base. */
 };
 
 struct run_record_entry {
     uint64_t computation;
     bool skipped; /* The batch is had without an update. */
-    bool closes;  /* Its group is applied with it: one version more. */
+    bool closes;  /* It makes a version, with its group. */
 };
 
 struct run_record_snapshot {
@@ -85,17 +86,18 @@ struct run_record_snapshot {
 
 /* In this order, any number of times what is in brackets:
  *
- *     segment [ [generation] [computation | gone]... [entries]... cut ]...
+ *     segment [ [generation] [computation | gone]... [entries]... snapshot ]...
  *
- * Failures stick until finish, which takes back what was written since the last one. */
+ * Failures stick until finish, which takes back all bytes since the last one. */
 struct run_record_writer {
     uint8_t *bytes; /* [count], owned. */
     size_t count, capacity;
     uint32_t chunk_count;
-    uint32_t chain;  /* Checksum of the last block. */
-    size_t block;    /* Where the open block begins. */
-    uint32_t type;   /* Its type; 0: none is open. */
-    uint64_t number; /* Of computation, that the next one in it is told by; and its base. */
+    uint32_t chain; /* Checksum of the last block. */
+    size_t block;   /* The begin of the open block. */
+    uint32_t type;  /* Its type; 0: none is open. */
+    /* The last computation in it, to which the next one is relative; and its base. */
+    uint64_t number;
     uint64_t base;
     bool failed;
     size_t whole; /* Count and chain at the last finish. */
@@ -108,16 +110,16 @@ void run_record_writer_free(struct run_record_writer *writer);
 /* A new file. */
 void run_record_writer_segment(struct run_record_writer *writer,
                                const struct run_record_segment *segment);
-/* A file goes on that is there up to a cut: its last four bytes. */
+/* Go on with a file that is there up to a snapshot: its last four bytes. */
 void run_record_writer_resume(struct run_record_writer *writer, uint32_t chunk_count,
                               const uint8_t last[4]);
 
-/* At a cut or the beginning: all go on from here in a new generation, and clocks are at 0. */
+/* At a snapshot or the begin: all go on from here in a new generation, and clocks are at 0. */
 void run_record_writer_generation(struct run_record_writer *writer, uint64_t generation);
 /* In the order of their numbers. */
 void run_record_writer_computation(struct run_record_writer *writer,
                                    const struct run_record_computation *computation);
-/* A worker is lost or has left; it may come again, and is another one then. Said between the
+/* A worker is lost or has left; if it returns it is another one. Its place is between the
  * computations that were numbered before and after. */
 void run_record_writer_gone(struct run_record_writer *writer, uint32_t worker);
 /* Of one chunk, from place `first` on; a chunk's may come in several pieces. */
@@ -126,10 +128,10 @@ void run_record_writer_entries(struct run_record_writer *writer, uint32_t chunk,
 void run_record_writer_snapshot(struct run_record_writer *writer,
                                 const struct run_record_snapshot *cut);
 
-/* After a cut. STATUS_OK: bytes[count] are whole blocks, to be put behind what is in the file.
- * STATUS_MEMORY: they are as they were after the last finish. */
+/* After a snapshot. STATUS_OK: bytes[count] are whole blocks, to be appended to the file.
+ * STATUS_MEMORY: they are as after the last finish. */
 enum status run_record_writer_finish(struct run_record_writer *writer);
-/* The bytes are in the file: those that come are behind them. */
+/* The bytes are in the file: the next ones are behind them. */
 void run_record_writer_clear(struct run_record_writer *writer);
 
 /* --- reading ------------------------------------------------------------------------------- */
@@ -137,25 +139,25 @@ void run_record_writer_clear(struct run_record_writer *writer);
 /* A worker went between two computations. */
 struct run_record_gone {
     uint32_t worker;
-    uint32_t before; /* Computations of the stretch that were numbered before. */
+    uint32_t before; /* Computations of the interval that were numbered before. */
 };
 
 struct run_record_place {
-    uint32_t computation; /* Index in the stretch. */
+    uint32_t computation; /* Index in the interval. */
     bool skipped, closes;
 };
 
-/* All between two cuts. */
+/* All between two snapshots. */
 struct run_record_interval {
-    bool begins;         /* With a new generation ... */
-    uint64_t generation; /* ... of this number. */
+    bool begins;         /* With a new generation. */
+    uint64_t generation; /* Its number, if it begins. */
     struct run_record_snapshot from, to;
 
     struct run_record_computation *computations; /* [computation_count] by number. */
     uint32_t computation_count;
     struct run_record_gone *gone; /* [gone_count] in order. */
     uint32_t gone_count;
-    /* Of every chunk its to.batches - from.batches entries, one chunk behind the other. */
+    /* Of every chunk its to.batches - from.batches entries, chunk behind chunk. */
     struct run_record_place *places;
 };
 
@@ -166,22 +168,22 @@ struct run_record_reader {
     uint32_t chain;
     struct run_record_segment segment;   /* Owned. */
     struct run_record_interval interval; /* The last that was read; owned. */
-    uint64_t oldest;                  /* No base of this generation is older than this version. */
-    uint64_t first;                   /* Batches that chunks had when the generation began. */
-    uint64_t clocks[JOB_WORKERS_MAX]; /* Of each worker that is present its last one; else 0. */
-    bool begun;                       /* A generation has. */
-    /* Of the stretch being read: */
+    uint64_t oldest;                     /* No base of this generation is older. */
+    uint64_t first;                      /* Batches that chunks had when the generation began. */
+    uint64_t clocks[JOB_WORKERS_MAX];    /* Of each present worker its last one; else 0. */
+    bool begun;                          /* A generation has begun. */
+    /* Of the interval being read: */
     uint64_t *bases; /* [computation_count][chunk_count] */
     size_t base_capacity, computation_capacity, gone_capacity;
     struct run_record_piece *pieces; /* [piece_count] where entries are. */
     size_t piece_count, piece_capacity;
 };
 
-/* The segment that bytes[count] begin with. run_record_reader_close is safe after a failure, and
+/* The segment at the begin of bytes[count]. run_record_reader_close is safe after a failure, and
  * for a zeroed reader. */
 enum status run_record_reader_open(struct run_record_reader *reader, const char *name,
                                    const void *bytes, size_t count, struct error *error);
-/* STATUS_NOT_FOUND, without a line: there is none any more. The one before is gone. */
+/* STATUS_NOT_FOUND, without a line: there is no more. Drops the one before. */
 enum status run_record_reader_next(struct run_record_reader *reader, struct error *error);
 void run_record_reader_close(struct run_record_reader *reader);
 

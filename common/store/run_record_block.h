@@ -1,4 +1,4 @@
-/* run_record_block.h - what the blocks of a record are called; for its writer and its reader.
+/* run_record_block.h - the types of a record's blocks, for its writer and its reader.
  *
  *     u32 type | u32 length | body [length] | u32 CRC-32C of the block before and all that, chained
  *
@@ -18,13 +18,12 @@ enum run_record_block {
     RUN_RECORD_SNAPSHOT,
 };
 
-#define RUN_RECORD_MAGIC_BYTES                                                                     \
-    16 /* And then the format, the length of the segment, and its body. */
+#define RUN_RECORD_MAGIC_BYTES 16 /* Then the format, the length of the segment, and its body. */
 #define RUN_RECORD_START       (RUN_RECORD_MAGIC_BYTES + 8)
 #define RUN_RECORD_BLOCK_START 8
 #define RUN_RECORD_BLOCK_END   4
 
-/* Of an entry: bits below the difference of its computation's number. */
+/* Bits of an entry, below the difference of its computation's number. */
 #define RUN_RECORD_SKIPPED 1u
 #define RUN_RECORD_CLOSES  2u
 #define RUN_RECORD_BITS    2

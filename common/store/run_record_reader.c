@@ -1,5 +1,5 @@
-/* run_record_reader.c - one stretch at a time: its blocks up to the cut, each held against its
- * checksum; then, when all its computations are known, the entries of every chunk. */
+/* run_record_reader.c - one interval at a time: its blocks up to the snapshot, each held against
+ * its checksum; then, when all its computations are known, the entries of every chunk. */
 
 #include <assert.h>
 #include <inttypes.h>
@@ -245,7 +245,7 @@ static bool room_for_computation(struct run_record_reader *r)
     return true;
 }
 
-/* *number and *base are of the one before it in its block. */
+/* *number and *base are those of the computation before it in its block. */
 static enum status take_computation(struct run_record_reader *r, struct varint_input *input,
                                     uint64_t *number, uint64_t *base, struct error *error)
 {
@@ -349,16 +349,16 @@ static bool find_computation(const struct run_record_interval *s, uint64_t numbe
     return low < s->computation_count && s->computations[low].number == number;
 }
 
-/* A chunk while its entries are gone through. */
+/* A chunk while its entries are walked. */
 struct standing {
     uint64_t place, version;
-    bool open; /* A group is. */
+    bool open; /* A group is open. */
 };
 
-/* What is known of a stretch when its entries are gone through. */
+/* The state of walking an interval's entries. */
 struct expansion {
     struct standing *chunks; /* [chunk_count] */
-    uint32_t *had;           /* [batches of the stretch] 1 + the chunk that has had it last. */
+    uint32_t *had;           /* [batches of the interval] 1 + the chunk that has had it last. */
     bool *used;              /* [computation_count] It has an entry. */
 };
 
@@ -441,7 +441,7 @@ static enum status check_whole(const struct run_record_reader *r, size_t at,
     return STATUS_OK;
 }
 
-/* Also of the chunks where it has no entry; and no worker has finished more batches than all. */
+/* Also for chunks where it has no entry; and no worker has finished more batches than all. */
 static enum status check_computations(struct run_record_reader *r, size_t at, struct error *error)
 {
     struct run_record_interval *s = &r->interval;
@@ -465,8 +465,8 @@ static enum status check_computations(struct run_record_reader *r, size_t at, st
     return STATUS_OK;
 }
 
-/* All computations are known now, and there are as many bytes as entries, so that what is taken of
- * memory has a bound. */
+/* All computations are known now, and there are as many bytes as entries, so that memory has a
+ * bound. */
 static enum status expand(struct run_record_reader *r, size_t at, struct error *error)
 {
     struct run_record_interval *s = &r->interval;
@@ -474,7 +474,7 @@ static enum status expand(struct run_record_reader *r, size_t at, struct error *
     uint64_t batches = s->to.batches - s->from.batches, entries = 0;
     for (size_t i = 0; i < r->piece_count; i++)
         entries += r->pieces[i].count;
-    /* Without chunks nothing is recorded but cuts. */
+    /* Without chunks only snapshots are recorded. */
     if (chunks > 0 && (entries / chunks != batches || entries % chunks != 0))
         return damaged(r, at, error,
                        "%" PRIu64 " batches since the cut before, and %" PRIu64

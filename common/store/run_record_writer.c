@@ -1,5 +1,5 @@
-/* run_record_writer.c - a buffer that grows, and one open block at its end: computations that follow
- * each other share one. */
+/* run_record_writer.c - a growing buffer with one open block at its end; consecutive
+ * computations share a block. */
 
 #include <assert.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include "common/store/run_record.h"
 #include "common/store/run_record_block.h"
 
-/* A block that has so much in it takes no computation more. */
+/* A block of this size takes no more computations. */
 #define BLOCK_FULL ((size_t)1 << 20)
 
 void run_record_path(char *path, const char *out, uint64_t session)
@@ -65,7 +65,7 @@ static void put_number(struct run_record_writer *w, uint64_t value)
     put(w, bytes, varint_put(bytes, value));
 }
 
-/* How far it is from what was said before. */
+/* The difference from the value before. */
 static void put_difference(struct run_record_writer *w, uint64_t *before, uint64_t value)
 {
     put_number(w, varint_from_difference(*before, value));

@@ -1,5 +1,5 @@
-/* safetensors.c - the header is JSON and is checked whole before a byte of data is read: types,
- * shapes, offsets, and that tensors tile the data. */
+/* safetensors.c - the JSON header is checked whole before a byte of data is read: types, shapes,
+ * offsets, and that tensors tile the data. */
 
 #include "common/store/safetensors.h"
 
@@ -61,7 +61,7 @@ static unsigned dtype_bits(const char *name)
     return 0;
 }
 
-/* What is being checked, for errors. */
+/* The file being checked, for errors. */
 struct reading {
     const char *path;
     struct error *error;
@@ -212,7 +212,7 @@ static enum status open_start(struct safetensors_file *file, const void *bytes, 
     if (status != STATUS_OK)
         return status;
     memcpy(&header_bytes, bytes, 8);
-    if (header_bytes > count - 8) /* It was read twice, and is another one now. */
+    if (header_bytes > count - 8) /* It was read twice, and has changed. */
         return error_set(error, STATUS_INVALID, "%s: it changes while it is read", path);
     const char *text = (const char *)bytes + 8;
     char name[DISK_PATH_MAX + 16];

@@ -4,9 +4,9 @@
  *     {"__metadata__": {"key": "text"}, "name": {"dtype": "F32", "shape": [2, 3],
  *      "data_offsets": [begin, end]}}                        offsets count from the data's start
  *
- * The reader makes every check of the reference implementation: no holes, no overlap, no byte left
- * over, no duplicate name, sizes that agree with shapes. The writer gathers: the file is a list of
- * pieces that point at the caller's arrays, so that nothing large is copied.
+ * The reader makes every check of the reference implementation: no holes, no overlap, no byte
+ * left over, no duplicate name, sizes that agree with shapes. The writer gathers: the file is a
+ * list of pieces that point at the caller's arrays, so that nothing large is copied.
  *
  * Threads: one owner. Errors: STATUS_INVALID with a line that names the file. Source:
  * https://github.com/huggingface/safetensors, README "Format" and safetensors/src/tensor.rs. */
@@ -44,18 +44,18 @@ struct safetensors_file {
     size_t tensor_count;
 };
 
-/* Whether a file of file_bytes that begins with start[count] can be one, as far as its beginning
- * tells: SAFETENSORS_START bytes tell all of it. STATUS_INVALID says what it is instead. */
+/* Whether a file of file_bytes that begins with start[count] can be one; SAFETENSORS_START bytes
+ * decide it. STATUS_INVALID says what it is instead. */
 #define SAFETENSORS_START 512
 enum status safetensors_look(const void *start, size_t count, uint64_t file_bytes, const char *path,
                              struct error *error);
 
-/* Check bytes[count] as a whole and index it. The bytes are the caller's and must outlive the file;
- * path is only for errors. safetensors_close accepts a zeroed or failed file. */
+/* Check bytes[count] as a whole and index it. The bytes are the caller's and must outlive the
+ * file; path is only for errors. safetensors_close accepts a zeroed or failed file. */
 enum status safetensors_open(struct safetensors_file *file, const void *bytes, size_t count,
                              const char *path, struct error *error);
-/* The same of a file of file_bytes of which `bytes` holds the start, the whole header at least: where
- * tensors are is known, and their data is NULL. */
+/* The same for a file of file_bytes of which `bytes` holds the start, at least the whole header:
+ * the places of tensors are known, and their data is NULL. */
 enum status safetensors_open_header(struct safetensors_file *file, const void *bytes, size_t count,
                                     uint64_t file_bytes, const char *path, struct error *error);
 void safetensors_close(struct safetensors_file *file);
@@ -76,8 +76,8 @@ struct safetensors_writer {
     bool failed;
 };
 
-/* In this order: init, all metadata, all tensors, finish; free in any state. Failures stick until
- * finish, which returns STATUS_MEMORY, or STATUS_INVALID for a header beyond the limit. */
+/* In this order: init, all metadata, all tensors, finish; free in any state. Failures stick
+ * until finish, which returns STATUS_MEMORY, or STATUS_INVALID for a header beyond the limit. */
 void safetensors_writer_init(struct safetensors_writer *writer);
 void safetensors_writer_metadata(struct safetensors_writer *writer, const char *key,
                                  const char *text);

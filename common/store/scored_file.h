@@ -1,4 +1,4 @@
-/* scored_file.h - OUT/scored/epoch-E.safetensors: the model that the score after epoch E is of.
+/* scored_file.h - OUT/scored/epoch-E.safetensors: the model of the score after epoch E.
  *
  * Threads: plain values. Errors: as model_file.h's. */
 
@@ -11,13 +11,13 @@
 #include "common/file/disk.h"
 #include "common/job/job.h"
 
-/* The model after so many batches, in place of one that was made before of the same epoch; the
- * folder is made when it is not there. */
+/* Write the model after so many batches, over an earlier one of the same epoch; makes the
+ * folder. */
 enum status scored_file_write(const struct disk *disk, const char *out, const struct job *job,
                               uint64_t batches, const float *parameters, struct error *error);
 
-/* How many there are of the epochs that have ended after so many batches, and how many are missing:
- * they could not be written, or the next was there before they were. */
+/* How many there are of the epochs that have ended after so many batches, and how many are
+ * missing: they could not be written, or the next came first. */
 uint64_t scored_file_count(const struct disk *disk, const char *out, const struct job *job,
                            uint64_t batches, uint64_t *missing);
 

@@ -27,7 +27,7 @@ struct stop_note {
     int over; /* eventfd */
 };
 
-/* Its first line, without what could move a terminal. */
+/* Its first line, without control characters. */
 static bool read_note(const struct stop_note *note, char line[LINE_MAX + 1])
 {
     int file = open(note->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
@@ -43,7 +43,7 @@ static bool read_note(const struct stop_note *note, char line[LINE_MAX + 1])
     return bytes >= 0;
 }
 
-/* One that cannot be taken away would stop the run again when it goes on. */
+/* A note that cannot be removed would stop the run again when it goes on. */
 static void take_away(const struct stop_note *note)
 {
     if (unlink(note->path) != 0)

@@ -1,8 +1,9 @@
-/* stop_note.h - whoever may write to a run's directory may end the run by a note in it: OUT/stop.
+/* stop_note.h - ends a run by a note in its directory, OUT/stop.
  *
- * Looked for once a second by server 0, or by who trains alone; its first line says why. The note is taken away, and the
- * run stops at a checkpoint with exit code 0, when all who are in it have come: it has been trained enough. So an evaluator on another
- * host, or a script, needs neither the server's address nor a key.
+ * Server 0, or a worker that trains alone, looks for it once a second; its first line gives the
+ * reason. The note is removed, and the run stops at a checkpoint with exit code 0, when all its
+ * members have joined: it has been trained enough. So an evaluator on another host, or a script,
+ * needs neither the server's address nor a key.
  *
  * Threads: one of its own, which calls back. */
 
@@ -15,8 +16,7 @@
 
 struct stop_note;
 
-/* Calls enough(context, why) at most once. When there is no memory for it *note is NULL, and nobody
- * looks. */
+/* Calls enough(context, why) at most once. Without memory *note is NULL, and nothing is watched. */
 void stop_note_watch(struct stop_note **note, const char *out,
                      void (*enough)(void *context, const char *why), void *context);
 void stop_note_stop(struct stop_note **note);

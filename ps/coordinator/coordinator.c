@@ -1,19 +1,20 @@
-/* coordinator.c - who is heard, and what the passing of time brings in each state.
+/* coordinator.c - dispatches messages, and does what time brings in each state.
  *
  *     WAITING --> OPENING --> GATHERING --> RUNNING --> CLOSING --> FINISHING --> OVER
- *      a job      the run     everybody      ^   |         |        everybody
- *      comes      is ours     is here        |   v         |        has been told
+ *      a job      the run     all members    ^   |         |        all members
+ *      comes      is ours     are here       |   v         |        know the end
  *                                          RECOVERING <----'
- *     a failure, or a stop before training: any of them --> FINISHING, or OVER if nobody is here
+ *     a failure, or a stop before training: any of them --> FINISHING, or OVER without members
  *
- * A message goes through handle: STATUS, JOIN and JOB_PAGE are taken from anybody, the rest from
- * members; whoever is none is told so. What the messages do is in the files beside this one:
+ * A message goes through handle: STATUS, JOIN and JOB_PAGE are taken from any peer, the rest
+ * from members; others are told that they are none. The handlers are in the files beside this
+ * one:
  *
  *     coordinator_gathering.c   JOIN JOB_PAGE READY   from the first page to START, and again
  *     coordinator_training.c    LEASE REPORT DONE STOP
  *     coordinator_scores.c      EVALUATION, and values that servers have kept for a score
- *     coordinator_snapshots.c        CUT_TAKEN PART_WRITTEN and the manifest
- *     coordinator_losses.c      silence, LEAVE, DISMISS, and who is waited for
+ *     coordinator_snapshots.c   CUT_TAKEN PART_WRITTEN and the manifest
+ *     coordinator_losses.c      silence, LEAVE, DISMISS, and stragglers
  *     coordinator_end.c         summary, FINISHED */
 
 #include "ps/coordinator/coordinator.h"
@@ -30,12 +31,12 @@
 
 #define FINISHED_REPEAT_US     500000u
 #define WAITING_LINE_US        5000000u /* Between lines that say what is waited for. */
-#define LINGER_SECONDS         2.0 /* Those who are no members yet ask again within this time. */
-#define GIVE_UP_SECONDS        0.6 /* The same when the start timed out: nobody is to wait longer. */
-#define WATCHER_SECONDS        0.5 /* For those who watch to have heard of the end. */
+#define LINGER_SECONDS         2.0      /* Others than members ask again within this time. */
+#define GIVE_UP_SECONDS        0.6      /* The same when the start timed out, to end soon. */
+#define WATCHER_SECONDS        0.5      /* For watchers to hear of the end. */
 #define WRONG_KEY_PEERS_A_LINE 1000
-#define WATCHED_US             1000000u /* More between two calls: nothing was watched meanwhile. */
-#define DESERTED_SECONDS       2.0      /* For what left workers had sent to come. */
+#define WATCHED_US             1000000u /* A longer gap between two calls was not watched. */
+#define DESERTED_SECONDS       2.0      /* For messages of workers that left to arrive. */
 
 /* --- life ---------------------------------------------------------------------------------- */
 
@@ -98,8 +99,8 @@ void coordinator_enter(struct coordinator *c, enum state state, uint64_t now_us)
     c->entered_us = now_us;
 }
 
-/* This core's own time, which stands still while nobody drives it: if our process is stopped for
- * minutes, nobody has been silent that long as far as we know. */
+/* This core's own time, which stands still while it is not driven: if our process is stopped for
+ * minutes, no member has been silent that long as far as we know. */
 static uint64_t own_time(struct coordinator *c, uint64_t now_us)
 {
     uint64_t since_us = now_us > c->driven_us ? now_us - c->driven_us : 0;
@@ -116,7 +117,7 @@ uint64_t coordinator_wall(const struct coordinator *c, uint64_t now_us)
 
 /* --- from members -------------------------------------------------------------------------- */
 
-/* Whether somebody who is no member may be about to ask how it ended: a worker that was lost and is
+/* Whether a process that is no member may be about to ask how it ended: a lost worker that is
  * being started again, or one that came too late. */
 static bool is_asked_for(const struct coordinator *c)
 {
@@ -138,8 +139,8 @@ static bool has_unknown_peers(const struct member *members, uint32_t count)
     return false;
 }
 
-/* Server 0 was killed, and its successor stopped before all who were in the run had found it again:
- * they look for it, and cannot know. */
+/* Server 0 was killed, and its successor stopped before all members had found it again: they
+ * look for it, and cannot know. */
 static bool is_looked_for(const struct coordinator *c)
 {
     return c->stopping && !c->clock.begun && c->envelope.run_id != 0 && coordinator_goes_on(c) &&
@@ -148,7 +149,7 @@ static bool is_looked_for(const struct coordinator *c)
             has_unknown_peers(c->work.membership.workers, c->work.membership.declared_count));
 }
 
-/* How long whoever asks late is to hear how it ended, and not that nobody is here. */
+/* How long late questions are still answered with the end. */
 static double linger_seconds(const struct coordinator *c)
 {
     if (c->abandoned)
@@ -160,16 +161,16 @@ static double linger_seconds(const struct coordinator *c)
     return c->exit_code == EXIT_START_TIMEOUT ? GIVE_UP_SECONDS : LINGER_SECONDS;
 }
 
-/* Whether there is nobody to wait for: no member ever was, and whoever waits to be one has asked
- * before, and will ask again and hear why. */
+/* Whether there is no process to wait for: there never was a member, and those that wait to join
+ * have asked before, and will ask again and hear why. */
 static bool nobody_came(const struct coordinator *c)
 {
     return c->own_router_left && c->work.membership.servers == NULL &&
            c->declaration.uploader == 0 && !c->known;
 }
 
-/* Some are to hear of the end, and have not said that they did. libzmq drops what has come when the
- * connection ends before it is taken, so the last word is lost unless somebody is here for it. */
+/* Some members have not confirmed the end. libzmq drops received messages when the connection
+ * ends before they are taken, so the last message is lost unless this process stays. */
 static bool is_watched(const struct coordinator *c, uint64_t now_us)
 {
     bool watched = false;
@@ -194,7 +195,7 @@ static void handle_bye(struct coordinator *c, struct member *member, uint64_t no
     end_when_left(c, now_us);
 }
 
-/* Whether a worker must be told how work is dealt. */
+/* Whether a worker must hear how work is dealt. */
 static bool is_behind(const struct coordinator *c, const struct message *message)
 {
     return (c->state == RUNNING || (c->state == CLOSING && !c->closed)) && !c->deal_due &&
@@ -202,7 +203,7 @@ static bool is_behind(const struct coordinator *c, const struct message *message
             message->ping.assignment < c->work.assignment.number);
 }
 
-/* Whom the worker is not to run ahead of. */
+/* The slowest worker, which this one must not run ahead of. */
 static bool is_bound(const struct coordinator *c, uint32_t worker, uint32_t *whom)
 {
     return c->state == RUNNING && c->work.rules->waits_for != NULL &&
@@ -210,7 +211,7 @@ static bool is_bound(const struct coordinator *c, uint32_t worker, uint32_t *who
            c->work.rules->waits_for(&c->work, worker, whom);
 }
 
-/* To a worker, when there is nothing else that it waits for. */
+/* For a worker that waits for nothing else. */
 static void describe_bound(const struct coordinator *c, const struct message *message, char *text)
 {
     uint32_t whom;
@@ -219,7 +220,7 @@ static void describe_bound(const struct coordinator *c, const struct message *me
                  c->work.membership.workers[whom].host, job_mode_text(c->job).text);
 }
 
-/* To whoever looks on: "worker/0 and 2 more wait for worker/3 (on ada), the slowest, in ssp:2". */
+/* For an observer: "worker/0 and 2 more wait for worker/3 (on ada), the slowest, in ssp:2". */
 static void describe_bounds(const struct coordinator *c, char *text)
 {
     uint32_t whom, slowest = 0, first = 0, count = 0;
@@ -239,7 +240,7 @@ static void describe_bounds(const struct coordinator *c, char *text)
              c->work.membership.workers[slowest].host, job_mode_text(c->job).text);
 }
 
-/* To whoever looks on, when nobody is away: for whom all others wait. */
+/* For an observer, when no member is away: the worker that all others wait for. */
 static void describe_stragglers(const struct coordinator *c, char *text, uint64_t now_us)
 {
     uint32_t whom, count;
@@ -252,7 +253,8 @@ static void describe_stragglers(const struct coordinator *c, char *text, uint64_
         wording_append(text, MESSAGE_TEXT_MAX, ", and for %u more", count - 1);
 }
 
-/* A sign of life, from a member of this generation or an older one; and a chance to bring it up. */
+/* A sign of life, from a member of this generation or an older one; and a chance to bring it up
+ * to date. */
 static void handle_heartbeat(struct coordinator *c, struct member *member,
                              const struct packet *packet, uint64_t now_us, struct outbox *outbox)
 {
@@ -283,8 +285,8 @@ static void handle_heartbeat(struct coordinator *c, struct member *member,
     }
 }
 
-/* A chunk of a model to be kept. While the checkpointer has not come to the last of one model, the
- * next is left out: they do not pile up however slow the disk is. */
+/* A chunk of a model to be kept. While the checkpointer has not come to the last chunk of one
+ * model, the next model is left out: so they do not pile up on a slow disk. */
 static bool can_keep(struct coordinator *c, const struct packet *packet)
 {
     uint64_t batches = packet->message.chunk_state.step;
@@ -322,7 +324,7 @@ static void handle_server(struct coordinator *c, struct member *server, struct p
     case MESSAGE_CHUNK_STATE:
         handle_chunk_state(c, packet, outbox);
         break;
-    default: /* What only workers say. */
+    default: /* Only workers send it. */
         break;
     }
 }
@@ -343,7 +345,7 @@ static void handle_worker(struct coordinator *c, struct member *worker, struct p
     case MESSAGE_LEAVE:
         coordinator_handle_leave(c, packet, now_us, outbox);
         break;
-    default: /* What only servers say. */
+    default: /* Only servers send it. */
         break;
     }
 }
@@ -373,7 +375,7 @@ static void handle_member(struct coordinator *c, struct member *member, struct p
 {
     const struct message *message = &packet->message;
     coordinator_hear(member, packet, now_us, outbox);
-    member->has_job = true; /* Who speaks as a member has been welcomed, and had it before that. */
+    member->has_job = true; /* A member has been welcomed, and had it before that. */
     if (!is_from_members(message->kind))
         envelope_refuse(&c->envelope, packet, REFUSAL_MALFORMED, outbox, "%s is not for a server",
                         message_kind_name(message->kind));
@@ -404,8 +406,8 @@ bool coordinator_is_of_another_run(const struct coordinator *c, const struct mes
     return some_run_is_known && message->run_id != 0 && message->run_id != c->envelope.run_id;
 }
 
-/* If server 0 was killed when the run had ended, but not everybody had heard of it, its successor
- * may serve another run by now, or find that it cannot: they hear all the same. */
+/* If server 0 was killed when the run had ended, its successor may serve another run, or find
+ * that it cannot. Members of the old run that had not heard of the end hear it here. */
 void coordinator_answer_other_run(const struct coordinator *c, const struct packet *packet,
                                   struct outbox *outbox)
 {
@@ -431,7 +433,7 @@ void coordinator_answer_departed(struct coordinator *c, const struct packet *pac
         envelope_refuse(&c->envelope, packet, REFUSAL_MEMBER, outbox, "dropped as stuck");
 }
 
-/* Whoever speaks like a member and is none (any more). */
+/* A message of a member from a process that is none (any more). */
 static void handle_outsider(struct coordinator *c, const struct packet *packet,
                             struct outbox *outbox)
 {
@@ -448,7 +450,7 @@ static void handle_outsider(struct coordinator *c, const struct packet *packet,
         coordinator_answer_departed(c, packet, outbox);
     } else if (same_process && place->present && message->kind != MESSAGE_PING &&
                message->kind != MESSAGE_READY) {
-        /* Of an earlier admission: it knows, or its next sign of life will have it told. */
+        /* Of an earlier admission: it knows, or will hear with its next sign of life. */
         c->summary.faults.fenced++;
     } else {
         c->summary.faults.fenced += same_process;
@@ -456,14 +458,14 @@ static void handle_outsider(struct coordinator *c, const struct packet *packet,
     }
 }
 
-/* Before it is welcomed a server knows no run; whoever knows another one has no say in this. */
+/* Before it is welcomed a server knows no run; one that knows another run has no say in this. */
 static bool is_server_that_waits(const struct coordinator *c, const struct packet *packet)
 {
     return c->state <= GATHERING && packet->message.role == ROLE_PS &&
            (packet->message.run_id == 0 || packet->peer == PEER_LOCAL);
 }
 
-/* It was no member, so the job ended before anybody was. */
+/* It was no member, so the job ended before there was one. */
 static void own_router_left(struct coordinator *c, uint64_t now_us)
 {
     c->own_router_left = true;
@@ -527,8 +529,7 @@ void coordinator_describe(const struct coordinator *c, struct message_status_ans
         describe_bounds(c, answer->text);
         describe_stragglers(c, answer->text, now_us);
     }
-    if (c->work.membership.servers ==
-        NULL) /* Nobody has declared a job: there are no facts about it. */
+    if (c->work.membership.servers == NULL) /* No job is declared: there are no facts about it. */
         return;
     snprintf(answer->mode_text, sizeof answer->mode_text, "%s", job_mode_text(c->job).text);
     answer->figures_bytes = sizeof answer->job;
@@ -559,7 +560,7 @@ static void note_watcher(struct coordinator *c, uint64_t peer, bool watches)
         if (known && watches)
             return;
         if (known)
-            c->watchers[i] = PEER_LOCAL; /* Nobody: it does not watch. */
+            c->watchers[i] = PEER_LOCAL; /* It does not watch. */
     }
     if (watches)
         c->watchers[c->watcher_count++ % WATCHERS_MAX] = peer;
@@ -597,10 +598,12 @@ static void handle_ended(struct coordinator *c, const struct packet *packet, str
     bool bye = message->kind == MESSAGE_BYE;
     /* A worker that was never welcomed does not wait for an answer. */
     bool last_word = bye || (message->kind == MESSAGE_STOP && message->run_id == 0);
+    /* Its peer is another's. */
     if (message->kind == MESSAGE_REPORT)
-        return; /* Its peer is not whose it is. */
+        return;
+    /* This server goes alone, and the job goes on. */
     if (c->state == OVER && c->unleashed && !c->abandoned)
-        return; /* This server goes alone, and the job goes on. */
+        return;
     if (coordinator_is_of_another_run(c, message)) {
         coordinator_answer_other_run(c, packet, outbox);
         return;
@@ -611,8 +614,8 @@ static void handle_ended(struct coordinator *c, const struct packet *packet, str
         handle_last_word(c, packet, member, now_us);
 }
 
-/* The member that the message is from, or NULL. What is about the process alone is as good from one
- * that has not heard of its admission yet. */
+/* The member that the message is from, or NULL. A message about the process alone may come
+ * before it has heard of its admission. */
 static struct member *find_sender(const struct coordinator *c, const struct packet *packet)
 {
     const struct message *message = &packet->message;
@@ -627,7 +630,7 @@ static struct member *find_sender(const struct coordinator *c, const struct pack
     return message->run_id == 0 ? NULL : membership_find(&c->work.membership, message);
 }
 
-/* It may repeat itself as often as it likes, but not in our log. */
+/* It may repeat itself, but not in our log. */
 static void refuse_wrong_key_peer(struct coordinator *c, const struct packet *packet,
                                   struct outbox *outbox)
 {
@@ -707,10 +710,10 @@ static void pass_on_chunk(struct coordinator *c, struct packet *packet, struct o
     packet->payload = NULL;
 }
 
-/* Only the router here knows what has been given out. */
+/* Only the router here knows the versions it has let out. */
 static void handle_stop_at(struct coordinator *c, uint64_t step)
 {
-    /* A worker that is late may wait for a version that there will not be. */
+    /* A late worker may wait for a version that there will not be. */
     c->deal_due = c->deal_due || (c->state == RUNNING && coordinator_quorum(c) != NULL);
     if (c->state >= FINISHING)
         return;
@@ -727,7 +730,7 @@ static void obey(struct coordinator *c, const struct order *order, const struct 
     else if (order->kind == ORDER_SUMMARY_WRITTEN)
         handle_summary_written(c, &order->written, now_us, outbox);
     else if (order->generation != c->envelope.generation)
-        ; /* It was under way when the generation was raised. */
+        ; /* It was in flight when the generation was raised. */
     else if (order->kind == ORDER_MANIFEST_WRITTEN)
         coordinator_handle_manifest_written(c, &order->written, now_us, outbox);
     else if (order->kind == ORDER_SETS_WRITTEN)
@@ -740,8 +743,9 @@ static void handle_checkpointer(struct coordinator *c, struct packet *packet, ui
                                 struct outbox *outbox)
 {
     const struct message *message = &packet->message;
+    /* It was in flight when the generation was raised. */
     if (message->generation != c->envelope.generation)
-        return; /* It was under way when the generation was raised. */
+        return;
     if (message->kind == MESSAGE_PART_WRITTEN)
         coordinator_handle_part_written(c, packet, now_us, outbox);
     else if (message->kind == MESSAGE_CHUNK_STATE)
@@ -765,7 +769,7 @@ void coordinator_handle_inside(struct coordinator *coordinator, struct packet *p
 
 /* --- time ---------------------------------------------------------------------------------- */
 
-/* Until training starts there is one deadline, whatever it is that is waited for. */
+/* Until training starts there is one deadline, for all reasons of waiting. */
 static bool start_timed_out(const struct coordinator *c, uint64_t now_us)
 {
     return seconds_since(c->began_us, now_us) > c->options.deadlines.start;
@@ -798,7 +802,7 @@ static void tick_gathering(struct coordinator *c, uint64_t now_us, struct outbox
     coordinator_start_when_gathered(c, now_us, outbox);
 }
 
-/* Loading takes as long as at the start, if need be; who is lost has a deadline of his own. */
+/* Loading may take as long as at the start; a lost member has a deadline of its own. */
 static void tick_recovering(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
     char missing[MESSAGE_TEXT_MAX / 2];
@@ -815,7 +819,7 @@ static void tick_recovering(struct coordinator *c, uint64_t now_us, struct outbo
     coordinator_start_when_gathered(c, now_us, outbox);
 }
 
-/* What there is to go on from when a stop makes no checkpoint. */
+/* The checkpoint to go on from when a stop makes none. */
 static const char *what_stands(const struct coordinator *c, char text[64])
 {
     snprintf(text, 64, "there is no checkpoint");
@@ -824,7 +828,7 @@ static const char *what_stands(const struct coordinator *c, char text[64])
     return text;
 }
 
-/* Of a stop that did not come to its end: one that was to be 0 is not done. */
+/* Of a stop that did not finish: one with code 0 is not done. */
 static int code_of_stop(const struct coordinator *c)
 {
     return c->exit_code == EXIT_DONE ? EXIT_TERMINATED : c->exit_code;

@@ -1,26 +1,27 @@
-/* coordinator.h - the core that only server 0 has: who belongs to the job, when it starts, where
- * checkpoints are cut, what happens when somebody is lost, when it ends, and what it did.
+/* coordinator.h - the state machine of server 0 alone: members, start, checkpoints, losses, the
+ * end, and the summary.
  *
- *   WAITING     nobody has declared a job
+ *   WAITING     no job is declared
  *   OPENING     the checkpointer claims the run directory and looks for a checkpoint
  *   GATHERING   until every server is ready and every worker has joined
  *   RUNNING     workers train  <-------------------------.
- *   CLOSING     all workers are done: last cut, summary   | until every server is ready again
+ *   CLOSING     all workers are done: last snapshot,      | until every server is ready again
+ *        |      summary                                   |
  *        '-- a server has come back without its chunks -- RECOVERING
- *   FINISHING   everybody is told, and says BYE or runs into a deadline
+ *   FINISHING   all members hear of it, and say BYE or run into a deadline
  *   OVER
  *
- * A lost worker's work is dealt to the others (or as --on-worker-loss says). A server that was lost
- * comes back as it was, or as another process without its chunks; then the generation is raised and
- * everybody goes back to the last checkpoint. Nothing else is ever repaired: doing it again changes
- * nothing. What cannot be done again within a deadline ends the job for everybody, with one reason
- * and one exit code. Every state has a deadline.
+ * A lost worker's work is dealt to the others (or as --on-worker-loss says). A lost server comes
+ * back as it was, or as another process without its chunks; then the generation is raised and
+ * all members go back to the last checkpoint. Nothing else is ever repaired: doing it again
+ * changes nothing. If that is not possible within a deadline the job ends for all members, with
+ * one reason and one exit code. Every state has a deadline.
  *
  * Time in which this core was not driven (its process was stopped) does not exist for it: only
- * silence that was watched counts.
+ * watched silence counts.
  *
- * It has an envelope of its own, beside its router's, which may not have heard yet of the run or of
- * a new generation.
+ * It has an envelope of its own, beside its router's, which may not have heard yet of the run or
+ * of a new generation.
  *
  * Threads: server 0's router thread. Time and random numbers come in. */
 
@@ -34,7 +35,7 @@
 #include "common/wire/outbox.h"
 #include "ps/work/membership.h"
 
-/* What becomes of a job that has lost a worker. */
+/* What to do when a worker is lost. */
 enum worker_loss {
     LOSS_CONTINUE, /* The others do its work. */
     LOSS_WAIT,     /* Until it is back. */
@@ -46,14 +47,14 @@ struct coordinator_options {
     uint64_t run_id; /* Random and not 0; the run's, unless the run directory has a run already. */
     uint8_t secret[HASH_BYTES]; /* Random: see proof.h. */
     char out[MESSAGE_TEXT_MAX];
-    char job_id[JOB_ID_BYTES]; /* What an engine calls the job, as its server says; "": none. */
-    char address[ADDRESS_MAX]; /* By which others know its server. */
+    char job_id[JOB_ID_BYTES]; /* An engine's name for the job, as its server has it; "": none. */
+    char address[ADDRESS_MAX]; /* Its server's, as others know it. */
     struct deadlines deadlines;
-    uint64_t began_us; /* From when deadlines.start counts; 0: now. */
+    uint64_t began_us; /* The begin of deadlines.start; 0: now. */
     enum worker_loss on_worker_loss;
     uint32_t max_bad_gradients; /* Async: more end the job. */
     bool allow_mixed;
-    bool unchecked;      /* It does not look at itself (common/base/invariant.h). */
+    bool unchecked;      /* No checks of itself (common/base/invariant.h). */
     uint32_t processors; /* Of this host, for run.json; 0: not known. */
 };
 
@@ -65,7 +66,7 @@ void coordinator_destroy(struct coordinator **coordinator);
 
 /* From any process of the job (packet->peer); or from this server's checkpointer, or an order of
  * any of its cores. Takes over the payload. A REPORT comes from the router of this server, which
- * has checked that its EXCHANGE is in order, and has the worker for its sender. */
+ * has checked that its EXCHANGE is in order, and names the worker as its sender. */
 void coordinator_handle(struct coordinator *coordinator, struct packet *packet, uint64_t now_us,
                         struct outbox *outbox);
 void coordinator_handle_inside(struct coordinator *coordinator, struct packet *packet,
@@ -74,7 +75,8 @@ void coordinator_handle_inside(struct coordinator *coordinator, struct packet *p
 /* Several times a second. */
 void coordinator_tick(struct coordinator *coordinator, uint64_t now_us, struct outbox *outbox);
 
-/* Whoever started this process is gone, or the connection to it is: see coordinator_watch_leashes. */
+/* The launcher of this process is gone, or the connection to it is: see
+ * coordinator_watch_leashes. */
 void coordinator_abandon(struct coordinator *coordinator);
 
 /* The run directory is this process's, and it is not about to leave it. */
@@ -85,19 +87,19 @@ bool coordinator_has_started(const struct coordinator *coordinator);
 
 bool coordinator_is_over(const struct coordinator *coordinator);
 
-/* What the job is doing, for whoever asks. */
+/* The job's state, for observers. */
 void coordinator_describe(const struct coordinator *c, struct message_status_answer *answer,
                           uint64_t now_us);
 
-/* Its own time, in which nobody is silent while this process does not run, as of when it was driven
- * last: what now_us is for coordinator_describe, and members were heard in. */
+/* Its own time, which does not pass while this process is not driven, as of the last call: the
+ * now_us of coordinator_describe, and the time of members' signs of life. */
 uint64_t coordinator_time(const struct coordinator *coordinator);
 
-/* How stale the gradients of all were so far, a struct histogram; NULL of nothing, and without
- * memory. The caller's reference. */
+/* The staleness of all gradients so far, a struct histogram; NULL of none, and without memory.
+ * The caller's reference. */
 struct frame *coordinator_staleness(const struct coordinator *coordinator);
 
-/* Who is in it; no members before a job is declared. */
+/* The members; none before a job is declared. */
 const struct membership *coordinator_members(const struct coordinator *coordinator);
 
 #endif

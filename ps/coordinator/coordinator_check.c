@@ -1,5 +1,5 @@
-/* coordinator_check.c - what is true of a coordinator between two messages: which fields go with which
- * state, and what they have to do with each other. */
+/* coordinator_check.c - the invariants of a coordinator between two messages: which fields go
+ * with which state, and how they relate. */
 
 #include "common/base/invariant.h"
 #include "ps/coordinator/coordinator_state.h"
@@ -8,7 +8,7 @@
 
 /* --- who is here --------------------------------------------------------------------------- */
 
-/* Of the workers, and the row that they stand in: in RUNNING, unless it is about to be dealt anew. */
+/* Of the workers, and their row: in RUNNING, unless it is about to be dealt anew. */
 static void check_workers(const struct coordinator *c)
 {
     const struct membership *all = &c->work.membership;
@@ -172,8 +172,9 @@ void coordinator_check(const struct coordinator *c)
     RULE(declaration->uploader != 0 || declaration->upload.bytes == NULL,
          "a declaration under way has a sender");
     check_times(c);
+    /* What ended it may be half done. */
     if (c->state >= FINISHING)
-        return; /* Whatever it was that ended it may be half done. */
+        return;
     RULE((c->state == WAITING) == (declaration->size == 0), "until a job is declared it waits");
     RULE((c->state == WAITING) == (c->work.membership.servers == NULL), "places come with the job");
     RULE(!c->own_router_left, "its own router leaves after the end");

@@ -1,5 +1,4 @@
-/* coordinator_end.c - the end: what the run has come to, who is told FINISHED, and with which exit
- * code. */
+/* coordinator_end.c - the end: the run's results, FINISHED to all members, and its exit code. */
 
 #include <math.h>
 #include <stdarg.h>
@@ -8,11 +7,11 @@
 
 #include "ps/coordinator/coordinator_state.h"
 
-#define NOTE_US 1000000u /* Between writing down what went wrong. */
+#define NOTE_US 1000000u /* Between writes of faults. */
 
 /* --- the summary --------------------------------------------------------------------------- */
 
-/* Of the workers that there were, how many on this host. */
+/* The number of workers on this host. */
 static uint32_t count_beside(const struct membership *membership)
 {
     uint32_t count = 0;
@@ -40,7 +39,7 @@ static void sum_up_members(struct coordinator *c)
     summary->images_per_second = seconds > 0 ? (double)examples / seconds : 0;
 }
 
-/* What owners have counted, of all and of each worker. */
+/* The counts of the owners, in all and of each worker. */
 static void sum_up_staleness(struct coordinator *c)
 {
     struct staleness_tally tally = {0};
@@ -55,7 +54,7 @@ static void sum_up_staleness(struct coordinator *c)
 static void sum_up_time(struct coordinator *c, uint64_t wall_us)
 {
     struct run_summary *summary = &c->summary;
-    if (c->beside_us != 0) { /* A checkpoint that nobody will write to its end now. */
+    if (c->beside_us != 0) { /* A checkpoint that will not be finished now. */
         summary->beside_seconds += seconds_since(c->beside_us, wall_us);
         c->beside_us = wall_us;
     }
@@ -133,7 +132,7 @@ void coordinator_close_run(struct coordinator *c, uint64_t now_us, struct outbox
     run_phases_close(&c->summary.phases, RUN_PHASE_MODEL_FILE, coordinator_wall(c, now_us));
     c->summary.step = c->last_snapshot;
     bool done = coordinator_is_done(c);
-    if (done) /* Whoever asked for a stop was too late. */
+    if (done) /* The stop came too late. */
         c->exit_code = EXIT_DONE;
     if (!write_summary(c, done ? RUN_DONE : RUN_STOPPED, c->exit_code, now_us, outbox))
         coordinator_fail(c, EXIT_TRAINING_FAILED, now_us, outbox,
@@ -185,7 +184,7 @@ void coordinator_tell_everybody(struct coordinator *c, uint64_t now_us, struct o
         tell_finished(c, PEER_LOCAL, outbox);
 }
 
-/* Once: whoever only looks is owed no more. */
+/* Once: observers hear no more. */
 static void tell_watchers(const struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
     for (unsigned i = 0; i < WATCHERS_MAX && i < c->watcher_count; i++) {
@@ -206,7 +205,7 @@ void coordinator_finish(struct coordinator *c, int exit_code, const char *reason
     snprintf(c->reason, sizeof c->reason, "%s", reason);
     bool clean =
         exit_code == EXIT_DONE || exit_code == EXIT_INTERRUPTED || exit_code == EXIT_TERMINATED;
-    if (clean) /* Else each process says why it ends. */
+    if (clean) /* Else each process has its own reason. */
         outbox_log(outbox, "job finished exit=%d%s%s", exit_code,
                    reason[0] != '\0' ? " reason: " : "", reason);
     coordinator_enter(c, FINISHING, now_us);

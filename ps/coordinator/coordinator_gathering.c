@@ -1,4 +1,4 @@
-/* coordinator_gathering.c - the beginning, and every new beginning: JOIN, the declaration, the run
+/* coordinator_gathering.c - the begin, and every new begin: JOIN, the declaration, the run
  * directory, WELCOME, READY, and START when all are there. */
 
 #include <inttypes.h>
@@ -11,8 +11,8 @@
 #include "ps/coordinator/coordinator_state.h"
 
 #define WELCOME_REPEAT_US 1000000u
-#define REFUSALS_NAMED    100  /* One line each, ... */
-#define REFUSALS_A_LINE   1000 /* ... and then one for so many. */
+#define REFUSALS_NAMED    100  /* With a line each. */
+#define REFUSALS_A_LINE   1000 /* Refusals a line, after those. */
 
 /* --- joining ------------------------------------------------------------------------------- */
 
@@ -83,7 +83,7 @@ static void take_in(struct coordinator *c, const struct packet *packet, bool rep
     }
 }
 
-/* Whoever is refused may ask as often as it likes, but not in our log. */
+/* A refused process may ask again and again, but not in our log. */
 static void log_refused(struct coordinator *c, const struct packet *packet, const char *text,
                         struct outbox *outbox)
 {
@@ -97,14 +97,14 @@ static void log_refused(struct coordinator *c, const struct packet *packet, cons
                    packet->message.index, host, text, count);
 }
 
-/* Whether the sender is a member now; if not, it has been answered. */
+/* Whether the sender is a member now; if not, it has its answer. */
 static bool admit(struct coordinator *c, const struct packet *packet, uint64_t now_us,
                   struct outbox *outbox)
 {
     char text[MESSAGE_TEXT_MAX];
     enum refusal refusal;
     bool replaces = false;
-    /* Who is to have the same bits, now or when the run is made again, computes alike. */
+    /* Members that must have the same bits, now or in a replay, must compute alike. */
     bool exact = (job_mode(c->job)->exact || coordinator_records(c)) && !c->options.allow_mixed;
     switch (membership_judge(&c->work.membership, packet, exact, now_us, &refusal, text)) {
     case ADMISSION_REPEAT:
@@ -132,7 +132,7 @@ static bool admit(struct coordinator *c, const struct packet *packet, uint64_t n
     return c->state < FINISHING;
 }
 
-/* Somebody of this job, or who would be. */
+/* A process of this job, or one that would join it. */
 static void join_job(struct coordinator *c, const struct packet *packet, uint64_t now_us,
                      struct outbox *outbox)
 {
@@ -162,7 +162,7 @@ static void join_job(struct coordinator *c, const struct packet *packet, uint64_
     coordinator_start_when_gathered(c, now_us, outbox);
 }
 
-/* In words that the sender understands: of a version that it speaks. */
+/* In a version that the sender understands. */
 static void refuse_version(const struct coordinator *c, const struct packet *packet,
                            struct outbox *outbox)
 {
@@ -178,7 +178,7 @@ static void refuse_version(const struct coordinator *c, const struct packet *pac
              packet->message.index, join->version_min, join->version_max);
 }
 
-/* Ports follow from the numbers of Slurm's jobs (deploy/place): why two have the same. */
+/* Why two jobs have the same port: ports follow from the numbers of Slurm's jobs (deploy/place). */
 static void explain_port(const char *one, const char *other, char *text, size_t size)
 {
     uint64_t numbers[2];
@@ -234,7 +234,7 @@ void coordinator_handle_join(struct coordinator *c, const struct packet *packet,
         envelope_ask_to_wait(&c->envelope, packet, "no worker has declared a job yet", outbox);
     else if (worker && memcmp(message->join.job_digest, c->declaration.digest, DIGEST_BYTES) != 0)
         declaration_ask(&c->declaration, &c->envelope, packet, now_us,
-                        outbox); /* To name what differs. */
+                        outbox); /* To name the difference. */
     else if (c->state == OPENING)
         envelope_ask_to_wait(&c->envelope, packet, "the run directory is being opened", outbox);
     else
@@ -275,7 +275,7 @@ static void accept_job(struct coordinator *c, struct job *job, uint64_t now_us,
     run_phases_enter(&c->summary.phases, RUN_PHASE_OPENING, coordinator_wall(c, now_us));
 }
 
-/* The declaration is all here: the job's, or one to be told from it. */
+/* The declaration is all here: the job's, or one to compare with it. */
 void coordinator_handle_job_page(struct coordinator *c, const struct packet *packet,
                                  uint64_t now_us, struct outbox *outbox)
 {
@@ -319,8 +319,8 @@ bool coordinator_goes_on(const struct coordinator *c)
     return c->envelope.run_id != c->options.run_id;
 }
 
-/* Batches up to which scores need not be had again. If server 0 was killed, the score of an epoch
- * that ended just where it goes on may have been lost with it. */
+/* Batches up to which scores need not be made again. If server 0 was killed, the score of an
+ * epoch that ended just where it goes on may have been lost with it. */
 static uint64_t scored_before(const struct coordinator *c)
 {
     bool lost = coordinator_goes_on(c) && c->first_step > 0;
@@ -352,8 +352,8 @@ static void open_first(struct coordinator *c, const struct order_run_opened *ope
         coordinator_enter(c, GATHERING, now_us);
 }
 
-/* The newest checkpoint is damaged, and it is an older one that all go back to. Rather than counting
- * what is undone, or not counting what stands, begin anew and say from where. */
+/* The newest checkpoint is damaged, and all go back to an older one. Rather than count what is
+ * undone, or lose what stands, begin anew and say from where. */
 static void count_anew(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
     membership_forget_marks(&c->work.membership);
@@ -385,7 +385,8 @@ static void go_back(struct coordinator *c, const struct frame *sets, uint64_t no
     c->windows_from = (double)NAN;
     if (c->summary.window.end > c->first_step)
         c->summary.window = (struct run_window){0};
-    if (c->summary.test_step > c->first_step && !job_mode(c->job)->exact) { /* Of a model undone. */
+    if (c->summary.test_step > c->first_step &&
+        !job_mode(c->job)->exact) { /* Of an undone model. */
         figures_read(score_figures_rows(), NULL, &c->summary.test);
         c->summary.test_step = 0;
     }
@@ -463,8 +464,9 @@ void coordinator_handle_ready(struct coordinator *c, struct member *server,
                               const struct packet *packet, uint64_t now_us, struct outbox *outbox)
 {
     const struct message_ready *ready = &packet->message.ready;
+    /* While a new generation is being recorded they are ready for the old one. */
     if (c->raising != 0)
-        return; /* While a new generation is being recorded they are ready for the old one. */
+        return;
     server->scored = ready->scored;
     server->scored_lost = ready->scored_lost;
     coordinator_score(c, outbox);
@@ -510,8 +512,8 @@ void coordinator_raise_generation(struct coordinator *c, uint64_t now_us, struct
 
 /* --- starting ------------------------------------------------------------------------------ */
 
-/* The first start wants all workers that were declared. A run that goes on after server 0 was
- * killed does not wait for those who have been lost with it. */
+/* The first start wants all declared workers. A run that goes on after server 0 was killed does
+ * not wait for those that were lost with it. */
 static bool is_gathered(const struct coordinator *c, uint64_t now_us)
 {
     if (c->raising != 0 || !membership_is_served(&c->work.membership))

@@ -1,17 +1,18 @@
-/* coordinator_leashes.c - is the launcher gone, or only the connection to some of its processes?
+/* coordinator_leashes.c - decides whether the launcher is gone, or only the connection to some
+ * of its processes.
  *
- * Both end a process's standard input. When the launcher dies, all of them end; so the launcher is there
- * as long as any process holds its leash. Who says so must have been heard lately, and gets the time to
- * notice that it is not so any more. */
+ * Both end a process's standard input. When the launcher dies, all of them end; so the launcher
+ * is there as long as any process holds its leash. A process counts as holding it only if it was
+ * heard lately, and gets the time to notice the end. */
 
 #include <stdio.h>
 
 #include "common/process/parent.h"
 #include "ps/coordinator/coordinator_state.h"
 
-#define FRESH_US  1500000u /* Members are heard every half second; who is silent does not count. */
+#define FRESH_US  1500000u /* Members are heard every half second; a silent one does not count. */
 #define NOTICE_US 2000000u /* For the others to notice that the launcher is gone. */
-/* For a clean stop then: all is to be said and done before processes end by themselves. */
+/* For a clean stop then: it must be complete before processes end by themselves. */
 #define ABANDONED_SECONDS (0.75 * PARENT_LOST_SECONDS)
 
 struct leashes {
@@ -50,7 +51,7 @@ static struct leashes look(const struct coordinator *c, uint64_t now_us)
     return seen;
 }
 
-/* Nobody starts a lost process again: such are not waited for. */
+/* A lost process is not started again: it is not waited for. */
 static void stop(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
     struct packet packet = {.peer = PEER_LOCAL, .message = {.kind = MESSAGE_STOP, .role = ROLE_PS}};
@@ -75,7 +76,7 @@ static void send_away(struct coordinator *c, const struct member *member, enum r
                 role_name(role), index, member->host);
 }
 
-/* Server 0 as well, if it is one of them: as when it is killed, without a word of an end. */
+/* Server 0 as well, if it is one of them: as when it is killed, without an announced end. */
 static void send_all_away(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
     uint32_t servers = c->work.membership.server_count;
@@ -96,14 +97,14 @@ void coordinator_watch_leashes(struct coordinator *c, uint64_t now_us, struct ou
 {
     struct leashes seen = look(c, now_us);
     if (c->state == FINISHING && seen.lost && !seen.held)
-        c->abandoned = true; /* Nobody will come late to ask how the job ended. */
+        c->abandoned = true; /* No process will come late to ask how the job ended. */
     if (c->abandoned || c->state >= FINISHING || !seen.lost) {
         c->leash_us = 0;
         return;
     }
     if (c->leash_us == 0)
         c->leash_us = now_us;
-    /* After an outage of the network here, those who hold theirs are to be heard first. */
+    /* After an outage of the network here, processes that hold theirs must be heard first. */
     if (!seen.held && (!seen.silent || now_us - c->leash_us >= FRESH_US)) {
         stop(c, now_us, outbox);
     } else if (seen.held && now_us - c->leash_us >= NOTICE_US && !c->stopping &&

@@ -1,5 +1,5 @@
-/* coordinator_losses.c - who is lost, has left, is stuck or is waited for, and what becomes of the
- * work of each. */
+/* coordinator_losses.c - lost, leaving, stuck and awaited members, and what becomes of their
+ * work. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,8 +9,8 @@
 #include "ps/coordinator/coordinator_state.h"
 #include "ps/coordinator/stragglers.h"
 
-#define WAITING_LINE_US 5000000u /* Between lines that say who is waited for. */
-#define HELD_US         2000000u /* Whoever is the last to leave stays so long. */
+#define WAITING_LINE_US 5000000u /* Between lines that name awaited members. */
+#define HELD_US         2000000u /* How long the last worker to leave stays. */
 
 /* --- losing -------------------------------------------------------------------------------- */
 
@@ -39,8 +39,9 @@ void coordinator_lose_worker(struct coordinator *c, uint32_t index, enum departu
     membership_free_place(worker, departure);
     evaluation_lost(&c->evaluation, index);
     worker->gone_us = now_us;
+    /* All its work is done. */
     if (c->state == CLOSING)
-        return; /* All its work is done. */
+        return;
     if (computations_gone(&c->computations, index) != STATUS_OK)
         coordinator_fail(c, EXIT_TRAINING_FAILED, now_us, outbox, "out of memory for the record");
     if (c->options.on_worker_loss == LOSS_FAIL)
@@ -83,9 +84,9 @@ void coordinator_tell_left(const struct coordinator *c, const struct packet *pac
     snprintf(out->message.stop.reason, MESSAGE_TEXT_MAX, "left the job");
 }
 
-/* Whether it is to wait with that, and say so again. Where whole jobs are evicted all are told in
- * any order, workers and servers: so the last worker stays a little, in case a stop comes as well,
- * and all do that are here when it has, to make it a clean one. They hear how it ends. */
+/* Whether it has to wait and ask again. Where whole jobs are evicted all processes get the
+ * signal in any order. So the last worker stays a little, in case a stop comes as well; and once
+ * it has, all workers here stay, for a clean stop. They hear how it ends. */
 static bool is_held(const struct coordinator *c, struct member *worker, uint64_t now_us)
 {
     if (c->stopping)
@@ -121,7 +122,7 @@ void coordinator_handle_leave(struct coordinator *c, const struct packet *packet
 
 /* --- being sent away ----------------------------------------------------------------------- */
 
-/* What is to be said of the place; a worker that is here is marked. */
+/* The answer for the place; a worker that is here is marked. */
 static enum eviction dismiss(const struct coordinator *c, struct member *worker, uint32_t index,
                              bool again, char *text)
 {
@@ -159,8 +160,8 @@ static enum eviction dismiss(const struct coordinator *c, struct member *worker,
     return EVICTION_TOLD;
 }
 
-/* Whoever may be that worker may: the transport has looked at the key. It is no member's word, and the
- * worker leaves by its own LEAVE. */
+/* Any process that may be that worker may ask: the transport has checked the key. It is not a
+ * member's message, and the worker leaves by its own LEAVE. */
 void coordinator_evict(struct coordinator *c, const struct packet *packet, struct outbox *outbox)
 {
     const struct message *message = &packet->message;
@@ -297,7 +298,7 @@ void coordinator_describe_waiting(const struct coordinator *c, char *text, uint6
     snprintf(text, MESSAGE_TEXT_MAX, "waiting %s for %s", wording_waited(waited).text, missing);
 }
 
-/* Those who are here wait too, and say so. */
+/* The members that are here wait, too, and say so. */
 static void tell_members(const struct coordinator *c, const char *text, struct outbox *outbox)
 {
     const struct membership *all = &c->work.membership;

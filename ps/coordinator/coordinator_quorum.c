@@ -1,13 +1,12 @@
-/* coordinator_quorum.c - where a step is made of the leaves of some workers: what is decided is
- * written down, then told to all servers, and told again until no server can lack it. */
+/* coordinator_quorum.c - where a step is made of the leaves of some workers: a decided set is
+ * written down, then sent to all servers, and repeated until no server can lack it. */
 
 #include "common/base/wording.h"
 #include "common/steps/leaf_set.h"
 #include "common/transport/transport.h"
 #include "ps/coordinator/coordinator_state.h"
 
-#define SETS_A_START                                                                               \
-    256u /* A START tells the sets of so many steps, and another one those behind. */
+#define SETS_A_START 256u /* A START has the sets of so many steps, and another one those behind. */
 
 struct quorum *coordinator_quorum(const struct coordinator *c)
 {
@@ -15,7 +14,7 @@ struct quorum *coordinator_quorum(const struct coordinator *c)
     return any ? c->work.rules->quorum(&c->work) : NULL;
 }
 
-/* Whether what is decided is written down before it is told. */
+/* Whether a decided set is written down before it is sent. */
 static bool are_recorded(const struct coordinator *c)
 {
     return job_mode(c->job)->sets && c->job->record == RECORDING_ON && !c->options.allow_mixed &&
@@ -73,7 +72,7 @@ void coordinator_tell_quorum(struct coordinator *c, uint64_t now_us, struct outb
     else
         quorum_wrote(quorum, c->sets_sent < quorum->end ? quorum->end : c->sets_written);
     c->sets_sent = quorum->end;
-    /* A chunk holds those of two steps: what is told again is told as training comes to it. */
+    /* A chunk holds those of two steps: repeats are sent as training comes to them. */
     for (; told && c->sets_told < quorum->written && c->sets_told <= quorum->step; c->sets_told++)
         told = tell_set(c, quorum, c->sets_told, NULL, outbox);
     if (!told)
@@ -100,8 +99,7 @@ void coordinator_handle_sets_written(struct coordinator *c, const struct order_w
     struct quorum *quorum = coordinator_quorum(c);
     if (quorum == NULL || c->raising != 0 || c->state >= FINISHING) /* Or all go back. */
         return;
-    if (written->status ==
-        STATUS_EXISTS) { /* The run is another's now, and so is what is decided. */
+    if (written->status == STATUS_EXISTS) { /* The run is another's now, and so is its decision. */
         if (log_once_add(&c->log_once, written->text))
             outbox_warn(outbox, "no more steps are closed here: %.300s", written->text);
         return;
@@ -117,7 +115,7 @@ void coordinator_handle_sets_written(struct coordinator *c, const struct order_w
 
 /* --- dealing ------------------------------------------------------------------------------- */
 
-/* From where START tells: a chunk may be a step behind, on a server that has not heard all yet. */
+/* The first step of START: a chunk may be a step behind, on a server that has not heard all yet. */
 static uint64_t first_dealt(const struct coordinator *c, const struct quorum *quorum)
 {
     uint64_t first = quorum->step > c->first_step ? quorum->step - 1 : c->first_step;
@@ -132,8 +130,8 @@ static enum sparing sparing_of(const struct quorum *quorum)
     return quorum->required < quorum->members ? SPARING : SPARING_FEW_WORKERS;
 }
 
-/* Backup workers are asked for so that a step does not wait for its latest: whoever has them learns
- * when, because of who joined or was lost, it does. */
+/* Backup workers are there so that a step does not wait for its latest. A line says when, after
+ * joins or losses, it does. */
 static void say_sparing(struct coordinator *c, const struct quorum *quorum, struct outbox *outbox)
 {
     enum sparing sparing = sparing_of(quorum);
@@ -165,7 +163,7 @@ void coordinator_deal_quorum(struct coordinator *c, struct outbox *outbox)
         quorum_within(quorum, first_dealt(c, quorum), c->sets_dealt, TRANSPORT_SMALL_BYTES);
 }
 
-/* Also to a worker that is told later than others. */
+/* Also to a worker that gets START later than others. */
 struct frame *coordinator_start_sets(const struct coordinator *c)
 {
     const struct quorum *quorum = coordinator_quorum(c);
@@ -175,7 +173,7 @@ struct frame *coordinator_start_sets(const struct coordinator *c)
     return quorum_list(quorum, first, end < first ? first : end);
 }
 
-/* Sets that were told before a going back, and the workers do not know those that come now. */
+/* Sets were sent before a going back, and the workers do not know the next ones. */
 static bool must_tell_more(const struct coordinator *c, const struct quorum *quorum)
 {
     return c->sets_again > c->sets_dealt && quorum->step + 1 >= c->sets_dealt &&
@@ -196,7 +194,7 @@ enum status coordinator_begin_quorum(struct coordinator *c, const struct frame *
 
 /* --- reports ------------------------------------------------------------------------------- */
 
-/* The step is made, as far as it is known here. Whoever has computed what is in it has it counted. */
+/* The step is made, as far as it is known here. The workers in it have it counted. */
 static void count_step(struct coordinator *c, struct quorum *quorum)
 {
     struct tally tally = quorum_counted(quorum);

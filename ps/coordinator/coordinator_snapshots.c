@@ -1,12 +1,13 @@
-/* coordinator_snapshots.c - where checkpoints are cut: the next step or gate that is named, what comes
- * back from servers and checkpointer, and what is done when nothing comes. */
+/* coordinator_snapshots.c - when checkpoints are taken: names the next step or gate, handles the
+ * answers of servers and checkpointer, and gives up when none come. */
 
 #include <inttypes.h>
 
 #include "common/base/wording.h"
 #include "ps/coordinator/coordinator_state.h"
 
-/* What was computed up to the cut, for the record. At a gate, and at the end, nobody computes. */
+/* The computations up to the snapshot, for the record. At a gate, and at the end, none is under
+ * way. */
 static void tell_computations(struct coordinator *c, uint64_t step, uint64_t now_us,
                               struct outbox *outbox)
 {
@@ -23,7 +24,7 @@ static void tell_computations(struct coordinator *c, uint64_t step, uint64_t now
     order_add(outbox, TO_CHECKPOINTER, 0, &order)->payload = frame;
 }
 
-/* From here on it is being written: beside training, unless that stands for it. */
+/* From here on it is being written: beside training, unless that stands still for it. */
 static void reach(struct coordinator *c, uint64_t now_us)
 {
     if (c->snapshot.reached_us != 0)
@@ -74,7 +75,7 @@ void coordinator_mark_snapshot(struct coordinator *c)
     c->spread_snapshot = c->summary.spread;
 }
 
-/* Whether training waits at the gate for this cut. */
+/* Whether training waits at the gate for this snapshot. */
 static bool is_gated(const struct coordinator *c)
 {
     return c->work.rules->set_gate != NULL && c->work.rules->gate(&c->work) == c->snapshot.step;
@@ -84,7 +85,7 @@ void coordinator_schedule_snapshot(struct coordinator *c, uint64_t reached, uint
                                    struct outbox *outbox)
 {
     uint64_t every = job_checkpoint_every(c->job);
-    /* What is to be recorded lies in memory until it is cut. */
+    /* The record lies in memory until the next snapshot. */
     if (c->computations.records && (every == 0 || every > RECORD_BATCHES_MAX))
         every = RECORD_BATCHES_MAX;
     if (every == 0 || c->stopping || c->state != RUNNING)
@@ -94,8 +95,9 @@ void coordinator_schedule_snapshot(struct coordinator *c, uint64_t reached, uint
         due += every;
         c->summary.faults.checkpoints_skipped++;
     }
+    /* The last one is taken when training has ended, wherever that will be. */
     if (due >= c->job->steps)
-        return; /* The last one is cut when training has ended, wherever that will be. */
+        return;
     if (c->work.rules->set_gate != NULL)
         c->work.rules->set_gate(&c->work, due);
     else
@@ -118,12 +120,13 @@ static void leave_snapshot(struct coordinator *c, uint64_t now_us, struct outbox
 {
     c->snapshot.given_up_us = 0;
     if (is_gated(c))
-        open_gate(c, now_us, outbox); /* Nobody else would: some server has not taken its cut. */
+        open_gate(c, now_us,
+                  outbox); /* Some server has not taken its snapshot, so nothing else would. */
     coordinator_schedule_snapshot(c, c->work.rules->next_snapshot(&c->work, true), now_us, outbox);
 }
 
-/* Some server may have applied what its chunks hold, and another not yet: what is computed meanwhile
- * would be in groups that end elsewhere, and no later checkpoint be of one version. */
+/* Some server may have applied its pending gradients, and another not yet. Computations
+ * meanwhile would be in groups that end elsewhere, and no later checkpoint be of one version. */
 static bool must_be_had_by_all(const struct coordinator *c)
 {
     uint32_t server;
@@ -131,7 +134,7 @@ static bool must_be_had_by_all(const struct coordinator *c)
            snapshot_unanswered(&c->work.membership, &server) != NULL;
 }
 
-/* Give up the cut under way: `failed`, or because training had passed it. */
+/* Give up the snapshot under way: `failed`, or because training had passed it. */
 static void abandon_snapshot(struct coordinator *c, bool failed, const char *why, uint64_t now_us,
                              struct outbox *outbox)
 {
@@ -162,7 +165,8 @@ static void abandon_snapshot(struct coordinator *c, bool failed, const char *why
         leave_snapshot(c, now_us, outbox);
 }
 
-/* A cut that was given up is told until all have answered. One that is away has its own deadline. */
+/* A snapshot that was given up is sent until all have answered. A server that is away has its
+ * own deadline. */
 static void watch_given_up(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
     enum role role;
@@ -277,12 +281,13 @@ void coordinator_handle_manifest_written(struct coordinator *c, const struct ord
         return;
     }
     if (is_gated(c))
-        open_gate(c, now_us, outbox); /* What was written was taken, though we were not told yet. */
+        open_gate(c, now_us,
+                  outbox); /* A written one was taken, though the answer is not here yet. */
     coordinator_schedule_snapshot(c, c->work.rules->next_snapshot(&c->work, true), now_us, outbox);
 }
 
-/* The last one is old: at the first step that can be, if one there is due later. Nothing of that one
- * is there, so this takes its place, and it is named again afterwards. */
+/* The last one is old: take one at the first possible step, in place of one that is due later
+ * and not begun, which is named again afterwards. */
 static void snapshot_by_clock(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
     const struct work_mode *rules = c->work.rules;

@@ -1,4 +1,4 @@
-/* declaration.c - the declaration in its encoding, put together from pages, decoded and checked
+/* declaration.c - the declaration in its encoding: put together from pages, decoded and checked
  * once, and sent on page by page. */
 
 #include "ps/coordinator/declaration.h"

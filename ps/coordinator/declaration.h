@@ -1,7 +1,7 @@
 /* declaration.h - the job as its first worker declares it, page by page.
  *
- * One process at a time may upload; one that stops in the middle is forgotten after a while. Once
- * there is a job, an upload is another worker's, to be compared with it.
+ * One process at a time may upload; one that stops in the middle is forgotten after a while.
+ * Once there is a job, an upload is another worker's, to be compared with it.
  *
  * Threads: the coordinator's. Time arrives as an argument. */
 
@@ -16,14 +16,14 @@
 
 struct declaration {
     struct job job; /* Once size > 0. Owned. */
-    uint8_t *bytes; /* [size], owned: the job as it came. */
+    uint8_t *bytes; /* [size], owned: the encoded job. */
     uint32_t size;
     uint8_t digest[DIGEST_BYTES];
 
-    struct pages upload;   /* On its way in ... */
-    uint64_t uploader;     /* ... from this peer, 0 for none ... */
-    uint64_t uploaded_us;  /* ... whose last page came then ... */
-    uint64_t known_run_id; /* ... and who was in this run before, 0 for none. */
+    struct pages upload;   /* The upload under way. */
+    uint64_t uploader;     /* Its peer, 0 for none. */
+    uint64_t uploaded_us;  /* When its last page came. */
+    uint64_t known_run_id; /* The run that the uploader was in before, 0 for none. */
 };
 
 void declaration_free(struct declaration *declaration);
@@ -37,7 +37,7 @@ void declaration_ask(struct declaration *declaration, const struct envelope *env
 enum status declaration_add(struct declaration *declaration, const struct packet *page,
                             uint64_t now_us, struct job *job, struct error *error);
 
-/* What was uploaded last becomes the job: takes over *job. Else declaration_forget_upload. */
+/* The last upload becomes the job: takes over *job. Else declaration_forget_upload. */
 enum status declaration_accept(struct declaration *declaration, struct job *job);
 void declaration_forget_upload(struct declaration *declaration);
 

@@ -1,5 +1,4 @@
-/* snapshot.c - one mark a server for taken and one for written, and CUT said again to whoever lacks one.
- * */
+/* snapshot.c - two marks a server, taken and written, and CUT repeated to servers that lack one. */
 
 #include "ps/coordinator/snapshot.h"
 
@@ -72,7 +71,7 @@ bool snapshot_is_taken(const struct membership *membership)
     return true;
 }
 
-/* What gradients are made with. All workers' arithmetic gives the same bits where that matters. */
+/* The instructions of gradients. All workers' arithmetic gives the same bits where that matters. */
 static uint32_t instructions_of(const struct membership *membership)
 {
     enum kernels_instructions instructions;

@@ -1,5 +1,5 @@
-/* stragglers.c - compares what a worker says of itself with what it said before; the wait until the
- * next line doubles. */
+/* stragglers.c - compares a worker's reports with its last ones; the wait until the next line
+ * doubles. */
 
 #include "ps/coordinator/stragglers.h"
 #include "common/base/wording.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #define SLOW_US  10000000u
-#define STILL_US 1000000u /* Two signs of life: what is shorter happens in every step. */
+#define STILL_US 1000000u /* Two signs of life: shorter stops happen in every step. */
 
 void stragglers_moved(struct member *worker, uint64_t now_us)
 {

@@ -1,5 +1,5 @@
-/* in_flight.c - a counter with references of its own, because frames may be dropped when the
- * session that they were counted for is long gone. */
+/* in_flight.c - a counter with references of its own, because frames may be dropped long after
+ * their session is gone. */
 
 #include "ps/router/in_flight.h"
 
@@ -48,7 +48,8 @@ uint64_t in_flight_bytes(const struct in_flight *in_flight)
 static void arrived(void *context)
 {
     struct watched *watched = context;
-    /* Acquires what in_flight_watch released: who frees the payload does so after its last look. */
+    /* Acquires what in_flight_watch released: the payload is freed after the other thread's last
+     * look. */
     atomic_fetch_sub_explicit(&watched->in_flight->bytes, watched->payload->bytes,
                               memory_order_acq_rel);
     unreference(watched->in_flight);

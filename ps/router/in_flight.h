@@ -1,12 +1,12 @@
-/* in_flight.h - how many bytes of payloads are still on their way to somebody.
+/* in_flight.h - counts the bytes of payloads that are still in flight to a peer.
  *
- * A payload is sent without a copy, so it lives until the last byte has left: with a receiver that
- * does not read, for ever. An in_flight counts what it has been shown until all references to it are
+ * A payload is sent without a copy, so it lives until the last byte has left: for ever, if its
+ * receiver does not read. An in_flight counts watched payloads until all references to them are
  * dropped, so that a sender knows when to stop.
  *
- * Threads: frames are dropped on any; the rest belongs to one. What is shared is one counter, which
- *   orders nothing (relaxed), and the in_flight's own references, which are as a frame's.
- * Ownership: whoever created it holds one reference, every payload on its way another. */
+ * Threads: frames are dropped on any; the rest belongs to one. Shared are one counter, which
+ * orders nothing (relaxed), and the in_flight's own references, which are as a frame's.
+ * Ownership: its creator holds one reference, every payload in flight another. */
 
 #ifndef PS_ROUTER_IN_FLIGHT_H
 #define PS_ROUTER_IN_FLIGHT_H
@@ -20,7 +20,7 @@ struct in_flight;
 /* NULL when out of memory. */
 struct in_flight *in_flight_create(void);
 
-/* NULL is allowed. Payloads on their way are counted on, for nobody. */
+/* NULL is allowed. Payloads in flight keep their counter. */
 void in_flight_drop(struct in_flight **in_flight);
 
 uint64_t in_flight_bytes(const struct in_flight *in_flight);

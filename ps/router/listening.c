@@ -1,5 +1,5 @@
-/* listening.c - resolves the server's own name and, where that is a loopback address though others
- * are to come, chooses all addresses. */
+/* listening.c - resolves the server's own name and, where that is a loopback address though
+ * others are to connect, chooses all addresses. */
 
 #include "ps/router/listening.h"
 
@@ -50,7 +50,7 @@ static enum status choose_any(const char *address, uint16_t port, bool everybody
     return STATUS_OK;
 }
 
-/* Of a name that is a loopback address here, though it is not meant to be one everywhere. */
+/* A name that is a loopback address here, and another one elsewhere. */
 static void choose_for_name(const char *host, uint16_t port, const struct places *places,
                             bool everybody, struct listening *listening)
 {

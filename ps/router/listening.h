@@ -1,12 +1,12 @@
-/* listening.h - on which of this host's addresses a server listens.
+/* listening.h - chooses the addresses of this host on which a server listens.
  *
- * On all that its own name stands for; but Debian's installer gives every host a line
+ * Those of its own name; but Debian's installer gives every host a line
  *
  *     127.0.1.1 alpha
  *
- * so that alpha, on alpha, is an address which no other host reaches. A server that others may talk
- * to (it has keys, or --insecure) then listens on all addresses. Without either it stays on
- * loopback, and a name that stands for anything else is refused.
+ * so that alpha, on alpha, is an address which no other host reaches. A server that others may
+ * talk to (it has keys, or --insecure) then listens on all addresses. Without either it stays on
+ * loopback, and a name with any other address is refused.
  *
  * Threads: no shared state. */
 
@@ -22,12 +22,12 @@
 
 struct listening {
     char addresses[LISTENING_BYTES]; /* As for a transport's listen. */
-    char remark[400];                /* For the line that says where it listens; or "". */
+    char remark[400];                /* For the line that names the address; or "". */
 };
 
-/* address: where this server is told to be, and what its name stands for. everybody: other hosts
- * may talk to it. STATUS_REFUSED: not without keys or --insecure. STATUS_NOT_FOUND: the name does
- * not resolve. */
+/* address: this server's as given, and its name's addresses. everybody: other hosts may talk to
+ * it. STATUS_REFUSED: not without keys or --insecure. STATUS_NOT_FOUND: the name does not
+ * resolve. */
 enum status listening_choose(const char *address, const struct places *places, bool everybody,
                              struct listening *listening, struct error *error);
 

@@ -1,4 +1,4 @@
-/* owner_figures.c - the newest frame of each owner, added up when it is told. */
+/* owner_figures.c - the newest frame of each owner, added up on request. */
 
 #include "ps/router/owner_figures.h"
 
@@ -38,7 +38,7 @@ void owner_figures_put(struct owner_figures *figures, uint32_t owner, struct fra
     figures->news = true;
 }
 
-/* NULL: nobody has said anything, or there is no memory to say it. */
+/* NULL: no owner has reported, or there is no memory. */
 static struct frame *add_up(const struct owner_figures *figures)
 {
     struct staleness_tally tally = {0};

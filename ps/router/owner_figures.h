@@ -1,6 +1,6 @@
-/* owner_figures.h - what the owners of one server last said of staleness, on its way to server 0: with
- * a sign of life when there is news, and with every CUT_TAKEN as of that cut, so that what a cut
- * says is not lost when messages are.
+/* owner_figures.h - the last staleness figures of one server's owners, on their way to server 0:
+ * with a sign of life when there is news, and with every CUT_TAKEN as of that snapshot, so that
+ * no lost message loses a snapshot's figures.
  *
  * Threads: the router's. Ownership: frames that are put in are owned. */
 
@@ -10,7 +10,7 @@
 #include "ps/shard/staleness_counters.h"
 
 struct owner_figures {
-    struct frame **owners; /* [owner_count], owned; NULL where one has said nothing. */
+    struct frame **owners; /* [owner_count], owned; NULL before an owner has reported. */
     uint32_t owner_count;
     struct frame *at_snapshot; /* Owned; NULL for none. */
     bool news;
@@ -22,10 +22,10 @@ void owner_figures_free(struct owner_figures *figures);
 /* A generation begins. */
 void owner_figures_forget(struct owner_figures *figures);
 
-/* An owner has said this, a tally or NULL. Takes the reference. */
+/* An owner's report, a tally or NULL. Takes the reference. */
 void owner_figures_put(struct owner_figures *figures, uint32_t owner, struct frame *frame);
 
-/* All owners have been cut: what they have said is as of the cut. */
+/* All owners have taken their snapshot: their last reports are as of it. */
 void owner_figures_snapshot(struct owner_figures *figures);
 
 /* A reference, the caller's, or NULL: for CUT_TAKEN; and for a sign of life, once. */

@@ -5,8 +5,8 @@
  *                                                         '--WELCOME, greater generation---'
  *     any of them ---FINISHED, a refusal, a deadline, router_fail---> OVER
  *
- * OVER is the enrolment's (common/wire/joining.h). EXCHANGE is taken while SERVING only; all that
- * server 0 says is taken in any state but OVER. */
+ * OVER is that of common/wire/joining.h. EXCHANGE is taken while SERVING only; all messages of
+ * server 0 are taken in any state but OVER. */
 
 #include "ps/router/router.h"
 
@@ -21,9 +21,9 @@
 #include "ps/router/router_state.h"
 
 #define CHUNKS_US         1000000u /* Chunks of a checkpoint that do not come are asked for again. */
-#define SNAPSHOT_AGAIN_US 5000000u /* A final cut that is not written is begun anew; doubled. */
+#define SNAPSHOT_AGAIN_US 5000000u /* A final snapshot that is lost is begun anew; doubled. */
 #define SNAPSHOT_BYTES_US 16u /* Bytes of a part in a microsecond, on the slowest disk and way. */
-#define COUNTS_LINE_US    10000000u /* Between lines about what was not taken. */
+#define COUNTS_LINE_US    10000000u /* Between lines about messages that were not taken. */
 #define REQUESTS_MIN      1024u     /* Messages that any worker may have under way. */
 
 /* --- life ---------------------------------------------------------------------------------- */
@@ -117,7 +117,7 @@ static void refuse(const struct router *router, const struct packet *packet, enu
     ++*count;
 }
 
-/* Whether the process that says to be a worker is. */
+/* Whether the sender is the worker that it claims to be. */
 static bool check_worker(struct router *router, const struct packet *packet, struct outbox *outbox)
 {
     struct router_counts *counts = &router->counts;
@@ -139,7 +139,7 @@ static bool check_worker(struct router *router, const struct packet *packet, str
     return false;
 }
 
-/* Whether the sender is the worker it says, of this run and generation. */
+/* Whether the sender is that worker, of this run and generation. */
 static bool check_sender(struct router *router, const struct packet *packet, struct outbox *outbox)
 {
     const struct message *message = &packet->message;
@@ -149,7 +149,7 @@ static bool check_sender(struct router *router, const struct packet *packet, str
         refuse(router, packet, REFUSAL_RUN, "this server is serving another run", &counts->refused,
                outbox);
     else if (!serving || message->generation > router->joining.envelope.generation)
-        counts->dropped++; /* We shall be told, and it repeats. */
+        counts->dropped++; /* We shall hear of it, and the worker repeats. */
     else if (message->generation < router->joining.envelope.generation)
         counts->fenced++;
     else if (message->role != ROLE_WORKER || message->index >= JOB_WORKERS_MAX)
@@ -160,7 +160,7 @@ static bool check_sender(struct router *router, const struct packet *packet, str
     return false;
 }
 
-/* What a gradient, here or said to have been sent, has to name. NULL when it fits the plan. */
+/* The fields that a gradient needs, present or announced. NULL when it fits the plan. */
 static const char *node_fault(const struct router *router, const struct message_exchange *exchange)
 {
     const struct job *job = &router->plan->job;
@@ -169,7 +169,7 @@ static const char *node_fault(const struct router *router, const struct message_
     return shard_mode_of(job)->fault(job, exchange);
 }
 
-/* NULL when the exchange fits the plan, else what is wrong with it. */
+/* NULL when the exchange fits the plan, else its fault. */
 static const char *exchange_fault(const struct router *router, const struct packet *packet)
 {
     const struct partition *partition = &router->plan->partition;
@@ -192,14 +192,14 @@ static const char *exchange_fault(const struct router *router, const struct pack
     return node_fault(router, exchange);
 }
 
-/* Whether it is to have a verdict. */
+/* Whether it gets a verdict. */
 static bool counts_as_gradient(const struct message_exchange *exchange)
 {
     return (exchange->gradient || exchange->skip) && !exchange->retry;
 }
 
-/* The coordinator is server 0's. A node of a step is reported at once: which nodes make the step may
- * depend on it. A batch is reported by the owner, which knows whether it was applied. */
+/* The coordinator is server 0's. A node of a step is reported at once, because the step's set
+ * may depend on it. A batch is reported by the owner, which knows whether it was applied. */
 static void pass_report(const struct router *router, struct packet *packet, struct outbox *outbox)
 {
     struct message_exchange *exchange = &packet->message.exchange;
@@ -209,7 +209,7 @@ static void pass_report(const struct router *router, struct packet *packet, stru
     exchange->has_report = exchange->has_report && here && !steps;
 }
 
-/* The worker has more under way than it may: what it sends again later is as good. */
+/* The worker has more under way than it may: it sends it again later. */
 static void drop_beyond_window(struct router *router, const struct packet *packet,
                                struct outbox *outbox)
 {
@@ -255,12 +255,12 @@ void router_handle_peer(struct router *router, struct packet *packet, uint64_t n
 {
     (void)now_us;
     if (router->joining.over)
-        ; /* A late repetition: the sender is told that the job has finished, or knows it. */
+        ; /* A late repetition: the sender hears that the job has finished, or knows it. */
     else if (packet->message.kind == MESSAGE_EXCHANGE)
         handle_exchange(router, packet, outbox);
     else if (packet->message.kind == MESSAGE_STATUS && router->state != ROUTER_SERVING)
         refuse(router, packet, REFUSAL_RUN, "this server does not serve yet",
-               &router->counts.refused, outbox); /* Which a probe wants to know. */
+               &router->counts.refused, outbox); /* A probe wants to know. */
     else
         refuse(router, packet, REFUSAL_MALFORMED, "this server does not take that message",
                &router->counts.refused, outbox);
@@ -272,8 +272,8 @@ void router_handle_peer(struct router *router, struct packet *packet, uint64_t n
 
 /* --- from the coordinator ------------------------------------------------------------------ */
 
-/* What a worker may have with the owners at a time: its window of gradients, but at least two
- * chunks, and the messages they come in, with as many again that come without. */
+/* The most of a worker with the owners at a time: its window of gradients, but at least two
+ * chunks, and their messages, with as many again without a gradient. */
 static uint64_t window_bytes(const struct plan *plan)
 {
     uint64_t gradients = 2 * plan->partition.chunk_elements * sizeof(float);
@@ -282,8 +282,8 @@ static uint64_t window_bytes(const struct plan *plan)
            messages * sizeof(struct outgoing);
 }
 
-/* What a worker may be sent and not have read: the values of a step, those of the next one, those
- * that it scores, and what it has asked for twice. */
+/* The most that a worker may be sent and not have read: the values of a step, those of the next
+ * one, those that it scores, and what it has asked for twice. */
 static uint64_t answer_bytes(const struct plan *plan)
 {
     return 4 * partition_server_bytes(&plan->partition, plan->server) +
@@ -331,7 +331,7 @@ static void log_plan(const struct router *router, struct outbox *outbox)
 static void order_load(struct router *router, struct outbox *outbox)
 {
     const struct message_welcome *welcome = &router->welcome;
-    /* Every worker starts from there: it is as good as given out. */
+    /* Every worker starts from there: it is as good as let out. */
     router->released = welcome->restore ? welcome->restore_step : 0;
     struct order order = {.kind = ORDER_LOAD,
                           .run_id = router->joining.envelope.run_id,
@@ -386,7 +386,7 @@ static void say_ready(struct router *router, uint64_t now_us, struct outbox *out
     router->joining.beat_us = now_us;
 }
 
-/* The first one: what the job is. */
+/* The first one: it has the job. */
 static bool learn_job(struct router *router, const struct message *message, struct outbox *outbox)
 {
     struct error error;
@@ -461,9 +461,9 @@ static void say_cut_taken(struct router *router, struct outbox *outbox)
             .step = snapshot->step, .taken = snapshot->taken, .verdicts = snapshot->verdicts};
 }
 
-/* How long it may take until something is heard of the part: a large one is written, or is on its way
- * to server 0's disk, for longer than a lost one is waited for, and is not to be written twice. Half of
- * what a stop may take is left for a part that was lost. */
+/* How long the part may take until there is news of it: a large one is written, or is on its way
+ * to server 0's disk, for longer than a lost one is waited for, and must not be written twice.
+ * Half of a stop's time is left for a part that was lost. */
 static uint64_t snapshot_patience_us(const struct router *router)
 {
     const struct plan *plan = router->plan;
@@ -475,8 +475,8 @@ static uint64_t snapshot_patience_us(const struct router *router)
     return router->snapshot.patience_us + (router->snapshot.part_said ? 0 : writing_us);
 }
 
-/* Server 0 has not heard all that was said about this cut: say it again. The chunks of a final one
- * may have been lost on their way to its disk, or ours has failed: then make it anew. */
+/* Server 0 lacks an answer about this snapshot: repeat it. The chunks of a final one may have
+ * been lost on their way to its disk, or ours has failed: then make it anew. */
 static void repeat_snapshot(struct router *router, uint64_t now_us, struct outbox *outbox)
 {
     struct router_snapshot *snapshot = &router->snapshot;
@@ -504,9 +504,9 @@ static void handle_snapshot(struct router *router, const struct message *message
         repeat_snapshot(router, now_us, outbox);
         return;
     }
-    /* Steps grow from one that was answered to the next; one that was not may be replaced by an
-     * earlier one, and any by the final one. What is late would begin a cut that owners have left
-     * behind, and so seem to fail. */
+    /* Steps grow from one answered snapshot to the next; an unanswered one may be replaced by an
+     * earlier one, and any by the final one. A late message would begin a snapshot that owners
+     * have left behind, and so seem to fail. */
     if (snapshot->final || (!final && step < snapshot->answered))
         return;
     *snapshot = (struct router_snapshot){.named = true,
@@ -528,8 +528,8 @@ void router_note_part(struct router *router, const struct message *message)
     router->snapshot.part = *part;
 }
 
-/* No version later than the next one that anybody has not been given yet: every later answer says
- * so, and every worker needs one of this server's answers for every version. */
+/* No version after the next one that no worker has yet: every later answer says so, and every
+ * worker needs one of this server's answers for every version. */
 static void handle_stop(struct router *router, struct outbox *outbox)
 {
     if (router->plan == NULL)
@@ -542,7 +542,7 @@ static void handle_stop(struct router *router, struct outbox *outbox)
                               .stop_at.step = router->stop_step});
 }
 
-/* Whether its payload has a set of that step of the job: owners take it as it is. */
+/* Whether its payload has a set of that step of the job: owners take it unchecked. */
 static bool can_close(const struct job *job, uint64_t step, const struct frame *list)
 {
     struct leaf_set set;
@@ -576,7 +576,7 @@ static bool is_current(struct router *router, const struct message *message)
     return false;
 }
 
-/* Server 0 has no more use for what was kept for some scores. */
+/* Server 0 does not need the values kept for some scores any more. */
 static void let_go(struct router *router, const struct message *message, struct outbox *outbox)
 {
     if (message->waiting.scored <= router->scored.let_go || router->plan == NULL ||
@@ -624,13 +624,13 @@ static void handle_known(struct router *router, struct packet *packet, uint64_t 
             joining_end(&router->joining, (int)message->stop.exit_code, message->stop.reason);
         break;
     case MESSAGE_WAITING:
-        if (!router->joining.joining) /* Else whoever drives this server says so. */
+        if (!router->joining.joining) /* Else this server's driver says so. */
             outbox_log(outbox, "ps/0 is %s", message->waiting.text);
         break;
     case MESSAGE_PONG:
         let_go(router, message, outbox);
         break;
-    default: /* Hearing it was all. */
+    default: /* It counts as heard, and no more. */
         break;
     }
 }
@@ -696,8 +696,9 @@ static void handle_owner_snapshot(struct router *router, const struct message_cu
                                   uint32_t owner, struct outbox *outbox)
 {
     struct router_snapshot *snapshot = &router->snapshot;
+    /* Of a snapshot that was given up. */
     if (!snapshot->named || answer->step != snapshot->step || snapshot->said)
-        return; /* Of a cut that was given up. */
+        return;
     router->owner_verdicts[owner] = answer->verdicts;
     snapshot->taken = snapshot->taken && answer->taken;
     if (++snapshot->owners < router->options.owner_count)
@@ -712,7 +713,7 @@ static void handle_owner_snapshot(struct router *router, const struct message_cu
     say_cut_taken(router, outbox);
 }
 
-/* Server 0 hears at once when all chunks have kept what a score is made of, and with every sign of
+/* Server 0 hears at once when all chunks have kept the values of a score, and with every sign of
  * life from then on. */
 static void handle_scored(struct router *router, const struct order *order, uint64_t now_us,
                           struct outbox *outbox)
@@ -732,7 +733,7 @@ static void handle_scored(struct router *router, const struct order *order, uint
         say_ready(router, now_us, outbox);
 }
 
-/* The first word about an exchange makes room in its worker's window. */
+/* The first answer to an exchange makes room in its worker's window. */
 static void settle(struct router *router, uint32_t worker, struct packet *packet)
 {
     if (packet->weight > 0)
@@ -810,7 +811,7 @@ void router_handle_inside(struct router *router, struct packet *packet, uint64_t
     const struct order *order = order_of(packet);
     uint64_t generation = order != NULL ? order->generation : packet->message.generation;
     if (generation != router->joining.envelope.generation)
-        ; /* It has been on its way. */
+        ; /* It was in flight. */
     else if (order != NULL)
         obey(router, order, packet, now_us, outbox);
     else
@@ -823,7 +824,7 @@ void router_handle_inside(struct router *router, struct packet *packet, uint64_t
 
 /* --- time ---------------------------------------------------------------------------------- */
 
-/* What says that this server is alive says how far it is. */
+/* A sign of life carries this server's progress. */
 static void beat(struct router *router, uint64_t now_us, struct outbox *outbox)
 {
     if (router_state(router) == ROUTER_LOADING && router->needs_chunks &&

@@ -1,30 +1,30 @@
-/* router.h - the core every server has: checks what workers send, hands it to the owners, and
- * carries this server through the job's life as the coordinator says.
+/* router.h - the state machine of every server: checks workers' messages, hands them to the
+ * owners, and follows the coordinator through the job's life.
  *
  *   workers --EXCHANGE--> router --> owner --RESULT...--> router --> worker
  *   coordinator (server 0) <--JOIN READY CUT_TAKEN REPORT-- router
  *                           --JOB_PAGE WELCOME CUT FINISHED------> router
  *
- * Every server talks to the coordinator the same way, server 0 within its own thread and the others
- * over their connection to server 0. What a message of the wire says is checked here against the
- * plan before an owner sees it.
+ * Every server talks to the coordinator the same way, server 0 within its own thread and the
+ * others over their connection to server 0. Messages of the wire are checked here against the
+ * plan before an owner sees them.
  *
- * Generations: a WELCOME with a greater one takes the job back to a checkpoint. In sync mode every
- * chunk is loaded again; in async mode a server that has its chunks keeps them. Everything of
- * another generation is dropped, whether it comes from a worker, from server 0 or from within,
- * where it may have been under way: owners and checkpointer say which generation theirs is of.
+ * Generations: a WELCOME with a greater one takes the job back to a checkpoint. In sync mode
+ * every chunk is loaded again; in async mode a server that has its chunks keeps them. Everything
+ * of another generation is dropped, from workers, from server 0, and from within, where it may
+ * have been in flight: owners and checkpointer name the generation of their messages.
  *
  * What becomes of an EXCHANGE:
  *
- *   dropped    nothing is said, the worker repeats: not serving yet, or a generation we have not
- *              been told of. Beyond the worker's window: a gradient is answered RECEIPT(missing).
+ *   dropped    no answer, the worker repeats: not serving yet, or a generation that is not known
+ *              here yet. Beyond the worker's window: a gradient is answered RECEIPT(missing).
  *              (So are answers to a worker that does not read the ones before.)
- *   fenced     of an older generation: nothing is said. From a process whose place another one has
+ *   fenced     of an older generation: no answer. From a process whose place another one has
  *              taken: REFUSED(MEMBER).
  *   refused    of another run, from no worker, or not fitting the plan.
  *   received   all else. A gradient (also one that is skipped; a retry is none) that is received,
  *              or does not fit the plan, has one verdict: applied + stale + duplicate + rejected =
- *              received, counted from zero in each generation, and told with CUT_TAKEN. The other
+ *              received, counted from zero in each generation, and reported with CUT_TAKEN. The other
  *              three are counted since the start, and logged once in a while.
  *
  * Threads: the server's router thread. Time arrives as an argument. */
@@ -42,7 +42,7 @@
 struct router_options {
     struct joining_options self; /* deadlines.start: until there is a job. */
     uint32_t owner_count;        /* 1 to 255. */
-    bool unchecked;              /* It does not look at itself (common/base/invariant.h). */
+    bool unchecked;              /* No checks of itself (common/base/invariant.h). */
 };
 
 enum router_state {
@@ -73,10 +73,11 @@ void router_handle_inside(struct router *router, struct packet *packet, uint64_t
                           struct outbox *outbox);
 void router_tick(struct router *router, uint64_t now_us, struct outbox *outbox);
 
-/* The checkpointer's PART_WRITTEN for this server is passing by: it is said again if need be. */
+/* The checkpointer's PART_WRITTEN for this server passes by: it is repeated if need be. */
 void router_note_part(struct router *router, const struct message *message);
 
-/* This server cannot go on: the coordinator is told, and everybody ends with this exit code. */
+/* This server cannot go on: the coordinator hears of it, and all members end with this exit
+ * code. */
 void router_fail(struct router *router, int exit_code, const char *reason, struct outbox *outbox);
 
 /* NULL until the declaration has come; then owners can be made. */
@@ -84,12 +85,11 @@ const struct plan *router_plan(const struct router *router);
 enum router_state router_state(const struct router *router);
 struct router_counts router_counts(const struct router *router);
 
-/* While this server waits for server 0 to take it in: what for, "" if it has not answered, and for
- * how long; NULL when it does not wait. */
+/* While this server waits for server 0 to admit it: the reason, "" if it has not answered, and
+ * for how long; NULL when it does not wait. */
 const char *router_waiting(const struct router *router, double *seconds, uint64_t now_us);
 
-/* Who this server is, of what run and generation, and when ROUTER_OVER why; and where to stop and
- * to abandon it. */
+/* This server's identity, and when ROUTER_OVER the reason; and where to stop and to abandon it. */
 struct joining *router_joining(struct router *router);
 
 #endif

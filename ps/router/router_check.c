@@ -1,4 +1,4 @@
-/* router_check.c - what is true of a router between two messages. */
+/* router_check.c - the invariants of a router between two messages. */
 
 #include "common/base/invariant.h"
 #include "ps/router/router_state.h"
@@ -51,8 +51,9 @@ void router_check(const struct router *router)
 {
     const struct router *r = router;
     joining_check(&r->joining);
+    /* What ended it may be half done. */
     if (r->joining.over)
-        return; /* Whatever it was that ended it may be half done. */
+        return;
     RULE((r->plan == NULL) == (r->sessions.all == NULL) &&
              (r->plan == NULL) == (r->owner_of == NULL),
          "sessions and owners come with the plan");

@@ -1,4 +1,5 @@
-/* router_state.h - a router from inside: for router.c, router_check.c and tests that spoil it.
+/* router_state.h - the fields of a router, for router.c, router_check.c and tests that spoil
+ * them.
  *
  * Threads: the router's. */
 
@@ -16,8 +17,8 @@ struct router_snapshot {
     bool named, final;
     uint64_t step, recorded;
     uint64_t answered; /* CUT_TAKEN has been for no step from this one on. */
-    uint32_t owners;   /* That have answered ... */
-    bool taken;        /* ... and all of them that they could. */
+    uint32_t owners;   /* That have answered. */
+    bool taken;        /* All of them could take it. */
     bool said;         /* CUT_TAKEN has been, with `verdicts`. */
     struct verdict_counts verdicts;
     bool part_said; /* The checkpointer has spoken: `part`. */
@@ -25,11 +26,11 @@ struct router_snapshot {
     uint64_t begun_us, patience_us;
 };
 
-/* How far the owners' chunks have come in being scored. */
+/* The progress of the owners' chunks in being scored. */
 struct router_scored {
-    struct order_scored *owners; /* [owner_count] as each has said last; zeros: it has not. */
-    struct order_scored all;     /* When all have said the same; else zeros. */
-    uint64_t let_go;             /* Scores that owners have been told they can let go. */
+    struct order_scored *owners; /* [owner_count] each one's last report; zeros: none. */
+    struct order_scored all;     /* When all have reported the same; else zeros. */
+    uint64_t let_go;             /* Scores whose values owners may drop, as they know. */
 };
 
 struct router {
@@ -42,12 +43,12 @@ struct router {
     uint8_t *owner_of; /* [chunk_count] owner index of this server's chunks. */
 
     struct message_welcome welcome; /* Of this generation, as is the rest here. */
-    uint32_t owners_loaded;         /* That have answered LOAD ... */
-    bool checkpointer_loaded;       /* ... as the checkpointer has. */
+    uint32_t owners_loaded;         /* That have answered LOAD. */
+    bool checkpointer_loaded;       /* The checkpointer has answered LOAD. */
     bool shared, needs_chunks;
     uint64_t chunks_us; /* When chunks were asked for, or the last one came. */
     struct router_snapshot snapshot;
-    struct verdict_counts *owner_verdicts; /* [owner_count] as of each owner's last cut. */
+    struct verdict_counts *owner_verdicts; /* [owner_count] as of each owner's last snapshot. */
     struct router_scored scored;
     struct owner_figures figures; /* Of staleness. */
     uint64_t rejected;            /* Gradients that did not fit the plan. */

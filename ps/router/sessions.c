@@ -1,5 +1,5 @@
-/* sessions.c - one entry a worker: the newest process by ticket, the bytes that it has under way,
- * and the in_flight of what it was given. */
+/* sessions.c - one entry a worker: the newest process by ticket, its bytes under way, and the
+ * in_flight of its answers. */
 
 #include "ps/router/sessions.h"
 
@@ -37,7 +37,7 @@ void sessions_forget(struct sessions *sessions, const uint8_t secret[HASH_BYTES]
 static void take(struct worker_session *session, const struct packet *packet)
 {
     const struct message *message = &packet->message;
-    /* What the one before has not read, which may never read again, does not count against it. */
+    /* What the former process has not read, and may never read, does not count against this one. */
     in_flight_drop(&session->answers);
     session->known = true;
     session->incarnation = message->incarnation;

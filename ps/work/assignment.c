@@ -24,7 +24,7 @@ void assignment_send(const struct assignment *assignment, struct member *worker,
     struct packet *packet = envelope_to_peer(envelope, worker->peer, MESSAGE_START, outbox);
     struct message_start *start = &packet->message.start;
     packet->payload = sets;
-    packet->place = TRANSPORT_PLACE_NOWHERE; /* Where chunks lie the worker may be reading. */
+    packet->place = TRANSPORT_PLACE_NOWHERE; /* The worker may be reading where chunks lie. */
     *start = *from;
     start->assignment = assignment->number;
     start->members = assignment->members;
@@ -33,8 +33,8 @@ void assignment_send(const struct assignment *assignment, struct member *worker,
         worker->first_assignment = assignment->number;
 }
 
-/* DONE does not say by which assignment it is meant, so one that was on its way when the worker was
- * told of another is told apart by this: it has been told of one only, or follows this one. */
+/* DONE does not name its assignment. One that was in flight when the worker got another is
+ * recognised so: the worker has had one only, or follows this one. */
 bool assignment_is_followed(const struct assignment *assignment, const struct member *worker)
 {
     return worker->first_assignment == assignment->number ||

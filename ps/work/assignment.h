@@ -1,9 +1,10 @@
-/* assignment.h - which worker owns which share of the work.
+/* assignment.h - deals the work over the workers.
  *
- * The workers that are here, and those that the job waits for, stand in a row in the order of their
- * indexes; leaves and the test set are dealt along it. Whoever joins or leaves changes the row, and
- * so the assignment's number; START tells every worker its place. What a worker pushes by an older
- * assignment is as good as what it pushes by the newest: nodes are the same whoever sums them.
+ * The workers that are here, and those that the job waits for, stand in a row in the order of
+ * their indexes. Leaves and the test set are dealt along it. A worker that joins or leaves
+ * changes the row, and so the assignment's number; START gives every worker its place. A push by
+ * an older assignment is as good as one by the newest, because nodes are the same from any
+ * worker.
  *
  * Threads: the coordinator's. Time arrives as an argument. */
 
@@ -22,10 +23,10 @@ struct assignment {
     uint32_t members;
 };
 
-/* A new number; whoever was done may have work again. */
+/* A new number; workers that were done may have work again. */
 void assignment_deal(struct assignment *assignment, struct membership *membership, uint64_t now_us);
 
-/* START for one worker. `from`: step and stop_step. sets: those of the steps that are closed, or NULL;
+/* START for one worker. `from`: step and stop_step. sets: those of the closed steps, or NULL;
  * its reference is taken over. */
 void assignment_send(const struct assignment *assignment, struct member *worker,
                      const struct envelope *envelope, const struct message_start *from,

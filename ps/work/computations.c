@@ -1,5 +1,5 @@
-/* computations.c - two arrays that grow, of what was announced and of its bases, and what each worker
- * announced last. */
+/* computations.c - two growing arrays, of announcements and their bases, and the last
+ * announcement of each worker. */
 
 #include "ps/work/computations.h"
 
@@ -73,7 +73,7 @@ static enum status make_place(struct computations *c, uint32_t worker)
     return STATUS_OK;
 }
 
-/* What is remembered is of no use any more. */
+/* What is remembered is void. */
 static void forget(struct computations *c)
 {
     free(c->all);

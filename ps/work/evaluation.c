@@ -1,5 +1,6 @@
-/* evaluation.c - one score at a time: an array of holders, and a bit for each share that has come. Who has
- * which is asked for each of a thousand workers, again and again: so it is kept from their side, too. */
+/* evaluation.c - one score at a time: an array of holders, and a bit for each share that has
+ * come. Each of a thousand workers is asked for its share again and again, so the index by
+ * worker is kept, too. */
 
 #include "ps/work/evaluation.h"
 
@@ -74,7 +75,7 @@ uint64_t evaluation_take_dropped(struct evaluation *evaluation)
 
 /* --- shares -------------------------------------------------------------------------------- */
 
-/* The first that nobody holds; else `shares`. */
+/* The first without a holder; else `shares`. */
 static uint32_t find_free(struct evaluation *evaluation)
 {
     uint32_t *share = &evaluation->taken;
@@ -159,8 +160,8 @@ static void check_shares(const struct evaluation *evaluation)
         RULE(IMPLIES(i < evaluation->taken, has_come(evaluation, i) || evaluation->holders[i] != 0),
              "a share has one holder");
     }
-    /* By number: each holder was seen to have its own, and a loop over all workers that there may
-     * be is to be short. */
+    /* By number: each holder was seen to have its own, and the loop over all possible workers
+     * should be short. */
     for (uint32_t worker = 0; worker < JOB_WORKERS_MAX; worker++)
         holders += evaluation->held[worker] != 0;
     RULE(holders == dealt, "who holds a share is its holder");

@@ -1,12 +1,12 @@
-/* evaluation.h - the score under way: of which model, which share of the test set is whose, and what
- * has come in.
+/* evaluation.h - the score under way: of which model, the shares of the test set and their
+ * holders, and the results so far.
  *
- * The model is scored after every epoch and at the end, as counts of batches (job_scores_at): the
- * values that every chunk had just then, which its owner keeps (ps/shard/scored.h) until the score
- * is whole. The test set is cut into as many equal shares as there are workers to score it, and each
- * is dealt to one; the share of a worker that is gone is dealt again. Training goes on meanwhile. A
- * chunk that passes the next such count lets the values of the one before go, so a score that has
- * not been made by then is dropped, and counted.
+ * The model is scored after every epoch and at the end, at counts of batches (job_scores_at):
+ * the values that every chunk had just then, which its owner keeps (ps/shard/scored.h) until the
+ * score is whole. The test set is cut into as many equal shares as there are workers, and each
+ * is dealt to one; a lost worker's share is dealt again. Training goes on meanwhile. A chunk
+ * that passes the next such count drops the values of the one before, so a score that is not
+ * made by then is dropped, and counted.
  *
  *     servers keep count c --open--> shares are dealt --add, lost--> whole: c is settled
  *                                                  '--a server keeps a later one--> dropped
@@ -46,38 +46,38 @@ struct evaluation {
 /* Scores up to `settled` batches have been made in earlier sessions. */
 void evaluation_init(struct evaluation *evaluation, const struct job *job, uint64_t settled);
 
-/* Chunks of some server are past every count before this one: what was not scored by then is
- * dropped. `lost`: and so is the score at this count, because not all values could be kept. */
+/* Scores up to `settled` batches were made in earlier sessions. */
 void evaluation_pass(struct evaluation *evaluation, uint64_t batches, bool lost);
 
-/* Every chunk has kept its values of this count: whether there is a score to be made of them, by so
- * many workers, and it was not under way before. */
+/* Chunks of some server are past every count before this one: scores that are missing there are
+ * dropped. `lost`: and so is the score at this count, because not all values could be kept. */
 bool evaluation_open(struct evaluation *evaluation, uint64_t batches, uint32_t workers);
 
-/* The worker's share; if it has none, one that nobody has. False: there is none for it. */
+/* Every chunk has kept its values of this count: whether there is a score to be made of them, by
+ * so many workers, and it was not under way before. */
 bool evaluation_deal(struct evaluation *evaluation, uint32_t worker, struct message_work *work);
 
-/* Whether a share is its to score. */
+/* The worker's share; if it has none, a free one. False: there is none for it. */
 bool evaluation_holds(const struct evaluation *evaluation, uint32_t worker);
 
-/* It is gone: its share is for another. */
+/* Whether the worker has this share. */
 void evaluation_lost(struct evaluation *evaluation, uint32_t worker);
 
-/* Count a share, whoever it was dealt to. False when it is a repeat or comes too late. */
+/* The worker is gone: its share is for another. */
 bool evaluation_add(struct evaluation *evaluation, const struct message_evaluation *share);
 
-/* Whether all shares have come; then the score is to be told, and settled. */
+/* Count a share, from any worker. False when it is a repeat or comes too late. */
 bool evaluation_is_whole(const struct evaluation *evaluation);
 void evaluation_settle(struct evaluation *evaluation);
 
-/* Whether the score at the end of a job that ends after so many batches is still to come; or any
- * other that is under way. */
+/* Whether all shares have come; then the score is reported, and settled. */
 bool evaluation_is_awaited(const struct evaluation *evaluation, uint64_t end);
 
-/* All goes back to this count: scores after it will be made again. */
+/* Whether the score at the end of a job of so many batches is still to come; or any other is
+ * under way. */
 void evaluation_go_back(struct evaluation *evaluation, uint64_t batches);
 
-/* How many were dropped since the last call. */
+/* All go back to this count: later scores will be made again. */
 uint64_t evaluation_take_dropped(struct evaluation *evaluation);
 
 /* See common/base/invariant.h. */

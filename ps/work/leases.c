@@ -1,5 +1,4 @@
-/* leases.c - arrays of batches a worker holds and of those given back, and a batch_set of what is
- * done. */
+/* leases.c - each worker's batches, the returned ones, and a batch_set of those that are done. */
 
 #include "ps/work/leases.h"
 
@@ -50,7 +49,7 @@ enum status leases_grow(struct leases *leases, uint32_t worker_count)
 
 /* --- giving out ---------------------------------------------------------------------------- */
 
-/* The earliest batch that somebody gave back. */
+/* The earliest returned batch. */
 static uint64_t take_returned(struct leases *leases)
 {
     uint32_t first = 0;
@@ -66,7 +65,7 @@ bool leases_has_more(const struct leases *leases)
 {
     if (leases->returned_count > 0)
         return true;
-    /* The window of every chunk's batch set must be able to hold what is under way. */
+    /* The window of every chunk's batch set must hold all batches under way. */
     return leases->next < leases->gate && leases->next < leases->limit &&
            leases->next - leases->done.low < BATCH_SET_WINDOW;
 }
@@ -118,8 +117,8 @@ void leases_return(struct leases *leases, uint32_t worker)
     for (unsigned i = 0; i < LEASES_A_WORKER; i++) {
         if (leases->held[worker][i] == FREE_PLACE)
             continue;
-        /* A new batch is given out only when none is left here, so those held and those here are
-         * never more than all places. */
+        /* A new batch is given out only when none is returned, so held and returned ones never
+         * exceed all places. */
         assert(leases->returned_count < leases->returned_capacity);
         leases->returned[leases->returned_count++] = leases->held[worker][i];
         leases->held[worker][i] = FREE_PLACE;
@@ -172,7 +171,7 @@ static void check_open(const struct leases *leases, uint64_t batch)
     RULE(!batch_set_has(&leases->done, batch), "what is done is neither held nor comes back");
 }
 
-/* How often a batch is held or has come back. */
+/* How often a batch is held or returned. */
 static unsigned times_open(const struct leases *leases, uint64_t batch)
 {
     unsigned times = 0;

@@ -1,14 +1,14 @@
-/* leases.h - async: which worker computes which batch.
+/* leases.h - async: leases batches to workers.
  *
- * Batches are given out in order, a few at a time to each worker, so a slow one takes fewer. What a
- * worker that is gone had on lease is given to others first. At a gate no later batch is given out
- * until every earlier one has been applied everywhere: there the model is a cut, and a checkpoint
- * can be taken that any number of servers can read.
+ * Batches are given out in order, a few at a time to each worker, so a slow one takes fewer. A
+ * lost worker's batches go to others first. At a gate no later batch is given out until every
+ * earlier one has been applied everywhere: there the model is a snapshot, and a checkpoint can
+ * be taken that any number of servers can read.
  *
  *     leased: [done ......... done | open open done open | next ... gate ) not yet
  *
- * When all servers have gone back to a checkpoint every batch from there on is given out again, as
- * if it had never been.
+ * When all servers have gone back to a checkpoint every batch from there on is given out again,
+ * as if it had never been.
  *
  * Threads: the coordinator's. */
 
@@ -26,7 +26,7 @@
 
 struct leases {
     uint32_t worker_count;
-    uint64_t next;  /* First batch never given out since the last going back. */
+    uint64_t next;  /* First batch not given out since the last going back. */
     uint64_t gate;  /* Batches from here on wait. */
     uint64_t limit; /* There are no batches from here on. */
     struct batch_set done;
@@ -51,11 +51,11 @@ bool leases_take(struct leases *leases, uint32_t worker, uint64_t *batch);
 /* Every chunk has answered for this batch of the worker's. Repeats change nothing. */
 void leases_finish(struct leases *leases, uint32_t worker, uint64_t batch);
 
-/* The batches that a worker has, earliest first; how many. */
+/* The worker's batches, earliest first; how many. */
 unsigned leases_held(const struct leases *leases, uint32_t worker,
                      uint64_t batches[LEASES_A_WORKER]);
 
-/* The worker is gone: others will be given what it had. */
+/* The worker is gone: its batches are for others. */
 void leases_return(struct leases *leases, uint32_t worker);
 
 /* Give everything from `first` on out again. */
@@ -64,10 +64,10 @@ void leases_go_back(struct leases *leases, uint64_t first);
 /* Whether every batch given out is done. */
 bool leases_drained(const struct leases *leases);
 
-/* No more than what has been given out: that is where the job ends. */
+/* Give out no more: the job ends with the batches given out. */
 void leases_stop(struct leases *leases);
 
-/* Whether the worker has no batch that is not done. */
+/* Whether all batches of the worker are done. */
 bool leases_idle(const struct leases *leases, uint32_t worker);
 
 /* Whether there is no batch to give out any more, unless a worker is lost. */

@@ -1,5 +1,5 @@
-/* membership.c - one array of places a role; JOIN is judged by what is known of the place, and
- * taking it draws ticket and proof. */
+/* membership.c - one array of places a role. JOIN is decided by the state of its place; taking a
+ * place draws ticket and proof. */
 
 #include "ps/work/membership.h"
 
@@ -88,7 +88,7 @@ void membership_hear(struct member *member, uint64_t now_us)
 
 /* --- joining ------------------------------------------------------------------------------- */
 
-/* A member of the role whose arithmetic this one's differs from, or NULL. */
+/* A member of the role with other arithmetic than this one, or NULL. */
 static const struct member *other_arithmetic(const struct member *members, uint32_t count,
                                              uint32_t index, const struct message_join *join)
 {
@@ -100,7 +100,7 @@ static const struct member *other_arithmetic(const struct member *members, uint3
     return NULL;
 }
 
-/* The most places there may be of this role: workers may be more than were declared. */
+/* The most places of this role: workers may be more than were declared. */
 static uint32_t places_max(const struct membership *membership, enum role role)
 {
     if (role == ROLE_WORKER)

@@ -1,18 +1,20 @@
-/* membership.h - who belongs to the job: a place for every server and worker, and who has it.
+/* membership.h - the members of the job: a place for every server and worker, and the process
+ * that has it.
  *
- * A place is taken by a process (an incarnation), which gets a ticket with it: a number that counts
- * admissions, so that nobody is mistaken for his predecessor; and a proof, so that nobody else is
- * mistaken for it. What becomes of a place:
+ * A place is taken by a process (an incarnation), which gets a ticket, a number that counts
+ * admissions and so distinguishes it from its predecessor, and a proof, which no other process
+ * has. The life of a place:
  *
- *     free --JOIN--> taken --silence--> servers:  lost, but the place's until somebody else JOINs:
- *                      |                          should it be heard again, nothing was lost
+ *     free --JOIN--> taken --silence--> servers:  lost, but the place is kept until another process
+ *                      |                          JOINs: if the server is heard again, nothing
+ *                      |                          was lost
  *                      |                workers:  free (and missed, where they are waited for)
- *                      '--JOIN of another process, the claimant: after 1.2 s without a word of the
- *                         holder the place is the claimant's; when the holder has shown three signs
+ *                      '--JOIN of another process, the claimant: after 1.2 s of the holder's silence
+ *                         the place is the claimant's; when the holder has shown three signs
  *                         of life, in about 1.5 s, the claimant is refused
  *
- * A place that is taken is bound to the key that came with the JOIN: whoever speaks in its holder's
- * name, or wants to follow it before it is lost, must have that key.
+ * A taken place is bound to the key of its JOIN: a process that speaks in its holder's name, or
+ * wants to follow it before it is lost, must have that key.
  *
  * Threads: the coordinator's. Time arrives as an argument. */
 
@@ -25,18 +27,18 @@
 #include "common/store/run_directory.h"
 #include "common/wire/message.h"
 
-/* What server 0's own router is called among the peers. */
+/* The peer number of server 0's own router. */
 #define PEER_LOCAL UINT64_MAX
 
 /* Members are heard every half second. */
 #define SUSPECT_US 1200000u /* Silence after which another process may have the place. */
-/* What was still on its way when a process died must not pass for its being alive: it takes so many
+/* Messages in flight when a process died must not pass for its being alive: it takes so many
  * signs of life so far apart since a claimant came, the last of them so much later. */
 #define SIGNS_OF_LIFE  3
 #define SIGNS_APART_US 300000u
 #define ANSWERED_US    600000u
 
-/* Why a process that was a member is not to come back. */
+/* Why a former member must not come back. */
 enum departure { DEPARTURE_NONE, DEPARTURE_STUCK, DEPARTURE_LEFT };
 
 struct member {
@@ -48,50 +50,51 @@ struct member {
     bool has_job;   /* Servers: has the declaration. */
     bool done;      /* Workers: has finished training, as dealt. */
     bool bye;       /* Knows that the job has ended. */
-    bool dismissed; /* Workers: somebody has asked that it leave. */
+    bool dismissed; /* Workers: it was asked to leave. */
     uint32_t leash; /* enum leash, as of its last sign of life. */
     uint64_t incarnation, ticket, proof, peer, heard_us;
     uint64_t gone_us;       /* When it was lost, or missed. */
     uint64_t leaving_us;    /* Workers: when it first said LEAVE; 0: it has not. */
-    uint8_t key[KEY_BYTES]; /* That its JOIN came with; none without keys. */
+    uint8_t key[KEY_BYTES]; /* Of its JOIN; zeros without keys. */
     char host[64];
-    char arithmetic[64]; /* What its kernels use: "AVX-512". */
+    char arithmetic[64]; /* Of its kernels: "AVX-512". */
     uint8_t probe_digest[DIGEST_BYTES];
 
-    /* Who else wants the place; 0 for nobody. */
+    /* The process that claims the place; 0: none. */
     uint64_t claimant, claimant_first_us, claimant_last_us;
-    uint32_t signs;   /* Of life since the claimant came ... */
-    uint64_t sign_us; /* ... the last of them. */
-    /* Who had it, and why it is over. */
+    uint32_t signs;   /* Signs of life since the claimant came. */
+    uint64_t sign_us; /* When the last of `signs` came. */
+    /* The former holder, and why it left. */
     uint64_t departed;
     enum departure departure;
 
     uint64_t scored; /* Servers: see message_ready, of this generation. */
     bool scored_lost;
-    /* Servers: of the cut under way. */
+    /* Servers: of the snapshot under way. */
     bool cut_taken, part_written;
     bool snapshot_answered; /* Taken or not: all its chunks have had the CUT. */
     struct checkpoint_part part;
-    struct verdict_counts verdicts; /* Of this generation, as of its last cut ... */
-    struct verdict_counts earlier;  /* ... and of what the generation began from. */
+    struct verdict_counts verdicts; /* Of this generation, as of its last snapshot. */
+    struct verdict_counts earlier;  /* Of the begin of the generation. */
 
-    /* Workers: the share of the work, and what came of it; see assignment.h and stragglers.h. */
+    /* Workers: the share of the work, and its progress; see assignment.h and stragglers.h. */
     uint32_t position;
-    uint32_t first_assignment; /* That this ticket was told in this generation; 0 for none ... */
-    uint32_t assignment;       /* ... and the last that it is known to follow. */
+    uint32_t first_assignment; /* The first that this ticket got in this generation; 0: none. */
+    uint32_t assignment;       /* The last that it is known to follow. */
     bool owes, computing;
-    enum wait waits;    /* Async: for what it was not given a batch last, ... */
-    uint32_t waits_for; /* ... and one more than the worker that this is for; 0: nobody known. */
-    bool asks;          /* Async: it has asked for work since it was told its share. */
-    uint64_t step;      /* As of its last PING. */
-    uint64_t moved_us;  /* When it last made progress, or began to owe work. */
+    enum wait waits;          /* Async: why it got no batch last. */
+    uint32_t waits_for;       /* One more than the worker that it waits for; 0: not known. */
+    bool asks;                /* Async: it has asked for work since it got its share. */
+    uint64_t step;            /* As of its last PING. */
+    uint64_t moved_us;        /* When it last made progress, or began to owe work. */
     uint64_t told_slow_after; /* Microseconds: when the last line said so. */
     uint64_t reported;        /* One more than the step or batch of its latest report; 0: none. */
     struct worker_summary summary;
-    struct message_times told; /* The most that was heard of the process's times: in the summary. */
+    /* The greatest of each sum that the process reported: those in the summary. */
+    struct message_times told;
 
-    /* What goes back with the updates, see membership_go_back: as of the cut under way, and as of the
-     * newest whole checkpoint. */
+    /* The counts that go back with updates, see membership_go_back: as of the snapshot under
+     * way, and of the newest whole checkpoint. */
     struct worker_summary summary_snapshot, summary_whole;
     struct verdict_counts verdicts_whole;
 };
@@ -101,26 +104,26 @@ struct membership {
     uint32_t server_count;
     uint32_t worker_count;      /* Grows with the indexes that join. */
     uint32_t declared_count;    /* Workers that the job's start waits for. */
-    uint64_t tickets;           /* Given out ... */
-    uint8_t secret[HASH_BYTES]; /* ... with proofs under this. */
+    uint64_t tickets;           /* Tickets given out. */
+    uint8_t secret[HASH_BYTES]; /* The key of proofs. */
 };
 
-/* secret: random, and nobody's but servers'; see proof.h. */
+/* secret: random, and known to servers alone; see proof.h. */
 enum status membership_init(struct membership *membership, uint32_t server_count,
                             uint32_t worker_count, const uint8_t secret[HASH_BYTES]);
 void membership_free(struct membership *membership);
 
-/* The place that the message's sender has or claims to have, or NULL when there is none. Places
- * move when membership grows. */
+/* The place that the message's sender has or claims, or NULL when there is none. Places move
+ * when membership grows. */
 struct member *membership_place(const struct membership *membership, const struct message *message);
 
 /* The same if the sender has it: incarnation, ticket and proof are right. */
 struct member *membership_find(const struct membership *membership, const struct message *message);
 
-/* Whether the key is the member's: knowing its incarnation does not make another peer it. */
+/* Whether the key is the member's: a peer that knows its incarnation is not it. */
 bool membership_has_key(const struct member *member, const struct packet *packet);
 
-/* Why the message's sender is not to be a member again; DEPARTURE_NONE for all others. */
+/* Why the message's sender must not be a member again; DEPARTURE_NONE for all others. */
 enum departure membership_departure(const struct membership *membership,
                                     const struct message *message);
 
@@ -130,8 +133,8 @@ void membership_hear(struct member *member, uint64_t now_us);
 /* What to do with a JOIN. */
 enum admission {
     ADMISSION_REPEAT,  /* It has the place already. */
-    ADMISSION_FREE,    /* Take it in: membership_take. */
-    ADMISSION_REPLACE, /* Take it in, in the place of a holder that has fallen silent. */
+    ADMISSION_FREE,    /* Admit it: membership_take. */
+    ADMISSION_REPLACE, /* Admit it, in the place of a silent holder. */
     ADMISSION_WAIT,    /* Not yet; the text says why. */
     ADMISSION_REFUSE,  /* With *refusal and the text. */
 };
@@ -140,52 +143,50 @@ enum admission {
 enum admission membership_judge(struct membership *membership, const struct packet *join,
                                 bool exact, uint64_t now_us, enum refusal *refusal, char *text);
 
-/* Give the sender of the JOIN its place, a new ticket and its proof. NULL when there is no memory.
- */
+/* Give the sender of the JOIN its place, a new ticket and its proof. NULL without memory. */
 struct member *membership_take(struct membership *membership, const struct packet *join,
                                uint64_t now_us);
 
 /* Take the place away. */
 void membership_free_place(struct member *member, enum departure departure);
 
-/* What is counted of updates, by worker and server, is taken back with them: all that has been counted
- * when training comes to the step of a cut is of that cut; when its checkpoint is whole, that is what
- * remains of the counts when all go back to it. Before the first one nothing remains. Seconds stay:
- * they have passed. */
+/* Counts of updates, by worker and server, are taken back with the updates. When training comes
+ * to the step of a snapshot the counts so far are the snapshot's. When its checkpoint is whole,
+ * going back to it restores them. Before the first one they are 0. Seconds stay: they have
+ * passed. */
 void membership_mark_snapshot(struct membership *membership);
 void membership_mark_whole(struct membership *membership);
 void membership_go_back(struct membership *membership);
-/* It is an older checkpoint, and nobody knows what had been counted up to it: nothing remains. */
+/* All go back to an older checkpoint, whose counts are not known: they are 0. */
 void membership_forget_marks(struct membership *membership);
 
-/* Every server is ready and there. */
+/* Every server is present and ready. */
 bool membership_is_served(const struct membership *membership);
 
 /* How many servers are ready. */
 uint32_t membership_servers(const struct membership *membership);
 
-/* How many workers there are; and whether none that was declared is missing. */
+/* The number of workers; and whether no declared one is missing. */
 uint32_t membership_workers(const struct membership *membership);
 bool membership_is_complete(const struct membership *membership);
 
 /* Every member has said BYE, or is lost. */
 bool membership_has_left(const struct membership *membership);
 
-/* Whether no worker is here, and every one that was has left of its own accord: none that was lost
- * may come back. */
+/* Whether no worker is here, and every one has left of its own accord: no lost one may come
+ * back. */
 bool membership_is_deserted(const struct membership *membership);
 
-/* A server that is lost, or a worker that is missed: the first, with its role and index; NULL when
- * there is none. */
+/* The first lost server or missed worker, with its role and index; NULL when there is none. */
 const struct member *membership_awaited(const struct membership *membership, enum role *role,
                                         uint32_t *index);
 
-/* "ps/1 (loading), worker/1 (never seen)"; `start`: all declared workers must be there, else only
- * those that are missed. */
+/* "ps/1 (loading), worker/1 (never seen)"; `start`: all declared workers must be there, else
+ * only missed ones. */
 void membership_list_missing(const struct membership *membership, bool start, char *text,
                              size_t size);
 
-/* Somebody who has been silent for longer than `seconds` and is not known to be lost, or NULL. */
+/* A member that has been silent for longer than `seconds` and is not known to be lost, or NULL. */
 struct member *membership_silent(struct membership *membership, double seconds, uint64_t now_us,
                                  enum role *role, uint32_t *index);
 

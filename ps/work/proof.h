@@ -1,9 +1,10 @@
-/* proof.h - what shows that a ticket was given, and to whom.
+/* proof.h - proves that a ticket was given to a process.
  *
- * A ticket says which of two processes came later (sessions.h), so it counts, and can be guessed. A
- * proof goes with it, 64 bits that nobody can guess: a digest of whose the ticket is under a secret
- * that server 0 draws when its process starts, and shares with the other servers in WELCOME. So
- * every server can tell whether server 0 has admitted a process, without being told of each.
+ * A ticket says which of two processes came later (sessions.h), so it counts, and can be
+ * guessed. A proof goes with it, 64 bits that cannot be guessed: a digest of the ticket and its
+ * owner under a secret, which server 0 draws when its process starts, and shares with the other
+ * servers in WELCOME. So every server can check that server 0 has admitted a process, without
+ * hearing of each.
  *
  * Threads: plain values. */
 

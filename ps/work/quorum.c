@@ -1,5 +1,5 @@
-/* quorum.c - one step is open at a time: nobody can report a step before the one before it is
- * counted, because its values are made of what that report was sent with. */
+/* quorum.c - one step is open at a time: a report of a step comes after the one before it is
+ * counted, because its values are made of that step. */
 
 #include "ps/work/quorum.h"
 
@@ -88,7 +88,7 @@ static uint32_t lost_examples(const struct job *job, uint64_t step, const struct
     return batch.examples - leaf_set_examples(set, job, batch, tree_root(batch.leaves));
 }
 
-/* In the steps that are kept and come before this one. */
+/* In the kept steps before this one. */
 static uint64_t lost_before(const struct quorum *c, uint64_t step)
 {
     struct leaf_set set;
@@ -163,7 +163,7 @@ static enum status take_sets(struct quorum *c, const void *sets, size_t count)
 enum status quorum_go_back(struct quorum *quorum, uint64_t step, const void *sets, size_t count)
 {
     struct quorum *c = quorum;
-    /* Of an older checkpoint than the newest it is not known what there was before. */
+    /* Of an older checkpoint than the newest the earlier counts are not known. */
     bool known = step >= c->first && step <= c->end;
     c->examples_before = known ? c->examples_before + lost_before(c, step) : 0;
     c->dropped.examples = c->examples_before;
@@ -204,7 +204,7 @@ uint32_t quorum_needed(const struct quorum *quorum)
     return quorum->required < quorum->members ? quorum->required : quorum->members;
 }
 
-/* The report of the node with so many examples: the first that came; or NULL. */
+/* The first report of the node with so many examples, or NULL. */
 static struct reported_node *find(const struct quorum *c, struct node node, uint64_t examples)
 {
     for (size_t i = 0; i < c->report_count; i++)
@@ -221,7 +221,8 @@ static void add_score(struct tally *sum, const struct message_report *report)
     sum->examples += report->examples;
 }
 
-/* Goes down the tree to what was reported, as the gradients' owners do. Whether all of it was. */
+/* Goes down the tree to the reported nodes, as the gradients' owners do. Whether all were
+ * reported. */
 static bool gather(const struct quorum *c, const struct leaf_set *set, struct node node, bool mark,
                    struct tally *sum)
 {
@@ -249,7 +250,7 @@ static bool is_whole(const struct quorum *c)
            gather(c, &set, tree_root(batch_of(c).leaves), false, &sum);
 }
 
-/* The step is over: its reports that are of the set are marked, the others dropped. */
+/* The step is over: its reports of the set are marked, the others dropped. */
 static void count_step(struct quorum *c)
 {
     struct leaf_set set;
@@ -279,7 +280,7 @@ struct tally quorum_counted(const struct quorum *quorum)
 
 void quorum_go_on(struct quorum *quorum)
 {
-    assert(quorum->step < quorum->end); /* What it was made of is decided. */
+    assert(quorum->step < quorum->end); /* Its set is decided. */
     clear_step(quorum, quorum->step + 1);
 }
 
@@ -293,7 +294,7 @@ static enum status decide(struct quorum *c)
     return add_set(c, &set);
 }
 
-/* The leaves of the node that are dealt to this place have been reported by it. */
+/* The place has reported those leaves of the node that are dealt to it. */
 static void note_done(struct quorum *c, struct node node, uint32_t place)
 {
     struct node run = run_of(c, place);

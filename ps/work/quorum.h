@@ -1,22 +1,22 @@
-/* quorum.h - on server 0: which leaves each step is made of, where a step does not wait for all its
- * workers, and what those leaves scored.
+/* quorum.h - on server 0, where a step does not wait for all its workers: decides which leaves
+ * make each step, and adds up their scores.
  *
  *     reports of a step --> R workers have reported their whole runs: the set is decided
  *           |                                   |
- *           |                        it is written down, and then told (CLOSE)
+ *           |                        it is written down, and then sent (CLOSE)
  *           '--> all leaves of the set are reported: the step is counted, the next one is open
  *
- * R is how many are declared without the backup workers, or all who are dealt in if those are fewer.
- * A step with fewer leaves than workers waits for all who have a leaf: the others would be no help,
- * and with fewer than all of them it could be one that nobody is there to make (CONTRACT.md).
+ * R is the number of declared workers without the backup ones, or all that have leaves if those
+ * are fewer. A step with fewer leaves than workers waits for all that have a leaf: the others
+ * would not help, and without one of them it might have no worker to make it (CONTRACT.md).
  *
- * A set that was told is never decided again: after a going back it is told once more, as it was
- * written, and whoever has its leaves then computes those. So sets are kept since the newest
+ * A set that was sent is never decided again: after a going back it is sent once more, as it was
+ * written, and the workers with its leaves compute those. So sets are kept since the newest
  * checkpoint.
  *
- * Reports of nodes are kept as they come until the step is counted; nodes are then those that the sum
- * of gradients is made of (pruned.h), each report once. What was reported and is not in the set, or
- * comes when its step is over, is dropped, and counted.
+ * Reports of nodes are kept as they come until the step is counted. The nodes are then those
+ * that make the sum of gradients (pruned.h), each report once. A report that is not in the set,
+ * or comes after its step, is dropped, and counted.
  *
  * Threads: the coordinator's. */
 
@@ -37,26 +37,26 @@
 struct reported_node {
     struct message_report report;
     uint32_t worker;
-    double seconds; /* That its worker has computed for it. */
-    bool counts;    /* It is of the set; of a step that is counted. */
+    double seconds; /* Its worker's computing time for it. */
+    bool counts;    /* It is in the set of a counted step. */
 };
 
-/* What came of no use; since the session began, and going back takes back what is made again. */
+/* Dropped since the session began; going back takes back what is made again. */
 struct quorum_dropped {
-    uint64_t examples; /* Of the steps made, that are in none: nobody has trained with them. */
-    uint64_t reports;  /* Gradients that were computed and not used ... */
-    double seconds;    /* ... and how long that took their workers, together. */
+    uint64_t examples; /* Of the steps made, those in no set: no update has them. */
+    uint64_t reports;  /* Gradients that were computed and not used. */
+    double seconds;    /* Their workers' computing time, together. */
 };
 
 struct quorum {
     const struct job *job;
-    uint32_t required;             /* Workers: the declared without the backup ones. */
-    uint32_t members;              /* Dealt in now; 0: nothing is dealt. */
+    uint32_t required;             /* Workers: the declared ones without the backup workers. */
+    uint32_t members;              /* Workers with a place now; 0: nothing is dealt. */
     uint64_t step;                 /* The open one. */
     struct reported_node *reports; /* [report_count] of the open step. Owned. */
     size_t report_count, report_capacity;
-    struct leaf_set done;        /* Leaves that were reported by whom they are dealt to. */
-    bool whole[JOB_WORKERS_MAX]; /* By place in the row: its run is. */
+    struct leaf_set done;        /* Leaves reported by the workers that have them. */
+    bool whole[JOB_WORKERS_MAX]; /* By place in the row: its run is whole. */
     uint32_t whole_count;
     /* Sets of the steps [first, end), in a list without its start. */
     uint64_t first, end;
@@ -64,7 +64,7 @@ struct quorum {
     size_t byte_count, byte_capacity;
     size_t *places; /* [end - first] where each set begins. Owned. */
     size_t place_capacity;
-    uint64_t written; /* Sets of steps before this one may be told. */
+    uint64_t written; /* Sets of earlier steps may be sent. */
     struct quorum_dropped dropped;
     uint64_t examples_before; /* Dropped from steps before `first`. */
 };
@@ -72,14 +72,14 @@ struct quorum {
 void quorum_init(struct quorum *quorum, const struct job *job, uint64_t first);
 void quorum_free(struct quorum *quorum);
 
-/* All go on from `step`, the cut of a checkpoint, with the sets that were told from there on: a list
+/* All go on from `step` of a checkpoint, with the sets that were sent from there on: a list
  * (leaf_set.h), or of no bytes. Sets of a list that does not fit the job do not count.
  * STATUS_MEMORY. */
 enum status quorum_go_back(struct quorum *quorum, uint64_t step, const void *sets, size_t count);
-/* There is a whole checkpoint at this step: older sets are of no more use. */
+/* There is a whole checkpoint at this step: older sets are useless. */
 void quorum_forget(struct quorum *quorum, uint64_t step);
 
-/* The row of workers is another one: what was reported stays, but who has to report what is new. */
+/* The row of workers has changed: reports stay, but the workers that have to report are others. */
 void quorum_deal(struct quorum *quorum, uint32_t members);
 
 /* How many workers have to report the open step. */
@@ -96,8 +96,8 @@ enum quorum_result {
 /* A worker's report; `place`: in the row, QUORUM_NO_PLACE when it has none. */
 enum quorum_result quorum_report(struct quorum *quorum, const struct message_report *report,
                                  uint32_t worker, uint32_t place, double seconds);
-/* After QUORUM_COUNTED: what the step scored. Its reports[report_count], of which those that count say
- * so, are there until quorum_go_on, which opens the next step. */
+/* After QUORUM_COUNTED: the step's score. Its reports[report_count], with marks on those that
+ * count, are there until quorum_go_on, which opens the next step. */
 struct tally quorum_counted(const struct quorum *quorum);
 void quorum_go_on(struct quorum *quorum);
 
@@ -110,11 +110,12 @@ bool quorum_owes(const struct quorum *quorum, uint32_t place);
 bool quorum_set(const struct quorum *quorum, uint64_t step, struct leaf_set *set);
 /* Sets that are not written down yet, [written, end). */
 void quorum_wrote(struct quorum *quorum, uint64_t end);
-/* Where a list of the sets from `first` on ends that has at most so many bytes and goes no further than
- * `end`. Two sets are always in it: each is of one deal, and so of at most 512 runs, of whose 4096 leaves
- * few can be far apart; together they have at most 2.2 KB. */
+/* Where a list of the sets from `first` on ends that has at most so many bytes and goes no
+ * further than `end`. Two sets are always in it: each is of one deal, and so of at most 512
+ * runs, of whose 4096 leaves few can be far apart; together they have at most 2.2 KB. */
 uint64_t quorum_within(const struct quorum *quorum, uint64_t first, uint64_t end, size_t bytes);
-/* The sets of these steps as a list, which are there: a frame of its bytes. NULL without memory. */
+/* The sets of these steps, which are there, as a list: a frame of its bytes. NULL without
+ * memory. */
 struct frame *quorum_list(const struct quorum *quorum, uint64_t first, uint64_t end);
 
 /* See common/base/invariant.h. */

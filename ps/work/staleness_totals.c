@@ -1,4 +1,4 @@
-/* staleness_totals.c - three tallies a server, and one of what is over. */
+/* staleness_totals.c - three tallies a server, and one of earlier processes. */
 
 #include "ps/work/staleness_totals.h"
 

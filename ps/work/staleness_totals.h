@@ -1,14 +1,15 @@
-/* staleness_totals.h - what all servers say of staleness (ps/shard/staleness_counters.h), put together at
- * server 0 so that updates which are undone are not in it:
+/* staleness_totals.h - adds up all servers' counts of staleness (ps/shard/staleness_counters.h)
+ * at server 0, without those of undone updates:
  *
- *     a server says     live                 twice a second, and with each cut
- *     CUT_TAKEN         live -> at_snapshot       the figures as of that cut
- *     the manifest      at_snapshot -> kept       that cut is the newest checkpoint
- *     going back        kept -> earlier      and what was said since is forgotten, as it is undone
+ *     a server reports  live                        twice a second, and with each snapshot
+ *     CUT_TAKEN         live -> at_snapshot         the figures as of that snapshot
+ *     the manifest      at_snapshot -> kept         that snapshot is the newest checkpoint
+ *     going back        kept -> earlier             later reports are forgotten, as they are undone
  *
- * The whole is what `earlier` and all `live` add up to. A process that becomes server 0 in the middle
- * of a run begins anew. Of a run that goes back to an older checkpoint than the newest (it is damaged)
- * nothing is known up to there, and nothing is kept. Without memory for a number, figures lack it.
+ * The whole is the sum of `earlier` and all `live`. A process that becomes server 0 in the
+ * middle of a run begins anew. Of a run that goes back to an older checkpoint than the newest
+ * (it is damaged) nothing is known up to there, and nothing is kept. Without memory for a
+ * number, figures lack it.
  *
  * Threads: the coordinator's. */
 
@@ -33,15 +34,15 @@ enum status staleness_totals_init(struct staleness_totals *totals, uint32_t serv
                                   uint64_t step);
 void staleness_totals_free(struct staleness_totals *totals);
 
-/* What a server says now; of two the one that has counted more is the later. What is no tally is not
- * looked at. */
+/* A server's report; of two the one that has counted more is the later. Others than tallies are
+ * ignored. */
 void staleness_totals_hear(struct staleness_totals *totals, uint32_t server,
                            const struct frame *frame);
 
-/* It has taken its cut, with what it has just said. */
+/* Its last report is as of its snapshot. */
 void staleness_totals_snapshot(struct staleness_totals *totals, uint32_t server);
 
-/* The cut at this step is a checkpoint. */
+/* The snapshot at this step is a checkpoint. */
 void staleness_totals_keep(struct staleness_totals *totals, uint64_t step);
 
 void staleness_totals_go_back(struct staleness_totals *totals, uint64_t step);
@@ -49,10 +50,10 @@ void staleness_totals_go_back(struct staleness_totals *totals, uint64_t step);
 /* Add up all; `tally` is the caller's to free, and is empty before. */
 void staleness_totals_sum(const struct staleness_totals *totals, struct staleness_tally *tally);
 
-/* How stale the gradients of all were, a struct histogram; NULL of nothing, and without memory. */
+/* The staleness of all gradients, a struct histogram; NULL of none, and without memory. */
 struct frame *staleness_totals_shape(const struct staleness_totals *totals);
 
-/* Mean and maximum alone; NaN and 0 of nothing. */
+/* Mean and maximum alone; NaN and 0 of none. */
 double staleness_totals_mean(const struct staleness_totals *totals, uint64_t *max);
 
 #endif

@@ -32,7 +32,7 @@ static uint64_t epoch_of(const struct statistics *statistics, uint64_t step)
     return step / job_steps_per_epoch(statistics->job);
 }
 
-/* The epoch of `step` goes on with what is known of its first part. */
+/* The epoch of the step: one that is made, or the next. */
 static void adopt(struct statistics *statistics, uint64_t step, const struct tally_so_far *so_far)
 {
     struct statistics_epochs *epochs = &statistics->epochs;
@@ -44,7 +44,7 @@ static void adopt(struct statistics *statistics, uint64_t step, const struct tal
     epochs->tallies[epoch % 2] = so_far->epoch;
 }
 
-/* As it stands, training having come to just before the step. */
+/* The epoch of `step` goes on with the known sums of its first part. */
 static void pass_mark(const struct statistics *statistics, struct statistics_mark *mark)
 {
     mark->passed = true;
@@ -80,7 +80,7 @@ void statistics_free(struct statistics *statistics)
     memset(statistics, 0, sizeof *statistics);
 }
 
-/* --- epochs -------------------------------------------------------------------------------- */
+/* The sums when training has come to just before the step. */
 
 static bool is_complete(const struct statistics *statistics, unsigned place)
 {
@@ -102,8 +102,9 @@ static void count_in_epoch(struct statistics *statistics, uint64_t epoch, const 
     struct statistics_epochs *epochs = &statistics->epochs;
     unsigned place = epoch % 2;
     uint64_t there = epochs->numbers[place];
+    /* It has been given up. */
     if (there != UINT64_MAX && there > epoch)
-        return; /* It has been given up. */
+        return;
     if (there != epoch) {
         if (there != UINT64_MAX && !is_complete(statistics, place))
             finish_epoch(statistics, place);
@@ -147,7 +148,7 @@ struct statistics_epoch statistics_epoch_now(const struct statistics *statistics
     return now;
 }
 
-/* Whether every update before the step is counted, and none from there on. */
+/* The steps of an epoch that is under way, or was just before. */
 static bool is_just_before(const struct statistics *statistics, uint64_t step)
 {
     return statistics->step == step && statistics_made(statistics) == step;
@@ -191,7 +192,7 @@ static bool report_async(struct statistics *statistics, const struct message_rep
     return true;
 }
 
-/* --- sync: nodes of the open steps --------------------------------------------------------- */
+/* It has been given up. */
 
 static bool is_here(const struct open_step *open, struct node node)
 {
@@ -219,7 +220,7 @@ static bool reserve(struct open_step *open)
     return nodes != NULL;
 }
 
-/* Add a node and join what can be joined; true when the root is complete. */
+/* Whether every update before the step is counted, and none from there on. */
 static bool add_node(struct open_step *open, uint32_t leaf_count, struct statistics_node added)
 {
     while (added.node.leaf_count < leaf_count) {

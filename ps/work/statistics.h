@@ -1,13 +1,13 @@
-/* statistics.h - counts what the updates scored: loss and correct predictions travel as one more
- * node of each step and are counted once, whoever reports them and how often.
+/* statistics.h - counts the scores of updates: loss and correct predictions travel as one more
+ * node of each step and are counted once, however often they are reported.
  *
- * Nodes of one step may be cut differently, because its leaves were dealt anew on the way. As with
- * gradients a node at or below one that is here is ignored, and one above some that are here takes
- * their place. Sums are integers, so they do not depend on the order of arrival.
+ * Nodes of one step may be cut differently, because its leaves were dealt anew on the way. As
+ * with gradients a node at or below one that is here is ignored, and one above some that are
+ * here takes their place. Sums are integers, so they do not depend on the order of arrival.
  *
- * Training can go back to a step: what came after it is forgotten and counted again. How the
- * epoch stood at a step that may be gone back to must have been marked before it was passed. A
- * checkpoint tells it, too, so that the epoch in which a run goes on is counted whole.
+ * Training can go back to a step: later counts are forgotten and made again. The epoch's sums at
+ * a step that may be gone back to must have been marked before it was passed. A checkpoint has
+ * them, too, so that the epoch in which a run goes on is counted whole.
  *
  * Threads: the coordinator's. */
 
