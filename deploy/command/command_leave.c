@@ -85,7 +85,8 @@ static int ask(struct question *q, uint32_t worker, double seconds, char *text, 
         told = true;
         usleep(PAUSE_US);
     }
-    error_set(error, STATUS_TIMEOUT, "worker/%u has been told, and has not left within %s", worker,
+    error_set(error, STATUS_TIMEOUT,
+              "worker/%u has been asked to leave, and has not left within %s", worker,
               wording_duration(seconds).text);
     return EXIT_CLUSTER_LOST;
 }

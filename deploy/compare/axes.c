@@ -1,4 +1,4 @@
-/* axes.c - cuts --vary's texts into options and values. */
+/* axes.c - splits --vary's texts into options and values. */
 
 #include "deploy/compare/axes.h"
 
@@ -10,7 +10,7 @@
 #define SOURCE_CHARS 128
 #define SEPARATORS   ",;+\\"
 
-/* --- one by one -------------------------------------------------------------------------------- */
+/* --- one by one ------------------------------------------------------------------------------- */
 
 struct axis *axes_add(struct axes *axes)
 {
@@ -154,9 +154,9 @@ static enum status add_workers(struct axes *axes, const struct options *options,
     return status == STATUS_OK ? axes_close(axes, "--workers", error) : status;
 }
 
-/* --- --vary ------------------------------------------------------------------------------------ */
+/* --- --vary ----------------------------------------------------------------------------------- */
 
-/* The first of these characters that no backslash stands before, or the end. */
+/* The first of these characters without a backslash before it, or the end. */
 static const char *find_plain(const char *text, const char *end, const char *characters)
 {
     for (; text < end && *text != '\0'; text++)
@@ -299,7 +299,7 @@ void axes_free(struct axes *axes)
     axes->count = 0;
 }
 
-/* --- and back ---------------------------------------------------------------------------------- */
+/* --- and back --------------------------------------------------------------------------------- */
 
 static void put_value(FILE *stream, const char *value)
 {
@@ -337,7 +337,7 @@ char *axes_text(const struct axis *axis, axes_leave_out_fn *leave_out, void *con
     return text;
 }
 
-/* --- combinations ------------------------------------------------------------------------------ */
+/* --- combinations ----------------------------------------------------------------------------- */
 
 size_t axes_combinations(const struct axes *axes)
 {

@@ -1,13 +1,14 @@
-/* axes.h - what is varied in a comparison: its modes, its numbers of workers, and whatever --vary names.
+/* axes.h - the varied options of a comparison: its modes, its numbers of workers, and those of
+ * --vary.
  *
  *     --vary learning-rate=0.01,0.1           an axis with two values
- *     --vary ps=1,2 --vary optimizer=sgd,adam two axes: four arms of each mode and number of workers
+ *     --vary ps=1,2 --vary optimizer=sgd,adam two axes: four for each mode and number of workers
  *     --vary workers=1,2,4+ps=1,1,2           one axis of three values, each of two options
  *
- * Values are parted by commas, or by semicolons where there is one (values such as lognormal:30ms,0.3); a
- * backslash before one of these, before + or another backslash makes it part of a value. Modes and workers
- * are axes of one value at least, and come first unless --vary names them; beside named arms there is one
- * mode, that of run, unless more are asked for.
+ * Values are separated by commas, or by semicolons where there is one (values such as
+ * lognormal:30ms,0.3). A backslash before one of these, before + or another backslash makes it part
+ * of a value. Modes and workers are axes of at least one value, and come first unless --vary names
+ * them. With named configurations there is one mode, that of run, unless more are given.
  *
  * Ownership: axes own their texts; axes_free. Threads: plain values. */
 
@@ -18,7 +19,7 @@
 
 #include "deploy/compare/settings.h"
 
-#define AXES_MAX         10 /* Modes and workers among them. */
+#define AXES_MAX         10 /* Including modes and workers. */
 #define AXIS_OPTIONS_MAX 4
 #define AXIS_VALUES_MAX  32
 
@@ -40,14 +41,14 @@ struct axes {
     size_t count;
 };
 
-/* From a command that options_parse has taken. STATUS_INVALID: the part of a --vary that is wrong is named.
- * axes_free in any case. */
+/* From a command that options_parse has taken. STATUS_INVALID: error names the wrong part of a
+ * --vary. Call axes_free in any case. */
 enum status axes_read(struct axes *axes, const struct options *options, struct error *error);
 void axes_free(struct axes *axes);
 
-/* One by one: an axis without options, NULL where there are too many; an option of the last axis, without
- * values; a value of that. Errors call the option `source`. The axis is whole after axes_close, which says
- * whether its options have as many values. */
+/* Step by step: an axis without options, NULL when there are too many; an option of the last axis,
+ * without values; a value of that option. Errors call the option `source`. axes_close completes the
+ * axis and checks that its options have equally many values. */
 struct axis *axes_add(struct axes *axes);
 struct axis_option *axes_add_option(struct axes *axes, const struct option_row *row,
                                     const char *source, struct error *error);
@@ -58,14 +59,14 @@ enum status axes_close(struct axes *axes, const char *source, struct error *erro
 /* The axis of an option; NULL when it is not varied. */
 const struct axis *axes_find(const struct axes *axes, const struct option_row *row);
 
-/* How many combinations there are; SIZE_MAX for more than fit. */
+/* The number of combinations; SIZE_MAX when it does not fit. */
 size_t axes_combinations(const struct axes *axes);
 
-/* Which value of axis number `axis` a combination has: the first axis changes last. */
+/* The value of axis number `axis` in a combination: the first axis changes slowest. */
 size_t axes_value(const struct axes *axes, size_t combination, size_t axis);
 
-/* An axis as --vary has it, but for the options that are left out: malloc'd, NULL without memory; "" when
- * all of them are. */
+/* An axis in the form of --vary, without the options that are left out: malloc'd, NULL without
+ * memory; "" when all of them are. */
 typedef bool axes_leave_out_fn(void *context, const struct option_row *row);
 char *axes_text(const struct axis *axis, axes_leave_out_fn *leave_out, void *context);
 

@@ -1,4 +1,4 @@
-/* boards.c - an event a point. */
+/* boards.c - writes one event for each point. */
 
 #include "deploy/compare/boards.h"
 

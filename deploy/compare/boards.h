@@ -1,12 +1,13 @@
-/* boards.h - what TensorBoard is shown of a comparison.
+/* boards.h - the event files of a comparison for TensorBoard.
  *
- *     DIR/ARM/seed-1    a run, as it goes on: its event files (board.h), which whoever makes it writes
- *     DIR/ARM/mean      the mean of the arm's runs that are done (config_mean.h)
+ *     DIR/ARM/seed-1    a run while it goes on: its event files (board.h), written by the run
+ *     itself
+ *     DIR/ARM/mean      the mean over the finished runs of the configuration (config_mean.h)
  *
- * A mean changes with every run. It is told anew then, in a file of its own that begins with SessionLog START
- * at step 0: TensorBoard reads a folder's files one after the other and forgets what such an event undoes.
- * (In a file that is replaced under its name it would read on where it was, in the middle of a record.) Its
- * times are the mean seconds of training, after the date at which the comparison began.
+ * A mean changes with every run. It is then written to a new file that begins with SessionLog START
+ * at step 0: TensorBoard reads a folder's files in order and drops the data that such an event
+ * undoes. (In a file that is replaced under its name it would continue in the middle of a record.)
+ * Its times are the mean seconds of training, added to the start of the comparison.
  *
  * Threads: one. Ownership: borrows the directory's name. */
 
@@ -21,18 +22,19 @@ struct configs;
 #define BOARDS_NAME_MAX (CONFIG_TEXT_MAX + 32)
 
 struct boards {
-    const char *directory; /* NULL: nothing is written. */
+    const char *directory; /* NULL: disabled. */
     struct board_place place;
 };
 
-/* Whether there can be a folder for each arm: before any run is made. STATUS_IO, STATUS_INVALID. */
+/* Whether there can be a folder for each configuration, checked before the first run. STATUS_IO,
+ * STATUS_INVALID. */
 enum status boards_open(struct boards *boards, const char *directory, const struct configs *configs,
                         struct error *error);
 
-/* "ARM/seed-1", what a run is called below the directory. */
+/* "ARM/seed-1", the name of a run below the directory. */
 void boards_name(char name[BOARDS_NAME_MAX], const char *config, uint64_t seed);
 
-/* The arm's mean, anew. */
+/* Writes the configuration's mean again. */
 enum status boards_tell_mean(const struct boards *boards, const struct group *group,
                              struct error *error);
 

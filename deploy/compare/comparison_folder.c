@@ -1,4 +1,4 @@
-/* comparison_folder.c - makes the folder, looks whose it is, locks it. */
+/* comparison_folder.c - creates the folder, checks its content, locks it. */
 
 #include "deploy/compare/comparison_folder.h"
 
@@ -65,7 +65,7 @@ static enum status make(struct comparison_folder *folder, const char *out, const
     return status;
 }
 
-/* Two in one folder would each make what the other is about to. */
+/* Two comparisons in one folder would each create the other's next run. */
 static enum status occupy(struct comparison_folder *folder, struct error *error)
 {
     folder->occupied = occupancy_take(folder->path, true);
@@ -87,7 +87,7 @@ enum status comparison_folder_open(struct comparison_folder *folder, const char 
     enum status status = make(folder, out, plan, error);
     if (status == STATUS_OK)
         status = occupy(folder, error);
-    if (status == STATUS_OK) /* Of one that goes on it may have more arms now, or seeds. */
+    if (status == STATUS_OK) /* A resumed one may have more configurations now, or seeds. */
         status = plan_write_file(plan, &disk_posix, folder->path, error);
     folder->begun = status == STATUS_OK && !folder->goes_on;
     return status;
@@ -98,7 +98,7 @@ static void note_other(void *argument, const char *name)
     *(bool *)argument = *(bool *)argument || strcmp(name, PLAN_FILE) != 0;
 }
 
-/* What is left where nothing came of it: an empty folder of runs, and the plan. */
+/* Removes the remains of a comparison without results: an empty folder of runs, and the plan. */
 void comparison_folder_close(struct comparison_folder *folder)
 {
     char runs[DISK_PATH_MAX + sizeof "/" INTERLEAVING_RUNS],
@@ -109,7 +109,7 @@ void comparison_folder_close(struct comparison_folder *folder)
     snprintf(plan, sizeof plan, "%s/" PLAN_FILE, folder->path);
     bool others = false;
     if (folder->begun || folder->goes_on)
-        rmdir(runs); /* Goes through only when it is empty. */
+        rmdir(runs); /* Succeeds only when it is empty. */
     if (folder->begun &&
         disk_posix.list_directory(disk_posix.context, folder->path, note_other, &others, NULL) ==
             STATUS_OK &&

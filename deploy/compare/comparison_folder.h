@@ -1,12 +1,12 @@
-/* comparison_folder.h - OUT of a comparison, while it is under way: made, or gone on with, and nobody
- * else's meanwhile.
+/* comparison_folder.h - the folder OUT of a comparison in progress: created or resumed, and locked.
  *
- *     OUT/plan.json     what was asked for (plan_file.h): by it the same command, or one of more arms or
- *                       seeds, is known to go on
+ *     OUT/plan.json     the plan (plan_file.h): the same command, or one with more configurations
+ *     or
+ *                       seeds, resumes the comparison
  *     OUT/runs/         a folder for every run
  *
- * A folder is made at once, so that one that cannot be written is known before hours of training; what we
- * made and nothing came into is taken away again.
+ * The folder is created at once: an unwritable one fails before hours of training. A created folder
+ * that stays empty is removed again.
  *
  * Threads: one. */
 
@@ -18,15 +18,15 @@
 
 struct comparison_folder {
     char path[DISK_PATH_MAX];
-    int occupied;  /* It is ours as long as this is open; -1: there are no such locks. */
-    bool out_made; /* By us: to be taken away again when nothing comes into it. */
-    bool goes_on;  /* There is a comparison of the same plan already ... */
-    bool begun;    /* ... or this is its beginning, and the plan is written there. */
+    int occupied;  /* Locked while this is open; -1: the file system has no locks. */
+    bool out_made; /* Created here: removed again if it stays empty. */
+    bool goes_on;  /* A comparison of the same plan is resumed; */
+    bool begun;    /* or a new one has begun, and the plan is written. */
 };
 
-/* At out, or, when that is NULL, in a new one with the date in its name. STATUS_EXISTS: something else is
- * there, or another comparison under way; STATUS_MISMATCH: one of another plan. comparison_folder_close in
- * any case. */
+/* At `out`, or for NULL in a new folder with the date in its name. STATUS_EXISTS: the folder has
+ * other files, or a comparison in progress; STATUS_MISMATCH: a comparison of another plan. Call
+ * comparison_folder_close in any case. */
 enum status comparison_folder_open(struct comparison_folder *folder, const char *out,
                                    const struct plan *plan, struct error *error);
 void comparison_folder_close(struct comparison_folder *folder);

@@ -1,4 +1,4 @@
-/* config_mean.c - goes along the runs' series side by side. */
+/* config_mean.c - walks along the runs' series side by side. */
 
 #include "deploy/compare/config_mean.h"
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a record's series of points, of evaluations or of windows, and where in an item the number is. */
+/* A series of a record (points, evaluations or windows) and the offset of the number in an item. */
 static const struct quantity {
     const char *tag;
     enum { OF_POINTS, OF_EVALUATIONS, OF_WINDOWS } of;
@@ -68,8 +68,8 @@ static int by_step(const void *a, const void *b)
     return x->step < y->step ? -1 : x->step > y->step;
 }
 
-/* A run's samples by step, and of those of one step what was told last: batches overtake each other, and what is
- * undone is told again. (What is undone and never comes to that step again is no end of a run.) */
+/* A run's samples by step. Of several at one step the last counts: batches overtake each other, and
+ * repeated steps are recorded again. (A run never ends before a step that it undid.) */
 static size_t read_series(struct sample *series, const struct record *record,
                           const struct quantity *quantity)
 {
@@ -91,7 +91,7 @@ static size_t read_series(struct sample *series, const struct record *record,
 
 /* --- all ----------------------------------------------------------------------------------- */
 
-/* Add a run's samples to those so far, and leave out what it has not. */
+/* Add a run's samples to those so far, and drop the steps that it lacks. */
 static void join(struct config_mean *mean, const struct sample *series, size_t count)
 {
     size_t kept = 0;

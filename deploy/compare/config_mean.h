@@ -1,7 +1,9 @@
-/* config_mean.h - one of the numbers that runs tell as they train, on the mean of an arm's runs: at the steps at which
- * all of them have it, and nowhere else, so that no mean is of fewer runs than another.
+/* config_mean.h - the mean over a configuration's runs of one of the numbers that runs record while
+ * training. It has only the steps at which all of them have the number: every mean is over the same
+ * runs.
  *
- * Ownership: config_mean_free. Threads: plain values. Units: steps are batches done, seconds of training. */
+ * Ownership: config_mean_free. Threads: plain values. Units: steps are finished batches, seconds of
+ *            training. */
 
 #ifndef DEPLOY_COMPARE_CONFIG_MEAN_H
 #define DEPLOY_COMPARE_CONFIG_MEAN_H
@@ -10,13 +12,13 @@
 
 #include "deploy/conclusion/comparison.h"
 
-/* Numbers that there are means of, by their tags (board.h). */
+/* Numbers with a mean, by their tags (board.h). */
 #define CONFIG_MEAN_TAGS 8
 const char *config_mean_tag(size_t quantity);
 
 struct sample {
     double step, value;
-    double seconds; /* Of training, on the mean too. */
+    double seconds; /* Of training, the mean too. */
 };
 
 struct config_mean {

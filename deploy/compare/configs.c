@@ -1,4 +1,4 @@
-/* configs.c - writes for each arm the command that it would be alone, and reads that. */
+/* configs.c - writes for each configuration the command of its runs, and parses that. */
 
 #include "deploy/compare/configs.h"
 
@@ -19,7 +19,7 @@ static bool is_row(const struct option_row *row, const char *name)
     return strcmp(row->name, name) == 0;
 }
 
-/* --- what is used ------------------------------------------------------------------------------- */
+/* --- options in use --------------------------------------------------------------------------- */
 
 /* Where an arm is being made: of which combination of which axes, and of which named one. */
 struct making {
@@ -42,7 +42,7 @@ static const char *varied_value(const struct making *making, const char *name)
     return NULL;
 }
 
-/* What the named arm says itself; NULL when it does not. */
+/* The named configuration's own value; NULL when it has none. */
 static const char *own_value(const struct making *making, const char *name)
 {
     for (size_t i = 0; making->named != NULL && i < making->named->own.count; i++)
@@ -79,7 +79,8 @@ static bool has_use(const struct making *making, const struct option_row *row)
     return value == NULL || option_has_use(row, value);
 }
 
-/* What an arm says itself has to be of use, unless it is the axes that decide in which of its kinds. */
+/* A configuration's own option must have an effect, unless the axes decide in which of its
+ * kinds. */
 static bool own_has_use(const struct making *making, const struct option_row *row)
 {
     char name[32] = "";
@@ -89,7 +90,7 @@ static bool own_has_use(const struct making *making, const struct option_row *ro
     return axis == NULL || axis->count == 1 || has_use(making, row);
 }
 
-/* By the arm itself or by what is varied; or by the other of two that say the same. */
+/* Replaced by the configuration itself, by an axis, or by the other of two equivalent options. */
 static bool is_replaced(const struct making *making, const struct option_row *row)
 {
     const char *twin = settings_twin(row);
@@ -107,7 +108,7 @@ static void clean_name(char *name)
             *c = '-';
 }
 
-/* What was varied but mode and workers, behind both texts. */
+/* The varied options but mode and workers, appended to both texts. */
 static void add_varied_names(struct config *config, const struct making *making)
 {
     const struct axes *axes = &making->plan->axes;
@@ -138,7 +139,7 @@ static void add_own_names(struct config *config, const struct named_config *name
     }
 }
 
-/* What it is called by what it has. */
+/* A name derived from the options. */
 static void name_by_options(struct config_plan *plan, const struct making *making)
 {
     struct config *config = &plan->config;
@@ -158,8 +159,8 @@ static bool is_axis_of_several(const struct making *making, const char *name)
     return axis != NULL && axis->count > 1;
 }
 
-/* Its own name, and which of the kinds that the axes make of it this is. `varied` tells arms apart that
- * are not of the same kind but for mode and workers. */
+/* Its own name with the varied options. `varied` distinguishes configurations whose kinds differ in
+ * more than mode and workers. */
 static void name_by_name(struct config_plan *plan, const struct making *making)
 {
     struct config *config = &plan->config, varied = {.label = ""};
@@ -194,7 +195,7 @@ static void name_config(struct config_plan *plan, const struct making *making)
         name_by_name(plan, making);
 }
 
-/* One that is too long, or whose name another has, has its number. */
+/* A name that is too long, or in use, gets a number. */
 static void number_config(struct configs *configs, struct config_plan *plan)
 {
     struct config *config = &plan->config;
@@ -216,8 +217,8 @@ static bool is_said(const struct making *making, const char *name)
     return config_value(making, name) != NULL || settings_value(&making->plan->common, row) != NULL;
 }
 
-/* A rate that is so many times as high begins as it would have been without, and rises in equal steps: over an
- * epoch, or a fifth of training, unless it is said how long. Goyal and others (2017), 2.2. */
+/* A rate multiplied by k begins at the original rate, and rises in equal steps: over an epoch, or a
+ * fifth of training, unless the steps are given. Goyal and others (2017), 2.2. */
 static void warm_rate_up(struct options *options, const struct making *making, double factor)
 {
     double fifth = (double)options->epochs / 5;
@@ -281,7 +282,7 @@ static void add_word(struct config_plan *config, const struct option_row *row, c
     arguments_add(&config->words, row->name, "%s", value);
 }
 
-/* What is the same for all arms, what is varied, and what the arm says itself. */
+/* The shared options, the varied ones, and its own. */
 static void add_words(struct config_plan *config, const struct making *making)
 {
     const struct settings *common = &making->plan->common;
@@ -375,8 +376,8 @@ static bool same_words(const struct config_plan *a, const struct config_plan *b)
     return true;
 }
 
-/* Whether it is there already: of what has no use in either two combinations are the same. The first of
- * this named one, or of all, is number `first`. */
+/* Whether an equal configuration exists: combinations are equal where both ignore the differing
+ * options. `first` is the first of this named one, or of all. */
 static bool is_there(const struct configs *configs, size_t first, const struct config_plan *config)
 {
     for (size_t i = first; i < configs->count; i++)

@@ -1,4 +1,4 @@
-/* interleaving.c - turns a run's number into its arm, seed and folder. */
+/* interleaving.c - computes a run's configuration, seed and folder from its number. */
 
 #include "deploy/compare/interleaving.h"
 

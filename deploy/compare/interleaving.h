@@ -1,10 +1,11 @@
-/* interleaving.h - the runs of a comparison in the order in which they are made, and what is known of each.
+/* interleaving.h - the order in which the runs of a comparison are made, and the state of each.
  *
- * Seeds are the outer loop, so that whatever changes on the machine in the course of the day meets every arm
- * alike, and a comparison that is ended early has whole rounds; and every round begins with another arm, so
- * that none is always the first.
+ * Seeds are the outer loop: changes of the machine during the day meet every configuration alike,
+ * and a comparison that is ended early has whole rounds. Every round begins with another
+ * configuration: none is always the first.
  *
- * Ownership: rounds borrow their arms and the folder's path; interleaving_free. Threads: plain values. */
+ * Ownership: an interleaving borrows its configurations and the folder's path; interleaving_free.
+ * Threads: plain values. */
 
 #ifndef DEPLOY_COMPARE_INTERLEAVING_H
 #define DEPLOY_COMPARE_INTERLEAVING_H
@@ -20,10 +21,10 @@ struct interleaving {
     const struct configs *configs;
     const char *out; /* The comparison's folder. */
     size_t run_count;
-    bool *kept;              /* [run_count], owned. It was there already, whole. */
-    const char *tensorboard; /* Of the runs' event files. NULL, until it is set: there are none. */
-    char (*boards)[BOARDS_NAME_MAX]; /* [run_count], owned. What they are called there. */
-    double *took; /* [run_count], owned. Seconds, from start to end; 0: not made now, or failed. */
+    bool *kept;                      /* [run_count], owned. Finished before. */
+    const char *tensorboard;         /* Folder of the runs' event files; NULL until set: none. */
+    char (*boards)[BOARDS_NAME_MAX]; /* [run_count], owned. Their names there. */
+    double *took; /* [run_count], owned. Seconds, from start to end; 0: not run now, or failed. */
 };
 
 /* One of the runs. */
@@ -34,24 +35,24 @@ struct interleaved_run {
     char out[DISK_PATH_MAX];
 };
 
-/* STATUS_INVALID: more runs than a comparison has. STATUS_MEMORY. */
+/* STATUS_INVALID: more runs than a comparison may have. STATUS_MEMORY. */
 enum status interleaving_init(struct interleaving *interleaving, const struct configs *configs,
                               uint32_t seeds, const char *out, struct error *error);
 void interleaving_free(struct interleaving *interleaving);
 
-/* Which arm run number `index` is of. */
+/* The configuration of run number `index`. */
 size_t interleaving_config(const struct interleaving *interleaving, size_t index);
-/* Whether no run of its arm comes after it. */
+/* Whether no run of its configuration comes after it. */
 bool interleaving_is_last(const struct interleaving *interleaving, size_t index);
-/* Run number `index`, from 0; what it has is borrowed from it and from the arms. */
+/* Run number `index`, from 0; it borrows from the interleaving and the configurations. */
 void interleaving_run(struct interleaved_run *run, const struct interleaving *interleaving,
                       size_t index);
 
-/* Look which runs are there, whole, and need not be made. */
+/* Check which runs are finished already. */
 void interleaving_look(struct interleaving *interleaving);
 
-/* How long the runs from number `from` on will take one after the other, by those of the same arm, else by
- * all; 0: not known. */
+/* The expected time for the runs from number `from` on, by the times of the same configuration,
+ * else of all; 0: not known. */
 double interleaving_seconds_left(const struct interleaving *interleaving, size_t from);
 
 #endif

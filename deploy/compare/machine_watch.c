@@ -73,7 +73,7 @@ void machine_watch_between(const struct machine_watch *before, const struct mach
     double busy = after->times.busy - before->times.busy;
     if (before->times.processors == 0 || after->times.processors != before->times.processors ||
         !(busy > 0) || !(after->at > before->at))
-        return; /* Where nobody is ever busy nothing is counted. */
+        return; /* Without any load there is no figure. */
     noise->processors = after->times.processors;
     noise->seconds = after->at - before->at;
     noise->own = after->own - before->own;

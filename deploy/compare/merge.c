@@ -1,4 +1,4 @@
-/* merge.c - makes a plan of several, in which every arm says what it has. */
+/* merge.c - merges several plans into one, in which every configuration has its own options. */
 
 #include "deploy/compare/merge.h"
 
@@ -19,7 +19,7 @@ static const struct option_row *find(const char *name)
     return option_find(OPTION_COMPARE, name, strlen(name));
 }
 
-/* --- what goes together ---------------------------------------------------------------------- */
+/* --- compatibility ---------------------------------------------------------------------------- */
 
 static bool same_settings(const struct settings *a, const struct settings *b)
 {
@@ -96,7 +96,7 @@ static bool is_seed(const struct option_row *row)
     return strcmp(row->name, "seed") == 0 || strcmp(row->name, "seeds") == 0;
 }
 
-/* What all have, given or by default. */
+/* The options that all share, given or default. */
 static bool all_have(const struct merge *merge, const struct setting *item)
 {
     for (size_t i = 1; i < merge->count; i++) {
@@ -131,7 +131,7 @@ static enum status add_common(struct merge *merge, struct error *error)
                                : status;
 }
 
-/* Whether the command of an arm has it: what it has no use for it has not. */
+/* Whether the command of a configuration has it; unused options are left out. */
 static bool has_word(const struct config_plan *config, const struct option_row *row)
 {
     size_t length = strlen(row->name);
@@ -142,7 +142,7 @@ static bool has_word(const struct config_plan *config, const struct option_row *
     return false;
 }
 
-/* What it has of its own, and of what its comparison had and the merged one has not in common. */
+/* Its own options, and those of its comparison that the merged one does not share. */
 static enum status add_config(struct merge *merge, const struct source *source,
                               const struct config_plan *from, struct error *error)
 {
@@ -174,7 +174,7 @@ static bool has_config(const struct merge *merge, const char *name)
     return false;
 }
 
-/* As a command, so that it is checked like any other. */
+/* As a command, to be checked like any other. */
 static enum status read_back(struct merge *merge, struct error *error)
 {
     struct error why = {0};

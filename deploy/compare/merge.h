@@ -1,12 +1,13 @@
-/* merge.h - several comparisons as one: the plan that has all their arms, and their runs in one folder.
+/* merge.h - several comparisons as one: a plan with all their configurations, and their runs in one
+ * folder.
  *
- * What has to be the same, and is not, is named (shared_settings.h). An arm that several have has to be the
- * same, and so has a run; it is then taken once, from the first. Options that differ between the comparisons
- * and tell arms apart become those of the arms. Seeds are those of all: a run that none of them has, or that
- * is not done, is still to come.
+ * A difference that prevents it is named (shared_settings.h). A configuration of several
+ * comparisons has to be equal in all, and so has a run; it is taken once, from the first. Options
+ * that differ between the comparisons and distinguish configurations become options of those. Seeds
+ * are the union: a run that no comparison has finished is still to come.
  *
- * Nothing of the sources is changed; runs are copies (run_tree.h). A merge that was cut off goes on when it
- * is asked for again.
+ * The sources stay unchanged; runs are copies (run_tree.h). An interrupted merge is resumed by the
+ * same command.
  *
  * Ownership: merge_close. Threads: plain values. */
 
@@ -20,24 +21,24 @@
 struct merge {
     struct source *sources; /* [count], owned. */
     size_t count;
-    struct arguments words; /* The command that makes all of it; options point into it. */
-    struct options options; /* Of that. */
+    struct arguments words; /* The command of the merged comparison; options point into it. */
+    struct options options; /* Its options. */
     struct plan plan;
-    size_t twice; /* Runs that several have. */
+    size_t twice; /* Runs of several sources. */
 };
 
-/* STATUS_INVALID, STATUS_MISMATCH: error says why they do not go together; and as source_open. merge_close in
- * any case. */
+/* STATUS_INVALID, STATUS_MISMATCH: error has the reason against a merge; otherwise as source_open.
+ * Call merge_close in any case. */
 enum status merge_open(struct merge *merge, const struct options_list *paths, struct error *error);
 void merge_close(struct merge *merge);
 
-/* Whether a folder is none of the sources, nor in one. STATUS_INVALID. */
+/* Whether a folder is outside of all sources. STATUS_INVALID. */
 enum status merge_check_out(const struct merge *merge, const char *out, struct error *error);
 
-/* Whether one of the sources has this run, done. */
+/* Whether one of the sources has finished this run. */
 bool merge_has(const struct merge *merge, const char *run);
 
-/* Copy the runs into OUT/runs, those that are not there yet. STATUS_MISMATCH: one that is there is another. */
+/* Copy missing runs into OUT/runs. STATUS_MISMATCH: another run is there. */
 enum status merge_runs(const struct merge *merge, const char *out, struct error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* named_configs.c - cuts the texts of --arm into words, and takes these for options. */
+/* named_configs.c - splits the texts of --arm into words, and parses these as options. */
 
 #include "deploy/compare/named_configs.h"
 
@@ -21,7 +21,7 @@ void named_configs_free(struct named_configs *configs)
     *configs = (struct named_configs){.count = 0};
 }
 
-/* --- names --------------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 static bool is_name(const char *name)
 {
@@ -61,7 +61,7 @@ struct named_config *named_configs_add(struct named_configs *configs, const char
     return config;
 }
 
-/* --- options ------------------------------------------------------------------------------------- */
+/* --- options ---------------------------------------------------------------------------------- */
 
 /* Of an axis a single value: an arm has one mode and one number of workers. */
 static enum status check_single(const struct option_row *row, const char *value, const char *source,
@@ -99,11 +99,11 @@ enum status named_config_set(struct named_config *config, const struct option_ro
     return status == STATUS_OK ? settings_add(&config->own, row, value, error) : status;
 }
 
-/* --- words --------------------------------------------------------------------------------------- */
+/* --- words ------------------------------------------------------------------------------------ */
 
-/* The next word of *text, with what quotes and backslashes mean taken away, into word, which has room for
- * all of the text; *text is then behind it. False when there is none, or, with *open, when a quote is not
- * closed. */
+/* The next word of *text, with quotes and backslashes resolved, into word, which has room for all
+ * of the text; *text is then after it. False when there is none, or, with *open, when a quote is
+ * not closed. */
 static bool next_word(const char **text, char *word, bool *open)
 {
     const char *at = *text + strspn(*text, BLANKS);
@@ -197,7 +197,7 @@ enum status named_configs_read(struct named_configs *configs, const struct optio
     return status;
 }
 
-/* --- and back ------------------------------------------------------------------------------------ */
+/* --- and back --------------------------------------------------------------------------------- */
 
 const char *named_config_option(const struct option_row *row)
 {

@@ -1,13 +1,13 @@
-/* named_configs.h - arms that whoever asked has named, each with what it has that others have not:
+/* named_configs.h - configurations that the user named, each with the options that distinguish it:
  *
  *     --arm "slow-start=--mode async --learning-rate 0.01 --warmup-steps 100"
  *
- * Behind the first = stand options as on a command line, parted by blanks; what has blanks in it goes
- * between ' or ", and a backslash takes the meaning from what follows it. They may be any in which arms may
- * differ (settings_find_differing), and they stand over what is common to all arms.
+ * After the first = come options as on a command line, separated by blanks. A word with blanks is
+ * quoted by ' or ", and a backslash escapes the next character. Any option in which configurations
+ * may differ is allowed (settings_find_differing); it overrides the shared options.
  *
- * A name is part of a folder's: letters, digits and ._+-, at most NAMED_CONFIG_MAX of them, the first a letter
- * or a digit; long enough for what any arm is called by what it has (configs.h).
+ * A name is part of a folder's: letters, digits and ._+-, at most NAMED_CONFIG_MAX of them, the
+ * first a letter or a digit; any derived name (configs.h) fits.
  *
  * Ownership: as settings; named_configs_free. Threads: plain values. */
 
@@ -30,30 +30,31 @@ struct named_configs {
     size_t count;
 };
 
-/* STATUS_INVALID: error names the arm, the option and what is wrong with it. named_configs_free in any case. */
+/* STATUS_INVALID: error names the configuration, the option and the fault. Call named_configs_free
+ * in any case. */
 enum status named_configs_read(struct named_configs *configs, const struct options *options,
                                struct error *error);
 void named_configs_free(struct named_configs *configs);
 
-/* One more, without options yet, which is borrowed until the next; NULL: error says what is wrong with its
- * name, without it, or that there is no memory. */
+/* Add one without options; it is borrowed until the next. NULL: error has the fault of its name,
+ * without the name, or says that memory is exhausted. */
 struct named_config *named_configs_add(struct named_configs *configs, const char *name,
                                        struct error *error);
-/* One more option of it, which errors call `source`: "--arm slow: --learning-rate". STATUS_INVALID: error
- * says what is wrong with the option or its value. STATUS_MEMORY. */
+/* Add one of its options, which errors call `source`: "--arm slow: --learning-rate".
+ * STATUS_INVALID: error has the fault of the option or its value. STATUS_MEMORY. */
 enum status named_config_set(struct named_config *config, const struct option_row *row,
                              const char *value, const char *source, struct error *error);
 
-/* What an option is called in an arm: "mode", for there is one. */
+/* The name of an option in a configuration: "mode", for there is one. */
 const char *named_config_option(const struct option_row *row);
 
-/* "--mode async --learning-rate 0.01" into text; cut, with "...", where it is longer. */
+/* "--mode async --learning-rate 0.01" into text; truncated with "..." when longer. */
 void named_config_given(const struct named_config *config, char text[CONFIG_GIVEN_MAX]);
-/* The whole as --arm has it, "slow-start=--mode=async --learning-rate=0.01": malloc'd; NULL without
- * memory. */
+/* All of it in the form of --arm, "slow-start=--mode=async --learning-rate=0.01": malloc'd; NULL
+ * without memory. */
 char *named_config_text(const struct named_config *config);
 
-/* How long the name is that begins a text of --arm; 0: there is none. */
+/* The length of the name at the start of a text of --arm; 0: there is none. */
 size_t named_config_name_length(const char *text);
 
 #endif

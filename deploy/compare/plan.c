@@ -1,10 +1,10 @@
-/* plan.c - takes a command apart. */
+/* plan.c - takes the plan from a command's options. */
 
 #include "deploy/compare/plan.h"
 
 #include <string.h>
 
-/* An arm that says what is varied would be several under one name. */
+/* A named configuration with a varied option would be several under one name. */
 static enum status check_config(const struct plan *plan, const struct named_config *config,
                                 struct error *error)
 {

@@ -1,8 +1,9 @@
-/* plan.h - what is to be compared, whoever said it: options that are the same for all, axes, and arms by
- * name.
+/* plan.h - the plan of a comparison: options shared by all configurations, axes, and named
+ * configurations.
  *
- * Named arms and axes cross: every arm meets every combination of what is varied. What is an axis of several
- * values no arm says for itself; of a single value it is common, and an arm's own stands over it.
+ * Named configurations and axes are combined: each name with each combination of varied options. An
+ * axis of several values excludes the option from named configurations. An axis of one value is a
+ * shared option, which a named configuration may override.
  *
  * Ownership: a plan owns its texts; plan_free. Threads: plain values. */
 
@@ -16,14 +17,14 @@
 #define PLAN_ABOUT_MAX 256
 
 struct plan {
-    char about[PLAN_ABOUT_MAX]; /* A line for people; "". */
+    char about[PLAN_ABOUT_MAX]; /* A line for people, or "". */
     struct settings common;
     struct axes axes;
     struct named_configs configs;
 };
 
-/* From a command that options_parse has taken. STATUS_INVALID: error says what cannot be. plan_free in any
- * case. */
+/* From a command that options_parse has taken. STATUS_INVALID: error has the fault. Call plan_free
+ * in any case. */
 enum status plan_take(struct plan *plan, const struct options *options, int argc, char **argv,
                       struct error *error);
 void plan_free(struct plan *plan);

@@ -1,4 +1,4 @@
-/* plan_file.c - reads a plan with the line and the way to each member at hand, for who has made a mistake. */
+/* plan_file.c - reads a plan and tracks line and path of each member, for error messages. */
 
 #include "deploy/compare/plan_file.h"
 
@@ -22,11 +22,12 @@ struct reader {
     size_t bytes;
     const char *file;
     struct error *error;
-    size_t way[LEVELS_MAX], levels; /* To the value being read, see json_line.h; and so named: */
+    /* The path to the value being read, see json_line.h; its name: */
+    size_t way[LEVELS_MAX], levels;
     char path[PATH_CHARS];
 };
 
-/* --- saying what is wrong ------------------------------------------------------------------------ */
+/* --- errors ----------------------------------------------------------------------------------- */
 
 static enum status refuse_as(const struct reader *reader, enum status status, const char *format,
                              ...) __attribute__((format(printf, 3, 4)));
@@ -45,8 +46,8 @@ static enum status refuse_as(const struct reader *reader, enum status status, co
 
 #define refuse(reader, ...) refuse_as(reader, STATUS_INVALID, __VA_ARGS__)
 
-/* Down to a member or an item, and up again to where the path was so long. A name is anybody's: what
- * would break the line in two is not shown. */
+/* Down to a member or an item; go_up returns to an earlier length of the path. A name may have any
+ * bytes: those that would break the line are not shown. */
 static size_t go_down(struct reader *reader, size_t number, const char *name)
 {
     size_t length = strlen(reader->path);
@@ -68,7 +69,7 @@ static void go_up(struct reader *reader, size_t length)
     reader->levels--;
 }
 
-/* --- values -------------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
 /* As it would stand on a command line. */
 static enum status value_text(const struct reader *reader, const struct json *value,
@@ -95,7 +96,7 @@ static enum status value_text(const struct reader *reader, const struct json *va
     return STATUS_OK;
 }
 
-/* Of options that say which file and what is printed a plan knows nothing. */
+/* Options about files and output are not part of a plan. */
 static const struct option_row *find_common(const struct reader *reader, const char *name)
 {
     const struct option_row *row = option_find(OPTION_COMPARE, name, strlen(name));
@@ -125,7 +126,7 @@ static enum status try_value(const struct reader *reader, const struct option_ro
     return status == STATUS_OK ? status : refuse_as(reader, status, "%.290s", why.text);
 }
 
-/* --- members ------------------------------------------------------------------------------------- */
+/* --- members ---------------------------------------------------------------------------------- */
 
 static enum status read_option(struct reader *reader, const char *name, const struct json *value)
 {
@@ -283,7 +284,7 @@ static enum status read_format(struct reader *reader, const struct json *value)
                         reader->path);
 }
 
-/* Options first, wherever they stand: what is there is not varied. */
+/* Options first, wherever they are in the file: an option there is not varied. */
 static enum status read_member(struct reader *reader, const char *name, const struct json *value)
 {
     if (strcmp(name, "format") == 0)
@@ -336,7 +337,7 @@ enum status plan_read_file(struct plan *plan, const struct disk *disk, const cha
     return status;
 }
 
-/* --- writing ------------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 /* A number of an option of numbers as such, if it reads back as the same text: 1e-3 does not. */
 static bool is_plain_number(const struct option_row *row, const char *text)
@@ -436,10 +437,10 @@ enum status plan_write_file(const struct plan *plan, const struct disk *disk, co
     return status;
 }
 
-/* --- going on ------------------------------------------------------------------------------------ */
+/* --- going on --------------------------------------------------------------------------------- */
 
-/* How many seeds there are, and what is asked of the runs, is another time another number; and in virtual
- * time nothing is warmed up. */
+/* The number of seeds and the questions may change when resuming; in virtual time there is no
+ * warm-up. */
 static bool decides(const struct option_row *row, const struct settings *settings)
 {
     bool cold = settings_value(settings, option_find(OPTION_COMPARE, "virtual", 7)) != NULL &&
@@ -449,7 +450,7 @@ static bool decides(const struct option_row *row, const struct settings *setting
 
 struct going_on {
     const char *folder;
-    const char *config; /* Whose settings these are; NULL: of all. */
+    const char *config; /* The owner of these settings; NULL: all configurations. */
     struct error *error;
 };
 

@@ -1,5 +1,5 @@
-/* plan_file.h - a plan in JSON: what --plan reads, and OUT/plan.json, by which it is known whether the same
- * command, or one of more arms or seeds, goes on with a comparison.
+/* plan_file.h - a plan in JSON: the input of --plan, and OUT/plan.json. By the latter the same
+ * command, or one with more configurations or seeds, resumes a comparison.
  *
  *     {"format": "syncopate-plan-2",
  *      "about": "a line for people",
@@ -7,11 +7,11 @@
  *      "vary": [{"mode": ["sync", "async"]}, {"workers": [1, 2, 4], "ps": [1, 1, 2]}],
  *      "arms": {"slow-start": {"mode": "async", "learning-rate": 0.01, "warmup-steps": 100}}}
  *
- * deploy/COMPARING.md says what each member means. `format` has to be there, and no other. Values are
- * texts as on a command line, numbers, or true and false. What does not belong there, has another type or
- * is out of range is refused in one line with the file, the line in it and the way to the member.
+ * deploy/COMPARING.md defines the members. Only `format` is required. Values are texts as on a
+ * command line, numbers, or true and false. An unknown member, a wrong type or a value out of range
+ * is refused in one line with the file, its line and the path of the member.
  *
- * What we write is such a file, with all that was given, by command, plan or environment.
+ * A written file has all given options, from command, plan or environment.
  *
  * Threads: plain values. Errors: as disk.h, and STATUS_INVALID, STATUS_MEMORY. */
 
@@ -26,7 +26,7 @@
 #define PLAN_FILE           "plan.json"
 #define PLAN_FILE_BYTES_MAX 262144
 
-/* What errors call the text: a path. plan_free in any case. */
+/* `name` is for errors, a path. Call plan_free in any case. */
 enum status plan_read(struct plan *plan, const char *text, size_t bytes, const char *path,
                       struct error *error);
 enum status plan_read_file(struct plan *plan, const struct disk *disk, const char *path,
@@ -37,9 +37,9 @@ void plan_write(const struct plan *plan, struct json_writer *writer);
 enum status plan_write_file(const struct plan *plan, const struct disk *disk, const char *folder,
                             struct error *error);
 
-/* Whether a comparison with this plan goes on with the one in a folder: what is common to all and decides
- * what comes out is the same, and so is each arm that both have named. STATUS_NOT_FOUND: there is no such
- * file; STATUS_MISMATCH: error names the first that differs. */
+/* Whether a comparison with this plan resumes the one in a folder: shared options with an effect on
+ * the result are equal, and so is each configuration that both have named. STATUS_NOT_FOUND: there
+ * is no such file; STATUS_MISMATCH: error names the first difference. */
 enum status plan_check(const struct plan *plan, const struct disk *disk, const char *folder,
                        struct error *error);
 

@@ -1,4 +1,5 @@
-/* plan_words.c - writes the options, axes and arms of a plan as words, before those that were typed. */
+/* plan_words.c - writes the options, axes and configurations of a plan as words, before the typed
+ * ones. */
 
 #include "deploy/compare/plan_words.h"
 

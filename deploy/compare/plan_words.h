@@ -1,9 +1,10 @@
-/* plan_words.h - a command line with --plan FILE as one that says all that the file does.
+/* plan_words.h - replaces --plan FILE of a command line by the options of the file.
  *
- * What the file says stands before what was typed, and is left out where that says otherwise: an option
- * that was typed, alone or in a --vary, takes the place of the file's, in its options as in its axes (of an
- * axis of several options the others stay); --steps that of --epochs, and the other way round; an --arm that of
- * the arm of the same name. What an arm says for itself stands. The environment is behind both.
+ * The file's options precede the typed ones, and are left out where those override them. A typed
+ * option, alone or in a --vary, replaces the file's, in its options as in its axes; the other
+ * options of an axis stay. --steps replaces --epochs and the other way round; an --arm replaces
+ * that of the same name. A named configuration's own options stay. The environment has the lowest
+ * priority.
  *
  * Threads: no shared state. */
 
@@ -14,11 +15,11 @@
 #include "deploy/compare/plan.h"
 #include "deploy/launcher/arguments.h"
 
-/* argv[0] and all others, into words, which arguments_free frees in any case. As they are when there is no
- * plan, or when help is asked for. Errors: as plan_read_file. */
+/* argv[0] and all others, into words, which arguments_free frees in any case. Unchanged without a
+ * plan, or when help is requested. Errors: as plan_read_file. */
 enum status plan_words(struct arguments *words, int argc, char **argv, struct error *error);
 
-/* The command that a plan stands for alone. STATUS_MEMORY. */
+/* The command that is equivalent to a plan. STATUS_MEMORY. */
 enum status plan_words_of(struct arguments *words, const struct plan *plan, struct error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* renewal.c - asks whether a run would be resumed, and if so removes its folder. */
+/* renewal.c - checks whether a run would be resumed, and if so removes its folder. */
 
 #include "deploy/compare/renewal.h"
 
@@ -7,7 +7,7 @@
 #include "deploy/compare/run_tree.h"
 #include "worker/workload.h"
 
-/* Whether there is an unfinished run of just these options. */
+/* Whether there is an unfinished run of exactly these options. */
 static bool is_unfinished(const struct options *options, const char *out)
 {
     struct workload workload;

@@ -1,8 +1,8 @@
-/* renewal.h - a run in virtual time that was cut off, taken away to be made from its beginning.
+/* renewal.h - removes an interrupted run in virtual time, to repeat it from its beginning.
  *
- * To stop, and to go on from a checkpoint, is something that happens to a cluster: with modes that do not
- * wait another history comes of it, and other bits. What a comparison in virtual time comes to is to follow from its
- * plan alone, and not from when it was stopped.
+ * Stopping and resuming from a checkpoint is an event of the cluster. In modes that do not wait it
+ * leads to another history and other bits. The result of a comparison in virtual time must depend
+ * on its plan alone, not on the time of an interruption.
  *
  * Threads: one. */
 
@@ -11,8 +11,9 @@
 
 #include "common/options/options.h"
 
-/* Waits for who still has the folder `out`, which dies with a comparison that was killed. Where there is no such
- * run, or another one's, nothing is done: whoever makes the run finds out. */
+/* Waits for the process that still holds the folder `out` and dies with a killed comparison.
+ * Without such a run, or with a run of another plan, there is no effect: the run itself will report
+ * it. */
 void renewal_prepare(const struct options *options, const char *out,
                      void (*say)(void *context, const char *line), void *context);
 

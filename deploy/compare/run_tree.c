@@ -1,4 +1,4 @@
-/* run_tree.c - walks a folder by open directories, so that nothing is reached through a link. */
+/* run_tree.c - walks a folder by open directories: no link is followed. */
 
 #include "deploy/compare/run_tree.h"
 
@@ -19,7 +19,7 @@
 
 #define FOLDER_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
-/* What is done with an entry; `name` is in the folder `from`, and goes into `to`. */
+/* The action for an entry; `name` is in the folder `from`, and goes into `to`. */
 struct walk {
     enum status (*file)(const struct walk *walk, int from, const char *name, int to,
                         struct error *error);
@@ -28,7 +28,7 @@ struct walk {
     enum status (*leave)(const struct walk *walk, int from, const char *name, int inner,
                          struct error *error);
     const char *path; /* For people: the folder that was asked for. */
-    bool any_kind;    /* Links and what else there is count as files. */
+    bool any_kind;    /* Links and other kinds count as files. */
 };
 
 static enum status fails(const struct walk *walk, const char *what, const char *name,
@@ -134,11 +134,11 @@ static enum status copy_contents(const struct walk *walk, int from, const char *
     return status;
 }
 
-/* Where a file cannot be linked, because it is on another disk or these have no links, it is copied. */
+/* A file that cannot be linked, across disks or without hard links, is copied. */
 static enum status copy_file(const struct walk *walk, int from, const char *name, int to,
                              struct error *error)
 {
-    if (ends_with(name, DISK_ASIDE)) /* Torn by whoever was killed. */
+    if (ends_with(name, DISK_ASIDE)) /* A partial file of a killed process. */
         return STATUS_OK;
     if (ends_with(name, ".safetensors") && linkat(from, name, to, name, 0) == 0)
         return STATUS_OK;

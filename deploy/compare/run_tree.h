@@ -1,11 +1,11 @@
-/* run_tree.h - the folder of a run once more, in another place, so that neither can change the other.
+/* run_tree.h - a copy of the folder of a run that is independent of the original.
  *
- * Files that are only ever replaced as a whole (*.safetensors: checkpoints, models) are linked, where the
- * file system has such links, and take no further room; all others, some of which grow, are copied. What is
- * neither a file nor a folder is refused: a symbolic link may lead anywhere.
+ * Files that are only ever replaced as a whole (*.safetensors: checkpoints, models) are hard links
+ * where the file system has them, and use no more space; all others, some of which grow, are
+ * copied. Other kinds of entries are refused: a symbolic link may lead anywhere.
  *
- * The copy is durable, and under its name it is whole or not there: it is made beside, with RUN_TREE_PART
- * behind its name, and then renamed. What a crash leaves of it the next copy to the same name takes away.
+ * The copy is durable and atomic: it is made under its name plus RUN_TREE_PART, and then renamed.
+ * The remains of a crash are removed by the next copy to the same name.
  *
  * Threads: no shared state. Errors: STATUS_EXISTS (of `to`), STATUS_INVALID, STATUS_IO. */
 
@@ -16,10 +16,10 @@
 
 #define RUN_TREE_PART ".part"
 
-/* `to` is in a folder that is there. */
+/* The folder of `to` exists. */
 enum status run_tree_copy(const char *from, const char *to, struct error *error);
 
-/* With all that is in it; not an error when it is not there. Links are removed, not followed. */
+/* With its content; a missing folder is no error. Links are removed, not followed. */
 enum status run_tree_remove(const char *path, struct error *error);
 
 #endif

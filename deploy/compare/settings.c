@@ -1,4 +1,4 @@
-/* settings.c - looks for each option of compare where it was set. */
+/* settings.c - finds the source of each option's value in a command of compare. */
 
 #include "deploy/compare/settings.h"
 
@@ -39,8 +39,8 @@ const char *settings_twin(const struct option_row *row)
     return NULL;
 }
 
-/* Runs of one seed are a pair, virtual seconds and real ones are not compared, and whoever has keys has
- * one folder of them. */
+/* Runs of one seed are a pair, virtual and real seconds are not compared, and keys are in one
+ * folder. */
 static bool may_differ(const struct option_row *row)
 {
     return row->kind != OPTION_KIND_LIST && row->group != OPTION_GROUP_FILES &&
@@ -75,7 +75,7 @@ const struct option_row *settings_find_differing(const char *name, size_t length
     return NULL;
 }
 
-/* --- where they are set -------------------------------------------------------------------------- */
+/* --- where they are set ----------------------------------------------------------------------- */
 
 const char *settings_argument_before(const struct option_row *row, int argc, char **argv, int *end)
 {
@@ -145,7 +145,7 @@ void settings_free(struct settings *settings)
     *settings = (struct settings){.count = 0};
 }
 
-/* --- looking ------------------------------------------------------------------------------------- */
+/* --- looking ---------------------------------------------------------------------------------- */
 
 const char *settings_value(const struct settings *settings, const struct option_row *row)
 {

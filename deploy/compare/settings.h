@@ -1,7 +1,7 @@
-/* settings.h - options of compare with the values that they were given: those that are the same for all
- * arms, and those of one arm.
+/* settings.h - options of compare with their given values: those shared by all configurations, and
+ * those of one.
  *
- * Values are texts, as they were written; "true" of a flag.
+ * Values are texts, as given; "true" for a flag.
  *
  * Ownership: settings own their texts. Threads: plain values. */
 
@@ -24,9 +24,9 @@ struct settings {
     size_t count;
 };
 
-/* Of a command that options_parse has taken what is the same for all runs, by flag or environment: not what
- * is listed (vary, arm), not modes and workers, which are axes (axes.h), and neither where it is written to
- * nor what of it is printed. STATUS_MEMORY; settings_free in any case. */
+/* From a command that options_parse has taken: the options that all runs share, by flag or
+ * environment. Lists (vary, arm), modes and workers, which are axes (axes.h), and options about
+ * output are left out. STATUS_MEMORY; call settings_free in any case. */
 enum status settings_take(struct settings *settings, const struct options *options, int argc,
                           char **argv, struct error *error);
 /* value is copied. STATUS_MEMORY. */
@@ -34,28 +34,29 @@ enum status settings_add(struct settings *settings, const struct option_row *row
                          struct error *error);
 void settings_free(struct settings *settings);
 
-/* The value of an option; NULL when it has none. */
+/* The value of an option; NULL without one. */
 const char *settings_value(const struct settings *settings, const struct option_row *row);
 
-/* Whether two values of an option say the same: 1e-3 is 0.001. */
+/* Whether two values of an option are equal: 1e-3 is 0.001. */
 bool settings_same_value(const struct option_row *row, const char *a, const char *b);
 
-/* Whether settings of this option are common to all arms (it is of a plan's `options`). */
+/* Whether this option is shared by all configurations (in a plan's `options`). */
 bool settings_is_common(const struct option_row *row);
 
-/* The option that says the same otherwise, so that one of the two takes the place of the other: a job has one
- * length, --steps or --epochs. NULL: there is none. */
+/* The equivalent option, which it replaces: a job has one length, --steps or --epochs. NULL: there
+ * is none. */
 const char *settings_twin(const struct option_row *row);
 
-/* The option of this name in which arms may differ; "mode" is modes. NULL: error says why there is none,
- * "it cannot differ between arms". */
+/* The option of this name in which configurations may differ; "mode" is modes. NULL: error has the
+ * reason, "it cannot differ between arms". */
 const struct option_row *settings_find_differing(const char *name, size_t length,
                                                  struct error *error);
 
-/* What follows the option where it stands last, "true" of a flag alone; NULL where it is not among the
- * arguments. Borrowed from these. */
+/* The option's last value among the arguments, "true" for a flag alone; NULL when it is absent.
+ * Borrowed from these. */
 const char *settings_argument(const struct option_row *row, int argc, char **argv);
-/* The same before argument number *end, which becomes that of the option: for all that a list has. */
+/* The same before argument number *end, which becomes that of the option: to iterate over a
+ * list. */
 const char *settings_argument_before(const struct option_row *row, int argc, char **argv, int *end);
 
 #endif

@@ -1,4 +1,4 @@
-/* shared_settings.c - compares options by the table, and what runs declare. */
+/* shared_settings.c - compares options by the table, and the runs' declarations. */
 
 #include "deploy/compare/shared_settings.h"
 
@@ -32,8 +32,8 @@ static bool varies(const struct source *a, const struct source *b, const char *n
     return shared_settings_varies(a, b, option_find(OPTION_COMPARE, name, strlen(name)));
 }
 
-/* Which seeds there are, and what is printed or asked of the runs; how long one waits for what is lost,
- * and how much is kept, for a run that is done. */
+/* Without an effect on a finished run: the seeds, output and queries, deadlines for lost peers, and
+ * the number of kept files. */
 static bool decides(const struct option_row *row)
 {
     static const char *const others[] = {"seed",           "seeds",
@@ -106,7 +106,7 @@ static void compare_options(struct differences *differences)
     }
 }
 
-/* --- what runs say --------------------------------------------------------------------------- */
+/* --- declarations of runs --------------------------------------------------------------------- */
 
 static bool is_virtual(const struct source_run *run)
 {
@@ -204,7 +204,7 @@ static enum status compare_runs(struct differences *differences, const struct so
     return compare_clusters(differences, a, b, error);
 }
 
-/* Beside a run of the same seed, if there is one: then data are the same, too. */
+/* Compared with a run of the same seed, if there is one: then data are equal, too. */
 static const struct source_run *run_beside(const struct source *source,
                                            const struct source_run *run)
 {

@@ -1,4 +1,4 @@
-/* source.c - reads a plan as the command that it stands for, and what its runs say of themselves. */
+/* source.c - reads a plan as its equivalent command, and the records of its runs. */
 
 #include "deploy/compare/source.h"
 
@@ -55,7 +55,7 @@ static enum status read_plan(struct source *source, struct error *error)
 
 /* --- its runs -------------------------------------------------------------------------------- */
 
-/* What run.json says beside the declaration. */
+/* The results in run.json, beside the declaration. */
 static enum status read_outcome(struct source_run *run, struct error *error)
 {
     char path[DISK_PATH_MAX + 16];
@@ -95,7 +95,7 @@ enum status source_run_read(struct source_run *run, const char *name, const char
     return status;
 }
 
-/* Takes the run in, if it is there and done. */
+/* Adds the run, if it is there and finished. */
 static enum status look_at(struct source *source, const struct interleaved_run *run, size_t config,
                            struct error *error)
 {

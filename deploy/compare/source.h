@@ -1,7 +1,8 @@
-/* source.h - a comparison's folder as something to take runs from: its plan, the arms that this comes to, and
- * those of its runs that are done.
+/* source.h - the folder of a comparison as a source of runs: its plan, its configurations, and its
+ * finished runs.
  *
- * Nothing in it is changed; while it is open nobody can go on with it, where there are such locks.
+ * The folder stays unchanged, and is locked while it is open, where there are such locks: no
+ * comparison can resume in it.
  *
  * Ownership: source_close. Threads: plain values. */
 
@@ -12,42 +13,42 @@
 #include "common/progress/run_noise.h"
 #include "deploy/compare/configs.h"
 
-/* A run that is done. */
+/* A finished run. */
 struct source_run {
     char name[CONFIG_TEXT_MAX + 32]; /* "sync-w2-s1" */
     char path[DISK_PATH_MAX];
-    size_t config;  /* Number of an arm. */
-    struct job job; /* As it was declared; owned. */
+    size_t config;  /* Number of its configuration. */
+    struct job job; /* As declared; owned. */
     char parameters_sha256[65];
     uint32_t processors;             /* Of the machine; 0: not known. */
-    char machine[RUN_MACHINE_CHARS]; /* Without the version of its system; "": not known. */
+    char machine[RUN_MACHINE_CHARS]; /* Without its system's version; "": not known. */
 };
 
 struct source {
     const char *path; /* Borrowed. */
     struct arguments words;
-    struct options options; /* Of the command that its plan stands for. */
+    struct options options; /* Of the command that is equivalent to its plan. */
     struct plan plan;
     struct configs configs;
     struct source_run *runs; /* [run_count], owned; seed by seed. */
     size_t run_count;
-    size_t planned; /* Runs in all. */
+    size_t planned; /* All runs. */
     int occupied;   /* -1: not locked. */
 };
 
-/* STATUS_NOT_FOUND: there is no plan; STATUS_INVALID: it is none of ours; STATUS_EXISTS: a comparison is
- * under way there; STATUS_MEMORY. source_close in any case. */
+/* STATUS_NOT_FOUND: there is no plan; STATUS_INVALID: the plan is not ours; STATUS_EXISTS: a
+ * comparison is in progress there; STATUS_MEMORY. Call source_close in any case. */
 enum status source_open(struct source *source, const char *path, struct error *error);
 void source_close(struct source *source);
 
-/* A run that is done, as the folder at path has it. STATUS_NOT_FOUND: it is not there, or not done. What comes
- * out is to be freed by job_free of its job. */
+/* A finished run from the folder at `path`. STATUS_NOT_FOUND: it is missing, or not finished. The
+ * caller frees its job with job_free. */
 enum status source_run_read(struct source_run *run, const char *name, const char *path,
                             struct error *error);
 
-/* The run of this name; NULL: it is not there, or not done. */
+/* The run of this name; NULL: it is missing, or not finished. */
 const struct source_run *source_find(const struct source *source, const char *name);
-/* The arm of this name; NULL: it has none. */
+/* The configuration of this name; NULL: there is none. */
 const struct config_plan *source_config(const struct source *source, const char *name);
 
 #endif

@@ -30,7 +30,7 @@ static size_t processors(void)
     return count > 0 ? (size_t)count : 1;
 }
 
-/* Options go by command line alone. */
+/* Options are passed by command line only. */
 static enum status make_environment(struct virtual_runs *runs, struct error *error)
 {
     size_t count = 0, used = 0;
@@ -89,7 +89,7 @@ void virtual_runs_close(struct virtual_runs *runs)
     free(runs->environment);
 }
 
-/* --- starting ---------------------------------------------------------------------------------- */
+/* --- starting --------------------------------------------------------------------------------- */
 
 static enum status start(struct virtual_runs *runs, size_t index, const struct options *options,
                          const char *out, const char *name, struct error *error)
@@ -131,7 +131,7 @@ static size_t running(const struct virtual_runs *runs)
     return count;
 }
 
-/* As many as there is room for. One that cannot be started is told when it is waited for. */
+/* As many as there is room for. A failed start is reported when its run is waited for. */
 static void start_next(struct virtual_runs *runs)
 {
     while (runs->next < runs->count && runs->stop_signal == 0 &&
@@ -147,7 +147,7 @@ static void start_next(struct virtual_runs *runs)
     }
 }
 
-/* --- watching ---------------------------------------------------------------------------------- */
+/* --- watching --------------------------------------------------------------------------------- */
 
 static void signal_all(struct virtual_runs *runs, int signal)
 {
@@ -191,7 +191,7 @@ static void look(struct virtual_runs *runs)
         child_read(&runs->children[i], hear, runs);
         child_reap(&runs->children[i], now);
         if (!runs->children[i].running)
-            child_read(&runs->children[i], hear, runs); /* What it said last. */
+            child_read(&runs->children[i], hear, runs); /* Its last output. */
     }
     start_next(runs);
 }

@@ -1,13 +1,12 @@
-/* virtual_runs.h - runs in virtual time, as many side by side as this process has processors, each a child
- * `syncopate simulate` that takes one of them.
+/* virtual_runs.h - runs in virtual time, as many in parallel as this process has processors, each a
+ * child `syncopate simulate` with one processor.
  *
- * Whoever asks for a run waits until that one has ended; meanwhile those after it are made as well. So
- * results come in the order of the plan, whichever is done first, and a comparison has the same arms in
- * the same order every time.
+ * The caller waits for one run after another in the order of the plan; meanwhile later ones run as
+ * well. Therefore the order of results does not depend on the order of finishing.
  *
- * SIGINT, SIGTERM and SIGHUP (but under nohup) are taken while it is open: the first asks every child to
- * stop cleanly, and no other is started; a second one, or the time for stopping, ends them. Children die
- * with whoever started them (children.h).
+ * SIGINT, SIGTERM and SIGHUP (but under nohup) are handled while it is open. The first asks every
+ * child to stop cleanly, and no other is started; a second one, or the stop timeout, ends them.
+ * Children die with their parent (children.h).
  *
  * Threads: one. */
 
@@ -22,14 +21,14 @@
 #include "deploy/launcher/children.h"
 #include "deploy/launcher/signal_file.h"
 
-/* Of run number index: its options with `out`, and its name. False: it is not to be made. */
+/* Options with `out`, and the name, of run number index. False: skip it. */
 typedef bool virtual_run_fn(void *context, size_t index, struct options *options, char *out,
                             size_t out_bytes, char *name, size_t name_bytes);
 
 struct virtual_runs {
     virtual_run_fn *run;
     void *context;
-    void (*say)(void *context, const char *line); /* What a child warns of. */
+    void (*say)(void *context, const char *line); /* A child's warning. */
     struct child *children;                       /* [count], owned. */
     size_t count, next, side_by_side;
     char program[PATH_MAX];
@@ -45,8 +44,8 @@ enum status virtual_runs_open(struct virtual_runs *runs, size_t count, double st
                               struct error *error);
 void virtual_runs_close(struct virtual_runs *runs);
 
-/* Until run number index has ended: its exit code, and what it took in *seconds. Where it is not
- * EXIT_DONE error says why in one line. */
+/* Wait for run number index: returns its exit code, and its time in *seconds. Unless it is
+ * EXIT_DONE error has the reason in one line. */
 int virtual_runs_await(struct virtual_runs *runs, size_t index, double *seconds,
                        struct error *error);
 

@@ -1,4 +1,4 @@
-/* warm_up.c - the options of an arm, cut short. */
+/* warm_up.c - the options of a configuration, shortened. */
 
 #include "deploy/compare/warm_up.h"
 
@@ -26,7 +26,7 @@ void warm_up_options(struct warm_up *warm_up, const struct config_plan *config, 
     options->job.record = RECORDING_OFF;
     options->job.keep_scored = false;
     options->job.report_every = 0;
-    options->traced = true; /* It perturbs nobody who counts. */
+    options->traced = true; /* It perturbs no run that counts. */
     options->trace_steps = STEPS_TRACED;
 }
 
@@ -43,7 +43,7 @@ static void take_away(const char *out)
     char above[DISK_PATH_MAX];
     run_tree_remove(out, NULL);
     snprintf(above, sizeof above, "%.*s", (int)(strrchr(out, '/') - out), out);
-    rmdir(above); /* Goes through only when it is empty. */
+    rmdir(above); /* Succeeds only when it is empty. */
 }
 
 /* Without a trace the page lacks a picture, and nothing else. */

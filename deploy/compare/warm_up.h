@@ -1,11 +1,11 @@
-/* warm_up.h - a short run of an arm before those that count: the first run of a day finds programs and data
- * on the disk and not in memory, and processors at another clock, and would pay for it alone.
+/* warm_up.h - a short run of a configuration before those that count. The first run of a day would
+ * otherwise pay alone for loading programs and data from disk, and for the processors' other clock.
  *
- *     OUT/warm-up/ARM/     as any run's folder; of the last time, and counted nowhere
+ *     OUT/warm-up/ARM/     like any run's folder; the latest one, and never counted
  *
- * It has all that the arm has, but for its length: steps of batches, one checkpoint at its end, nothing
- * recorded; but it is traced (deploy/trace), for the page's picture of a step. Whoever wants to look at a step of each arm finds one here that costs the counted runs nothing:
- * what is asked of these runs alone is set in warm_up_options.
+ * It has all options of the configuration but its length: steps of batches, one checkpoint at its
+ * end, no recording. It is traced (deploy/trace), for the page's picture of a step, at no cost to
+ * the runs that count. warm_up_options sets its special options.
  *
  * Threads: one. */
 
@@ -18,16 +18,16 @@
 #define WARM_UP_FOLDER "warm-up"
 
 struct warm_up {
-    struct options options; /* Borrows from the arm, and from `out`. */
+    struct options options; /* Borrows from the configuration, and from `out`. */
     char out[DISK_PATH_MAX];
 };
 
-/* Of so many steps, in the folder of a comparison. */
+/* For so many steps, in the folder of a comparison. */
 void warm_up_options(struct warm_up *warm_up, const struct config_plan *config, uint32_t steps,
                      const char *folder);
 
-/* Make it, when what an earlier one left is taken away: an exit code; error says what it failed for. Nothing
- * is said of it meanwhile. */
+/* Run it, after removing an earlier one: an exit code; error has the reason of a failure. It prints
+ * no progress. */
 int warm_up_run(const struct warm_up *warm_up, struct error *error);
 
 #endif

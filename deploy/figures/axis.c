@@ -117,7 +117,7 @@ void axis_fit(struct axis *axis, size_t ticks, bool round)
 {
     widen(axis);
     if (axis->logarithmic) {
-        /* A little room, so that no line runs along the frame. */
+        /* A margin keeps lines off the frame. */
         double room = pow(axis->max / axis->min, 0.04);
         axis->min /= room;
         axis->max *= room;
@@ -160,7 +160,7 @@ void axis_label(const struct axis *axis, size_t index, char *text, size_t bytes)
     int length = snprintf(plain, sizeof(plain), "%.*f", axis->decimals, value);
     if (axis->logarithmic && axis->decimals > 0) /* 1, not 1.00, among 0.05 and 0.2. */
         length = snprintf(plain, sizeof(plain), "%.6g", value);
-    if (fabs(value) >= 1e8) /* Longer than there is room for. */
+    if (fabs(value) >= 1e8) /* Longer than the space. */
         snprintf(plain, sizeof(plain), "%.3g", value);
     if (axis->decimals > 0 || fabs(value) < 10000 || fabs(value) >= 1e8 ||
         length >= (int)sizeof(plain)) {

@@ -1,8 +1,8 @@
-/* axis.h - maps values to places on paper, and picks round numbers to label.
+/* axis.h - maps values to coordinates, and chooses round numbers as labels.
  *
- * An axis learns its range from the values it is shown; values that are not finite are ignored, and
- * so is what a logarithmic axis cannot show. Fitted, it always has a range of more than zero, so
- * figures of empty or constant series need no special case.
+ * An axis derives its range from the values that it sees; values that are not finite are ignored,
+ * and so are values that a logarithmic axis cannot show. A fitted axis always has a range of more
+ * than zero: figures of empty or constant series need no special case.
  *
  * Threads: plain values. */
 
@@ -16,29 +16,30 @@
 #define AXIS_LABEL_MAX 32
 
 struct axis {
-    double min, max;  /* Of the values seen; of what is shown, once fitted. */
-    double from, to;  /* Places of min and max; from > to is a vertical axis growing upwards. */
-    bool logarithmic; /* Set before values are shown. */
+    double min, max; /* Of the values seen; after fitting, of the axis. */
+    /* Coordinates of min and max; from > to is a vertical axis growing upwards. */
+    double from, to;
+    bool logarithmic; /* Set before the first value. */
     bool empty;       /* No value seen yet. */
     size_t tick_count;
     double ticks[AXIS_TICKS_MAX];
-    int decimals; /* Digits after the point that tell the ticks apart. */
-    double scale; /* Labels are so many times the ticks; 0: they are the ticks. */
+    int decimals; /* Decimals that distinguish the ticks. */
+    double scale; /* Labels are ticks times this; 0: ticks. */
 };
 
 void axis_init(struct axis *axis, double from, double to, bool logarithmic);
 void axis_see(struct axis *axis, double value);
 
-/* Settle range and ticks, about `ticks` of them. With `round` the range grows to the next ticks. */
+/* Choose range and about `ticks` ticks. With `round` the range is extended to the next ticks. */
 void axis_fit(struct axis *axis, size_t ticks, bool round);
 
-/* Fitted, it is put elsewhere. */
+/* Moves a fitted axis. */
 void axis_move(struct axis *axis, double from, double to);
 
-/* Other ticks than axis_fit's: whole numbers from first to last, at most `most` of them. */
+/* Replaces the ticks by at most `most` whole numbers from first to last. */
 void axis_whole_ticks(struct axis *axis, double first, double last, double most);
 
-/* The place of value; values outside the range, or not finite, are put at its nearer end. */
+/* The coordinate of value; values outside the range, or not finite, are put at the nearer end. */
 double axis_place(const struct axis *axis, double value);
 
 /* The text of tick number index, e.g. "0.25" or "12,000". */

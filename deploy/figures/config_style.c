@@ -1,4 +1,4 @@
-/* config_style.c - class names of svg.h. */
+/* config_style.c - builds class names of svg.h. */
 
 #include "deploy/figures/config_style.h"
 

@@ -1,5 +1,5 @@
-/* config_style.h - how an arm looks in every figure: a hue for each mode, a shade of it for each number of
- * workers, and dashes in turn, so that lines which are equal to the bit can all be seen.
+/* config_style.h - the look of a configuration in every figure: a hue for each mode, a shade of it
+ * for each number of workers, and alternating dashes that keep lines with equal bits visible.
  *
  * Threads: plain values. */
 
@@ -14,15 +14,15 @@
 /* Class names for a shape, "line", "bar", "dot" or "band". */
 void config_style(char *style, size_t bytes, const char *shape, const struct group *group);
 
-/* All that is drawn of an arm between these is told apart by its class, "arm a3", and has its name for the
- * pointer: so that a page can let one stand out. */
+/* Shapes of a configuration between these share its class, "arm a3", and its name as a tooltip: a
+ * page can highlight one. */
 void config_begin(struct svg *svg, const struct group *group);
 void config_end(struct svg *svg);
 
-/* A key for each arm: keys[comparison->group_count]. */
+/* A key for each configuration: keys[comparison->group_count]. */
 void config_keys(struct plot_key *keys, const struct comparison *comparison, const char *shape);
 
-/* Of the arm that has most. */
+/* The maximum over the configurations. */
 size_t configs_most_seeds(const struct comparison *comparison);
 
 #endif

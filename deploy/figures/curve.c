@@ -1,5 +1,5 @@
 /* curve.c - reads pairs of each run, thins them by averaging neighbours, and joins runs: point by
- * point, or at the first one's places. */
+ * point, or at the first one's x. */
 
 #include "deploy/figures/curve.h"
 
@@ -20,7 +20,7 @@ static void trace_free(struct trace *trace)
     memset(trace, 0, sizeof(*trace));
 }
 
-/* Only what can be drawn, and never backwards in x. */
+/* Only finite pairs, and never backwards in x. */
 static void trace_read(struct trace *trace, const struct record *record, curve_pair_fn *pair,
                        const void *context)
 {

@@ -1,9 +1,9 @@
-/* curve.h - one quantity over another for one group of runs: the mean over its seeds, and how far
- * they spread.
+/* curve.h - one quantity over another for one group of runs: the mean over its seeds, and the
+ * range.
  *
- * Each run's points are thinned to at most CURVE_POINTS_MAX by averaging neighbours. Of several runs
- * with as many points each, as of scores after every epoch, the k-th of all are one point, at the mean of
- * their places; others are interpolated at the first one's places, as far as all of them reach.
+ * Each run's points are thinned to at most CURVE_POINTS_MAX by averaging neighbours. Of several
+ * runs with equally many points, as of scores after every epoch, the k-th of all are one point, at
+ * the mean of their x. Others are interpolated at the first run's x, as far as all of them reach.
  * Pairs that are not finite are left out.
  *
  * Ownership: curve_free. Threads: plain values. Errors: out of memory gives an empty curve. */
@@ -20,10 +20,10 @@
 struct curve {
     double *x, *mean, *low, *high; /* [count], owned; x ascending, low and high over the runs. */
     size_t count;
-    size_t runs; /* How many runs are in it. */
+    size_t runs; /* The number of its runs. */
 };
 
-/* Where a curve's pairs come from: pair number index of a run, 0 when there are no more. */
+/* The source of a curve's pairs: pair number index of a run, 0 when there are no more. */
 typedef int curve_pair_fn(const struct record *record, const void *context, size_t index, double *x,
                           double *y);
 

@@ -1,4 +1,4 @@
-/* curve_source.c - a place of a run, and what it measures by each of the four scales. */
+/* curve_source.c - a point of a run on each of the four scales. */
 
 #include "deploy/figures/curve_source.h"
 
@@ -29,7 +29,7 @@ const char *curve_x_name(enum curve_x x)
 
 /* --- x ------------------------------------------------------------------------------------- */
 
-/* After so many batches, between the points that tell it. */
+/* After so many batches, interpolated between recorded points. */
 static double bytes_at(const struct record *record, double step)
 {
     double before_step = 0, before = 0;

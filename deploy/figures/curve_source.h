@@ -1,7 +1,7 @@
-/* curve_source.h - which numbers of a run a curve is through: what it came to, against what it took.
+/* curve_source.h - the numbers of a run that a curve shows: a result against an effort.
  *
- * Losses of training are those of progress, or with --report-every those of its windows; others are those
- * of scores. A batch is an update, but with --accumulate G a G-th of one.
+ * Training losses are those of progress, or with --report-every those of its windows; others are
+ * those of scores. A batch is an update, but with --accumulate G a G-th of one.
  *
  * Threads: plain values. */
 
@@ -20,11 +20,11 @@ const char *curve_x_name(enum curve_x x);
 struct curve_source {
     enum curve_x x;
     enum curve_y y;
-    double unit;        /* By which x is divided, ... */
-    char unit_name[40]; /* ... "seconds of training", "million examples", "MiB". */
+    double unit;        /* The divisor of x, */
+    char unit_name[40]; /* "seconds of training", "million examples", "MiB". */
 };
 
-/* In a unit in which no number is very long. */
+/* Chooses a unit that keeps numbers short. */
 void curve_source_set(struct curve_source *source, const struct comparison *comparison,
                       enum curve_x x, enum curve_y y);
 
@@ -32,7 +32,7 @@ void curve_source_set(struct curve_source *source, const struct comparison *comp
 int curve_source_pair(const struct record *record, const void *context, size_t index, double *x,
                       double *y);
 
-/* What a point of the training loss is a mean over. */
+/* The scope of one training loss. */
 const char *curve_source_of_losses(const struct comparison *comparison);
 
 #endif

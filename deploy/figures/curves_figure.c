@@ -45,7 +45,7 @@ static const struct {
                          "Line chart: test loss of each arm", true},
 };
 
-/* What a point is, and what lines and bands are when there are seeds. */
+/* The meaning of a point, and of lines and bands with several seeds. */
 static void write_subtitle(const struct drawing *d, char *text, size_t bytes)
 {
     size_t seeds = configs_most_seeds(d->comparison);
@@ -59,7 +59,7 @@ static void write_subtitle(const struct drawing *d, char *text, size_t bytes)
                  d->many ? "in the small frames" : "each", seeds);
 }
 
-/* --- what is shown ------------------------------------------------------------------------- */
+/* --- curves ----------------------------------------------------------------------------------- */
 
 static bool make_curves(struct drawing *d)
 {
@@ -77,7 +77,7 @@ static void free_curves(struct drawing *d)
     free(d->curves);
 }
 
-/* The target, where it is of what is drawn; else NaN. */
+/* The target, if it is of the drawn quantity; else NaN. */
 static double target_in(const struct drawing *d)
 {
     const struct target *target = &d->conclusion->target;
@@ -155,7 +155,7 @@ static void draw_target(const struct drawing *d, struct plot *plot)
     svg_text(plot->svg, "small", SVG_START, plot->area.left + 6, y - 4, text);
 }
 
-/* Bands first, so that no line is under one. */
+/* Bands first: lines stay on top. */
 static void draw_together(const struct drawing *d, struct plot *plot)
 {
     draw_target(d, plot);
@@ -189,7 +189,7 @@ static double names_above(struct drawing *d, double top)
     return y - PLOT_LABEL + 6;
 }
 
-/* Where an arm's line ends, and its name stands. */
+/* The end of a line, with the name beside it. */
 struct ending {
     size_t config;
     double x, y, name_y, height; /* name_y: the middle of its lines. */

@@ -1,10 +1,12 @@
-/* curves_figure.h - loss and accuracy as lines, one for each arm: the mean of its seeds, with a band from
- * the lowest to the highest; against what it took: seconds, updates, examples, bytes.
+/* curves_figure.h - loss and accuracy as lines, one for each configuration: the mean of its seeds,
+ * with a band from the lowest to the highest, against the effort: seconds, updates, examples,
+ * bytes.
  *
- * Up to CURVES_TOGETHER arms are in one frame, each with its name at its end. Of more that frame is an
- * overview, and below it each has a small frame of its own with the others in grey behind it.
+ * Up to CURVES_TOGETHER configurations share one frame, each with its name at its end. With more
+ * that frame is an overview, and below it each has a small frame of its own with the others in grey
+ * behind it.
  *
- * Ownership: the picture is the caller's, malloc'd; NULL when memory ran out. Threads: plain values. */
+ * Ownership: the caller owns the malloc'd picture; NULL without memory. Threads: plain values. */
 
 #ifndef DEPLOY_FIGURES_CURVES_FIGURE_H
 #define DEPLOY_FIGURES_CURVES_FIGURE_H

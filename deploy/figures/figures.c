@@ -1,4 +1,4 @@
-/* figures.c - which figures there are, what they are called, and how each is read. */
+/* figures.c - the list of figures with names and captions. */
 
 #include "deploy/figures/figures.h"
 
@@ -12,20 +12,19 @@
 
 static const char *const against[CURVE_X_COUNT] = {
     [CURVE_SECONDS] =
-        "On the clock: what somebody who waits for a model sees. A mode can make more updates a "
+        "Against the clock: the time until a model is ready. A mode can make more updates a "
         "second and still be no further, when each of them helps less. The clock stands while the "
         "model is scored and saved: it is that of the table's seconds.",
     [CURVE_UPDATES] =
-        "By updates: how much each helped, however long it took. Synchronous lines for different "
-        "numbers of workers lie on each other, because the updates are the same to the bit; the "
-        "dashes let the lower lines show. An asynchronous update is made from parameters that "
+        "Against updates: the gain of each, whatever its time. Synchronous lines for different "
+        "numbers of workers coincide, because the updates are the same to the bit; the "
+        "dashes keep the lower lines visible. An asynchronous update uses parameters that "
         "others have changed meanwhile, and may help less.",
-    [CURVE_EXAMPLES] =
-        "By examples: how much was learned from each, whatever the size of a batch and the "
-        "hardware. What backup workers drop counts as seen.",
+    [CURVE_EXAMPLES] = "Against examples: the gain of each, whatever the size of a batch and the "
+                       "hardware. Gradients that backup workers drop count as well.",
     [CURVE_BYTES] =
-        "By bytes: the payload that all workers have sent and received, over the network or "
-        "through shared memory. As far as workers had told by then, which is with every gradient.",
+        "Against bytes: the payload that all workers have sent and received, over the network or "
+        "through shared memory. Workers report it with every gradient.",
 };
 
 const char *figures_about(enum curve_y y)
@@ -35,11 +34,12 @@ const char *figures_about(enum curve_y y)
             "The mean loss of the examples trained on since the point before, each taken "
             "before its update. The target of the answer above is reached by a mean over "
             "the last 20th of all examples, a little after the line crosses it.",
-        [CURVE_ACCURACY] = "The share of right answers on the test set after each epoch, by the "
-                           "model as it was when every part of it had had that epoch's batches.",
+        [CURVE_ACCURACY] =
+            "The accuracy on the test set after each epoch. The model is the one whose parts "
+            "all had applied that epoch's batches.",
         [CURVE_TEST_LOSS] =
-            "The mean loss on the test set, of the same models. It is the quieter of "
-            "the two: an answer that is a little less sure counts a little.",
+            "The mean loss on the test set, of the same models. It varies less than "
+            "accuracy: a slightly less certain answer costs only a little.",
     };
     return about[y];
 }
@@ -50,26 +50,24 @@ static const struct {
     const char *caption;
 } others[FIGURE_COUNT - FIGURE_CURVES] = {
     {"staleness", staleness_figure,
-     "How many updates others made between a worker's reading of the parameters and the use of the "
-     "gradient it computed from them. In sync mode it is 0 by construction, and has no frame here. "
-     "In async mode it is about the number of workers less one, more for a worker slower than the "
-     "rest. Ssp limits by how many batches workers may be apart; whoever has waited for that "
-     "computes from the newest parameters, which lowers it. Of the updates that stand: what was "
-     "undone when all went back to a checkpoint is not in it."},
+     "The number of updates by others between a worker's reading of the parameters and the use of "
+     "its gradient. In sync mode it is 0 by construction, without a frame here. In async mode it "
+     "is about the number of workers less one, and more for a slow worker. Ssp limits the distance "
+     "of workers in batches; a worker that has waited for others computes from the newest "
+     "parameters, which lowers it. Updates that a return to a checkpoint undid are left out."},
     {"spread", spread_figure,
-     "What a gradient was made from need not be of one version: how far the newest chunk was ahead "
-     "of the oldest, of all chunks, and within the chunks of one variable on one server, which "
-     "--use-locking makes 0. Sync has one version of all, and is not here."},
+     "The version skew of the parameters behind a gradient: the newest chunk against the oldest, "
+     "over all chunks, and within one variable on one server, where --use-locking makes it 0. Sync "
+     "has one version of all, and is left out."},
     {"time", times_figure,
-     "What a worker did all the while, on average. Waiting at the barrier is for the slowest of "
-     "the "
-     "workers: the price of sync mode. Async and ssp have none; there it is time without a batch "
-     "(lease), where ssp's bound is reached (bound), and before a checkpoint (gate). Exchanging is "
-     "all between asking for parameters, most often with a gradient, and having them, the waiting "
-     "left out. What was done for updates that were undone is in it. Other is what is left of the "
-     "time from a worker's first START to its last word: joining, and being told that there is no "
-     "more. Together that is every second of it."},
-    {"workers", workers_figure, "The same for each worker: who is slow, and who waits for whom."},
+     "The parts of a worker's time, on average. Waiting at the barrier is for the slowest worker: "
+     "the price of sync mode. Async and ssp have none; they wait without a batch (lease), at ssp's "
+     "bound (bound), and before a checkpoint (gate). Exchanging is the time from asking for "
+     "parameters, mostly with a gradient, until they arrive, without waiting. Work on undone "
+     "updates is included. Other is the rest of the time from a worker's first START to its last "
+     "message: joining, and the end of the job. Together they are the whole time."},
+    {"workers", workers_figure,
+     "The same for each worker: the slow ones, and the waiting of the others."},
 };
 
 static enum status draw_curve(struct figure *figure, const struct conclusion *conclusion,

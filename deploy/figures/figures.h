@@ -1,10 +1,9 @@
-/* figures.h - the pictures of a comparison: how loss and test accuracy come about against seconds, updates,
- * examples and bytes, staleness, how far apart the chunks of a pull were, and what the workers' time
- * went into.
+/* figures.h - the pictures of a comparison: loss and test accuracy against seconds, updates,
+ * examples and bytes, staleness, version skew of reads, and the parts of the workers' time.
  *
- * A mode has its hue, a number of workers its shade of it; dashes differ as well, so that lines
- * which are equal to the bit still show. Runs that lack something leave it out of the picture.
- * Each is drawn wide and narrow (plot.h).
+ * A mode has its hue, a number of workers its shade of it; dashes differ as well, which keeps lines
+ * with equal bits visible. Runs without a figure are left out of its picture. Each is drawn wide
+ * and narrow (plot.h).
  *
  * Ownership: figures_free. Threads: plain values. */
 
@@ -22,7 +21,7 @@
 
 struct figure {
     char name[32];       /* File name without ".svg": "loss-seconds", "staleness". */
-    const char *caption; /* What it shows and how to read it, in plain English. */
+    const char *caption; /* Content and reading of the picture, in plain English. */
     char *wide, *narrow; /* The picture, owned. */
 };
 
@@ -36,10 +35,10 @@ enum status figures_make(struct figures *figures, const struct conclusion *concl
 void figures_free(struct figures *figures);
 
 const struct figure *figures_curve(const struct figures *figures, enum curve_y y, enum curve_x x);
-/* One of the others; NULL: there is none of this name. */
+/* One of the others; NULL: no figure has this name. */
 const struct figure *figures_find(const struct figures *figures, const char *name);
 
-/* What all of one quantity say: to stand above them. */
+/* The text that all figures of one quantity share, above them. */
 const char *figures_about(enum curve_y y);
 
 #endif

@@ -7,7 +7,7 @@
 #define WIDTH_MIN    136.0 /* Of a frame. */
 #define COLUMNS_MAX  4
 #define LINE         (1.3 * PLOT_LABEL)
-#define NAME_SIZE    (1.12 * PLOT_LABEL) /* As wide as that: it is strong. */
+#define NAME_SIZE    (1.12 * PLOT_LABEL) /* Wider, because it is bold. */
 #define NOTE_LINE    15.0
 #define SAMPLE_SPACE 34.0
 
@@ -73,7 +73,7 @@ bool panels_first(const struct panels *panels, size_t index)
     return index % panels->columns == 0;
 }
 
-/* The last line stands on the frame, or on the note that does. */
+/* The last line is on the frame, or on the note above it. */
 void panels_name(const struct panels *panels, struct svg *svg, size_t index)
 {
     const struct plot_key *key = &panels->keys[index];

@@ -1,8 +1,9 @@
-/* panels.h - small frames side by side in rows, one for each arm, with its name above it: what would be a
- * tangle in one frame is told apart in many that have the same axes.
+/* panels.h - small frames side by side in rows, one for each configuration, with its name above it
+ * and with the same axes: readable where one frame would be a tangle.
  *
  *     panels_begin(&panels, &canvas, keys, count, top, 110);
- *     for each: plot_begin(&plot, &svg, panels_area(&panels, i), ...); ... plot_frame(&plot, panels_first(&panels, i));
+ *     for each: plot_begin(&plot, &svg, panels_area(&panels, i), ...); ...
+ *               plot_frame(&plot, panels_first(&panels, i));
  *               panels_name(&panels, &svg, i);
  *     y = panels_bottom(&panels);
  *
@@ -21,7 +22,7 @@ struct panels {
     const struct plot_key *keys;    /* [count]; of style "" without a sample. */
     const struct panel_note *notes; /* [count], a line below each name; or NULL. */
     size_t count, columns;
-    double left, top; /* Of the first one's frame, and its name. */
+    double left, top; /* Of the first frame, and its name. */
     double width, height, gap;
     double name_height; /* Of the longest name. */
 };

@@ -1,4 +1,4 @@
-/* plot.c - words, keys, frame and ticks; series go through the two axes to svg.h. */
+/* plot.c - titles, keys, frame and ticks; series go through the two axes to svg.h. */
 
 #include "deploy/figures/plot.h"
 

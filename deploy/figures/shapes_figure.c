@@ -1,4 +1,4 @@
-/* shapes_figure.c - the histograms of an arm's runs added up, and drawn as shares of what was counted. */
+/* shapes_figure.c - adds up the histograms of a configuration's runs, and draws them as shares. */
 
 #include "deploy/figures/shapes_figure.h"
 
@@ -29,7 +29,7 @@ struct shapes_figure {
     size_t shape_count;
 };
 
-/* What an arm's runs counted. */
+/* The counts of a configuration's runs. */
 struct config_shapes {
     const struct group *group;
     struct histogram shapes[SHAPES_MAX];
@@ -47,7 +47,7 @@ struct drawing {
     struct panel_note notes[COMPARISON_GROUPS_MAX];
 };
 
-/* --- what was counted ---------------------------------------------------------------------- */
+/* --- counts ----------------------------------------------------------------------------------- */
 
 static bool take_shapes(struct config_shapes *config, const struct shapes_figure *figure,
                         const struct group *group)

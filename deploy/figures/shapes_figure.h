@@ -1,9 +1,10 @@
-/* shapes_figure.h - what share of an arm's gradients had which staleness, and which spread: a small frame
- * for each arm that has any, with the same axes.
+/* shapes_figure.h - the distribution of staleness, and of version skew, over a configuration's
+ * gradients: a small frame for each configuration that has any, with the same axes.
  *
- * Bars are of one number each, or of several where the numbers are many; the last has what is beyond it.
+ * A bar is for one number, or for several where there are many; the last one includes larger
+ * numbers.
  *
- * Ownership: the picture is the caller's, malloc'd; NULL when memory ran out. Threads: plain values. */
+ * Ownership: the caller owns the malloc'd picture; NULL without memory. Threads: plain values. */
 
 #ifndef DEPLOY_FIGURES_SHAPES_FIGURE_H
 #define DEPLOY_FIGURES_SHAPES_FIGURE_H

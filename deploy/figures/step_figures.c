@@ -1,4 +1,4 @@
-/* step_figures.c - looks where a trace may be, and draws what is there. */
+/* step_figures.c - looks for traces, and draws a step of each. */
 
 #include "deploy/figures/step_figures.h"
 
@@ -13,7 +13,7 @@
 
 #define WARM_UP "warm-up" /* See deploy/compare/warm_up.h. */
 
-/* --- where it is --------------------------------------------------------------------------------- */
+/* --- traces ----------------------------------------------------------------------------------- */
 
 /* A folder, and what it is called on the page: "runs/async-s1". */
 struct place {
@@ -67,7 +67,7 @@ static bool find_place(const struct group *group, struct place *place)
     return found;
 }
 
-/* --- drawing it ------------------------------------------------------------------------------------ */
+/* --- drawing it ------------------------------------------------------------------------------- */
 
 static void describe(struct step_figure *figure, const struct spans *spans,
                      const struct trace_step *step, const struct place *place)

@@ -1,10 +1,12 @@
-/* step_figures.h - one step of each arm of a comparison as a picture (swim_lane.h): the typical one of the
- * first of its runs that left a trace, or else of its warm-up.
+/* step_figures.h - one step of each configuration of a comparison as a picture (swim_lane.h): the
+ * typical step of the first of its runs with a trace, or else of its warm-up.
  *
- *     RUN/trace.spans                          of a run in virtual time, where tracing takes none
+ *     RUN/trace.spans                          of a run in virtual time, where tracing takes no
+ *     time
  *     RUN/../../warm-up/ARM/trace.spans        else; RUN is .../runs/ARM-sSEED
  *
- * Arms without have none, and of very many arms the first have. What is damaged is as if it were not there.
+ * Configurations without a trace have no picture, and of very many the first have. A damaged trace
+ * counts as missing.
  *
  * Threads: plain values. Ownership: step_figures_free. */
 
@@ -20,8 +22,8 @@
 
 struct step_figure {
     char name[60];       /* File name without ".svg": "step-async-w4". */
-    char caption[300];   /* Which step of which run it is, and where the whole trace is. */
-    const char *label;   /* The arm's; borrowed. */
+    char caption[300];   /* The step, its run, and the path of the whole trace. */
+    const char *label;   /* The configuration's; borrowed. */
     char *wide, *narrow; /* The picture, owned. */
 };
 

@@ -1,6 +1,6 @@
-/* style_sheet.c - colours start from Okabe and Ito's, told apart by people with any of the common kinds of
- * colour blindness ("Color Universal Design", 2008): a hue for each family, three shades of it; on dark
- * ground each is lighter. */
+/* style_sheet.c - colours start from Okabe and Ito's, which people with any of the common kinds of
+ * colour blindness can distinguish ("Color Universal Design", 2008): a hue for each family, three
+ * shades of it; on dark ground each is lighter. */
 
 #include "deploy/figures/style_sheet.h"
 

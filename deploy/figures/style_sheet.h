@@ -1,8 +1,8 @@
-/* style_sheet.h - how classes of shapes and texts look (svg.h has their names), on light and on dark
- * screens. Every picture carries it, so that it is right by itself; a page has it once.
+/* style_sheet.h - the look of the classes of shapes and texts (svg.h has their names), on light and
+ * on dark screens. Every picture contains it and needs no other file; a page has it once.
  *
- * No variables and no nesting, because converters to PDF and PNG know neither; nor do they know dark
- * screens, and show the light one.
+ * It has no variables and no nesting, because converters to PDF and PNG know neither. They do not
+ * know dark screens either, and show the light one.
  *
  * Threads: a constant. */
 

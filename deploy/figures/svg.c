@@ -1,5 +1,5 @@
-/* svg.c - prints elements into memory; what stands before them is put there at the end, when it is known
- * how high the picture has become. */
+/* svg.c - prints elements into memory; the head is added at the end, when the picture's height is
+ * known. */
 
 #include "deploy/figures/svg.h"
 
@@ -221,7 +221,7 @@ void svg_use(struct svg *svg, const char *name, double x, double y)
                 drawable(y));
 }
 
-/* --- lines, boxes, text ------------------------------------------------------------------------ */
+/* --- lines, boxes, text ----------------------------------------------------------------------- */
 
 void svg_line(struct svg *svg, const char *style, double x1, double y1, double x2, double y2)
 {

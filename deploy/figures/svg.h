@@ -1,10 +1,10 @@
 /* svg.h - writes one SVG picture into memory.
  *
  * Lengths are in the picture's own units (CSS pixels at its natural size), y grows downwards.
- * Shapes carry style classes, and the picture carries the style sheet, so that it is right by
- * itself, inside a page, on a light and on a dark screen. Text is escaped and cut at SVG_TEXT_MAX
- * bytes, between characters; whatever is not UTF-8 or not allowed in XML becomes '?'. Numbers that
- * are not finite are written as 0.
+ * Shapes have style classes, and the picture contains the style sheet: it looks right by itself,
+ * inside a page, on a light and on a dark screen. Text is escaped and cut at SVG_TEXT_MAX bytes,
+ * between characters; bytes that are not UTF-8 or not allowed in XML become '?'. Numbers that are
+ * not finite are written as 0.
  *
  * Ownership: svg_close gives the text to the caller. Threads: one owner.
  * Errors: running out of memory is remembered, and svg_close then returns NULL. */
@@ -22,7 +22,7 @@
 #define SVG_KINDS     8 /* Classes t0 ..., of no family. */
 #define SVG_LINES_MAX 8
 
-/* What is between these a page has once, from style_sheet.h. */
+/* A page has the text between these once, from style_sheet.h. */
 #define SVG_STYLE_BEGIN "<style>"
 #define SVG_STYLE_END   "</style>"
 
@@ -36,10 +36,10 @@ struct svg {
 
 enum svg_anchor { SVG_START, SVG_MIDDLE, SVG_END };
 
-/* Begin a picture. Title and description are read to those who cannot see it. */
+/* Begin a picture. Title and description are for screen readers. */
 void svg_open(struct svg *svg, double width, double height, const char *title,
               const char *description);
-/* It is as high as this: for what knows that only when all is drawn. */
+/* Set the height, when it is known only after drawing. */
 void svg_grow(struct svg *svg, double height);
 /* End it: the text, malloc'd, or NULL. */
 char *svg_close(struct svg *svg);
@@ -47,18 +47,18 @@ char *svg_close(struct svg *svg);
 /* A whole picture into a page that has the style sheet. */
 void svg_put_inline(FILE *page, const char *picture);
 
-/* What belongs together, with a note for the pointer unless that is NULL. */
+/* A group of shapes, with a tooltip unless that is NULL. */
 void svg_group(struct svg *svg, const char *style, const char *note);
 void svg_group_end(struct svg *svg);
 
-/* What is drawn once, around (0, 0), and used in several places. Names are a page's, not a picture's. */
+/* A shape that is defined once, around (0, 0), and used in several places. Names are unique in a
+ * page. */
 void svg_define(struct svg *svg, const char *style, const char *name);
 void svg_define_end(struct svg *svg);
 void svg_use(struct svg *svg, const char *name, double x, double y);
 
-/* style is a list of class names: "frame", "grid", "line c1 d2", "bar c0",
- * "bar t0" (t0 ... t7 belong to no family), "bar c0 part" (paler),
- * "bar wait" (empty), "label", "title", ... */
+/* style is a list of class names: "frame", "grid", "line c1 d2", "bar c0", "bar t0" (t0 ... t7
+ * belong to no family), "bar c0 part" (paler), "bar wait" (empty), "label", "title", ... */
 void svg_line(struct svg *svg, const char *style, double x1, double y1, double x2, double y2);
 void svg_box(struct svg *svg, const char *style, double x, double y, double width, double height);
 void svg_dot(struct svg *svg, const char *style, double x, double y, double radius);
@@ -66,7 +66,7 @@ void svg_text(struct svg *svg, const char *style, enum svg_anchor anchor, double
               const char *text);
 /* Text running upwards, centred at (x, y). */
 void svg_text_upwards(struct svg *svg, const char *style, double x, double y, const char *text);
-/* A box whose <title> browsers show under the pointer. */
+/* A box whose <title> browsers show as a tooltip. */
 void svg_box_with_note(struct svg *svg, const char *style, double x, double y, double width,
                        double height, const char *note);
 
@@ -76,22 +76,22 @@ void svg_polyline(struct svg *svg, const char *style, const double *x, const dou
 void svg_band(struct svg *svg, const char *style, const double *x, const double *low,
               const double *high, size_t count);
 
-/* About how wide text is in the label style. */
+/* The approximate width of text in the label style. */
 double svg_text_width(const char *text);
 
-/* A text in lines that are at most so wide in letters of `size`, broken between words; a word that is
- * wider stands alone. Returns how many. What would be line SVG_LINES_MAX + 1 is left out. */
+/* A text in lines of limited width in letters of `size`, broken between words; a wider word is
+ * alone. Returns their number. Text after line SVG_LINES_MAX is left out. */
 struct svg_lines {
     char text[SVG_LINES_MAX][SVG_TEXT_MAX];
     size_t count;
 };
 size_t svg_wrap(struct svg_lines *lines, const char *text, double width, double size);
-/* Draws them, the first one's feet at y, and returns y for the next. */
+/* Draws them, the first baseline at y, and returns y for the next. */
 double svg_paragraph(struct svg *svg, const char *style, double size, double x, double y,
                      double width, const char *text);
 
-/* Write text as XML character data, also fit for an attribute in double quotes; at most max_bytes
- * of it are looked at. For HTML as well. */
+/* Write text as XML character data, also valid in an attribute in double quotes; at most max_bytes
+ * of it are read. For HTML as well. */
 void svg_escape(FILE *stream, const char *text, size_t max_bytes);
 
 #endif

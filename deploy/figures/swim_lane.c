@@ -1,4 +1,5 @@
-/* swim_lane.c - chooses the lanes, draws what lies in each, and joins what is too narrow to be told apart. */
+/* swim_lane.c - chooses the lanes, draws the spans of each, and joins spans that are too narrow to
+ * distinguish. */
 
 #include "deploy/figures/swim_lane.h"
 
@@ -15,7 +16,7 @@
 #define SERVERS_MAX 4
 #define LANE_HEIGHT 18.0
 #define LANE_PITCH  25.0
-#define NEAR        0.6 /* Pixels: what is no further apart is one. */
+#define NEAR        0.6 /* Pixels: closer edges count as one. */
 #define SMALL       (PLOT_SMALL / PLOT_LABEL)
 
 /* A row of the picture. */
@@ -36,7 +37,7 @@ struct picture {
     size_t workers; /* That the step has, shown or not. */
 };
 
-/* --- kinds --------------------------------------------------------------------------------------- */
+/* --- kinds ------------------------------------------------------------------------------------ */
 
 enum look {
     LOOK_COMPUTE,
@@ -87,7 +88,7 @@ static enum look look_of(const struct lane *lane, const struct span *span)
     }
 }
 
-/* --- which lanes ----------------------------------------------------------------------------------- */
+/* --- which lanes ------------------------------------------------------------------------------ */
 
 /* A worker, and when it had computed its gradient of the step. */
 struct ready {
@@ -147,8 +148,8 @@ static void must_show(struct ready *ready, size_t shown, uint32_t worker, size_t
     ready[at].worker = worker;
 }
 
-/* All, or from the first that was ready to the last, evenly; and always whose step it is, and those of
- * the critical path. */
+/* All, or an even selection from the first finished to the last; always the step's worker, and
+ * those of the critical path. */
 static bool add_workers(struct picture *p, const struct critical *path)
 {
     static const enum critical_part parts[] = {CRITICAL_COMPUTE, CRITICAL_TAKEN};
@@ -189,7 +190,7 @@ static void add_servers(struct picture *p, const struct critical *path)
     }
 }
 
-/* --- what lies in them -------------------------------------------------------------------------------- */
+/* --- content of lanes ------------------------------------------------------------------------- */
 
 /* Boxes of one look that are as good as one. */
 struct box {
@@ -208,7 +209,7 @@ static struct wording whom(const struct span *span)
     return text;
 }
 
-/* "worker/3", "a batch": for what a worker waits. */
+/* "worker/3", "a batch": the reason of a worker's wait. */
 static struct wording waits_for(const struct span *span)
 {
     struct wording text = whom(span);
@@ -232,7 +233,7 @@ static void write_on(struct picture *p, const struct lane *lane, const struct bo
         svg_text(&p->svg, "small", SVG_MIDDLE, middle, lane->y + LANE_HEIGHT - 5, text);
 }
 
-/* What is of the step before or after, by those who make this one. */
+/* Whether it belongs to the step before or after, of processes that take part in this one. */
 static bool is_of_another(const struct picture *p, const struct lane *lane, const struct span *span)
 {
     bool maker = p->step->workers > 1 || lane->index == p->step->worker;
@@ -315,7 +316,7 @@ static void draw_lane(struct picture *p, const struct lane *lane)
         draw_look(p, lane, (enum look)look);
 }
 
-/* --- why it took so long -------------------------------------------------------------------------------- */
+/* --- the critical path ------------------------------------------------------------------------ */
 
 static const struct lane *lane_of(const struct picture *p, const struct span *span)
 {
@@ -344,7 +345,7 @@ static void draw_path(struct picture *p, const struct critical *path)
         svg_dot(&p->svg, "dot c3", x[i], y[i], 3.5);
 }
 
-/* --- around them -------------------------------------------------------------------------------------------- */
+/* --- around them ------------------------------------------------------------------------------ */
 
 static void draw_axis(struct picture *p, double top, double bottom)
 {
@@ -362,7 +363,7 @@ static void draw_axis(struct picture *p, double top, double bottom)
              p->spans->virtual_time ? "virtual milliseconds" : "milliseconds");
 }
 
-/* What there is to see, and the path. */
+/* Legend of colours and the path. */
 static double draw_legend(struct picture *p, double top)
 {
     struct plot_key keys[LOOKS + 1] = {0};
@@ -384,9 +385,9 @@ static double draw_legend(struct picture *p, double top)
                        p->canvas->width - p->canvas->margin, top);
 }
 
-/* --- in words ----------------------------------------------------------------------------------------------- */
+/* --- in words --------------------------------------------------------------------------------- */
 
-/* What a worker's time of a step went into. */
+/* The parts of a worker's time in a step. */
 struct sums {
     uint64_t compute_ns, exchange_ns, wait_ns, score_ns;
 };
@@ -424,7 +425,7 @@ static struct wording duration(uint64_t ns)
     return text;
 }
 
-/* Of one worker, whose batch it is. */
+/* Of the one worker of this batch. */
 static void describe_batch(const struct spans *spans, const struct trace_step *step, char *text,
                            size_t size)
 {
@@ -439,7 +440,8 @@ static void describe_batch(const struct spans *spans, const struct trace_step *s
     wording_append(text, size, ".");
 }
 
-/* Whether somebody had begun with a later step before this gradient was computed: it was not waited for. */
+/* Whether a process had begun a later step before this gradient was computed: the step did not wait
+ * for it. */
 static bool is_too_late(const struct spans *spans, const struct span *compute)
 {
     for (size_t i = 0; i < spans->count; i++) {
@@ -451,7 +453,7 @@ static bool is_too_late(const struct spans *spans, const struct span *compute)
     return false;
 }
 
-/* Of all together: who was last with its gradient, and what that cost the others. */
+/* Of all workers: the last gradient, and its cost for the others. */
 static void describe_step(const struct spans *spans, const struct trace_step *step, char *text,
                           size_t size)
 {
@@ -498,7 +500,7 @@ void swim_lane_caption(const struct spans *spans, const struct trace_step *step,
         describe_batch(spans, step, text, size);
 }
 
-/* --- the whole ------------------------------------------------------------------------------------------- */
+/* --- the whole -------------------------------------------------------------------------------- */
 
 /* The caption, and how many workers are not shown. */
 static void write_subtitle(const struct picture *p, char *text, size_t size)

@@ -1,13 +1,14 @@
-/* swim_lane.h - one step of a trace (deploy/trace/spans.h) as a picture: a lane for each worker and server,
- * from left to right what it did, and on the white for whom it waited.
+/* swim_lane.h - one step of a trace (deploy/trace/spans.h) as a picture: a lane for each worker and
+ * server with its activities from left to right; a white space names the process that it waited
+ * for.
  *
  *     worker/0  |##computes##|ex|      waits for worker/1       |ex|
  *     worker/1  |##############computes###############|ex|      |ex|
  *     ps/0                    |.|                       |.apply.|
  *               0            10            20            30            40 ms
  *
- * A line leads along the critical path (deploy/trace/critical.h): from the gradient that came last over the
- * update to whoever had its values last.
+ * A line follows the critical path (deploy/trace/critical.h): from the last gradient over the
+ * update to the last worker to receive values.
  *
  *     struct spans spans;
  *     spans_init(&spans);
@@ -18,7 +19,7 @@
  *     }
  *     spans_free(&spans);
  *
- * Of many workers some are shown, from the first that was ready with its gradient to the last.
+ * Of many workers some are shown, from the first with a finished gradient to the last.
  *
  * Threads: plain values. Ownership and errors: as svg.h. */
 
@@ -32,12 +33,11 @@
 
 #define SWIM_LANE_CAPTION_MAX 400
 
-/* step: one of spans->steps that is shown. title: NULL for "Step 17, typical". Below it stands the
- * caption. */
+/* step: one of spans->steps. title: NULL for "Step 17, typical". The caption is below it. */
 char *swim_lane_svg(const struct spans *spans, const struct trace_step *step, const char *title,
                     const struct canvas *canvas);
 
-/* What there is to see in it, in a sentence or two. */
+/* A description of the step in a sentence or two. */
 void swim_lane_caption(const struct spans *spans, const struct trace_step *step, char *text,
                        size_t size);
 

@@ -1,5 +1,5 @@
-/* time_kinds.h - what the seconds of a worker can have gone into, for figures and tables: computing,
- * exchanging, waiting by what for, scoring, and what has no name.
+/* time_kinds.h - the parts of a worker's seconds, for figures and tables: computing, exchanging,
+ * waiting by its reason, scoring, and the rest.
  *
  * Threads: plain functions. */
 
@@ -18,16 +18,16 @@ struct time_kind {
 
 const struct time_kind *time_kind(size_t kind);
 
-/* Of worker number `worker` of an arm, the mean over its runs, into seconds[TIME_KINDS]; returns their sum.
- * 0 where nothing is known. */
+/* Of worker number `worker` of a configuration, the mean over its runs, into seconds[TIME_KINDS];
+ * returns their sum. 0 without figures. */
 double time_of_worker(const struct group *group, size_t worker, double seconds[TIME_KINDS]);
-/* Of its workers, on average. */
+/* The mean over its workers. */
 double time_of_config(const struct group *group, double seconds[TIME_KINDS]);
 
-/* The most that any of its runs had. */
+/* The maximum over its runs. */
 size_t time_workers(const struct group *group);
 
-/* Whether any arm has spent time on it. */
+/* Whether any configuration has spent time on it. */
 bool time_kind_used(const struct comparison *comparison, size_t kind);
 
 #endif

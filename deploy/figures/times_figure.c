@@ -1,5 +1,5 @@
-/* times_figure.c - rows of bars on one axis of seconds, with the arm's name above its bars and their sum
- * beside each. */
+/* times_figure.c - rows of bars on one axis of seconds, with the configuration's name above its
+ * bars and their sum beside each. */
 
 #include "deploy/figures/times_figure.h"
 
@@ -66,7 +66,8 @@ static void put_total(char *text, size_t bytes, const double seconds[TIME_KINDS]
              100 * seconds[0] / total);
 }
 
-/* The arm's name, and on small screens its sum at the other side; returns the y of its first bar. */
+/* The configuration's name, and on small screens its sum at the other side; returns the y of its
+ * first bar. */
 static double draw_name(struct drawing *d, const struct group *group, double y)
 {
     return svg_paragraph(&d->svg, "label strong", PLOT_LABEL, d->canvas->margin, y + PLOT_LABEL,
@@ -74,7 +75,7 @@ static double draw_name(struct drawing *d, const struct group *group, double y)
            PLOT_LABEL + 1;
 }
 
-/* Beside the bar, or where there is no room below it. */
+/* Beside the bar, or below it without room there. */
 static double draw_total(struct drawing *d, const double seconds[TIME_KINDS], double total,
                          double y)
 {

@@ -1,7 +1,7 @@
-/* times_figure.h - what the seconds of workers went into: a stacked bar for each arm, or for each of its
- * workers.
+/* times_figure.h - the parts of the workers' seconds: a stacked bar for each configuration, or for
+ * each of its workers.
  *
- * Ownership: the picture is the caller's, malloc'd; NULL when memory ran out. Threads: plain values. */
+ * Ownership: the caller owns the malloc'd picture; NULL without memory. Threads: plain values. */
 
 #ifndef DEPLOY_FIGURES_TIMES_FIGURE_H
 #define DEPLOY_FIGURES_TIMES_FIGURE_H
@@ -9,7 +9,7 @@
 #include "deploy/conclusion/comparison.h"
 #include "deploy/figures/plot.h"
 
-/* A bar for each arm, of its workers' mean. */
+/* A bar for each configuration, of its workers' mean. */
 char *times_figure(const struct comparison *comparison, const struct canvas *canvas);
 /* A bar for each worker. */
 char *workers_figure(const struct comparison *comparison, const struct canvas *canvas);

@@ -63,7 +63,8 @@ static char *join_quoted(const char *const *words)
     return text;
 }
 
-/* Between quotes csh, a login shell that there may be, takes no newline: sh makes them of a script's one line. */
+/* csh, a possible login shell, takes no newline between quotes: the script is one line; sh makes
+ * newlines of it. */
 static char *fold_lines(const char *script)
 {
     char *text = NULL;
@@ -112,7 +113,7 @@ static void add_words(struct arguments *command, const char *text)
     free(copy);
 }
 
-/* Of an option of ssh the first counts: what people say stands before what we say. */
+/* The first of equal options of ssh counts: the user's options precede ours. */
 static void add_ssh(const char *ssh, const struct host *host, struct arguments *command)
 {
     char option[64];

@@ -1,4 +1,4 @@
-/* host_list.c - a line at a time, a word at a time. */
+/* host_list.c - parses line by line, word by word. */
 
 #include "deploy/hosts/host_list.h"
 
@@ -13,7 +13,7 @@
 
 #define LINE_MAX_BYTES 512
 
-/* Who reads. */
+/* The state of reading. */
 struct reader {
     struct host_list *list;
     const char *name; /* Of the text, for errors. */
@@ -38,7 +38,7 @@ static bool read_number(const char *text, unsigned long most, unsigned long *num
     return text[digits] == '\0' && *number >= 1 && *number <= most;
 }
 
-/* Of names and addresses. What else there might be belongs to shells. */
+/* For names and addresses. Other characters have a meaning for shells. */
 static bool is_name(const char *text)
 {
     static const char letters[] =
@@ -60,7 +60,7 @@ static bool is_ipv6(const char *text)
            text[strspn(text, ":.0123456789abcdefABCDEF")] == '\0';
 }
 
-/* What stands behind the name's colon; NULL where there is none, as in an IPv6 address without brackets. The
+/* The text after the name's colon; NULL without one, as in an IPv6 address without brackets. The
  * word is cut there. */
 static char *cut_at_colon(char *word)
 {

@@ -1,4 +1,4 @@
-/* host_probe.c - the lines of shell, and the errands that take them to the hosts. */
+/* host_probe.c - the lines of shell, and their remote commands. */
 
 #include "deploy/hosts/host_probe.h"
 
@@ -7,8 +7,8 @@
 
 #include "deploy/hosts/remote_commands.h"
 
-/* Of $1, where paths begin, $2, the mark, whose folder is shared where it may be written to, $3, the folder of the
- * programs, and what is for probe. */
+/* $1 is the working directory, $2 the mark, whose folder is shared if it is writable, $3 the folder
+ * of the programs, then the arguments of probe. */
 static const char script[] =
     "date '+@time %s.%N'; cd -- \"$1\" 2>/dev/null; [ ! -e \"$2\" ] || [ ! -w \"${2%/*}\" ] || "
     "echo @shared\n"

@@ -1,4 +1,4 @@
-/* host_probe.h - every host is asked what it has, a few at a time, before anything is started.
+/* host_probe.h - asks every host for its facts, a few at a time, before the first process starts.
  *
  * Threads: one. */
 
@@ -8,15 +8,15 @@
 #include "deploy/hosts/channel.h"
 #include "deploy/hosts/host_report.h"
 
-#define HOST_PROBE_SECONDS 40 /* For each: a login, and a look at the data. */
+#define HOST_PROBE_SECONDS 40 /* For each: a login, and reading the data. */
 
 struct host_probe {
     const char *ssh;
     const struct host_list *list;
-    const char *bin;          /* Where the programs are, there. */
-    const char *folder;       /* Where relative paths begin, where it is there. */
-    const char *mark;         /* A file: whoever sees it shares the run's folder. */
-    const char *data;         /* NULL: nobody needs any. */
+    const char *bin;          /* Folder of the remote programs. */
+    const char *folder;       /* Working directory for relative paths, where it exists. */
+    const char *mark;         /* A file: a host that sees it shares the run's folder. */
+    const char *data;         /* NULL: no data needed. */
     const char *instructions; /* NULL: the widest. */
     uint16_t first_port, last_port;
 };

@@ -1,4 +1,4 @@
-/* host_report.c - lines and an object taken apart, and what they come to. */
+/* host_report.c - parses lines and an object, and checks them against the expected facts. */
 
 #include "deploy/hosts/host_report.h"
 
@@ -12,7 +12,7 @@
 
 #define LINE_MAX_BYTES 16384
 
-/* Who reads, and what has been seen. */
+/* The state of reading, with the lines found. */
 struct reader {
     struct host_report *report;
     const struct host_wanted *wanted;

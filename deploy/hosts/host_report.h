@@ -1,8 +1,8 @@
-/* host_report.h - what a host says of itself before a job is started there, and whether it can take
+/* host_report.h - the facts about a host before a job is started there, and whether it can take
  * part.
  *
- * A few lines of shell and `syncopate probe` say it (host_probe.h), in lines that begin so; others, of
- * login shells, are left out:
+ * A few lines of shell and `syncopate probe` print them (host_probe.h), in lines that begin like
+ * these; other lines, of login shells, are ignored:
  *
  *     @time 1764137114.123456789
  *     @shared                                 the mark in the run's folder is seen here
@@ -20,39 +20,38 @@
 
 #include "common/base/status.h"
 
-#define HOST_PORTS_MAX 4096 /* That are asked about. */
+#define HOST_PORTS_MAX 4096 /* The number of checked ports. */
 
 struct host_report {
-    /* What keeps the host from taking part: "cannot be reached: ..."; "" when nothing does. */
+    /* The reason against using the host: "cannot be reached: ..."; "" without one. */
     char fault[400];
-    int exit_code; /* An enum exit_code, of the fault. */
+    int exit_code; /* An enum exit_code, for the fault. */
 
-    bool shares;        /* It sees the run's folder. */
-    double clock_ahead; /* Seconds, of ours; NaN: not known. */
+    bool shares;        /* It shares the run's folder. */
+    double clock_ahead; /* Seconds before our clock; NaN: not known. */
     char home[256];
     char instructions[32];
     char arithmetic[65]; /* Hexadecimal digits. */
     uint32_t processors;
-    uint8_t
-        taken[HOST_PORTS_MAX / 8]; /* A bit for each port from the first that was asked about. */
+    uint8_t taken[HOST_PORTS_MAX / 8]; /* A bit for each checked port from the first on. */
 };
 
-/* What is expected. */
+/* The expected facts. */
 struct host_wanted {
     const char *version; /* "syncopate 0.1.0" */
-    uint16_t first_port; /* That it was asked about. */
-    const char *bin;     /* Where the programs are to be. */
+    uint16_t first_port; /* The first checked port. */
+    const char *bin;     /* The folder of the programs. */
 };
 
-/* Read what a host said: text, and the exit code and the last line of errors of what carried it.
- * heard_at: the wall's seconds when it began to. */
+/* Parse a host's output: text, exit code and last error line of its channel. heard_at: wall-clock
+ * seconds of its first output. */
 void host_report_read(struct host_report *report, const struct host_wanted *wanted,
                       const char *text, int exit_code, const char *said, double heard_at);
 
 bool host_report_port_taken(const struct host_report *report, const struct host_wanted *wanted,
                             uint16_t port);
 
-/* Which of reports [count] computes other bits than the first that can take part: its fault says so.
+/* Sets the fault of each of reports [count] that computes other bits than the first usable host.
  * names [count]. */
 void host_reports_compare(struct host_report *reports, const char *const *names, size_t count);
 

@@ -1,4 +1,4 @@
-/* host_site.c - the lines of shell around a process, and the table for the launcher. */
+/* host_site.c - the lines of shell around a process, and the launcher's table of functions. */
 
 #include "deploy/hosts/host_site.h"
 
@@ -11,9 +11,9 @@
 #define PORT_STEP  16
 #define PORT_TRIES 8
 
-/* Of $1, where paths begin, $2, a folder to be made or "", and what is to be run. Standard input is
- * read a line at a time up to "end"; the rest is the program's, which is not run where that does not
- * come. A signal to all of the group leaves time to clean up: the program gets it, too. So does a
+/* $1 is the working directory, $2 a folder to create or "", then the program. Standard input is
+ * read a line at a time up to "end"; the rest is the program's. Without "end" the program does not
+ * start. A signal to the whole group leaves time to clean up: the program gets it, too. So does a
  * pipe whose reader is gone. */
 static const char script[] =
     "cd -- \"$1\" 2>/dev/null; [ -z \"$2\" ] || mkdir -p -- \"$2\" || exit 126; shift 2\n"
@@ -86,7 +86,7 @@ static enum status carry(void *context, size_t slot, const struct arguments *pro
     words[used++] = "sh";
     words[used++] = site->folder;
     words[used++] = locked ? site->site.out : "";
-    if (locked) { /* Whoever had the directory may be about to leave it. */
+    if (locked) { /* The former holder of the directory may be about to leave it. */
         static const char *const lock[] = {"flock", "-F", "-w", "20", "-E", "195"};
         for (size_t i = 0; i < sizeof lock / sizeof *lock; i++)
             words[used++] = lock[i];

@@ -1,5 +1,5 @@
-/* job_keys.c - certificates made or read, and written as lines: "file NAME", the text's lines behind
- * a colon each, and "end" after the last file. */
+/* job_keys.c - generates or reads certificates, and writes them as lines: "file NAME", the text's
+ * lines after a colon each, and "end" after the last file. */
 
 #include "deploy/hosts/job_keys.h"
 
@@ -65,7 +65,7 @@ enum status job_keys_read(struct job_keys *keys, const char *folder, uint32_t wo
         status = read_secret(&keys->servers, folder, ROLE_PS, 0, error);
     if (status == STATUS_OK &&
         read_secret(&keys->observer, folder, ROLE_OBSERVER, 0, NULL) != STATUS_OK)
-        certificate_wipe(&keys->observer); /* Nobody looks, then. */
+        certificate_wipe(&keys->observer); /* There is no observer then. */
     for (uint32_t i = 0; i < workers && status == STATUS_OK; i++)
         status = read_secret(&keys->worker[i], folder, ROLE_WORKER, i, error);
     return status;

@@ -1,7 +1,7 @@
-/* job_keys.h - the keys of a job in memory: made for it, or read from a folder; and what one process
- * needs of them (deploy/KEYS.md).
+/* job_keys.h - the keys of a job in memory, generated or read from a folder, and the part that one
+ * process needs (deploy/KEYS.md).
  *
- * Threads: one. Ownership: holds secrets; job_keys_free leaves none. */
+ * Threads: one. Ownership: holds secrets; job_keys_free wipes them. */
 
 #ifndef DEPLOY_HOSTS_JOB_KEYS_H
 #define DEPLOY_HOSTS_JOB_KEYS_H
@@ -18,17 +18,17 @@ struct job_keys {
     struct certificate observer;
 };
 
-/* Fresh ones. STATUS_IO: this libzmq makes none; STATUS_MEMORY. job_keys_free in any case. */
+/* Generates keys. STATUS_IO: this libzmq cannot; STATUS_MEMORY. Call job_keys_free in any case. */
 enum status job_keys_make(struct job_keys *keys, uint32_t workers, struct error *error);
-/* Those of a folder, as keys.h has it. Others that lie there, of an observer for one, are let in as
- * well. */
+/* From a folder, as in keys.h. Further certificates there, for example an observer's, are accepted
+ * as well. */
 enum status job_keys_read(struct job_keys *keys, const char *folder, uint32_t workers,
                           struct error *error);
-/* Accepts what was only zeroed. */
+/* Accepts a zeroed struct. */
 void job_keys_free(struct job_keys *keys);
 
-/* The files that a server, or worker number `worker`, needs, as host_site.c's lines of shell read
- * them. NULL without memory; to be wiped and freed. */
+/* The files of a server, or of worker number `worker`, in the form that host_site.c's lines of
+ * shell read. NULL without memory; the caller wipes and frees it. */
 char *job_keys_for_server(const struct job_keys *keys);
 char *job_keys_for_worker(const struct job_keys *keys, uint32_t worker);
 

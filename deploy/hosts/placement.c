@@ -1,4 +1,4 @@
-/* placement.c - one at a time, each where it is emptiest. */
+/* placement.c - one process at a time, each on the emptiest host. */
 
 #include "deploy/hosts/placement.h"
 

@@ -1,4 +1,4 @@
-/* remote_commands.c - fork, exec and poll. */
+/* remote_commands.c - runs them with fork, exec and poll. */
 
 #include "deploy/hosts/remote_commands.h"
 
@@ -20,7 +20,7 @@
 #define OUTPUT      0
 #define ERRORS      1
 #define AT_ONCE_MAX 64
-#define PATIENCE_MS 200 /* Between looks at who has ended. */
+#define PATIENCE_MS 200 /* Between checks for ended processes. */
 
 static void close_file(int *file)
 {
@@ -154,7 +154,7 @@ static void finish(struct remote_command *remote_command)
     remote_command->pid = -1;
 }
 
-/* Whether it is over. */
+/* Whether it has ended. */
 /* A stop that the caller holds back is not kept waiting. */
 static bool is_stopping(void)
 {
@@ -186,7 +186,7 @@ static bool look(struct remote_command *remote_command)
     return true;
 }
 
-/* Until one of them says something, closes, or it is time to look again. */
+/* Until there is output, a closed pipe, or the next check. */
 static void wait_for_news(struct remote_command *const *running, size_t count)
 {
     struct pollfd polls[2 * AT_ONCE_MAX];

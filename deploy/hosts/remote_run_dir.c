@@ -1,4 +1,4 @@
-/* remote_run_dir.c - two tars and a pipe. */
+/* remote_run_dir.c - copies with two tars and a pipe. */
 
 #include "deploy/hosts/remote_run_dir.h"
 
@@ -14,7 +14,7 @@
 #define REMOVE_SECONDS 30
 #define NOTE_MAX       4096
 
-/* Of $1, the directory, and $2, its lock. Whoever still trains in it is about to leave it. */
+/* $1 is the directory, and $2 its lock. A process that still trains in it is about to leave it. */
 #define LOCKED                                                                                     \
     "mkdir -p -- \"${2%/*}\" && exec 9>>\"$2\" && { flock -w 20 9 || { echo \"$1 is in use\" "     \
     ">&2; "                                                                                        \
@@ -29,8 +29,8 @@ static const char give_script[] =
     LOCKED "[ -e \"$1/run.json\" ] || exec tar -cf - -T /dev/null\nexec tar -C \"$1\" -cf - .\n";
 static const char remove_script[] = LOCKED "rm -rf -- \"$1\" \"$2\"\n";
 
-/* Of $1, the directory here: what comes takes the place of what is there once all of it has come. A host
- * may send anything: nine tenths of the free room at most, and nothing but files and folders. */
+/* $1 is the local directory: the copy replaces it once it is complete. A host may send anything: at
+ * most nine tenths of the free space, and only files and folders. */
 static const char replace_script[] =
     "t=$1/.fetched; rm -rf -- \"$t\"\n"
     "no() { rm -rf -- \"$t\"; [ -z \"$1\" ] || echo \"$1\" >&2; exit 1; }\n"
@@ -197,7 +197,7 @@ enum status remote_run_dir_recover(const char *ssh, const char *out, bool *found
     *found = false;
     note_path(out, path);
     if (access(path, F_OK) !=
-        0) /* What else is wrong with the folder is said by whoever opens it. */
+        0) /* Other faults of the folder are reported by the process that opens it. */
         return STATUS_OK;
     enum status status = remote_run_dir_read_note(&remote_dir, ssh, out, &reason);
     if (status == STATUS_OK)

@@ -1,4 +1,4 @@
-/* completion.c - finds what may stand at the cursor, and has the scripts by which shells ask for it. */
+/* completion.c - finds the completions at the cursor, and has the shells' scripts. */
 
 #include "deploy/manual/completion.h"
 
@@ -8,7 +8,7 @@
 #include "deploy/manual/manual.h"
 
 /* --- the scripts ---------------------------------------------------------------------------------
- * bash needs no package bash-completion. The command is the one beside the program that is typed. */
+ * bash needs no package bash-completion. The command is the one beside the typed program. */
 
 static const char bash[] =
     "# bash completion for syncopate, syncopate-ps and syncopate-worker.\n"
@@ -97,7 +97,7 @@ bool completion_write(FILE *out, const char *shell)
     return script != NULL;
 }
 
-/* --- what may stand there ---------------------------------------------------------------------- */
+/* --- completions ------------------------------------------------------------------------------ */
 
 void completion_brief(const struct option_row *row, char text[COMPLETION_BRIEF_MAX])
 {
@@ -115,14 +115,14 @@ void completion_brief(const struct option_row *row, char text[COMPLETION_BRIEF_M
     }
 }
 
-/* What is typed so far: `fixed` bytes that stay as they are, "--modes=sync,", and the beginning of a word. */
+/* The typed text: `fixed` bytes that stay, "--modes=sync,", and the beginning of a word. */
 struct typed {
     FILE *out;
     const char *text;
     size_t fixed;
 };
 
-/* Offer dashes and the first `length` bytes of word, if it goes on from what is typed. */
+/* Offer dashes and the first `length` bytes of word, if it extends the typed text. */
 static void offer(const struct typed *typed, const char *dashes, const char *word, size_t length,
                   const char *brief)
 {
@@ -136,7 +136,7 @@ static void offer(const struct typed *typed, const char *dashes, const char *wor
             word, brief);
 }
 
-/* The word that stands for a value says what it is: DIR, FILE, "auto|never|PATH". */
+/* The placeholder of a value tells its kind: DIR, FILE, "auto|never|PATH". */
 static void offer_paths(FILE *out, const char *metavar)
 {
     if (strstr(metavar, "PATH") != NULL || strstr(metavar, "FILE") != NULL)
@@ -187,7 +187,7 @@ static void offer_operand(const struct typed *typed, enum option_user user)
     offer_paths(typed->out, arguments);
 }
 
-/* "run" of a command's user; NULL of a program of its own, which has options at once. */
+/* "run" of a command's user; NULL for a program, which has options at once. */
 static const char *command_of(unsigned user)
 {
     const char *blank = strchr(option_user_program((enum option_user)user), ' ');

@@ -1,5 +1,5 @@
-/* manual.c - pages in mdoc from the rows of options and the texts beside them; escapes what roff
- * would take for its own. */
+/* manual.c - writes pages in mdoc from the rows of options and additional texts; escapes characters
+ * with a meaning for roff. */
 
 #include "deploy/manual/manual.h"
 
@@ -16,7 +16,7 @@
 
 #define LINE_MAX 70 /* Some characters are written as two. */
 
-/* --- what only the manual says ------------------------------------------------------------- */
+/* --- texts of the manual alone ---------------------------------------------------------------- */
 
 struct manual_item {
     unsigned users;
@@ -24,20 +24,21 @@ struct manual_item {
 };
 
 static const struct manual_item files[] = {
-    {OPTION_PS | LAUNCHING, "OUT/run.json", "What was trained and what came of it."},
-    {OPTION_PS | LAUNCHING, "OUT/events.jsonl", "What happened, one event a line."},
+    {OPTION_PS | LAUNCHING, "OUT/run.json", "The training and its results."},
+    {OPTION_PS | LAUNCHING, "OUT/events.jsonl", "The events, one a line."},
     {OPTION_PS | LAUNCHING, "OUT/checkpoints/",
      "A folder for each, with a safetensors file from every server and a manifest."},
     {OPTION_PS | LAUNCHING, "OUT/generation",
      "Which run this is, and how often it went back to a checkpoint."},
     {OPTION_PS | LAUNCHING, "OUT/model.safetensors", "The trained model."},
-    {LAUNCHING, "OUT/logs/", "What each process said."},
+    {LAUNCHING, "OUT/logs/", "The output of each process."},
     {OPTION_RUN | OPTION_SIMULATE, "OUT/trace.json, trace.spans",
-     "With --trace: what everybody did."},
+     "With --trace: the activities of all processes."},
     {OPTION_PS | LAUNCHING, "OUT/NAME.damaged-1",
-     "What stood in the place of a log and was none, or a damaged one; kept for those who look."},
-    {OPTION_COMPARE, "OUT/report.html, table.txt, compare.json", "What comes of a comparison."},
-    {OPTION_COMPARE, "OUT/runs/ARM-sSEED/", "A folder for every run of a comparison, as of run."},
+     "A damaged log, or another file in its place; kept for inspection."},
+    {OPTION_COMPARE, "OUT/report.html, table.txt, compare.json", "The results of a comparison."},
+    {OPTION_COMPARE, "OUT/runs/ARM-sSEED/",
+     "A folder for every run of a comparison, like that of run."},
     {TRAINING | OPTION_INSPECT, "KEYS/servers.key, worker-I.key, observer.key",
      "Public certificates, in the folder that --keys names."},
     {TRAINING | OPTION_INSPECT, "KEYS/NAME.key_secret", "The secret one of a process; mode 0600."},
@@ -60,7 +61,7 @@ static const struct manual_item variables[] = {
 
 /* --- mdoc ---------------------------------------------------------------------------------- */
 
-/* As it stands, whatever it holds. at_start: of a line, where . and ' have a meaning. */
+/* Verbatim. at_start: of a line, where . and ' have a meaning. */
 static void put(FILE *out, const char *text, size_t length, bool at_start)
 {
     if (at_start && length > 0 && (*text == '.' || *text == '\''))
@@ -74,7 +75,7 @@ static void put(FILE *out, const char *text, size_t length, bool at_start)
             fputc(text[i], out);
 }
 
-/* A paragraph: each sentence begins a line of its own, as mdoc wants it, and none is long. */
+/* A paragraph: each sentence begins a line, as mdoc wants it, and no line is long. */
 static void put_prose(FILE *out, const char *text)
 {
     size_t column = 0;
@@ -123,7 +124,7 @@ static void put_arguments(FILE *out, const char *text)
         if (strncmp(text, "[options]", length) != 0)
             put(out, text + (optional || option), length - (optional ? 2 : option), false);
         text += length + strspn(text + length, " ");
-        /* What an option takes stands beside it. */
+        /* An option's value is beside it. */
         if (option && *text && *text != '-' && *text != '[') {
             length = strcspn(text, " ");
             fputs(" Ar ", out);

@@ -1,8 +1,7 @@
-/* manual.h - pages of the manual, made from the table of options and what is said beside it.
+/* manual.h - pages of the manual, made from the table of options and additional texts.
  *
- * A page for each program and each command, syncopate-run(1) as git has it, and syncopate(1) for
- * all; in mdoc(7). What --help says is all in there, and what there is no room for: files,
- * variables.
+ * A page for each program and each command, syncopate-run(1) like git, and syncopate(1) for all; in
+ * mdoc(7). They have all of --help, and more: files and variables.
  *
  * Threads: constant. */
 
