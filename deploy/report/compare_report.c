@@ -1,4 +1,4 @@
-/* compare_report.c - asks the question that the command has of what there is, and writes the answer down. */
+/* compare_report.c - asks the command's question about the results, and writes the conclusion. */
 
 #include "deploy/report/compare_report.h"
 
@@ -20,7 +20,7 @@ extern char **environ;
 
 /* --- files ----------------------------------------------------------------------------------- */
 
-/* The command as it can be typed again; what the environment decided is part of it. */
+/* The command as it can be typed again, with options from the environment. */
 static void describe_command(char *text, size_t bytes, const struct compare_report *report)
 {
     static char name[] = "syncopate", compare[] = "compare";
@@ -43,7 +43,7 @@ static struct question question_of(const struct options *options)
                              .margin = options->margin};
 }
 
-/* By all processes, which are of this machine: the widest that it has, or what was asked for. */
+/* Of all processes, which run on this machine: the widest that it has, or the requested ones. */
 static const char *instructions_in_use(const struct options *options)
 {
     kernels_init();
@@ -135,7 +135,7 @@ static void make_png(const struct compare_report *report)
     }
 }
 
-/* What is in compare.json. */
+/* The content of compare.json. */
 static enum status print_json(const struct conclusion *conclusion,
                               const struct compare_report *report, struct error *error)
 {

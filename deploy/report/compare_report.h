@@ -1,5 +1,5 @@
-/* compare_report.h - what `syncopate compare` says of its runs: in its folder after each of them, and at the end
- * on the terminal as well.
+/* compare_report.h - the reports of `syncopate compare`: in its folder after each run, and at the
+ * end on the terminal as well.
  *
  * Threads: one. Ownership: all is borrowed. */
 
@@ -12,26 +12,28 @@
 #include "deploy/conclusion/comparison.h"
 
 struct compare_report {
-    int typed_count; /* The command as it was typed, from its name on. */
+    int typed_count; /* The command as typed, from its name on. */
     char **typed;
-    const struct options *options; /* Those that hold: not those typed where it merges. */
+    const struct options *options; /* The effective ones: a merge ignores the typed ones. */
     const char *folder;
-    FILE *told;  /* Where all is told but the object of --json. */
-    bool colour; /* There. */
-    bool merged; /* Runs were not made here and now. */
+    FILE *told;  /* The stream of all output but the object of --json. */
+    bool colour; /* On that stream. */
+    bool merged; /* The runs are from a merge, not of this command. */
 };
 
-/* The files of the folder (report.h). remark: what the reader must know, or "". Errors: as report_write. */
+/* The files of the folder (report.h). remark: a note for the reader, or "". Errors: as
+ * report_write. */
 enum status compare_report_write(const struct compare_report *report,
                                  const struct comparison *comparison, const char *remark,
                                  struct error *error);
 
-/* The same, and the table on the terminal, pictures as PNG unless it was `ended` early, and the object. */
+/* The same, then the table on the terminal, pictures as PNG unless it `ended` early, and the
+ * object. */
 enum status compare_report_end(const struct compare_report *report,
                                const struct comparison *comparison, const char *remark, bool ended,
                                struct error *error);
 
-/* A line that stands out, where there are colours. */
+/* A highlighted line, where there are colours. */
 void compare_report_strong(const struct compare_report *report, const char *text);
 
 #endif

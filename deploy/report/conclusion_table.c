@@ -1,4 +1,4 @@
-/* conclusion_table.c - fills a grid, and puts sentences above and below it. */
+/* conclusion_table.c - fills a grid, with sentences above and below it. */
 
 #include "deploy/report/conclusion_table.h"
 
@@ -131,7 +131,7 @@ static void put_beside(struct grid *grid, const struct config_conclusion *config
     grid_cell(grid, STATISTICAL, "%s", conclusion_ratio(config->statistical).text);
 }
 
-/* What it is beside itself. */
+/* The reference's cells. */
 static void put_reference(struct grid *grid)
 {
     static const size_t ratios[] = {TIMES, COST, SPEED_UP, HARDWARE, STATISTICAL};

@@ -1,5 +1,5 @@
-/* conclusion_table.h - the answer as it is shown: its first sentences, a row for each arm, and what it comes
- * from; for terminals, the report, Markdown and LaTeX.
+/* conclusion_table.h - the conclusion as a table: its first sentences, a row for each
+ * configuration, and the sentences below; for terminals, the report, Markdown and LaTeX.
  *
  * Threads: plain values. */
 
@@ -16,7 +16,7 @@ void conclusion_write_html(FILE *stream, const struct conclusion *conclusion);
 void conclusion_write_markdown(FILE *stream, const struct conclusion *conclusion);
 void conclusion_write_latex(FILE *stream, const struct conclusion *conclusion);
 
-/* What the columns mean, one "name: meaning" for each index; NULL when there are no more. */
+/* The meaning of the columns, one "name: meaning" for each index; NULL when there are no more. */
 const char *conclusion_note(size_t index);
 
 #endif

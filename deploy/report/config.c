@@ -1,4 +1,5 @@
-/* config.c - options as they can be typed, and numbers from verdicts and the shape of staleness. */
+/* config.c - options as they can be typed, and numbers from verdicts and the distribution of
+ * staleness. */
 
 #include "deploy/report/config.h"
 
@@ -12,7 +13,7 @@
 
 #define LINE_BYTES 512
 
-/* --- what was asked for -------------------------------------------------------------------- */
+/* --- options ---------------------------------------------------------------------------------- */
 
 struct config_text config_text(const struct record *record)
 {
@@ -37,7 +38,7 @@ struct config_text config_text(const struct record *record)
     return config;
 }
 
-/* --- what came of it ----------------------------------------------------------------------- */
+/* --- effects ---------------------------------------------------------------------------------- */
 
 static double too_stale(const struct record *record)
 {
@@ -63,8 +64,8 @@ static double rate_left(const struct record *record, uint64_t staleness)
     return staleness_rate_of(record->config.staleness_rate, 1, staleness, record->workers);
 }
 
-/* The mean of a number over the gradients that were applied: what is beyond --max-staleness is in
- * the shape where it was lost, but did nothing. */
+/* The mean of a number over the applied gradients. The distribution includes lost gradients beyond
+ * --max-staleness, which had no effect. */
 static double mean_applied(const struct record *record,
                            double number(const struct record *record, uint64_t staleness))
 {
@@ -146,7 +147,7 @@ static const char *group_without(const struct group *group)
                : "none of these, which have no use in it: no gradient grows stale";
 }
 
-/* What a named arm was given says it already. */
+/* Already listed with a named configuration. */
 static bool is_given(const struct group *group)
 {
     const char *options = group_config(group).text;
@@ -172,7 +173,7 @@ static bool is_first_of_name(const struct comparison *comparison, size_t index)
     return true;
 }
 
-/* who: the mode, or the arm where its options are its own. */
+/* who: the mode, or the configuration when the options are its own. */
 typedef void put_config_fn(FILE *stream, const struct group *group, const char *who,
                            const char *options);
 
@@ -189,7 +190,7 @@ static void each_config(FILE *stream, const struct comparison *comparison, bool 
     }
 }
 
-/* What whoever named an arm means by the name. */
+/* Each named configuration with its options. */
 static void each_named(FILE *stream, const struct comparison *comparison, put_config_fn *put)
 {
     for (size_t i = 0; i < comparison->group_count; i++) {
@@ -277,7 +278,7 @@ static const struct effect {
     {config_moved, "", " % of the gradients compensated", 0.01, 2},
 };
 
-/* Whether any of them tells something of the group. */
+/* Whether the group has any of them. */
 static bool group_effects(const struct group *group, char *line, size_t bytes)
 {
     bool any = false;

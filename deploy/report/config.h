@@ -1,8 +1,8 @@
-/* config.h - what a mode of a comparison does about stale gradients, sums of them and locking, and what
- * came of it.
+/* config.h - a mode's options for stale gradients, sums of gradients and locking, and their
+ * effects.
  *
- * One command line gives such options to all modes; each mode takes those it has a use for. So it
- * is said of every mode which it had, and where the others had some, that it had none.
+ * One command line gives such options to all modes; each mode uses some of them. Therefore the
+ * report lists them for every mode, and says so for a mode without any when others have some.
  *
  * Threads: plain values. */
 
@@ -13,34 +13,34 @@
 
 #include "deploy/conclusion/comparison.h"
 
-/* As it can be typed: "--staleness-rate inverse --max-staleness 2"; "" for nothing. */
+/* As it can be typed: "--staleness-rate inverse --max-staleness 2"; "" for none. */
 struct config_text {
     char text[192];
 };
 struct config_text config_text(const struct record *record);
 
-/* Of the gradients that servers received, counted by chunk, the part that was more than
- * --max-staleness updates old: sent back to be computed again, or lost. NaN where that was not so. */
+/* The part of the gradients at the servers, counted by chunk, that were more than --max-staleness
+ * updates old: sent back to be computed again, or lost. NaN without that option. */
 double config_sent_back(const struct record *record);
 double config_lost(const struct record *record);
 
-/* What --staleness-rate left of the schedule's learning rate, on average over gradients and chunks,
- * from 0 to 1. NaN without it; also of sums of gradients by `inverse`, whose rate is by the oldest of
- * each sum, which is not recorded. */
+/* The factor by which --staleness-rate reduced the schedule's learning rate, the mean over
+ * gradients and chunks, from 0 to 1. NaN without it, and for sums of gradients by `inverse`: their
+ * rate depends on the oldest of each sum, which is not recorded. */
 double config_rate(const struct record *record);
 
-/* The part of the gradients that --delay-compensation moved: whatever others had overtaken. */
+/* The part of the gradients that --delay-compensation changed: all with staleness above 0. */
 double config_moved(const struct record *record);
 
-/* Whether any run has anything to be said here. */
+/* Whether any run has such an option or effect. */
 bool configs_differ(const struct comparison *comparison);
 
-/* A line for each named arm, what it was given; and one for each mode, those with options first, but for
- * what is told already: nothing at all where none had any. */
+/* A line for each named configuration with its options; then one for each mode, those with options
+ * first, without repetition. Nothing when no mode has any. */
 void configs_write_text(FILE *stream, const struct comparison *comparison);
 void configs_write_html(FILE *stream, const struct comparison *comparison);
 
-/* A line for each group of which the four numbers above tell something. */
+/* A line for each group with at least one of the four numbers above. */
 void configs_write_effects(FILE *stream, const struct comparison *comparison);
 void configs_write_effects_html(FILE *stream, const struct comparison *comparison);
 

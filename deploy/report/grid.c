@@ -1,4 +1,4 @@
-/* grid.c - the same cells in four ways of setting a table. */
+/* grid.c - writes the same cells in four formats. */
 
 #include "deploy/report/grid.h"
 
@@ -70,7 +70,8 @@ static size_t column_width(const struct grid *grid, size_t column)
     return width;
 }
 
-/* The end of the columns from `first` on that fit beside the names, so far apart; at least one does. */
+/* The end of the columns from `first` on that fit beside the names at this distance; at least one
+ * does. */
 static size_t block_end(const struct grid *grid, size_t first, size_t apart)
 {
     size_t used = column_width(grid, 0), end = first;

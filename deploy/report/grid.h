@@ -1,7 +1,7 @@
 /* grid.h - a table of texts, written for terminals, pages, Markdown and LaTeX.
  *
- * The first column is of names, to the left; others are to the right. In plain text it keeps to
- * WORDING_COLUMNS: what does not fit beside the names follows below them, names and all.
+ * The first column has names, left-aligned; others are right-aligned. Plain text stays within
+ * WORDING_COLUMNS: columns that do not fit beside the names follow below, with the names repeated.
  *
  * Ownership: nothing is allocated; headings are borrowed. Threads: plain values. */
 
@@ -16,15 +16,16 @@
 #define GRID_ROWS_MAX    64
 #define GRID_CELL_MAX    128
 
-/* Around a table of a page: a box that it can be scrolled in, by keyboard as well. */
+/* Around a table of a page: a scrollable box, also by keyboard. */
 #define GRID_HTML_BEGIN "<div class=\"wide\" tabindex=\"0\"><table>\n"
 #define GRID_HTML_END   "</table></div>\n"
 
 struct grid_column {
     const char *above, *heading; /* Two lines, borrowed; the upper one may be "". */
-    const char *unit;            /* On a page below them; NULL: they say it. */
+    const char *unit;            /* On a page below them; NULL: part of the heading. */
     bool wide;                   /* Left out in plain text. */
-    bool begins;                 /* On a page the first of another table, beside the names. */
+    /* On a page the first of another table, with the names repeated. */
+    bool begins;
 };
 
 struct grid {
@@ -33,14 +34,14 @@ struct grid {
     char cells[GRID_ROWS_MAX][GRID_COLUMNS_MAX][GRID_CELL_MAX];
 };
 
-/* Columns first, then rows; a cell of a row that was not set is "". */
+/* Columns first, then rows; a cell that was not set is "". */
 void grid_init(struct grid *grid);
 void grid_column(struct grid *grid, const char *above, const char *heading, bool wide);
-/* Of the last column: its unit, borrowed; and that it begins another table on a page. */
+/* Of the last column: its unit, borrowed; and the start of another table on a page. */
 void grid_unit(struct grid *grid, const char *unit);
 void grid_begins(struct grid *grid);
 void grid_row(struct grid *grid);
-/* Of the last row. What does not fit is cut. */
+/* Of the last row. A longer text is truncated. */
 void grid_cell(struct grid *grid, size_t column, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

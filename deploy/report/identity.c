@@ -1,5 +1,5 @@
-/* identity.c - sums over the runs of a group; each run's sides are compared by themselves, so that
- * what one has too much does not hide what another lacks. */
+/* identity.c - sums over the runs of a group; the sides are compared for each run, because opposite
+ * errors of two runs would cancel. */
 
 #include "deploy/report/identity.h"
 

@@ -1,5 +1,5 @@
-/* identity.h - both sides of what staleness has to add up to (common/job/staleness.h), as people read
- * them: sum + renewed, and what was expected.
+/* identity.h - both sides of the identity of staleness (common/job/staleness.h) for people: sum +
+ * renewed, and the expected number.
  *
  * Threads: plain values. */
 
@@ -10,8 +10,8 @@
 
 #include "deploy/conclusion/comparison.h"
 
-/* A <table>, a row for each group whose gradients grew stale, over all its runs; nothing when there
- * is none. A row of which the sides differ says by how much. */
+/* A <table>, a row for each group with stale gradients, over all its runs; nothing without any. A
+ * row with unequal sides has their difference. */
 void identity_write_html(FILE *stream, const struct comparison *comparison);
 
 #endif

@@ -1,4 +1,4 @@
-/* methods.c - one sentence after the other into one long line, which is then wrapped. */
+/* methods.c - appends sentence by sentence to one long line, which is then wrapped. */
 
 #include "deploy/report/methods.h"
 
@@ -20,7 +20,7 @@ struct text {
 
 #define SAY(to, ...) wording_append((to)->text, sizeof(to)->text, __VA_ARGS__)
 
-/* --- what is the same for all -------------------------------------------------------------- */
+/* --- shared settings -------------------------------------------------------------------------- */
 
 typedef uint64_t record_count_fn(const struct record *record);
 

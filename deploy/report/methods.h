@@ -1,6 +1,7 @@
-/* methods.h - how the runs of a comparison were made and what its words mean, in a paragraph ready to quote.
+/* methods.h - the method of a comparison and the definitions of its terms, in a paragraph ready to
+ * quote.
  *
- * What is not the same in all runs is left to the arms, which it names; what is not known is left out.
+ * A setting that differs between runs refers to the configurations; an unknown one is left out.
  *
  * Threads: plain values. */
 

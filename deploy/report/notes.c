@@ -1,4 +1,4 @@
-/* notes.c - looks for what there is to be said of each arm, and then of all of them. */
+/* notes.c - finds the warnings about each configuration, then about all. */
 
 #include "deploy/report/notes.h"
 
@@ -8,7 +8,7 @@
 #include "common/base/wording.h"
 #include "common/job/mode.h"
 
-#define NAMED_MAX 6 /* Of what is listed; more are counted. */
+#define NAMED_MAX 6 /* In a list; the others are counted. */
 
 double note_others_share(const struct record *record)
 {
@@ -22,7 +22,8 @@ bool note_is_noisy(const struct record *record)
 
 /* --- of one arm ------------------------------------------------------------------------------ */
 
-/* A step of fewer leaves than there are workers leaves some without work: more of them are not faster. */
+/* A step of fewer leaves than there are workers leaves some without work: more of them are not
+ * faster. */
 static bool idle(const struct group *group, char text[NOTE_TEXT_MAX])
 {
     const struct record *record = group->records[0];
@@ -124,7 +125,7 @@ static size_t list_noisy(struct listing *runs, const struct group *group)
     return known;
 }
 
-/* Arm by arm, so that the order is the same whenever runs were made. */
+/* By configuration: the order does not depend on the order of the runs. */
 static bool noisy(const struct comparison *comparison, char text[NOTE_TEXT_MAX])
 {
     struct listing runs = {.count = 0};

@@ -1,13 +1,13 @@
-/* notes.h - what whoever reads the figures of a comparison must know of how they came about, one sentence for
- * each:
+/* notes.h - warnings about the figures of a comparison, one sentence for each:
  *
- *     idle               workers of an arm have nothing to do: a step has fewer leaves than there are workers
- *     crowded            an arm has more workers and servers than there are processors, and their times are not
+ *     idle               a step has fewer leaves than there are workers: some never work
+ *     crowded            more workers and servers than processors, and times are not
  *                        controlled (--compute): they take turns
  *     processor-bound    leaves took longer than --compute says
- *     noisy              other processes had more than RUN_NOISY of the processors' time during a run
+ *     noisy              other processes had more than RUN_NOISY of the processors' time during a
+ *     run
  *
- * The latter three are of real time alone.
+ * The latter three are only for real time.
  *
  * Threads: plain values. */
 
@@ -21,7 +21,7 @@
 /* Number index; false when there are no more. */
 bool note_at(const struct comparison *comparison, size_t index, char text[NOTE_TEXT_MAX]);
 
-/* The part of its processors' time that others had; NaN where that is not known. */
+/* The part of the processors' time that other processes had; NaN when it is not known. */
 double note_others_share(const struct record *record);
 bool note_is_noisy(const struct record *record);
 

@@ -1,4 +1,4 @@
-/* page.c - puts the page together from sentences, tables, figures and notes. */
+/* page.c - composes the page from sentences, tables, figures and notes. */
 
 #include "deploy/report/page.h"
 
@@ -77,7 +77,7 @@ static void put_contents(FILE *page, bool steps)
     fputs("</nav>\n", page);
 }
 
-/* --- what the reader must know ------------------------------------------------------------- */
+/* --- warnings --------------------------------------------------------------------------------- */
 
 /* See table_write_missing. */
 static void put_missing(FILE *page, const struct comparison *comparison)
@@ -165,7 +165,7 @@ static void put_figure(FILE *page, const struct figures *figures, const char *na
     fputs("</figure>\n", page);
 }
 
-/* Against what. */
+/* The switch between the scales. */
 static void put_switch(FILE *page)
 {
     fputs("<fieldset class=\"against\"><legend>Against</legend>\n", page);

@@ -1,10 +1,11 @@
-/* page.h - report.html: answer, figures, tables and methods in one file that needs no other, and no network.
+/* page.h - report.html: conclusion, figures, tables and methods in one file without other files or
+ * network.
  *
- * Curves are there against each of the four scales, and a switch shows one of them; arms that are ticked
- * stand out. Both are inputs and style sheet alone: without scripts they work, and where a browser does not
- * know the rule for it all curves are shown. Printed, it has those against seconds, and those that were
- * chosen. Every figure is there for large screens and for small ones (plot.h); tables that are wider than
- * a screen scroll in a box of their own.
+ * It has curves against each of the four scales, and a switch shows one of them; ticked
+ * configurations are highlighted. Both are inputs and style sheet without scripts; a browser that
+ * does not know the selector shows all curves. In print there are the curves against seconds, and
+ * the selected ones. Every figure is there for large and for small screens (plot.h). Tables that
+ * are wider than a screen scroll in a box of their own.
  *
  * Threads: plain values. */
 

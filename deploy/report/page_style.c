@@ -1,5 +1,5 @@
-/* page_style.c - no text is smaller than 11 pixels, and each stands out from its ground by 4.5 to 1
- * (WCAG 2.2, 1.4.3). */
+/* page_style.c - no text is smaller than 11 pixels, and its contrast is at least 4.5 to 1 (WCAG
+ * 2.2, 1.4.3). */
 
 #include "deploy/report/page_style.h"
 
@@ -21,7 +21,7 @@ static const char base[] =
     ".answer p:first-of-type{font-size:1.15em;font-weight:600;line-height:1.4}";
 
 static const char tables[] =
-    /* A shadow at the side where there is more. */
+    /* A shadow at a side that can be scrolled. */
     ".wide{overflow-x:auto;margin:1em 0;--g:255,255,255;--s:0,0,0;background:"
     "linear-gradient(to right,rgb(var(--g)) 40%,rgba(var(--g),0)) 0 0/40px 100% no-repeat local,"
     "linear-gradient(to left,rgb(var(--g)) 40%,rgba(var(--g),0)) 100% 0/40px 100% no-repeat local,"
@@ -72,7 +72,7 @@ static const char print[] =
     ".wide{overflow:visible}table{font-size:8.5pt}th,td{padding:.15em .4em}th "
     "small{font-size:8.25pt}"
     "th:first-child{position:static}"
-    /* What is folded up is unfolded. */
+    /* In print, details are open. */
     "details::details-content{content-visibility:visible;block-size:auto}summary{list-style:none}}";
 
 /* Of several curves those against the scale that is chosen. Printed, those against seconds, too. */

@@ -1,4 +1,5 @@
-/* page_style.h - how report.html looks: on light and dark screens, large and small ones, and on paper.
+/* page_style.h - the style of report.html: on light and dark screens, large and small ones, and on
+ * paper.
  *
  * Threads: plain values. */
 
@@ -8,7 +9,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* The style sheet, of a page on which so many arms are compared. */
+/* The style sheet, for this number of configurations. */
 void page_style_write(FILE *page, size_t configs);
 
 #endif

@@ -1,5 +1,5 @@
-/* png.c - one child process after the other, looked at every few milliseconds until it has ended or its
- * time is over. */
+/* png.c - one child process after the other, polled every few milliseconds until it has ended or
+ * its time is over. */
 
 #include "deploy/report/png.h"
 
@@ -50,12 +50,12 @@ void png_forget(const char *folder, const char *name)
 {
     struct paths paths;
     set_paths(&paths, folder, name);
-    unlink(paths.png); /* Most often there is none. */
+    unlink(paths.png); /* Usually it does not exist. */
 }
 
 /* --- the child ----------------------------------------------------------------------------- */
 
-/* Never returns. Only what may be called between fork and exec. */
+/* Never returns. Calls only functions that are allowed between fork and exec. */
 static void become_converter(const struct paths *paths, pid_t parent)
 {
     const char *const words[] = {PROGRAM,     "--zoom", "2",        "--output",
@@ -106,7 +106,7 @@ static bool is_png(const char *path)
     return is;
 }
 
-/* "" when the picture is there, else why it is not. */
+/* "" for success, else the reason. */
 static void convert(const struct paths *paths, double seconds, char *why, size_t bytes)
 {
     pid_t parent = getpid(), pid = fork();
@@ -117,7 +117,7 @@ static void convert(const struct paths *paths, double seconds, char *why, size_t
         snprintf(why, bytes, "cannot be started: %s", strerror(errno));
         return;
     }
-    setpgid(pid, pid); /* Whoever comes first. */
+    setpgid(pid, pid); /* In parent and child: the first one counts. */
     int status = await(pid, clock_now_seconds() + seconds);
     if (status == -1)
         snprintf(why, bytes, "took longer than %.3g s", seconds);

@@ -1,4 +1,4 @@
-/* points.c - a line a number. */
+/* points.c - writes a line for each number. */
 
 #include "deploy/report/points.h"
 
@@ -30,7 +30,7 @@ static void put_number(FILE *stream, double value)
     fprintf(stream, ",%s", text);
 }
 
-/* A name with a comma or a quote in it stands in quotes. */
+/* A name with a comma or a quote in it is quoted. */
 static void put_name(FILE *stream, const char *name)
 {
     if (name[strcspn(name, ",\"\n\r")] == '\0') {

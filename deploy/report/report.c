@@ -1,4 +1,4 @@
-/* report.c - has every part written into memory, and then to its file. */
+/* report.c - writes every part into memory, and then to its file. */
 
 #include "deploy/report/report.h"
 
@@ -53,14 +53,14 @@ void report_machine(char *text, size_t bytes)
         snprintf(processor, sizeof(processor), "%.64s processor", system.machine);
     double gibibytes = 0;
     if (proc_value("/proc/meminfo", "MemTotal", memory, sizeof(memory)))
-        gibibytes = strtod(memory, NULL) / 1024 / 1024; /* It is in KiB. */
+        gibibytes = strtod(memory, NULL) / 1024 / 1024; /* In KiB. */
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     snprintf(text, bytes, "%s, %s, %.1f GiB of memory, %s %s", processor,
              wording_counted(online > 0 ? (uint64_t)online : 0, "processor", "processors").text,
              gibibytes, system.sysname, system.release);
 }
 
-/* Add text at *used; what does not fit is left out, and *used stays within bytes. */
+/* Add text at *used; text without room is left out, and *used stays within bytes. */
 static void add(char *text, size_t bytes, size_t *used, const char *piece, size_t length)
 {
     if (*used + length < bytes) {
@@ -115,7 +115,7 @@ static enum status write_text(const struct disk *disk, const char *out, const ch
     return disk->write_file(disk->context, path, &piece, 1, error);
 }
 
-/* A text written by a stream: open, print, close, and it is in *text, malloc'd. */
+/* A text written by a stream: open, print, close; then it is in *text, malloc'd. */
 struct sheet {
     FILE *stream;
     char *text;
@@ -129,7 +129,7 @@ static bool sheet_open(struct sheet *sheet)
     return sheet->stream != NULL;
 }
 
-/* Write what is on the sheet to OUT/name. */
+/* Write the sheet to OUT/name. */
 static enum status sheet_close(struct sheet *sheet, const struct disk *disk, const char *out,
                                const char *name, struct error *error)
 {

@@ -1,10 +1,10 @@
-/* report.h - a comparison written down: report.html with everything in it, and the parts as files.
+/* report.h - writes a comparison: report.html with everything in it, and the parts as files.
  *
- *     OUT/report.html     answer, tables, figures and explanations in one file that needs no other
- *                         (see page.h)
- *     OUT/table.txt       answer and table as text; with .md the answer in Markdown, with .tex in LaTeX
+ *     OUT/report.html     conclusion, tables, figures and explanations in one file that needs no
+ *                         other (see page.h)
+ *     OUT/table.txt       conclusion and table as text; with .md in Markdown, with .tex in LaTeX
  *     OUT/compare.json    both for programs (see table.h)
- *     OUT/methods.txt     how the runs were made, in a paragraph (see methods.h)
+ *     OUT/methods.txt     the method, in a paragraph (see methods.h)
  *     OUT/points.csv      every number of every run (see points.h)
  *     OUT/NAME.svg        each figure (figures.h): loss-seconds.svg, ..., test-loss-bytes.svg,
  *                         staleness.svg, spread.svg, time.svg, workers.svg
@@ -21,26 +21,26 @@
 #include "common/file/disk.h"
 #include "deploy/conclusion/conclusion.h"
 
-/* What the runs themselves do not tell. Texts are borrowed; NULL or "" for unknown. */
+/* Facts beside the runs' own. Texts are borrowed; NULL or "" for unknown. */
 struct report_facts {
     const char *command;                           /* As it can be typed again. */
     const char *machine;                           /* See report_machine. */
-    const char *date;                              /* When it was made. */
+    const char *date;                              /* The date of the comparison. */
     bool colocated;                                /* Servers beside the workers. */
-    const char *transport, *instructions;          /* Asked for, and in use. */
-    const char *compute, *slow, *straggle, *pause; /* Options, as they were given. */
-    uint32_t warm_up;   /* Steps of a run of each arm before those that count; 0: none. */
-    const char *remark; /* Something the reader must know, e.g. that it was ended early. */
+    const char *transport, *instructions;          /* Requested, and in use. */
+    const char *compute, *slow, *straggle, *pause; /* Options as given. */
+    uint32_t warm_up;   /* Steps of the warm-up of each configuration; 0: none. */
+    const char *remark; /* A note for the reader, e.g. that it was ended early. */
 };
 
 /* Processor, memory and system of this machine in one line. */
 void report_machine(char *text, size_t bytes);
 
-/* A command line as it can be pasted into a shell, from argv; cut with "..." where it is longer. */
+/* A command line quoted for a shell, from argv; truncated with "...". */
 void report_command(char *text, size_t bytes, int argc, char **argv);
 
-/* What a terminal shows of it, and how table.txt begins: the answer, the table, what the modes' options did,
- * and whether bits agree. */
+/* The terminal's report and the start of table.txt: the conclusion, the table, the effects of the
+ * modes' options, and whether bits agree. */
 void report_print(FILE *stream, const struct conclusion *conclusion);
 
 enum status report_write(const struct disk *disk, const char *out,

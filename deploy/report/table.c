@@ -1,5 +1,4 @@
-/* table.c - one row of columns[] for every column: its title, unit, how its number is had and how
- * it is written. */
+/* table.c - one row of columns[] for every column: its title, unit, source and format. */
 
 #include "deploy/report/table.h"
 
@@ -49,7 +48,7 @@ static double number_images(const struct record *record)
     return record->summary.images_per_second;
 }
 
-/* Of one that diverged it would be of the examples whose loss was finite. */
+/* After divergence it would only count examples with a finite loss. */
 static double number_loss(const struct record *record)
 {
     return record_diverged(record) ? (double)NAN : record->summary.train.loss;
@@ -261,8 +260,8 @@ static void make_cell(char *cell, const struct group *group, size_t column, cons
     }
 }
 
-/* What is the same in all rows, such as the work that all modes do, is said once, above the table.
- */
+/* Columns that are equal in all rows, such as the work of all modes, are printed once, above the
+ * table. */
 static bool column_shared(const struct comparison *comparison, size_t column)
 {
     char first[CELL_BYTES], cell[CELL_BYTES];
@@ -307,7 +306,7 @@ static bool column_shown(const struct comparison *comparison, size_t column)
     return false;
 }
 
-/* Arms that somebody has named are not modes. */
+/* With named configurations the names are not modes. */
 static const char *column_heading(const struct comparison *comparison, size_t column)
 {
     for (size_t i = 0; i < comparison->group_count && column == COLUMN_MODE; i++)
@@ -337,7 +336,7 @@ static void write_cell(FILE *stream, size_t column, size_t width, const char *te
     fprintf(stream, column == COLUMN_MODE ? "%-*s" : "  %*s", (int)width, text);
 }
 
-/* Whether the work of all rows was the same, and has been told. */
+/* Whether the work of all rows was equal, and is printed. */
 static bool write_work(FILE *stream, const struct comparison *comparison)
 {
     char batches[CELL_BYTES], examples[CELL_BYTES];
@@ -376,7 +375,7 @@ static size_t block_end(const struct layout *layout, size_t first)
         if (used > WORDING_COLUMNS && fit > first)
             return fit;
         if (column + 1 == COLUMN_COUNT || column != COLUMN_STALENESS)
-            fit = column + 1; /* Its maximum stands beside a mean. */
+            fit = column + 1; /* Its maximum follows a mean. */
     }
     return COLUMN_COUNT;
 }
@@ -400,7 +399,8 @@ static void write_block(FILE *stream, const struct comparison *comparison,
     }
 }
 
-/* Of runs in virtual time seconds are a model's, and whose that is said; a comparison has no others. */
+/* In virtual time seconds are those of a model, which is named; a comparison has virtual runs only
+ * or none. */
 static void write_cluster(FILE *stream, const struct comparison *comparison)
 {
     char line[sizeof comparison->records[0]->config.cluster + 80];

@@ -1,7 +1,8 @@
 /* table.h - the numbers of a comparison, a row for each group, for people and for programs.
  *
- * With several seeds a cell is the mean, and from three on the sample standard deviation with it,
- * "90.9 +- 0.4", where it is not 0 in as many digits; numbers that were not recorded are "-", and in JSON null, as is a deviation of fewer.
+ * With several seeds a cell is the mean, and from three on with the sample standard deviation,
+ * "90.9 +- 0.4", unless it rounds to 0. Numbers that were not recorded are "-", and null in JSON,
+ * as is a deviation of fewer runs.
  *
  * Threads: plain values. */
 
@@ -13,22 +14,22 @@
 #include "deploy/conclusion/comparison.h"
 #include "deploy/conclusion/conclusion.h"
 
-/* Plain text, aligned, with two lines of heading and no line after it. Above it what the modes did
- * about staleness (configs_write_text); and where updates and examples an update are the same in all
- * rows, a line that has them, which leaves it narrower; below it what must be known of it (notes.h). */
+/* Plain text, aligned, with two lines of heading and no line after it. Above it are the modes'
+ * options for staleness (configs_write_text). Updates and examples an update that are equal in all
+ * rows are in a line above, which keeps the table narrow. Below it are the warnings (notes.h). */
 void table_write_text(FILE *stream, const struct comparison *comparison);
 
-/* Which runs have failed, and why, a line each; and how many are still to come. Nothing where all are
- * here and well. */
+/* The failed runs with their reasons, a line each, and the number of runs to come. Nothing when all
+ * runs are done without failure. */
 void table_write_missing(FILE *stream, const struct comparison *comparison);
 
-/* A <table> each of the work, its result, and staleness; of numbers that any run has. */
+/* A <table> each of the work, its result, and staleness; only numbers that any run has. */
 void table_write_html(FILE *stream, const struct comparison *comparison);
 
-/* What the columns mean, one "name: meaning" for each index; NULL when there are no more. */
+/* The meaning of the columns, one "name: meaning" for each index; NULL when there are no more. */
 const char *table_note(size_t index);
 
-/* Number `index` of those that a run has here, and its name in JSON; false when there are no more. */
+/* Number `index` of a run, and its name in JSON; false when there are no more. */
 bool table_number(size_t index, const char **name, record_number_fn **number);
 
 /* The whole comparison as JSON text, malloc'd; NULL when memory ran out. `command` is what was run.
@@ -69,10 +70,10 @@ bool table_number(size_t index, const char **name, record_number_fn **number);
  *                       "accuracy_points": {..}, "accuracy_parity": "equal" | "below" | "above" |
  *                       "open" | null, "train_loss": {..}, "unequal_work"}}]}
  *
- * See conclusion.h for what these are; a deviation of a ratio is that of its logarithms. What is infinite,
- * because a run did not reach the target, is "inf". */
+ * conclusion.h defines these; a deviation of a ratio is that of its logarithms. An infinite number,
+ * of a run that did not reach the target, is "inf". */
 char *table_json(const struct conclusion *conclusion, const char *command);
-/* Its members, into an object that is open. */
+/* Its members, into an open object. */
 void table_write_json(struct json_writer *writer, const struct conclusion *conclusion,
                       const char *command);
 

@@ -1,4 +1,4 @@
-/* times_table.c - time_kinds.h in a grid. */
+/* times_table.c - writes time_kinds.h as a grid. */
 
 #include "deploy/report/times_table.h"
 

@@ -1,4 +1,5 @@
-/* times_table.h - what the seconds of an arm's workers went into, a row for each arm.
+/* times_table.h - the parts of the seconds of a configuration's workers, a row for each
+ * configuration.
  *
  * Threads: plain values. */
 
@@ -9,7 +10,8 @@
 
 #include "deploy/conclusion/comparison.h"
 
-/* A <table>, with a column for everything that any arm has spent time on; nothing where nothing is known. */
+/* A <table>, with a column for each part that any configuration has spent time on; nothing without
+ * figures. */
 void times_table_write_html(FILE *stream, const struct comparison *comparison);
 
 #endif

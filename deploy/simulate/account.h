@@ -1,17 +1,18 @@
-/* account.h - OUT/virtual.json: what a virtual run was told to suffer, what of it happened when, and who
- * was busy.
+/* account.h - OUT/virtual.json: the planned failures of a virtual run, the failures that happened,
+ * and the load.
  *
  *     {
  *       "format": "syncopate-virtual-1",
  *       "options": {"kill": "worker/1@300ms+200ms", "faults": "7:60"},     to give simulate again
  *       "drawn": ["stop ps/0@12.41s+1.2s"],                                by --faults
  *       "happened": [{"seconds": 0.3, "text": "worker/1 is killed; another comes in 200ms"}],
- *       "load": {...}                                                      load.h; null while it runs
+ *       "load": {...}                                                      load.h; null while it
+ *       runs
  *     }
  *
- * With cluster.json and run.json beside it the command can be given again. It is of the last session.
+ * Together with cluster.json and run.json it determines the command. It is of the last session.
  *
- * Threads: one owner. Ownership: its copies of texts; borrows the outages. */
+ * Threads: one owner. Ownership: its copies of texts; borrows the failures. */
 
 #ifndef DEPLOY_SIMULATE_ACCOUNT_H
 #define DEPLOY_SIMULATE_ACCOUNT_H
@@ -27,15 +28,15 @@
 
 struct account {
     const struct failures *failures;
-    size_t given; /* Outages that were asked for; those behind are drawn. */
+    size_t given; /* Planned failures; the following ones are drawn. */
     struct account_event {
         uint64_t at_ns;
         char *text;
     } * events;                   /* [count] */
-    size_t count, capacity, lost; /* lost: without memory. */
+    size_t count, capacity, lost; /* lost: for lack of memory. */
 };
 
-/* Nothing has been drawn yet. */
+/* Before the first draw. */
 void account_init(struct account *account, const struct failures *failures);
 void account_free(struct account *account);
 
@@ -45,10 +46,12 @@ void account_note(struct account *account, uint64_t at_ns, const char *text);
 enum status account_write(const struct account *account, const struct load *load, const char *out,
                           struct error *error);
 
-/* What is in a run directory, to be released; NULL: there is none, or it is no such file. */
+/* The content from a run directory, which the caller releases; NULL: the file is missing or
+ * invalid. */
 struct json *account_read(const char *out);
 
-/* For people, in the lines of a summary: what was asked for, what it suffered, what bound it. */
+/* For people, in the lines of a summary: the planned failures, those that happened, and the
+ * bottleneck. */
 void account_print(FILE *out, const struct json *account);
 
 #endif

@@ -1,4 +1,4 @@
-/* breakdown.c - times as people write them, wrapped below where a line's text begins. */
+/* breakdown.c - times as people write them, wrapped with an indent. */
 
 #include "deploy/simulate/breakdown.h"
 
@@ -90,7 +90,7 @@ struct nics_watcher breakdown_watcher(struct breakdown *breakdown)
     return (struct nics_watcher){.context = breakdown, .arrived = say_arrived};
 }
 
-/* It still has before it what it has done. */
+/* Its finished work is still the current item. */
 static void append_computing(const struct simulated_worker *worker, char *text)
 {
     if (worker->score.shares > 0)

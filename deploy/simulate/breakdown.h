@@ -1,13 +1,14 @@
-/* breakdown.h - a short run in virtual time with every term of its times: a line for each message that arrives
- * and for each piece of work that a thread has done.
+/* breakdown.h - a short run in virtual time with every part of its times: a line for each message
+ * that arrives and for each piece of work that a thread has done.
  *
- *      12.345 ms  worker/1 -> ps/0  exchange of chunk 1, 30.9 KiB: sent at 11.912 ms; latency 50us, queue
+ *      12.345 ms  worker/1 -> ps/0  exchange of chunk 1, 30.9 KiB: sent at 11.912 ms; latency 50us,
+ *      queue
  *                 131us behind others of its connection, wire 252us
  *      12.360 ms  ps/0 took worker/1's exchange of chunk 1 off the wire: queue 8us, processor 15us
  *      12.392 ms  ps/0 applied a gradient, the exchange of chunk 1: processor 27us
  *
- * What a message took is the sum of its terms, from one line to the next. To put a message on the wire is
- * work, too, and told as such.
+ * The time of a message is the sum of its parts over its lines. Putting a message on the wire is
+ * work, too, and has a line.
  *
  * Threads: the engine's. */
 
@@ -24,7 +25,7 @@ struct engine;
 
 struct breakdown {
     FILE *out;
-    const struct engine *engine; /* Borrowed, as the former. */
+    const struct engine *engine; /* Borrowed, like the stream. */
 };
 
 /* For nics_watch. */

@@ -1,5 +1,4 @@
-/* fault_schedule.c - one event at a time, the next that is due: something of the list, or something that is to
- * be drawn. */
+/* fault_schedule.c - one event at a time, the next that is due: from the list, or drawn. */
 
 #include "deploy/simulate/fault_schedule.h"
 
@@ -13,12 +12,12 @@
 #include "deploy/cluster/quantity.h"
 #include "deploy/engine/engine.h"
 
-/* What EVENT_FAULTs are called by: one of these above, and a number below. */
+/* Ids of EVENT_FAULTs: one of these above, and a number below. */
 #define IS_DUE           UINT64_C(0)
-#define PARTITION_SILENT (UINT64_C(1) << 32) /* An outage, for who connects; */
-#define PARTITION_DEAF   (UINT64_C(1) << 33) /* and for who listens. */
+#define PARTITION_SILENT (UINT64_C(1) << 32) /* A partition, for the connecting side, */
+#define PARTITION_DEAF   (UINT64_C(1) << 33) /* and for the listening side. */
 
-/* common/transport/zmq: ZMQ_TCP_MAXRT of who connects, and of who listens. */
+/* common/transport/zmq: ZMQ_TCP_MAXRT of the connecting side, and of the listening side. */
 #define HOLDS_NS      UINT64_C(5000000000)
 #define LISTENS_NS    UINT64_C(30000000000)
 #define BACK_LEAST_US 100000u /* ZMQ_RECONNECT_IVL, up to ZMQ_RECONNECT_IVL_MAX. */
@@ -52,7 +51,7 @@ static bool is_job_over(const struct fault_schedule *s)
     return s->over || e->hopeless || host_set_has(&e->left, 0);
 }
 
-/* --- telling --------------------------------------------------------------------------------- */
+/* --- messages --------------------------------------------------------------------------------- */
 
 static void tell(const struct fault_schedule *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -128,7 +127,7 @@ static void kill_process(struct fault_schedule *s, const struct failure_event *e
     engine_kill(s->options.engine, p);
 }
 
-/* False: whoever was there was over when it was to be killed. */
+/* False: the process had ended before it was to be killed. */
 static bool take_awaited(struct fault_schedule *s, struct place place)
 {
     bool *awaited = &s->awaited[host_of(s, place)];
@@ -257,7 +256,8 @@ static void heal(struct fault_schedule *s, const struct failure_event *event)
 
 /* --- silence --------------------------------------------------------------------------------- */
 
-/* How long from now until who tries has a connection again, when it is possible from over_ns on. */
+/* The time from now until a retrying peer has a connection again, when it is possible from over_ns
+ * on. */
 static uint64_t back_ns(struct fault_schedule *s, uint64_t over_ns)
 {
     struct engine *e = s->options.engine;
@@ -265,7 +265,7 @@ static uint64_t back_ns(struct fault_schedule *s, uint64_t over_ns)
     return over_ns - e->now_ns + 1000 * (BACK_LEAST_US + random_below(&e->random, BACK_RANGE_US));
 }
 
-/* Of who listens, until when it hears that nobody is there any more: as soon as it is heard again. */
+/* For the listening side: until it learns that the peer is gone, at the peer's next message. */
 static uint64_t stale_ns(const struct failure *failure)
 {
     return (failure->for_ns < LISTENS_NS ? failure->for_ns : LISTENS_NS) - HOLDS_NS;
@@ -278,7 +278,7 @@ static void tell_of_giving_up(const struct fault_schedule *s, size_t index, cons
     tell(s, "%s: who %s gives up its connections", sides, who);
 }
 
-/* What is under way is who connects' to lose, and so is lost. */
+/* The connecting side loses the messages on their way. */
 static void give_up_side(struct fault_schedule *s, size_t index)
 {
     struct engine *e = s->options.engine;
@@ -295,7 +295,7 @@ static void give_up_side(struct fault_schedule *s, size_t index)
 
 /* --- the list -------------------------------------------------------------------------------- */
 
-/* Of all outages there are. What has happened stays where it is in it: what is drawn comes later. */
+/* From all failures. Past events keep their places: drawn ones come later. */
 static enum status list_failure_events(struct fault_schedule *s, struct error *error)
 {
     const struct failures *failures = s->options.failures;
@@ -319,7 +319,7 @@ static enum status list_failure_events(struct fault_schedule *s, struct error *e
     return STATUS_OK;
 }
 
-/* Too many are no reason to end what may have learnt for hours: there are no more of them then. */
+/* Too many do not end a run that may have learnt for hours: no more are drawn. */
 static void draw(struct fault_schedule *s)
 {
     struct failures *failures = s->options.failures;
@@ -338,7 +338,7 @@ static void draw(struct fault_schedule *s)
         engine_fail(s->options.engine, "%s", error.text);
 }
 
-/* Of somebody who suffers from something already. */
+/* The end of an earlier failure of a process. */
 static bool is_end(enum failure_event_kind kind)
 {
     return kind == FAILURE_EVENT_START || kind == FAILURE_EVENT_CONTINUE ||
@@ -372,7 +372,7 @@ static void happen(struct fault_schedule *s, const struct failure_event *event)
     }
 }
 
-/* When there is something to be done next, since the START; UINT64_MAX: never. */
+/* The time of the next action, since the START; UINT64_MAX: never. */
 static uint64_t next_ns(const struct fault_schedule *s)
 {
     const struct failures *failures = s->options.failures;
@@ -382,7 +382,7 @@ static uint64_t next_ns(const struct fault_schedule *s)
     return next_ns;
 }
 
-/* All that is due, what is drawn now included; and then wait for the next. */
+/* Everything that is due, including failures drawn now; then wait for the next. */
 static void do_what_is_due(struct fault_schedule *s)
 {
     uint64_t now_ns = elapsed_ns(s);
@@ -435,7 +435,7 @@ struct faults fault_schedule_faults(struct fault_schedule *schedule)
         .context = schedule, .strike = strike, .started = note_started, .awaits = awaits};
 }
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- creation and end ------------------------------------------------------------------------- */
 
 enum status fault_schedule_init(struct fault_schedule *schedule,
                                 const struct fault_schedule_options *options, struct error *error)
@@ -471,7 +471,7 @@ void fault_schedule_stop(struct fault_schedule *schedule)
     schedule->drawing = false;
 }
 
-/* What would have ended something that never began, or that the end has ended, is nothing. */
+/* The end of a failure that never began, or that the end of the job has ended, is not counted. */
 void fault_schedule_finish(struct fault_schedule *schedule)
 {
     struct fault_schedule *s = schedule;

@@ -1,33 +1,32 @@
-/* fault_schedule.h - lets a cluster in virtual time suffer its outages (deploy/cluster/failures.h), with what
- * they would mean for real processes.
+/* fault_schedule.h - applies failures (deploy/cluster/failures.h) to a cluster in virtual time,
+ * with the effects that they have on real processes.
  *
- *     kill       kill -9: what it had said last may be lost, and what its disk had not written is. Another
- *                process in its place is as new: a server loads, a worker enrols. Who stays away is given
- *                up by the others after their own deadlines
- *     stop       SIGSTOP and SIGCONT: what comes meanwhile waits, and then is there all at once
- *     partition  between two sides messages wait, as TCP keeps them, and get there when it is over
- *     join       one worker more than there were is started
- *     leave      a worker is asked to: it finishes what it has pushed
+ *     kill       kill -9: its last messages may be lost, and so are bytes not yet on its disk. A
+ *                replacement is a new process: a server loads, a worker joins. A process that stays
+ *                away is given up by the others after their deadlines
+ *     stop       SIGSTOP and SIGCONT: messages wait meanwhile, and then arrive at once
+ *     partition  messages between two sides wait, as in TCP, and arrive when it is over
+ *     join       one more worker is started
+ *     leave      a worker is asked to leave: it finishes what it has pushed
  *
- * Of two sides that hear nothing of each other who connects gives up after 5 s, as its TCP does in a real
- * run: what was under way is lost, and is asked for again when they are back, some time within 2 s of the
- * end of it. Who listens (a server) takes its connections for whole until 30 s have passed, or until it is
- * heard again and told that nobody is there: what it says on them meanwhile goes nowhere. (TCP's own timers are not modelled: what a short partition
- * held up goes on at once.) The kernel of a process that is stopped answers for it: its connections
- * stay.
+ * During a partition the connecting side gives up after 5 s, like its TCP in a real run: messages
+ * on their way are lost, and are requested again within 2 s after its end. The listening side (a
+ * server) keeps its connections until 30 s have passed, or until it hears again from the peer that
+ * they are closed. Messages on them are lost meanwhile. (TCP's own timers are not modelled: after a
+ * short partition delayed messages continue at once.) The kernel of a stopped process answers for
+ * it: its connections stay.
  *
- * Times count from the first START, that of a cluster whose server 0 comes back included. What --faults
- * draws is drawn as time passes, until the job is over, which it is when server 0 has left by itself,
- * or, told by whoever hears it, when it says that it will:
- * then, or when whom it would strike is over, an outage is left out, and counted. Who asks for a stop wants
- * a checkpoint, which never comes when servers die faster than they write it: from then on nothing more
- * goes wrong, and what has is over in its time.
+ * Times count from the first START, also in a cluster whose server 0 is replaced. --faults draws
+ * failures as time passes, until the end of the job: when server 0 has left, or at the first
+ * message in which it announces the end. Later failures are left out, and counted, and so are
+ * failures of ended processes. After a request to stop there are no new failures, and current ones
+ * end in time: the stop needs a checkpoint, which might never come while servers keep dying.
  *
- *     fault_schedule_init(&strikes, &options, &error);
- *     engine_options.faults = fault_schedule_faults(&strikes);     restore: "auto", or nobody loads
+ *     fault_schedule_init(&schedule, &options, &error);
+ *     engine_options.faults = fault_schedule_faults(&schedule);     restore has to be "auto"
  *     engine_init(&engine, &engine_options, &error);
  *     engine_run(&engine);
- *     fault_schedule_finish(&strikes);
+ *     fault_schedule_finish(&schedule);
  *
  * Threads: the engine's. Units: virtual nanoseconds. */
 
@@ -47,36 +46,37 @@
 struct engine;
 
 struct fault_schedule_options {
-    struct engine *engine; /* Need not be anything before it runs; it and the rest outlive this. */
-    struct failures *failures; /* Gets what is drawn. */
+    struct engine *engine;     /* Uninitialized until it runs; it and the rest outlive this. */
+    struct failures *failures; /* Drawn ones are appended. */
     const struct job *job;     /* The engine's. */
 
-    /* Optional: what was struck, is over, or was left out, in a line; at_ns since the first START. */
+    /* Optional: a line for each failure, its end, or its omission; at_ns since the first START. */
     void (*told)(void *context, uint64_t at_ns, const char *text);
     void *context;
 
-    /* Optional: now is what times count from. */
+    /* Optional: called at the first START. */
     void (*started)(void *started_context);
     void *started_context;
 };
 
 struct fault_schedule {
     struct fault_schedule_options options;
-    struct failure_event *events; /* [count] of which `next` is the first that is still to come. */
+    struct failure_event *events; /* [count]; `next` is the index of the next one. */
     size_t count, next;
     struct fault_schedule_partition {
         bool in_use;
-        uint32_t ways[2]; /* Numbers of the network's. */
-    } * partitions;       /* [partition_count] by index of the outage. */
+        uint32_t ways[2]; /* Ids in the network. */
+    } * partitions;       /* [partition_count] by index of the failure. */
     size_t partition_count;
-    bool awaited[JOB_SERVERS_MAX + JOB_WORKERS_MAX]; /* By host: killed, and another will come. */
+    /* By host: killed, with a replacement to come. */
+    bool awaited[JOB_SERVERS_MAX + JOB_WORKERS_MAX];
     uint32_t awaited_count;
     bool started, drawing, stopping, over;
     uint64_t start_ns;
     uint64_t struck[FAILURE_EVENT_KIND_COUNT], left_out[FAILURE_EVENT_KIND_COUNT];
 };
 
-/* STATUS_INVALID: one line says which of the outages cannot be. STATUS_MEMORY. */
+/* STATUS_INVALID: one line names the impossible failure. STATUS_MEMORY. */
 enum status fault_schedule_init(struct fault_schedule *schedule,
                                 const struct fault_schedule_options *options, struct error *error);
 void fault_schedule_free(struct fault_schedule *schedule);
@@ -84,16 +84,17 @@ void fault_schedule_free(struct fault_schedule *schedule);
 /* The table by which the engine drives it. */
 struct faults fault_schedule_faults(struct fault_schedule *schedule);
 
-/* Server 0 has said how the job ends. */
+/* Server 0 has announced the end of the job. */
 void fault_schedule_note_over(struct fault_schedule *schedule);
 
-/* A stop has been asked for: nothing is struck any more. */
+/* A stop was requested: there are no more failures. */
 void fault_schedule_stop(struct fault_schedule *schedule);
 
-/* The engine has run: what the end came before is left out, too. */
+/* After the engine has run: failures planned after the end are left out, too. */
 void fault_schedule_finish(struct fault_schedule *schedule);
 
-/* How many workers there may be in the end, of so many declared: with the most that may be drawn. */
+/* The maximum number of workers in the end, for so many declared: including those that may be
+ * drawn. */
 uint32_t fault_schedule_workers_most(const struct failures *failures, uint32_t workers);
 
 /* "2 kills, 1 restart, 1 join; 1 left out", or "nothing": into text[size]. */

@@ -1,4 +1,4 @@
-/* folder.c - disk_posix with its writes counted. */
+/* folder.c - disk_posix with counted writes. */
 
 #include "deploy/simulate/folder.h"
 

@@ -1,4 +1,4 @@
-/* load.c - the timetable's sums and the cards' bytes as shares of the time. */
+/* load.c - the timetable's sums and the NICs' bytes as shares of the time. */
 
 #include "deploy/simulate/load.h"
 
@@ -7,7 +7,7 @@
 
 #include "common/base/wording.h"
 
-#define WORTH_NAMING 0.05 /* Of the time: less is not told as what came next. */
+#define WORTH_NAMING 0.05 /* Of the time: a smaller second bottleneck is not named. */
 #define MOST_OF_TIME 0.5
 
 static const struct part {
@@ -49,7 +49,7 @@ static uint32_t first_on(const struct layout *layout, uint32_t host)
     return number;
 }
 
-/* What was under way when counting began counts whole. */
+/* Work that began before counting counts whole. */
 static double at_most_all(double share)
 {
     return share < 1 ? share : 1;
@@ -144,10 +144,10 @@ void load_measure(struct load *load, const struct timetable *timetable, const st
     measure_nics(load, timetable, nics);
 }
 
-/* --- telling --------------------------------------------------------------------------------- */
+/* --- text ------------------------------------------------------------------------------------- */
 
-/* The busiest of all but one; LOAD_PART_COUNT: nobody. Where threads waited for processors these bound
- * what the threads do. */
+/* The busiest of all but one; LOAD_PART_COUNT: none. Where threads waited for processors, those are
+ * the bottleneck of the threads' work. */
 static unsigned busiest_but(const struct load *load, unsigned but)
 {
     unsigned best = LOAD_PART_COUNT;

@@ -1,4 +1,4 @@
-/* nics.c - streams of the network, each with the parcels that are under way on it in their order. */
+/* nics.c - streams of the network, each with the parcels on their way in order. */
 
 #include "deploy/simulate/nics.h"
 
@@ -40,9 +40,9 @@ static void out_of_memory(void)
     exit(EXIT_TRAINING_FAILED);
 }
 
-/* --- life ---------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
-/* What so many bytes of a stream take of a card. */
+/* The load of so many bytes of a stream on a card. */
 static uint64_t in_segments(const struct cluster_segment *segment, uint64_t bytes)
 {
     uint64_t segments = (bytes + segment->bytes - 1) / segment->bytes;
@@ -119,7 +119,7 @@ void nics_free(struct nics *nics)
     free(nics);
 }
 
-/* --- streams ------------------------------------------------------------------------------------- */
+/* --- streams ---------------------------------------------------------------------------------- */
 
 static size_t way_of(uint32_t wire, bool up)
 {
@@ -180,10 +180,10 @@ static uint32_t stream_of(struct nics *nics, const struct simulated_network *net
     return *open - 1;
 }
 
-/* --- carrying ------------------------------------------------------------------------------------ */
+/* --- carrying --------------------------------------------------------------------------------- */
 
-/* What ZeroMQ's protocol (ZMTP 3.0, 2.3) makes of a frame: flags, a size of one or of eight bytes, and
- * the frame itself. */
+/* A frame in ZeroMQ's protocol (ZMTP 3.0, 2.3): flags, a size of one or of eight bytes, and the
+ * content. */
 static uint64_t frame_bytes(uint64_t bytes)
 {
     return bytes + (bytes > 255 ? 9 : 2);
@@ -230,8 +230,8 @@ static struct parcel *withdraw(struct nics *nics, uint32_t number, uint64_t keep
     return rest;
 }
 
-/* What had been held up goes before all that is under way, but for what was held up before it. Numbers
- * are in the order of the stream again, then. */
+/* A delayed parcel goes before all that are on their way, but after those delayed before it. Then
+ * numbers are again in the order of the stream. */
 static void put_before(struct nics *nics, uint32_t number, uint64_t now_ns, struct parcel *parcel)
 {
     struct stream *stream = &nics->streams[number];
@@ -253,7 +253,7 @@ static void put_before(struct nics *nics, uint32_t number, uint64_t now_ns, stru
     }
 }
 
-/* Its connection is no more: so says the network, too, when it lands. */
+/* Its connection is closed: the network says the same when it is delivered. */
 static void give_back(struct nics *nics, struct simulated_network *network, uint64_t now_ns,
                       struct parcel *parcel)
 {
@@ -277,7 +277,7 @@ static void carry(void *context, struct simulated_network *network, uint64_t now
         put_behind(nics, number, now_ns, parcel);
 }
 
-/* --- arriving ------------------------------------------------------------------------------------ */
+/* --- arriving --------------------------------------------------------------------------------- */
 
 static void note_delay(struct network_counts *counts, const struct delivery *delivery)
 {
@@ -336,9 +336,9 @@ static void advance(void *context, struct simulated_network *network, uint64_t n
         arrive(nics, network, &delivery);
 }
 
-/* --- breaking ------------------------------------------------------------------------------------ */
+/* --- breaking --------------------------------------------------------------------------------- */
 
-/* Numbers rise in a stream, so what survives is the first of it. */
+/* Numbers rise in a stream: the surviving parcels are the first ones. */
 static void break_way(struct nics *nics, struct simulated_network *network, uint64_t now_ns,
                       size_t way, uint64_t survives)
 {
@@ -373,7 +373,7 @@ static void breaks(void *context, struct simulated_network *network, uint64_t no
     break_way(context, network, now_ns, way_of(wire, false), it->down.survives);
 }
 
-/* --- for others ---------------------------------------------------------------------------------- */
+/* --- for others ------------------------------------------------------------------------------- */
 
 struct channel nics_channel(struct nics *nics)
 {

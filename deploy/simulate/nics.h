@@ -1,40 +1,43 @@
-/* nics.h - the carrier of a cluster that is described (deploy/cluster): every connection of a job is one
- * between two of its hosts, and all of them share the hosts' cards (deploy/cluster/network.h).
+/* nics.h - the channel of a simulated cluster (deploy/cluster): every connection of a job is
+ * between two of its hosts, and all connections share the hosts' cards (deploy/cluster/network.h).
  *
- *     struct nics *cards = nics_create(&cluster, &layout, seed);
- *     options.carrier = nics_channel(cards);
+ *     struct nics *nics = nics_create(&cluster, &layout, seed);
+ *     options.channel = nics_channel(nics);
  *     engine_init(&engine, &options, &error);
  *     engine_run(&engine);
- *     nics_free(cards);
+ *     nics_free(nics);
  *     engine_free(&engine);
  *
- * A wire of the engine is a TCP connection: two streams, up and down, between the host of its client and
- * that of its server. Whoever comes to a place after somebody else has the same host, with its card. A
- * message is what a real run sends for it: its header and its payload as ZeroMQ's frames, in segments
- * (nics_wire_bytes). It lands when its last byte is there; those of a stream land as they were sent.
+ * A wire of the engine is a TCP connection: two streams, up and down, between the host of its
+ * client and that of its server. A replacement of a process has the same host, with its card. A
+ * message has the size of a real one: its header and its payload as ZeroMQ's frames, in segments
+ * (nics_wire_bytes). It is delivered when its last byte has arrived; those of a stream are
+ * delivered in the order of sending.
  *
- * When a connection breaks, of what is under way on it still arrives
+ * When a connection breaks, these of its messages still arrive:
  *
- *     of a process that has left         all that it has said: its kernel goes on sending;
- *     of one that was killed             the first of it, as many as its kernel had, which is drawn;
- *     to a process that is gone, or      nothing: what comes is answered with a reset, and what has
- *     between two that are cut off       come in is not read;
+ *     from a process that has left       all: its kernel continues to send;
+ *     from a process that was killed     the first of them, as many as its kernel had, which is
+ *     drawn;
+ *     to a process that is gone, or      none: the answer is a reset, and received bytes are not
+ *     between two that are cut off       read;
  *
- * and what does not arrive leaves the cards at once. The next connection is a stream of its own: what
- * survives of the one before does not hold it up.
+ * The others leave the cards at once. The next connection is a stream of its own, which remaining
+ * messages of the old one do not delay.
  *
- * What was held up by a partition is sent again when that is over, and then all behind it that is under
- * way, as by a sender that has heard nothing: so order is kept here as well.
+ * Messages that a partition delayed are sent again when it is over, followed by all later ones on
+ * their way, as by a sender without acknowledgements: order is kept here as well.
  *
- * Not there: what it takes to connect (about three round trips, once), acknowledgements and timers after
- * a partition; what deploy/VIRTUAL.md says of the network itself.
+ * Not modelled: the time to connect (about three round trips, once), acknowledgements, timers after
+ * a partition, and the limits of the network in deploy/VIRTUAL.md.
  *
- * Places are those of the layout, which has to have all that the engine will have; guests have none.
- * Memory: in proportion to what is under way, to the streams that are open, and a word for each way of
- * each wire of the engine; without more of it the process ends, as the engine's does.
+ * Places are those of the layout, which has to have all of the engine's; scripted clients have
+ * none.
+ * Memory: in proportion to messages on their way and open streams, and a word for each direction of
+ *         each wire of the engine. Without memory the process ends, like the engine's.
  *
- * Threads: the engine's. Ownership: what is under way is the cards', and freed with them, which is to be
- * before the engine is. Units: virtual nanoseconds, bytes. */
+ * Threads: the engine's. Ownership: nics own the messages on their way and free them, before the
+ *          engine is freed. Units: virtual nanoseconds, bytes. */
 
 #ifndef DEPLOY_SIMULATE_NICS_H
 #define DEPLOY_SIMULATE_NICS_H
@@ -47,36 +50,36 @@
 #include "deploy/cluster/network.h"
 #include "deploy/engine/channel.h"
 
-/* What libzmq writes to a socket of a message before the rest of it, and how long a kernel's card is busy
- * with what a socket may have given it (sk_pacing_shift). */
+/* Bytes of a message that libzmq writes to a socket before the rest; and the time that a kernel's
+ * card needs for a socket's queued bytes (sk_pacing_shift). */
 #define NICS_FIRST_BYTES 8192
 #define NICS_AHEAD_NS    976563
 
 struct nics;
 
-/* Parcels. Those carried have arrived, were broken, or are under way. */
+/* Parcels. Those carried have arrived, were broken, or are on their way. */
 struct nics_counts {
-    uint64_t carried;   /* Taken over from the engine. */
-    uint64_t arrived;   /* At the other end; what becomes of them there is the engine's. */
-    uint64_t broken;    /* Given back: their connection was no more. */
-    uint64_t resent;    /* Once more, behind something that had been held up. */
-    uint64_t bytes;     /* On the wire, of those that have arrived. */
-    uint64_t waited;    /* Of those: they were lost, or the switch had no room, ... */
-    uint64_t timers_ns; /* ... and so long they waited for timers in all. */
+    uint64_t carried;   /* Received from the engine. */
+    uint64_t arrived;   /* Delivered to the engine at the other end. */
+    uint64_t broken;    /* Returned: their connection was closed. */
+    uint64_t resent;    /* Sent again, after a delayed one. */
+    uint64_t bytes;     /* On the wire, of arrived ones. */
+    uint64_t waited;    /* Arrived ones that were lost before, or that the full switch dropped, */
+    uint64_t timers_ns; /* and the sum of their timers. */
 };
 
-/* What has arrived through a host's card, each way, and within the host, in bytes on the wire. */
+/* Bytes on the wire that have arrived through a host's card, each way, and within the host. */
 struct nics_use {
     uint64_t up_bytes, down_bytes, loopback_bytes;
 };
 
-/* Who is told of each that arrives where its time went; the parcel is still the cards'. */
+/* Called for each arrived parcel with the parts of its time; nics still owns the parcel. */
 struct nics_watcher {
     void *context;
     void (*arrived)(void *context, const struct parcel *parcel, const struct delivery *delivery);
 };
 
-/* The layout is of this cluster. seed: of jitter and losses. NULL without memory. */
+/* The layout is of this cluster. seed: for jitter and losses. NULL without memory. */
 struct nics *nics_create(const struct cluster *cluster, const struct layout *layout, uint64_t seed);
 void nics_free(struct nics *nics);
 
@@ -86,15 +89,15 @@ void nics_watch(struct nics *nics, const struct nics_watcher *watcher);
 const struct nics_counts *nics_counts(const struct nics *nics);
 
 const struct nics_use *nics_use(const struct nics *nics, uint32_t host);
-/* What has arrived so far does not count there. */
+/* Reset these counts. */
 void nics_forget_use(struct nics *nics);
 
-/* Counted one by one; and how many streams there were at the most at a time. */
+/* Counted one by one; and the maximum number of simultaneous streams. */
 uint64_t nics_under_way(const struct nics *nics);
 uint64_t nics_streams_most(const struct nics *nics);
 
-/* What a message is on the wire: without a payload 0 bytes of it. local: between processes of one
- * host, where segments are long and headers nothing. */
+/* The size of a message on the wire; without a payload payload_bytes is 0. local: between processes
+ * of one host, with long segments and no headers. */
 uint64_t nics_wire_bytes(const struct cluster_segment *segment, uint64_t header_bytes,
                          uint64_t payload_bytes, bool local);
 

@@ -1,4 +1,4 @@
-/* simulation.c - makes the tables, runs the engine, and says how server 0 ended. */
+/* simulation.c - makes the tables, runs the engine, and reports server 0's end. */
 
 #include "deploy/simulate/simulation.h"
 
@@ -18,7 +18,8 @@
 /* Copies of the parameters that a worker and all servers together have at the most, about. */
 #define COPIES_OF_WORKER 4
 #define COPIES_OF_SERVER 4
-/* (Where workers have replicas they have the slots as well.) And of any size of the model: a session or cores, with their books. */
+/* (Where workers have replicas they have the slots as well.) And of any size of the model: a
+ * session or cores, with their books. */
 #define BYTES_OF_PROCESS (128u << 10)
 
 uint64_t simulation_memory(const struct workload *workload, uint32_t workers, uint32_t servers)
@@ -42,7 +43,8 @@ static void look(void *context)
     if (atomic_load(&s->stop_code) != 0 && !s->stopping) {
         s->stopping = true;
         s->stop_by = clock_now_seconds() + STOP_SECONDS;
-        fault_schedule_stop(&s->schedule); /* Nobody kills the server 0 that is told, either. */
+        /* Then server 0 is not killed during the stop, either. */
+        fault_schedule_stop(&s->schedule);
         engine_request_stop(&s->engine);
     }
     if (s->stopping && clock_now_seconds() > s->stop_by)
@@ -58,7 +60,7 @@ static void note_ended(void *context, const struct simulated_process *process)
     s->replaced |= process->host == 0 && process->state == PROCESS_KILLED;
 }
 
-/* Server 0 tells how it ends: there is nothing left that could go wrong. */
+/* Server 0 announces the end: there are no more failures. */
 static void note_sent(void *context, const struct simulated_process *process,
                       const struct message *message)
 {
@@ -74,7 +76,7 @@ static void note_time_spent(void *context, const struct simulated_process *proce
     tracing_time_spent(&s->tracing, process, time_spent);
 }
 
-/* Who is told of each piece of work. */
+/* Passes each piece of work on to its listeners. */
 static void note_worked(void *context, const struct simulated_process *process,
                         const struct labour_done *done)
 {
@@ -92,7 +94,7 @@ static uint32_t owner_threads(const struct simulation *s)
     return wanted >= 0 ? (uint32_t)wanted : processors <= 2 ? 0 : processors >= 8 ? 4 : 2;
 }
 
-/* A session that goes on is another one, with numbers of its own. */
+/* A resumed session is another one, with its own random numbers. */
 static uint64_t seed_of(const struct simulation *s)
 {
     struct generation generation;
@@ -175,7 +177,7 @@ static enum status make_cluster(struct simulation *s, struct error *error)
     return status;
 }
 
-/* What bound the run, bound it from here on. */
+/* The bottleneck is measured from here on. */
 static void forget_joining(void *context)
 {
     struct simulation *s = context;
@@ -236,8 +238,8 @@ void simulation_free(struct simulation *simulation)
 
 /* --- running --------------------------------------------------------------------------------- */
 
-/* What a server 0 that comes in the place of another says at the end of a run that the other had written
- * down as done is no word on the run: it finds nobody, or nothing to do. */
+/* A replacement of server 0 may report an error after its predecessor had recorded the run as done.
+ * Then the run is done: the replacement finds no workers, or no work. */
 static bool is_done(const struct simulation *s)
 {
     struct run_found found;

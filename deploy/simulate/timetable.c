@@ -1,4 +1,4 @@
-/* timetable.c - asks the cluster for each time, and adds up what was done. */
+/* timetable.c - asks the cluster for each time, and adds up the work. */
 
 #include "deploy/simulate/timetable.h"
 
@@ -69,7 +69,7 @@ static uint32_t host_of(void *context, const struct simulated_process *process)
     return t->options.layout->host_of[number_of(t, process)];
 }
 
-/* A worker with a replica makes an update of whatever it is given, as an owner does. (Of values too, which
+/* A worker with a replica applies each update that it receives, like an owner. (Values too, which
  * come when it joins or scores, and are only copied.) */
 static uint64_t handling_ns(void *context, const struct simulated_process *process,
                             enum labour labour, uint64_t bytes)
@@ -108,7 +108,7 @@ struct timing timetable_timing(struct timetable *timetable)
                            .worked = note_worked};
 }
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- creation --------------------------------------------------------------------------------- */
 
 static enum status make_processors(struct timetable *t)
 {
@@ -170,7 +170,7 @@ void timetable_forget(struct timetable *timetable)
            ((size_t)layout->servers + layout->workers) * sizeof *timetable->uses);
 }
 
-/* --- what bound a run ------------------------------------------------------------------------ */
+/* --- bottlenecks ------------------------------------------------------------------------------ */
 
 static uint64_t message_took_ns(const struct timetable *t, uint32_t number)
 {
@@ -205,7 +205,7 @@ static double host_busy_ns(const struct timetable *t, uint32_t host)
     return (double)worked_ns / (double)layout->hosts[host].processors;
 }
 
-/* Numbers from first on: whose parts these are. */
+/* The parts' numbers from first on; returns how many there are. */
 static uint32_t count_parts(const struct timetable *t, enum timetable_part part, uint32_t *first)
 {
     const struct layout *layout = t->options.layout;

@@ -1,4 +1,4 @@
-/* tracing.c - a span for each piece of work, and for each stretch of a worker's time. */
+/* tracing.c - a span for each piece of work, and for each interval of a worker's time. */
 
 #include "deploy/simulate/tracing.h"
 
@@ -19,7 +19,7 @@ static void note_other(const struct tracing *t, struct span *span, uint32_t numb
     span->other = other->index;
 }
 
-/* --- work --------------------------------------------------------------------------------------- */
+/* --- work ------------------------------------------------------------------------------------- */
 
 static void note_taken(const struct tracing *t, struct span *span, const struct parcel *parcel)
 {
@@ -54,7 +54,7 @@ static void note_applied(struct span *span, const struct outgoing *item, uint32_
         span->lane = (uint8_t)(LANE_OWNERS + thread - THREAD_OWNERS);
 }
 
-/* It still has before it what it has done. */
+/* Its finished work is still the current item. */
 static void note_computed(struct span *span, const struct simulated_worker *worker)
 {
     bool scores = worker->score.shares > 0;
@@ -86,7 +86,7 @@ void tracing_worked(const struct tracing *tracing, const struct simulated_proces
     recorder_span(tracing->recorder, &span);
 }
 
-/* --- a worker's time ------------------------------------------------------------------------------- */
+/* --- a worker's time -------------------------------------------------------------------------- */
 
 void tracing_time_spent(const struct tracing *tracing, const struct simulated_process *process,
                         const struct time_spent *time_spent)

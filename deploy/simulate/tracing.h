@@ -1,8 +1,8 @@
-/* tracing.h - what the threads of a virtual cluster do and wait for, as spans (common/trace/recorder.h): of
- * the same kinds and in the same lanes as those of real processes. It takes no virtual time, and changes
- * nothing.
+/* tracing.h - the work and the waits of a virtual cluster's threads as spans
+ * (common/trace/recorder.h), of the same kinds and in the same lanes as those of real processes. It
+ * takes no virtual time, and has no effect.
  *
- * What takes a thread no time (timing.h) is no span.
+ * Work that takes a thread no time (timing.h) has no span.
  *
  * Threads: the engine's. Ownership: borrows engine and recorder. */
 
