@@ -1,5 +1,5 @@
-/* hostlist.c - walks over a list's hosts without keeping them: a list of a few bytes can stand for
- * very many. */
+/* hostlist.c - iterates over a list's hosts without storing them: a few bytes can stand for very
+ * many. */
 
 #include "common/address/hostlist.h"
 
@@ -39,7 +39,7 @@ static bool read_span(const char **text, struct span *span)
     return ends[1] >= ends[0];
 }
 
-/* Number `index` of "1-3,08]", whose end *close comes to be; *count: how many there are. */
+/* Number `index` of "1-3,08]", whose end is then at *close; *count: their number. */
 static bool read_bracket(const char *text, uint64_t index, uint64_t *count, struct span *found,
                          const char **close)
 {
@@ -118,7 +118,7 @@ static bool name_of(const struct item *item, uint64_t index, char name[HOSTLIST_
     return true;
 }
 
-/* An item's end, at a comma: between brackets it is none. */
+/* An item ends at a comma outside of brackets. */
 static size_t item_length(const char *list)
 {
     size_t length = 0;

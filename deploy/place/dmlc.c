@@ -1,6 +1,6 @@
-/* dmlc.c - the variables of ps-lite, MXNet and BytePS: DMLC_ROLE and how many there are of each. Its
- * scheduler, which tells others their numbers and addresses, is no role here, and what it would tell is
- * needed: DMLC_WORKER_ID or DMLC_RANK, and, unless all are on one host, where servers are. */
+/* dmlc.c - the variables of ps-lite, MXNet and BytePS: DMLC_ROLE and the number of each role. There
+ * is no scheduler here to assign numbers and addresses. Therefore DMLC_WORKER_ID or DMLC_RANK are
+ * required, and the addresses of servers, unless all are on one host. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "deploy/place/environment.h"
 #include "deploy/place/source.h"
 
-/* BytePS's, what a runtime sets, and dmlc-core's tracker's. */
+/* From BytePS, from a runtime, and from dmlc-core's tracker. */
 static enum status read_index(const char *const *environment, const char *own, uint64_t count,
                               uint64_t *index, struct error *error)
 {
@@ -52,7 +52,7 @@ static enum status read_counts(struct place *place, const char *const *environme
     return status == STATUS_OK ? status : STATUS_INVALID;
 }
 
-/* Where the scheduler would listen there is nobody: on one host the servers take its port and the next. */
+/* The scheduler's port is free: on one host the servers use it and the next ones. */
 static enum status name_servers(struct place *place, const struct place_request *request,
                                 struct error *error)
 {

@@ -1,4 +1,4 @@
-/* environment.c - looks variables up in an array of "NAME=value". */
+/* environment.c - finds variables in an array of "NAME=value". */
 
 #include "deploy/place/environment.h"
 

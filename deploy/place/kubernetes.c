@@ -1,6 +1,6 @@
-/* kubernetes.c - a pod's index: JOB_COMPLETION_INDEX of an Indexed Job, or the number at the end of the
- * name of a StatefulSet's pod. It says nothing of servers, whose names follow from a headless Service:
- * --ps-hosts 'ps-[0-1].ps:7000'. */
+/* kubernetes.c - a pod's index: JOB_COMPLETION_INDEX of an Indexed Job, or the number at the end of
+ * the name of a StatefulSet's pod. The servers' names follow from a headless Service: --ps-hosts
+ * 'ps-[0-1].ps:7000'. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,8 +19,8 @@ static const char *ordinal_of(const char *name)
     return ends ? dash + 1 : NULL;
 }
 
-/* The number at the end of a pod's name counts where a job of several is asked for: a pod that is alone, such as
- * Kubeflow's of a job of one task, may have one as well. */
+/* The number at the end of a pod's name counts where a job of several is asked for: a pod that is
+ * alone, such as Kubeflow's of a job of one task, may have one as well. */
 static bool may_be_named(const struct place_request *request)
 {
     return request->source == PLACE_KUBERNETES ||

@@ -1,9 +1,8 @@
-/* mpi.c - Open MPI's variables, and those of MPICH and whatever else speaks PMI.
+/* mpi.c - the variables of Open MPI, and of MPICH and others with PMI.
  *
- * Open MPI says how many programs there are and how many processes each has
- * (OMPI_APP_CTX_NUM_PROCS="2 3"), and which one this is (OMPI_MCA_orte_app_num). Its OMPI_FIRST_RANKS is
- * not used: it was found to be wrong. Nobody says on which hosts the others are, but that all are on
- * one. */
+ * Open MPI has the number of programs, the processes of each (OMPI_APP_CTX_NUM_PROCS="2 3"), and
+ * this program's number (OMPI_MCA_orte_app_num). Its OMPI_FIRST_RANKS is not used: it was found to
+ * be wrong. No variable names the other hosts, only whether all are on one. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +14,7 @@
 #define NUMBER_MAX   UINT32_MAX
 #define PROGRAMS_MAX 64
 
-/* "2 3" into tasks; false when it is no such list. */
+/* "2 3" into tasks; false for another text. */
 static bool read_programs(const char *text, uint64_t tasks[PROGRAMS_MAX], size_t *count)
 {
     for (*count = 0; *text != '\0'; (*count)++) {
@@ -72,7 +71,8 @@ struct names {
     const char *rank, *size, *local_size;
 };
 
-/* The job's number is in its processes' identity; Open MPI's is of 16 bits, and the next 16 of a part. */
+/* The job's number is in its processes' identity; Open MPI's is of 16 bits, and the next 16 of a
+ * part. */
 static uint64_t job_of(const char *identity)
 {
     uint64_t job = 0;

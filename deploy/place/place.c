@@ -1,4 +1,4 @@
-/* place.c - asks the sources in order, and lets the command line have the last word. */
+/* place.c - tries the sources in order; the command line overrides them. */
 
 #include "deploy/place/place.h"
 
@@ -42,7 +42,7 @@ static bool is_named_worker(const struct place_request *request)
            place_is_named(request, "master");
 }
 
-/* Where every place serves and works; told that it is a server or a worker alone it is that. */
+/* Where every place serves and works; a given role limits it to that. */
 static void place_both(struct place *place, const struct place_request *request, uint32_t index)
 {
     place->serves = !is_named_worker(request);
@@ -66,7 +66,7 @@ static enum status number_together(struct place *place, const struct place_reque
     return STATUS_OK;
 }
 
-/* All of its group are what --job-name says. */
+/* --job-name is the role of its whole group. */
 static enum status number_group(struct place *place, const struct place_request *request,
                                 struct numbered *numbered, struct error *error)
 {
@@ -90,7 +90,7 @@ static enum status number_group(struct place *place, const struct place_request 
     *(server ? &place->server : &place->worker) = (uint32_t)index;
     place->servers = (uint32_t)servers;
     place->workers = (uint32_t)workers;
-    /* Servers are this group, or the one other there is. */
+    /* The servers are this group, or the only other one. */
     numbered->first_server = server                       ? numbered->group_first
                              : numbered->group_first == 0 ? numbered->group_size
                                                           : 0;
@@ -203,8 +203,7 @@ enum status place_meet(struct place *place, const struct place_request *request,
     return STATUS_OK;
 }
 
-/* --ps-hosts stands over whatever a source says; and whoever is told where its servers are knows how many
- * they are. */
+/* --ps-hosts overrides a source; it also determines the number of servers. */
 static enum status use_hosts(struct place *place, const struct place_request *request,
                              struct error *error)
 {
@@ -232,7 +231,7 @@ static enum status use_hosts(struct place *place, const struct place_request *re
     return place->ps_hosts != NULL ? STATUS_OK : error_set(error, STATUS_MEMORY, "out of memory");
 }
 
-/* What variables say is text from anywhere. */
+/* Values of variables are untrusted text. */
 static enum status check_servers(const struct place *place, struct error *error)
 {
     struct error reason = {0};
@@ -253,7 +252,7 @@ static enum status check_servers(const struct place *place, struct error *error)
     return STATUS_OK;
 }
 
-/* --- sources ----------------------------------------------------------------------------------- */
+/* --- sources ---------------------------------------------------------------------------------- */
 
 /* The command line, and variables that are the same. */
 static enum status from_options(struct place *place, const struct place_request *request,
@@ -280,7 +279,7 @@ static enum status from_options(struct place *place, const struct place_request 
     return status;
 }
 
-/* Nobody says anything: whoever named servers has meant to be one of several. */
+/* No source: a given list of servers means that this is one process of several. */
 static enum status from_nothing(struct place *place, const struct place_request *request,
                                 struct error *error)
 {
@@ -298,7 +297,7 @@ static enum status from_nothing(struct place *place, const struct place_request 
     return STATUS_OK;
 }
 
-/* mpirun in an allocation starts its daemons as a step of Slurm's, whose variables they hand down; and
+/* mpirun in an allocation starts its daemons as a Slurm step, whose variables they inherit; and
  * srun starts torchrun's agents. */
 static bool has(const struct place_request *request, const char *name)
 {
@@ -340,7 +339,7 @@ static enum status ask_in_order(struct place *place, const struct place_request 
     return status;
 }
 
-/* Whoever is asked in turn says why he does not know; only the last one's reason counts. */
+/* Each source in turn has a reason for not applying; only the last reason counts. */
 static enum status find(struct place *place, const struct place_request *request,
                         struct error *reason)
 {
@@ -377,7 +376,7 @@ void place_free(struct place *place)
     *place = (struct place){.source = PLACE_NONE};
 }
 
-/* --- in words ----------------------------------------------------------------------------------- */
+/* --- in words --------------------------------------------------------------------------------- */
 
 static void describe_counts(const struct place *place, const char *own, uint32_t count,
                             const char *other, uint32_t others, char *text, size_t size)

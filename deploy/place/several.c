@@ -1,5 +1,5 @@
-/* several.c - whether an engine says that this process is one of several, for the commands that are a
- * whole job by themselves. */
+/* several.c - whether an engine has started this process as one of several, for the commands that
+ * are a whole job by themselves. */
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
-/* slurm.c - srun's variables. A job of several parts (het) that are started together is one step:
- * SLURM_PROCID, SLURM_NTASKS and SLURM_NODEID count through all parts. But SLURM_STEP_NODELIST is then sorted
- * by name, so that hosts are those of the parts' own lists, one part behind the other:
- * SLURM_JOB_NODELIST_HET_GROUP_0 and on, or _PACK_GROUP_ as older versions say. They are there as well where a
- * step is of one part: then it has fewer hosts than they. A part's tasks are those of its hosts, which no two
- * parts share. */
+/* slurm.c - srun's variables. Several parts of a job (het) that start together are one step:
+ * SLURM_PROCID, SLURM_NTASKS and SLURM_NODEID count through all parts. But SLURM_STEP_NODELIST is
+ * then sorted by name. Therefore hosts come from the parts' own lists, one part after the other:
+ * SLURM_JOB_NODELIST_HET_GROUP_0 and on, or _PACK_GROUP_ in older versions. These also exist when a
+ * step has one part: then it has fewer hosts than they. A part's tasks are those of its hosts; no
+ * two parts share a host. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ struct step {
     const char *node_name;     /* Of this task's host. */
     const char *distribution;  /* "cyclic:block"; NULL: as is usual. */
     struct part parts[PARTS_MAX];
-    size_t part_count; /* 0: it is no het job. */
+    size_t part_count; /* 0: not a het job. */
 };
 
 /* The first of two names that is set. */
@@ -171,8 +171,8 @@ static bool one_task_a_host(const struct step *step)
            host == step->size - 1;
 }
 
-/* Hosts are filled one after the other, unless Slurm was told otherwise, which it says; or else this task's
- * own host is another than it would be. */
+/* Hosts are filled one after the other, unless Slurm's variables say otherwise; or this task's own
+ * host differs from the computed one. */
 static enum status check_own(const struct step *step, struct error *error)
 {
     char name[HOSTLIST_NAME_MAX];

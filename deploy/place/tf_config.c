@@ -1,13 +1,13 @@
-/* tf_config.c - TF_CONFIG, as TensorFlow, Kubeflow and Google's cloud write it:
+/* tf_config.c - TF_CONFIG, in the format of TensorFlow, Kubeflow and Google's cloud:
  *
  *     {"cluster": {"chief": ["c:2222"], "ps": ["p0:2222"], "worker": ["w0:2222"]},
  *      "task": {"type": "worker", "index": 0}}
  *
- * Chief, or master as it was called, is worker 0 and trains; worker i is then worker i + 1. Hosts of
- * workers are only counted, but where each place serves. An evaluator is not counted, and need not be
- * in the cluster. With dynamic workers Kubeflow's list of workers is a map of the one worker it is
- * for ({"1": "w1:2222"}), and its list of servers, to a server, has that one alone. Members that are
- * not known are left alone. */
+ * The chief, or master by its old name, is worker 0 and trains; worker i is then worker i + 1.
+ * Hosts of workers are only counted, except where each place serves. An evaluator is not counted,
+ * and need not be in the cluster. With dynamic workers Kubeflow's list of workers is a map with the
+ * one worker that reads it ({"1": "w1:2222"}), and a server's list of servers has that server
+ * alone. Unknown members are ignored. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ struct tf_config {
     uint64_t index;
 };
 
-/* --- reading ----------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 /* Every address of a list is one. */
 static enum status check_address(const struct tf_config *config, const char *job, size_t index,
@@ -181,7 +181,7 @@ static enum status check_task(const struct tf_config *config, struct error *erro
     return STATUS_OK;
 }
 
-/* --- what comes of it ---------------------------------------------------------------------------- */
+/* --- the place -------------------------------------------------------------------------------- */
 
 static uint64_t workers_of(const struct tf_config *config)
 {
@@ -238,7 +238,7 @@ static enum status add_siblings(struct place *place, const char *own, uint64_t i
     return status;
 }
 
-/* A server that is told of itself alone. */
+/* A server whose list has that server alone. */
 static enum status serve_sparsely(struct place *place, const struct place_request *request,
                                   const struct tf_config *config, struct error *error)
 {
@@ -408,7 +408,7 @@ static enum status check_names(const struct tf_config *config, struct error *err
     return STATUS_OK;
 }
 
-/* Without a cluster there is one process, which TensorFlow calls worker 0, chief or master. */
+/* Without a cluster there is one process, TensorFlow's worker 0, chief or master. */
 static enum status be_alone(struct place *place, const struct place_request *request,
                             struct tf_config *config, struct error *error)
 {

@@ -1,6 +1,7 @@
-/* torchrun.c - RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as torchrun and Kubeflow's PyTorchJob set
- * them. The first ranks are those of the host that MASTER_ADDR names, and there the servers listen from
- * MASTER_PORT on; with an agent of torchrun's, which listens on that one itself, from the next. */
+/* torchrun.c - RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT of torchrun and Kubeflow's PyTorchJob.
+ * The first ranks are on the host that MASTER_ADDR names, and there the servers listen from
+ * MASTER_PORT on; an agent of torchrun listens on that port itself, and the servers use the next
+ * ones. */
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* included.c - of each worker the computations of its presence, each with the versions that had all up
- * to it: what a later one has to begin from is one of these, found by its clock. */
+/* included.c - keeps for each worker the computations of its presence, with the versions that
+ * include them: the base of a later computation must include one of these, found by its clock. */
 
 #include "deploy/replay/included.h"
 
@@ -110,7 +110,7 @@ static enum status check_bases(struct included *included, const struct run_recor
     return STATUS_OK;
 }
 
-/* Nobody who is here has begun one for which this one would have had to be done. */
+/* No present worker has begun a computation that requires this one. */
 static enum status check_order(const struct included *included,
                                const struct run_record_computation *c, struct error *error)
 {
@@ -131,8 +131,8 @@ static enum status check_order(const struct included *included,
 
 /* --- stretches ----------------------------------------------------------------------------- */
 
-/* The version of each chunk that has each computation of the stretch first; 0: it has no entry there.
- */
+/* The version of each chunk that first includes each computation of the interval; 0: it has no
+ * entry there. */
 static uint64_t *versions_of(const struct run_record_interval *s, uint32_t chunk_count)
 {
     uint64_t batches = s->to.batches - s->from.batches;
@@ -167,8 +167,8 @@ static enum status note(struct included *included, const struct run_record_compu
     return STATUS_OK;
 }
 
-/* What no later one will ask for: all begin at clocks that the least has come to, so that of each
- * worker the last of what is older stands for that. */
+/* Drop computations that no later one needs: all begin at clocks of at least the minimum, and the
+ * last older computation of each worker stands for the others. */
 static void forget_old(struct included *included)
 {
     uint64_t least = UINT64_MAX;

@@ -1,5 +1,5 @@
-/* kept.c - counts of what is needed: those of the stretch in an array, those of later ones in a list
- * that is sorted once. */
+/* kept.c - counts uses: those of the interval in an array, those of later ones in a list that is
+ * sorted once. */
 
 #include "deploy/replay/kept.h"
 

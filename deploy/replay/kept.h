@@ -1,6 +1,5 @@
-/* kept.h - the versions of chunks that some computation yet to be made begins from. How often each is
- * needed is known beforehand, from the record: so a version is kept from when it is made until the
- * last that begins from it has it.
+/* kept.h - the versions of chunks that are the base of a later computation. The record gives the
+ * number of uses in advance: a version is kept from its creation until its last use.
  *
  * Threads: one owner. */
 
@@ -17,10 +16,10 @@
 struct kept_version {
     uint64_t version;
     struct frame *values;
-    uint64_t uses; /* That are yet to come. */
+    uint64_t uses; /* Remaining ones. */
 };
 
-/* Needed in a stretch behind the one in which it is made. */
+/* Needed in a later interval than the one that makes it. */
 struct kept_need {
     uint32_t chunk;
     uint64_t version, uses;
@@ -34,28 +33,30 @@ struct kept {
     } * chunks;              /* [chunk_count] */
     struct kept_need *later; /* [later_count] by chunk and version. */
     size_t later_count, later_capacity;
-    uint64_t *near; /* [chunk_count][near_span] uses in this stretch, of versions made in it. */
+    uint64_t *near; /* [chunk_count][near_span] uses in this interval, of versions made in it. */
     uint64_t near_from, near_span;
-    uint64_t bytes, versions_max; /* Of what is kept now; the most of one chunk so far. */
+    /* Bytes kept now; the maximum number of versions of one chunk so far. */
+    uint64_t bytes, versions_max;
 };
 
 enum status kept_init(struct kept *kept, uint32_t chunk_count);
 void kept_free(struct kept *kept);
 
-/* Beforehand, every stretch of the segment in turn. needed: [computation_count] whether it will be
- * made. Then, once, that this was all. STATUS_MEMORY. */
+/* In advance, every interval of the segment in turn. needed: [computation_count] whether it will be
+ * made. Then once kept_foreseen. STATUS_MEMORY. */
 enum status kept_foresee(struct kept *kept, const struct run_record_interval *interval,
                          const uint32_t *needed);
 void kept_foreseen(struct kept *kept);
 
-/* The stretch begins. STATUS_MEMORY. */
+/* The interval begins. STATUS_MEMORY. */
 enum status kept_interval(struct kept *kept, const struct run_record_interval *interval,
                           const uint32_t *needed);
 
-/* A version has been made, or is there when the segment begins. STATUS_MEMORY. */
+/* A version was made, or exists when the segment begins. STATUS_MEMORY. */
 enum status kept_made(struct kept *kept, uint32_t chunk, uint64_t version, struct frame *values);
 
-/* One that was made and is needed: its values, until it is used; one use less. */
+/* The values of a version that was made and is needed, valid until kept_use; it has one use less
+ * afterwards. */
 const struct frame *kept_look(const struct kept *kept, uint32_t chunk, uint64_t version);
 void kept_use(struct kept *kept, uint32_t chunk, uint64_t version);
 

@@ -1,5 +1,5 @@
-/* recorded.c - the newest manifest says which session's file is the last and how much of it counts;
- * those before it are whole. */
+/* recorded.c - the newest manifest names the last session's file and its valid length; earlier
+ * files are whole. */
 
 #include "deploy/replay/recorded.h"
 
@@ -14,7 +14,7 @@
 #include "common/store/manifest.h"
 #include "common/store/set_log.h"
 
-/* Whatever is wrong with a record, there is none to replay: but memory. */
+/* Any fault of a record means that there is none to replay, except lack of memory. */
 static enum status unfit(enum status status, const struct error *why, struct error *error)
 {
     if (status == STATUS_OK)
@@ -69,7 +69,7 @@ static enum status read_files(struct recorded *recorded, const struct disk *disk
     return status;
 }
 
-/* --- whether they are this run's, and go on from each other --------------------------------- */
+/* --- do the files belong to this run, and to each other? -------------------------------------- */
 
 static enum status check_kind(const struct recorded *recorded,
                               const struct run_record_reader *reader, bool first,
@@ -117,7 +117,7 @@ static enum status check_place(const struct run_record_reader *reader, uint64_t 
     return STATUS_OK;
 }
 
-/* The newest checkpoint is of the last session: whose that is, and how long its file was. */
+/* The newest checkpoint, of the last session: its session and the length of that file. */
 struct newest {
     uint64_t run_id, bytes;
 };
@@ -135,7 +135,7 @@ static enum status check_last(struct recorded_file *file, const struct run_recor
                          "%.300s: damaged: it has %zu bytes, and %" PRIu64
                          " when the newest checkpoint was written",
                          file->name, file->count, newest->bytes);
-    file->count = newest->bytes; /* What is behind them has no checkpoint. */
+    file->count = newest->bytes; /* Bytes after them have no checkpoint. */
     return STATUS_OK;
 }
 
@@ -220,7 +220,7 @@ static enum status read_record(struct recorded *recorded, const struct disk *dis
     return status;
 }
 
-/* What steps are made of, of all of them. */
+/* The leaves of steps, from all files. */
 static enum status read_sets(struct recorded *recorded, const struct disk *disk, const char *path,
                              struct error *error)
 {

@@ -1,9 +1,10 @@
-/* recorded.h - a run as it was recorded: its declaration, what came of it, and the files of its record,
- * which go on from each other.
+/* recorded.h - a recorded run: its declaration, its results, and the files of its record, one after
+ * the other.
  *
- * Threads: one owner. Errors: STATUS_NOT_FOUND, STATUS_IO and STATUS_INVALID as reading run.json has
- * them; STATUS_MISMATCH when there is a run, but no record that it could be made again from: none, a
- * damaged one, one of another declaration. The line names the file. */
+ * Threads: one owner.
+ * Errors: STATUS_NOT_FOUND, STATUS_IO and STATUS_INVALID as for run.json. STATUS_MISMATCH: the run
+ *         has no record to replay: it is missing, damaged, or of another declaration. The line
+ *         names the file. */
 
 #ifndef DEPLOY_REPLAY_RECORDED_H
 #define DEPLOY_REPLAY_RECORDED_H
@@ -25,20 +26,20 @@ struct recorded_file {
 
 struct recorded {
     struct run_found found;      /* The declaration, of the last session. */
-    struct record told;          /* What run.json and events.jsonl tell. */
+    struct record told;          /* From run.json and events.jsonl. */
     struct recorded_file *files; /* [file_count] one a session, in order. Owned. */
     uint32_t file_count;
     void *
-        sets; /* [set_bytes] A list (common/steps/leaf_set.h) of what its steps are made of, where that
-                 * is not all their leaves; else NULL. Owned. */
+        sets; /* [set_bytes] A list (common/steps/leaf_set.h) of the leaves of its steps, when steps
+               * do not have all leaves; else NULL. Owned. */
     size_t set_bytes;
-    struct run_record_snapshot end; /* Of the last. */
-    bool plain;                     /* Gradients were made without fused products. */
+    struct run_record_snapshot end; /* Of the last file. */
+    bool plain;                     /* Gradients were computed without fused multiply-add. */
     uint64_t bytes;                 /* Of all files. */
-    char checkpoint[DISK_PATH_MAX]; /* The newest, which ends the record; "": there is none. */
+    char checkpoint[DISK_PATH_MAX]; /* The newest, which ends the record; "": none. */
 };
 
-/* Every file is read to its end and held against the run. */
+/* Reads every file to its end and checks it against the run. */
 enum status recorded_open(struct recorded *recorded, const struct disk *disk, const char *path,
                           struct error *error);
 void recorded_close(struct recorded *recorded);

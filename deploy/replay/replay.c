@@ -1,5 +1,5 @@
-/* replay.c - chunks side by side, one entry each in turn; a computation is made when the first chunk
- * comes to an entry of its, and forgotten behind the last. */
+/* replay.c - chunks advance side by side, one entry each in turn; a computation is made when the
+ * first chunk comes to an entry of it, and dropped after the last. */
 
 #include "deploy/replay/replay.h"
 
@@ -14,15 +14,15 @@
 #include "ps/shard/group.h"
 #include "ps/shard/plan.h"
 
-/* A computation of the stretch. */
+/* A computation of the interval. */
 struct making {
     float *gradient; /* [elements] while some chunk is to have it yet ... */
-    float *base;     /* ... and what it was made from, where gradients are compensated. */
+    float *base;     /* and its base values, when gradients are compensated. */
     struct tally score;
-    uint32_t examples; /* That it is of; 0: all of its batch. */
+    uint32_t examples; /* Its number; 0: all of its batch. */
 };
 
-/* The chunks as they were after so many batches, as far as they have come there. */
+/* The chunks after so many batches, as far as they have reached that. */
 struct passing {
     uint64_t batches;
     float *values; /* [elements] */
@@ -41,14 +41,14 @@ struct replay {
     struct chunk *chunks;
     uint64_t *places; /* [chunk_count] batches had. */
     uint32_t chunk_count;
-    uint32_t scoring; /* The chunk by whose entries batches score: the first of server 0's. */
+    uint32_t scoring; /* The chunk whose entries score batches: the first of server 0's. */
     struct kept kept;
-    struct making *makings; /* [computation_count] of the stretch ... */
+    struct making *makings; /* [computation_count] of the interval, */
     uint32_t *left;         /* ... and how many entries each has yet that are no skips. */
     float **spare;          /* [spare_count] gradients to be used again. */
     size_t spare_count, gradients;
-    float *carried[CHECKPOINT_ARRAYS_MAX]; /* [elements] what the segment before ended with. */
-    float *parameters;                     /* [elements] what a gradient is made from. */
+    float *carried[CHECKPOINT_ARRAYS_MAX]; /* [elements] the last values of the previous segment. */
+    float *parameters;                     /* [elements] the base of a gradient. */
     float *result;                         /* [elements] at `until` ... */
     uint64_t result_version;               /* ... and which version of every chunk that is. */
     struct passing *passing;
@@ -69,7 +69,7 @@ static float *make_space(const struct replay *r)
     return aligned_alloc(64, r->elements * sizeof(float));
 }
 
-/* --- life ---------------------------------------------------------------------------------- */
+/* --- creation --------------------------------------------------------------------------------- */
 
 enum status replay_create(struct replay **replay, const struct job *job, uint64_t until,
                           const struct replay_calls *calls, struct error *error)
@@ -151,7 +151,7 @@ void replay_destroy(struct replay **replay)
     *replay = NULL;
 }
 
-/* --- what is kept -------------------------------------------------------------------------- */
+/* --- kept values ------------------------------------------------------------------------------ */
 
 static void measure(struct replay *r)
 {
@@ -243,7 +243,7 @@ static enum status pass(struct replay *r, const struct chunk *chunk, uint64_t ba
 
 /* --- segments ------------------------------------------------------------------------------ */
 
-/* From each stretch, how many of a computation's entries are no skips: without one it need not be
+/* From each interval, the number of a computation's entries that are no skips: with 0 it is not
  * made. */
 static uint32_t *count_left(const struct run_record_interval *s, uint32_t chunk_count)
 {
@@ -271,7 +271,7 @@ static enum status foresee(struct replay *r, const char *name, const void *bytes
     return status == STATUS_NOT_FOUND ? STATUS_OK : status;
 }
 
-/* What the segment that ends leaves to the next. */
+/* Values for the next segment. */
 static enum status carry(struct replay *r)
 {
     for (uint32_t array = 0; r->plan != NULL && array <= r->plan->slots.count; array++) {
@@ -297,8 +297,8 @@ static enum status make_plan(struct replay *r, struct error *error)
                                : error_set(error, status, "%s: %.200s", r->reader.name, why.text);
 }
 
-/* The chunk whose EXCHANGE had the report. Where borders are not a variable's they are dealt from server 0
- * on. */
+/* The chunk whose EXCHANGE had the report. Chunks whose borders are not a variable's are dealt from
+ * server 0 on. */
 static enum status find_scoring(struct replay *r, struct error *error)
 {
     struct partition partition;
@@ -411,7 +411,7 @@ static enum status make(struct replay *r, uint32_t index, struct error *error)
 
 /* --- entries ------------------------------------------------------------------------------- */
 
-/* made: what the gradient is in; NULL: the batch is left out. base: the version it was made from. */
+/* made: holds the gradient; NULL: the batch is left out. base: its base version. */
 static enum status apply(struct replay *r, uint32_t index, const struct making *made,
                          uint64_t batch, uint64_t base, bool closes, struct error *error)
 {
@@ -493,7 +493,7 @@ static enum status stuck(const struct replay *r, struct error *error)
                      s->computations[place->computation].batch);
 }
 
-/* Whoever can goes one entry on. */
+/* Each chunk that can advances by one entry. */
 static enum status round_of_chunks(struct replay *r, bool *any, struct error *error)
 {
     *any = false;
@@ -573,7 +573,7 @@ void replay_count_from(struct replay *replay, uint64_t batch)
     replay->counted_from = batch;
 }
 
-/* What the step was made of: of all its leaves, or of those that are recorded. */
+/* The leaves of the step: all, or the recorded ones. */
 static enum status find_shape(struct replay *r, uint64_t step, struct step_shape *shape,
                               struct error *error)
 {

@@ -1,4 +1,4 @@
-/* rerun.c - the replay between the run's record and the worker's gradients. */
+/* rerun.c - connects the run's record, the replay and the workers' gradients. */
 
 #include "deploy/replay/rerun.h"
 
@@ -47,7 +47,7 @@ static enum status evaluate(void *context, uint64_t batches, const float *parame
     return STATUS_OK;
 }
 
-/* --- life ---------------------------------------------------------------------------------- */
+/* --- creation --------------------------------------------------------------------------------- */
 
 static enum status choose_instructions(const struct rerun *rerun, struct error *error)
 {
@@ -128,7 +128,7 @@ void rerun_close(struct rerun *rerun)
 
 /* --- going through it ---------------------------------------------------------------------- */
 
-/* What is said once is kept: of the first computation that lacks something. */
+/* Only the first violation is kept. */
 static enum status check_mode_invariants(struct rerun *rerun, struct error *broken)
 {
     if (broken->text[0] != '\0' || !job_mode(&rerun->job)->bounds)

@@ -1,5 +1,5 @@
-/* rerun.h - a recorded run made again, or the same history with something changed: gradients by the
- * workers' own code from the run's data, updates by replay.h, scores where the run has them.
+/* rerun.h - repeats a recorded run, or the same history with a change: gradients by the workers'
+ * own code from the run's data, updates by replay.h, scores where the run has them.
  *
  * Threads: one owner. */
 
@@ -18,23 +18,23 @@
 #include "worker/model/model.h"
 #include "worker/node_gradient.h"
 
-/* Of every chunk as it was after so many batches, on the test set. */
+/* Of every chunk after so many batches, on the test set. */
 struct rerun_score {
     uint64_t batches;
     struct score_figures test;
 };
 
-/* One session of the run, as far as it was gone through. */
+/* One session of the run, as far as it was replayed. */
 struct rerun_segment {
     uint64_t session;
-    uint32_t workers, servers, chunks; /* No chunks: steps are the same whoever computes. */
+    uint32_t workers, servers, chunks; /* No chunks: steps do not depend on the workers. */
     struct run_record_snapshot from, to;
     uint64_t computations, entries, torn;
 };
 
 struct rerun {
     const struct recorded *recorded; /* Borrowed. */
-    struct job job;                  /* What is computed. Owned. */
+    struct job job;                  /* The job to compute. Owned. */
     struct dataset dataset;
     struct model *model;
     struct node_gradient gradient;
@@ -44,7 +44,7 @@ struct rerun {
     struct rerun_score *scores; /* [score_count] Owned. */
     size_t score_count, score_capacity;
     double score_seconds;
-    uint64_t computing; /* The batch of the gradient being made. */
+    uint64_t computing; /* The batch of the current gradient. */
 };
 
 struct rerun_listener {
@@ -54,18 +54,18 @@ struct rerun_listener {
     void (*score)(void *context, const struct rerun_score *score);
 };
 
-/* job: the run's, or with something changed; data: where its data are here. STATUS_MISMATCH when they
- * are not what they were, or this processor has not the instructions of the record. */
+/* job: the run's, or with a change; data: their local path. STATUS_MISMATCH: the data have changed,
+ * or this processor lacks the instructions of the record. */
 enum status rerun_open(struct rerun *rerun, const struct recorded *recorded, const struct job *job,
                        const char *data, uint64_t until, struct error *error);
 void rerun_close(struct rerun *rerun);
 
-/* All of it. STATUS_INVALID: the record is damaged. STATUS_DIVERGED: a gradient that was applied in
- * the run is not finite here. STATUS_MISMATCH: what ssp promises was not so; the rest is done. */
+/* All of it. STATUS_INVALID: the record is damaged. STATUS_DIVERGED: an applied gradient is not
+ * finite here. STATUS_MISMATCH: ssp's guarantee was violated; the rest is done. */
 enum status rerun_go(struct rerun *rerun, const struct rerun_listener *listener,
                      struct error *error);
 
-/* Means of an epoch (from 0) over the examples that were made gradients of; NaN: there were none. */
+/* The mean of an epoch (from 0) over the examples with gradients; NaN without any. */
 double rerun_loss(const struct rerun *rerun, uint64_t epoch);
 
 #endif

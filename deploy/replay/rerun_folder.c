@@ -1,5 +1,5 @@
-/* rerun_folder.c - run_directory.h and model_file.h, as server 0's checkpointer uses them at a run's
- * end. */
+/* rerun_folder.c - uses run_directory.h and model_file.h, as server 0's checkpointer does at a
+ * run's end. */
 
 #include "deploy/replay/rerun_folder.h"
 
@@ -28,7 +28,7 @@ enum status rerun_folder_check(const char *out, struct error *error)
                : status;
 }
 
-/* Where it is told. */
+/* The destinations of events. */
 struct telling {
     struct run_directory directory;
     struct board board;

@@ -1,5 +1,5 @@
-/* rerun_folder.h - what comes of a replay as a run's folder: run.json, events.jsonl, the model. There
- * are no checkpoints, because nothing goes on from there; run.json says `replay_of`.
+/* rerun_folder.h - writes the result of a replay as a run's folder: run.json, events.jsonl, the
+ * model. There are no checkpoints, because it is never resumed; run.json has `replay_of`.
  *
  * Threads: one owner. */
 
@@ -10,17 +10,17 @@
 #include "common/tensorboard/board_place.h"
 #include "deploy/replay/rerun.h"
 
-/* Whether the place is free: before anything is made. STATUS_EXISTS. */
+/* Whether the path is free, checked in advance. STATUS_EXISTS. */
 enum status rerun_folder_check(const char *out, struct error *error);
 
 struct rerun_outcome {
     const char *of;          /* The run's folder. */
     const float *parameters; /* Of the whole space. */
     uint64_t batches, versions;
-    double seconds; /* That it took, scores left out. */
+    double seconds; /* Of the replay, without scores. */
 };
 
-/* board: for TensorBoard, too; what cannot be written there is a *remark, "" if all could. */
+/* board: for TensorBoard, too; *remark names a failure to write there, "" without one. */
 enum status rerun_folder_write(const char *out, const struct board_place *board,
                                const struct rerun *rerun, const struct rerun_outcome *outcome,
                                struct error *remark, struct error *error);

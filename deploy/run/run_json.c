@@ -1,4 +1,4 @@
-/* run_json.c - run.json copied behind what only the launcher knows. */
+/* run_json.c - copies run.json, after the facts that only the launcher has. */
 
 #include "deploy/run/run_json.h"
 
@@ -10,7 +10,7 @@
 
 #define RUN_JSON_BYTES_MAX (16u << 20)
 
-/* How it ended, which whoever was killed could not write down. */
+/* Its end; a killed process could not record it. */
 static const char *state_of(const struct run_outcome *outcome, const struct json *run)
 {
     const char *state = json_text(run, "state");
@@ -19,7 +19,7 @@ static const char *state_of(const struct run_outcome *outcome, const struct json
     return state != NULL && strcmp(state, "stopped") == 0 ? "stopped" : "failed";
 }
 
-/* run.json, but for what has been said. */
+/* run.json without the members written before. */
 static void copy_run(struct json_writer *writer, const struct json *run)
 {
     struct json_member member = {0};

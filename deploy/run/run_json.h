@@ -1,7 +1,7 @@
-/* run_json.h - what came of `syncopate run`, as one JSON object for scripts.
+/* run_json.h - the result of `syncopate run` as one JSON object for scripts.
  *
- * exit_code, path (null when it did not come to a folder), state ("done", "stopped" or "failed"),
- * reason ("" when done), restarts and command_seconds, and then what the run's own run.json holds, if it has one.
+ * exit_code, path (null without a folder), state ("done", "stopped" or "failed"), reason ("" when
+ * done), restarts and command_seconds, then the content of the run's own run.json, if it has one.
  *
  * Threads: one. */
 
@@ -18,12 +18,12 @@ struct run_outcome {
     int exit_code;
     const char *path;   /* NULL: none. */
     bool claimed;       /* Its run.json is of this run. */
-    const char *reason; /* One line; "" when it is done. */
+    const char *reason; /* One line; "" when the run is done. */
     uint32_t restarts;
-    double seconds; /* That the whole command took until now. */
+    double seconds; /* Of the whole command until now. */
 };
 
-/* STATUS_MEMORY when there is no memory for it. */
+/* STATUS_MEMORY. */
 enum status run_json_print(FILE *out, const struct run_outcome *outcome);
 
 #endif

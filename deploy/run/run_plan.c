@@ -1,4 +1,4 @@
-/* run_plan.c - the folder, and the lines that open a run. */
+/* run_plan.c - finds the folder, and prints the lines that open a run. */
 
 #include "deploy/run/run_plan.h"
 
@@ -17,8 +17,8 @@
 
 /* --- the folder ------------------------------------------------------------------------------ */
 
-/* "runs/sync-20240229-235959", with "-2" and so on when that one is taken. Made here, so that two
- * runs of the same second do not take the same name. */
+/* "runs/sync-20240229-235959", with "-2" and so on when that one is taken. Created here: two runs
+ * of the same second must not take the same name. */
 static enum status make_out(struct run_plan *plan, struct error *error)
 {
     time_t now = time(NULL);
@@ -76,7 +76,7 @@ enum status run_plan_find_out(struct run_plan *plan, struct error *error)
     return status;
 }
 
-/* --- what will be run ------------------------------------------------------------------------ */
+/* --- the lines -------------------------------------------------------------------------------- */
 
 static void print_field(const struct run_plan *plan, const char *name, const char *text)
 {

@@ -1,5 +1,5 @@
-/* run_plan.h - what `run` and `simulate` are about to do: the folder that it goes to, and the lines that
- * tell people.
+/* run_plan.h - the plan of `run` and `simulate` before they start: the run's folder, and the lines
+ * that describe it.
  *
  * Threads: one. */
 
@@ -16,21 +16,21 @@
 
 struct run_plan {
     struct options options;
-    struct workload workload; /* Looked at. */
+    struct workload workload; /* Inspected, not read. */
     char out[DISK_PATH_MAX];
     struct board_place board; /* For TensorBoard. */
-    FILE *voice;              /* Where people are told about it. */
-    const char *cluster;      /* In virtual time: on what; NULL: on this machine. */
-    const char *memory;       /* And what that takes of this machine. */
-    const char *hosts;        /* Where processes are to be, in words; NULL: here. */
-    bool out_made;            /* By us, empty: to be taken away again when nothing comes into it. */
+    FILE *voice;              /* The stream of its lines. */
+    const char *cluster;      /* In virtual time: the cluster; NULL: on this machine. */
+    const char *memory;       /* And its memory on this machine. */
+    const char *hosts;        /* The hosts of processes as text; NULL: here. */
+    bool out_made;            /* Created here, empty: removed again if it stays empty. */
 };
 
-/* --out as it was given, where such a run may begin or go on; or a fresh folder in runs/. Waits for those
- * who are about to leave it. And where --tensorboard puts what it is to have of it. */
+/* The folder of --out, where such a run may begin or resume; or a new folder in runs/. Waits for
+ * processes that are about to leave it. Also finds the folder of --tensorboard. */
 enum status run_plan_find_out(struct run_plan *plan, struct error *error);
 
-/* Onto its voice. */
+/* To its voice. */
 void run_plan_print(const struct run_plan *plan);
 
 #endif

@@ -1,4 +1,4 @@
-/* chrome.c - event by event; a count takes the place of the file where only the size is asked for. */
+/* chrome.c - writes event by event; to find the size a counter replaces the file. */
 
 #include "deploy/trace/chrome.h"
 
@@ -22,7 +22,7 @@ struct writer {
     bool any; /* An event is there already. */
 };
 
-/* --- text --------------------------------------------------------------------------------------- */
+/* --- text ------------------------------------------------------------------------------------- */
 
 static void put(struct writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -70,7 +70,7 @@ bool chrome_shows(const struct chrome_about *about, const struct span *span)
     return !about->without_messages || !message;
 }
 
-/* --- who there is -------------------------------------------------------------------------------- */
+/* --- processes -------------------------------------------------------------------------------- */
 
 static void name_process(struct writer *w, unsigned process, const char *name, size_t place)
 {
@@ -121,7 +121,7 @@ static void name_all(struct writer *w)
     }
 }
 
-/* --- what they did ---------------------------------------------------------------------------------- */
+/* --- spans ------------------------------------------------------------------------------------ */
 
 static void put_other(struct writer *w, const struct span *span, const char *as)
 {
@@ -183,7 +183,7 @@ static void put_span(struct writer *w, size_t at)
     put_arguments(w, span);
 }
 
-/* --- steps, and why they took so long ----------------------------------------------------------------- */
+/* --- steps, and their critical paths ---------------------------------------------------------- */
 
 /* Steps of async overlap; a row for each would be no help: they are shown where they do not. */
 static void put_step(struct writer *w, const struct trace_step *step, uint64_t *until_ns)
@@ -201,7 +201,7 @@ static void put_step(struct writer *w, const struct trace_step *step, uint64_t *
         *reason != '\0' ? ")" : "", step->step, step->workers);
 }
 
-/* Where a span begins, and nothing that lies within it has; what is computed leaves where it ends. */
+/* At the start of a span, where no nested span has begun; for a computation at its end. */
 static void put_flow(struct writer *w, size_t at, const char *phase, size_t id)
 {
     const struct span *span = &w->spans->list[at];
@@ -227,7 +227,7 @@ static void put_path(struct writer *w, const struct trace_step *step, size_t id)
         put_flow(w, shown[i], i == 0 ? "s" : i + 1 < count ? "t" : "f", id);
 }
 
-/* --- what it is of ---------------------------------------------------------------------------------- */
+/* --- metadata --------------------------------------------------------------------------------- */
 
 static void put_time(struct writer *w, uint64_t unix_ns)
 {

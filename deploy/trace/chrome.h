@@ -1,9 +1,9 @@
-/* chrome.h - a trace as the JSON that Perfetto, Chrome's about:tracing and speedscope read (the Trace Event
- * Format): a process for each of the job's, a thread for each lane, and complete events that are strictly
- * nested in it; times in microseconds from the beginning of the trace.
+/* chrome.h - a trace as the JSON that Perfetto, Chrome's about:tracing and speedscope read (the
+ * Trace Event Format): a process for each of the job's, a thread for each lane, and complete events
+ * that are strictly nested in it; times in microseconds from the beginning of the trace.
  *
- * Arrows (flows) show the critical path of each step that is shown, and nothing else. What the trace is
- * of, which steps and by which clocks, is in "otherData".
+ * Arrows (flows) only show the critical path of each shown step. "otherData" has the run, the steps
+ * and the clocks.
  *
  * Threads: one owner. Errors: STATUS_MEMORY, STATUS_IO. */
 
@@ -16,16 +16,16 @@
 #include "deploy/trace/spans.h"
 
 struct chrome_about {
-    uint32_t asked;        /* Steps that were asked for. */
-    uint64_t bytes_max;    /* That it had to fit into. */
-    bool without_messages; /* They are left out, for want of room. */
+    uint32_t asked;        /* Requested steps. */
+    uint64_t bytes_max;    /* The limit of its size. */
+    bool without_messages; /* Messages are left out to keep the limit. */
 };
 
-/* out: NULL counts the bytes alone. *bytes: that were, or would be, written. */
+/* out: NULL counts the bytes alone. *bytes: written, or to be written. */
 enum status chrome_write(FILE *out, const struct spans *spans, const struct chrome_about *about,
                          uint64_t *bytes);
 
-/* Whether a span is shown: messages may be left out. */
+/* Whether a span is included: messages may be left out. */
 bool chrome_shows(const struct chrome_about *about, const struct span *span);
 
 #endif

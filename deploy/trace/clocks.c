@@ -1,5 +1,5 @@
-/* clocks.c - finds questions with their answers, keeps the best of every while for each two hosts, and
- * goes from the reference to whoever is nearest in error. */
+/* clocks.c - finds questions with their answers, keeps the best of each time for each two hosts,
+ * and goes from the reference to the host with the smallest error. */
 
 #include "deploy/trace/clocks.h"
 
@@ -7,7 +7,7 @@
 
 #include "common/base/array.h"
 
-#define WHILE_NS UINT64_C(10000000000) /* Of drift there is little in it. */
+#define WHILE_NS UINT64_C(10000000000) /* The drift within it is small. */
 
 /* Where a message was when: the four times of an exchange. */
 enum { ASKED, HEARD, SAID, TOLD, TIMES };
@@ -33,7 +33,7 @@ struct samples {
     size_t count, capacity;
 };
 
-/* --- what was asked and answered ---------------------------------------------------------------- */
+/* --- questions and answers -------------------------------------------------------------------- */
 
 static int compare_numbers(uint64_t a, uint64_t b)
 {
@@ -79,8 +79,8 @@ static size_t count_same(const struct mark *marks, size_t count)
     return same;
 }
 
-/* Of one number, each of another kind, from two hosts. What was said twice has more marks, and nobody
- * knows which was answered. */
+/* Marks of one number, each of another kind, from two hosts. A repeated message has more marks, and
+ * does not show which one was answered. */
 static bool sample_of(const struct mark *marks, size_t count, struct sample *sample)
 {
     for (unsigned i = 0; i < TIMES; i++)
@@ -170,7 +170,7 @@ static enum status find_samples(const struct span *spans, const uint16_t *host_o
     return sample_all(marks, marks_count, samples);
 }
 
-/* --- from host to host ---------------------------------------------------------------------------- */
+/* --- from host to host ------------------------------------------------------------------------ */
 
 /* The samples of a pair: first and how many; the greatest error of them. */
 struct pair {
@@ -193,8 +193,7 @@ static struct pair find_pair(const struct samples *samples, size_t a, size_t b)
     return pair;
 }
 
-/* How much `to` is ahead of `from` at a time by either's clock: they are not so far apart that it
- * matters which. */
+/* The difference of `to` and `from` at a time by either clock: they are close enough for this. */
 static int64_t ahead_at(const struct pair *pair, uint64_t at_ns)
 {
     size_t i = 1;
@@ -246,7 +245,7 @@ static void find_routes(const struct samples *samples, struct trace_host *hosts,
     }
 }
 
-/* --- putting them right ---------------------------------------------------------------------------- */
+/* --- putting them right ----------------------------------------------------------------------- */
 
 struct way {
     const struct samples *samples;
@@ -259,7 +258,7 @@ struct way {
 static uint64_t put_right(const struct way *way, size_t host, uint64_t at_ns)
 {
     const struct trace_host *hosts = way->hosts;
-    if (!hosts[host].known) /* Only the walls' clocks tell. */
+    if (!hosts[host].known) /* By the wall clocks alone. */
         return at_ns + hosts[host].unix_ns - hosts[way->reference].unix_ns;
     while (host != way->reference) {
         size_t through = way->routes[host].through;
@@ -286,7 +285,7 @@ static void move(const struct way *way, struct span *span, size_t host)
     span->to_ns = from_ns + took_ns;
 }
 
-/* At the middle of what is known of each. */
+/* At the middle of its known times. */
 static enum status note_ahead(const struct way *way, struct trace_host *hosts, size_t host_count,
                               const struct span *spans, const uint16_t *host_of, size_t count)
 {

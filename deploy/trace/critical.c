@@ -1,4 +1,4 @@
-/* critical.c - looks through the spans of a step for each part, latest first. */
+/* critical.c - searches the spans of a step for each part, latest first. */
 
 #include "deploy/trace/critical.h"
 
@@ -48,7 +48,7 @@ static bool is_answer(const struct span *message, const struct span *span)
            span->other == message->index && span->index == message->other;
 }
 
-/* --- its parts, from the last to the first --------------------------------------------------------- */
+/* --- its parts, from the last to the first ---------------------------------------------------- */
 
 static bool is_taken(const struct search *search, const struct span *span)
 {
@@ -64,8 +64,8 @@ static bool is_release(const struct search *search, const struct span *span)
            span->from_ns <= taken->from_ns;
 }
 
-/* Of a step of several the last gradient that was applied before; of a batch its own, whatever others'
- * were applied before the answer was sent. */
+/* Of a step of several the last gradient that was applied before; of a batch its own, whatever
+ * others' were applied before the answer was sent. */
 static bool is_apply(const struct search *search, const struct span *span)
 {
     const struct span *release = part_of(search, CRITICAL_RELEASE);

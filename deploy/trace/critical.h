@@ -1,12 +1,12 @@
-/* critical.h - why a step took as long as it did: the chain of what had to happen one after the other, from
- * the gradient that came last to the worker that could go on last.
+/* critical.h - the critical path of a step: the chain of dependent activities from the last
+ * gradient to the last worker that could continue.
  *
  *     worker/3  computes ====> sends --.                              .--> takes the values
  *     ps/1                              '--> takes, applies ==> sends -'
  *
- * It is found backwards: the last values that a worker of the step took; who sent them, and after which
- * gradient was applied; whose that was, and what it had computed. What a trace does not have is left out,
- * so that a path may begin later than a step.
+ * It is found backwards: the last values that a worker of the step received; their sender, and the
+ * gradient that was applied before; its worker, and its computation. Activities that a trace lacks
+ * are left out: a path may begin later than a step.
  *
  * Threads: plain values. */
 
@@ -16,19 +16,19 @@
 #include "deploy/trace/spans.h"
 
 enum critical_part {
-    CRITICAL_COMPUTE, /* The gradient that came last is computed, */
-    CRITICAL_PUSH,    /* ... sent, */
-    CRITICAL_HEARD,   /* ... taken, */
-    CRITICAL_APPLY,   /* ... and applied, and so an update made; */
+    CRITICAL_COMPUTE, /* The last gradient is computed, */
+    CRITICAL_PUSH,    /* sent, */
+    CRITICAL_HEARD,   /* received, */
+    CRITICAL_APPLY,   /* and applied, which completes an update; */
     CRITICAL_RELEASE, /* its values are sent, */
-    CRITICAL_TAKEN,   /* ... and taken by whoever had them last. */
+    CRITICAL_TAKEN,   /* and received by the last worker. */
     CRITICAL_PARTS
 };
 
-/* Where each is in spans->list; SIZE_MAX: it is not there. */
+/* The index of each in spans->list; SIZE_MAX: missing. */
 struct critical {
     size_t parts[CRITICAL_PARTS];
-    size_t count; /* How many are there. */
+    size_t count; /* The number of parts found. */
 };
 
 struct critical critical_of(const struct spans *spans, const struct trace_step *step);

@@ -1,4 +1,4 @@
-/* lanes.c - a stack of open spans for each row; the first row that takes a span has it. */
+/* lanes.c - a stack of open spans for each row; a span goes to the first row that can take it. */
 
 #include "deploy/trace/lanes.h"
 

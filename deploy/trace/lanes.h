@@ -1,5 +1,5 @@
-/* lanes.h - in which row a span is drawn: spans of one row follow each other or lie within each other, as
- * programs that show traces demand. What overlaps something else in its lane gets a row of its own below.
+/* lanes.h - the row of each span in a picture: spans of one row follow each other or are nested, as
+ * trace viewers require. A span that overlaps another in its lane gets a row of its own below.
  *
  *     lane   |----a----|      row 0  |----a----|
  *              |--b--|                 |--b--|
@@ -16,7 +16,7 @@
 struct row {
     enum role role;
     uint32_t index;
-    uint32_t lane, depth; /* depth: 0, and more for what overlaps. */
+    uint32_t lane, depth; /* depth: 0, or more for overlaps. */
 };
 
 struct lanes {

@@ -1,4 +1,4 @@
-/* run_trace.c - a memfd, and what is read of it. */
+/* run_trace.c - creates a memfd, and reads it at the end. */
 
 #include "deploy/trace/run_trace.h"
 
@@ -16,8 +16,8 @@
 #define TRACE_FROM                                                                                 \
     80 /* Descriptors below it are others': the children's own, and the process log. */
 
-/* Of a virtual cluster: as much as a real one's processes have, but where they are many no more than its
- * steps may need. */
+/* Of a virtual cluster: as much as a real one's processes have, but where they are many no more
+ * than its steps may need. */
 #define VIRTUAL_SLOTS 256u
 #define STEP_SLOTS    400u /* 13 MB: of some 500 workers. */
 
@@ -52,7 +52,7 @@ static uint32_t slots_of(uint32_t processes, uint32_t steps)
     return (uint32_t)(slots < most ? slots : most);
 }
 
-/* Once more when it is read. */
+/* Twice for reading. */
 uint64_t run_trace_memory(uint32_t processes, uint32_t steps)
 {
     return 2 * (uint64_t)slots_of(processes, steps) * SEGMENT_BYTES + TRACE_BYTES_MAX;

@@ -1,4 +1,5 @@
-/* spans.c - reads regions, puts clocks right, finds steps, and forgets what is of none that is shown. */
+/* spans.c - reads regions, corrects clocks, finds steps, and drops spans of steps that are not
+ * selected. */
 
 #include "deploy/trace/spans.h"
 
@@ -95,7 +96,8 @@ static enum status add_hole(struct reading *reading, uint64_t from_ns, uint64_t 
     return STATUS_OK;
 }
 
-/* A region is through: what was written over lay between segments whose numbers do not follow. */
+/* The end of a region: overwritten spans were between segments whose numbers are not
+ * consecutive. */
 static enum status end_region(struct reading *reading)
 {
     enum status status = STATUS_OK;
@@ -178,9 +180,9 @@ enum status spans_add(struct spans *spans, int file, const char *name, struct er
     return status == STATUS_OK ? status : error_set(error, status, "%.300s: %s", name, why.text);
 }
 
-/* --- on one clock, in order --------------------------------------------------------------------- */
+/* --- on one clock, in order ------------------------------------------------------------------- */
 
-/* That of server 0, or of whoever is first. */
+/* That of server 0, or of the first process. */
 static size_t reference_of(const struct spans *s)
 {
     for (size_t i = 0; i < s->count; i++)
@@ -230,7 +232,7 @@ static enum status find_places(struct spans *s)
     return STATUS_OK;
 }
 
-/* Longer ones first: what lies within another comes behind it. */
+/* Longer ones first: a nested span follows its parent. */
 static int by_beginning(const void *left, const void *right)
 {
     const struct span *a = left, *b = right;
@@ -238,7 +240,7 @@ static int by_beginning(const void *left, const void *right)
     return order != 0 ? order : compare_numbers(b->to_ns, a->to_ns);
 }
 
-/* A step of whose time some process has lost something is not whole. */
+/* A step is not whole when a process has lost spans in its time. */
 static void mark_holes(struct spans *s)
 {
     for (size_t i = 0; i < s->step_count; i++)
@@ -252,7 +254,7 @@ static void mark_holes(struct spans *s)
         }
 }
 
-/* --- what is shown -------------------------------------------------------------------------------- */
+/* --- selection -------------------------------------------------------------------------------- */
 
 struct interval_of_time {
     uint64_t from_ns, to_ns;
@@ -304,7 +306,7 @@ static enum status forget(struct spans *s)
     return STATUS_OK;
 }
 
-/* What a file says to have been chosen. */
+/* A step that a file has selected. */
 static bool is_chosen(const struct spans *s)
 {
     for (size_t i = 0; i < s->step_count; i++)
@@ -381,7 +383,7 @@ size_t spans_typical(const struct spans *spans)
     return shown;
 }
 
-/* --- from a path -------------------------------------------------------------------------------- */
+/* --- from a path ------------------------------------------------------------------------------ */
 
 struct folder {
     struct spans *spans;

@@ -1,5 +1,5 @@
-/* spans.h - a trace in memory: its steps, and what all processes of a job did in those that are shown, on
- * one clock and in order of its beginnings.
+/* spans.h - a trace in memory: its steps, and the spans of all processes of a job in the selected
+ * steps, on one clock and ordered by their beginnings.
  *
  *     spans_init(&spans);
  *     status = spans_add(&spans, file, "run.spans", &error);   once for each file
@@ -7,7 +7,7 @@
  *     ... spans.list, spans.steps ...
  *     spans_free(&spans);
  *
- * Bytes may come from anywhere, and nothing is believed that does not fit.
+ * The bytes are untrusted: every field is checked.
  *
  * Threads: one owner. Ownership: all arrays. Units: nanoseconds. */
 
@@ -28,10 +28,10 @@ struct trace_place {
     enum role role;
     uint32_t index;
     uint16_t host;
-    size_t count; /* Spans that it has. */
+    size_t count; /* Its spans. */
 };
 
-/* A time of which something that a region had is lost. */
+/* An interval with lost spans of a region. */
 struct trace_hole {
     uint64_t from_ns, to_ns;
     uint16_t host;
@@ -39,7 +39,7 @@ struct trace_hole {
 
 struct spans {
     struct span *list; /* [count] */
-    uint16_t *host_of; /* [count] until spans_finish, which knows no hosts any more. */
+    uint16_t *host_of; /* [count] until spans_finish, which drops the hosts. */
     size_t count, capacity;
     struct trace_step *steps; /* [step_count] */
     size_t step_count;
@@ -49,37 +49,36 @@ struct spans {
     size_t place_count;
     struct trace_hole *holes; /* [hole_count] */
     size_t hole_count, hole_capacity;
-    uint64_t origin_ns; /* Where the trace begins: of the first span of a step that is shown. */
-    uint64_t origin_unix_ns; /* By the wall's clock; 0: in virtual time. */
+    uint64_t origin_ns;      /* The start of the trace: of the first span of a selected step. */
+    uint64_t origin_unix_ns; /* By the wall clock; 0: in virtual time. */
     bool virtual_time;
-    uint64_t damaged; /* Segments that were left out. */
+    uint64_t damaged; /* Skipped segments. */
 };
 
 void spans_init(struct spans *spans);
 void spans_free(struct spans *spans);
 
-/* What a file has besides what is there. name: for people. STATUS_INVALID, STATUS_IO, STATUS_MEMORY. */
+/* Add the content of a file. name: for people. STATUS_INVALID, STATUS_IO, STATUS_MEMORY. */
 enum status spans_add(struct spans *spans, int file, const char *name, struct error *error);
 
-/* All are there: put them on one clock and in order, find the steps and choose so many of them to be
- * shown; where a file says which were chosen, these are. STATUS_NOT_FOUND: there is no step.
- * STATUS_MEMORY. */
+/* After all files: convert to one clock, sort, find the steps and select so many of them; a
+ * selection in a file has priority. STATUS_NOT_FOUND: there is no step. STATUS_MEMORY. */
 enum status spans_finish(struct spans *spans, uint32_t steps, struct error *error);
 
-/* spans_add of what is at a path, and finish: a file, or a folder with files whose names end in .spans. */
+/* spans_add for a path, and finish: a file, or a folder with files whose names end in .spans. */
 enum status spans_read(struct spans *spans, const char *path, uint32_t steps, struct error *error);
 
-/* The step to be shown when one is: the typical one; step_count: there is none. */
+/* The step to show when there is room for one: the typical one; step_count: none. */
 size_t spans_typical(const struct spans *spans);
 
-/* Show so many steps at the most, of those that are shown: the typical one, and of the slowest, the first
- * and the last the same number. What is of none of them is forgotten. */
+/* Keep at most so many of the selected steps: the typical one, and equally many of the slowest,
+ * first and last. Spans of no kept step are dropped. */
 enum status spans_keep(struct spans *spans, uint32_t steps);
 
-/* The number of a process among places; place_count: it is not there. */
+/* The index of a process in places; place_count: missing. */
 size_t spans_place(const struct spans *spans, enum role role, uint32_t index);
 
-/* Whether a span is of the time of a step. */
+/* Whether a span is within a step's time. */
 static inline bool spans_in(const struct trace_step *step, const struct span *span)
 {
     return span->from_ns <= step->to_ns && span->to_ns >= step->from_ns;

@@ -1,4 +1,4 @@
-/* steps.c - sorts, groups, and picks. */
+/* steps.c - sorts, groups and selects. */
 
 #include "deploy/trace/steps.h"
 
@@ -128,7 +128,7 @@ static int by_length(const void *left, const void *right)
     return order != 0 ? order : compare_numbers((*a)->from_ns, (*b)->from_ns);
 }
 
-/* Of sorted ones that nobody has chosen. */
+/* From sorted ones without a reason. */
 static void take(struct trace_step **list, size_t count, uint32_t most, bool from_end,
                  enum step_reason reason)
 {

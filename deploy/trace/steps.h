@@ -1,8 +1,8 @@
-/* steps.h - the steps of a trace, and which of them are worth looking at: the first, the last, those that
- * took longest, and one that took as long as most.
+/* steps.h - the steps of a trace, and a selection for people: the first, the last, the slowest, and
+ * a typical one.
  *
- * Where workers make a step together (sync) it lasts from the first that begins with it to the last that
- * is through; otherwise each batch is a step by itself, with one worker.
+ * Where workers make a step together (sync) it lasts from the first worker's begin to the last
+ * worker's end; otherwise each batch is a step of one worker.
  *
  * Threads: plain values. Units: nanoseconds on the trace's clock. */
 
@@ -14,10 +14,10 @@
 #include "common/base/status.h"
 #include "common/trace/span.h"
 
-/* Why a step is shown; a step that has several has the first of them. */
+/* The reason for selecting a step; with several, the first of them. */
 enum step_reason {
     STEP_NOT_SHOWN,
-    STEP_TYPICAL, /* It took nearest to the median. */
+    STEP_TYPICAL, /* The nearest to the median duration. */
     STEP_SLOWEST,
     STEP_FIRST,
     STEP_LAST,
@@ -28,24 +28,24 @@ enum step_reason {
 struct trace_step {
     uint64_t step; /* Or batch. */
     uint64_t from_ns, to_ns;
-    uint32_t workers; /* How many made it, ... */
-    uint32_t worker;  /* ... and who of them was through last. */
-    bool scored;      /* Something was scored meanwhile: it took so much longer. */
-    bool whole;       /* Of all processes all is here that they did then. */
+    uint32_t workers; /* The number of its workers, */
+    uint32_t worker;  /* and the last one of them. */
+    bool scored;      /* It includes scoring, which made it longer. */
+    bool whole;       /* All spans of all processes in its time are here. */
     enum step_reason reason;
 };
 
-/* From the spans of steps that are among so many, in order of their beginnings. *steps is the caller's.
+/* From the spans of this many steps at most, ordered by their beginnings. The caller owns *steps.
  * STATUS_MEMORY. */
 enum status steps_find(const struct span *spans, size_t count, struct trace_step **steps,
                        size_t *step_count);
 
-/* Give so many at the most their reasons, and none to the others. Those that are not whole are only taken
- * where none is; and one in which something was scored is neither slow nor typical, if there are others.
+/* Give at most so many steps a reason, and the others none. Steps that are not whole are only used
+ * when none is whole. A step with scoring is neither slow nor typical, if there are others.
  * STATUS_MEMORY. */
 enum status steps_choose(struct trace_step *steps, size_t count, uint32_t wanted);
 
-/* Of those that have a reason leave so many: the typical one, and of the others as many of each.
+/* Of the selected steps keep so many: the typical one, and equally many of each other reason.
  * STATUS_MEMORY. */
 enum status steps_keep(struct trace_step *steps, size_t count, uint32_t wanted);
 

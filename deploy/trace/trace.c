@@ -1,4 +1,4 @@
-/* trace.c - counts before it writes, and asks for fewer steps until it fits. */
+/* trace.c - finds the size first, and drops steps until it fits. */
 
 #include "deploy/trace/trace.h"
 
@@ -26,7 +26,7 @@ static size_t count_shown(const struct spans *spans)
     return shown;
 }
 
-/* --- how much fits --------------------------------------------------------------------------------- */
+/* --- how much fits ---------------------------------------------------------------------------- */
 
 /* How many steps may, if all take as much as those that are shown. */
 static uint32_t how_many_fit(size_t shown, uint64_t bytes, uint64_t most)
@@ -58,7 +58,7 @@ static enum status make_fit(struct spans *spans, struct chrome_about *about, uin
     }
 }
 
-/* --- the files -------------------------------------------------------------------------------------- */
+/* --- the files -------------------------------------------------------------------------------- */
 
 static enum status write_json(const struct spans *spans, const struct chrome_about *about,
                               const char *path, struct error *error)
@@ -173,7 +173,7 @@ enum status trace_write(struct spans *spans, const struct trace_request *request
     return status;
 }
 
-/* --- telling ------------------------------------------------------------------------------------------ */
+/* --- text ------------------------------------------------------------------------------------- */
 
 void trace_tell(const struct trace_told *told, const char *path, char *text, size_t size)
 {

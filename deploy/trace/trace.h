@@ -1,9 +1,8 @@
-/* trace.h - the files that are made of a trace: trace.json, which other programs show (chrome.h), and
- * trace.spans, which ours read again (spans.h). Both are written aside and put in their place whole.
+/* trace.h - the files made from a trace: trace.json for other programs (chrome.h), and trace.spans
+ * for ours (spans.h). Both are written aside and renamed when whole.
  *
- * A trace is at most TRACE_BYTES_MAX long: where the steps that were asked for have more to show, fewer
- * are, and if one alone has, messages are left out of it; what then is too long is not written. All of
- * that is said.
+ * A trace has at most TRACE_BYTES_MAX: steps are left out to keep this limit, then the messages of
+ * the last step; a single step that is still too long is not written. A sentence reports it.
  *
  * Threads: one owner. Errors: STATUS_MEMORY, STATUS_IO, STATUS_INVALID (one step is too much). */
 
@@ -23,21 +22,21 @@ struct trace_request {
     uint64_t bytes_max;
 };
 
-/* What came of it. */
+/* The result. */
 struct trace_told {
     uint64_t bytes; /* Of the JSON. */
     size_t shown;   /* Steps. */
     bool without_messages;
     uint64_t damaged;
-    size_t hosts, unknown; /* Hosts, and those that no message says the clock of. */
-    uint64_t error_ns;     /* The greatest of those that are known. */
+    size_t hosts, unknown; /* Hosts, and those without messages to find their clock. */
+    uint64_t error_ns;     /* The largest of the known errors. */
 };
 
-/* spans: finished; loses what does not fit. */
+/* spans: finished; loses the steps that do not fit. */
 enum status trace_write(struct spans *spans, const struct trace_request *request,
                         struct trace_told *told, struct error *error);
 
-/* For people, in a sentence or some. */
+/* For people, in a few sentences. */
 void trace_tell(const struct trace_told *told, const char *path, char *text, size_t size);
 
 #endif
