@@ -1,11 +1,10 @@
-/* computing.h - what the workers of a cluster compute, and from what: a model's gradients on its data,
- * or numbers that are made up.
+/* computing.h - the computation of a cluster's workers: a model's gradients on its data, or
+ * artificial numbers.
  *
- * A gradient is computed at once, in the moment of virtual time in which it is done; how long that
- * took the timing says (timing.h).
+ * A gradient is computed at once, at the moment of virtual time when it is done; its duration is up
+ * to timing.h.
  *
- * Both members are required; engine_init asserts it. What they compute depends on their arguments
- * alone, whoever asks.
+ * Both members are required; engine_init asserts it. Results depend on the arguments alone.
  *
  * Threads: the engine's. */
 
@@ -20,18 +19,17 @@
 #include "common/wire/message.h"
 #include "worker/model/model.h"
 
-/* What a worker reports of it. */
+/* A worker's report of it. */
 struct computing_report {
-    struct score score; /* Added to. */
-    uint64_t took_us;   /* Virtual: what it took; may be corrected. */
+    struct score score; /* Is added to. */
+    uint64_t took_us;   /* Virtual duration; may be corrected. */
 };
 
 struct computing {
     void *context;
 
-    /* The gradient of a node of a step or batch, at `parameters`, into out[elements]; of its leaves that
-     * count. STATUS_DIVERGED: it is not finite, and nothing of `out` and
-     * the score counts. */
+    /* The gradient of a node of a step or batch, at `parameters`, into out[elements]; of its leaves
+     * that count. STATUS_DIVERGED: it is not finite, and `out` and the score are invalid. */
     enum status (*gradient)(void *context, const struct step_shape *shape, struct node node,
                             const float *parameters, float *out, struct computing_report *report,
                             struct error *error);

@@ -1,4 +1,4 @@
-/* engine.c - takes the next event and lets it happen; starts and ends processes. */
+/* engine.c - processes the next event; starts and ends processes. */
 
 #include "deploy/engine/engine.h"
 
@@ -14,7 +14,7 @@
 
 #define LOOK_EVENTS 64 /* From one look of the limits to the next. */
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- creation --------------------------------------------------------------------------------- */
 
 static uint32_t hosts_of(const struct engine *e)
 {
@@ -45,7 +45,7 @@ static void out_of_memory(void)
     exit(EXIT_TRAINING_FAILED);
 }
 
-/* Nobody is there yet. */
+/* Without a process yet. */
 static void make_place(struct engine *e, uint32_t host)
 {
     while (e->host_count <= host) {
@@ -102,7 +102,7 @@ void engine_free(struct engine *engine)
 {
     struct engine *e = engine;
     event_queue_free(&e->queue);
-    simulated_network_free(&e->network); /* Before those who count what is on its way. */
+    simulated_network_free(&e->network); /* Before those that count its messages. */
     for (uint32_t i = 0; i < e->process_count; i++)
         simulated_process_free(e->processes[i]);
     free(e->processes);
@@ -132,7 +132,7 @@ uint64_t engine_draw_u64(struct engine *engine)
 
 /* --- processes ------------------------------------------------------------------------------- */
 
-/* What has become of it: its state says so to the transcript, the text to people. */
+/* The new state of a process: the state for the transcript, the text for people. */
 static void note(struct engine *e, const struct simulated_process *p, const char *text)
 {
     if (e->options.unchecked && !e->options.verbose)
@@ -196,7 +196,7 @@ engine_start_scripted_client(struct engine *engine, const struct scripted_client
     return p;
 }
 
-/* Somebody else who is there takes over the host, and its address. */
+/* Another process that is there takes over the host, and its address. */
 static void leave_host(struct engine *e, const struct simulated_process *p)
 {
     if (p->is_scripted_client || e->at[p->host] != p)
@@ -212,7 +212,7 @@ static void leave_host(struct engine *e, const struct simulated_process *p)
     }
 }
 
-/* Once what happens now is over: whoever ends may still be in the middle of it. */
+/* After the current event: an ending process may still be in the middle of it. */
 static void bury_later(struct engine *e, const struct simulated_process *p)
 {
     e->ended = array_room(e->ended, e->ended_count, &e->ended_capacity, sizeof *e->ended);
@@ -407,7 +407,7 @@ static void start_event(struct engine *e, const struct due *event)
     if (left || e->hopeless || (!anyway && e->at[event->process] != NULL))
         return;
     engine_start(e, event->process, (enum process_start)event->number);
-    /* Sooner or later whoever was connected to the one before gives it up. */
+    /* Sooner or later peers of the former process give it up. */
     if (anyway && random_below(&e->random, 2) == 0)
         engine_cut_off(e, event->process, 0);
 }
@@ -422,8 +422,8 @@ static bool is_second_coordinator(const struct engine *e, const struct simulated
 static void stop_event(struct engine *e, struct due *event)
 {
     struct simulated_process *p = e->at[event->process];
-    /* A worker that does not know yet that it is in may leave without a word; then the others
-     * wait for it until a deadline. So somebody else is asked. */
+    /* A worker that has not learnt of its membership may leave without a message; then the others
+     * wait for it until a deadline. Therefore another process is asked. */
     if (p != NULL && !p->is_server && p->worker.start.members == 0)
         p = e->at[0];
     if (p != NULL && is_second_coordinator(e, p) && e->at[0] != NULL)
@@ -491,7 +491,7 @@ static bool comes_first(const struct engine *e, uint64_t time_ns)
     return time_ns != UINT64_MAX && (e->queue.count == 0 || time_ns < e->queue.events[0].time_ns);
 }
 
-/* What comes first: of the queue, or of work and of what is carried, which then is in the queue. */
+/* The earliest: of the queue, or of work and the channel, whose event is then in the queue. */
 static bool take_event(struct engine *e, const struct channel *channel, struct due *event)
 {
     const struct processors *processors = e->options.timing.processors;
@@ -544,7 +544,7 @@ bool engine_run(struct engine *engine)
     }
     if (has_failed(e))
         return false;
-    /* Checkpointers and owners finish what they were given, as their threads do before they end. */
+    /* Checkpointers and owners finish their items, as their threads do before they end. */
     while (take_event(e, &(struct channel){.next_ns = NULL}, &event)) {
         if (event.kind == DUE_ACTOR || event.kind == DUE_DISK || event.kind == DUE_WORKED) {
             set_time(e, event.time_ns);

@@ -1,9 +1,8 @@
-/* faults.h - who makes things go wrong in a cluster: it is told when something happens that it waits
- * for, and does it by the doors of engine.h and simulated_network.h.
+/* faults.h - injects failures into a cluster: its functions are called at certain events, and act
+ * by the functions of engine.h and simulated_network.h.
  *
- * Members are optional; without any nothing goes wrong. A fault at a time is asked for by
- * engine_later(engine, after_us, DUE_FAULT, 0, number) or engine_fault_at, and `strike` must be
- * there then.
+ * Members are optional; without any there are no failures. engine_later(engine, after_us,
+ * DUE_FAULT, 0, number) or engine_fault_at schedules one, which requires `strike`.
  *
  * Threads: the engine's. */
 
@@ -20,11 +19,11 @@ struct simulated_process;
 struct faults {
     void *context;
 
-    /* The time of DUE_FAULT `number` has come; what that is, only its asker knows. */
+    /* The time of DUE_FAULT `number`; only its caller knows the meaning. */
     void (*strike)(void *context, uint64_t number);
-    /* A trainer has been told to start, for the first time in this cluster. */
+    /* A trainer receives START, for the first time in this cluster. */
     void (*started)(void *context);
-    /* Whether it will still start somebody: then the engine goes on though nobody is left. */
+    /* Whether it will start another process: then the engine goes on without any. */
     bool (*awaits)(const void *context);
     /* A process has taken a message of this kind off a wire. */
     void (*delivered)(void *context, enum message_kind kind);

@@ -1,4 +1,4 @@
-/* limits.h - how long a cluster may take, and what it means that one of its processes has ended.
+/* limits.h - the time limit of a cluster, and the consequences of a process's end.
  *
  * Members are optional.
  *
@@ -14,26 +14,26 @@ struct simulated_process;
 
 /* Of a process that has left by itself. */
 struct ending {
-    bool of_host; /* Nobody comes to its place any more. */
-    bool of_job;  /* It has heard of the job's end: nobody need be asked to stop any more. */
-    bool of_all;  /* The job cannot be gone on with: nobody is started any more. */
+    bool of_host; /* Its place gets no other process. */
+    bool of_job;  /* It knows of the job's end: no process need be asked to stop. */
+    bool of_all;  /* The job cannot continue: no more processes are started. */
 };
 
 struct limits {
     void *context;
-    uint64_t time_us; /* Whoever is not over by then is too late; 0: there is no such time. */
+    uint64_t time_us; /* A process that is still running then is an error; 0: no limit. */
 
-    /* Without it the end of each is its host's and the job's, and that of all when server 0 has
-     * given up. */
+    /* Without it each end is the end of its host and of the job, and of everything when server 0
+     * has given up. */
     struct ending (*ending)(void *context, const struct simulated_process *process);
 
-    /* Called now and then, in real time rather than virtual: it may ask for a clean stop
-     * (engine_request_stop), or show how far all has come. */
+    /* Called regularly in real time: it may request a clean stop (engine_request_stop), or show
+     * progress. */
     void (*look)(void *context);
 
-    /* Whether a server may be one too many at its place. Who is asked for a clean stop there is then
-     * server 0 in its stead: a rival that is no member yet would go alone, with the place that both
-     * have. Without it nobody is. */
+    /* Whether a server may be a second one at its place. A clean stop there is then requested of
+     * the other server 0: one that is no member yet would leave alone, with the place that both
+     * have. Without this function there is no such server. */
     bool (*is_second_coordinator)(void *context, const struct simulated_process *process);
 };
 

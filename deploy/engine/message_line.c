@@ -15,7 +15,7 @@ struct line {
     size_t used;
 };
 
-/* MESSAGE_LINE_MAX is enough for the longest of all messages: it is our own table. */
+/* MESSAGE_LINE_MAX is enough for the longest message: the table is ours. */
 static void put(struct line *line, char c)
 {
     assert(line->used + 1 < MESSAGE_LINE_MAX);
@@ -134,7 +134,7 @@ static void put_value(struct line *line, const struct message_field *field, cons
     }
 }
 
-/* `within`: what their names begin with. */
+/* `within`: the prefix of their names. */
 static void put_fields(struct line *line, const char *within, const struct message_field *field,
                        const void *message)
 {

@@ -3,11 +3,10 @@
  *     exchange chunk=2 step=5 gradient leaf_count=2 examples=32 generation=1 request=17 ticket=4
  *     worker/1 incarnation=00c4...
  *
- * For people who look for what went wrong, and for deploy/engine/transcript.h: the line names
- * the kind and every field that differs from zero, by name and value, in an order of its own. So
- * two messages that differ in anything have different lines, and a line does not depend on how a
- * message is encoded or an enumeration is numbered. Secrets and pages are shown by a digest of
- * theirs.
+ * For debugging, and for deploy/engine/transcript.h: the line has the kind and every field that
+ * differs from zero, by name and value, in an order of its own. Therefore different messages have
+ * different lines, and a line does not depend on encodings or numbers of enumerations. Secrets and
+ * pages are shown by their digest.
  *
  * The names and their order are those of common/wire/message_rows.inc.
  *

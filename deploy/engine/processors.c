@@ -1,6 +1,6 @@
-/* processors.c - processor sharing: each host counts what a task that ran all the time would have had, a
- * task is done when that count reaches what it was at its beginning and its work, and whoever is done
- * next is the first of a heap; the hosts are in another. */
+/* processors.c - processor sharing: each host counts the time that a permanently running task would
+ * have had. A task is done when that count has grown by its work. The tasks of a host are in a heap
+ * by their end, and so are the hosts. */
 
 #include "deploy/engine/processors.h"
 
@@ -15,10 +15,11 @@
 #define ENOUGH        ((share)1 << (FRACTION_BITS - 16)) /* That may be missing. */
 #define NOWHERE       UINT32_MAX
 
-/* Nanoseconds of a processor in 2^-40. A year has 2^55 ns: with n 2^12 tasks products stay below 2^108. */
+/* Nanoseconds of a processor in 2^-40. A year has 2^55 ns: with n 2^12 tasks products stay below
+ * 2^108. */
 typedef unsigned __int128 share;
 
-/* Numbers of what is to come, the soonest first. */
+/* Numbers of future ends, the soonest first. */
 struct heap {
     uint32_t *items; /* [count] */
     size_t count, capacity;
@@ -33,7 +34,7 @@ struct task {
     uint64_t order;
     uint64_t tag;
     share work;
-    share end; /* Of its host's count; while it is held, what is left. */
+    share end; /* In its host's count; while it is suspended, the remaining work. */
 };
 
 struct host {
@@ -58,7 +59,7 @@ struct processors {
 
 /* --- heaps ----------------------------------------------------------------------------------- */
 
-/* What a heap's items are: which comes first, and where each is told its place. */
+/* The operations of a heap's items: their order, and storing their places. */
 struct heap_kind {
     bool (*sooner)(const struct processors *p, uint32_t a, uint32_t b);
     uint32_t *(*place)(struct processors *p, uint32_t item);
@@ -176,7 +177,7 @@ static uint64_t first_end_ns(const struct processors *p, const struct host *host
     return host->had_ns + (uint64_t)((left + each - 1) / each);
 }
 
-/* Somebody has come or gone. */
+/* The number of running tasks has changed. */
 static void look_ahead(struct processors *p, uint32_t number)
 {
     struct host *host = &p->hosts[number];
@@ -251,7 +252,7 @@ static void forget_task(struct processors *p, uint32_t number)
     p->free_task = number;
 }
 
-/* `end` is what is left of it. */
+/* `end` is the remaining work. */
 static void run(struct processors *p, uint64_t now_ns, uint32_t number)
 {
     struct task *task = &p->tasks[number];
@@ -263,7 +264,7 @@ static void run(struct processors *p, uint64_t now_ns, uint32_t number)
     look_ahead(p, task->host);
 }
 
-/* What is left of it is `end`, then. */
+/* Then `end` is the remaining work. */
 static void leave(struct processors *p, uint64_t now_ns, uint32_t number)
 {
     struct task *task = &p->tasks[number];

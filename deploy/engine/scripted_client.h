@@ -1,5 +1,5 @@
-/* scripted_client.h - a process beside a cluster that is no server or worker of it: it has a way to each server
- * and says there what it likes, and what is said to it is not heard.
+/* scripted_client.h - a process beside a cluster that is neither a server nor a worker of it. It
+ * has a connection to each server and sends arbitrary messages; answers are ignored.
  *
  * The member is required; engine_start_scripted_client asserts it.
  *
@@ -12,7 +12,8 @@ struct simulated_process;
 
 struct scripted_client {
     void *context;
-    /* It may say something now, by simulated_network_send_up; in how many milliseconds again. */
+    /* It may send now, by simulated_network_send_up; returns the milliseconds until the next
+     * call. */
     int (*speak)(void *context, const struct simulated_process *process);
 };
 

@@ -1,5 +1,5 @@
-/* simulated_disk.c - files, and a list of changes under way with what was there before, so that a
- * kill can undo, keep or tear them. */
+/* simulated_disk.c - files, and a list of pending changes with the former content: a kill can undo,
+ * keep or tear them. */
 
 #include "deploy/engine/simulated_disk.h"
 
@@ -73,7 +73,7 @@ static uint8_t *copy_of(const uint8_t *data, size_t bytes)
     return copy;
 }
 
-/* --- what is not durable yet --------------------------------------------------------------- */
+/* --- pending changes -------------------------------------------------------------------------- */
 
 static uint64_t cost_us(const struct simulated_disk *disk, size_t bytes)
 {
@@ -108,7 +108,7 @@ void simulated_disk_turn(struct simulated_disk *disk, uint32_t writer, uint64_t 
             drop_change(disk, i);
 }
 
-/* Remember what the path holds, before it is changed by so many bytes. */
+/* Remember the content of the path before a change by so many bytes. */
 static bool note_change(struct simulated_disk *disk, const char *path, size_t bytes)
 {
     uint64_t took_us = cost_us(disk, bytes);
@@ -143,7 +143,7 @@ static void undo(struct simulated_disk *disk, struct simulated_change *change)
         drop_file(disk, file);
 }
 
-/* What a kill leaves of bytes that were on their way to path: part of them, aside. */
+/* The result of a kill during a write to path: a part of the bytes, aside. */
 static void tear(struct simulated_disk *disk, const char *path, const uint8_t *data, size_t bytes)
 {
     char aside[DISK_PATH_MAX];
@@ -271,7 +271,7 @@ static enum status write_file(void *context, const char *path, const struct disk
     return STATUS_OK;
 }
 
-/* In memory there is nothing to be gained from writing piece by piece. */
+/* In memory there is no gain from writing piece by piece. */
 static enum status write_from(void *context, const char *path, uint64_t bytes,
                               const struct disk_source *source, struct error *error)
 {
@@ -301,7 +301,7 @@ static enum status refuse_missing(const struct simulated_disk *disk, const char 
                          : error_set(error, STATUS_NOT_FOUND, "%.300s: no such file", path);
 }
 
-/* As one change: what a crash leaves behind `offset` nobody looks at. */
+/* As one change: bytes after `offset` are ignored after a crash. */
 static enum status put_behind(void *context, const char *path, uint64_t offset,
                               const struct disk_piece *pieces, size_t piece_count,
                               struct error *error)
@@ -376,7 +376,7 @@ static enum status make_directory(void *context, const char *path, struct error 
     const struct simulated_disk *disk = context;
     if (disk->crashed)
         return refuse_dead(path, error);
-    return STATUS_OK; /* It is there as soon as it holds a file. */
+    return STATUS_OK; /* A directory exists as soon as it holds a file. */
 }
 
 /* The part of a file's path below directory, or NULL. */
@@ -437,7 +437,7 @@ static enum status list_directory(void *context, const char *path,
         return refuse_dead(path, error);
     if (!collect(&names, disk, path))
         return error_set(error, STATUS_MEMORY, "%.300s: out of memory", path);
-    /* Whoever is called may remove files. */
+    /* The callback may remove files. */
     for (size_t i = 0; i < names.count; i++)
         each(argument, names.names[i]);
     free(names.names);
@@ -547,7 +547,7 @@ static void close_log(void *context, const char *path, int log)
         file->locked = false;
 }
 
-/* --- life ---------------------------------------------------------------------------------- */
+/* --- creation --------------------------------------------------------------------------------- */
 
 void simulated_disk_init(struct simulated_disk *disk, uint64_t seed, uint32_t sub)
 {

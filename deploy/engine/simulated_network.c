@@ -1,5 +1,5 @@
-/* simulated_network.c - the carrier says when a parcel arrives; breaking, holding up and healing a wire
- * decide what becomes of those in flight. */
+/* simulated_network.c - the channel decides when a parcel arrives; breaking, holding up and healing
+ * a wire decide about parcels on their way. */
 
 #include "deploy/engine/simulated_network.h"
 
@@ -24,7 +24,7 @@ void network_counts_add(struct network_counts *to, const struct network_counts *
     to->cuts += from->cuts;
 }
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- creation --------------------------------------------------------------------------------- */
 
 enum status simulated_network_init(struct simulated_network *network, const struct channel *channel,
                                    bool share_frames, bool unchecked, uint64_t seed,
@@ -151,8 +151,8 @@ static bool is_blocked(const struct simulated_network *network, uint32_t from, u
     return false;
 }
 
-/* The connection of a wire ends. Of what is in flight on either way as much as is said is still
- * delivered; the rest is lost when its time comes, or earlier. */
+/* The connection of a wire ends. Of the parcels on either way those up to `survives` still arrive;
+ * the others are lost at their time, or earlier. */
 static void disconnect(struct simulated_network *network, struct network_wire *wire,
                        bool up_survives, bool down_survives, uint64_t now_ns, uint32_t gone,
                        uint64_t back_at_ns)
@@ -280,7 +280,7 @@ uint32_t simulated_network_part(struct simulated_network *network, const struct 
     return place;
 }
 
-/* What was held up flies on; what is still blocked is held up once more when it arrives. */
+/* Held parcels continue; one that is still blocked is held up again when it arrives. */
 void simulated_network_heal(struct simulated_network *network, uint64_t now_ns, uint32_t partition)
 {
     if (partition == NETWORK_NOBODY)
@@ -307,8 +307,8 @@ static struct frame *copy_frame(const struct frame *frame)
     return copy;
 }
 
-/* Where a text may name a folder of this machine it takes no time to carry: else a run whose folder has a
- * longer name would have other times, and so in async other bits. */
+/* A text that may name a folder of this machine takes no time to carry. Otherwise a longer folder
+ * name would change the times, and with them the bits of async. */
 static size_t carried_bytes(const struct message *message, size_t bytes)
 {
     uint8_t header[HEADER_BYTES_MAX];
@@ -366,7 +366,7 @@ void simulated_network_lands(struct simulated_network *network, struct parcel *p
 void simulated_network_loses(struct simulated_network *network, struct parcel *parcel)
 {
     struct network_way *way = simulated_network_way(network, parcel);
-    assert(parcel->sequence == way->sent); /* Nobody comes after it yet: it was never there. */
+    assert(parcel->sequence == way->sent); /* The last of its way: it was never sent. */
     way->sent--;
     network->counts.lost++;
     parcel_free(parcel);
@@ -467,7 +467,7 @@ static bool has_broken(const struct network_wire *wire, const struct parcel *par
     return parcel->again || parcel->connection != wire->broken || parcel->sequence > way->survives;
 }
 
-/* What was sent behind something that was held up does not come before it. */
+/* Messages behind a held one do not arrive before it. */
 static bool keep_behind(struct simulated_network *network, struct due *event)
 {
     const struct network_way *way = simulated_network_way(network, event->parcel);

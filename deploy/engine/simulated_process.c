@@ -1,6 +1,6 @@
-/* simulated_process.c - the thread code's part played in virtual time: which core runs when, and
- * what goes from one to another late. A thread takes what comes at once, unless that or what it does
- * already takes it time (simulated_thread.h). */
+/* simulated_process.c - the threads' code in virtual time: when each state machine runs, and which
+ * items between them are delayed. A thread handles an event at once, unless that or its current
+ * work takes time (simulated_thread.h). */
 
 #include "deploy/engine/simulated_process.h"
 
@@ -24,9 +24,9 @@
 #define QUEUE_COUNT             (3 * e->options.owners_a_server + 6)
 
 #define PARTS   4 /* Of a gradient that leaves as it comes. */
-#define FORWARD 6 /* One part of so many takes what there is to do with some values. */
+#define FORWARD 6 /* The forward pass has so many parts for some values. */
 
-/* --- life ------------------------------------------------------------------------------------ */
+/* --- creation --------------------------------------------------------------------------------- */
 
 static enum status make_server(struct engine *e, struct simulated_process *p)
 {
@@ -217,7 +217,8 @@ static uint64_t payload_bytes(const struct frame *payload)
     return payload != NULL ? payload->bytes : 0;
 }
 
-/* What leaves a router or session when that has done the work there is with it; false: there is none. */
+/* Called when a router or session has done the work of an item that it sends; false: there is
+ * none. */
 static bool works_at(struct engine *e, struct simulated_process *p, enum labour labour,
                      const struct outgoing *item)
 {
@@ -239,7 +240,7 @@ static bool is_gradient(const struct outgoing *item)
     return item->packet.message.kind == MESSAGE_EXCHANGE && item->packet.payload != NULL;
 }
 
-/* For people, and worded for them: no part of what the transcript sums up. */
+/* For people: texts are not part of the transcript's digest. */
 static void say(const struct engine *e, const struct simulated_process *p,
                 const struct outgoing *item)
 {
@@ -248,7 +249,7 @@ static void say(const struct engine *e, const struct simulated_process *p,
                p->index, p->number, item->packet.message.waiting.text);
 }
 
-/* What it takes off the wire. */
+/* A message that it takes off the wire. */
 static void note_message(struct engine *e, const struct simulated_process *p, uint32_t from,
                          const struct packet *packet)
 {
@@ -260,7 +261,7 @@ static void note_message(struct engine *e, const struct simulated_process *p, ui
 
 /* --- servers --------------------------------------------------------------------------------- */
 
-/* Give an owner an item while the witness looks on; what it puts out is left in outbox. */
+/* Give an owner an item while the observer watches; its outputs are in outbox. */
 static void run_owner(struct engine *e, struct simulated_process *p, struct outgoing *item,
                       struct outbox *outbox)
 {
@@ -341,7 +342,7 @@ static void owner_turn(struct engine *e, struct simulated_process *p, struct out
     outbox_free(&outbox);
 }
 
-/* Whoever it is done with: the item is the owner's. */
+/* When the owner is done the item is its own. */
 static void owner_takes(struct engine *e, struct simulated_process *p, struct due *event)
 {
     owner_turn(e, p, event->item);
@@ -382,8 +383,7 @@ static void owner_worked(struct engine *e, struct simulated_process *p, uint32_t
     while (thread_next(thread, &next) && !owner_begins(e, p, &next));
 }
 
-/* A thread that writes takes one item; what it has to say about its files is said when they are
- * durable. */
+/* A thread that writes takes one item; its messages about files are sent when those are durable. */
 static void writing_turn(struct engine *e, struct simulated_process *p, uint32_t number,
                          struct outgoing *item)
 {
@@ -401,8 +401,8 @@ static void writing_turn(struct engine *e, struct simulated_process *p, uint32_t
         engine_wrote(e, p);
 }
 
-/* What a thread says is for the router thread; what the set writer has from the checkpointer, it has by
- * way of that one. */
+/* A thread's messages go to the router thread; the set writer gets the checkpointer's through that
+ * one. */
 static void writing_done(struct engine *e, struct simulated_process *p, uint32_t number)
 {
     struct outgoing out;
@@ -426,7 +426,7 @@ static void writing_event(struct engine *e, struct simulated_process *p, struct 
     item->packet.payload = NULL;
 }
 
-/* Take a packet off the wire; false if it is not what was sent. */
+/* Take a packet off the wire; false if it was corrupted. */
 static bool open_parcel(struct engine *e, struct simulated_process *p, struct parcel *parcel,
                         struct packet *packet)
 {
@@ -454,8 +454,8 @@ static void server_receives(struct engine *e, struct simulated_process *p, struc
         cores_receive(&p->cores, &item.packet, !parcel->up, e->now_us, &p->outbox);
 }
 
-/* Whether it was for another thread than the router's. These go on when that is over: nothing is left
- * behind. */
+/* Whether it was for another thread than the router's. These continue after the end: nothing is
+ * left behind. */
 static bool actor_event(struct engine *e, struct simulated_process *p, struct due *event)
 {
     if (event->kind == DUE_ACTOR && event->item->to == TO_OWNER)
@@ -552,7 +552,7 @@ static void stop_worker(struct engine *e, struct simulated_process *p)
     session_handle_trainer(p->worker.session, &packet, e->now_us, &p->outbox);
 }
 
-/* The forward pass takes about a third of a gradient's time, and is cut in pieces by what is back. */
+/* The forward pass takes about a third of a gradient's time, and is split at the returned parts. */
 static void begin_early(struct engine *e, struct simulated_process *p)
 {
     const struct timing *timing = &e->options.timing;
@@ -614,7 +614,7 @@ static void trainer_event(struct engine *e, struct simulated_process *p, struct 
     outbox_free(&outbox);
 }
 
-/* --- routers and sessions ---------------------------------------------------------------------- */
+/* --- routers and sessions --------------------------------------------------------------------- */
 
 static void front_flush(struct engine *e, struct simulated_process *p)
 {
@@ -657,7 +657,7 @@ static void front_event(struct engine *e, struct simulated_process *p, struct du
         front_takes(e, p, event);
 }
 
-/* What it said leaves it. */
+/* Its messages are sent. */
 static void front_said(struct engine *e, struct simulated_process *p, struct outgoing *said)
 {
     if (said->to == TO_OWNER)

@@ -1,4 +1,4 @@
-/* simulated_storage.c - turns, crashes and locks of simulated disks, as their server's life goes. */
+/* simulated_storage.c - turns, crashes and locks of simulated disks, following their server. */
 
 #include "deploy/engine/simulated_storage.h"
 

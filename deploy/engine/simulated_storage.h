@@ -1,4 +1,4 @@
-/* simulated_storage.h - a disk in memory for each server of a cluster, or the same for several.
+/* simulated_storage.h - a disk in memory for each server of a cluster, or one for several.
  *
  * Threads: the engine's. Ownership: borrows the disks, which outlive the engine. */
 
@@ -12,8 +12,8 @@
 
 struct simulated_storage {
     struct simulated_disk **disks; /* [servers] */
-    uint64_t from_us;              /* What the time is for them when it is 0 for the engine. */
-    uint64_t writes;               /* Of the disk whose turn it is, before that. */
+    uint64_t from_us;              /* The disks' time when the engine's is 0. */
+    uint64_t writes;               /* Of the current disk, before its turn. */
 };
 
 struct storage simulated_storage(struct simulated_storage *storage);

@@ -1,4 +1,4 @@
-/* simulated_thread.c - work on its way through shared processors. A task's tag is its process and thread. */
+/* simulated_thread.c - work on shared processors. A task's tag is its process and thread. */
 
 #include "deploy/engine/simulated_thread.h"
 
@@ -101,7 +101,7 @@ void thread_release(struct engine *engine, const struct simulated_thread *thread
         processors_release(processors_of(engine), engine->now_ns, thread->task);
 }
 
-/* --- what waits ------------------------------------------------------------------------------ */
+/* --- waiting events --------------------------------------------------------------------------- */
 
 static void grow(struct simulated_thread *t)
 {

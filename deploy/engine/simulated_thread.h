@@ -1,16 +1,16 @@
-/* simulated_thread.h - a thread of a simulated process, where threads share processors (timing.h): it
- * does one thing at a time, and what comes meanwhile waits, in order.
+/* simulated_thread.h - a thread of a simulated process, where threads share processors (timing.h):
+ * it does one thing at a time, and later events wait, in order.
  *
- *     if (thread->busy)                                  it is told later
+ *     if (thread->busy)                                  it is handled later
  *         thread_wait(thread, event)
- *     else if (thread_begin(...))                        takes time: DUE_WORKED says when it is done
+ *     else if (thread_begin(...))                        takes time: DUE_WORKED comes at its end
  *         thread->doing = *event
  *     else                                               takes none
  *         its effect, now
  *
- * Without processors nothing takes a thread time, and so none is ever busy.
+ * Without processors no work takes a thread time, and no thread is ever busy.
  *
- * Threads: one. Ownership: owns what waits, and what it is doing. */
+ * Threads: one. Ownership: owns the waiting events and the current one. */
 
 #ifndef DEPLOY_ENGINE_SIMULATED_THREAD_H
 #define DEPLOY_ENGINE_SIMULATED_THREAD_H
@@ -34,37 +34,37 @@ enum {
 
 struct simulated_thread {
     bool busy;
-    bool on_processor; /* It has not done its work yet. */
-    uint32_t task;     /* Then: see processors.h. */
+    bool on_processor; /* Its work is not done yet. */
+    uint32_t task;     /* If so: see processors.h. */
     enum labour labour;
     uint64_t began_ns, work_ns;
-    struct due doing;      /* What has its effect then; without an item: ... */
-    struct outgoing *said; /* ... what leaves it then. */
+    struct due doing;      /* Its effect comes at the end; without an item: */
+    struct outgoing *said; /* this is sent then. */
     struct due *waiting;   /* [capacity] ring. */
     size_t capacity, first, count;
 };
 
-/* Thread `number` of a process begins: true. False where there is no work for it. */
+/* Thread `number` of a process begins: true. False when there is no work for it. */
 bool thread_begin(struct engine *engine, const struct simulated_process *process, uint32_t number,
                   enum labour labour, uint64_t bytes);
-/* The same with work that is known. */
+/* The same with known work. */
 void thread_work(struct engine *engine, const struct simulated_process *process, uint32_t number,
                  enum labour labour, uint64_t work_ns);
-/* It has done it, and is free: how long it took. */
+/* It is done, and free: returns its duration. */
 uint64_t thread_done(struct engine *engine, const struct simulated_process *process,
                      uint32_t number);
 
-/* Take over what an event has, for later; and the next such event; false: none. */
+/* Take over the content of an event, for later; and the next such event; false: none. */
 void thread_wait(struct simulated_thread *thread, struct due *event);
 bool thread_next(struct simulated_thread *thread, struct due *event);
 
-/* It is stopped; goes on; ends, with all that is in it, or is freed. */
+/* It is stopped; resumes; ends, with all its content, or is freed. */
 void thread_hold(struct engine *engine, const struct simulated_thread *thread);
 void thread_release(struct engine *engine, const struct simulated_thread *thread);
 void thread_end(struct engine *engine, const struct simulated_process *process, uint32_t number);
 void thread_free(struct simulated_thread *thread);
 
-/* Work that is done by now becomes events. */
+/* Turn finished work into events. */
 void threads_advance(struct engine *engine, uint64_t now_ns);
 
 #endif

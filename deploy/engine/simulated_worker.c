@@ -1,4 +1,4 @@
-/* simulated_worker.c - worker/trainer.c once more, with an event in place of each computation. */
+/* simulated_worker.c - worker/trainer.c with an event in place of each computation. */
 
 #include "deploy/engine/simulated_worker.h"
 
@@ -55,7 +55,7 @@ void simulated_worker_free(struct simulated_worker *worker)
     memset(worker, 0, sizeof *worker);
 }
 
-/* A buffer that nobody reads, as client_gradient finds one. */
+/* A buffer without readers, like client_gradient. */
 static struct frame *free_gradient(struct simulated_worker *w)
 {
     for (uint32_t i = 0; i < w->gradient_count; i++)
@@ -82,7 +82,7 @@ static const struct observer *observer_of(const struct simulated_worker *w)
     return &w->engine->options.observer;
 }
 
-/* What cannot be computed ends the job, as with client_fail. */
+/* A failed computation ends the job, like client_fail. */
 static void give_up(struct simulated_worker *w, const char *reason, struct outbox *to_session)
 {
     struct message *stop = &outbox_add(to_session, TO_SERVER, MESSAGE_STOP)->message;
@@ -184,7 +184,7 @@ void simulated_worker_begun(struct simulated_worker *worker, uint64_t count)
         end_reading(worker);
 }
 
-/* With what was begun, if the values are still those. */
+/* With the part it has begun, if the values are unchanged. */
 static void go_on(struct simulated_worker *w, uint64_t step)
 {
     if (w->begun_serial == 0 || w->begun_serial != session_serial(w->session))
@@ -269,7 +269,7 @@ void simulated_worker_take(struct simulated_worker *worker, struct packet *packe
     packet->payload = NULL;
 }
 
-/* What there is to say of a node, but for its gradient. */
+/* The message about a node, but for its gradient. */
 static struct message_exchange describe(const struct simulated_worker *w, struct node node,
                                         const struct computing_report *report, bool bad)
 {
@@ -298,8 +298,7 @@ static void push_node(const struct message_exchange *exchange, struct frame *gra
     packet->payload = gradient != NULL ? frame_retain(gradient) : NULL;
 }
 
-/* What was computed when the first part of it left, for it depends on parameters that may be others by
- * now. */
+/* Computed when the first part was sent: the parameters may have changed since. */
 static void push_coming(struct simulated_worker *w, uint64_t took_us, struct outbox *to_session)
 {
     w->coming_as.report.times.compute_us = took_us;
@@ -329,7 +328,7 @@ static void train_node(struct simulated_worker *w, uint64_t took_us, struct outb
     push_node(&exchange, bad ? NULL : gradient, to_session);
 }
 
-/* All of it at once, as nobody can see. false: it is not finite, which will be found out later. */
+/* All of it at once, which is not observable. false: it is not finite, which is detected later. */
 static bool compute_coming(struct simulated_worker *w)
 {
     const struct computing *computing = &w->engine->options.computing;

@@ -1,9 +1,9 @@
-/* storage.h - where the servers of a cluster keep what must survive, and how long that takes in virtual
- * time: disks in memory that fail as they are told (simulated_storage.h), or a folder of this machine.
+/* storage.h - the storage of a cluster's servers, and its duration in virtual time: disks in memory
+ * that fail on demand (simulated_storage.h), or a folder of this machine.
  *
  *     begin(process)              calls of its checkpointer to its disk from here on ...
  *     checkpointer_handle(...)
- *     end(process)                ... to here; what it says of its files is heard that much later
+ *     end(process)                ... to here; its messages about files are that much later
  *
  * All members but `ended` are required; engine_init asserts it.
  *
@@ -19,23 +19,23 @@
 
 struct simulated_process;
 
-/* Of what a checkpointer did between begin and end. */
+/* The changes of a checkpointer between begin and end. */
 struct stored {
     uint64_t took_us; /* Until all of it is durable. */
-    bool wrote;       /* It changed something, or tried to. */
+    bool wrote;       /* There was a change, or an attempt. */
 };
 
 struct storage {
     void *context;
     const char *out; /* The run directory, on every disk. */
 
-    /* The disk that a server's process sees; outlives the engine. */
+    /* The disk of a server's process; outlives the engine. */
     const struct disk *(*disk)(void *context, const struct simulated_process *process);
     void (*begin)(void *context, const struct simulated_process *process, uint64_t now_us);
     struct stored (*end)(void *context, const struct simulated_process *process, uint64_t now_us);
 
-    /* A server has ended by itself (PROCESS_OVER), or was killed and what it wrote last may be lost.
-     * Its cores are still there. */
+    /* A server has ended by itself (PROCESS_OVER), or was killed and may lose its last writes. Its
+     * state machines still exist. */
     void (*ended)(void *context, const struct simulated_process *process, uint64_t now_us);
 };
 

@@ -1,4 +1,4 @@
-/* transcript.c - hashes what happened by its numbers: a message's are those of its encoding. */
+/* transcript.c - hashes events by their numbers: those of a message by its encoding. */
 
 #include "deploy/engine/transcript.h"
 
@@ -28,7 +28,7 @@ void transcript_free(struct transcript *transcript)
     memset(transcript, 0, sizeof *transcript);
 }
 
-/* What happened, as `count` bytes that hold none of its names. */
+/* An event as `count` bytes without names. */
 static void add(struct transcript *transcript, uint64_t time_us, const char *process,
                 const char *sender, const void *bytes, size_t count, const struct frame *payload)
 {
@@ -78,7 +78,7 @@ static bool names_job(const struct transcript *transcript, struct message *messa
     return false;
 }
 
-/* Of a text only whether there is one; of a protocol's version how far it is from this build's. */
+/* Of a text only its presence; of a protocol's version the difference from this build's. */
 static void forget_words(struct message *message)
 {
     for (const struct message_field *field = message_fields(message->kind);
@@ -114,7 +114,7 @@ void transcript_message(struct transcript *transcript, uint64_t time_us, const c
     forget_words(&bare);
     size_t count = message_encode(&bare, bytes);
     bytes[count] = ours;
-    /* Its first field is the version it is written in. */
+    /* The first field of the encoding is its version. */
     add(transcript, time_us, process, sender, bytes + VERSION_BYTES, count + 1 - VERSION_BYTES,
         payload);
 }

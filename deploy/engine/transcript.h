@@ -1,14 +1,13 @@
-/* transcript.h - what happens in a simulated history, line by line, and a digest of all lines.
+/* transcript.h - the events of a simulated history, line by line, and a digest of all lines.
  *
  *       1.204000 worker/0 (2) < ps/0 (0) welcome restore_step=4 ... ps/0
  *       1.371201 worker/1 (3) is killed
  *
- * The digest is over when, between which processes, which kind of message with which values, and the
- * payloads' bytes. Kinds and fields count by their numbers in proto/syncopate.proto, what becomes of a
- * process by its state and exit code: no name and no text for people counts. A declaration is named
- * instead of its encoding. So a build that behaves
- * as another one has the same digest for the same seed, and where two digests differ, the first
- * line that differs in `syncopate verify --seed N --verbose` says where they part.
+ * The digest covers times, processes, kinds and values of messages, and the payloads' bytes. Kinds
+ * and fields count by their numbers in proto/syncopate.proto, a process's change by its state and
+ * exit code: names and texts for people do not count. A declaration is named instead of its
+ * encoding. Therefore builds of equal behaviour have equal digests for a seed. Where two digests
+ * differ, the first different line of `syncopate verify --seed N --verbose` shows the divergence.
  *
  * Threads: one. Units: virtual microseconds. */
 
@@ -23,7 +22,7 @@ struct transcript {
     bool shown; /* Print the lines too. */
     uint8_t digest[HASH_BYTES];
     uint8_t job_digest[DIGEST_BYTES];
-    uint8_t *job; /* [job_bytes] the declaration as it travels, owned. */
+    uint8_t *job; /* [job_bytes] the encoded declaration, owned. */
     uint32_t job_bytes;
 };
 
@@ -39,7 +38,7 @@ void transcript_message(struct transcript *transcript, uint64_t time_us, const c
                         const char *sender, const struct message *message,
                         const struct frame *payload);
 
-/* Make `digest`, zeros at first, one of itself and what came next. */
+/* Replace `digest`, zeros at first, by a digest of itself and the next one. */
 void transcript_join(uint8_t digest[HASH_BYTES], const uint8_t next[HASH_BYTES]);
 
 #endif
