@@ -1,4 +1,4 @@
-/* syncopate - the hand that launches and looks: finds the command and hands over. */
+/* syncopate - finds the command that launches or inspects, and calls it. */
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -80,7 +80,7 @@ static const struct command *find_command(const char *name)
     return NULL;
 }
 
-/* What other programs call what is asked for, and what to write here. */
+/* Other programs' names of an option, and ours. */
 static const struct synonym {
     const char *word, *answer;
 } synonyms[] = {
@@ -160,7 +160,7 @@ static int begin_command(const struct command *command, struct command_call *cal
     if (!options_begin(&call->options, command->user, call->argc, call->argv, &code))
         return code;
     log_format_parse(call->options.log_format, &format);
-    /* Whoever runs a command is told by it; only what is wrong comes as lines of a log. */
+    /* A command prints its own messages; only errors are lines of a log. */
     log_init(option_user_program(command->user), LOG_WARNING, format);
     code = check_single(&call->options, command->user);
     if (code == EXIT_DONE)
@@ -238,7 +238,7 @@ int main(int argc, char **argv)
     log_init("syncopate", LOG_WARNING, LOG_FORMAT_TEXT);
     int code = perform(argc, argv);
     bool command = argc > 1 && find_command(argv[1]) != NULL;
-    /* What others are for is what they print; a run ends as it would have with a reader. */
+    /* Other commands only print; a run ends as it would have with a reader. */
     bool trains = command && (strcmp(argv[1], "run") == 0 || strcmp(argv[1], "launch") == 0);
     enum status printed = trains ? STATUS_OK : output_finish(&error);
     if (printed == STATUS_OK || printed == STATUS_UNREACHABLE) /* As head has enough. */

@@ -1,5 +1,5 @@
-/* command.c - what commands share: complaints, the exit code of a status, checks before anything
- * starts. */
+/* command.c - shared functions of commands: errors, the exit code of a status, checks before the
+ * start. */
 
 #include "deploy/command/command.h"
 
@@ -18,7 +18,7 @@ void command_say(const char *program, enum log_level level, const char *text)
 {
     char line[LOG_LINE_MAX];
     bool plain = log_format_now() == LOG_FORMAT_TEXT;
-    fflush(stdout); /* What was said before stays before. */
+    fflush(stdout); /* Earlier output stays first. */
     log_remark(level, text, line);
     fprintf(stderr, "%s%s%s\n", plain ? program : "", plain ? ": " : "", line);
 }

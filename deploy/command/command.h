@@ -1,9 +1,9 @@
-/* command.h - the commands of `syncopate`, and what they share.
+/* command.h - the commands of `syncopate`, and their shared functions.
  *
- * A command is a command_fn: the result is an enum exit_code, and what went wrong, when there is
- * something to say, is in `error`, for syncopate_main.c to say in one line, "syncopate x: ...", on
- * standard error. It writes what was asked for to standard output. To add one: write command_x.c,
- * declare it here, give it a row in syncopate_main.c.
+ * A command is a command_fn: the result is an enum exit_code, with a line in `error` when there is
+ * one; syncopate_main.c prints it as "syncopate x: ..." on standard error. The result of the
+ * command goes to standard output. To add one: write command_x.c, declare it here, give it a row in
+ * syncopate_main.c.
  *
  * Threads: one. */
 
@@ -17,8 +17,8 @@
 #include "common/options/options.h"
 #include "common/process/log_line.h"
 
-/* How a command was called: argv from the command's name on, of which options are; and, where a file that
- * was named says more of them (plan_words.h), what was typed. */
+/* The call of a command: argv from the command's name on, which options are parsed from; and the
+ * typed words, when a named file adds others (plan_words.h). */
 struct command_call {
     struct options options;
     int argc;
@@ -34,25 +34,25 @@ command_fn command_simulate, command_calibrate, command_verify, command_keygen, 
     command_man, command_replay, command_trace, command_leave, command_task, command_launch,
     command_probe;
 
-/* --- shared ---------------------------------------------------------------------------------- */
+/* --- shared ----------------------------------------------------------------------------------- */
 
-/* Say "program: text" on standard error, or the same as JSON. */
+/* Print "program: text" on standard error, or the same as JSON. */
 void command_say(const char *program, enum log_level level, const char *text);
 
-/* Say what went wrong, and return code. */
+/* Print the error, and return code. */
 int command_fail(const char *program, int code, const struct error *error);
 
-/* Whether the folder of keys has what a server and so many workers need: keys_check, and whether
- * the halves of each secret certificate belong together. An exit code. */
+/* Whether the folder of keys is complete for a server and so many workers: keys_check, and whether
+ * the halves of each secret certificate match. An exit code. */
 int command_check_keys(const char *directory, uint32_t workers, struct error *error);
 
-/* Of a path that could not be read and is a comparison's folder: make the error say so. */
+/* If a path that could not be read is a comparison's folder: let the error say so. */
 void command_explain_comparison(const char *path, struct error *error);
 
-/* Print what was written, and a newline; then the writer is freed. */
+/* Print the writer's text and a newline, and free the writer. */
 enum status command_print_json(struct json_writer *writer, struct error *error);
 
-/* The exit code of a failure to read or write something a person named. */
+/* The exit code of a failure to read or write a path that a person named. */
 int command_exit_code(enum status status);
 
 #endif

@@ -1,4 +1,4 @@
-/* syncopate calibrate: this host as a cluster file, for syncopate simulate. */
+/* syncopate calibrate: measures this host as a cluster file, for syncopate simulate. */
 
 #include <errno.h>
 #include <limits.h>
@@ -29,14 +29,14 @@
 #define THREAD_NS     5000.0 /* From one thread to another, twice an exchange: deploy/VIRTUAL.md. */
 #define LOOPBACK_MOST 1e12   /* Bytes a second, where the processors' share explains all. */
 
-/* What is told of the host; of each figure how far apart the measured ones are. */
+/* The printed results; each figure has the spread of its measurements. */
 struct costs {
     struct quartiles leaf_ns, score_ns, apply_byte_ns, sgd_byte_ns;
     struct quartiles worker_message_ns, worker_byte_ns, server_message_ns, server_byte_ns;
     struct quartiles latency_ns, loopback;          /* Bytes a second. */
     struct quartiles narrow_ns, middle_ns, wide_ns; /* Of a whole exchange. */
     struct quartiles
-        line_ns; /* What the line through the small and the large one says of the middle one. */
+        line_ns; /* The middle value by the line through the small and the large one. */
 };
 
 /* --- measuring ------------------------------------------------------------------------------- */
@@ -81,14 +81,14 @@ static int measure_computing(struct costs *costs, const struct options *options,
     return code;
 }
 
-/* No cost is less than nothing, though a measured one may come out so. */
+/* Costs are not negative, though a measurement may be. */
 static double positive(double value, double least)
 {
     return value > least ? value : least;
 }
 
-/* A straight line through both sizes: what each message and each byte costs an end. applied: time a
- * byte of the gradient that is not a message's. */
+/* A straight line through both sizes: the cost of each message and each byte at an end. applied:
+ * time a byte of the gradient that is not the message's. */
 static void divide(double narrow_ns, double wide_ns, double narrow_bytes, double wide_bytes,
                    double applied, double *message_ns, double *byte_ns)
 {
@@ -127,7 +127,7 @@ static enum status measure_exchange(struct costs *costs, const char *programs,
         double from = (double)narrow.bytes, to = (double)wide.bytes;
         divide(narrow.worker_ns, wide.worker_ns, from, to, 0, &values[0][i], &values[1][i]);
         divide(narrow.server_ns, wide.server_ns, from, to, applied, &values[2][i], &values[3][i]);
-        /* What a message waits for that is nobody's work; and what a byte does. */
+        /* The latency of a message that is no work; and of a byte. */
         double work = 2 * (values[0][i] + values[2][i]) + applied * from;
         values[4][i] = positive((narrow.wall_ns - work - 2 * THREAD_NS) / 2, 0);
         double byte_ns = (wide.wall_ns - narrow.wall_ns) / (to - from);
@@ -253,7 +253,7 @@ static void request_stop(void *context, int exit_code)
     atomic_store((atomic_int *)context, exit_code);
 }
 
-/* What the host's figures are; an exit code. */
+/* Measures the host's figures; an exit code. */
 static int measure(struct costs *costs, const struct options *options, const char *programs,
                    struct error *error)
 {

@@ -1,11 +1,9 @@
-/* syncopate compare: the same work in several modes, with several numbers of workers and whatever else is
- * varied, one run after another (interleaving.h); table and report are written anew after each. A run that
- * fails is named, and the others are made.
+/* syncopate compare: the same work in several modes, with several numbers of workers and other
+ * varied options, one run after another (interleaving.h). Table and report are written again after
+ * each. A failed run is reported, and the others continue.
  *
- * In a folder that holds a comparison of the same plan (plan_file.h) it goes on: runs that are done are
- * kept, one that is not is resumed (in virtual time begun again, renewal.h), and those that are missing are
- * made.
- */
+ * A folder with a comparison of the same plan (plan_file.h) is resumed: finished runs are kept, an
+ * unfinished one is resumed (in virtual time repeated, renewal.h), and missing ones are made. */
 
 #include <inttypes.h>
 #include <math.h>
@@ -48,7 +46,7 @@ struct comparing {
     struct compare_report report;
     struct boards boards;
     bool lacks_means; /* It has been said that TensorBoard does. */
-    FILE *told;       /* Where all is told but the object of --json. */
+    FILE *told;       /* The stream of all output but the object of --json. */
     struct progress_style style;
     struct virtual_runs *virtual_runs; /* NULL: in real time. */
     /* Also between runs, and while the report is written, which is not cut off. */
@@ -56,9 +54,9 @@ struct comparing {
     int stop_code; /* Of a signal that came when a run was as good as done; EXIT_DONE: none did. */
 };
 
-/* --- what was asked for ---------------------------------------------------------------------- */
+/* --- checks ----------------------------------------------------------------------------------- */
 
-/* What guessing has is no target. */
+/* A target that guessing reaches is refused. */
 static int check_target(const struct options *options, unsigned classes, struct error *error)
 {
     double target = options->target_loss, accuracy = options->target_accuracy;
@@ -76,8 +74,8 @@ static int check_target(const struct options *options, unsigned classes, struct 
     return EXIT_USAGE;
 }
 
-/* What is wrong with any of the runs is said before the first one starts; the seed does not matter.
- * An exit code. */
+/* Any fault of a run is reported before the first one starts; the seed does not matter. An exit
+ * code. */
 static int check_runs(const struct comparing *comparing, struct error *error)
 {
     int code = EXIT_DONE;
@@ -114,7 +112,7 @@ static int check_keys(const struct comparing *comparing, struct error *error)
     return keys != NULL ? command_check_keys(keys, workers_most(comparing), error) : EXIT_DONE;
 }
 
-/* What is merged says itself how it was made; what is asked of it, and how it is told, is new. */
+/* A merge takes its runs' options from their plans; only the question and the output are new. */
 static enum status check_merge_options(const struct options *options, struct error *error)
 {
     static const char *const others[] = {"merge",   "out",       "target-loss", "target-accuracy",
@@ -228,7 +226,7 @@ static void print_heading(const struct comparing *comparing, const struct interl
                                    : wording_counted(run->options.ps, "server", "servers").text,
         run->config.varied[0] != '\0' ? ", " : "", run->config.varied, run->options.job.seed);
     double left = seconds_left(comparing, index);
-    if (left > 0) /* It is a guess, which no part of a second makes better. */
+    if (left > 0) /* It is an estimate without a meaningful fraction of a second. */
         wording_append(text, sizeof(text), " (about %s left)", wording_duration(ceil(left)).text);
     compare_report_strong(&comparing->report, text);
     fflush(comparing->told);
@@ -270,7 +268,7 @@ static bool tell_run(void *context, size_t index, struct options *options, char 
     return !comparing->interleaving.kept[index];
 }
 
-/* Beside what the run says. Of one that says nothing, or has no room there, nothing is known. */
+/* Beside the run's own files. Without a run, or without space there, nothing is noted. */
 static void note_machine(const struct interleaved_run *run, const struct machine_watch *before,
                          const struct machine_watch *after)
 {
@@ -314,8 +312,8 @@ static bool has_runs_to_make(const struct comparing *comparing, size_t config)
     return false;
 }
 
-/* Of each arm that is to run. One that fails says nothing: the first of its counted runs will. An exit
- * code, EXIT_DONE unless it is ended. */
+/* A run of each configuration that is still to come. A failure is ignored: the first counted run
+ * will report it. An exit code, EXIT_DONE unless it is interrupted. */
 static int warm_up(const struct comparing *comparing, struct error *error)
 {
     uint32_t steps = comparing->options.warm_up;
@@ -376,7 +374,7 @@ static int make_one(struct comparing *comparing, size_t index, struct error *err
         fprintf(comparing->told, "  is there already\n");
     int code = kept ? EXIT_DONE : launch(comparing, &run, index, &why);
     if (code != EXIT_DONE)
-        rmdir(run.out); /* Goes through only when it is empty. */
+        rmdir(run.out); /* Succeeds only when it is empty. */
     else
         code = command_exit_code(results_read(results, index, &why));
     if (code != EXIT_DONE) {
@@ -391,7 +389,7 @@ static int make_one(struct comparing *comparing, size_t index, struct error *err
     return code;
 }
 
-/* Table and report of what there is. The last ones say it when none can be written. */
+/* Table and report of the results so far. At the end a failure to write them is reported. */
 static void report_so_far(struct comparing *comparing, size_t index)
 {
     const struct results *results = &comparing->results;
@@ -414,8 +412,8 @@ static void look_for_signal(struct comparing *comparing)
         comparing->stop_code = signal == SIGINT ? EXIT_INTERRUPTED : EXIT_TERMINATED;
 }
 
-/* All of them, but when they are ended: then it stops with that one. The first exit code that is not
- * EXIT_DONE; error says one line of all. */
+/* All of them, but when they are ended: then it stops with that one. The first exit code that is
+ * not EXIT_DONE; error says one line of all. */
 static int make_each(struct comparing *comparing, struct error *error)
 {
     int first = EXIT_DONE;

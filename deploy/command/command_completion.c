@@ -1,4 +1,4 @@
-/* syncopate completion SHELL: what that shell needs to complete our options. */
+/* syncopate completion SHELL: prints the script with which that shell completes our options. */
 
 #include <stdio.h>
 

@@ -1,9 +1,9 @@
-/* syncopate evaluate PATH: what a trained model scores on the test set; with --follow what all
- * checkpoints of a run do, as they come.
+/* syncopate evaluate PATH: scores a trained model on the test set; with --follow all checkpoints of
+ * a run, as they appear.
  *
- * A run and a checkpoint say what they were trained on, and are scored on that; --data and --seed
- * may say otherwise, and then a line says so, because accuracies on different data tell nothing of
- * each other. A model file alone says nothing. */
+ * A run and a checkpoint name their training data, and are scored on those; --data and --seed
+ * override that, and a line says so, because accuracies on different data cannot be compared. A
+ * model file names no data. */
 
 #include <inttypes.h>
 #include <math.h>
@@ -24,7 +24,8 @@
 #define PROGRAM        "syncopate evaluate"
 #define EVALUATE_BATCH 64 /* Examples computed at once; changes speed, not the result. */
 
-/* A model file says which layers it has, unless another tool saved it again without its metadata. */
+/* A model file says which layers it has, unless another tool saved it again without its
+ * metadata. */
 static const char *layers_of(const struct options *options, const struct model_file *file)
 {
     return options_given(options, OPTION_EVALUATE, "model") ? options->model : file->model;
@@ -66,7 +67,7 @@ static void describe_data(char text[DATA_TEXT_MAX], const char *name, uint64_t s
         snprintf(text, DATA_TEXT_MAX, "%s", name);
 }
 
-/* What it is scored on. */
+/* The data to score on. */
 struct choice {
     const char *data; /* Borrowed. */
     uint64_t seed;

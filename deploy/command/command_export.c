@@ -57,7 +57,7 @@ static enum status export_model(const char *path, const char *out, bool quiet, s
     if (status == STATUS_OK)
         status = model_file_write(&disk_posix, out, file.model, file.variables, file.variable_count,
                                   file.parameters, sha256, error);
-    /* As sha256sum writes it, so that it can check it. */
+    /* In the format of sha256sum, which can check it. */
     if (status == STATUS_OK && !quiet)
         printf("%s  %s\n", sha256, out);
     struct stat written;

@@ -1,5 +1,5 @@
-/* syncopate inspect PATH: what is in a checkpoint, a model file, a run directory or a comparison, and what a
- * running job at host:port is doing. Looks only; changes nothing. */
+/* syncopate inspect PATH: prints the content of a checkpoint, a model file, a run directory or a
+ * comparison, and the status of a running job at host:port. It changes nothing. */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -155,7 +155,7 @@ static void print_latest(const struct record *record)
                      "epoch %.2f, step %s, loss %.4f, accuracy %.1f %% of the epoch so far",
                      point->epoch, wording_count(point->step > 0 ? (uint64_t)point->step : 0).text,
                      point->epoch_loss, 100 * point->epoch_accuracy);
-        if (speed > 0) /* Of a window of no time there is none. */
+        if (speed > 0) /* A window without duration has none. */
             snprintf(text + length, sizeof text - (size_t)length, ", %s images/s",
                      wording_count((uint64_t)speed).text);
         wording_wrap(stdout, text, printf("  latest         "), 17);
@@ -194,7 +194,7 @@ static void print_checkpoints(const char *path, const struct record *record)
     free(steps);
 }
 
-/* Of a virtual run: what it was to suffer, and what bound it. */
+/* Of a virtual run: the planned failures, and the bottleneck. */
 static void print_account(const char *path)
 {
     struct json *account = account_read(path);
@@ -228,7 +228,7 @@ static bool holds(const char *directory, const char *name)
     char path[DISK_PATH_MAX + 32];
     struct stat there;
     snprintf(path, sizeof path, "%s/%s", directory, name);
-    return lstat(path, &there) == 0; /* Where a link leads nowhere, reading it says so. */
+    return lstat(path, &there) == 0; /* For a dangling link, reading it reports the error. */
 }
 
 static bool is_address(const char *text)
@@ -238,7 +238,7 @@ static bool is_address(const char *text)
     return address_split(text, host, &port) && host[0] != '\0' && strchr(host, '/') == NULL;
 }
 
-/* Nothing here has such a name, and it is no host:port either. */
+/* There is no such path here, and it is no host:port either. */
 static bool is_meant_as_address(const char *text)
 {
     return strchr(text, ':') != NULL && strchr(text, '/') == NULL;
@@ -333,8 +333,8 @@ static int ask(const struct options *options, const char *address, const struct 
                                             : inspect_address(address, keys, style, error);
 }
 
-/* Which certificate to look with. A probe runs where a server does, and there the observer's may be
- * missing: then it is the servers', in path. */
+/* The certificate to use. A probe runs beside a server, where the observer's may be missing: then
+ * it is the servers', in path. */
 static const char *find_certificate(const struct options *options, char path[DISK_PATH_MAX])
 {
     if (options->certificate != NULL || (!options->alive && !options->ready))

@@ -1,6 +1,5 @@
 /* syncopate keygen PATH: a key pair in two certificates; or, with --workers N, those of a whole
- * job.
- */
+ * job. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -37,7 +36,7 @@ static enum status make(const char *path, uint32_t role, int32_t index, bool qui
     return status;
 }
 
-/* One of a job's, unless it is there. */
+/* One of a job's certificates, unless it exists. */
 static enum status make_missing(const char *folder, uint32_t role, uint32_t index, bool quiet,
                                 bool *made, struct error *error)
 {

@@ -1,5 +1,5 @@
-/* syncopate launch: `run` on several hosts. What is different is where: which hosts, whether they
- * can, who sits where, and how the result comes back. */
+/* syncopate launch: `run` on several hosts. It adds the hosts, their checks, the placement, and the
+ * return of the result. */
 
 #include <inttypes.h>
 #include <math.h>
@@ -22,7 +22,7 @@
 
 #define PROGRAM             "syncopate launch"
 #define HOST_FILE_BYTES_MAX (1u << 20)
-#define CLOCK_SECONDS       2.0 /* That clocks may be apart, and a login may take, without a word. */
+#define CLOCK_SECONDS       2.0 /* A smaller clock difference, or login time, is not reported. */
 #define HOSTS_SHOWN         16
 
 struct launch {
@@ -35,7 +35,7 @@ struct launch {
     struct host_site hosts;
     struct remote_run_dir remote_dir;
     char bin[PATH_MAX], folder[PATH_MAX], out[PATH_MAX], mark[PATH_MAX + 48];
-    char shown[2048]; /* Who sits where, in words. */
+    char shown[2048]; /* The placement as text. */
     bool noted;       /* Something of this run is elsewhere. */
 };
 
@@ -64,7 +64,7 @@ static int read_hosts(struct launch *launch, const struct options *options, stru
                                      : EXIT_USAGE;
 }
 
-/* A name that means another host to everyone who reads it. */
+/* A name that means another host to each process that resolves it. */
 static int check_names(const struct launch *launch, struct error *error)
 {
     const struct host_list *list = &launch->list;
@@ -79,7 +79,7 @@ static int check_names(const struct launch *launch, struct error *error)
     return EXIT_DONE;
 }
 
-/* How many workers there are, and who sits where. */
+/* The number of workers, and the placement. */
 static int place(struct launch *launch, struct options *options, struct error *error)
 {
     bool colocated = options->job.colocated;
@@ -140,7 +140,7 @@ static int begin(void *context, struct options *options, struct error *error)
 
 /* --- looking at them ----------------------------------------------------------------------- */
 
-/* The run's folder, made if it is not there, by its whole name. */
+/* The run's folder by its absolute path, made if it is missing. */
 static enum status find_folder(struct launch *launch, struct run_plan *plan, struct error *error)
 {
     bool there = disk_posix.look(disk_posix.context, plan->out) != DISK_NOTHING;
@@ -167,7 +167,7 @@ static enum status find_programs(struct launch *launch, const struct options *op
     return status;
 }
 
-/* Whoever sees it shares the folder. */
+/* A host that sees it shares the folder. */
 static enum status make_mark(struct launch *launch, struct error *error)
 {
     snprintf(launch->mark, sizeof launch->mark, "%s/.launch-%016" PRIx64, launch->out,
@@ -280,7 +280,7 @@ static int prepare_keys(struct launch *launch, const struct options *options, st
     return command_exit_code(status);
 }
 
-/* Server 0's directory is ours, or it gets one of its own. */
+/* Server 0 uses this folder, or gets one of its own. */
 static int prepare_folder(struct launch *launch, struct error *error)
 {
     size_t host = launch->placement.server_hosts[0];
@@ -380,7 +380,7 @@ static int bring(void *context, struct run_plan *plan, struct error *error)
     return EXIT_DONE;
 }
 
-/* What was taken there for nothing is as it is here. */
+/* A copy that was not used is the same as here. */
 static void close_launch(void *context)
 {
     struct launch *launch = context;

@@ -1,4 +1,4 @@
-/* syncopate man [PAGE]: a page of the manual, or which there are. */
+/* syncopate man [PAGE]: prints a page of the manual, or the list of pages. */
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* syncopate probe: what this host has for a job, for people and for launch. */
+/* syncopate probe: prints the facts of this host for a job, for people and for launch. */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -22,11 +22,11 @@ struct finding {
     uint32_t processors;
     uint64_t memory;
     char arithmetic[2 * DIGEST_BYTES + 1];
-    const char *data_name; /* NULL: nobody asked. */
+    const char *data_name; /* NULL: not requested. */
     bool has_data;
     struct error data_fault;
     struct dataset data;
-    uint16_t first_port, last_port; /* 0: nobody asked. */
+    uint16_t first_port, last_port; /* 0: not requested. */
 };
 
 /* As a server would: one that died a moment ago is no obstacle. */

@@ -1,7 +1,7 @@
-/* syncopate replay PATH: a recorded run once more, in this process.
+/* syncopate replay PATH: repeats a recorded run in this process.
  *
- * With nothing changed it says whether the parameters and the test scores are what the run ended
- * with; with something of the optimizer changed it keeps the history and sets the two side by side. */
+ * Without changes it compares the parameters and the test scores with the run's last ones. With a
+ * change to the optimizer it keeps the history and compares both. */
 
 #include <inttypes.h>
 #include <math.h>
@@ -27,20 +27,20 @@ struct replaying {
     const struct options *options;
     struct board_place board; /* For TensorBoard. */
     struct recorded recorded;
-    struct job job; /* The run's, with what is changed. Owned. */
+    struct job job; /* The run's, with the changes. Owned. */
     bool changed;
     char changes[256]; /* "learning rate: 0.001 in the run, 0.01 in the replay" */
     struct rerun rerun;
     double seconds; /* Scores left out. */
     bool differs;
     uint64_t scores, scores_shown;
-    char digest[65], expected[65]; /* Of the parameters; "": nothing says what they were. */
+    char digest[65], expected[65]; /* Of the parameters; "": the run has none. */
     const char *expected_in;       /* "run.json", "checkpoint", or NULL. */
-    const char *differing[4];      /* [differing_count] what else differs from the run's. */
+    const char *differing[4];      /* [differing_count] other differences from the run. */
     size_t differing_count;
     struct rerun_segment *segments; /* [segment_count], at most one a session. Owned. */
     size_t segment_count;
-    struct error broken; /* What ssp promised and did not keep; "": nothing. */
+    struct error broken; /* A violation of ssp's guarantee; "": none. */
 };
 
 /* Nothing but the outcome with --quiet, and its object alone with --json. */
@@ -49,7 +49,7 @@ static bool is_silent(const struct replaying *r)
     return r->options->quiet || r->options->json;
 }
 
-/* --- what is changed ------------------------------------------------------------------------- */
+/* --- changes ---------------------------------------------------------------------------------- */
 
 static bool is_given(const struct replaying *r, const char *name)
 {
@@ -255,7 +255,7 @@ static void print_promises(const struct replaying *r)
             .text);
 }
 
-/* What the parameters have to be, where the run says it. */
+/* The expected parameters, if the run has their digest. */
 static void find_expected(struct replaying *r)
 {
     const struct run_summary *summary = &r->recorded.told.summary;
@@ -291,7 +291,7 @@ static void compare(struct replaying *r, const char *what, bool same)
     r->differing[r->differing_count++] = what;
 }
 
-/* Of the run's own file; true as well where there is none. */
+/* Of the run's own file; also true without one. */
 static bool is_model(const struct replaying *r)
 {
     char path[DISK_PATH_MAX + 32], digest[65] = "";
@@ -309,8 +309,8 @@ static bool is_model(const struct replaying *r)
     return strcmp(digest, r->digest) == 0;
 }
 
-/* What run.json says of the whole run. A session that is under way, or was killed, has not told its figures of
- * gradients. */
+/* Compares with run.json's totals. A session in progress, or a killed one, has not recorded its
+ * figures of gradients. */
 static void compare_figures(struct replaying *r)
 {
     const struct run_summary *was = &r->recorded.told.summary;
@@ -513,7 +513,7 @@ static enum status go(struct replaying *r, struct error *error)
     return status;
 }
 
-/* What is damaged, or is not there to be replayed. */
+/* For a damaged run, or one that cannot be replayed. */
 static int exit_code(enum status status, const struct replaying *r)
 {
     bool recorded = r->recorded.file_count > 0;
@@ -545,7 +545,7 @@ static int perform(struct replaying *r, struct error *error)
                                     clock_now_seconds(), error)) != STATUS_OK))
         return command_exit_code(status);
     status = go(r, error);
-    if (status == STATUS_OK) /* Differences are told, and that --out was not there is no mistake. */
+    if (status == STATUS_OK) /* Differences are printed, and a missing --out is no error. */
         error->text[0] = '\0';
     return exit_code(status, r);
 }

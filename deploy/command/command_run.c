@@ -1,7 +1,7 @@
 /* syncopate run: one job on this machine, or for launch at a venue, from the plan to the summary.
  *
- * What can be known to be wrong is said before any process is started; what only a worker finds
- * out, who reads the data to their end, comes back as its exit code. */
+ * Errors that can be detected in advance are reported before any process starts. Errors that only a
+ * worker detects, which reads all of the data, come back as its exit code. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +37,7 @@
 struct plan {
     struct run_plan run;
     const struct run_venue *venue;
-    int log; /* With --explain: what all children write to. */
+    int log; /* With --explain: the log of all children. */
     char log_name[16];
     struct run_trace trace;
     double began; /* The command, by clock_now_seconds. */
@@ -59,7 +59,7 @@ static enum status check_alone(struct plan *plan, struct error *error)
     return STATUS_OK;
 }
 
-/* An exit code; what comes first is what a person most likely got wrong. */
+/* An exit code; the most likely mistakes are checked first. */
 static int check(struct plan *plan, struct error *error)
 {
     if (check_alone(plan, error) != STATUS_OK ||
@@ -81,11 +81,11 @@ static int check(struct plan *plan, struct error *error)
 
 /* --- running --------------------------------------------------------------------------------- */
 
-/* Who looks on. */
+/* The outputs. */
 struct audience {
     const struct plan *plan;
     struct progress progress;
-    bool gone; /* What is printed goes nowhere (`syncopate run | head -1`), and we said so. */
+    bool gone; /* Output is closed (`syncopate run | head -1`), which was reported. */
 };
 
 static void notice_absence(struct audience *audience, const char *then)
@@ -127,7 +127,7 @@ static int launch(const struct plan *plan, struct audience *audience, struct lau
     const struct options *options = &plan->run.options;
     const struct run_venue *venue = plan->venue;
     const struct site *site = venue->site != NULL ? venue->site(venue->context) : NULL;
-    /* From afar server 0 tells how it goes. */
+    /* On another host server 0 reports progress. */
     struct progress_style style = progress_style_of(plan->run.voice, options->quiet || site != NULL,
                                                     options->verbose, options->log_every);
     progress_open(&audience->progress, plan->run.voice, style, plan->run.out, clock_now_seconds());
@@ -140,7 +140,7 @@ static int launch(const struct plan *plan, struct audience *audience, struct lau
     return code;
 }
 
-/* --- telling it (--explain) ------------------------------------------------------------------ */
+/* --- narration (--explain) -------------------------------------------------------------------- */
 
 #define LOG_FROM 64 /* Descriptors below it are the children's own (CHILD_WORD). */
 
@@ -173,7 +173,7 @@ static void tell_log(struct plan *plan)
     close(plan->log);
 }
 
-/* The same of a trace: what there is of one that failed is the more worth looking at. */
+/* The same for a trace: that of a failed run is even more useful. */
 static void write_trace(const struct plan *plan)
 {
     struct error error;
@@ -187,8 +187,8 @@ static void write_trace(const struct plan *plan)
         wording_wrap(plan->run.voice, line, fprintf(plan->run.voice, "  trace          "), 17);
 }
 
-/* What run.json cannot have: nobody can write down how long it takes to end. It has the life of server
- * 0's last process, so that after restarts nothing is known of what was outside. */
+/* Facts that run.json cannot have: the time of ending. It has the phases of server 0's last
+ * process; after restarts the rest is unknown. */
 static void print_command(const struct plan *plan, const struct run_phases *phases,
                           uint32_t restarts)
 {
@@ -199,7 +199,7 @@ static void print_command(const struct plan *plan, const struct run_phases *phas
                 wording_duration(seconds).text, wording_duration(outside).text);
 }
 
-/* The table, when there is something to sum up. */
+/* The table, when there is a summary. */
 static enum status print_summary(const struct plan *plan, uint32_t restarts, struct error *error)
 {
     struct record record;
@@ -225,8 +225,7 @@ static void say_how_to_go_on(const struct plan *plan)
     command_say(plan->venue->program, LOG_INFO, text);
 }
 
-/* What came of it is to be here, however the job ended; only that it is not there at all is no news
- * where it failed. */
+/* The result has to be here, however the job ended; after a failure a missing result is no news. */
 static int bring(struct plan *plan, const struct launch_result *result, int code,
                  struct error *error)
 {
@@ -311,7 +310,7 @@ static int make_ready(struct plan *plan, struct error *error)
     return code;
 }
 
-/* Says what went wrong itself: before how to go on, and before the result in JSON. */
+/* Prints its own errors: before the hint to resume, and before the result in JSON. */
 int run_at(const struct run_venue *venue, const struct command_call *call)
 {
     struct plan plan = {.run.options = call->options, .venue = venue, .began = clock_now_seconds()};

@@ -1,4 +1,4 @@
-/* syncopate simulate: one job on a cluster that is not there, from the plan to the summary. */
+/* syncopate simulate: one job on a simulated cluster, from the plan to the summary. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@
 
 #define PROGRAM       "syncopate simulate"
 #define QUIET_SECONDS 3.0   /* In which a cluster may begin without a word. */
-#define LOOK_SECONDS  0.1   /* Between looks at what there is to show. */
+#define LOOK_SECONDS  0.1   /* Between checks for output. */
 #define WORTH_A_LINE  0.001 /* A share of the time. */
 
 struct laboratory {
@@ -38,10 +38,10 @@ struct laboratory {
     struct simulation simulation;
     struct progress progress;
     double looked;      /* When progress was looked at last, */
-    double quiet_until; /* and when it is said what is waited for; 0: it has been. */
-    bool gone;          /* What is printed goes nowhere, and we said so. */
+    double quiet_until; /* and the time of a message about the wait; 0: printed. */
+    bool gone;          /* Output is closed, which was reported. */
     bool kept;          /* cluster.json is there. */
-    int occupied; /* The run directory, so that others see that somebody stays; -1: not yet. */
+    int occupied;       /* The run directory, locked against other processes; -1: not yet. */
     struct account account;
     struct run_trace trace;
     struct recorder *recorder; /* NULL: nothing is traced. */
@@ -119,7 +119,7 @@ static void describe_cluster(struct laboratory *l)
     l->plan.cluster = l->about;
 }
 
-/* Half of what this machine has. */
+/* Half of this machine's memory. */
 static uint64_t default_memory(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
@@ -138,7 +138,7 @@ static int check_memory(const struct laboratory *l, struct error *error)
     return EXIT_USAGE;
 }
 
-/* Whoever owns chunks stays. Of faults that are drawn it is told to leave, and does not. */
+/* A process that owns chunks stays. A drawn leave asks it to, without effect. */
 static enum status check_leaves(const struct laboratory *l, struct error *error)
 {
     const struct options *options = &l->plan.options;
@@ -157,7 +157,7 @@ static enum status check_leaves(const struct laboratory *l, struct error *error)
     return STATUS_OK;
 }
 
-/* Whom options and the cluster's file name. */
+/* The processes that options and the cluster's file name. */
 static enum status check_places(const struct laboratory *l, struct error *error)
 {
     const struct options *options = &l->plan.options;
@@ -171,7 +171,7 @@ static enum status check_places(const struct laboratory *l, struct error *error)
                      by_option ? "" : options->cluster_file, by_option ? "--" : ": ", found.text);
 }
 
-/* An exit code; what comes first is what a person most likely got wrong. */
+/* An exit code; the most likely mistakes are checked first. */
 static int check(struct laboratory *l, struct error *error)
 {
     struct run_plan *plan = &l->plan;
@@ -207,7 +207,7 @@ static void notice_absence(struct laboratory *l)
     command_say(PROGRAM, LOG_WARNING, error.text);
 }
 
-/* OUT/virtual.json: what it is to suffer and, with its load, what came of it. */
+/* OUT/virtual.json: the planned failures and, with its load, the result. */
 static void keep_account(const struct laboratory *l, const struct load *load)
 {
     struct error error;
@@ -215,7 +215,7 @@ static void keep_account(const struct laboratory *l, const struct load *load)
         command_say(PROGRAM, LOG_WARNING, error.text);
 }
 
-/* OUT/cluster.json and what is to go wrong, beside a run that has begun. */
+/* OUT/cluster.json and the failures, beside a run that has begun. */
 static void keep_cluster(struct laboratory *l)
 {
     char path[DISK_PATH_MAX + 16];
@@ -240,8 +240,8 @@ static void keep_cluster(struct laboratory *l)
     json_writer_free(&writer);
 }
 
-/* As soon as there is a folder: server 0 makes it, and one that is locked and not occupied is about to be
- * left. */
+/* As soon as there is a folder: server 0 makes it. A folder that is locked and not occupied is
+ * about to be left. */
 static void occupy(struct laboratory *l)
 {
     if (l->occupied < 0 && !l->kept)
@@ -295,7 +295,7 @@ static void stop(void *context, int exit_code)
     simulation_request_stop(&l->simulation, exit_code);
 }
 
-/* Who was busy for which share of the time from START on, and so what bound the run. */
+/* The load of each part from START on, and the bottleneck. */
 static void print_load(const struct laboratory *l, const struct load *load)
 {
     FILE *voice = l->plan.voice;
@@ -320,7 +320,7 @@ static void print_wrapped(const struct laboratory *l, const char *name, const ch
     wording_wrap(l->plan.voice, text, column, column);
 }
 
-/* What there is of it beside what a real run has. */
+/* The lines that a real run does not have. */
 static void print_virtual(const struct laboratory *l, const struct load *load)
 {
     const struct simulation *s = &l->simulation;
@@ -416,8 +416,8 @@ static int simulate(struct laboratory *l, struct error *error)
     return print_end(l, code, error);
 }
 
-/* Nobody listens anywhere, but a declaration has an address for each, and workers do otherwise by what it
- * says where all are on one host. */
+/* No process listens, but a declaration has an address for each, and workers on one host behave
+ * differently. */
 static enum status name_servers(struct run_plan *plan, bool together)
 {
     struct job *job = &plan->workload.job;
@@ -433,7 +433,7 @@ static enum status name_servers(struct run_plan *plan, bool together)
     return STATUS_OK;
 }
 
-/* What people are to know of a run that is found one day. */
+/* A description for a person who finds the run later. */
 static void label(struct laboratory *l)
 {
     struct job *job = &l->plan.workload.job;

@@ -1,6 +1,6 @@
-/* syncopate task: becomes the process of a job that its environment says it is. What is decided is in
- * deploy/place; here it is done: this process is replaced by that of the role, so that signals, exit
- * codes and its number are the role's own. Where a place is a worker and a server, both are children. */
+/* syncopate task: becomes the process of a job that its environment describes. deploy/place
+ * decides; this file acts: the process is replaced by that of the role, and signals, exit codes and
+ * its number are the role's own. Where a place is a worker and a server, both are children. */
 
 #include <inttypes.h>
 #include <limits.h>
@@ -28,13 +28,13 @@ extern char **environ;
 struct task {
     struct options *options;
     struct place place;
-    char host[ADDRESS_MAX]; /* What this host calls itself. */
+    char host[ADDRESS_MAX]; /* The name of this host. */
     char programs[PATH_MAX];
     char meet[PATH_MAX]; /* Folder of addresses; "": none. */
     double waited;       /* Seconds, for others to leave theirs. */
 };
 
-/* --- what is asked --------------------------------------------------------------------------- */
+/* --- options ---------------------------------------------------------------------------------- */
 
 static bool given(const struct options *options, const char *name)
 {
@@ -66,7 +66,7 @@ static enum status count_workers(const struct options *options, uint32_t *worker
     return status;
 }
 
-/* Where servers leave their addresses when nobody knows them. */
+/* The folder where servers leave their addresses when these are not known otherwise. */
 static void name_meeting(struct task *task)
 {
     const struct options *options = task->options;
@@ -138,7 +138,7 @@ static int meet(struct task *task, struct error *error)
 
 /* --- becoming it ----------------------------------------------------------------------------- */
 
-/* What the role is told: its place, then what else was given. */
+/* The role's arguments: its place, then the other given options. */
 static void add_role(struct arguments *arguments, const struct task *task, bool server)
 {
     const struct place *place = &task->place;
@@ -163,7 +163,7 @@ static void add_role(struct arguments *arguments, const struct task *task, bool 
         arguments_add(arguments, "start-timeout", "%.17g", options->deadlines.start);
 }
 
-/* Options go by command line alone. */
+/* Options are passed by command line only. */
 static char **role_environment(void)
 {
     size_t count = 0, used = 0;
@@ -187,8 +187,8 @@ static int become(const char *path, const struct arguments *arguments, struct er
         return EXIT_TRAINING_FAILED;
     }
     fflush(NULL);
-    /* What comes while programs change waits for process_begin of the next one: of the first process of a
-     * container the kernel would forget it. */
+    /* Signals during the exchange of programs wait for process_begin of the next one: the kernel
+     * ignores those of a container's first process. */
     sigset_t all, before;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &before);
@@ -231,7 +231,7 @@ static int be_both(const struct task *task, struct error *error)
         name_program(task, i == 0, paths[i]);
         arguments_init(&arguments[i], paths[i]);
         add_role(&arguments[i], task, i == 0);
-        if (!task->options->parent_stdin) /* Then it is told so as it is. */
+        if (!task->options->parent_stdin) /* Then the option is passed on unchanged. */
             arguments_add(&arguments[i], "parent-stdin", "true");
         roles[i].program = (struct child_program){
             .path = paths[i],
@@ -278,7 +278,7 @@ static int evaluate(const struct task *task, struct error *error)
     return code;
 }
 
-/* --- the whole --------------------------------------------------------------------------------- */
+/* --- the whole -------------------------------------------------------------------------------- */
 
 static void name_self(const struct place *place, char who[64])
 {

@@ -1,4 +1,4 @@
-/* syncopate trace PATH: one trace of what processes have kept with --trace FILE, on one clock. */
+/* syncopate trace PATH: merges the files of --trace FILE into one trace, on one clock. */
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* syncopate verify --seed S --histories N: whole clusters in virtual time, one history a seed,
- * whether each of them kept the promises, and a hash of all that happened. */
+/* syncopate verify --seed S --histories N: whole clusters in virtual time, one history a seed;
+ * whether each kept the invariants, and a hash of all its events. */
 
 #include <inttypes.h>
 #include <signal.h>
@@ -16,15 +16,15 @@
 
 #define DESCRIPTION_MAX 2000
 
-/* Which history is being played, should it end this process: a core finds that an invariant of its own
- * is broken. A handler is given nothing, and so this is the one thing here that is nobody's. */
+/* The history being played, for a failing assertion that ends this process. A signal handler has no
+ * argument, which makes this the only global. */
 static char last_words[200];
 
 static void say_last_words(int number)
 {
     (void)number;
     if (write(STDERR_FILENO, last_words, strlen(last_words)) < 0)
-        return; /* There is nobody to tell. */
+        return; /* There is no reader. */
 }
 
 static enum status play(uint64_t seed, const struct options *options, struct history_totals *modes)
@@ -63,7 +63,7 @@ int command_verify(const struct command_call *call, struct error *error)
     }
     struct history_totals modes[MODE_COUNT] = {0};
     double began = clock_now_seconds();
-    setvbuf(stdout, NULL, _IOLBF, 0); /* So that what was said before an abort is there. */
+    setvbuf(stdout, NULL, _IOLBF, 0); /* Output before an abort is complete. */
     signal(SIGABRT, say_last_words);
     for (uint64_t i = 0; i < options->histories; i++)
         if (play(options->job.seed + i, options, modes) != STATUS_OK) {

@@ -1,5 +1,5 @@
-/* run_venue.h - where `run` has its processes; all the rest of it, plan, progress, summary and
- * result, is the same for `launch`.
+/* run_venue.h - the place of a `run`'s processes. Plan, progress, summary and result are the same
+ * for `launch`.
  *
  * Threads: one. */
 
@@ -10,18 +10,19 @@
 #include "deploy/launcher/site.h"
 #include "deploy/run/run_plan.h"
 
-/* Functions return an enum exit_code, with a line in error when it is not EXIT_DONE; NULL: there is
- * nothing to do. */
+/* Functions return an enum exit_code, with a line in error when it is not EXIT_DONE; NULL: no
+ * action. */
 struct run_venue {
-    const char *program; /* "syncopate launch", before whatever is said */
+    const char *program; /* "syncopate launch", before every message. */
     void *context;
-    /* Before anything is looked at: options that only the hosts say (how many workers). */
+    /* Before any check: options that follow from the hosts (the number of workers). */
     int (*begin)(void *context, struct options *options, struct error *error);
-    /* All is checked here, and the run's folder is known: look there, choose and prepare. */
+    /* All checks here have passed, and the run's folder is known: check the hosts, place and
+     * prepare. */
     int (*open)(void *context, struct run_plan *plan, struct error *error);
     /* The site, once open; NULL: here. */
     const struct site *(*site)(void *context);
-    /* The job has ended: have what came of it in the run's folder. */
+    /* The job has ended: bring its result to the run's folder. */
     int (*bring)(void *context, struct run_plan *plan, struct error *error);
     void (*close)(void *context);
 };

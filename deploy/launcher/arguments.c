@@ -1,4 +1,5 @@
-/* arguments.c - walks the table of options and keeps what was set and is for that program. */
+/* arguments.c - walks the table of options and keeps those that were set and that the program
+ * has. */
 
 #include "deploy/launcher/arguments.h"
 
@@ -43,7 +44,7 @@ void arguments_free(struct arguments *arguments)
     *arguments = (struct arguments){0};
 }
 
-/* "--name=value" is one word, so a value that starts with a dash cannot be taken for an option. */
+/* "--name=value" is one word: a value that starts with a dash is not taken for an option. */
 void arguments_add(struct arguments *arguments, const char *name, const char *format, ...)
 {
     char *value = NULL, *word = NULL;
@@ -64,10 +65,10 @@ void arguments_add_word(struct arguments *arguments, const char *word)
     arguments_push(arguments, strdup(word));
 }
 
-/* What tells one process of a job from the others, and how many there are. */
+/* Options that distinguish the processes of a job, and the numbers of these. */
 static const char *const identity[] = {"ps",       "workers",    "ps-hosts", "worker-hosts",
                                        "job-name", "task-index", NULL};
-/* What the launcher does itself, or says to each in words of its own. */
+/* Options of the launcher itself, or added by it in another form. */
 static const char *const of_launcher[] = {"bind", "out", "log-every", "port-file", "tell", NULL};
 /* The files that a worker leaves to its servers. */
 static const char *const files[] = {"restore", "keep", "tensorboard", "tensorboard-run", NULL};
@@ -80,7 +81,7 @@ static bool row_is_among(const struct option_row *row, const char *const names[]
     return false;
 }
 
-/* What a worker leaves to its servers, where there are any. */
+/* Options that a worker leaves to its servers, if there are any. */
 static bool row_is_for_servers(const struct option_row *row, const struct options *options,
                                enum option_user user)
 {
@@ -129,7 +130,7 @@ static bool row_text(const struct option_row *row, const struct options *options
     case OPTION_KIND_NAME:
         snprintf(text, size, "%s", (const char *)field);
         return true;
-    case OPTION_KIND_LIST: /* Of a command of many runs; none of these is told it. */
+    case OPTION_KIND_LIST: /* Of a command of many runs; the runs do not get it. */
         return false;
     case OPTION_KIND_TEXT:
         snprintf(text, size, "%s",

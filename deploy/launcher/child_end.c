@@ -1,4 +1,4 @@
-/* child_end.c - exit codes, signals and last lines put into words. */
+/* child_end.c - describes exit codes, signals and last lines. */
 
 #include "deploy/launcher/child_end.h"
 
@@ -31,7 +31,7 @@ bool child_stopped(const struct child *child)
     return code == EXIT_INTERRUPTED || code == EXIT_TERMINATED;
 }
 
-/* `before` stands between how it ended and what is quoted of it. */
+/* `before` goes between the description of its end and the quoted line. */
 static void child_describe(const struct child *child, const char *before, const char *quoted,
                            char *text, size_t bytes)
 {

@@ -1,4 +1,4 @@
-/* colocated_pair.c - a loop on two pipes and a signalfd; patience ends at stop_at and kill_at. */
+/* colocated_pair.c - a loop on two pipes and a signalfd, with the deadlines stop_at and kill_at. */
 
 #include "deploy/launcher/colocated_pair.h"
 
@@ -116,7 +116,7 @@ static void lose_parent(struct colocated_pair *pair, double now)
     pair->stop_at = fmin(pair->stop_at, now + PARENT_LOST_SECONDS);
 }
 
-/* What it asks for by its line is a signal, and passed on as one. */
+/* A request by its line is a signal, and passed on as one. */
 static void look_for_parent(struct colocated_pair *pair, double now)
 {
     char word;

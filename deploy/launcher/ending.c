@@ -1,4 +1,5 @@
-/* ending.c - the culprit, the blame, and who had to be stopped without being one. */
+/* ending.c - finds the cause of a failure, and the processes that had to be stopped without being
+ * one. */
 
 #include "deploy/launcher/ending.h"
 
@@ -107,7 +108,7 @@ static int stopped(const struct ending *ending, const struct process_group *grou
     return code;
 }
 
-/* Not as a process does whose job has ended. stopping: the job was asked to stop. */
+/* It did not end like a process whose job has ended. stopping: a stop of the job was requested. */
 static bool was_left_over(const struct ending *ending, const struct process_group *group,
                           const struct child *child, bool stopping)
 {

@@ -1,4 +1,4 @@
-/* folder_rendezvous.c - a small file a server, read again and again until all are there. */
+/* folder_rendezvous.c - a small file for each server, read repeatedly until all are there. */
 
 #include "deploy/launcher/folder_rendezvous.h"
 
@@ -34,7 +34,7 @@ enum status folder_rendezvous_leave(const char *folder, const char *job, uint32_
                                : status;
 }
 
-/* The address in one file, when it is there, of this job, and one. */
+/* The address in one file, if the file exists, is of this job, and is valid. */
 static bool read_address(const char *folder, const char *job, uint32_t server,
                          char address[ADDRESS_MAX])
 {

@@ -1,11 +1,10 @@
-/* folder_rendezvous.h - how processes on several hosts learn where a job's servers are when nobody can tell them
- * but a folder that all of them share: every server leaves its address there, and everybody waits until
- * all are in.
+/* folder_rendezvous.h - the exchange of the servers' addresses through a folder that all hosts
+ * share: every server leaves its address there, and all processes wait until they are complete.
  *
- *     DIR/ps-0    2008940545        the job, so that what an older one left is not taken for it
+ *     DIR/ps-0    2008940545        the job, which distinguishes it from older files
  *                 alpha:45123
  *
- * Files are written aside and renamed (disk.h), so nobody reads half of one.
+ * Files are written aside and renamed (disk.h): a reader never sees a part of one.
  *
  * Threads: any. */
 
@@ -20,8 +19,8 @@
 enum status folder_rendezvous_leave(const char *folder, const char *job, uint32_t server,
                                     const char *address, struct error *error);
 
-/* "host:port,..." of all servers into *ps_hosts, the caller's to free. STATUS_TIMEOUT after `seconds`,
- * with a line that names the first that has not come. */
+/* "host:port,..." of all servers into *ps_hosts, which the caller frees. STATUS_TIMEOUT after
+ * `seconds`, with a line that names the first missing one. */
 enum status folder_rendezvous_gather(const char *folder, const char *job, uint32_t servers,
                                      double seconds, char **ps_hosts, struct error *error);
 

@@ -1,4 +1,4 @@
-/* listener.c - which lines of whom come through, and what stands before those from other hosts. */
+/* listener.c - selects lines of processes, and prefixes those from other hosts. */
 
 #include "deploy/launcher/listener.h"
 
@@ -7,7 +7,7 @@
 #include "common/process/log.h"
 #include "deploy/launcher/launch.h"
 
-/* One who speaks, and to whom. */
+/* The process and the receiver of its lines. */
 struct speaker {
     const struct listener *listener;
     const struct child *child;
@@ -39,8 +39,7 @@ static void hear(void *context, const char *line, enum log_level level)
         listener_say(speaker->listener, line);
 }
 
-/* The same of one on another host. What it is called stands before everything but JSON, which says
- * so itself. */
+/* The same for a process on another host. Its name precedes each line but JSON, which has it. */
 static void hear_from_afar(void *context, const char *line, enum log_level level)
 {
     const struct speaker *speaker = context;

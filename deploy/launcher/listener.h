@@ -1,8 +1,8 @@
-/* listener.h - what a job's processes say, to the person who started it: warnings as they come, with
- * --verbose all, and from another host how training goes. What is an error is told at the end, of whoever
- * is to blame.
+/* listener.h - passes the output of a job's processes on to the person who started it: warnings at
+ * once, all with --verbose, and progress from another host. The error of the process that failed is
+ * printed at the end.
  *
- * Threads: one; what it calls of the watch is called by whoever calls here. Ownership: all is borrowed. */
+ * Threads: one; it calls the watch in the caller's thread. Ownership: all is borrowed. */
 
 #ifndef DEPLOY_LAUNCHER_LISTENER_H
 #define DEPLOY_LAUNCHER_LISTENER_H
@@ -14,24 +14,24 @@
 
 struct launch_watch;
 
-/* With the first three, ready. */
+/* Ready when the first three are set. */
 struct listener {
     const struct launch_watch *watch; /* NULL: lines go to standard error. */
     bool quiet, verbose;              /* --quiet, --verbose. */
-    struct log_once log_once;         /* Logs that could not be written. */
+    struct log_once log_once;         /* Failures to write logs. */
 };
 
 /* A line for the person. */
 void listener_say(const struct listener *listener, const char *line);
 
-/* The launcher's own remark. */
+/* The launcher's own message. */
 void listener_remark(const struct listener *listener, enum log_level level, const char *text);
 
-/* Take in what the child has said by now. coordinates: how training goes it is that knows. Logs that
- * cannot be written are no reason to end a job. */
+/* Read the child's output so far. coordinates: it has the progress. A failure to write a log does
+ * not end the job. */
 void listener_hear(struct listener *listener, struct child *child, bool coordinates);
 
-/* The lines before a child's last one: a crash often says more than that. */
+/* The lines before a child's last one: they often explain a crash. */
 void listener_say_tail(const struct listener *listener, const struct child *child);
 
 #endif

@@ -1,4 +1,4 @@
-/* out_folder.c - a lock, and run.json looked at before and after. */
+/* out_folder.c - a lock, and the identity of run.json before and after. */
 
 #include "deploy/launcher/out_folder.h"
 

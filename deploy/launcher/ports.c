@@ -1,4 +1,4 @@
-/* ports.c - bind without listen: the port is ours and nobody's. */
+/* ports.c - binds without listening. */
 
 #include "deploy/launcher/ports.h"
 

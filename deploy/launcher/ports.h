@@ -1,9 +1,9 @@
-/* ports.h - a port for a server that may have to come back to it.
+/* ports.h - a port for a server that may be restarted on it.
  *
- * A port that the kernel gives out by itself will not do: while the server is away it may go to
- * anybody, even to a worker that tries to reach it, which would then be connected to itself for
- * good. So a socket that nobody listens on holds the port for as long as the job lives. The kernel
- * then gives it to nobody, and a server, which says SO_REUSEADDR, can still take it.
+ * A port that the kernel assigns is not enough. While the server is away it may be assigned to
+ * another process, even to a worker that tries to reach the server and would then be connected to
+ * itself forever. Therefore a socket that does not listen holds the port during the job. The kernel
+ * then assigns it to no other, and a server, which sets SO_REUSEADDR, can still bind it.
  *
  * Threads: any. Ownership: the caller closes the socket. */
 
@@ -12,11 +12,11 @@
 
 #include <stdint.h>
 
-/* The socket that holds a port on 127.0.0.1, which no child inherits; -1 with errno. */
+/* A socket that holds a port on 127.0.0.1, not inherited by children; -1 with errno. */
 int port_hold(uint16_t *port);
 
-/* The same on all addresses of this host, for the program that takes this one's place: it inherits the
- * socket, and need not know. */
+/* The same on all addresses of this host, for a program that replaces this one: it inherits the
+ * socket without using it. */
 int port_keep(uint16_t *port);
 
 #endif

@@ -1,4 +1,4 @@
-/* process_group.c - one question, or one order, for all children. */
+/* process_group.c - asks, or orders, all children. */
 
 #include "deploy/launcher/process_group.h"
 

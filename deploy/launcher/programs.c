@@ -1,4 +1,4 @@
-/* programs.c - four places, in order; the first that has syncopate-ps is it. */
+/* programs.c - four places, in order; the first with a syncopate-ps counts. */
 
 #include "deploy/launcher/programs.h"
 

@@ -1,8 +1,8 @@
-/* programs.h - where the programs of the roles are, beside the one that runs.
+/* programs.h - finds the programs of the roles beside the running one.
  *
- * Looked for in this order: the folder that SYNCOPATE_BIN_DIR names; that of this program, as the
- * kernel knows it (/proc), as it was started, and where that leads by symbolic links; PATH. The
- * first that has a syncopate-ps is it. /proc need not be there.
+ * Searched in this order: the folder in SYNCOPATE_BIN_DIR; that of this program, as the kernel has
+ * it (/proc), as it was started, and after following symbolic links; PATH. The first with a
+ * syncopate-ps counts. /proc is optional.
  *
  * Threads: one. */
 
@@ -13,8 +13,8 @@
 
 #include "common/base/status.h"
 
-/* The folder, without a slash at its end. STATUS_NOT_FOUND with a line that says where it was
- * looked for. */
+/* The folder, without a slash at its end. STATUS_NOT_FOUND with a line that lists the searched
+ * places. */
 enum status programs_find(char folder[PATH_MAX], struct error *error);
 
 #endif

@@ -10,10 +10,11 @@
 
 #define DELAY_SECONDS     0.2
 #define DELAY_MAX_SECONDS 5.0
-#define EARLY_SECONDS     5.0 /* Whoever lived longer than this did not die of its start. */
+#define EARLY_SECONDS     5.0 /* A process that lived longer did not fail at its start. */
 /* A process whose connection broke goes on until server 0 knows better (coordinator_leashes.c). */
 #define CUT_SECONDS 3.0
-/* Whoever ended by itself has told server 0 why, or heard it, maybe: server 0 then ends too. */
+/* A process that ended by itself may have exchanged the reason with server 0, which then ends
+ * too. */
 #define VERDICT_SECONDS 1.0
 
 bool restart_may_help(const struct child *child, bool coordinates)
@@ -27,7 +28,7 @@ bool restart_allowed(const struct child *child, const struct options *options, b
 {
     if (worker && options->ps > 0 && strcmp(options->on_worker_loss, "fail") == 0)
         return false;
-    /* A host that comes back should find its place; who waits for it waits no longer than this. */
+    /* A host that comes back should find its place; the wait for it is at most this long. */
     if (child->cut)
         return child->ended - child->cut_since < options->deadlines.recovery;
     return child->restarts < options->max_restarts;

@@ -1,4 +1,4 @@
-/* signal_file.c - a mask, and a signalfd over the same. */
+/* signal_file.c - a mask, and a signalfd over the same signals. */
 
 #include "deploy/launcher/signal_file.h"
 

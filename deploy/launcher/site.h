@@ -1,17 +1,16 @@
-/* site.h - where the processes of a job run, when that is not here: what the launcher asks of
- * whoever knows the hosts.
+/* site.h - the launcher's interface to the hosts of a job's processes, when these are not all here.
  *
- * A process somewhere else is a child all the same: of what carries it there (ssh),
- * which passes on its standard input, output and error. It then runs under a few lines of shell,
- * which say on standard output, in lines of their own,
+ * A process elsewhere is still a child: of the program that connects to its host (ssh), which
+ * passes on its standard input, output and error. There it runs under a few lines of shell, which
+ * print on standard output, in lines of their own,
  *
- *     syncopate-up          we are there, and the program can be run
+ *     syncopate-up          the host is reached, and the program can be run
  *     syncopate-end 137     it has ended, with this exit code, or 128 and the signal's number
  *
- * So a start that failed (nothing was said) is told from a connection that broke (no end was told),
- * whatever the carrier's own exit codes are. Its standard input begins with what `carry` has for it
- * and goes on as any child's (parent.h); signals are passed that way, too. What else it prints is
- * for people.
+ * This distinguishes a failed start (no first line) from a broken connection (no second line),
+ * whatever the exit codes of ssh are. Its standard input begins with the input of `carry` and
+ * continues like any child's (parent.h); signals are passed that way, too. Its other output is for
+ * people.
  *
  * Threads: one. */
 
@@ -31,21 +30,21 @@ struct site {
     void *context;
     /* Processes are called by their slot: servers, then workers. */
 
-    /* The name of the host that it is on, or goes to next. */
+    /* The name of its host, or of the next one. */
     const char *(*host)(void *context, size_t slot);
-    /* Where a server listens, "beta:20000", as everybody knows it. */
+    /* The address of a server, "beta:20000", for all processes. */
     const char *(*address)(void *context, uint32_t server);
-    /* The command line that brings `program` (its name first, "syncopate-ps") to its host, and what
-     * its standard input begins with: *input, to be freed, NULL for nothing. */
+    /* The command line that runs `program` (its name first, "syncopate-ps") on its host, and the
+     * beginning of its standard input: *input, which the caller frees, NULL for none. */
     enum status (*carry)(void *context, size_t slot, const struct arguments *program,
                          struct arguments *command, char **input, struct error *error);
-    /* The connection to it has broken, or cannot be made again. True: it goes on elsewhere, `host`
-     * says where. */
+    /* The connection to it has broken, or cannot be made again. True: it moves to another host,
+     * `host` has its name. */
     bool (*move)(void *context, size_t slot);
 
-    const char *out; /* Where server 0 has the run directory, on its host. */
-    bool elsewhere;  /* That is not the one here. */
-    uint32_t logins; /* So many are started at once, at most. */
+    const char *out; /* The run directory of server 0, on its host. */
+    bool elsewhere;  /* It is not the one here. */
+    uint32_t logins; /* The maximum number of simultaneous starts. */
 };
 
 #endif
