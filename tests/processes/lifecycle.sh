@@ -311,7 +311,7 @@ refused silent 5 "no server 0 answers: connection refused" "$hosts/worker/0"
 job stuck
 kill -STOP "${pids[stuck-w1]}"
 # In a second a server that is kept waiting may not have answered once.
-refused late 195 "worker/1 has been told, and has not left within $patience s" "$hosts/worker/1" --stop-timeout "$patience"
+refused late 195 "worker/1 has been asked to leave, and has not left within $patience s" "$hosts/worker/1" --stop-timeout "$patience"
 kill -CONT "${pids[stuck-w1]}"
 ends stuck-w1 0 # It was told, and goes when it can.
 kill -TERM "${pids[stuck-ps]}"
