@@ -2,6 +2,7 @@
  * reading of members. */
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -240,6 +241,19 @@ static enum status read_job(const char *text, struct job *job, struct error *err
     enum status status = job_read_json(job, root, "here", error);
     json_release(&root);
     return status;
+}
+
+/* Read without that member it would be another job. */
+TEST_PLAIN(a_job_that_trained_with_what_it_dropped_is_refused_by_name)
+{
+    struct job job = sample_job(), back;
+    struct error error;
+    char *text = job_text(&job), old[8192];
+    snprintf(old, sizeof old, "{\"dropped\": \"requeue\",%s", strchr(text, '{') + 1);
+    ck_assert_int_eq(read_job(old, &back, &error), STATUS_INVALID);
+    ck_assert_ptr_nonnull(strstr(error.text, "here: declared with --dropped requeue"));
+    free(text);
+    job_free(&job);
 }
 
 TEST_PLAIN(a_declaration_reads_back_equal)
