@@ -29,14 +29,13 @@
 #include "ps/coordinator/coordinator_state.h"
 #include "ps/coordinator/stragglers.h"
 
-#define FINISHED_REPEAT_US     500000u
-#define WAITING_LINE_US        5000000u /* Between lines that say what is waited for. */
-#define LINGER_SECONDS         2.0      /* Others than members ask again within this time. */
-#define GIVE_UP_SECONDS        0.6      /* The same when the start timed out, to end soon. */
-#define WATCHER_SECONDS        0.5      /* For watchers to hear of the end. */
-#define WRONG_KEY_PEERS_A_LINE 1000
-#define WATCHED_US             1000000u /* A longer gap between two calls was not watched. */
-#define DESERTED_SECONDS       2.0      /* For messages of workers that left to arrive. */
+#define FINISHED_REPEAT_US 500000u
+#define WAITING_LINE_US    5000000u /* Between lines that say what is waited for. */
+#define LINGER_SECONDS     2.0      /* Others than members ask again within this time. */
+#define GIVE_UP_SECONDS    0.6      /* The same when the start timed out, to end soon. */
+#define WATCHER_SECONDS    0.5      /* For watchers to hear of the end. */
+#define WATCHED_US         1000000u /* A longer gap between two calls was not watched. */
+#define DESERTED_SECONDS   2.0      /* For messages of workers that left to arrive. */
 
 /* --- life ---------------------------------------------------------------------------------- */
 
@@ -630,16 +629,11 @@ static struct member *find_sender(const struct coordinator *c, const struct pack
     return message->run_id == 0 ? NULL : membership_find(&c->work.membership, message);
 }
 
-/* It may repeat itself, but not in our log. */
-static void refuse_wrong_key_peer(struct coordinator *c, const struct packet *packet,
+static void refuse_wrong_key_peer(const struct coordinator *c, const struct packet *packet,
                                   struct outbox *outbox)
 {
-    char name[32];
-    snprintf(name, sizeof name, "%s/%u", role_name(packet->message.role), packet->message.index);
-    envelope_refuse(&c->envelope, packet, REFUSAL_KEY, outbox, "%s has another key", name);
-    if (c->wrong_key_peers++ % WRONG_KEY_PEERS_A_LINE == 0)
-        outbox_log(outbox, "refused an impostor count=%" PRIu64 ": %s has another key",
-                   c->wrong_key_peers, name);
+    envelope_refuse(&c->envelope, packet, REFUSAL_KEY, outbox, "%s/%u has another key",
+                    role_name(packet->message.role), packet->message.index);
 }
 
 static void handle(struct coordinator *c, struct packet *packet, uint64_t now_us,

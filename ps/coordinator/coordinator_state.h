@@ -116,13 +116,12 @@ struct coordinator {
     uint64_t watchers
         /* Peers that wait for the end: the last that asked, by number % WATCHERS_MAX. */
         [WATCHERS_MAX];
-    uint64_t watcher_count;   /* Of all that asked; PEER_LOCAL: not any more. */
-    uint64_t wrong_key_peers; /* Messages in a member's name that came with another key. */
-    bool turned_away;         /* A process was told to wait for the end. */
-    bool own_router_left;     /* Although it had never become a member. */
-    bool known;               /* A process of an earlier run has spoken. */
-    uint64_t ended_run_id;    /* Of the run that the run directory held before, if it has ended. */
-    uint32_t ended_code;      /* Its exit code; 0: none. */
+    uint64_t watcher_count; /* Of all that asked; PEER_LOCAL: not any more. */
+    bool turned_away;       /* A process was told to wait for the end. */
+    bool own_router_left;   /* Although it had never become a member. */
+    bool known;             /* A process of an earlier run has spoken. */
+    uint64_t ended_run_id;  /* Of the run that the run directory held before, if it has ended. */
+    uint32_t ended_code;    /* Its exit code; 0: none. */
     int exit_code;
     char reason[MESSAGE_TEXT_MAX];
 };
