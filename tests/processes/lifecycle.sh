@@ -253,7 +253,7 @@ worker 0 still-worker --workers 1 "${waits[@]}"
 start lost-ps syncopate-ps --task-index 1 --ps-hosts "127.0.0.1:$(free_port),127.0.0.1:$(free_port)" --start-timeout 2
 for name in run-worker run-ps still-worker lost-ps; do ends "$name" 4 15; done
 says run-worker "syncopate run: .*start timed out after 2 s: no worker has declared a job"
-says run-ps "syncopate run: .*ps/0 did not say where it listens within 2 s"
+says run-ps "syncopate run: .*(ps/0 did not say where it listens within 2 s|worker/[01] ended with exit code 4: start timed out)"
 says still-worker "127.0.0.1:${ports[0]} accepts connections, but does not answer"
 says lost-ps "start timed out after 2 s: nothing heard from ps/0: connection refused"
 murder still-ps

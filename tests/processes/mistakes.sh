@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# mistakes.sh - what people mistype is answered before anything is started.
+# mistakes.sh - what people mistype is answered before anything is started; and what machines get wrong (ports, disks,
+# checkpoints) by one clear line and the right exit code: nothing is left running and nothing overwritten.
 #
 #     tests/processes/mistakes.sh            checks every row
 #     tests/processes/mistakes.sh --table    and prints what was typed and what was answered
@@ -9,7 +10,8 @@
 # disk, an answer at once, and that no server or worker was started: those that the launcher would
 # find are stubs that leave a mark. Rows of syncopate-ps and syncopate-worker are the programs
 # themselves, which find their mistakes before they look for anybody.
-# promises: mistakes
+# test: first asan
+# promises: environment exit-codes mistakes
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -135,108 +137,38 @@ mistake 2 "--worker-batch=200: " syncopate compare --data synthetic:100 --worker
 
 answered "about batches"
 
-# --- numbers --------------------------------------------------------------------------------------
-for number in 1e3 1,000 1_000 "1000 " 1000.0; do
-    mistake 2 "--epochs='?$number'?: needs a whole number from 1 to 1000000 .did you mean 1000\?" \
-        "${run[@]}" --epochs "$number"
-done
-for number in 0 -1 many 1.5; do
-    mistake 2 "--epochs=$number: needs a whole number from 1 to 1000000$" "${run[@]}" --epochs "$number"
-done
-for number in nan inf -0.1 1e999 0x1p-3; do
-    mistake 2 "--learning-rate=$number: needs a number from 0 to 1000000$" \
-        "${run[@]}" --learning-rate "$number"
-done
-mistake 2 "--learning-rate=0,001: needs a number .* .did you mean 0.001\?" \
-    "${run[@]}" --learning-rate 0,001
+# --- numbers, words and lists: each kind of value (test_options has the others) -----------------------
+mistake 2 "--epochs='?1,000'?: needs a whole number from 1 to 1000000 .did you mean 1000\?" "${run[@]}" --epochs 1,000
+mistake 2 "--learning-rate=nan: needs a number from 0 to 1000000$" "${run[@]}" --learning-rate nan
 mistake 2 "learning rate must be above 0 and at most 1e.06, not 0" "${run[@]}" --learning-rate 0
-mistake 2 "momentum must be at least 0 and below 1, not 1" \
-    "${run[@]}" --optimizer momentum --momentum 1
-mistake 2 "--steps=99999999999999999999: needs a whole number from 1 to 1000000000000000" \
-    "${run[@]}" --steps 99999999999999999999
-mistake 2 "--start-timeout=10s: needs a number of seconds, .* .did you mean 10\?" \
-    "${run[@]}" --start-timeout 10s
+mistake 2 "--start-timeout=10s: needs a number of seconds, .* .did you mean 10\?" "${run[@]}" --start-timeout 10s
 mistake 2 "--chunk-bytes=64X: needs a size such as 64KiB" "${run[@]}" --chunk-bytes 64X
 mistake 2 "--quiet=maybe: needs true or false" "${run[@]}" --quiet=maybe
-mistake 2 "--workers=0: needs a whole number from 1 to 1024" "${run[@]}" --workers 0
-mistake 2 "--ps=colcoated: needs a whole number from 0 to 256, or colocated .did you mean colocated" \
-    "${run[@]}" --ps colcoated
 mistake 2 "--ps=colocated: 257 workers would be as many servers" "${run[@]}" --ps colocated --workers 257
-mistake 2 "--on-term=leave: with --ps=colocated each worker's place owns chunks, and cannot leave" \
-    "${run[@]}" --ps colocated --on-term leave
 mistake 2 "--workers=3: without servers .--ps 0. there is one worker" "${run[@]}" --ps 0 --workers 3
-mistake 2 "--histories=0: needs a whole number, at least 1" syncopate verify --histories 0
-
-answered "about numbers"
-
-# --- words ----------------------------------------------------------------------------------------
 mistake 2 "--mode=ssync: needs one of sync, async, ssp:S, allreduce with S from 0 to 1000000000, or inf .did you mean sync\?" \
     "${run[@]}" --mode ssync
-for word in ssp ssp: ssp:-1 ssp:x ssp:1e3; do
-    mistake 2 "--mode=$word: needs one of sync, async, ssp:S, allreduce with S from 0 to 1000000000, or inf" \
-        "${run[@]}" --mode "$word"
-done
-mistake 2 "--mode=ssp:1000000001: needs one of .* with S from 0 to 1000000000, or inf" \
-    "${run[@]}" --mode ssp:1000000001
-mistake 2 "--modes=sync,ssp: 'ssp' is no mode; .* ssp:S with S from 0" "${compare[@]}" --modes sync,ssp
-mistake 2 "--mode=synchronous: .*did you mean sync\?" "${run[@]}" --mode synchronous
-mistake 2 "--optimizer=adamx: needs one of sgd, .*, adamw .did you mean adam\?" \
-    "${run[@]}" --optimizer adamx
-mistake 2 "--weight-decay=1: only used with --optimizer=adamw, but the optimizer is adam" \
-    "${run[@]}" --weight-decay 1
-mistake 2 "--schedule=linear: needs one of constant, step, cosine" "${run[@]}" --schedule linear
-mistake 2 "--transport=udp: needs one of auto, tcp, shm" "${run[@]}" --transport udp
-mistake 2 "--on-worker-loss=retry: needs one of continue, wait, fail" "${run[@]}" --on-worker-loss retry
-mistake 2 "--role=boss: needs one of ps, worker, observer" syncopate keygen k --role boss
-mistake 2 "--use-locking.*: only used with --mode=async.ssp, but the mode is sync" "${run[@]}" --use-locking
-mistake 2 "--decay-steps=3: only used with --schedule=step" "${run[@]}" --decay-steps 3
+mistake 2 "--weight-decay=1: only used with --optimizer=adamw, but the optimizer is adam" "${run[@]}" --weight-decay 1
+mistake 2 "--staleness-rate=inverse: only used with --mode=async" "${run[@]}" --staleness-rate inverse
+mistake 2 ": 4 of 4 workers cannot be backup workers" "${run[@]}" --backup-workers 4 --workers 4
 mistake 2 "--quiet and --verbose exclude each other" "${run[@]}" --quiet --verbose
-for word in Adam SGD; do understood syncopate run --data synthetic:200 --optimizer "$word"; done
-understood syncopate run --data synthetic:200 --mode ASYNC --transport Auto
+mistake 2 "--modes=sync,asnyc: 'asnyc' is no mode; .*did you mean async\?" "${compare[@]}" --modes sync,asnyc
+mistake 2 "--workers=1,2,1: 1 is there twice" "${compare[@]}" --workers 1,2,1
+mistake 2 "--slow=5:2: there is no worker 5; there are 2, from 0 on" "${run[@]}" --slow 5:2
+mistake 2 "--compute=constant:30: '30' needs a unit: us, ms or s" "${run[@]}" --compute constant:30
+mistake 2 "40 servers are too many: the model has only 4 pieces of 64 bytes" "${run[@]}" --data synthetic:200 \
+    --model "pool 14, flatten, dense 10" --ps 40
+mistake 2 "--histories=0: needs a whole number, at least 1" syncopate verify --histories 0
 understood syncopate run --data synthetic:200 --mode SSP:2 --use-locking --worker-batch 8
 understood env SYNCOPATE_MODE=ssp:2 syncopate run --data synthetic:200
+understood syncopate compare --data synthetic:200 --modes "async sync"
+understood syncopate run --data synthetic:200 --compute LogNormal:200us,0.3 --straggle 0.1:constant:2 --slow "0:2;1:3"
 
-answered "about words"
-
-# --- lists ----------------------------------------------------------------------------------------
-mistake 2 "--modes=sync,asnyc: 'asnyc' is no mode; .*did you mean async\?" "${compare[@]}" --modes sync,asnyc
-mistake 2 "--modes=sync,sync: sync is there twice" "${compare[@]}" --modes sync,sync
-mistake 2 "--modes=sync,: item 2 of the list is empty" "${compare[@]}" --modes sync,
-mistake 2 "--workers=1,x,4: 'x' is not a whole number from 1 to 1024" "${compare[@]}" --workers 1,x,4
-mistake 2 "--workers=1,2,1: 1 is there twice" "${compare[@]}" --workers 1,2,1
-mistake 2 "--workers=2000: '2000' is not a whole number from 1 to 1024" "${compare[@]}" --workers 2000
-mistake 2 "--slow=1:2.0,3: '3' is not WORKER:FACTOR such as 1:2.0" "${run[@]}" --slow 1:2.0,3
-mistake 2 "--slow=1:0.5: '1:0.5' is not .* with a factor from 1 to 1000" "${run[@]}" --slow 1:0.5
-mistake 2 "--slow=5:2: there is no worker 5; there are 2, from 0 on" "${run[@]}" --slow 5:2
-mistake 2 "--slow=3:2: there is no worker 3; there are 2" "${compare[@]}" --workers 1,2 --slow 3:2
-mistake 2 "--compute=constant:30: '30' needs a unit: us, ms or s" "${run[@]}" --compute constant:30
-mistake 2 "--compute=normal:30ms: 'normal' is not constant, .*did you mean lognormal" "${compare[@]}" --compute normal:30ms
-mistake 2 "--straggle=0.05:pareto: needs PROBABILITY:DISTRIBUTION:FACTOR" "${run[@]}" --compute constant:1ms --straggle 0.05:pareto
-mistake 2 "--straggle=0.05:pareto:10: only used with --compute" "${run[@]}" --straggle 0.05:pareto:10
-mistake 2 "--seeds=0: needs a whole number from 1 to 1000" "${compare[@]}" --seeds 0
-mistake 2 "--ps=0: there is nothing to compare without servers" "${compare[@]}" --ps 0
-mistake 2 "--ps=colocated: 300 workers would be as many servers, and the most is 256" \
-    "${compare[@]}" --ps colocated --workers 2,300
-for program in run compare simulate; do
-    quick=(syncopate "$program" --data synthetic:200)
-    mistake 2 "--owner-threads=99: needs a whole number from -1 to 16" "${quick[@]}" --owner-threads 99
-    mistake 2 "--ps=257: needs a whole number from [01] to 256, or colocated" "${quick[@]}" --ps 257
-    few=("${quick[@]}" --model "pool 14, flatten, dense 10")
-    mistake 2 "40 servers are too many: the model has only 4 pieces of 64 bytes" "${few[@]}" --ps 40
-    mistake 2 "40 servers are too many: " "${few[@]}" --ps colocated --workers 40
-done
-for list in "sync;async" "sync, async" "async sync"; do
-    understood syncopate compare --data synthetic:200 --modes "$list"
-done
-understood syncopate run --data synthetic:200 --slow "0:2;1:3"
-understood syncopate run --data synthetic:200 --compute LogNormal:200us,0.3 --straggle 0.1:constant:2
-
-answered "about lists"
+answered "about numbers, words and lists"
 
 # --- models ---------------------------------------------------------------------------------------
 model=(syncopate run --model)
 mistake 2 "--model: layer 1 'conv 32': write 'conv CxK'" "${model[@]}" "conv 32, flatten, dense 10"
-mistake 2 "--model: layer 2 'dense': write 'dense N'" "${model[@]}" "flatten, dense"
 mistake 2 "--model: layer 2 'pool 4': a 4x4 window does not fit a 1x1 input" \
     "${model[@]}" "pool 16, pool 4, flatten, dense 10"
 mistake 2 "--model: layer 1 'linear 10': not a layer; there are conv CxK, pool N, " \
@@ -245,12 +177,8 @@ mistake 2 "--model: layer 2 'dense 9': dense needs a flat input.*put 'flatten' b
     "${model[@]}" "conv 8x5 relu, dense 9"
 mistake 2 "--model: the last layer has 9 outputs for 10 classes: end the list with 'dense 10'" \
     "${model[@]}" "flatten, dense 9"
-mistake 2 "--model: the last layer's output is 24x24x8, not flat: end the list with 'flatten, dense 10'" \
-    "${model[@]}" "conv 8x5 relu"
-mistake 2 "--model: layer 2 is empty" "${model[@]}" "flatten,, dense 10"
 mistake 2 "chunk bytes must be 0, or from 64 to 268435456, not 1" "${run[@]}" --chunk-bytes 1
 
-mistake 2 "--model: layer 1 'softmx': .*did you mean softmax\?" "${model[@]}" softmx
 mistake 2 "--model: layer 1 'dense 10 tanh': 'tanh' is not understood; only 'relu' may follow" \
     "${model[@]}" "dense 10 tanh"
 mistake 2 "--model: the model has 4347133968 parameters; at most 2147483648" \
@@ -289,21 +217,8 @@ done
 called() { mistake 2 "unknown option $1:? .*$2" "${run[@]}" "$1" 3; }
 called --lr --learning-rate
 called --batch-size --global-batch
-called --num-workers --workers
-called -np --workers
-called --rank --task-index
 called --nodes --hosts
-called --latency --network
-called --clip "there is no gradient clipping"
-called --issync "--mode sync"
-called --sync_replicas "--mode sync"
-called --replicas_to_aggregate --backup-workers
-called --num-epochs --epochs
-called --iterations --steps
-called --dataset --data
 called --resume --out
-called --optimiser --optimizer
-called --threads --workers
 called --gpu "there is no GPU support"
 mistake 2 "unknown option --lr: it is --learning-rate, which is not an option of this program" \
     syncopate evaluate model.safetensors --lr 0.1
@@ -546,3 +461,167 @@ nothing_runs
 if [ "$slowest" -gt $((2000 * patience)) ]; then fail "$slowest_row: answered after $slowest ms"; fi
 answered "of servers and workers started by hand"
 ok "$rows in all, the slowest after $slowest ms: $slowest_row"
+
+# --- what no look beforehand can tell: real runs ------------------------------------------------------
+unset SYNCOPATE_BIN_DIR
+quick=(--data synthetic:200 --model softmax --steps 5 --quiet)
+count=0
+
+# refused CODE PATTERN PROGRAM ARGUMENT... - it must end with this code and say this in one line.
+refused()
+{
+    local code=$1 pattern=$2 name
+    count=$((count + 1))
+    name=refused-$count
+    run "$name" "$code" "${@:3}"
+    if ! said "$name" "$pattern"; then fail "${*:3} does not say: $pattern"; fi
+    one_line "$name"
+    nothing_runs
+}
+# A path that must not have come into being.
+absent() { if [ -e "$1" ]; then fail "$1 was made"; fi; }
+# Everything under a folder, to compare.
+snapshot() { (cd "$1" && find . -type f -exec sha256sum {} + | sort); }
+
+# One list of options for all four processes of a job: each says what it leaves to the others.
+port=$(free_port)
+both=(--ps-hosts "tcp://127.0.0.1:$port,127.0.0.1:$(free_port)" --workers 2 "${quick[@]:0:6}"
+    --seed 3 --insecure --restore never --out "$work/one-list")
+for i in 0 1; do
+    start "list-ps$i" syncopate-ps --task-index "$i" "${both[@]}"
+    start "list-worker$i" syncopate-worker --task-index "$i" "${both[@]}"
+done
+for i in 0 1; do
+    ends "list-ps$i" 0
+    ends "list-worker$i" 0
+    says "list-ps$i" "ignored, as options of syncopate-worker: .*--model, .*--seed, .*--workers"
+    says "list-worker$i" "ignored, as options of syncopate-ps: --insecure, --out, --restore"
+done
+run inspected 5 syncopate inspect "tcp://127.0.0.1:$port"
+says inspected "no server 0 answers: connection refused by 127.0.0.1:$port: nothing"
+ok "one list of options serves servers and workers, and tcp:// is understood"
+
+# --- addresses ------------------------------------------------------------------------------------
+port=$(free_port)
+start holder syncopate-ps --ps-hosts "127.0.0.1:$port" --out "$work/holder"
+says holder listening
+refused_while_running()
+{
+    run "$1" "$2" "${@:4}"
+    if ! said "$1" "$3"; then fail "${*:4} does not say: $3"; fi
+    one_line "$1"
+}
+refused_while_running in-use 5 "127.0.0.1:$port.*in use" \
+    syncopate-ps --ps-hosts "127.0.0.1:$port" --out "$work/none"
+kill -TERM "${pids[holder]}"
+ends holder 143
+nothing_runs
+absent "$work/holder"
+absent "$work/none"
+ok "a port in use is named, and the server that has it goes on until it is asked to stop"
+
+refused 5 "nowhere.invalid" syncopate-ps --ps-hosts nowhere.invalid:4711 --out "$work/none"
+refused 5 "no such address" syncopate-ps --ps-hosts 192.0.2.1:4711 --insecure --out "$work/none"
+nothing_runs
+absent "$work/none"
+ok "addresses that do not resolve or are not of this host are named"
+
+# --- --out ------------------------------------------------------------------------------------------
+run finished 0 syncopate run "${quick[@]}" --out "$work/finished"
+before=$(snapshot "$work/finished")
+refused 5 "finished" syncopate run "${quick[@]}" --out "$work/finished"
+refused 5 "finished" syncopate run "${quick[@]}" --ps 0 --out "$work/finished"
+# The servers refuse by themselves too, when no launcher has looked first.
+start direct-ps syncopate-ps --ps-hosts "127.0.0.1:$port" --out "$work/finished"
+start direct-worker syncopate-worker --ps-hosts "127.0.0.1:$port" --workers 1 "${quick[@]}"
+for name in direct-ps direct-worker; do
+    ends "$name" 5
+    one_line "$name"
+done
+mkdir "$work/others"
+echo precious >"$work/others/thesis.txt"
+refused 5 "others" syncopate run "${quick[@]}" --out "$work/others"
+if [ "$(snapshot "$work/finished")" != "$before" ]; then fail "a finished run was changed"; fi
+if [ "$(ls "$work/others")" != thesis.txt ]; then fail "a folder of other things was changed"; fi
+ok "--out of a finished run or with other files in it is refused and stays as it is"
+
+touch "$work/file"
+refused 5 "file" syncopate run "${quick[@]}" --out "$work/file"
+refused 5 "file/below" syncopate run "${quick[@]}" --out "$work/file/below"
+if [ "$(id -u)" -ne 0 ]; then
+    mkdir -m 555 "$work/read-only"
+    refused 5 "read-only/run" syncopate run "${quick[@]}" --out "$work/read-only/run"
+elif [ -d /proc/1 ]; then # Root may write everywhere but there.
+    refused 5 "/proc/1" syncopate run "${quick[@]}" --out /proc/1/run
+fi
+ok "an --out that cannot be written is named"
+
+# --- a full disk ------------------------------------------------------------------------------------
+# The folder is made and claimed, the model of 94 KB (with its slots) does not fit.
+clean_up_more() { if [ -n "${mounted:-}" ]; then umount -l "$work/disk"; fi; }
+mkdir "$work/disk"
+if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=64k syncopate-test "$work/disk" 2>/dev/null; then
+    mounted=yes
+    refused 5 "No space left" syncopate run "${quick[@]}" --ps 2 --out "$work/disk/run"
+    refused 5 "No space left" syncopate run "${quick[@]}" --ps 0 --out "$work/disk/alone"
+    if [ -e "$work/disk/run/model.safetensors" ]; then fail "half a model lies on a full disk"; fi
+    ok "a full disk is named, and nothing half-written counts"
+else
+    skip "a full disk: only root may mount a small one (and a container may not)"
+fi
+
+# --- damaged checkpoints ----------------------------------------------------------------------------
+# A run of 30 steps with checkpoints at 10, 20 and 30: made in three pieces, because one that falls due while the
+# one before is being written is skipped, and the last of a piece never is.
+long=(--data synthetic:200 --model softmax)
+for steps in 10 20 30; do
+    run thirty 0 syncopate run "${long[@]}" --steps $steps --checkpoint-every 10 --ps 2 --out "$work/thirty"
+done
+straight=$work/straight
+run straight 0 syncopate run "${long[@]}" --steps 40 --out "$straight"
+part() { echo "$1/checkpoints/step-$(printf %012d "$2")"/part-0-of-2*.safetensors; } # Each piece has a name of its own.
+# unfinished NAME - a copy that counts as stopped, so that it may be resumed.
+unfinished()
+{
+    cp -r "$work/thirty" "$work/$1"
+    sed -i 's/"state": "done"/"state": "stopped"/' "$work/$1/run.json"
+}
+flip() { printf '\377' | dd of="$1" bs=1 seek=$(($(stat -c %s "$1") - 9)) conv=notrunc status=none; }
+
+unfinished flipped
+flip "$(part "$work/flipped" 30)"
+run flipped 0 syncopate run "${long[@]}" --steps 40 --out "$work/flipped"
+says flipped "warning: .*damaged.*part-0-of-2"
+if [ "$(model_hash "$work/flipped")" != "$(model_hash "$straight")" ]; then
+    fail "falling back changed the result"
+fi
+unfinished truncated
+truncate --size=-100 "$(part "$work/truncated" 30)"
+run truncated 0 syncopate run "${long[@]}" --steps 40 --ps 0 --out "$work/truncated"
+says truncated "warning: .*damaged.*part-0-of-2"
+if [ "$(model_hash "$work/truncated")" != "$(model_hash "$straight")" ]; then
+    fail "falling back without servers changed the result"
+fi
+ok "a damaged checkpoint is noticed, named, and the one before it is taken"
+
+unfinished hopeless
+for step in 10 20 30; do flip "$(part "$work/hopeless" "$step")"; done
+before=$(snapshot "$work/hopeless/checkpoints")
+refused 5 "checkpoint" syncopate run "${long[@]}" --steps 40 --out "$work/hopeless"
+if [ "$(snapshot "$work/hopeless/checkpoints")" != "$before" ]; then
+    fail "damaged checkpoints were changed"
+fi
+refused 5 "part-0-of-2" syncopate run "${long[@]}" --steps 40 --out "$work/none" \
+    --restore "$(dirname "$(part "$work/hopeless" 20)")"
+refused 5 "nothing-here" syncopate run "${long[@]}" --out "$work/none" \
+    --restore "$work/nothing-here"
+refused 5 "part-0-of-2" syncopate export "$(dirname "$(part "$work/hopeless" 30)")" \
+    --out "$work/exported.safetensors"
+absent "$work/exported.safetensors"
+absent "$work/none/model.safetensors"
+ok "without a whole checkpoint nothing is started anew by mistake"
+
+refused 3 "optimizer: adam in the checkpoint, sgd in this job" syncopate run "${long[@]}" \
+    --steps 40 --optimizer sgd --out "$work/sgd" \
+    --restore "$(dirname "$(part "$work/thirty" 30)")"
+ok "a checkpoint of another job is refused with both values"
