@@ -683,8 +683,9 @@ static void describe_workers(const struct membership *members, struct watched *w
             .ever = member->ever,
             .present = member->present,
             .awaited = waits && member->present && member->owes,
-            .silent_seconds =
-                now_us > member->heard_us ? 1e-6 * (double)(now_us - member->heard_us) : 0,
+            .heard_unix_seconds =
+                watched->unix_seconds -
+                (now_us > member->heard_us ? 1e-6 * (double)(now_us - member->heard_us) : 0),
             .batches = summary->batches,
             .examples = summary->examples,
             .exchanged_bytes = summary->exchanged_bytes,
@@ -707,6 +708,7 @@ static void describe_waiting(const struct server *server, struct watched *watche
     else if (what != NULL)
         snprintf(watched->waiting, sizeof watched->waiting, "waiting %s for ps/0%s%.300s",
                  wording_waited(seconds).text, what[0] != '\0' ? ", which says: " : "", what);
+    watched->own.waits = watched->waiting[0] != '\0';
 }
 
 /* One that was there when this server first looked is of an earlier session. */
@@ -738,15 +740,15 @@ static void describe_self(struct server *server, struct watched *watched, uint64
     watched->unix_seconds = (double)time(NULL);
     watched->state = (enum watched_state)router_state(server->cores.router);
     watched->coordinates = server->cores.coordinator != NULL;
-    watched->gradients = counts.received;
-    watched->fenced = counts.fenced;
-    watched->dropped = counts.dropped;
-    watched->refused = counts.refused;
-    watched->malformed = server->malformed;
-    watched->wrong_key_peers = server->wrong_key_peers.count;
+    watched->own.gradients = counts.received;
+    watched->not_taken.fenced = counts.fenced;
+    watched->not_taken.dropped = counts.dropped;
+    watched->not_taken.refused = counts.refused;
+    watched->not_taken.malformed = server->malformed;
+    watched->not_taken.wrong_key_peers = server->wrong_key_peers.count;
     if (plan != NULL) {
-        watched->chunks = plan->chunk_count;
-        watched->chunk_bytes = partition_server_bytes(&plan->partition, server->options.index);
+        watched->own.chunks = plan->chunk_count;
+        watched->own.chunk_bytes = partition_server_bytes(&plan->partition, server->options.index);
     }
     if (watched->coordinates) {
         const struct coordinator *coordinator = server->cores.coordinator;

@@ -10,7 +10,6 @@
 #define METRIC(name, text)   .metric = "syncopate_" name, .help = text
 #define TAG(name)            .tag = name
 #define COUNTED(one, many)   .counted_one = one, .counted = many
-#define DECIMALS(count)      .decimals = count
 
 #define FIGURES(type)                                                                              \
     const struct figure_row *type##_rows(void)                                                         \
@@ -50,9 +49,9 @@ static bool is_unknown(const struct figure_row *row, const void *of)
 
 double figure_value(const struct figure_row *row, const void *of)
 {
-    if (row->kind == FIGURE_REAL)
+    if (row->kind == FIGURE_REAL || row->kind == FIGURE_WHOLE)
         return *(const double *)at(row, of);
-    if (row->kind > FIGURE_REAL || is_unknown(row, of))
+    if (row->kind > FIGURE_WHOLE || is_unknown(row, of))
         return NAN;
     return (double)whole(row, of);
 }
@@ -144,7 +143,11 @@ static void write_row(struct json_writer *writer, const struct figure_row *row, 
     if (row->kind == FIGURE_TEXT)
         write_text(writer, row->name, value);
     else if (row->kind == FIGURE_REAL)
-        json_writer_real(writer, row->name, *(const double *)value);
+        json_writer_real(writer, row->name, figure_value(row, of));
+    else if (row->kind == FIGURE_WHOLE && figure_value(row, of) >= 0)
+        json_writer_u64(writer, row->name, (uint64_t)figure_value(row, of));
+    else if (row->kind == FIGURE_WHOLE)
+        json_writer_null(writer, row->name);
     else if (is_unknown(row, of))
         json_writer_null(writer, row->name);
     else if (row->kind == FIGURE_FLAG)
@@ -217,6 +220,7 @@ void figures_read(const struct figure_row *rows, const struct json *object, void
             *(uint64_t *)value = json_u64(member, "", FIGURE_UNKNOWN);
             break;
         case FIGURE_REAL:
+        case FIGURE_WHOLE:
             *(double *)value = json_number(member, "");
             break;
         case FIGURE_TEXT:

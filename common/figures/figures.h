@@ -27,6 +27,7 @@ enum figure_kind {
     FIGURE_FLAG,  /* uint64_t, a truth. */
     FIGURE_MAYBE, /* uint64_t, or FIGURE_UNKNOWN: null, and so is an object that begins with it. */
     FIGURE_REAL,  /* double; NaN is null. */
+    FIGURE_WHOLE, /* double, a whole number; NaN is null. */
     FIGURE_TEXT,  /* char[size]; "" is null. */
     FIGURE_HISTOGRAM,
     FIGURE_SET, /* The figures of another struct. */
@@ -43,7 +44,6 @@ struct figure_row {
     const char *metric, *help;             /* For Prometheus, after "syncopate_"; NULL: none. */
     const char *tag;                       /* Of its curve in TensorBoard; NULL: none. */
     const char *counted_one, *counted;     /* "worker lost", "workers lost"; NULL: not shown so. */
-    int decimals;                          /* In events; 0: all. */
 };
 
 #define JOB_FAULTS 5 /* Rows of the faults. */
@@ -72,6 +72,7 @@ struct mode_figures {
 #define FIGURE_C_FLAG      uint64_t
 #define FIGURE_C_MAYBE     uint64_t
 #define FIGURE_C_REAL      double
+#define FIGURE_C_WHOLE     double
 #define FIGURE_C_HISTOGRAM struct histogram
 
 #define FIGURES(type)              struct type {

@@ -33,10 +33,10 @@ struct progress_style progress_style_of(FILE *out, bool quiet, bool verbose, dou
 
 static double seconds_left(const struct progress_state *state)
 {
-    if (state->steps < state->step || !(state->images_per_second > 0))
+    if (state->steps < state->step || !(state->now.images_per_second > 0))
         return NAN;
     uint64_t updates = state->steps - state->step;
-    return (double)updates * (double)state->update_examples / state->images_per_second;
+    return (double)updates * (double)state->update_examples / state->now.images_per_second;
 }
 
 /* What is known of training, in the order of the line. */
@@ -59,15 +59,16 @@ static void make_items(char items[ITEM_COUNT][ITEM_MAX], const struct progress_s
                  (double)state->steps / (double)state->steps_per_epoch);
     snprintf(items[ITEM_STEP], ITEM_MAX, "step %s of %s", wording_count(state->step).text,
              wording_count(state->steps).text);
-    if (!isnan(state->loss))
-        snprintf(items[ITEM_LOSS], ITEM_MAX, "loss %.3f", state->loss);
-    if (!isnan(state->accuracy))
-        snprintf(items[ITEM_ACCURACY], ITEM_MAX, "accuracy %.1f %%", 100 * state->accuracy);
-    if (!state->facts->steps && !isnan(state->staleness_mean))
-        snprintf(items[ITEM_STALENESS], ITEM_MAX, "staleness %.1f", state->staleness_mean);
-    if (state->images_per_second > 0)
+    if (!isnan(state->now.epoch_loss))
+        snprintf(items[ITEM_LOSS], ITEM_MAX, "loss %.3f", state->now.epoch_loss);
+    if (!isnan(state->now.epoch_accuracy))
+        snprintf(items[ITEM_ACCURACY], ITEM_MAX, "accuracy %.1f %%",
+                 100 * state->now.epoch_accuracy);
+    if (!state->facts->steps && !isnan(state->now.staleness_mean))
+        snprintf(items[ITEM_STALENESS], ITEM_MAX, "staleness %.1f", state->now.staleness_mean);
+    if (state->now.images_per_second > 0)
         snprintf(items[ITEM_SPEED], ITEM_MAX, "%s images/s",
-                 wording_count((uint64_t)state->images_per_second).text);
+                 wording_count((uint64_t)state->now.images_per_second).text);
     if (state->step < state->steps && !isnan(seconds_left(state)))
         snprintf(items[ITEM_LEFT], ITEM_MAX, "%s left",
                  wording_duration(ceil(seconds_left(state))).text);
@@ -166,14 +167,8 @@ static void copy_text(const struct json *event, const char *name, char *text, si
 
 static void reset(struct progress_state *state)
 {
-    *state = (struct progress_state){
-        .facts = mode_facts(MODE_COUNT),
-        .loss = NAN,
-        .accuracy = NAN,
-        .images_per_second = NAN,
-        .staleness_mean = NAN,
-        .staleness_max = NAN,
-    };
+    *state = (struct progress_state){.facts = mode_facts(MODE_COUNT)};
+    figures_read(record_point_rows(), NULL, &state->now);
 }
 
 static void on_start(struct progress *progress, const struct json *event)
@@ -210,11 +205,7 @@ static void on_progress(struct progress *progress, const struct json *event)
     struct progress_state *state = &progress->state;
     state->waiting[0] = '\0';
     state->step = json_u64(event, "step", 0);
-    state->loss = json_number(event, "epoch_loss");
-    state->accuracy = json_number(event, "epoch_accuracy");
-    state->images_per_second = json_number(event, "images_per_second");
-    state->staleness_mean = json_number(event, "staleness_mean");
-    state->staleness_max = json_number(event, "staleness_max");
+    figures_read(record_point_rows(), event, &state->now);
 }
 
 /* --- epochs ---------------------------------------------------------------------------------- */
@@ -230,13 +221,13 @@ static void describe_epoch(const struct progress *progress, const struct progres
                          : (double)epoch->step / (double)state->steps_per_epoch);
     *emphasis = strlen(text);
     wording_append(text, PROGRESS_LINE_MAX, "  step %s", wording_count(epoch->step).text);
-    if (epoch->trained && !isnan(epoch->loss))
-        wording_append(text, PROGRESS_LINE_MAX, "  loss %.4f  accuracy %.2f %%", epoch->loss,
-                       100 * epoch->accuracy);
-    if (epoch->trained && epoch->examples < epoch->of)
+    if (epoch->trained && !isnan(epoch->train.loss))
+        wording_append(text, PROGRESS_LINE_MAX, "  loss %.4f  accuracy %.2f %%", epoch->train.loss,
+                       100 * epoch->train.accuracy);
+    if (epoch->trained && epoch->train.examples < epoch->train.of)
         wording_append(text, PROGRESS_LINE_MAX, " over %s of %s",
-                       wording_count(epoch->examples).text,
-                       wording_counted(epoch->of, "example", "examples").text);
+                       wording_count(epoch->train.examples).text,
+                       wording_counted(epoch->train.of, "example", "examples").text);
     if (!epoch->scored && epoch->dropped)
         wording_append(text, PROGRESS_LINE_MAX, "  not scored in time");
     if (!epoch->scored)
@@ -285,10 +276,7 @@ static void on_epoch(struct progress *progress, const struct json *event)
     if (epoch == NULL)
         return;
     epoch->trained = true;
-    epoch->loss = json_number(event, "loss");
-    epoch->accuracy = json_number(event, "accuracy");
-    epoch->examples = json_u64(event, "examples", 0);
-    epoch->of = json_u64(event, "of", 0);
+    figures_read(record_epoch_rows(), event, &epoch->train);
     if (epoch->scored)
         tell_epoch(progress, epoch);
 }

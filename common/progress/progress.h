@@ -47,19 +47,17 @@ struct progress_state {
     const struct mode_facts *facts; /* The mode's; of none before it has started. */
     uint64_t first_step, steps, steps_per_epoch, update_examples, examples;
     uint64_t step;
-    double loss, accuracy, images_per_second;
-    double staleness_mean, staleness_max;
-    char waiting[256]; /* The process, or "". */
+    struct record_point now; /* Of the latest event. */
+    char waiting[256];       /* The process, or "". */
 };
 
 /* An epoch whose line is still to be printed: what there is of it. */
 struct progress_epoch {
     uint64_t number; /* From 1; 0: none. */
     uint64_t step;
-    bool trained, scored;
-    bool dropped; /* Its score: the next epoch was over before it was made. */
-    double loss, accuracy;
-    uint64_t examples, of;
+    bool trained, scored; /* There is ... */
+    bool dropped;         /* Its score: the next epoch was over before it was made. */
+    struct record_epoch train;
     struct score_figures test; /* The loss NaN where it is not finite. */
 };
 

@@ -209,17 +209,10 @@ static bool take_progress(struct reading *reading, const struct json *event)
     if (points == NULL)
         return false;
     record->points = points;
-    record->points[record->point_count++] = (struct record_point){
-        .training_seconds = json_number(event, "training_seconds") + reading->earlier,
-        .exchanged_bytes = json_number(event, "exchanged_bytes") + reading->earlier_bytes,
-        .step = json_number(event, "step"),
-        .epoch = json_number(event, "epoch"),
-        .loss = json_number(event, "loss"),
-        .accuracy = json_number(event, "accuracy"),
-        .epoch_loss = json_number(event, "epoch_loss"),
-        .epoch_accuracy = json_number(event, "epoch_accuracy"),
-        .images_per_second = json_number(event, "images_per_second"),
-    };
+    struct record_point *point = &points[record->point_count++];
+    figures_read(record_point_rows(), event, point);
+    point->training_seconds += reading->earlier;
+    point->exchanged_bytes += reading->earlier_bytes;
     return true;
 }
 
@@ -232,15 +225,10 @@ static bool take_evaluation(struct reading *reading, const struct json *event)
     if (evaluations == NULL)
         return false;
     record->evaluations = evaluations;
-    record->evaluations[record->evaluation_count++] = (struct record_evaluation){
-        .training_seconds = json_number(event, "training_seconds") + reading->earlier,
-        .exchanged_bytes = json_number(event, "exchanged_bytes") + reading->earlier_bytes,
-        .step = json_number(event, "step"),
-        .epoch = json_number(event, "epoch"),
-        .seconds = json_number(event, "seconds"),
-    };
-    figures_read(score_figures_rows(), event,
-                 &record->evaluations[record->evaluation_count - 1].test);
+    struct record_evaluation *score = &evaluations[record->evaluation_count++];
+    figures_read(record_evaluation_rows(), event, score);
+    score->training_seconds += reading->earlier;
+    score->exchanged_bytes += reading->earlier_bytes;
     return true;
 }
 
@@ -253,9 +241,9 @@ static bool take_window(struct reading *reading, const struct json *event)
     if (windows == NULL)
         return false;
     record->windows = windows;
-    struct record_window window = {.training_seconds =
-                                       json_number(event, "training_seconds") + reading->earlier};
-    figures_read(run_window_rows(), event, &window.window);
+    struct record_window window;
+    figures_read(record_window_rows(), event, &window);
+    window.training_seconds += reading->earlier;
     size_t place = record->window_count;
     while (place > 0 && windows[place - 1].window.end > window.window.end)
         place--;

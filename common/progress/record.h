@@ -23,28 +23,6 @@
 
 #define RECORD_WORKERS_MAX 1024 /* More are not looked at. */
 
-/* A progress event. */
-struct record_point {
-    double training_seconds; /* By stopwatch.h, over all sessions of the run. */
-    double
-        exchanged_bytes; /* Payload that workers sent and received, likewise, by their last reports. */
-    double step, epoch;
-    double loss, accuracy;             /* Over the examples since the point before. */
-    double epoch_loss, epoch_accuracy; /* Over those of the epoch so far. */
-    double images_per_second;          /* Since the point before. */
-};
-
-struct record_evaluation {
-    double training_seconds, exchanged_bytes, step, epoch;
-    struct score_figures test;
-    double seconds; /* That it held up training. */
-};
-
-struct record_window {
-    struct run_window window;
-    double training_seconds;
-};
-
 struct record {
     char path[DISK_PATH_MAX];
     char mode_text[32], optimizer[32], data[256], model[1024];

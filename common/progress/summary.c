@@ -87,15 +87,20 @@ static void print_training_score(FILE *out, const struct record *record)
         fprintf(out, "                 the loss is no better than guessing (%.3f)\n", guessing);
 }
 
+void summary_print_score(FILE *out, const struct score_figures *score)
+{
+    fprintf(out, "%.2f %%, loss %.4f", 100 * score->accuracy, score->loss);
+    if (!isnan(score->regularisation))
+        fprintf(out, ", regularisation loss %.4f", score->regularisation);
+}
+
 static void print_test_score(FILE *out, const struct record *record)
 {
     const struct run_summary *summary = &record->summary;
     if (isnan(summary->test.accuracy))
         return;
-    fprintf(out, "  test accuracy  %.2f %%, loss %.4f", 100 * summary->test.accuracy,
-            summary->test.loss);
-    if (!isnan(summary->test.regularisation))
-        fprintf(out, ", regularisation loss %.4f", summary->test.regularisation);
+    fprintf(out, "  test accuracy  ");
+    summary_print_score(out, &summary->test);
     if (summary->test_step == summary->step)
         fprintf(out, " (of this model)\n");
     else
@@ -223,28 +228,15 @@ static void print_mode_figures(FILE *out, const struct mode_figures *figures)
         print_wrapped(out, "mode", text);
 }
 
-/* ", 3 of something" when there were any; one of them is `one`. */
-static void append_count(char text[FAULTS_TEXT_MAX], uint64_t count, const char *one,
-                         const char *many)
-{
-    if (count > 0)
-        wording_append(text, FAULTS_TEXT_MAX, "%s%s", text[0] != '\0' ? ", " : "",
-                       wording_counted(count, one, many).text);
-}
-
 static void print_faults(FILE *out, const struct run_faults *faults)
 {
     char text[FAULTS_TEXT_MAX] = "";
-    append_count(text, faults->workers_lost, "worker lost", "workers lost");
-    append_count(text, faults->servers_lost, "server lost", "servers lost");
-    append_count(text, faults->generation, "time gone on from a checkpoint",
-                 "times gone on from a checkpoint");
-    append_count(text, faults->recomputed, "batch made again", "batches made again");
-    append_count(text, faults->fenced, "message of a lost process dropped",
-                 "messages of lost processes dropped");
-    append_count(text, faults->bad_gradients, "gradient not finite", "gradients not finite");
-    append_count(text, faults->checkpoints_failed, "checkpoint failed", "checkpoints failed");
-    append_count(text, faults->scores_dropped, "score dropped", "scores dropped");
+    for (const struct figure_row *row = run_faults_rows(); row->size > 0; row++) {
+        double count = figure_value(row, faults);
+        if (row->counted != NULL && count > 0)
+            wording_append(text, sizeof text, "%s%s", text[0] != '\0' ? ", " : "",
+                           wording_counted((uint64_t)count, row->counted_one, row->counted).text);
+    }
     if (text[0] != '\0')
         print_wrapped(out, "made good", text);
 }

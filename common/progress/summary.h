@@ -13,4 +13,7 @@
 /* restarts: processes that the launcher started again; 0 when not known. */
 void summary_print(FILE *out, const struct record *record, uint32_t restarts);
 
+/* "86.20 %, loss 0.4000, regularisation loss 0.0256" */
+void summary_print_score(FILE *out, const struct score_figures *score);
+
 #endif

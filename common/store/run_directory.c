@@ -598,13 +598,9 @@ bool run_directory_has_ended(const struct disk *disk, const char *path, uint64_t
     snprintf(digits, sizeof digits, "%016" PRIx64, run_id);
     if (json_read_file(disk, file, RUN_JSON_BYTES_MAX, &root, NULL) != STATUS_OK)
         return false;
-    const char *name = json_text(root, "state");
     const char *id = json_text(root, "run_id");
-    bool ended = false;
-    for (*state = RUN_STOPPED; name != NULL && !ended && *state <= RUN_FAILED; ++*state)
-        ended = strcmp(name, state_names[*state]) == 0;
-    *state -= ended;
-    ended = ended && id != NULL && strcmp(id, digits) == 0;
+    bool ended =
+        read_state(root, state) && *state != RUN_RUNNING && id != NULL && strcmp(id, digits) == 0;
     json_release(&root);
     return ended;
 }

@@ -90,6 +90,17 @@ static void add_point(struct points *points, const char *tag, double value)
         points->values[points->count++] = board_scalar(tag, value);
 }
 
+/* Of an event what has a curve. */
+static void add_curves(struct points *points, const struct figure_row *rows,
+                       const struct json *event)
+{
+    for (const struct figure_row *row = rows; row->size > 0; row++)
+        if (row->kind == FIGURE_SET)
+            add_curves(points, row->set(), event);
+        else if (row->tag != NULL)
+            add_point(points, row->tag, json_number(event, row->name));
+}
+
 static void put_points(struct board *board, const struct points *points)
 {
     const struct board_event event = {.step = points->step,
@@ -108,13 +119,9 @@ static double learning_rate(const struct job *job, uint64_t step)
 static void on_progress(struct board *board, const struct run_event *run)
 {
     struct points points = {.step = board->step};
-    double mean = json_number(run->event, "staleness_mean");
-    add_point(&points, "loss/train", json_number(run->event, "loss"));
-    add_point(&points, "accuracy/train", json_number(run->event, "accuracy"));
-    add_point(&points, "speed/images_per_second", json_number(run->event, "images_per_second"));
-    add_point(&points, "staleness/mean", mean);
-    add_point(&points, "staleness/max",
-              isfinite(mean) ? json_number(run->event, "staleness_max") : mean);
+    add_curves(&points, record_point_rows(), run->event);
+    if (isfinite(json_number(run->event, "staleness_mean")))
+        add_point(&points, "staleness/max", json_number(run->event, "staleness_max"));
     add_point(&points, "learning_rate", learning_rate(board->job, board->step));
     put_points(board, &points);
 }
@@ -139,8 +146,7 @@ static void on_epoch(struct board *board, const struct run_event *run)
 {
     struct points points = {.number = json_u64(run->event, "epoch", 0),
                             .step = json_u64(run->event, "step", 0)};
-    add_point(&points, "loss/epoch", json_number(run->event, "loss"));
-    add_point(&points, "accuracy/epoch", json_number(run->event, "accuracy"));
+    add_curves(&points, record_epoch_rows(), run->event);
     board_queue_add(&board->epochs, &points);
     put_queue(board, &board->epochs, false);
     put_staleness(board, board->step, run->staleness);
@@ -150,9 +156,7 @@ static void on_window(struct board *board, const struct run_event *run)
 {
     struct points points = {.number = json_u64(run->event, "window", 0),
                             .step = json_u64(run->event, "step", 0)};
-    add_point(&points, "loss/window", json_number(run->event, "loss"));
-    add_point(&points, "accuracy/window", json_number(run->event, "accuracy"));
-    add_point(&points, "speed/window_seconds", json_number(run->event, "seconds"));
+    add_curves(&points, run_window_rows(), run->event);
     board_queue_add(&board->windows, &points);
     put_queue(board, &board->windows, false);
 }
@@ -160,9 +164,7 @@ static void on_window(struct board *board, const struct run_event *run)
 static void on_evaluation(struct board *board, const struct run_event *run)
 {
     struct points points = {.step = json_u64(run->event, "step", 0)};
-    add_point(&points, "loss/test", json_number(run->event, "test_loss"));
-    add_point(&points, "accuracy/test", json_number(run->event, "test_accuracy"));
-    add_point(&points, "loss/regularisation", json_number(run->event, "regularisation_loss"));
+    add_curves(&points, score_figures_rows(), run->event);
     put_points(board, &points);
 }
 

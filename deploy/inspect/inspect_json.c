@@ -161,32 +161,16 @@ enum status inspect_json_checkpoint(struct json_writer *writer, const char *path
 
 static void write_latest(struct json_writer *writer, const struct record *record)
 {
-    if (record->point_count == 0) {
-        json_writer_null(writer, "latest");
-        return;
-    }
-    const struct record_point *point = &record->points[record->point_count - 1];
-    json_writer_object(writer, "latest");
-    json_writer_real(writer, "epoch", point->epoch);
-    json_writer_real(writer, "step", point->step);
-    json_writer_real(writer, "epoch_loss", point->epoch_loss);
-    json_writer_real(writer, "epoch_accuracy", point->epoch_accuracy);
-    json_writer_real(writer, "images_per_second", point->images_per_second);
-    json_writer_real(writer, "training_seconds", point->training_seconds);
-    json_writer_end(writer);
+    size_t count = record->point_count;
+    figures_object(writer, "latest", record_point_rows(),
+                   count > 0 ? &record->points[count - 1] : NULL);
 }
 
 static void write_evaluations(struct json_writer *writer, const struct record *record)
 {
     json_writer_array(writer, "evaluations");
-    for (size_t i = 0; i < record->evaluation_count; i++) {
-        json_writer_object(writer, NULL);
-        json_writer_real(writer, "epoch", record->evaluations[i].epoch);
-        json_writer_real(writer, "step", record->evaluations[i].step);
-        figures_write(writer, score_figures_rows(), &record->evaluations[i].test);
-        json_writer_real(writer, "training_seconds", record->evaluations[i].training_seconds);
-        json_writer_end(writer);
-    }
+    for (size_t i = 0; i < record->evaluation_count; i++)
+        figures_object(writer, NULL, record_evaluation_rows(), &record->evaluations[i]);
     json_writer_end(writer);
 }
 

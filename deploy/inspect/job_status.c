@@ -8,6 +8,7 @@
 
 #include "common/base/wording.h"
 #include "common/process/log_line.h"
+#include "common/progress/summary.h"
 #include "common/store/run_window.h"
 
 static bool has_job(const struct message_status_answer *status)
@@ -41,9 +42,8 @@ static void print_test_score(FILE *out, const struct job_figures *job)
 {
     if (job->test_step == 0)
         return;
-    fprintf(out, "test accuracy: %.2f %%, loss %.4f", 100 * job->test.accuracy, job->test.loss);
-    if (!isnan(job->test.regularisation))
-        fprintf(out, ", regularisation loss %.4f", job->test.regularisation);
+    fprintf(out, "test accuracy: ");
+    summary_print_score(out, &job->test);
     fprintf(out, " (after step %s)\n", wording_count(job->test_step).text);
 }
 

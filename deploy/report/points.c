@@ -60,15 +60,23 @@ static void put_line(const struct place *place, const char *prefix, const char *
     fputc('\n', place->stream);
 }
 
+/* What has a curve. */
+static void put_figures(const struct place *place, const struct figure_row *rows, const void *of)
+{
+    for (const struct figure_row *row = rows; row->size > 0; row++)
+        if (row->kind == FIGURE_SET)
+            put_figures(place, row->set(), (const char *)of + row->offset);
+        else if (row->tag != NULL)
+            put_line(place, "", row->name, figure_value(row, of));
+}
+
 static void put_progress(struct place *place)
 {
     for (size_t i = 0; i < place->record->point_count; i++) {
         const struct record_point *point = &place->record->points[i];
         place->step = point->step;
         place->seconds = point->training_seconds;
-        put_line(place, "", "loss", point->loss);
-        put_line(place, "", "accuracy", point->accuracy);
-        put_line(place, "", "images_per_second", point->images_per_second);
+        put_figures(place, record_point_rows(), point);
         put_line(place, "", "exchanged_bytes", point->exchanged_bytes);
     }
 }
@@ -79,8 +87,7 @@ static void put_scores(struct place *place)
         const struct record_evaluation *score = &place->record->evaluations[i];
         place->step = score->step;
         place->seconds = score->training_seconds;
-        put_line(place, "", "test_loss", score->test.loss);
-        put_line(place, "", "test_accuracy", score->test.accuracy);
+        put_figures(place, record_evaluation_rows(), score);
         put_line(place, "", "exchanged_bytes_scored", score->exchanged_bytes);
     }
 }

@@ -34,24 +34,14 @@ enum watched_state {
     WATCHED_STATES
 };
 
-struct watched_worker {
-    bool ever, present;
-    bool awaited;          /* All others wait for it. */
-    double silent_seconds; /* Since it was heard. */
-    uint64_t batches, examples, exchanged_bytes;
-    double compute_seconds, exchange_seconds, evaluate_seconds, wait_seconds;
-};
-
 struct watched {
     uint32_t server;
     enum watched_state state;
     char waiting[MESSAGE_TEXT_MAX]; /* What it waits for, for people; "" for nothing. */
-    uint64_t chunks,
-        chunk_bytes;    /* Of this server: how many, their values. 0 before there is a job. */
-    uint64_t gradients; /* For a chunk, that came in this generation. */
-    uint64_t fenced, dropped, refused, malformed, wrong_key_peers; /* Messages, since the start. */
-    double unix_seconds;                                           /* When this was written down. */
-    bool coordinates;                                              /* Server 0: */
+    struct server_figures own;
+    struct not_taken not_taken;
+    double unix_seconds; /* When this was written down. */
+    bool coordinates;    /* Server 0: */
     struct message_status_answer job;
     double checkpoint_unix_seconds; /* When a whole checkpoint was seen first; 0: none was. */
     struct histogram staleness;     /* Of gradients and chunks; of none: it is no such mode. */

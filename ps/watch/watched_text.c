@@ -15,10 +15,24 @@ static void gauge(FILE *out, const char *name, const char *help, double value)
     exposition_sample(out, name, value);
 }
 
-static void counter(FILE *out, const char *name, const char *help, double value)
+static void begin_metric(FILE *out, const struct figure_row *row)
 {
-    exposition_metric(out, name, METRIC_COUNTER, help);
-    exposition_sample(out, name, value);
+    bool counts = strstr(row->metric, "_total") != NULL;
+    exposition_metric(out, row->metric, counts ? METRIC_COUNTER : METRIC_GAUGE, row->help);
+}
+
+/* What is not known is left out. */
+static void write_figures(FILE *out, const struct figure_row *rows, const void *of)
+{
+    for (const struct figure_row *row = rows; row->size > 0; row++) {
+        double value = figure_value(row, of);
+        if (row->kind == FIGURE_SET)
+            write_figures(out, row->set(), (const char *)of + row->offset);
+        if (row->metric == NULL || isnan(value))
+            continue;
+        begin_metric(out, row);
+        exposition_sample(out, row->metric, value);
+    }
 }
 
 /* --- this server ----------------------------------------------------------------------------- */
@@ -43,41 +57,20 @@ static void write_state(FILE *out, const struct watched *w)
     for (unsigned i = 0; i < WATCHED_STATES; i++)
         exposition_sample_of(out, "syncopate_server_state", "state", names[i],
                              w->state == (enum watched_state)i);
-    gauge(out, "syncopate_server_waiting",
-          "1 while this server, or on server 0 the job, waits for a process; /readyz names it, "
-          "or in a running job the workers' figures do.",
-          w->waiting[0] != '\0');
-    gauge(out, "syncopate_server_chunks",
-          "Chunks of the parameter space that this server owns; 0 before there is a job.",
-          (double)w->chunks);
-    gauge(out, "syncopate_shard_bytes",
-          "Bytes of the values of the chunks that this server owns, one version, without slots.",
-          (double)w->chunk_bytes);
-    counter(out, "syncopate_pushes_total",
-            "Gradients for one chunk that came to this server since the job last went back to a "
-            "checkpoint, whatever became of them.",
-            (double)w->gradients);
+    write_figures(out, server_figures_rows(), &w->own);
 }
 
 static void write_not_taken(FILE *out, const struct watched *w)
 {
-    const struct {
-        const char *reason;
-        uint64_t count;
-    } kinds[] = {{"fenced", w->fenced},
-                 {"dropped", w->dropped},
-                 {"refused", w->refused},
-                 {"malformed", w->malformed},
-                 {"impostor", w->wrong_key_peers}};
+    static const char name[] = "syncopate_server_messages_not_taken_total";
     exposition_metric(
-        out, "syncopate_server_messages_not_taken_total", METRIC_COUNTER,
+        out, name, METRIC_COUNTER,
         "Messages that this server has not taken since it was started: of an older "
         "generation or a replaced process (fenced), with no peer to answer (dropped), from "
         "a process that may not (refused), against the protocol (malformed), or in another "
         "process's name (impostor).");
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        exposition_sample_of(out, "syncopate_server_messages_not_taken_total", "reason",
-                             kinds[i].reason, (double)kinds[i].count);
+    for (const struct figure_row *row = not_taken_rows(); row->size > 0; row++)
+        exposition_sample_of(out, name, "reason", row->name, figure_value(row, &w->not_taken));
 }
 
 /* --- the job, as server 0 knows it ------------------------------------------------------------ */
@@ -93,21 +86,6 @@ static void write_job_state(FILE *out, const struct message_status_answer *job)
                              job->state == (enum job_state)i);
     gauge(out, "syncopate_job_state_seconds", "Seconds that the job has been in its state.",
           job->seconds);
-}
-
-/* What is not known is left out. */
-static void write_figures(FILE *out, const struct figure_row *rows, const void *of)
-{
-    for (const struct figure_row *row = rows; row->size > 0; row++) {
-        double value = figure_value(row, of);
-        if (row->kind == FIGURE_SET)
-            write_figures(out, row->set(), (const char *)of + row->offset);
-        if (row->metric == NULL || isnan(value))
-            continue;
-        bool counts = strstr(row->metric, "_total") != NULL;
-        exposition_metric(out, row->metric, counts ? METRIC_COUNTER : METRIC_GAUGE, row->help);
-        exposition_sample(out, row->metric, value);
-    }
 }
 
 /* Values that are at most `bound`. A bucket of the histogram lies on one side of a power of two. */
@@ -167,100 +145,33 @@ static void write_faults(FILE *out, const struct watched *w)
 
 /* --- its workers ----------------------------------------------------------------------------- */
 
-typedef double worker_value(const struct watched *watched, const struct watched_worker *worker);
-
-static double is_up(const struct watched *watched, const struct watched_worker *worker)
-{
-    (void)watched;
-    return worker->present;
-}
-static double is_awaited(const struct watched *watched, const struct watched_worker *worker)
-{
-    (void)watched;
-    return worker->awaited;
-}
-static double last_seen(const struct watched *watched, const struct watched_worker *worker)
-{
-    return watched->unix_seconds - worker->silent_seconds;
-}
-static double batches(const struct watched *watched, const struct watched_worker *worker)
-{
-    (void)watched;
-    return (double)worker->batches;
-}
-static double examples(const struct watched *watched, const struct watched_worker *worker)
-{
-    (void)watched;
-    return (double)worker->examples;
-}
-static double exchanged(const struct watched *watched, const struct watched_worker *worker)
-{
-    (void)watched;
-    return (double)worker->exchanged_bytes;
-}
-
-/* A metric with a sample for each worker that ever was. */
-static void write_each(FILE *out, const struct watched *w, const char *name, enum metric_kind kind,
-                       const char *help, worker_value *value)
+/* Of each worker that ever was the figure of this row, or of all rows that have no metric of their own. */
+static void write_each(FILE *out, const struct watched *w, const struct figure_row *row)
 {
     char index[16];
-    exposition_metric(out, name, kind, help);
-    for (uint32_t i = 0; i < w->worker_count && i < WATCHED_WORKERS_MAX; i++) {
-        snprintf(index, sizeof index, "%" PRIu32, i);
-        if (w->workers[i].ever)
-            exposition_sample_of(out, name, "worker", index, value(w, &w->workers[i]));
-    }
-}
-
-static void write_times(FILE *out, const struct watched *w)
-{
-    const char *name = "syncopate_worker_seconds_total";
-    char index[16];
-    exposition_metric(out, name, METRIC_COUNTER,
-                      "Seconds of a worker's time, as it has reported them: computing gradients, "
-                      "exchanging them for values, evaluating the model, waiting for others.");
     for (uint32_t i = 0; i < w->worker_count && i < WATCHED_WORKERS_MAX; i++) {
         const struct watched_worker *worker = &w->workers[i];
-        if (!worker->ever)
-            continue;
         snprintf(index, sizeof index, "%" PRIu32, i);
-        exposition_sample_of_two(out, name, "worker", index, "doing", "computing",
-                                 worker->compute_seconds);
-        exposition_sample_of_two(out, name, "worker", index, "doing", "exchanging",
-                                 worker->exchange_seconds);
-        exposition_sample_of_two(out, name, "worker", index, "doing", "evaluating",
-                                 worker->evaluate_seconds);
-        exposition_sample_of_two(out, name, "worker", index, "doing", "waiting",
-                                 worker->wait_seconds);
+        if (worker->ever && row->metric != NULL)
+            exposition_sample_of(out, row->metric, "worker", index, figure_value(row, worker));
+        for (const struct figure_row *time = row;
+             worker->ever && time->metric == NULL && time->size > 0; time++)
+            exposition_sample_of_two(out, "syncopate_worker_seconds_total", "worker", index,
+                                     "doing", time->name, figure_value(time, worker));
     }
 }
 
 static void write_workers(FILE *out, const struct watched *w)
 {
-    write_each(out, w, "syncopate_worker_up", METRIC_GAUGE,
-               "1 while the worker is a member of the job; 0 when it was, and has left or is lost.",
-               is_up);
-    write_each(out, w, "syncopate_worker_awaited", METRIC_GAUGE,
-               "1 while all other workers wait for this one, and it has made no progress for a "
-               "second or more.",
-               is_awaited);
-    write_each(out, w, "syncopate_worker_last_seen_timestamp_seconds", METRIC_GAUGE,
-               "Unix time, by server 0's clock, at which it last heard this worker, which it does "
-               "twice a second.",
-               last_seen);
-    write_each(out, w, "syncopate_worker_batches_total", METRIC_COUNTER,
-               "Steps in which this worker had leaves, or its own batches in async, that its "
-               "gradients are "
-               "in; less after going back to a checkpoint.",
-               batches);
-    write_each(out, w, "syncopate_worker_examples_total", METRIC_COUNTER,
-               "Examples that this worker has computed gradients of; less after going back to a "
-               "checkpoint.",
-               examples);
-    write_each(out, w, "syncopate_worker_exchanged_bytes_total", METRIC_COUNTER,
-               "Bytes of payload, gradients and values, that this worker has sent and received.",
-               exchanged);
-    write_times(out, w);
+    const struct figure_row *row = watched_worker_rows();
+    for (; row->metric != NULL; row++) {
+        begin_metric(out, row);
+        write_each(out, w, row);
+    }
+    exposition_metric(out, "syncopate_worker_seconds_total", METRIC_COUNTER,
+                      "Seconds of a worker's time, as it has reported them: computing gradients, "
+                      "exchanging them for values, evaluating the model, waiting for others.");
+    write_each(out, w, row);
 }
 
 void watched_write(FILE *out, const struct watched *watched, const char *version)

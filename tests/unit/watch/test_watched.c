@@ -71,7 +71,7 @@ TEST(figures_are_told_under_their_names)
     ck_assert(!says(f, "staleness"));    /* Of sync. */
     ck_assert(!says(f, "last_success")); /* No checkpoint was seen. */
     f->w->unix_seconds = 1700000000;
-    f->w->workers[2].silent_seconds = 5;
+    f->w->workers[2].heard_unix_seconds = 1699999995;
     f->w->workers[0].awaited = true;
     f->w->checkpoint_unix_seconds = 1699999999.5;
     ck_assert(says(f, "\nsyncopate_worker_last_seen_timestamp_seconds{worker=\"2\"} 1699999995\n"));
@@ -147,6 +147,7 @@ TEST(ready_is_who_serves_and_whose_job_runs)
     snprintf(f->w->waiting, sizeof f->w->waiting, "waiting 5 s for worker/1");
     ck_assert(!watched_is_ready(f->w, why, sizeof why));
     ck_assert_str_eq(why, "ps/0 is gathering: waiting 5 s for worker/1");
+    f->w->own.waits = true;
     ck_assert(says(f, "\nsyncopate_server_waiting 1\n"));
     f->w->job.state = JOB_RUNNING;
     f->w->job.job.workers = 0; /* No worker is left. */
