@@ -114,7 +114,7 @@ missing_packages()
     done
 }
 
-# Rows whose proof fails: the packages that are truly not there, whoever provides them.
+# Rows whose proof fails: the packages that are truly not there, under any name.
 unproven_rows()
 {
     local row what name proof
@@ -193,7 +193,7 @@ show_progress()
 policy=/usr/sbin/policy-rc.d
 forbid_services()
 {
-    if [ -e "$policy" ]; then return 0; fi # Somebody has decided already.
+    if [ -e "$policy" ]; then return 0; fi # The administrator has decided already.
     "${as_root[@]}" sh -c "umask 022 && cat >$policy && chmod 755 $policy" <<EOF || return 0
 #!/bin/sh
 # Until deploy/setup.sh of Syncopate has ended.
@@ -220,7 +220,7 @@ install_packages()
     : >"$log"
     # The status has a descriptor of its own: apt-get closes it for the packages' scripts, and those without a
     # standard output fail. (A shell opens it, for sudo keeps none but the first three.)
-    # </dev/null: whatever they might ask, there is nobody to answer.
+    # </dev/null: questions get no answer.
     # shellcheck disable=SC2016 # For the inner shell.
     "${as_root[@]}" sh -c 'exec "$@" 3>&1' sh "${apt[@]}" -o APT::Status-Fd=3 install -y --no-install-recommends \
         "${available[@]}" </dev/null 2>&1 | show_progress && return 0

@@ -59,7 +59,6 @@ struct cluster_host {
     struct cluster_nic nic;
 };
 
-/* A host with the processes that are on it. */
 struct cluster_named {
     struct places processes;
     struct cluster_host host;

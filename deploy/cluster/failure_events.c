@@ -1,5 +1,5 @@
-/* failure_events.c - expands a list of failures into events of single processes, ordered by time, and
- * checks that each is possible. */
+/* failure_events.c - expands a list of failures into events of single processes, ordered by time,
+ * and checks that each is possible. */
 
 #include <assert.h>
 #include <stdio.h>
@@ -195,7 +195,6 @@ static enum status check_other_side(const struct failure *failure, uint32_t serv
     return error_set(error, STATUS_INVALID, "no process is left for the other side");
 }
 
-/* The processes that they name. */
 static enum status check_places(const struct failures *failures, uint32_t servers, uint32_t workers,
                                 struct error *error)
 {
@@ -244,7 +243,7 @@ enum status failures_events(const struct failures *failures, uint32_t servers, u
     if (agenda.list != NULL && processes != NULL)
         status = make(&agenda, processes, error);
     else
-        status = error_set(error, STATUS_MEMORY, "no memory for %zu outages", failures->count);
+        status = error_set(error, STATUS_MEMORY, "no memory for %zu failures", failures->count);
     free(processes);
     if (status != STATUS_OK) {
         free(agenda.list);

@@ -206,7 +206,7 @@ enum status failures_add(struct failures *failures, const char *line, struct err
     struct error found;
     if (line[length] != ' ' || !find_kind(line, length, &kind))
         return error_set(error, STATUS_INVALID,
-                         "'%.60s' is not an outage such as kill worker/3@12s", line);
+                         "'%.60s' is not a failure such as kill worker/3@12s", line);
     size_t before = failures->count;
     enum status status = read_list(failures, kind, line + length + 1, &found);
     if (status == STATUS_OK && failures->count != before + 1) {

@@ -121,7 +121,7 @@ struct failure_event {
 
 /* All events of a job of so many declared servers and workers, by time; at equal times ends are
  * first, then the order of the list. A process that was killed while stopped does not continue. The
- * caller frees *happenings. STATUS_INVALID: one line names the impossible one, of a process that is
+ * caller frees *events. STATUS_INVALID: one line names the impossible one, of a process that is
  * absent, not yet there, or gone. STATUS_MEMORY. */
 enum status failures_events(const struct failures *failures, uint32_t servers, uint32_t workers,
                             struct failure_event **events, size_t *count, struct error *error);

@@ -1,5 +1,5 @@
-/* failures_draw.c - draws failures from a seed: at the times of a Poisson process, each of a process
- * without another failure then.
+/* failures_draw.c - draws failures from a seed: at the times of a Poisson process, each of a
+ * process without another failure then.
  *
  * Number n is made of random block n alone, and is left out where it conflicts with an earlier one.
  * Therefore a later end draws the same ones first. */
@@ -129,12 +129,12 @@ static enum status put(struct failures *failures, const struct failure *failure,
                        struct error *error)
 {
     if (failures->count == FAILURES_MAX)
-        return error_set(error, STATUS_INVALID, "more than %d outages were drawn: a lower rate?",
+        return error_set(error, STATUS_INVALID, "more than %d failures were drawn: a lower rate?",
                          FAILURES_MAX);
     struct failure *list =
         array_room(failures->list, failures->count, &failures->capacity, sizeof *list);
     if (list == NULL)
-        return error_set(error, STATUS_MEMORY, "no memory for the outages drawn");
+        return error_set(error, STATUS_MEMORY, "no memory for the drawn failures");
     failures->list = list;
     failures->list[failures->count++] = *failure;
     return STATUS_OK;

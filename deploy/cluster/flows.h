@@ -57,7 +57,6 @@ void flows_free(struct flows *flows);
 /* Reserve room for one more simultaneous flow of this way; nothing else allocates.
  * STATUS_MEMORY. */
 enum status flows_reserve(struct flows *flows, struct way way);
-/* Release that room. */
 void flows_unreserve(struct flows *flows, struct way way);
 
 /* Start a flow of 1 to FLOWS_BYTES_MOST bytes in reserved room. Returns the flow's number, valid

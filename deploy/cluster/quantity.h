@@ -23,7 +23,6 @@
  * is unchanged. A time is at most `most` nanoseconds. */
 enum status quantity_read_time(const char **text, uint64_t most, uint64_t *ns, struct error *error);
 
-/* At least QUANTITY_RATE_LEAST. */
 #define QUANTITY_RATE_LEAST UINT64_C(125)           /* 1 kbit/s, in bytes a second. */
 #define QUANTITY_RATE_MOST  UINT64_C(1250000000000) /* 10 Tbit/s. */
 enum status quantity_read_rate(const char **text, uint64_t *bytes_per_second, struct error *error);

@@ -39,7 +39,6 @@ command_fn command_simulate, command_calibrate, command_verify, command_keygen, 
 /* Print "program: text" on standard error, or the same as JSON. */
 void command_say(const char *program, enum log_level level, const char *text);
 
-/* Print the error, and return code. */
 int command_fail(const char *program, int code, const struct error *error);
 
 /* Whether the folder of keys is complete for a server and so many workers: keys_check, and whether

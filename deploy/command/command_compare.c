@@ -130,7 +130,7 @@ static enum status check_merge_options(const struct options *options, struct err
                              row->name);
     }
     if (options->out == NULL)
-        return error_set(error, STATUS_INVALID, "--merge: needs --out, for what they become");
+        return error_set(error, STATUS_INVALID, "--merge: needs --out, for the merged comparison");
     return STATUS_OK;
 }
 
@@ -490,7 +490,7 @@ static int take_merged(struct comparing *comparing, struct error *error)
         return command_exit_code(status);
     fprintf(comparing->told, "%s of %zu comparisons%s\n", wording_counted(done, "run", "runs").text,
             comparing->merge->count,
-            comparing->merge->twice > 0 ? "; what several have is taken once" : "");
+            comparing->merge->twice > 0 ? "; runs of several are taken once" : "");
     if (done < all)
         fprintf(comparing->told,
                 "%zu are not done: syncopate compare --plan %s/plan.json --out %s makes them\n",
@@ -528,9 +528,9 @@ static void print_remarks(const struct comparing *comparing)
     if (options->remarks[0] != '\0')
         fprintf(comparing->told, "note: %s\n", options->remarks);
     if (options->slow != NULL && options->compute == NULL && !options->virtual_time)
-        fprintf(comparing->told, "note: whoever is slowed down sleeps, and leaves its processor to "
-                                 "the others, who get "
-                                 "faster by it; with --compute times are everybody's own\n");
+        fprintf(comparing->told,
+                "note: a slowed worker sleeps, and leaves its processor to the others, "
+                "which get faster; with --compute times are independent\n");
 }
 
 static int compare(struct comparing *comparing, struct error *error)

@@ -67,7 +67,6 @@ static void describe_data(char text[DATA_TEXT_MAX], const char *name, uint64_t s
         snprintf(text, DATA_TEXT_MAX, "%s", name);
 }
 
-/* The data to score on. */
 struct choice {
     const char *data; /* Borrowed. */
     uint64_t seed;
@@ -113,8 +112,7 @@ static void warn_of_other_data(const struct choice *choice, const struct dataset
     describe_data(ours, choice->data, choice->seed);
     describe_data(theirs, job->data, job->seed);
     if (strcmp(ours, theirs) == 0)
-        fprintf(stderr,
-                PROGRAM ": warning: %s is not what it was when the model was trained on it\n",
+        fprintf(stderr, PROGRAM ": warning: %s has changed since the model was trained on it\n",
                 ours);
     else
         fprintf(stderr, PROGRAM ": warning: scored on %s, but trained on %s\n", ours, theirs);

@@ -117,7 +117,7 @@ static int recover(const struct launch *launch, const struct options *options, s
         return EXIT_DONE;
     if (remote_run_dir_recover(launch->ssh, options->out, &found, error) != STATUS_OK)
         return EXIT_CANNOT_OPEN;
-    snprintf(line, sizeof line, "what an earlier launch had left on another host is in %s now",
+    snprintf(line, sizeof line, "the state of an earlier launch on another host is in %s now",
              options->out);
     if (found)
         command_say(PROGRAM, LOG_INFO, line);
@@ -373,7 +373,7 @@ static int bring(void *context, struct run_plan *plan, struct error *error)
     launch->noted = false;
     if (remote_run_dir_bring(&launch->remote_dir, error) != STATUS_OK)
         return EXIT_CANNOT_OPEN;
-    snprintf(line, sizeof line, "%s has what server 0 had on %s", plan->out,
+    snprintf(line, sizeof line, "%s has the run directory of server 0 on %s", plan->out,
              launch->remote_dir.host.name);
     if (!plan->options.quiet)
         command_say(PROGRAM, LOG_INFO, line);

@@ -250,7 +250,7 @@ static void print_promises(const struct replaying *r)
     if (!job_mode(&r->job)->bounds || r->broken.text[0] != '\0')
         return;
     printf(
-        "%s: %s what was promised\n", job_mode_text(&r->job).text,
+        "%s: %s the promised values\n", job_mode_text(&r->job).text,
         wording_counted(r->rerun.included.held, "computation began from", "computations began from")
             .text);
 }

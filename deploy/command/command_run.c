@@ -81,7 +81,6 @@ static int check(struct plan *plan, struct error *error)
 
 /* --- running --------------------------------------------------------------------------------- */
 
-/* The outputs. */
 struct audience {
     const struct plan *plan;
     struct progress progress;

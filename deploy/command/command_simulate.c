@@ -119,7 +119,6 @@ static void describe_cluster(struct laboratory *l)
     l->plan.cluster = l->about;
 }
 
-/* Half of this machine's memory. */
 static uint64_t default_memory(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);

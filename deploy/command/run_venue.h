@@ -27,7 +27,6 @@ struct run_venue {
     void (*close)(void *context);
 };
 
-/* The whole command. */
 int run_at(const struct run_venue *venue, const struct command_call *call);
 
 #endif

@@ -139,7 +139,6 @@ static void add_own_names(struct config *config, const struct named_config *name
     }
 }
 
-/* A name derived from the options. */
 static void name_by_options(struct config_plan *plan, const struct making *making)
 {
     struct config *config = &plan->config;

@@ -27,7 +27,6 @@ struct interleaving {
     double *took; /* [run_count], owned. Seconds, from start to end; 0: not run now, or failed. */
 };
 
-/* One of the runs. */
 struct interleaved_run {
     struct options options;
     struct config config;             /* "sync-w2", "ssp-3-w2" */
@@ -40,7 +39,6 @@ enum status interleaving_init(struct interleaving *interleaving, const struct co
                               uint32_t seeds, const char *out, struct error *error);
 void interleaving_free(struct interleaving *interleaving);
 
-/* The configuration of run number `index`. */
 size_t interleaving_config(const struct interleaving *interleaving, size_t index);
 /* Whether no run of its configuration comes after it. */
 bool interleaving_is_last(const struct interleaving *interleaving, size_t index);

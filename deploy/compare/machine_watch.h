@@ -26,7 +26,6 @@ struct machine_times {
 bool machine_times_read(FILE *stat, const cpu_set_t *set, double ticks_per_second,
                         struct machine_times *times);
 
-/* One reading. */
 struct machine_watch {
     struct machine_times times; /* With 0 processors: nothing is known. */
     double at;                  /* Seconds of the clock. */

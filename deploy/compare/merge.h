@@ -22,7 +22,7 @@ struct merge {
     struct source *sources; /* [count], owned. */
     size_t count;
     struct arguments words; /* The command of the merged comparison; options point into it. */
-    struct options options; /* Its options. */
+    struct options options;
     struct plan plan;
     size_t twice; /* Runs of several sources. */
 };

@@ -33,7 +33,6 @@ enum status plan_read_file(struct plan *plan, const struct disk *disk, const cha
                            struct error *error);
 
 void plan_write(const struct plan *plan, struct json_writer *writer);
-/* As a file in the folder of a comparison. */
 enum status plan_write_file(const struct plan *plan, const struct disk *disk, const char *folder,
                             struct error *error);
 

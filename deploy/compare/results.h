@@ -38,7 +38,6 @@ enum status results_read(struct results *results, size_t index, struct error *er
 enum status results_fail(struct results *results, size_t index, int exit_code, const char *reason,
                          struct error *error);
 
-/* The number of failed runs. */
 size_t results_failed(const struct results *results);
 
 /* Build results->all again from all results; it borrows them until the next call. STATUS_MEMORY. */

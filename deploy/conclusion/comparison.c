@@ -328,7 +328,6 @@ static void list_workers(const uint32_t *counts, size_t count, char *text, size_
                        counts[i]);
 }
 
-/* The state of the search. */
 struct bits_search {
     struct bits_verdict *verdict;
     uint32_t counts[COMPARISON_GROUPS_MAX]; /* Of workers. */

@@ -81,7 +81,6 @@ enum status comparison_group(struct comparison *comparison, const struct config 
 /* Note a failed run of an existing group. STATUS_MEMORY; STATUS_INVALID: there are too many. */
 enum status comparison_fail(struct comparison *comparison, const struct failed_run *run,
                             struct error *error);
-/* Runs that are still missing. */
 size_t comparison_to_come(const struct comparison *comparison);
 /* The progress: "4 of 12 runs so far, 1 of them failed"; "" when all runs are here without
  * failure. */

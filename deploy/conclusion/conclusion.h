@@ -28,7 +28,6 @@
 #define CONCLUSION_MARGIN 0.5  /* Points of accuracy; the default. */
 #define CONCLUSION_ALIKE  0.02 /* Times whose ratio is within this of 1 are called alike. */
 
-/* The question of a comparison. */
 struct question {
     /* 0: none; at most one is given. Accuracy is between 0 and 1. */
     double target_loss, target_accuracy;
@@ -63,7 +62,6 @@ struct rung {
     double median;                  /* Seconds. */
 };
 
-/* The composition of one update. */
 struct update {
     double computations, examples; /* Workers that contribute; examples of each. */
 };

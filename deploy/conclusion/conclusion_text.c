@@ -146,8 +146,8 @@ static struct conclusion_text seeds_text(const struct rung *rung)
 static const char *chance_text(size_t pairs)
 {
     static const char *const texts[STATISTICS_INTERVAL_RUNS] = {
-        "", "one seed: what seeds do by chance is not known",
-        "two seeds: what seeds do by chance is not known"};
+        "", "one seed: the effect of seeds is not known",
+        "two seeds: the effect of seeds is not known"};
     return pairs < STATISTICS_INTERVAL_RUNS ? texts[pairs] : "";
 }
 
@@ -292,7 +292,6 @@ static void tell_config(struct conclusion_text *sentence, const struct conclusio
     SAY(sentence, ".");
 }
 
-/* The reason for having no target. */
 static void tell_no_target(struct conclusion_text *sentence, const struct conclusion *conclusion)
 {
     const struct target *target = &conclusion->target;
@@ -397,7 +396,7 @@ static void tell_many(struct conclusion_text *sentence, const struct conclusion 
         if (second != none &&
             conclusion->configs[second].rungs[0].runs >= STATISTICS_INTERVAL_RUNS &&
             !is_told_apart(conclusion, first, second))
-            SAY(sentence, " (%s cannot be told from it)", name_of(conclusion, second).text);
+            SAY(sentence, " (%s is not told apart)", name_of(conclusion, second).text);
         SAY(sentence, "; last by %s, ", name_of(conclusion, last).text);
         add_place(sentence, conclusion, 0, last,
                   first == 0 ? time_of(conclusion).text : "its time");

@@ -19,7 +19,6 @@
 #include "common/wire/message.h"
 #include "worker/model/model.h"
 
-/* A worker's report of it. */
 struct computing_report {
     struct score score; /* Is added to. */
     uint64_t took_us;   /* Virtual duration; may be corrected. */

@@ -40,7 +40,6 @@ struct observer {
                        const struct outgoing *item);
     void (*owner_done)(void *context);
 
-    /* A message is put on a wire. */
     void (*sends)(void *context, const struct simulated_process *process,
                   const struct message *message);
     /* A server takes a packet off a wire. The payload's frame may be replaced. */
@@ -50,7 +49,6 @@ struct observer {
      * at the other end, UINT32_MAX for none. */
     void (*server_says)(void *context, const struct simulated_process *process,
                         const struct outgoing *item, uint32_t to);
-    /* A session sends a message to a server. */
     void (*session_asks)(void *context, const struct simulated_process *process,
                          const struct packet *packet);
 

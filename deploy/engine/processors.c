@@ -124,7 +124,7 @@ static void heap_settle(struct processors *p, const struct heap_kind *kind, stru
 
 static void out_of_memory(void)
 {
-    log_error("out of memory for what processors do");
+    log_error("out of memory for the processors' work");
     exit(EXIT_TRAINING_FAILED);
 }
 

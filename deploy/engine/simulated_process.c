@@ -249,7 +249,6 @@ static void say(const struct engine *e, const struct simulated_process *p,
                p->index, p->number, item->packet.message.waiting.text);
 }
 
-/* A message that it takes off the wire. */
 static void note_message(struct engine *e, const struct simulated_process *p, uint32_t from,
                          const struct packet *packet)
 {

@@ -28,7 +28,6 @@ enum process_state {
     PROCESS_KILLED,
 };
 
-/* How a process comes to its host. */
 enum process_start {
     START_AT_HOST, /* The host is free, or its process is not reachable there any more. */
     START_BESIDE,  /* It is reachable there only if no other process is. */
@@ -37,7 +36,6 @@ enum process_start {
 
 #define PROCESS_NAME_MAX 32
 
-/* Threads that write to the disk. */
 enum { WRITING_CHECKPOINTER, WRITING_SET_WRITER, WRITING_THREADS };
 
 struct writing_thread {

@@ -108,7 +108,7 @@ static void grow(struct simulated_thread *t)
     size_t larger = 2 * t->capacity + 16;
     struct due *waiting = malloc(larger * sizeof *waiting);
     if (waiting == NULL) {
-        log_error("out of memory for what waits");
+        log_error("out of memory for waiting events");
         exit(EXIT_TRAINING_FAILED);
     }
     for (size_t i = 0; i < t->count; i++)

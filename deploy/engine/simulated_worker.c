@@ -253,12 +253,12 @@ void simulated_worker_take(struct simulated_worker *worker, struct packet *packe
     const struct message *message = &packet->message;
     end_reading(worker);
     if (worker->over)
-        engine_fail(worker->engine, "worker/%u is told something after the end",
+        engine_fail(worker->engine, "worker/%u gets a message after the end",
                     worker->process->index);
     else if (message->kind == MESSAGE_FINISHED)
         worker->over = true;
     else if (worker->computing)
-        engine_fail(worker->engine, "worker/%u is told something while it computes",
+        engine_fail(worker->engine, "worker/%u gets a message while it computes",
                     worker->process->index);
     else if (!worker->gave_up)
         take(worker, packet, to_session);

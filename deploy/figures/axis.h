@@ -33,7 +33,6 @@ void axis_see(struct axis *axis, double value);
 /* Choose range and about `ticks` ticks. With `round` the range is extended to the next ticks. */
 void axis_fit(struct axis *axis, size_t ticks, bool round);
 
-/* Moves a fitted axis. */
 void axis_move(struct axis *axis, double from, double to);
 
 /* Replaces the ticks by at most `most` whole numbers from first to last. */

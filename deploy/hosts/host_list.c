@@ -78,7 +78,7 @@ static enum status read_property(const struct reader *reader, const char *word, 
     unsigned long number;
     if (strncmp(word, "slots=", 6) == 0) {
         if (host->slots != 0)
-            return refuse(reader, word, "stands there twice");
+            return refuse(reader, word, "is given twice");
         if (!read_number(word + 6, HOST_SLOTS_MAX, &number))
             return refuse(reader, word, "needs a whole number from 1 on: slots=4");
         host->slots = (uint32_t)number;
@@ -86,7 +86,7 @@ static enum status read_property(const struct reader *reader, const char *word, 
     }
     if (strncmp(word, "role=", 5) == 0) {
         if (host->role != HOST_ROLE_ANY)
-            return refuse(reader, word, "stands there twice");
+            return refuse(reader, word, "is given twice");
         if (strcmp(word + 5, "ps") != 0 && strcmp(word + 5, "worker") != 0)
             return refuse(reader, word, "needs role=ps or role=worker");
         host->role = word[5] == 'p' ? HOST_ROLE_PS : HOST_ROLE_WORKER;

@@ -128,7 +128,7 @@ void host_report_read(struct host_report *report, const struct host_wanted *want
                       const char *text, int exit_code, const char *said, double heard_at)
 {
     struct reader reader = {.report = report, .wanted = wanted, .heard_at = heard_at};
-    const char *why = said[0] != '\0' ? said : "it said nothing";
+    const char *why = said[0] != '\0' ? said : "it printed nothing";
     *report = (struct host_report){.clock_ahead = NAN};
     read_lines(&reader, text != NULL ? text : "");
     if (!reader.any)

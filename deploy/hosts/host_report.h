@@ -36,11 +36,10 @@ struct host_report {
     uint8_t taken[HOST_PORTS_MAX / 8]; /* A bit for each checked port from the first on. */
 };
 
-/* The expected facts. */
 struct host_wanted {
     const char *version; /* "syncopate 0.1.0" */
-    uint16_t first_port; /* The first checked port. */
-    const char *bin;     /* The folder of the programs. */
+    uint16_t first_port;
+    const char *bin; /* The folder of the programs. */
 };
 
 /* Parse a host's output: text, exit code and last error line of its channel. heard_at: wall-clock

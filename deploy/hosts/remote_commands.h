@@ -22,7 +22,6 @@
 struct remote_command {
     struct arguments command; /* Owned. */
 
-    /* The result. */
     int exit_code;                      /* -1: it could not be started, or a signal ended it. */
     bool late;                          /* It missed the deadline, and was killed. */
     char *output;                       /* [output_bytes] and a zero, owned; NULL: none. */

@@ -18,7 +18,6 @@ bool inspect_is_comparison(const char *path)
     return stat(file, &there) == 0;
 }
 
-/* The use of the answer. */
 typedef void told_fn(void *to, const struct conclusion *conclusion, const char *command);
 
 static enum status tell(told_fn *told, void *to, const char *path, struct error *error)

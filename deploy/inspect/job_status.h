@@ -20,7 +20,6 @@
 
 #define JOB_STATUS_LINE_MAX 512
 
-/* A line for each fact. */
 void job_status_print(FILE *out, const struct message_status_answer *status);
 
 /* All in one line: "running  epoch 1.3 of 3  step 1,234 of 2,814  loss 0.312 ..."; from

@@ -26,7 +26,7 @@ struct question {
     bool thanked; /* The thanks are on their way. */
     struct transport *transport;
     struct endpoint *endpoint;
-    struct message asked;                /* The message that asks. */
+    struct message asked;
     bool probes;                         /* Any server may answer: */
     uint32_t server;                     /* the server that did, */
     enum refusal refusal;                /* and its refusal; REFUSAL_NONE: none. */

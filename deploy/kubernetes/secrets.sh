@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # secrets.sh - a folder of keys (syncopate keygen) as Kubernetes' Secrets: what the servers need of it, and what
 # the workers need. Where options.yaml has SYNCOPATE_KEYS: /keys in the place of SYNCOPATE_INSECURE all is
-# encrypted, and everybody known (deploy/KEYS.md).
+# encrypted, and every peer is known (deploy/KEYS.md).
 #
 #     syncopate keygen keys --workers 3
 #     deploy/kubernetes/secrets.sh keys | kubectl apply -f -

@@ -29,7 +29,6 @@ void arguments_free(struct arguments *arguments);
 void arguments_add(struct arguments *arguments, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Add a word as it is. */
 void arguments_add_word(struct arguments *arguments, const char *word);
 
 /* Add every option of `user` but those that identify a process (task-index, ps-hosts, workers, out,

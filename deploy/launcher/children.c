@@ -1,4 +1,4 @@
-/* children.c - fork, exec and pipes; lines are cut, kept and logged as they come. */
+/* children.c - fork, exec and pipes; lines are split, kept and logged as they come. */
 
 #include "deploy/launcher/children.h"
 
@@ -18,8 +18,8 @@
 #include "common/process/parent.h"
 #include "deploy/launcher/site.h"
 
-/* What the launcher blocks, or ignores for itself. What was ignored when it began (nohup) stays so.
- */
+/* Signals that the launcher blocks, or ignores itself. Those ignored at its start (nohup) stay
+ * ignored. */
 static void child_reset_signals(void)
 {
     static const int signals[] = {SIGCHLD, SIGPIPE, SIGXFSZ};
@@ -59,7 +59,7 @@ static void pipes_close(struct pipes *pipes)
     }
 }
 
-/* All of it at once, or errno says why not: nobody reads yet, so the pipe has to hold it. */
+/* All of it at once, or errno: without a reader yet the pipe has to hold it. */
 static bool fill(int file, const char *text)
 {
     size_t bytes = strlen(text);
@@ -98,15 +98,15 @@ static void inherit(int file, int as)
 __attribute__((noreturn)) static void child_become(const struct child_program *program,
                                                    const struct pipes *pipes, pid_t launcher)
 {
-    /* What carries a process elsewhere notices by its standard input, and srun kills for less. */
+    /* ssh notices the end by its standard input, and srun kills for less. */
     if (!program->carried)
         prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != launcher) /* It died before the line above. */
         _exit(EXIT_CLUSTER_LOST);
     setpgid(0, 0);
-    /* What they would tell on standard output we mostly tell. */
+    /* The launcher prints most of it itself. */
     int voice = program->carried ? pipes->voice[1] : open("/dev/null", O_WRONLY | O_CLOEXEC);
-    inherit(pipes->input[0], STDIN_FILENO); /* Whose own number is beyond these. */
+    inherit(pipes->input[0], STDIN_FILENO); /* The descriptor of the pipe is above these. */
     if (!program->prints)
         inherit(voice >= 0 ? voice : pipes->output[1], STDOUT_FILENO);
     inherit(pipes->output[1], STDERR_FILENO);
@@ -133,7 +133,7 @@ void child_init(struct child *child)
                             .cut_since = INFINITY};
 }
 
-/* A child as it is before its first start, or, if it has run, before its next. */
+/* The state of a child before its first start, or before a restart. */
 static void child_reset(struct child *child, const char *name, const char *host)
 {
     struct child before = *child;
@@ -165,7 +165,7 @@ static void child_take_pipes(struct child *child, struct pipes *pipes)
     fcntl(child->output, F_SETFL, O_NONBLOCK);
     if (child->voice >= 0) {
         fcntl(child->voice, F_SETFL, O_NONBLOCK);
-        fcntl(child->leash, F_SETFL, O_NONBLOCK); /* Whoever is stuck does not hold us up. */
+        fcntl(child->leash, F_SETFL, O_NONBLOCK); /* A stuck child does not block us. */
     }
 }
 
@@ -186,7 +186,7 @@ enum status child_start(struct child *child, const char *name, const struct chil
     if (pid == 0)
         child_become(program, &pipes, launcher);
 
-    setpgid(pid, pid); /* Whoever comes first; a signal must not find it in our group. */
+    setpgid(pid, pid); /* In parent and child: a signal must not find it in our group. */
     child_take_pipes(child, &pipes);
     child->pid = pid;
     child->running = true;
@@ -240,7 +240,7 @@ void child_open_log(struct child *child, const char *directory, struct error *re
     child->early_bytes = 0;
 }
 
-/* What a line that is none of a log says is wrong, or NULL: a sanitizer's. */
+/* The error in a line of another format than the log's, from a sanitizer; or NULL. */
 static const char *error_in_line(const char *line)
 {
     static const char *const marks[] = {"ERROR: ", "runtime error: "};
@@ -267,7 +267,7 @@ static void child_end_line(struct child *child, child_line_fn *each, void *conte
         each(context, text, line.level);
 }
 
-/* Of a login shell's greetings nothing is told: before it is up nobody knows whose they are. */
+/* Greetings of a login shell are dropped: before it is up their meaning is unknown. */
 static void child_end_voice_line(struct child *child, child_line_fn *each, void *context)
 {
     const char *text = child->voice_line.text;
@@ -304,8 +304,8 @@ static void child_take(struct child *child, const char *bytes, size_t count,
     }
 }
 
-/* What there is now, at most `size`; 0 when there is nothing, or the end was come to: then the file
- * is closed, and *ended. */
+/* The available bytes, at most `size`; 0 when there are none, or at the end: then the file is
+ * closed, and *ended. */
 static size_t read_some(int *file, char *bytes, size_t size, bool *ended)
 {
     ssize_t count;
@@ -374,7 +374,7 @@ bool child_lost_log(struct child *child, char *text, size_t bytes)
     return true;
 }
 
-/* 126 and 127 are a shell's: what it was to run was not there, or could not be run. */
+/* 126 and 127 are from a shell: the program was missing, or could not be run. */
 void child_conclude(struct child *child)
 {
     int code = child->end_code;

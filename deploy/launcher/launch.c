@@ -1,9 +1,8 @@
-/* launch.c - the launcher's loop waits on the children's pipes and on signals taken as bytes from a
- * signalfd, so there are no handlers and no globals. Everything that may take long has a moment at
- * which patience ends:
+/* launch.c - the launcher's loop waits for the children's pipes, and for signals as bytes of a
+ * signalfd, without handlers or globals. Everything that may take long has a deadline:
  *
  *     a child dies --- restart_delay ---> restart_at: once more, --max-restarts times
- *     a child fails --- 1 s: do others say why? ---> terminate_at: SIGTERM
+ *     a child fails --- 1 s: for others' reasons ---> terminate_at: SIGTERM
  *                                       |--- stop timeout, 10 s at most ---> kill_at: SIGKILL
  *     SIGINT, SIGTERM: passed to server 0 --- stop timeout and 5 s ---> kill_at: SIGKILL
  *     server 0 ends, or all workers do --- the same ---> terminate_at */
@@ -30,13 +29,15 @@
 #include "deploy/launcher/signal_file.h"
 #include "deploy/launcher/starter.h"
 
-#define TICK_SECONDS       0.2
-#define EXPLAIN_SECONDS    1.0  /* For other children to say more about a failure. */
-#define TERMINATE_SECONDS  10.0 /* At most, between SIGTERM and SIGKILL after a failure. */
-#define GIVE_UP_SECONDS    0.3  /* Either, when the start timed out: there is nothing to be lost. */
-#define STOP_EXTRA_SECONDS 5.0  /* Beyond --stop-timeout, which the job keeps by itself. */
-#define ABANDON_SECONDS    2.0  /* Then who was to be killed elsewhere is left to end by itself. */
-#define KILLED_SECONDS     10.0 /* For the kernel to take a killed process away. */
+#define TICK_SECONDS      0.2
+#define EXPLAIN_SECONDS   1.0  /* For other children to say more about a failure. */
+#define TERMINATE_SECONDS 10.0 /* At most, between SIGTERM and SIGKILL after a failure. */
+/* Either, when the start timed out: there are no results to lose. */
+#define GIVE_UP_SECONDS    0.3
+#define STOP_EXTRA_SECONDS 5.0 /* Beyond --stop-timeout, which the job keeps by itself. */
+/* Then remote processes that should be killed are left to end by themselves. */
+#define ABANDON_SECONDS 2.0
+#define KILLED_SECONDS  10.0 /* For the kernel to take a killed process away. */
 
 struct launcher {
     const struct options *options;
@@ -50,11 +51,11 @@ struct launcher {
     bool logs_open; /* In it. */
 
     struct signal_file signals;
-    struct pollfd *polls; /* [1 + 2 crew.max], owned. */
+    struct pollfd *polls; /* [1 + 2 group.max], owned. */
 
     struct stop_request request;
     int stop_signal;          /* The first SIGINT, SIGTERM or SIGHUP; 0: none. */
-    bool at_once;             /* Somebody has lost patience. */
+    bool at_once;             /* A second signal has come. */
     bool failed;              /* A child has failed for good, or could not be started again. */
     bool gave_up;             /* The start timed out. */
     struct error start_error; /* Why it could not; "" when it could. */
@@ -69,7 +70,8 @@ static enum status prepare(struct launcher *launcher, const char *out, struct er
     const struct options *options = launcher->options;
     out_folder_open(&launcher->folder, out);
     enum status status = process_group_init(&launcher->group, options, error);
-    /* Children here have the same limit; of one on another host there are a third of the files here. */
+    /* Children here have the same limit; of one on another host there are a third of the files
+     * here. */
     if (status == STATUS_OK)
         status = file_limit_check((uint32_t)(launcher->site != NULL ? (launcher->group.max + 2) / 3
                                                                     : launcher->group.max),
@@ -85,8 +87,8 @@ static enum status prepare(struct launcher *launcher, const char *out, struct er
     return status;
 }
 
-/* Signals that came meanwhile are dropped with the signalfd still there to read them, so that an
- * impatient third Ctrl-C does not cut the summary off. */
+/* Later signals are dropped while the signalfd can still read them: a third Ctrl-C must not
+ * interrupt the summary. */
 static void drop_signals(struct launcher *launcher)
 {
     while (launcher->signals.file >= 0 && signal_file_next(&launcher->signals) != 0)
@@ -110,7 +112,7 @@ static bool may_go_on(const struct launcher *launcher)
     return !launcher->failed && launcher->stop_signal == 0;
 }
 
-/* The run directory is on another host: then server 0's process alone says what has become of it. */
+/* The run directory is on another host: then only server 0's process knows the result. */
 static bool is_apart(const struct launcher *launcher)
 {
     return launcher->site != NULL && launcher->site->elsewhere;
@@ -124,7 +126,7 @@ static bool claimed(const struct launcher *launcher)
     return out_folder_is_claimed(&launcher->folder);
 }
 
-/* Whether the job itself says that it is complete. */
+/* Whether run.json says that the job is complete. */
 static bool run_is_done(const struct launcher *launcher)
 {
     const struct child *first = launcher->group.children;
@@ -141,7 +143,7 @@ static void kill_all(struct launcher *launcher, double now)
     launcher->terminate_at = launcher->kill_at = INFINITY;
 }
 
-/* The first request goes to whoever coordinates, which stops the others; a second one ends all. */
+/* The first request goes to the coordinator, which stops the others; a second one ends all. */
 static void on_stop_signal(struct launcher *launcher, int signal, double now)
 {
     struct child *first = launcher->group.children;
@@ -176,7 +178,7 @@ static void read_signals(struct launcher *launcher, double now)
         on_stop_signal(launcher, signal, now);
 }
 
-/* Whether its end is one to start it again after: nobody has decided yet how the job ends. */
+/* Whether it may be restarted after its end: the end of the job is not decided yet. */
 static bool may_restart(const struct launcher *launcher, const struct child *child)
 {
     const struct child *first = launcher->group.children;
@@ -210,12 +212,13 @@ static void on_child_end(struct launcher *launcher, struct child *child, double 
     } else if (child == first && stopping) {
         patience = EXPLAIN_SECONDS;
     } else if (child == first || process_group_workers_ended(group)) {
-        /* All may have left with 0 (syncopate leave): then server 0 waits for others (process_group.h). */
+        /* All may have left with 0 (syncopate leave): then server 0 waits for others
+         * (process_group.h). */
         bool done = child == first || run_is_done(launcher);
         patience = (done ? deadlines->stop : fmax(deadlines->stop, deadlines->recovery)) +
                    STOP_EXTRA_SECONDS;
     }
-    /* A server 0 that came back after the end waits for nobody. */
+    /* A server 0 that was restarted after the end waits for no peers. */
     if (first->restarts > 0 && process_group_others_ended(group) && run_is_done(launcher))
         patience = fmin(patience, EXPLAIN_SECONDS);
     launcher->terminate_at = fmin(launcher->terminate_at, now + patience);
@@ -254,8 +257,8 @@ static void open_log(struct launcher *launcher, struct child *child)
         listener_remark(&launcher->listener, LOG_WARNING, trouble.text);
 }
 
-/* Only a folder that the job has claimed gets logs: one that was refused stays as it is, and one
- * that was empty is found empty by server 0. */
+/* Only a folder that the job has claimed gets logs: a refused one stays unchanged, and an empty one
+ * is still empty for server 0. */
 static void open_logs(struct launcher *launcher)
 {
     if (launcher->logs_open || !claimed(launcher))
@@ -296,7 +299,7 @@ static void keep_deadlines(struct launcher *launcher, double now)
 
 static void restart_due(struct launcher *launcher, double now);
 
-/* Seconds until there is something to do, `seconds` at most. */
+/* Seconds until the next action, `seconds` at most. */
 static double until_due(const struct launcher *launcher, double seconds)
 {
     double due = fmin(launcher->terminate_at, launcher->kill_at);
@@ -342,7 +345,7 @@ static enum status start_child(struct launcher *launcher, size_t slot, struct er
     return status;
 }
 
-/* sshd drops who comes in a crowd. Whoever does not get through is given up by what carries it. */
+/* sshd drops connections when many come at once. ssh itself gives up a login that fails. */
 static void await_login(struct launcher *launcher)
 {
     while (may_go_on(launcher) && process_group_logins(&launcher->group) >= launcher->site->logins)
@@ -412,7 +415,7 @@ static int judge(const struct launcher *launcher, struct error *error)
     return ending_judge(&ending, &launcher->group, error);
 }
 
-/* What a log would have: the lines before the culprit's last one. */
+/* Like the log: the lines before the failed process's last one. */
 static void say_tail(const struct launcher *launcher)
 {
     const struct child *child = ending_culprit(&launcher->group, launcher->stop_signal != 0);

@@ -1,4 +1,4 @@
-/* starter.c - a role's command line, run by us, or by what carries it to its host. */
+/* starter.c - builds a role's command line, which we run, or the site's ssh. */
 
 #include "deploy/launcher/starter.h"
 
@@ -17,9 +17,9 @@
 
 extern char **environ;
 
-/* A model that is larger than the processor's caches lives in fresh memory at first, and that is dear in
- * pages of 4 KiB: a second or two a GiB. glibc asks for pages of 2 MiB when it is told before a program
- * begins, and not later. Small jobs take as many pages as before, but for the last of a process. */
+/* A model larger than the processor's caches is in fresh memory at first, which is slow in pages of
+ * 4 KiB: a second or two for each GiB. glibc requests pages of 2 MiB if this is set before the
+ * program starts. Small jobs use as many pages as before, but for the last of a process. */
 #define LARGE_PAGES "GLIBC_TUNABLES=glibc.malloc.hugetlb=1"
 
 /* Whether the user has settings for the C library himself: then they are all there are. */
@@ -28,7 +28,7 @@ static bool is_tuned(const char *entry)
     return strncmp(entry, LARGE_PAGES, strchr(LARGE_PAGES, '=') - LARGE_PAGES + 1) == 0;
 }
 
-/* Options go by command line alone. */
+/* Options are passed by command line only. */
 static enum status make_environment(struct starter *starter, struct error *error)
 {
     size_t count = 0, used = 0;
@@ -112,7 +112,7 @@ void starter_close(struct starter *starter)
     *starter = (struct starter){.data = -1};
 }
 
-/* --- starting ---------------------------------------------------------------------------------- */
+/* --- starting --------------------------------------------------------------------------------- */
 
 static enum status start_here(const struct starter *starter, struct child *child, const char *name,
                               bool shares, const struct arguments *arguments, struct error *error)
@@ -156,7 +156,8 @@ static enum status start_elsewhere(const struct starter *starter, size_t slot, s
     return status;
 }
 
-/* What only the launcher knows of a server, then its options. Of a site only server 0 has a run directory. */
+/* The launcher's arguments for a server, then its options. With a site only server 0 has a run
+ * directory. */
 static void describe_server(const struct starter *starter, uint32_t index,
                             struct arguments *arguments)
 {

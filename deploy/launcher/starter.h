@@ -1,11 +1,13 @@
-/* starter.h - starts a job's servers and workers, for the first time or again: here, or with a site
- * (site.h) on the hosts that it knows.
+/* starter.h - starts and restarts a job's servers and workers: here, or with a site (site.h) on its
+ * hosts.
  *
- * Processes are called by their slot: servers, then workers. A server here has a port for as long as the job
- * lives (ports.h); a site has its own. So all addresses are known before anything starts. Options go by command line alone (arguments.h): the
- * environment is ours without them. Workers here share their data in memory (shared_dataset.h).
+ * Processes are identified by their slot: servers, then workers. A server here has a port during
+ * the whole job (ports.h); a site has its own. Therefore all addresses are known before the first
+ * start. Options are passed by command line only (arguments.h): the environment is ours without
+ * them. Workers here share their data in memory (shared_dataset.h).
  *
- * Threads: one, see children.h. Ownership: options, out and site are borrowed for as long as it lives. */
+ * Threads: one, see children.h. Ownership: options, out and site are borrowed for as long as it
+ *          lives. */
 
 #ifndef DEPLOY_LAUNCHER_STARTER_H
 #define DEPLOY_LAUNCHER_STARTER_H
@@ -28,15 +30,14 @@ struct starter {
     char **environment;      /* [.., NULL], the array owned; strings borrowed. */
     char *hosts;             /* Of the servers, "127.0.0.1:7000,127.0.0.1:7001", owned. */
     int *held;               /* [options->ps] sockets that hold their ports here, or -1; owned. */
-    int data;                /* That workers here share; -1: none. */
+    int data;                /* The file that workers here share; -1: none. */
 };
 
-/* Finds the programs and ports, here. To be closed, also when it fails. */
+/* Finds the programs and ports, here. Call starter_close in any case. */
 enum status starter_open(struct starter *starter, const struct options *options, const char *out,
                          const struct site *site, struct error *error);
 void starter_close(struct starter *starter);
 
-/* Start the process of that slot as `child`. */
 enum status starter_start(struct starter *starter, size_t slot, struct child *child,
                           struct error *error);
 

@@ -80,7 +80,6 @@ static const char *part_nodes(const char *const *environment, size_t part)
     return either(environment, names[0], names[1]);
 }
 
-/* Whether this step is of all parts, and not of one. */
 static bool has_all_parts(const struct step *step)
 {
     char name[HOSTLIST_NAME_MAX];
@@ -133,7 +132,6 @@ static void find_part(struct numbered *numbered, const struct step *step)
         numbered->other_size = numbered->size - numbered->group_size;
 }
 
-/* Host number `host` of the step. */
 static enum status name_host(const struct step *step, uint64_t host, char name[HOSTLIST_NAME_MAX],
                              struct error *error)
 {

@@ -28,7 +28,6 @@ struct included {
     uint64_t required; /* Required updates of other workers, summed over computations. */
 };
 
-/* A segment begins. */
 void included_begin(struct included *included, uint64_t bound, uint32_t chunk_count);
 void included_free(struct included *included);
 

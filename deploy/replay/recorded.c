@@ -85,8 +85,8 @@ static enum status check_kind(const struct recorded *recorded,
     if (segment->instructions >= RUN_RECORD_OTHERS)
         return error_set(
             error, STATUS_MISMATCH,
-            "%s: its gradients were made by workers that are not ours, and nobody else "
-            "makes the same",
+            "%s: its gradients were computed by other programs than syncopate-worker, and "
+            "cannot be repeated",
             reader->name);
     if (!first && recorded->plain != (segment->instructions == KERNELS_PLAIN))
         return error_set(error, STATUS_MISMATCH,

@@ -14,7 +14,6 @@
 #include "ps/shard/group.h"
 #include "ps/shard/plan.h"
 
-/* A computation of the interval. */
 struct making {
     float *gradient; /* [elements] while some chunk is to have it yet ... */
     float *base;     /* and its base values, when gradients are compensated. */

@@ -44,7 +44,6 @@ struct replay_calls {
                           struct error *error);
 };
 
-/* The figures so far. */
 struct replay_figures {
     uint64_t computations, entries, skipped;
     uint64_t torn; /* Batches with entries of several computations. */

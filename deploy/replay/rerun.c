@@ -70,10 +70,9 @@ static enum status open_data(struct rerun *rerun, const char *data, struct error
         return error_set(error, status, "%.350s; --data says where the run's data are here",
                          why.text);
     if (memcmp(rerun->dataset.digest, rerun->job.data_digest, DIGEST_BYTES) != 0)
-        return error_set(error, STATUS_MISMATCH,
-                         "%.200s is not what the run was trained on; --data says where that is "
-                         "here",
-                         data);
+        return error_set(
+            error, STATUS_MISMATCH,
+            "%.200s differs from the run's training data; --data gives their path here", data);
     return STATUS_OK;
 }
 

@@ -22,7 +22,7 @@ static const char *const notes[] = {
     "standard deviation where three runs or more were made and all came there.",
     "vs .., paired: how many times the seconds of the first arm, the geometric mean over the seeds "
     "that both have, with its interval of 95 % from three seeds on (Student's t on logarithms; "
-    "where a run never got there the median, and limits by rank, whose level is told below 95 %). "
+    "where a run never got there the median, and limits by rank, with their level below 95 %). "
     "Each interval is alone; the words are for all arms at once (5 %, Holm): alike where the "
     "interval is within 2 % of 1, sooner or later where a test says so (t; signs where a run never "
     "got there), else not told apart.",
@@ -131,7 +131,6 @@ static void put_beside(struct grid *grid, const struct config_conclusion *config
     grid_cell(grid, STATISTICAL, "%s", conclusion_ratio(config->statistical).text);
 }
 
-/* The reference's cells. */
 static void put_reference(struct grid *grid)
 {
     static const size_t ratios[] = {TIMES, COST, SPEED_UP, HARDWARE, STATISTICAL};

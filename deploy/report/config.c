@@ -190,7 +190,6 @@ static void each_config(FILE *stream, const struct comparison *comparison, bool 
     }
 }
 
-/* Each named configuration with its options. */
 static void each_named(FILE *stream, const struct comparison *comparison, put_config_fn *put)
 {
     for (size_t i = 0; i < comparison->group_count; i++) {

@@ -243,7 +243,7 @@ static void tell_statistics(struct text *text, const struct conclusion *conclusi
     SAY(text, "Ratios are geometric means over the seeds that an arm shares with %s",
         conclusion_name(conclusion->comparison, &conclusion->comparison->groups[0]).text);
     if (pairs < STATISTICS_INTERVAL_RUNS) {
-        SAY(text, "; with fewer than three of them nothing is said of what seeds do by chance.");
+        SAY(text, "; with fewer than three of them the effect of seeds is not known.");
         return;
     }
     SAY(text,

@@ -165,7 +165,6 @@ static void put_figure(FILE *page, const struct figures *figures, const char *na
     fputs("</figure>\n", page);
 }
 
-/* The switch between the scales. */
 static void put_switch(FILE *page)
 {
     fputs("<fieldset class=\"against\"><legend>Against</legend>\n", page);
@@ -201,7 +200,7 @@ static void put_keys(FILE *page, const struct comparison *comparison)
 static void put_curves(FILE *page, const struct comparison *comparison,
                        const struct figures *figures)
 {
-    fputs("<h2 id=\"curves\">Loss and accuracy, and what they took</h2>\n", page);
+    fputs("<h2 id=\"curves\">Loss and accuracy against effort</h2>\n", page);
     put_keys(page, comparison);
     put_switch(page);
     for (enum curve_x x = 0; x < CURVE_X_COUNT; x++) {
@@ -246,11 +245,12 @@ static void put_steps(FILE *page, const struct step_figures *steps)
 {
     if (steps->count == 0)
         return;
-    fputs("<h2 id=\"step\">One step, seen</h2>\n<p>", page);
-    put(page, "From left to right what every worker and server did in a step that took as long as "
-              "most, and on the white for whom a worker waited. What is pale belongs to the step "
-              "before or after. The line is why it took so long: from the gradient that came last "
-              "over the update to whoever had its values last.");
+    fputs("<h2 id=\"step\">One step</h2>\n<p>", page);
+    put(page,
+        "From left to right the activities of every worker and server in a step of typical "
+        "duration; a white space names the process that a worker waited for. Pale parts belong "
+        "to the step before or after. The line is the critical path: from the last gradient "
+        "over the update to the last worker that received values.");
     fputs("</p>\n", page);
     for (size_t i = 0; i < steps->count; i++) {
         const struct step_figure *step = &steps->items[i];

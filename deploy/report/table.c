@@ -184,43 +184,36 @@ bool table_number(size_t index, const char **name, record_number_fn **number)
 }
 
 static const char *const notes[] = {
-    "batches, updates: in all. A batch (in sync a step's, of all workers) makes an update of the "
-    "model, or several make one (--accumulate). Every mode does the same work, so that the numbers "
-    "can be compared.",
+    "batches, updates: of the whole run. A batch (in sync a step's, of all workers) makes an "
+    "update "
+    "of the model, or several make one (--accumulate). Every mode does the same work, which makes "
+    "the numbers comparable.",
     "seconds: of training, to the last update; evaluation and checkpoints are left out.",
     "final loss: mean training loss over the last epoch's examples, each as it was trained.",
-    "test accuracy: of the model as it ended.",
-    "staleness: updates of a chunk between the version that a gradient was made from and its own, "
-    "counted where it is applied, for each gradient and chunk. The mean is about one less than "
-    "there "
-    "are workers, whatever their speeds; only the shape says anything: sd (standard deviation), "
-    "p50 "
-    "(half are not above), p99, max. With more workers than processors it is the scheduler's "
-    "shape.",
-    "spread of a pull: newest version of a chunk less the oldest among those that a gradient was "
-    "made from, on average; of a part: the same within one variable on one server, which "
-    "--use-locking "
-    "makes 0.",
-    "seconds waiting: for others, of one worker on average.",
-    "worker-seconds: the seconds of training times the workers that the job declared: what it "
-    "costs "
-    "to have them, whatever they did.",
-    "dropped %: of the examples of all steps, those that no update is made of, because backup "
-    "workers "
+    "test accuracy: of the model at the end.",
+    "staleness: updates of a chunk between a gradient's base version and its own update, counted "
+    "when it is applied, for each gradient and chunk. The mean is about the number of workers less "
+    "one, whatever their speeds; the distribution says more: sd (standard deviation), p50 (half "
+    "are "
+    "not above), p99, max. With more workers than processors it depends on the scheduler.",
+    "spread of a pull: the version skew of a gradient's base values, newest chunk less oldest, on "
+    "average; of a part: the same within one variable on one server, which --use-locking makes 0.",
+    "seconds waiting: for others, the mean over workers.",
+    "worker-seconds: the seconds of training times the declared workers: the cost of having them.",
+    "dropped %: of the examples of all steps, those that no update used, because backup workers "
     "were late with them.",
     "too stale, sent back or lost %: of the gradients that servers received, counted by chunk, "
-    "those more than --max-staleness updates old: computed again, or left out for good. A batch "
-    "that one chunk sent back comes again to all, and counts as received there, too.",
-    "learning rate times: what --staleness-rate left of it, on average over the gradients that "
-    "were applied, chunk by chunk; compensated %: of these the part that --delay-compensation "
-    "moved, "
-    "because others had been faster.",
+    "those more than --max-staleness updates old: computed again, or lost. A batch that one chunk "
+    "sent back comes again to all, and counts as received there, too.",
+    "learning rate times: the factor of --staleness-rate, the mean over applied gradients, chunk "
+    "by "
+    "chunk; compensated %: the part of these that --delay-compensation changed, because other "
+    "workers were faster.",
     ("leaves longer %: of leaves whose time is controlled (--compute), those that took longer to "
-     "compute than they should. Above 1 a run is processor-bound: its times are this machine's."),
-    "others %: of the time of the processors that a run might use, what other processes had, or "
-    "the "
-    "host. Above 5 a run is noisy.",
-    "+-: mean and sample standard deviation over the seeds, where there are three at least.",
+     "compute than intended. Above 1 a run is processor-bound: its times are this machine's."),
+    "others %: the part of the processors' time that other processes, or the host, had. Above 5 a "
+    "run is noisy.",
+    "+-: mean and sample standard deviation, with at least three seeds.",
 };
 
 const char *table_note(size_t index)

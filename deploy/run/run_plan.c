@@ -156,8 +156,8 @@ static void print_step_remarks(const struct run_plan *plan)
     if (workers > leaves && job_mode(&plan->options.job)->has_backup)
         print_field(
             plan, "note",
-            "with fewer leaves than workers a step waits for all who have one, and nobody is "
-            "spared: a smaller --micro-batch makes more leaves");
+            "with fewer leaves than workers a step waits for all that have one, and there are no "
+            "backups: a smaller --micro-batch makes more leaves");
 }
 
 static void print_lease_remarks(const struct run_plan *plan)
@@ -171,7 +171,7 @@ static void print_lease_remarks(const struct run_plan *plan)
     if (options->workers > 1)
         print_field(plan, "note", text);
     if (options->workers > 1 && bound)
-        fprintf(plan->voice, "  note       nobody gets more than %s ahead of the slowest worker\n",
+        fprintf(plan->voice, "  note       no worker gets more than %s ahead of the slowest\n",
                 wording_counted(options->job.staleness_bound, "batch", "batches").text);
     uint32_t batch = plan->workload.job.batch;
     if (batch != options->global_batch)
@@ -280,7 +280,7 @@ void run_plan_print(const struct run_plan *plan)
     if (plan->hosts != NULL)
         print_field(plan, "hosts", plan->hosts);
     if (options->keys != NULL)
-        fprintf(plan->voice, "  keys       %s: encrypted, and only for whoever has one of them\n",
+        fprintf(plan->voice, "  keys       %s: encrypted, and only for holders of one of them\n",
                 options->keys);
     fprintf(plan->voice, "  out        %s\n", plan->out);
     if (plan->board.folder[0] != '\0')

@@ -304,7 +304,7 @@ static enum status list_failure_events(struct fault_schedule *s, struct error *e
     struct fault_schedule_partition *partitions =
         realloc(s->partitions, (failures->count + 1) * sizeof *partitions);
     if (partitions == NULL)
-        return error_set(error, STATUS_MEMORY, "no memory for %zu outages", failures->count);
+        return error_set(error, STATUS_MEMORY, "no memory for %zu failures", failures->count);
     s->partitions = partitions;
     for (; s->partition_count < failures->count; s->partition_count++)
         partitions[s->partition_count] = (struct fault_schedule_partition){.in_use = false};

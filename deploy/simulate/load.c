@@ -177,7 +177,7 @@ void load_bound(const struct load *load, char *text, size_t size)
     unsigned first = busiest_but(load, LOAD_PART_COUNT), next = busiest_but(load, first);
     text[0] = '\0';
     if (first == LOAD_PART_COUNT || load->shares[first].most < WORTH_NAMING) {
-        wording_append(text, size, "latency and waiting: nobody was busy");
+        wording_append(text, size, "latency and waiting: no part was busy");
         return;
     }
     if (load->shares[first].most < MOST_OF_TIME)

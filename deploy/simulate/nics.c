@@ -36,7 +36,7 @@ struct nics {
 
 static void out_of_memory(void)
 {
-    log_error("out of memory for what is under way");
+    log_error("out of memory for messages on their way");
     exit(EXIT_TRAINING_FAILED);
 }
 

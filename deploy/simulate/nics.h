@@ -89,7 +89,6 @@ void nics_watch(struct nics *nics, const struct nics_watcher *watcher);
 const struct nics_counts *nics_counts(const struct nics *nics);
 
 const struct nics_use *nics_use(const struct nics *nics, uint32_t host);
-/* Reset these counts. */
 void nics_forget_use(struct nics *nics);
 
 /* Counted one by one; and the maximum number of simultaneous streams. */

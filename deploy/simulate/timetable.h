@@ -51,7 +51,6 @@ struct timetable_options {
     void *context;
 };
 
-/* The work of a process of one kind. */
 struct timetable_use {
     uint64_t times;
     uint64_t worked_ns; /* Processor time. */
@@ -74,7 +73,6 @@ void timetable_free(struct timetable *timetable);
 
 struct timing timetable_timing(struct timetable *timetable);
 
-/* Reset the sums. */
 void timetable_forget(struct timetable *timetable);
 
 /* --- bottlenecks ------------------------------------------------------------------------------ */

@@ -21,7 +21,6 @@
 
 #define CLOCKS_HOSTS_MAX 256u
 
-/* A host and its clock. */
 struct trace_host {
     uint64_t id;       /* span_file_host. */
     uint64_t unix_ns;  /* The wall clock minus its own; 0: not known. */

@@ -181,7 +181,7 @@ void trace_tell(const struct trace_told *told, const char *path, char *text, siz
     wording_append(text, size, "%s in %s (%s)", wording_counted(told->shown, "step", "steps").text,
                    path, wording_bytes(told->bytes).text);
     if (told->without_messages)
-        wording_append(text, size, ", without messages, for want of room");
+        wording_append(text, size, ", without messages, to keep the size limit");
     if (told->hosts > 1 && told->hosts > told->unknown + 1)
         wording_append(text, size, "; clocks of %zu hosts, at most %.1f us wrong",
                        told->hosts - told->unknown, 1e-3 * (double)told->error_ns);

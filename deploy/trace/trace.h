@@ -22,7 +22,6 @@ struct trace_request {
     uint64_t bytes_max;
 };
 
-/* The result. */
 struct trace_told {
     uint64_t bytes; /* Of the JSON. */
     size_t shown;   /* Steps. */

@@ -93,7 +93,7 @@ ok "launch over ssh: the bits of run, with keys made for the job; first step aft
 reference "${short[@]}"
 run_on head apart 0 "${pair[@]}" --insecure --out "$disks/apart"
 same_bits "$disks/apart" "launch without a shared disk"
-says apart "$disks/apart has what server 0 had on alpha"
+says apart "$disks/apart has the run directory of server 0 on alpha"
 if on alpha ls -A /root/.cache/syncopate | grep .; then fail "something is left on alpha"; fi
 ok "where server 0's disk is not ours its run directory is brought here, and nothing stays there"
 
@@ -186,7 +186,7 @@ empty_within 10
 no_keys_left
 ends dead 137
 run_on head revived 0 "${pair[@]}" --out "$disks/dead"
-says revived 'what an earlier launch had left on another host is in'
+says revived 'the state of an earlier launch on another host is in'
 same_bits "$disks/dead" "kill -9 of the launcher and resume"
 ok "kill -9 of the launcher: nothing is left on any host within 10 s, and the same command goes on from its checkpoint"
 

@@ -158,7 +158,7 @@ compares first 0 "${virtual[@]}" --modes sync,async --seeds 2 --out "$a"
 compares ssp 0 "${virtual[@]}" --modes ssp:3,async --workers 2,4 --seeds 3 --out "$b"
 before=$(sums "$a" "$b")
 compares merged 0 --merge "$a" --merge "$b" --out "$c"
-says merged '^14 runs of 2 comparisons; what several have is taken once$'
+says merged '^14 runs of 2 comparisons; runs of several are taken once$'
 says merged "^1 are not done: syncopate compare --plan $c/plan.json --out $c makes them$"
 compares further 0 --plan "$c/plan.json" --out "$c"
 [ "$(grep -c 'is there already' "$work/further.log")" -eq 14 ] || fail "what was merged is made anew"

@@ -107,7 +107,7 @@ silent moved
 mv "$work/moved" "$work/images"
 printf '\4' | dd of="$work/images/t10k-labels-idx1-ubyte" bs=1 seek=9 conv=notrunc status=none
 score changed "$work/folder-run" >"$work/score"
-says changed "warning: $work/images is not what it was when the model was trained on it"
+says changed "warning: $work/images has changed since the model was trained on it"
 ok "data are known by what is in them"
 
 # --- of every epoch -------------------------------------------------------------------------------

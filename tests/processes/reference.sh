@@ -32,7 +32,7 @@ intervals() { grep -qE "\"low\": $1" "$out/compare.json"; }
 tells() { tr '\n' ' ' <"$work/$1.log" | grep -qF -- "$2" || fail "$1 does not say: $2"; }
 
 asked one --seeds 1
-tells one "; one seed: what seeds do by chance is not known;"
+tells one "; one seed: the effect of seeds is not known;"
 if intervals '[0-9-]'; then fail "there is an interval of one seed"; fi
 if grep -q '+-' "$work/one.log"; then fail "there is a +- of one seed"; fi
 ok "of one seed the figures are told, no interval and no deviation"

@@ -152,9 +152,9 @@ TEST(a_line_is_one_outage)
     static const struct {
         const char *line, *answer;
     } mistakes[] = {
-        {"kill", "'kill' is not an outage such as kill worker/3@12s"},
-        {"murder worker/3@12s", "'murder worker/3@12s' is not an outage such as kill worker/3@12s"},
-        {"restart 5s", "'restart 5s' is not an outage such as kill worker/3@12s"},
+        {"kill", "'kill' is not a failure such as kill worker/3@12s"},
+        {"murder worker/3@12s", "'murder worker/3@12s' is not a failure such as kill worker/3@12s"},
+        {"restart 5s", "'restart 5s' is not a failure such as kill worker/3@12s"},
         {"join @1s,@2s", "join @1s,@2s: is more than one"},
     };
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
@@ -410,7 +410,7 @@ TEST(nothing_is_drawn_unless_asked_and_not_without_end)
     failures_free(o);
     say(o, "faults", "1:6000");
     ck_assert_int_eq(failures_draw(o, 256, 700, 60 * MINUTE, &error), STATUS_INVALID);
-    ck_assert_str_eq(error.text, "more than 4096 outages were drawn: a lower rate?");
+    ck_assert_str_eq(error.text, "more than 4096 failures were drawn: a lower rate?");
 }
 
 int main(void)

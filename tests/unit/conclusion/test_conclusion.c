@@ -210,7 +210,7 @@ TEST(of_one_or_two_seeds_no_interval_is_told)
         ck_assert(isnan(config->rungs[0].time.low) && isnan(config->accuracy.low) &&
                   isnan(config->visible));
         ck_assert_int_eq(config->parity, PARITY_UNKNOWN);
-        snprintf(chance, sizeof chance, "; %s: what seeds do by chance is not known;",
+        snprintf(chance, sizeof chance, "; %s: the effect of seeds is not known;",
                  words[seeds - 1]);
         ck_assert_msg(strstr(said(scene, 0), chance) != NULL, "%s", said(scene, 0));
         ck_assert_ptr_nonnull(
@@ -275,7 +275,7 @@ TEST(of_many_arms_the_first_and_the_last_are_named)
     ck_assert_double_nan(scene->conclusion.configs[5].p);
     ck_assert_str_eq(said(scene, 0),
                      "Loss 1 is reached first by half, in 0.50x sync's time [0.49, 0.51], 5 of 5 "
-                     "seeds: sooner (half-too cannot be told from it); last by twice, in 2.00x its "
+                     "seeds: sooner (half-too is not told apart); last by twice, in 2.00x its "
                      "time [1.91, 2.09], 5 of 5 seeds: later. Beside the reference: 2 alike within "
                      "2 %, 2 sooner, 1 later, 1 not told apart, 1 never.");
 }
@@ -339,7 +339,7 @@ TEST(an_arm_may_be_without_a_run)
     ask(scene);
     ck_assert_str_eq(said(scene, 0),
                      "sync reaches loss 1 in 10.0 s, 1 of 1 seed; async never does, 0 of 1; one "
-                     "seed: what seeds do by chance is not known; accuracy +80.00 points.");
+                     "seed: the effect of seeds is not known; accuracy +80.00 points.");
     ck_assert_ptr_null(strstr(said(scene, 1), "computation"));
     free(scene->comparison.failed);
 }

@@ -54,7 +54,7 @@ TEST_PLAIN(what_a_file_may_not_say_is_refused_with_its_line)
         {"alpha\nbeta slot=2\n", "line 2: 'slot=2' is neither slots=N nor role=ps|worker"},
         {"alpha slots=0\n", "line 1: 'slots=0' needs a whole number from 1 on"},
         {"alpha slots=-1\n", "'slots=-1' needs a whole number"},
-        {"alpha slots=2 slots=2\n", "'slots=2' stands there twice"},
+        {"alpha slots=2 slots=2\n", "'slots=2' is given twice"},
         {"alpha role=chief\n", "'role=chief' needs role=ps or role=worker"},
         {"alpha:0\n", "'0' is no port of an sshd"},
         {"alpha:65536\n", "'65536' is no port of an sshd"},

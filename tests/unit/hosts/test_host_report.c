@@ -51,7 +51,7 @@ TEST_PLAIN(what_keeps_a_host_from_taking_part_is_named)
         {NULL, 255, "ssh: connect to host beta port 22: Connection refused",
          "cannot be reached: ssh: connect to host beta port 22: Connection refused",
          EXIT_CANNOT_OPEN},
-        {"hello\n", 255, "", "cannot be reached: it said nothing", EXIT_CANNOT_OPEN},
+        {"hello\n", 255, "", "cannot be reached: it printed nothing", EXIT_CANNOT_OPEN},
         {"@time 1000\n", 127, "there is no program /opt/bin/syncopate-ps",
          "cannot run the programs: there is no program /opt/bin/syncopate-ps", EXIT_CANNOT_OPEN},
         {"@time 1000\n@version syncopate syncopate 0.9\n", 2, "no command 'probe'",
@@ -60,7 +60,8 @@ TEST_PLAIN(what_keeps_a_host_from_taking_part_is_named)
         {VERSIONS, 2, "no memory", "cannot be asked: no memory", EXIT_CANNOT_OPEN},
         {VERSIONS "{\"data_fault\":\"no folder /data\"}\n", 0, "",
          "has not the data: no folder /data", EXIT_CANNOT_OPEN},
-        {VERSIONS "{\"data_fault\"\n", 0, "", "cannot be asked: it said nothing", EXIT_CANNOT_OPEN},
+        {VERSIONS "{\"data_fault\"\n", 0, "", "cannot be asked: it printed nothing",
+         EXIT_CANNOT_OPEN},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct host_report report = read_report(cases[i].text, cases[i].code, cases[i].said);

@@ -25,7 +25,7 @@ static void expect_bound(const struct load *load, const char *expected)
 TEST_PLAIN(what_is_busiest_bound_the_run)
 {
     struct load load = {.duration_ns = 1000};
-    expect_bound(&load, "latency and waiting: nobody was busy");
+    expect_bound(&load, "latency and waiting: no part was busy");
     load.shares[LOAD_TRAINERS] = share(0.3, "worker/3");
     expect_bound(&load,
                  "latency and waiting for one another; busy was most worker/3's computing and "
