@@ -82,7 +82,7 @@ static enum status compute_leaf(struct node_gradient *g, const float *parameters
     return score->not_finite > 0 ? diverged(shape->step, leaf, error) : STATUS_OK;
 }
 
-/* What there was to do since the leaf before has ended is this one's. */
+/* The time since the leaf before ended is this one's. */
 static void note_time(struct node_gradient *g, uint32_t leaf)
 {
     uint64_t now_ns = clock_now_ns();
@@ -95,7 +95,7 @@ static bool has_some(const struct leaf_set *set, struct node node)
     return set == NULL || leaf_set_count(set, node) > 0;
 }
 
-/* A left sum, whose right-hand one is being made: what is there of that is added at once. */
+/* A left sum while its right sum is being made: the finished part is added at once. */
 struct joining {
     float *left;
     const float *right;
@@ -130,7 +130,7 @@ static enum status compute(struct node_gradient *g, const float *parameters,
     struct node left, right;
     tree_children(node, &left, &right);
     if (!has_some(shape->set, left) ||
-        !has_some(shape->set, right)) /* What is absent is not added, as zeros are. */
+        !has_some(shape->set, right)) /* An absent part is not added, which is as adding zeros. */
         return compute(g, parameters, shape, has_some(shape->set, left) ? left : right, depth + 1,
                        gradient, score, ready, error);
     if (g->right[depth] == NULL)
@@ -159,8 +159,8 @@ static enum status sum_diverged(const struct step_shape *shape, struct node node
                      node.first_leaf + node.leaf_count - 1);
 }
 
-/* Which leaf made the sum not finite. They are computed again to find out, which costs less than
- * looking at every leaf of every step. */
+/* Which leaf made the sum not finite. Computing them again costs less than looking at every leaf
+ * of every step. */
 static enum status explain(struct node_gradient *g, const float *parameters,
                            const struct step_shape *shape, struct node node, float *gradient,
                            struct error *error)
@@ -177,13 +177,13 @@ static enum status explain(struct node_gradient *g, const float *parameters,
     return sum_diverged(shape, node, error);
 }
 
-/* What has been told of a node's gradient. */
+/* What was reported of a node's gradient. */
 struct telling {
     const struct ready *ready;
     const float *gradient;
     const struct score *score;
     uint64_t not_finite; /* Examples, before. */
-    uint64_t finite;     /* All is, from this element on. */
+    uint64_t finite;     /* All of it is, from this element on. */
     bool told, stopped;
 };
 
@@ -236,7 +236,7 @@ enum status node_gradient_compute_told(struct node_gradient *node_gradient, cons
     const struct ready tell = {tell_ready, &telling};
     enum status status = compute(g, parameters, shape, node, 0, gradient, score,
                                  ready != NULL ? &tell : NULL, error);
-    /* What is not finite stays so, whatever is added to it. */
+    /* A sum with a part that is not finite stays so. */
     if (status == STATUS_OK && !kernels_all_finite(gradient, telling.finite))
         status = telling.told ? explain_told(shape, node, error)
                               : explain(g, parameters, shape, node, gradient, error);
@@ -281,7 +281,7 @@ uint64_t node_gradient_begun_us(const struct node_gradient *node_gradient)
     return node_gradient->begun ? node_gradient->begun_ns / 1000 : 0;
 }
 
-/* One after the other, as steps go on: to a later one belongs what is added up behind it. */
+/* Another leaf each step; a later leaf's time includes the sums behind it. */
 uint64_t node_gradient_sample(const struct node_gradient *node_gradient,
                               const struct step_shape *shape, struct node node)
 {

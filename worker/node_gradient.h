@@ -1,7 +1,8 @@
-/* node_gradient.h - the gradient of one node of a step: its leaves, summed along the step's tree.
+/* node_gradient.h - the gradient of one node of a step: its leaves, summed along the step's
+ * tree.
  *
- * Which examples a leaf has follows from (seed, epoch, step, index) alone, and each leaf is
- * computed by the same code on the same shapes, so a node's bits do not depend on who computes it.
+ * A leaf's examples follow from (seed, epoch, step, index) alone, and each leaf is computed by
+ * the same code on the same shapes, so a node has the same bits on any worker.
  *
  * Threads: one owner. Ownership: borrows job, model and data set; owns its scratch memory. */
 
@@ -28,13 +29,13 @@ struct node_gradient {
     uint8_t *images;              /* [micro_batch][height][width][channels] of one leaf. */
     uint8_t *labels;              /* [micro_batch] */
     float *right[TREE_DEPTH_MAX]; /* [elements] right-hand sums, by depth; made when needed. */
-    /* How long each leaf of the node computed last took, with what was added up after it. */
+    /* The time of each leaf of the last node, with the sums behind it. */
     uint64_t *leaf_ns;   /* [leaves of a step at most] */
     uint32_t first_leaf; /* Of that node. */
     uint64_t mark_ns;    /* The end of the leaf before. */
-    /* The first leaf of a node whose parameters come bit by bit, of which something is computed. */
+    /* The first leaf of a node whose parameters arrive piece by piece is partly computed. */
     bool begun;
-    uint64_t begun_step, begun_ns; /* Of which step, and what it took. */
+    uint64_t begun_step, begun_ns; /* Of which step, and for how long. */
     uint32_t begun_leaf;
 };
 
@@ -42,37 +43,37 @@ enum status node_gradient_init(struct node_gradient *node_gradient, const struct
                                struct model *model, const struct dataset *dataset);
 void node_gradient_free(struct node_gradient *node_gradient);
 
-/* Of the node's leaves those that count, of which there are some, are summed along the pruned tree
- * (leaf_set.h). gradient: [model_elements], overwritten. score: added to. STATUS_MEMORY, or
- * STATUS_DIVERGED with the step and leaf named when a leaf's loss or gradient, or their sum, is not
- * finite. */
+/* Sum the node's leaves in the set, of which there are some, along the pruned tree (leaf_set.h).
+ * gradient: [model_elements], overwritten. score: added to. STATUS_MEMORY, or STATUS_DIVERGED
+ * with the step and leaf named when a leaf's loss or gradient, or their sum, is not finite. */
 enum status node_gradient_compute(struct node_gradient *node_gradient, const float *parameters,
                                   const struct step_shape *shape, struct node node, float *gradient,
                                   struct score *score, struct error *error);
 
-/* The same, and `ready` (NULL: nobody) is told of the gradient while it is made, see model.h: while the
- * last of its leaves is computed, with the sums of all. What is told of is finite, and no leaf's loss
- * before was not; once something is not, nothing more is told. A sum that is not finite then, of several
- * leaves, is named as that: the parameters may have been written since. */
+/* The same, and `ready` (may be NULL) hears of finished parts of the gradient, see model.h:
+ * while the last of its leaves is computed, with the sums of all. Reported parts are finite, and
+ * so were all losses before; after the first fault nothing more is reported. A faulty sum of
+ * several leaves is then named as such, because the parameters may have been written since. */
 enum status node_gradient_compute_told(struct node_gradient *node_gradient, const float *parameters,
                                        const struct step_shape *shape, struct node node,
                                        float *gradient, struct score *score,
                                        const struct ready *ready, struct error *error);
 
-/* Parameters come bit by bit, the first layers' first: begin with the node, and go on with it as far as
- * those before element `end` take it, which are not to be others when it is computed. Returns up to where
- * they are needed next; 0 when there is nothing more to do before all are here. Computing this node of
- * this step then goes on from there, with the same bits; a score ends it, and so does forget. */
+/* Parameters arrive piece by piece, the first layers' first: begin with the node, and go on as
+ * far as parameters before element `end` allow; those stay unchanged. Returns the element up to
+ * which they are needed next; 0 when there is nothing more to do before all are here. Computing
+ * this node of this step then goes on from there, with the same bits; a score ends it, and so
+ * does forget. */
 void node_gradient_begin(struct node_gradient *node_gradient, const struct step_shape *shape,
                          struct node node);
 uint64_t node_gradient_go_on(struct node_gradient *node_gradient, const float *parameters,
                              uint64_t end);
 void node_gradient_forget(struct node_gradient *node_gradient);
-/* How long that has taken, of what would be gone on with now. */
+/* How long the begun part took. */
 uint64_t node_gradient_begun_us(const struct node_gradient *node_gradient);
 
-/* What one whole leaf of the node computed last took, as a sample of them all: another one each step. 0:
- * its leaves have fewer examples. */
+/* The time of one whole leaf of the last node, as a sample: another leaf each step. 0: its
+ * leaves have fewer examples. */
 uint64_t node_gradient_sample(const struct node_gradient *node_gradient,
                               const struct step_shape *shape, struct node node);
 

@@ -1,4 +1,4 @@
-/* probe_gradient.c - a small network with convolutions, a pool and dense layers on made-up
+/* probe_gradient.c - a small network with convolutions, a pool and dense layers on invented
  * examples; gradient, loss and the updates of probe.h make the digest. */
 
 #include "worker/probe_gradient.h"

@@ -1,7 +1,7 @@
-/* probe_gradient.h - a fixed small leaf's gradient and loss: a digest of this worker's arithmetic.
+/* probe_gradient.h - a fixed small leaf's gradient and loss: a digest of this worker's
+ * arithmetic.
  *
- * With probe_updates (common/job/probe.h) this is what a worker shows when it joins. Threads: pure.
- */
+ * A worker shows it with probe_updates (common/job/probe.h) when it joins. Threads: pure. */
 
 #ifndef WORKER_PROBE_GRADIENT_H
 #define WORKER_PROBE_GRADIENT_H

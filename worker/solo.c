@@ -55,15 +55,15 @@ struct state {
     struct worker_summary worker;
     struct score window, epoch; /* Since the last progress event; of the epoch so far. */
     struct windows windows;
-    struct window whole; /* The window that the last batch completed, if ... */
-    bool has_whole;      /* ... it did. */
+    struct window whole; /* The window that the last batch completed. */
+    bool has_whole;      /* There is one. */
     double windows_from; /* Training seconds at the end of the last window; NaN: not known. */
     struct stopwatch clock;
     uint64_t epoch_number;  /* From 1; 0: no update has been made. */
-    uint64_t epoch_updates; /* That `epoch` is of. */
+    uint64_t epoch_updates; /* In `epoch`. */
     uint64_t last_snapshot, version;
-    struct window_so_far so_far;  /* Of the window that it went on in. */
-    struct pending held;          /* The group that is open. */
+    struct window_so_far so_far;  /* Of the window in which the run went on. */
+    struct pending held;          /* The open group. */
     struct manifest_record found; /* Of the checkpoint that it went on from. */
     struct run_chronicle chronicle;
 };
@@ -79,7 +79,7 @@ static double accuracy(const struct score *score)
     return score->examples == 0 ? (double)NAN : (double)score->correct / (double)score->examples;
 }
 
-/* Training stands, and goes on, by both clocks. Behind the last update it does not go on. */
+/* Stop and restart both clocks. Behind the last update they do not go on. */
 static void stand(struct state *s, enum pause_reason why, uint64_t now_us)
 {
     bool ended = s->summary.phases.part == RUN_PHASE_LAST_CHECKPOINT;
@@ -148,7 +148,7 @@ static enum status restore(struct state *s, enum run_opening opening, struct err
                          "choose another --out",
                          s->solo->out);
     if (status == STATUS_NOT_FOUND)
-        return STATUS_OK; /* Nothing to go on from. */
+        return STATUS_OK; /* There is no checkpoint. */
     if (status != STATUS_OK)
         return status;
     if (passed_over)
@@ -185,7 +185,7 @@ static void score_add(struct score *to, const struct score *from)
     to->examples += from->examples;
 }
 
-/* Until what was computed may count; whoever asks for a stop is not kept waiting. */
+/* Until the gradient may count; a request to stop ends it. */
 static void rest(struct solo *solo)
 {
     uint64_t now_ns;
@@ -197,8 +197,8 @@ static void rest(struct solo *solo)
     }
 }
 
-/* Nobody overtakes a gradient here, so nothing is compensated, nor taken off the rate; but with other
- * workers the run may go on elsewhere. */
+/* Nothing is compensated, nor taken off the rate, because staleness is always 0. But the run may
+ * go on elsewhere with other workers. */
 static void count_squares(struct state *s, float scale)
 {
     const struct kernels_compensation what = {
@@ -218,7 +218,8 @@ static void note_gradient(const struct state *s, struct node node, const struct 
           .us = (uint64_t)(1e6 * seconds));
 }
 
-/* There is one thread, and so one lane. Of leaves `first` and `count`, where it has computed some. */
+/* There is one thread, and so one lane. Of leaves `first` and `count`, where it has computed
+ * some. */
 static void note_span(const struct state *s, enum span_kind kind, uint64_t from_ns, uint32_t count)
 {
     struct recorder *recorder = s->solo->recorder;
@@ -232,7 +233,7 @@ static void note_span(const struct state *s, enum span_kind kind, uint64_t from_
         recorder_span(recorder, &span);
 }
 
-/* One version: from the gradient of the last batch that was computed, or the sum of several. */
+/* One version, by the gradient of the last batch, or the sum of several. */
 static void apply_sum(struct state *s, uint64_t batch, const float *sum, uint32_t examples,
                       uint32_t gradients)
 {
@@ -254,7 +255,7 @@ static void apply_sum(struct state *s, uint64_t batch, const float *sum, uint32_
     event(s->solo->listener, EVENT_UPDATED, .version = s->version, .examples = examples);
 }
 
-/* What is held is applied, if there is something. */
+/* Apply the pending gradients, if there are some. */
 static void close_group(struct state *s)
 {
     struct pending *held = &s->held;
@@ -379,7 +380,7 @@ static void tell_epoch(struct state *s, const struct epoch_range *epoch)
          .of = epoch->examples, .training_seconds = stopwatch_marked(&s->clock));
 }
 
-/* As a file, if they are to be kept. */
+/* As a file, with --keep-scored. */
 static void keep_scored(struct state *s)
 {
     struct error error;
@@ -427,7 +428,7 @@ static void evaluate(struct state *s)
     keep_scored(s);
 }
 
-/* Where the order of updates is no question, the record has but the cuts. */
+/* The order of updates is fixed, so the record has snapshots alone. */
 static enum status record_snapshot(struct state *s, struct error *error)
 {
     const struct run_record_snapshot cut = {
@@ -533,7 +534,7 @@ static enum status write_summary(struct state *s, enum run_state state, const ch
     return run_directory_summary(&s->directory, s->job, s->run_id, summary, error);
 }
 
-/* One on the way. The line about what keeps it from being written is said once. */
+/* One on the way. The line about a failure is logged once. */
 static void try_checkpoint(struct state *s)
 {
     struct error error;
@@ -547,8 +548,8 @@ static void try_checkpoint(struct state *s)
     }
 }
 
-/* The last is written elsewhere. By the clock none is where it would close a group: the same command
- * makes the same updates. */
+/* The last is written elsewhere. By the clock none is taken where it would close a group: the
+ * same command makes the same updates. */
 static bool is_checkpoint_due(const struct state *s, uint64_t kept_us)
 {
     uint64_t every = job_checkpoint_every(s->job);
@@ -668,7 +669,7 @@ int solo_run(struct solo *solo, struct error *error)
         status = restore(&s, opening, error);
     if (status == STATUS_OK && windows_init(&s.windows, s.job, s.step, &s.so_far) != STATUS_OK)
         status = error_set(error, STATUS_MEMORY, "out of memory");
-    if (status == STATUS_OK) /* Not before: nothing is to be left of a run that cannot begin. */
+    if (status == STATUS_OK) /* Not before: a run that cannot begin must leave nothing. */
         status = run_directory_open(&s.directory, &disk_posix, solo->out, s.job, s.run_id,
                                     solo->keep, &opening, error);
     if (status == STATUS_OK &&

@@ -1,9 +1,8 @@
 /* solo.h - the whole job in one process without servers (`--ps 0`): the plain reference.
  *
  * Every step's leaves are computed and summed along the step's tree, and one update is made over
- * the whole parameter space: no chunks, no aggregator, no messages. Sync training with servers must
- * give the same bits; that is what this is for, besides being the quickest way to train on one
- * core.
+ * the whole parameter space: no chunks, no aggregator, no messages. Sync training with servers
+ * must give the same bits. It is also the quickest way to train on one core.
  *
  * Threads: one; solo_request_stop from any. */
 
@@ -28,16 +27,16 @@ struct solo {
     const struct job *job; /* server_count 0. */
     struct node_gradient *gradient;
     const char *out, *restore;
-    uint32_t keep;                   /* Checkpoints (checkpoint.h); 0: as the run was begun with. */
+    uint32_t keep;                   /* Checkpoints (checkpoint.h); 0: as the run began with. */
     struct board_place board;        /* Where TensorBoard's event files go, if anywhere. */
-    struct throttle throttle;        /* How long gradients are to take. */
+    struct throttle throttle;        /* The time that gradients have to take. */
     const struct listener *listener; /* Of events; NULL: none. */
-    struct recorder *recorder;       /* Of what it does; NULL: nobody's. */
-    struct notify *notify;           /* Of a service manager; NULL: nobody's. */
-    uint64_t began_us;               /* When this process began, by clock_now_us. */
-    bool has_parent;                 /* Who may answer for the run, see occupancy.h. */
+    struct recorder *recorder;       /* Of its activities; NULL: none. */
+    struct notify *notify;           /* A service manager's; NULL: none. */
+    uint64_t began_us;               /* The begin of this process, by clock_now_us. */
+    bool has_parent;                 /* A launcher stands for the run, see occupancy.h. */
     atomic_int stop_code;            /* 0: go on; SOLO_ENOUGH: see solo_enough. */
-    atomic_int occupied;             /* The descriptor that says that we stay, or 0. */
+    atomic_int occupied;             /* The descriptor that shows that we stay, or 0. */
 };
 
 /* Returns an enum exit_code; when it is not EXIT_DONE, error holds one line. */
@@ -45,7 +44,7 @@ int solo_run(struct solo *solo, struct error *error);
 
 void solo_request_stop(struct solo *solo, int exit_code);
 
-/* The same, because it has been trained enough: it ends with EXIT_DONE. */
+/* Stop because it has been trained enough: it ends with EXIT_DONE. */
 void solo_enough(struct solo *solo);
 
 #endif

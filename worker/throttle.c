@@ -1,4 +1,4 @@
-/* throttle.c - adds up what leaves are to take. */
+/* throttle.c - adds up the times that leaves have to take. */
 
 #include "worker/throttle.h"
 
@@ -17,7 +17,7 @@ static uint64_t take_pause(struct throttle *throttle, const struct step_shape *s
                  : 0;
 }
 
-/* What took so long takes `slow` times as long. */
+/* The time is to be `slow` times as long. */
 static void slow_down(struct throttle *throttle, struct node node, const uint64_t *took_ns,
                       uint64_t now_ns, uint64_t pause_ns)
 {

@@ -1,14 +1,14 @@
-/* throttle.h - when what a worker computes may be sent: of controlled time (compute_time.h) the sum of
- * what its leaves are to take since it had values and work, of slowed-down time what they took,
- * `slow` times; and before it the pause that this computation has, if it has one.
+/* throttle.h - when a gradient may be sent. Under controlled time (compute_time.h): after the
+ * sum of its leaves' times since values and work were there. Slowed down: after `slow` times the
+ * real time. Before either comes the computation's pause, if it has one.
  *
- *     throttle_begin(&pace, clock_now_ns());          values and work are here
+ *     throttle_begin(&throttle, clock_now_ns());      values and work are here
  *     node_gradient_compute(gradient, ...);
- *     throttle_node(&pace, &shape, node, gradient->leaf_ns, clock_now_ns());
- *     wait until pace.due_ns; send
+ *     throttle_node(&throttle, &shape, node, gradient->leaf_ns, clock_now_ns());
+ *     wait until throttle.due_ns; send
  *
- * It also counts the leaves whose computing took longer than it should: many, and the times are the
- * processor's, not those that were asked for.
+ * It also counts the leaves whose computing took longer than given. If there are many, the times
+ * are the processor's, and not the requested ones.
  *
  * Threads: one owner. Units: nanoseconds of clock_now_ns. */
 
@@ -22,9 +22,9 @@ struct throttle {
     struct compute_time time;
     const struct job *job;
     uint32_t worker;
-    uint64_t due_ns; /* From when on what has been computed since throttle_begin may be sent. */
+    uint64_t due_ns; /* When the gradient since throttle_begin may be sent. */
     bool fresh;      /* Nothing has been computed since throttle_begin. */
-    /* Of the node computed last, where time is controlled. */
+    /* Of the last node, under controlled time. */
     uint32_t leaves, longer;
 };
 

@@ -1,4 +1,4 @@
-/* trainer.c - client_next, compute, wait where time is controlled, push. */
+/* trainer.c - client_next, compute, wait under controlled time, push. */
 
 #include "worker/trainer.h"
 
@@ -20,7 +20,7 @@ static void evaluate(struct trainer *t, const struct work *work)
     client_evaluation(t->client, work, &score, regularisation, clock_now_us() - began_us);
 }
 
-/* The gradient that is being computed. */
+/* The gradient being computed. */
 struct coming {
     struct client *client;
     const struct push *push;
@@ -33,15 +33,15 @@ static void send_ready(void *context, uint64_t first)
     client_ready(coming->client, coming->push, coming->gradient, first);
 }
 
-/* The parameters are needed until the last node of the step; and where its time is controlled nothing
- * leaves before that is over. */
+/* The parameters are needed until the last node of the step; and under controlled time nothing
+ * leaves before it has passed. */
 static bool may_leave_early(const struct trainer *t, bool last)
 {
     return t->overlap && last && !job_mode(t->job)->may_skip &&
            compute_time_is_free(&t->throttle.time);
 }
 
-/* Where parameters come bit by bit the forward pass begins with what there is. */
+/* Where parameters arrive piece by piece the forward pass begins with the first. */
 static bool may_begin_early(const struct trainer *t)
 {
     return t->overlap && compute_time_is_free(&t->throttle.time);
@@ -61,7 +61,7 @@ static bool train_node(struct trainer *t, const struct work *work, struct node n
     }
     const struct coming coming = {t->client, &push, gradient};
     const struct ready ready = {send_ready, (void *)(uintptr_t)&coming};
-    /* Controlled time runs since throttle_begin: what is counted begins there too. */
+    /* Controlled time runs since throttle_begin, and so does the counted time. */
     uint64_t began_ns = t->throttle.fresh ? t->throttle.due_ns : clock_now_ns();
     push.early_us = node_gradient_begun_us(t->gradient);
     enum status status = node_gradient_compute_told(
@@ -115,7 +115,7 @@ static bool train_step(struct trainer *t, const struct work *work)
     if (!work->begun)
         node_gradient_forget(t->gradient);
     throttle_begin(&t->throttle, clock_now_ns());
-    if (count == 0) { /* Stand by: nothing to compute, but the next parameters are wanted. */
+    if (count == 0) { /* Stand by: nothing to compute, but it needs the next parameters. */
         struct push pull = {.step = work->shape.step, .last = true};
         client_push(t->client, &pull, NULL);
     }
@@ -123,7 +123,7 @@ static bool train_step(struct trainer *t, const struct work *work)
         if (!train_node(t, work, nodes[i], i + 1 == count))
             return false;
     if (may_begin_early(t))
-        client_begin_at(t->client, 1); /* What the first layer needs it says then. */
+        client_begin_at(t->client, 1); /* It then says what the first layer needs. */
     return true;
 }
 

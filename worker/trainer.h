@@ -13,11 +13,11 @@ struct trainer {
     struct client *client;
     const struct job *job;
     struct node_gradient *gradient;
-    struct throttle throttle; /* How long gradients are to take. */
-    bool overlap;             /* What is there of a gradient leaves while the rest is computed. */
+    struct throttle throttle; /* The time that gradients have to take. */
+    bool overlap;             /* Finished parts of a gradient leave while the rest is computed. */
 };
 
-/* Train until the job ends, for whatever reason; then client_exit_code tells. */
+/* Train until the job ends, for any reason; then client_exit_code tells. */
 void trainer_run(struct trainer *trainer);
 
 #endif

@@ -1,5 +1,5 @@
-/* worker_main.c - the program syncopate-worker: computes gradients for the servers it is given, or,
- * with --ps 0, trains alone. */
+/* worker_main.c - the program syncopate-worker: computes gradients for its servers or, with --ps
+ * 0, trains alone. */
 
 #include <math.h>
 #include <stdlib.h>
@@ -32,17 +32,17 @@
 #include "worker/trainer.h"
 #include "worker/workload.h"
 
-/* Beyond --stop-timeout, which the job keeps by itself, for what has to be written then. */
+/* Beyond --stop-timeout, which the job keeps by itself, for the last writes. */
 #define STOP_EXTRA_SECONDS 30.0
 
-/* Whoever computes for ever must not keep the process. */
+/* An endless computation must not keep the process. */
 static void end_stuck(int exit_code, const char *reason)
 {
     log_error("ended while computing: %s", reason);
     _exit(exit_code);
 }
 
-/* What signals, and the death of whoever started this process, are to bring about. */
+/* What signals, and the end of the parent, bring about. */
 static struct signals_options requests_of(const struct options *options)
 {
     return (struct signals_options){
@@ -51,12 +51,12 @@ static struct signals_options requests_of(const struct options *options)
     };
 }
 
-/* Who is asked to stop, and who is to know of it. */
+/* The receiver of a request to stop. */
 struct asked {
     struct client *client; /* One of these. */
     struct solo *solo;
     const struct notify *notify;
-    double seconds; /* It may take. */
+    double seconds; /* That it may take. */
 };
 
 static void leave_client(void *context)
@@ -91,7 +91,7 @@ static void note_enough(void *solo, const char *why)
     solo_enough(solo);
 }
 
-/* What is kept of what this process does, and told, for whoever asked. */
+/* The records of this process's activities. */
 struct records {
     struct process_log *log;
     struct listener listener;
@@ -208,8 +208,8 @@ static int train_as_asked(struct client *client, struct workload *workload,
     return client_exit_code(client);
 }
 
-/* From when --start-timeout counts: this process's beginning; but who has read data for long has
- * half a second to join all the same. */
+/* The begin of --start-timeout: this process's; but after a long read of data there is half a
+ * second to join all the same. */
 static uint64_t count_from(const struct options *options, uint64_t began_us)
 {
     double most = 1e6 * fmax(options->deadlines.start - 0.5, 0);
@@ -298,7 +298,7 @@ static int look_at_out(const struct options *options, struct error *error)
     return exit_code;
 }
 
-/* What can be told before the data are read, which takes its time. An exit code. */
+/* Faults that are found before the data are read, which takes time. An exit code. */
 static int look_around(const struct options *options, struct error *error)
 {
     struct keys keys;
@@ -322,8 +322,9 @@ int main(int argc, char **argv)
     int exit_code;
     if (!task_begin(&options, OPTION_WORKER, argc, argv, &exit_code))
         return exit_code;
+    /* A signal may still cut it short. */
     if (options.ps == 0)
-        exit_code = task_await_out(&options, &error); /* Which a signal may still cut short. */
+        exit_code = task_await_out(&options, &error);
     if (exit_code != EXIT_DONE)
         return task_end(exit_code, &error);
     signals_block();

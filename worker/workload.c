@@ -1,5 +1,5 @@
-/* workload.c - options, model and data into a declaration, in this order; every step says what is
- * wrong in the words of the option. */
+/* workload.c - makes a declaration of options, model and data, in this order; errors name the
+ * option. */
 
 #include "worker/workload.h"
 
@@ -10,10 +10,10 @@
 
 #include "worker/data/shared_dataset.h"
 
-/* For another worker to read the data; a longer wait is for one that does not get on. */
+/* For another worker to read the data; a longer wait means that it makes no progress. */
 #define SHARED_PATIENCE_SECONDS 10.0
 
-/* What goes wrong behind a text that is as it should be is a matter of memory. */
+/* Behind a correct text only memory can be missing. */
 static int exit_code_of(enum status status, int usual)
 {
     return status == STATUS_OK ? EXIT_DONE : status == STATUS_MEMORY ? EXIT_TRAINING_FAILED : usual;
@@ -31,7 +31,7 @@ static enum status make_model(struct workload *workload, const struct options *o
     return status == STATUS_OK ? status : error_set(error, status, "--model: %.480s", why.text);
 }
 
-/* The declaration: to what the options say comes what data and model add. */
+/* The declaration: the options, and what data and model add. */
 static enum status fill_job(struct workload *workload, const struct options *options,
                             struct error *error)
 {
@@ -82,7 +82,7 @@ static int data_failed(enum status status, const struct error *why, struct error
     return exit_code_of(status, EXIT_CANNOT_OPEN);
 }
 
-/* What leaves took in the run that is named. */
+/* The times of leaves in the run that is named. */
 static int open_trace(struct workload *workload, const struct options *options, struct error *error)
 {
     struct compute_time time = options_compute_time(options, 0);
@@ -139,7 +139,7 @@ static enum status read_data(struct dataset *dataset, const struct options *opti
     return status;
 }
 
-/* Looked at first, because reading takes its time; then all is made from what was really read. */
+/* Looked at first, because reading takes its time; then all is made from the data as read. */
 int workload_read(struct workload *workload, const struct options *options, struct error *error)
 {
     int code = workload_look(workload, options, error);

@@ -1,13 +1,13 @@
 /* workload.h - what a worker works on: the data, the model, and the job that it declares.
  *
- * All of it follows from options, and so does whether it can be at all: a batch larger than the
+ * All of it follows from options, and so does whether it is possible: a batch larger than the
  * data, a layer list that does not fit the images, more servers than the parameters can be dealt
- * over. workload_look finds that out without reading the data, so that a launcher can say what is
- * wrong before it starts anybody; workload_read comes to the same answers by the same way, and then
+ * over. workload_look finds that out without reading the data, so that a launcher can report it
+ * before it starts a process. workload_read comes to the same answers in the same way, and then
  * reads the data.
  *
- * Both return an enum exit_code: EXIT_DONE; EXIT_USAGE for what is mistyped; EXIT_CANNOT_OPEN for
- * data that cannot be read; EXIT_TRAINING_FAILED when memory runs out. Error holds one line.
+ * Both return an enum exit_code: EXIT_DONE; EXIT_USAGE for what is mistyped; EXIT_CANNOT_OPEN
+ * for data that cannot be read; EXIT_TRAINING_FAILED when memory runs out. Error holds one line.
  * workload_free is safe after either, and after nothing but zeroing.
  *
  * Threads: one owner. */
@@ -27,18 +27,18 @@ struct workload {
     struct dataset dataset;
     struct model *model;
     struct job job; /* Looked at: without the data's digest. */
-    /* How the parameter space is dealt over the servers; of no chunks when there are none. */
+    /* Of the parameter space over the servers; without chunks when there are none. */
     struct partition partition;
     struct node_gradient gradient; /* Read only. */
     bool gradient_made;
-    struct leaf_trace trace; /* Of --compute trace:RUN; else of nobody. */
+    struct leaf_trace trace; /* Of --compute trace:RUN; else empty. */
 };
 
-/* How long worker number `worker` is to take; borrows the workload. */
+/* The times of worker number `worker`; borrows the workload. */
 struct compute_time workload_compute_time(const struct workload *workload,
                                           const struct options *options, uint32_t worker);
 
-/* Without --ps-hosts, --ps says how many servers there will be. */
+/* Without --ps-hosts, --ps is the number of servers. */
 int workload_look(struct workload *workload, const struct options *options, struct error *error);
 
 int workload_read(struct workload *workload, const struct options *options, struct error *error);
