@@ -219,7 +219,7 @@ server_options_of(const struct options *options, const struct addresses *address
     return server_options;
 }
 
-static enum narrator_tells what_is_told(const struct options *options)
+static enum narrator_tells narration(const struct options *options)
 {
     if (options->quiet)
         return NARRATOR_NOTHING;
@@ -246,7 +246,7 @@ static int run_server(const struct options *options, struct server *server,
     struct narrator *narrator = NULL;
     struct stop_note *note = NULL;
     if (options->task_index == 0) {
-        narrator_start(&narrator, out, options->log_every, what_is_told(options));
+        narrator_start(&narrator, out, options->log_every, narration(options));
         stop_note_watch(&note, out, note_enough, server);
     }
     int exit_code = server_run(server, error);

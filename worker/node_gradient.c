@@ -77,8 +77,8 @@ static enum status compute_leaf(struct node_gradient *g, const float *parameters
     bool begun = is_begun(g, shape, leaf);
     uint32_t count = take_leaf(g, shape, leaf);
     g->begun = false;
-    model_gradient_told(g->model, parameters, begun ? NULL : g->images, g->labels, count, gradient,
-                        score, ready);
+    model_gradient_ready(g->model, parameters, begun ? NULL : g->images, g->labels, count, gradient,
+                         score, ready);
     return score->not_finite > 0 ? diverged(shape->step, leaf, error) : STATUS_OK;
 }
 
@@ -184,7 +184,7 @@ struct telling {
     const struct score *score;
     uint64_t not_finite; /* Examples, before. */
     uint64_t finite;     /* All of it is, from this element on. */
-    bool told, stopped;
+    bool reported, stopped;
 };
 
 static void tell_ready(void *context, uint64_t first)
@@ -195,13 +195,13 @@ static void tell_ready(void *context, uint64_t first)
     if (telling->stopped)
         return;
     telling->finite = first;
-    telling->told = true;
+    telling->reported = true;
     telling->ready->tell(telling->ready->context, first);
 }
 
 /* The parameters may be others by now: nothing can be computed again. */
-static enum status explain_told(const struct step_shape *shape, struct node node,
-                                struct error *error)
+static enum status explain_reported(const struct step_shape *shape, struct node node,
+                                    struct error *error)
 {
     return node.leaf_count == 1 ? diverged(shape->step, node.first_leaf, error)
                                 : sum_diverged(shape, node, error);
@@ -211,14 +211,14 @@ enum status node_gradient_compute(struct node_gradient *node_gradient, const flo
                                   const struct step_shape *shape, struct node node, float *gradient,
                                   struct score *score, struct error *error)
 {
-    return node_gradient_compute_told(node_gradient, parameters, shape, node, gradient, score, NULL,
-                                      error);
+    return node_gradient_compute_ready(node_gradient, parameters, shape, node, gradient, score,
+                                       NULL, error);
 }
 
-enum status node_gradient_compute_told(struct node_gradient *node_gradient, const float *parameters,
-                                       const struct step_shape *shape, struct node node,
-                                       float *gradient, struct score *score,
-                                       const struct ready *ready, struct error *error)
+enum status node_gradient_compute_ready(struct node_gradient *node_gradient,
+                                        const float *parameters, const struct step_shape *shape,
+                                        struct node node, float *gradient, struct score *score,
+                                        const struct ready *ready, struct error *error)
 {
     struct node_gradient *g = node_gradient;
     memset(g->leaf_ns, 0, node.leaf_count * sizeof *g->leaf_ns);
@@ -238,8 +238,8 @@ enum status node_gradient_compute_told(struct node_gradient *node_gradient, cons
                                  ready != NULL ? &tell : NULL, error);
     /* A sum with a part that is not finite stays so. */
     if (status == STATUS_OK && !kernels_all_finite(gradient, telling.finite))
-        status = telling.told ? explain_told(shape, node, error)
-                              : explain(g, parameters, shape, node, gradient, error);
+        status = telling.reported ? explain_reported(shape, node, error)
+                                  : explain(g, parameters, shape, node, gradient, error);
     note_time(g, node.leaf_count - 1);
     return status;
 }

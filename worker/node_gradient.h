@@ -54,10 +54,10 @@ enum status node_gradient_compute(struct node_gradient *node_gradient, const flo
  * while the last of its leaves is computed, with the sums of all. Reported parts are finite, and
  * so were all losses before; after the first fault nothing more is reported. A faulty sum of
  * several leaves is then named as such, because the parameters may have been written since. */
-enum status node_gradient_compute_told(struct node_gradient *node_gradient, const float *parameters,
-                                       const struct step_shape *shape, struct node node,
-                                       float *gradient, struct score *score,
-                                       const struct ready *ready, struct error *error);
+enum status node_gradient_compute_ready(struct node_gradient *node_gradient,
+                                        const float *parameters, const struct step_shape *shape,
+                                        struct node node, float *gradient, struct score *score,
+                                        const struct ready *ready, struct error *error);
 
 /* Parameters arrive piece by piece, the first layers' first: begin with the node, and go on as
  * far as parameters before element `end` allow; those stay unchanged. Returns the element up to

@@ -64,7 +64,7 @@ static bool train_node(struct trainer *t, const struct work *work, struct node n
     /* Controlled time runs since throttle_begin, and so does the counted time. */
     uint64_t began_ns = t->throttle.fresh ? t->throttle.due_ns : clock_now_ns();
     push.early_us = node_gradient_begun_us(t->gradient);
-    enum status status = node_gradient_compute_told(
+    enum status status = node_gradient_compute_ready(
         t->gradient, client_parameters(t->client), shape, node, gradient->data, &push.score,
         may_leave_early(t, last) ? &ready : NULL, &error);
     throttle_node(&t->throttle, shape, node, t->gradient->leaf_ns, clock_now_ns());

@@ -310,9 +310,9 @@ enum status partition_make(struct partition *partition, const struct variable *v
     return status;
 }
 
-enum status partition_make_told(struct partition *partition, const struct variable *variables,
-                                uint32_t variable_count, const uint64_t *elements,
-                                uint32_t chunk_count, struct error *error)
+enum status partition_make_sized(struct partition *partition, const struct variable *variables,
+                                 uint32_t variable_count, const uint64_t *elements,
+                                 uint32_t chunk_count, struct error *error)
 {
     uint64_t granules = space_granules(variables, variable_count), first = 0;
     *partition = (struct partition){.server_count = 1, .elements = granules * PARAMETER_ALIGNMENT};

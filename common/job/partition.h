@@ -61,9 +61,9 @@ enum status partition_make(struct partition *partition, const struct variable *v
                            enum chunk_borders borders, struct error *error);
 /* Chunks of so many elements each, all of one server, from a record. STATUS_INVALID when they
  * are not a space of these variables. */
-enum status partition_make_told(struct partition *partition, const struct variable *variables,
-                                uint32_t variable_count, const uint64_t *elements,
-                                uint32_t chunk_count, struct error *error);
+enum status partition_make_sized(struct partition *partition, const struct variable *variables,
+                                 uint32_t variable_count, const uint64_t *elements,
+                                 uint32_t chunk_count, struct error *error);
 void partition_free(struct partition *partition);
 
 /* Bytes of values that one server owns. */

@@ -104,7 +104,7 @@ struct window window_of(const struct job *job, uint64_t number, const struct tal
 }
 
 bool windows_count(struct windows *windows, uint64_t batch, const struct tally *tally,
-                   struct window *told)
+                   struct window *complete)
 {
     if (windows->job->report_every == 0 || batch >= windows->job->steps)
         return false;
@@ -115,7 +115,7 @@ bool windows_count(struct windows *windows, uint64_t batch, const struct tally *
     tally_add(tally_of(windows, number), tally);
     if (!is_complete(windows, number))
         return false;
-    *told = window_of(windows->job, number, tally_of(windows, number));
+    *complete = window_of(windows->job, number, tally_of(windows, number));
     advance(windows);
     return true;
 }

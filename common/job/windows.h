@@ -52,9 +52,9 @@ enum status windows_init(struct windows *windows, const struct job *job, uint64_
                          const struct window_so_far *so_far);
 void windows_free(struct windows *windows);
 
-/* A batch was counted. True when that completes its window, which is then in *told. */
+/* A batch was counted. True when that completes its window, which is then in *complete. */
 bool windows_count(struct windows *windows, uint64_t batch, const struct tally *tally,
-                   struct window *told);
+                   struct window *complete);
 
 /* The score of the window of `step` before the step: of no batches where a window begins there. */
 struct window_so_far windows_so_far(const struct windows *windows, uint64_t step);

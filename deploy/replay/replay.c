@@ -290,8 +290,9 @@ static enum status make_plan(struct replay *r, struct error *error)
     struct error why = {0};
     job.worker_count = segment->worker_count; /* A learning rate may depend on it. */
     bool serial = segment->chunk_count == 0;
-    enum status status = plan_create_told(&r->plan, &job, serial ? &r->elements : segment->elements,
-                                          serial ? 1 : segment->chunk_count, &why);
+    enum status status =
+        plan_create_sized(&r->plan, &job, serial ? &r->elements : segment->elements,
+                          serial ? 1 : segment->chunk_count, &why);
     return status == STATUS_OK ? status
                                : error_set(error, status, "%s: %.200s", r->reader.name, why.text);
 }

@@ -869,7 +869,7 @@ static void tick_finishing(struct coordinator *c, uint64_t now_us, struct outbox
         most = fmin(most, GIVE_UP_SECONDS);
     if (seconds_since(c->entered_us, now_us) > fmax(most, linger_seconds(c)))
         coordinator_enter(c, OVER, now_us);
-    else if (now_us - c->told_us >= FINISHED_REPEAT_US)
+    else if (now_us - c->sent_us >= FINISHED_REPEAT_US)
         coordinator_tell_everybody(c, now_us, outbox);
     if (c->work.membership.tickets > 0 || nobody_came(c))
         end_when_left(c, now_us);

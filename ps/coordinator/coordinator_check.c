@@ -100,7 +100,7 @@ static void check_snapshot(const struct coordinator *c)
     RULE(snapshot->step <= c->job->steps, "no cut is after the last step");
     RULE(snapshot->final || c->last_due == NO_STEP || snapshot->step > c->last_due,
          "cuts go forward");
-    RULE(snapshot->named_us <= snapshot->told_us, "a snapshot is sent when it is named");
+    RULE(snapshot->named_us <= snapshot->sent_us, "a snapshot is sent when it is named");
     RULE(snapshot->reached_us == 0 || snapshot->reached_us >= snapshot->named_us,
          "a cut is named before it comes");
     check_marks(c);
@@ -151,8 +151,8 @@ static void check_times(const struct coordinator *c)
 {
     uint64_t now_us = c->driven_us - c->unwatched_us;
     RULE(c->unwatched_us <= c->driven_us, "it was away no longer than it has been here");
-    RULE(c->entered_us <= now_us && c->waited_us <= now_us && c->told_us <= now_us &&
-             c->stop_us <= now_us && c->lonely_us <= now_us && c->snapshot.told_us <= now_us &&
+    RULE(c->entered_us <= now_us && c->waited_us <= now_us && c->sent_us <= now_us &&
+             c->stop_us <= now_us && c->lonely_us <= now_us && c->snapshot.sent_us <= now_us &&
              c->snapshot.reached_us <= now_us && c->snapshot_us <= now_us,
          "nothing has been in the future");
     RULE(c->clock.began_us <= c->driven_us && c->clock.since_us <= c->driven_us &&

@@ -173,7 +173,7 @@ static void tell_finished(const struct coordinator *c, uint64_t peer, struct out
 
 void coordinator_tell_everybody(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
-    c->told_us = now_us;
+    c->sent_us = now_us;
     for (uint32_t i = 0; i < c->work.membership.worker_count; i++)
         if (c->work.membership.workers[i].present && !c->work.membership.workers[i].bye)
             tell_finished(c, c->work.membership.workers[i].peer, outbox);

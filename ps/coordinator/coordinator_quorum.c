@@ -30,7 +30,7 @@ static void fail_for_memory(struct coordinator *c, uint64_t now_us, struct outbo
 /* --- telling ------------------------------------------------------------------------------- */
 
 /* To one server, or to all that are there. */
-static bool tell_set(const struct coordinator *c, const struct quorum *quorum, uint64_t step,
+static bool send_set(const struct coordinator *c, const struct quorum *quorum, uint64_t step,
                      const struct member *server, struct outbox *outbox)
 {
     struct frame *list = quorum_list(quorum, step, step + 1);
@@ -66,16 +66,17 @@ void coordinator_tell_quorum(struct coordinator *c, uint64_t now_us, struct outb
     struct quorum *quorum = coordinator_quorum(c);
     if (quorum == NULL || c->raising != 0 || (c->state != RUNNING && c->state != CLOSING))
         return;
-    bool told = true;
+    bool sent = true;
     if (c->sets_sent < quorum->end && are_recorded(c))
-        told = write_down(c, quorum, outbox);
+        sent = write_down(c, quorum, outbox);
     else
         quorum_wrote(quorum, c->sets_sent < quorum->end ? quorum->end : c->sets_written);
     c->sets_sent = quorum->end;
     /* A chunk holds those of two steps: repeats are sent as training comes to them. */
-    for (; told && c->sets_told < quorum->written && c->sets_told <= quorum->step; c->sets_told++)
-        told = tell_set(c, quorum, c->sets_told, NULL, outbox);
-    if (!told)
+    for (; sent && c->sets_announced < quorum->written && c->sets_announced <= quorum->step;
+         c->sets_announced++)
+        sent = send_set(c, quorum, c->sets_announced, NULL, outbox);
+    if (!sent)
         fail_for_memory(c, now_us, outbox);
 }
 
@@ -88,8 +89,8 @@ void coordinator_repeat_quorum(struct coordinator *c, const struct member *serve
         return;
     uint64_t step = quorum->step > 0 ? quorum->step - 1 : 0;
     uint64_t least = c->first_step > quorum->first ? c->first_step : quorum->first;
-    for (step = step < least ? least : step; step < c->sets_told; step++)
-        if (!tell_set(c, quorum, step, server, outbox))
+    for (step = step < least ? least : step; step < c->sets_announced; step++)
+        if (!send_set(c, quorum, step, server, outbox))
             fail_for_memory(c, now_us, outbox);
 }
 
@@ -188,7 +189,7 @@ enum status coordinator_begin_quorum(struct coordinator *c, const struct frame *
     enum status status = quorum_go_back(quorum, c->first_step, sets != NULL ? sets->data : NULL,
                                         sets != NULL ? sets->bytes : 0);
     c->sets_sent = c->sets_written = c->sets_again = quorum->end;
-    c->sets_told = c->first_step;
+    c->sets_announced = c->first_step;
     return status;
 }
 

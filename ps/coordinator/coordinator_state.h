@@ -82,13 +82,13 @@ struct coordinator {
     struct computations_mark snapshot_computations;
 
     /* Where steps are made of leaf sets (quorum.h), the sets of earlier steps: */
-    uint64_t sets_sent;    /* Are with the set writer. */
-    uint64_t sets_written; /* Are written down. */
-    uint64_t sets_told;    /* Servers have them. */
-    uint64_t sets_dealt;   /* Workers have them, by START. */
-    uint64_t sets_again;   /* Were sent before all went back. */
-    bool sets_ended;       /* No more are written down. */
-    enum sparing sparing;  /* As the last line said. */
+    uint64_t sets_sent;      /* Are with the set writer. */
+    uint64_t sets_written;   /* Are written down. */
+    uint64_t sets_announced; /* Servers have them. */
+    uint64_t sets_dealt;     /* Workers have them, by START. */
+    uint64_t sets_again;     /* Were sent before all went back. */
+    bool sets_ended;         /* No more are written down. */
+    enum sparing sparing;    /* As the last line said. */
 
     struct snapshot snapshot;
     uint64_t snapshot_us; /* When the last was reached or given up, or training began. */
@@ -111,7 +111,7 @@ struct coordinator {
     uint64_t beside_us; /* Since when a checkpoint is written while training goes on; 0: none is. */
     uint64_t reached_unwatched_us; /* unwatched_us when the snapshot under way was reached. */
     double windows_from; /* Training seconds at the end of the last window; NaN: not known. */
-    uint64_t waited_us, told_us;
+    uint64_t waited_us, sent_us;
     uint64_t refused; /* JOINs. */
     uint64_t watchers
         /* Peers that wait for the end: the last that asked, by number % WATCHERS_MAX. */

@@ -27,7 +27,7 @@ void snapshot_begin(struct snapshot *snapshot, struct membership *membership,
                                   .step = step,
                                   .recorded = recorded,
                                   .named_us = now_us,
-                                  .told_us = now_us};
+                                  .sent_us = now_us};
     for (uint32_t i = 0; i < membership->server_count; i++) {
         membership->servers[i].cut_taken = membership->servers[i].part_written = false;
         membership->servers[i].snapshot_answered = false;
@@ -45,9 +45,9 @@ void snapshot_repeat(struct snapshot *snapshot, const struct membership *members
                      const struct envelope *envelope, uint64_t now_us, struct outbox *outbox)
 {
     bool given_up = snapshot->given_up_us != 0;
-    if ((!snapshot->under_way && !given_up) || now_us - snapshot->told_us < REPEAT_US)
+    if ((!snapshot->under_way && !given_up) || now_us - snapshot->sent_us < REPEAT_US)
         return;
-    snapshot->told_us = now_us;
+    snapshot->sent_us = now_us;
     for (uint32_t i = 0; i < membership->server_count; i++) {
         const struct member *server = &membership->servers[i];
         if (given_up ? !server->snapshot_answered : !server->cut_taken || !server->part_written)

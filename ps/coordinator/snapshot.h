@@ -28,7 +28,7 @@ struct snapshot {
     bool collected; /* All parts are durable, and the checkpointer writes the manifest. */
     uint64_t step;
     uint64_t recorded; /* The record has what chunks have had before this step. */
-    uint64_t named_us, told_us;
+    uint64_t named_us, sent_us;
     uint64_t reached_us;  /* When it began to be written; 0: training has not come there yet. */
     uint64_t given_up_us; /* Since then servers have yet to say that they have had it; or 0. */
 };

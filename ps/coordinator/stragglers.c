@@ -13,7 +13,7 @@
 void stragglers_moved(struct member *worker, uint64_t now_us)
 {
     worker->moved_us = now_us;
-    worker->told_slow_after = 0;
+    worker->slow_line_us = 0;
 }
 
 void stragglers_heard(struct member *worker, const struct message_ping *ping, bool current,
@@ -40,10 +40,10 @@ bool stragglers_is_stuck(struct member *worker, uint32_t index, bool owes, const
     uint64_t still_us = now_us - worker->moved_us;
     if ((double)still_us * 1e-6 > seconds)
         return true;
-    uint64_t next_us = worker->told_slow_after == 0 ? SLOW_US : 2 * worker->told_slow_after;
+    uint64_t next_us = worker->slow_line_us == 0 ? SLOW_US : 2 * worker->slow_line_us;
     if (still_us < next_us)
         return false;
-    worker->told_slow_after = next_us;
+    worker->slow_line_us = next_us;
     char text[MESSAGE_TEXT_MAX];
     stragglers_describe(worker, index, what, step, now_us, text);
     outbox_log(outbox, "%s", text);

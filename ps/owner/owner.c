@@ -224,9 +224,9 @@ static void tell_figures(struct owner *owner, uint64_t now_us, struct outbox *ou
 {
     const struct order order = {
         .kind = ORDER_FIGURES, .from = owner->index, .generation = owner->generation};
-    if (now_us - owner->told_us < FIGURES_US)
+    if (now_us - owner->reported_us < FIGURES_US)
         return;
-    owner->told_us = now_us;
+    owner->reported_us = now_us;
     order_add(outbox, TO_ROUTER, 0, &order)->payload = make_figures(owner);
 }
 
@@ -301,7 +301,7 @@ static void handle_load(struct owner *owner, const struct order *order, struct o
     owner->records = load->records;
     owner->verdicts = (struct verdict_counts){0};
     memset(&owner->staleness, 0, sizeof owner->staleness);
-    owner->told_us = 0;
+    owner->reported_us = 0;
     owner->to_snapshot = 0;
     for (uint32_t i = 0; i < owner->owned_count; i++)
         forget(&owner->owned[i]);

@@ -52,7 +52,7 @@ struct owner {
     uint32_t to_snapshot;           /* Chunks without their snapshot yet. */
     struct verdict_counts verdicts; /* Of this generation. */
     struct histogram staleness;     /* Of all its chunks, since they were loaded. */
-    uint64_t told_us;               /* When the router last had its figures. */
+    uint64_t reported_us;           /* When the router last had its figures. */
 };
 
 /* See common/base/invariant.h. */

@@ -841,16 +841,16 @@ static void beat(struct router *router, uint64_t now_us, struct outbox *outbox)
 
 static void log_counts(struct router *router, uint64_t now_us, struct outbox *outbox)
 {
-    const struct router_counts *now = &router->counts, *told = &router->counts_told;
+    const struct router_counts *now = &router->counts, *logged = &router->counts_logged;
     if (now_us - router->counts_us < COUNTS_LINE_US)
         return;
     router->counts_us = now_us;
-    if (now->fenced != told->fenced || now->dropped != told->dropped ||
-        now->refused != told->refused)
+    if (now->fenced != logged->fenced || now->dropped != logged->dropped ||
+        now->refused != logged->refused)
         outbox_log(outbox, "messages not taken fenced=%llu dropped=%llu refused=%llu",
                    (unsigned long long)now->fenced, (unsigned long long)now->dropped,
                    (unsigned long long)now->refused);
-    router->counts_told = router->counts;
+    router->counts_logged = router->counts;
 }
 
 void router_tick(struct router *router, uint64_t now_us, struct outbox *outbox)

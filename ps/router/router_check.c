@@ -62,7 +62,8 @@ void router_check(const struct router *router)
     check_loading(r);
     check_snapshot(r);
     RULE(r->counts.received >= r->rejected, "what was rejected was received");
-    RULE(r->counts_told.fenced <= r->counts.fenced && r->counts_told.dropped <= r->counts.dropped &&
-             r->counts_told.refused <= r->counts.refused,
+    RULE(r->counts_logged.fenced <= r->counts.fenced &&
+             r->counts_logged.dropped <= r->counts.dropped &&
+             r->counts_logged.refused <= r->counts.refused,
          "no more was reported than was counted");
 }

@@ -55,7 +55,7 @@ struct router {
     uint64_t released;            /* Highest version given out. */
     uint64_t stop_step;           /* Last version there will be. */
 
-    struct router_counts counts, counts_told;
+    struct router_counts counts, counts_logged;
     uint64_t counts_us;
 };
 

@@ -32,18 +32,18 @@ static uint32_t pushes_max(const struct job *job)
     return in_last > in_others ? in_last : in_others;
 }
 
-/* The chunks that a plan is to have; told NULL: those of the declaration. */
+/* The chunks that a plan is to have; sizes NULL: those of the declaration. */
 struct dealing {
-    const uint64_t *told;
+    const uint64_t *sizes;
     uint32_t count;
 };
 
 static enum status deal(struct plan *plan, const struct job *job, const struct dealing *dealing,
                         struct error *error)
 {
-    if (dealing->told != NULL)
-        return partition_make_told(&plan->partition, job->variables, job->variable_count,
-                                   dealing->told, dealing->count, error);
+    if (dealing->sizes != NULL)
+        return partition_make_sized(&plan->partition, job->variables, job->variable_count,
+                                    dealing->sizes, dealing->count, error);
     return partition_make(&plan->partition, job->variables, job->variable_count, job->server_count,
                           job->chunk_bytes, job_borders(job), error);
 }
@@ -91,8 +91,8 @@ enum status plan_create(struct plan **plan, const struct job *job, uint32_t serv
     return STATUS_OK;
 }
 
-enum status plan_create_told(struct plan **plan, const struct job *job, const uint64_t *elements,
-                             uint32_t chunk_count, struct error *error)
+enum status plan_create_sized(struct plan **plan, const struct job *job, const uint64_t *elements,
+                              uint32_t chunk_count, struct error *error)
 {
     enum status status = create(plan, job, &(struct dealing){elements, chunk_count}, error);
     if (status == STATUS_OK)

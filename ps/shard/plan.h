@@ -23,9 +23,9 @@ struct plan {
 /* The job has passed job_check. */
 enum status plan_create(struct plan **plan, const struct job *job, uint32_t server, uint64_t run_id,
                         struct error *error);
-/* With other chunks than the declaration's, all of one server; see partition_make_told. */
-enum status plan_create_told(struct plan **plan, const struct job *job, const uint64_t *elements,
-                             uint32_t chunk_count, struct error *error);
+/* With other chunks than the declaration's, all of one server; see partition_make_sized. */
+enum status plan_create_sized(struct plan **plan, const struct job *job, const uint64_t *elements,
+                              uint32_t chunk_count, struct error *error);
 void plan_destroy(struct plan **plan);
 
 /* The variable that element `element` of the parameter space belongs to. */

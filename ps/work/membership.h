@@ -82,13 +82,13 @@ struct member {
     uint32_t first_assignment; /* The first that this ticket got in this generation; 0: none. */
     uint32_t assignment;       /* The last that it is known to follow. */
     bool owes, computing;
-    enum wait waits;          /* Async: why it got no batch last. */
-    uint32_t waits_for;       /* One more than the worker that it waits for; 0: not known. */
-    bool asks;                /* Async: it has asked for work since it got its share. */
-    uint64_t step;            /* As of its last PING. */
-    uint64_t moved_us;        /* When it last made progress, or began to owe work. */
-    uint64_t told_slow_after; /* Microseconds: when the last line said so. */
-    uint64_t reported;        /* One more than the step or batch of its latest report; 0: none. */
+    enum wait waits;       /* Async: why it got no batch last. */
+    uint32_t waits_for;    /* One more than the worker that it waits for; 0: not known. */
+    bool asks;             /* Async: it has asked for work since it got its share. */
+    uint64_t step;         /* As of its last PING. */
+    uint64_t moved_us;     /* When it last made progress, or began to owe work. */
+    uint64_t slow_line_us; /* Microseconds: when the last line said so. */
+    uint64_t reported;     /* One more than the step or batch of its latest report; 0: none. */
     struct worker_summary summary;
     /* The greatest of each sum that the process reported: those in the summary. */
     struct message_times told;

@@ -442,7 +442,7 @@ enum status exchange_push(struct exchange *exchange, struct envelope *envelope,
     if (what->want) { /* Time before the last node's push was no wait. */
         begin_waiting(x, now_us);
         x->began_us = now_us;
-        x->held_us = x->held_told_us = x->held_for = 0;
+        x->held_us = x->held_reported_us = x->held_for = 0;
         x->let_go_us = 0;
     }
     for (uint32_t i = 0; i < partition->chunk_count && status == STATUS_OK; i++)

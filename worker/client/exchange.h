@@ -98,7 +98,7 @@ struct exchange {
     uint64_t began_us;
     /* From the answers: */
     uint32_t held_us; /* The longest wait at a barrier, and the part of it that was reported. */
-    uint32_t held_told_us;
+    uint32_t held_reported_us;
     uint32_t held_for;        /* One more than the worker that it was for; 0: not known. */
     uint64_t let_go_us;       /* When the first answer came that had waited; 0: none. */
     uint64_t missed_at;       /* After EXCHANGE_MISSED: a chunk's version. */

@@ -38,7 +38,7 @@ void scoring_forget(struct scoring *scoring)
 {
     drop_work(scoring);
     scoring->wanted = false;
-    scoring->told = (struct message_work){0};
+    scoring->finished = (struct message_work){0};
 }
 
 static bool is_same(const struct message_work *a, const struct message_work *b)
@@ -51,7 +51,7 @@ void scoring_take_work(struct scoring *scoring, struct envelope *envelope,
                        const struct message_work *work, uint64_t now_us, struct outbox *outbox)
 {
     struct message_exchange what = {.want = true, .want_version = work->scored, .scored = true};
-    if (scoring->given || is_same(work, &scoring->work) || is_same(work, &scoring->told))
+    if (scoring->given || is_same(work, &scoring->work) || is_same(work, &scoring->finished))
         return;
     bool under_way = scoring->pull.under_way > 0 && work->scored == scoring->work.scored;
     scoring->work = *work;
@@ -99,7 +99,7 @@ bool scoring_finish(struct scoring *scoring)
     bool wanted = scoring->wanted;
     scoring->given = scoring->wanted = false;
     if (wanted)
-        scoring->told = scoring->work;
+        scoring->finished = scoring->work;
     scoring->work = (struct message_work){0};
     return wanted;
 }

@@ -23,7 +23,7 @@ struct scoring {
     bool given;               /* The trainer has it. */
     bool wanted;              /* Its score is of this generation. */
     uint64_t given_us;
-    struct message_work told; /* The last share that the trainer finished. */
+    struct message_work finished; /* The last share that the trainer finished. */
 };
 
 enum status scoring_init(struct scoring *scoring, const struct job *job,

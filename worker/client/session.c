@@ -145,9 +145,9 @@ static void forget_pushed(struct session *s)
 /* Over for this worker: the trainer hears it and lets go. */
 static void tell_end(struct session *s, struct outbox *outbox)
 {
-    if (!s->joining.over || s->end_told)
+    if (!s->joining.over || s->end_passed)
         return;
-    s->end_told = true;
+    s->end_passed = true;
     forget_pushed(s);
     scoring_forget(&s->scoring);
     struct packet *packet = outbox_add(outbox, TO_TRAINER, MESSAGE_FINISHED);
@@ -227,13 +227,13 @@ static void note_wait(struct session *s, uint64_t now_us)
 static void hand_to_trainer(struct session *s, uint64_t step, bool enough, uint64_t now_us,
                             struct outbox *outbox)
 {
-    if (!s->start_told) {
+    if (!s->start_passed) {
         struct packet *start = outbox_add(outbox, TO_TRAINER, MESSAGE_START);
         start->message.generation = s->envelope->generation;
         start->message.start = s->start;
         start->payload = s->sets != NULL ? frame_retain(s->sets) : NULL;
-        s->start_told = true;
-        s->told_assignment = s->start.assignment;
+        s->start_passed = true;
+        s->passed_assignment = s->start.assignment;
     }
     struct packet *packet = outbox_add(outbox, TO_TRAINER, MESSAGE_WORK);
     packet->message.work.enough = enough;
@@ -377,11 +377,12 @@ static void account_exchange(struct session *s, uint64_t now_us)
 {
     struct exchange *x = &s->exchange;
     uint64_t took = now_us - x->began_us - scoring_us(&s->scoring, x->began_us, now_us);
-    uint64_t held = x->held_us - x->held_told_us < took ? x->held_us - x->held_told_us : took;
+    uint64_t held =
+        x->held_us - x->held_reported_us < took ? x->held_us - x->held_reported_us : took;
     times_wait(&s->times, WAIT_BARRIER, x->held_for, held);
     times_exchange(&s->times, took - held);
     tell_exchange(s, took, held, now_us);
-    x->held_told_us += (uint32_t)held;
+    x->held_reported_us += (uint32_t)held;
     x->began_us = now_us;
 }
 
@@ -492,7 +493,7 @@ static void handle_start(struct session *s, const struct message *message, struc
     s->sets = sets != NULL ? frame_retain(sets) : NULL;
     s->follow.closed_end = end_of_sets(sets);
     s->follow.computation.announces = start->records;
-    s->start_told = false;
+    s->start_passed = false;
     s->rejoined = false;
     s->waiting_us = now_us;
     s->joining.started = true;
@@ -911,7 +912,7 @@ bool session_moves(const struct session *session)
 uint64_t session_front(struct session *session, uint64_t *step, uint64_t *serial)
 {
     struct session *s = session;
-    if (!is_started(s) || !s->start_told || s->trainer != IDLE || s->scoring.given ||
+    if (!is_started(s) || !s->start_passed || s->trainer != IDLE || s->scoring.given ||
         s->announcements.leave)
         return 0;
     uint64_t front = exchange_front(&s->exchange);

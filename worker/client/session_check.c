@@ -10,7 +10,7 @@ static void check_start(const struct session *s)
 {
     bool started = s->start.assignment != 0;
     RULE(IMPLIES(started, s->joining.started), "with the first START it has started");
-    RULE(IMPLIES(started && s->start_told, s->told_assignment == s->start.assignment),
+    RULE(IMPLIES(started && s->start_passed, s->passed_assignment == s->start.assignment),
          "the trainer knows the START that was passed on");
     RULE(IMPLIES(s->have_parameters, started), "parameters are of a START");
     RULE(IMPLIES(s->have_parameters, s->rounds == 0), "who has parameters does not look for them");
@@ -53,11 +53,11 @@ void session_check(const struct session *session)
     scoring_check(&s->scoring);
     follow_check(&s->follow);
     announcements_check(&s->announcements, s->envelope);
-    RULE(s->end_told == s->joining.over, "the trainer knows the end as soon as it is there");
-    RULE(IMPLIES(s->end_told,
+    RULE(s->end_passed == s->joining.over, "the trainer knows the end as soon as it is there");
+    RULE(IMPLIES(s->end_passed,
                  s->exchange.pushed_count == 0 && s->exchange.under_way == 0 && !s->deferred.waits),
          "after the end nothing is under way");
-    if (s->end_told)
+    if (s->end_passed)
         return;
     check_start(s);
     check_trainer(s);

@@ -38,8 +38,8 @@ struct session {
     bool rejoined; /* Welcomed again since the last START. */
 
     /* The trainer's side. */
-    bool start_told;              /* The trainer has `start`. */
-    uint32_t told_assignment;     /* Of its last START. */
+    bool start_passed;            /* The trainer has `start`. */
+    uint32_t passed_assignment;   /* Of its last START. */
     uint64_t work_generation;     /* Of the last WORK. */
     uint64_t work_step;           /* The step or batch of the last WORK. */
     bool abandoned;               /* START came since: the trainer finishes for other workers. */
@@ -62,8 +62,8 @@ struct session {
     uint64_t leave_us;   /* It was asked to leave. */
     uint64_t stopped_us; /* How long this process was stopped while it computed that. */
 
-    int leave_code; /* Its exit code when it leaves. */
-    bool end_told;  /* The trainer knows the end. */
+    int leave_code;  /* Its exit code when it leaves. */
+    bool end_passed; /* The trainer knows the end. */
 };
 
 /* See common/base/invariant.h. */

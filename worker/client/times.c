@@ -62,13 +62,13 @@ static uint64_t named_us(const struct times *times)
     return sum_us;
 }
 
-void times_tell(struct times *times, struct message_times *told, uint64_t now_us)
+void times_tell(struct times *times, struct message_times *report, uint64_t now_us)
 {
     if (CHECKED && times->began_us != 0)
         INVARIANT("times", named_us(times) <= now_us - times->began_us,
                   "no span of time has two names");
     times->awaited_us += times->whom_us;
-    *told = (struct message_times){
+    *report = (struct message_times){
         .wall_us = times->began_us != 0 ? now_us - times->began_us : 0,
         .compute_us = times->compute_us,
         .exchange_us = times->exchange_us,

@@ -44,6 +44,6 @@ uint64_t times_later(uint64_t began_us, uint64_t gap_us, uint64_t now_us);
 void times_resume(struct times *times, uint64_t gap_us, uint64_t now_us);
 
 /* The sums since the begin, and the longest awaited worker since the last report. */
-void times_tell(struct times *times, struct message_times *told, uint64_t now_us);
+void times_tell(struct times *times, struct message_times *report, uint64_t now_us);
 
 #endif

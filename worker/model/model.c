@@ -546,9 +546,9 @@ static void gradient_clear(const struct model *model, float *gradient)
     memset(gradient + done, 0, (model->elements - done) * sizeof *gradient);
 }
 
-void model_gradient_told(struct model *model, const float *parameters, const uint8_t *images,
-                         const uint8_t *labels, uint32_t count, float *gradient,
-                         struct score *score, const struct ready *ready)
+void model_gradient_ready(struct model *model, const float *parameters, const uint8_t *images,
+                          const uint8_t *labels, uint32_t count, float *gradient,
+                          struct score *score, const struct ready *ready)
 {
     assert(count <= model->batch_max);
     if (count == 0) {
@@ -567,7 +567,7 @@ void model_gradient_told(struct model *model, const float *parameters, const uin
 void model_gradient(struct model *model, const float *parameters, const uint8_t *images,
                     const uint8_t *labels, uint32_t count, float *gradient, struct score *score)
 {
-    model_gradient_told(model, parameters, images, labels, count, gradient, score, NULL);
+    model_gradient_ready(model, parameters, images, labels, count, gradient, score, NULL);
 }
 
 void model_evaluate(struct model *model, const float *parameters, const uint8_t *images,

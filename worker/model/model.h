@@ -82,9 +82,9 @@ uint64_t model_go_on(struct model *model, const float *parameters, uint64_t end)
  * on that is next, and with the same bits. labels: [count].
  * gradient: [elements], overwritten with the sum over the examples; gaps between variables are 0.
  * score: added to, before the first call. ready: NULL without. */
-void model_gradient_told(struct model *model, const float *parameters, const uint8_t *images,
-                         const uint8_t *labels, uint32_t count, float *gradient,
-                         struct score *score, const struct ready *ready);
+void model_gradient_ready(struct model *model, const float *parameters, const uint8_t *images,
+                          const uint8_t *labels, uint32_t count, float *gradient,
+                          struct score *score, const struct ready *ready);
 
 /* The same without. */
 void model_gradient(struct model *model, const float *parameters, const uint8_t *images,

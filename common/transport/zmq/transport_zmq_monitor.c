@@ -113,12 +113,12 @@ static void count(struct monitor *monitor, uint16_t event, uint32_t value, const
 static void count_foreign(struct monitor *monitor, uint64_t now_us)
 {
     struct handshakes *counts = &monitor->counts;
-    uint64_t told = counts->succeeded + counts->unauthorized + counts->mismatched +
-                    counts->garbled + counts->unguarded + counts->cut + counts->late;
+    uint64_t reported = counts->succeeded + counts->unauthorized + counts->mismatched +
+                        counts->garbled + counts->unguarded + counts->cut + counts->late;
     if (now_us < monitor->turned_us + MONITOR_PATIENCE_US) /* Looks may come with an older time. */
         return;
-    if (monitor->accepted_before > told + counts->foreign)
-        counts->foreign = monitor->accepted_before - told;
+    if (monitor->accepted_before > reported + counts->foreign)
+        counts->foreign = monitor->accepted_before - reported;
     monitor->accepted_before = monitor->accepted;
     monitor->turned_us = now_us;
 }

@@ -397,7 +397,7 @@ TEST(a_session_with_other_chunks_goes_on_from_the_values_of_the_one_before, "ada
     ck_assert_int_eq(run_record_reader_next(&reader, NULL), STATUS_OK);
     partition_free(&f->partition);
     ck_assert_int_eq(
-        partition_make_told(&f->partition, f->job.variables, f->job.variable_count, all, 1, NULL),
+        partition_make_sized(&f->partition, f->job.variables, f->job.variable_count, all, 1, NULL),
         STATUS_OK);
     naive_interval(&naive, &reader.interval);
     ck_assert_mem_eq(parted, naive.arrays[0], f->elements * sizeof(float));

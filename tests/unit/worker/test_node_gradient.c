@@ -224,8 +224,8 @@ static enum status compute_told(const struct step_shape *shape, struct node node
     heard->gradient = sum;
     heard->first = elements;
     heard->times = 0;
-    return node_gradient_compute_told(&gradient, parameters, shape, node, sum, &score, &ready,
-                                      error);
+    return node_gradient_compute_ready(&gradient, parameters, shape, node, sum, &score, &ready,
+                                       error);
 }
 
 TEST_PLAIN(what_is_told_of_is_there_for_good_and_needs_its_parameters_no_more)
