@@ -336,9 +336,9 @@ static int find_own_place(const struct options *options, struct addresses *addre
                   wording_duration(options->deadlines.start).text, addresses->own);
         return EXIT_START_TIMEOUT;
     }
-    bool everybody = options->keys != NULL || options->insecure;
+    bool others_connect = options->keys != NULL || options->insecure;
     enum status status =
-        listening_choose(addresses->own, &places, everybody, &addresses->listening, error);
+        listening_choose(addresses->own, &places, others_connect, &addresses->listening, error);
     return status == STATUS_OK        ? EXIT_DONE
            : status == STATUS_REFUSED ? EXIT_USAGE
                                       : EXIT_CANNOT_OPEN;

@@ -50,7 +50,7 @@
  * So W workers cost at most W (G + 4 S + 2 c), their windows, and the held gradients, and nothing
  * grows with time; what was freed is kept for the next time, so resident memory stays
  * at its highest. A process that was replaced keeps its answers until its connection ends. Two
- * generations do not add up: of the one before only what is on its way to somebody is left.
+ * generations do not add up: of the one before only messages in flight are left.
  *
  * Threads: server_run is the router thread and makes the others; server_request_stop,
  *   server_abandoned and server_enough may be called from any thread. */

@@ -18,7 +18,7 @@ static const struct mode_facts modes[MODE_COUNT] = {
          .locks = true,
          .may_be_stale = true,
          .accumulates = true,
-         .told =
+         .explanation =
              "server 0 leases a batch of examples to each worker that asks. A worker's gradient "
              "is applied the moment it comes, whatever others have made meanwhile, "
              "and the answer has the newest values. No worker waits for another; how "
@@ -32,11 +32,12 @@ static const struct mode_facts modes[MODE_COUNT] = {
                    .exact = true,
                    .single_version = true,
                    .shared_read = true,
-                   .told = "the examples of a step are cut into leaves, which are dealt over the "
-                           "workers. A chunk waits until the gradients of all leaves are in (the "
-                           "barrier), makes one update by their sum, and answers only then. So all "
-                           "compute the next step from the same values, and it does not matter who "
-                           "was first."},
+                   .explanation =
+                       "the examples of a step are cut into leaves, which are dealt over the "
+                       "workers. A chunk waits until the gradients of all leaves are in (the "
+                       "barrier), makes one update by their sum, and answers only then. So all "
+                       "compute the next step from the same values, and it does not matter who "
+                       "was first."},
     [MODE_SSP] = {.number = MODE_SSP,
                   .name = "ssp",
                   .unit = "update",
@@ -45,10 +46,11 @@ static const struct mode_facts modes[MODE_COUNT] = {
                   .locks = true,
                   .may_be_stale = true,
                   .bounds = true,
-                  .told = "as in async, server 0 leases batches and a gradient is applied the "
-                          "moment it comes; but no worker gets a batch that would bring it more "
-                          "than S batches ahead of the slowest. The fast wait, for WORK and not "
-                          "for values, and who has waited pulls the newest before it computes."},
+                  .explanation =
+                      "as in async, server 0 leases batches and a gradient is applied the "
+                      "moment it comes; but no worker gets a batch that would bring it more "
+                      "than S batches ahead of the slowest. The fast wait, for WORK and not "
+                      "for values, and who has waited pulls the newest before it computes."},
     [MODE_ALLREDUCE] = {.number = MODE_ALLREDUCE,
                         .name = "allreduce",
                         .hue = 3,
@@ -57,7 +59,7 @@ static const struct mode_facts modes[MODE_COUNT] = {
                         .exact = true,
                         .single_version = true,
                         .replicates = true,
-                        .told =
+                        .explanation =
                             "as in sync, the leaves of a step are dealt over the workers, and a "
                             "chunk adds their gradients up; but what it answers with is the sum. "
                             "Every worker keeps the model and the optimizer's slots, a replica, "
@@ -71,7 +73,7 @@ static const struct mode_facts modes[MODE_COUNT] = {
                      .single_version = true,
                      .has_backup = true,
                      .sets = true,
-                     .told =
+                     .explanation =
                          "as in sync, the leaves of a step are dealt over the workers, and a "
                          "chunk makes one update of a step; but B workers are spare: as soon as "
                          "all but B have reported theirs, server 0 closes the step with those "
@@ -82,7 +84,7 @@ static const struct mode_facts modes[MODE_COUNT] = {
 const struct mode_facts *mode_facts(enum mode mode)
 {
     static const struct mode_facts unknown = {
-        .number = MODE_COUNT, .name = "unknown", .unit = "update", .told = "?"};
+        .number = MODE_COUNT, .name = "unknown", .unit = "update", .explanation = "?"};
     return (unsigned)mode < MODE_COUNT ? &modes[mode] : &unknown;
 }
 

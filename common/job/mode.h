@@ -30,12 +30,12 @@ struct mode_facts {
     bool single_version; /* A worker computes from one version of all chunks. */
     /* A gradient that is not finite is left out, and counted; else it ends the job. */
     bool may_skip;
-    bool is_recorded; /* Computations have numbers, and chunks log them (--record). */
-    bool shared_read; /* Workers of the host read values where servers write them. */
-    bool replicates;  /* Workers get the sums, and make every update as well. */
-    const char *told; /* An explanation of the mode for beginners. */
-    unsigned hue;     /* Its colour in figures, from 1; 0: any that is left. */
-    bool bounds;      /* Its setting is "ssp:S": batches that workers may be apart. */
+    bool is_recorded;        /* Computations have numbers, and chunks log them (--record). */
+    bool shared_read;        /* Workers of the host read values where servers write them. */
+    bool replicates;         /* Workers get the sums, and make every update as well. */
+    const char *explanation; /* An explanation of the mode for beginners. */
+    unsigned hue;            /* Its colour in figures, from 1; 0: any that is left. */
+    bool bounds;             /* Its setting is "ssp:S": batches that workers may be apart. */
     /* Its setting is the number of workers that a step does not wait for, from 1. */
     bool has_backup;
     bool sets;        /* The leaves that make a step are decided as it goes, and recorded. */

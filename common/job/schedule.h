@@ -6,22 +6,22 @@
  *   cosine    lr * ((1 - floor) * (1 + cos(pi * min(version, total) / total)) / 2 + floor)
  *                                                    (Loshchilov and Hutter, ICLR 2017; tf.keras
  *                                                     CosineDecay, whose alpha is our floor)
- * Warm-up multiplies any of them by from + (1 - from) * min(1, (version + 1) / warmup): in equal steps from a
- * part of the rate, which may be 0, to all of it. With from = 1 / k it is the gradual warm-up of a rate that
- * is k times that of a smaller batch (Goyal et al. 2017, 2.2).
+ * Warm-up multiplies any of them by from + (1 - from) * min(1, (version + 1) / warmup): in equal
+ * steps from a part of the rate, which may be 0, to all of it. With from = 1 / k it is the
+ * gradual warm-up of a rate that is k times that of a smaller batch (Goyal et al. 2017, 2.2).
  *
- * version counts updates already made, so the first update uses version 0. Evaluated in double and
- * rounded once to float.
+ * version counts updates already made, so the first update uses version 0. Evaluated in double
+ * and rounded once to float.
  *
- * What is taken off the rate of a gradient that others have overtaken, --staleness-rate:
+ * --staleness-rate lowers the rate of a stale gradient:
  *
- *   none      nothing
+ *   none      not at all
  *   inverse   rate / max(1, staleness)      (Zhang et al., IJCAI 2016, "Staleness-aware async-SGD")
- *   constant  rate / max(1, workers - 1)    the control: what a staleness is on the mean, for all
- *                                            alike. Where it does as well, inverse has shown nothing
+ *   constant  rate / max(1, workers - 1)    the control: by the mean staleness, for all alike.
+ *                                            Where it does as well, inverse has shown nothing
  *
- * It is the rate that is divided and never the gradient: rules that divide by a mean of gradients,
- * such as adam, would take a factor of the gradient out again. Threads: pure. */
+ * The rate is divided and never the gradient: rules that divide by a mean of gradients, such as
+ * adam, would cancel a factor of the gradient. Threads: pure. */
 
 #ifndef COMMON_JOB_SCHEDULE_H
 #define COMMON_JOB_SCHEDULE_H
@@ -50,7 +50,7 @@ enum staleness_rate {
     STALENESS_RATE_COUNT
 };
 
-const char *staleness_rate_numbered(unsigned number); /* NULL from the first that is not there. */
+const char *staleness_rate_numbered(unsigned number); /* NULL behind the last. */
 
 /* The rate of one update. staleness: versions made since its base; workers: as declared. Divided
  * in double and rounded once. */
@@ -58,7 +58,7 @@ float staleness_rate_of(enum staleness_rate rule, float rate, uint64_t staleness
 
 /* "constant", "step", "cosine"; "unknown" for any other number. */
 const char *schedule_kind_name(enum schedule_kind kind);
-const char *schedule_numbered(unsigned number); /* NULL from the first that is not there. */
+const char *schedule_numbered(unsigned number); /* NULL behind the last. */
 
 /* The conditions beyond the bounds of single fields (job_rows.inc), for a known kind. */
 enum status schedule_check(const struct schedule *schedule, struct error *error);

@@ -1,17 +1,17 @@
-/* windows.h - what every run of N batches scored as it was trained (--report-every N).
+/* windows.h - the score of every run of N batches as it was trained (--report-every N).
  *
- * Window k is the batches [k N, (k + 1) N) of the job, wherever epochs end; the last one ends with the
- * job and may be shorter. Batches come in any order, each once, and
- * a window is told when it has all of its own, so where batches overtake each other a window may be told
+ * Window k is the batches [k N, (k + 1) N) of the job, wherever epochs end; the last one ends
+ * with the job and may be shorter. Batches come in any order, each once. A window is reported
+ * when it has all of its own, so where batches overtake each other a window may be reported
  * before the one before it:
  *
- *     N 4   0 1 2 3 | 4 5 6 7 | 8 9      batch 2 is slow: 4..7 are told first, then 0..3
+ *     N 4   0 1 2 3 | 4 5 6 7 | 8 9      batch 2 is slow: 4..7 come first, then 0..3
  *
- * Going back to a step forgets what came from there on; of the window that the step lies in the first
- * part is what was scored so far, if that is known. If not, it is told of fewer batches than it has.
+ * Going back to a step forgets all from there on. Of the step's window the first part is its
+ * score so far, if that is known. If not, the window is reported with fewer batches than it has.
  *
- * Memory: a tally for each window between the first that lacks a batch and the last that has one: at
- * most WINDOWS_REACH / N and two, for batches are never further apart.
+ * Memory: a tally for each window between the first that lacks a batch and the last that has
+ * one: at most WINDOWS_REACH / N and two, for batches are never further apart.
  * Threads: the owner's. Ownership: windows_free. */
 
 #ifndef COMMON_JOB_WINDOWS_H
@@ -29,7 +29,7 @@
 struct window {
     uint64_t number;     /* From 0. */
     uint64_t first, end; /* Its batches [first, end). */
-    uint64_t examples;   /* ... that have so many. */
+    uint64_t examples;   /* Their examples. */
     struct tally tally;  /* Of `tally.updates` batches: all, unless a first part is unknown. */
     bool ragged;         /* The last one, shorter than the others. */
 };
@@ -43,7 +43,7 @@ struct windows {
     struct tally *tallies; /* [room], window k in place k % room; owned. */
 };
 
-/* How many a job has; and one of them (from 0), of which this was scored. */
+/* The windows of a job; and one of them (from 0), with its score. */
 uint64_t windows_of_job(const struct job *job);
 struct window window_of(const struct job *job, uint64_t number, const struct tally *tally);
 

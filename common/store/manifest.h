@@ -4,21 +4,21 @@
  *       "format": "syncopate-checkpoint-2",
  *       "run_id": "00c0ffee00c0ffee",
  *       "step": 938,
- *       "epoch_so_far": {"updates": 0, "examples": 0, "correct": 0, "loss": 0},  before this step, as
- *                                              trained; loss in 2^-24 nats; no updates: not known
+ *       "epoch_so_far": {"updates": 0, "examples": 0, "correct": 0, "loss": 0},  before this step,
+ *                                              as trained; loss in 2^-24 nats; no updates: not known
  *       "window_so_far": {"first": 930, "updates": 8, ...},  of the window (windows.h) that the step
  *                                              lies in; left out where that is not known, or nothing
- *       "record": {"session": 1, "bytes": 20480, "computation": 939, "batches": 938},  what there is
- *                                              of it, the next number, and how many batches it goes up
- *                                              to: fewer than `step` when it has ended and the run has
- *                                              not; session 0: nothing of the run is recorded
+ *       "record": {"session": 1, "bytes": 20480, "computation": 939, "batches": 938},  its length,
+ *                                              the next number, and its last batch: fewer than
+ *                                              `step` when it has ended and the run has not;
+ *                                              session 0: the run is not recorded
  *       "job": {...},                                  the whole declaration, see job_json.h
  *       "parts": [{"file": "part-0-of-2.safetensors", "bytes": 731904, "blake2b": "..."}, ...],
  *       "blake2b": "..."                               of all the text before this member's comma
  *     }
  *
- * The last member guards the manifest itself, so that a flipped bit in a step or a seed is noticed,
- * too.
+ * The last member guards the manifest itself, so that a flipped bit in a step or a seed is
+ * noticed, too.
  *
  * Threads: plain values. Errors: STATUS_INVALID for bytes that break a rule; the line names the
  * file. */

@@ -1,13 +1,14 @@
-/* run_window.h - what a window of --report-every scored, as events.jsonl, run.json and people are told.
+/* run_window.h - the score of a window of --report-every, in events.jsonl, run.json and lines
+ * for people.
  *
  *     {"event": "window", "window": 4, "from": 30, "step": 40, "every": 10, "batches": 10,
  *      "loss": 0.45, "accuracy": 0.87, "examples": 640, "of": 640, "seconds": 0.53, ...}
  *
- * The window is of the batches from + 1 to step, counted from 1; the job's last may have fewer than
- * `every`. `batches` of them are counted, all unless the first part was scored in a session of which
- * nothing is known; `examples` are those that the means are over, `of` those that there are. `seconds`
- * are of training, from the end of the window that was told before; null where training went back or
- * began within.
+ * The window is of the batches from + 1 to step, counted from 1; the job's last may have fewer
+ * than `every`. `batches` of them are counted: all, unless the first part was scored in an
+ * unknown session. `examples` are those of the means, `of` all of them. `seconds` are of
+ * training, from the end of the window reported before; null where training went back or began
+ * within.
  *
  * Threads: plain values. */
 

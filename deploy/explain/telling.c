@@ -314,7 +314,8 @@ static void print_opening(FILE *out, const struct telling *telling)
 {
     char text[1024];
     const struct job *job = telling->job;
-    snprintf(text, sizeof text, "%s, told: %s", job_mode_text(job).text, job_mode(job)->told);
+    snprintf(text, sizeof text, "%s, told: %s", job_mode_text(job).text,
+             job_mode(job)->explanation);
     if (telling->partition->chunk_count == 0)
         snprintf(
             text, sizeof text,

@@ -40,11 +40,11 @@ static enum status refuse(const char *address, const struct places *places, stru
                      address, where);
 }
 
-static enum status choose_any(const char *address, uint16_t port, bool everybody,
+static enum status choose_any(const char *address, uint16_t port, bool others_connect,
                               struct listening *listening, struct error *error)
 {
     static const struct places none = {.count = 0};
-    if (!everybody)
+    if (!others_connect)
         return refuse(address, &none, error);
     snprintf(listening->addresses, sizeof listening->addresses, "*:%u", port);
     return STATUS_OK;
@@ -52,11 +52,11 @@ static enum status choose_any(const char *address, uint16_t port, bool everybody
 
 /* A name that is a loopback address here, and another one elsewhere. */
 static void choose_for_name(const char *host, uint16_t port, const struct places *places,
-                            bool everybody, struct listening *listening)
+                            bool others_connect, struct listening *listening)
 {
     char where[100];
     list(places, where, sizeof where, ", ");
-    if (everybody) {
+    if (others_connect) {
         snprintf(listening->addresses, sizeof listening->addresses, "*:%u", port);
         snprintf(listening->remark, sizeof listening->remark,
                  "on all addresses, since %.100s is %s on this host, which no other host reaches",
@@ -68,7 +68,7 @@ static void choose_for_name(const char *host, uint16_t port, const struct places
     }
 }
 
-enum status listening_choose(const char *address, const struct places *places, bool everybody,
+enum status listening_choose(const char *address, const struct places *places, bool others_connect,
                              struct listening *listening, struct error *error)
 {
     char host[ADDRESS_MAX];
@@ -77,17 +77,17 @@ enum status listening_choose(const char *address, const struct places *places, b
     if (!address_split(address, host, &port))
         return error_set(error, STATUS_INVALID, "%s is not host:port", address);
     if (address_is_any(host))
-        return choose_any(address, port, everybody, listening, error);
+        return choose_any(address, port, others_connect, listening, error);
     if (places->status != STATUS_OK)
         return error_set(error, STATUS_NOT_FOUND,
                          "the host name %.150s does not resolve: %s; --bind :%u listens on all "
                          "addresses of this host",
                          host, places->why, port);
     uint32_t loopback = count_loopback(places);
-    if (!everybody && loopback < places->count)
+    if (!others_connect && loopback < places->count)
         return refuse(address, places, error);
     list(places, listening->addresses, sizeof listening->addresses, ",");
     if (loopback == places->count && !address_is_loopback(host))
-        choose_for_name(host, port, places, everybody, listening);
+        choose_for_name(host, port, places, others_connect, listening);
     return STATUS_OK;
 }

@@ -25,10 +25,10 @@ struct listening {
     char remark[400];                /* For the line that names the address; or "". */
 };
 
-/* address: this server's as given, and its name's addresses. everybody: other hosts may talk to
+/* address: this server's as given, and its name's addresses. others_connect: other hosts may talk to
  * it. STATUS_REFUSED: not without keys or --insecure. STATUS_NOT_FOUND: the name does not
  * resolve. */
-enum status listening_choose(const char *address, const struct places *places, bool everybody,
+enum status listening_choose(const char *address, const struct places *places, bool others_connect,
                              struct listening *listening, struct error *error);
 
 #endif

@@ -33,7 +33,7 @@ struct evaluation {
     /* The score under way. */
     uint64_t batches;                   /* Of its model; 0: there is none, and zeros follow. */
     uint32_t shares, share_count;       /* How many; how many have come. */
-    uint32_t holders[JOB_WORKERS_MAX];  /* [shares] the worker that has it, + 1; 0: nobody. */
+    uint32_t holders[JOB_WORKERS_MAX];  /* [shares] the worker that has it, + 1; 0: none. */
     uint32_t held[JOB_WORKERS_MAX];     /* By worker, the same from its side: the share, + 1. */
     uint32_t taken;                     /* No share below this one is to be dealt. */
     uint64_t had[JOB_WORKERS_MAX / 64]; /* Bits: shares that have come. */

@@ -76,8 +76,8 @@ struct statistics {
     uint64_t step;    /* Highest update counted whole, plus one. Async: see statistics_made. */
 };
 
-/* `so_far`: what the epoch and the window of first_step had scored before it, as far as anybody
- * knows. STATUS_MEMORY. */
+/* `so_far`: what the epoch and the window of first_step had scored before it, as far as it is
+ * known. STATUS_MEMORY. */
 enum status statistics_init(struct statistics *statistics, const struct job *job,
                             uint64_t first_step, const struct tally_so_far *so_far);
 void statistics_free(struct statistics *statistics);

@@ -22,12 +22,13 @@ static struct places places_of(const char *first, const char *second)
 
 /* What is chosen for an address with these places; "" for a remark when there is to be none, else a
  * part of it. */
-static void expect(const char *address, struct places places, bool everybody, const char *addresses,
-                   const char *remark)
+static void expect(const char *address, struct places places, bool others_connect,
+                   const char *addresses, const char *remark)
 {
     struct listening listening;
     struct error error = {STATUS_OK, ""};
-    ck_assert_msg(listening_choose(address, &places, everybody, &listening, &error) == STATUS_OK,
+    ck_assert_msg(listening_choose(address, &places, others_connect, &listening, &error) ==
+                      STATUS_OK,
                   "%s: %s", address, error.text);
     ck_assert_str_eq(listening.addresses, addresses);
     if (remark[0] == '\0')
