@@ -34,8 +34,8 @@ again-ps1-evaluating|another server|evaluating|both|killed, started again|it tak
 again-w0-evaluating|a worker|evaluating|both|killed, started again|its share is scored by another|20|0
 again-ps0-closing|server 0|closing|both|killed, started again|all join again; what the newest checkpoint lacks is done again|20|0
 again-ps1-closing|another server|closing|both|killed, started again|it takes its place; what the newest checkpoint lacks is done again|20|0
-again-w0-closing|a worker|closing|both|killed, started again|it is told that the job is done|5|0
-lost-ps0-before|server 0|before the job|both|killed for good|nobody tells the others of a job|T + 1|4
+again-w0-closing|a worker|closing|both|killed, started again|it hears that the job is done|5|0
+lost-ps0-before|server 0|before the job|both|killed for good|the others hear of no job|T + 1|4
 lost-ps1-before|another server|before the job|both|killed for good|the start times out|T + 1|4
 lost-ps0-gathering|server 0|gathering|both|killed for good|the others give up|W + R + 1|195
 lost-ps1-gathering|another server|gathering|both|killed for good|the start times out|T + 1|4
@@ -50,7 +50,7 @@ lost-ps0-closing|server 0|closing|both|killed for good|the others give up|W + R 
 lost-ps1-closing|another server|closing|both|killed for good|the job ends, naming it|W + R + 1|195
 lost-w0-closing|a worker|closing|both|killed for good|the job is done without it|W + 3|0
 lost-w0-finishing|a worker|finishing|both|killed for good|the job is done|W + 1|0
-lost-ps0-finishing|server 0|finishing|any|killed for good|the job is done; everybody has been told|1|0
+lost-ps0-finishing|server 0|finishing|any|killed for good|the job is done; all have heard it|1|0
 lost-ps2-recovering|another server|going back to a checkpoint|any|killed for good|the job ends, naming it|W + R + 1|195
 alone-ps0|server 0|before the job|any|no worker ever comes|it gives up|T + 1|4
 alone-w0|a worker|before the job|any|no server is ever there|it gives up|T + 1|4
