@@ -156,6 +156,13 @@ static double accuracy(const struct score *score)
     return score->examples == 0 ? (double)NAN : (double)score->correct / (double)score->examples;
 }
 
+static struct score_figures figures_of(const struct model_file *file, const struct score *score)
+{
+    return (struct score_figures){mean_loss(score), accuracy(score),
+                                  file->declared ? l2_loss(&file->job, file->parameters)
+                                                 : (double)NAN};
+}
+
 static void print_score(const struct model_file *file, const struct score *score)
 {
     printf("test loss      %.6f\n", mean_loss(score));
@@ -184,10 +191,8 @@ static enum status print_json(const struct choice *choice, const struct model_fi
     json_writer_u64(&writer, "seed", choice->seed);
     json_writer_bool(&writer, "as_trained", is_trained_on(file, dataset));
     json_writer_u64(&writer, "test_examples", score->examples);
-    json_writer_real(&writer, "test_loss", mean_loss(score));
-    json_writer_real(&writer, "test_accuracy", accuracy(score));
-    json_writer_real(&writer, "regularisation_loss",
-                     file->declared ? l2_loss(&file->job, file->parameters) : (double)NAN);
+    const struct score_figures test = figures_of(file, score);
+    figures_write(&writer, score_figures_rows(), &test);
     json_writer_u64(&writer, "not_finite", score->not_finite);
     json_writer_end(&writer);
     return command_print_json(&writer, error);
@@ -271,8 +276,7 @@ static enum status score_checkpoint(void *context, const char *path, struct foll
         status = score_file(f->options, &f->file, &f->dataset, path, &score, error);
     *told = (struct follow_score){.step = f->file.step,
                                   .steps = f->file.job.steps,
-                                  .loss = mean_loss(&score),
-                                  .accuracy = accuracy(&score),
+                                  .test = figures_of(&f->file, &score),
                                   .examples = score.examples,
                                   .not_finite = score.not_finite};
     return status;

@@ -4,23 +4,22 @@
 
 #include <math.h>
 
-static bool is_better(const struct best *best, double loss, double accuracy)
+static bool is_better(const struct best *best, const struct score_figures *test)
 {
     if (best->by == BEST_BY_LOSS)
-        return isfinite(loss) && (!best->known || loss < best->loss);
-    return isfinite(accuracy) && (!best->known || accuracy > best->accuracy);
+        return isfinite(test->loss) && (!best->known || test->loss < best->test.loss);
+    return isfinite(test->accuracy) && (!best->known || test->accuracy > best->test.accuracy);
 }
 
-bool best_take(struct best *best, uint64_t step, double loss, double accuracy)
+bool best_take(struct best *best, uint64_t step, const struct score_figures *test)
 {
-    if (!is_better(best, loss, accuracy)) {
+    if (!is_better(best, test)) {
         best->without++;
         return false;
     }
     best->known = true;
     best->step = step;
-    best->loss = loss;
-    best->accuracy = accuracy;
+    best->test = *test;
     best->without = 0;
     return true;
 }

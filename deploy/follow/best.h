@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/figures/figures.h"
+
 enum best_by { BEST_BY_ACCURACY, BEST_BY_LOSS };
 
 /* Zeroed but for `by` and `patience` is ready. */
@@ -19,12 +21,12 @@ struct best {
     uint32_t patience; /* Scores in a row without improvement that end the run; 0: no limit. */
     bool known;
     uint64_t step; /* Step, loss and accuracy of the best one. */
-    double loss, accuracy;
+    struct score_figures test;
     uint32_t without; /* Scores since the best. */
 };
 
 /* Whether this is the best so far. */
-bool best_take(struct best *best, uint64_t step, double loss, double accuracy);
+bool best_take(struct best *best, uint64_t step, const struct score_figures *test);
 
 /* Whether patience is used up. */
 bool best_is_enough(const struct best *best);

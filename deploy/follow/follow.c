@@ -93,8 +93,7 @@ static void remember_best(struct follower *f)
     if (id != NULL && by != NULL && strcmp(id, f->run_id) == 0 && strcmp(by, ours) == 0) {
         f->best.known = true;
         f->best.step = json_u64(best, "step", 0);
-        f->best.loss = json_number(best, "test_loss");
-        f->best.accuracy = json_number(best, "test_accuracy");
+        figures_read(score_figures_rows(), best, &f->best.test);
     }
     json_release(&best);
 }
@@ -113,8 +112,7 @@ static enum status keep_best(struct follower *f, struct error *error)
     json_writer_text(&writer, "run_id", f->run_id);
     json_writer_text(&writer, "by", f->best.by == BEST_BY_LOSS ? "loss" : "accuracy");
     json_writer_u64(&writer, "step", f->best.step);
-    json_writer_real(&writer, "test_loss", f->best.loss);
-    json_writer_real(&writer, "test_accuracy", f->best.accuracy);
+    figures_write(&writer, score_figures_rows(), &f->best.test);
     json_writer_end(&writer);
     if (status == STATUS_OK && writer.failed)
         status = error_set(error, STATUS_MEMORY, "out of memory");
@@ -163,8 +161,7 @@ static void tell_json(const struct follower *f, const struct follow_score *score
     json_writer_u64(&writer, "step", score->step);
     json_writer_u64(&writer, "steps", score->steps);
     json_writer_u64(&writer, "test_examples", score->examples);
-    json_writer_real(&writer, "test_loss", score->loss);
-    json_writer_real(&writer, "test_accuracy", score->accuracy);
+    figures_write(&writer, score_figures_rows(), &score->test);
     json_writer_u64(&writer, "not_finite", score->not_finite);
     json_writer_bool(&writer, "best", better);
     json_writer_u64(&writer, "best_step", f->best.step);
@@ -182,7 +179,7 @@ static void tell(const struct follower *f, const struct follow_score *score, con
         tell_json(f, score, path, better);
     else
         printf("step %s  test loss %.4f  test accuracy %.2f %%%s\n",
-               wording_count(score->step).text, score->loss, 100 * score->accuracy,
+               wording_count(score->step).text, score->test.loss, 100 * score->test.accuracy,
                better ? "  the best so far" : "");
     fflush(stdout);
 }
@@ -219,7 +216,7 @@ static void tell_end(const struct follower *f)
     snprintf(line, sizeof line,
              "the best by test %s is that of step %s, %.2f %%, loss %.4f: %.600s/model.safetensors",
              f->best.by == BEST_BY_LOSS ? "loss" : "accuracy", wording_count(f->best.step).text,
-             100 * f->best.accuracy, f->best.loss, f->folder);
+             100 * f->best.test.accuracy, f->best.test.loss, f->folder);
     if (f->best.known)
         wording_wrap(stdout, line, 0, 2);
 }
@@ -265,7 +262,7 @@ static enum status note_seen(struct follower *f, uint64_t step, const struct tim
 static enum status take_score(struct follower *f, const struct follow_score *score,
                               const char *path, struct error *error)
 {
-    bool better = best_take(&f->best, score->step, score->loss, score->accuracy);
+    bool better = best_take(&f->best, score->step, &score->test);
     f->scored++;
     enum status status = better ? keep_best(f, error) : STATUS_OK;
     tell(f, score, path, better);

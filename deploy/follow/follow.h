@@ -23,7 +23,7 @@
 
 struct follow_score {
     uint64_t step, steps;
-    double loss, accuracy; /* Means over the test examples; NaN: some loss was not finite. */
+    struct score_figures test; /* The loss NaN: that of some example was not finite. */
     uint64_t examples, not_finite;
 };
 

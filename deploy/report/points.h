@@ -5,7 +5,7 @@
  *     sync-w2,1,loss,12,768,0.41,2.301          a point of progress: of the examples since the
  *     previous one
  *     sync-w2,1,exchanged_bytes,12,768,0.41,1507200   payload that workers had moved by then
- *     sync-w2,1,test_accuracy,157,10000,5.2,0.8975    a score
+ *     sync-w2,1,test_loss,157,10000,5.2,0.4975        a score
  *     sync-w2,1,run_seconds,471,30000,15.6,15.6       of the whole run: as in the table (table.h)
  *
  * A score has exchanged_bytes_scored: it may be at the same step as a point, and later.

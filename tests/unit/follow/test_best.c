@@ -7,23 +7,28 @@
 
 #include "tests/lib/suite.h"
 
+static bool take(struct best *best, uint64_t step, double loss, double accuracy)
+{
+    return best_take(best, step, &(struct score_figures){loss, accuracy, 0});
+}
+
 TEST_PLAIN(of_equals_the_first_stays)
 {
     struct best best = {.by = BEST_BY_ACCURACY};
-    ck_assert(best_take(&best, 10, 1.0, 0.5));
-    ck_assert(!best_take(&best, 20, 0.1, 0.5)); /* A smaller loss is not asked for. */
-    ck_assert(best_take(&best, 30, 2.0, 0.6));
+    ck_assert(take(&best, 10, 1.0, 0.5));
+    ck_assert(!take(&best, 20, 0.1, 0.5)); /* A smaller loss is not asked for. */
+    ck_assert(take(&best, 30, 2.0, 0.6));
     ck_assert_uint_eq(best.step, 30);
-    ck_assert_double_eq(best.loss, 2.0);
-    ck_assert_double_eq(best.accuracy, 0.6);
+    ck_assert_double_eq(best.test.loss, 2.0);
+    ck_assert_double_eq(best.test.accuracy, 0.6);
 }
 
 TEST_PLAIN(by_loss_less_is_better)
 {
     struct best best = {.by = BEST_BY_LOSS};
-    ck_assert(best_take(&best, 10, 1.0, 0.5));
-    ck_assert(!best_take(&best, 20, 1.0, 0.9));
-    ck_assert(best_take(&best, 30, 0.9, 0.1));
+    ck_assert(take(&best, 10, 1.0, 0.5));
+    ck_assert(!take(&best, 20, 1.0, 0.9));
+    ck_assert(take(&best, 30, 0.9, 0.1));
     ck_assert_uint_eq(best.step, 30);
 }
 
@@ -31,13 +36,13 @@ TEST_PLAIN(what_is_no_number_is_never_the_best)
 {
     for (int by = BEST_BY_ACCURACY; by <= BEST_BY_LOSS; by++) {
         struct best best = {.by = (enum best_by)by, .patience = 2};
-        ck_assert(!best_take(&best, 10, (double)NAN, (double)NAN));
+        ck_assert(!take(&best, 10, (double)NAN, (double)NAN));
         ck_assert(!best.known);
-        ck_assert(best_take(&best, 20, 5.0, 0.1));
-        ck_assert(!best_take(&best, 30, (double)NAN, (double)NAN));
+        ck_assert(take(&best, 20, 5.0, 0.1));
+        ck_assert(!take(&best, 30, (double)NAN, (double)NAN));
         ck_assert_uint_eq(best.step, 20);
         ck_assert(!best_is_enough(&best));
-        ck_assert(!best_take(&best, 40, (double)INFINITY, (double)-INFINITY));
+        ck_assert(!take(&best, 40, (double)INFINITY, (double)-INFINITY));
         ck_assert(best_is_enough(&best));
     }
 }
@@ -46,17 +51,17 @@ TEST_PLAIN(patience_ends_after_so_many_in_a_row)
 {
     struct best best = {.patience = 3}, endless = {.patience = 0};
     for (uint64_t step = 0; step < 10; step++) {
-        best_take(&endless, step, 1.0, 0.5);
+        take(&endless, step, 1.0, 0.5);
         ck_assert(!best_is_enough(&endless));
     }
-    best_take(&best, 1, 1.0, 0.5);
+    take(&best, 1, 1.0, 0.5);
     for (uint64_t step = 2; step < 4; step++)
-        best_take(&best, step, 1.0, 0.4);
+        take(&best, step, 1.0, 0.4);
     ck_assert(!best_is_enough(&best));
-    best_take(&best, 4, 1.0, 0.6); /* Hope again. */
+    take(&best, 4, 1.0, 0.6); /* Hope again. */
     for (uint64_t step = 5; step < 8; step++) {
         ck_assert(!best_is_enough(&best));
-        best_take(&best, step, 1.0, 0.6);
+        take(&best, step, 1.0, 0.6);
     }
     ck_assert(best_is_enough(&best));
 }
