@@ -321,5 +321,5 @@ TEST(whoever_is_abandoned_or_stopped_does_not_wait_for_a_silent_server_0)
 
 int main(void)
 {
-    return suite_run("enrolment", NULL);
+    return suite_run("joining", NULL);
 }
