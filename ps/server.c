@@ -556,8 +556,7 @@ static void receive(struct server *server, struct endpoint *endpoint)
             refuse_malformed(server, endpoint, &packet, error.text);
         }
         flush(server);
-        if (span.from_ns > 0)
-            server_spans_took(&server->spans, &span);
+        server_spans_worked(&server->spans, &span);
     }
 }
 

@@ -39,12 +39,6 @@ struct span server_spans_heard(struct server_spans *spans, const struct packet *
     return span;
 }
 
-void server_spans_took(const struct server_spans *spans, struct span *span)
-{
-    if (spans->recorder != NULL)
-        put(spans, span);
-}
-
 void server_spans_said(const struct server_spans *spans, const struct outgoing *item,
                        uint64_t from_ns)
 {

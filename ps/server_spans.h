@@ -24,10 +24,9 @@ struct server_spans {
     } speakers[SPEAKERS];
 };
 
-/* A message has come; the result goes to server_spans_took when it is handled. up: from server 0
+/* A message has come; the result goes to server_spans_worked when it is handled. up: from server 0
  * to another server, which asked. */
 struct span server_spans_heard(struct server_spans *spans, const struct packet *packet, bool up);
-void server_spans_took(const struct server_spans *spans, struct span *span);
 
 /* A message has left, whose sending began at from_ns. */
 void server_spans_said(const struct server_spans *spans, const struct outgoing *item,
