@@ -258,8 +258,7 @@ static bool tell_run(void *context, size_t index, struct options *options, char 
     struct interleaved_run run;
     interleaving_run(&run, &comparing->interleaving, index);
     *options = run.options;
-    options->traced =
-        index < comparing->configs.count; /* Each arm's first run: it takes no time there. */
+    options->traced = index < comparing->configs.count; /* Each configuration's first run. */
     options->trace_steps = STEPS_TRACED;
     snprintf(out, out_bytes, "%s", run.out);
     snprintf(name, name_bytes, "%s", run.name);
@@ -302,7 +301,7 @@ static int launch(struct comparing *comparing, const struct interleaved_run *run
     return code;
 }
 
-/* Whether a run of an arm is still to be made. */
+/* Whether a run of a configuration is still to be made. */
 static bool has_runs_to_make(const struct comparing *comparing, size_t config)
 {
     for (size_t i = 0; i < comparing->interleaving.run_count; i++)
@@ -342,7 +341,7 @@ static int warm_up(const struct comparing *comparing, struct error *error)
 
 /* --- all of it ------------------------------------------------------------------------------- */
 
-/* The mean of an arm that has more runs than before. */
+/* The mean of a configuration that has more runs than before. */
 static void tell_mean(struct comparing *comparing, const char *config)
 {
     const struct comparison *comparison = &comparing->results.all;

@@ -21,7 +21,7 @@ static bool is_row(const struct option_row *row, const char *name)
 
 /* --- options in use --------------------------------------------------------------------------- */
 
-/* Where an arm is being made: of which combination of which axes, and of which named one. */
+/* The configuration being made: its combination of axes, and its named one. */
 struct making {
     const struct plan *plan;
     const struct options *common;
@@ -274,7 +274,7 @@ static enum status make_fair(struct config_plan *config, const struct making *ma
     return STATUS_OK;
 }
 
-/* --- arms ------------------------------------------------------------------------------------- */
+/* --- configurations --------------------------------------------------------------------------- */
 
 static void add_word(struct config_plan *config, const struct option_row *row, const char *value)
 {
@@ -304,7 +304,8 @@ static void add_words(struct config_plan *config, const struct making *making)
             add_word(config, making->named->own.items[i].row, making->named->own.items[i].value);
 }
 
-/* The parser's line without its program, which the caller's will have, and with the arm's name. */
+/* The parser's line without its program, which the caller's will have, and with the configuration's
+ * name. */
 static enum status refuse_config(const struct making *making, const char *why, struct error *error)
 {
     bool program = strncmp(why, PROGRAM ": ", sizeof PROGRAM + 1) == 0;
@@ -385,7 +386,7 @@ static bool is_there(const struct configs *configs, size_t first, const struct c
     return false;
 }
 
-/* Mode and workers stand for themselves in every arm. */
+/* Mode and workers stand for themselves in every configuration. */
 static enum status add_own(struct config_plan *config, const struct option_row *row,
                            const char *value, struct error *error)
 {

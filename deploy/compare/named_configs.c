@@ -63,7 +63,7 @@ struct named_config *named_configs_add(struct named_configs *configs, const char
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* Of an axis a single value: an arm has one mode and one number of workers. */
+/* Of an axis a single value: a configuration has one mode and one number of workers. */
 static enum status check_single(const struct option_row *row, const char *value, const char *source,
                                 struct error *error)
 {

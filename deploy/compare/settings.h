@@ -25,8 +25,8 @@ struct settings {
 };
 
 /* From a command that options_parse has taken: the options that all runs share, by flag or
- * environment. Lists (vary, arm), modes and workers, which are axes (axes.h), and options about
- * output are left out. STATUS_MEMORY; call settings_free in any case. */
+ * environment. Lists (vary, arm), modes and workers, which are axes (axes.h), and options
+ * about output are left out. STATUS_MEMORY; call settings_free in any case. */
 enum status settings_take(struct settings *settings, const struct options *options, int argc,
                           char **argv, struct error *error);
 /* value is copied. STATUS_MEMORY. */

@@ -1,4 +1,5 @@
-/* comparison.c - finds each arm's group, and compares the bits of runs that must agree. */
+/* comparison.c - finds each configuration's group, and compares the bits of runs that must
+ * agree. */
 
 #include "deploy/conclusion/comparison.h"
 
@@ -52,7 +53,7 @@ static unsigned mode_index_of(const struct comparison *comparison, const char *m
     return next;
 }
 
-/* Whether a group has both already: its arm differs from it in something else. */
+/* Whether a group has both already: its configuration differs from it in something else. */
 static bool index_taken(const struct comparison *comparison, unsigned mode_index,
                         unsigned workers_index)
 {
@@ -85,7 +86,7 @@ static bool label_taken(const struct comparison *comparison, const char *label)
     return false;
 }
 
-/* Two arms are never shown under one label: the second has its name, which is its own. */
+/* Two configurations are never shown under one label: the second has its name, which is its own. */
 static void make_label(char *label, size_t bytes, const struct comparison *comparison,
                        const struct config *config, const char *mode_text, uint32_t workers)
 {
@@ -295,7 +296,7 @@ static bool comparable(const struct record *record)
            record->summary.parameters_sha256[0] != '\0';
 }
 
-/* Whether runs of two arms ought to have the same bits when their seeds are equal. */
+/* Whether runs of two configurations ought to have the same bits when their seeds are equal. */
 static bool are_twins(const struct group *a, const struct group *b)
 {
     return a->workers != b->workers && strcmp(a->config.varied, b->config.varied) == 0;

@@ -1,5 +1,6 @@
-/* comparison.h - several finished runs, grouped by arm. Runs of one arm differ in their seed alone;
- * arms differ in the varied settings: mode, number of workers, learning rate or others.
+/* comparison.h - several finished runs, grouped by configuration. Runs of one configuration differ
+ * in their seed alone; configurations differ in the varied settings: mode, number of workers,
+ * learning rate or others.
  *
  * Ownership: a comparison owns its records; groups borrow them. Threads: plain values. */
 
@@ -19,17 +20,17 @@
 #define CONFIG_TEXT_MAX       96
 #define CONFIG_GIVEN_MAX      256
 
-/* An arm and its name. The name is also in the names of its runs' folders: no '/' and no ':'. */
+/* A configuration. Its name is in the names of its runs' folders: no '/' and no ':'. */
 struct config {
     char name[CONFIG_TEXT_MAX]; /* "sync-w2" */
     char
         label[CONFIG_TEXT_MAX]; /* For people: "sync, 2 workers"; "": derived from mode, workers and
                               * `varied`. */
     char varied[CONFIG_TEXT_MAX]; /* The other varied settings, "learning-rate 0.1, ps 2"; or "". */
-    char given[CONFIG_GIVEN_MAX]; /* The options of a named arm: "--mode async --ps 2"; or "". */
+    char given[CONFIG_GIVEN_MAX]; /* The options of a named one: "--mode async --ps 2"; or "". */
 };
 
-/* The runs of an arm. */
+/* The runs of a configuration. */
 struct group {
     struct config config;
     char mode_text[32]; /* Of the first run, like the number of workers. */
@@ -64,7 +65,7 @@ struct comparison {
 void comparison_init(struct comparison *comparison);
 void comparison_free(struct comparison *comparison);
 
-/* Read the run at `path` and add it to the group of this arm. */
+/* Read the run at `path` and add it to the group of this configuration. */
 enum status comparison_add(struct comparison *comparison, const struct config *config,
                            const char *path, struct error *error);
 
@@ -75,7 +76,7 @@ enum status comparison_take(struct comparison *comparison, const struct config *
 /* Return all records to the caller and empty the comparison as comparison_free does. */
 void comparison_give_back(struct comparison *comparison);
 
-/* Make a group for this arm, which may stay without runs. STATUS_INVALID: there are too many. */
+/* Make a group, which may stay without runs. STATUS_INVALID: there are too many. */
 enum status comparison_group(struct comparison *comparison, const struct config *config,
                              const char *mode_text, uint32_t workers, struct error *error);
 /* Note a failed run of an existing group. STATUS_MEMORY; STATUS_INVALID: there are too many. */

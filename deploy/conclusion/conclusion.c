@@ -1,4 +1,4 @@
-/* conclusion.c - pairs runs by seed and computes the statistics of each pair of arms. */
+/* conclusion.c - pairs runs by seed and computes the statistics of each pair of configurations. */
 
 #include "deploy/conclusion/conclusion.h"
 
@@ -18,7 +18,7 @@ const char *conclusion_word(enum word word)
     return words[word];
 }
 
-/* --- of one arm ---------------------------------------------------------------------------- */
+/* --- of one configuration --------------------------------------------------------------------- */
 
 /* Where every run got to the target. */
 typedef double reach_number_fn(const struct reach *reach);
@@ -122,7 +122,7 @@ double conclusion_pace(const struct record *record)
 
 /* --- beside the reference ------------------------------------------------------------------ */
 
-/* Known runs of two arms that share a seed. */
+/* Known runs of two configurations that share a seed. */
 struct pairs {
     struct {
         const struct trial *trial;
@@ -309,7 +309,7 @@ size_t conclusion_first(const struct conclusion *conclusion, size_t rung, bool l
 
 /* --- both ---------------------------------------------------------------------------------- */
 
-/* The target of the question, or one derived from all arms. */
+/* The target of the question, or one derived from all configurations. */
 static void set_target(struct conclusion *conclusion, struct trials *trials, size_t count)
 {
     const struct question *question = &conclusion->question;

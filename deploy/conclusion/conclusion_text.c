@@ -182,7 +182,7 @@ static bool is_bounded(const struct conclusion *conclusion, size_t index)
     return mode_facts_named(conclusion->comparison->groups[index].mode_text)->bounds;
 }
 
-/* The arms with the fewest and with the most examples in a computation. For ssp they are
+/* The configurations with the fewest and with the most examples in a computation. For ssp they are
  * counted. */
 static void find_computations(const struct conclusion *conclusion, size_t *least, size_t *most)
 {
@@ -248,7 +248,7 @@ static void add_place(struct conclusion_text *sentence, const struct conclusion 
         SAY(sentence, ": %s", conclusion_word(conclusion->configs[index].word));
 }
 
-/* Where another arm is the first to the deepest target. */
+/* Where another configuration is the first to the deepest target. */
 static void add_deep(struct conclusion_text *sentence, const struct conclusion *conclusion,
                      size_t first)
 {
@@ -261,7 +261,7 @@ static void add_deep(struct conclusion_text *sentence, const struct conclusion *
     add_place(sentence, conclusion, rungs - 1, deep, time_of(conclusion).text);
 }
 
-/* The only arm beside the reference. */
+/* The only configuration beside the reference. */
 static void tell_config(struct conclusion_text *sentence, const struct conclusion *conclusion)
 {
     const struct config_conclusion *config = &conclusion->configs[1];
@@ -326,7 +326,7 @@ static void tell_no_target(struct conclusion_text *sentence, const struct conclu
     SAY(sentence, ".");
 }
 
-/* With one arm nothing is compared. */
+/* With one configuration nothing is compared. */
 static void tell_alone(struct conclusion_text *sentence, const struct conclusion *conclusion)
 {
     const struct rung *rung = &conclusion->configs[0].rungs[0];
@@ -337,7 +337,7 @@ static void tell_alone(struct conclusion_text *sentence, const struct conclusion
     SAY(sentence, ", %s; there is no other arm.", seeds_text(rung).text);
 }
 
-/* Whether the seeds show a difference between two arms. */
+/* Whether the seeds show a difference between two configurations. */
 static bool is_told_apart(const struct conclusion *conclusion, size_t a, size_t b)
 {
     if (a == 0 || b == 0) {
@@ -540,7 +540,7 @@ static bool tell_product(struct conclusion_text *sentence, const struct conclusi
     return true;
 }
 
-/* Of the arm that is named first, or else of the next. */
+/* Of the configuration that is named first, or else of the next. */
 static bool tell_visible(struct conclusion_text *sentence, const struct conclusion *conclusion)
 {
     size_t none = conclusion->comparison->group_count;

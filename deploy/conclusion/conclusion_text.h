@@ -1,13 +1,13 @@
-/* conclusion_text.h - the answer in sentences: which arm reaches the target first, in which part of
- * the reference's time, with what confidence, and whether the model is as good.
+/* conclusion_text.h - the answer in sentences: which configuration reaches the target first, in
+ * which part of the reference's time, with what confidence, and whether the model is as good.
  *
  *     async reaches loss 0.35 in 0.71x sync's time [0.63, 0.80], 5 of 5 seeds: sooner;
  *     accuracy equal within 0.5 points (-0.12 [-0.31, +0.07]); equal batch.
  *
- * With several arms beside the reference the sentence names the first and the last, and counts the
- * arms that are sooner, later, alike, not told apart, or never there. The table (conclusion_table.h)
- * has each. With fewer than three pairs of runs it gives the figures and adds that the effect of
- * seeds is not known.
+ * With several configurations beside the reference the sentence names the first and the last, and
+ * counts the configurations that are sooner, later, alike, not told apart, or never there. The
+ * table (conclusion_table.h) has each. With fewer than three pairs of runs it gives the figures and
+ * adds that the effect of seeds is not known.
  *
  * Threads: plain values. */
 
@@ -23,13 +23,13 @@ struct conclusion_text {
 };
 
 /* Sentence number `index` above the table, and below it; false after the last one. Of the head the
- * first is the answer, the last lists the settings that all arms share. */
+ * first is the answer, the last lists the settings that all configurations share. */
 bool conclusion_head(const struct conclusion *conclusion, size_t index,
                      struct conclusion_text *sentence);
 bool conclusion_foot(const struct conclusion *conclusion, size_t index,
                      struct conclusion_text *sentence);
 
-/* An arm's name in a sentence: "async", "sync, ps 2", "sync, 4 workers" where workers differ. */
+/* A name in a sentence: "async", "sync, ps 2", "sync, 4 workers" where workers differ. */
 struct conclusion_text conclusion_name(const struct comparison *comparison,
                                        const struct group *group);
 

@@ -57,7 +57,7 @@ static bool has_default_rate(const struct group *group)
                1e-6 * (double)optimizer->default_learning_rate;
 }
 
-/* Of the arms that are like this one; false where an earlier one is, or none. */
+/* Of the configurations that are like this one; false where an earlier one is, or none. */
 static bool find_grid(const struct conclusion *conclusion, size_t first, struct rate_sweep *grid)
 {
     const struct comparison *comparison = conclusion->comparison;

@@ -1,11 +1,11 @@
-/* rate_sweep.h - arms that differ only in their learning rate, and the arm of such a grid that
- * reaches the target first: the best.
+/* rate_sweep.h - configurations that differ only in their learning rate, and the configuration of
+ * such a grid that reaches the target first: the best.
  *
- * The best has the smallest median of seconds to the target. Where no arm has half of its runs at
- * the target, the best has the smallest median end (target.h). The best was selected by its result,
- * so it compares fairly only with a selection from as many. Therefore the size of the grid is
- * printed with it, the result of the default rate, and a note when the budgets of two grids (rates
- * and runs) differ.
+ * The best has the smallest median of seconds to the target. Where no configuration has half of its
+ * runs at the target, the best has the smallest median end (target.h). The best was selected by its
+ * result, so it compares fairly only with a selection from as many. Therefore the size of the grid
+ * is printed with it, the result of the default rate, and a note when the budgets of two grids
+ * (rates and runs) differ.
  *
  * Source: AlgoPerf (Dahl and others, 2023): tuned rates at an equal budget, and the default beside
  *         them.
@@ -29,7 +29,7 @@ struct rate_sweep {
                * itself. */
 };
 
-/* Grid number `index`, in the order of their first arms; false after the last one. */
+/* Grid number `index`, in the order of their first configurations; false after the last one. */
 bool rate_sweep_at(const struct conclusion *conclusion, size_t index, struct rate_sweep *grid);
 
 #endif

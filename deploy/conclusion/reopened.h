@@ -1,5 +1,5 @@
 /* reopened.h - reads a comparison back from its folder: the runs that OUT/compare.json names, their
- * arms, and the question.
+ * configurations, and the question.
  *
  * Numbers are read from the runs' own folders. From compare.json come only names, the failed runs,
  * the number of planned runs, and the question.

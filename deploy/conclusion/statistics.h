@@ -5,9 +5,9 @@
  * fewer than three runs have no deviation and no interval, and neither is ever 0 for lack of runs.
  *
  * Intervals are of 95 %, two-sided, by Student's t, unless a run is infinite. Runs that share a
- * seed share data, order and first parameters. Therefore arms are compared pair by pair: the seed's
- * effect cancels in the differences. Times are averaged as logarithms of ratios, which weighs twice
- * as fast and twice as slow alike: the estimate is the geometric mean of the ratios.
+ * seed share data, order and first parameters. Therefore configurations are compared pair by pair:
+ * the seed's effect cancels in the differences. Times are averaged as logarithms of ratios, which
+ * weighs twice as fast and twice as slow alike: the estimate is the geometric mean of the ratios.
  *
  * Sources: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 26.7.3 and 26.7.4: t
  *          as a finite sum, exact for whole degrees of freedom. Order statistics as limits of a
@@ -72,8 +72,8 @@ double statistics_visible(const struct estimate *ratio);
 /* Adjusts each p for the number of tests, to be compared with 5 %. NaN: no test. */
 void statistics_holm(double *p, size_t count);
 
-/* Whether two arms are equal within a margin. An interval inside the margin shows that they are;
- * one that is not inside may still show no difference. */
+/* Whether two configurations are equal within a margin. An interval inside the margin shows that
+ * they are; one that is not inside may still show no difference. */
 enum parity {
     PARITY_UNKNOWN, /* No interval. */
     PARITY_EQUAL,   /* The whole interval is within the margin. */

@@ -148,7 +148,7 @@ void target_set_trials(const struct target *target, const struct comparison *com
 
 /* --- the ladder ---------------------------------------------------------------------------- */
 
-/* The worst end of an arm that is not above this. */
+/* The worst end of a configuration that is not above this. */
 static double worst_end(const struct trials *config, double limit)
 {
     double worst = -INFINITY;

@@ -12,14 +12,14 @@
  * End. The last such mean of a run. After divergence it is INFINITY, and the test accuracy is that
  * of guessing. A run that failed otherwise has no end and is in no figure.
  *
- * Learned. A run learned when it came half as far below the start as the best arm, which has the
- * smallest median end. An arm learns when more than half of its known runs have. Where the best
- * stays within 1 % of the start no arm learns.
+ * Learned. A run learned when it came half as far below the start as the best configuration, which
+ * has the smallest median end. A configuration learns when more than half of its known runs have.
+ * Where the best stays within 1 % of the start no configuration learns.
  *
  * Ladder. Without a given target there are up to three: the worst end of all runs that learned of
- * arms that learn, the end of the best arm, and the middle. There is only the first where the ends
- * are within 2 % of the way. Each is rounded up to four digits. Thus every run that learned reaches
- * the first.
+ * configurations that learn, the end of the best configuration, and the middle. There is only the
+ * first where the ends are within 2 % of the way. Each is rounded up to four digits. Thus every run
+ * that learned reaches the first.
  *
  * Reached. A run reaches a loss at the first point whose mean is not above it. When its end is more
  * than a tenth of the way back to the start, it came back and never reached it. A run reaches an
@@ -50,7 +50,7 @@ struct trial {
     double end;
 };
 
-/* The runs of an arm. */
+/* The runs of a configuration. */
 struct trials {
     struct trial *list; /* [count], owned. */
     size_t count, known;
@@ -92,8 +92,8 @@ struct reach {
 void target_set_settings(struct target *target, const struct comparison *comparison);
 void target_set_trials(const struct target *target, const struct comparison *comparison,
                        size_t group, struct trials *trials);
-/* Derives the ladder from the ends of all arms, and which arms learn. TARGET_NONE when none
- * learns. */
+/* Derives the ladder from the ends of all configurations, and which configurations learn.
+ * TARGET_NONE when none learns. */
 void target_set_ladder(struct target *target, struct trials *configs, size_t count);
 
 struct reach target_reach(const struct target *target, size_t rung, const struct trial *trial);

@@ -11,7 +11,7 @@
 #include "deploy/figures/curve.h"
 #include "deploy/figures/panels.h"
 
-#define WIDE_HEIGHT   300.0 /* Of the frame of all arms. */
+#define WIDE_HEIGHT   300.0 /* Of the frame of all configurations. */
 #define NARROW_HEIGHT 230.0
 #define SMALL_HEIGHT  116.0 /* Of each one's own. */
 #define Y_LABELS      46.0
@@ -266,7 +266,7 @@ static double names_width(const struct drawing *d)
 
 /* --- frames -------------------------------------------------------------------------------- */
 
-/* All arms in one; returns the y below. */
+/* All configurations in one; returns the y below. */
 static double draw_overview(struct drawing *d, double top)
 {
     struct plot plot;
@@ -291,7 +291,7 @@ static double draw_overview(struct drawing *d, double top)
     return bottom + PLOT_AXIS_SPACE + 34;
 }
 
-/* All lines in a small frame at (0, 0), to stand behind each arm's own. */
+/* All lines in a small frame at (0, 0), to stand behind each configuration's own. */
 static void define_context(struct drawing *d, const char *name, double width)
 {
     struct plot plot;

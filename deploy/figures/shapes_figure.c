@@ -24,7 +24,7 @@ struct shapes_figure {
     const char *x, *number; /* Below the frames, and in notes. */
     struct {
         shape_fn *of;
-        const char *name, *style; /* In the legend, and of the bars beside the arm's. */
+        const char *name, *style; /* In the legend, and of the bars beside the configuration's. */
     } shapes[SHAPES_MAX];
     size_t shape_count;
 };
@@ -81,7 +81,7 @@ static double share(const struct drawing *d, const struct histogram *histogram, 
     return all > 0 ? 100 * sum / all : 0;
 }
 
-/* Bars up to where nearly all of every arm is. */
+/* Bars up to where nearly all of every configuration is. */
 static void set_bars(struct drawing *d)
 {
     uint64_t last = BARS_MIN - 1;

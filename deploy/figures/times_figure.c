@@ -10,7 +10,7 @@
 #include "deploy/figures/config_style.h"
 #include "deploy/figures/time_kinds.h"
 
-#define WORKERS_SHOWN 12 /* Bars of one arm. */
+#define WORKERS_SHOWN 12 /* Bars of one configuration. */
 #define BAR_HEIGHT    16.0
 #define BAR_PITCH     21.0
 #define WORKER_NAMES  76.0  /* Left of bars of workers. */

@@ -113,7 +113,8 @@ static bool same_mode(const struct group *a, const struct group *b)
     return strcmp(a->mode_text, b->mode_text) == 0;
 }
 
-/* Whether the arms of this mode have its options alike: then one line is for all of them. */
+/* Whether the configurations of this mode have its options alike: then one line is for all of
+ * them. */
 static bool is_shared(const struct comparison *comparison, const struct group *group)
 {
     for (size_t i = 0; i < comparison->group_count; i++)

@@ -20,7 +20,7 @@ bool note_is_noisy(const struct record *record)
     return run_noise_is_much(&record->noise);
 }
 
-/* --- of one arm ------------------------------------------------------------------------------ */
+/* --- of one configuration --------------------------------------------------------------------- */
 
 /* A step of fewer leaves than there are workers leaves some without work: more of them are not
  * faster. */
@@ -108,7 +108,7 @@ static const char *run_name(const struct record *record)
     return slash != NULL ? slash + 1 : record->path;
 }
 
-/* How many of an arm's runs are known; those that are noisy into the listing. */
+/* How many of a configuration's runs are known; those that are noisy into the listing. */
 static size_t list_noisy(struct listing *runs, const struct group *group)
 {
     size_t known = 0;

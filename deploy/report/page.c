@@ -176,7 +176,7 @@ static void put_switch(FILE *page)
     fputs("</fieldset>\n", page);
 }
 
-/* A key for each arm, to be ticked. */
+/* A key for each configuration, to be ticked. */
 static void put_keys(FILE *page, const struct comparison *comparison)
 {
     char style[32];

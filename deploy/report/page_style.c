@@ -85,7 +85,7 @@ static void write_switch(FILE *page)
     fputs("@media print{main .by.by-seconds.by{display:block!important}}}", page);
 }
 
-/* Arms that are ticked, or under the pointer, stand out. */
+/* Configurations that are ticked, or under the pointer, stand out. */
 static void write_configs(FILE *page, size_t configs)
 {
     fputs("@media screen{main:has(.keys input:checked) .arm{opacity:.13}", page);

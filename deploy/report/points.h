@@ -1,7 +1,7 @@
 /* points.h - every number of every run of a comparison, in long form, for plotting or checking with
  * other programs.
  *
- *     arm,seed,metric,step,examples,seconds,value
+ *     configuration,seed,metric,step,examples,seconds,value
  *     sync-w2,1,loss,12,768,0.41,2.301          a point of progress: of the examples since the
  *     previous one
  *     sync-w2,1,exchanged_bytes,12,768,0.41,1507200   payload that workers had moved by then

@@ -444,7 +444,7 @@ static bool column_filled(const struct comparison *comparison, size_t column)
     return columns[column].number == NULL || any_has(comparison, columns[column].number);
 }
 
-/* Mode and workers are in the arm's name. */
+/* Mode and workers are in the configuration's name. */
 static bool column_of_theme(const struct comparison *comparison, size_t column, enum theme theme)
 {
     return column > COLUMN_WORKERS && columns[column].theme == theme &&
