@@ -241,7 +241,8 @@ int main(int argc, char **argv)
     /* Other commands only print; a run ends as it would have with a reader. */
     bool trains = command && (strcmp(argv[1], "run") == 0 || strcmp(argv[1], "launch") == 0);
     enum status printed = trains ? STATUS_OK : output_finish(&error);
-    if (printed == STATUS_OK || printed == STATUS_UNREACHABLE) /* As head has enough. */
+    /* A reader like head may close early. */
+    if (printed == STATUS_OK || printed == STATUS_UNREACHABLE)
         return code;
     fprintf(stderr, "syncopate%s%s: %s\n", command ? " " : "", command ? argv[1] : "", error.text);
     return code == EXIT_DONE ? EXIT_CANNOT_OPEN : code;

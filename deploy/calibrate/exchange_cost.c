@@ -106,7 +106,7 @@ static void finish(pid_t *pid)
     *pid = 0;
 }
 
-/* Where the server listens, once it does. */
+/* The server's address, once it listens. */
 static enum status find_address(const struct pair *pair, const char *path, char address[128],
                                 struct error *error)
 {

@@ -99,7 +99,7 @@ enum presence { THERE, NOT_YET, STOPPED, KILLED, LEFT };
 
 struct process {
     enum presence presence;
-    size_t failure; /* By which; NONE. */
+    size_t failure; /* The failure that caused it; NONE. */
 };
 
 static size_t number_of(const struct agenda *agenda, struct place place)

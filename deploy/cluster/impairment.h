@@ -1,11 +1,12 @@
-/* impairment.h - random delays of messages on the wire: jitter, losses and the timers that repair them.
+/* impairment.h - random delays of messages on the wire: jitter, losses and the timers that repair
+ * them.
  *
  * Each is a pure function of the seed, the connection, and the number of the message on it. It does
  * not depend on other events: two clusters with one seed have the same delays.
  *
- * A loss costs a timer, TCP's least one, and twice as much each time (RFC 6298, sections 2.4 and
- * 5.5, with the 200 ms and 120 s of Linux). That is the cost of losing a message's end, or all of
- * it. A lost segment amid many is sent again within a round trip, which is not modelled.
+ * A loss costs a timer: TCP's minimum, doubled each time (RFC 6298, sections 2.4 and 5.5, with the
+ * 200 ms and 120 s of Linux). That is the cost of losing a message's end, or all of it. A lost
+ * segment amid many is sent again within a round trip, which is not modelled.
  *
  * Threads: pure. Units: nanoseconds. */
 

@@ -23,7 +23,7 @@ static uint32_t most_of(enum role role)
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-/* As far as it may be a place, for messages. */
+/* The length of the text that may be a place, for messages. */
 static int word_length(const char *text)
 {
     size_t length = strcspn(text, ",;:|@ \t");

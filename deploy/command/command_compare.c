@@ -446,7 +446,7 @@ static int make_each(struct comparing *comparing, struct error *error)
     return first;
 }
 
-/* That a run diverged is an outcome like others; one that failed otherwise is still to be made. */
+/* Divergence is a result like others; a run that failed otherwise is still to be made. */
 static enum status take_diverged(struct comparing *comparing, size_t index, const char *name,
                                  struct error *error)
 {

@@ -1,6 +1,6 @@
-/* syncopate leave HOST:PORT/worker/I: asks server 0 to let one worker leave a job that goes on, until there
- * is an answer, and then whether it has left. Only the first request asks for it: a worker that takes
- * the place meanwhile stays. */
+/* syncopate leave HOST:PORT/worker/I: asks server 0 to release one worker from a job that goes on,
+ * then waits until it has left. Only the first request is for that: a new worker in the same place
+ * stays. */
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ static bool read_target(const char *text, char address[ADDRESS_MAX], uint32_t *w
            address_split(address, host, &port) && host[0] != '\0';
 }
 
-/* What an answer comes to; -1: it is here yet. */
+/* The exit code of an answer; -1: the worker is still there. */
 static int judge(const struct message_dismissed *answer, bool told, uint32_t worker, char *text,
                  size_t size, struct error *error)
 {

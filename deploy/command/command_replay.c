@@ -20,7 +20,7 @@
 #include "worker/data/dataset.h"
 
 #define TEXT_MAX     400
-#define SCORES_SHOWN 20 /* That are as they were to be. */
+#define SCORES_SHOWN 20 /* Equal ones. */
 #define PROGRAM      "syncopate replay"
 
 struct replaying {

@@ -18,7 +18,7 @@ static void note_entry(void *argument, const char *name)
     *(bool *)argument = true;
 }
 
-/* Of a folder that has something in it. */
+/* Checks a folder that is not empty. */
 static enum status look_at_earlier(struct comparison_folder *folder, const struct plan *plan,
                                    struct error *error)
 {

@@ -71,7 +71,7 @@ static void go_up(struct reader *reader, size_t length)
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* As it would stand on a command line. */
+/* In the form of a command line. */
 static enum status value_text(const struct reader *reader, const struct json *value,
                               char text[VALUE_CHARS])
 {

@@ -4,8 +4,9 @@
  * Options have to be equal, whether given or default, except those in which configurations of
  * either differ. Options without an effect on the result (number of kept checkpoints, deadlines,
  * output) may differ. The runs' records have to agree as well: examples and their digest (for the
- * same seed, where the seed makes them), the model, the batch where all have one, virtual or real
- * seconds, the cluster of virtual ones, the machine of real ones, as far as it is known.
+ * same seed, where the seed makes them), the model, and the batch where all have one. So do virtual
+ * or real seconds, the cluster of virtual ones, and the machine of real ones, as far as it is
+ * known.
  *
  * Threads: plain values. */
 

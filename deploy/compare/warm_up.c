@@ -37,7 +37,7 @@ static void say_nothing(void *context, const char *line)
     (void)line;
 }
 
-/* Of one that failed nothing is left, for the counted runs will leave it. */
+/* A failed one is removed: the counted runs will fail as well, and remain. */
 static void take_away(const char *out)
 {
     char above[DISK_PATH_MAX];

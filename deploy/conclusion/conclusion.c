@@ -20,7 +20,7 @@ const char *conclusion_word(enum word word)
 
 /* --- of one configuration --------------------------------------------------------------------- */
 
-/* Where every run got to the target. */
+/* Whether every run reached the target. */
 typedef double reach_number_fn(const struct reach *reach);
 
 static double seconds_of(const struct reach *reach)

@@ -248,7 +248,7 @@ static void add_place(struct conclusion_text *sentence, const struct conclusion 
         SAY(sentence, ": %s", conclusion_word(conclusion->configs[index].word));
 }
 
-/* Where another configuration is the first to the deepest target. */
+/* A sentence when another configuration is first at the deepest target. */
 static void add_deep(struct conclusion_text *sentence, const struct conclusion *conclusion,
                      size_t first)
 {

@@ -4,10 +4,10 @@
  *     async reaches loss 0.35 in 0.71x sync's time [0.63, 0.80], 5 of 5 seeds: sooner;
  *     accuracy equal within 0.5 points (-0.12 [-0.31, +0.07]); equal batch.
  *
- * With several configurations beside the reference the sentence names the first and the last, and
- * counts the configurations that are sooner, later, alike, not told apart, or never there. The
- * table (conclusion_table.h) has each. With fewer than three pairs of runs it gives the figures and
- * adds that the effect of seeds is not known.
+ * With several configurations beside the reference the sentence names the first and the last. It
+ * counts the sooner, later, alike, indistinguishable ones, and those that never reach it. The table
+ * (conclusion_table.h) has each. With fewer than three pairs of runs it gives the figures and adds
+ * that the effect of seeds is not known.
  *
  * Threads: plain values. */
 

@@ -36,7 +36,7 @@ struct parcel {
     struct parcel *next;    /* While it is held up. */
     uint32_t from;          /* Process. */
     uint32_t wire;          /* See simulated_network.h. */
-    uint32_t connection;    /* That it was sent over. */
+    uint32_t connection;    /* It was sent over this one. */
     bool up;                /* To the server. */
     bool again;             /* A copy. */
     bool was_held;          /* It has been held up. */

@@ -12,7 +12,7 @@
 #include "common/process/log.h"
 
 #define FRACTION_BITS 40
-#define ENOUGH        ((share)1 << (FRACTION_BITS - 16)) /* That may be missing. */
+#define ENOUGH        ((share)1 << (FRACTION_BITS - 16)) /* The tolerated deficit. */
 #define NOWHERE       UINT32_MAX
 
 /* Nanoseconds of a processor in 2^-40. A year has 2^55 ns: with n 2^12 tasks products stay below

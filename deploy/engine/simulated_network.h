@@ -7,8 +7,8 @@
  * As in ZeroMQ a client's wire to a server is one connection after another. The server names a peer
  * by its connection: an answer to a former connection is lost. Messages on a connection that breaks
  * are lost, or all after some message. While a wire has no connection a worker's messages are kept
- * and sent later (but for JOIN and PING, which are repeated anyway), and a server's messages are
- * lost, like in worker/client/client.c and ps/server.c.
+ * and sent later, but for JOIN and PING, which are repeated anyway. A server's messages are lost
+ * then. worker/client/client.c and ps/server.c do the same.
  *
  * A message is really encoded when it is sent and decoded when it arrives. Its payload is
  * checksummed at both ends (unless unchecked), because a frame on its way must not be written.

@@ -23,7 +23,7 @@
 #define QUEUE_FROM_SET_WRITER   (3 * e->options.owners_a_server + 5)
 #define QUEUE_COUNT             (3 * e->options.owners_a_server + 6)
 
-#define PARTS   4 /* Of a gradient that leaves as it comes. */
+#define PARTS   4 /* Of a gradient that is sent in parts. */
 #define FORWARD 6 /* The forward pass has so many parts for some values. */
 
 /* --- creation --------------------------------------------------------------------------------- */

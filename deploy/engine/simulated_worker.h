@@ -31,14 +31,14 @@ struct simulated_process;
 
 struct simulated_worker {
     struct engine *engine;
-    const struct simulated_process *process; /* That it is of. */
+    const struct simulated_process *process; /* Its process. */
     struct session *session;
     float *parameters; /* [elements of the space] */
     struct frame *gradients[SIMULATED_GRADIENTS_MAX];
     uint32_t gradient_count;
     /* The trainer. */
     struct message_start start;
-    struct frame *sets;      /* What it tells of the steps, or NULL. */
+    struct frame *sets;      /* Its report of the steps, or NULL. */
     struct leaf_set set;     /* Of the step under way. */
     uint64_t step;           /* Being computed, */
     struct step_shape shape; /* with this shape. */

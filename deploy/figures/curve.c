@@ -136,7 +136,7 @@ static void join_by_place(struct curve *curve, const struct trace *traces, doubl
 
 static void curve_join(struct curve *curve, const struct trace *traces, size_t count)
 {
-    double from = -INFINITY, to = INFINITY; /* Where all of them reach. */
+    double from = -INFINITY, to = INFINITY; /* The range that all of them cover. */
     size_t fewest = traces[0].count, most = fewest;
     for (size_t i = 0; i < count; i++) {
         from = fmax(from, traces[i].x[0]);

@@ -126,7 +126,7 @@ static int window_at(const struct record *record, size_t index, struct place *pl
     return 1;
 }
 
-/* Where there are windows of --report-every, their means are drawn; else those of progress. */
+/* The means of --report-every windows, if there are any; else those of progress. */
 static int loss_at(const struct record *record, size_t index, struct place *place, double *y)
 {
     if (record->window_count > 0)

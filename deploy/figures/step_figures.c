@@ -38,7 +38,7 @@ static const char *tail_of(const char *path)
     return path + at;
 }
 
-/* Of a run in .../runs/ARM-sSEED that in .../warm-up/ARM. */
+/* From a run .../runs/ARM-sSEED to .../warm-up/ARM. */
 static bool beside(const char *run, const char *config, struct place *place)
 {
     size_t end = strlen(run);

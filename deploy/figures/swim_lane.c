@@ -34,7 +34,7 @@ struct picture {
     const struct canvas *canvas;
     struct lane lanes[LANES_MAX];
     size_t count;
-    size_t workers; /* That the step has, shown or not. */
+    size_t workers; /* All of the step's, shown or not. */
 };
 
 /* --- kinds ------------------------------------------------------------------------------------ */

@@ -43,7 +43,7 @@ static void read_version(struct reader *reader, const char *text)
     size_t length = strcspn(text, " ");
     const char *version = text + length + (text[length] == ' ');
     reader->programs++;
-    size_t same = strlen(reader->wanted->version); /* Of whatever commit. */
+    size_t same = strlen(reader->wanted->version); /* The commit may differ. */
     if (strncmp(version, reader->wanted->version, same) != 0 ||
         (version[same] != '\0' && strncmp(version + same, " (", 2) != 0))
         fault(reader->report, EXIT_MISMATCH,

@@ -66,7 +66,7 @@ static void on_end(struct colocated_pair *pair, struct child *child, struct erro
 {
     int code = code_of(child);
     bool told = isfinite(pair->kill_at);                                /* Its end is our doing. */
-    bool stopped = code == EXIT_INTERRUPTED || code == EXIT_TERMINATED; /* As it was asked to. */
+    bool stopped = code == EXIT_INTERRUPTED || code == EXIT_TERMINATED; /* On request. */
     if (code != EXIT_DONE && pair->code == EXIT_DONE && !told) {
         pair->code = code;
         if (!stopped)

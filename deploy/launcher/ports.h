@@ -1,7 +1,7 @@
 /* ports.h - a port for a server that may be restarted on it.
  *
  * A port that the kernel assigns is not enough. While the server is away it may be assigned to
- * another process, even to a worker that tries to reach the server and would then be connected to
+ * another process. A worker that tries to reach the server could even get it, and be connected to
  * itself forever. Therefore a socket that does not listen holds the port during the job. The kernel
  * then assigns it to no other, and a server, which sets SO_REUSEADDR, can still bind it.
  *

@@ -30,7 +30,7 @@ static bool read_programs(const char *text, uint64_t tasks[PROGRAMS_MAX], size_t
     return *count > 0;
 }
 
-/* Of several programs, which this is of. */
+/* Finds this process's program among several. */
 static enum status find_program(struct numbered *numbered, const char *const *environment,
                                 struct error *error)
 {

@@ -82,7 +82,7 @@ static enum status lacks(const struct run_record_computation *c, uint32_t chunk,
                      what->clock, what->versions[chunk]);
 }
 
-/* Of one worker the last that has to be there; NULL: none has. */
+/* The last required computation of one worker; NULL: none. */
 static const struct done *required_of(const struct included *included,
                                       const struct run_record_computation *c, uint32_t whose)
 {

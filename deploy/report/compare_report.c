@@ -69,7 +69,7 @@ static enum status write_files(const struct compare_report *report,
     report_machine(machine, sizeof machine);
     struct report_facts facts = {
         .command = command,
-        .machine = report->merged ? NULL : machine, /* Of whatever machines. */
+        .machine = report->merged ? NULL : machine, /* From several machines. */
         .date = date,
         .colocated = options->job.colocated,
         .transport = options->transport,

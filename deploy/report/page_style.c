@@ -75,7 +75,7 @@ static const char print[] =
     /* In print, details are open. */
     "details::details-content{content-visibility:visible;block-size:auto}summary{list-style:none}}";
 
-/* Of several curves those against the scale that is chosen. Printed, those against seconds, too. */
+/* Shows the curves against the selected scale; in print those against seconds, too. */
 static void write_switch(FILE *page)
 {
     fputs("@supports selector(:has(*)){", page);

@@ -60,7 +60,7 @@ static void put_line(const struct place *place, const char *prefix, const char *
     fputc('\n', place->stream);
 }
 
-/* What has a curve. */
+/* The numbers with a curve. */
 static void put_figures(const struct place *place, const struct figure_row *rows, const void *of)
 {
     for (const struct figure_row *row = rows; row->size > 0; row++)

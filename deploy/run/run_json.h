@@ -1,7 +1,8 @@
 /* run_json.h - the result of `syncopate run` as one JSON object for scripts.
  *
- * exit_code, path (null without a folder), state ("done", "stopped" or "failed"), reason ("" when
- * done), restarts and command_seconds, then the content of the run's own run.json, if it has one.
+ * Members: exit_code, path (null without a folder), state ("done", "stopped" or "failed"), reason
+ *          ("" when done), restarts and command_seconds. The content of the run's own run.json
+ *          follows, if it has one.
  *
  * Threads: one. */
 

@@ -10,7 +10,7 @@
 #include "common/file/disk.h"
 
 #define BYTES_MAX      (16u << 20)
-#define EVENTS_MOST    20 /* That are printed. */
+#define EVENTS_MOST    20 /* Printed ones. */
 #define SUMMARY_INDENT 17
 
 /* --- keeping --------------------------------------------------------------------------------- */

@@ -126,7 +126,7 @@ static size_t way_of(uint32_t wire, bool up)
     return 2 * (size_t)wire + up;
 }
 
-/* Where the number of a way's stream is: 0 without one. */
+/* The place of a way's stream number: 0 without one. */
 static uint32_t *open_of(struct nics *nics, size_t way)
 {
     if (way >= nics->open_count) {
@@ -211,7 +211,7 @@ static void put_behind(struct nics *nics, uint32_t number, uint64_t now_ns, stru
         out_of_memory();
 }
 
-/* But for the first `keep` nothing is under way on the stream any more: the rest, in its order. */
+/* Removes all but the first `keep` parcels of a stream, and returns them in order. */
 static struct parcel *withdraw(struct nics *nics, uint32_t number, uint64_t keep, uint64_t now_ns)
 {
     struct stream *stream = &nics->streams[number];

@@ -1,6 +1,6 @@
 /* tracing.h - the work and the waits of a virtual cluster's threads as spans
- * (common/trace/recorder.h), of the same kinds and in the same lanes as those of real processes. It
- * takes no virtual time, and has no effect.
+ * (common/trace/recorder.h), like those of real processes. It takes no virtual time, and has no
+ * effect.
  *
  * Work that takes a thread no time (timing.h) has no span.
  *

@@ -1,5 +1,5 @@
-/* clocks.c - finds questions with their answers, keeps the best of each time for each two hosts,
- * and goes from the reference to the host with the smallest error. */
+/* clocks.c - pairs questions with answers and keeps the best of each time for each two hosts. Paths
+ * from the reference minimise the error. */
 
 #include "deploy/trace/clocks.h"
 
@@ -9,7 +9,7 @@
 
 #define WHILE_NS UINT64_C(10000000000) /* The drift within it is small. */
 
-/* Where a message was when: the four times of an exchange. */
+/* The four times of an exchange. */
 enum { ASKED, HEARD, SAID, TOLD, TIMES };
 
 struct mark {
@@ -20,7 +20,7 @@ struct mark {
     uint16_t host;
 };
 
-/* Of one pair of hosts, at this time of the first of them. */
+/* A sample of one pair of hosts, at this time of the first one. */
 struct sample {
     uint16_t from, to; /* from < to */
     uint64_t at_ns;
