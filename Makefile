@@ -185,7 +185,6 @@ check-later: setup-check ## the longer scripts, which the gate runs as well
 check-rest: LANES = $(shell echo $$((4 * $(JOBS))))
 # Of each benchmark one short round: that it still measures.
 check-rest: export BENCH_SMOKE = 1
-check-rest: export BENCH_SECONDS = 1
 check-rest: export BENCH_EPOCHS = 1
 check-rest: export BENCH_KILLS = 1
 check-rest: setup-check ## long cases, chaos, a browser, libFuzzer, benchmarks
@@ -250,9 +249,7 @@ fuzz-corpus: setup-check ## write the fuzzers' first inputs anew, from valid thi
 	@$(BUILD)/tests/fuzz/seeds tests/fuzz/corpus
 
 # The reference job's ten epochs are long beside the rest: BENCH=job trains all, otherwise two. So are
-# twenty kills of each kind: BENCH=recovery has them, otherwise five; and ten minutes of each load:
-# BENCH=load, otherwise ten seconds.
-bench: export BENCH_SECONDS = $(if $(filter load,$(BENCH)),600,10)
+# twenty kills of each kind: BENCH=recovery has them, otherwise five.
 bench: export BENCH_EPOCHS = $(if $(filter job,$(BENCH)),10,2)
 bench: export BENCH_KILLS = $(if $(filter recovery,$(BENCH)),20,5)
 bench: bench-known setup-bench ## measure; table and build/bench.json; BENCH=exchange for one

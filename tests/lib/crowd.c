@@ -34,7 +34,7 @@ static _Noreturn void fail(const char *what)
 
 static size_t shared_bytes(const struct crowd *crowd)
 {
-    return sizeof *crowd->shared + crowd->count * sizeof *crowd->shared->workers;
+    return crowd->count * sizeof *crowd->workers;
 }
 
 void crowd_init(struct crowd *crowd, const struct job *job, const char *transport, uint32_t count)
@@ -43,43 +43,18 @@ void crowd_init(struct crowd *crowd, const struct job *job, const char *transpor
     crowd->job = job;
     crowd->transport = transport;
     crowd->count = count;
-    crowd->shared =
+    crowd->workers =
         mmap(NULL, shared_bytes(crowd), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (crowd->shared == MAP_FAILED)
+    if (crowd->workers == MAP_FAILED)
         fail("out of memory");
     for (uint32_t i = 0; i < count; i++)
-        atomic_store(&crowd->shared->workers[i].exit_code, -1);
+        atomic_store(&crowd->workers[i].exit_code, -1);
 }
 
 void crowd_free(struct crowd *crowd)
 {
-    munmap(crowd->shared, shared_bytes(crowd));
+    munmap(crowd->workers, shared_bytes(crowd));
     memset(crowd, 0, sizeof *crowd);
-}
-
-/* --- waits --------------------------------------------------------------------------------- */
-
-/* Exact up to 8, then eight classes to each doubling. */
-static uint32_t class_of(uint64_t us)
-{
-    if (us < 8)
-        return (uint32_t)us;
-    uint32_t doubling = 63 - (uint32_t)__builtin_clzll(us);
-    uint32_t class = 8 * (doubling - 2) + (uint32_t)(us >> (doubling - 3) & 7);
-    return class < CROWD_WAITS ? class : CROWD_WAITS - 1;
-}
-
-/* The smallest wait of a class. */
-static double least_of(uint32_t class)
-{
-    return class < 8 ? class : (double)((uint64_t)(8 + class % 8) << (class / 8 - 1));
-}
-
-static void note_wait(struct crowd_worker *worker, uint32_t phase, uint64_t us)
-{
-    atomic_fetch_add(&worker->waits[phase][class_of(us)], 1);
-    if (us > atomic_load(&worker->longest_us[phase]))
-        atomic_store(&worker->longest_us[phase], us);
 }
 
 /* --- a worker ------------------------------------------------------------------------------ */
@@ -151,31 +126,26 @@ static void score(struct member *member, const struct work *todo)
 static void *work(void *argument)
 {
     struct member *member = argument;
-    struct crowd_shared *shared = member->crowd->shared;
-    struct crowd_worker *worker = &shared->workers[member->index];
+    struct crowd_worker *worker = &member->crowd->workers[member->index];
     struct work todo;
+    bool pushed = false; /* And not yet answered. */
     while (client_next(member->client, &todo) == STATUS_OK) {
         if (todo.shares > 0) {
             score(member, &todo);
             continue;
         }
         if (todo.enough) {
-            atomic_store(&worker->since_us, 0);
+            pushed = false;
             client_done(member->client);
             continue;
         }
-        uint64_t since_us = atomic_exchange(&worker->since_us, 0);
-        uint32_t phase = atomic_load(&shared->phase);
-        if (since_us != 0) {
-            note_wait(worker, phase, clock_now_us() - since_us);
-            atomic_fetch_add(&worker->updates[phase], 1);
-        }
+        if (pushed)
+            atomic_fetch_add(&worker->updates, 1);
         atomic_store(&worker->here, true);
         rest(atomic_load(&worker->delay_us));
-        atomic_store(&worker->since_us, clock_now_us());
         push_step(member, &todo);
+        pushed = true;
     }
-    atomic_store(&worker->since_us, 0);
     snprintf(worker->end, sizeof worker->end, "%s", client_exit_reason(member->client));
     atomic_store(&worker->exit_code, client_exit_code(member->client));
     client_close(&member->client);
@@ -258,7 +228,7 @@ bool crowd_wait(const struct crowd *crowd, uint32_t first, uint32_t count, doubl
 {
     double until = clock_now_seconds() + seconds;
     for (uint32_t i = first; i < first + count;)
-        if (atomic_load(&crowd->shared->workers[i].here))
+        if (atomic_load(&crowd->workers[i].here))
             i++;
         else if (clock_now_seconds() > until)
             return false;
@@ -267,15 +237,10 @@ bool crowd_wait(const struct crowd *crowd, uint32_t first, uint32_t count, doubl
     return true;
 }
 
-void crowd_enter(struct crowd *crowd, uint32_t phase)
-{
-    atomic_store(&crowd->shared->phase, phase);
-}
-
 static bool end_well(const struct crowd *crowd)
 {
     for (uint32_t i = 0; i < crowd->count; i++)
-        if (atomic_load(&crowd->shared->workers[i].exit_code) > 0)
+        if (atomic_load(&crowd->workers[i].exit_code) > 0)
             return false;
     return true;
 }
@@ -308,43 +273,10 @@ void crowd_end(struct crowd *crowd)
     crowd->process_count = 0;
 }
 
-uint64_t crowd_updates(const struct crowd *crowd, uint32_t phase, uint32_t first, uint32_t count)
+uint64_t crowd_updates(const struct crowd *crowd, uint32_t first, uint32_t count)
 {
     uint64_t sum = 0;
     for (uint32_t i = first; i < first + count; i++)
-        sum += atomic_load(&crowd->shared->workers[i].updates[phase]);
+        sum += atomic_load(&crowd->workers[i].updates);
     return sum;
-}
-
-double crowd_wait_quantile(const struct crowd *crowd, uint32_t phase, uint32_t first,
-                           uint32_t count, double share)
-{
-    uint64_t all = 0, sums[CROWD_WAITS] = {0};
-    for (uint32_t i = first; i < first + count; i++)
-        for (uint32_t class = 0; class < CROWD_WAITS; class ++) {
-            uint64_t waits = atomic_load(&crowd->shared->workers[i].waits[phase][class]);
-            sums[class] += waits;
-            all += waits;
-        }
-    uint64_t wanted = (uint64_t)(share * (double)all), before = 0;
-    for (uint32_t class = 0; class < CROWD_WAITS; class ++) {
-        before += sums[class];
-        if (before > wanted)
-            return least_of(class);
-    }
-    return 0;
-}
-
-double crowd_wait_longest(const struct crowd *crowd, uint32_t phase, uint32_t first, uint32_t count)
-{
-    uint64_t longest = 0, now_us = clock_now_us();
-    for (uint32_t i = first; i < first + count; i++) {
-        const struct crowd_worker *worker = &crowd->shared->workers[i];
-        uint64_t since_us = atomic_load(&worker->since_us);
-        uint64_t ended = atomic_load(&worker->longest_us[phase]);
-        uint64_t going = since_us != 0 && now_us > since_us ? now_us - since_us : 0;
-        longest = ended > longest ? ended : longest;
-        longest = going > longest ? going : longest;
-    }
-    return (double)longest;
 }

@@ -110,7 +110,7 @@ static void await_updates(const struct hostile *h)
 {
     double until = clock_now_seconds() + HOSTILE_DEADLINE;
     for (uint32_t i = 0; i < HOSTILE_HONEST; i++)
-        while (crowd_updates(&h->crowd, 0, i, 1) < 2) {
+        while (crowd_updates(&h->crowd, i, 1) < 2) {
             ck_assert_msg(clock_now_seconds() < until, "worker %u makes no progress", i);
             usleep(1000);
         }
@@ -136,7 +136,7 @@ void hostile_open(struct hostile *hostile, enum mode mode, uint64_t updates, uin
 void hostile_pace(const struct hostile *hostile, uint32_t delay_us)
 {
     for (uint32_t i = 0; i < HOSTILE_HONEST; i++)
-        atomic_store(&hostile->crowd.shared->workers[i].delay_us, delay_us);
+        atomic_store(&hostile->crowd.workers[i].delay_us, delay_us);
 }
 
 void hostile_close(struct hostile *hostile)
@@ -150,7 +150,7 @@ void hostile_close(struct hostile *hostile)
 double hostile_progress(const struct hostile *hostile)
 {
     uint64_t each = hostile->job.mode == MODE_SYNC ? HOSTILE_HONEST : 1;
-    return (double)crowd_updates(&hostile->crowd, 0, 0, HOSTILE_HONEST) /
+    return (double)crowd_updates(&hostile->crowd, 0, HOSTILE_HONEST) /
            (double)(each * hostile->updates);
 }
 
@@ -220,9 +220,8 @@ static void check_model(const struct hostile *h, uint64_t updates)
 static void say_workers(const struct hostile *h)
 {
     for (uint32_t i = 0; i < HOSTILE_HONEST; i++)
-        fprintf(stderr, "worker %u: %d %s\n", i,
-                atomic_load(&h->crowd.shared->workers[i].exit_code),
-                h->crowd.shared->workers[i].end);
+        fprintf(stderr, "worker %u: %d %s\n", i, atomic_load(&h->crowd.workers[i].exit_code),
+                h->crowd.workers[i].end);
 }
 
 void hostile_end_well(struct hostile *hostile)
