@@ -186,7 +186,6 @@ check-rest: LANES = $(shell echo $$((4 * $(JOBS))))
 # Of each benchmark one short round: that it still measures.
 check-rest: export BENCH_SMOKE = 1
 check-rest: export BENCH_EPOCHS = 1
-check-rest: export BENCH_KILLS = 1
 check-rest: setup-check ## long cases, chaos, a browser, libFuzzer, benchmarks
 	@$(AGAIN) all tests benches
 	@$(if $(HAS_LIBFUZZER),$(AGAIN) MODE=fuzz BUILD=build/fuzz fuzzers)
@@ -248,10 +247,8 @@ fuzz-corpus: setup-check ## write the fuzzers' first inputs anew, from valid thi
 	@$(AGAIN) $(BUILD)/tests/fuzz/seeds
 	@$(BUILD)/tests/fuzz/seeds tests/fuzz/corpus
 
-# The reference job's ten epochs are long beside the rest: BENCH=job trains all, otherwise two. So are
-# twenty kills of each kind: BENCH=recovery has them, otherwise five.
+# The reference job's ten epochs are long beside the rest: BENCH=job trains all, otherwise two.
 bench: export BENCH_EPOCHS = $(if $(filter job,$(BENCH)),10,2)
-bench: export BENCH_KILLS = $(if $(filter recovery,$(BENCH)),20,5)
 bench: bench-known setup-bench ## measure; table and build/bench.json; BENCH=exchange for one
 	@$(AGAIN) all benches
 	@rm -f build/bench.json
