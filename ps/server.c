@@ -1,8 +1,8 @@
 /* server.c - the threads of one server.
  *
- * What is shared: mailboxes (locked), frames (counted), and the flags below (atomic, one writer
- * each). The plan is made by the router thread before any owner thread starts and is not changed
- * after that. */
+ * Shared are mailboxes (locked), frames (counted), and the flags below (atomic, one writer
+ * each). The plan is made by the router thread before any owner thread starts, and never
+ * changes. */
 
 #include "ps/server.h"
 
@@ -34,11 +34,11 @@
 #include "ps/server_spans.h"
 
 #define RECEIVES_A_ROUND 64       /* Then the mailbox gets a turn. */
-#define LAST_WORDS_MS    2000     /* For what has been said to leave ... */
-#define GIVE_UP_MS       200      /* ... when the start timed out. */
+#define LAST_WORDS_MS    2000     /* For the last messages to leave. */
+#define GIVE_UP_MS       200      /* The same when the start timed out. */
 #define HEED_US          100000u  /* Between questions whether server 0 refuses our key. */
-#define WAITING_LINE_US  5000000u /* Between lines that say for whom this server waits. */
-#define SHOWN_US         500000u  /* Between looks at itself, for whoever watches. */
+#define WAITING_LINE_US  5000000u /* Between lines that say what this server waits for. */
+#define SHOWN_US         500000u  /* Between looks at itself, for observers. */
 
 struct actor {
     struct server *server;
@@ -62,25 +62,25 @@ struct server {
     struct actor set_writer; /* Started when it is first needed. */
     struct actor owners[OWNER_THREADS_MAX];
     uint32_t owner_threads; /* 0: the router thread is the owner. */
-    atomic_int stop_code;   /* 0: go on. Written by whoever asks, read by the router thread. */
+    atomic_int stop_code;   /* 0: go on. Written by the one who asks, read by the router thread. */
     atomic_bool abandoned;  /* The same. */
-    atomic_bool enough;     /* The same; behind it stands: */
+    atomic_bool enough;     /* The same; the rest is the router thread's: */
     char enough_why[MESSAGE_TEXT_MAX];
     bool stop_sent, abandoned_noted, enough_sent;
-    bool holds_run;          /* As last seen ... */
-    int occupied;            /* ... and the descriptor that says so to others, or -1. */
+    bool holds_run;          /* As last seen. */
+    int occupied;            /* The descriptor that shows it to others, or -1. */
     bool without_owners;     /* There was no memory for them. */
     bool without_set_writer; /* There was none for its thread. */
     bool unanswered;         /* Server 0 has never been heard. */
     uint64_t said_us, heeded_us;
     uint64_t malformed, unheard;
-    struct refused wrong_key_peers; /* Keys that spoke as somebody they are not for. */
+    struct refused wrong_key_peers; /* Keys that spoke in another process's name. */
     struct server_spans spans;
     uint64_t incarnation;
-    bool checkpoint_known;    /* What the newest checkpoint was when it was first looked at, ... */
-    uint64_t checkpoint_seen; /* ... one more than its step; 0: there is none. */
+    bool checkpoint_known;    /* The newest checkpoint at the first look is known. */
+    uint64_t checkpoint_seen; /* One more than its step; 0: there is none. */
     double checkpoint_unix_seconds;
-    uint64_t shown_us;      /* When `watched` was last ... */
+    uint64_t shown_us;      /* When `watched` was last shown. */
     struct watched watched; /* ... shown to whoever watches. */
 };
 
@@ -93,7 +93,7 @@ static enum status write_port_file(const struct server *server, struct error *er
     return disk_put_note(server->options.port_file, line, error);
 }
 
-/* The name as it was given, the port as it came out. */
+/* The name as given, with the final port. */
 static void set_address(struct server *server)
 {
     const char *name = server->options.name, *bound = server->bound;
@@ -104,7 +104,7 @@ static void set_address(struct server *server)
         snprintf(server->address, ADDRESS_MAX, "%s", bound);
 }
 
-/* One line for whoever knows it by its name. */
+/* One line for people who know it by its name. */
 static enum status start_listening(struct server *server, struct error *error)
 {
     struct error fault;
@@ -128,7 +128,7 @@ static uint32_t processors(void)
 
 static uint32_t choose_owner_threads(int32_t wanted)
 {
-    if (wanted >= 0) /* Options that were parsed are within bounds. */
+    if (wanted >= 0) /* Parsed options are within bounds. */
         return wanted > OWNER_THREADS_MAX ? OWNER_THREADS_MAX : (uint32_t)wanted;
     uint32_t cores = processors();
     return cores <= 2 ? 0 : cores >= 8 ? 4 : 2;
@@ -271,7 +271,7 @@ void server_enough(struct server *server, const char *why)
 
 /* --- the other threads --------------------------------------------------------------------- */
 
-/* What an owner or the checkpointer puts out goes to the checkpointer or to the router thread. */
+/* Items of an owner or the checkpointer go to the checkpointer or to the router thread. */
 static void post_all(struct server *server, struct outbox *outbox)
 {
     struct outgoing item;
@@ -327,8 +327,8 @@ static struct frame *lend(void *context, uint64_t place, uint64_t bytes)
     return server->options.transport->operations->lend(server->listening, place, bytes);
 }
 
-/* Let workers on this host find this server. Without it they use the wire, so failing is no harm.
- */
+/* Let workers on this host find this server. Without it they use the wire, so failing does no
+ * harm. */
 static bool share_memory(struct server *server)
 {
     struct error error;
@@ -340,7 +340,8 @@ static bool share_memory(struct server *server)
         .slots = plan->pushes_max,
         /* Where they are lent, the values of two versions, see chunk.h. */
         .published = job_mode(&plan->job)->shared_read ? 2 : 0,
-        /* Workers may be added while the job runs, and a restarted one comes beside its past. */
+        /* Workers may be added while the job runs, and a restarted one comes beside its former
+         * process. */
         .peers_max = 2 * JOB_WORKERS_MAX,
     };
     share.messages = 2 * plan->chunk_count * share.slots;
@@ -358,7 +359,7 @@ static enum status start_owners(struct server *server)
     bool shares = share_memory(server);
     enum status status = cores_make_owners(&server->cores, shares ? &memory : NULL);
     const struct plan *plan = router_plan(server->cores.router);
-    if (status == STATUS_OK) /* Gradients on their way; libzmq loses a connection for want of it. */
+    if (status == STATUS_OK) /* For gradients in flight; libzmq loses a connection without it. */
         status = headroom_check(
             0, 2 * partition_server_bytes(&plan->partition, server->options.index), NULL);
     for (uint32_t i = 0; i < server->owner_threads && status == STATUS_OK; i++)
@@ -368,7 +369,7 @@ static enum status start_owners(struct server *server)
 
 /* --- the router thread --------------------------------------------------------------------- */
 
-/* Of something that strangers can make happen: each time that there are twice as many. */
+/* Of events that unknown peers can cause: a line each time that their number has doubled. */
 static bool is_worth_a_line(uint64_t count)
 {
     return (count & (count - 1)) == 0;
@@ -390,7 +391,7 @@ static void send_wire(struct server *server, struct outgoing *item)
                          &item->packet.message, payload_bytes, item->packet.origin);
     if (status == STATUS_OK)
         server_spans_said(&server->spans, item, sent_ns);
-    /* It does not read what it has asked for. What is lost it will ask for again. */
+    /* It does not read. It will ask again for what is lost. */
     if (status == STATUS_AGAIN && !up && is_worth_a_line(++server->unheard))
         log_warning("messages that a peer did not read count=%llu",
                     (unsigned long long)server->unheard);
@@ -399,9 +400,9 @@ static void send_wire(struct server *server, struct outgoing *item)
                   status_name(status));
 }
 
-/* Whether the owners are there, made when they are first needed. Without memory for the model, or files
- * for the workers, the job cannot go on, and server 0 is told; whatever else is for owners then is for
- * nobody. */
+/* Whether the owners are there; makes them when they are first needed. Without memory for the
+ * model, or files for the workers, the job cannot go on, and server 0 hears of it; items for
+ * owners are dropped then. */
 static bool have_owners(struct server *server)
 {
     struct error error;
@@ -418,7 +419,7 @@ static bool have_owners(struct server *server)
     return false;
 }
 
-/* Where no thread can be had its part is done by this one, which then waits for the disk. */
+/* Without a thread its part is done by this one, which then waits for the disk. */
 static bool have_set_writer(struct server *server)
 {
     if (!server->set_writer.started && !server->without_set_writer)
@@ -426,7 +427,7 @@ static bool have_set_writer(struct server *server)
     return server->set_writer.started;
 }
 
-/* What a core of this thread is given. */
+/* Deliver an item to a core of this thread. */
 static void deliver(struct server *server, struct outgoing *item)
 {
     bool owner = item->to == TO_OWNER;
@@ -470,7 +471,7 @@ static void flush(struct server *server)
         dispatch(server, &item);
 }
 
-/* Count what breaks the protocol, say so now and then, and tell the sender. */
+/* Count a malformed message, log it now and then, and answer its sender. */
 static void refuse_malformed(struct server *server, struct endpoint *endpoint,
                              const struct packet *packet, const char *fault)
 {
@@ -482,7 +483,7 @@ static void refuse_malformed(struct server *server, struct endpoint *endpoint,
                         &server->outbox, "%.200s", fault);
 }
 
-/* A peer's certificate limits who it may be: whoever says to be somebody else is not heard. */
+/* A peer's certificate limits its roles: messages in another role are not heard. */
 static void refuse_wrong_key_peer(struct server *server, struct packet *packet,
                                   const struct identity *sender)
 {
@@ -576,7 +577,8 @@ static void pass_on_stop(struct server *server)
         server->abandoned_noted = true;
         cores_abandon(&server->cores);
     }
-    /* Before training starts an end of server 0 alone would not reach those who are still to come. */
+    /* Before training starts an end of server 0 alone would not reach members that are still to
+     * come. */
     if (atomic_load(&server->enough) && !server->enough_sent &&
         cores_have_started(&server->cores)) {
         server->enough_sent = true;
@@ -591,7 +593,7 @@ static void pass_on_stop(struct server *server)
     flush(server);
 }
 
-/* Others who want the run directory are to know whether to wait for it. */
+/* Other processes that want the run directory must know whether to wait for it. */
 static void update_occupancy(struct server *server)
 {
     bool holds = cores_hold_run(&server->cores);
@@ -624,14 +626,14 @@ static void heed_refusal(struct server *server)
     flush(server);
 }
 
-/* What keeps server 0 from answering. */
+/* Why server 0 does not answer. */
 static void explain_silence(const struct server *server, char *why, size_t size)
 {
     transport_explain_silence(server->options.transport, server->upstream,
                               server->options.coordinator, why, size);
 }
 
-/* Server 0 says for whom it waits by itself; any other server waits for server 0. */
+/* Server 0 says by itself what it waits for; any other server waits for server 0. */
 static void say_why_waiting(struct server *server)
 {
     char why[MESSAGE_TEXT_MAX];
@@ -652,7 +654,7 @@ static void say_why_waiting(struct server *server)
     server->said_us = clock_now_us();
 }
 
-/* The line to end with; whoever never reached server 0 is told why. */
+/* The last line; a server that never reached server 0 gives the reason. */
 static void explain_end(struct server *server, int exit_code, struct error *reason)
 {
     char why[MESSAGE_TEXT_MAX];
@@ -696,7 +698,7 @@ static void describe_workers(const struct membership *members, struct watched *w
     }
 }
 
-/* Server 0's own router waits for nobody but the job. */
+/* Server 0's own router waits for nothing but the job. */
 static void describe_waiting(const struct server *server, struct watched *watched, uint64_t now_us)
 {
     double seconds;
@@ -710,11 +712,11 @@ static void describe_waiting(const struct server *server, struct watched *watche
     watched->own.waits = watched->waiting[0] != '\0';
 }
 
-/* One that was there when this server first looked is of an earlier session. */
+/* A checkpoint from before the first look is of an earlier session. */
 static void note_checkpoint(struct server *server, struct watched *watched)
 {
     bool runs = watched->job.state >= JOB_RUNNING;
-    uint64_t step = watched->job.job.checkpoint_step + 1; /* Of one that is not known 0. */
+    uint64_t step = watched->job.job.checkpoint_step + 1; /* 0 if it is not known. */
     if (runs && server->checkpoint_known && step > server->checkpoint_seen)
         server->checkpoint_unix_seconds = watched->unix_seconds;
     server->checkpoint_known = server->checkpoint_known || runs;
@@ -760,7 +762,7 @@ static void describe_self(struct server *server, struct watched *watched, uint64
     describe_waiting(server, watched, now_us);
 }
 
-/* Twice a second is as often as members are heard. */
+/* Twice a second, as often as members are heard. */
 static void show_itself(struct server *server)
 {
     char text[NOTIFY_STATUS_MAX];

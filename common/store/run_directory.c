@@ -1,5 +1,5 @@
-/* run_directory.c - writes run.json, and decides whether what stands in a folder can be gone on
- * with, is in the way, or is none of ours. */
+/* run_directory.c - writes run.json, and decides whether a run can go on in a folder, is in the
+ * way, or the folder is not ours. */
 
 #include "common/store/run_directory.h"
 
@@ -18,10 +18,10 @@
 #define RUN_FORMAT         RUN_FORMAT_PREFIX RUN_FORMAT_NUMBER
 #define RUN_JSON_BYTES_MAX ((size_t)64 << 20)
 
-/* Room that every name below a run directory fits into. */
+/* Room for every name below a run directory. */
 #define NAME_ROOM 32
 
-#define RUN_PHASE_SECONDS_MAX 1e12 /* Of a part that is read back. */
+#define RUN_PHASE_SECONDS_MAX 1e12 /* Of a phase that is read back. */
 
 static const char *const state_names[] = {
     [RUN_RUNNING] = "running",
@@ -75,7 +75,7 @@ static void write_configuration(struct json_writer *writer, const struct job *jo
     json_writer_text(writer, "data", job->data);
 }
 
-/* Null where nobody has kept them. */
+/* Null where they were not kept. */
 static void write_phases(struct json_writer *writer, const struct run_phases *phases)
 {
     json_writer_real(writer, "total_seconds", phases->begun ? run_phases_total(phases) : NAN);
@@ -89,7 +89,7 @@ static void write_phases(struct json_writer *writer, const struct run_phases *ph
     json_writer_end(writer);
 }
 
-/* "" says that there is none. */
+/* "" becomes null. */
 static void write_any(struct json_writer *writer, const char *name, const char *text)
 {
     json_writer_text(writer, name, text[0] != '\0' ? text : NULL);
@@ -130,7 +130,7 @@ static void write_controlled(struct json_writer *writer, const struct job *job,
     json_writer_end(writer);
 }
 
-/* Of the buckets in which there are any. */
+/* Buckets that are not empty. */
 static void write_leaf_times(struct json_writer *writer, const struct leaf_times *times)
 {
     json_writer_object(writer, "leaf_times");
@@ -166,7 +166,7 @@ static void write_worker(struct json_writer *writer, const struct job *job,
     json_writer_end(writer);
 }
 
-/* What is not known is said so. */
+/* Unknown results are null. */
 static void write_results(struct json_writer *writer, const struct job *job,
                           const struct run_summary *summary)
 {
@@ -231,13 +231,13 @@ static enum status write_run_json(const struct run_directory *directory, const s
 
 /* --- what is there ------------------------------------------------------------------------- */
 
-/* What a look at a path found. */
+/* The result of looking at a path. */
 struct finding {
     bool exists;                /* The directory is there. */
-    bool has_run, has_others;   /* run.json; anything that an interrupted claim would not leave. */
+    bool has_run, has_others;   /* run.json; anything else than an interrupted claim leaves. */
     enum run_state state;       /* Of the run. */
-    struct run_summary earlier; /* What a resumed run starts from. */
-    uint32_t keep;              /* Checkpoints; 0: it does not say. */
+    struct run_summary earlier; /* The results that a resumed run starts from. */
+    uint32_t keep;              /* Checkpoints; 0: not said. */
 };
 
 static void note_entry(void *argument, const char *name)
@@ -300,7 +300,7 @@ void run_summary_read(struct run_summary *summary, const struct json *root)
     summary->record.ended = summary->record.ends_at != FIGURE_UNKNOWN;
 }
 
-/* What a run that goes on keeps: all but how gradients fared, and what was written at its end. */
+/* A run that goes on keeps all but the counts of gradients and the results of its end. */
 static void read_earlier(struct run_summary *summary, const struct json *root)
 {
     run_summary_read(summary, root);
@@ -324,7 +324,7 @@ enum status run_format_check(const struct json *root, const char *file, struct e
                      file, format + prefix);
 }
 
-/* False when it is none of ours. */
+/* False when it is not ours. */
 static bool read_state(const struct json *root, enum run_state *state)
 {
     const char *format = json_text(root, "format");
@@ -365,8 +365,8 @@ static enum status check_longer(const char *directory, const struct job *job,
                      job->steps < earlier->steps ? length_of(job).text : "", more);
 }
 
-/* Whether the schedules differ in nothing but where a cosine ends, which --decay-steps says and
- * otherwise the number of all steps. */
+/* Whether the schedules differ only in the end of a cosine, which is --decay-steps or else the
+ * number of all steps. */
 static bool differ_in_cosine(const struct job *job, const struct job *earlier, enum job_scope scope)
 {
     struct job same = *job; /* Borrows. */
@@ -411,7 +411,7 @@ static enum status check_declaration(const struct json *root, const char *direct
     return status;
 }
 
-/* While what is in OUT/checkpoints is looked at. */
+/* While the files of OUT/checkpoints are looked at. */
 struct folder_check {
     const struct disk *disk;
     const char *folder;
@@ -419,7 +419,7 @@ struct folder_check {
     enum disk_kind kind; /* Of path, which is in the way; DISK_NOTHING: there is none. */
 };
 
-/* One that is a link may have been moved, and can be read. */
+/* A link may have been moved, and can be read. */
 static void check_step(void *argument, const char *name)
 {
     struct folder_check *check = argument;
@@ -434,7 +434,7 @@ static void check_step(void *argument, const char *name)
     memcpy(check->path, path, sizeof path);
 }
 
-/* A segment of the record; one that is a link can be read. */
+/* A segment of the record; a link can be read. */
 static void check_segment(void *argument, const char *name)
 {
     struct folder_check *check = argument;
@@ -451,7 +451,7 @@ static void check_segment(void *argument, const char *name)
     memcpy(check->path, path, sizeof path);
 }
 
-/* Nothing that is no part of a record is thrown away to make room for one. */
+/* No foreign file is removed to make room for a record. */
 static enum status check_record(const struct disk *disk, const char *directory, struct error *error)
 {
     char folder[DISK_PATH_MAX];
@@ -497,7 +497,7 @@ static enum status check_checkpoints(const struct disk *disk, const char *direct
                      disk_kind_name(check.kind));
 }
 
-/* What could not be written where it belongs is known now rather than after hours of training. */
+/* A place that cannot be written is found now, and not after hours of training. */
 static enum status check_places(const struct disk *disk, const char *directory, struct error *error)
 {
     static const char *const files[] = {
@@ -518,7 +518,7 @@ static enum status check_places(const struct disk *disk, const char *directory, 
     return check_checkpoints(disk, directory, error);
 }
 
-/* The run's record, without which nobody knows what the checkpoints beside it belong to. */
+/* run.json, without which the checkpoints beside it belong to no known run. */
 static enum status read_run_json(const struct disk *disk, const char *directory, const char *path,
                                  struct json **root, struct error *error)
 {
@@ -651,7 +651,7 @@ enum status run_directory_check(const struct disk *disk, const char *path, const
 
 /* --- claiming ------------------------------------------------------------------------------ */
 
-/* What writers that were killed left half-written. Nobody else writes here: we hold the lock. */
+/* Half-written files of killed writers. There is no other writer: the lock is ours. */
 static void remove_left_overs(const struct disk *disk, const char *directory)
 {
     static const char *const names[] = {"run.json", "generation", "model.safetensors"};
@@ -664,7 +664,8 @@ static void remove_left_overs(const struct disk *disk, const char *directory)
     }
 }
 
-/* The directory is locked: look again, because somebody may have been faster, and claim it. */
+/* The directory is locked: look again, because another process may have been faster, and claim
+ * it. */
 static enum status claim(struct run_directory *directory, const struct job *job, uint64_t run_id,
                          uint32_t keep, enum run_opening *opening, struct error *error)
 {

@@ -25,7 +25,7 @@
 
 struct run_window run_window_of(const struct job *job, const struct window *window, double seconds);
 
-/* For an event that came when training had gone on so long. */
+/* For an event at this time of training. */
 struct event run_window_event(const struct run_window *window, double training_seconds);
 
 /* "batches 41 to 43, the last 3  loss 0.4512  accuracy 87.06 %  0.53 s", the first `emphasis` letters of

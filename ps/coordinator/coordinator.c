@@ -7,7 +7,7 @@
  *     a failure, or a stop before training: any of them --> FINISHING, or OVER without members
  *
  * A message goes through handle: STATUS, JOIN and JOB_PAGE are taken from any peer, the rest
- * from members; others are told that they are none. The handlers are in the files beside this
+ * from members; others are answered that they are none. The handlers are in the files beside this
  * one:
  *
  *     coordinator_gathering.c   JOIN JOB_PAGE READY   from the first page to START, and again

@@ -1,9 +1,9 @@
-/* coordinator_scores.c - the model's test score after an epoch: when every server has kept its values,
- * who scores which share, and what it comes to.
+/* coordinator_scores.c - the model's test score after an epoch: when every server has kept its
+ * values, the shares and the result.
  *
  *     READY(scored) of every server --> WORK(scored, share) to every worker --> EVALUATION
  *                                        ^ again with its PINGs, or to others      |
- *                                        '--- it is lost                 all: told, let go */
+ *                                        '--- it is lost             all: reported, let go */
 
 #include <inttypes.h>
 #include <math.h>
@@ -29,7 +29,7 @@ static uint32_t scorers(const struct coordinator *c)
     return count;
 }
 
-/* Its own once more, or one that nobody has. */
+/* Its own once more, or a free one. */
 void coordinator_deal_share(struct coordinator *c, uint32_t index, struct outbox *outbox)
 {
     struct message_work work;
@@ -40,7 +40,7 @@ void coordinator_deal_share(struct coordinator *c, uint32_t index, struct outbox
         ->message.work = work;
 }
 
-/* To all who have none. */
+/* To all that have none. */
 static void deal_shares(struct coordinator *c, struct outbox *outbox)
 {
     for (uint32_t i = 0; c->evaluation.batches > 0 && i < c->work.membership.worker_count; i++)
@@ -85,8 +85,8 @@ void coordinator_score(struct coordinator *c, struct outbox *outbox)
 
 /* --- scores -------------------------------------------------------------------------------- */
 
-/* How long what is known of the score has held up training: of a step all until the slowest was
- * through; else each only for its own share. */
+/* How long the score has held up training, as far as is known: in a step all wait until the
+ * slowest is through; else each for its own share. */
 static uint64_t held_up_us(const struct coordinator *c)
 {
     const struct evaluation *evaluation = &c->evaluation;

@@ -113,9 +113,8 @@ struct coordinator {
     double windows_from; /* Training seconds at the end of the last window; NaN: not known. */
     uint64_t waited_us, sent_us;
     uint64_t refused; /* JOINs. */
-    uint64_t watchers
-        /* Peers that wait for the end: the last that asked, by number % WATCHERS_MAX. */
-        [WATCHERS_MAX];
+    /* Peers that wait for the end: the last that asked, by number % WATCHERS_MAX. */
+    uint64_t watchers[WATCHERS_MAX];
     uint64_t watcher_count; /* Of all that asked; PEER_LOCAL: not any more. */
     bool turned_away;       /* A process was told to wait for the end. */
     bool own_router_left;   /* Although it had never become a member. */

@@ -1,4 +1,4 @@
-/* coordinator_training.c - while it trains: leases, reports, and DONE or STOP when it is to end. */
+/* coordinator_training.c - training: leases, reports, and DONE or STOP at its end. */
 
 #include <inttypes.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 
 /* --- leases -------------------------------------------------------------------------------- */
 
-/* Whatever answers a LEASE has the number of what that announced. */
+/* Every answer to a LEASE has the number of its announcement. */
 static struct packet *add_work(const struct coordinator *c, uint32_t index, uint64_t request,
                                struct outbox *outbox)
 {
@@ -23,7 +23,8 @@ static struct packet *add_work(const struct coordinator *c, uint32_t index, uint
     return packet;
 }
 
-/* It hears for what it has waited, if it has: only now is it known who came to the gate last. */
+/* Tell the worker why it has waited, if it has: only now is it known which worker came to the
+ * gate last. */
 static void say_waited(const struct coordinator *c, uint32_t index, struct message *work)
 {
     struct member *worker = &c->work.membership.workers[index];
@@ -40,7 +41,7 @@ static void send_work(const struct coordinator *c, uint32_t index, uint64_t requ
     say_waited(c, index, &packet->message);
 }
 
-/* It has not been given a batch: for what it waits, once it has nothing to do. */
+/* It got no batch: note why, once it has nothing to do. */
 static void note_wait(const struct coordinator *c, uint32_t index)
 {
     uint32_t whom;
@@ -64,7 +65,7 @@ bool coordinator_top_up(struct coordinator *c, uint32_t index, uint64_t request,
     struct member *worker = &c->work.membership.workers[index];
     if (!worker->present || worker->first_assignment == 0)
         return false;
-    /* Nobody is given work that has not asked for some: it might never do it, and hold up all. */
+    /* Only workers that have asked get work: others might never do it, and hold up all. */
     for (; worker->asks && c->work.rules->ask(&c->work, index, &batch); sent = true)
         send_work(c, index, request, batch, outbox);
     if (worker->asks)
@@ -86,7 +87,7 @@ void coordinator_top_up_all(struct coordinator *c, struct outbox *outbox)
         coordinator_top_up(c, i, 0, outbox);
 }
 
-/* What it holds already, once more: it may never have come. */
+/* Its batches once more: they may never have come. */
 static bool repeat_work(const struct coordinator *c, uint32_t index, uint64_t request,
                         struct outbox *outbox)
 {
@@ -109,16 +110,16 @@ void coordinator_snapshot_at_gate(struct coordinator *c, uint32_t last, uint64_t
     coordinator_begin_snapshot(c, rules->gate(&c->work), false, now_us, outbox);
 }
 
-/* Training is not to end for it. */
+/* Training does not end for it. */
 static void end_record(const struct coordinator *c, struct outbox *outbox)
 {
     uint64_t recorded = c->last_snapshot != NO_STEP ? c->last_snapshot : c->first_step;
     order_event(outbox, EVENT_RECORD_ENDED, .step = recorded, .count = COMPUTATIONS_MAX);
 }
 
-/* What a worker computes from what: numbered also when the batch is not on lease to it, since a late
- * WORK may have told it so; chunks have had such a batch, and nothing comes of it. One that is not
- * answered says it again. */
+/* A worker's announcement. It gets a number also when the batch is not on lease to it, because a
+ * late WORK may have told it so; chunks have had such a batch, and nothing comes of it. Without
+ * an answer the worker repeats it. */
 static void take_announcement(struct coordinator *c, const struct packet *packet, uint64_t now_us,
                               struct outbox *outbox)
 {
@@ -167,13 +168,13 @@ void coordinator_handle_lease(struct coordinator *c, const struct packet *packet
 
 /* --- reports ------------------------------------------------------------------------------- */
 
-/* Of less than this no rate is told: reports come in packs, and the last of them within no time. */
+/* Shorter windows have no rate: reports come in packs, and the last of them within no time. */
 #define RATE_SECONDS_MIN 0.001
 
 static void progress(struct coordinator *c, struct outbox *outbox)
 {
     uint64_t wanted = job_progress_steps(c->job);
-    /* What is left at the end counts when it is enough to mean something. */
+    /* A rest at the end counts when it is long enough to mean something. */
     if (c->work.statistics.first + c->work.statistics.updates == c->work.stop_step)
         wanted /= 2;
     if (c->work.statistics.window.updates == 0 || c->work.statistics.window.updates < wanted)
@@ -222,40 +223,40 @@ static void tell_window(struct coordinator *c, struct outbox *outbox)
     order_put_event(outbox, &event);
 }
 
-/* By how much a sum is more than the most that was heard of it before. */
-static uint64_t growth(uint64_t *told, uint64_t heard)
+/* The growth of a sum over the greatest reported before. */
+static uint64_t growth(uint64_t *most, uint64_t heard)
 {
-    uint64_t before = *told;
+    uint64_t before = *most;
     if (heard <= before)
         return 0;
-    *told = heard;
+    *most = heard;
     return heard - before;
 }
 
-static double passed(uint64_t *told_us, uint64_t heard_us)
+static double passed(uint64_t *most_us, uint64_t heard_us)
 {
-    return (double)growth(told_us, heard_us) * 1e-6;
+    return (double)growth(most_us, heard_us) * 1e-6;
 }
 
 void coordinator_take_times(struct coordinator *c, struct member *worker,
                             const struct message *message, const struct message_times *times)
 {
     struct worker_summary *summary = &worker->summary;
-    struct message_times *told = &worker->told;
+    struct message_times *most = &worker->reported_times;
     if (message->incarnation != worker->incarnation)
         return;
-    summary->wall_seconds += passed(&told->wall_us, times->wall_us);
-    summary->compute_seconds += passed(&told->compute_us, times->compute_us);
-    summary->exchange_seconds += passed(&told->exchange_us, times->exchange_us);
-    summary->evaluate_seconds += passed(&told->evaluate_us, times->evaluate_us);
-    summary->waits[WAIT_BARRIER] += passed(&told->barrier_us, times->barrier_us);
-    summary->waits[WAIT_BOUND] += passed(&told->bound_us, times->bound_us);
-    summary->waits[WAIT_GATE] += passed(&told->gate_us, times->gate_us);
-    summary->waits[WAIT_LEASE] += passed(&told->lease_us, times->lease_us);
-    summary->exchanged_bytes += growth(&told->exchanged_bytes, times->exchanged_bytes);
+    summary->wall_seconds += passed(&most->wall_us, times->wall_us);
+    summary->compute_seconds += passed(&most->compute_us, times->compute_us);
+    summary->exchange_seconds += passed(&most->exchange_us, times->exchange_us);
+    summary->evaluate_seconds += passed(&most->evaluate_us, times->evaluate_us);
+    summary->waits[WAIT_BARRIER] += passed(&most->barrier_us, times->barrier_us);
+    summary->waits[WAIT_BOUND] += passed(&most->bound_us, times->bound_us);
+    summary->waits[WAIT_GATE] += passed(&most->gate_us, times->gate_us);
+    summary->waits[WAIT_LEASE] += passed(&most->lease_us, times->lease_us);
+    summary->exchanged_bytes += growth(&most->exchanged_bytes, times->exchanged_bytes);
     if (times->whom > 0 && times->whom <= c->work.membership.worker_count)
         c->work.membership.workers[times->whom - 1].summary.awaited_seconds +=
-            passed(&told->whom_us, times->whom_us);
+            passed(&most->whom_us, times->whom_us);
 }
 
 uint64_t coordinator_exchanged_bytes(const struct coordinator *c)
@@ -294,8 +295,8 @@ static void count_bad(struct coordinator *c, const struct packet *packet, uint64
             message->report.step, message->index, c->options.max_bad_gradients);
 }
 
-/* What a gradient scored that server 0 has taken, so it counts even if its sender has been given up
- * meanwhile: whoever computes it again is told that it is a duplicate. */
+/* The score of a gradient that server 0 has taken. It counts even if its sender has been given
+ * up meanwhile: a second computation of it will be a duplicate. */
 void coordinator_handle_report(struct coordinator *c, const struct packet *packet, uint64_t now_us,
                                struct outbox *outbox)
 {
@@ -340,8 +341,8 @@ void coordinator_handle_report(struct coordinator *c, const struct packet *packe
 
 /* --- the end of training ------------------------------------------------------------------- */
 
-/* Whether every worker has said so, by the assignment that is in force, and nobody is waited for
- * who has work; no batch is left, wherever it was; and the model that it ends with is scored. */
+/* Whether every worker has said so, by the current assignment, and none with work is waited for;
+ * no batch is left anywhere; and the final model is scored. */
 static bool is_done(const struct coordinator *c)
 {
     bool any = false;
@@ -357,7 +358,7 @@ static bool is_done(const struct coordinator *c)
            !evaluation_is_awaited(&c->evaluation, c->work.rules->end(&c->work, false));
 }
 
-/* All workers have left, and nobody is to make another step: what has been made is kept. */
+/* All workers have left, and no further step is wanted: the model is kept. */
 static bool is_deserted(const struct coordinator *c)
 {
     return c->stopping && membership_is_deserted(&c->work.membership);
@@ -390,7 +391,7 @@ void coordinator_handle_done(struct coordinator *c, struct member *worker,
         !assignment_is_followed(&c->work.assignment, worker))
         return;
     if (!c->work.rules->may_be_done(&c->work, packet->message.index, done)) {
-        if (c->work.rules->held != NULL) /* What it was given since may have been lost. */
+        if (c->work.rules->held != NULL) /* Its batches since may have been lost. */
             repeat_work(c, packet->message.index, 0, outbox);
         return;
     }
@@ -411,8 +412,8 @@ void coordinator_stop_training(struct coordinator *c, struct outbox *outbox)
     }
 }
 
-/* Nobody has made a step. The run says so, too, if it is open: a run that says it is running is one
- * whose server 0 was killed. */
+/* No step is made. The run says so, too, if it is open: a run that says it is running has lost
+ * its server 0. */
 static void stop_before_start(struct coordinator *c, int code, uint64_t now_us,
                               struct outbox *outbox)
 {
@@ -426,7 +427,7 @@ static void stop_before_start(struct coordinator *c, int code, uint64_t now_us,
     coordinator_finish(c, code, text, now_us, outbox);
 }
 
-/* Somebody was asked to stop (a signal), or failed. */
+/* A process was asked to stop (a signal), or failed. */
 void coordinator_handle_stop(struct coordinator *c, const struct packet *packet, uint64_t now_us,
                              struct outbox *outbox)
 {
@@ -444,7 +445,7 @@ void coordinator_handle_stop(struct coordinator *c, const struct packet *packet,
     c->stop_us = now_us;
     c->exit_code = code;
     if (c->state < RECOVERING) {
-        if (code == EXIT_DONE) /* Nobody else will say why a job that has not begun is done. */
+        if (code == EXIT_DONE) /* Nothing else says why a job that has not begun is done. */
             outbox_log(outbox, "stopping: %s", message->stop.reason);
         stop_before_start(c, code, now_us, outbox);
         return;

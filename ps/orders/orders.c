@@ -1,4 +1,4 @@
-/* orders.c - orders go into the room that a packet has for what is no message. */
+/* orders.c - an order lies in the room that a packet has instead of a message. */
 
 #include "ps/orders/orders.h"
 

@@ -1,16 +1,16 @@
-/* orders.h - what the cores of one server say to each other, within the process.
+/* orders.h - the orders between the cores of one server, within the process.
  *
  *   coordinator -> checkpointer       OPEN_RUN GO_BACK SEND_CHUNKS COMPUTATIONS MANIFEST EVENT
  *                                     SUMMARY; set writer SETS
  *   checkpointer -> coordinator       RUN_OPENED MANIFEST_WRITTEN SUMMARY_WRITTEN
- *   checkpointer -> set writer -> coordinator   RUN_OPENED, where steps are made of sets; SETS_WRITTEN
+ *   checkpointer -> set writer -> coordinator   RUN_OPENED, where steps have sets; SETS_WRITTEN
  *   router -> owners, checkpointer    LOAD; owners LET_GO
- *   owners, checkpointer -> router    LOADED; owners TAKEN, FIGURES, OWNER_CUT, SCORED
+ *   owners, checkpointer -> router    LOADED; owners TAKEN, FIGURES, OWNER_SNAPSHOT, SCORED
  *   router -> coordinator       STOP_AT (server 0)
  *
  * Orders lie in the same queues as messages (outbox, mailbox), so that both keep their order: a
- * packet holds the one or the other. What is said within a server and over the wire alike (CUT,
- * CHUNK_STATE, PART_WRITTEN, STOP) is a message. None of this is ever encoded: see message_encode.
+ * packet holds the one or the other. What goes within a server and over the wire alike (CUT,
+ * CHUNK_STATE, PART_WRITTEN, STOP) is a message. Orders are never encoded: see message_encode.
  *
  * To add an order: a kind and a struct here, and its handler in the core that takes it (obey).
  *
@@ -28,29 +28,31 @@
 
 enum order_kind {
     ORDER_NONE,
-    ORDER_OPEN_RUN,   /* Claim the run directory, find a checkpoint. Payload: the declaration. */
-    ORDER_GO_BACK,    /* A new generation; find a checkpoint again. */
-    ORDER_RUN_OPENED, /* The answer to both. Payload: sets that were sent from there on, if there
-                       * are some. */
-    ORDER_LOAD,       /* Get this server's chunks. */
-    ORDER_LOADED,     /* An owner: my chunks are there. The checkpointer: what it could do. */
-    ORDER_TAKEN,      /* An exchange has been looked at; no answer yet. With the packet's weight. */
+    ORDER_OPEN_RUN, /* Claim the run directory, find a checkpoint. Payload: the declaration. */
+    ORDER_GO_BACK,  /* A new generation; find a checkpoint again. */
+    /* The answer to both. Payload: sets that were sent from there on, if there are some. */
+    ORDER_RUN_OPENED,
+    ORDER_LOAD,   /* Get this server's chunks. */
+    ORDER_LOADED, /* An owner: my chunks are there. The checkpointer: what it could do. */
+    ORDER_TAKEN,  /* An exchange has been looked at; no answer yet. With the packet's weight. */
     ORDER_SEND_CHUNKS, /* Another server needs its chunks. */
-    ORDER_FIGURES, /* How stale gradients were. Payload: a tally (ps/shard/staleness_counters.h). */
-    ORDER_OWNER_SNAPSHOT, /* My chunks are cut, or cannot be. Payload: the same, as of then. */
-    ORDER_SCORED,         /* My chunks have all passed a count of batches that is scored. */
-    ORDER_LET_GO,         /* What was kept for scores up to this one is of no more use. */
-    ORDER_STOP_AT,        /* The last version there will be. */
+    ORDER_FIGURES, /* Staleness of gradients. Payload: a tally (ps/shard/staleness_counters.h). */
+    /* My chunks have taken the snapshot, or cannot. Payload: the same tally, as of then. */
+    ORDER_OWNER_SNAPSHOT,
+    ORDER_SCORED,   /* My chunks have all passed a count of batches that is scored. */
+    ORDER_LET_GO,   /* Values kept for scores up to this one are not needed any more. */
+    ORDER_STOP_AT,  /* The last version there will be. */
     ORDER_MANIFEST, /* All parts are durable. Payload: struct checkpoint_part of each server. */
     ORDER_MANIFEST_WRITTEN,
-    ORDER_COMPUTATIONS, /* For the record of the cut that comes: see computations_pack. */
-    ORDER_SETS,         /* What steps are made of, to be written down: a list (leaf_set.h). */
-    ORDER_SETS_WRITTEN, /* Those before the step are; or nothing more of them will be. */
-    ORDER_EVENT,   /* One line for events.jsonl. Payload of an epoch's: how stale gradients were so
-                         * far, a struct histogram; or none. */
-    ORDER_SUMMARY, /* Rewrite run.json; export the model at the end. Of a run that goes on only the
-                    * faults count, and nothing is answered. Payload: struct run_summary,
-                    * workers. */
+    ORDER_COMPUTATIONS, /* For the record of the next snapshot: see computations_pack. */
+    ORDER_SETS,         /* Leaf sets of steps, to be written down: a list (leaf_set.h). */
+    ORDER_SETS_WRITTEN, /* Those before the step are written; or no more of them will be. */
+    /* One line for events.jsonl. Payload of an epoch's: the staleness of gradients so far, a
+     * struct histogram; or none. */
+    ORDER_EVENT,
+    /* Rewrite run.json; export the model at the end. Of a run that goes on only the faults
+     * count, and there is no answer. Payload: struct run_summary, workers. */
+    ORDER_SUMMARY,
     ORDER_SUMMARY_WRITTEN,
     ORDER_COUNT
 };
@@ -58,11 +60,11 @@ enum order_kind {
 #define ORDER_FROM_CHECKPOINTER UINT32_MAX
 #define ORDER_EVERYBODY         UINT32_MAX
 
-/* The payload of a RUN_OPENED that goes by way of the set writer. */
+/* The payload of a RUN_OPENED that goes through the set writer. */
 struct sets_place {
     const struct job *job; /* Borrowed, the checkpointer's. */
-    uint64_t session;      /* Of the record that sets are in; 0: they are not recorded. */
-    bool begins;           /* No going back. */
+    uint64_t session;      /* Of the record with the sets; 0: they are not recorded. */
+    bool begins;           /* It is no going back. */
 };
 
 struct order_run_opened {
@@ -72,19 +74,20 @@ struct order_run_opened {
     uint64_t restore_step;
     struct tally_so_far so_far; /* Of restore_step's epoch, before it; see statistics_init. */
     uint64_t computation;       /* The next number. */
-    uint64_t run_id;            /* The run's, which outlives server 0's process; see also ... */
-    uint64_t generation;        /* ... both as recorded in the run directory. */
-    /* Said whether or not another run can be opened: */
-    uint64_t ended_run_id; /* Of the run that the directory held, if it had ended; else 0 ... */
-    uint32_t exit_code;    /* ... with this. */
-    bool ended;            /* It is the declaring worker's: there is only to say so. */
+    /* The run's, which outlives server 0's process, as recorded in the run directory. */
+    uint64_t run_id;
+    uint64_t generation; /* As recorded in the run directory. */
+    /* Set whether or not another run can be opened: */
+    uint64_t ended_run_id; /* Of the run that the directory held, if it had ended; else 0. */
+    uint32_t exit_code;    /* Of that run. */
+    bool ended;            /* It is the declaring worker's: there is only that to say. */
 };
 
 struct plan;
 struct order_load {
     const struct plan *plan; /* Read-only, for as long as the server lives. */
     bool restore;
-    bool records; /* Chunks note what they have had. */
+    bool records; /* Chunks log their batches. */
     uint64_t step;
     char out[MESSAGE_TEXT_MAX]; /* Server 0's run directory. */
 };
@@ -119,14 +122,14 @@ struct order {
     uint64_t generation; /* That it belongs to. */
     union {
         struct {
-            uint64_t known_run_id; /* That the declaring worker was in, 0 for none. */
+            uint64_t known_run_id; /* The run that the declaring worker was in, 0 for none. */
             bool records;          /* The run is recorded. */
         } open_run;
         struct order_run_opened run_opened;
         struct order_load load;
         struct order_loaded loaded;
         struct {
-            uint32_t worker; /* Whose exchange it was. */
+            uint32_t worker; /* Of the exchange. */
         } taken;
         struct {
             uint32_t server; /* Or ORDER_EVERYBODY: all have theirs. */
@@ -148,7 +151,7 @@ struct order {
         struct {
             uint64_t step; /* Of the cut. */
             uint64_t next; /* The first number that is not among them. */
-            bool over;     /* There were too many, and they are not remembered any more. */
+            bool over;     /* There were too many, and no more are remembered. */
         } computations;
         struct {
             uint64_t first, end; /* Of these steps. */
@@ -158,7 +161,7 @@ struct order {
     };
 };
 
-/* Append an order; for its payload and weight, and valid until the next, as outbox_add says. */
+/* Append an order; its payload, weight and validity are as in outbox_add. */
 struct packet *order_add(struct outbox *outbox, enum destination to, uint32_t index,
                          const struct order *order);
 
@@ -168,10 +171,10 @@ struct packet *order_add(struct outbox *outbox, enum destination to, uint32_t in
     order_put_event(outbox, &(struct event){.kind = (kind_), .origin = HERE, __VA_ARGS__})
 struct packet *order_put_event(struct outbox *outbox, const struct event *event);
 
-/* The report within an EXCHANGE, to the coordinator, as its sender's. Valid until the next. */
+/* The report within an EXCHANGE, to the coordinator, in its sender's name. Valid until the next. */
 struct message_report *order_report(const struct packet *exchange, struct outbox *outbox);
 
-/* The order that a packet holds, or NULL: it is a message. */
+/* The order in a packet, or NULL: it is a message. */
 const struct order *order_of(const struct packet *packet);
 
 /* A packet that holds this order. */

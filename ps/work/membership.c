@@ -216,8 +216,9 @@ struct member *membership_take(struct membership *membership, const struct packe
         .earlier = before.earlier,
         .reported = before.reported,
         .summary = before.summary,
-        .told = before.incarnation == message->incarnation ? before.told
-                                                           : (struct message_times){.wall_us = 0},
+        .reported_times = before.incarnation == message->incarnation
+                              ? before.reported_times
+                              : (struct message_times){.wall_us = 0},
         .summary_snapshot = before.summary_snapshot,
         .summary_whole = before.summary_whole,
         .verdicts_whole = before.verdicts_whole,

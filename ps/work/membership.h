@@ -91,7 +91,7 @@ struct member {
     uint64_t reported;     /* One more than the step or batch of its latest report; 0: none. */
     struct worker_summary summary;
     /* The greatest of each sum that the process reported: those in the summary. */
-    struct message_times told;
+    struct message_times reported_times;
 
     /* The counts that go back with updates, see membership_go_back: as of the snapshot under
      * way, and of the newest whole checkpoint. */
