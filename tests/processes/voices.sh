@@ -243,7 +243,7 @@ is stop step "$(member "$work/stop" step)"
 does score 0 evaluate "$work/run" --json
 is score test_accuracy "$(member "$work/run" test_accuracy)"
 does see-run 0 inspect "$work/run" --json
-is see-run latest.step 64.0
+is see-run latest.step 64
 does see-checkpoint 0 inspect "$(find "$work/run/checkpoints" -name 'step-*64')" --json
 is see-checkpoint parameters_sha256 "$(member "$work/run" parameters_sha256)"
 does see-model 0 inspect "$work/run/model.safetensors" --json
