@@ -853,7 +853,9 @@ bool options_begin(struct options *options, enum option_user user, int argc, cha
     struct error error = {0};
     enum options_result result =
         options_parse(options, user, option_user_program(user), argc, argv, &error);
-    *exit_code = result == OPTIONS_BAD ? EXIT_USAGE : EXIT_DONE;
+    *exit_code = result != OPTIONS_BAD           ? EXIT_DONE
+                 : error.status == STATUS_MEMORY ? EXIT_TRAINING_FAILED
+                                                 : EXIT_USAGE;
     if (result == OPTIONS_BAD)
         fprintf(stderr, "%s\n", error.text);
     enum status printed = result == OPTIONS_HELP ? output_finish(&error) : STATUS_OK;
