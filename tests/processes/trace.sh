@@ -282,14 +282,14 @@ expect alone 2 'worker/0 has computed the gradient of leaves 0 to 3 of step [01]
 expect alone 2 'worker/0 divides the sum by its 64 examples and makes one update of all variables with adam'
 named alone 5
 says alone "0 messages in all"
-ok "without servers there are no messages, and the step is told all the same"
+ok "without servers there are no messages, and the step is printed all the same"
 
 # --- what common/READING.md shows of it --------------------------------------------------------------
 # Numbers differ from run to run, and with the model; who is who with who is faster.
 plain() { sed -E 's/^ *[0-9.]+ ms //; s/[0-9][0-9,.]*[0-9]/#/g; s/[0-9]/#/g; s/ +/ /g; s/^ //'; }
 excerpts() # One line an entry, of the section that tells a step.
 {
-    awk '/^## A step, told/ { on = 1; next } /^## / { on = 0 } !on { next }
+    awk '/^## A step, in words/ { on = 1; next } /^## / { on = 0 } !on { next }
         /^```/ { if (line) print line; line = ""; block = !block; next }
         !block { next }
         /^ +[0-9.]+ ms  / { if (line) print line; line = $0; next }
