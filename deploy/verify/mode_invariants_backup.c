@@ -104,6 +104,12 @@ static void check_runs(struct oracle *w, uint64_t step, const struct leaf_set *s
                 step, leaf_set_count(set, (struct node){0, TREE_LEAVES_MAX}));
 }
 
+/* Whether a set that was written down is there in the next generation, too; else it may be decided anew. */
+static bool sets_last(const struct oracle *w)
+{
+    return w->job->record == RECORDING_ON && !w->forgetful && !w->scarce;
+}
+
 static void hear_close(struct oracle *w, const struct packet *packet)
 {
     struct oracle_sets *sets = &w->sets;
@@ -125,12 +131,11 @@ static void hear_close(struct oracle *w, const struct packet *packet)
     }
     const struct oracle_closed *before =
         sets->steps[step].there ? &sets->steps[step] : &sets->earlier[step];
-    bool keeps = w->job->record == RECORDING_ON && !w->forgetful && !w->scarce;
     w->counts.closes++;
     w->counts.resent += before->there;
     if (sets->steps[step].there && leaf_set_equal(&before->set, &set))
         return;
-    if (before->there && keeps && !leaf_set_equal(&before->set, &set)) {
+    if (before->there && sets_last(w) && !leaf_set_equal(&before->set, &set)) {
         oracle_fail(w, "step %" PRIu64 " is closed again, with other leaves than before", step);
         return;
     }
@@ -148,8 +153,8 @@ static void check_epoch(struct oracle *w, const struct order_event *event)
     const struct oracle_sets *sets = &w->sets;
     const char *number = strstr(event->members, "\"epoch\":");
     const char *examples = strstr(event->members, "\"examples\":");
-    if (strcmp(event->name, "epoch") != 0 || number == NULL || examples == NULL)
-        return;
+    if (strcmp(event->name, "epoch") != 0 || number == NULL || examples == NULL || !sets_last(w))
+        return; /* A set that is decided anew is counted before owners hear of it. */
     uint64_t epoch = strtoull(number + strlen("\"epoch\":"), NULL, 10) - 1;
     uint64_t used = 0, said = strtoull(examples + strlen("\"examples\":"), NULL, 10);
     struct epoch_range range = job_epoch(w->job, epoch);

@@ -182,8 +182,10 @@ static void ssp_said(struct oracle *w, uint32_t process, const struct outgoing *
         clock->proof = message->welcome.proof;
         clock->generation = message->generation;
         /* What the server 0 before it still says, when it was stopped and goes on, is followed no longer. */
-        if (message->generation > w->clocks.generation)
+        if (message->generation > w->clocks.generation) {
             w->clocks.begun = false;
+            w->clocks.generation = message->generation;
+        }
     }
     if (new && message->kind == MESSAGE_START)
         begin(w, process, message);
