@@ -18,7 +18,7 @@ INSTALL ?= install
 SEEDS   ?= 1000
 RUNS    ?= 100000
 BENCH   ?= all
-# As many compilers at once as there are processors, unless make was told -j.
+# As many compilers at once as there are processors, unless make was given -j.
 JOBS    ?= $(shell nproc 2>/dev/null || echo 1)
 AGAIN    = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
 
@@ -35,7 +35,7 @@ COMMIT  := $(or $(shell [ -e .git ] && git describe --always --dirty --abbrev=12
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
            -Wcast-qual -Wwrite-strings -Wvla -Wformat=2 -Wundef -Wno-format-truncation $(if $(findstring clang,$(CC)),-Wno-unknown-warning-option) -Werror
 # -ffp-contract=off: the same bits on every instruction set (proto/CONTRACT.md section 2). The two
-# -fno- flags only promise that nobody reads errno or traps, so that loops can be vectorised.
+# -fno- flags only promise that no code reads errno or traps, which lets loops be vectorised.
 CFLAGS  ?= -O3 -g
 # The tests themselves need not be fast, only what they test and measure. (Given to make, CFLAGS is for
 # all of it.)
@@ -52,7 +52,7 @@ endif
 ifeq ($(MODE),tsan)
 SANITIZE := -fsanitize=thread -fno-omit-frame-pointer -O1 -g1
 endif
-# Without optimisation: a branch is one that somebody wrote. What tests are made of is not counted.
+# Without optimisation: each branch stands in the source. The tests themselves are not counted.
 ifeq ($(MODE),coverage)
 SANITIZE  = -O0 --coverage -fprofile-update=atomic
 endif
@@ -445,7 +445,7 @@ WRAP       = $(addprefix -Wl$(comma)--wrap=,$(shell sed -nE 's,^/\* wraps: (.*) 
 comma     := ,
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_A) $(DEPLOY_A) $(WORKER_CHECKED_A) $(PS_CHECKED_A) $(COMMON_A)
 	$(STEP) $(CC) $(ALL_CFLAGS) $(WRAP) -o $@ $(LINKED) $(ALL_LIBS) $(TEST_LIBS)
-# What is measured is as in the programs; and what is planted the witness is to find.
+# Benchmarks measure the code of the programs. The oracle must find the planted faults.
 $(BENCHES) $(BUILD)/tests/simulated/test_planted: $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_A) $(DEPLOY_A) \
     $(WORKER_A) $(PS_A) $(COMMON_A)
 	$(STEP) $(CC) $(ALL_CFLAGS) $(WRAP) -o $@ $(LINKED) $(ALL_LIBS) $(TEST_LIBS)

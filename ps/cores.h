@@ -51,7 +51,7 @@ void cores_receive(struct cores *cores, struct packet *packet, bool from_server_
 bool cores_deliver(struct cores *cores, struct outgoing *item, uint64_t now_us,
                    struct outbox *outbox);
 
-/* Whether server 0 can be told that it has been trained enough. */
+/* Whether training has started. Before, cores_enough would not reach members that join later. */
 bool cores_have_started(const struct cores *cores);
 
 /* It has been trained enough: a clean stop with EXIT_DONE, of server 0 alone. */

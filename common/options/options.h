@@ -184,8 +184,8 @@ struct options {
     bool alive;    /* inspect: whether a server answers ... */
     bool ready;    /* ... or serves. */
 
-    bool explain;      /* run: tell every message. */
-    const char *diary; /* ps, worker: where they are written; NULL: nowhere. See process_log.h. */
+    bool explain;      /* run: print every message. */
+    const char *diary; /* ps, worker: the file of their messages; NULL: none. See process_log.h. */
     const char *trace; /* ps, worker: where their spans go; NULL: nowhere. See recorder.h. */
     bool traced;       /* run, simulate: OUT/trace.json. */
     uint32_t trace_steps;

@@ -1,6 +1,6 @@
-/* step_shape.h - what a step, or a batch, is to its computer: its batch, and which of its leaves
- * count. Whoever is told what a step is made of makes one of it, and all that is computed, timed or
- * reported of the step goes by that.
+/* step_shape.h - a step as a worker computes it: its batch, and which of its leaves count.
+ *
+ * A process makes one for each step that it computes. Computing, timing and reporting use it.
  *
  * Threads: plain values; pure. Ownership: the set is another's. */
 

@@ -1,4 +1,4 @@
-/* set_log.c - blocks behind each other; reading goes as far as they are whole. */
+/* set_log.c - writes blocks one after another, and reads up to the first damaged one. */
 
 #include "common/store/set_log.h"
 
@@ -85,8 +85,8 @@ static bool scan_next(struct scan *scan, const struct job *job, const uint8_t **
     return true;
 }
 
-/* Steps may be told of in more than one block, if what the sessions before had written was lost with a
- * machine: the last one counts. */
+/* A step may stand in several blocks, if a host failed and lost blocks of an earlier session: the
+ * last block counts. */
 struct found {
     uint64_t first;
     struct piece {

@@ -1,10 +1,10 @@
 /* set_log.h - OUT/record/NNNN-sets.log: of which leaves each step was made (common/steps/leaf_set.h), where
  * a step does not wait for all its workers. One file a session, beside the session's record.
  *
- * A set is in the file before anybody is told of it, and a step's set stands in all files together
- * once: after a going back sets are told again as they are here. So a file is never cut back to a
- * checkpoint as a record is. It is written without being flushed, because training waits for it: it
- * outlives every process, and not a loss of power. Whoever goes on with it keeps what is whole.
+ * A set is in the file before any process gets it. All files together hold the set of a step once:
+ * after a rollback, sets are sent again from here. Therefore a file is never cut back to a
+ * checkpoint, as a record is. The file is not flushed, because training waits for it: it survives
+ * the end of every process, but no loss of power. The next session keeps its whole blocks.
  *
  *     "syncopate-sets", two zeros | u32 format, 1 | u32 length, 40 | u64 session | declaration [32]
  *     | u32 CRC-32C of all that

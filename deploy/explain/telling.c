@@ -1,5 +1,5 @@
-/* telling.c - finds for each message whom it reached, puts what is alike together, and prints. A name
- * that a transport has for a peer is read from what that peer said: a server speaks to nobody first. */
+/* telling.c - finds the receiver of each message, groups similar entries, and prints them. A
+ * peer's own messages show its name in the transport: a server never sends the first message. */
 
 #include "deploy/explain/telling.h"
 
@@ -18,7 +18,7 @@
 struct group {
     const struct process_log_entry *entry; /* The first. */
     struct words words;                    /* Its. */
-    char who[32], whom[32];                /* whom: "" of an event, "?" when nobody knows. */
+    char who[32], whom[32];                /* whom: "" of an event, "?": not known. */
     uint64_t heard_ns;                     /* When the first was heard; 0: it was not. */
     uint32_t *chunks;                      /* [more] of the others. Owned. */
     size_t more, room, unheard;
@@ -118,8 +118,8 @@ static bool is_of_chunk(const struct group *group, const struct group *one)
                                               : back);
 }
 
-/* The group that it can be told with: the last one like it, unless something of its chunk was told since, as
- * the question that it answers. NULL: there is none. */
+/* The last group that it can join. NULL: there is none, or a later group is about its chunk, as the
+ * question that it answers. */
 static struct group *find_group(const struct story *story, const struct group *one)
 {
     for (size_t i = story->telling->singly ? 0 : story->group_count; i-- > 0;) {
@@ -314,12 +314,11 @@ static void print_opening(FILE *out, const struct telling *telling)
 {
     char text[1024];
     const struct job *job = telling->job;
-    snprintf(text, sizeof text, "%s, told: %s", job_mode_text(job).text,
-             job_mode(job)->explanation);
+    snprintf(text, sizeof text, "%s: %s", job_mode_text(job).text, job_mode(job)->explanation);
     if (telling->partition->chunk_count == 0)
         snprintf(
             text, sizeof text,
-            "%s without servers, told: there is one process, and so there are no messages. It "
+            "%s without servers: there is one process, and so there are no messages. It "
             "computes the leaves of a batch one after the other, adds them up along the same tree "
             "as servers would, and makes one update of all variables.",
             job_mode_text(job).text);

@@ -6,8 +6,8 @@
  *      examples), computed from version 0. Give me version 1 when it is there." And 3 more like it,
  *      for chunks 3, 5 and 7. (worker/client/exchange.c:send_chunk)
  *
- * What is alike but for its chunk, or is only repeated, as heartbeats are, is told once and counted;
- * with `singly` nothing is, and each message is followed by all its fields, and by when it was heard.
+ * Entries that differ only in their chunk, and repeated ones such as heartbeats, are printed once
+ * and counted. With `singly` each message is printed, with all its fields and the time of its receipt.
  *
  * Threads: one. */
 
@@ -24,7 +24,7 @@ struct telling {
     bool singly;
 };
 
-/* Tell what is in the file. STATUS_INVALID: its end is damaged; what comes before is told.
+/* Print the file's entries. STATUS_INVALID: its end is damaged; the entries before it are printed.
  * STATUS_MEMORY. */
 enum status telling_print(FILE *out, const struct telling *telling, int file, struct error *error);
 

@@ -1,5 +1,5 @@
-/* words.c - the table, and how the braces of its texts are filled in. Order matters within a kind: the
- * first row whose condition holds is told. */
+/* words.c - the table of sentences, and how their braces are filled in. Order matters within a
+ * kind: the first row whose condition holds is used. */
 
 #include "deploy/explain/words.h"
 
@@ -314,7 +314,7 @@ const struct words_row words_of_messages[] = {
      "May I join? I am {@sender} on {host}, and compute with {arithmetic}. Here is the digest of "
      "the "
      "job that I would declare."},
-    {MESSAGE_WANT_JOB, NULL, "Nobody has declared a job yet. Send me yours."},
+    {MESSAGE_WANT_JOB, NULL, "No worker has declared a job yet. Send me yours."},
     {MESSAGE_JOB_PAGE, by_server,
      "This is the job: the page from byte {offset} of the {total} bytes of its declaration."},
     {MESSAGE_JOB_PAGE, NULL,
@@ -342,33 +342,33 @@ const struct words_row words_of_messages[] = {
     {MESSAGE_PONG, answers_score, "I have your score."},
     {MESSAGE_PONG, lets_go,
      "So am I. The model after {scored} batches is scored: what was kept for that can go."},
-    {MESSAGE_PONG, is_to_leave, "So am I. Somebody has asked that you leave."},
+    {MESSAGE_PONG, is_to_leave, "So am I. A user has asked that you leave."},
     {MESSAGE_PONG, has_news, "So am I: {text}."},
     {MESSAGE_PONG, NULL, "So am I."},
     {MESSAGE_EXCHANGE, pulls_scored,
      "To score it, give me chunk {chunk} as it was after {want_version} batches."},
     {MESSAGE_EXCHANGE, asks_again,
-     "Has my gradient of {@work} for chunk {chunk} come? Give me {@wish}."},
+     "Has my gradient of {@work} for chunk {chunk} come? Give me {@read}."},
     {MESSAGE_EXCHANGE, skips,
      "My gradient of {@work} is not finite: count the batch without one for chunk {chunk}. Give me "
-     "{@wish}."},
+     "{@read}."},
     {MESSAGE_EXCHANGE, has_report,
      "Here is my gradient of {@work}{@numbered} for chunk {chunk} ({@values}; {@leaves}, summed "
      "over "
-     "{examples} examples), computed from version {base_version}. Give me {@wish}. And for server "
+     "{examples} examples), computed from version {base_version}. Give me {@read}. And for server "
      "0: "
      "of these examples I had {report.correct} right, with a loss of {@report_loss}."},
     {MESSAGE_EXCHANGE, pushes_last,
      "Here is my gradient of {@work}{@numbered} for chunk {chunk} ({@values}; {@leaves}, summed "
      "over "
-     "{examples} examples), computed from version {base_version}. Give me {@wish}."},
+     "{examples} examples), computed from version {base_version}. Give me {@read}."},
     {MESSAGE_EXCHANGE, pushes,
      "Here is a part of my gradient of {@work}{@numbered} for chunk {chunk} ({@values}; {@leaves}, "
      "summed "
      "over "
      "{examples} examples), computed from version {base_version}. The rest follows."},
-    {MESSAGE_EXCHANGE, pulls_newest, "I have no gradient yet: give me {@wish} of chunk {chunk}."},
-    {MESSAGE_EXCHANGE, NULL, "I have no gradient for chunk {chunk}: give me {@wish}."},
+    {MESSAGE_EXCHANGE, pulls_newest, "I have no gradient yet: give me {@read} of chunk {chunk}."},
+    {MESSAGE_EXCHANGE, NULL, "I have no gradient for chunk {chunk}: give me {@read}."},
     {MESSAGE_RESULT, gives_scored,
      "Here is chunk {chunk} as it was after {version} batches ({@values}): kept to be scored, "
      "while "
@@ -684,7 +684,7 @@ static const struct made mades[] = {
     {"work", make_work, false},
     {"place", make_place, false},
     {"bound", make_bound, false},
-    {"wish", make_request, false},
+    {"read", make_request, false},
     {"leaves", make_leaves, false},
     {"values", make_values, true},
     {"loss", make_loss, false},

@@ -38,7 +38,7 @@ struct words {
 
 void words_write(struct words *words, const struct moment *moment);
 
-/* Rows, for whoever looks whether they are whole. */
+/* The rows, for the tests that check them. */
 struct words_row {
     unsigned kind;                             /* enum message_kind or enum event_kind. */
     bool (*when)(const struct moment *moment); /* NULL: always. */

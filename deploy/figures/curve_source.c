@@ -1,4 +1,4 @@
-/* curve_source.c - a point of a run on each of the four scales. */
+/* curve_source.c - places a run's points on each of the four scales. */
 
 #include "deploy/figures/curve_source.h"
 
@@ -119,10 +119,10 @@ static int window_at(const struct record *record, size_t index, struct place *pl
 {
     if (index >= record->window_count)
         return 0;
-    const struct record_window *told = &record->windows[index];
-    double step = (double)told->window.end;
-    *place = (struct place){step, told->training_seconds, bytes_at(record, step)};
-    *y = told->window.loss;
+    const struct record_window *sample = &record->windows[index];
+    double step = (double)sample->window.end;
+    *place = (struct place){step, sample->training_seconds, bytes_at(record, step)};
+    *y = sample->window.loss;
     return 1;
 }
 

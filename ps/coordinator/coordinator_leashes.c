@@ -104,7 +104,7 @@ void coordinator_watch_leashes(struct coordinator *c, uint64_t now_us, struct ou
     }
     if (c->leash_us == 0)
         c->leash_us = now_us;
-    /* After an outage of the network here, processes that hold theirs must be heard first. */
+    /* After the network here was down, processes that hold theirs must be heard first. */
     if (!seen.held && (!seen.silent || now_us - c->leash_us >= FRESH_US)) {
         stop(c, now_us, outbox);
     } else if (seen.held && now_us - c->leash_us >= NOTICE_US && !c->stopping &&

@@ -116,7 +116,7 @@ struct coordinator {
     /* Peers that wait for the end: the last that asked, by number % WATCHERS_MAX. */
     uint64_t watchers[WATCHERS_MAX];
     uint64_t watcher_count; /* Of all that asked; PEER_LOCAL: not any more. */
-    bool turned_away;       /* A process was told to wait for the end. */
+    bool turned_away;       /* A process was asked to wait for the end. */
     bool own_router_left;   /* Although it had never become a member. */
     bool known;             /* A process of an earlier run has spoken. */
     uint64_t ended_run_id;  /* Of the run that the run directory held before, if it has ended. */
@@ -269,7 +269,7 @@ void coordinator_watch_snapshot(struct coordinator *c, uint64_t now_us, struct o
 /* No checkpoint is written beside training any more. */
 void coordinator_end_beside(struct coordinator *c, uint64_t now_us);
 
-/* --- closings ------------------------------------------------------------------------------ */
+/* --- quorums ------------------------------------------------------------------------------- */
 
 /* NULL in a mode whose steps are made of all leaves. */
 struct quorum *coordinator_quorum(const struct coordinator *c);

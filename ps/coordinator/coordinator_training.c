@@ -117,9 +117,9 @@ static void end_record(const struct coordinator *c, struct outbox *outbox)
     order_event(outbox, EVENT_RECORD_ENDED, .step = recorded, .count = COMPUTATIONS_MAX);
 }
 
-/* A worker's announcement. It gets a number also when the batch is not on lease to it, because a
- * late WORK may have told it so; chunks have had such a batch, and nothing comes of it. Without
- * an answer the worker repeats it. */
+/* A worker's announcement. It gets a number even when the worker has no lease on the batch: a late
+ * WORK may have named that batch. Chunks have applied such a batch already, and drop the gradient.
+ * Without an answer the worker repeats it. */
 static void take_announcement(struct coordinator *c, const struct packet *packet, uint64_t now_us,
                               struct outbox *outbox)
 {
