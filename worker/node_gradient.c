@@ -178,7 +178,7 @@ static enum status explain(struct node_gradient *g, const float *parameters,
 }
 
 /* What was reported of a node's gradient. */
-struct telling {
+struct report {
     const struct ready *ready;
     const float *gradient;
     const struct score *score;
@@ -189,14 +189,14 @@ struct telling {
 
 static void tell_ready(void *context, uint64_t first)
 {
-    struct telling *telling = context;
-    telling->stopped = telling->stopped || telling->score->not_finite > telling->not_finite ||
-                       !kernels_all_finite(telling->gradient + first, telling->finite - first);
-    if (telling->stopped)
+    struct report *report = context;
+    report->stopped = report->stopped || report->score->not_finite > report->not_finite ||
+                      !kernels_all_finite(report->gradient + first, report->finite - first);
+    if (report->stopped)
         return;
-    telling->finite = first;
-    telling->reported = true;
-    telling->ready->tell(telling->ready->context, first);
+    report->finite = first;
+    report->reported = true;
+    report->ready->tell(report->ready->context, first);
 }
 
 /* The parameters may be others by now: nothing can be computed again. */
@@ -226,20 +226,20 @@ enum status node_gradient_compute_ready(struct node_gradient *node_gradient,
     g->mark_ns = clock_now_ns();
     if (g->begun && g->begun_step == shape->step) /* That is the first leaf's, too. */
         g->mark_ns -= g->begun_ns;
-    struct telling telling = {
+    struct report report = {
         .ready = ready,
         .gradient = gradient,
         .score = score,
         .not_finite = score->not_finite,
         .finite = model_elements(g->model),
     };
-    const struct ready tell = {tell_ready, &telling};
+    const struct ready tell = {tell_ready, &report};
     enum status status = compute(g, parameters, shape, node, 0, gradient, score,
                                  ready != NULL ? &tell : NULL, error);
     /* A sum with a part that is not finite stays so. */
-    if (status == STATUS_OK && !kernels_all_finite(gradient, telling.finite))
-        status = telling.reported ? explain_reported(shape, node, error)
-                                  : explain(g, parameters, shape, node, gradient, error);
+    if (status == STATUS_OK && !kernels_all_finite(gradient, report.finite))
+        status = report.reported ? explain_reported(shape, node, error)
+                                 : explain(g, parameters, shape, node, gradient, error);
     note_time(g, node.leaf_count - 1);
     return status;
 }

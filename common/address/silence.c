@@ -61,7 +61,7 @@ static void advise(const char *address, const struct place *place, char *text, s
         text[0] = '\0';
 }
 
-static bool is_somebody_else(const struct route *route, const char *place)
+static bool is_other_process(const struct route *route, const char *place)
 {
     return route->who_at[0] != '\0' && strcmp(route->who_at, place) == 0;
 }
@@ -108,7 +108,7 @@ static void describe_all(const char *address, const struct route *route, char *t
     for (uint32_t i = 0; i < places->count && strlen(text) < size / 2; i++) {
         const struct place *place = &places->at[i];
         const char *between = i > 0 ? "," : ":";
-        if (is_somebody_else(route, place->address))
+        if (is_other_process(route, place->address))
             wording_append(text, size, "%s %s is %s", between, place->address, route->who);
         else
             wording_append(text, size, "%s %s %s", between,
@@ -128,7 +128,7 @@ void silence_describe(const char *address, const struct route *route, char *text
     const struct place *place = route_place(route);
     char name[NAME_BYTES];
     silence_name(address, route->at, name, sizeof name);
-    if (place != NULL && places->count == 1 && is_somebody_else(route, place->address))
+    if (place != NULL && places->count == 1 && is_other_process(route, place->address))
         describe_who(address, place, route->who, text, size);
     else if (route->connected)
         text[0] = '\0';

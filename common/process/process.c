@@ -50,7 +50,7 @@ void process_add_heeded(sigset_t *set)
             sigaddset(set, numbers[i]);
 }
 
-static void end_as_told(int number)
+static void end_by_signal(int number)
 {
     _exit(128 + number);
 }
@@ -65,7 +65,7 @@ static void end_as_first(void)
         return;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (sigaction(numbers[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
-            signal(numbers[i], end_as_told);
+            signal(numbers[i], end_by_signal);
 }
 
 static void reset_signals(void)

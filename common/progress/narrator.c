@@ -117,7 +117,7 @@ static void *tell(void *argument)
 
 /* --- who listens --------------------------------------------------------------------------- */
 
-static bool nobody_listens(void)
+static bool has_no_reader(void)
 {
     struct stat about;
     return fstat(STDOUT_FILENO, &about) != 0 ||
@@ -164,8 +164,7 @@ static enum status start(struct narrator *n, double log_every)
 void narrator_start(struct narrator **narrator, const char *run, double log_every,
                     enum narrator_tells tells)
 {
-    struct narrator *n =
-        tells == NARRATOR_NOTHING || nobody_listens() ? NULL : calloc(1, sizeof *n);
+    struct narrator *n = tells == NARRATOR_NOTHING || has_no_reader() ? NULL : calloc(1, sizeof *n);
     *narrator = n;
     if (n == NULL)
         return;

@@ -46,7 +46,7 @@ struct comparing {
     struct compare_report report;
     struct boards boards;
     bool lacks_means; /* It has been said that TensorBoard does. */
-    FILE *told;       /* The stream of all output but the object of --json. */
+    FILE *output;     /* The stream of all output but the object of --json. */
     struct progress_style style;
     struct virtual_runs *virtual_runs; /* NULL: in real time. */
     /* Also between runs, and while the report is written, which is not cut off. */
@@ -184,7 +184,7 @@ static enum status read_plan(struct comparing *comparing, const struct command_c
             return error_set(error, STATUS_INVALID,
                              "--ps=0: there is nothing to compare without servers");
     comparing->style =
-        progress_style_of(comparing->told, options->quiet, options->verbose, options->log_every);
+        progress_style_of(comparing->output, options->quiet, options->verbose, options->log_every);
     return STATUS_OK;
 }
 
@@ -229,19 +229,19 @@ static void print_heading(const struct comparing *comparing, const struct interl
     if (left > 0) /* It is an estimate without a meaningful fraction of a second. */
         wording_append(text, sizeof(text), " (about %s left)", wording_duration(ceil(left)).text);
     compare_report_strong(&comparing->report, text);
-    fflush(comparing->told);
+    fflush(comparing->output);
 }
 
 static void print_result(const struct comparing *comparing, const struct record *record)
 {
-    fprintf(comparing->told, "  done in %s%s", wording_duration(record->training_seconds).text,
+    fprintf(comparing->output, "  done in %s%s", wording_duration(record->training_seconds).text,
             comparing->virtual_runs != NULL ? " of virtual time" : "");
     if (isfinite(record->summary.train.loss))
-        fprintf(comparing->told, ", loss %.4f", record->summary.train.loss);
+        fprintf(comparing->output, ", loss %.4f", record->summary.train.loss);
     if (isfinite(record->summary.test.accuracy))
-        fprintf(comparing->told, ", test accuracy %.2f %%", record->summary.test.accuracy * 100);
-    fprintf(comparing->told, "\n");
-    fflush(comparing->told);
+        fprintf(comparing->output, ", test accuracy %.2f %%", record->summary.test.accuracy * 100);
+    fprintf(comparing->output, "\n");
+    fflush(comparing->output);
 }
 
 static void say_line(void *context, const char *line)
@@ -289,7 +289,7 @@ static int launch(struct comparing *comparing, const struct interleaved_run *run
                                   &comparing->interleaving.took[index], error);
     struct machine_watch before, after;
     machine_watch_look(&before);
-    progress_open(&progress, comparing->told, comparing->style, run->out, clock_now_seconds());
+    progress_open(&progress, comparing->output, comparing->style, run->out, clock_now_seconds());
     struct launch_watch watch = {&progress, watch_tick, watch_say, NULL};
     struct launch_result result;
     int code = launch_job(&run->options, run->out, NULL, &watch, &result, error);
@@ -323,10 +323,10 @@ static int warm_up(const struct comparing *comparing, struct error *error)
         if (!has_runs_to_make(comparing, i))
             continue;
         if (!said)
-            fprintf(comparing->told, "warm-up: %s of each arm, which count nowhere\n",
+            fprintf(comparing->output, "warm-up: %s of each arm, which count nowhere\n",
                     wording_counted(steps, "step", "steps").text);
         said = true;
-        fflush(comparing->told);
+        fflush(comparing->output);
         warm_up_options(&run, &comparing->configs.list[i], steps, comparing->folder.path);
         int code = warm_up_run(&run, &why);
         if (was_ended(code)) {
@@ -370,7 +370,7 @@ static int make_one(struct comparing *comparing, size_t index, struct error *err
     if (!comparing->options.quiet)
         print_heading(comparing, &run, index);
     if (kept && !comparing->options.quiet)
-        fprintf(comparing->told, "  is there already\n");
+        fprintf(comparing->output, "  is there already\n");
     int code = kept ? EXIT_DONE : launch(comparing, &run, index, &why);
     if (code != EXIT_DONE)
         rmdir(run.out); /* Succeeds only when it is empty. */
@@ -487,11 +487,11 @@ static int take_merged(struct comparing *comparing, struct error *error)
     }
     if (status != STATUS_OK || comparing->options.quiet)
         return command_exit_code(status);
-    fprintf(comparing->told, "%s of %zu comparisons%s\n", wording_counted(done, "run", "runs").text,
-            comparing->merge->count,
+    fprintf(comparing->output, "%s of %zu comparisons%s\n",
+            wording_counted(done, "run", "runs").text, comparing->merge->count,
             comparing->merge->twice > 0 ? "; runs of several are taken once" : "");
     if (done < all)
-        fprintf(comparing->told,
+        fprintf(comparing->output,
                 "%zu are not done: syncopate compare --plan %s/plan.json --out %s makes them\n",
                 all - done, comparing->folder.path, comparing->folder.path);
     return EXIT_DONE;
@@ -525,9 +525,9 @@ static void print_remarks(const struct comparing *comparing)
     if (options->quiet || comparing->merge != NULL)
         return;
     if (options->remarks[0] != '\0')
-        fprintf(comparing->told, "note: %s\n", options->remarks);
+        fprintf(comparing->output, "note: %s\n", options->remarks);
     if (options->slow != NULL && options->compute == NULL && !options->virtual_time)
-        fprintf(comparing->told,
+        fprintf(comparing->output,
                 "note: a slowed worker sleeps, and leaves its processor to the others, "
                 "which get faster; with --compute times are independent\n");
 }
@@ -565,13 +565,13 @@ int command_compare(const struct command_call *call, struct error *error)
     struct comparing comparing = {.options = call->options,
                                   .folder = {.occupied = -1},
                                   .signals = {.file = -1},
-                                  .told = call->options.json ? stderr : stdout};
+                                  .output = call->options.json ? stderr : stdout};
     enum status status = read_plan(&comparing, call, error);
     comparing.report = (struct compare_report){.typed_count = call->typed_argc,
                                                .typed = call->typed,
                                                .options = &comparing.options,
                                                .folder = comparing.folder.path,
-                                               .told = comparing.told,
+                                               .told = comparing.output,
                                                .colour = comparing.style.colour,
                                                .merged = comparing.merge != NULL};
     int code = status == STATUS_INVALID ? EXIT_USAGE : command_exit_code(status);

@@ -256,7 +256,7 @@ struct following {
     bool has_data;
 };
 
-static enum status score_checkpoint(void *context, const char *path, struct follow_score *told,
+static enum status score_checkpoint(void *context, const char *path, struct follow_score *result,
                                     bool *opened, struct error *error)
 {
     struct following *f = context;
@@ -274,11 +274,11 @@ static enum status score_checkpoint(void *context, const char *path, struct foll
     }
     if (status == STATUS_OK)
         status = score_file(f->options, &f->file, &f->dataset, path, &score, error);
-    *told = (struct follow_score){.step = f->file.step,
-                                  .steps = f->file.job.steps,
-                                  .test = figures_of(&f->file, &score),
-                                  .examples = score.examples,
-                                  .not_finite = score.not_finite};
+    *result = (struct follow_score){.step = f->file.step,
+                                    .steps = f->file.job.steps,
+                                    .test = figures_of(&f->file, &score),
+                                    .examples = score.examples,
+                                    .not_finite = score.not_finite};
     return status;
 }
 

@@ -35,14 +35,14 @@ static bool read_target(const char *text, char address[ADDRESS_MAX], uint32_t *w
 }
 
 /* The exit code of an answer; -1: the worker is still there. */
-static int judge(const struct message_dismissed *answer, bool told, uint32_t worker, char *text,
+static int judge(const struct message_dismissed *answer, bool asked, uint32_t worker, char *text,
                  size_t size, struct error *error)
 {
     switch (answer->outcome) {
     case EVICTION_TOLD:
         return -1;
     case EVICTION_GONE:
-        if (!told)
+        if (!asked)
             break;
         snprintf(text, size, "worker/%u has left", worker);
         return EXIT_DONE;
@@ -70,19 +70,19 @@ static int ask(struct question *q, uint32_t worker, double seconds, char *text, 
                struct error *error)
 {
     double ends = clock_now_seconds() + seconds, left;
-    bool told = false;
+    bool asked = false;
     while ((left = ends - clock_now_seconds()) > 0) {
-        question_evict(q, worker, told);
+        question_evict(q, worker, asked);
         enum status status =
             question_ask(q, left < PATIENCE_SECONDS ? left : PATIENCE_SECONDS, error);
-        if (status == STATUS_TIMEOUT && told)
+        if (status == STATUS_TIMEOUT && asked)
             continue; /* It was there: it may be started again, or the deadline says so. */
         if (status != STATUS_OK)
             return exit_code_of(status);
-        int code = judge(&q->dismissed, told, worker, text, size, error);
+        int code = judge(&q->dismissed, asked, worker, text, size, error);
         if (code >= 0)
             return code;
-        told = true;
+        asked = true;
         usleep(PAUSE_US);
     }
     error_set(error, STATUS_TIMEOUT,

@@ -140,10 +140,10 @@ static void take_segment(void *context, const struct rerun_segment *segment)
 /* The run's score after so many batches, if it has one. */
 static const struct record_evaluation *find_score(const struct replaying *r, uint64_t batches)
 {
-    const struct record *told = &r->recorded.told;
-    for (size_t i = 0; i < told->evaluation_count; i++)
-        if (told->evaluations[i].step == (double)batches)
-            return &told->evaluations[i];
+    const struct record *record = &r->recorded.told;
+    for (size_t i = 0; i < record->evaluation_count; i++)
+        if (record->evaluations[i].step == (double)batches)
+            return &record->evaluations[i];
     return NULL;
 }
 

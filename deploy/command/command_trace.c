@@ -44,7 +44,7 @@ int command_trace(const struct command_call *call, struct error *error)
     const struct options *options = &call->options;
     const char *out = options->out != NULL ? options->out : TRACE_JSON_NAME;
     char line[DISK_PATH_MAX + 400] = "";
-    struct trace_told told;
+    struct trace_told written;
     struct spans spans;
     const struct trace_request request = {out, NULL, options->trace_steps, TRACE_BYTES_MAX};
     spans_init(&spans);
@@ -53,11 +53,11 @@ int command_trace(const struct command_call *call, struct error *error)
     if (status == STATUS_OK && picture)
         status = write_picture(&spans, out, error);
     else if (status == STATUS_OK)
-        status = trace_write(&spans, &request, &told, error);
+        status = trace_write(&spans, &request, &written, error);
     if (status == STATUS_OK && picture)
         snprintf(line, sizeof line, "a picture of one step in %s", out);
     else if (status == STATUS_OK)
-        trace_tell(&told, out, line, sizeof line);
+        trace_tell(&written, out, line, sizeof line);
     if (status == STATUS_OK)
         say(options, &spans, line);
     spans_free(&spans);

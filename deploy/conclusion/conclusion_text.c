@@ -295,7 +295,7 @@ static void tell_config(struct conclusion_text *sentence, const struct conclusio
 static void tell_no_target(struct conclusion_text *sentence, const struct conclusion *conclusion)
 {
     const struct target *target = &conclusion->target;
-    size_t known = 0, told = 0;
+    size_t known = 0, listed = 0;
     for (size_t i = 0; i < conclusion->comparison->group_count; i++)
         known += conclusion->configs[i].trials.known;
     if (known == 0)
@@ -320,7 +320,7 @@ static void tell_no_target(struct conclusion_text *sentence, const struct conclu
             diverged += trials->list[j].trial_end == TRIAL_END_DIVERGED;
         if (diverged == 0)
             continue;
-        SAY(sentence, "%s %s %zu of %zu", told++ == 0 ? "; diverged:" : ",",
+        SAY(sentence, "%s %s %zu of %zu", listed++ == 0 ? "; diverged:" : ",",
             name_of(conclusion, i).text, diverged, trials->known);
     }
     SAY(sentence, ".");
@@ -338,7 +338,7 @@ static void tell_alone(struct conclusion_text *sentence, const struct conclusion
 }
 
 /* Whether the seeds show a difference between two configurations. */
-static bool is_told_apart(const struct conclusion *conclusion, size_t a, size_t b)
+static bool are_different(const struct conclusion *conclusion, size_t a, size_t b)
 {
     if (a == 0 || b == 0) {
         enum word word = conclusion->configs[a == 0 ? b : a].word;
@@ -355,7 +355,7 @@ static void add_words(struct conclusion_text *sentence, const struct conclusion 
                                                   [WORD_ALIKE] = "alike within 2 %",
                                                   [WORD_OPEN] = "not told apart",
                                                   [WORD_NEVER] = "never"};
-    size_t counts[WORD_COUNT] = {0}, told = 0, pairs = 0;
+    size_t counts[WORD_COUNT] = {0}, listed = 0, pairs = 0;
     for (size_t i = 1; i < conclusion->comparison->group_count; i++) {
         counts[conclusion->configs[i].word]++;
         size_t of_config = conclusion->configs[i].rungs[0].time.count;
@@ -365,8 +365,8 @@ static void add_words(struct conclusion_text *sentence, const struct conclusion 
         SAY(sentence, "; %s", chance_text(pairs));
     for (enum word word = WORD_ALIKE; word < WORD_COUNT; word++)
         if (counts[word] > 0)
-            SAY(sentence, "%s %zu %s", told++ == 0 ? ". Beside the reference:" : ",", counts[word],
-                shown[word]);
+            SAY(sentence, "%s %zu %s", listed++ == 0 ? ". Beside the reference:" : ",",
+                counts[word], shown[word]);
 }
 
 /* "Loss 0.35 is reached first by async in 0.71x sync's time [..], 5 of 5 seeds, last by ..." */
@@ -395,7 +395,7 @@ static void tell_many(struct conclusion_text *sentence, const struct conclusion 
         add_place(sentence, conclusion, 0, first, time_of(conclusion).text);
         if (second != none &&
             conclusion->configs[second].rungs[0].runs >= STATISTICS_INTERVAL_RUNS &&
-            !is_told_apart(conclusion, first, second))
+            !are_different(conclusion, first, second))
             SAY(sentence, " (%s is not told apart)", name_of(conclusion, second).text);
         SAY(sentence, "; last by %s, ", name_of(conclusion, last).text);
         add_place(sentence, conclusion, 0, last,
@@ -571,14 +571,14 @@ static bool tell_outcomes(struct conclusion_text *sentence, const struct conclus
     sentence->text[0] = '\0';
     for (size_t i = 0; i < conclusion->comparison->group_count; i++) {
         const struct rung *rung = &conclusion->configs[i].rungs[0];
-        size_t told = 0;
+        size_t listed = 0;
         for (enum outcome outcome = OUTCOME_CAME_BACK; outcome < OUTCOME_COUNT; outcome++) {
             if (rung->outcomes[outcome] == 0)
                 continue;
-            if (told == 0)
+            if (listed == 0)
                 SAY(sentence, "%s%s", configs++ == 0 ? "not reached: " : "; ",
                     name_of(conclusion, i).text);
-            SAY(sentence, "%s %zu %s", told++ == 0 ? "" : ",", rung->outcomes[outcome],
+            SAY(sentence, "%s %zu %s", listed++ == 0 ? "" : ",", rung->outcomes[outcome],
                 words[outcome]);
         }
     }

@@ -54,7 +54,7 @@ static double examples_of_point(const struct record *record, size_t index)
     return target_examples(record, record->points[index].step) - target_examples(record, before);
 }
 
-static bool is_told(const struct record *record, size_t index)
+static bool has_loss(const struct record *record, size_t index)
 {
     return isfinite(record->points[index].loss) && examples_of_point(record, index) > 0;
 }
@@ -64,10 +64,10 @@ static bool is_told(const struct record *record, size_t index)
 static double trailing_mean(const struct record *record, size_t index, double wanted)
 {
     double sum = 0, examples = 0;
-    if (!is_told(record, index))
+    if (!has_loss(record, index))
         return NAN;
     for (size_t i = index + 1; i-- > 0 && examples < wanted;) {
-        if (!is_told(record, i))
+        if (!has_loss(record, i))
             continue;
         sum += examples_of_point(record, i) * record->points[i].loss;
         examples += examples_of_point(record, i);
@@ -90,7 +90,7 @@ static double end_of(const struct record *record, double window)
 static double first_loss(const struct record *record)
 {
     for (size_t i = 0; i < record->point_count; i++)
-        if (is_told(record, i))
+        if (has_loss(record, i))
             return record->points[i].loss;
     return NAN;
 }

@@ -245,8 +245,9 @@ static struct ending ending_of(const struct engine *e, const struct simulated_pr
     const struct limits *limits = &e->options.limits;
     if (limits->ending != NULL)
         return limits->ending(limits->context, p);
-    bool told = p->exit_code == EXIT_DONE || p->exit_code == EXIT_INTERRUPTED;
-    return (struct ending){.of_host = true, .of_job = told, .of_all = p->host == 0 && !told};
+    bool reported = p->exit_code == EXIT_DONE || p->exit_code == EXIT_INTERRUPTED;
+    return (struct ending){
+        .of_host = true, .of_job = reported, .of_all = p->host == 0 && !reported};
 }
 
 static void tell_of_end(struct engine *e, const struct simulated_process *p)
@@ -521,7 +522,7 @@ static void look(struct engine *e)
         limits->look(limits->context);
 }
 
-static bool is_anybody_left(const struct engine *e)
+static bool is_process_left(const struct engine *e)
 {
     const struct faults *faults = &e->options.faults;
     return e->running + e->starting > 0 ||
@@ -532,7 +533,7 @@ bool engine_run(struct engine *engine)
 {
     struct engine *e = engine;
     struct due event;
-    while (is_anybody_left(e) && !has_failed(e) && take_event(e, &e->options.channel, &event)) {
+    while (is_process_left(e) && !has_failed(e) && take_event(e, &e->options.channel, &event)) {
         assert(event.time_ns >= e->now_ns);
         set_time(e, event.time_ns);
         e->events++;

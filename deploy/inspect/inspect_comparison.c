@@ -18,9 +18,9 @@ bool inspect_is_comparison(const char *path)
     return stat(file, &there) == 0;
 }
 
-typedef void told_fn(void *to, const struct conclusion *conclusion, const char *command);
+typedef void show_fn(void *to, const struct conclusion *conclusion, const char *command);
 
-static enum status tell(told_fn *told, void *to, const char *path, struct error *error)
+static enum status tell(show_fn *show, void *to, const char *path, struct error *error)
 {
     struct conclusion conclusion = {.configs = NULL};
     struct reopened *reopened = malloc(sizeof *reopened); /* Large. */
@@ -30,7 +30,7 @@ static enum status tell(told_fn *told, void *to, const char *path, struct error 
     if (status == STATUS_OK)
         status = conclusion_make(&conclusion, &reopened->comparison, &reopened->question, error);
     if (status == STATUS_OK)
-        told(to, &conclusion, reopened->command);
+        show(to, &conclusion, reopened->command);
     conclusion_free(&conclusion);
     reopened_free(reopened);
     free(reopened);

@@ -65,9 +65,9 @@ static void on_end(struct colocated_pair *pair, struct child *child, struct erro
                    double now)
 {
     int code = code_of(child);
-    bool told = isfinite(pair->kill_at);                                /* Its end is our doing. */
+    bool by_us = isfinite(pair->kill_at);                               /* Its end is our doing. */
     bool stopped = code == EXIT_INTERRUPTED || code == EXIT_TERMINATED; /* On request. */
-    if (code != EXIT_DONE && pair->code == EXIT_DONE && !told) {
+    if (code != EXIT_DONE && pair->code == EXIT_DONE && !by_us) {
         pair->code = code;
         if (!stopped)
             child_describe_end(child, error->text, sizeof error->text);

@@ -10,9 +10,9 @@
 
 #define TRAINING                                                                                   \
     (OPTION_PS | OPTION_WORKER | OPTION_TASK | OPTION_RUN | OPTION_LAUNCH | OPTION_COMPARE)
-#define LAUNCHING  (OPTION_RUN | OPTION_LAUNCH | OPTION_COMPARE)
-#define READS_DATA (OPTION_WORKER | OPTION_TASK | LAUNCHING | OPTION_EVALUATE | OPTION_REPLAY)
-#define ANYBODY    (~0u)
+#define LAUNCHING   (OPTION_RUN | OPTION_LAUNCH | OPTION_COMPARE)
+#define READS_DATA  (OPTION_WORKER | OPTION_TASK | LAUNCHING | OPTION_EVALUATE | OPTION_REPLAY)
+#define ANY_PROGRAM (~0u)
 
 #define LINE_MAX 70 /* Some characters are written as two. */
 
@@ -341,9 +341,9 @@ static void write_all(FILE *out)
     put_head(out, "syncopate",
              "train neural networks with parameter servers, synchronously or not");
     put_overview(out);
-    put_environment(out, ANYBODY);
-    put_files(out, ANYBODY);
-    put_exit_codes(out, ANYBODY);
+    put_environment(out, ANY_PROGRAM);
+    put_files(out, ANY_PROGRAM);
+    put_exit_codes(out, ANY_PROGRAM);
     put_example(out, "  syncopate run --mode sync --epochs 1\n"
                      "  syncopate compare --modes sync,async --workers 1,2,4\n"
                      "  syncopate evaluate runs/x");

@@ -144,16 +144,16 @@ static enum status check_last(struct recorded_file *file, const struct run_recor
 static enum status check_workers(const struct recorded *recorded,
                                  const struct run_record_reader *reader, struct error *error)
 {
-    const struct run_summary *told = &recorded->told.summary;
+    const struct run_summary *summary = &recorded->told.summary;
     bool known =
-        told->worker_count > 0 && recorded->file_count == 1 && told->faults.generation == 0;
+        summary->worker_count > 0 && recorded->file_count == 1 && summary->faults.generation == 0;
     for (uint32_t i = 0; i < reader->interval.computation_count; i++) {
         const struct run_record_computation *c = &reader->interval.computations[i];
-        if (known && c->worker >= told->worker_count)
+        if (known && c->worker >= summary->worker_count)
             return error_set(error, STATUS_INVALID,
                              "%s: damaged: computation %" PRIu64 " is of worker/%" PRIu32
                              ", and the run has had %" PRIu32 " workers",
-                             reader->name, c->number, c->worker, told->worker_count);
+                             reader->name, c->number, c->worker, summary->worker_count);
         if (c->clock != 0 && !job_mode(&recorded->found.job)->bounds)
             return error_set(error, STATUS_INVALID,
                              "%s: damaged: computation %" PRIu64 " is at clock %" PRIu64

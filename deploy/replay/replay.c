@@ -185,8 +185,8 @@ static void give_gradient(struct replay *r, float *gradient)
 
 static bool is_passed(const struct replay *r, uint64_t batches)
 {
-    bool told = job_closes_at(&r->job, batches);
-    return batches > 0 && ((told && r->calls.passed != NULL) || batches == r->until);
+    bool closes = job_closes_at(&r->job, batches);
+    return batches > 0 && ((closes && r->calls.passed != NULL) || batches == r->until);
 }
 
 static struct passing *find_passing(struct replay *r, uint64_t batches)

@@ -167,19 +167,19 @@ static void tell_segment(const struct rerun *rerun, struct rerun_segment segment
     listener->segment(listener->context, &segment);
 }
 
-static void tell_scores(const struct rerun *rerun, size_t *told,
+static void tell_scores(const struct rerun *rerun, size_t *reported,
                         const struct rerun_listener *listener)
 {
-    for (; *told < rerun->score_count; ++*told)
+    for (; *reported < rerun->score_count; ++*reported)
         if (listener->score != NULL)
-            listener->score(listener->context, &rerun->scores[*told]);
+            listener->score(listener->context, &rerun->scores[*reported]);
 }
 
 static enum status go_through(struct rerun *rerun, const struct recorded_file *file,
                               const struct rerun_listener *listener, struct error *broken,
                               struct error *error)
 {
-    size_t told = rerun->score_count;
+    size_t reported = rerun->score_count;
     enum status status = replay_begin(rerun->replay, file->name, file->bytes, file->count, error);
     struct rerun_segment segment = describe(rerun);
     if (status == STATUS_OK)
@@ -188,7 +188,7 @@ static enum status go_through(struct rerun *rerun, const struct recorded_file *f
         status = replay_next(rerun->replay, error);
         if (status == STATUS_OK)
             status = check_mode_invariants(rerun, broken);
-        tell_scores(rerun, &told, listener);
+        tell_scores(rerun, &reported, listener);
     }
     if (status != STATUS_NOT_FOUND)
         return status;

@@ -29,51 +29,51 @@ enum status rerun_folder_check(const char *out, struct error *error)
 }
 
 /* The destinations of events. */
-struct telling {
+struct output {
     struct run_directory directory;
     struct board board;
 };
 
-static void put_event(struct telling *telling, const struct event *event)
+static void put_event(struct output *output, const struct event *event)
 {
     char text[EVENT_MEMBERS_MAX];
     const char *name = event_rows[event->kind].name;
     event_members(event, text, sizeof text);
-    run_directory_event(&telling->directory, name, text);
-    board_event(&telling->board, name, text, NULL);
+    run_directory_event(&output->directory, name, text);
+    board_event(&output->board, name, text, NULL);
 }
 #define tell(where, kind_, ...) put_event(where, &(struct event){.kind = (kind_), __VA_ARGS__})
 
-static void tell_start(struct telling *telling, const struct rerun *rerun, const char *of)
+static void tell_start(struct output *output, const struct rerun *rerun, const char *of)
 {
     const struct job *job = &rerun->job;
-    tell(telling, EVENT_START_REPLAY, .mode = job_mode_text(job).text, .workers = job->worker_count,
+    tell(output, EVENT_START_REPLAY, .mode = job_mode_text(job).text, .workers = job->worker_count,
          .servers = job->server_count, .step = 0, .steps = job->steps,
          .steps_per_epoch = job_steps_per_epoch(job), .update_examples = job->batch,
          .examples = job->examples, .replay_of = of);
 }
 
-static void tell_epoch(struct telling *telling, const struct rerun *rerun, uint64_t index,
+static void tell_epoch(struct output *output, const struct rerun *rerun, uint64_t index,
                        const struct tally *tally)
 {
     struct epoch_range epoch = job_epoch(&rerun->job, index);
-    tell(telling, EVENT_EPOCH_REPLAY, .epoch = index + 1, .step = epoch.end,
+    tell(output, EVENT_EPOCH_REPLAY, .epoch = index + 1, .step = epoch.end,
          .loss = rerun_loss(rerun, index),
          .accuracy = (double)tally->correct / (double)tally->examples, .examples = tally->examples,
          .of = epoch.examples);
 }
 
-static void tell_score(struct telling *telling, const struct rerun *rerun,
+static void tell_score(struct output *output, const struct rerun *rerun,
                        const struct rerun_score *score)
 {
-    tell(telling, EVENT_EVALUATION_REPLAY, .epoch = job_epoch_ended(&rerun->job, score->batches),
+    tell(output, EVENT_EVALUATION_REPLAY, .epoch = job_epoch_ended(&rerun->job, score->batches),
          .step = score->batches, .test_loss = score->test.loss,
          .test_accuracy = score->test.accuracy, .regularisation_loss = score->test.regularisation,
          .seconds = 0);
 }
 
 /* Those that end by this batch, from *next on. When they ended in the run is not known here. */
-static void tell_windows(struct telling *telling, const struct rerun *rerun, uint64_t until,
+static void tell_windows(struct output *output, const struct rerun *rerun, uint64_t until,
                          uint64_t *next)
 {
     struct window window;
@@ -82,26 +82,26 @@ static void tell_windows(struct telling *telling, const struct rerun *rerun, uin
          ++*next) {
         if (!replay_window(rerun->replay, *next, &window))
             continue;
-        struct run_window told = run_window_of(job, &window, (double)NAN);
-        const struct event event = run_window_event(&told, (double)NAN);
-        put_event(telling, &event);
+        struct run_window ended = run_window_of(job, &window, (double)NAN);
+        const struct event event = run_window_event(&ended, (double)NAN);
+        put_event(output, &event);
     }
 }
 
 /* Windows, epochs and scores in the order of the run. */
-static void tell_all(struct telling *telling, const struct rerun *rerun)
+static void tell_all(struct output *output, const struct rerun *rerun)
 {
-    size_t told = 0;
+    size_t scored = 0;
     uint64_t window = 0;
     for (uint64_t i = 0; i < job_epochs(&rerun->job); i++) {
         const struct tally *tally = replay_epoch(rerun->replay, i);
         if (tally == NULL)
             continue;
         uint64_t end = job_epoch(&rerun->job, i).end;
-        tell_windows(telling, rerun, end, &window);
-        tell_epoch(telling, rerun, i, tally);
-        while (told < rerun->score_count && rerun->scores[told].batches <= end)
-            tell_score(telling, rerun, &rerun->scores[told++]);
+        tell_windows(output, rerun, end, &window);
+        tell_epoch(output, rerun, i, tally);
+        while (scored < rerun->score_count && rerun->scores[scored].batches <= end)
+            tell_score(output, rerun, &rerun->scores[scored++]);
     }
 }
 
@@ -143,7 +143,7 @@ enum status rerun_folder_write(const char *out, const struct board_place *board,
                                const struct rerun *rerun, const struct rerun_outcome *outcome,
                                struct error *remark, struct error *error)
 {
-    struct telling telling;
+    struct output output;
     struct run_summary summary;
     enum run_opening opening;
     char path[DISK_PATH_MAX];
@@ -152,23 +152,23 @@ enum status rerun_folder_write(const char *out, const struct board_place *board,
     if (snprintf(path, sizeof path, "%s/model.safetensors", out) >= DISK_PATH_MAX)
         return error_set(error, STATUS_INVALID, "--out: the path is too long");
     enum status status =
-        run_directory_open(&telling.directory, &disk_posix, out, job, run_id, 0, &opening, error);
+        run_directory_open(&output.directory, &disk_posix, out, job, run_id, 0, &opening, error);
     if (status != STATUS_OK)
         return status;
-    board_open(&telling.board, &disk_posix, board, job);
+    board_open(&output.board, &disk_posix, board, job);
     sum_up(&summary, rerun, outcome);
-    tell_start(&telling, rerun, outcome->of);
-    tell_all(&telling, rerun);
+    tell_start(&output, rerun, outcome->of);
+    tell_all(&output, rerun);
     status = model_file_write(&disk_posix, path, job->model, job->variables, job->variable_count,
                               outcome->parameters, summary.model_sha256, error);
     parameters_sha256(job->variables, job->variable_count, outcome->parameters,
                       summary.parameters_sha256);
     if (status == STATUS_OK)
-        status = run_directory_summary(&telling.directory, job, run_id, &summary, error);
-    board_end(&telling.board, &summary);
+        status = run_directory_summary(&output.directory, job, run_id, &summary, error);
+    board_end(&output.board, &summary);
     remark->text[0] = '\0';
-    board_take_remark(&telling.board, remark);
-    board_close(&telling.board);
-    run_directory_close(&telling.directory);
+    board_take_remark(&output.board, remark);
+    board_close(&output.board);
+    run_directory_close(&output.directory);
     return status;
 }

@@ -347,13 +347,13 @@ struct layout {
     bool written[COLUMN_COUNT];
 };
 
-static void lay_out(struct layout *layout, const struct comparison *comparison, bool told)
+static void lay_out(struct layout *layout, const struct comparison *comparison, bool work_written)
 {
     for (size_t column = 0; column < COLUMN_COUNT; column++) {
         bool work = column == COLUMN_BATCHES || column == COLUMN_EXAMPLES;
         layout->widths[column] = column_width(comparison, column);
         layout->written[column] =
-            column_shown(comparison, column) && !(told && work) && !columns[column].wide;
+            column_shown(comparison, column) && !(work_written && work) && !columns[column].wide;
     }
 }
 

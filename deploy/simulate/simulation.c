@@ -159,7 +159,7 @@ static enum status make_cluster(struct simulation *s, struct error *error)
     s->nics = nics_create(options->cluster, &s->layout, job->seed);
     if (s->nics == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
-    bool explained = options->explain != NULL, told = explained || options->recorder != NULL;
+    bool explained = options->explain != NULL, recorded = explained || options->recorder != NULL;
     s->breakdown = (struct breakdown){options->explain, &s->engine};
     s->tracing = (struct tracing){options->recorder, &s->engine};
     if (explained) {
@@ -170,7 +170,7 @@ static enum status make_cluster(struct simulation *s, struct error *error)
                                             .layout = &s->layout,
                                             .job = job,
                                             .owner_threads = owner_threads(s),
-                                            .worked = told ? note_worked : NULL,
+                                            .worked = recorded ? note_worked : NULL,
                                             .context = s};
     status = timetable_init(&s->timetable, &times, error);
     s->timetable_made = status == STATUS_OK;

@@ -10,7 +10,7 @@
 #define WHILE_NS UINT64_C(10000000000) /* The drift within it is small. */
 
 /* The four times of an exchange. */
-enum { ASKED, HEARD, SAID, TOLD, TIMES };
+enum { ASKED, HEARD, SAID, ANSWERED, TIMES };
 
 struct mark {
     uint32_t worker, server;
@@ -59,7 +59,7 @@ static bool mark_of(const struct span *span, uint16_t host, struct mark *mark)
     *mark = (struct mark){.worker = worker ? span->index : span->other,
                           .server = worker ? span->other : span->index,
                           .request = span->request,
-                          .which = worker ? (sends ? ASKED : TOLD) : (sends ? SAID : HEARD),
+                          .which = worker ? (sends ? ASKED : ANSWERED) : (sends ? SAID : HEARD),
                           .at_ns = span->from_ns,
                           .host = host};
     return true;
@@ -87,13 +87,13 @@ static bool sample_of(const struct mark *marks, size_t count, struct sample *sam
         if (count != TIMES || marks[i].which != i)
             return false;
     uint16_t worker = marks[ASKED].host, server = marks[HEARD].host;
-    int64_t away = (int64_t)(marks[TOLD].at_ns - marks[ASKED].at_ns);
+    int64_t away = (int64_t)(marks[ANSWERED].at_ns - marks[ASKED].at_ns);
     int64_t there = (int64_t)(marks[SAID].at_ns - marks[HEARD].at_ns);
-    if (worker == server || marks[TOLD].host != worker || marks[SAID].host != server || there < 0 ||
-        away < there)
+    if (worker == server || marks[ANSWERED].host != worker || marks[SAID].host != server ||
+        there < 0 || away < there)
         return false;
     int64_t ahead = ((int64_t)(marks[HEARD].at_ns - marks[ASKED].at_ns) +
-                     (int64_t)(marks[SAID].at_ns - marks[TOLD].at_ns)) /
+                     (int64_t)(marks[SAID].at_ns - marks[ANSWERED].at_ns)) /
                     2;
     bool turned = worker > server;
     *sample = (struct sample){.from = turned ? server : worker,

@@ -76,7 +76,7 @@ enum status run_trace_finish(const struct run_trace *trace, const char *out, uin
 {
     char json[DISK_PATH_MAX + 16], kept[DISK_PATH_MAX + 16];
     struct spans spans;
-    struct trace_told told;
+    struct trace_told written;
     snprintf(json, sizeof json, "%s/" TRACE_JSON_NAME, out);
     snprintf(kept, sizeof kept, "%s/" TRACE_SPANS_NAME, out);
     const struct trace_request request = {json, kept, steps, TRACE_BYTES_MAX};
@@ -85,9 +85,9 @@ enum status run_trace_finish(const struct run_trace *trace, const char *out, uin
     if (status == STATUS_OK)
         status = spans_finish(&spans, steps, error);
     if (status == STATUS_OK)
-        status = trace_write(&spans, &request, &told, error);
+        status = trace_write(&spans, &request, &written, error);
     if (status == STATUS_OK)
-        trace_tell(&told, json, line, size);
+        trace_tell(&written, json, line, size);
     spans_free(&spans);
     return status;
 }

@@ -153,42 +153,43 @@ static enum status write_spans(const struct spans *spans, const char *path, stru
 }
 
 enum status trace_write(struct spans *spans, const struct trace_request *request,
-                        struct trace_told *told, struct error *error)
+                        struct trace_told *written, struct error *error)
 {
     struct chrome_about about = {.asked = request->steps, .bytes_max = request->bytes_max};
-    *told = (struct trace_told){.hosts = spans->host_count, .damaged = spans->damaged};
-    enum status status = make_fit(spans, &about, &told->bytes, error);
+    *written = (struct trace_told){.hosts = spans->host_count, .damaged = spans->damaged};
+    enum status status = make_fit(spans, &about, &written->bytes, error);
     if (status == STATUS_OK)
         status = write_json(spans, &about, request->json, error);
     if (status == STATUS_OK && request->spans != NULL)
         status = write_spans(spans, request->spans, error);
-    told->shown = count_shown(spans);
-    told->without_messages = about.without_messages;
+    written->shown = count_shown(spans);
+    written->without_messages = about.without_messages;
     for (size_t i = 0; i < spans->host_count; i++) {
         const struct trace_host *host = &spans->hosts[i];
-        told->unknown += !host->known;
-        if (host->known && host->error_ns > told->error_ns)
-            told->error_ns = host->error_ns;
+        written->unknown += !host->known;
+        if (host->known && host->error_ns > written->error_ns)
+            written->error_ns = host->error_ns;
     }
     return status;
 }
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-void trace_tell(const struct trace_told *told, const char *path, char *text, size_t size)
+void trace_tell(const struct trace_told *written, const char *path, char *text, size_t size)
 {
     text[0] = '\0';
-    wording_append(text, size, "%s in %s (%s)", wording_counted(told->shown, "step", "steps").text,
-                   path, wording_bytes(told->bytes).text);
-    if (told->without_messages)
+    wording_append(text, size, "%s in %s (%s)",
+                   wording_counted(written->shown, "step", "steps").text, path,
+                   wording_bytes(written->bytes).text);
+    if (written->without_messages)
         wording_append(text, size, ", without messages, to keep the size limit");
-    if (told->hosts > 1 && told->hosts > told->unknown + 1)
+    if (written->hosts > 1 && written->hosts > written->unknown + 1)
         wording_append(text, size, "; clocks of %zu hosts, at most %.1f us wrong",
-                       told->hosts - told->unknown, 1e-3 * (double)told->error_ns);
-    if (told->unknown > 0)
+                       written->hosts - written->unknown, 1e-3 * (double)written->error_ns);
+    if (written->unknown > 0)
         wording_append(text, size, "; of %zu no message tells the clock, and the walls' is taken",
-                       told->unknown);
-    if (told->damaged > 0)
+                       written->unknown);
+    if (written->damaged > 0)
         wording_append(text, size, "; %s damaged and left out",
-                       wording_counted(told->damaged, "segment is", "segments are").text);
+                       wording_counted(written->damaged, "segment is", "segments are").text);
 }

@@ -33,9 +33,9 @@ struct trace_told {
 
 /* spans: finished; loses the steps that do not fit. */
 enum status trace_write(struct spans *spans, const struct trace_request *request,
-                        struct trace_told *told, struct error *error);
+                        struct trace_told *written, struct error *error);
 
 /* For people, in a few sentences. */
-void trace_tell(const struct trace_told *told, const char *path, char *text, size_t size);
+void trace_tell(const struct trace_told *written, const char *path, char *text, size_t size);
 
 #endif

@@ -162,7 +162,7 @@ static double linger_seconds(const struct coordinator *c)
 
 /* Whether there is no process to wait for: there never was a member, and those that wait to join
  * have asked before, and will ask again and hear why. */
-static bool nobody_came(const struct coordinator *c)
+static bool has_no_member(const struct coordinator *c)
 {
     return c->own_router_left && c->work.membership.servers == NULL &&
            c->declaration.uploader == 0 && !c->known;
@@ -184,7 +184,7 @@ static void end_when_left(struct coordinator *c, uint64_t now_us)
 {
     bool left = membership_has_left(&c->work.membership) &&
                 seconds_since(c->entered_us, now_us) >= linger_seconds(c);
-    if (c->state == FINISHING && (left || nobody_came(c)) && !is_watched(c, now_us))
+    if (c->state == FINISHING && (left || has_no_member(c)) && !is_watched(c, now_us))
         coordinator_enter(c, OVER, now_us);
 }
 
@@ -468,7 +468,7 @@ static bool is_server_that_waits(const struct coordinator *c, const struct packe
 static void own_router_left(struct coordinator *c, uint64_t now_us)
 {
     c->own_router_left = true;
-    if (nobody_came(c))
+    if (has_no_member(c))
         end_when_left(c, now_us);
 }
 
@@ -569,7 +569,7 @@ static void handle_status(struct coordinator *c, const struct packet *packet, ui
                           struct outbox *outbox)
 {
     note_watcher(c, packet->peer, packet->message.status.watch);
-    if (!packet->message.status.watch && (c->work.membership.tickets > 0 || nobody_came(c)))
+    if (!packet->message.status.watch && (c->work.membership.tickets > 0 || has_no_member(c)))
         end_when_left(c, now_us);
     struct packet *answer = envelope_answer(&c->envelope, packet, MESSAGE_STATUS_ANSWER, outbox);
     coordinator_describe(c, &answer->message.status_answer, now_us);
@@ -871,7 +871,7 @@ static void tick_finishing(struct coordinator *c, uint64_t now_us, struct outbox
         coordinator_enter(c, OVER, now_us);
     else if (now_us - c->sent_us >= FINISHED_REPEAT_US)
         coordinator_tell_everybody(c, now_us, outbox);
-    if (c->work.membership.tickets > 0 || nobody_came(c))
+    if (c->work.membership.tickets > 0 || has_no_member(c))
         end_when_left(c, now_us);
 }
 
