@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include <check.h>
-
 /* Fixtures of check take no arguments, so this has to live here. */
 static char directory[64];
 
@@ -29,6 +27,11 @@ static int remove_one(const char *path, const struct stat *about, int kind, stru
 void scratch_close(void)
 {
     nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+void scratch_add(TCase *tcase)
+{
+    tcase_add_checked_fixture(tcase, scratch_open, scratch_close);
 }
 
 void scratch_path(char *path, const char *name)

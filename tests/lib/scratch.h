@@ -1,18 +1,20 @@
 /* scratch.h - a directory for the files of one test: made before it, gone after it.
  *
- *     tcase_add_checked_fixture(tcase, scratch_open, scratch_close);
+ *     return suite_run("name", scratch_add);
  *
  * Threads: one. */
 
 #ifndef TESTS_LIB_SCRATCH_H
 #define TESTS_LIB_SCRATCH_H
 
+#include <check.h>
 #include <stddef.h>
 
 #include "common/file/disk.h"
 
 void scratch_open(void);
 void scratch_close(void);
+void scratch_add(TCase *tcase); /* Both, around each test of a case. */
 
 /* The path of name in the directory into path[DISK_PATH_MAX]. */
 void scratch_path(char *path, const char *name);

@@ -2,6 +2,7 @@
 
 #include "tests/lib/suite.h"
 
+#include <dirent.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -59,4 +60,15 @@ void suite_skip(const char *what_and_why)
 {
     /* Not by stdio: what the process before the fork had not written would be written twice. */
     dprintf(STDOUT_FILENO, "SKIPPED - %s\n", what_and_why);
+}
+
+size_t suite_descriptors(void)
+{
+    DIR *directory = opendir("/proc/self/fd");
+    ck_assert_ptr_nonnull(directory);
+    size_t count = 0;
+    while (readdir(directory) != NULL)
+        count++;
+    closedir(directory);
+    return count;
 }

@@ -21,6 +21,7 @@
 #define TESTS_LIB_SUITE_H
 
 #include <check.h>
+#include <stddef.h>
 
 int main(void); /* Under another name in a release build (together_main.c). */
 
@@ -93,5 +94,9 @@ int suite_run_tests(const char *name, const struct suite_test *tests, void (*add
 /* For a test that cannot do here what it is for: say so and return. "one user is turned away: only
  * root can be somebody else". Such tests are counted apart, and named at the end of make check. */
 void suite_skip(const char *what_and_why);
+
+/* How many descriptors this process has open. ZeroMQ opens and closes some when it likes: a test that
+ * compares them runs over a transport in memory. */
+size_t suite_descriptors(void);
 
 #endif

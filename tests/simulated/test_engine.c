@@ -133,19 +133,21 @@ static void expect_sums(const struct cluster *c)
                       counts->delivered + counts->lost + counts->broken + counts->partitioned);
 }
 
-TEST_TIMES(a_hundred_workers_come_to_the_end_though_nobody_looks, MODE_COUNT)
+#define TEST(name, ...)                                                                            \
+    SUITE_TEST(name, struct cluster, c, cluster_open(c, __VA_ARGS__), cluster_close(c))
+#define TEST_EACH(name, times, ...)                                                                \
+    SUITE_TEST_TIMES(name, times, struct cluster, c, cluster_open(c, __VA_ARGS__), cluster_close(c))
+
+TEST_EACH(a_hundred_workers_come_to_the_end_though_nobody_looks, MODE_COUNT, (enum mode)_i, MANY)
 {
-    struct cluster c;
-    cluster_open(&c, (enum mode)_i, MANY);
-    struct engine_options options = options_of(&c);
-    cluster_begin(&c, &options);
-    ck_assert_msg(engine_run(&c.engine), "%s", c.engine.failure);
-    expect_exits(&c, EXIT_DONE);
-    expect_sums(&c);
-    ck_assert_uint_ge(c.gradients, c.job.steps);
-    ck_assert(c.engine.finished && !c.engine.hopeless);
-    ck_assert_ptr_nonnull(simulated_disk_find(&c.disk, SIMULATED_OUT "/model.safetensors"));
-    cluster_close(&c);
+    struct engine_options options = options_of(c);
+    cluster_begin(c, &options);
+    ck_assert_msg(engine_run(&c->engine), "%s", c->engine.failure);
+    expect_exits(c, EXIT_DONE);
+    expect_sums(c);
+    ck_assert_uint_ge(c->gradients, c->job.steps);
+    ck_assert(c->engine.finished && !c->engine.hopeless);
+    ck_assert_ptr_nonnull(simulated_disk_find(&c->disk, SIMULATED_OUT "/model.safetensors"));
 }
 
 /* --- how messages travel --------------------------------------------------------------------- */
@@ -193,25 +195,22 @@ static void lane_advance(void *context, struct simulated_network *network, uint6
     simulated_network_lands(network, parcel, now_ns);
 }
 
-TEST_PLAIN(a_carrier_may_learn_on_the_way_when_a_message_arrives)
+TEST(a_carrier_may_learn_on_the_way_when_a_message_arrives, MODE_SYNC, 10)
 {
     struct lane lane = {0};
-    struct cluster c;
-    cluster_open(&c, MODE_SYNC, 10);
-    struct engine_options options = options_of(&c);
+    struct engine_options options = options_of(c);
     options.channel = (struct channel){
         .context = &lane, .carry = enter_lane, .next_ns = lane_next_ns, .advance = lane_advance};
-    cluster_begin(&c, &options);
-    ck_assert_msg(engine_run(&c.engine), "%s", c.engine.failure);
-    expect_exits(&c, EXIT_DONE);
+    cluster_begin(c, &options);
+    ck_assert_msg(engine_run(&c->engine), "%s", c->engine.failure);
+    expect_exits(c, EXIT_DONE);
     ck_assert_uint_gt(lane.waiting_max, 1);
-    ck_assert_uint_ge(lane.carried + lane.waiting, c.engine.network.counts.sent);
+    ck_assert_uint_ge(lane.carried + lane.waiting, c->engine.network.counts.sent);
     while (lane.first != NULL) {
         struct parcel *left = lane.first;
         lane.first = left->next;
         parcel_free(left);
     }
-    cluster_close(&c);
 }
 
 /* --- shared processors ----------------------------------------------------------------------- */
@@ -420,20 +419,17 @@ static void note_delivered(void *context, enum message_kind kind)
     engine_later(&c->engine, 3000, DUE_FAULT, 0, 1);
 }
 
-TEST_PLAIN(a_partition_is_of_any_hosts_and_struck_by_the_table)
+TEST(a_partition_is_of_any_hosts_and_struck_by_the_table, MODE_ASYNC, MANY)
 {
-    struct cluster c;
-    cluster_open(&c, MODE_ASYNC, MANY);
-    c.job.steps = 2000;
-    struct engine_options options = options_of(&c);
-    options.faults = (struct faults){.context = &c, .strike = strike, .delivered = note_delivered};
-    cluster_begin(&c, &options);
-    ck_assert_msg(engine_run(&c.engine), "%s", c.engine.failure);
-    ck_assert_uint_eq(c.struck, 2);
-    ck_assert_uint_gt(c.engine.network.counts.partitioned, 0);
-    expect_exits(&c, EXIT_DONE);
-    expect_sums(&c);
-    cluster_close(&c);
+    c->job.steps = 2000;
+    struct engine_options options = options_of(c);
+    options.faults = (struct faults){.context = c, .strike = strike, .delivered = note_delivered};
+    cluster_begin(c, &options);
+    ck_assert_msg(engine_run(&c->engine), "%s", c->engine.failure);
+    ck_assert_uint_eq(c->struck, 2);
+    ck_assert_uint_gt(c->engine.network.counts.partitioned, 0);
+    expect_exits(c, EXIT_DONE);
+    expect_sums(c);
 }
 
 /* The last ten are killed, and come back. */
@@ -454,34 +450,28 @@ static void kill_in_the_middle(void *context, enum message_kind kind)
         engine_later(&c->engine, 0, DUE_FAULT, 0, 0);
 }
 
-TEST_PLAIN(what_is_under_way_to_somebody_who_is_killed_is_accounted_for)
+TEST(what_is_under_way_to_somebody_who_is_killed_is_accounted_for, MODE_ASYNC, MANY)
 {
-    struct cluster c;
-    cluster_open(&c, MODE_ASYNC, MANY);
-    c.job.steps = 2000;
-    struct engine_options options = options_of(&c);
+    c->job.steps = 2000;
+    struct engine_options options = options_of(c);
     options.faults =
-        (struct faults){.context = &c, .strike = kill_last_ten, .delivered = kill_in_the_middle};
-    cluster_begin(&c, &options);
-    ck_assert_msg(engine_run(&c.engine), "%s", c.engine.failure);
-    ck_assert_uint_gt(c.struck, 3);
-    ck_assert_uint_gt(c.engine.network.counts.broken, 0);
-    expect_sums(&c);
-    cluster_close(&c);
+        (struct faults){.context = c, .strike = kill_last_ten, .delivered = kill_in_the_middle};
+    cluster_begin(c, &options);
+    ck_assert_msg(engine_run(&c->engine), "%s", c->engine.failure);
+    ck_assert_uint_gt(c->struck, 3);
+    ck_assert_uint_gt(c->engine.network.counts.broken, 0);
+    expect_sums(c);
 }
 
-TEST_PLAIN(a_step_without_a_finite_gradient_ends_a_sync_job)
+TEST(a_step_without_a_finite_gradient_ends_a_sync_job, MODE_SYNC, 2)
 {
-    struct cluster c;
-    cluster_open(&c, MODE_SYNC, 2);
-    c.bad_step = 3;
-    struct engine_options options = options_of(&c);
-    cluster_begin(&c, &options);
-    ck_assert_msg(engine_run(&c.engine), "%s", c.engine.failure);
-    expect_exits(&c, EXIT_TRAINING_FAILED);
-    for (uint32_t i = 0; i < c.engine.process_count; i++)
-        ck_assert_ptr_nonnull(strstr(c.engine.processes[i]->reason, "step 3 is bad"));
-    cluster_close(&c);
+    c->bad_step = 3;
+    struct engine_options options = options_of(c);
+    cluster_begin(c, &options);
+    ck_assert_msg(engine_run(&c->engine), "%s", c->engine.failure);
+    expect_exits(c, EXIT_TRAINING_FAILED);
+    for (uint32_t i = 0; i < c->engine.process_count; i++)
+        ck_assert_ptr_nonnull(strstr(c->engine.processes[i]->reason, "step 3 is bad"));
 }
 
 TEST_PLAIN(a_batch_without_one_is_left_out_in_async)
@@ -499,18 +489,15 @@ TEST_PLAIN(a_batch_without_one_is_left_out_in_async)
     }
 }
 
-TEST_PLAIN(whoever_is_not_over_in_time_is_named)
+TEST(whoever_is_not_over_in_time_is_named, MODE_SYNC, 2)
 {
-    struct cluster c;
-    cluster_open(&c, MODE_SYNC, 2);
-    struct engine_options options = options_of(&c);
+    struct engine_options options = options_of(c);
     options.limits.time_us = 5000;
-    cluster_begin(&c, &options);
-    ck_assert(!engine_run(&c.engine));
-    ck_assert(c.engine.failed);
-    ck_assert_ptr_nonnull(strstr(c.engine.failure, "ps/2"));
-    ck_assert_ptr_nonnull(strstr(c.engine.failure, "worker/1"));
-    cluster_close(&c);
+    cluster_begin(c, &options);
+    ck_assert(!engine_run(&c->engine));
+    ck_assert(c->engine.failed);
+    ck_assert_ptr_nonnull(strstr(c->engine.failure, "ps/2"));
+    ck_assert_ptr_nonnull(strstr(c->engine.failure, "worker/1"));
 }
 
 /* --- who looks on ---------------------------------------------------------------------------- */
@@ -532,22 +519,18 @@ static bool has_seen_enough(const void *context)
     return ((const struct cluster *)context)->ended == 1;
 }
 
-TEST_PLAIN(an_observer_has_the_members_that_it_wants_and_may_end_it)
+TEST_EACH(an_observer_has_the_members_that_it_wants_and_may_end_it, 2, MODE_SYNC, 2)
 {
-    for (int enough = 0; enough < 2; enough++) {
-        struct cluster c;
-        cluster_open(&c, MODE_SYNC, 2);
-        struct engine_options options = options_of(&c);
-        options.observer =
-            (struct observer){.context = &c, .started = note_started, .ended = note_ended};
-        options.observer.failed = enough ? has_seen_enough : NULL;
-        cluster_begin(&c, &options);
-        ck_assert(engine_run(&c.engine) == !enough);
-        ck_assert(!c.engine.failed); /* That is for what the engine itself finds. */
-        ck_assert_uint_eq(c.started, SERVERS + 2);
-        ck_assert_uint_eq(c.ended, enough ? 1 : SERVERS + 2);
-        cluster_close(&c);
-    }
+    const int enough = _i;
+    struct engine_options options = options_of(c);
+    options.observer =
+        (struct observer){.context = c, .started = note_started, .ended = note_ended};
+    options.observer.failed = enough ? has_seen_enough : NULL;
+    cluster_begin(c, &options);
+    ck_assert(engine_run(&c->engine) == !enough);
+    ck_assert(!c->engine.failed); /* That is for what the engine itself finds. */
+    ck_assert_uint_eq(c->started, SERVERS + 2);
+    ck_assert_uint_eq(c->ended, enough ? 1 : SERVERS + 2);
 }
 
 /* --- what must be there ---------------------------------------------------------------------- */
@@ -573,7 +556,6 @@ START_TEST(a_table_that_wants_a_member_is_noticed_at_once)
         options.channel.carry = NULL;
     cluster_begin(&c, &options);
 }
-END_TEST
 
 static void add_tests(TCase *tcase)
 {

@@ -358,14 +358,17 @@ static void expect_survived(struct cluster *c, const struct ordeal *ordeal)
     expect_serial(c);
 }
 
-TEST_TIMES(whatever_is_struck_the_model_is_what_it_would_have_been, MODE_COUNT *ORDEALS)
+#define TEST(name, ...)                                                                            \
+    SUITE_TEST(name, struct cluster, c, cluster_open(c, __VA_ARGS__), cluster_close(c))
+#define TEST_EACH(name, times, ...)                                                                \
+    SUITE_TEST_TIMES(name, times, struct cluster, c, cluster_open(c, __VA_ARGS__), cluster_close(c))
+
+TEST_EACH(whatever_is_struck_the_model_is_what_it_would_have_been, MODE_COUNT *ORDEALS,
+          (enum mode)((size_t)_i / ORDEALS))
 {
-    struct cluster c;
     const struct ordeal *ordeal = &ordeals[(size_t)_i % ORDEALS];
-    cluster_open(&c, (enum mode)((size_t)_i / ORDEALS));
-    cluster_run(&c, ordeal->what);
-    expect_survived(&c, ordeal);
-    cluster_close(&c);
+    cluster_run(c, ordeal->what);
+    expect_survived(c, ordeal);
 }
 
 TEST_TIMES(what_is_struck_is_felt, MODE_COUNT)
@@ -394,21 +397,18 @@ TEST_TIMES(what_is_struck_is_felt, MODE_COUNT)
     }
 }
 
-TEST_TIMES(between_two_sides_nothing_gets_either_way, MODE_COUNT)
+TEST_EACH(between_two_sides_nothing_gets_either_way, MODE_COUNT, (enum mode)_i)
 {
-    struct cluster c;
-    cluster_open(&c, (enum mode)_i);
-    cluster_run(&c, "partition=worker/0|ps/0@4s+3s");
-    ck_assert_uint_gt(c.parted_us, 4000000);
-    ck_assert_uint_gt(c.up_us, c.parted_us - 1000000); /* They were in touch before. */
-    ck_assert_uint_gt(c.down_us, c.parted_us - 1000000);
-    ck_assert_uint_le(c.up_us, c.parted_us);
-    ck_assert_uint_le(c.down_us, c.parted_us);
-    ck_assert_uint_gt(c.said_us, c.parted_us + 3000000); /* And afterwards. */
-    ck_assert_uint_gt(c.engine.network.counts.held, 0);
-    ck_assert_uint_eq(c.engine.network.counts.partitioned, 0); /* It waits, and is not lost. */
-    expect_serial(&c);
-    cluster_close(&c);
+    cluster_run(c, "partition=worker/0|ps/0@4s+3s");
+    ck_assert_uint_gt(c->parted_us, 4000000);
+    ck_assert_uint_gt(c->up_us, c->parted_us - 1000000); /* They were in touch before. */
+    ck_assert_uint_gt(c->down_us, c->parted_us - 1000000);
+    ck_assert_uint_le(c->up_us, c->parted_us);
+    ck_assert_uint_le(c->down_us, c->parted_us);
+    ck_assert_uint_gt(c->said_us, c->parted_us + 3000000); /* And afterwards. */
+    ck_assert_uint_gt(c->engine.network.counts.held, 0);
+    ck_assert_uint_eq(c->engine.network.counts.partitioned, 0); /* It waits, and is not lost. */
+    expect_serial(c);
 }
 
 /* As their TCP does: after 5 s and 30 s, and neither where it is over before. */
@@ -437,95 +437,80 @@ TEST_TIMES(who_connects_gives_up_before_who_listens, MODE_COUNT)
 
 /* --- what there is no way back from ---------------------------------------------------------- */
 
-TEST_TIMES(a_server_that_stays_away_ends_the_job_after_its_deadlines, MODE_COUNT)
+TEST_EACH(a_server_that_stays_away_ends_the_job_after_its_deadlines, MODE_COUNT, (enum mode)_i)
 {
-    struct cluster c;
-    cluster_open(&c, (enum mode)_i);
-    cluster_run(&c, "kill=ps/1@6s");
-    for (uint32_t i = 0; i < c.engine.process_count; i++) {
-        const struct simulated_process *p = c.engine.processes[i];
+    cluster_run(c, "kill=ps/1@6s");
+    for (uint32_t i = 0; i < c->engine.process_count; i++) {
+        const struct simulated_process *p = c->engine.processes[i];
         ck_assert_msg(p->state == PROCESS_KILLED || p->exit_code == EXIT_CLUSTER_LOST, "%s/%u: %s",
                       p->is_server ? "ps" : "worker", p->index, p->reason);
     }
-    ck_assert_uint_gt(c.engine.now_us, 65000000);
-    cluster_close(&c);
+    ck_assert_uint_gt(c->engine.now_us, 65000000);
 }
 
-TEST_PLAIN(what_comes_after_the_end_is_left_out_and_counted)
+TEST(what_comes_after_the_end_is_left_out_and_counted, MODE_ASYNC)
 {
-    struct cluster c;
     char sum[200];
-    cluster_open(&c, MODE_ASYNC);
-    cluster_run(&c, "kill=worker/1@5s+2s,worker/2@1000s+1s,ps/0@1001s+1s stop=worker/1@900s+1s "
-                    "partition=ps/1@950s+1s join=@800s leave=worker/1@1002s");
-    fault_schedule_sum_up(&c.schedule, sum, sizeof sum);
+    cluster_run(c, "kill=worker/1@5s+2s,worker/2@1000s+1s,ps/0@1001s+1s stop=worker/1@900s+1s "
+                   "partition=ps/1@950s+1s join=@800s leave=worker/1@1002s");
+    fault_schedule_sum_up(&c->schedule, sum, sizeof sum);
     ck_assert_str_eq(sum, "1 kill, 1 restart; 6 left out");
-    expect_told(&c, " join @800s: left out for worker/4: the job is over\n");
-    expect_told(&c, " partition ps/1@950s+1s: left out: the job is over\n");
-    ck_assert_uint_lt(c.engine.now_us, 60000000); /* Nobody waits for it. */
-    expect_done(&c);
-    expect_serial(&c);
-    cluster_close(&c);
+    expect_told(c, " join @800s: left out for worker/4: the job is over\n");
+    expect_told(c, " partition ps/1@950s+1s: left out: the job is over\n");
+    ck_assert_uint_lt(c->engine.now_us, 60000000); /* Nobody waits for it. */
+    expect_done(c);
+    expect_serial(c);
 }
 
 /* Cut off for so long, worker/2 gives up. The others go on without it, until all is over, and nobody
  * waits for worker/3, which is to come after that. */
-TEST_PLAIN(who_is_over_suffers_nothing_more)
+TEST(who_is_over_suffers_nothing_more, MODE_ASYNC)
 {
-    struct cluster c;
     char sum[200];
-    cluster_open(&c, MODE_ASYNC);
-    c.job.steps = 2000;
-    cluster_run(&c, "partition=worker/2@4s+100s stop=worker/2@110s+1s kill=worker/2@112s+1s,"
-                    "worker/3@150s+5000s");
-    expect_told(&c, "stop worker/2@110s+1s: left out for worker/2: it is over\n");
-    expect_told(&c, "kill worker/3@150s+5000s: worker/3 is not started again: the job is over\n");
-    fault_schedule_sum_up(&c.schedule, sum, sizeof sum);
+    c->job.steps = 2000;
+    cluster_run(c, "partition=worker/2@4s+100s stop=worker/2@110s+1s kill=worker/2@112s+1s,"
+                   "worker/3@150s+5000s");
+    expect_told(c, "stop worker/2@110s+1s: left out for worker/2: it is over\n");
+    expect_told(c, "kill worker/3@150s+5000s: worker/3 is not started again: the job is over\n");
+    fault_schedule_sum_up(&c->schedule, sum, sizeof sum);
     ck_assert_str_eq(sum, "1 kill, 1 partition; 3 left out");
-    ck_assert_uint_lt(c.engine.now_us, 1000000000);
-    expect_serial(&c);
-    cluster_close(&c);
+    ck_assert_uint_lt(c->engine.now_us, 1000000000);
+    expect_serial(c);
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
 /* Who suffers already gets over it, in its time; nothing else is struck, though much is to come. */
-TEST_TIMES(after_a_stop_is_asked_for_nothing_more_goes_wrong, MODE_COUNT)
+TEST_EACH(after_a_stop_is_asked_for_nothing_more_goes_wrong, MODE_COUNT, (enum mode)_i)
 {
-    struct cluster c;
     char sum[200];
-    cluster_open(&c, (enum mode)_i);
-    c.stop_at = "worker/1 is killed";
-    cluster_run(&c,
+    c->stop_at = "worker/1 is killed";
+    cluster_run(c,
                 "stop=worker/2@4s+2s,worker/0@9s+1s partition=worker/3@4.5s+1s,worker/2@9s+1s "
                 "kill=worker/1@5s+3s,ps/1@7s+1s,ps/0@8s+1s join=@9s leave=worker/0@15s faults=7:6");
-    expect_told(&c, "5.500000000 worker/3 and all others hear each other again\n");
-    expect_told(&c, "6.000000000 worker/2 goes on\n");
-    expect_told(&c, "8.000000000 worker/1 is started again\n");
-    expect_told(&c, "left out for ps/0: a stop was asked for\n");
-    expect_told(&c, "leave worker/0@15s: left out for worker/0: a stop was asked for\n");
-    fault_schedule_sum_up(&c.schedule, sum, sizeof sum);
+    expect_told(c, "5.500000000 worker/3 and all others hear each other again\n");
+    expect_told(c, "6.000000000 worker/2 goes on\n");
+    expect_told(c, "8.000000000 worker/1 is started again\n");
+    expect_told(c, "left out for ps/0: a stop was asked for\n");
+    expect_told(c, "leave worker/0@15s: left out for worker/0: a stop was asked for\n");
+    fault_schedule_sum_up(&c->schedule, sum, sizeof sum);
     ck_assert_str_eq(sum, "1 kill, 1 restart, 1 stop, 1 partition; 6 left out");
-    ck_assert_uint_eq(c.failures.count, c.drawn_then);
-    expect_serial(&c);
-    cluster_close(&c);
+    ck_assert_uint_eq(c->failures.count, c->drawn_then);
+    expect_serial(c);
 }
 
 /* Nobody comes back, either. */
-TEST_PLAIN(once_server_0_says_that_it_is_over_it_is)
+TEST(once_server_0_says_that_it_is_over_it_is, MODE_ASYNC)
 {
-    struct cluster c;
     char sum[200];
-    cluster_open(&c, MODE_ASYNC);
-    c.over_at = "worker/1 is killed";
-    cluster_run(&c, "kill=worker/1@5s+3s,ps/0@7s+1s faults=7:6");
-    expect_told(&c, "worker/1 is not started again: the job is over\n");
-    expect_told(&c, "left out for ps/0: the job is over\n");
-    fault_schedule_sum_up(&c.schedule, sum, sizeof sum);
+    c->over_at = "worker/1 is killed";
+    cluster_run(c, "kill=worker/1@5s+3s,ps/0@7s+1s faults=7:6");
+    expect_told(c, "worker/1 is not started again: the job is over\n");
+    expect_told(c, "left out for ps/0: the job is over\n");
+    fault_schedule_sum_up(&c->schedule, sum, sizeof sum);
     ck_assert_str_eq(sum, "1 kill; 2 left out");
-    ck_assert_uint_eq(c.failures.count, c.drawn_then);
-    expect_serial(&c);
-    cluster_close(&c);
+    ck_assert_uint_eq(c->failures.count, c->drawn_then);
+    expect_serial(c);
 }
 
 /* --- drawn ----------------------------------------------------------------------------------- */
@@ -539,33 +524,31 @@ static uint64_t sum_of(const uint64_t counts[FAILURE_EVENT_KIND_COUNT])
 }
 
 /* And as many as are drawn at once, by whoever asks for all of them at once. */
-TEST_TIMES(what_is_drawn_on_the_way_is_what_is_drawn_at_once, MODE_COUNT * 4)
+TEST_EACH(what_is_drawn_on_the_way_is_what_is_drawn_at_once, MODE_COUNT * 4,
+          (enum mode)(_i % MODE_COUNT))
 {
-    struct cluster c;
     struct failures all;
     struct error error;
     char what[32];
     size_t until = 0;
     snprintf(what, sizeof what, "faults=%d:15", _i / MODE_COUNT);
-    cluster_open(&c, (enum mode)(_i % MODE_COUNT));
-    cluster_run(&c, what);
-    expect_serial(&c);
+    cluster_run(c, what);
+    expect_serial(c);
     failures_init(&all);
     failures_option(&all, "faults", what + strlen("faults="), &error);
     ck_assert_int_eq(failures_draw(&all, SERVERS, WORKERS, 2000 * S, &error), STATUS_OK);
-    ck_assert_uint_ge(sum_of(c.schedule.struck), 5);
-    ck_assert_uint_ge(c.failures.count, 5);
-    for (; until < c.failures.count; until++) {
+    ck_assert_uint_ge(sum_of(c->schedule.struck), 5);
+    ck_assert_uint_ge(c->failures.count, 5);
+    for (; until < c->failures.count; until++) {
         char one[FAILURE_TEXT_MAX], other[FAILURE_TEXT_MAX];
-        failure_write(&c.failures.list[until], one);
+        failure_write(&c->failures.list[until], one);
         failure_write(&all.list[until], other);
         ck_assert_str_eq(one, other);
     }
     /* None that was due is missing. */
-    uint64_t over_ns = c.engine.now_ns - c.schedule.start_ns;
+    uint64_t over_ns = c->engine.now_ns - c->schedule.start_ns;
     ck_assert(until == all.count || all.list[until].at_ns + 30 * S > over_ns);
     failures_free(&all);
-    cluster_close(&c);
 }
 
 TEST_TIMES(the_same_seed_has_the_same_history, MODE_COUNT)
@@ -586,14 +569,11 @@ TEST_TIMES(the_same_seed_has_the_same_history, MODE_COUNT)
 }
 
 /* More than one can get over before the next comes: it ends all the same, and nothing breaks. */
-TEST_TIMES(a_storm_ends, MODE_COUNT)
+TEST_EACH(a_storm_ends, MODE_COUNT, (enum mode)_i)
 {
-    struct cluster c;
-    cluster_open(&c, (enum mode)_i);
-    c.job.steps = 40;
-    cluster_run(&c, "faults=3:100");
-    ck_assert_uint_gt(sum_of(c.schedule.struck), 20);
-    cluster_close(&c);
+    c->job.steps = 40;
+    cluster_run(c, "faults=3:100");
+    ck_assert_uint_gt(sum_of(c->schedule.struck), 20);
 }
 
 /* --- what is refused ------------------------------------------------------------------------- */
@@ -611,21 +591,18 @@ static void expect_refused(const char *what, const char *why)
     cluster_close(&c);
 }
 
-TEST_PLAIN(what_cannot_be_is_said_before_anything_runs)
+TEST(what_cannot_be_is_said_before_anything_runs, MODE_SYNC)
 {
     expect_refused("kill=worker/4@3s", "worker/4");
     expect_refused("leave=worker/0@3s kill=worker/0@4s", "has left");
-    struct cluster c;
     struct error error;
-    cluster_open(&c, MODE_SYNC);
     for (uint32_t i = 0; i <= JOB_WORKERS_MAX - WORKERS; i++)
-        ck_assert_int_eq(failures_option(&c.failures, "join", "@3s", &error), STATUS_OK);
-    ck_assert_uint_eq(fault_schedule_workers_most(&c.failures, WORKERS), JOB_WORKERS_MAX + 1);
+        ck_assert_int_eq(failures_option(&c->failures, "join", "@3s", &error), STATUS_OK);
+    ck_assert_uint_eq(fault_schedule_workers_most(&c->failures, WORKERS), JOB_WORKERS_MAX + 1);
     struct fault_schedule_options options = {
-        .engine = &c.engine, .failures = &c.failures, .job = &c.job};
-    ck_assert_int_eq(fault_schedule_init(&c.schedule, &options, &error), STATUS_INVALID);
+        .engine = &c->engine, .failures = &c->failures, .job = &c->job};
+    ck_assert_int_eq(fault_schedule_init(&c->schedule, &options, &error), STATUS_INVALID);
     ck_assert_ptr_nonnull(strstr(error.text, "1021 that join are more than a job has"));
-    cluster_close(&c);
 }
 
 int main(void)

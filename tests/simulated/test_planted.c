@@ -781,14 +781,12 @@ START_TEST(a_planted_bug_is_found)
     ck_assert_msg(found.histories > 0, "%s was not found in %u histories", bug_names[_i],
                   HISTORIES_MAX);
 }
-END_TEST
 
 START_TEST(without_a_bug_none_is_found)
 {
     struct finding found = search_apart(NO_BUG);
     ck_assert_msg(found.histories == 0, "%s", found.failure);
 }
-END_TEST
 
 static void add_time(TCase *tcase)
 {

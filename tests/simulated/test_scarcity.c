@@ -197,13 +197,11 @@ START_TEST(an_allocation_that_fails_ends_the_job_or_costs_nothing)
 {
     strike_each((enum mode)_i, STRIDE_IN_CHECK);
 }
-END_TEST
 
 START_TEST(each_allocation_that_fails_ends_the_job_or_costs_nothing)
 {
     strike_each((enum mode)_i, 1);
 }
-END_TEST
 
 static void add_tests(TCase *tcase)
 {

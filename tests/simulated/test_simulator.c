@@ -184,20 +184,20 @@ static uint32_t part(struct wire *wire, uint32_t from, uint32_t to, bool hold)
 
 static const struct network_faults plain = {.delay_min_us = 100, .delay_max_us = 100};
 
-TEST_PLAIN(an_answer_goes_back_over_the_connection_of_its_request)
+#define TEST(name, ...)                                                                            \
+    SUITE_TEST(name, struct wire, wire, wire_open(wire, __VA_ARGS__), wire_close(wire))
+
+TEST(an_answer_goes_back_over_the_connection_of_its_request, &plain)
 {
-    struct wire wire;
     struct packet packet;
-    wire_open(&wire, &plain);
-    send_up(&wire, OTHER, 2, MESSAGE_PING, 5);
-    ck_assert_uint_eq(take(&wire, &packet), 2);
-    ck_assert_uint_eq(simulated_network_client(&wire.network, packet.peer), OTHER);
-    send_down(&wire, 2, packet.peer, 6);
-    send_down(&wire, 1, packet.peer, 7); /* Not a peer of that server's. */
-    ck_assert_uint_eq(take(&wire, &packet), OTHER);
+    send_up(wire, OTHER, 2, MESSAGE_PING, 5);
+    ck_assert_uint_eq(take(wire, &packet), 2);
+    ck_assert_uint_eq(simulated_network_client(&wire->network, packet.peer), OTHER);
+    send_down(wire, 2, packet.peer, 6);
+    send_down(wire, 1, packet.peer, 7); /* Not a peer of that server's. */
+    ck_assert_uint_eq(take(wire, &packet), OTHER);
     ck_assert_uint_eq(packet.message.request, 6);
-    ck_assert_uint_eq(take(&wire, &packet), NETWORK_NOBODY);
-    wire_close(&wire);
+    ck_assert_uint_eq(take(wire, &packet), NETWORK_NOBODY);
 }
 
 /* Whether a ping of a client's gets through now, and the answer back. */
@@ -275,26 +275,23 @@ TEST_PLAIN(who_listens_speaks_into_a_cut_until_its_own_deadline)
     host_set_free(&server);
 }
 
-TEST_PLAIN(a_worker_keeps_what_it_cannot_send)
+TEST(a_worker_keeps_what_it_cannot_send, &plain)
 {
-    struct wire wire;
     struct packet packet;
-    wire_open(&wire, &plain);
-    simulated_network_bind(&wire.network, 1, NETWORK_NOBODY);
-    send_up(&wire, CLIENT, 1, MESSAGE_DONE, 1);
-    send_up(&wire, CLIENT, 1, MESSAGE_JOIN, 2); /* Said again anyway. */
-    send_up(&wire, CLIENT, 1, MESSAGE_DONE, 3);
-    send_up(&wire, 2, 1, MESSAGE_DONE, 4); /* A server does not keep anything. */
-    simulated_network_connect(&wire.network, wire.now_ns, CLIENT);
-    ck_assert_uint_eq(take(&wire, &packet), NETWORK_NOBODY);
-    simulated_network_bind(&wire.network, 1, 0); /* Somebody else answers there. */
-    simulated_network_connect(&wire.network, wire.now_ns, CLIENT);
-    ck_assert_uint_eq(take(&wire, &packet), 0);
+    simulated_network_bind(&wire->network, 1, NETWORK_NOBODY);
+    send_up(wire, CLIENT, 1, MESSAGE_DONE, 1);
+    send_up(wire, CLIENT, 1, MESSAGE_JOIN, 2); /* Said again anyway. */
+    send_up(wire, CLIENT, 1, MESSAGE_DONE, 3);
+    send_up(wire, 2, 1, MESSAGE_DONE, 4); /* A server does not keep anything. */
+    simulated_network_connect(&wire->network, wire->now_ns, CLIENT);
+    ck_assert_uint_eq(take(wire, &packet), NETWORK_NOBODY);
+    simulated_network_bind(&wire->network, 1, 0); /* Somebody else answers there. */
+    simulated_network_connect(&wire->network, wire->now_ns, CLIENT);
+    ck_assert_uint_eq(take(wire, &packet), 0);
     ck_assert_uint_eq(packet.message.request, 1);
-    ck_assert_uint_eq(take(&wire, &packet), 0);
+    ck_assert_uint_eq(take(wire, &packet), 0);
     ck_assert_uint_eq(packet.message.request, 3);
-    ck_assert_uint_eq(take(&wire, &packet), NETWORK_NOBODY);
-    wire_close(&wire);
+    ck_assert_uint_eq(take(wire, &packet), NETWORK_NOBODY);
 }
 
 TEST_PLAIN(a_partition_cuts_exactly_what_it_says)
@@ -324,40 +321,34 @@ TEST_PLAIN(a_partition_cuts_exactly_what_it_says)
     }
 }
 
-TEST_PLAIN(what_is_held_up_arrives_later_and_in_order)
+TEST(what_is_held_up_arrives_later_and_in_order, &plain)
 {
-    struct wire wire;
     struct packet packet;
-    wire_open(&wire, &plain);
-    ck_assert(gets_through(&wire, CLIENT, 1));
-    uint32_t there = part(&wire, CLIENT, 1, true);
+    ck_assert(gets_through(wire, CLIENT, 1));
+    uint32_t there = part(wire, CLIENT, 1, true);
     for (uint32_t i = 0; i < 100; i++)
-        send_up(&wire, CLIENT, 1, MESSAGE_PING, i);
-    ck_assert_uint_eq(take(&wire, &packet), NETWORK_NOBODY);
-    ck_assert_uint_eq(wire.network.counts.held, 100);
-    simulated_network_heal(&wire.network, 1000 * MS, there);
+        send_up(wire, CLIENT, 1, MESSAGE_PING, i);
+    ck_assert_uint_eq(take(wire, &packet), NETWORK_NOBODY);
+    ck_assert_uint_eq(wire->network.counts.held, 100);
+    simulated_network_heal(&wire->network, 1000 * MS, there);
     for (uint32_t i = 0; i < 100; i++) {
-        ck_assert_uint_eq(take(&wire, &packet), 1);
+        ck_assert_uint_eq(take(wire, &packet), 1);
         ck_assert_uint_eq(packet.message.request, i);
-        ck_assert_uint_ge(wire.now_ns, 1000 * MS);
+        ck_assert_uint_ge(wire->now_ns, 1000 * MS);
     }
-    wire_close(&wire);
 }
 
-TEST_PLAIN(one_way_is_lost_and_the_other_is_not)
+TEST(one_way_is_lost_and_the_other_is_not, &plain)
 {
-    struct wire wire;
     struct packet packet;
-    wire_open(&wire, &plain);
-    send_up(&wire, CLIENT, 1, MESSAGE_PING, 1);
-    ck_assert_uint_eq(take(&wire, &packet), 1);
-    part(&wire, CLIENT, 1, false);
-    send_down(&wire, 1, packet.peer, 2);
-    send_up(&wire, CLIENT, 1, MESSAGE_PING, 3);
-    ck_assert_uint_eq(take(&wire, &packet), CLIENT);
-    ck_assert_uint_eq(take(&wire, &packet), NETWORK_NOBODY);
-    ck_assert_uint_eq(wire.network.counts.partitioned, 1);
-    wire_close(&wire);
+    send_up(wire, CLIENT, 1, MESSAGE_PING, 1);
+    ck_assert_uint_eq(take(wire, &packet), 1);
+    part(wire, CLIENT, 1, false);
+    send_down(wire, 1, packet.peer, 2);
+    send_up(wire, CLIENT, 1, MESSAGE_PING, 3);
+    ck_assert_uint_eq(take(wire, &packet), CLIENT);
+    ck_assert_uint_eq(take(wire, &packet), NETWORK_NOBODY);
+    ck_assert_uint_eq(wire->network.counts.partitioned, 1);
 }
 
 TEST_PLAIN(a_killed_process_is_not_reached_and_its_last_words_may_be)

@@ -435,8 +435,7 @@ static void cluster_run(struct cluster *cluster, int exit_code)
                       cluster->servers[i].exit_code, cluster->servers[i].reason.text);
 }
 
-/* --- what must come out ------------------------------------------------------------------------
- */
+/* --- what must come out -------------------------------------------------------------------- */
 
 /* The job in one loop over the whole space, as solo.c does it: no chunks, no threads. */
 static float *serial_reference(const struct cluster *cluster)
@@ -577,8 +576,7 @@ static void check_done(const struct cluster *cluster)
     check_model(cluster);
 }
 
-/* --- sync ---------------------------------------------------------------------------------------
- */
+/* --- sync ---------------------------------------------------------------------------------- */
 
 /* A little time that depends on worker and step, so that the order of arrival changes. */
 static void compute_for_a_while(struct worker *worker, const struct work *work)
@@ -608,8 +606,7 @@ static void sync_equals_the_serial_reference(enum way way, int shape, const char
     cluster_close(&cluster);
 }
 
-/* --- sync, in shared memory ---------------------------------------------------------------------
- */
+/* --- sync, in shared memory ---------------------------------------------------------------- */
 
 static uint64_t hash_of_view(const struct worker *worker)
 {
@@ -701,8 +698,7 @@ static void gradients_keep_to_shared_memory(void)
     ck_assert_uint_eq(atomic_load(&gradients_on_the_wire), 0);
 }
 
-/* --- async --------------------------------------------------------------------------------------
- */
+/* --- async --------------------------------------------------------------------------------- */
 
 static const struct script script_integers = {leaf_integers, NULL};
 
@@ -813,8 +809,7 @@ static void async_is_not_slowed_by_a_worker_that_stops_calling(enum way way)
     cluster_close(&cluster);
 }
 
-/* --- stopping ------------------------------------------------------------------------------------
- */
+/* --- stopping ------------------------------------------------------------------------------ */
 
 /* At the fourth push of worker 0 somebody asks for a stop. Where the others do not wait for it they are not to have
  * done all before. */
@@ -866,8 +861,7 @@ static void a_stopped_run_goes_on(enum way way, enum mode mode, int exit_code)
     cluster_close(&cluster);
 }
 
-/* --- the tests, once over each transport
- * ---------------------------------------------------------- */
+/* --- the tests, once over each transport --------------------------------------------------- */
 
 #define OVER_EACH(name, call)                                                                      \
     START_TEST(name)                                                                               \
@@ -909,7 +903,6 @@ START_TEST(no_gradient_leaves_shared_memory)
 {
     gradients_keep_to_shared_memory();
 }
-END_TEST
 
 #define ADD(tcase, suffix)                                                                         \
     tcase_add_loop_test(tcase, sync_is_exact##suffix, 0, SHAPES);                                  \

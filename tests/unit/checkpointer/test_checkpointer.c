@@ -1157,12 +1157,7 @@ TEST(what_is_half_in_when_a_later_cut_begins_is_forgotten, "auto")
     ck_assert_ptr_null(post_find(&f->post, TO_COORDINATOR, MESSAGE_PART_WRITTEN));
 }
 
-static void add(TCase *t)
-{
-    tcase_add_checked_fixture(t, scratch_open, scratch_close);
-}
-
 int main(void)
 {
-    return suite_run("checkpointer", add);
+    return suite_run("checkpointer", scratch_add);
 }

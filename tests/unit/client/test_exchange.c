@@ -55,6 +55,7 @@ static void open_fixture(struct fixture *f, enum mode mode, uint32_t chunks)
 
 static void close_fixture(struct fixture *f)
 {
+    exchange_forget(&f->exchange);
     exchange_free(&f->exchange);
     post_free(&f->post);
     ck_assert(frame_is_unique(f->gradient));
@@ -255,7 +256,6 @@ TEST(what_is_forgotten_is_answered_in_vain_and_frees_the_window, MODE_SYNC, 7)
     ck_assert_uint_eq(exchange_silence_us(&f->exchange, f->now_us, &server), 0);
     push(f, (struct node){0, 4}, true);
     ck_assert_str_eq(sent(f), "0123");
-    exchange_forget(&f->exchange);
 }
 
 static void push_ready(struct fixture *f, uint64_t first)
@@ -295,7 +295,6 @@ TEST(the_chunk_with_the_report_never_leaves_early, MODE_SYNC, 3)
     ck_assert_str_eq(sent(f), "12");
     push(f, (struct node){0, 4}, true);
     ck_assert_str_eq(sent(f), "0");
-    exchange_forget(&f->exchange);
 }
 
 TEST(early_two_chunks_are_under_way_and_of_what_is_there_the_first_leaves_next, MODE_SYNC, 6)
@@ -310,7 +309,6 @@ TEST(early_two_chunks_are_under_way_and_of_what_is_there_the_first_leaves_next, 
     ck_assert_str_eq(sent(f), "2");
     push(f, (struct node){0, 4}, true); /* Now there is nothing to come. */
     ck_assert_str_eq(sent(f), "05");
-    exchange_forget(&f->exchange);
 }
 
 TEST(what_leaves_early_keeps_to_the_window_and_is_asked_for_again, MODE_SYNC, 7)
@@ -330,7 +328,6 @@ TEST(what_leaves_early_keeps_to_the_window_and_is_asked_for_again, MODE_SYNC, 7)
     ck_assert_str_eq(sent(f), "5");
     ck_assert(receipt(f, 2, (struct node){0, 4}, false) == EXCHANGE_PROGRESS);
     ck_assert_str_eq(sent(f), "6");
-    exchange_forget(&f->exchange);
 }
 
 TEST(values_up_to_the_first_that_are_missing_can_be_read_before_all_are_here, MODE_SYNC, 4)
@@ -385,7 +382,6 @@ TEST(in_async_too_and_each_chunk_is_of_the_version_that_its_next_gradient_names,
     exchange_ask_newest(&f->exchange, &f->envelope, f->now_us, &f->post.outbox);
     ck_assert(result(f, 0, 5, true) == EXCHANGE_PROGRESS);
     ck_assert_uint_eq(exchange_front(&f->exchange), 0); /* Of a pull it is not. */
-    exchange_forget(&f->exchange);
 }
 
 TEST(behind_nodes_that_wait_for_the_window_nothing_leaves_early, MODE_SYNC, 3)
@@ -407,7 +403,6 @@ TEST(behind_nodes_that_wait_for_the_window_nothing_leaves_early, MODE_SYNC, 3)
     ck_assert_str_eq(sent(f), "1");
     push(f, (struct node){3, 1}, true);
     ck_assert_str_eq(sent(f), "02");
-    exchange_forget(&f->exchange);
 }
 
 /* One of two workers, who keep together: two chunks of 1 MiB are what it may be ahead. */
@@ -430,7 +425,6 @@ TEST_OF_TWO(until_the_other_worker_is_heard_of_what_has_arrived_makes_room, MODE
     ck_assert_str_eq(sent(f), "2");
     ck_assert(receipt(f, 1, all, false) == EXCHANGE_PROGRESS);
     ck_assert_str_eq(sent(f), "3");
-    exchange_forget(&f->exchange);
 }
 
 TEST_OF_TWO(a_worker_that_is_ahead_waits_for_the_other_and_then_goes_with_it, MODE_SYNC, 7)
@@ -456,7 +450,6 @@ TEST_OF_TWO(a_worker_that_is_ahead_waits_for_the_other_and_then_goes_with_it, MO
     push(f, all, true); /* The next step begins as this one did. */
     ck_assert(asks_for_receipts(f));
     ck_assert_str_eq(sent(f), "01");
-    exchange_forget(&f->exchange);
 }
 
 TEST_OF_TWO(where_memory_is_shared_there_is_no_line_to_leave_to_others, MODE_SYNC, 7)
@@ -474,7 +467,6 @@ TEST_OF_TWO(where_memory_is_shared_there_is_no_line_to_leave_to_others, MODE_SYN
     push(f, (struct node){0, 4}, true);
     ck_assert(!asks_for_receipts(f));
     ck_assert_str_eq(sent(f), "0123456");
-    exchange_forget(&f->exchange);
 }
 
 SUITE_TEST(within_a_host_nobody_waits_for_the_other, struct fixture, f,
@@ -482,7 +474,6 @@ SUITE_TEST(within_a_host_nobody_waits_for_the_other, struct fixture, f,
 {
     push(f, (struct node){0, 4}, true);
     ck_assert_str_eq(sent(f), "0123456");
-    exchange_forget(&f->exchange);
 }
 
 TEST_OF_TWO(what_leaves_early_waits_for_nobody, MODE_SYNC, 7)
@@ -491,21 +482,18 @@ TEST_OF_TWO(what_leaves_early_waits_for_nobody, MODE_SYNC, 7)
     ck_assert_str_eq(sent(f), "12");
     push(f, (struct node){0, 4}, true);
     ck_assert_str_eq(sent(f), "03456");
-    exchange_forget(&f->exchange);
 }
 
 TEST_OF_TWO(a_node_before_the_last_leaves_while_the_next_is_computed, MODE_SYNC, 7)
 {
     push(f, (struct node){0, 2}, false);
     ck_assert_str_eq(sent(f), "0123456");
-    exchange_forget(&f->exchange);
 }
 
 TEST_OF_TWO(who_waits_for_no_step_keeps_the_whole_window, MODE_ASYNC, 7)
 {
     push(f, (struct node){0, 4}, true);
     ck_assert_str_eq(sent(f), "0123456");
-    exchange_forget(&f->exchange);
 }
 
 int main(void)

@@ -15,6 +15,12 @@
 
 enum { RUN = 77, SECOND = 1000000 };
 
+/* What a server shares: two copies of everything, and where private values are copied to. */
+struct memory {
+    float copies[3][64];
+    struct frame *frames[4]; /* Of the latest answer to each chunk. */
+};
+
 /* Worker 1 of 2, with two servers: chunks 0 and 2 are server 0's, 1 and 3 server 1's. */
 struct fixture {
     struct session *session;
@@ -26,6 +32,7 @@ struct fixture {
     uint64_t generation, ticket; /* Of what servers say. */
     uint32_t assignment;         /* Of the latest START. */
     uint64_t began_us;           /* For the options. */
+    struct memory memory;        /* With shared values. */
 };
 
 static void make_session(struct fixture *f)
@@ -67,6 +74,8 @@ static void close_fixture(struct fixture *f)
 /* What tests begin with, and how they end. */
 #define TEST(name, ...)                                                                            \
     SUITE_TEST(name, struct fixture, f, open_fixture(f, __VA_ARGS__), close_fixture(f))
+#define TEST_EACH(name, times, ...)                                                                \
+    SUITE_TEST_TIMES(name, times, struct fixture, f, open_fixture(f, __VA_ARGS__), close_fixture(f))
 
 static void give(struct fixture *f, uint32_t server, struct message message)
 {
@@ -130,6 +139,13 @@ static uint64_t request_for(struct fixture *f, uint32_t chunk)
     return request;
 }
 
+/* The same of every chunk. */
+static void requests_for(struct fixture *f, uint64_t requests[4])
+{
+    for (uint32_t i = 0; i < 4; i++)
+        requests[i] = request_for(f, i);
+}
+
 struct reply {
     uint32_t chunk;
     enum verdict verdict;
@@ -164,8 +180,7 @@ static void answer(struct fixture *f, struct reply reply)
 static void answer_all(struct fixture *f, struct reply reply)
 {
     uint64_t requests[4];
-    for (uint32_t i = 0; i < 4; i++)
-        requests[i] = request_for(f, i);
+    requests_for(f, requests);
     post_clear(&f->post);
     for (reply.chunk = 0; reply.chunk < 4; reply.chunk++)
         answer_as(f, reply, requests[reply.chunk], reply.chunk % 2);
@@ -201,9 +216,14 @@ static void start(struct fixture *f, uint64_t step)
     give_start(f, step);
 }
 
+static void give_work(struct fixture *f, struct message_work work)
+{
+    give(f, 0, (struct message){.kind = MESSAGE_WORK, .work = work});
+}
+
 static void give_batch(struct fixture *f, uint64_t batch)
 {
-    give(f, 0, (struct message){.kind = MESSAGE_WORK, .work.batch = batch});
+    give_work(f, (struct message_work){.batch = batch});
 }
 
 /* As far as the trainer's first work. */
@@ -235,6 +255,14 @@ static void push(struct fixture *f, uint64_t step, struct node node, bool want,
     from_trainer(f, message, gradient);
 }
 
+/* Its first gradient: of its half of a step, or of a batch. */
+static void begin_and_push(struct fixture *f)
+{
+    begin(f);
+    push(f, 0, f->job.mode == MODE_SYNC ? (struct node){2, 2} : (struct node){0, 4}, true,
+         frame_of(1, 64));
+}
+
 /* The EXCHANGE for a chunk that left last, or NULL. */
 static struct packet *exchange_for(struct fixture *f, uint32_t chunk)
 {
@@ -257,8 +285,7 @@ static void done(struct fixture *f)
 /* Server 0 deals a share of the score after so many batches. */
 static void give_share(struct fixture *f, uint64_t batches, uint32_t share)
 {
-    struct message_work work = {.scored = batches, .share = share, .shares = 2};
-    give(f, 0, (struct message){.kind = MESSAGE_WORK, .work = work});
+    give_work(f, (struct message_work){.scored = batches, .share = share, .shares = 2});
 }
 
 /* The EXCHANGEs that ask for values to be scored, of all four chunks; their first request. */
@@ -332,8 +359,7 @@ static void check_over(struct fixture *f, int exit_code, const char *reason)
     ck_assert_uint_eq(finished->stop.exit_code, (uint32_t)exit_code);
 }
 
-/* --- joining -----------------------------------------------------------------------------------
- */
+/* --- joining ------------------------------------------------------------------------------- */
 
 TEST(it_joins_and_declares_when_asked, MODE_SYNC)
 {
@@ -386,8 +412,7 @@ TEST(once_welcomed_it_says_that_it_is_alive_and_of_which_run, MODE_SYNC)
     ck_assert_uint_eq(post_count(&f->post, TO_SERVER, MESSAGE_JOIN), 0);
 }
 
-/* --- sync ----------------------------------------------------------------------------------------
- */
+/* --- sync ---------------------------------------------------------------------------------- */
 
 TEST(it_pulls_every_chunk_from_its_server_before_the_first_step, MODE_SYNC)
 {
@@ -469,16 +494,14 @@ TEST(a_version_that_is_gone_means_asking_anew_and_not_too_often, MODE_SYNC)
     ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.batch, 4);
 }
 
-TEST_PLAIN(a_gradient_is_cut_into_chunks_without_a_copy)
+TEST(a_gradient_is_cut_into_chunks_without_a_copy, MODE_SYNC)
 {
-    struct fixture f;
     struct frame *gradient = frame_of(0, 64);
-    open_fixture(&f, MODE_SYNC);
-    begin(&f);
-    push(&f, 0, (struct node){2, 2}, true, frame_retain(gradient));
-    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE), 4);
-    for (size_t i = 0; i < f.post.taken_count; i++) {
-        const struct packet *packet = &f.post.taken[i].packet;
+    begin(f);
+    push(f, 0, (struct node){2, 2}, true, frame_retain(gradient));
+    ck_assert_uint_eq(post_count(&f->post, TO_SERVER, MESSAGE_EXCHANGE), 4);
+    for (size_t i = 0; i < f->post.taken_count; i++) {
+        const struct packet *packet = &f->post.taken[i].packet;
         if (packet->message.kind != MESSAGE_EXCHANGE)
             continue;
         const struct message_exchange *exchange = &packet->message.exchange;
@@ -491,16 +514,14 @@ TEST_PLAIN(a_gradient_is_cut_into_chunks_without_a_copy)
         ck_assert_uint_eq(packet->message.run_id, RUN);
     }
     uint64_t requests[4];
-    for (uint32_t i = 0; i < 4; i++)
-        requests[i] = request_for(&f, i);
-    post_clear(&f.post); /* Sent; but it may have to be sent again. */
+    requests_for(f, requests);
+    post_clear(&f->post); /* Sent; but it may have to be sent again. */
     for (uint32_t i = 0; i < 4; i++) {
         ck_assert(!frame_is_unique(gradient));
-        answer_as(&f, (struct reply){.chunk = i, .version = 1}, requests[i], i % 2);
+        answer_as(f, (struct reply){.chunk = i, .version = 1}, requests[i], i % 2);
     }
     ck_assert(frame_is_unique(gradient));
     frame_release(gradient);
-    close_fixture(&f);
 }
 
 TEST(only_the_last_node_of_a_step_asks_and_receipts_of_the_others_are_not_waited_for, MODE_SYNC)
@@ -523,8 +544,7 @@ TEST(only_the_last_node_of_a_step_asks_and_receipts_of_the_others_are_not_waited
 
 TEST(answers_that_were_not_asked_for_change_nothing, MODE_SYNC)
 {
-    begin(f);
-    push(f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    begin_and_push(f);
     uint64_t request = request_for(f, 0);
     answer_as(f, (struct reply){.version = 1, .value = -1}, request + 1000, 0);
     answer_as(f, (struct reply){.version = 1, .value = -1}, request, 1); /* Not its server. */
@@ -637,11 +657,9 @@ TEST(a_gradient_that_may_be_left_out_leaves_whole, MODE_ASYNC)
 
 TEST(training_ends_at_the_last_version_that_server_0_names, MODE_SYNC)
 {
-    begin(f);
-    push(f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    begin_and_push(f);
     uint64_t requests[4];
-    for (uint32_t i = 0; i < 4; i++)
-        requests[i] = request_for(f, i);
+    requests_for(f, requests);
     post_clear(&f->post);
     for (uint32_t i = 0; i < 4; i++) /* Server 1's word does not count. */
         answer_as(f, (struct reply){.chunk = i, .version = 1, .stop_step = i % 2 ? 1 : 2},
@@ -660,8 +678,7 @@ TEST(training_ends_at_the_last_version_that_server_0_names, MODE_SYNC)
 
 TEST(reports_travel_with_server_0_s_first_chunk_and_carry_all_times_until_then, MODE_SYNC)
 {
-    begin(f);
-    push(f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    begin_and_push(f);
     f->now_us += 5000;
     answer_all(f, (struct reply){.version = 1, .verdict = VERDICT_APPLIED, .held_us = 1500});
     post_clear(&f->post);
@@ -690,8 +707,7 @@ static void push_and_begin(struct fixture *f, uint64_t requests[4])
     ck_assert_uint_eq(session_front(f->session, &step, &serial), 0); /* It has work. */
     push(f, 0, (struct node){2, 2}, true, frame_of(1, 64));
     ck_assert_uint_eq(session_front(f->session, &step, &serial), 0);
-    for (uint32_t i = 0; i < 4; i++)
-        requests[i] = request_for(f, i);
+    requests_for(f, requests);
     post_clear(&f->post);
     f->now_us += 1000;
     answer_as(f, (struct reply){.version = 1, .value = 7, .held_us = 500}, requests[0], 0);
@@ -746,10 +762,8 @@ TEST(what_was_begun_is_of_other_values_after_a_start_and_is_not_written_while_it
 TEST(the_step_that_is_not_to_be_is_not_begun_with, MODE_SYNC)
 {
     uint64_t requests[4], step, serial;
-    begin(f);
-    push(f, 0, (struct node){2, 2}, true, frame_of(1, 64));
-    for (uint32_t i = 0; i < 4; i++)
-        requests[i] = request_for(f, i);
+    begin_and_push(f);
+    requests_for(f, requests);
     answer_as(f, (struct reply){.version = 1, .stop_step = 1}, requests[0], 0);
     ck_assert_uint_eq(session_front(f->session, &step, &serial), 0);
 }
@@ -771,8 +785,7 @@ TEST(what_is_moved_is_payload_sent_and_received, MODE_SYNC)
                       256 + 256 + 64 + 256);
 }
 
-/* --- async
- * ---------------------------------------------------------------------------------------- */
+/* --- async --------------------------------------------------------------------------------- */
 
 TEST(async_work_is_leased_computed_and_handed_back_in_order, MODE_ASYNC)
 {
@@ -798,7 +811,7 @@ TEST(async_work_is_leased_computed_and_handed_back_in_order, MODE_ASYNC)
     post_clear(&f->post);
 
     push(f, 4, (struct node){0, 4}, true, frame_of(1, 64));
-    give(f, 0, (struct message){.kind = MESSAGE_WORK, .work = {.enough = true, .batch = 5}});
+    give_work(f, (struct message_work){.enough = true, .batch = 5});
     answer_all(f, (struct reply){.version = 5, .verdict = VERDICT_APPLIED});
     ck_assert(to_trainer(f, MESSAGE_WORK)->work.enough);
     ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.batch, 5);
@@ -810,20 +823,19 @@ TEST(a_batch_that_is_done_is_not_computed_again_when_its_work_is_repeated, MODE_
     push(f, 0, (struct node){0, 4}, true, frame_of(1, 64));
     answer_all(f, (struct reply){.version = 1, .verdict = VERDICT_APPLIED});
     push(f, 1, (struct node){0, 4}, true, frame_of(1, 64));
-    give(f, 0, (struct message){.kind = MESSAGE_WORK, .work.batch = 0});
+    give_batch(f, 0);
     answer_all(f, (struct reply){.version = 2, .verdict = VERDICT_APPLIED});
-    give(f, 0, (struct message){.kind = MESSAGE_WORK, .work.batch = 1});
+    give_batch(f, 1);
     ck_assert_ptr_null(to_trainer(f, MESSAGE_WORK));
-    give(f, 0, (struct message){.kind = MESSAGE_WORK, .work.batch = 6}); /* There is no such. */
+    give_batch(f, 6); /* There is no such. */
     ck_assert_ptr_null(to_trainer(f, MESSAGE_WORK));
-    give(f, 0, (struct message){.kind = MESSAGE_WORK, .work.batch = 2});
+    give_batch(f, 2);
     ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.batch, 2);
 }
 
 TEST(a_report_says_how_far_apart_was_what_its_gradient_was_made_from, MODE_ASYNC)
 {
-    begin(f);
-    push(f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+    begin_and_push(f);
     ck_assert_uint_eq(exchange_for(f, 0)->message.exchange.report.spread, 0);
     for (uint32_t chunk = 0; chunk < 4; chunk++)
         answer(f, (struct reply){.chunk = chunk,
@@ -856,12 +868,9 @@ TEST(every_microsecond_has_a_name, MODE_ASYNC)
     f->now_us += 300;
     answer_all(f, (struct reply){.version = 4, .verdict = VERDICT_APPLIED});
     f->now_us += 600;
-    give(f, 0,
-         (struct message){.kind = MESSAGE_WORK, .work = {.none = true, .waited = WAIT_LEASE}});
+    give_work(f, (struct message_work){.none = true, .waited = WAIT_LEASE});
     f->now_us += 100;
-    give(f, 0,
-         (struct message){.kind = MESSAGE_WORK,
-                          .work = {.batch = 4, .waited = WAIT_GATE, .whom = 2}});
+    give_work(f, (struct message_work){.batch = 4, .waited = WAIT_GATE, .whom = 2});
     f->now_us += 1100;
     post_clear(&f->post);
     push(f, 4, (struct node){0, 4}, true, frame_of(1, 64));
@@ -913,8 +922,7 @@ TEST(a_gradient_that_is_computed_again_tells_of_both_computations, MODE_ASYNC)
     }
 }
 
-/* --- ends
- * ----------------------------------------------------------------------------------------- */
+/* --- ends ---------------------------------------------------------------------------------- */
 
 TEST_PLAIN(a_refusal_ends_it_with_the_code_of_its_kind)
 {
@@ -947,8 +955,7 @@ TEST_PLAIN(a_refusal_ends_it_with_the_code_of_its_kind)
 
 TEST(a_rejected_gradient_ends_the_job, MODE_SYNC)
 {
-    begin(f);
-    push(f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    begin_and_push(f);
     answer(f, (struct reply){.verdict = VERDICT_REJECTED, .version = 0});
     check_over(f, EXIT_TRAINING_FAILED, "rejected");
     ck_assert_uint_eq(sent(f, 0, MESSAGE_STOP)->stop.exit_code, EXIT_TRAINING_FAILED);
@@ -979,33 +986,29 @@ TEST(a_worker_that_stood_by_while_the_job_moved_on_joins_in_where_it_is, MODE_SY
     ck_assert(f->parameters[20] == 4.0f);
 }
 
-TEST_PLAIN(the_end_of_the_job_is_heard_in_every_state)
+TEST_EACH(the_end_of_the_job_is_heard_in_every_state, 4, MODE_SYNC)
 {
-    for (int state = 0; state < 4; state++) {
-        struct fixture f;
-        open_fixture(&f, MODE_SYNC);
-        if (state == 1)
-            join(&f);
-        else if (state == 2)
-            start(&f, 0);
-        else if (state == 3)
-            begin(&f);
-        struct message finished = {.kind = MESSAGE_FINISHED};
-        finished.stop.exit_code = EXIT_CLUSTER_LOST;
-        strcpy(finished.stop.reason, "lost worker/0");
-        give(&f, 0, finished);
-        check_over(&f, EXIT_CLUSTER_LOST, "lost worker/0");
-        ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_BYE));
-        post_clear(&f.post);
-        give(&f, 0, (struct message){.kind = MESSAGE_PONG}); /* Nothing more is said ... */
-        push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
-        tick(&f, 1000);
-        ck_assert_uint_eq(post_count_all(&f.post), 0);
-        give(&f, 0, finished); /* ... but what may have been lost. */
-        ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_BYE));
-        ck_assert_uint_eq(post_count_all(&f.post), 1);
-        close_fixture(&f);
-    }
+    const int state = _i;
+    if (state == 1)
+        join(f);
+    else if (state == 2)
+        start(f, 0);
+    else if (state == 3)
+        begin(f);
+    struct message finished = {.kind = MESSAGE_FINISHED};
+    finished.stop.exit_code = EXIT_CLUSTER_LOST;
+    strcpy(finished.stop.reason, "lost worker/0");
+    give(f, 0, finished);
+    check_over(f, EXIT_CLUSTER_LOST, "lost worker/0");
+    ck_assert_ptr_nonnull(sent(f, 0, MESSAGE_BYE));
+    post_clear(&f->post);
+    give(f, 0, (struct message){.kind = MESSAGE_PONG}); /* Nothing more is said ... */
+    push(f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    tick(f, 1000);
+    ck_assert_uint_eq(post_count_all(&f->post), 0);
+    give(f, 0, finished); /* ... but what may have been lost. */
+    ck_assert_ptr_nonnull(sent(f, 0, MESSAGE_BYE));
+    ck_assert_uint_eq(post_count_all(&f->post), 1);
 }
 
 TEST_PLAIN(a_stop_is_asked_for_and_a_failure_announced)
@@ -1032,8 +1035,7 @@ TEST_PLAIN(a_stop_is_asked_for_and_a_failure_announced)
     close_fixture(&f);
 }
 
-/* --- deadlines
- * -------------------------------------------------------------------------------------- */
+/* --- deadlines ----------------------------------------------------------------------------- */
 
 /* Being welcomed is not all that a worker waits for. */
 TEST_PLAIN(a_start_that_does_not_come_is_given_up_after_server_0_had_its_say)
@@ -1116,8 +1118,7 @@ TEST(an_answer_that_does_not_come_ends_it_naming_the_server, MODE_SYNC)
 /* A receipt is an answer: then it is for server 0 to say what is wrong, for a long time. */
 TEST(at_a_barrier_it_waits_longer, MODE_SYNC)
 {
-    begin(f);
-    push(f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    begin_and_push(f);
     for (int i = 0; i < 36; i++) {
         for (uint32_t server = 0; server < 2; server++) {
             struct message receipt = {.kind = MESSAGE_RECEIPT};
@@ -1202,8 +1203,7 @@ TEST(a_start_that_overtakes_its_welcome_is_asked_for_again, MODE_SYNC)
 
 TEST(a_worker_that_waits_follows_a_new_assignment_at_once, MODE_SYNC)
 {
-    begin(f);
-    push(f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    begin_and_push(f);
     uint64_t given_up = request_for(f, 2);
     post_clear(&f->post);
     give_start(f, 0);
@@ -1266,59 +1266,52 @@ TEST(who_finishes_while_joining_again_follows_the_latest_start, MODE_SYNC)
     ck_assert_ptr_nonnull(to_trainer(f, MESSAGE_WORK));
 }
 
-TEST_PLAIN(of_an_older_generation_nothing_is_pushed_and_nothing_taken)
+TEST_EACH(of_an_older_generation_nothing_is_pushed_and_nothing_taken, 2, MODE_SYNC)
 {
-    for (int waits = 0; waits < 2; waits++) {
-        struct fixture f;
-        open_fixture(&f, MODE_SYNC);
-        begin(&f);
-        push(&f, 0, (struct node){2, 1}, false, frame_of(1, 64));
-        if (waits)
-            push(&f, 0, (struct node){3, 1}, true, frame_of(1, 64));
-        uint64_t old = request_for(&f, 1);
-        post_clear(&f.post);
-        f.generation = 2;
-        f.assignment = 0; /* Server 0 was restarted. */
-        give_start(&f, 0);
-        if (!waits)
-            push(&f, 0, (struct node){3, 1}, true, frame_of(1, 64));
-        ck_assert_uint_eq(post_count_all(&f.post), 4);
-        ck_assert(exchange_for(&f, 1)->message.exchange.newest);
-        ck_assert_uint_eq(exchange_for(&f, 1)->message.generation, 2);
-        f.generation = 1;
-        answer_as(&f, (struct reply){.chunk = 1, .version = 1, .value = -1}, old, 1);
-        give_start(&f, 0);
-        give_start(&f, 0);
-        f.generation = 2;
-        ck_assert_uint_eq(post_count_all(&f.post), 4);
-        answer_all(&f, (struct reply){.version = 0, .value = 8});
-        ck_assert_uint_eq(to_trainer(&f, MESSAGE_START)->generation, 2);
-        ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 0);
-        ck_assert(!session_apart(f.session)); /* Servers have forgotten it all. */
-        close_fixture(&f);
-    }
+    const int waits = _i;
+    begin(f);
+    push(f, 0, (struct node){2, 1}, false, frame_of(1, 64));
+    if (waits)
+        push(f, 0, (struct node){3, 1}, true, frame_of(1, 64));
+    uint64_t old = request_for(f, 1);
+    post_clear(&f->post);
+    f->generation = 2;
+    f->assignment = 0; /* Server 0 was restarted. */
+    give_start(f, 0);
+    if (!waits)
+        push(f, 0, (struct node){3, 1}, true, frame_of(1, 64));
+    ck_assert_uint_eq(post_count_all(&f->post), 4);
+    ck_assert(exchange_for(f, 1)->message.exchange.newest);
+    ck_assert_uint_eq(exchange_for(f, 1)->message.generation, 2);
+    f->generation = 1;
+    answer_as(f, (struct reply){.chunk = 1, .version = 1, .value = -1}, old, 1);
+    give_start(f, 0);
+    give_start(f, 0);
+    f->generation = 2;
+    ck_assert_uint_eq(post_count_all(&f->post), 4);
+    answer_all(f, (struct reply){.version = 0, .value = 8});
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_START)->generation, 2);
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.batch, 0);
+    ck_assert(!session_apart(f->session)); /* Servers have forgotten it all. */
 }
 
-TEST_PLAIN(a_stop_that_server_0_forgot_is_asked_for_again)
+TEST(a_stop_that_server_0_forgot_is_asked_for_again, MODE_SYNC)
 {
-    struct fixture f;
     struct message stop = {.kind = MESSAGE_STOP};
     stop.stop.exit_code = EXIT_INTERRUPTED;
-    open_fixture(&f, MODE_SYNC);
-    begin(&f);
-    from_trainer(&f, stop, NULL);
-    tick(&f, 1.1);
-    ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_STOP), 3);
-    push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
-    answer_all(&f, (struct reply){.version = 1, .stop_step = 2});
-    tick(&f, 2);
-    ck_assert_ptr_null(sent(&f, 0, MESSAGE_STOP)); /* It is known when. */
-    f.generation = 2;
-    give_start(&f, 0);
-    post_clear(&f.post);
-    tick(&f, 0.1);
-    ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_STOP));
-    close_fixture(&f);
+    begin(f);
+    from_trainer(f, stop, NULL);
+    tick(f, 1.1);
+    ck_assert_uint_eq(post_count(&f->post, TO_SERVER, MESSAGE_STOP), 3);
+    push(f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    answer_all(f, (struct reply){.version = 1, .stop_step = 2});
+    tick(f, 2);
+    ck_assert_ptr_null(sent(f, 0, MESSAGE_STOP)); /* It is known when. */
+    f->generation = 2;
+    give_start(f, 0);
+    post_clear(&f->post);
+    tick(f, 0.1);
+    ck_assert_ptr_nonnull(sent(f, 0, MESSAGE_STOP));
 }
 
 TEST(who_has_said_done_may_have_to_go_on, MODE_SYNC)
@@ -1460,52 +1453,43 @@ TEST_PLAIN(a_worker_beside_a_server_is_not_sent_away)
 }
 
 /* An engine takes the whole place away, and its server with it. */
-TEST_PLAIN(a_worker_beside_a_server_that_is_evicted_asks_for_a_stop)
+TEST(a_worker_beside_a_server_that_is_evicted_asks_for_a_stop, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    f.job.colocated = true;
-    begin(&f);
-    ask_to_leave(&f);
-    tick(&f, 0.1);
-    ck_assert_ptr_null(sent(&f, 0, MESSAGE_LEAVE));
-    ck_assert_uint_eq(sent(&f, 0, MESSAGE_STOP)->stop.exit_code, EXIT_TERMINATED);
-    close_fixture(&f);
+    f->job.colocated = true;
+    begin(f);
+    ask_to_leave(f);
+    tick(f, 0.1);
+    ck_assert_ptr_null(sent(f, 0, MESSAGE_LEAVE));
+    ck_assert_uint_eq(sent(f, 0, MESSAGE_STOP)->stop.exit_code, EXIT_TERMINATED);
 }
 
 /* What was asked of server 0 comes with its signs of life, again and again. */
-TEST_PLAIN(whoever_is_sent_away_by_server_0_leaves_once)
+TEST(whoever_is_sent_away_by_server_0_leaves_once, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    begin(&f);
+    begin(f);
     for (int i = 0; i < 3; i++) {
-        give(&f, 0, (struct message){.kind = MESSAGE_PONG, .waiting.leave = true});
-        tick(&f, 0.4);
+        give(f, 0, (struct message){.kind = MESSAGE_PONG, .waiting.leave = true});
+        tick(f, 0.4);
     }
-    ask_to_leave(&f); /* Too late: it is going. */
-    ck_assert_ptr_nonnull(post_log(&f.post, "leaving, exit=0, as ps/0 was asked"));
-    tick(&f, 1);
-    ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_LEAVE));
-    give(&f, 0, (struct message){.kind = MESSAGE_FINISHED, .stop.left = true});
-    check_over(&f, EXIT_DONE, "");
-    close_fixture(&f);
+    ask_to_leave(f); /* Too late: it is going. */
+    ck_assert_ptr_nonnull(post_log(&f->post, "leaving, exit=0, as ps/0 was asked"));
+    tick(f, 1);
+    ck_assert_ptr_nonnull(sent(f, 0, MESSAGE_LEAVE));
+    give(f, 0, (struct message){.kind = MESSAGE_FINISHED, .stop.left = true});
+    check_over(f, EXIT_DONE, "");
 }
 
 /* Being asked again does not begin the waiting anew. */
-TEST_PLAIN(whoever_is_sent_away_and_not_let_go_leaves_all_the_same)
+TEST(whoever_is_sent_away_and_not_let_go_leaves_all_the_same, MODE_SYNC)
 {
-    struct fixture f;
-    open_fixture(&f, MODE_SYNC);
-    begin(&f);
-    double stop = session_joining(f.session)->deadlines.stop;
+    begin(f);
+    double stop = session_joining(f->session)->deadlines.stop;
     for (double waited = 0; waited < stop + 1; waited += 0.5) {
-        ck_assert(!session_joining(f.session)->over || waited > stop - 1);
-        give(&f, 0, (struct message){.kind = MESSAGE_PONG, .waiting.leave = true});
-        tick(&f, 0.5);
+        ck_assert(!session_joining(f->session)->over || waited > stop - 1);
+        give(f, 0, (struct message){.kind = MESSAGE_PONG, .waiting.leave = true});
+        tick(f, 0.5);
     }
-    check_over(&f, EXIT_DONE, "left the job");
-    close_fixture(&f);
+    check_over(f, EXIT_DONE, "left the job");
 }
 
 /* A job that ends just then has its own code. */
@@ -1525,23 +1509,18 @@ TEST_PLAIN(whoever_leaves_ends_with_the_code_it_was_given)
     }
 }
 
-TEST_PLAIN(what_was_pushed_is_finished_before_leaving_but_not_waited_for_long)
+TEST_EACH(what_was_pushed_is_finished_before_leaving_but_not_waited_for_long, 2, MODE_SYNC)
 {
-    for (int answered = 0; answered < 2; answered++) {
-        struct fixture f;
-        open_fixture(&f, MODE_SYNC);
-        begin(&f);
-        push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
-        ask_to_leave(&f);
-        tick(&f, 0.6);
-        ck_assert_ptr_null(sent(&f, 0, MESSAGE_LEAVE));
-        if (answered)
-            answer_all(&f, (struct reply){.version = 1});
-        else
-            tick(&f, 0.5);
-        ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_LEAVE));
-        close_fixture(&f);
-    }
+    const int answered = _i;
+    begin_and_push(f);
+    ask_to_leave(f);
+    tick(f, 0.6);
+    ck_assert_ptr_null(sent(f, 0, MESSAGE_LEAVE));
+    if (answered)
+        answer_all(f, (struct reply){.version = 1});
+    else
+        tick(f, 0.5);
+    ck_assert_ptr_nonnull(sent(f, 0, MESSAGE_LEAVE));
 }
 
 TEST_PLAIN(whoever_is_not_let_go_leaves_all_the_same)
@@ -1592,45 +1571,41 @@ TEST(an_async_worker_keeps_its_batches_when_only_members_change, MODE_ASYNC)
     ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.batch, 1);
 }
 
-TEST_PLAIN(in_a_new_generation_batches_come_again)
+TEST_EACH(in_a_new_generation_batches_come_again, 3, MODE_ASYNC)
 {
-    for (int kind = 0; kind < 3; kind++) {
-        bool rejoined = kind > 0, compensated = kind > 1;
-        struct fixture f;
-        open_fixture(&f, MODE_ASYNC);
-        f.job.delay_compensation = compensated;
-        begin(&f); /* With batches 0 and 1. */
-        push(&f, 0, (struct node){0, 4}, true, frame_of(1, 64));
-        answer_all(&f, (struct reply){.version = 1, .verdict = VERDICT_APPLIED});
-        post_clear(&f.post);
-        if (rejoined) {
-            refuse(&f, 0, REFUSAL_REJOIN, "dropped");
-            f.ticket = 8;
-            welcome(&f);
-        } else {
-            f.generation = 2;
-        }
-        give_start(&f, 0);
-        push(&f, 1, (struct node){0, 4}, true, frame_of(1, 64));
-        /* The gradient of 1, if it can still be of use, and is not in danger of coming when what it
-         * was made from is no longer known; and then the newest. */
-        ck_assert_uint_eq(post_count(&f.post, TO_SERVER, MESSAGE_EXCHANGE),
-                          rejoined && !compensated ? 8 : 4);
-        ck_assert(exchange_for(&f, 0)->message.exchange.newest);
-        bool finished = sent(&f, 0, MESSAGE_LEASE)->lease.finished;
-        ck_assert(!finished);
-        f.generation--; /* What was leased then is not leased now. */
-        give_batch(&f, 1);
-        f.generation++;
-        answer_all(&f, (struct reply){.version = 1});
-        ck_assert_ptr_null(to_trainer(&f, MESSAGE_WORK));
-        give_batch(&f, 0);
-        ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 0);
-        push(&f, 0, (struct node){0, 4}, true, frame_of(1, 64));
-        answer_all(&f, (struct reply){.version = 1, .verdict = VERDICT_DUPLICATE});
-        ck_assert(sent(&f, 0, MESSAGE_LEASE)->lease.finished);
-        close_fixture(&f);
+    const int kind = _i;
+    bool rejoined = kind > 0, compensated = kind > 1;
+    f->job.delay_compensation = compensated;
+    begin(f); /* With batches 0 and 1. */
+    push(f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+    answer_all(f, (struct reply){.version = 1, .verdict = VERDICT_APPLIED});
+    post_clear(&f->post);
+    if (rejoined) {
+        refuse(f, 0, REFUSAL_REJOIN, "dropped");
+        f->ticket = 8;
+        welcome(f);
+    } else {
+        f->generation = 2;
     }
+    give_start(f, 0);
+    push(f, 1, (struct node){0, 4}, true, frame_of(1, 64));
+    /* The gradient of 1, if it can still be of use, and is not in danger of coming when what it
+     * was made from is no longer known; and then the newest. */
+    ck_assert_uint_eq(post_count(&f->post, TO_SERVER, MESSAGE_EXCHANGE),
+                      rejoined && !compensated ? 8 : 4);
+    ck_assert(exchange_for(f, 0)->message.exchange.newest);
+    bool finished = sent(f, 0, MESSAGE_LEASE)->lease.finished;
+    ck_assert(!finished);
+    f->generation--; /* What was leased then is not leased now. */
+    give_batch(f, 1);
+    f->generation++;
+    answer_all(f, (struct reply){.version = 1});
+    ck_assert_ptr_null(to_trainer(f, MESSAGE_WORK));
+    give_batch(f, 0);
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.batch, 0);
+    push(f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+    answer_all(f, (struct reply){.version = 1, .verdict = VERDICT_DUPLICATE});
+    ck_assert(sent(f, 0, MESSAGE_LEASE)->lease.finished);
 }
 
 TEST(leases_are_repeated_until_they_are_answered_and_an_idle_worker_keeps_asking, MODE_ASYNC)
@@ -1729,8 +1704,7 @@ TEST(what_is_not_answered_is_asked_for_again_without_its_payload, MODE_SYNC)
 
 TEST(progress_with_one_chunk_keeps_the_server_s_others_waiting, MODE_SYNC)
 {
-    begin(f);
-    push(f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    begin_and_push(f);
     uint64_t request = request_for(f, 0);
     tick(f, 0.9);
     post_clear(&f->post);
@@ -1740,49 +1714,46 @@ TEST(progress_with_one_chunk_keeps_the_server_s_others_waiting, MODE_SYNC)
     ck_assert_ptr_nonnull(exchange_for(f, 1)); /* Of the other server. */
 }
 
-TEST_PLAIN(a_gradient_that_is_missing_is_sent_again)
+TEST(a_gradient_that_is_missing_is_sent_again, MODE_SYNC)
 {
-    struct fixture f;
     struct frame *gradient = frame_of(3, 64);
-    open_fixture(&f, MODE_SYNC);
-    begin(&f);
-    push(&f, 0, (struct node){2, 2}, true, frame_retain(gradient));
-    post_clear(&f.post);
+    begin(f);
+    push(f, 0, (struct node){2, 2}, true, frame_retain(gradient));
+    post_clear(&f->post);
     ck_assert(!frame_is_unique(gradient)); /* It may have to be. */
-    tick(&f, 1);
-    uint64_t retried = request_for(&f, 1);
-    post_clear(&f.post);
+    tick(f, 1);
+    uint64_t retried = request_for(f, 1);
+    post_clear(&f->post);
     struct message receipt = {.kind = MESSAGE_RECEIPT, .request = retried};
     receipt.receipt = (struct message_receipt){1, 0, {2, 2}, true};
-    give(&f, 0, receipt); /* Not its server. */
+    give(f, 0, receipt); /* Not its server. */
     receipt.receipt.step = 1;
-    give(&f, 1, receipt); /* Nothing that was pushed. */
+    give(f, 1, receipt); /* Nothing that was pushed. */
     receipt.receipt = (struct message_receipt){1, 0, {2, 1}, true};
-    give(&f, 1, receipt);
-    ck_assert_ptr_null(exchange_for(&f, 1));
+    give(f, 1, receipt);
+    ck_assert_ptr_null(exchange_for(f, 1));
     receipt.receipt = (struct message_receipt){1, 0, {2, 2}, true};
-    f.generation = 0;
-    give(&f, 1, receipt);
-    f.generation = 1;
-    ck_assert_ptr_null(exchange_for(&f, 1));
-    give(&f, 1, receipt);
-    const struct packet *packet = exchange_for(&f, 1);
+    f->generation = 0;
+    give(f, 1, receipt);
+    f->generation = 1;
+    ck_assert_ptr_null(exchange_for(f, 1));
+    give(f, 1, receipt);
+    const struct packet *packet = exchange_for(f, 1);
     ck_assert(packet->payload != NULL && !packet->message.exchange.retry);
     ck_assert_ptr_eq(packet->payload->data, (float *)gradient->data + 16);
     ck_assert_uint_eq(packet->message.request, retried);
-    answer_as(&f, (struct reply){.chunk = 1, .version = 1}, retried, 1);
-    post_clear(&f.post);
-    give(&f, 1, receipt); /* Of no interest now. */
-    ck_assert_ptr_null(exchange_for(&f, 1));
-    tick(&f, 4);
+    answer_as(f, (struct reply){.chunk = 1, .version = 1}, retried, 1);
+    post_clear(&f->post);
+    give(f, 1, receipt); /* Of no interest now. */
+    ck_assert_ptr_null(exchange_for(f, 1));
+    tick(f, 4);
     for (uint32_t chunk = 0; chunk < 4; chunk++)
         if (chunk != 1)
-            answer(&f, (struct reply){.chunk = chunk, .version = 1});
-    ck_assert_ptr_nonnull(to_trainer(&f, MESSAGE_WORK));
-    post_clear(&f.post);
+            answer(f, (struct reply){.chunk = chunk, .version = 1});
+    ck_assert_ptr_nonnull(to_trainer(f, MESSAGE_WORK));
+    post_clear(&f->post);
     ck_assert(frame_is_unique(gradient));
     frame_release(gradient);
-    close_fixture(&f);
 }
 
 TEST(pulls_are_simply_repeated, MODE_SYNC)
@@ -1799,18 +1770,11 @@ TEST(pulls_are_simply_repeated, MODE_SYNC)
 
 /* --- values in memory that the server writes ------------------------------------------------- */
 
-/* What a server shares: two copies of everything, and where private values are copied to. */
-struct memory {
-    float copies[3][64];
-    struct frame *frames[4]; /* Of the latest answer to each chunk. */
-};
-
 /* Worker 1 of 2 with so many servers. */
-static void open_sharing(struct fixture *f, struct memory *memory, uint32_t servers)
+static void open_sharing(struct fixture *f, uint32_t servers)
 {
     struct error error;
     open_fixture(f, MODE_SYNC);
-    memset(memory, 0, sizeof *memory);
     session_destroy(&f->session);
     partition_free(&f->partition);
     job_free(&f->job);
@@ -1820,31 +1784,31 @@ static void open_sharing(struct fixture *f, struct memory *memory, uint32_t serv
     make_session(f);
 }
 
-static void close_sharing(struct fixture *f, struct memory *memory)
+static void close_sharing(struct fixture *f)
 {
     close_fixture(f);
     for (int i = 0; i < 4; i++)
-        if (memory->frames[i] != NULL) {
-            ck_assert(frame_is_unique(memory->frames[i])); /* The session lets go. */
-            frame_release(memory->frames[i]);
+        if (f->memory.frames[i] != NULL) {
+            ck_assert(frame_is_unique(f->memory.frames[i])); /* The session lets go. */
+            frame_release(f->memory.frames[i]);
         }
 }
 
 /* Values of one chunk, written where they stay; copy -1: in a frame of their own. */
-static void answer_in(struct fixture *f, struct memory *memory, uint32_t chunk, int copy,
-                      struct reply reply, uint64_t request)
+static void answer_in(struct fixture *f, uint32_t chunk, int copy, struct reply reply,
+                      uint64_t request)
 {
     struct frame *frame = frame_of(reply.value, 16);
     if (copy >= 0) {
-        float *at = &memory->copies[copy][f->partition.chunks[chunk].first];
+        float *at = &f->memory.copies[copy][f->partition.chunks[chunk].first];
         memcpy(at, frame->data, 64);
         frame_release(frame);
         frame = frame_wrap(at, 64, false, NULL, NULL);
         frame->stays = true;
     }
-    if (memory->frames[chunk] != NULL)
-        frame_release(memory->frames[chunk]);
-    memory->frames[chunk] = frame_retain(frame);
+    if (f->memory.frames[chunk] != NULL)
+        frame_release(f->memory.frames[chunk]);
+    f->memory.frames[chunk] = frame_retain(frame);
     struct packet packet = {.message.kind = MESSAGE_RESULT, .payload = frame};
     packet.message.request = request;
     packet.message.generation = f->generation;
@@ -1855,17 +1819,15 @@ static void answer_in(struct fixture *f, struct memory *memory, uint32_t chunk, 
 }
 
 /* Chunk i of version `version` is i + value everywhere and comes from copies[i]. */
-static void answer_from(struct fixture *f, struct memory *memory, const int copies[4],
-                        struct reply reply)
+static void answer_from(struct fixture *f, const int copies[4], struct reply reply)
 {
     uint64_t requests[4];
     float value = reply.value;
-    for (uint32_t i = 0; i < 4; i++)
-        requests[i] = request_for(f, i);
+    requests_for(f, requests);
     post_clear(&f->post);
     for (uint32_t i = 0; i < 4; i++) {
         reply.value = value + (float)i;
-        answer_in(f, memory, i, copies[i], reply, requests[i]);
+        answer_in(f, i, copies[i], reply, requests[i]);
     }
     ck_assert_ptr_nonnull(to_trainer(f, MESSAGE_WORK));
     post_clear(&f->post);
@@ -1883,178 +1845,147 @@ static void push_and_ask(struct fixture *f, uint64_t step)
     push(f, step, (struct node){0, 1}, true, frame_of(1, 64));
 }
 
-TEST_PLAIN(values_that_stay_are_read_where_the_server_wrote_them)
+#define TEST_SHARING(name, times, servers)                                                         \
+    SUITE_TEST_TIMES(name, times, struct fixture, f, open_sharing(f, servers), close_sharing(f))
+
+TEST_SHARING(values_that_stay_are_read_where_the_server_wrote_them, 1, 1)
 {
-    struct fixture f;
-    struct memory memory;
-    open_sharing(&f, &memory, 1);
-    start(&f, 0);
-    answer_from(&f, &memory, (const int[]){0, 0, 0, 0}, (struct reply){.value = 10});
-    ck_assert_ptr_eq(session_parameters(f.session), memory.copies[0]);
+    start(f, 0);
+    answer_from(f, (const int[]){0, 0, 0, 0}, (struct reply){.value = 10});
+    ck_assert_ptr_eq(session_parameters(f->session), f->memory.copies[0]);
     for (uint64_t step = 0; step < 4; step++) { /* Version after version, in turns. */
-        push_and_ask(&f, step);
+        push_and_ask(f, step);
         const int copy = (int)(step + 1) % 2, copies[4] = {copy, copy, copy, copy};
-        answer_from(&f, &memory, copies,
-                    (struct reply){.version = step + 1, .value = 11 + (float)step});
-        ck_assert_ptr_eq(session_parameters(f.session), memory.copies[copy]);
-        check_values(&f, 11 + (float)step);
+        answer_from(f, copies, (struct reply){.version = step + 1, .value = 11 + (float)step});
+        ck_assert_ptr_eq(session_parameters(f->session), f->memory.copies[copy]);
+        check_values(f, 11 + (float)step);
     }
     for (int i = 0; i < 64; i++)
-        ck_assert(f.parameters[i] == 0.0f); /* Nothing was copied. */
-    close_sharing(&f, &memory);
+        ck_assert(f->parameters[i] == 0.0f); /* Nothing was copied. */
 }
 
-TEST_PLAIN(values_from_here_and_there_are_copied_together)
+TEST_SHARING(values_from_here_and_there_are_copied_together, 1, 1)
 {
     static const int mixtures[][4] = {{0, 0, 0, -1}, {-1, 0, 0, 0}, {0, 0, 1, 0},
                                       {1, 0, 0, 0},  {0, 2, 0, 2},  {-1, -1, -1, -1}};
-    struct fixture f;
-    struct memory memory;
-    open_sharing(&f, &memory, 1);
-    start(&f, 0);
-    answer_from(&f, &memory, (const int[]){0, 0, 0, 0}, (struct reply){.value = 1});
+    start(f, 0);
+    answer_from(f, (const int[]){0, 0, 0, 0}, (struct reply){.value = 1});
     for (uint64_t i = 0; i < 5; i++) {
-        push_and_ask(&f, i);
-        answer_from(&f, &memory, mixtures[i],
-                    (struct reply){.version = i + 1, .value = 100 * (float)i});
-        ck_assert_ptr_eq(session_parameters(f.session), f.parameters);
-        check_values(&f, 100 * (float)i);
+        push_and_ask(f, i);
+        answer_from(f, mixtures[i], (struct reply){.version = i + 1, .value = 100 * (float)i});
+        ck_assert_ptr_eq(session_parameters(f->session), f->parameters);
+        check_values(f, 100 * (float)i);
     }
-    close_sharing(&f, &memory);
 }
 
-TEST_PLAIN(values_of_two_servers_are_copied_together)
+TEST_SHARING(values_of_two_servers_are_copied_together, 1, 2)
 {
-    struct fixture f;
-    struct memory memory;
-    open_sharing(&f, &memory, 2);
-    start(&f, 0);
+    start(f, 0);
     for (uint64_t step = 0; step < 3; step++) {
         if (step > 0)
-            push_and_ask(&f, step - 1);
+            push_and_ask(f, step - 1);
         /* Each server has its memory to itself. */
-        answer_from(&f, &memory, (const int[]){0, 1, 0, 1},
+        answer_from(f, (const int[]){0, 1, 0, 1},
                     (struct reply){.version = step, .value = 7 * (float)step});
-        ck_assert_ptr_eq(session_parameters(f.session), f.parameters);
-        check_values(&f, 7 * (float)step);
+        ck_assert_ptr_eq(session_parameters(f->session), f->parameters);
+        check_values(f, 7 * (float)step);
     }
-    close_sharing(&f, &memory);
 }
 
-TEST_PLAIN(memory_that_is_read_is_held_until_new_values_are_asked_for)
+TEST_SHARING(memory_that_is_read_is_held_until_new_values_are_asked_for, 1, 1)
 {
-    struct fixture f;
-    struct memory memory;
-    open_sharing(&f, &memory, 1);
-    start(&f, 0);
-    answer_from(&f, &memory, (const int[]){0, 0, 0, 0}, (struct reply){.value = 1});
+    start(f, 0);
+    answer_from(f, (const int[]){0, 0, 0, 0}, (struct reply){.value = 1});
     for (int i = 0; i < 4; i++)
-        ck_assert(!frame_is_unique(memory.frames[i]));
-    push(&f, 0, (struct node){0, 1}, false, frame_of(1, 64)); /* More of this step will come. */
+        ck_assert(!frame_is_unique(f->memory.frames[i]));
+    push(f, 0, (struct node){0, 1}, false, frame_of(1, 64)); /* More of this step will come. */
     for (int i = 0; i < 4; i++)
-        ck_assert(!frame_is_unique(memory.frames[i]));
-    ck_assert_ptr_eq(session_parameters(f.session), memory.copies[0]);
-    check_values(&f, 1);
-    push(&f, 0, (struct node){1, 1}, true, frame_of(1, 64));
+        ck_assert(!frame_is_unique(f->memory.frames[i]));
+    ck_assert_ptr_eq(session_parameters(f->session), f->memory.copies[0]);
+    check_values(f, 1);
+    push(f, 0, (struct node){1, 1}, true, frame_of(1, 64));
     for (int i = 0; i < 4; i++)
-        ck_assert(frame_is_unique(memory.frames[i]));
+        ck_assert(frame_is_unique(f->memory.frames[i]));
     /* An answer that nobody waits for is not held either. */
-    answer_in(&f, &memory, 2, 1, (struct reply){.version = 1, .value = 9}, 12345);
-    ck_assert(frame_is_unique(memory.frames[2]));
+    answer_in(f, 2, 1, (struct reply){.version = 1, .value = 9}, 12345);
+    ck_assert(frame_is_unique(f->memory.frames[2]));
     /* One that is the first of four, and then the end. */
-    answer_in(&f, &memory, 3, 1, (struct reply){.version = 1, .value = 9}, request_for(&f, 3));
-    ck_assert(!frame_is_unique(memory.frames[3]));
-    close_sharing(&f, &memory);
+    answer_in(f, 3, 1, (struct reply){.version = 1, .value = 9}, request_for(f, 3));
+    ck_assert(!frame_is_unique(f->memory.frames[3]));
 }
 
-TEST_PLAIN(who_was_left_behind_forgets_what_it_has_of_the_old_version)
+TEST_SHARING(who_was_left_behind_forgets_what_it_has_of_the_old_version, 1, 1)
 {
-    struct fixture f;
-    struct memory memory;
-    open_sharing(&f, &memory, 1);
-    start(&f, 0);
-    answer_from(&f, &memory, (const int[]){0, 0, 0, 0}, (struct reply){.value = 1});
-    push(&f, 0, (struct node){0}, true, NULL);
-    uint64_t old = request_for(&f, 1);
-    answer_in(&f, &memory, 0, 1, (struct reply){.version = 1, .value = 1}, request_for(&f, 0));
+    start(f, 0);
+    answer_from(f, (const int[]){0, 0, 0, 0}, (struct reply){.value = 1});
+    push(f, 0, (struct node){0}, true, NULL);
+    uint64_t old = request_for(f, 1);
+    answer_in(f, 0, 1, (struct reply){.version = 1, .value = 1}, request_for(f, 0));
     struct message moved = {.kind = MESSAGE_MOVED_ON, .request = old};
     moved.moved_on.chunk = 1;
     moved.moved_on.version = 3;
-    post_clear(&f.post);
-    give(&f, 0, moved);
-    ck_assert(frame_is_unique(memory.frames[0]));
+    post_clear(&f->post);
+    give(f, 0, moved);
+    ck_assert(frame_is_unique(f->memory.frames[0]));
     /* The answer of before comes late, and is of no use. */
-    answer_in(&f, &memory, 2, 1, (struct reply){.version = 1, .value = 1}, old + 1);
-    answer_from(&f, &memory, (const int[]){1, 1, 1, 1}, (struct reply){.version = 3, .value = 30});
-    ck_assert_ptr_eq(session_parameters(f.session), memory.copies[1]);
-    check_values(&f, 30);
-    close_sharing(&f, &memory);
+    answer_in(f, 2, 1, (struct reply){.version = 1, .value = 1}, old + 1);
+    answer_from(f, (const int[]){1, 1, 1, 1}, (struct reply){.version = 3, .value = 30});
+    ck_assert_ptr_eq(session_parameters(f->session), f->memory.copies[1]);
+    check_values(f, 30);
 }
 
 /* What a later answer is written over is not read. */
-TEST_PLAIN(of_values_that_stay_only_the_answer_to_the_latest_request_counts)
+TEST_SHARING(of_values_that_stay_only_the_answer_to_the_latest_request_counts, 1, 1)
 {
-    struct fixture f;
-    struct memory memory;
-    open_sharing(&f, &memory, 1);
-    start(&f, 0);
-    answer_from(&f, &memory, (const int[]){0, 0, 0, 0}, (struct reply){.value = 1});
-    push_and_ask(&f, 0);
+    start(f, 0);
+    answer_from(f, (const int[]){0, 0, 0, 0}, (struct reply){.value = 1});
+    push_and_ask(f, 0);
     uint64_t first[4], second[4];
-    for (uint32_t i = 0; i < 4; i++)
-        first[i] = request_for(&f, i);
-    tick(&f, 1);
-    for (uint32_t i = 0; i < 4; i++)
-        second[i] = request_for(&f, i);
+    requests_for(f, first);
+    tick(f, 1);
+    requests_for(f, second);
     struct reply reply = {.version = 1, .value = 9};
     for (uint32_t i = 0; i < 4; i++)
-        answer_in(&f, &memory, i, i == 3 ? -1 : 2, reply, first[i]); /* 3's own frame counts. */
-    ck_assert(frame_is_unique(memory.frames[0]));
+        answer_in(f, i, i == 3 ? -1 : 2, reply, first[i]); /* 3's own frame counts. */
+    ck_assert(frame_is_unique(f->memory.frames[0]));
     reply.value = 10;
     for (uint32_t i = 0; i < 4; i++) {
-        ck_assert_ptr_null(i < 3 ? to_trainer(&f, MESSAGE_WORK) : NULL);
-        answer_in(&f, &memory, i, 2, reply, second[i]);
+        ck_assert_ptr_null(i < 3 ? to_trainer(f, MESSAGE_WORK) : NULL);
+        answer_in(f, i, 2, reply, second[i]);
     }
-    ck_assert_ptr_nonnull(to_trainer(&f, MESSAGE_WORK));
-    ck_assert(session_parameters(f.session)[0] == 10.0f);
-    ck_assert(session_parameters(f.session)[63] == 9.0f);
-    close_sharing(&f, &memory);
+    ck_assert_ptr_nonnull(to_trainer(f, MESSAGE_WORK));
+    ck_assert(session_parameters(f->session)[0] == 10.0f);
+    ck_assert(session_parameters(f->session)[63] == 9.0f);
 }
 
 /* Where a payload is to lie in its server's shard, for each gradient of a step. */
-TEST_PLAIN(gradients_of_one_step_lie_beside_each_other_in_each_shard)
+TEST_SHARING(gradients_of_one_step_lie_beside_each_other_in_each_shard, 2, 1 + (uint32_t)_i)
 {
-    for (uint32_t servers = 1; servers <= 2; servers++) {
-        struct fixture f;
-        struct memory memory;
-        open_sharing(&f, &memory, servers);
-        start(&f, 0);
-        answer_from(&f, &memory, (const int[]){-1, -1, -1, -1}, (struct reply){.value = 1});
-        for (uint64_t step = 0; step < 2; step++) {
-            for (uint32_t node = 0; node < 3; node++) {
-                push(&f, step, (struct node){node, 1}, node == 2, frame_of(1, 64));
-                post_find(&f.post, TO_SERVER, MESSAGE_EXCHANGE);
-                for (size_t i = 0, seen = 0; i < f.post.taken_count; i++) {
-                    const struct packet *packet = &f.post.taken[i].packet;
-                    if (packet->message.kind != MESSAGE_EXCHANGE)
-                        continue;
-                    uint64_t chunk = seen++ % 4;
-                    uint64_t place = servers == 1 ? chunk * 64 : chunk / 2 * 64;
-                    ck_assert_uint_eq(packet->message.exchange.chunk, chunk);
-                    ck_assert_uint_eq(packet->place, node * (256 / servers) + place);
-                }
-                if (node < 2)
-                    post_clear(&f.post);
+    const uint32_t servers = 1 + (uint32_t)_i;
+    start(f, 0);
+    answer_from(f, (const int[]){-1, -1, -1, -1}, (struct reply){.value = 1});
+    for (uint64_t step = 0; step < 2; step++) {
+        for (uint32_t node = 0; node < 3; node++) {
+            push(f, step, (struct node){node, 1}, node == 2, frame_of(1, 64));
+            post_find(&f->post, TO_SERVER, MESSAGE_EXCHANGE);
+            for (size_t i = 0, seen = 0; i < f->post.taken_count; i++) {
+                const struct packet *packet = &f->post.taken[i].packet;
+                if (packet->message.kind != MESSAGE_EXCHANGE)
+                    continue;
+                uint64_t chunk = seen++ % 4;
+                uint64_t place = servers == 1 ? chunk * 64 : chunk / 2 * 64;
+                ck_assert_uint_eq(packet->message.exchange.chunk, chunk);
+                ck_assert_uint_eq(packet->place, node * (256 / servers) + place);
             }
-            answer_from(&f, &memory, (const int[]){-1, -1, -1, -1},
-                        (struct reply){.version = step + 1, .value = 1});
+            if (node < 2)
+                post_clear(&f->post);
         }
-        close_sharing(&f, &memory);
+        answer_from(f, (const int[]){-1, -1, -1, -1},
+                    (struct reply){.version = step + 1, .value = 1});
     }
 }
 
-/* --- what went wrong in histories, in small ----------------------------------------------------
- */
+/* --- what went wrong in histories, in small ------------------------------------------------ */
 
 TEST(server_0_sees_at_once_that_it_is_followed, MODE_SYNC)
 {
@@ -2074,57 +2005,48 @@ TEST(server_0_sees_at_once_that_it_is_followed, MODE_SYNC)
 }
 
 /* The last version that there will be only falls, but for a server 0 that is new. */
-TEST_PLAIN(the_last_version_is_what_the_latest_generation_says)
+TEST_EACH(the_last_version_is_what_the_latest_generation_says, 2, MODE_SYNC)
 {
-    for (int restarted = 0; restarted < 2; restarted++) {
-        struct fixture f;
-        open_fixture(&f, MODE_SYNC);
-        begin(&f);
-        push(&f, 0, (struct node){2, 2}, true, frame_of(1, 64));
-        answer_all(&f, (struct reply){.version = 1, .stop_step = 2});
-        push(&f, 1, (struct node){2, 2}, true, frame_of(1, 64));
-        if (restarted) {
-            f.generation = 2;
-            f.assignment = 0;
-            f.ticket = 1;
-            welcome(&f); /* It knows of no stop, and its START may come before it asks for one. */
-        }
-        give_start(&f, 1); /* Says 6. */
-        answer_all(&f, (struct reply){.version = 2});
-        ck_assert(to_trainer(&f, MESSAGE_WORK)->work.enough == !restarted);
-        close_fixture(&f);
+    const int restarted = _i;
+    begin_and_push(f);
+    answer_all(f, (struct reply){.version = 1, .stop_step = 2});
+    push(f, 1, (struct node){2, 2}, true, frame_of(1, 64));
+    if (restarted) {
+        f->generation = 2;
+        f->assignment = 0;
+        f->ticket = 1;
+        welcome(f); /* It knows of no stop, and its START may come before it asks for one. */
     }
+    give_start(f, 1); /* Says 6. */
+    answer_all(f, (struct reply){.version = 2});
+    ck_assert(to_trainer(f, MESSAGE_WORK)->work.enough == !restarted);
 }
 
 /* Somebody died, and what it had on lease is dealt to those who had said that they were done. */
-TEST_PLAIN(an_async_worker_that_said_done_goes_on)
+TEST_EACH(an_async_worker_that_said_done_goes_on, 2, MODE_ASYNC)
 {
-    for (int dealt = 0; dealt < 2; dealt++) {
-        struct fixture f;
-        open_fixture(&f, MODE_ASYNC);
-        begin(&f); /* With batches 0 and 1. */
-        for (uint64_t batch = 0; batch < 2; batch++) {
-            push(&f, batch, (struct node){0, 4}, true, frame_of(1, 64));
-            answer_all(&f, (struct reply){.version = batch + 1, .verdict = VERDICT_APPLIED});
-        }
-        uint64_t request = sent(&f, 0, MESSAGE_LEASE)->request;
-        struct message enough = {.kind = MESSAGE_WORK, .request = request};
-        enough.work.enough = true;
-        enough.work.batch = 6;
-        give(&f, 0, enough);
-        ck_assert(to_trainer(&f, MESSAGE_WORK)->work.enough);
-        done(&f);
-        post_clear(&f.post);
-        if (dealt) { /* It is told anew how work is dealt, and asks for some ... */
-            give_start(&f, 0);
-            ck_assert(!sent(&f, 0, MESSAGE_LEASE)->lease.finished);
-            answer_all(&f, (struct reply){.version = 2});
-        }
-        give_batch(&f, 3); /* ... or is given some at once. */
-        ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 3);
-        ck_assert(!to_trainer(&f, MESSAGE_WORK)->work.enough);
-        close_fixture(&f);
+    const int dealt = _i;
+    begin(f); /* With batches 0 and 1. */
+    for (uint64_t batch = 0; batch < 2; batch++) {
+        push(f, batch, (struct node){0, 4}, true, frame_of(1, 64));
+        answer_all(f, (struct reply){.version = batch + 1, .verdict = VERDICT_APPLIED});
     }
+    uint64_t request = sent(f, 0, MESSAGE_LEASE)->request;
+    struct message enough = {.kind = MESSAGE_WORK, .request = request};
+    enough.work.enough = true;
+    enough.work.batch = 6;
+    give(f, 0, enough);
+    ck_assert(to_trainer(f, MESSAGE_WORK)->work.enough);
+    done(f);
+    post_clear(&f->post);
+    if (dealt) { /* It is told anew how work is dealt, and asks for some ... */
+        give_start(f, 0);
+        ck_assert(!sent(f, 0, MESSAGE_LEASE)->lease.finished);
+        answer_all(f, (struct reply){.version = 2});
+    }
+    give_batch(f, 3); /* ... or is given some at once. */
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.batch, 3);
+    ck_assert(!to_trainer(f, MESSAGE_WORK)->work.enough);
 }
 
 /* Between the WELCOME of a new generation and its START. */
@@ -2148,27 +2070,23 @@ TEST(nothing_of_the_generation_before_is_said_again, MODE_ASYNC)
     ck_assert_ptr_null(sent(f, 0, MESSAGE_EVALUATION));
 }
 
-TEST_PLAIN(a_new_assignment_is_not_told_that_the_one_before_is_done)
+TEST_EACH(a_new_assignment_is_not_told_that_the_one_before_is_done, 2, MODE_SYNC)
 {
-    for (int raised = 0; raised < 2; raised++) {
-        struct fixture f;
-        open_fixture(&f, MODE_SYNC);
-        start(&f, 6);
-        answer_all(&f, (struct reply){.version = 6});
-        done(&f);
-        tick(&f, 0.1);
-        ck_assert_ptr_nonnull(sent(&f, 0, MESSAGE_DONE));
-        f.generation += (uint64_t)raised;
-        f.ticket += (uint64_t)raised;
-        if (raised)
-            welcome(&f);
-        else
-            give_start(&f, 6);
-        post_clear(&f.post);
-        tick(&f, 2);
-        ck_assert_ptr_null(sent(&f, 0, MESSAGE_DONE));
-        close_fixture(&f);
-    }
+    const int raised = _i;
+    start(f, 6);
+    answer_all(f, (struct reply){.version = 6});
+    done(f);
+    tick(f, 0.1);
+    ck_assert_ptr_nonnull(sent(f, 0, MESSAGE_DONE));
+    f->generation += (uint64_t)raised;
+    f->ticket += (uint64_t)raised;
+    if (raised)
+        welcome(f);
+    else
+        give_start(f, 6);
+    post_clear(&f->post);
+    tick(f, 2);
+    ck_assert_ptr_null(sent(f, 0, MESSAGE_DONE));
 }
 
 /* --- scores -------------------------------------------------------------------------------- */
@@ -2196,92 +2114,83 @@ static uint64_t named_us(const struct message_times *times)
 
 /* A gradient that has no number yet is on its way: what was computed for it, and scored meanwhile, is
  * waited for by nobody. The number comes while it scores, or when it has. */
-TEST_PLAIN(no_span_of_a_worker_s_time_is_told_twice_while_a_gradient_waits_for_its_number)
+TEST_EACH(no_span_of_a_worker_s_time_is_told_twice_while_a_gradient_waits_for_its_number, 2,
+          MODE_ASYNC)
 {
-    for (int scored_first = 0; scored_first < 2; scored_first++) {
-        struct fixture f;
-        open_fixture(&f, MODE_ASYNC);
-        join(&f);
-        uint64_t began_us = f.now_us;
-        begin_recorded(&f);
-        uint64_t request = sent(&f, 0, MESSAGE_LEASE)->request;
-        give_share(&f, 3, 1);
-        answer_scored(&f, 3, scored_asked(&f, 3), 2);
-        post_clear(&f.post);
-        f.now_us += 4000; /* It computes ... */
-        push(&f, 0, (struct node){0, 4}, true, frame_of(1, 64));
-        uint64_t wall_us = f.now_us - began_us;
-        ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.scored, 3);
-        f.now_us += 700; /* ... and scores, ... */
-        if (scored_first)
-            evaluation(&f, 3);
-        give(&f, 0,
-             (struct message){.kind = MESSAGE_WORK,
-                              .request = request,
-                              .work = {.none = true, .computation = 7}});
-        const struct message_report *report = &exchange_for(&f, 0)->message.exchange.report;
-        ck_assert_uint_eq(report->times.wall_us, wall_us);
-        ck_assert_uint_le(named_us(&report->times) + 4000, wall_us);
-        struct message_times told = report->times;
-        f.now_us += 300;
-        if (!scored_first)
-            evaluation(&f, 3);
-        f.now_us += 50;
-        give(&f, 0,
-             (struct message){.kind = MESSAGE_PONG,
-                              .request = sent(&f, 0, MESSAGE_EVALUATION)->request});
-        answer_all(&f, (struct reply){.version = 4, .verdict = VERDICT_APPLIED});
-        give(&f, 0, (struct message){.kind = MESSAGE_WORK, .work = {.enough = true, .batch = 5}});
-        done(&f);
-        tick(&f, 0.1);
-        const struct message_times *rest = &sent(&f, 0, MESSAGE_DONE)->done.times;
-        ck_assert_uint_eq(rest->exchange_us - told.exchange_us, scored_first ? 350 : 50);
-        ck_assert_uint_eq(rest->wall_us, wall_us + 1050);
-        ck_assert_uint_eq(named_us(rest) - named_us(&told) + 1000 - (scored_first ? 300 : 0), 1050);
-        close_fixture(&f);
-    }
+    const int scored_first = _i;
+    join(f);
+    uint64_t began_us = f->now_us;
+    begin_recorded(f);
+    uint64_t request = sent(f, 0, MESSAGE_LEASE)->request;
+    give_share(f, 3, 1);
+    answer_scored(f, 3, scored_asked(f, 3), 2);
+    post_clear(&f->post);
+    f->now_us += 4000; /* It computes ... */
+    push(f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+    uint64_t wall_us = f->now_us - began_us;
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.scored, 3);
+    f->now_us += 700; /* ... and scores, ... */
+    if (scored_first)
+        evaluation(f, 3);
+    give(f, 0,
+         (struct message){
+             .kind = MESSAGE_WORK, .request = request, .work = {.none = true, .computation = 7}});
+    const struct message_report *report = &exchange_for(f, 0)->message.exchange.report;
+    ck_assert_uint_eq(report->times.wall_us, wall_us);
+    ck_assert_uint_le(named_us(&report->times) + 4000, wall_us);
+    struct message_times told = report->times;
+    f->now_us += 300;
+    if (!scored_first)
+        evaluation(f, 3);
+    f->now_us += 50;
+    give(
+        f, 0,
+        (struct message){.kind = MESSAGE_PONG, .request = sent(f, 0, MESSAGE_EVALUATION)->request});
+    answer_all(f, (struct reply){.version = 4, .verdict = VERDICT_APPLIED});
+    give_work(f, (struct message_work){.enough = true, .batch = 5});
+    done(f);
+    tick(f, 0.1);
+    const struct message_times *rest = &sent(f, 0, MESSAGE_DONE)->done.times;
+    ck_assert_uint_eq(rest->exchange_us - told.exchange_us, scored_first ? 350 : 50);
+    ck_assert_uint_eq(rest->wall_us, wall_us + 1050);
+    ck_assert_uint_eq(named_us(rest) - named_us(&told) + 1000 - (scored_first ? 300 : 0), 1050);
 }
 
-TEST_PLAIN(a_share_is_scored_between_two_steps_on_values_of_its_own)
+TEST_EACH(a_share_is_scored_between_two_steps_on_values_of_its_own, 2, _i ? MODE_SYNC : MODE_ASYNC)
 {
-    for (int mode = 0; mode < 2; mode++) {
-        struct fixture f;
-        open_fixture(&f, mode ? MODE_SYNC : MODE_ASYNC);
-        struct node node = {mode ? 2 : 0, mode ? 2 : 4};
-        begin(&f);
-        give_share(&f, 3, 1);
-        give_share(&f, 3, 1); /* Again, for it has not reported. */
-        uint64_t first = scored_asked(&f, 3);
-        ck_assert_uint_ne(first, 0);
-        answer_scored(&f, 3, first, 9);
-        ck_assert_ptr_null(to_trainer(&f, MESSAGE_WORK)); /* It computes. */
-        ck_assert_float_eq(session_parameters(f.session)[0], 5);
-        post_clear(&f.post);
-        push(&f, 0, node, true, frame_of(1, 64));
-        const struct message_work *work = &to_trainer(&f, MESSAGE_WORK)->work;
-        ck_assert(work->scored == 3 && work->share == 1 && work->shares == 2);
-        for (int i = 0; i < 64; i++)
-            ck_assert_float_eq(session_scored(f.session)[i], 9);
+    const int mode = _i;
+    struct node node = {mode ? 2 : 0, mode ? 2 : 4};
+    begin(f);
+    give_share(f, 3, 1);
+    give_share(f, 3, 1); /* Again, for it has not reported. */
+    uint64_t first = scored_asked(f, 3);
+    ck_assert_uint_ne(first, 0);
+    answer_scored(f, 3, first, 9);
+    ck_assert_ptr_null(to_trainer(f, MESSAGE_WORK)); /* It computes. */
+    ck_assert_float_eq(session_parameters(f->session)[0], 5);
+    post_clear(&f->post);
+    push(f, 0, node, true, frame_of(1, 64));
+    const struct message_work *work = &to_trainer(f, MESSAGE_WORK)->work;
+    ck_assert(work->scored == 3 && work->share == 1 && work->shares == 2);
+    for (int i = 0; i < 64; i++)
+        ck_assert_float_eq(session_scored(f->session)[i], 9);
 
-        answer_all(&f, (struct reply){.version = 1, .value = 7}); /* While it scores. */
-        ck_assert_ptr_null(to_trainer(&f, MESSAGE_WORK));
-        ck_assert_float_eq(session_scored(f.session)[0], 9);
-        evaluation(&f, 3);
-        ck_assert_uint_eq(sent(&f, 0, MESSAGE_EVALUATION)->evaluation.step, 3);
-        ck_assert_uint_eq(to_trainer(&f, MESSAGE_WORK)->work.batch, 1);
-        ck_assert_float_eq(session_parameters(f.session)[0], 7);
-        post_clear(&f.post);
-        give_share(&f, 3, 1); /* Its report is on the way. */
-        ck_assert_uint_eq(scored_asked(&f, 3), 0);
-        close_fixture(&f);
-    }
+    answer_all(f, (struct reply){.version = 1, .value = 7}); /* While it scores. */
+    ck_assert_ptr_null(to_trainer(f, MESSAGE_WORK));
+    ck_assert_float_eq(session_scored(f->session)[0], 9);
+    evaluation(f, 3);
+    ck_assert_uint_eq(sent(f, 0, MESSAGE_EVALUATION)->evaluation.step, 3);
+    ck_assert_uint_eq(to_trainer(f, MESSAGE_WORK)->work.batch, 1);
+    ck_assert_float_eq(session_parameters(f->session)[0], 7);
+    post_clear(&f->post);
+    give_share(f, 3, 1); /* Its report is on the way. */
+    ck_assert_uint_eq(scored_asked(f, 3), 0);
 }
 
 /* What a share took is neither exchanging nor waiting. */
 TEST(scoring_is_not_counted_as_something_else, MODE_ASYNC)
 {
-    begin(f);
-    push(f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+    begin_and_push(f);
     f->now_us += SECOND / 4;
     share(f, 3, 1);
     f->now_us += SECOND / 2;
@@ -2298,8 +2207,7 @@ TEST(scoring_is_not_counted_as_something_else, MODE_ASYNC)
 /* Server 0 knows for whom only when the last has come, with the next batch. */
 TEST(a_wait_at_a_gate_is_one_though_a_share_is_scored_in_it, MODE_ASYNC)
 {
-    begin(f);
-    push(f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+    begin_and_push(f);
     answer_all(f, (struct reply){.version = 1, .verdict = VERDICT_APPLIED});
     push(f, 1, (struct node){0, 4}, true, frame_of(1, 64));
     answer_all(f, (struct reply){.version = 2, .verdict = VERDICT_APPLIED});
@@ -2308,9 +2216,7 @@ TEST(a_wait_at_a_gate_is_one_though_a_share_is_scored_in_it, MODE_ASYNC)
     f->now_us += 300;
     evaluation(f, 3);
     f->now_us += 100;
-    give(f, 0,
-         (struct message){.kind = MESSAGE_WORK,
-                          .work = {.batch = 4, .waited = WAIT_GATE, .whom = 2}});
+    give_work(f, (struct message_work){.batch = 4, .waited = WAIT_GATE, .whom = 2});
     post_clear(&f->post);
     push(f, 4, (struct node){0, 4}, true, frame_of(1, 64));
     const struct message_times *times = &exchange_for(f, 0)->message.exchange.report.times;
@@ -2322,8 +2228,7 @@ TEST(a_wait_at_a_gate_is_one_though_a_share_is_scored_in_it, MODE_ASYNC)
 
 TEST(a_second_share_of_a_score_is_of_values_that_are_here, MODE_ASYNC)
 {
-    begin(f);
-    push(f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+    begin_and_push(f);
     share(f, 3, 4);
     evaluation(f, 3);
     post_clear(&f->post);
@@ -2357,8 +2262,7 @@ TEST(values_that_are_gone_are_not_scored_and_the_next_are, MODE_ASYNC)
 /* Requests are numbered all in one row: those of a score lie between a step's and its repeats. */
 TEST(what_is_gone_of_a_score_is_not_gone_of_a_step, MODE_ASYNC)
 {
-    begin(f);
-    push(f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+    begin_and_push(f);
     give_share(f, 3, 1);
     uint64_t first = scored_asked(f, 3);
     tick(f, 1.1); /* The step's values are asked for again, under greater numbers. */
@@ -2375,8 +2279,7 @@ TEST(what_is_gone_of_a_score_is_not_gone_of_a_step, MODE_ASYNC)
 
 TEST(values_that_do_not_come_are_asked_for_again, MODE_SYNC)
 {
-    begin(f);
-    push(f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    begin_and_push(f);
     answer_all(f, (struct reply){.version = 1, .value = 5});
     give_share(f, 3, 1);
     post_clear(&f->post);
@@ -2386,8 +2289,7 @@ TEST(values_that_do_not_come_are_asked_for_again, MODE_SYNC)
 
 TEST(a_going_back_forgets_what_is_scored, MODE_ASYNC)
 {
-    begin(f);
-    push(f, 0, (struct node){0, 4}, true, frame_of(1, 64));
+    begin_and_push(f);
     share(f, 3, 4);
     f->generation = 2;
     give_start(f, 0);
@@ -2403,8 +2305,7 @@ TEST(a_going_back_forgets_what_is_scored, MODE_ASYNC)
 
 TEST(a_trainer_that_scores_for_ever_is_stuck, MODE_SYNC)
 {
-    begin(f);
-    push(f, 0, (struct node){2, 2}, true, frame_of(1, 64));
+    begin_and_push(f);
     share(f, 3, 4);
     answer_all(f, (struct reply){.version = 1});
     tick_heard(f, 299);

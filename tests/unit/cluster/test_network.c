@@ -83,9 +83,10 @@ static void pass(struct fixture *f, uint64_t until_ns)
     f->now_ns = until_ns;
 }
 
-static void finish(struct fixture *f)
+static void finish(struct fixture *f, uint64_t count)
 {
     pass(f, NETWORK_NEVER);
+    ck_assert_uint_eq(f->count, count);
 }
 
 /* --- closed forms ------------------------------------------------------------------------------------ */
@@ -93,7 +94,7 @@ static void finish(struct fixture *f)
 TEST(a_message_takes_its_latency_and_its_bytes, 0)
 {
     push(f, connect(f, 0, 1), 125000);
-    finish(f);
+    pass(f, NETWORK_NEVER);
     const struct delivery *d = &f->deliveries[0];
     ck_assert_uint_eq(f->count, 1);
     ck_assert_uint_eq(d->at_ns, LATENCY_NS + 100 * US);
@@ -106,8 +107,7 @@ TEST(a_message_takes_its_latency_and_its_bytes, 0)
 TEST(a_message_of_nothing_takes_its_latency, 0)
 {
     push(f, connect(f, 0, 1), 0);
-    finish(f);
-    ck_assert_uint_eq(f->count, 1);
+    finish(f, 1);
     ck_assert_uint_eq(f->deliveries[0].at_ns, LATENCY_NS);
 }
 
@@ -119,8 +119,7 @@ TEST(a_host_may_have_a_link_of_its_own, 12500000)
     push(f, up, 125000);
     push(f, down, 125000);
     push(f, further, 125000);
-    finish(f);
-    ck_assert_uint_eq(f->count, 3);
+    finish(f, 3);
     ck_assert_uint_eq(f->deliveries[0].at_ns, LATENCY_NS + 107 * US);
     ck_assert_uint_eq(f->deliveries[1].at_ns, LATENCY_NS + 13 * MS);
     ck_assert_uint_eq(f->deliveries[2].at_ns, LATENCY_NS + 23 * MS);
@@ -134,8 +133,7 @@ TEST(incast_of_n_takes_n_times_as_long, 0)
         f->count = 0;
         for (uint32_t i = 1; i <= n; i++)
             push(f, connect(f, i, 0), 125000);
-        finish(f);
-        ck_assert_uint_eq(f->count, n);
+        finish(f, n);
         for (uint32_t i = 0; i < n; i++)
             ck_assert_uint_eq(f->deliveries[i].at_ns, start_ns + LATENCY_NS + n * 100 * US);
     }
@@ -152,7 +150,7 @@ static void a_step_takes(struct fixture *f, uint32_t workers, uint32_t servers, 
             for (uint32_t s = 0; s < servers; s++)
                 push(f, way ? connect(f, workers + s, w) : connect(f, w, workers + s),
                      bytes / servers);
-        finish(f);
+        pass(f, NETWORK_NEVER);
     }
     ck_assert_uint_eq(f->count, 2 * workers * servers);
     double nic = (double)bytes * 1e9 / RATE;
@@ -180,8 +178,7 @@ TEST(ways_and_loopback_are_apart, 0)
     push(f, down, 12500000);
     push(f, local, LOCAL_BYTES / 1000);
     push(f, second, LOCAL_BYTES / 1000);
-    finish(f);
-    ck_assert_uint_eq(f->count, 4);
+    finish(f, 4);
     ck_assert_uint_eq(f->deliveries[0].at_ns, 5 * US + 2 * MS);
     ck_assert_uint_eq(f->deliveries[1].at_ns, 5 * US + 2 * MS);
     ck_assert_uint_eq(f->deliveries[2].at_ns, LATENCY_NS + 10 * MS);
@@ -199,8 +196,7 @@ TEST(messages_of_a_connection_keep_their_order, 0)
     push(f, stream, 0);
     pass(f, 100 * US);
     push(f, beside, 125000);
-    finish(f);
-    ck_assert_uint_eq(f->count, 4);
+    finish(f, 4);
     ck_assert_uint_eq(f->deliveries[0].connection, beside);
     ck_assert_uint_eq(f->deliveries[0].at_ns, 100 * US + LATENCY_NS + 200 * US);
     ck_assert_uint_eq(f->deliveries[1].sequence, 0);
@@ -222,8 +218,7 @@ TEST(what_arrives_at_the_same_time_comes_as_it_was_sent, 0)
         push(f, streams[i * 7 % 40], 125000);
     for (uint32_t i = 0; i < 40; i++)
         push(f, streams[i * 3 % 40], 0);
-    finish(f);
-    ck_assert_uint_eq(f->count, 80);
+    finish(f, 80);
     for (uint32_t i = 0; i < 80; i++) {
         ck_assert_uint_eq(f->deliveries[i].sequence, i);
         ck_assert_uint_eq(f->deliveries[i].at_ns, LATENCY_NS + 200 * US);
@@ -243,8 +238,7 @@ TEST(a_card_that_has_work_does_it, 0)
         bytes += some;
         pass(f, f->now_ns + 3 * US);
     }
-    finish(f);
-    ck_assert_uint_eq(f->count, 100);
+    finish(f, 100);
     double expected = LATENCY_NS + (double)bytes * 1e9 / RATE;
     ck_assert_double_eq_tol((double)f->now_ns, expected, 100);
 }
@@ -268,8 +262,7 @@ TEST(a_connection_that_breaks_gives_back_what_is_under_way, 0)
     network_disconnect(f->network, stream, 0, f->now_ns); /* Still on its way. */
     take(f);
     push(f, stream, 125);
-    finish(f);
-    ck_assert_uint_eq(f->count, 5);
+    finish(f, 5);
     ck_assert_uint_eq(f->deliveries[3].at_ns, 2 * LATENCY_NS + 1000 * US + 200);
     ck_assert_uint_eq(f->deliveries[4].at_ns, LATENCY_NS + 1500 * US + 100);
 }
@@ -287,8 +280,7 @@ TEST(a_connection_that_breaks_may_keep_its_first_messages, 0)
         take(f);
         ck_assert_uint_eq(f->count, 3 - keep);
         push(f, stream, 125000); /* Behind what is kept. */
-        finish(f);
-        ck_assert_uint_eq(f->count, 4);
+        finish(f, 4);
         for (uint64_t i = 0; i < 3; i++)
             ck_assert(f->deliveries[i].lost == (i < 3 - keep));
         uint64_t flowing_ns = LATENCY_NS + (keep + 1) * 100 * US;
@@ -306,14 +298,13 @@ TEST(closed_connections_leave_their_room_to_others, 0)
     network_close(f->network, busy);
     ck_assert_uint_eq(connect(f, 3, 4), idle);
     ck_assert_uint_eq(connect(f, 3, 5), 2); /* Not yet free. */
-    finish(f);
-    ck_assert_uint_eq(f->count, 1);
+    finish(f, 1);
     ck_assert(!f->deliveries[0].lost);
     ck_assert_uint_eq(f->now_ns, LATENCY_NS + 100 * US);
     ck_assert_uint_eq(connect(f, 6, 7), busy);
     push(f, busy, 125000); /* Between others than before. */
     push(f, connect(f, 0, 1), 125000);
-    finish(f);
+    pass(f, NETWORK_NEVER);
     ck_assert_uint_eq(f->now_ns, 2 * (LATENCY_NS + 100 * US));
     push(f, busy, 125000);
     network_close(f->network, busy);
@@ -351,8 +342,7 @@ TEST(many_are_late_by_a_grain_and_few_are_not, 0)
     uint64_t fifths_ns = 0, ends = 0, last_ns = 0, late_most = 0;
     for (uint32_t i = 0; i < MANY; i++)
         push(f, connect(f, 1 + i % (HOSTS_MOST - 1), 0), 1000 + (uint64_t)i);
-    finish(f);
-    ck_assert_uint_eq(f->count, MANY);
+    finish(f, MANY);
     for (uint32_t i = 0; i < MANY; i++) {
         const struct delivery *d = &f->deliveries[i];
         ck_assert_uint_eq(d->sequence, i);
@@ -385,8 +375,7 @@ TEST_PLAIN(losses_cost_timers_and_keep_the_order)
         push(&f, stream, 1000);
         push(&f, local, 1000);
     }
-    finish(&f);
-    ck_assert_uint_eq(f.count, 1000);
+    finish(&f, 1000);
     uint64_t last = 0;
     for (uint32_t i = 0; i < 1000; i++) {
         const struct delivery *d = &f.deliveries[i];
@@ -416,8 +405,7 @@ TEST_PLAIN(a_small_switch_makes_incast_wait_for_timers)
     open(&f, options, 0);
     for (uint32_t i = 1; i <= 8; i++)
         push(&f, connect(&f, i, 0), 125000);
-    finish(&f);
-    ck_assert_uint_eq(f.count, 8);
+    finish(&f, 8);
     for (uint32_t i = 0; i < 8; i++) {
         const struct delivery *d = &f.deliveries[i];
         uint64_t timers_ns = i < 3 ? 0 : i < 6 ? 200 * MS : 600 * MS;
@@ -441,8 +429,7 @@ TEST_PLAIN(who_is_alone_needs_no_buffer)
         push(&f, local, 125000);
         push(&f, second, 125000);
     }
-    finish(&f);
-    ck_assert_uint_eq(f.count, 9);
+    finish(&f, 9);
     ck_assert_uint_eq(f.now_ns, LATENCY_NS + 300 * US);
     close(&f);
 }
@@ -458,7 +445,7 @@ TEST_PLAIN(a_network_with_mishaps_has_the_nanoseconds_that_are_written_here)
     open(&f, options, 0);
     for (uint32_t i = 0; i < 320; i++)
         push(&f, connect(&f, 4 + i / 4 % 64, i % 4), 1000 + i * 7919u % 100000);
-    finish(&f);
+    pass(&f, NETWORK_NEVER);
     uint64_t all = 0;
     for (uint32_t i = 0; i < f.count; i++)
         all = all * 0x9E3779B97F4A7C15ull + f.deliveries[i].at_ns + f.deliveries[i].sequence;
@@ -494,8 +481,7 @@ TEST_IN_TURNS(the_first_of_a_host_stays_first)
     push(f, first, 30 * RATE / 1000000);
     pass(f, 15 * US);
     push(f, second, 30 * RATE / 1000000);
-    finish(f);
-    ck_assert_uint_eq(f->count, 2);
+    finish(f, 2);
     expect_delivery(f, 0, 0, 0, 30);
     expect_delivery(f, 1, 1, 15, 60);
 }
@@ -508,8 +494,7 @@ TEST_IN_TURNS(what_is_behind_on_a_connection_sets_off_before_that_is_there)
     push(f, stream, 20 * RATE / 1000000);
     push(f, stream, 0);
     push(f, beside, 20 * RATE / 1000000);
-    finish(f);
-    ck_assert_uint_eq(f->count, 4);
+    finish(f, 4);
     expect_delivery(f, 0, 0, 0, 40);
     expect_delivery(f, 1, 3, 0, 40);
     expect_delivery(f, 2, 1, 40, 60);
@@ -531,8 +516,7 @@ TEST_IN_TURNS(a_broken_connection_keeps_its_first_and_leaves_its_turns)
     for (size_t i = 0; i < 3; i++)
         ck_assert(f->deliveries[i].lost && f->deliveries[i].sequence == 1 + i);
     push(f, stream, 20 * RATE / 1000000);
-    finish(f);
-    ck_assert_uint_eq(f->count, 6);
+    finish(f, 6);
     expect_delivery(f, 3, 0, 0, 20);
     ck_assert(f->deliveries[4].sequence == 4 && f->deliveries[5].sequence == 5);
     ck_assert_uint_eq(f->deliveries[4].at_ns, 2 * LATENCY_NS + 25 * US);
@@ -544,8 +528,7 @@ TEST_IN_TURNS(processes_of_one_host_share_their_loopback_evenly)
     uint32_t first = connect(f, 0, 0), second = connect(f, 0, 0);
     push(f, first, LOCAL_BYTES / 1000);
     push(f, second, LOCAL_BYTES / 1000);
-    finish(f);
-    ck_assert_uint_eq(f->count, 2);
+    finish(f, 2);
     ck_assert_uint_eq(f->deliveries[0].at_ns, 5 * US + 2 * MS);
     ck_assert_uint_eq(f->deliveries[1].at_ns, 5 * US + 2 * MS);
 }

@@ -60,7 +60,6 @@ TEST_PLAIN(the_mean_of_one_run_is_that_run)
     ADD(&runs, {1, 0.5}, {2, 0.25});
     ck_assert_str_eq(mean_of(&runs, 0), "1:0.5@1 2:0.25@2");
 }
-END_TEST
 
 TEST_PLAIN(there_is_a_mean_where_all_runs_have_a_number)
 {
@@ -71,7 +70,6 @@ TEST_PLAIN(there_is_a_mean_where_all_runs_have_a_number)
     ADD(&runs, {4, 8}, {5, 9});
     ck_assert_str_eq(mean_of(&runs, 0), "4:6@8");
 }
-END_TEST
 
 /* What was undone is told again; windows are told as they are whole. */
 TEST_PLAIN(of_a_step_that_is_told_twice_the_last_counts)
@@ -82,7 +80,6 @@ TEST_PLAIN(of_a_step_that_is_told_twice_the_last_counts)
     ADD(&runs, {3, 5}, {1, 1});
     ck_assert_str_eq(mean_of(&runs, 0), "1:1@1.5 3:4@4.5");
 }
-END_TEST
 
 TEST_PLAIN(of_nothing_there_is_no_mean)
 {
@@ -91,7 +88,6 @@ TEST_PLAIN(of_nothing_there_is_no_mean)
     for (size_t i = 3; i < CONFIG_MEAN_TAGS; i++)
         ck_assert_str_eq(mean_of(&runs, i), "");
 }
-END_TEST
 
 int main(void)
 {

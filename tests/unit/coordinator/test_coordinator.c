@@ -38,12 +38,13 @@ static void all_leave(struct players *f)
     ck_assert(coordinator_is_over(f->coordinator));
 }
 
-/* --- joining -----------------------------------------------------------------------------------
- */
+/* --- joining ------------------------------------------------------------------------------- */
 
 /* What tests begin with, and how they end. */
 #define TEST(name, ...)                                                                            \
     SUITE_TEST(name, struct players, f, players_open(f, __VA_ARGS__), players_close(f))
+#define TEST_EACH(name, times, ...)                                                                \
+    SUITE_TEST_TIMES(name, times, struct players, f, players_open(f, __VA_ARGS__), players_close(f))
 
 TEST(the_first_worker_declares_and_the_others_are_measured_by_it, MODE_SYNC)
 {
@@ -391,8 +392,7 @@ TEST(refusals_do_not_fill_the_log, MODE_SYNC)
     ck_assert_uint_lt(lines, 200);
 }
 
-/* --- deadlines -----------------------------------------------------------------------------------
- */
+/* --- deadlines ----------------------------------------------------------------------------- */
 
 TEST(a_job_that_nobody_declares_times_out, MODE_SYNC)
 {
@@ -512,8 +512,7 @@ TEST(a_stop_that_takes_too_long_ends_with_its_code_and_says_what_stands, MODE_SY
     check_all_finished(f, EXIT_INTERRUPTED, "there is no checkpoint");
 }
 
-/* --- the end
- * ---------------------------------------------------------------------------------------- */
+/* --- the end ------------------------------------------------------------------------------- */
 
 static void take_snapshot(struct players *f, uint64_t step, bool written)
 {
@@ -655,35 +654,29 @@ TEST(a_failed_member_ends_the_job_with_its_code_and_reason, MODE_SYNC)
     all_leave(f);
 }
 
-/* --- stops in each state
- * -------------------------------------------------------------------------- */
+/* --- stops in each state ------------------------------------------------------------------- */
 
-TEST_PLAIN(a_stop_before_training_ends_at_once)
+TEST_EACH(a_stop_before_training_ends_at_once, 3, MODE_SYNC)
 {
-    for (int state = 0; state < 3; state++) {
-        struct players f;
-        players_open(&f, MODE_SYNC);
-        if (state == 1) {
-            players_join(&f, ROLE_WORKER, 0);
-            players_declare(&f, 0, &f.job);
-        } else if (state == 2) {
-            players_gather(&f);
-            players_join(&f, ROLE_PS, 0);
-        }
-        players_stop(&f, ROLE_PS, 0, EXIT_TERMINATED, "ps/0 was asked to");
-        if (state == 2) { /* The run is open: it says so itself. */
-            struct run_summary written;
-            memcpy(&written,
-                   post_order_packet(&f.post, TO_CHECKPOINTER, ORDER_SUMMARY)->payload->data,
-                   sizeof written);
-            ck_assert_int_eq(written.state, RUN_STOPPED);
-            ck_assert_uint_eq(written.step, 0);
-            ck_assert_str_eq(written.reason, "stopped before training started");
-        }
-        players_join(&f, ROLE_WORKER, 0);
-        check_finished(&f, 10, EXIT_TERMINATED, "stopped before training started");
-        players_close(&f);
+    const int state = _i;
+    if (state == 1) {
+        players_join(f, ROLE_WORKER, 0);
+        players_declare(f, 0, &f->job);
+    } else if (state == 2) {
+        players_gather(f);
+        players_join(f, ROLE_PS, 0);
     }
+    players_stop(f, ROLE_PS, 0, EXIT_TERMINATED, "ps/0 was asked to");
+    if (state == 2) { /* The run is open: it says so itself. */
+        struct run_summary written;
+        memcpy(&written, post_order_packet(&f->post, TO_CHECKPOINTER, ORDER_SUMMARY)->payload->data,
+               sizeof written);
+        ck_assert_int_eq(written.state, RUN_STOPPED);
+        ck_assert_uint_eq(written.step, 0);
+        ck_assert_str_eq(written.reason, "stopped before training started");
+    }
+    players_join(f, ROLE_WORKER, 0);
+    check_finished(f, 10, EXIT_TERMINATED, "stopped before training started");
 }
 
 TEST(a_stop_in_sync_training_cuts_where_the_router_says, MODE_SYNC)
@@ -777,8 +770,7 @@ TEST(a_stop_in_async_training_lets_what_is_leased_finish, MODE_ASYNC)
     ck_assert_uint_eq(players_told(f, 21, MESSAGE_CUT)->cut.step, 2);
 }
 
-/* --- cuts
- * ------------------------------------------------------------------------------------------- */
+/* --- cuts ---------------------------------------------------------------------------------- */
 
 TEST(sync_cuts_are_named_ahead_and_one_at_a_time, MODE_SYNC)
 {

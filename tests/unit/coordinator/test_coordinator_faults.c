@@ -99,11 +99,23 @@ static void go_back(struct players *p, uint64_t generation, bool restore, uint64
     }
 }
 
+static void create_and_start(struct players *p)
+{
+    players_create(p);
+    players_start(p);
+}
+
+/* A process dies, and so many seconds pass. */
+static void lose(struct players *p, enum role role, uint32_t index, double seconds)
+{
+    players_kill(p, role, index);
+    players_pass(p, seconds);
+}
+
 /* Server 1 is killed in training and comes back. */
 static void lose_and_regain(struct players *p, uint64_t generation, bool restore, uint64_t step)
 {
-    players_kill(p, ROLE_PS, 1);
-    players_pass(p, 1);
+    lose(p, ROLE_PS, 1, 1);
     come_back(p, 1, generation);
     go_back(p, generation, restore, step);
 }
@@ -190,8 +202,13 @@ static uint64_t batches_given(struct players *p, uint32_t worker, uint64_t batch
 /* What tests begin with, and how they end. */
 #define TEST(name, ...)                                                                            \
     SUITE_TEST(name, struct players, p, players_open(p, __VA_ARGS__), players_close(p))
+#define TEST_EACH(name, times, ...)                                                                \
+    SUITE_TEST_TIMES(name, times, struct players, p, players_open(p, __VA_ARGS__), players_close(p))
 #define TEST_PREPARED(name, ...)                                                                   \
     SUITE_TEST(name, struct players, p, players_prepare(p, __VA_ARGS__), players_close(p))
+#define TEST_PREPARED_EACH(name, times, ...)                                                       \
+    SUITE_TEST_TIMES(name, times, struct players, p, players_prepare(p, __VA_ARGS__),              \
+                     players_close(p))
 
 TEST_PREPARED(run_and_generation_are_what_the_run_directory_says, MODE_SYNC)
 {
@@ -240,38 +257,34 @@ TEST(a_run_that_had_ended_ends_again, MODE_SYNC)
 
 /* Server 0 was killed before all had heard, and a worker that knows nothing was the first to come.
  */
-TEST_PLAIN(members_of_the_run_before_hear_how_it_ended)
+TEST_EACH(members_of_the_run_before_hear_how_it_ended, 2, MODE_SYNC)
 {
-    for (int refused = 0; refused < 2; refused++) {
-        struct players p;
-        players_open(&p, MODE_SYNC);
-        players_join(&p, ROLE_WORKER, 0);
-        players_declare(&p, 0, &p.job);
-        struct order opened = {.kind = ORDER_RUN_OPENED};
-        opened.run_opened.status = refused ? STATUS_EXISTS : STATUS_OK;
-        opened.run_opened.run_id = refused ? 0 : RUN;
-        opened.run_opened.ended_run_id = RUN + 1;
-        opened.run_opened.exit_code = EXIT_TERMINATED;
-        players_order(&p, opened);
-        for (int i = 0; i < 2; i++) {
-            struct packet late = i == 0 ? players_join_packet(&p, ROLE_WORKER, 1)
-                                        : players_packet(&p, ROLE_PS, 1, MESSAGE_PING);
-            late.message.run_id = RUN + 1;
-            players_give(&p, late);
-            check_finished(&p, late.peer, EXIT_TERMINATED, "had ended");
-            post_clear(&p.post);
-            late.message.kind = MESSAGE_BYE;
-            players_give(&p, late);
-            ck_assert_uint_eq(post_count_all(&p.post), 0);
-        }
-        if (refused) {
-            players_say(&p, ROLE_WORKER, 0, MESSAGE_PING);
-            check_finished(&p, 10, EXIT_CANNOT_OPEN, "");
-        } else {
-            players_join(&p, ROLE_WORKER, 0);
-            ck_assert_ptr_nonnull(players_told(&p, 10, MESSAGE_WELCOME));
-        }
-        players_close(&p);
+    const int refused = _i;
+    players_join(p, ROLE_WORKER, 0);
+    players_declare(p, 0, &p->job);
+    struct order opened = {.kind = ORDER_RUN_OPENED};
+    opened.run_opened.status = refused ? STATUS_EXISTS : STATUS_OK;
+    opened.run_opened.run_id = refused ? 0 : RUN;
+    opened.run_opened.ended_run_id = RUN + 1;
+    opened.run_opened.exit_code = EXIT_TERMINATED;
+    players_order(p, opened);
+    for (int i = 0; i < 2; i++) {
+        struct packet late = i == 0 ? players_join_packet(p, ROLE_WORKER, 1)
+                                    : players_packet(p, ROLE_PS, 1, MESSAGE_PING);
+        late.message.run_id = RUN + 1;
+        players_give(p, late);
+        check_finished(p, late.peer, EXIT_TERMINATED, "had ended");
+        post_clear(&p->post);
+        late.message.kind = MESSAGE_BYE;
+        players_give(p, late);
+        ck_assert_uint_eq(post_count_all(&p->post), 0);
+    }
+    if (refused) {
+        players_say(p, ROLE_WORKER, 0, MESSAGE_PING);
+        check_finished(p, 10, EXIT_CANNOT_OPEN, "");
+    } else {
+        players_join(p, ROLE_WORKER, 0);
+        ck_assert_ptr_nonnull(players_told(p, 10, MESSAGE_WELCOME));
     }
 }
 
@@ -336,8 +349,7 @@ TEST(members_are_answered_where_they_last_spoke_from_but_reports_come_from_elsew
 TEST(messages_of_a_dropped_ticket_change_nothing, MODE_SYNC)
 {
     players_start(p);
-    players_kill(p, ROLE_WORKER, 1);
-    players_pass(p, 6);
+    lose(p, ROLE_WORKER, 1, 6);
     struct packet done = players_packet(p, ROLE_WORKER, 1, MESSAGE_DONE);
     done.message.done.step = 6;
     players_join(p, ROLE_WORKER, 1); /* The same process, admitted anew. */
@@ -374,32 +386,28 @@ TEST(a_restarted_worker_is_back_in_little_more_than_a_second, MODE_SYNC)
     ck_assert_ptr_nonnull(players_event(p, "joined"));
 }
 
-TEST_PLAIN(a_second_process_is_refused_when_the_first_is_seen_to_be_alive)
+TEST_EACH(a_second_process_is_refused_when_the_first_is_seen_to_be_alive, 2, MODE_SYNC)
 {
-    for (int server = 0; server < 2; server++) {
-        struct players p;
-        enum role role = server ? ROLE_PS : ROLE_WORKER;
-        players_open(&p, MODE_SYNC);
-        players_start(&p);
-        struct packet second = players_join_packet(&p, role, 1);
-        second.message.incarnation = 999;
-        second.peer = 60;
-        players_give(&p, second);
-        ck_assert_ptr_nonnull(players_told(&p, 60, MESSAGE_WAITING));
-        players_pass(&p, 0.5); /* What was on its way when it died would come about now. */
-        players_give(&p, second);
-        players_pass(&p, 0.5);
-        players_give(&p, second);
-        ck_assert_ptr_null(players_told(&p, 60, MESSAGE_REFUSED));
-        players_pass(&p, 0.5);
-        players_give(&p, second);
-        check_refused(&p, 60, REFUSAL_MEMBER);
-        ck_assert_ptr_null(players_told(&p, 60, MESSAGE_WELCOME));
-        players_say(&p, role, 1, MESSAGE_PING); /* The first one stays. */
-        ck_assert_ptr_nonnull(players_told(&p, players_peer(role, 1), MESSAGE_PONG));
-        ck_assert_ptr_null(players_told(&p, 10, MESSAGE_START));
-        players_close(&p);
-    }
+    const int server = _i;
+    enum role role = server ? ROLE_PS : ROLE_WORKER;
+    players_start(p);
+    struct packet second = players_join_packet(p, role, 1);
+    second.message.incarnation = 999;
+    second.peer = 60;
+    players_give(p, second);
+    ck_assert_ptr_nonnull(players_told(p, 60, MESSAGE_WAITING));
+    players_pass(p, 0.5); /* What was on its way when it died would come about now. */
+    players_give(p, second);
+    players_pass(p, 0.5);
+    players_give(p, second);
+    ck_assert_ptr_null(players_told(p, 60, MESSAGE_REFUSED));
+    players_pass(p, 0.5);
+    players_give(p, second);
+    check_refused(p, 60, REFUSAL_MEMBER);
+    ck_assert_ptr_null(players_told(p, 60, MESSAGE_WELCOME));
+    players_say(p, role, 1, MESSAGE_PING); /* The first one stays. */
+    ck_assert_ptr_nonnull(players_told(p, players_peer(role, 1), MESSAGE_PONG));
+    ck_assert_ptr_null(players_told(p, 10, MESSAGE_START));
 }
 
 TEST(two_that_want_one_place_in_turns_are_both_told_in_time, MODE_SYNC)
@@ -425,8 +433,7 @@ TEST(two_that_want_one_place_in_turns_are_both_told_in_time, MODE_SYNC)
 TEST(a_zombie_joins_again_unless_its_successor_lives, MODE_SYNC)
 {
     players_start(p);
-    players_kill(p, ROLE_WORKER, 1);
-    players_pass(p, 6);
+    lose(p, ROLE_WORKER, 1, 6);
     struct packet zombie = players_packet(p, ROLE_WORKER, 1, MESSAGE_PING);
     struct packet zombie_join = players_join_packet(p, ROLE_WORKER, 1);
     zombie_join.message.run_id = RUN;
@@ -443,8 +450,7 @@ TEST(a_zombie_joins_again_unless_its_successor_lives, MODE_SYNC)
     players_give(p, zombie_join);
     check_refused(p, 61, REFUSAL_MEMBER);
     post_clear(&p->post);
-    players_kill(p, ROLE_WORKER, 1);
-    players_pass(p, 6);
+    lose(p, ROLE_WORKER, 1, 6);
     players_give(p, zombie_join); /* Its successor is gone, too. */
     ck_assert_uint_gt(players_told(p, 61, MESSAGE_WELCOME)->welcome.ticket, p->workers[1].ticket);
 }
@@ -454,8 +460,7 @@ TEST(a_zombie_joins_again_unless_its_successor_lives, MODE_SYNC)
 TEST(the_work_of_a_lost_worker_is_dealt_to_the_others, MODE_SYNC)
 {
     players_start(p);
-    players_kill(p, ROLE_WORKER, 0);
-    players_pass(p, 5);
+    lose(p, ROLE_WORKER, 0, 5);
     ck_assert_ptr_null(players_told(p, 11, MESSAGE_START));
     players_pass(p, 0.5);
     check_start(p, 1, 2, 1, 0);
@@ -477,16 +482,14 @@ TEST_PLAIN(what_a_step_is_made_of_is_not_the_checkpointers_to_write_down)
     struct players all, *p = &all;
     players_prepare(p, MODE_BACKUP);
     p->job.record = RECORDING_ON;
-    players_create(p);
-    players_start(p);
+    create_and_start(p);
     players_report(p, 0, 0, (struct node){0, 2});
     ck_assert_uint_eq(post_count_orders(&p->post, TO_SET_WRITER, ORDER_SETS), 1);
     ck_assert_uint_eq(post_count_orders(&p->post, TO_CHECKPOINTER, ORDER_SETS), 0);
     ck_assert_ptr_null(players_told(p, 21, MESSAGE_CLOSE)); /* Not before it is written. */
     struct order written = {.kind = ORDER_SETS_WRITTEN,
                             .written = {.status = STATUS_EXISTS, .step = 0, .text = "another"}};
-    players_kill(p, ROLE_PS, 1);
-    players_pass(p, 6);
+    lose(p, ROLE_PS, 1, 6);
     players_restart(p, ROLE_PS, 1);
     players_join(p, ROLE_PS, 1); /* All go back: that is no word about this run. */
     players_order(p, written);
@@ -515,8 +518,7 @@ TEST(it_is_said_when_backup_workers_spare_nobody_and_when_they_do_again, MODE_BA
     ck_assert_ptr_null(players_event(p, "sparing"));
 
     players_kill(p, ROLE_WORKER, 5);
-    players_kill(p, ROLE_WORKER, 4);
-    players_pass(p, 6);
+    lose(p, ROLE_WORKER, 4, 6);
     ck_assert_str_eq(players_event(p, "sparing"),
                      "\"workers\": 4, \"leaves\": 4, \"waits_for\": 1");
     ck_assert_ptr_nonnull(post_log(&p->post, "a step waits for 1 of 4 workers again"));
@@ -544,16 +546,14 @@ TEST(when_nobody_is_left_somebody_is_waited_for_but_not_for_ever, MODE_SYNC)
 {
     players_start(p);
     players_kill(p, ROLE_WORKER, 0);
-    players_kill(p, ROLE_WORKER, 1);
-    players_pass(p, 20);
+    lose(p, ROLE_WORKER, 1, 20);
     ck_assert_ptr_null(players_told(p, 21, MESSAGE_FINISHED));
     ck_assert_ptr_nonnull(post_log(&p->post, "for any worker"));
     players_restart(p, ROLE_WORKER, 1);
     players_join(p, ROLE_WORKER, 1);
     players_wait(p, 0);
     check_start(p, 1, 3, 1, 0);
-    players_kill(p, ROLE_WORKER, 1);
-    players_pass(p, 20);
+    lose(p, ROLE_WORKER, 1, 20);
     ck_assert_ptr_null(players_told(p, 21, MESSAGE_FINISHED));
     players_pass(p, 6);
     check_finished(p, 21, EXIT_CLUSTER_LOST, "no worker is left");
@@ -562,10 +562,8 @@ TEST(when_nobody_is_left_somebody_is_waited_for_but_not_for_ever, MODE_SYNC)
 TEST_PREPARED(told_to_wait_it_deals_nothing_anew_until_that_worker_is_back, MODE_SYNC)
 {
     p->options.on_worker_loss = LOSS_WAIT;
-    players_create(p);
-    players_start(p);
-    players_kill(p, ROLE_WORKER, 0);
-    players_pass(p, 12);
+    create_and_start(p);
+    lose(p, ROLE_WORKER, 0, 12);
     ck_assert_ptr_null(players_told(p, 11, MESSAGE_START));
     ck_assert_ptr_nonnull(post_log(&p->post, "for worker/0 (lost)"));
     ck_assert_ptr_nonnull(
@@ -580,35 +578,29 @@ TEST_PREPARED(told_to_wait_it_deals_nothing_anew_until_that_worker_is_back, MODE
     players_join(p, ROLE_WORKER, 0);
     players_wait(p, 0);
     check_start(p, 0, 3, 3, 0);
-    players_kill(p, ROLE_WORKER, 0);
-    players_pass(p, 25.5);
+    lose(p, ROLE_WORKER, 0, 25.5);
     ck_assert_ptr_null(players_told(p, 21, MESSAGE_FINISHED));
     players_pass(p, 1);
     check_finished(p, 21, EXIT_CLUSTER_LOST, "lost worker/0 (on host0): not back within 20 s");
 }
 
-TEST_PLAIN(told_to_fail_it_ends_with_the_first_loss)
+TEST_PREPARED_EACH(told_to_fail_it_ends_with_the_first_loss, 2, MODE_SYNC)
 {
-    for (int restarted = 0; restarted < 2; restarted++) {
-        struct players p;
-        players_prepare(&p, MODE_SYNC);
-        p.options.on_worker_loss = LOSS_FAIL;
-        players_create(&p);
-        players_start(&p);
-        players_kill(&p, ROLE_WORKER, 0);
-        if (restarted) {
-            players_pass(&p, 1.5);
-            players_restart(&p, ROLE_WORKER, 0);
-            players_join(&p, ROLE_WORKER, 0);
-            check_finished(&p, 10, EXIT_CLUSTER_LOST, "lost worker/0");
-        } else {
-            players_pass(&p, 5.5);
-        }
-        check_finished(&p, 11, EXIT_CLUSTER_LOST, "lost worker/0 (on host0)");
-        ck_assert_uint_eq(summary_of(&p).faults.workers_lost, 1);
-        ck_assert_uint_eq(summary_of(&p).exit_code, EXIT_CLUSTER_LOST);
-        players_close(&p);
+    const int restarted = _i;
+    p->options.on_worker_loss = LOSS_FAIL;
+    create_and_start(p);
+    players_kill(p, ROLE_WORKER, 0);
+    if (restarted) {
+        players_pass(p, 1.5);
+        players_restart(p, ROLE_WORKER, 0);
+        players_join(p, ROLE_WORKER, 0);
+        check_finished(p, 10, EXIT_CLUSTER_LOST, "lost worker/0");
+    } else {
+        players_pass(p, 5.5);
     }
+    check_finished(p, 11, EXIT_CLUSTER_LOST, "lost worker/0 (on host0)");
+    ck_assert_uint_eq(summary_of(p).faults.workers_lost, 1);
+    ck_assert_uint_eq(summary_of(p).exit_code, EXIT_CLUSTER_LOST);
 }
 
 TEST(a_worker_lost_before_the_start_is_waited_for, MODE_SYNC)
@@ -620,8 +612,7 @@ TEST(a_worker_lost_before_the_start_is_waited_for, MODE_SYNC)
         p->servers[i].ready = true;
         players_say(p, ROLE_PS, i, MESSAGE_READY);
     }
-    players_kill(p, ROLE_WORKER, 0);
-    players_pass(p, 6);
+    lose(p, ROLE_WORKER, 0, 6);
     ck_assert_ptr_nonnull(post_log(&p->post, "lost worker/0"));
     players_join(p, ROLE_WORKER, 1);
     ck_assert_ptr_null(players_told(p, 11, MESSAGE_START));
@@ -669,8 +660,7 @@ TEST(the_first_start_waits_for_those_declared_and_no_others, MODE_SYNC)
 TEST_PREPARED(a_worker_that_leaves_is_missed_by_nobody, MODE_SYNC)
 {
     p->options.on_worker_loss = LOSS_FAIL; /* Leaving is no loss. */
-    players_create(p);
-    players_start(p);
+    create_and_start(p);
     players_say(p, ROLE_WORKER, 0, MESSAGE_LEAVE);
     check_finished(p, 10, EXIT_DONE, "left the job");
     players_wait(p, 0);
@@ -739,8 +729,7 @@ static void leave(struct players *p, uint32_t worker)
 TEST_PREPARED(a_worker_whose_place_owns_chunks_cannot_leave, MODE_SYNC)
 {
     p->job.colocated = true;
-    players_create(p);
-    players_start(p);
+    create_and_start(p);
     ck_assert_int_eq(dismiss(p, 0, false)->outcome, EVICTION_OWNER);
     leave(p, 0);
     const struct message *refused = players_told(p, 10, MESSAGE_REFUSED);
@@ -891,8 +880,7 @@ TEST(it_is_told_at_once_for_whom_a_step_waits, MODE_SYNC)
     players_report(p, 0, 0, (struct node){0, 2});
     players_pass(p, 0.5);
     check_waits(p, "");
-    players_kill(p, ROLE_WORKER, 1);
-    players_pass(p, 1.5);
+    lose(p, ROLE_WORKER, 1, 1.5);
     check_waits(p, "step 0 waits for worker/1 on host1: nothing heard for 1.5 s");
     p->workers[1].alive = true;
     players_pass(p, 0.5);
@@ -900,8 +888,7 @@ TEST(it_is_told_at_once_for_whom_a_step_waits, MODE_SYNC)
     players_report(p, 1, 0, (struct node){2, 2});
     check_waits(p, "");
     players_kill(p, ROLE_WORKER, 0);
-    players_kill(p, ROLE_WORKER, 1);
-    players_pass(p, 1.5);
+    lose(p, ROLE_WORKER, 1, 1.5);
     check_waits(p, "step 1 waits for worker/1 on host1: nothing heard for 1.5 s, and for 1 more");
 }
 
@@ -944,8 +931,7 @@ TEST(whoever_makes_progress_or_owes_nothing_is_not_stuck, MODE_SYNC)
 TEST_PREPARED(nobody_is_stuck_who_waits_for_a_server, MODE_SYNC)
 {
     p->options.deadlines.recovery = 1000;
-    players_create(p);
-    players_start(p);
+    create_and_start(p);
     players_kill(p, ROLE_PS, 1);
     for (int i = 0; i < 6; i++) {
         players_pass(p, 50);
@@ -953,27 +939,22 @@ TEST_PREPARED(nobody_is_stuck_who_waits_for_a_server, MODE_SYNC)
     }
 }
 
-TEST_PLAIN(who_never_says_that_it_is_done_is_stuck)
+TEST_EACH(who_never_says_that_it_is_done_is_stuck, 2, _i ? MODE_SYNC : MODE_ASYNC)
 {
-    for (int mode = 0; mode < 2; mode++) {
-        struct players p;
-        players_open(&p, mode ? MODE_SYNC : MODE_ASYNC);
-        players_start(&p);
-        players_lease(&p, 0, false, 0);
-        for (uint64_t step = 0; step < 6; step++) {
-            report_step(&p, 0, step);
-            players_lease(&p, 0, true, step);
-        }
-        players_done(&p, 0, 6);
-        players_pass(&p, 99);
-        ck_assert_ptr_null(post_log(&p.post, "stuck"));
-        players_pass(&p, 2);
-        ck_assert_ptr_nonnull(post_log(&p.post, "worker/1 is stuck"));
-        players_pass(&p, 1);
-        players_done(&p, 0, 6); /* It was told of another assignment. */
-        ck_assert(players_told(&p, 21, MESSAGE_CUT)->cut.final);
-        players_close(&p);
+    players_start(p);
+    players_lease(p, 0, false, 0);
+    for (uint64_t step = 0; step < 6; step++) {
+        report_step(p, 0, step);
+        players_lease(p, 0, true, step);
     }
+    players_done(p, 0, 6);
+    players_pass(p, 99);
+    ck_assert_ptr_null(post_log(&p->post, "stuck"));
+    players_pass(p, 2);
+    ck_assert_ptr_nonnull(post_log(&p->post, "worker/1 is stuck"));
+    players_pass(p, 1);
+    players_done(p, 0, 6); /* It was told of another assignment. */
+    ck_assert(players_told(p, 21, MESSAGE_CUT)->cut.final);
 }
 
 /* --- losing servers ------------------------------------------------------------------------ */
@@ -981,8 +962,7 @@ TEST_PLAIN(who_never_says_that_it_is_done_is_stuck)
 TEST(a_server_that_was_only_away_has_lost_nothing, MODE_SYNC)
 {
     players_start(p);
-    players_kill(p, ROLE_PS, 1);
-    players_pass(p, 10);
+    lose(p, ROLE_PS, 1, 10);
     ck_assert_ptr_nonnull(post_log(&p->post, "lost ps/1 (on host1): nothing heard for 5.5 s"));
     ck_assert_ptr_nonnull(
         strstr(players_told(p, 10, MESSAGE_PONG)->waiting.text, "for ps/1 (lost)"));
@@ -998,8 +978,7 @@ TEST(a_server_that_was_only_away_has_lost_nothing, MODE_SYNC)
 TEST(a_server_that_does_not_come_back_ends_the_job, MODE_SYNC)
 {
     players_start(p);
-    players_kill(p, ROLE_PS, 1);
-    players_pass(p, 25.5);
+    lose(p, ROLE_PS, 1, 25.5);
     ck_assert_ptr_null(players_told(p, 10, MESSAGE_FINISHED));
     players_pass(p, 1);
     check_finished(p, 10, EXIT_CLUSTER_LOST, "lost ps/1 (on host1): not back within 20 s");
@@ -1011,8 +990,7 @@ TEST(a_restarted_server_raises_the_generation_and_all_start_again, MODE_SYNC)
     players_start(p);
     for (uint64_t step = 0; step < 3; step++)
         report_step(p, 0, step);
-    players_kill(p, ROLE_PS, 1);
-    players_pass(p, 1);
+    lose(p, ROLE_PS, 1, 1);
     come_back(p, 1, 1);
 
     players_pass(p, 1); /* The checkpointer is slow. */
@@ -1077,8 +1055,7 @@ TEST(messages_of_an_older_generation_are_fenced_but_show_who_is_alive, MODE_SYNC
 TEST(a_server_that_did_not_hear_of_the_generation_is_told_again, MODE_SYNC)
 {
     players_start(p);
-    players_kill(p, ROLE_PS, 1);
-    players_pass(p, 1);
+    lose(p, ROLE_PS, 1, 1);
     come_back(p, 1, 1);
     players_opened(p, 1, true, 3);
     post_clear(&p->post); /* All WELCOMEs are lost. */
@@ -1095,8 +1072,7 @@ TEST(a_server_that_did_not_hear_of_the_generation_is_told_again, MODE_SYNC)
 TEST(chunks_go_to_servers_that_ask_for_them_while_the_job_recovers, MODE_SYNC)
 {
     players_start(p);
-    players_kill(p, ROLE_PS, 1);
-    players_pass(p, 1);
+    lose(p, ROLE_PS, 1, 1);
     come_back(p, 1, 1);
     players_opened(p, 1, true, 3);
     p->servers[1].alive = true;
@@ -1144,8 +1120,7 @@ TEST(a_server_replaced_before_training_goes_on_is_fenced_by_a_generation_more, M
     players_join(p, ROLE_WORKER, 1);
     ck_assert_uint_eq(players_told(p, 10, MESSAGE_START)->generation, 1);
 
-    players_kill(p, ROLE_PS, 1);
-    players_pass(p, 1);
+    lose(p, ROLE_PS, 1, 1);
     come_back(p, 1, 2);
     players_restart(p, ROLE_PS,
                     1); /* And again, while the checkpointer is at it: nobody knows 2 yet. */
@@ -1159,36 +1134,28 @@ TEST(a_server_replaced_before_training_goes_on_is_fenced_by_a_generation_more, M
     ck_assert_uint_eq(players_told(p, 10, MESSAGE_START)->generation, 3);
 }
 
-TEST_PLAIN(a_recovery_that_does_not_end_ends_the_job)
+TEST_PREPARED_EACH(a_recovery_that_does_not_end_ends_the_job, 2, MODE_SYNC)
 {
-    for (int checkpointer = 0; checkpointer < 2; checkpointer++) {
-        struct players p;
-        players_prepare(&p, MODE_SYNC);
-        p.options.deadlines.start = 10;
-        players_create(&p);
-        players_start(&p);
-        players_kill(&p, ROLE_PS, 1);
-        players_pass(&p, 1);
-        come_back(&p, 1, 1);
-        if (checkpointer)
-            players_opened(&p, 1, false, 0);
-        p.servers[0].ready = p.servers[1].ready = false; /* They load and load. */
-        p.servers[1].alive = checkpointer;
-        players_pass(&p, checkpointer ? 20 : 5);
-        ck_assert_ptr_null(players_told(&p, 10, MESSAGE_FINISHED));
-        players_pass(&p, 20);
-        check_finished(&p, 10, EXIT_CLUSTER_LOST,
-                       checkpointer ? "ps/0 (loading), ps/1 (loading)"
-                                    : "the run directory does not");
-        players_close(&p);
-    }
+    const int checkpointer = _i;
+    p->options.deadlines.start = 10;
+    create_and_start(p);
+    lose(p, ROLE_PS, 1, 1);
+    come_back(p, 1, 1);
+    if (checkpointer)
+        players_opened(p, 1, false, 0);
+    p->servers[0].ready = p->servers[1].ready = false; /* They load and load. */
+    p->servers[1].alive = checkpointer;
+    players_pass(p, checkpointer ? 20 : 5);
+    ck_assert_ptr_null(players_told(p, 10, MESSAGE_FINISHED));
+    players_pass(p, 20);
+    check_finished(p, 10, EXIT_CLUSTER_LOST,
+                   checkpointer ? "ps/0 (loading), ps/1 (loading)" : "the run directory does not");
 }
 
 TEST(a_generation_that_cannot_be_recorded_ends_the_job, MODE_SYNC)
 {
     players_start(p);
-    players_kill(p, ROLE_PS, 1);
-    players_pass(p, 1);
+    lose(p, ROLE_PS, 1, 1);
     come_back(p, 1, 1);
     struct order opened = {.kind = ORDER_RUN_OPENED};
     opened.run_opened.status = STATUS_IO;
@@ -1201,8 +1168,7 @@ TEST(a_worker_lost_while_the_job_recovers_is_not_waited_for, MODE_SYNC)
 {
     players_start(p);
     players_kill(p, ROLE_PS, 1);
-    players_kill(p, ROLE_WORKER, 0);
-    players_pass(p, 1);
+    lose(p, ROLE_WORKER, 0, 1);
     come_back(p, 1, 1);
     players_pass(p, 6);
     go_back(p, 1, false, 0);
@@ -1215,8 +1181,7 @@ TEST(a_worker_lost_while_the_job_recovers_is_not_waited_for, MODE_SYNC)
 TEST_PREPARED(a_cut_under_way_is_given_up_when_the_job_goes_back, MODE_SYNC)
 {
     p->job.checkpoint_every = 2;
-    players_create(p);
-    players_start(p);
+    create_and_start(p);
     report_step(p, 0, 0);
     report_step(p, 0, 1);
     take_snapshot(p, 2);
@@ -1243,8 +1208,7 @@ TEST_PREPARED(a_cut_under_way_is_given_up_when_the_job_goes_back, MODE_SYNC)
 TEST_PREPARED(a_server_that_has_not_answered_a_cut_is_told_again, MODE_SYNC)
 {
     p->job.checkpoint_every = 2;
-    players_create(p);
-    players_start(p);
+    create_and_start(p);
     take_snapshot(p, 2);
     struct message part = {.kind = MESSAGE_PART_WRITTEN};
     part.part_written.step = 2;
@@ -1259,8 +1223,7 @@ TEST_PREPARED(a_cut_that_takes_too_long_is_given_up_and_counted, MODE_SYNC)
 {
     p->job.checkpoint_every = 2;
     p->job.steps = 100;
-    players_create(p);
-    players_start(p);
+    create_and_start(p);
     players_pass(p, 40); /* Nobody has come to that step yet: that is no failure. */
     ck_assert_ptr_null(players_event(p, "checkpoint_failed"));
     report_step(p, 0, 0);
@@ -1278,8 +1241,7 @@ TEST_PREPARED(a_server_lost_in_the_last_checkpoint_opens_training_again, MODE_SY
 {
     p->job.checkpoint_every = 3;
     p->options.deadlines.stop = 8;
-    players_create(p);
-    players_start(p);
+    create_and_start(p);
     for (uint64_t step = 0; step < 3; step++)
         report_step(p, 0, step);
     checkpoint(p, 3);
@@ -1289,8 +1251,7 @@ TEST_PREPARED(a_server_lost_in_the_last_checkpoint_opens_training_again, MODE_SY
     players_done(p, 1, 6);
     ck_assert(players_told(p, 21, MESSAGE_CUT)->cut.final);
     post_clear(&p->post);
-    players_kill(p, ROLE_PS, 1);
-    players_pass(p, 10); /* Its absence has a deadline of its own. */
+    lose(p, ROLE_PS, 1, 10); /* Its absence has a deadline of its own. */
     come_back(p, 1, 1);
     go_back(p, 1, true, 3);
     for (uint32_t i = 0; i < 2; i++) {
@@ -1340,8 +1301,7 @@ TEST(what_a_lost_worker_had_on_lease_goes_to_others_first, MODE_ASYNC)
     players_lease(p, 0, false, 0);
     players_lease(p, 1, false, 0);
     players_lease(p, 1, true, 2);
-    players_kill(p, ROLE_WORKER, 0);
-    players_pass(p, 5.5);
+    lose(p, ROLE_WORKER, 0, 5.5);
     players_lease(p, 1, true, 3);
     players_lease(p, 1, true, 4);
     ck_assert_uint_eq(batches_given(p, 1, batches), 2);
@@ -1380,8 +1340,7 @@ TEST_PREPARED(counts_begin_anew_behind_a_damaged_checkpoint_and_say_so, MODE_ASY
 {
     p->job.checkpoint_every = 2;
     p->job.steps = 100;
-    players_create(p);
-    players_start(p);
+    create_and_start(p);
     players_say(p, ROLE_WORKER, 1, MESSAGE_LEAVE);
     players_kill(p, ROLE_WORKER, 1);
     players_lease(p, 0, false, 0);
@@ -1418,8 +1377,7 @@ TEST_PREPARED(going_back_leases_and_counts_every_batch_again, MODE_ASYNC)
     uint64_t batches[16];
     p->job.checkpoint_every = 2;
     p->job.steps = 100;
-    players_create(p);
-    players_start(p);
+    create_and_start(p);
     players_say(p, ROLE_WORKER, 1, MESSAGE_LEAVE);
     players_kill(p, ROLE_WORKER, 1);
     players_lease(p, 0, false, 0);
@@ -1491,8 +1449,7 @@ TEST(work_of_the_lost_goes_to_whoever_has_asked_for_work, MODE_ASYNC)
     players_follow(p);
     post_clear(&p->post);
     players_say(p, ROLE_WORKER, 0, MESSAGE_LEAVE);
-    players_kill(p, ROLE_WORKER, 0);
-    players_pass(p, 1);
+    lose(p, ROLE_WORKER, 0, 1);
     ck_assert_uint_eq(batches_given(p, 1, batches) + batches_given(p, 2, batches), 0);
     post_clear(&p->post);
     players_lease(p, 2, false, 0);
@@ -1599,8 +1556,7 @@ TEST(what_passed_before_a_worker_was_admitted_anew_counts_once, MODE_ASYNC)
 {
     players_start(p);
     players_give(p, timed_report(p, 0, 2));
-    players_kill(p, ROLE_WORKER, 1);
-    players_pass(p, 6);
+    lose(p, ROLE_WORKER, 1, 6);
     struct packet late = timed_report(p, 1, 3);
     players_give(p, late); /* It is gone, but has done that. */
     check_times(p, 2, 3);
@@ -1608,8 +1564,7 @@ TEST(what_passed_before_a_worker_was_admitted_anew_counts_once, MODE_ASYNC)
     players_pass(p, 1);
     players_give(p, timed_report(p, 2, 4));
     check_times(p, 3, 4);
-    players_kill(p, ROLE_WORKER, 1);
-    players_pass(p, 6);
+    lose(p, ROLE_WORKER, 1, 6);
     struct packet of_former = timed_report(p, 3, 5);
     players_restart(p, ROLE_WORKER, 1);
     players_join(p, ROLE_WORKER, 1);
@@ -1625,8 +1580,7 @@ TEST(a_loss_while_others_are_done_brings_them_back, MODE_SYNC)
 {
     players_start(p);
     players_done(p, 0, 6);
-    players_kill(p, ROLE_WORKER, 1);
-    players_pass(p, 5);
+    lose(p, ROLE_WORKER, 1, 5);
     struct packet early = players_packet(p, ROLE_WORKER, 0, MESSAGE_DONE);
     early.message.done.step = 6;
     players_wait(p, 0.5);
@@ -1648,8 +1602,7 @@ TEST(async_training_does_not_end_before_every_batch_is_done, MODE_ASYNC)
     players_done(p, 0, 6);
     players_done(p, 1, 6); /* It lies. */
     ck_assert_ptr_null(players_told(p, 21, MESSAGE_CUT));
-    players_kill(p, ROLE_WORKER, 1);
-    players_pass(p, 6);
+    lose(p, ROLE_WORKER, 1, 6);
     players_lease(p, 0, false, 0);
     players_lease(p, 0, true, 0);
     players_lease(p, 0, true, 1);
@@ -1684,38 +1637,31 @@ TEST(a_worker_that_joins_after_training_hears_that_it_is_over, MODE_SYNC)
     check_finished(p, 13, EXIT_DONE, "");
 }
 
-TEST_PLAIN(it_stays_a_little_for_those_who_ask_late)
+TEST_EACH(it_stays_a_little_for_those_who_ask_late, 3, MODE_SYNC)
 {
-    for (int lost = 0; lost < 3; lost++) {
-        struct players p;
-        players_open(&p, MODE_SYNC);
-        players_start(&p);
-        if (lost == 1) {
-            players_kill(&p, ROLE_WORKER, 1);
-            players_pass(&p, 6);
-        } else if (lost == 2) {
-            players_say(&p, ROLE_WORKER, 1, MESSAGE_LEAVE);
-        }
-        players_stop(&p, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "no");
-        if (lost == 0)
-            players_say(&p, ROLE_WORKER, 1, MESSAGE_BYE);
-        players_say(&p, ROLE_WORKER, 0, MESSAGE_BYE);
-        players_say(&p, ROLE_PS, 0, MESSAGE_BYE);
-        players_say(&p, ROLE_PS, 1, MESSAGE_BYE);
-        ck_assert(coordinator_is_over(p.coordinator) == (lost != 1));
-        players_wait(&p, 1.5);
-        ck_assert(coordinator_is_over(p.coordinator) == (lost != 1));
-        players_wait(&p, 1);
-        ck_assert(coordinator_is_over(p.coordinator));
-        players_close(&p);
-    }
+    const int lost = _i;
+    players_start(p);
+    if (lost == 1)
+        lose(p, ROLE_WORKER, 1, 6);
+    else if (lost == 2)
+        players_say(p, ROLE_WORKER, 1, MESSAGE_LEAVE);
+    players_stop(p, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "no");
+    if (lost == 0)
+        players_say(p, ROLE_WORKER, 1, MESSAGE_BYE);
+    players_say(p, ROLE_WORKER, 0, MESSAGE_BYE);
+    players_say(p, ROLE_PS, 0, MESSAGE_BYE);
+    players_say(p, ROLE_PS, 1, MESSAGE_BYE);
+    ck_assert(coordinator_is_over(p->coordinator) == (lost != 1));
+    players_wait(p, 1.5);
+    ck_assert(coordinator_is_over(p->coordinator) == (lost != 1));
+    players_wait(p, 1);
+    ck_assert(coordinator_is_over(p->coordinator));
 }
 
 TEST_PREPARED(a_worker_lost_after_training_does_not_matter, MODE_SYNC)
 {
     p->options.on_worker_loss = LOSS_FAIL;
-    players_create(p);
-    players_start(p);
+    create_and_start(p);
     players_done(p, 0, 6);
     players_done(p, 1, 6);
     players_kill(p, ROLE_WORKER, 0);
@@ -1836,8 +1782,7 @@ TEST(when_its_launcher_is_gone_a_lost_server_is_not_waited_for, MODE_SYNC)
     lose_leashes(p, 15);
     players_pass(p, 0.5);
     ck_assert(!coordinator_holds_run(p->coordinator));
-    players_kill(p, ROLE_PS, 1);
-    players_pass(p, 5);
+    lose(p, ROLE_PS, 1, 5);
     ck_assert_ptr_null(players_told(p, 10, MESSAGE_FINISHED));
     players_pass(p, 1);
     check_finished(p, 10, EXIT_CLUSTER_LOST, "lost ps/1 (on host1): nothing starts it again");
@@ -1862,33 +1807,26 @@ TEST(a_run_is_held_until_it_is_about_to_end, MODE_SYNC)
     ck_assert(!coordinator_holds_run(p->coordinator));
 }
 
-TEST_PLAIN(a_stop_while_the_job_recovers_is_remembered)
+TEST_EACH(a_stop_while_the_job_recovers_is_remembered, 2, _i ? MODE_SYNC : MODE_ASYNC)
 {
-    for (int mode = 0; mode < 2; mode++) {
-        struct players p;
-        players_open(&p, mode ? MODE_SYNC : MODE_ASYNC);
-        players_start(&p);
-        players_kill(&p, ROLE_PS, 1);
-        players_pass(&p, 1);
-        come_back(&p, 1, 1);
-        players_stop(&p, ROLE_WORKER, 0, EXIT_TERMINATED, "worker/0 was asked to");
-        ck_assert_ptr_null(players_told(&p, PEER_LOCAL, MESSAGE_STOP));
-        go_back(&p, 1, false, 0);
-        if (mode)
-            ck_assert_uint_eq(players_told(&p, PEER_LOCAL, MESSAGE_STOP)->generation, 1);
-        else
-            ck_assert_uint_eq(players_told(&p, 10, MESSAGE_START)->start.stop_step, 0);
-        players_close(&p);
-    }
+    const int mode = _i;
+    players_start(p);
+    lose(p, ROLE_PS, 1, 1);
+    come_back(p, 1, 1);
+    players_stop(p, ROLE_WORKER, 0, EXIT_TERMINATED, "worker/0 was asked to");
+    ck_assert_ptr_null(players_told(p, PEER_LOCAL, MESSAGE_STOP));
+    go_back(p, 1, false, 0);
+    if (mode)
+        ck_assert_uint_eq(players_told(p, PEER_LOCAL, MESSAGE_STOP)->generation, 1);
+    else
+        ck_assert_uint_eq(players_told(p, 10, MESSAGE_START)->start.stop_step, 0);
 }
 
 TEST_PREPARED(a_stop_while_a_job_cannot_recover_ends_in_time, MODE_SYNC)
 {
     p->options.deadlines.recovery = 100;
-    players_create(p);
-    players_start(p);
-    players_kill(p, ROLE_PS, 1);
-    players_pass(p, 6);
+    create_and_start(p);
+    lose(p, ROLE_PS, 1, 6);
     players_stop(p, ROLE_WORKER, 0, EXIT_TERMINATED, "worker/0 was asked to");
     players_pass(p, 30);
     ck_assert_ptr_null(players_told(p, 10, MESSAGE_FINISHED));
@@ -1901,8 +1839,7 @@ TEST(a_stop_with_a_loss_in_it_ends_cleanly, MODE_SYNC)
     players_start(p);
     players_stop(p, ROLE_WORKER, 0, EXIT_INTERRUPTED, "worker/0 was asked to");
     players_order(p, (struct order){.kind = ORDER_STOP_AT, .stop_at.step = 2});
-    players_kill(p, ROLE_WORKER, 1);
-    players_pass(p, 6);
+    lose(p, ROLE_WORKER, 1, 6);
     check_start(p, 0, 2, 1, 0);
     ck_assert_uint_eq(players_told(p, 10, MESSAGE_START)->start.stop_step, 2);
     players_done(p, 0, 2);
@@ -2029,8 +1966,7 @@ TEST_SCORES(the_share_of_a_worker_that_is_lost_is_dealt_again, MODE_ASYNC)
     kept(p, 3, false);
     evaluate(p, 0, 3, 0, 2);
     post_clear(&p->post);
-    players_kill(p, ROLE_WORKER, 1);
-    players_pass(p, 6);
+    lose(p, ROLE_WORKER, 1, 6);
     ck_assert(share_of(p, 0)->share == 1 && share_of(p, 0)->shares == 2);
     evaluate(p, 0, 3, 1, 2);
     ck_assert_ptr_nonnull(players_event(p, "evaluation"));
@@ -2149,8 +2085,7 @@ TEST_SCORES(a_going_back_forgets_the_score_under_way, MODE_ASYNC)
 TEST(reports_count_even_of_those_who_were_given_up, MODE_SYNC)
 {
     players_start(p);
-    players_kill(p, ROLE_WORKER, 1);
-    players_pass(p, 6);
+    lose(p, ROLE_WORKER, 1, 6);
     players_report(p, 1, 0, (struct node){2, 2}); /* The router has let its gradient through. */
     players_report(p, 0, 0, (struct node){0, 2});
     players_stop(p, ROLE_WORKER, 0, EXIT_TRAINING_FAILED, "enough");
@@ -2179,8 +2114,7 @@ TEST(what_went_wrong_is_noted_while_the_job_runs, MODE_SYNC)
     players_start(p);
     players_pass(p, 3);
     ck_assert_ptr_null(post_order(&p->post, TO_CHECKPOINTER, ORDER_SUMMARY)); /* Nothing did. */
-    players_kill(p, ROLE_WORKER, 1);
-    players_pass(p, 6);
+    lose(p, ROLE_WORKER, 1, 6);
     struct run_summary noted = summary_of(p);
     ck_assert_int_eq(noted.state, RUN_RUNNING);
     ck_assert_uint_eq(noted.faults.workers_lost, 1);
@@ -2193,27 +2127,23 @@ TEST(what_went_wrong_is_noted_while_the_job_runs, MODE_SYNC)
     ck_assert(noted.faults.generation == 1 && noted.faults.servers_lost == 1);
 }
 
-TEST_PLAIN(after_a_restart_of_server_0_the_lost_are_not_waited_for_long)
+TEST_PREPARED_EACH(after_a_restart_of_server_0_the_lost_are_not_waited_for_long, 3, MODE_SYNC)
 {
-    for (int others = 0; others < 3; others++) {
-        struct players p;
-        players_prepare(&p, MODE_SYNC);
-        p.options.on_worker_loss = others == 1 ? LOSS_WAIT : LOSS_CONTINUE;
-        p.options.run_id = 5; /* What a new session would have. */
-        players_create(&p);
-        gather_after_kill(&p);
-        players_pass(&p, 6);
-        ck_assert_ptr_null(players_told(&p, 10, MESSAGE_START)); /* Nobody is here at all. */
-        struct packet survivor = players_join_packet(&p, ROLE_WORKER, 1);
-        survivor.message.run_id = others == 2 ? 0 : RUN; /* Or all were started anew. */
-        players_give(&p, survivor);
-        if (others > 0) {
-            ck_assert_ptr_null(players_told(&p, 11, MESSAGE_START));
-        } else {
-            check_start(&p, 1, 1, 1, 0);
-            ck_assert_uint_eq(players_told(&p, 11, MESSAGE_START)->start.step, 3);
-        }
-        players_close(&p);
+    const int others = _i;
+    p->options.on_worker_loss = others == 1 ? LOSS_WAIT : LOSS_CONTINUE;
+    p->options.run_id = 5; /* What a new session would have. */
+    players_create(p);
+    gather_after_kill(p);
+    players_pass(p, 6);
+    ck_assert_ptr_null(players_told(p, 10, MESSAGE_START)); /* Nobody is here at all. */
+    struct packet survivor = players_join_packet(p, ROLE_WORKER, 1);
+    survivor.message.run_id = others == 2 ? 0 : RUN; /* Or all were started anew. */
+    players_give(p, survivor);
+    if (others > 0) {
+        ck_assert_ptr_null(players_told(p, 11, MESSAGE_START));
+    } else {
+        check_start(p, 1, 1, 1, 0);
+        ck_assert_uint_eq(players_told(p, 11, MESSAGE_START)->start.step, 3);
     }
 }
 
@@ -2247,23 +2177,19 @@ TEST_PLAIN(a_stop_after_a_restart_of_server_0_waits_for_all_to_hear_of_it)
     }
 }
 
-TEST_PLAIN(a_stop_before_anybody_declares_is_told_to_those_who_were_here_before)
+TEST_EACH(a_stop_before_anybody_declares_is_told_to_those_who_were_here_before, 2, MODE_SYNC)
 {
-    for (int known = 0; known < 2; known++) {
-        struct players p;
-        players_open(&p, MODE_SYNC);
-        struct packet ping = players_packet(&p, ROLE_WORKER, 0, MESSAGE_PING);
-        if (known)
-            players_give(&p, ping);
-        players_stop(&p, ROLE_PS, 0, EXIT_TERMINATED, "asked to");
-        players_say(&p, ROLE_PS, 0, MESSAGE_BYE);
-        ck_assert(coordinator_is_over(p.coordinator) == !known);
-        players_give(&p, ping);
-        check_finished(&p, 10, EXIT_TERMINATED, "");
-        players_wait(&p, 3);
-        ck_assert(coordinator_is_over(p.coordinator));
-        players_close(&p);
-    }
+    const int known = _i;
+    struct packet ping = players_packet(p, ROLE_WORKER, 0, MESSAGE_PING);
+    if (known)
+        players_give(p, ping);
+    players_stop(p, ROLE_PS, 0, EXIT_TERMINATED, "asked to");
+    players_say(p, ROLE_PS, 0, MESSAGE_BYE);
+    ck_assert(coordinator_is_over(p->coordinator) == !known);
+    players_give(p, ping);
+    check_finished(p, 10, EXIT_TERMINATED, "");
+    players_wait(p, 3);
+    ck_assert(coordinator_is_over(p->coordinator));
 }
 
 TEST(a_session_that_resumes_a_run_waits_for_all, MODE_SYNC)
@@ -2368,8 +2294,7 @@ static void bring_to(struct players *p, enum situation situation)
     }
     players_start(p);
     if (situation == GOING_BACK || situation == LOADING) {
-        players_kill(p, ROLE_PS, 1);
-        players_pass(p, 1);
+        lose(p, ROLE_PS, 1, 1);
         come_back(p, 1, 1);
         if (situation == LOADING)
             players_opened(p, 1, false, 0);
@@ -2403,18 +2328,14 @@ TEST_PLAIN(every_state_ends_when_everybody_falls_silent)
         }
 }
 
-TEST_PLAIN(every_state_ends_when_everybody_is_alive_and_does_nothing)
+TEST_EACH(every_state_ends_when_everybody_is_alive_and_does_nothing, SITUATIONS, MODE_SYNC)
 {
-    for (unsigned situation = 0; situation < SITUATIONS; situation++) {
-        struct players p;
-        players_open(&p, MODE_SYNC);
-        bring_to(&p, (enum situation)situation);
-        p.servers[0].ready = p.servers[1].ready = false;
-        for (int i = 0; i < 200 && !coordinator_is_over(p.coordinator); i++)
-            players_pass(&p, 1);
-        ck_assert_msg(coordinator_is_over(p.coordinator), "situation %u", situation);
-        players_close(&p);
-    }
+    const int situation = _i;
+    bring_to(p, (enum situation)situation);
+    p->servers[0].ready = p->servers[1].ready = false;
+    for (int i = 0; i < 200 && !coordinator_is_over(p->coordinator); i++)
+        players_pass(p, 1);
+    ck_assert_msg(coordinator_is_over(p->coordinator), "situation %u", situation);
 }
 
 int main(void)

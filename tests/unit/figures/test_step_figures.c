@@ -108,12 +108,7 @@ TEST(what_is_damaged_is_as_if_it_were_not_there)
     ck_assert_uint_eq(s->figures.count, 0);
 }
 
-static void add(TCase *tcase)
-{
-    tcase_add_checked_fixture(tcase, scratch_open, scratch_close);
-}
-
 int main(void)
 {
-    return suite_run("step_figures", add);
+    return suite_run("step_figures", scratch_add);
 }

@@ -397,11 +397,6 @@ TEST_PLAIN(a_removed_link_leaves_its_target)
     ck_assert(scratch_has(target));
 }
 
-static void add(TCase *tcase)
-{
-    tcase_add_checked_fixture(tcase, scratch_open, scratch_close);
-}
-
 /* Pieces of one letter each, the so-manieth of which is a failure. */
 struct letters {
     unsigned given, fails_at;
@@ -451,5 +446,5 @@ TEST_PLAIN(what_is_made_while_it_is_written_is_whole_or_not_there)
 
 int main(void)
 {
-    return suite_run("disk", add);
+    return suite_run("disk", scratch_add);
 }

@@ -477,12 +477,7 @@ TEST_PLAIN(a_kill_at_any_call_leaves_a_run_that_can_be_trained_further)
     ck_assert_uint_ge(claimed, 5);
 }
 
-static void add(TCase *tcase)
-{
-    tcase_add_checked_fixture(tcase, scratch_open, scratch_close);
-}
-
 int main(void)
 {
-    return suite_run("disk_faults", add);
+    return suite_run("disk_faults", scratch_add);
 }

@@ -116,12 +116,7 @@ TEST_PLAIN(looking_takes_nothing)
     ck_assert_int_eq(file_lock(one, "run", &error), STATUS_IO);
 }
 
-static void add(TCase *tcase)
-{
-    tcase_add_checked_fixture(tcase, scratch_open, scratch_close);
-}
-
 int main(void)
 {
-    return suite_run("file_lock", add);
+    return suite_run("file_lock", scratch_add);
 }

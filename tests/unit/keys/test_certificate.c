@@ -520,12 +520,7 @@ TEST_PLAIN(who_would_be_refused_is_told_before_a_job_starts)
     ck_assert_ptr_nonnull(strstr(error.text, "servers.key: is not the public half"));
 }
 
-static void add(TCase *tcase)
-{
-    tcase_add_checked_fixture(tcase, scratch_open, scratch_close);
-}
-
 int main(void)
 {
-    return suite_run("certificate", add);
+    return suite_run("certificate", scratch_add);
 }

@@ -14,11 +14,6 @@
 
 static char folder[DISK_PATH_MAX]; /* Of the test that runs. */
 
-static void add(TCase *tcase)
-{
-    tcase_add_checked_fixture(tcase, scratch_open, scratch_close);
-}
-
 static void write_raw(const char *name, const char *text)
 {
     char path[DISK_PATH_MAX];
@@ -96,5 +91,5 @@ TEST_PLAIN(an_address_of_an_older_job_is_replaced)
 
 int main(void)
 {
-    return suite_run("meeting", add);
+    return suite_run("meeting", scratch_add);
 }

@@ -244,7 +244,6 @@ TEST_TIMES(what_finds_no_memory_says_so, sizeof lives / sizeof *lives)
     ck_assert_uint_gt(n, lives[_i].least);
     ck_assert_uint_gt(said, 0);
 }
-END_TEST
 
 TEST_PLAIN(a_core_that_cannot_speak_ends_its_process)
 {
@@ -262,7 +261,6 @@ TEST_PLAIN(a_core_that_cannot_speak_ends_its_process)
     ck_assert_int_eq(waitpid(child, &how, 0), child);
     ck_assert(WIFEXITED(how) && WEXITSTATUS(how) == EXIT_TRAINING_FAILED);
 }
-END_TEST
 
 int main(void)
 {

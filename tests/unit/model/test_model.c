@@ -186,42 +186,39 @@ TEST_PLAIN(what_was_computed_before_does_not_change_a_gradients_bits)
 }
 
 /* What a layer is not said to need is not there yet. */
-TEST_PLAIN(a_forward_pass_in_pieces_has_the_same_bits)
+TEST(a_forward_pass_in_pieces_has_the_same_bits, "cnn", mnist, 7, 16)
 {
     uint8_t whole[HASH_BYTES];
-    struct work work;
     struct score score = {0}, other = {0};
     struct hash hash;
     uint8_t digest[HASH_BYTES];
-    work_init(&work, "cnn", mnist, 7, 16);
-    uint64_t elements = model_elements(work.model), pieces = 0;
+    uint64_t elements = model_elements(work->model), pieces = 0;
     float *come = aligned_alloc(64, elements * sizeof(float));
-    work_digest(&work, whole);
+    work_digest(work, whole);
     for (int twice = 0; twice < 2; twice++) { /* It may begin anew. */
         memset(come, 0xff, elements * sizeof(float));
-        model_begin(work.model, work.images, work.count);
-        for (uint64_t end = 0, needs; (needs = model_go_on(work.model, come, end)) > 0;
+        model_begin(work->model, work->images, work->count);
+        for (uint64_t end = 0, needs; (needs = model_go_on(work->model, come, end)) > 0;
              end = needs) {
             ck_assert(needs > end && needs <= elements);
-            memcpy(come + end, work.parameters + end, (needs - end) * sizeof(float));
+            memcpy(come + end, work->parameters + end, (needs - end) * sizeof(float));
             pieces++;
         }
     }
     ck_assert_uint_eq(pieces, 2 * 4); /* Layers with parameters. */
-    memcpy(come, work.parameters, elements * sizeof(float));
-    model_gradient(work.model, come, NULL, work.labels, work.count, work.gradient, &score);
+    memcpy(come, work->parameters, elements * sizeof(float));
+    model_gradient(work->model, come, NULL, work->labels, work->count, work->gradient, &score);
     hash_init(&hash);
-    hash_update(&hash, work.gradient, elements * sizeof(float));
+    hash_update(&hash, work->gradient, elements * sizeof(float));
     hash_update_u64(&hash, (uint64_t)score.loss);
     hash_update_u64(&hash, score.correct);
     hash_final(&hash, digest);
     ck_assert_mem_eq(digest, whole, HASH_BYTES);
-    model_begin(work.model, work.images, work.count); /* And something else may come between. */
-    model_evaluate(work.model, work.parameters, work.images, work.labels, 5, &other);
-    work_digest(&work, digest);
+    model_begin(work->model, work->images, work->count); /* And something else may come between. */
+    model_evaluate(work->model, work->parameters, work->images, work->labels, 5, &other);
+    work_digest(work, digest);
     ck_assert_mem_eq(digest, whole, HASH_BYTES);
     free(come);
-    work_free(&work);
 }
 
 /* Move every array to addresses that no vector register likes. */
@@ -301,14 +298,12 @@ TEST(gaps_between_variables_get_no_gradient, "cnn", mnist, 3, 16)
 
 /* --- scores -------------------------------------------------------------------------------- */
 
-TEST_PLAIN(evaluation_agrees_with_training_and_does_not_depend_on_batch_max)
+TEST(evaluation_agrees_with_training_and_does_not_depend_on_batch_max, "cnn", mnist, 75, 100)
 {
     struct score learned = {0}, first = {0};
-    struct work work;
-    work_init(&work, "cnn", mnist, 75, 100);
-    model_gradient(work.model, work.parameters, work.images, work.labels, 75, work.gradient,
+    model_gradient(work->model, work->parameters, work->images, work->labels, 75, work->gradient,
                    &learned);
-    model_evaluate(work.model, work.parameters, work.images, work.labels, 75, &first);
+    model_evaluate(work->model, work->parameters, work->images, work->labels, 75, &first);
     ck_assert_uint_eq(first.correct, learned.correct);
     ck_assert_uint_eq(first.examples, 75);
     ck_assert_double_eq_tol((double)first.loss, (double)learned.loss, 1e-5 * (double)first.loss);
@@ -320,7 +315,6 @@ TEST_PLAIN(evaluation_agrees_with_training_and_does_not_depend_on_batch_max)
         ck_assert_mem_eq(&score, &first, sizeof score);
         work_free(&other);
     }
-    work_free(&work);
 }
 
 TEST(equal_logits_cost_the_logarithm_of_their_number, "softmax", mnist, 10, 10)
@@ -394,19 +388,18 @@ TEST(cnn_is_the_tutorials_network, "cnn", mnist, 1, 16)
 
 TEST_PLAIN(a_layer_list_has_one_canonical_text)
 {
-    struct work work;
-    work_init(&work, "  conv  4x3x3\trelu ,pool 2x2,flatten , dense 10", mnist, 1, 1);
-    ck_assert_str_eq(model_text(work.model), "conv 4x3 relu, pool 2, flatten, dense 10");
-    work_free(&work);
-    work_init(&work, "mlp", mnist, 1, 1);
-    ck_assert_str_eq(model_text(work.model), "flatten, dense 128 relu, dense 10");
-    work_free(&work);
-    work_init(&work, "Conv 4X3 ReLU; POOL 2; Flatten; Dense 10", mnist, 1, 1);
-    ck_assert_str_eq(model_text(work.model), "conv 4x3 relu, pool 2, flatten, dense 10");
-    work_free(&work);
-    work_init(&work, "MLP", mnist, 1, 1);
-    ck_assert_str_eq(model_text(work.model), "flatten, dense 128 relu, dense 10");
-    work_free(&work);
+    static const char *const texts[][2] = {
+        {"  conv  4x3x3\trelu ,pool 2x2,flatten , dense 10",
+         "conv 4x3 relu, pool 2, flatten, dense 10"},
+        {"mlp", "flatten, dense 128 relu, dense 10"},
+        {"Conv 4X3 ReLU; POOL 2; Flatten; Dense 10", "conv 4x3 relu, pool 2, flatten, dense 10"},
+        {"MLP", "flatten, dense 128 relu, dense 10"}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct work work;
+        work_init(&work, texts[i][0], mnist, 1, 1);
+        ck_assert_str_eq(model_text(work.model), texts[i][1]);
+        work_free(&work);
+    }
 }
 
 static const struct {

@@ -87,6 +87,8 @@ static void close_fixture(struct fixture *f)
 /* What tests begin with, and how they end. */
 #define TEST(name, ...)                                                                            \
     SUITE_TEST(name, struct fixture, f, open_fixture(f, __VA_ARGS__), close_fixture(f))
+#define TEST_EACH(name, times, ...)                                                                \
+    SUITE_TEST_TIMES(name, times, struct fixture, f, open_fixture(f, __VA_ARGS__), close_fixture(f))
 
 /* What a worker sends for one chunk; value: of every element of the gradient. */
 struct sent {
@@ -723,43 +725,39 @@ TEST_PLAIN(a_batch_beyond_the_window_is_rejected_and_not_taken)
 }
 
 /* With the worker's word for it, or found out here. */
-TEST_PLAIN(an_async_batch_whose_gradient_is_not_finite_counts_and_changes_nothing)
+TEST_EACH(an_async_batch_whose_gradient_is_not_finite_counts_and_changes_nothing, 2, MODE_ASYNC)
 {
-    for (int told = 0; told < 2; told++) {
-        struct fixture f;
-        float value = 0;
-        open_fixture(&f, MODE_ASYNC);
-        send(&f, (struct sent){0, 0, 0, 0, left, 8, true});
-        answer(&f, &value);
-        struct frame *gradient = frame_of(1, 16);
-        ((float *)gradient->data)[15] = INFINITY;
-        struct sent sent = {1, 0, 1, 0, left, 0, true};
-        struct packet packet = push_of(&f, &sent, gradient);
-        if (told) {
-            frame_release(gradient);
-            packet.payload = NULL;
-            packet.message.exchange.gradient = false;
-            packet.message.exchange.skip = true;
-        }
-        handle(&f, packet);
-        ck_assert_ptr_null(post_find(&f.post, TO_COORDINATOR, MESSAGE_STOP));
-        ck_assert((post_log(&f.post, "gradient is not finite: step 1, leaves 0 to 3, variable "
-                                     "dense1/kernel, from worker/1") != NULL) == !told);
-        struct message_result result = answer(&f, &value);
-        ck_assert(result.verdict == VERDICT_REJECTED);
-        ck_assert_uint_eq(result.version, 2); /* So that a cut is still where version == step. */
-        ck_assert(value == -1.0f);
-        send(&f, sent); /* The batch is taken. */
-        ck_assert(answer(&f, &value).verdict == VERDICT_DUPLICATE);
-        send(&f, (struct sent){0, 0, 2, 2, left, 8, true});
-        ck_assert_uint_eq(answer(&f, &value).version, 3);
-        ck_assert(value == -3.0f);
-        struct verdict_counts v = counts(&f);
-        ck_assert_uint_eq(v.applied, 2);
-        ck_assert_uint_eq(v.rejected, 1);
-        ck_assert_uint_eq(v.duplicate, 1);
-        close_fixture(&f);
+    const int told = _i;
+    float value = 0;
+    send(f, (struct sent){0, 0, 0, 0, left, 8, true});
+    answer(f, &value);
+    struct frame *gradient = frame_of(1, 16);
+    ((float *)gradient->data)[15] = INFINITY;
+    struct sent sent = {1, 0, 1, 0, left, 0, true};
+    struct packet packet = push_of(f, &sent, gradient);
+    if (told) {
+        frame_release(gradient);
+        packet.payload = NULL;
+        packet.message.exchange.gradient = false;
+        packet.message.exchange.skip = true;
     }
+    handle(f, packet);
+    ck_assert_ptr_null(post_find(&f->post, TO_COORDINATOR, MESSAGE_STOP));
+    ck_assert((post_log(&f->post, "gradient is not finite: step 1, leaves 0 to 3, variable "
+                                  "dense1/kernel, from worker/1") != NULL) == !told);
+    struct message_result result = answer(f, &value);
+    ck_assert(result.verdict == VERDICT_REJECTED);
+    ck_assert_uint_eq(result.version, 2); /* So that a cut is still where version == step. */
+    ck_assert(value == -1.0f);
+    send(f, sent); /* The batch is taken. */
+    ck_assert(answer(f, &value).verdict == VERDICT_DUPLICATE);
+    send(f, (struct sent){0, 0, 2, 2, left, 8, true});
+    ck_assert_uint_eq(answer(f, &value).version, 3);
+    ck_assert(value == -3.0f);
+    struct verdict_counts v = counts(f);
+    ck_assert_uint_eq(v.applied, 2);
+    ck_assert_uint_eq(v.rejected, 1);
+    ck_assert_uint_eq(v.duplicate, 1);
 }
 
 /* With what it scored, as server 0's first chunk is sent it. */
@@ -1003,11 +1001,12 @@ TEST_PLAIN(what_was_cut_loads_and_goes_on_with_the_same_bits)
     close_fixture(&b);
 }
 
-TEST_PLAIN(chunk_states_that_do_not_fit_are_ignored)
+#define TEST_PLAN(name, ...)                                                                       \
+    SUITE_TEST(name, struct fixture, f, open_plan(f, __VA_ARGS__), close_fixture(f))
+
+TEST_PLAN(chunk_states_that_do_not_fit_are_ignored, small_job(MODE_SYNC, 2, 1), NULL)
 {
-    struct fixture f;
-    open_plan(&f, small_job(MODE_SYNC, 2, 1), NULL);
-    order_load(&f, (struct order_load){.restore = true});
+    order_load(f, (struct order_load){.restore = true});
     const struct message_chunk_state bad[] = {
         {.first = 8, .count = 16},
         {.first = 0, .count = 15},
@@ -1024,13 +1023,12 @@ TEST_PLAIN(chunk_states_that_do_not_fit_are_ignored)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct packet state = {.message.kind = MESSAGE_CHUNK_STATE, .payload = frame_of(5, 16)};
         state.message.chunk_state = bad[i];
-        owner_handle(f.owner, &state, f.now_us, &f.post.outbox);
+        owner_handle(f->owner, &state, f->now_us, &f->post.outbox);
     }
     struct packet empty = {.message.kind = MESSAGE_CHUNK_STATE};
     empty.message.chunk_state = (struct message_chunk_state){.first = 0, .count = 16};
-    owner_handle(f.owner, &empty, f.now_us, &f.post.outbox);
-    ck_assert_uint_eq(post_count_all(&f.post), 0);
-    close_fixture(&f);
+    owner_handle(f->owner, &empty, f->now_us, &f->post.outbox);
+    ck_assert_uint_eq(post_count_all(&f->post), 0);
 }
 
 TEST_PLAIN(an_owner_without_chunks_says_at_once_that_it_is_done)
@@ -1431,43 +1429,39 @@ TEST_PLAIN(a_cut_of_an_open_group_is_gone_on_with_in_the_same_bits_by_other_serv
     close_fixture(&two[1]);
 }
 
-TEST_PLAIN(a_new_generation_knows_nothing_of_the_one_before)
+TEST_EACH(a_new_generation_knows_nothing_of_the_one_before, 2, MODE_SYNC)
 {
-    for (int restore = 0; restore < 2; restore++) {
-        struct fixture f;
-        float value = 0, base = restore ? 100 : 0;
-        uint64_t first = restore ? 2 : 0;
-        open_fixture(&f, MODE_SYNC);
-        send(&f, (struct sent){0, 0, 0, 0, tree_root(4), 8, false}); /* Keeps its previous. */
-        cut(&f, 2);
-        send(&f, (struct sent){0, 0, 1, 0, left, 8, true}); /* Held, and somebody waits. */
-        pull(&f, 5, 0, 2);
-        pull(&f, 6, 0, 3);
-        go_back(&f, restore);
-        loaded(&f);
-        for (uint32_t c = 0; c < 4; c++) {
-            pull(&f, 1, c, first);
-            ck_assert_uint_eq(answer(&f, &value).version, first);
-            ck_assert(value == base);
-        }
-        /* Both halves are needed again, and nobody else is answered. */
-        uint32_t leaves = job_batch(&f.job, first).leaves;
-        struct node one, other;
-        tree_children(tree_root(leaves), &one, &other);
-        send(&f, (struct sent){0, 0, first, 0, one, 4, false});
-        ck_assert(answer(&f, NULL).verdict == VERDICT_APPLIED);
-        send(&f, (struct sent){0, 0, first, 0, other, 4, true});
-        ck_assert_uint_eq(answer(&f, &value).version, first + 1);
-        ck_assert(value == base - (restore ? 2.0f : 1.0f));
-        if (!restore) { /* The cut that was named before is not made. */
-            send(&f, (struct sent){0, 0, 1, 0, tree_root(4), 8, false});
-            ck_assert_uint_eq(post_count_all(&f.post), 1);
-        }
-        struct verdict_counts v = counts(&f);
-        ck_assert_uint_eq(v.applied, restore ? 2 : 3);
-        ck_assert_uint_eq(v.stale + v.duplicate + v.rejected, 0);
-        close_fixture(&f);
+    const int restore = _i;
+    float value = 0, base = restore ? 100 : 0;
+    uint64_t first = restore ? 2 : 0;
+    send(f, (struct sent){0, 0, 0, 0, tree_root(4), 8, false}); /* Keeps its previous. */
+    cut(f, 2);
+    send(f, (struct sent){0, 0, 1, 0, left, 8, true}); /* Held, and somebody waits. */
+    pull(f, 5, 0, 2);
+    pull(f, 6, 0, 3);
+    go_back(f, restore);
+    loaded(f);
+    for (uint32_t c = 0; c < 4; c++) {
+        pull(f, 1, c, first);
+        ck_assert_uint_eq(answer(f, &value).version, first);
+        ck_assert(value == base);
     }
+    /* Both halves are needed again, and nobody else is answered. */
+    uint32_t leaves = job_batch(&f->job, first).leaves;
+    struct node one, other;
+    tree_children(tree_root(leaves), &one, &other);
+    send(f, (struct sent){0, 0, first, 0, one, 4, false});
+    ck_assert(answer(f, NULL).verdict == VERDICT_APPLIED);
+    send(f, (struct sent){0, 0, first, 0, other, 4, true});
+    ck_assert_uint_eq(answer(f, &value).version, first + 1);
+    ck_assert(value == base - (restore ? 2.0f : 1.0f));
+    if (!restore) { /* The cut that was named before is not made. */
+        send(f, (struct sent){0, 0, 1, 0, tree_root(4), 8, false});
+        ck_assert_uint_eq(post_count_all(&f->post), 1);
+    }
+    struct verdict_counts v = counts(f);
+    ck_assert_uint_eq(v.applied, restore ? 2 : 3);
+    ck_assert_uint_eq(v.stale + v.duplicate + v.rejected, 0);
 }
 
 TEST(going_back_changes_nothing_that_was_given_out, MODE_SYNC)
@@ -1585,8 +1579,7 @@ TEST(the_verdict_that_makes_a_cut_is_counted_in_it, MODE_SYNC)
     ck_assert_uint_eq(taken->owner_snapshot.verdicts.applied, 4);
 }
 
-/* --- values that workers on this host read where they are written ------------------------------
- */
+/* --- values that workers on this host read where they are written -------------------------- */
 
 struct window {
     float values[2][64];

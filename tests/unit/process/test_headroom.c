@@ -59,14 +59,12 @@ START_TEST(memory_that_is_not_there_is_said_to_be_missing)
     ck_assert_int_eq(check_within(64 << 20, 0, 16 << 20), STATUS_OK);
     ck_assert_int_eq(check_within(64 << 20, 0, 256 << 20), STATUS_MEMORY);
 }
-END_TEST
 
 START_TEST(threads_that_cannot_be_started_are_said_to_be_too_many)
 {
     ck_assert_int_eq(check_within(256 << 20, 3, 1), STATUS_OK);
     ck_assert_int_eq(check_within(12 << 20, 3, 1), STATUS_MEMORY);
 }
-END_TEST
 
 /* What file_limit_check says in a process that may open so many files. */
 static enum status check_files(rlim_t files, uint32_t others, const char *says)

@@ -48,36 +48,28 @@ static void start(struct signals *signals, struct heard *heard)
     start_with(signals, heard, false);
 }
 
-TEST_PLAIN(a_signal_becomes_one_request)
+TEST_PLAIN(a_signal_becomes_one_request_to_stop_or_where_it_is_said_so_to_leave)
 {
-    static const int signals_sent[] = {SIGINT, SIGTERM, SIGHUP};
-    static const int codes[] = {EXIT_INTERRUPTED, EXIT_TERMINATED, EXIT_TERMINATED};
-    for (int i = 0; i < 3; i++) {
+    static const struct {
+        int number;
+        bool leaves;
+        int code; /* -1: asked to leave. */
+    } cases[] = {
+        {SIGINT, false, EXIT_INTERRUPTED},
+        {SIGTERM, false, EXIT_TERMINATED},
+        {SIGHUP, false, EXIT_TERMINATED},
+        {SIGTERM, true, -1},
+        {SIGHUP, true, -1},
+        {SIGINT, true, EXIT_INTERRUPTED}, /* It is for the job. */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct signals signals;
         struct heard heard;
-        start(&signals, &heard);
-        kill(getpid(), signals_sent[i]);
+        start_with(&signals, &heard, cases[i].leaves);
+        kill(getpid(), cases[i].number);
         sem_wait(&heard.any);
         signals_stop(&signals);
-        ck_assert_int_eq(atomic_load(&heard.code), codes[i]);
-        ck_assert_int_eq(atomic_load(&heard.count), 1);
-        sem_destroy(&heard.any);
-    }
-}
-
-/* SIGINT is for the job all the same. */
-TEST_PLAIN(where_it_is_said_so_sigterm_and_sighup_ask_to_leave)
-{
-    static const int signals_sent[] = {SIGTERM, SIGHUP, SIGINT};
-    static const int codes[] = {-1, -1, EXIT_INTERRUPTED};
-    for (int i = 0; i < 3; i++) {
-        struct signals signals;
-        struct heard heard;
-        start_with(&signals, &heard, true);
-        kill(getpid(), signals_sent[i]);
-        sem_wait(&heard.any);
-        signals_stop(&signals);
-        ck_assert_int_eq(atomic_load(&heard.code), codes[i]);
+        ck_assert_int_eq(atomic_load(&heard.code), cases[i].code);
         ck_assert_int_eq(atomic_load(&heard.count), 1);
         sem_destroy(&heard.any);
     }

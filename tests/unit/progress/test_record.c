@@ -281,6 +281,13 @@ TEST(a_run_that_does_not_say_what_it_moved_has_no_bytes)
     ck_assert_double_eq(scene->record.points[1].training_seconds, 3);
 }
 
+static void print_summary(const struct scene *scene, char *text, size_t bytes)
+{
+    FILE *out = fmemopen(text, bytes, "w");
+    summary_print(out, &scene->record, 0);
+    fclose(out);
+}
+
 /* What run.json has of a histogram is what is read of it, and what is told. */
 TEST(staleness_is_told_with_what_its_mean_has_to_be_about_and_its_shape)
 {
@@ -294,9 +301,7 @@ TEST(staleness_is_told_with_what_its_mean_has_to_be_about_and_its_shape)
     const struct staleness *staleness = &scene->record.summary.staleness;
     ck_assert_uint_eq(staleness->shape.buckets[HISTOGRAM_EXACT], 1);
     ck_assert_uint_eq(staleness->shape.sum + staleness->renewed, staleness->expected);
-    FILE *out = fmemopen(text, sizeof text, "w");
-    summary_print(out, &scene->record, 0);
-    fclose(out);
+    print_summary(scene, text, sizeof text);
     ck_assert_msg(strstr(text, "mean 205.40 (about 3, one less than workers, whatever the "
                                "speeds;\n                 0.60 less") != NULL,
                   "%s", text);
@@ -327,9 +332,7 @@ TEST(a_loss_that_is_no_better_than_guessing_is_said_to_be)
                  cases[i].model, cases[i].loss);
         runs_write(scene->run, "run.json", run);
         ck_assert_int_eq(read_again(scene), STATUS_OK);
-        FILE *out = fmemopen(text, sizeof text, "w");
-        summary_print(out, &scene->record, 0);
-        fclose(out);
+        print_summary(scene, text, sizeof text);
         const char *line = strstr(text, "\n                 the loss is no better than guessing (");
         ck_assert_msg((line != NULL) == cases[i].said, "%s", text);
         ck_assert(line == NULL || strstr(line, i == 0 ? "(2.303)\n" : "(0.693)\n") != NULL);
@@ -346,9 +349,7 @@ TEST(all_that_takes_the_mean_staleness_below_the_others_is_told)
         "\"deviation\": 1, \"max\": 2, \"sum\": 186, \"histogram\": [0, 14, 86], "
         "\"expected\": 287, \"renewed\": 101}}");
     ck_assert_int_eq(read_again(scene), STATUS_OK);
-    FILE *out = fmemopen(text, sizeof text, "w");
-    summary_print(out, &scene->record, 0);
-    fclose(out);
+    print_summary(scene, text, sizeof text);
     ck_assert_msg(
         strstr(text,
                "  staleness      mean 1.86 (about 3, one less than workers, whatever the speeds;\n"
@@ -367,9 +368,7 @@ TEST(a_bound_of_staleness_is_what_the_mean_is_beside)
                "\"mean\": 0.97, \"deviation\": 1, \"max\": 1, \"sum\": 97, \"histogram\": [3, 97], "
                "\"expected\": 600, \"renewed\": 1}}");
     ck_assert_int_eq(read_again(scene), STATUS_OK);
-    FILE *out = fmemopen(text, sizeof text, "w");
-    summary_print(out, &scene->record, 0);
-    fclose(out);
+    print_summary(scene, text, sizeof text);
     ck_assert_msg(
         strstr(text, "  staleness      mean 0.97 (at most 1, as --max-staleness says)\n") != NULL &&
             strstr(text, "100 applied, 30 sent back as too old, 0 duplicate") != NULL,
@@ -387,9 +386,7 @@ TEST(what_its_mode_says_of_itself_is_read_and_told)
     ck_assert_uint_eq(figures->count, 2);
     ck_assert_str_eq(figures->figures[1].name, "waits");
     ck_assert_uint_eq(figures->figures[1].value, 31);
-    FILE *out = fmemopen(text, sizeof text, "w");
-    summary_print(out, &scene->record, 0);
-    fclose(out);
+    print_summary(scene, text, sizeof text);
     ck_assert_msg(strstr(text, "  mode           batches apart max 2, waits 31\n") != NULL, "%s",
                   text);
 }
@@ -401,9 +398,7 @@ TEST(what_was_written_beside_training_is_told_within_the_line)
     summary->evaluation_seconds = 0.001;
     summary->checkpoint_seconds = 1234.5;
     summary->beside_seconds = 2345.6;
-    FILE *out = fmemopen(text, sizeof text, "w");
-    summary_print(out, &scene->record, 0);
-    fclose(out);
+    print_summary(scene, text, sizeof text);
     ck_assert_ptr_nonnull(strstr(text, " more of that beside"));
     for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n"))
         ck_assert_msg(strlen(line) <= 80, "%s", line);
@@ -416,9 +411,7 @@ TEST(files_that_are_there_are_told_with_one_blank_between_them)
     runs_write(scene->run, "record", "");
     runs_write(scene->run, "logs", "");
     ck_assert_int_eq(read_again(scene), STATUS_OK);
-    FILE *out = fmemopen(text, sizeof text, "w");
-    summary_print(out, &scene->record, 0);
-    fclose(out);
+    print_summary(scene, text, sizeof text);
     const char *files = strstr(text, "  files ");
     ck_assert_ptr_nonnull(files);
     ck_assert_msg(strstr(files, "\n                 run.json") != NULL, "%s", files);

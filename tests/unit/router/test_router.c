@@ -193,8 +193,7 @@ static uint64_t rejected(struct fixture *f)
     return count;
 }
 
-/* --- joining -----------------------------------------------------------------------------------
- */
+/* --- joining ------------------------------------------------------------------------------- */
 
 TEST(it_joins_until_it_is_welcomed_and_says_when_it_is_ready, MODE_SYNC)
 {
@@ -278,8 +277,7 @@ TEST(a_checkpointer_that_cannot_load_ends_the_job, MODE_SYNC)
     ck_assert_int_eq(router_joining(f->router)->exit_code, EXIT_CANNOT_OPEN);
 }
 
-/* --- exchanges ----------------------------------------------------------------------------------
- */
+/* --- exchanges ----------------------------------------------------------------------------- */
 
 TEST_PLAIN(a_good_exchange_reaches_the_owner_of_its_chunk)
 {
@@ -635,8 +633,7 @@ TEST_PLAIN(the_scores_in_an_exchange_reach_the_coordinator_first_and_as_their_se
     }
 }
 
-/* --- the window ----------------------------------------------------------------------------------
- */
+/* --- the window ---------------------------------------------------------------------------- */
 
 /* One of the small job's gradients weighs next to nothing, so that they are counted by the
  * messages they come in. */
@@ -735,8 +732,7 @@ TEST(a_worker_that_does_not_read_is_sent_no_more, MODE_SYNC)
     ck_assert_uint_eq(post_count(&f->post, TO_PEER, MESSAGE_RESULT), 1);
 }
 
-/* --- answers, cuts, stops ------------------------------------------------------------------------
- */
+/* --- answers, cuts, stops ------------------------------------------------------------------ */
 
 static struct message_result pass_result(struct fixture *f, uint64_t version, bool parameters)
 {
@@ -1024,8 +1020,7 @@ TEST(a_final_cut_that_is_not_written_is_begun_anew, MODE_SYNC)
     ck_assert_uint_eq(post_count(&f->post, TO_OWNER, MESSAGE_CUT), 0);
 }
 
-/* --- generations ---------------------------------------------------------------------------------
- */
+/* --- generations --------------------------------------------------------------------------- */
 
 /* The order that every owner and the checkpointer have got. */
 static struct order_load load_order(struct fixture *f)
@@ -1155,8 +1150,7 @@ TEST(what_was_under_way_inside_when_the_generation_changed_is_dropped, MODE_SYNC
     ck_assert_uint_eq(router_counts(f->router).fenced, 2);
 }
 
-/* --- alive ---------------------------------------------------------------------------------------
- */
+/* --- alive --------------------------------------------------------------------------------- */
 
 TEST(whoever_serves_says_ready_over_and_over_and_whoever_loads_asks_for_its_chunks, MODE_SYNC)
 {
@@ -1227,8 +1221,7 @@ TEST(another_run_is_none_of_a_server_s_that_has_one, MODE_SYNC)
     ck_assert_uint_eq(post_count_all(&f->post), 0);
 }
 
-/* --- ends
- * ----------------------------------------------------------------------------------------- */
+/* --- ends ---------------------------------------------------------------------------------- */
 
 TEST(a_server_that_cannot_go_on_tells_server_0, MODE_SYNC)
 {

@@ -112,58 +112,50 @@ TEST_PLAIN(every_way_to_deal_leaves_gives_the_same_bits)
     }
 }
 
-TEST_PLAIN(the_header_s_picture_is_what_happens)
+#define TEST(name, ...)                                                                            \
+    SUITE_TEST(name, struct aggregator, aggregator, *aggregator = (struct aggregator){0};          \
+               aggregator_open(aggregator, __VA_ARGS__), aggregator_free(aggregator))
+
+TEST(the_header_s_picture_is_what_happens, 4)
 {
-    struct aggregator aggregator = {0};
-    aggregator_open(&aggregator, 4);
-    ck_assert(offer(&aggregator, (struct node){2, 2}) == AGGREGATOR_WAITING);
-    ck_assert(offer(&aggregator, (struct node){0, 1}) == AGGREGATOR_WAITING);
-    ck_assert(offer(&aggregator, (struct node){0, 1}) == AGGREGATOR_DUPLICATE);
-    ck_assert(offer(&aggregator, (struct node){1, 1}) == AGGREGATOR_COMPLETE);
-    check_root(&aggregator, 4);
-    aggregator_free(&aggregator);
+    ck_assert(offer(aggregator, (struct node){2, 2}) == AGGREGATOR_WAITING);
+    ck_assert(offer(aggregator, (struct node){0, 1}) == AGGREGATOR_WAITING);
+    ck_assert(offer(aggregator, (struct node){0, 1}) == AGGREGATOR_DUPLICATE);
+    ck_assert(offer(aggregator, (struct node){1, 1}) == AGGREGATOR_COMPLETE);
+    check_root(aggregator, 4);
 }
 
-TEST_PLAIN(a_node_at_or_below_one_that_is_there_is_a_duplicate)
+TEST(a_node_at_or_below_one_that_is_there_is_a_duplicate, 8)
 {
-    struct aggregator aggregator = {0};
-    aggregator_open(&aggregator, 8);
-    ck_assert(offer(&aggregator, (struct node){0, 4}) == AGGREGATOR_WAITING);
+    ck_assert(offer(aggregator, (struct node){0, 4}) == AGGREGATOR_WAITING);
     const struct node below[] = {{0, 4}, {0, 2}, {2, 2}, {0, 1}, {3, 1}};
     for (size_t i = 0; i < sizeof below / sizeof *below; i++)
-        ck_assert(aggregator_offer(&aggregator, below[i], frame_of(1e9f, WIDTH)) ==
+        ck_assert(aggregator_offer(aggregator, below[i], frame_of(1e9f, WIDTH)) ==
                   AGGREGATOR_DUPLICATE);
-    ck_assert(offer(&aggregator, (struct node){4, 4}) == AGGREGATOR_COMPLETE);
-    check_root(&aggregator, 8);
-    aggregator_free(&aggregator);
+    ck_assert(offer(aggregator, (struct node){4, 4}) == AGGREGATOR_COMPLETE);
+    check_root(aggregator, 8);
 }
 
-TEST_PLAIN(a_leaf_that_has_been_summed_already_is_a_duplicate)
+TEST(a_leaf_that_has_been_summed_already_is_a_duplicate, 8)
 {
-    struct aggregator aggregator = {0};
-    aggregator_open(&aggregator, 8);
     for (uint32_t leaf = 0; leaf < 4; leaf++)
-        ck_assert(offer(&aggregator, (struct node){leaf, 1}) == AGGREGATOR_WAITING);
+        ck_assert(offer(aggregator, (struct node){leaf, 1}) == AGGREGATOR_WAITING);
     for (uint32_t leaf = 0; leaf < 4; leaf++)
-        ck_assert(offer(&aggregator, (struct node){leaf, 1}) == AGGREGATOR_DUPLICATE);
-    ck_assert(offer(&aggregator, (struct node){4, 4}) == AGGREGATOR_COMPLETE);
-    check_root(&aggregator, 8);
-    aggregator_free(&aggregator);
+        ck_assert(offer(aggregator, (struct node){leaf, 1}) == AGGREGATOR_DUPLICATE);
+    ck_assert(offer(aggregator, (struct node){4, 4}) == AGGREGATOR_COMPLETE);
+    check_root(aggregator, 8);
 }
 
-TEST_PLAIN(a_node_above_some_that_are_there_replaces_them)
+TEST(a_node_above_some_that_are_there_replaces_them, 8)
 {
-    struct aggregator aggregator = {0};
-    aggregator_open(&aggregator, 8);
-    offer(&aggregator, (struct node){0, 1});
-    offer(&aggregator, (struct node){3, 1});
-    offer(&aggregator, (struct node){6, 2});
-    ck_assert(offer(&aggregator, (struct node){0, 4}) == AGGREGATOR_WAITING);
-    ck_assert_uint_eq(aggregator.part_count, 2);
-    ck_assert(offer(&aggregator, (struct node){1, 1}) == AGGREGATOR_DUPLICATE);
-    ck_assert(offer(&aggregator, (struct node){0, 8}) == AGGREGATOR_COMPLETE);
-    check_root(&aggregator, 8);
-    aggregator_free(&aggregator);
+    offer(aggregator, (struct node){0, 1});
+    offer(aggregator, (struct node){3, 1});
+    offer(aggregator, (struct node){6, 2});
+    ck_assert(offer(aggregator, (struct node){0, 4}) == AGGREGATOR_WAITING);
+    ck_assert_uint_eq(aggregator->part_count, 2);
+    ck_assert(offer(aggregator, (struct node){1, 1}) == AGGREGATOR_DUPLICATE);
+    ck_assert(offer(aggregator, (struct node){0, 8}) == AGGREGATOR_COMPLETE);
+    check_root(aggregator, 8);
 }
 
 TEST_PLAIN(any_mixture_of_nodes_in_any_order_gives_the_same_bits)
@@ -187,17 +179,15 @@ TEST_PLAIN(any_mixture_of_nodes_in_any_order_gives_the_same_bits)
     }
 }
 
-TEST_PLAIN(a_gradient_that_somebody_else_holds_is_not_written)
+TEST(a_gradient_that_somebody_else_holds_is_not_written, 2)
 {
-    struct aggregator aggregator = {0};
     struct frame *whole = frame_of(1, 2 * WIDTH);
     struct frame *a = frame_slice(whole, 0, WIDTH * sizeof(float));
     struct frame *b = frame_of(2, WIDTH);
-    aggregator_open(&aggregator, 2);
-    aggregator_offer(&aggregator, (struct node){0, 1}, a);
-    ck_assert(aggregator_offer(&aggregator, (struct node){1, 1}, frame_retain(b)) ==
+    aggregator_offer(aggregator, (struct node){0, 1}, a);
+    ck_assert(aggregator_offer(aggregator, (struct node){1, 1}, frame_retain(b)) ==
               AGGREGATOR_COMPLETE);
-    struct frame *root = aggregator_take_root(&aggregator);
+    struct frame *root = aggregator_take_root(aggregator);
     ck_assert(((float *)root->data)[0] == 3.0f);
     ck_assert(((float *)whole->data)[0] == 1.0f);
     ck_assert(((float *)b->data)[0] == 2.0f);
@@ -206,7 +196,6 @@ TEST_PLAIN(a_gradient_that_somebody_else_holds_is_not_written)
     frame_release(root);
     frame_release(b);
     frame_release(whole);
-    aggregator_free(&aggregator);
 }
 
 TEST_PLAIN(what_waits_is_one_gradient_a_node_and_given_back_in_the_end)
@@ -236,20 +225,17 @@ TEST_PLAIN(the_next_step_opens_where_the_last_one_was_taken)
     aggregator_free(&aggregator);
 }
 
-TEST_PLAIN(it_knows_what_it_holds)
+TEST(it_knows_what_it_holds, 8)
 {
-    struct aggregator aggregator = {0};
-    ck_assert(!aggregator_holds(&aggregator, (struct node){0, 1})); /* Nothing, before a step. */
-    aggregator_open(&aggregator, 8);
-    offer(&aggregator, (struct node){0, 4});
-    offer(&aggregator, (struct node){5, 1});
+    ck_assert(!aggregator_holds(aggregator, (struct node){0, 1})); /* Nothing, before a step. */
+    offer(aggregator, (struct node){0, 4});
+    offer(aggregator, (struct node){5, 1});
     const struct node held[] = {{0, 4}, {2, 2}, {3, 1}, {5, 1}};
     const struct node not_held[] = {{0, 8}, {4, 1}, {4, 2}, {4, 4}, {7, 1}, {9, 9}};
     for (size_t i = 0; i < sizeof held / sizeof *held; i++)
-        ck_assert(aggregator_holds(&aggregator, held[i]));
+        ck_assert(aggregator_holds(aggregator, held[i]));
     for (size_t i = 0; i < sizeof not_held / sizeof *not_held; i++)
-        ck_assert(!aggregator_holds(&aggregator, not_held[i]));
-    aggregator_free(&aggregator);
+        ck_assert(!aggregator_holds(aggregator, not_held[i]));
 }
 
 TEST_PLAIN(what_was_forgotten_is_given_back_and_not_in_the_next_sum)

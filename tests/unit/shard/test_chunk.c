@@ -9,11 +9,18 @@
 #include "tests/lib/post.h"
 #include "tests/lib/suite.h"
 
+/* Two copies of a shard of 64 elements. */
+struct window {
+    float values[2][64];
+    bool has[2]; /* Which of them there are. */
+};
+
 struct fixture {
     struct job job;
     struct plan *plan;
     struct chunk chunk;
     float gradient[16];
+    struct window window; /* Where memory is lent. */
 };
 
 static void open_fixture(struct fixture *f)
@@ -248,12 +255,6 @@ TEST_PLAIN(a_chunk_starts_with_its_part_of_each_variable_and_zeros_between)
 
 /* --- memory that workers on this host see ---------------------------------------------------- */
 
-/* Two copies of a shard of 64 elements. */
-struct window {
-    float values[2][64];
-    bool has[2]; /* Which of them there are. */
-};
-
 static struct frame *lend(void *context, uint64_t place, uint64_t bytes)
 {
     struct window *window = context;
@@ -265,12 +266,12 @@ static struct frame *lend(void *context, uint64_t place, uint64_t bytes)
     return frame_wrap(&window->values[0][0] + element, bytes, false, NULL, NULL);
 }
 
-static void open_lent(struct fixture *f, struct window *window)
+static void open_lent(struct fixture *f)
 {
-    struct chunk_memory memory = {lend, window};
+    struct chunk_memory memory = {lend, &f->window};
     open_fixture(f);
     chunk_free(&f->chunk);
-    *window = (struct window){.has = {true, true}};
+    f->window = (struct window){.has = {true, true}};
     ck_assert(chunk_init(&f->chunk, f->plan, 1, &memory) == STATUS_OK);
     chunk_initialize(&f->chunk);
 }
@@ -282,152 +283,128 @@ static void step(struct fixture *f)
     apply(f, true);
 }
 
-static bool lies_in(const struct fixture *f, const struct window *window, int copy)
+static bool lies_in(const struct fixture *f, int copy)
 {
-    return f->chunk.values->data == &window->values[copy][16];
+    return f->chunk.values->data == &f->window.values[copy][16];
 }
 
-static bool is_private(const struct fixture *f, const struct window *window)
+static bool is_private(const struct fixture *f)
 {
-    return !lies_in(f, window, 0) && !lies_in(f, window, 1);
+    return !lies_in(f, 0) && !lies_in(f, 1);
 }
 
-TEST_PLAIN(versions_take_turns_in_the_memory_that_is_lent)
+#define TEST_LENT(name, times)                                                                     \
+    SUITE_TEST_TIMES(name, times, struct fixture, f, open_lent(f), close_fixture(f))
+
+TEST_LENT(versions_take_turns_in_the_memory_that_is_lent, 1)
 {
-    struct fixture f;
-    struct window window;
-    open_lent(&f, &window);
-    ck_assert(lies_in(&f, &window, 0));
+    ck_assert(lies_in(f, 0));
     for (int version = 1; version <= 9; version++) {
-        step(&f);
-        ck_assert(lies_in(&f, &window, version % 2));
-        ck_assert_ptr_eq(f.chunk.previous->data, window.values[(version + 1) % 2] + 16);
+        step(f);
+        ck_assert(lies_in(f, version % 2));
+        ck_assert_ptr_eq(f->chunk.previous->data, f->window.values[(version + 1) % 2] + 16);
         /* Whoever reads the version before finds it as it was. */
-        ck_assert(window.values[version % 2][16] == (float)-version);
-        ck_assert(window.values[(version + 1) % 2][31] == (float)(1 - version));
-        ck_assert_ptr_null(f.chunk.spare);
+        ck_assert(f->window.values[version % 2][16] == (float)-version);
+        ck_assert(f->window.values[(version + 1) % 2][31] == (float)(1 - version));
+        ck_assert_ptr_null(f->chunk.spare);
     }
     for (int copy = 0; copy < 2; copy++) /* Other chunks' memory is left alone. */
-        ck_assert(window.values[copy][15] == 0.0f && window.values[copy][32] == 0.0f);
-    close_fixture(&f);
+        ck_assert(f->window.values[copy][15] == 0.0f && f->window.values[copy][32] == 0.0f);
 }
 
-TEST_PLAIN(lent_memory_that_somebody_holds_is_left_out_until_it_is_given_back)
+TEST_LENT(lent_memory_that_somebody_holds_is_left_out_until_it_is_given_back, 1)
 {
-    struct fixture f;
-    struct window window;
-    open_lent(&f, &window);
-    step(&f);
-    struct frame *held = frame_retain(f.chunk.values); /* Version 1, for a checkpoint, say. */
-    step(&f);
-    ck_assert(lies_in(&f, &window, 0));
+    step(f);
+    struct frame *held = frame_retain(f->chunk.values); /* Version 1, for a checkpoint, say. */
+    step(f);
+    ck_assert(lies_in(f, 0));
     for (int version = 3; version <= 7; version++) {
-        step(&f);
-        ck_assert(version % 2 == 0 ? lies_in(&f, &window, 0) : is_private(&f, &window));
-        ck_assert(first(f.chunk.values) == (float)-version);
+        step(f);
+        ck_assert(version % 2 == 0 ? lies_in(f, 0) : is_private(f));
+        ck_assert(first(f->chunk.values) == (float)-version);
         ck_assert(first(held) == -1.0f);
     }
     frame_release(held);
-    step(&f);
-    ck_assert(lies_in(&f, &window, 0));
-    step(&f);
-    ck_assert(lies_in(&f, &window, 1));
-    ck_assert(first(f.chunk.values) == -9.0f);
-    close_fixture(&f);
+    step(f);
+    ck_assert(lies_in(f, 0));
+    step(f);
+    ck_assert(lies_in(f, 1));
+    ck_assert(first(f->chunk.values) == -9.0f);
 }
 
 /* A slow connection holds one version after another. */
-TEST_PLAIN(every_version_may_be_held_at_the_same_time)
+TEST_LENT(every_version_may_be_held_at_the_same_time, 1)
 {
-    struct fixture f;
-    struct window window;
     struct frame *held[6];
-    open_lent(&f, &window);
     for (int i = 0; i < 6; i++) {
-        held[i] = frame_retain(f.chunk.values);
-        ck_assert(i < 2 ? lies_in(&f, &window, i) : is_private(&f, &window));
-        step(&f);
+        held[i] = frame_retain(f->chunk.values);
+        ck_assert(i < 2 ? lies_in(f, i) : is_private(f));
+        step(f);
     }
     for (int i = 0; i < 6; i++) {
         ck_assert(first(held[i]) == (float)-i);
         frame_release(held[i]);
     }
-    step(&f);
-    step(&f);
-    ck_assert(lies_in(&f, &window, 0));
-    ck_assert(first(f.chunk.values) == -8.0f);
-    close_fixture(&f);
+    step(f);
+    step(f);
+    ck_assert(lies_in(f, 0));
+    ck_assert(first(f->chunk.values) == -8.0f);
 }
 
-TEST_PLAIN(a_previous_version_that_is_still_wanted_keeps_its_memory)
+TEST_LENT(a_previous_version_that_is_still_wanted_keeps_its_memory, 1)
 {
-    struct fixture f;
-    struct window window;
-    open_lent(&f, &window);
-    apply(&f, true);
-    apply(&f, true); /* Without the proof: version 0 has to stay where it is. */
-    ck_assert(is_private(&f, &window));
-    ck_assert(window.values[0][16] == 0.0f);
-    ck_assert(window.values[1][16] == -1.0f);
-    step(&f);
-    ck_assert(lies_in(&f, &window, 1));
-    step(&f);
-    ck_assert(lies_in(&f, &window, 0));
-    close_fixture(&f);
+    apply(f, true);
+    apply(f, true); /* Without the proof: version 0 has to stay where it is. */
+    ck_assert(is_private(f));
+    ck_assert(f->window.values[0][16] == 0.0f);
+    ck_assert(f->window.values[1][16] == -1.0f);
+    step(f);
+    ck_assert(lies_in(f, 1));
+    step(f);
+    ck_assert(lies_in(f, 0));
 }
 
 /* Values come from a checkpoint into the first copy, whatever their version; the next one must not
  * be made over them, nor over what may be read of it. */
-TEST_PLAIN(a_chunk_restored_at_an_odd_version_finds_its_turns_again)
+TEST_LENT(a_chunk_restored_at_an_odd_version_finds_its_turns_again, 2)
 {
-    for (uint64_t restored = 6; restored <= 7; restored++) {
-        struct fixture f;
-        struct window window;
-        open_lent(&f, &window);
-        for (int i = 0; i < 16; i++)
-            chunk_array(&f.chunk, 0)[i] = 100;
-        f.chunk.version = restored;
-        for (uint64_t version = restored + 1; version <= 12; version++) {
-            step(&f);
-            ck_assert(first(f.chunk.values) == 100.0f - (float)(version - restored));
-            ck_assert(first(f.chunk.previous) == 101.0f - (float)(version - restored));
-            if (restored == 7 && version == 8)
-                ck_assert(is_private(&f, &window));
-            else
-                ck_assert(lies_in(&f, &window, version % 2));
-        }
-        close_fixture(&f);
+    const uint64_t restored = 6 + (uint64_t)_i;
+    for (int i = 0; i < 16; i++)
+        chunk_array(&f->chunk, 0)[i] = 100;
+    f->chunk.version = restored;
+    for (uint64_t version = restored + 1; version <= 12; version++) {
+        step(f);
+        ck_assert(first(f->chunk.values) == 100.0f - (float)(version - restored));
+        ck_assert(first(f->chunk.previous) == 101.0f - (float)(version - restored));
+        if (restored == 7 && version == 8)
+            ck_assert(is_private(f));
+        else
+            ck_assert(lies_in(f, version % 2));
     }
 }
 
-TEST_PLAIN(without_both_copies_there_is_none)
+TEST_LENT(without_both_copies_there_is_none, 3)
 {
-    for (int i = 0; i < 3; i++) {
-        struct fixture f;
-        struct window window;
-        struct chunk_memory memory = {lend, &window};
-        open_lent(&f, &window);
-        chunk_free(&f.chunk);
-        window.has[0] = i == 1;
-        window.has[1] = i == 2;
-        ck_assert(chunk_init(&f.chunk, f.plan, 1, &memory) == STATUS_OK);
-        chunk_initialize(&f.chunk);
-        step(&f);
-        step(&f);
-        ck_assert(is_private(&f, &window));
-        ck_assert_ptr_null(f.chunk.lent[0]);
-        ck_assert_ptr_null(f.chunk.lent[1]);
-        ck_assert(first(f.chunk.values) == -2.0f);
-        close_fixture(&f);
-    }
+    const int i = _i;
+    struct chunk_memory memory = {lend, &f->window};
+    chunk_free(&f->chunk);
+    f->window.has[0] = i == 1;
+    f->window.has[1] = i == 2;
+    ck_assert(chunk_init(&f->chunk, f->plan, 1, &memory) == STATUS_OK);
+    chunk_initialize(&f->chunk);
+    step(f);
+    step(f);
+    ck_assert(is_private(f));
+    ck_assert_ptr_null(f->chunk.lent[0]);
+    ck_assert_ptr_null(f->chunk.lent[1]);
+    ck_assert(first(f->chunk.values) == -2.0f);
 }
 
 TEST_PLAIN(lent_memory_does_not_change_the_bits)
 {
     struct fixture a, b;
-    struct window window;
     open_fixture(&a);
-    open_lent(&b, &window);
+    open_lent(&b);
     struct frame *held = NULL;
     for (int i = 0; i < 12; i++) {
         for (int e = 0; e < 16; e++)
@@ -449,10 +426,9 @@ TEST_PLAIN(lent_memory_does_not_change_the_bits)
 TEST_PLAIN(values_to_be_filled_anew_are_nobody_else_s)
 {
     struct fixture f;
-    struct window window;
     for (int lent = 0; lent < 2; lent++) {
         if (lent)
-            open_lent(&f, &window);
+            open_lent(&f);
         else
             open_fixture(&f);
         struct frame *held[2];
@@ -461,7 +437,7 @@ TEST_PLAIN(values_to_be_filled_anew_are_nobody_else_s)
             held[i] = frame_retain(i == 0 ? f.chunk.previous : f.chunk.values);
         }
         float before[2] = {first(held[0]), first(held[1])};
-        struct window was = window;
+        struct window was = f.window;
         ck_assert(chunk_renew(&f.chunk) == STATUS_OK);
         ck_assert_ptr_null(f.chunk.previous);
         ck_assert(frame_is_writable(f.chunk.values));
@@ -471,17 +447,17 @@ TEST_PLAIN(values_to_be_filled_anew_are_nobody_else_s)
         for (int i = 0; i < 2; i++)
             ck_assert(first(held[i]) == before[i]);
         if (lent) /* Readers of lent memory hold nothing. */
-            ck_assert(memcmp(&was, &window, sizeof was) == 0);
+            ck_assert(memcmp(&was, &f.window, sizeof was) == 0);
         struct frame *fresh = f.chunk.values; /* Once they are its own they are good enough. */
         ck_assert(chunk_renew(&f.chunk) == STATUS_OK);
         ck_assert_ptr_eq(f.chunk.values, fresh);
         for (int i = 0; i < 2; i++)
             frame_release(held[i]);
         step(&f);
-        ck_assert(!lent || lies_in(&f, &window, 1));
+        ck_assert(!lent || lies_in(&f, 1));
         ck_assert(first(f.chunk.values) == -1.0f);
         step(&f);
-        ck_assert(!lent || lies_in(&f, &window, 0));
+        ck_assert(!lent || lies_in(&f, 0));
         close_fixture(&f);
     }
 }

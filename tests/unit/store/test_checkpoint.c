@@ -91,29 +91,42 @@ static enum status open_step(struct checkpoint_reader *reader, const char *out, 
     return checkpoint_open(reader, disk, path, error);
 }
 
-TEST_PLAIN(values_alone_are_those_of_the_whole_and_the_slots_are_verified_all_the_same)
-{
-    char out[DISK_PATH_MAX], path[DISK_PATH_MAX], part[DISK_PATH_MAX];
-    struct checkpoint_reader whole, values;
+/* A run's folder in the scratch directory, and what is read there. */
+struct place {
+    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
+    struct checkpoint_reader reader;
     struct error error;
-    scratch_path(out, "run");
-    write_checkpoint(out, 7, 1);
-    checkpoint_path(path, out, 7);
-    ck_assert_int_eq(checkpoint_open(&whole, disk, path, &error), STATUS_OK);
-    ck_assert_int_eq(checkpoint_open_values(&values, disk, path, &error), STATUS_OK);
+};
+
+static void place_open(struct place *p)
+{
+    memset(p, 0, sizeof *p);
+    scratch_path(p->out, "run");
+}
+
+#define TEST(name) SUITE_TEST(name, struct place, p, place_open(p), checkpoint_close(&p->reader))
+
+TEST(values_alone_are_those_of_the_whole_and_the_slots_are_verified_all_the_same)
+{
+    char part[DISK_PATH_MAX];
+    struct checkpoint_reader whole, values;
+    write_checkpoint(p->out, 7, 1);
+    checkpoint_path(p->path, p->out, 7);
+    ck_assert_int_eq(checkpoint_open(&whole, disk, p->path, &p->error), STATUS_OK);
+    ck_assert_int_eq(checkpoint_open_values(&values, disk, p->path, &p->error), STATUS_OK);
     ck_assert_uint_eq(values.array_count, 1);
     ck_assert_mem_eq(values.arrays[0], whole.arrays[0], whole.elements * sizeof(float));
     ck_assert_ptr_null(values.arrays[1]);
     checkpoint_close(&values);
     checkpoint_close(&whole);
 
-    file_path(part, out, 7, "part-0-of-1.safetensors");
+    file_path(part, p->out, 7, "part-0-of-1.safetensors");
     size_t bytes;
     char *data = scratch_read(part, &bytes);
     data[bytes - 1] = (char)(data[bytes - 1] ^ 1); /* The last slot's last value. */
     scratch_write(part, data, bytes);
     free(data);
-    ck_assert_int_eq(checkpoint_open_values(&values, disk, path, &error), STATUS_INVALID);
+    ck_assert_int_eq(checkpoint_open_values(&values, disk, p->path, &p->error), STATUS_INVALID);
 }
 
 TEST_PLAIN(what_any_number_of_servers_wrote_reads_back)
@@ -162,62 +175,53 @@ static void expect_damage(const char *out, const char *name, const char *data, s
 static const char *const file_names[] = {"manifest.json", "part-0-of-2.safetensors",
                                          "part-1-of-2.safetensors"};
 
-TEST_PLAIN(a_flipped_bit_anywhere_is_noticed)
+TEST(a_flipped_bit_anywhere_is_noticed)
 {
-    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
-    scratch_path(out, "run");
-    write_checkpoint(out, 5, 2);
+    write_checkpoint(p->out, 5, 2);
     for (size_t i = 0; i < 3; i++) {
         size_t bytes;
-        file_path(path, out, 5, file_names[i]);
-        char *data = scratch_read(path, &bytes);
+        file_path(p->path, p->out, 5, file_names[i]);
+        char *data = scratch_read(p->path, &bytes);
         char *damaged = malloc(bytes);
         ck_assert_ptr_nonnull(damaged);
         for (size_t bit = 0; bit < 8 * bytes; bit += 11) {
             memcpy(damaged, data, bytes);
             damaged[bit / 8] = (char)(damaged[bit / 8] ^ (1 << bit % 8));
-            expect_damage(out, file_names[i], data, bytes, damaged, bytes);
+            expect_damage(p->out, file_names[i], data, bytes, damaged, bytes);
         }
         free(damaged);
         free(data);
     }
-    struct checkpoint_reader reader;
-    ck_assert_int_eq(open_step(&reader, out, 5, NULL), STATUS_OK);
-    checkpoint_close(&reader);
+    ck_assert_int_eq(open_step(&p->reader, p->out, 5, NULL), STATUS_OK);
+    checkpoint_close(&p->reader);
 }
 
-TEST_PLAIN(a_file_cut_off_or_grown_is_noticed)
+TEST(a_file_cut_off_or_grown_is_noticed)
 {
-    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
-    scratch_path(out, "run");
-    write_checkpoint(out, 5, 2);
+    write_checkpoint(p->out, 5, 2);
     for (size_t i = 0; i < 3; i++) {
         size_t bytes;
-        file_path(path, out, 5, file_names[i]);
-        char *data = scratch_read(path, &bytes);
+        file_path(p->path, p->out, 5, file_names[i]);
+        char *data = scratch_read(p->path, &bytes);
         for (size_t cut = 0; cut < bytes; cut += 1 + bytes / 50)
-            expect_damage(out, file_names[i], data, bytes, data, cut);
-        expect_damage(out, file_names[i], data, bytes, data, bytes - 1);
-        expect_damage(out, file_names[i], data, bytes, data, bytes + 1); /* With the zero. */
+            expect_damage(p->out, file_names[i], data, bytes, data, cut);
+        expect_damage(p->out, file_names[i], data, bytes, data, bytes - 1);
+        expect_damage(p->out, file_names[i], data, bytes, data, bytes + 1); /* With the zero. */
         free(data);
     }
 }
 
-TEST_PLAIN(a_missing_part_is_damage_and_a_missing_manifest_is_no_checkpoint)
+TEST(a_missing_part_is_damage_and_a_missing_manifest_is_no_checkpoint)
 {
-    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
-    struct checkpoint_reader reader;
-    struct error error;
-    scratch_path(out, "run");
-    write_checkpoint(out, 5, 2);
-    file_path(path, out, 5, file_names[2]);
-    ck_assert_int_eq(unlink(path), 0);
-    ck_assert_int_eq(open_step(&reader, out, 5, &error), STATUS_INVALID);
-    ck_assert_ptr_nonnull(strstr(error.text, file_names[2]));
-    file_path(path, out, 5, file_names[0]);
-    ck_assert_int_eq(unlink(path), 0);
-    ck_assert_int_eq(open_step(&reader, out, 5, &error), STATUS_NOT_FOUND);
-    ck_assert_int_eq(open_step(&reader, out, 6, &error), STATUS_NOT_FOUND);
+    write_checkpoint(p->out, 5, 2);
+    file_path(p->path, p->out, 5, file_names[2]);
+    ck_assert_int_eq(unlink(p->path), 0);
+    ck_assert_int_eq(open_step(&p->reader, p->out, 5, &p->error), STATUS_INVALID);
+    ck_assert_ptr_nonnull(strstr(p->error.text, file_names[2]));
+    file_path(p->path, p->out, 5, file_names[0]);
+    ck_assert_int_eq(unlink(p->path), 0);
+    ck_assert_int_eq(open_step(&p->reader, p->out, 5, &p->error), STATUS_NOT_FOUND);
+    ck_assert_int_eq(open_step(&p->reader, p->out, 6, &p->error), STATUS_NOT_FOUND);
 }
 
 /* Write one part of these chunks with a right manifest, and open it. */
@@ -329,15 +333,11 @@ TEST_PLAIN(a_part_of_another_step_is_refused)
     ck_assert_ptr_nonnull(strstr(error.text, "step 8"));
 }
 
-TEST_PLAIN(a_manifest_beyond_its_job_is_refused)
+TEST(a_manifest_beyond_its_job_is_refused)
 {
-    char out[DISK_PATH_MAX];
-    struct checkpoint_reader reader;
-    struct error error;
-    scratch_path(out, "run");
-    write_checkpoint(out, 2001, 1); /* The sample job has 2000 steps. */
-    ck_assert_int_eq(open_step(&reader, out, 2001, &error), STATUS_INVALID);
-    ck_assert_ptr_nonnull(strstr(error.text, "beyond"));
+    write_checkpoint(p->out, 2001, 1); /* The sample job has 2000 steps. */
+    ck_assert_int_eq(open_step(&p->reader, p->out, 2001, &p->error), STATUS_INVALID);
+    ck_assert_ptr_nonnull(strstr(p->error.text, "beyond"));
 }
 
 /* A manifest around the checks of checkpoint_write_manifest. */
@@ -393,28 +393,25 @@ TEST_PLAIN(a_part_cannot_lead_out_of_its_directory)
     }
 }
 
-TEST_PLAIN(a_manifest_is_not_written_before_its_parts)
+TEST(a_manifest_is_not_written_before_its_parts)
 {
-    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
     struct checkpoint_part parts[2];
-    struct error error;
     uint64_t steps[1];
-    scratch_path(out, "run");
     for (uint32_t i = 0; i < 2; i++)
-        write_part(out, 5, i, 2, &parts[i]);
-    file_path(path, out, 5, parts[1].name);
+        write_part(p->out, 5, i, 2, &parts[i]);
+    file_path(p->path, p->out, 5, parts[1].name);
     size_t bytes;
-    char *data = scratch_read(path, &bytes);
-    scratch_write(path, data, bytes - 1);
-    ck_assert_int_eq(try_manifest(out, 5, parts, 2, &error), STATUS_INVALID);
-    ck_assert_ptr_nonnull(strstr(error.text, parts[1].name));
-    ck_assert_int_eq(unlink(path), 0);
-    ck_assert_int_eq(try_manifest(out, 5, parts, 2, &error), STATUS_INVALID);
-    ck_assert_ptr_nonnull(strstr(error.text, "No such file"));
-    ck_assert_uint_eq(checkpoint_list(disk, out, steps, 1), 0);
-    scratch_write(path, data, bytes);
-    ck_assert_int_eq(try_manifest(out, 5, parts, 2, &error), STATUS_OK);
-    ck_assert_uint_eq(checkpoint_list(disk, out, steps, 1), 1);
+    char *data = scratch_read(p->path, &bytes);
+    scratch_write(p->path, data, bytes - 1);
+    ck_assert_int_eq(try_manifest(p->out, 5, parts, 2, &p->error), STATUS_INVALID);
+    ck_assert_ptr_nonnull(strstr(p->error.text, parts[1].name));
+    ck_assert_int_eq(unlink(p->path), 0);
+    ck_assert_int_eq(try_manifest(p->out, 5, parts, 2, &p->error), STATUS_INVALID);
+    ck_assert_ptr_nonnull(strstr(p->error.text, "No such file"));
+    ck_assert_uint_eq(checkpoint_list(disk, p->out, steps, 1), 0);
+    scratch_write(p->path, data, bytes);
+    ck_assert_int_eq(try_manifest(p->out, 5, parts, 2, &p->error), STATUS_OK);
+    ck_assert_uint_eq(checkpoint_list(disk, p->out, steps, 1), 1);
     free(data);
 }
 
@@ -433,95 +430,84 @@ static void write_part_of(const char *out, uint64_t step, uint64_t generation,
                      STATUS_OK);
 }
 
-TEST_PLAIN(a_later_generation_writes_beside_an_earlier_one)
+TEST(a_later_generation_writes_beside_an_earlier_one)
 {
-    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
     struct checkpoint_part old, new;
-    struct checkpoint_reader reader;
-    struct error error;
-    scratch_path(out, "run");
-    write_part_of(out, 5, 0, &old);
+    write_part_of(p->out, 5, 0, &old);
     ck_assert_str_eq(old.name, "part-0-of-1.safetensors");
-    write_part_of(out, 5, 12, &new);
+    write_part_of(p->out, 5, 12, &new);
     ck_assert_str_eq(new.name, "part-0-of-1.g12.safetensors");
-    write_manifest(out, 5, &new, 1);
-    file_path(path, out, 5, old.name);
-    ck_assert(!scratch_has(path));  /* Of no use any more. */
-    write_part_of(out, 5, 0, &old); /* Whoever was left behind goes on. */
-    ck_assert_msg(open_step(&reader, out, 5, &error) == STATUS_OK, "%s", error.text);
-    ck_assert_str_eq(reader.manifest.parts[0].name, new.name);
-    checkpoint_close(&reader);
+    write_manifest(p->out, 5, &new, 1);
+    file_path(p->path, p->out, 5, old.name);
+    ck_assert(!scratch_has(p->path));  /* Of no use any more. */
+    write_part_of(p->out, 5, 0, &old); /* Whoever was left behind goes on. */
+    ck_assert_msg(open_step(&p->reader, p->out, 5, &p->error) == STATUS_OK, "%s", p->error.text);
+    ck_assert_str_eq(p->reader.manifest.parts[0].name, new.name);
+    checkpoint_close(&p->reader);
 }
 
-TEST_PLAIN(left_overs_beside_a_manifest_go_but_not_what_is_being_written_again)
+TEST(left_overs_beside_a_manifest_go_but_not_what_is_being_written_again)
 {
     static const char *const names[] = {
         "part-0-of-1.g1.safetensors", "manifest.json.tmp", "part-0-of-1.g1.safetensors.tmp",
         "part-0-of-1.g2.safetensors.tmp", "part-1-of-2.safetensors"};
-    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
     struct checkpoint_part part;
-    scratch_path(out, "run");
-    write_part_of(out, 5, 2, &part);
+    write_part_of(p->out, 5, 2, &part);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        file_path(path, out, 5, names[i]);
-        scratch_write(path, "x", 1);
+        file_path(p->path, p->out, 5, names[i]);
+        scratch_write(p->path, "x", 1);
     }
-    write_manifest(out, 5, &part, 1);
+    write_manifest(p->out, 5, &part, 1);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        file_path(path, out, 5, names[i]);
-        ck_assert_msg(scratch_has(path) == (i == 3), "%s", names[i]);
+        file_path(p->path, p->out, 5, names[i]);
+        ck_assert_msg(scratch_has(p->path) == (i == 3), "%s", names[i]);
     }
-    struct checkpoint_reader reader;
-    ck_assert_int_eq(open_step(&reader, out, 5, NULL), STATUS_OK);
-    checkpoint_close(&reader);
+    ck_assert_int_eq(open_step(&p->reader, p->out, 5, NULL), STATUS_OK);
+    checkpoint_close(&p->reader);
 }
 
-TEST_PLAIN(verifying_finds_what_opening_finds)
+TEST(verifying_finds_what_opening_finds)
 {
-    char out[DISK_PATH_MAX], directory[DISK_PATH_MAX], path[DISK_PATH_MAX];
+    char directory[DISK_PATH_MAX];
     struct manifest manifest;
-    struct error error;
-    scratch_path(out, "run");
-    checkpoint_path(directory, out, 5);
-    ck_assert_int_eq(checkpoint_verify(disk, directory, NULL, &error), STATUS_NOT_FOUND);
-    write_checkpoint(out, 5, 2);
-    ck_assert_int_eq(checkpoint_verify(disk, directory, NULL, &error), STATUS_OK);
-    ck_assert_int_eq(checkpoint_verify(disk, directory, &manifest, &error), STATUS_OK);
+    checkpoint_path(directory, p->out, 5);
+    ck_assert_int_eq(checkpoint_verify(disk, directory, NULL, &p->error), STATUS_NOT_FOUND);
+    write_checkpoint(p->out, 5, 2);
+    ck_assert_int_eq(checkpoint_verify(disk, directory, NULL, &p->error), STATUS_OK);
+    ck_assert_int_eq(checkpoint_verify(disk, directory, &manifest, &p->error), STATUS_OK);
     ck_assert_uint_eq(manifest.part_count, 2);
     manifest_free(&manifest);
     for (size_t i = 0; i < 3; i++) {
         size_t bytes;
-        file_path(path, out, 5, file_names[i]);
-        char *data = scratch_read(path, &bytes);
+        file_path(p->path, p->out, 5, file_names[i]);
+        char *data = scratch_read(p->path, &bytes);
         data[bytes / 2] ^= 1;
-        scratch_write(path, data, bytes);
-        ck_assert_int_eq(checkpoint_verify(disk, directory, NULL, &error), STATUS_INVALID);
-        ck_assert_ptr_nonnull(strstr(error.text, file_names[i]));
+        scratch_write(p->path, data, bytes);
+        ck_assert_int_eq(checkpoint_verify(disk, directory, NULL, &p->error), STATUS_INVALID);
+        ck_assert_ptr_nonnull(strstr(p->error.text, file_names[i]));
         data[bytes / 2] ^= 1;
-        scratch_write(path, data, bytes);
+        scratch_write(p->path, data, bytes);
         free(data);
     }
-    ck_assert_int_eq(checkpoint_verify(disk, directory, NULL, &error), STATUS_OK);
+    ck_assert_int_eq(checkpoint_verify(disk, directory, NULL, &p->error), STATUS_OK);
 }
 
 /* --- several ------------------------------------------------------------------------------- */
 
-TEST_PLAIN(checkpoints_are_listed_from_the_newest)
+TEST(checkpoints_are_listed_from_the_newest)
 {
-    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
     uint64_t steps[8];
     struct checkpoint_part part;
-    scratch_path(out, "run");
-    ck_assert_uint_eq(checkpoint_list(disk, out, steps, 8), 0);
-    write_checkpoint(out, 9, 1);
-    write_checkpoint(out, 1000, 1);
-    write_checkpoint(out, 100, 1);
-    write_part(out, 1500, 0, 1, &part);
-    scratch_path(path, "run/checkpoints/step-5");
-    ck_assert_int_eq(disk->make_directory(NULL, path, NULL), STATUS_OK);
-    scratch_path(path, "run/checkpoints/step-5/manifest.json");
-    scratch_write(path, "{}", 2);
-    ck_assert_uint_eq(checkpoint_list(disk, out, steps, 2), 3);
+    ck_assert_uint_eq(checkpoint_list(disk, p->out, steps, 8), 0);
+    write_checkpoint(p->out, 9, 1);
+    write_checkpoint(p->out, 1000, 1);
+    write_checkpoint(p->out, 100, 1);
+    write_part(p->out, 1500, 0, 1, &part);
+    scratch_path(p->path, "run/checkpoints/step-5");
+    ck_assert_int_eq(disk->make_directory(NULL, p->path, NULL), STATUS_OK);
+    scratch_path(p->path, "run/checkpoints/step-5/manifest.json");
+    scratch_write(p->path, "{}", 2);
+    ck_assert_uint_eq(checkpoint_list(disk, p->out, steps, 2), 3);
     ck_assert_uint_eq(steps[0], 1000);
     ck_assert_uint_eq(steps[1], 100);
 }
@@ -659,71 +645,67 @@ TEST_PLAIN(what_was_just_written_is_never_pruned)
 }
 
 /* What was moved to another place and linked is read there, but never written or removed. */
-TEST_PLAIN(what_lies_behind_a_link_is_only_read)
+TEST(what_lies_behind_a_link_is_only_read)
 {
-    char out[DISK_PATH_MAX], path[DISK_PATH_MAX], outside[DISK_PATH_MAX], manifest[DISK_PATH_MAX];
-    struct checkpoint_reader reader;
+    char outside[DISK_PATH_MAX], manifest[DISK_PATH_MAX];
     struct checkpoint_shelf shelf = {0};
     struct checkpoint_chunk chunk = {.count = 16};
     struct checkpoint_part part;
-    struct error error;
     float values[16] = {0};
-    scratch_path(out, "run");
     scratch_path(outside, "outside");
     snprintf(manifest, sizeof manifest, "%.900s/manifest.json", outside);
-    write_checkpoint(out, 1, 1);
-    checkpoint_path(path, out, 1);
-    ck_assert_int_eq(rename(path, outside), 0);
-    ck_assert_int_eq(symlink(outside, path), 0);
-    ck_assert_int_eq(open_step(&reader, out, 1, &error), STATUS_OK);
-    checkpoint_close(&reader);
+    write_checkpoint(p->out, 1, 1);
+    checkpoint_path(p->path, p->out, 1);
+    ck_assert_int_eq(rename(p->path, outside), 0);
+    ck_assert_int_eq(symlink(outside, p->path), 0);
+    ck_assert_int_eq(open_step(&p->reader, p->out, 1, &p->error), STATUS_OK);
+    checkpoint_close(&p->reader);
 
     for (uint32_t i = 0; i < ARRAYS; i++)
         chunk.arrays[i] = values;
-    ck_assert_int_eq(checkpoint_write_part(disk, out, 1, 0, 0, 1,
+    ck_assert_int_eq(checkpoint_write_part(disk, p->out, 1, 0, 0, 1,
                                            optimizer_slots(optimizer_find("adam")), &chunk, 1,
-                                           &part, &error),
+                                           &part, &p->error),
                      STATUS_IO);
-    ck_assert_ptr_nonnull(strstr(error.text, "it is a symbolic link"));
+    ck_assert_ptr_nonnull(strstr(p->error.text, "it is a symbolic link"));
     for (uint64_t step = 2; step <= 4; step++) {
-        write_checkpoint(out, step, 1);
+        write_checkpoint(p->out, step, 1);
         checkpoint_shelf_add(&shelf, step);
     }
-    ck_assert_msg(checkpoint_prune(disk, out, &shelf, &error) == STATUS_OK, "%s", error.text);
-    ck_assert(!scratch_has(path));
+    ck_assert_msg(checkpoint_prune(disk, p->out, &shelf, &p->error) == STATUS_OK, "%s",
+                  p->error.text);
+    ck_assert(!scratch_has(p->path));
     ck_assert(scratch_has(manifest));
 
-    scratch_path(path, "run/checkpoints");
+    scratch_path(p->path, "run/checkpoints");
     scratch_path(outside, "more");
-    ck_assert_int_eq(rename(path, outside), 0);
-    ck_assert_int_eq(symlink(outside, path), 0);
-    ck_assert_int_eq(checkpoint_write_part(disk, out, 9, 0, 0, 1,
+    ck_assert_int_eq(rename(p->path, outside), 0);
+    ck_assert_int_eq(symlink(outside, p->path), 0);
+    ck_assert_int_eq(checkpoint_write_part(disk, p->out, 9, 0, 0, 1,
                                            optimizer_slots(optimizer_find("adam")), &chunk, 1,
-                                           &part, &error),
+                                           &part, &p->error),
                      STATUS_IO);
-    ck_assert_ptr_nonnull(strstr(error.text, path));
-    scratch_path(path, "more/step-000000000009");
-    ck_assert(!scratch_has(path));
+    ck_assert_ptr_nonnull(strstr(p->error.text, p->path));
+    scratch_path(p->path, "more/step-000000000009");
+    ck_assert(!scratch_has(p->path));
 }
 
-TEST_PLAIN(only_what_nobody_finishes_is_swept)
+TEST(only_what_nobody_finishes_is_swept)
 {
-    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
     struct checkpoint_part part;
     static const uint64_t unfinished[] = {5, 45, 60};
-    scratch_path(out, "run");
-    ck_assert_int_eq(checkpoint_sweep(disk, out, UINT64_MAX, NULL), STATUS_OK);
-    write_checkpoint(out, 40, 2);
-    damage(out, 40, "manifest.json");
-    write_checkpoint(out, 50, 2);
+    ck_assert_int_eq(checkpoint_sweep(disk, p->out, UINT64_MAX, NULL), STATUS_OK);
+    write_checkpoint(p->out, 40, 2);
+    damage(p->out, 40, "manifest.json");
+    write_checkpoint(p->out, 50, 2);
     for (size_t i = 0; i < 3; i++)
-        write_part(out, unfinished[i], 0, 2, &part);
-    ck_assert_int_eq(checkpoint_sweep(disk, out, 60, NULL), STATUS_OK);
+        write_part(p->out, unfinished[i], 0, 2, &part);
+    ck_assert_int_eq(checkpoint_sweep(disk, p->out, 60, NULL), STATUS_OK);
     for (size_t i = 0; i < 3; i++) {
-        checkpoint_path(path, out, unfinished[i]);
-        ck_assert(scratch_has(path) == (i == 2));
+        checkpoint_path(p->path, p->out, unfinished[i]);
+        ck_assert(scratch_has(p->path) == (i == 2));
     }
-    expect_steps(out, (uint64_t[]){50, 40}, 2);
+    expect_steps(p->out, (uint64_t[]){50, 40}, 2);
 }
 
 /* Of run/, or what restore names: the step, or with UINT64_MAX the status is *status. */
@@ -739,27 +721,26 @@ static uint64_t resumed_step(const char *restore, bool *passed_over, enum status
     return step;
 }
 
-TEST_PLAIN(a_run_that_has_begun_goes_on_from_its_own_checkpoints)
+TEST(a_run_that_has_begun_goes_on_from_its_own_checkpoints)
 {
-    char out[DISK_PATH_MAX], elsewhere[DISK_PATH_MAX], path[DISK_PATH_MAX];
+    char elsewhere[DISK_PATH_MAX];
     enum status status;
     bool passed_over;
-    scratch_path(out, "run");
     scratch_path(elsewhere, "elsewhere");
     write_checkpoint(elsewhere, 7, 1);
-    checkpoint_path(path, elsewhere, 7);
+    checkpoint_path(p->path, elsewhere, 7);
     ck_assert(resumed_step("auto", &passed_over, &status) == UINT64_MAX && !passed_over);
     ck_assert_int_eq(status, STATUS_NOT_FOUND);
     ck_assert(resumed_step("never", &passed_over, &status) == UINT64_MAX && !passed_over);
     ck_assert_int_eq(status, STATUS_NOT_FOUND);
-    ck_assert(resumed_step(path, &passed_over, &status) == 7 && !passed_over);
-    write_checkpoint(out, 20, 1);
-    ck_assert(resumed_step(path, &passed_over, &status) == 20 && passed_over);
+    ck_assert(resumed_step(p->path, &passed_over, &status) == 7 && !passed_over);
+    write_checkpoint(p->out, 20, 1);
+    ck_assert(resumed_step(p->path, &passed_over, &status) == 20 && passed_over);
     ck_assert(resumed_step("auto", &passed_over, &status) == 20 && !passed_over);
-    damage(out, 20, "part-0-of-1.safetensors"); /* With nothing whole it begins again. */
+    damage(p->out, 20, "part-0-of-1.safetensors"); /* With nothing whole it begins again. */
     ck_assert(resumed_step("auto", &passed_over, &status) == UINT64_MAX);
     ck_assert_int_eq(status, STATUS_INVALID);
-    ck_assert(resumed_step(path, &passed_over, &status) == 7 && !passed_over);
+    ck_assert(resumed_step(p->path, &passed_over, &status) == 7 && !passed_over);
     ck_assert(resumed_step(elsewhere, &passed_over, &status) == 7 && !passed_over); /* Its run. */
     write_checkpoint(elsewhere, 8, 1);
     ck_assert(resumed_step(elsewhere, &passed_over, &status) == 8 && !passed_over);
@@ -771,28 +752,24 @@ TEST_PLAIN(a_run_that_has_begun_goes_on_from_its_own_checkpoints)
     ck_assert_int_eq(status, STATUS_IO);
 }
 
-TEST_PLAIN(the_newest_whole_checkpoint_is_opened)
+TEST(the_newest_whole_checkpoint_is_opened)
 {
-    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
-    struct checkpoint_reader reader;
-    struct error error;
     struct reports reports = {0};
-    scratch_path(out, "run");
-    ck_assert_int_eq(checkpoint_open_newest(&reader, disk, out, report, &reports, &error),
+    ck_assert_int_eq(checkpoint_open_newest(&p->reader, disk, p->out, report, &reports, &p->error),
                      STATUS_NOT_FOUND);
-    write_checkpoint(out, 10, 2);
-    write_checkpoint(out, 20, 2);
-    file_path(path, out, 20, "part-1-of-2.safetensors");
-    scratch_write(path, "x", 1);
-    ck_assert_int_eq(checkpoint_open_newest(&reader, disk, out, report, &reports, &error),
+    write_checkpoint(p->out, 10, 2);
+    write_checkpoint(p->out, 20, 2);
+    file_path(p->path, p->out, 20, "part-1-of-2.safetensors");
+    scratch_write(p->path, "x", 1);
+    ck_assert_int_eq(checkpoint_open_newest(&p->reader, disk, p->out, report, &reports, &p->error),
                      STATUS_OK);
-    ck_assert_uint_eq(reader.manifest.step, 10);
+    ck_assert_uint_eq(p->reader.manifest.step, 10);
     ck_assert_int_eq(reports.count, 1);
-    ck_assert_ptr_nonnull(strstr(reports.last, path));
-    checkpoint_close(&reader);
-    file_path(path, out, 10, "manifest.json");
-    scratch_write(path, "{}", 2);
-    ck_assert_int_eq(checkpoint_open_newest(&reader, disk, out, NULL, NULL, &error),
+    ck_assert_ptr_nonnull(strstr(reports.last, p->path));
+    checkpoint_close(&p->reader);
+    file_path(p->path, p->out, 10, "manifest.json");
+    scratch_write(p->path, "{}", 2);
+    ck_assert_int_eq(checkpoint_open_newest(&p->reader, disk, p->out, NULL, NULL, &p->error),
                      STATUS_INVALID);
 }
 
@@ -846,41 +823,39 @@ TEST_PLAIN(a_model_out_of_a_checkpoint_has_the_bytes_of_one_that_was_whole_in_me
     job_free(&job);
 }
 
-TEST_PLAIN(no_model_comes_out_of_a_damaged_checkpoint)
+TEST(no_model_comes_out_of_a_damaged_checkpoint)
 {
-    char out[DISK_PATH_MAX], path[DISK_PATH_MAX], part[DISK_PATH_MAX], aside[DISK_PATH_MAX];
+    char part[DISK_PATH_MAX], aside[DISK_PATH_MAX];
     char model[65], parameters[65];
-    struct error error;
     size_t bytes;
-    scratch_path(out, "run");
-    scratch_path(path, "model.safetensors");
+    scratch_path(p->path, "model.safetensors");
     scratch_path(aside, "model.safetensors" DISK_ASIDE);
-    write_checkpoint(out, 5, 2);
-    file_path(part, out, 5, "part-1-of-2.safetensors");
+    write_checkpoint(p->out, 5, 2);
+    file_path(part, p->out, 5, "part-1-of-2.safetensors");
     char *data = scratch_read(part, &bytes);
     for (size_t bit = 0; bit < 8 * bytes; bit += 101) {
         data[bit / 8] = (char)(data[bit / 8] ^ (1 << bit % 8));
         scratch_write(part, data, bytes);
-        ck_assert_int_eq(export_step(out, 5, path, model, parameters, &error), STATUS_INVALID);
-        ck_assert_msg(strstr(error.text, out) != NULL, "%s", error.text);
-        ck_assert(!scratch_has(path) && !scratch_has(aside));
+        ck_assert_int_eq(export_step(p->out, 5, p->path, model, parameters, &p->error),
+                         STATUS_INVALID);
+        ck_assert_msg(strstr(p->error.text, p->out) != NULL, "%s", p->error.text);
+        ck_assert(!scratch_has(p->path) && !scratch_has(aside));
         data[bit / 8] = (char)(data[bit / 8] ^ (1 << bit % 8));
     }
     scratch_write(part, data, bytes - 1);
-    ck_assert_int_eq(export_step(out, 5, path, model, parameters, &error), STATUS_INVALID);
+    ck_assert_int_eq(export_step(p->out, 5, p->path, model, parameters, &p->error), STATUS_INVALID);
     ck_assert_int_eq(remove(part), 0);
-    ck_assert_int_eq(export_step(out, 5, path, model, parameters, &error), STATUS_INVALID);
-    ck_assert_int_eq(export_step(out, 6, path, model, parameters, &error), STATUS_NOT_FOUND);
+    ck_assert_int_eq(export_step(p->out, 5, p->path, model, parameters, &p->error), STATUS_INVALID);
+    ck_assert_int_eq(export_step(p->out, 6, p->path, model, parameters, &p->error),
+                     STATUS_NOT_FOUND);
     free(data);
 }
 
 /* Large enough for a thread of its own to measure it. */
-TEST_PLAIN(the_digest_of_a_large_part_is_that_of_its_file)
+TEST(the_digest_of_a_large_part_is_that_of_its_file)
 {
     enum { COUNT = BESIDE_BYTES_MIN / sizeof(float) + 5 };
-    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
     struct checkpoint_part part;
-    struct error error;
     size_t bytes;
     uint8_t digest[HASH_BYTES];
     float *space = malloc(COUNT * sizeof *space);
@@ -888,14 +863,14 @@ TEST_PLAIN(the_digest_of_a_large_part_is_that_of_its_file)
     for (uint64_t i = 0; i < COUNT; i++)
         space[i] = element_of(0, i);
     struct checkpoint_chunk chunk = {.first = 0, .count = COUNT, .arrays = {space}};
-    scratch_path(out, "run");
     for (uint64_t step = 1; step <= 5; step++) {
         space[step] = 0;
-        ck_assert_int_eq(checkpoint_write_part(disk, out, step, 0, 0, 1, (struct slots){.count = 0},
-                                               &chunk, 1, &part, &error),
+        ck_assert_int_eq(checkpoint_write_part(disk, p->out, step, 0, 0, 1,
+                                               (struct slots){.count = 0}, &chunk, 1, &part,
+                                               &p->error),
                          STATUS_OK);
-        file_path(path, out, step, part.name);
-        char *data = scratch_read(path, &bytes);
+        file_path(p->path, p->out, step, part.name);
+        char *data = scratch_read(p->path, &bytes);
         hash_bytes(data, bytes, digest);
         ck_assert_uint_eq(part.bytes, bytes);
         ck_assert_mem_eq(part.digest, digest, sizeof digest);
@@ -922,53 +897,48 @@ static enum status read_lies(void *context, const char *path, uint64_t offset, v
     return status;
 }
 
-TEST_PLAIN(a_part_is_proven_when_every_byte_of_it_is_there_again)
+TEST(a_part_is_proven_when_every_byte_of_it_is_there_again)
 {
-    char out[DISK_PATH_MAX];
     static float space[ARRAYS][ELEMENTS];
     struct checkpoint_part plain, part;
     struct liar liar = {.disk = disk_posix, .at = UINT64_MAX};
-    struct error error;
     liar.disk.context = &liar;
     liar.disk.read_range = read_lies;
     fill(space);
     struct checkpoint_chunk chunk = {
         .first = 0, .count = ELEMENTS, .arrays = {space[0], space[1], space[2]}};
     struct slots slots = optimizer_slots(optimizer_find("adam"));
-    scratch_path(out, "run");
     ck_assert_int_eq(
-        checkpoint_write_part(&liar.disk, out, 1, 0, 0, 1, slots, &chunk, 1, &plain, &error),
+        checkpoint_write_part(&liar.disk, p->out, 1, 0, 0, 1, slots, &chunk, 1, &plain, &p->error),
         STATUS_OK);
     ck_assert_uint_eq(liar.read, 0);
-    ck_assert_int_eq(
-        checkpoint_write_proven_part(&liar.disk, out, 1, 0, 0, 1, slots, &chunk, 1, &part, &error),
-        STATUS_OK);
+    ck_assert_int_eq(checkpoint_write_proven_part(&liar.disk, p->out, 1, 0, 0, 1, slots, &chunk, 1,
+                                                  &part, &p->error),
+                     STATUS_OK);
     ck_assert_uint_eq(liar.read, plain.bytes);
     ck_assert_uint_eq(part.bytes, plain.bytes);
     ck_assert_mem_eq(part.digest, plain.digest, sizeof part.digest);
     for (liar.at = 0; liar.at < plain.bytes; liar.at += 7) {
-        ck_assert_int_eq(checkpoint_write_proven_part(&liar.disk, out, 1, 0, 0, 1, slots, &chunk, 1,
-                                                      &part, &error),
+        ck_assert_int_eq(checkpoint_write_proven_part(&liar.disk, p->out, 1, 0, 0, 1, slots, &chunk,
+                                                      1, &part, &p->error),
                          STATUS_IO);
-        ck_assert_ptr_nonnull(strstr(error.text, "part-0-of-1"));
+        ck_assert_ptr_nonnull(strstr(p->error.text, "part-0-of-1"));
     }
 }
 
-TEST_PLAIN(a_part_is_read_once_more_unless_it_is_the_one_that_was_proven)
+TEST(a_part_is_read_once_more_unless_it_is_the_one_that_was_proven)
 {
-    char out[DISK_PATH_MAX], directory[DISK_PATH_MAX];
+    char directory[DISK_PATH_MAX];
     struct checkpoint_part parts[2], other;
     struct checkpoint_values values;
     struct liar liar = {.disk = disk_posix, .at = UINT64_MAX};
-    struct error error;
     liar.disk.context = &liar;
     liar.disk.read_range = read_lies;
-    scratch_path(out, "run");
     for (uint32_t i = 0; i < 2; i++)
-        write_part(out, 5, i, 2, &parts[i]);
-    write_manifest(out, 5, parts, 2);
-    checkpoint_path(directory, out, 5);
-    ck_assert_int_eq(checkpoint_values_open(&values, &liar.disk, directory, &error), STATUS_OK);
+        write_part(p->out, 5, i, 2, &parts[i]);
+    write_manifest(p->out, 5, parts, 2);
+    checkpoint_path(directory, p->out, 5);
+    ck_assert_int_eq(checkpoint_values_open(&values, &liar.disk, directory, &p->error), STATUS_OK);
     other = parts[0];
     other.digest[3] ^= 1;
     checkpoint_values_trust(&values, 0, &other);
@@ -978,11 +948,11 @@ TEST_PLAIN(a_part_is_read_once_more_unless_it_is_the_one_that_was_proven)
     checkpoint_values_trust(&values, 0, &parts[0]);
     ck_assert_uint_eq(checkpoint_values_unproven(&values), parts[1].bytes);
     liar.read = 0;
-    ck_assert_int_eq(checkpoint_values_verify(&values, &error), STATUS_OK);
+    ck_assert_int_eq(checkpoint_values_verify(&values, &p->error), STATUS_OK);
     ck_assert_uint_eq(liar.read, parts[1].bytes);
     liar.at = parts[1].bytes - 1;
-    ck_assert_int_eq(checkpoint_values_verify(&values, &error), STATUS_INVALID);
-    ck_assert_ptr_nonnull(strstr(error.text, "part-1-of-2"));
+    ck_assert_int_eq(checkpoint_values_verify(&values, &p->error), STATUS_INVALID);
+    ck_assert_ptr_nonnull(strstr(p->error.text, "part-1-of-2"));
     checkpoint_values_close(&values);
 }
 
@@ -1062,21 +1032,18 @@ TEST_PLAIN(variables_of_a_model_file_are_known_by_name)
     job_free(&job);
 }
 
-TEST_PLAIN(a_checkpoint_and_a_run_open_as_a_model)
+TEST(a_checkpoint_and_a_run_open_as_a_model)
 {
-    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
     struct job job = sample_job();
     struct model_file file;
-    struct error error;
-    scratch_path(out, "run");
-    ck_assert_int_eq(model_file_open(&file, disk, out, &error), STATUS_NOT_FOUND);
-    ck_assert_int_eq(disk->make_directory(NULL, out, NULL), STATUS_OK);
-    ck_assert_int_eq(model_file_open(&file, disk, out, &error), STATUS_NOT_FOUND);
-    write_checkpoint(out, 10, 2);
-    checkpoint_path(path, out, 10);
-    const char *const paths[] = {path, out};
+    ck_assert_int_eq(model_file_open(&file, disk, p->out, &p->error), STATUS_NOT_FOUND);
+    ck_assert_int_eq(disk->make_directory(NULL, p->out, NULL), STATUS_OK);
+    ck_assert_int_eq(model_file_open(&file, disk, p->out, &p->error), STATUS_NOT_FOUND);
+    write_checkpoint(p->out, 10, 2);
+    checkpoint_path(p->path, p->out, 10);
+    const char *const paths[] = {p->path, p->out};
     for (int i = 0; i < 2; i++) {
-        ck_assert_int_eq(model_file_open(&file, disk, paths[i], &error), STATUS_OK);
+        ck_assert_int_eq(model_file_open(&file, disk, paths[i], &p->error), STATUS_OK);
         ck_assert_float_eq(file.parameters[1], element_of(0, 1));
         ck_assert_str_eq(file.model, job.model);
         model_file_close(&file);
@@ -1138,23 +1105,20 @@ TEST_PLAIN(of_a_run_that_goes_on_the_newest_checkpoint_is_taken_and_else_its_mod
     }
 }
 
-TEST_PLAIN(a_run_whose_record_is_damaged_is_known_by_its_checkpoints)
+TEST(a_run_whose_record_is_damaged_is_known_by_its_checkpoints)
 {
-    char out[DISK_PATH_MAX], path[DISK_PATH_MAX];
     struct model_file file;
-    struct error error;
-    scratch_path(out, "run");
-    scratch_path(path, "run/run.json");
-    leave_run(out, RUN_DONE);
-    scratch_write(path, "{", 1);
-    ck_assert_int_eq(model_file_open(&file, disk, out, &error), STATUS_OK);
+    scratch_path(p->path, "run/run.json");
+    leave_run(p->out, RUN_DONE);
+    scratch_write(p->path, "{", 1);
+    ck_assert_int_eq(model_file_open(&file, disk, p->out, &p->error), STATUS_OK);
     ck_assert(file.declared && file.step == 10);
     model_file_close(&file);
-    scratch_path(path, "run/checkpoints");
-    scratch_path(out, "elsewhere");
-    ck_assert_int_eq(rename(path, out), 0);
-    scratch_path(out, "run");
-    ck_assert_int_eq(model_file_open(&file, disk, out, &error), STATUS_OK);
+    scratch_path(p->path, "run/checkpoints");
+    scratch_path(p->out, "elsewhere");
+    ck_assert_int_eq(rename(p->path, p->out), 0);
+    scratch_path(p->out, "run");
+    ck_assert_int_eq(model_file_open(&file, disk, p->out, &p->error), STATUS_OK);
     ck_assert(!file.declared); /* There is the model, at least. */
     model_file_close(&file);
 }
@@ -1192,12 +1156,7 @@ TEST_PLAIN(files_that_are_no_model_are_refused)
     ck_assert_msg(strstr(error.text, "only F32") != NULL, "%s", error.text);
 }
 
-static void add(TCase *tcase)
-{
-    tcase_add_checked_fixture(tcase, scratch_open, scratch_close);
-}
-
 int main(void)
 {
-    return suite_run("checkpoint", add);
+    return suite_run("checkpoint", scratch_add);
 }

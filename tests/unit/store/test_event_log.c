@@ -258,12 +258,7 @@ TEST_PLAIN(a_damaged_log_that_is_open_cannot_be_taken_over)
     event_log_close(&s.log);
 }
 
-static void add(TCase *tcase)
-{
-    tcase_add_checked_fixture(tcase, scratch_open, scratch_close);
-}
-
 int main(void)
 {
-    return suite_run("event_log", add);
+    return suite_run("event_log", scratch_add);
 }

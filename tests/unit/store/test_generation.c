@@ -106,12 +106,7 @@ TEST_PLAIN(no_file_is_not_a_damaged_one)
     ck_assert_int_eq(generation_write(&generation, disk, long_path, &error), STATUS_INVALID);
 }
 
-static void add(TCase *tcase)
-{
-    tcase_add_checked_fixture(tcase, scratch_open, scratch_close);
-}
-
 int main(void)
 {
-    return suite_run("generation", add);
+    return suite_run("generation", scratch_add);
 }

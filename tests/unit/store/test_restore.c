@@ -103,12 +103,7 @@ TEST_PLAIN(an_older_manifest_serves_where_the_newest_is_damaged)
     job_free(&job);
 }
 
-static void add(TCase *tcase)
-{
-    tcase_add_checked_fixture(tcase, scratch_open, scratch_close);
-}
-
 int main(void)
 {
-    return suite_run("restore", add);
+    return suite_run("restore", scratch_add);
 }

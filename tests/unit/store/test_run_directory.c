@@ -24,6 +24,34 @@ static enum status open_run(struct run_directory *directory, const char *path,
     return run_directory_open(directory, &disk_posix, path, job, 7, 0, opening, error);
 }
 
+/* A job, and the place in the scratch directory where its run is to be. */
+struct place {
+    char path[DISK_PATH_MAX];
+    struct job job;
+    struct run_directory directory;
+    enum run_opening opening;
+    struct error error;
+};
+
+static void place_open(struct place *p)
+{
+    memset(p, 0, sizeof *p);
+    p->job = sample_job();
+    scratch_path(p->path, "run");
+}
+
+#define TEST(name) SUITE_TEST(name, struct place, p, place_open(p), job_free(&p->job))
+
+static enum status check_run(struct place *p)
+{
+    return run_directory_check(&disk_posix, p->path, &p->job, NULL, &p->error);
+}
+
+static enum status begin_run(struct place *p)
+{
+    return open_run(&p->directory, p->path, &p->job, &p->opening, &p->error);
+}
+
 /* A run that ended in this state after 100 steps and 12.5 seconds. */
 static void leave_run(const char *path, enum run_state state)
 {
@@ -52,34 +80,29 @@ static struct json *read_run(const char *path)
     return root;
 }
 
-START_TEST(a_new_directory_is_made_and_claimed)
+TEST(a_new_directory_is_made_and_claimed)
 {
-    char path[DISK_PATH_MAX];
-    struct job job = sample_job(), back;
-    struct run_directory directory;
-    enum run_opening opening = RUN_RESUMES;
-    struct error error;
-    scratch_path(path, "runs/deep/first");
-    ck_assert_int_eq(run_directory_check(&disk_posix, path, &job, NULL, &error), STATUS_OK);
-    ck_assert(!scratch_has(path));
-    ck_assert_int_eq(open_run(&directory, path, &job, &opening, &error), STATUS_OK);
-    ck_assert_int_eq(opening, RUN_BEGINS);
-    ck_assert_double_eq(directory.earlier.seconds, 0);
-    struct json *root = read_run(path);
+    struct job back;
+    p->opening = RUN_RESUMES;
+    scratch_path(p->path, "runs/deep/first");
+    ck_assert_int_eq(check_run(p), STATUS_OK);
+    ck_assert(!scratch_has(p->path));
+    ck_assert_int_eq(begin_run(p), STATUS_OK);
+    ck_assert_int_eq(p->opening, RUN_BEGINS);
+    ck_assert_double_eq(p->directory.earlier.seconds, 0);
+    struct json *root = read_run(p->path);
     ck_assert_str_eq(json_text(root, "state"), "running");
     ck_assert_str_eq(json_text(root, "run_id"), "0000000000000007");
     ck_assert(isnan(json_number(root, "test_accuracy")));
     ck_assert_ptr_null(json_text(root, "model_sha256"));
-    ck_assert_int_eq(job_read_json(&back, json_at(root, "job"), "job", &error), STATUS_OK);
-    ck_assert_int_eq(job_compare(&job, "a", &back, "b", JOB_SCOPE_ALL, &error), STATUS_OK);
+    ck_assert_int_eq(job_read_json(&back, json_at(root, "job"), "job", &p->error), STATUS_OK);
+    ck_assert_int_eq(job_compare(&p->job, "a", &back, "b", JOB_SCOPE_ALL, &p->error), STATUS_OK);
     json_release(&root);
-    run_directory_close(&directory);
+    run_directory_close(&p->directory);
     job_free(&back);
-    job_free(&job);
 }
-END_TEST
 
-START_TEST(an_unfinished_run_of_the_same_job_is_resumed)
+TEST_PLAIN(an_unfinished_run_of_the_same_job_is_resumed)
 {
     static const enum run_state states[] = {RUN_RUNNING, RUN_STOPPED, RUN_FAILED};
     for (size_t i = 0; i < 3; i++) {
@@ -105,28 +128,19 @@ START_TEST(an_unfinished_run_of_the_same_job_is_resumed)
         job_free(&job);
     }
 }
-END_TEST
 
-START_TEST(an_unfinished_run_of_another_job_is_refused)
+TEST(an_unfinished_run_of_another_job_is_refused)
 {
-    char path[DISK_PATH_MAX];
-    struct job job = sample_job();
-    struct run_directory directory;
-    enum run_opening opening;
-    struct error error;
-    scratch_path(path, "run");
-    leave_run(path, RUN_STOPPED);
-    job.seed = 3;
-    ck_assert_int_eq(run_directory_check(&disk_posix, path, &job, NULL, &error), STATUS_MISMATCH);
-    ck_assert_int_eq(open_run(&directory, path, &job, &opening, &error), STATUS_MISMATCH);
-    ck_assert_ptr_nonnull(strstr(error.text, "seed"));
-    ck_assert_ptr_nonnull(strstr(error.text, path));
-    struct json *root = read_run(path);
+    leave_run(p->path, RUN_STOPPED);
+    p->job.seed = 3;
+    ck_assert_int_eq(check_run(p), STATUS_MISMATCH);
+    ck_assert_int_eq(begin_run(p), STATUS_MISMATCH);
+    ck_assert_ptr_nonnull(strstr(p->error.text, "seed"));
+    ck_assert_ptr_nonnull(strstr(p->error.text, p->path));
+    struct json *root = read_run(p->path);
     ck_assert_str_eq(json_text(root, "state"), "stopped"); /* As it was. */
     json_release(&root);
-    job_free(&job);
 }
-END_TEST
 
 /* run.json of a run says so. */
 static void expect_run(const char *path, const char *state, double steps)
@@ -152,64 +166,51 @@ static void expect_refusal(const char *path, const struct job *job, enum status 
     ck_assert_int_eq(directory.events.file, -1);
 }
 
-START_TEST(a_finished_run_that_would_not_be_longer_is_never_touched)
+TEST(a_finished_run_that_would_not_be_longer_is_never_touched)
 {
-    char path[DISK_PATH_MAX];
-    struct job job = sample_job(); /* 2,000 updates, which is more than two epochs of 938. */
-    scratch_path(path, "run");
-    leave_run(path, RUN_DONE);
-    expect_refusal(path, &job, STATUS_EXISTS,
+    /* 2,000 updates, which is more than two epochs of 938. */
+    leave_run(p->path, RUN_DONE);
+    expect_refusal(p->path, &p->job, STATUS_EXISTS,
                    "run holds a finished run of 2,000 updates; --steps 2001 or more trains it "
                    "further, or choose another --out");
-    job.steps = 2 * job_steps_per_epoch(&job);
-    expect_refusal(path, &job, STATUS_EXISTS,
+    p->job.steps = 2 * job_steps_per_epoch(&p->job);
+    expect_refusal(p->path, &p->job, STATUS_EXISTS,
                    "a finished run of 2,000 updates, and this job has 2 epochs; --steps 2001");
-    expect_run(path, "done", 2000);
-    job_free(&job);
+    expect_run(p->path, "done", 2000);
 }
-END_TEST
 
-START_TEST(a_finished_run_is_extended_by_a_longer_job)
+TEST(a_finished_run_is_extended_by_a_longer_job)
 {
-    char path[DISK_PATH_MAX];
-    struct job job = sample_job();
-    struct run_directory directory;
-    enum run_opening opening = RUN_BEGINS;
-    struct error error;
-    scratch_path(path, "run");
-    leave_run(path, RUN_DONE);
-    ck_assert_int_eq(run_directory_check(&disk_posix, path, NULL, NULL, &error), STATUS_OK);
-    job.steps++;
-    job.worker_count++; /* How the work is spread may differ, as ever. */
-    job.checkpoint_every++;
-    ck_assert_int_eq(run_directory_check(&disk_posix, path, &job, &opening, &error), STATUS_OK);
-    ck_assert_int_eq(opening, RUN_EXTENDS);
-    expect_run(path, "done", 2000);
-    ck_assert_int_eq(open_run(&directory, path, &job, &opening, &error), STATUS_OK);
-    ck_assert_int_eq(opening, RUN_EXTENDS);
-    run_directory_close(&directory); /* Killed: from now on it is unfinished. */
-    expect_run(path, "running", 2001);
-    ck_assert_int_eq(run_directory_check(&disk_posix, path, &job, &opening, &error), STATUS_OK);
-    ck_assert_int_eq(opening, RUN_RESUMES);
-    job_free(&job);
+    p->opening = RUN_BEGINS;
+    leave_run(p->path, RUN_DONE);
+    ck_assert_int_eq(run_directory_check(&disk_posix, p->path, NULL, NULL, &p->error), STATUS_OK);
+    p->job.steps++;
+    p->job.worker_count++; /* How the work is spread may differ, as ever. */
+    p->job.checkpoint_every++;
+    ck_assert_int_eq(run_directory_check(&disk_posix, p->path, &p->job, &p->opening, &p->error),
+                     STATUS_OK);
+    ck_assert_int_eq(p->opening, RUN_EXTENDS);
+    expect_run(p->path, "done", 2000);
+    ck_assert_int_eq(begin_run(p), STATUS_OK);
+    ck_assert_int_eq(p->opening, RUN_EXTENDS);
+    run_directory_close(&p->directory); /* Killed: from now on it is unfinished. */
+    expect_run(p->path, "running", 2001);
+    ck_assert_int_eq(run_directory_check(&disk_posix, p->path, &p->job, &p->opening, &p->error),
+                     STATUS_OK);
+    ck_assert_int_eq(p->opening, RUN_RESUMES);
 }
-END_TEST
 
-START_TEST(a_finished_run_of_another_job_is_refused)
+TEST(a_finished_run_of_another_job_is_refused)
 {
-    char path[DISK_PATH_MAX];
-    struct job job = sample_job();
-    scratch_path(path, "run");
-    leave_run(path, RUN_DONE);
-    job.steps++;
-    job.seed = 3;
-    expect_refusal(path, &job, STATUS_MISMATCH, "holds a finished run of another job: seed: 3 in");
-    job_free(&job);
+    leave_run(p->path, RUN_DONE);
+    p->job.steps++;
+    p->job.seed = 3;
+    expect_refusal(p->path, &p->job, STATUS_MISMATCH,
+                   "holds a finished run of another job: seed: 3 in");
 }
-END_TEST
 
 /* Its end is the job's, unless somebody has said where: then the declarations differ in it. */
-START_TEST(a_cosine_that_would_end_later_is_refused_naming_the_option)
+TEST_PLAIN(a_cosine_that_would_end_later_is_refused_naming_the_option)
 {
     static const enum run_state states[] = {RUN_DONE, RUN_STOPPED};
     for (int i = 0; i < 2; i++) {
@@ -241,29 +242,22 @@ START_TEST(a_cosine_that_would_end_later_is_refused_naming_the_option)
         job_free(&longer);
     }
 }
-END_TEST
 
-START_TEST(a_folder_with_other_things_stays_as_it_is)
+TEST(a_folder_with_other_things_stays_as_it_is)
 {
-    char path[DISK_PATH_MAX], file[DISK_PATH_MAX], events[DISK_PATH_MAX];
-    struct job job = sample_job();
-    struct run_directory directory;
-    enum run_opening opening;
-    struct error error;
-    scratch_path(path, "home");
+    char file[DISK_PATH_MAX], events[DISK_PATH_MAX];
+    scratch_path(p->path, "home");
     scratch_path(file, "home/thesis.txt");
     scratch_path(events, "home/events.jsonl");
-    ck_assert_int_eq(mkdir(path, 0700), 0);
+    ck_assert_int_eq(mkdir(p->path, 0700), 0);
     scratch_write(file, "x", 1);
-    ck_assert_int_eq(run_directory_check(&disk_posix, path, &job, NULL, &error), STATUS_EXISTS);
-    ck_assert_int_eq(open_run(&directory, path, &job, &opening, &error), STATUS_EXISTS);
+    ck_assert_int_eq(check_run(p), STATUS_EXISTS);
+    ck_assert_int_eq(begin_run(p), STATUS_EXISTS);
     ck_assert(!scratch_has(events));
-    ck_assert_int_eq(open_run(&directory, file, &job, &opening, &error), STATUS_IO);
-    job_free(&job);
+    ck_assert_int_eq(open_run(&p->directory, file, &p->job, &p->opening, &p->error), STATUS_IO);
 }
-END_TEST
 
-START_TEST(a_run_json_that_is_not_ours_is_refused)
+TEST_PLAIN(a_run_json_that_is_not_ours_is_refused)
 {
     static const char *const texts[] = {
         "", "{}", "[]", "{\"state\": \"running\"}",
@@ -283,70 +277,50 @@ START_TEST(a_run_json_that_is_not_ours_is_refused)
         job_free(&job);
     }
 }
-END_TEST
 
-START_TEST(a_run_json_of_another_format_is_refused_by_its_number)
+TEST(a_run_json_of_another_format_is_refused_by_its_number)
 {
-    char path[DISK_PATH_MAX], file[DISK_PATH_MAX];
-    struct job job = sample_job();
+    char file[DISK_PATH_MAX];
     struct run_found found;
-    struct error error;
     const char *text = "{\"format\": \"syncopate-run-2\", \"state\": \"running\"}";
-    scratch_path(path, "run");
     scratch_path(file, "run/run.json");
-    mkdir(path, 0700);
+    mkdir(p->path, 0700);
     scratch_write(file, text, strlen(text));
-    ck_assert_int_eq(run_directory_check(&disk_posix, path, &job, NULL, &error), STATUS_EXISTS);
-    ck_assert_msg(strstr(error.text, "is of format 2, and this program knows 3") != NULL, "%s",
-                  error.text);
-    ck_assert_int_eq(run_directory_find(&found, &disk_posix, path, &error), STATUS_INVALID);
-    ck_assert_ptr_nonnull(strstr(error.text, "is of format 2"));
-    job_free(&job);
+    ck_assert_int_eq(check_run(p), STATUS_EXISTS);
+    ck_assert_msg(strstr(p->error.text, "is of format 2, and this program knows 3") != NULL, "%s",
+                  p->error.text);
+    ck_assert_int_eq(run_directory_find(&found, &disk_posix, p->path, &p->error), STATUS_INVALID);
+    ck_assert_ptr_nonnull(strstr(p->error.text, "is of format 2"));
 }
-END_TEST
 
-START_TEST(an_interrupted_claim_and_an_empty_folder_are_free)
+TEST(an_interrupted_claim_and_an_empty_folder_are_free)
 {
-    char path[DISK_PATH_MAX], file[DISK_PATH_MAX];
-    struct job job = sample_job();
-    struct run_directory directory;
-    enum run_opening opening;
-    struct error error;
-    scratch_path(path, "run");
-    ck_assert_int_eq(mkdir(path, 0700), 0);
-    ck_assert_int_eq(run_directory_check(&disk_posix, path, &job, NULL, &error), STATUS_OK);
+    char file[DISK_PATH_MAX];
+    ck_assert_int_eq(mkdir(p->path, 0700), 0);
+    ck_assert_int_eq(check_run(p), STATUS_OK);
     scratch_path(file, "run/events.jsonl");
     scratch_write(file, "", 0);
     scratch_path(file, "run/run.json.tmp");
     scratch_write(file, "{", 1);
-    ck_assert_int_eq(open_run(&directory, path, &job, &opening, &error), STATUS_OK);
-    ck_assert_int_eq(opening, RUN_BEGINS);
-    run_directory_close(&directory);
-    job_free(&job);
+    ck_assert_int_eq(begin_run(p), STATUS_OK);
+    ck_assert_int_eq(p->opening, RUN_BEGINS);
+    run_directory_close(&p->directory);
 }
-END_TEST
 
-START_TEST(two_live_runs_cannot_share_a_folder)
+TEST(two_live_runs_cannot_share_a_folder)
 {
-    char path[DISK_PATH_MAX];
-    struct job job = sample_job();
     struct run_directory first, second;
-    enum run_opening opening;
-    struct error error;
-    scratch_path(path, "run");
-    ck_assert_int_eq(open_run(&first, path, &job, &opening, &error), STATUS_OK);
-    ck_assert_int_eq(run_directory_check(&disk_posix, path, &job, NULL, &error), STATUS_EXISTS);
-    ck_assert_int_eq(open_run(&second, path, &job, &opening, &error), STATUS_EXISTS);
-    ck_assert_ptr_nonnull(strstr(error.text, "another run is using"));
+    ck_assert_int_eq(open_run(&first, p->path, &p->job, &p->opening, &p->error), STATUS_OK);
+    ck_assert_int_eq(check_run(p), STATUS_EXISTS);
+    ck_assert_int_eq(open_run(&second, p->path, &p->job, &p->opening, &p->error), STATUS_EXISTS);
+    ck_assert_ptr_nonnull(strstr(p->error.text, "another run is using"));
     run_directory_close(&first);
-    ck_assert_int_eq(open_run(&second, path, &job, &opening, &error), STATUS_OK);
-    ck_assert_int_eq(opening, RUN_RESUMES);
+    ck_assert_int_eq(open_run(&second, p->path, &p->job, &p->opening, &p->error), STATUS_OK);
+    ck_assert_int_eq(p->opening, RUN_RESUMES);
     run_directory_close(&second);
-    job_free(&job);
 }
-END_TEST
 
-START_TEST(a_place_that_cannot_be_written_is_refused)
+TEST_PLAIN(a_place_that_cannot_be_written_is_refused)
 {
     struct error error;
     char path[DISK_PATH_MAX], long_path[2 * DISK_PATH_MAX];
@@ -360,25 +334,19 @@ START_TEST(a_place_that_cannot_be_written_is_refused)
     scratch_path(path, "file/run");
     ck_assert_int_eq(run_directory_check(&disk_posix, path, NULL, NULL, &error), STATUS_IO);
 }
-END_TEST
 
-START_TEST(events_are_lines_of_json_and_a_torn_one_is_dropped)
+TEST(events_are_lines_of_json_and_a_torn_one_is_dropped)
 {
-    char path[DISK_PATH_MAX], file[DISK_PATH_MAX];
-    struct job job = sample_job();
-    struct run_directory directory;
-    enum run_opening opening;
-    struct error error;
-    scratch_path(path, "run");
+    char file[DISK_PATH_MAX];
     scratch_path(file, "run/events.jsonl");
-    leave_run(path, RUN_STOPPED);
+    leave_run(p->path, RUN_STOPPED);
     FILE *events = fopen(file, "a");
     ck_assert_ptr_nonnull(events);
     fputs("{\"time\": 3, \"eve", events);
     fclose(events);
-    ck_assert_int_eq(open_run(&directory, path, &job, &opening, &error), STATUS_OK);
-    run_directory_event(&directory, "stop", NULL);
-    run_directory_event(&directory, "end", "");
+    ck_assert_int_eq(begin_run(p), STATUS_OK);
+    run_directory_event(&p->directory, "stop", NULL);
+    run_directory_event(&p->directory, "end", "");
 
     size_t bytes;
     char *text = scratch_read(file, &bytes); /* Flushed already. */
@@ -388,7 +356,7 @@ START_TEST(events_are_lines_of_json_and_a_torn_one_is_dropped)
         char *end = strchr(line, '\n');
         ck_assert_ptr_nonnull(end);
         struct json *event;
-        ck_assert_int_eq(json_parse(line, (size_t)(end - line), "event", &event, &error),
+        ck_assert_int_eq(json_parse(line, (size_t)(end - line), "event", &event, &p->error),
                          STATUS_OK);
         ck_assert_str_eq(json_text(event, "event"), names[i]);
         ck_assert(json_number(event, "time") >= 0);
@@ -397,19 +365,16 @@ START_TEST(events_are_lines_of_json_and_a_torn_one_is_dropped)
     }
     ck_assert_int_eq(*line, '\0');
     free(text);
-    run_directory_close(&directory);
-    job_free(&job);
+    run_directory_close(&p->directory);
 }
-END_TEST
 
 /* Two seconds passed, and three have a name. */
-START_TEST(seconds_that_are_named_twice_are_not_hidden)
+TEST_PLAIN(seconds_that_are_named_twice_are_not_hidden)
 {
     const struct worker_summary worker = {
         .wall_seconds = 2, .compute_seconds = 1.5, .evaluate_seconds = 1.5};
     ck_assert_double_eq(worker_summary_other(&worker), -1);
 }
-END_TEST
 
 /* A number of its own into every row; or (expect) whether it is there. */
 static void walk(const struct figure_row *rows, void *of, double *number, bool expect)
@@ -437,7 +402,7 @@ static void walk(const struct figure_row *rows, void *of, double *number, bool e
     }
 }
 
-START_TEST(every_figure_of_a_summary_is_written_and_read)
+TEST_PLAIN(every_figure_of_a_summary_is_written_and_read)
 {
     char path[DISK_PATH_MAX];
     struct job job = sample_job();
@@ -496,7 +461,6 @@ START_TEST(every_figure_of_a_summary_is_written_and_read)
     free(summary);
     free(workers);
 }
-END_TEST
 
 /* The file's lines, which must be JSON; in names the events, separated by spaces. */
 static void read_events(const char *file, char *names, size_t size)
@@ -520,47 +484,41 @@ static void read_events(const char *file, char *names, size_t size)
     free(text);
 }
 
-START_TEST(events_that_cannot_be_written_are_counted_and_the_others_are_whole)
+TEST(events_that_cannot_be_written_are_counted_and_the_others_are_whole)
 {
-    char path[DISK_PATH_MAX], file[DISK_PATH_MAX], names[200];
-    struct job job = sample_job();
-    struct run_directory directory;
-    enum run_opening opening;
+    char file[DISK_PATH_MAX], names[200];
     struct run_summary summary = {0};
-    struct error error;
-    scratch_path(path, "run");
     scratch_path(file, "run/events.jsonl");
-    ck_assert_int_eq(open_run(&directory, path, &job, &opening, NULL), STATUS_OK);
-    run_directory_event(&directory, "before", NULL);
+    ck_assert_int_eq(begin_run(p), STATUS_OK);
+    run_directory_event(&p->directory, "before", NULL);
 
     /* A limit on the size of files cuts the line off, as a full disk does. */
-    struct rlimit limit = {(rlim_t)directory.events.bytes + 10, RLIM_INFINITY};
+    struct rlimit limit = {(rlim_t)p->directory.events.bytes + 10, RLIM_INFINITY};
     signal(SIGXFSZ, SIG_IGN);
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    run_directory_event(&directory, "lost", NULL);
-    run_directory_event(&directory, "lost", NULL);
-    ck_assert_uint_eq(directory.events.missing, 2);
-    ck_assert_ptr_nonnull(strstr(directory.events.error.text, file));
+    run_directory_event(&p->directory, "lost", NULL);
+    run_directory_event(&p->directory, "lost", NULL);
+    ck_assert_uint_eq(p->directory.events.missing, 2);
+    ck_assert_ptr_nonnull(strstr(p->directory.events.error.text, file));
     read_events(file, names, sizeof names);
     ck_assert_str_eq(names, "before");
 
     limit.rlim_cur = RLIM_INFINITY;
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    run_directory_event(&directory, "after", NULL);
-    ck_assert_uint_eq(directory.events.missing, 0);
+    run_directory_event(&p->directory, "after", NULL);
+    ck_assert_uint_eq(p->directory.events.missing, 0);
     read_events(file, names, sizeof names);
     ck_assert_str_eq(names, "before events_lost=2 after");
-    ck_assert_int_eq(run_directory_summary(&directory, &job, 7, &summary, &error), STATUS_OK);
-    struct json *root = read_run(path);
+    ck_assert_int_eq(run_directory_summary(&p->directory, &p->job, 7, &summary, &p->error),
+                     STATUS_OK);
+    struct json *root = read_run(p->path);
     ck_assert_double_eq(json_number(root, "faults.events_lost"), 2);
     json_release(&root);
-    run_directory_close(&directory);
-    job_free(&job);
+    run_directory_close(&p->directory);
 }
-END_TEST
 
 /* Before hours of training, and before anything is changed. */
-START_TEST(what_could_not_be_written_at_the_end_is_refused_at_the_start)
+TEST_PLAIN(what_could_not_be_written_at_the_end_is_refused_at_the_start)
 {
     static const struct {
         const char *name;
@@ -596,10 +554,9 @@ START_TEST(what_could_not_be_written_at_the_end_is_refused_at_the_start)
         job_free(&job);
     }
 }
-END_TEST
 
 /* A log is not a run's, and a link to one may lead anywhere. */
-START_TEST(a_folder_with_an_odd_log_and_no_run_is_not_free)
+TEST_PLAIN(a_folder_with_an_odd_log_and_no_run_is_not_free)
 {
     char path[DISK_PATH_MAX], events[DISK_PATH_MAX];
     struct error error;
@@ -609,9 +566,8 @@ START_TEST(a_folder_with_an_odd_log_and_no_run_is_not_free)
     ck_assert_int_eq(mkfifo(events, 0666), 0);
     ck_assert_int_eq(run_directory_check(&disk_posix, path, NULL, NULL, &error), STATUS_EXISTS);
 }
-END_TEST
 
-START_TEST(how_many_checkpoints_are_kept_is_remembered)
+TEST(how_many_checkpoints_are_kept_is_remembered)
 {
     static const struct {
         uint32_t asked, kept;
@@ -621,61 +577,46 @@ START_TEST(how_many_checkpoints_are_kept_is_remembered)
                     {0, CHECKPOINTS_ALL, "\"keep\": \"all\","},
                     {7, 7, "\"keep\": 7,"},
                     {0, 7, "\"keep\": 7,"}};
-    char path[DISK_PATH_MAX], file[DISK_PATH_MAX];
-    struct job job = sample_job();
-    struct run_directory directory;
+    char file[DISK_PATH_MAX];
     const struct run_summary summary = {.state = RUN_STOPPED};
-    enum run_opening opening;
-    scratch_path(path, "run");
     scratch_path(file, "run/run.json");
     for (size_t i = 0; i < sizeof sessions / sizeof *sessions; i++) {
-        ck_assert_int_eq(run_directory_open(&directory, &disk_posix, path, &job, 7,
-                                            sessions[i].asked, &opening, NULL),
+        ck_assert_int_eq(run_directory_open(&p->directory, &disk_posix, p->path, &p->job, 7,
+                                            sessions[i].asked, &p->opening, NULL),
                          STATUS_OK);
-        ck_assert_uint_eq(directory.keep, sessions[i].kept);
-        ck_assert_int_eq(run_directory_summary(&directory, &job, 7, &summary, NULL), STATUS_OK);
-        run_directory_close(&directory);
+        ck_assert_uint_eq(p->directory.keep, sessions[i].kept);
+        ck_assert_int_eq(run_directory_summary(&p->directory, &p->job, 7, &summary, NULL),
+                         STATUS_OK);
+        run_directory_close(&p->directory);
         size_t bytes;
         char *text = scratch_read(file, &bytes);
         ck_assert_ptr_nonnull(strstr(text, sessions[i].text));
         free(text);
     }
-    job_free(&job);
 }
-END_TEST
 
-START_TEST(left_overs_of_killed_writers_are_removed)
+TEST(left_overs_of_killed_writers_are_removed)
 {
     static const char *const names[] = {"run.json.tmp", "generation.tmp", "model.safetensors.tmp"};
-    char path[DISK_PATH_MAX], file[DISK_PATH_MAX], name[64];
-    struct job job = sample_job();
-    struct run_directory directory;
-    enum run_opening opening;
-    scratch_path(path, "run");
-    leave_run(path, RUN_RUNNING);
+    char file[DISK_PATH_MAX], name[64];
+    leave_run(p->path, RUN_RUNNING);
     for (size_t i = 0; i < 3; i++) {
         snprintf(name, sizeof name, "run/%s", names[i]);
         scratch_path(file, name);
         scratch_write(file, "x", 1);
     }
-    ck_assert_int_eq(open_run(&directory, path, &job, &opening, NULL), STATUS_OK);
-    ck_assert_int_eq(opening, RUN_RESUMES);
+    ck_assert_int_eq(begin_run(p), STATUS_OK);
+    ck_assert_int_eq(p->opening, RUN_RESUMES);
     for (size_t i = 0; i < 3; i++) {
         snprintf(name, sizeof name, "run/%s", names[i]);
         scratch_path(file, name);
         ck_assert(!scratch_has(file));
     }
-    run_directory_close(&directory);
-    job_free(&job);
+    run_directory_close(&p->directory);
 }
-END_TEST
 
-START_TEST(faults_are_counted_through_the_lives_of_server_0_and_over_sessions)
+TEST(faults_are_counted_through_the_lives_of_server_0_and_over_sessions)
 {
-    char path[DISK_PATH_MAX];
-    struct job job = sample_job();
-    struct run_directory directory;
-    enum run_opening opening;
     const struct run_faults faults = {.generation = 3,
                                       .workers_lost = 1,
                                       .servers_lost = 2,
@@ -692,26 +633,25 @@ START_TEST(faults_are_counted_through_the_lives_of_server_0_and_over_sessions)
                    {"recomputed", 40},        {"fenced", 5},
                    {"bad_gradients", 6},      {"checkpoints_skipped", 7},
                    {"checkpoints_failed", 8}, {"events_lost", 9}};
-    scratch_path(path, "run");
     /* Two are killed and three end; a session may have the id of the one before. */
     for (uint64_t phases = 1; phases <= 5; phases++) {
         uint64_t run_id = phases < 5 ? 7 : 8, killed = phases < 3 ? phases - 1 : 2;
-        ck_assert_int_eq(
-            run_directory_open(&directory, &disk_posix, path, &job, run_id, 0, &opening, NULL),
-            STATUS_OK);
-        run_directory_begin_at(&directory, 20);
-        run_directory_event(&directory, "start", "\"step\": 20");
-        run_directory_event(&directory, "progress", "\"step\": 41");
-        run_directory_event(&directory, "progress", "\"step\": 50, \"epoch\": 1");
-        directory.events.lost = 9;
+        ck_assert_int_eq(run_directory_open(&p->directory, &disk_posix, p->path, &p->job, run_id, 0,
+                                            &p->opening, NULL),
+                         STATUS_OK);
+        run_directory_begin_at(&p->directory, 20);
+        run_directory_event(&p->directory, "start", "\"step\": 20");
+        run_directory_event(&p->directory, "progress", "\"step\": 41");
+        run_directory_event(&p->directory, "progress", "\"step\": 50, \"epoch\": 1");
+        p->directory.events.lost = 9;
         if (phases < 3) /* Killed. */
-            ck_assert_int_eq(run_directory_note(&directory, &job, run_id, &faults, NULL),
+            ck_assert_int_eq(run_directory_note(&p->directory, &p->job, run_id, &faults, NULL),
                              STATUS_OK);
         else
-            ck_assert_int_eq(run_directory_summary(&directory, &job, run_id, &summary, NULL),
+            ck_assert_int_eq(run_directory_summary(&p->directory, &p->job, run_id, &summary, NULL),
                              STATUS_OK);
-        run_directory_close(&directory);
-        struct json *root = read_run(path);
+        run_directory_close(&p->directory);
+        struct json *root = read_run(p->path);
         ck_assert_str_eq(json_text(root, "state"), phases < 3 ? "running" : "stopped");
         ck_assert_uint_eq(json_u64(root, "faults.generation", 0), 3);
         for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
@@ -725,11 +665,9 @@ START_TEST(faults_are_counted_through_the_lives_of_server_0_and_over_sessions)
         }
         json_release(&root);
     }
-    job_free(&job);
 }
-END_TEST
 
-START_TEST(run_json_says_whether_a_run_has_ended)
+TEST_PLAIN(run_json_says_whether_a_run_has_ended)
 {
     static const enum run_state states[] = {RUN_RUNNING, RUN_STOPPED, RUN_DONE, RUN_FAILED};
     enum run_state state;
@@ -748,7 +686,6 @@ START_TEST(run_json_says_whether_a_run_has_ended)
     scratch_write(file, "{}", 2);
     ck_assert(!run_directory_has_ended(&disk_posix, path, 7, &state));
 }
-END_TEST
 
 /* --- disks that fail ----------------------------------------------------------------------- */
 
@@ -800,7 +737,7 @@ static enum run_state expect_whole(struct simulated_disk *disk)
     return found.state;
 }
 
-START_TEST(a_disk_that_fails_at_any_call_leaves_a_run_to_go_on_with)
+TEST_PLAIN(a_disk_that_fails_at_any_call_leaves_a_run_to_go_on_with)
 {
     unsigned states[RUN_FAILED + 1] = {0};
     bool struck = true;
@@ -821,9 +758,8 @@ START_TEST(a_disk_that_fails_at_any_call_leaves_a_run_to_go_on_with)
     ck_assert_uint_eq(states[RUN_RUNNING], 2); /* The note and the summary. */
     ck_assert_uint_eq(states[RUN_DONE], 2);    /* What is removed, and nothing. */
 }
-END_TEST
 
-START_TEST(a_kill_in_any_write_of_run_json_leaves_a_run_to_go_on_with)
+TEST_PLAIN(a_kill_in_any_write_of_run_json_leaves_a_run_to_go_on_with)
 {
     unsigned states[RUN_FAILED + 1] = {0}, torn = 0;
     for (uint64_t seed = 0; seed < 200; seed++) {
@@ -842,9 +778,8 @@ START_TEST(a_kill_in_any_write_of_run_json_leaves_a_run_to_go_on_with)
     ck_assert_uint_ge(states[RUN_DONE], 5);
     ck_assert_uint_ge(torn, 20);
 }
-END_TEST
 
-START_TEST(a_full_disk_refuses_a_run_and_leaves_the_place_free)
+TEST_PLAIN(a_full_disk_refuses_a_run_and_leaves_the_place_free)
 {
     struct job job = sample_job();
     struct simulated_disk disk;
@@ -867,9 +802,8 @@ START_TEST(a_full_disk_refuses_a_run_and_leaves_the_place_free)
     simulated_disk_free(&disk);
     job_free(&job);
 }
-END_TEST
 
-START_TEST(on_a_simulated_disk_too_one_process_has_a_run_until_it_ends)
+TEST_PLAIN(on_a_simulated_disk_too_one_process_has_a_run_until_it_ends)
 {
     struct job job = sample_job();
     struct simulated_disk disk;
@@ -896,41 +830,8 @@ START_TEST(on_a_simulated_disk_too_one_process_has_a_run_until_it_ends)
     simulated_disk_free(&disk);
     job_free(&job);
 }
-END_TEST
-
-static void add(TCase *tcase)
-{
-    tcase_add_checked_fixture(tcase, scratch_open, scratch_close);
-    tcase_add_test(tcase, a_new_directory_is_made_and_claimed);
-    tcase_add_test(tcase, an_unfinished_run_of_the_same_job_is_resumed);
-    tcase_add_test(tcase, an_unfinished_run_of_another_job_is_refused);
-    tcase_add_test(tcase, a_finished_run_that_would_not_be_longer_is_never_touched);
-    tcase_add_test(tcase, a_finished_run_is_extended_by_a_longer_job);
-    tcase_add_test(tcase, a_finished_run_of_another_job_is_refused);
-    tcase_add_test(tcase, a_cosine_that_would_end_later_is_refused_naming_the_option);
-    tcase_add_test(tcase, a_folder_with_other_things_stays_as_it_is);
-    tcase_add_test(tcase, a_run_json_that_is_not_ours_is_refused);
-    tcase_add_test(tcase, a_run_json_of_another_format_is_refused_by_its_number);
-    tcase_add_test(tcase, an_interrupted_claim_and_an_empty_folder_are_free);
-    tcase_add_test(tcase, two_live_runs_cannot_share_a_folder);
-    tcase_add_test(tcase, a_place_that_cannot_be_written_is_refused);
-    tcase_add_test(tcase, events_are_lines_of_json_and_a_torn_one_is_dropped);
-    tcase_add_test(tcase, seconds_that_are_named_twice_are_not_hidden);
-    tcase_add_test(tcase, every_figure_of_a_summary_is_written_and_read);
-    tcase_add_test(tcase, events_that_cannot_be_written_are_counted_and_the_others_are_whole);
-    tcase_add_test(tcase, what_could_not_be_written_at_the_end_is_refused_at_the_start);
-    tcase_add_test(tcase, a_folder_with_an_odd_log_and_no_run_is_not_free);
-    tcase_add_test(tcase, how_many_checkpoints_are_kept_is_remembered);
-    tcase_add_test(tcase, left_overs_of_killed_writers_are_removed);
-    tcase_add_test(tcase, faults_are_counted_through_the_lives_of_server_0_and_over_sessions);
-    tcase_add_test(tcase, run_json_says_whether_a_run_has_ended);
-    tcase_add_test(tcase, a_disk_that_fails_at_any_call_leaves_a_run_to_go_on_with);
-    tcase_add_test(tcase, a_kill_in_any_write_of_run_json_leaves_a_run_to_go_on_with);
-    tcase_add_test(tcase, a_full_disk_refuses_a_run_and_leaves_the_place_free);
-    tcase_add_test(tcase, on_a_simulated_disk_too_one_process_has_a_run_until_it_ends);
-}
 
 int main(void)
 {
-    return suite_run("run_directory", add);
+    return suite_run("run_directory", scratch_add);
 }

@@ -205,12 +205,7 @@ TEST(a_full_disk_costs_events_and_one_line)
     ck_assert(!board_take_remark(&s->board, &s->remark)); /* It has been said. */
 }
 
-static void scratch_fixture(TCase *tcase)
-{
-    tcase_add_checked_fixture(tcase, scratch_open, scratch_close);
-}
-
 int main(void)
 {
-    return suite_run("board", scratch_fixture);
+    return suite_run("board", scratch_add);
 }

@@ -47,7 +47,6 @@ TEST_PLAIN(records_have_the_bytes_that_tensorflow_writes)
                              "0900004040fc54d94110072a0d0a0b0a046c6f7373150000003f"
                              "368fc084");
 }
-END_TEST
 
 /* A value that is 0 is told; a step that is 0 is what is not told. */
 TEST_PLAIN(a_number_that_is_0_is_told)
@@ -58,7 +57,6 @@ TEST_PLAIN(a_number_that_is_0_is_told)
     ck_assert_ptr_nonnull(strstr(digits, "2a0a0a080a0178"
                                          "1500000000"));
 }
-END_TEST
 
 TEST_PLAIN(a_session_says_what_it_does)
 {
@@ -74,7 +72,6 @@ TEST_PLAIN(a_session_says_what_it_does)
         ck_assert_ptr_nonnull(strstr(digits, "1005"));
     }
 }
-END_TEST
 
 /* Of 3, 5, 5: the buckets 3, 4 and 5, each up to half a number behind it. */
 TEST_PLAIN(a_histogram_begins_and_ends_with_what_was_seen)
@@ -105,7 +102,6 @@ TEST_PLAIN(a_histogram_begins_and_ends_with_what_was_seen)
                                          "0000000000000000"    /* none */
                                          "0000000000000040")); /* two */
 }
-END_TEST
 
 /* Up to more than is counted singly; and of nothing no bucket. */
 TEST_PLAIN(a_histogram_may_be_as_large_as_it_gets_or_empty)
@@ -123,7 +119,6 @@ TEST_PLAIN(a_histogram_may_be_as_large_as_it_gets_or_empty)
     ck_assert_uint_gt(count, 2 * 8 * HISTOGRAM_BUCKETS);
     free(bytes);
 }
-END_TEST
 
 int main(void)
 {

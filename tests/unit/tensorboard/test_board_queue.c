@@ -41,7 +41,6 @@ TEST_PLAIN(what_is_overtaken_comes_first)
     ck_assert_str_eq(ORDER(1, 3, 2, 1), "1 2 3 |");
     ck_assert_str_eq(ORDER(7, 8, 7, 9), "7 8 9 |"); /* A session that went on. */
 }
-END_TEST
 
 TEST_PLAIN(nobody_waits_for_ever)
 {
@@ -50,7 +49,6 @@ TEST_PLAIN(nobody_waits_for_ever)
     ck_assert_str_eq(ORDER(4, 2, 3, 4), "2 3 4 |"); /* Told again. */
     ck_assert_str_eq(ORDER(0, 5, 6), "| 5 6");
 }
-END_TEST
 
 int main(void)
 {

@@ -168,12 +168,7 @@ TEST(a_folder_that_is_a_file_is_none)
     ck_assert(!event_file_is_open(&s->file));
 }
 
-static void scratch_fixture(TCase *tcase)
-{
-    tcase_add_checked_fixture(tcase, scratch_open, scratch_close);
-}
-
 int main(void)
 {
-    return suite_run("event_file", scratch_fixture);
+    return suite_run("event_file", scratch_add);
 }

@@ -358,12 +358,7 @@ TEST_PLAIN(a_trace_without_a_step_is_none)
     made_trace_free(&made);
 }
 
-static void add(TCase *tcase)
-{
-    tcase_add_checked_fixture(tcase, scratch_open, scratch_close);
-}
-
 int main(void)
 {
-    return suite_run("trace", add);
+    return suite_run("trace", scratch_add);
 }

@@ -67,7 +67,7 @@ static int listen_raw(char address[ADDRESS_MAX])
     return fd;
 }
 
-START_TEST(whoever_connected_outlives_a_server_that_breaks_off_as_it_closes)
+TEST_PLAIN(whoever_connected_outlives_a_server_that_breaks_off_as_it_closes)
 {
     char address[ADDRESS_MAX];
     struct endpoint *endpoint;
@@ -83,7 +83,6 @@ START_TEST(whoever_connected_outlives_a_server_that_breaks_off_as_it_closes)
     t->destroy(&transport); /* Waits for the last words. */
     close(listening);
 }
-END_TEST
 
 START_TEST(whoever_listens_outlives_a_stranger_who_breaks_off_as_it_closes)
 {
@@ -105,12 +104,6 @@ START_TEST(whoever_listens_outlives_a_stranger_who_breaks_off_as_it_closes)
     interrupt(&unknown_peer);
     t->destroy(&transport);
 }
-END_TEST
-
-static void add(TCase *tcase)
-{
-    tcase_add_test(tcase, whoever_connected_outlives_a_server_that_breaks_off_as_it_closes);
-}
 
 static void add_long(TCase *tcase)
 {
@@ -119,5 +112,5 @@ static void add_long(TCase *tcase)
 
 int main(void)
 {
-    return suite_run_both("last words", add, add_long);
+    return suite_run_both("last words", NULL, add_long);
 }

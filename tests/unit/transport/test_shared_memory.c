@@ -3,7 +3,6 @@
 
 #include "common/transport/shm/shared_memory.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -25,18 +24,6 @@
 
 enum { BYTES = 100000, SOMEBODY_ELSE = 65534 };
 
-/* Of this process; every test ends with as many as it began with. */
-static size_t open_descriptors(void)
-{
-    DIR *directory = opendir("/proc/self/fd");
-    ck_assert_ptr_nonnull(directory);
-    size_t count = 0;
-    while (readdir(directory) != NULL)
-        count++;
-    closedir(directory);
-    return count;
-}
-
 static struct shared_memory *make(bool readers_only)
 {
     struct shared_memory *memory = NULL;
@@ -55,7 +42,7 @@ static enum status open_again(const struct shared_memory *memory, size_t bytes, 
 
 TEST_PLAIN(two_mappings_show_the_same_bytes)
 {
-    size_t before = open_descriptors();
+    size_t before = suite_descriptors();
     struct shared_memory *memory = make(false), *again;
     ck_assert(open_again(memory, BYTES, true, &again) == STATUS_OK);
     unsigned char *ours = shared_memory_data(memory), *theirs = shared_memory_data(again);
@@ -71,7 +58,7 @@ TEST_PLAIN(two_mappings_show_the_same_bytes)
     ck_assert_uint_eq(theirs[BYTES - 1], 5);
     shared_memory_release(again);
     shared_memory_release(NULL);
-    ck_assert_uint_eq(open_descriptors(), before);
+    ck_assert_uint_eq(suite_descriptors(), before);
 }
 
 TEST_PLAIN(nobody_changes_the_size_or_the_seals)
@@ -92,12 +79,12 @@ TEST_PLAIN(nobody_changes_the_size_or_the_seals)
 TEST_PLAIN(memory_for_readers_is_written_by_its_maker_alone)
 {
     struct shared_memory *memory = make(true), *again = NULL;
-    size_t before = open_descriptors();
+    size_t before = suite_descriptors();
     int fd = shared_memory_fd(memory);
     unsigned char *ours = shared_memory_data(memory);
     ours[0] = 1;
     ck_assert(open_again(memory, BYTES, true, &again) == STATUS_REFUSED);
-    ck_assert_uint_eq(open_descriptors(), before);
+    ck_assert_uint_eq(suite_descriptors(), before);
     ck_assert_ptr_eq(mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), MAP_FAILED);
     ck_assert_int_eq(pwrite(fd, "x", 1, 0), -1);
     ck_assert_int_eq(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096), -1);
@@ -128,7 +115,7 @@ TEST_PLAIN(what_was_not_promised_is_refused_and_closed)
 {
     struct shared_memory *memory = make(false), *again = NULL;
     struct error error;
-    size_t before = open_descriptors();
+    size_t before = suite_descriptors();
     ck_assert(open_again(memory, BYTES - 1, false, &again) == STATUS_INVALID);
     ck_assert(open_again(memory, BYTES + 1, false, &again) == STATUS_INVALID);
     ck_assert(open_again(memory, SIZE_MAX, false, &again) == STATUS_INVALID);
@@ -147,7 +134,7 @@ TEST_PLAIN(what_was_not_promised_is_refused_and_closed)
     }
     ck_assert(shared_memory_open(-1, BYTES, true, &again, NULL) == STATUS_INVALID);
     ck_assert_ptr_null(again);
-    ck_assert_uint_eq(open_descriptors(), before);
+    ck_assert_uint_eq(suite_descriptors(), before);
     shared_memory_release(memory);
 }
 
@@ -155,11 +142,11 @@ TEST_PLAIN(too_much_is_an_error)
 {
     struct shared_memory *memory = NULL;
     struct error error = {0};
-    size_t before = open_descriptors();
+    size_t before = suite_descriptors();
     ck_assert(shared_memory_create(SIZE_MAX / 4, false, &memory, &error) == STATUS_MEMORY);
     ck_assert_str_ne(error.text, "");
     ck_assert_ptr_null(memory);
-    ck_assert_uint_eq(open_descriptors(), before);
+    ck_assert_uint_eq(suite_descriptors(), before);
 }
 
 TEST_PLAIN(pages_nobody_touched_cost_nothing)
@@ -177,7 +164,7 @@ TEST_PLAIN(pages_nobody_touched_cost_nothing)
 
 TEST_PLAIN(a_frame_keeps_the_memory_and_is_not_exclusive)
 {
-    size_t before = open_descriptors();
+    size_t before = suite_descriptors();
     struct shared_memory *memory = make(false);
     unsigned char *data = shared_memory_data(memory);
     struct frame *frame = shared_memory_frame(memory, 64, BYTES - 64);
@@ -187,11 +174,11 @@ TEST_PLAIN(a_frame_keeps_the_memory_and_is_not_exclusive)
     ck_assert_uint_eq(frame->bytes, BYTES - 64);
     shared_memory_release(memory);
     frame_release(frame);
-    ck_assert_uint_gt(open_descriptors(), before);
+    ck_assert_uint_gt(suite_descriptors(), before);
     data[66] = 3; /* Still there. */
     ck_assert_uint_eq(((unsigned char *)slice->data)[1], 3);
     frame_release(slice);
-    ck_assert_uint_eq(open_descriptors(), before);
+    ck_assert_uint_eq(suite_descriptors(), before);
 }
 
 enum { HOLDERS = 4, TIMES = 20000 };
@@ -211,7 +198,7 @@ static void *hold_and_drop(void *argument)
 
 TEST_PLAIN(references_are_dropped_on_any_thread)
 {
-    size_t before = open_descriptors();
+    size_t before = suite_descriptors();
     pthread_t threads[HOLDERS];
     struct shared_memory *memory = make(false);
     for (int i = 0; i < HOLDERS; i++)
@@ -219,7 +206,7 @@ TEST_PLAIN(references_are_dropped_on_any_thread)
     shared_memory_release(memory);
     for (int i = 0; i < HOLDERS; i++)
         pthread_join(threads[i], NULL);
-    ck_assert_uint_eq(open_descriptors(), before);
+    ck_assert_uint_eq(suite_descriptors(), before);
 }
 
 TEST_PLAIN(ranges_and_addresses_are_found_inside_or_not)
@@ -262,7 +249,7 @@ struct meeting {
 static void meeting_init(struct meeting *meeting)
 {
     struct error error = {0};
-    meeting->descriptors = open_descriptors();
+    meeting->descriptors = suite_descriptors();
     ck_assert_msg(rendezvous_listen(our_name(), &meeting->listener, &error) == STATUS_OK, "%s",
                   error.text);
     ck_assert(rendezvous_accept(meeting->listener, &meeting->here) == STATUS_AGAIN);
@@ -275,7 +262,7 @@ static void meeting_free(struct meeting *meeting)
     close(meeting->listener);
     close(meeting->here);
     close(meeting->there);
-    ck_assert_uint_eq(open_descriptors(), meeting->descriptors);
+    ck_assert_uint_eq(suite_descriptors(), meeting->descriptors);
 }
 
 /* What tests begin with, and how they end. */
@@ -300,7 +287,7 @@ TEST_PLAIN(a_name_has_one_listener_and_goes_with_it)
 
 TEST_PLAIN(connecting_does_not_wait_for_a_listener_that_is_busy)
 {
-    size_t before = open_descriptors();
+    size_t before = suite_descriptors();
     int listener, connections[3000], count = 0;
     enum status status;
     ck_assert(rendezvous_listen(our_name(), &listener, NULL) == STATUS_OK);
@@ -312,7 +299,7 @@ TEST_PLAIN(connecting_does_not_wait_for_a_listener_that_is_busy)
     while (count > 0)
         close(connections[--count]);
     close(listener);
-    ck_assert_uint_eq(open_descriptors(), before);
+    ck_assert_uint_eq(suite_descriptors(), before);
 }
 
 TEST(messages_stay_whole_and_bring_descriptors)
@@ -350,7 +337,7 @@ static enum status receive_within(struct meeting *meeting, size_t bytes, size_t 
     static const char data[RENDEZVOUS_BYTES_MAX];
     static char received[RENDEZVOUS_BYTES_MAX];
     int fds[RENDEZVOUS_FDS_MAX], sent[RENDEZVOUS_FDS_MAX];
-    size_t before = open_descriptors(), count = 0, found = 0;
+    size_t before = suite_descriptors(), count = 0, found = 0;
     for (size_t i = 0; i < fd_count; i++)
         sent[i] = meeting->listener;
     ck_assert(rendezvous_send(meeting->there, data, bytes, sent, fd_count) == STATUS_OK);
@@ -359,7 +346,7 @@ static enum status receive_within(struct meeting *meeting, size_t bytes, size_t 
     ck_assert(status != STATUS_OK || (count == bytes && found == fd_count));
     for (size_t i = 0; i < found; i++)
         close(fds[i]);
-    ck_assert_uint_eq(open_descriptors(), before);
+    ck_assert_uint_eq(suite_descriptors(), before);
     return status;
 }
 
@@ -402,17 +389,17 @@ TEST(a_hostile_peer_leaves_no_descriptors_behind)
     char bytes[8];
     int fds[RENDEZVOUS_FDS_MAX];
     size_t count, fd_count;
-    size_t before = open_descriptors();
+    size_t before = suite_descriptors();
     for (size_t sent = RENDEZVOUS_FDS_MAX + 1; sent <= 250; sent += 29) {
         send_raw(meeting->there, 1, sent, meeting->listener);
         ck_assert(rendezvous_receive(meeting->here, bytes, 8, &count, fds, RENDEZVOUS_FDS_MAX,
                                      &fd_count) == STATUS_INVALID);
-        ck_assert_uint_eq(open_descriptors(), before);
+        ck_assert_uint_eq(suite_descriptors(), before);
     }
     send_raw(meeting->there, 0, 3, meeting->listener); /* No bytes at all. */
     ck_assert(rendezvous_receive(meeting->here, bytes, 8, &count, fds, 3, &fd_count) ==
               STATUS_LOST);
-    ck_assert_uint_eq(open_descriptors(), before);
+    ck_assert_uint_eq(suite_descriptors(), before);
 }
 
 TEST(a_receiver_out_of_descriptors_keeps_none_of_a_message)
@@ -420,7 +407,7 @@ TEST(a_receiver_out_of_descriptors_keeps_none_of_a_message)
     char bytes[8];
     int fds[4];
     size_t count, fd_count;
-    size_t before = open_descriptors();
+    size_t before = suite_descriptors();
     int last = dup(meeting->listener); /* The next free number; two are left from here. */
     const int sent[] = {last, last, last, last};
     ck_assert(rendezvous_send(meeting->there, "x", 1, sent, 4) == STATUS_OK);
@@ -432,7 +419,7 @@ TEST(a_receiver_out_of_descriptors_keeps_none_of_a_message)
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &was), 0);
     ck_assert(status == STATUS_INVALID);
     close(last);
-    ck_assert_uint_eq(open_descriptors(), before);
+    ck_assert_uint_eq(suite_descriptors(), before);
 }
 
 TEST(sending_never_waits_and_notices_the_end)
@@ -486,7 +473,7 @@ static void peer_process(uint64_t name)
 
 TEST_PLAIN(another_process_reads_one_memory_and_writes_the_other)
 {
-    size_t before = open_descriptors(), count, fd_count;
+    size_t before = suite_descriptors(), count, fd_count;
     int listener, connection, exited;
     char bytes[8];
     uint64_t name = our_name();
@@ -517,7 +504,7 @@ TEST_PLAIN(another_process_reads_one_memory_and_writes_the_other)
     shared_memory_release(written_there);
     close(connection);
     close(listener);
-    ck_assert_uint_eq(open_descriptors(), before);
+    ck_assert_uint_eq(suite_descriptors(), before);
 }
 
 /* Ends the child: 0 when it was turned away, as a stranger who does not look who listens. */
@@ -546,7 +533,7 @@ TEST_PLAIN(another_user_is_turned_away_on_both_sides)
         suite_skip("memory is shared with nobody else: only root can be somebody else");
         return;
     }
-    size_t before = open_descriptors();
+    size_t before = suite_descriptors();
     int listener, ours, accepted, ready[2], exited;
     uint64_t name = our_name();
     ck_assert_int_eq(pipe(ready), 0);
@@ -568,7 +555,7 @@ TEST_PLAIN(another_user_is_turned_away_on_both_sides)
     close(ours);
     close(accepted);
     close(listener);
-    ck_assert_uint_eq(open_descriptors(), before);
+    ck_assert_uint_eq(suite_descriptors(), before);
 }
 
 int main(void)

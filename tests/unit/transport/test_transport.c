@@ -5,7 +5,6 @@
 #include "common/transport/transport.h"
 
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -52,7 +51,8 @@ static void open_transport(int which)
 
 static void close_transport(void)
 {
-    t->destroy(&transport);
+    if (transport != NULL)
+        t->destroy(&transport);
     ck_assert_ptr_null(transport);
 }
 
@@ -173,8 +173,23 @@ static void check_pattern(const struct frame *frame, size_t bytes)
     frame_release(expected);
 }
 
-/* --- all transports ----------------------------------------------------------------------------
- */
+/* A test with a listener and a connection to it, made by the functions named; over transport
+ * `first` and the `times` - 1 after it. */
+#define TEST_PAIR(name, first, times, listening, connecting)                                       \
+    static void name##_with(struct endpoint *server, struct endpoint *client, const char *bound);  \
+    TEST_TIMES(name, times)                                                                        \
+    {                                                                                              \
+        char bound[ADDRESS_MAX];                                                                   \
+        open_transport((first) + _i);                                                              \
+        struct endpoint *server = listening(bound), *client = connecting(bound);                   \
+        name##_with(server, client, bound);                                                        \
+        t->close(&client, 0);                                                                      \
+        t->close(&server, 0);                                                                      \
+    }                                                                                              \
+    static void name##_with(struct endpoint *server, struct endpoint *client,                      \
+                            const char *bound CK_ATTRIBUTE_UNUSED)
+
+/* --- all transports ------------------------------------------------------------------------ */
 
 TEST_TIMES(a_question_is_answered_to_whoever_asked, WAYS)
 {
@@ -199,7 +214,6 @@ TEST_TIMES(a_question_is_answered_to_whoever_asked, WAYS)
         ck_assert_ptr_null(clients[i]);
     }
     t->close(&server, 0);
-    close_transport();
 }
 
 /* An address of this host at which nobody listens. */
@@ -232,17 +246,13 @@ TEST_TIMES(who_connects_before_anybody_listens_is_told_to_try_again_and_gets_thr
     check_header(&received, "hello"); /* And the one before it was not kept for anybody. */
     t->close(&client, 0);
     t->close(&server, 0);
-    close_transport();
 }
 
-TEST_TIMES(payloads_of_every_size_arrive_as_they_were, WAYS)
+TEST_PAIR(payloads_of_every_size_arrive_as_they_were, ZMQ, WAYS, listener, connector)
 {
     static const size_t sizes[] = {0,     1,     2,       3,       4,       5,          63,
                                    64,    4096,  8100,    8191,    8192,    8193,       16384,
                                    65536, 65537, 1 << 20, 3000001, 5 << 20, PAYLOAD_MAX};
-    char bound[ADDRESS_MAX];
-    open_transport(_i);
-    struct endpoint *server = listener(bound), *client = connector(bound);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         send_text(client, 0, "up", pattern(sizes[i]));
         struct received up = receive(server);
@@ -253,16 +263,11 @@ TEST_TIMES(payloads_of_every_size_arrive_as_they_were, WAYS)
         check_pattern(down.payload, sizes[i]);
         frame_release(down.payload);
     }
-    t->close(&client, 0);
-    t->close(&server, 0);
-    close_transport();
 }
 
-TEST_TIMES(messages_keep_their_order_and_headers_may_be_large, WAYS)
+TEST_PAIR(messages_keep_their_order_and_headers_may_be_large, ZMQ, WAYS, listener, connector)
 {
-    char bound[ADDRESS_MAX], header[4096];
-    open_transport(_i);
-    struct endpoint *server = listener(bound), *client = connector(bound);
+    char header[4096];
     send_text(client, 0, "first", NULL);
     struct received first = receive(server);
     check_header(&first, "first");
@@ -276,16 +281,10 @@ TEST_TIMES(messages_keep_their_order_and_headers_may_be_large, WAYS)
         ck_assert_uint_eq(received.header[0], i % 200 + 1);
         ck_assert_uint_eq(received.peer, first.peer);
     }
-    t->close(&client, 0);
-    t->close(&server, 0);
-    close_transport();
 }
 
-TEST_TIMES(a_payload_is_given_back_when_it_has_been_sent, WAYS)
+TEST_PAIR(a_payload_is_given_back_when_it_has_been_sent, ZMQ, WAYS, listener, connector)
 {
-    char bound[ADDRESS_MAX];
-    open_transport(_i);
-    struct endpoint *server = listener(bound), *client = connector(bound);
     struct frame *frame = pattern(100000);
     send_text(client, 0, "x", frame_retain(frame));
     struct received received = receive(server);
@@ -295,9 +294,6 @@ TEST_TIMES(a_payload_is_given_back_when_it_has_been_sent, WAYS)
         usleep(1000);
     ck_assert(frame_is_unique(frame));
     frame_release(frame);
-    t->close(&client, 0);
-    t->close(&server, 0);
-    close_transport();
 }
 
 TEST_TIMES(an_address_in_use_is_an_error_that_names_it, WAYS)
@@ -312,7 +308,6 @@ TEST_TIMES(an_address_in_use_is_an_error_that_names_it, WAYS)
     ck_assert_ptr_nonnull(strstr(error.text, bound));
     ck_assert_ptr_nonnull(strstr(error.text, "in use"));
     t->close(&server, 0);
-    close_transport();
 }
 
 TEST_TIMES(port_0_picks_another_one_each_time, WAYS)
@@ -325,7 +320,6 @@ TEST_TIMES(port_0_picks_another_one_each_time, WAYS)
     ck_assert_int_gt(atoi(a + 10), 0);
     t->close(&one, 0);
     t->close(&other, 0);
-    close_transport();
 }
 
 TEST_TIMES(a_peer_that_has_gone_is_unreachable, WAYS)
@@ -354,11 +348,8 @@ TEST_TIMES(a_peer_that_has_gone_is_unreachable, WAYS)
     frame_release(frame);
 }
 
-TEST_TIMES(waiting_ends_with_its_time_a_message_or_the_bell, WAYS)
+TEST_PAIR(waiting_ends_with_its_time_a_message_or_the_bell, ZMQ, WAYS, listener, connector)
 {
-    char bound[ADDRESS_MAX];
-    open_transport(_i);
-    struct endpoint *server = listener(bound), *client = connector(bound);
     int bell = eventfd(0, EFD_NONBLOCK);
     uint64_t began_us = clock_now_us();
     t->wait(transport, &server, 1, &bell, 1, 30);
@@ -372,17 +363,11 @@ TEST_TIMES(waiting_ends_with_its_time_a_message_or_the_bell, WAYS)
     struct received received = receive(server);
     check_header(&received, "x");
     close(bell);
-    t->close(&client, 0);
-    t->close(&server, 0);
-    close_transport();
 }
 
 /* Whoever has received some of what is there does not wait for the rest. */
-TEST_TIMES(what_is_there_already_ends_waiting, WAYS)
+TEST_PAIR(what_is_there_already_ends_waiting, ZMQ, WAYS, listener, connector)
 {
-    char bound[ADDRESS_MAX];
-    open_transport(_i);
-    struct endpoint *server = listener(bound), *client = connector(bound);
     for (int i = 0; i < 3; i++)
         send_text(client, 0, "x", NULL);
     receive(server);
@@ -394,9 +379,6 @@ TEST_TIMES(what_is_there_already_ends_waiting, WAYS)
         ck_assert_uint_lt(clock_now_us() - began_us, 4000000);
         receive(server);
     }
-    t->close(&client, 0);
-    t->close(&server, 0);
-    close_transport();
 }
 
 TEST_TIMES(what_nobody_received_is_given_back_at_the_end, WAYS)
@@ -414,8 +396,7 @@ TEST_TIMES(what_nobody_received_is_given_back_at_the_end, WAYS)
     frame_release(frame);
 }
 
-/* --- over TCP ------------------------------------------------------------------------------------
- */
+/* --- over TCP ------------------------------------------------------------------------------ */
 
 TEST_PLAIN(a_payload_above_the_limit_closes_its_connection_and_no_other)
 {
@@ -446,7 +427,6 @@ TEST_PLAIN(a_payload_above_the_limit_closes_its_connection_and_no_other)
     t->close(&good, 0);
     t->close(&bad, 0);
     t->close(&server, 0);
-    close_transport();
 }
 
 /* Open a plain TCP connection and write bytes that are no ZeroMQ. */
@@ -471,11 +451,8 @@ static void send_garbage(const char *address, unsigned seed, size_t bytes)
     close(fd);
 }
 
-TEST_PLAIN(garbage_on_the_port_hurts_nobody)
+TEST_PAIR(garbage_on_the_port_hurts_nobody, ZMQ, 1, listener, connector)
 {
-    char bound[ADDRESS_MAX];
-    open_transport(0);
-    struct endpoint *server = listener(bound), *client = connector(bound);
     for (unsigned i = 0; i < 2000;
          i++) /* Some of it passes for ZMTP 1, which libzmq once fell for. */
         send_garbage(bound, i, 1 + (i % 60) * (i % 60) * 20);
@@ -484,9 +461,6 @@ TEST_PLAIN(garbage_on_the_port_hurts_nobody)
     check_header(&received, "fine");
     check_pattern(received.payload, 70000);
     frame_release(received.payload);
-    t->close(&client, 0);
-    t->close(&server, 0);
-    close_transport();
 }
 
 /* Messages that ZeroMQ takes and we do not. */
@@ -525,24 +499,9 @@ TEST_PLAIN(malformed_messages_are_reported_as_such_and_dropped)
     zmq_close(socket);
     zmq_ctx_term(context);
     t->close(&server, 0);
-    close_transport();
 }
 
-/* --- shared memory -------------------------------------------------------------------------------
- */
-
-/* Of this process. ZeroMQ opens and closes some when it likes, the transport beneath is memory
- * where they are counted. */
-static size_t open_descriptors(void)
-{
-    DIR *directory = opendir("/proc/self/fd");
-    ck_assert_ptr_nonnull(directory);
-    size_t count = 0;
-    while (readdir(directory) != NULL)
-        count++;
-    closedir(directory);
-    return count;
-}
+/* --- shared memory ------------------------------------------------------------------------- */
 
 static const struct share small_share = {
     .shard_bytes = 4096, .slots = 2, .messages = 64, .published = 2, .peers_max = 2};
@@ -589,14 +548,11 @@ TEST_TIMES(who_finds_no_room_keeps_the_way_it_came, 2)
     for (int i = 1; i < 4; i++)
         t->close(&clients[i], 0);
     t->close(&server, 0);
-    close_transport();
 }
 
-TEST_TIMES(nobody_of_that_name_is_not_found_and_a_second_time_is_once_too_many, 2)
+TEST_PAIR(nobody_of_that_name_is_not_found_and_a_second_time_is_once_too_many, SHM_OVER_MEMORY, 2,
+          small_listener, plain_connector)
 {
-    char bound[ADDRESS_MAX];
-    open_transport(SHM_OVER_MEMORY + _i);
-    struct endpoint *server = small_listener(bound), *client = plain_connector(bound);
     ck_assert(!t->attached(client));
     ck_assert(!t->attached(server));
     ck_assert_int_eq(t->attach(client, sharing_name + 1), STATUS_NOT_FOUND);
@@ -605,9 +561,6 @@ TEST_TIMES(nobody_of_that_name_is_not_found_and_a_second_time_is_once_too_many, 
     ck_assert_int_eq(t->attach(client, sharing_name), STATUS_EXISTS);
     ck_assert(!t->attached(server));
     check_answered(server, client, "and now");
-    t->close(&client, 0);
-    t->close(&server, 0);
-    close_transport();
 }
 
 TEST_PLAIN(a_name_that_is_taken_leaves_the_old_way)
@@ -625,7 +578,6 @@ TEST_PLAIN(a_name_that_is_taken_leaves_the_old_way)
     t->close(&client, 0);
     t->close(&other, 0);
     t->close(&server, 0);
-    close_transport();
 }
 
 TEST_TIMES(memory_is_lent_where_it_is_shared, 2)
@@ -671,14 +623,11 @@ TEST_TIMES(memory_is_lent_where_it_is_shared, 2)
     t->close(&clients[0], 0);
     t->close(&clients[1], 0);
     t->close(&server, 0);
-    close_transport();
 }
 
-TEST_TIMES(what_has_no_place_in_memory_goes_the_old_way, 2)
+TEST_PAIR(what_has_no_place_in_memory_goes_the_old_way, SHM_OVER_MEMORY, 2, small_listener,
+          connector)
 {
-    char bound[ADDRESS_MAX];
-    open_transport(SHM_OVER_MEMORY + _i);
-    struct endpoint *server = small_listener(bound), *client = connector(bound);
     const uint64_t places[] = {2 * 4096, 4096 + 64, 1, UINT64_MAX};
     send_text(client, 0, "x", NULL);
     uint64_t guest = receive(server).peer;
@@ -703,16 +652,12 @@ TEST_TIMES(what_has_no_place_in_memory_goes_the_old_way, 2)
         frame_release(received.payload);
     }
     ck_assert_int_eq(t->send(server, guest, "w", 1, pattern(64), 4096), STATUS_NOT_FOUND);
-    t->close(&client, 0);
-    t->close(&server, 0);
-    close_transport();
 }
 
-TEST_TIMES(both_ways_may_be_used_at_the_same_time, 2)
+TEST_PAIR(both_ways_may_be_used_at_the_same_time, SHM_OVER_MEMORY, 2, small_listener,
+          plain_connector)
 {
-    char bound[ADDRESS_MAX], text[8];
-    open_transport(SHM_OVER_MEMORY + _i);
-    struct endpoint *server = small_listener(bound), *client = plain_connector(bound);
+    char text[8];
     send_text(client, 0, "old", pattern(100));
     struct received old = receive(server);
     check_pattern(old.payload, 100);
@@ -744,9 +689,6 @@ TEST_TIMES(both_ways_may_be_used_at_the_same_time, 2)
             count[way]++;
         ck_assert_int_eq(atoi((char *)received.header + 1), count[way]++);
     }
-    t->close(&client, 0);
-    t->close(&server, 0);
-    close_transport();
 }
 
 TEST_TIMES(the_last_words_of_a_peer_arrive, 2)
@@ -818,7 +760,6 @@ TEST_TIMES(the_last_words_of_a_listener_arrive_and_another_may_take_its_place, 2
     }
     t->close(&client, 0);
     t->close(&server, 0);
-    close_transport();
 }
 
 /* How many of the two others are heard among 30 messages of the chatty one, who has always 40 under way. */
@@ -864,15 +805,12 @@ TEST_TIMES(nobody_drowns_anybody_else, 2)
     for (int i = 0; i < 3; i++)
         t->close(&all[i], 0);
     t->close(&server, 0);
-    close_transport();
 }
 
-TEST_TIMES(a_full_ring_is_tried_again_and_nothing_is_lost, 2)
+TEST_PAIR(a_full_ring_is_tried_again_and_nothing_is_lost, SHM_OVER_MEMORY, 2, small_listener,
+          connector)
 {
-    char bound[ADDRESS_MAX];
     uint32_t sent = 0, seen = 0;
-    open_transport(SHM_OVER_MEMORY + _i);
-    struct endpoint *server = small_listener(bound), *client = connector(bound);
     for (int round = 0; round < 3; round++) {
         struct frame *payload = pattern(64);
         enum status status;
@@ -890,9 +828,6 @@ TEST_TIMES(a_full_ring_is_tried_again_and_nothing_is_lost, 2)
         }
     }
     ck_assert_uint_gt(sent, 300);
-    t->close(&client, 0);
-    t->close(&server, 0);
-    close_transport();
 }
 
 /* --- waking up --- */
@@ -1003,23 +938,22 @@ TEST_TIMES(a_wait_ends_for_whatever_there_is_to_wait_for, 2)
     ck_assert(!t->attached(outside));
     t->close(&outside, 0);
     close(errand.bell);
-    close_transport();
 }
 
 /* --- left-overs and enemies --- */
 
 TEST_PLAIN(no_descriptor_stays_open_whoever_goes_first)
 {
-    size_t before = open_descriptors();
+    size_t before = suite_descriptors();
     for (int round = 0; round < 6; round++) {
         char bound[ADDRESS_MAX];
         open_transport(SHM_OVER_MEMORY);
         struct endpoint *server = small_listener(bound);
         struct endpoint *clients[3] = {connector(bound), connector(bound), plain_connector(bound)};
-        size_t running = open_descriptors();
+        size_t running = suite_descriptors();
         for (int i = 0; i < 4; i++) { /* Turned away, every time. */
             ck_assert(!try_attach(clients[2]));
-            ck_assert_uint_eq(open_descriptors(), running);
+            ck_assert_uint_eq(suite_descriptors(), running);
         }
         struct frame *payloads[2];
         for (int i = 0; i < 2; i++) {
@@ -1039,10 +973,10 @@ TEST_PLAIN(no_descriptor_stays_open_whoever_goes_first)
         }
         t->close(&server, 0);
         close_transport();
-        ck_assert_uint_gt(open_descriptors(), before); /* Memory lives as long as payloads do. */
+        ck_assert_uint_gt(suite_descriptors(), before); /* Memory lives as long as payloads do. */
         frame_release(payloads[0]);
         frame_release(payloads[1]);
-        ck_assert_uint_eq(open_descriptors(), before);
+        ck_assert_uint_eq(suite_descriptors(), before);
     }
 }
 
@@ -1109,7 +1043,6 @@ TEST_TIMES(who_breaks_the_rules_is_dropped_and_nobody_else, 2)
     check_answered(server, good, "d");
     t->close(&good, 0);
     t->close(&server, 0);
-    close_transport();
 }
 
 /* Nothing that was said is lost without its hearer's knowing: it is told by its connection's end,
@@ -1142,7 +1075,6 @@ TEST_TIMES(a_worker_that_does_not_read_loses_the_memory, 2)
     t->close(&good, 0);
     t->close(&deaf, 0);
     t->close(&server, 0);
-    close_transport();
 }
 
 /* For a while: then the door is open again. */
@@ -1173,7 +1105,6 @@ TEST_PLAIN(visitors_wait_while_there_are_no_descriptors)
     close(raw);
     t->close(&first, 0);
     t->close(&server, 0);
-    close_transport();
 }
 
 /* An impostor under the server's name. */
@@ -1200,10 +1131,14 @@ TEST_TIMES(an_offer_that_makes_no_sense_leaves_the_old_way, 2)
     close(visitors);
     t->close(&client, 0);
     t->close(&server, 0);
-    close_transport();
+}
+
+static void add(TCase *tcase)
+{
+    tcase_add_checked_fixture(tcase, NULL, close_transport); /* Whatever a test has opened. */
 }
 
 int main(void)
 {
-    return suite_run("transport", NULL);
+    return suite_run("transport", add);
 }

@@ -438,44 +438,41 @@ static bool guarded_hears(struct guarded *g, int limit_ms)
     return true;
 }
 
-TEST_PLAIN(when_nobody_is_there_to_check_keys_nobody_is_let_in)
+#define TEST_GUARDED(name)                                                                         \
+    SUITE_TEST(name, struct guarded, server, make_all("keys");                                     \
+               open_guarded(server, "keys"), close_guarded(server))
+
+TEST_GUARDED(when_nobody_is_there_to_check_keys_nobody_is_let_in)
 {
-    struct guarded server;
     struct party worker, late;
-    make_all("keys");
-    open_guarded(&server, "keys");
     start_worker(&worker, "keys", 0);
     ck_assert(try_send(&worker, 0, "up", NULL, PATIENCE_US));
-    ck_assert(guarded_hears(&server, PATIENCE_US / 1000)); /* It would let it in. */
+    ck_assert(guarded_hears(server, PATIENCE_US / 1000)); /* It would let it in. */
 
-    guard_stop(&server.guard);
+    guard_stop(&server->guard);
     start_worker(&late, "keys", 0);
     uint64_t began_us = clock_now_us();
-    while (server.monitor.counts.unguarded == 0 || clock_now_us() - began_us < SILENCE_US) {
+    while (server->monitor.counts.unguarded == 0 || clock_now_us() - began_us < SILENCE_US) {
         ck_assert(clock_now_us() - began_us < PATIENCE_US);
         ck_assert(!try_send(&late, 0, "late", NULL, 10000));
-        ck_assert(!guarded_hears(&server, 10));
-        monitor_look(&server.monitor, clock_now_us());
+        ck_assert(!guarded_hears(server, 10));
+        monitor_look(&server->monitor, clock_now_us());
     }
-    ck_assert_uint_eq(server.monitor.counts.succeeded, 1);
+    ck_assert_uint_eq(server->monitor.counts.succeeded, 1);
 
     ck_assert(try_send(&worker, 0, "up", NULL, PATIENCE_US)); /* Who was in stays in. */
-    ck_assert(guarded_hears(&server, PATIENCE_US / 1000));
+    ck_assert(guarded_hears(server, PATIENCE_US / 1000));
     stop(&worker);
     stop(&late);
-    close_guarded(&server);
 }
 
 /* It takes questions, and that is all. */
-TEST_PLAIN(a_checker_of_keys_that_answers_nothing_lets_nobody_in_and_waiting_says_so)
+TEST_GUARDED(a_checker_of_keys_that_answers_nothing_lets_nobody_in_and_waiting_says_so)
 {
-    struct guarded server;
     struct party late;
     char why[400] = "";
-    make_all("keys");
-    open_guarded(&server, "keys");
-    guard_stop(&server.guard);
-    void *mute = zmq_socket(server.context, ZMQ_ROUTER);
+    guard_stop(&server->guard);
+    void *mute = zmq_socket(server->context, ZMQ_ROUTER);
     uint64_t began_us = clock_now_us(); /* The other one's socket is closed behind our back. */
     while (zmq_bind(mute, "inproc://zeromq.zap.01") != 0)
         ck_assert(clock_now_us() - began_us < PATIENCE_US);
@@ -487,20 +484,16 @@ TEST_PLAIN(a_checker_of_keys_that_answers_nothing_lets_nobody_in_and_waiting_say
         late.t->silence(late.endpoint, why, sizeof why);
     }
     ck_assert_ptr_eq(strstr(why, "127.0.0.1:"), why); /* Where. */
-    monitor_look(&server.monitor, clock_now_us());
-    ck_assert_uint_eq(server.monitor.counts.succeeded, 0);
+    monitor_look(&server->monitor, clock_now_us());
+    ck_assert_uint_eq(server->monitor.counts.succeeded, 0);
     stop(&late);
     zmq_close(mute);
-    close_guarded(&server);
 }
 
-TEST_PLAIN(refusals_are_counted_by_what_they_were_for)
+TEST_GUARDED(refusals_are_counted_by_what_they_were_for)
 {
-    struct guarded server;
     struct party worker, plain, unknown_peer;
-    make_all("keys");
     make_all("others");
-    open_guarded(&server, "keys");
     drop("keys", "worker-1.key");
     start_worker(&worker, "keys", 1);
     check_is_told(NULL, &worker, "not authorised");
@@ -509,8 +502,8 @@ TEST_PLAIN(refusals_are_counted_by_what_they_were_for)
     check_is_told(NULL, &plain, "wants keys");
     start_worker(&unknown_peer, "others", 0);
     check_is_told(NULL, &unknown_peer, "wrong key");
-    monitor_look(&server.monitor, clock_now_us());
-    const struct handshakes *counts = &server.monitor.counts;
+    monitor_look(&server->monitor, clock_now_us());
+    const struct handshakes *counts = &server->monitor.counts;
     ck_assert_uint_eq(counts->succeeded, 0);
     ck_assert_uint_eq(counts->unauthorized, 1);
     ck_assert_uint_ge(counts->mismatched + counts->cut, 1); /* Whoever is first hangs up. */
@@ -518,7 +511,6 @@ TEST_PLAIN(refusals_are_counted_by_what_they_were_for)
     stop(&worker);
     stop(&plain);
     stop(&unknown_peer);
-    close_guarded(&server);
 }
 
 /* What no ZeroMQ says. */
@@ -544,31 +536,27 @@ static void send_garbage(unsigned seed, size_t bytes)
     close(fd);
 }
 
-TEST_PLAIN(garbage_is_refused_and_counted_and_hurts_nobody)
+TEST_GUARDED(garbage_is_refused_and_counted_and_hurts_nobody)
 {
-    struct guarded server;
     struct party worker;
-    make_all("keys");
-    open_guarded(&server, "keys");
     for (unsigned i = 0; i < 500; i++)
         send_garbage(i, 1 + (i % 60) * (i % 60) * 20);
     start_worker(&worker, "keys", 0);
     ck_assert(try_send(&worker, 0, "up", NULL, PATIENCE_US));
-    ck_assert(guarded_hears(&server, PATIENCE_US / 1000));
-    ck_assert(!guarded_hears(&server, 0));
+    ck_assert(guarded_hears(server, PATIENCE_US / 1000));
+    ck_assert(!guarded_hears(server, 0));
     /* Whatever was garbage has had the time that a handshake has. */
     uint64_t now_us = clock_now_us();
     for (int i = 1; i <= 3; i++)
-        monitor_look(&server.monitor, now_us + 2 * i * (uint64_t)MONITOR_PATIENCE_US);
-    const struct handshakes *counts = &server.monitor.counts;
+        monitor_look(&server->monitor, now_us + 2 * i * (uint64_t)MONITOR_PATIENCE_US);
+    const struct handshakes *counts = &server->monitor.counts;
     ck_assert_uint_eq(counts->succeeded, 1);
     ck_assert_uint_ge(counts->garbled, 50);
     ck_assert_uint_ge(counts->foreign, 50);
     ck_assert_uint_eq(
         counts->garbled + counts->mismatched + counts->foreign + counts->cut + counts->late, 500);
-    ck_assert_uint_eq(server.monitor.open, 1); /* However the others ended. */
+    ck_assert_uint_eq(server->monitor.open, 1); /* However the others ended. */
     stop(&worker);
-    close_guarded(&server);
 }
 
 TEST_PLAIN(a_handshake_under_way_is_not_foreign_when_a_look_comes_with_an_older_time)
@@ -639,12 +627,7 @@ TEST_PLAIN(a_server_does_not_start_with_a_list_that_cannot_be_read)
     ck_assert_ptr_null(transport);
 }
 
-static void add(TCase *tcase)
-{
-    tcase_add_checked_fixture(tcase, scratch_open, scratch_close);
-}
-
 int main(void)
 {
-    return suite_run("transport_curve", add);
+    return suite_run("transport_curve", scratch_add);
 }

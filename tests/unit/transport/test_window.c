@@ -4,7 +4,6 @@
 
 #include "common/transport/shm/window.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -33,17 +32,6 @@ struct pair {
     struct window server, worker;
 };
 
-static size_t open_descriptors(void)
-{
-    DIR *directory = opendir("/proc/self/fd");
-    ck_assert_ptr_nonnull(directory);
-    size_t count = 0;
-    while (readdir(directory) != NULL)
-        count++;
-    closedir(directory);
-    return count;
-}
-
 static void connect_pair(int ends[2])
 {
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends),
@@ -55,7 +43,7 @@ static void pair_open(struct pair *pair, bool publishes)
     struct share share = {.shard_bytes = SHARD, .slots = SLOTS, .messages = 1, .peers_max = 1};
     struct error error = {0};
     int ends[2];
-    *pair = (struct pair){.descriptors = open_descriptors()};
+    *pair = (struct pair){.descriptors = suite_descriptors()};
     if (publishes)
         ck_assert(shared_memory_create(PUBLISHED, true, &pair->published, &error) == STATUS_OK);
     connect_pair(ends);
@@ -70,12 +58,14 @@ static void pair_close(struct pair *pair)
     window_close(&pair->worker);
     window_close(&pair->server);
     shared_memory_release(pair->published);
-    ck_assert_uint_eq(open_descriptors(), pair->descriptors);
+    ck_assert_uint_eq(suite_descriptors(), pair->descriptors);
 }
 
 /* What tests begin with, and how they end. */
 #define TEST(name, ...)                                                                            \
     SUITE_TEST(name, struct pair, pair, pair_open(pair, __VA_ARGS__), pair_close(pair))
+#define TEST_EACH(name, times, ...)                                                                \
+    SUITE_TEST_TIMES(name, times, struct pair, pair, pair_open(pair, __VA_ARGS__), pair_close(pair))
 
 static struct frame *filled(size_t bytes, int with)
 {
@@ -348,28 +338,24 @@ TEST(a_worker_s_references_outside_its_gradients_are_refused, true)
     frame_release(receive_text(&pair->server, "good"));
 }
 
-TEST_PLAIN(a_server_s_references_outside_its_values_are_refused)
+TEST_EACH(a_server_s_references_outside_its_values_are_refused, 2, _i)
 {
-    for (int publishes = 0; publishes < 2; publishes++) {
-        struct pair pair;
-        pair_open(&pair, publishes);
-        const struct note notes[] = {
-            {IN_GRADIENTS, 0, 0, 64},
-            {IN_RECORD, 0, 0, 6}, /* There is no header left. */
-            {IN_RECORD, 0, 0, UINT64_MAX},
-            {IN_RECORD + 1, 0, 0, 64},
-            {IN_PARAMETERS, 0, SHARD, 64},
-            {IN_PARAMETERS, 0, 0, SHARD + 1},
-            {IN_PARAMETERS, 0, 64, UINT64_MAX - 63},
-            {IN_PARAMETERS, 0, 4, 64},
-            {IN_PUBLISHED, 0, publishes ? PUBLISHED : 0, 64},
-            {IN_PUBLISHED, 0, 0, publishes ? PUBLISHED + 1 : 64},
-            {IN_PUBLISHED, 0, UINT64_MAX - 63, 64},
-        };
-        for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
-            is_refused(&pair.server, &pair.worker, notes[i]);
-        pair_close(&pair);
-    }
+    const int publishes = _i;
+    const struct note notes[] = {
+        {IN_GRADIENTS, 0, 0, 64},
+        {IN_RECORD, 0, 0, 6}, /* There is no header left. */
+        {IN_RECORD, 0, 0, UINT64_MAX},
+        {IN_RECORD + 1, 0, 0, 64},
+        {IN_PARAMETERS, 0, SHARD, 64},
+        {IN_PARAMETERS, 0, 0, SHARD + 1},
+        {IN_PARAMETERS, 0, 64, UINT64_MAX - 63},
+        {IN_PARAMETERS, 0, 4, 64},
+        {IN_PUBLISHED, 0, publishes ? PUBLISHED : 0, 64},
+        {IN_PUBLISHED, 0, 0, publishes ? PUBLISHED + 1 : 64},
+        {IN_PUBLISHED, 0, UINT64_MAX - 63, 64},
+    };
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
+        is_refused(&pair->server, &pair->worker, notes[i]);
 }
 
 TEST(records_that_are_no_messages_are_refused, false)
@@ -477,7 +463,7 @@ static enum status taken(const struct handover *handover)
         char more[64];
     } message = {.offer = handover->offer};
     int ends[2];
-    size_t before = open_descriptors();
+    size_t before = suite_descriptors();
     connect_pair(ends);
     ck_assert(rendezvous_send(ends[0], &message, handover->bytes, handover->fds,
                               handover->fd_count) == STATUS_OK);
@@ -485,7 +471,7 @@ static enum status taken(const struct handover *handover)
     if (status == STATUS_OK)
         window_close(&window);
     close(ends[0]);
-    ck_assert_uint_eq(open_descriptors(), before);
+    ck_assert_uint_eq(suite_descriptors(), before);
     return status;
 }
 
@@ -523,7 +509,7 @@ TEST_PLAIN(an_offer_that_makes_no_sense_is_refused)
 #undef SPOIL
     };
     struct handover handover;
-    size_t before = open_descriptors();
+    size_t before = suite_descriptors();
     handover_init(&handover);
     ck_assert_int_eq(taken(&handover), STATUS_OK);
     for (size_t i = 0; i < sizeof spoilt / sizeof *spoilt; i++) {
@@ -545,7 +531,7 @@ TEST_PLAIN(an_offer_that_makes_no_sense_is_refused)
     bad.bytes += 2;
     ck_assert_int_eq(taken(&bad), STATUS_INVALID);
     handover_free(&handover);
-    ck_assert_uint_eq(open_descriptors(), before);
+    ck_assert_uint_eq(suite_descriptors(), before);
 }
 
 TEST_PLAIN(descriptors_that_are_not_what_they_should_be_are_refused)
@@ -580,13 +566,13 @@ TEST_PLAIN(who_offers_nothing_is_waited_for_or_lost)
     struct window window;
     struct error error;
     int ends[2];
-    size_t before = open_descriptors();
+    size_t before = suite_descriptors();
     connect_pair(ends);
     ck_assert_int_eq(window_open(&window, ends[1], &error), STATUS_AGAIN);
     ck_assert_int_eq(window_open(&window, ends[1], &error), STATUS_AGAIN);
     close(ends[0]);
     ck_assert_int_eq(window_open(&window, ends[1], &error), STATUS_LOST);
-    ck_assert_uint_eq(open_descriptors(), before);
+    ck_assert_uint_eq(suite_descriptors(), before);
 }
 
 TEST_PLAIN(who_has_gone_before_it_was_offered_anything_costs_nothing)
@@ -595,12 +581,12 @@ TEST_PLAIN(who_has_gone_before_it_was_offered_anything_costs_nothing)
     struct error error;
     struct share share = {.shard_bytes = SHARD, .slots = SLOTS, .messages = 1, .peers_max = 1};
     int ends[2];
-    size_t before = open_descriptors();
+    size_t before = suite_descriptors();
     connect_pair(ends);
     close(ends[1]);
     ck_assert_int_eq(window_make(&window, ends[0], &share, NULL, &error), STATUS_LOST);
     ck_assert_ptr_nonnull(strstr(error.text, "cannot hand memory over"));
-    ck_assert_uint_eq(open_descriptors(), before);
+    ck_assert_uint_eq(suite_descriptors(), before);
 }
 
 /* --- time ---------------------------------------------------------------------------------- */
@@ -609,14 +595,14 @@ TEST_PLAIN(a_frame_outlives_the_window_it_came_through)
 {
     struct pair pair;
     pair_open(&pair, true);
-    size_t between = open_descriptors();
+    size_t between = suite_descriptors();
     ck_assert_int_eq(send_text(&pair.worker, "up", filled(64, 1), 0), STATUS_OK);
     ck_assert_int_eq(send_text(&pair.server, "down", filled(64, 2), 0), STATUS_OK);
     struct frame *lent = window_lend(&pair.worker, SHARD, 64);
     struct frame *up = receive_text(&pair.server, "up"), *down = receive_text(&pair.worker, "down");
     window_close(&pair.worker);
     window_close(&pair.server);
-    ck_assert_uint_lt(open_descriptors(), between);
+    ck_assert_uint_lt(suite_descriptors(), between);
     memset(lent->data, 3, 64);
     ck_assert_int_eq(((char *)up->data)[63], 1);
     ck_assert_int_eq(((char *)down->data)[63], 2);

@@ -29,7 +29,7 @@ static void check_member(const struct packet *packet)
     ck_assert(message->ticket == 0 && message->proof == 0);
 }
 
-START_TEST(a_server_sees_the_admission_a_member_the_run_and_a_stranger_neither)
+TEST_PLAIN(a_server_sees_the_admission_a_member_the_run_and_a_stranger_neither)
 {
     struct post post = {0};
     struct envelope worker = server;
@@ -49,9 +49,8 @@ START_TEST(a_server_sees_the_admission_a_member_the_run_and_a_stranger_neither)
     check_unknown_peer(packet);
     post_free(&post);
 }
-END_TEST
 
-START_TEST(requests_are_numbered_from_1_and_can_be_repeated)
+TEST_PLAIN(requests_are_numbered_from_1_and_can_be_repeated)
 {
     struct post post = {0};
     struct envelope worker = {.role = ROLE_WORKER};
@@ -63,9 +62,8 @@ START_TEST(requests_are_numbered_from_1_and_can_be_repeated)
     ck_assert_uint_eq(worker.last_request, 3);
     post_free(&post);
 }
-END_TEST
 
-START_TEST(answers_go_back_under_their_number_to_members_and_strangers_each_as_they_are)
+TEST_PLAIN(answers_go_back_under_their_number_to_members_and_strangers_each_as_they_are)
 {
     struct post post = {0};
     struct packet asked = {.peer = 77, .message = {.request = 12}};
@@ -84,9 +82,8 @@ START_TEST(answers_go_back_under_their_number_to_members_and_strangers_each_as_t
     ck_assert_str_eq(waiting->message.waiting.text, "for others");
     post_free(&post);
 }
-END_TEST
 
-START_TEST(sealing_changes_the_sender_and_nothing_else)
+TEST_PLAIN(sealing_changes_the_sender_and_nothing_else)
 {
     struct packet to_member = {.member = true, .message = {.kind = MESSAGE_RESULT, .request = 4}};
     to_member.message.ticket = to_member.message.proof = 99;
@@ -97,17 +94,8 @@ START_TEST(sealing_changes_the_sender_and_nothing_else)
     envelope_seal_to_server(&server, &to_server);
     ck_assert(to_server.ticket == 8 && to_server.proof == 9 && to_server.request == 4);
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, a_server_sees_the_admission_a_member_the_run_and_a_stranger_neither);
-    tcase_add_test(t, requests_are_numbered_from_1_and_can_be_repeated);
-    tcase_add_test(t, answers_go_back_under_their_number_to_members_and_strangers_each_as_they_are);
-    tcase_add_test(t, sealing_changes_the_sender_and_nothing_else);
-}
 
 int main(void)
 {
-    return suite_run("envelope", add);
+    return suite_run("envelope", NULL);
 }

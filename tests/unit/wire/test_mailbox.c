@@ -20,7 +20,7 @@ static void post_number(struct mailbox *mailbox, uint32_t writer, uint64_t numbe
     mailbox_post(mailbox, &item);
 }
 
-START_TEST(packets_come_out_in_the_order_they_went_in)
+TEST_PLAIN(packets_come_out_in_the_order_they_went_in)
 {
     struct mailbox mailbox;
     struct outgoing item;
@@ -40,9 +40,8 @@ START_TEST(packets_come_out_in_the_order_they_went_in)
     ck_assert_uint_eq(in, out);
     mailbox_free(&mailbox);
 }
-END_TEST
 
-START_TEST(what_is_left_behind_is_released)
+TEST_PLAIN(what_is_left_behind_is_released)
 {
     struct mailbox mailbox;
     struct frame *frame = frame_of(1, 4);
@@ -55,7 +54,6 @@ START_TEST(what_is_left_behind_is_released)
     ck_assert(frame_is_unique(frame));
     frame_release(frame);
 }
-END_TEST
 
 static bool is_readable(const struct mailbox *mailbox)
 {
@@ -63,7 +61,7 @@ static bool is_readable(const struct mailbox *mailbox)
     return poll(&pollfd, 1, 0) == 1;
 }
 
-START_TEST(the_descriptor_is_readable_while_something_may_be_there)
+TEST_PLAIN(the_descriptor_is_readable_while_something_may_be_there)
 {
     struct mailbox mailbox;
     struct outgoing item;
@@ -83,9 +81,8 @@ START_TEST(the_descriptor_is_readable_while_something_may_be_there)
     ck_assert(!is_readable(&mailbox));
     mailbox_free(&mailbox);
 }
-END_TEST
 
-START_TEST(waiting_ends_with_its_time)
+TEST_PLAIN(waiting_ends_with_its_time)
 {
     struct mailbox mailbox;
     ck_assert(mailbox_init(&mailbox) == STATUS_OK);
@@ -94,7 +91,6 @@ START_TEST(waiting_ends_with_its_time)
     ck_assert_uint_ge(clock_now_us() - began_us, 25000);
     mailbox_free(&mailbox);
 }
-END_TEST
 
 enum { WRITERS = 4, EACH = 20000 };
 
@@ -112,7 +108,7 @@ static void *write_all(void *argument)
     return NULL;
 }
 
-START_TEST(nothing_is_lost_or_reordered_and_the_reader_is_always_woken)
+TEST_PLAIN(nothing_is_lost_or_reordered_and_the_reader_is_always_woken)
 {
     struct mailbox mailbox;
     struct writer writers[WRITERS];
@@ -137,7 +133,6 @@ START_TEST(nothing_is_lost_or_reordered_and_the_reader_is_always_woken)
     ck_assert(!mailbox_take(&mailbox, &item));
     mailbox_free(&mailbox);
 }
-END_TEST
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* They take address space. */
 /* Far more than there is room for in so much address space. */
@@ -153,7 +148,7 @@ static void post_within(size_t bytes)
 }
 
 /* An order that is dropped without a word would be waited for. */
-START_TEST(a_packet_for_which_there_is_no_memory_ends_the_process)
+TEST_PLAIN(a_packet_for_which_there_is_no_memory_ends_the_process)
 {
     int how;
     pid_t process = fork();
@@ -163,22 +158,9 @@ START_TEST(a_packet_for_which_there_is_no_memory_ends_the_process)
     ck_assert(WIFEXITED(how));
     ck_assert_int_eq(WEXITSTATUS(how), EXIT_TRAINING_FAILED);
 }
-END_TEST
 #endif
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, packets_come_out_in_the_order_they_went_in);
-    tcase_add_test(t, what_is_left_behind_is_released);
-    tcase_add_test(t, the_descriptor_is_readable_while_something_may_be_there);
-    tcase_add_test(t, waiting_ends_with_its_time);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    tcase_add_test(t, a_packet_for_which_there_is_no_memory_ends_the_process);
-#endif
-    tcase_add_test(t, nothing_is_lost_or_reordered_and_the_reader_is_always_woken);
-}
 
 int main(void)
 {
-    return suite_run("mailbox", add);
+    return suite_run("mailbox", NULL);
 }

@@ -27,7 +27,6 @@ TEST_PLAIN(every_kind_has_a_name_of_its_own)
     ck_assert_str_eq(verdict_name(VERDICT_REJECTED), "rejected");
     ck_assert_str_eq(verdict_name(VERDICT_COUNT), "none");
 }
-END_TEST
 
 TEST_PLAIN(eight_kinds_may_have_a_payload)
 {
@@ -38,7 +37,6 @@ TEST_PLAIN(eight_kinds_may_have_a_payload)
                              kind == MESSAGE_CUT_TAKEN || kind == MESSAGE_LEASE ||
                              kind == MESSAGE_START || kind == MESSAGE_CLOSE);
 }
-END_TEST
 
 START_TEST(what_is_no_message_is_never_encoded)
 {
@@ -47,7 +45,6 @@ START_TEST(what_is_no_message_is_never_encoded)
     ck_assert_ptr_nonnull(freopen("/dev/null", "w", stderr)); /* The assertion's line. */
     message_encode(&message, buffer);
 }
-END_TEST
 
 /* --- headers packed by protobuf alone --------------------------------------------------------- */
 
@@ -98,7 +95,6 @@ TEST_PLAIN(versions_and_roles_are_checked)
     TAKES(;);
     REFUSES(header.body_case = SYNCOPATE__HEADER__BODY__NOT_SET);
 }
-END_TEST
 
 TEST_PLAIN(a_join_of_any_version_is_read_so_that_it_can_be_answered)
 {
@@ -111,7 +107,6 @@ TEST_PLAIN(a_join_of_any_version_is_read_so_that_it_can_be_answered)
     ck_assert_uint_eq(message.join.version_min, 70);
     REFUSES(join.version_max = 69);
 }
-END_TEST
 
 /* Whoever is refused for its version is told so in words that it can read. */
 TEST_PLAIN(a_refusal_can_be_written_and_read_in_any_version)
@@ -131,7 +126,6 @@ TEST_PLAIN(a_refusal_can_be_written_and_read_in_any_version)
         ck_assert(back.refused.reason == REFUSAL_VERSION && back.refused.version == 0);
     }
 }
-END_TEST
 
 TEST_PLAIN(a_header_has_a_size_and_fields_nobody_knows_are_skipped)
 {
@@ -151,7 +145,6 @@ TEST_PLAIN(a_header_has_a_size_and_fields_nobody_knows_are_skipped)
     ck_assert(message.kind == MESSAGE_PING);
     ck_assert(message_decode(buffer, HEADER_BYTES_MAX + 1, &message, &error) == STATUS_INVALID);
 }
-END_TEST
 
 TEST_PLAIN(a_header_made_to_use_up_memory_does_not_decode)
 {
@@ -164,7 +157,6 @@ TEST_PLAIN(a_header_made_to_use_up_memory_does_not_decode)
     }
     ck_assert(message_decode(buffer, sizeof buffer, &message, &error) == STATUS_INVALID);
 }
-END_TEST
 
 /* --- fuzz ------------------------------------------------------------------------------------- */
 
@@ -195,7 +187,6 @@ TEST_PLAIN(random_bytes_never_hurt)
         decode_anything(bytes, count);
     }
 }
-END_TEST
 
 TEST_PLAIN(valid_headers_with_a_few_bytes_changed_never_hurt)
 {
@@ -227,7 +218,6 @@ TEST_PLAIN(valid_headers_with_a_few_bytes_changed_never_hurt)
         decode_anything(bytes, count);
     }
 }
-END_TEST
 
 /* --- declarations ----------------------------------------------------------------------------- */
 
@@ -262,7 +252,6 @@ TEST_PLAIN(a_declaration_comes_back_field_by_field)
     check_round_trip(&job);
     job_free(&job);
 }
-END_TEST
 
 TEST_PLAIN(a_declaration_of_many_variables_comes_back)
 {
@@ -280,7 +269,6 @@ TEST_PLAIN(a_declaration_of_many_variables_comes_back)
     check_round_trip(&job);
     job_free(&job);
 }
-END_TEST
 
 static enum status decode_job(const Syncopate__Job *wire)
 {
@@ -353,7 +341,6 @@ TEST_PLAIN(hostile_declarations_are_refused)
     ck_assert_int_eq(decode_job(wire), STATUS_INVALID);
     syncopate__job__free_unpacked(wire, NULL);
 }
-END_TEST
 
 TEST_PLAIN(too_many_of_anything_is_refused)
 {
@@ -382,7 +369,6 @@ TEST_PLAIN(too_many_of_anything_is_refused)
     free(many);
     free(many_servers);
 }
-END_TEST
 
 /* As many variables as there may be, all with the shortest or the longest of everything. */
 TEST_TIMES(the_largest_declarations_come_back, 2)
@@ -403,7 +389,6 @@ TEST_TIMES(the_largest_declarations_come_back, 2)
     check_round_trip(&job);
     job_free(&job);
 }
-END_TEST
 
 /* Two bytes that make a decoder take dozens: so many of them that memory is refused, not taken. */
 TEST_TIMES(declarations_made_to_use_up_memory_do_not_decode, 3)
@@ -423,7 +408,6 @@ TEST_TIMES(declarations_made_to_use_up_memory_do_not_decode, 3)
     ck_assert_str_eq(error.text, "declaration does not decode"); /* Nothing in it was looked at. */
     free(bytes);
 }
-END_TEST
 
 TEST_PLAIN(a_declaration_too_large_for_its_limit_is_refused_unread)
 {
@@ -433,7 +417,6 @@ TEST_PLAIN(a_declaration_too_large_for_its_limit_is_refused_unread)
     ck_assert(job_decode(&nothing, JOB_BYTES_MAX + 1, &job, &error) == STATUS_INVALID);
     ck_assert(job_decode(&nothing, 0, &job, &error) == STATUS_INVALID); /* Empty. */
 }
-END_TEST
 
 TEST_PLAIN(declarations_with_bytes_changed_never_hurt)
 {
@@ -460,7 +443,6 @@ TEST_PLAIN(declarations_with_bytes_changed_never_hurt)
     free(bytes);
     job_free(&sample);
 }
-END_TEST
 
 static void add(TCase *t)
 {

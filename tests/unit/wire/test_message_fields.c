@@ -77,7 +77,6 @@ TEST_TIMES(every_field_of_the_protocol_has_one_row, MESSAGE_KIND_COUNT)
     ck_assert_msg(rows + (_i == MESSAGE_NONE ? 3 : 0) == fields, "%s has %u fields, %u rows",
                   type->name, fields, rows);
 }
-END_TEST
 
 TEST_PLAIN(every_body_of_the_protocol_is_a_kind)
 {
@@ -87,7 +86,6 @@ TEST_PLAIN(every_body_of_the_protocol_is_a_kind)
         bodies += (header->fields[i].flags & PROTOBUF_C_FIELD_FLAG_ONEOF) != 0;
     ck_assert_uint_eq(bodies, MESSAGE_KIND_COUNT - 1);
 }
-END_TEST
 
 /* A row of another message's member, or of a member that another row has. */
 TEST_TIMES(every_row_has_a_member_of_its_own_message, MESSAGE_KIND_COUNT)
@@ -112,7 +110,6 @@ TEST_TIMES(every_row_has_a_member_of_its_own_message, MESSAGE_KIND_COUNT)
                           "%s: the row above is to say how much is there", row->member);
     }
 }
-END_TEST
 
 /* --- written and read ------------------------------------------------------------------------- */
 
@@ -136,7 +133,6 @@ TEST_TIMES(every_kind_comes_back_as_it_went, MESSAGE_KIND_COUNT - 1)
                       how);
     }
 }
-END_TEST
 
 /* A text without its end, a page of more bytes than there are. */
 START_TEST(what_is_larger_than_its_place_is_never_encoded)
@@ -155,7 +151,6 @@ START_TEST(what_is_larger_than_its_place_is_never_encoded)
     ck_assert_ptr_nonnull(freopen("/dev/null", "w", stderr)); /* The assertion's line. */
     message_encode(&message, buffer);
 }
-END_TEST
 
 /* --- bounds ----------------------------------------------------------------------------------- */
 
@@ -218,7 +213,6 @@ TEST_TIMES(the_bounds_are_those_that_are_meant, MESSAGE_KIND_COUNT)
                       "%s has other bounds than the list above", row->member);
     }
 }
-END_TEST
 
 /* A message on the wire, of which one field is to be something else. */
 struct changing {
@@ -351,7 +345,6 @@ TEST_TIMES(what_is_beyond_the_bounds_is_refused, MESSAGE_KIND_COUNT - 1)
         syncopate__header__free_unpacked(changing.header, NULL);
     }
 }
-END_TEST
 
 TEST_PLAIN(texts_carry_no_control_characters)
 {
@@ -365,7 +358,6 @@ TEST_PLAIN(texts_carry_no_control_characters)
     changing.header->waiting->text = kept;
     syncopate__header__free_unpacked(changing.header, NULL);
 }
-END_TEST
 
 /* A zero that is negative would come back as the other; protobuf-c does not write it. */
 TEST_PLAIN(there_is_one_zero)
@@ -379,7 +371,6 @@ TEST_PLAIN(there_is_one_zero)
     ck_assert_int_eq(message.kind, MESSAGE_STATUS_ANSWER);
     ck_assert_mem_eq(&message.status_answer.seconds, &zero, sizeof zero);
 }
-END_TEST
 
 /* --- what must hold of several fields --------------------------------------------------------- */
 
@@ -399,7 +390,6 @@ TEST_PLAIN(versions_are_in_order)
     TAKES(JOIN, m->join.version_max = m->join.version_min);
     REFUSES(JOIN, m->join.version_max = m->join.version_min - 1);
 }
-END_TEST
 
 static void set_page(struct message *message, uint32_t offset, uint32_t bytes, uint32_t total)
 {
@@ -418,7 +408,6 @@ TEST_PLAIN(pages_lie_within_the_declaration)
     REFUSES(JOB_PAGE, set_page(m, 1, 1, 3000));
     REFUSES(JOB_PAGE, set_page(m, 3072, 1, 3000));
 }
-END_TEST
 
 TEST_PLAIN(a_start_names_a_place_among_the_members)
 {
@@ -427,7 +416,6 @@ TEST_PLAIN(a_start_names_a_place_among_the_members)
     TAKES(START, m->start.stop_step = m->start.step);
     REFUSES(START, m->start.stop_step = m->start.step - 1);
 }
-END_TEST
 
 static void ask(struct message_exchange *exchange, bool gradient, bool want, bool skip)
 {
@@ -443,7 +431,6 @@ TEST_PLAIN(an_exchange_pushes_or_pulls)
     TAKES(EXCHANGE, ask(&m->exchange, false, false, true));
     REFUSES(EXCHANGE, ask(&m->exchange, false, false, false));
 }
-END_TEST
 
 TEST_PLAIN(no_more_is_correct_or_longer_than_there_is)
 {
@@ -457,7 +444,6 @@ TEST_PLAIN(no_more_is_correct_or_longer_than_there_is)
     REFUSES(EVALUATION, m->evaluation.correct = m->evaluation.examples + 1);
     REFUSES(EVALUATION, m->evaluation.not_finite = m->evaluation.examples + 1);
 }
-END_TEST
 
 static void share_out(struct message_work *work, uint64_t scored, uint32_t share, uint32_t shares)
 {
@@ -475,7 +461,6 @@ TEST_PLAIN(a_share_is_one_of_all)
     TAKES(EVALUATION, m->evaluation.share = m->evaluation.shares - 1);
     REFUSES(EVALUATION, m->evaluation.share = m->evaluation.shares);
 }
-END_TEST
 
 /* Server 0 looks for it where its name says. */
 TEST_PLAIN(a_part_lies_in_its_folder)
@@ -483,7 +468,6 @@ TEST_PLAIN(a_part_lies_in_its_folder)
     TAKES(PART_WRITTEN, strcpy(m->part_written.part.name, "part-0-of-2.safetensors"));
     REFUSES(PART_WRITTEN, strcpy(m->part_written.part.name, "../../etc/passwd"));
 }
-END_TEST
 
 static void add(TCase *t)
 {

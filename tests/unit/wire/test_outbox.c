@@ -7,7 +7,7 @@
 #include "tests/lib/post.h"
 #include "tests/lib/suite.h"
 
-START_TEST(packets_come_out_in_order_with_their_destination)
+TEST_PLAIN(packets_come_out_in_order_with_their_destination)
 {
     struct outbox outbox = {0};
     struct outgoing item;
@@ -29,9 +29,8 @@ START_TEST(packets_come_out_in_order_with_their_destination)
     ck_assert_uint_eq(in, out);
     outbox_free(&outbox);
 }
-END_TEST
 
-START_TEST(a_packet_is_empty_but_for_its_kind_although_its_place_was_used)
+TEST_PLAIN(a_packet_is_empty_but_for_its_kind_although_its_place_was_used)
 {
     struct outbox outbox = {0};
     struct outgoing item;
@@ -46,9 +45,8 @@ START_TEST(a_packet_is_empty_but_for_its_kind_although_its_place_was_used)
     }
     outbox_free(&outbox);
 }
-END_TEST
 
-START_TEST(what_is_left_behind_is_released)
+TEST_PLAIN(what_is_left_behind_is_released)
 {
     struct outbox outbox = {0};
     struct frame *frame = frame_of(1, 4);
@@ -59,9 +57,8 @@ START_TEST(what_is_left_behind_is_released)
     frame_release(frame);
     outbox_free(&outbox); /* Twice is fine. */
 }
-END_TEST
 
-START_TEST(a_line_for_people_is_cut_to_its_place)
+TEST_PLAIN(a_line_for_people_is_cut_to_its_place)
 {
     struct outbox outbox = {0};
     struct outgoing item;
@@ -77,17 +74,8 @@ START_TEST(a_line_for_people_is_cut_to_its_place)
     ck_assert_str_eq(item.packet.message.waiting.text, "step=7");
     outbox_free(&outbox);
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, packets_come_out_in_order_with_their_destination);
-    tcase_add_test(t, a_packet_is_empty_but_for_its_kind_although_its_place_was_used);
-    tcase_add_test(t, what_is_left_behind_is_released);
-    tcase_add_test(t, a_line_for_people_is_cut_to_its_place);
-}
 
 int main(void)
 {
-    return suite_run("outbox", add);
+    return suite_run("outbox", NULL);
 }

@@ -16,7 +16,7 @@ static uint8_t *bytes_of(uint32_t count)
     return bytes;
 }
 
-START_TEST(a_declaration_cut_into_pages_comes_together_in_any_order)
+TEST_PLAIN(a_declaration_cut_into_pages_comes_together_in_any_order)
 {
     static const uint32_t sizes[] = {1, 2, 1023, 1024, 1025, 2048, 5000, 100 * 1024 + 1};
     struct random_sequence sequence;
@@ -46,9 +46,8 @@ START_TEST(a_declaration_cut_into_pages_comes_together_in_any_order)
         free(bytes);
     }
 }
-END_TEST
 
-START_TEST(pages_of_another_declaration_do_not_fit)
+TEST_PLAIN(pages_of_another_declaration_do_not_fit)
 {
     struct pages pages = {0};
     struct message_job_page page;
@@ -64,15 +63,8 @@ START_TEST(pages_of_another_declaration_do_not_fit)
     pages_free(&pages);
     free(bytes);
 }
-END_TEST
-
-static void add(TCase *t)
-{
-    tcase_add_test(t, a_declaration_cut_into_pages_comes_together_in_any_order);
-    tcase_add_test(t, pages_of_another_declaration_do_not_fit);
-}
 
 int main(void)
 {
-    return suite_run("pages", add);
+    return suite_run("pages", NULL);
 }

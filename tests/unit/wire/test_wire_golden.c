@@ -129,7 +129,6 @@ TEST_PLAIN(every_message_has_the_bytes_that_it_always_had)
     golden_check(golden, ADVICE);
     golden_free(golden);
 }
-END_TEST
 
 TEST_PLAIN(the_bytes_are_read_as_what_they_always_were)
 {
@@ -139,7 +138,6 @@ TEST_PLAIN(the_bytes_are_read_as_what_they_always_were)
     golden_free(lines);
     golden_free(golden);
 }
-END_TEST
 
 TEST_PLAIN(declarations_are_read_as_what_they_were_made_of)
 {
@@ -163,7 +161,6 @@ TEST_PLAIN(declarations_are_read_as_what_they_were_made_of)
     }
     golden_free(golden);
 }
-END_TEST
 
 /* --- nothing is left out --------------------------------------------------------------------- */
 
@@ -215,7 +212,6 @@ TEST_PLAIN(declarations_have_all_their_fields_between_them)
     for (enum mode mode = 0; mode < MODE_COUNT; mode++)
         syncopate__job__free_unpacked(wire[mode], NULL);
 }
-END_TEST
 
 int main(void)
 {

@@ -52,30 +52,30 @@ static void expect_tally(struct quorum *c, uint64_t examples, int64_t loss)
     quorum_check(c);
 }
 
-TEST_PLAIN(a_step_is_made_of_the_first_who_report)
+/* What tests begin with, and how they end. */
+#define TEST(name, first)                                                                          \
+    SUITE_TEST(name, struct quorum, c, struct job job = job_of();                                  \
+               quorum_init(c, &job, first), quorum_free(c); job_free(&job))
+
+TEST(a_step_is_made_of_the_first_who_report, 0)
 {
-    struct job job = job_of();
-    struct quorum c;
     struct leaf_set set;
-    quorum_init(&c, &job, 0);
-    quorum_deal(&c, 4);
-    ck_assert_uint_eq(quorum_needed(&c), 3);
-    ck_assert_int_eq(report_run(&c, 0, 4, 3), QUORUM_KEPT);
-    ck_assert_int_eq(report_run(&c, 0, 4, 0), QUORUM_KEPT);
-    ck_assert_int_eq(report_run(&c, 0, 4, 0), QUORUM_STRANGE); /* Nobody counts twice. */
-    ck_assert(quorum_owes(&c, 1) && quorum_owes(&c, 2) && !quorum_owes(&c, 3));
-    ck_assert(!quorum_set(&c, 0, &set));
-    ck_assert_int_eq(report_run(&c, 0, 4, 2), QUORUM_COUNTED);
-    ck_assert(quorum_set(&c, 0, &set));
+    quorum_deal(c, 4);
+    ck_assert_uint_eq(quorum_needed(c), 3);
+    ck_assert_int_eq(report_run(c, 0, 4, 3), QUORUM_KEPT);
+    ck_assert_int_eq(report_run(c, 0, 4, 0), QUORUM_KEPT);
+    ck_assert_int_eq(report_run(c, 0, 4, 0), QUORUM_STRANGE); /* Nobody counts twice. */
+    ck_assert(quorum_owes(c, 1) && quorum_owes(c, 2) && !quorum_owes(c, 3));
+    ck_assert(!quorum_set(c, 0, &set));
+    ck_assert_int_eq(report_run(c, 0, 4, 2), QUORUM_COUNTED);
+    ck_assert(quorum_set(c, 0, &set));
     ck_assert_uint_eq(leaf_set_count(&set, tree_root(8)), 6);
     ck_assert(!leaf_set_has(&set, 2) && !leaf_set_has(&set, 3));
-    expect_tally(&c, 6, 100 * (7 + 1 + 5));
-    ck_assert_int_eq(report_run(&c, 0, 4, 1), QUORUM_LATE);
-    ck_assert_uint_eq(c.dropped.examples, 2);
-    ck_assert_uint_eq(c.dropped.reports, 1);
-    ck_assert(c.dropped.seconds == 0.5);
-    quorum_free(&c);
-    job_free(&job);
+    expect_tally(c, 6, 100 * (7 + 1 + 5));
+    ck_assert_int_eq(report_run(c, 0, 4, 1), QUORUM_LATE);
+    ck_assert_uint_eq(c->dropped.examples, 2);
+    ck_assert_uint_eq(c->dropped.reports, 1);
+    ck_assert(c->dropped.seconds == 0.5);
 }
 
 /* What START tells is to fit a record of shared memory. */
@@ -105,95 +105,75 @@ TEST_PLAIN(a_list_ends_where_its_bytes_do_but_has_two_sets)
     job_free(&job);
 }
 
-TEST_PLAIN(what_was_reported_and_is_not_in_the_set_is_dropped)
+TEST(what_was_reported_and_is_not_in_the_set_is_dropped, 0)
 {
-    struct job job = job_of();
-    struct quorum c;
-    quorum_init(&c, &job, 0);
-    quorum_deal(&c, 4);
-    report(&c, 0, (struct node){2, 1}, 1); /* Half of its run. */
-    report_run(&c, 0, 4, 3);
-    report_run(&c, 0, 4, 0);
-    ck_assert_int_eq(report_run(&c, 0, 4, 2), QUORUM_COUNTED);
-    expect_tally(&c, 6, 100 * (7 + 1 + 5));
-    ck_assert_uint_eq(c.dropped.reports, 1);
-    quorum_free(&c);
-    job_free(&job);
+    quorum_deal(c, 4);
+    report(c, 0, (struct node){2, 1}, 1); /* Half of its run. */
+    report_run(c, 0, 4, 3);
+    report_run(c, 0, 4, 0);
+    ck_assert_int_eq(report_run(c, 0, 4, 2), QUORUM_COUNTED);
+    expect_tally(c, 6, 100 * (7 + 1 + 5));
+    ck_assert_uint_eq(c->dropped.reports, 1);
 }
 
-TEST_PLAIN(a_short_step_waits_for_all_who_have_a_leaf)
+TEST(a_short_step_waits_for_all_who_have_a_leaf, 2)
 {
-    struct job job = job_of();
-    struct quorum c;
-    quorum_init(&c, &job, 2);
-    quorum_deal(&c, 4); /* Three leaves, of places 1, 2 and 3. */
-    ck_assert_uint_eq(quorum_needed(&c), 3);
-    ck_assert(!quorum_owes(&c, 0));
-    report_run(&c, 2, 4, 1);
-    report_run(&c, 2, 4, 3);
-    ck_assert_int_eq(report_run(&c, 2, 4, 2), QUORUM_COUNTED);
-    expect_tally(&c, 3, 600);
-    ck_assert_uint_eq(c.dropped.examples, 0);
-    quorum_deal(&c, 2); /* Fewer than are to be waited for: all of them. */
-    ck_assert_uint_eq(quorum_needed(&c), 2);
-    quorum_free(&c);
-    job_free(&job);
+    quorum_deal(c, 4); /* Three leaves, of places 1, 2 and 3. */
+    ck_assert_uint_eq(quorum_needed(c), 3);
+    ck_assert(!quorum_owes(c, 0));
+    report_run(c, 2, 4, 1);
+    report_run(c, 2, 4, 3);
+    ck_assert_int_eq(report_run(c, 2, 4, 2), QUORUM_COUNTED);
+    expect_tally(c, 3, 600);
+    ck_assert_uint_eq(c->dropped.examples, 0);
+    quorum_deal(c, 2); /* Fewer than are to be waited for: all of them. */
+    ck_assert_uint_eq(quorum_needed(c), 2);
 }
 
-TEST_PLAIN(dealt_anew_who_has_to_report_is_new_and_reports_stay)
+TEST(dealt_anew_who_has_to_report_is_new_and_reports_stay, 0)
 {
-    struct job job = job_of();
-    struct quorum c;
-    quorum_init(&c, &job, 0);
-    quorum_deal(&c, 4);
-    report_run(&c, 0, 4, 0);
-    report_run(&c, 0, 4, 1);
-    quorum_deal(&c, 3);
-    ck_assert_int_eq(report_run(&c, 0, 3, 0), QUORUM_STRANGE); /* It was here. */
-    ck_assert_int_eq(report(&c, 0, (struct node){2, 2}, 1), QUORUM_STRANGE);
-    ck_assert_int_eq(report(&c, 0, (struct node){4, 1}, 1), QUORUM_KEPT);
-    ck_assert_int_eq(report(&c, 0, (struct node){5, 1}, 2), QUORUM_KEPT);
-    ck_assert_int_eq(report(&c, 0, (struct node){6, 2}, 2), QUORUM_COUNTED);
-    expect_tally(&c, 8, 100 * (1 + 3 + 5 + 6 + 7));
-    quorum_free(&c);
-    job_free(&job);
+    quorum_deal(c, 4);
+    report_run(c, 0, 4, 0);
+    report_run(c, 0, 4, 1);
+    quorum_deal(c, 3);
+    ck_assert_int_eq(report_run(c, 0, 3, 0), QUORUM_STRANGE); /* It was here. */
+    ck_assert_int_eq(report(c, 0, (struct node){2, 2}, 1), QUORUM_STRANGE);
+    ck_assert_int_eq(report(c, 0, (struct node){4, 1}, 1), QUORUM_KEPT);
+    ck_assert_int_eq(report(c, 0, (struct node){5, 1}, 2), QUORUM_KEPT);
+    ck_assert_int_eq(report(c, 0, (struct node){6, 2}, 2), QUORUM_COUNTED);
+    expect_tally(c, 8, 100 * (1 + 3 + 5 + 6 + 7));
 }
 
 /* After a going back a set is told as it was, whoever reports first; and whoever knows it reports only
  * its leaves. */
-TEST_PLAIN(what_was_told_is_not_decided_again)
+TEST(what_was_told_is_not_decided_again, 0)
 {
-    struct job job = job_of();
-    struct quorum c;
     struct leaf_set set;
-    quorum_init(&c, &job, 0);
-    quorum_deal(&c, 4);
+    quorum_deal(c, 4);
     for (uint64_t step = 0; step < 2; step++) {
         for (uint32_t place = 0; place < 3; place++)
-            report_run(&c, step, 4, place);
-        quorum_go_on(&c);
+            report_run(c, step, 4, place);
+        quorum_go_on(c);
     }
-    ck_assert_uint_eq(c.dropped.examples, 4);
-    struct frame *list = quorum_list(&c, 1, 2);
-    ck_assert_int_eq(quorum_go_back(&c, 1, list->data, list->bytes), STATUS_OK);
+    ck_assert_uint_eq(c->dropped.examples, 4);
+    struct frame *list = quorum_list(c, 1, 2);
+    ck_assert_int_eq(quorum_go_back(c, 1, list->data, list->bytes), STATUS_OK);
     frame_release(list);
-    quorum_check(&c);
-    ck_assert_uint_eq(c.dropped.examples, 2);
-    ck_assert_uint_eq(c.written, 2);
-    quorum_deal(&c, 2);
-    ck_assert(quorum_set(&c, 1, &set) && !leaf_set_has(&set, 6));
-    ck_assert_int_eq(report(&c, 1, (struct node){4, 4}, 1), QUORUM_KEPT); /* It did not know. */
-    ck_assert(quorum_owes(&c, 1));
-    ck_assert_int_eq(report(&c, 1, (struct node){0, 4}, 0), QUORUM_KEPT);
-    ck_assert(!quorum_owes(&c, 0));
+    quorum_check(c);
+    ck_assert_uint_eq(c->dropped.examples, 2);
+    ck_assert_uint_eq(c->written, 2);
+    quorum_deal(c, 2);
+    ck_assert(quorum_set(c, 1, &set) && !leaf_set_has(&set, 6));
+    ck_assert_int_eq(report(c, 1, (struct node){4, 4}, 1), QUORUM_KEPT); /* It did not know. */
+    ck_assert(quorum_owes(c, 1));
+    ck_assert_int_eq(report(c, 1, (struct node){0, 4}, 0), QUORUM_KEPT);
+    ck_assert(!quorum_owes(c, 0));
     const struct message_report some = {
         .step = 1, .node = {4, 4}, .examples = 2, .correct = 2, .loss = 7};
-    ck_assert_int_eq(quorum_report(&c, &some, 1, 1, 0), QUORUM_COUNTED);
-    expect_tally(&c, 6, 107);
-    quorum_forget(&c, 2);
-    ck_assert(!quorum_set(&c, 1, &set));
-    quorum_free(&c);
-    job_free(&job);
+    ck_assert_int_eq(quorum_report(c, &some, 1, 1, 0), QUORUM_COUNTED);
+    expect_tally(c, 6, 107);
+    quorum_forget(c, 2);
+    ck_assert(!quorum_set(c, 1, &set));
 }
 
 int main(void)

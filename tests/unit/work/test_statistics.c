@@ -122,23 +122,18 @@ static uint64_t completes(struct statistics *statistics, uint64_t step, struct t
     return epoch.number + 1;
 }
 
-TEST_PLAIN(an_epoch_is_complete_with_its_last_update_and_is_told_once)
+TEST(an_epoch_is_complete_with_its_last_update_and_is_told_once, MODE_SYNC, 1, 0)
 {
-    struct job job = small_job(MODE_SYNC, 1, 1);
-    struct statistics statistics;
     struct statistics_epoch none;
     struct tally tally;
-    statistics_init(&statistics, &job, 0, &(struct tally_so_far){0});
     for (uint64_t step = 0; step < 6; step++) {
-        ck_assert_uint_eq(completes(&statistics, step, &tally), step % 3 == 2 ? step / 3 + 1 : 0);
+        ck_assert_uint_eq(completes(statistics, step, &tally), step % 3 == 2 ? step / 3 + 1 : 0);
         if (step % 3 == 2) {
             ck_assert_uint_eq(tally.examples, 20);
             ck_assert_uint_eq(tally.updates, 3);
         }
     }
-    ck_assert(!statistics_take_epoch(&statistics, &none));
-    statistics_free(&statistics);
-    job_free(&job);
+    ck_assert(!statistics_take_epoch(statistics, &none));
 }
 
 TEST_PLAIN(an_epoch_that_the_job_ends_within_is_complete_there)
@@ -158,18 +153,13 @@ TEST_PLAIN(an_epoch_that_the_job_ends_within_is_complete_there)
     job_free(&job);
 }
 
-TEST_PLAIN(an_epoch_resumed_within_is_of_what_this_session_has_counted)
+TEST(an_epoch_resumed_within_is_of_what_this_session_has_counted, MODE_SYNC, 1, 1)
 {
-    struct job job = small_job(MODE_SYNC, 1, 1);
-    struct statistics statistics;
     struct tally tally;
-    statistics_init(&statistics, &job, 1, &(struct tally_so_far){0});
-    ck_assert_uint_eq(statistics_epoch_now(&statistics).tally.updates, 0);
-    ck_assert_uint_eq(completes(&statistics, 1, &tally), 0);
-    ck_assert_uint_eq(completes(&statistics, 2, &tally), 1);
+    ck_assert_uint_eq(statistics_epoch_now(statistics).tally.updates, 0);
+    ck_assert_uint_eq(completes(statistics, 1, &tally), 0);
+    ck_assert_uint_eq(completes(statistics, 2, &tally), 1);
     ck_assert_uint_eq(tally.examples, 12);
-    statistics_free(&statistics);
-    job_free(&job);
 }
 
 TEST_PLAIN(an_epoch_gone_back_into_is_told_again)
@@ -194,24 +184,19 @@ TEST_PLAIN(an_epoch_gone_back_into_is_told_again)
     job_free(&job);
 }
 
-TEST_PLAIN(async_epochs_overlap_and_each_is_complete_with_its_own_updates)
+TEST(async_epochs_overlap_and_each_is_complete_with_its_own_updates, MODE_ASYNC, 2, 0)
 {
-    struct job job = small_job(MODE_ASYNC, 2, 1);
-    struct statistics statistics;
     struct tally tally;
-    statistics_init(&statistics, &job, 0, &(struct tally_so_far){0});
     static const uint64_t steps[] = {0, 3, 2, 4, 1, 5};
     static const uint64_t complete[] = {0, 0, 0, 0, 1, 2};
     for (size_t i = 0; i < 6; i++) {
-        ck_assert_uint_eq(completes(&statistics, steps[i], &tally), complete[i]);
-        ck_assert_uint_eq(statistics_made(&statistics),
+        ck_assert_uint_eq(completes(statistics, steps[i], &tally), complete[i]);
+        ck_assert_uint_eq(statistics_made(statistics),
                           i + 1); /* Updates made, not the highest number. */
         if (complete[i] != 0)
             ck_assert_uint_eq(tally.examples, 20);
     }
-    ck_assert_uint_eq(statistics_epoch_now(&statistics).tally.examples, 20);
-    statistics_free(&statistics);
-    job_free(&job);
+    ck_assert_uint_eq(statistics_epoch_now(statistics).tally.examples, 20);
 }
 
 TEST_PLAIN(an_epoch_that_is_left_far_behind_is_told_without_its_last_update)

@@ -88,7 +88,6 @@ static float *by_leaves(uint64_t step, struct node node, struct score *score)
 
 TEST_PLAIN(a_node_is_the_tree_s_sum_of_its_leaves_bit_for_bit)
 {
-    open_all();
     for (uint64_t step = 0; step < 4; step++) {
         uint32_t leaves = job_batch(&job, step).leaves;
         ck_assert_uint_eq(leaves, step % 3 < 2 ? 6 : 2);
@@ -110,27 +109,23 @@ TEST_PLAIN(a_node_is_the_tree_s_sum_of_its_leaves_bit_for_bit)
             }
         }
     }
-    close_all();
 }
 
 TEST_PLAIN(the_same_node_has_the_same_bits_whatever_was_computed_before)
 {
     struct score score;
-    open_all();
     float *first = compute(1, (struct node){0, 4}, &score);
     free(compute(70, (struct node){0, 6}, &score)); /* Another epoch in between. */
     float *again = compute(1, (struct node){0, 4}, &score);
     ck_assert(memcmp(first, again, elements * sizeof(float)) == 0);
     free(first);
     free(again);
-    close_all();
 }
 
 TEST_PLAIN(an_epoch_s_leaves_use_every_example_once)
 {
     struct score score;
     uint64_t examples = 0;
-    open_all();
     for (uint64_t step = 0; step < job_steps_per_epoch(&job); step++) {
         for (uint32_t leaf = 0; leaf < job_batch(&job, step).leaves; leaf++) {
             free(compute(step, (struct node){leaf, 1}, &score));
@@ -138,14 +133,12 @@ TEST_PLAIN(an_epoch_s_leaves_use_every_example_once)
         }
     }
     ck_assert_uint_eq(examples, dataset.train.count);
-    close_all();
 }
 
 TEST_PLAIN(a_gradient_that_is_not_finite_names_its_step_and_leaf)
 {
     struct score score = {0};
     struct error error;
-    open_all();
     float *sum = aligned_alloc(64, elements * sizeof(float));
     parameters[100] = NAN;
     const struct step_shape shape = step_shape_of(&job, 1, NULL);
@@ -153,7 +146,6 @@ TEST_PLAIN(a_gradient_that_is_not_finite_names_its_step_and_leaf)
                                     &error) == STATUS_DIVERGED);
     ck_assert_ptr_nonnull(strstr(error.text, "step 1, leaf 4"));
     free(sum);
-    close_all();
 }
 
 static bool leaf_has(uint64_t step, uint32_t leaf, uint8_t label)
@@ -178,7 +170,6 @@ TEST_PLAIN(a_leaf_whose_gradient_alone_is_not_finite_is_found)
     uint64_t offsets[8];
     uint32_t count;
     uint8_t label = 0;
-    open_all();
     const struct variable *variables = model_variables(model, &count);
     variables_layout(variables, count, offsets);
     while (!leaf_has(1, 5, label) || leaf_has(1, 4, label))
@@ -194,7 +185,6 @@ TEST_PLAIN(a_leaf_whose_gradient_alone_is_not_finite_is_found)
     ck_assert_uint_eq(score.not_finite, 0);
     ck_assert_msg(strstr(error.text, "step 1, leaf 5 ") != NULL, "%s", error.text);
     free(sum);
-    close_all();
 }
 
 /* What was told, and how the gradient was then. */
@@ -232,7 +222,6 @@ TEST_PLAIN(what_is_told_of_is_there_for_good_and_needs_its_parameters_no_more)
 {
     static const struct node nodes[] = {{0, 1}, {4, 2}, {0, 4}, {0, 6}};
     struct error error;
-    open_all();
     float *kept = malloc(elements * sizeof(float)), *then = malloc(elements * sizeof(float));
     float *sum = aligned_alloc(64, elements * sizeof(float));
     const struct step_shape shape = step_shape_of(&job, 1, NULL);
@@ -252,7 +241,6 @@ TEST_PLAIN(what_is_told_of_is_there_for_good_and_needs_its_parameters_no_more)
     free(sum);
     free(then);
     free(kept);
-    close_all();
 }
 
 /* The parameters come in two pieces, and those of the second layer are not there with the first. */
@@ -270,7 +258,6 @@ static void begin(const struct step_shape *shape, struct node node, const float 
 TEST_PLAIN(a_node_that_was_begun_with_some_parameters_has_the_same_bits)
 {
     static const struct node nodes[] = {{0, 1}, {4, 2}, {0, 4}, {0, 6}};
-    open_all();
     float *kept = malloc(elements * sizeof(float));
     memcpy(kept, parameters, elements * sizeof(float));
     const struct step_shape shape = step_shape_of(&job, 1, NULL);
@@ -296,13 +283,11 @@ TEST_PLAIN(a_node_that_was_begun_with_some_parameters_has_the_same_bits)
         free(expected);
     }
     free(kept);
-    close_all();
 }
 
 TEST_PLAIN(of_what_is_not_finite_nothing_is_told)
 {
     struct error error;
-    open_all();
     float *then = malloc(elements * sizeof(float));
     float *sum = aligned_alloc(64, elements * sizeof(float));
     const struct step_shape shape = step_shape_of(&job, 1, NULL);
@@ -312,12 +297,10 @@ TEST_PLAIN(of_what_is_not_finite_nothing_is_told)
     ck_assert_uint_eq(heard.times, 0);
     free(sum);
     free(then);
-    close_all();
 }
 
 TEST_PLAIN(shares_of_the_test_set_add_up_whatever_their_number)
 {
-    open_all();
     struct score whole = {0};
     node_gradient_evaluate(&gradient, parameters, 1, 0, &whole);
     ck_assert_uint_eq(whole.examples, dataset.test.count);
@@ -328,10 +311,14 @@ TEST_PLAIN(shares_of_the_test_set_add_up_whatever_their_number)
         ck_assert_uint_eq(sum.examples, whole.examples);
         ck_assert_uint_eq(sum.correct, whole.correct);
     }
-    close_all();
+}
+
+static void add(TCase *tcase)
+{
+    tcase_add_checked_fixture(tcase, open_all, close_all);
 }
 
 int main(void)
 {
-    return suite_run("node_gradient", NULL);
+    return suite_run("node_gradient", add);
 }
