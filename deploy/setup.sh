@@ -52,7 +52,6 @@ table_ci=(
     "analysis          cppcheck               tool:cppcheck"
     "scripts           shellcheck             tool:shellcheck"
     "sanitizers        libclang-rt-dev        any:-"
-    "network_reference libsimgrid-dev         lib:simgrid"
     "completion_tests  zsh                    tool:zsh"
     "completion_tests  fish                   tool:fish"
     "pictures_as_PNG   librsvg2-bin           tool:rsvg-convert"

@@ -26,7 +26,6 @@ void cluster_init(struct cluster *cluster)
         .loopback_bytes_per_second = UINT64_C(5000000000),
         .loopback_latency_ns = 10000,
         .segment = {.bytes = 1448, .overhead_bytes = 90},
-        .turn_bytes = 65160,
         .leaf_time = "constant:1.2ms",
         .score_example_ns = 25000,
         .worker = {.message_ns = 5000, .message_byte_ps = 100},
@@ -197,17 +196,6 @@ static enum status read_switch_buffer(struct cluster *cluster, const char *text,
     return STATUS_OK;
 }
 
-static enum status read_turns(struct cluster *cluster, const char *text, struct error *error)
-{
-    uint64_t bytes;
-    if (!option_parse_bytes(text, &bytes) || bytes > CLUSTER_TURN_MOST ||
-        (bytes != 0 && bytes < CLUSTER_TURN_LEAST))
-        return error_set(error, STATUS_INVALID,
-                         "needs bytes such as 65160 or 128K, from 1448 to 1G, or 0: no turns");
-    cluster->turn_bytes = bytes;
-    return STATUS_OK;
-}
-
 static enum status read_memory(struct cluster *cluster, const char *text, struct error *error)
 {
     uint64_t bytes;
@@ -291,17 +279,11 @@ static const struct {
     const char *name;
     enum status (*read)(struct cluster *cluster, const char *text, struct error *error);
 } options[] = {
-    {"network", read_network},
-    {"link", read_links},
-    {"processors", read_processors},
-    {"switch-buffer", read_switch_buffer},
-    {"turns", read_turns},
-    {"jitter", read_jitter},
-    {"loss", read_loss},
-    {"compute", read_compute},
-    {"straggle", read_straggle},
-    {"pause", read_pause},
-    {"slow", read_slow},
+    {"network", read_network},       {"link", read_links},
+    {"processors", read_processors}, {"switch-buffer", read_switch_buffer},
+    {"jitter", read_jitter},         {"loss", read_loss},
+    {"compute", read_compute},       {"straggle", read_straggle},
+    {"pause", read_pause},           {"slow", read_slow},
     {"memory", read_memory},
 };
 
@@ -442,6 +424,6 @@ bool cluster_equal(const struct cluster *a, const struct cluster *b)
            a->switch_buffer_bytes == b->switch_buffer_bytes &&
            a->segment.bytes == b->segment.bytes &&
            a->segment.overhead_bytes == b->segment.overhead_bytes &&
-           a->turn_bytes == b->turn_bytes && handling_equal(&a->worker, &b->worker) &&
-           handling_equal(&a->server, &b->server) && a->apply_byte_ps == b->apply_byte_ps;
+           handling_equal(&a->worker, &b->worker) && handling_equal(&a->server, &b->server) &&
+           a->apply_byte_ps == b->apply_byte_ps;
 }

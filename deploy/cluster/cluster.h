@@ -40,8 +40,6 @@
 #define CLUSTER_BUFFER_MOST    (UINT64_C(1) << 40)
 #define CLUSTER_SEGMENT_MOST   UINT64_C(65535)
 #define CLUSTER_OVERHEAD_MOST  UINT64_C(1000)
-#define CLUSTER_TURN_LEAST     UINT64_C(1448)
-#define CLUSTER_TURN_MOST      (UINT64_C(1) << 30)
 #define CLUSTER_MESSAGE_MOST   UINT64_C(10000000000) /* 10 s. */
 #define CLUSTER_BYTE_MOST_PS   UINT64_C(1000000)     /* 1 us. */
 #define CLUSTER_SCORE_MOST     UINT64_C(10000000000) /* 10 s. */
@@ -111,8 +109,6 @@ struct cluster {
     double loss;                   /* Probability for each sending of a message. */
     uint64_t switch_buffer_bytes;  /* Of the switch towards each host; 0: unlimited. */
     struct cluster_segment segment;
-    /* Bytes that a card sends of one stream before the next; 0: fair sharing. */
-    uint64_t turn_bytes;
 
     char leaf_time[CLUSTER_TEXT_MAX]; /* Like --compute; never "". */
     char straggle[CLUSTER_TEXT_MAX];  /* Like --straggle; "": none. */
@@ -139,7 +135,6 @@ void cluster_free(struct cluster *cluster);
  *     link           PLACES:RATE[/RATE][,LATENCY];...    of the hosts of some; latency on top
  *     processors     N                                   of each host
  *     switch-buffer  BYTES                               0: unlimited
- *     turns          BYTES                               of a stream; 0: fair sharing
  *     jitter         DIST                                as --compute's
  *     loss           PROBABILITY
  *     compute        DIST                                time of a leaf

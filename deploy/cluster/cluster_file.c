@@ -237,8 +237,6 @@ static const struct member network_members[] = {
     WHOLE("segment_bytes", AT(struct cluster, segment.bytes), 1, CLUSTER_SEGMENT_MOST),
     WHOLE("segment_overhead_bytes", AT(struct cluster, segment.overhead_bytes), 0,
           CLUSTER_OVERHEAD_MOST),
-    {"turn_bytes", MEMBER_WHOLE, .offset = AT(struct cluster, turn_bytes),
-     .least = (double)CLUSTER_TURN_LEAST, .most = (double)CLUSTER_TURN_MOST, .or_none = true},
     RATE("loopback_bits_per_second", AT(struct cluster, loopback_bytes_per_second), NULL),
     WHOLE("loopback_latency_ns", AT(struct cluster, loopback_latency_ns), 0, CLUSTER_LATENCY_MOST),
 };

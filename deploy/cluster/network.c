@@ -1,6 +1,6 @@
-/* network.c - messages before their transfer are in a heap by time; during it they are flows or
- * turns. A connection lists its messages; only its first is in either, or, in turns, the first that
- * has not left yet is in the heap. */
+/* network.c - messages before their transfer are in a heap by time; during it they are in the NIC
+ * queue or on a loopback. A connection lists its messages. The first that has not begun its transfer
+ * may be in the heap. On a loopback it is not while another of the connection is under way. */
 
 #include "deploy/cluster/network.h"
 
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "common/base/array.h"
-#include "deploy/cluster/flows.h"
 #include "deploy/cluster/impairment.h"
+#include "deploy/cluster/loopback.h"
 #include "deploy/cluster/nic_queue.h"
 
 #define NOBODY UINT32_MAX
@@ -21,7 +21,7 @@
 enum phase {
     PHASE_BEHIND,  /* Another of the connection is before it. */
     PHASE_WAITING, /* In the heap: its first byte is on its way, or its timer runs. */
-    PHASE_FLOWING, /* In turns others of the connection may be as well. */
+    PHASE_FLOWING, /* Between hosts others of the connection may be as well. */
 };
 
 struct message {
@@ -29,16 +29,16 @@ struct message {
     uint64_t ready_ns;        /* If it is the first of its connection its transfer begins then. */
     uint64_t number;          /* Among those of its connection since ever. */
     enum phase phase;
-    uint32_t next; /* Of its connection, or of the free ones. */
-    uint32_t flow;
-    uint64_t window; /* Its bytes in the switch's buffer. */
-    uint32_t again;  /* How often the switch has dropped it. */
+    uint32_t next;     /* Of its connection, or of the free ones. */
+    uint32_t transfer; /* Of the NIC queue. */
+    uint64_t window;   /* Its bytes in the switch's buffer. */
+    uint32_t again;    /* How often the switch has dropped it. */
 };
 
 struct connection {
-    struct way way;
-    uint32_t to; /* Host. */
-    bool loopback, closed;
+    uint32_t to;   /* Host. */
+    bool is_local; /* From the same host. */
+    bool closed;
     uint64_t latency_ns;
     uint64_t sent;        /* Messages since ever, those of closed ones of this number as well. */
     uint32_t first, last; /* Under way. */
@@ -57,12 +57,10 @@ struct network {
     struct network_options options;
     uint32_t host_count;
     uint64_t now_ns, sent;
-    uint64_t grain_ns;       /* A power of two. */
-    uint64_t transfer_ns;    /* A running mean of the duration of transfers. */
-    struct flows *flows;     /* Cards: host h has 3 h up, 3 h + 1 down, 3 h + 2 loopback. */
-    struct nic_queue *queue; /* Between hosts, if streams take turns; NULL: as flows. */
-    uint64_t *latencies_ns;  /* [host_count] */
-    uint64_t *buffered;      /* [host_count] first windows towards it. */
+    struct nic_queue *queue; /* Between hosts. */
+    struct loopback *loopback;
+    uint64_t *latencies_ns; /* [host_count] */
+    uint64_t *buffered;     /* [host_count] first windows towards it. */
     struct connection *connections;
     struct message *messages;
     struct beginning *beginnings; /* A heap. */
@@ -77,41 +75,23 @@ struct network {
 
 /* --- creation --------------------------------------------------------------------------------- */
 
-static struct flows *make_nics(uint64_t loopback_rate, const struct network_host *hosts,
-                               uint32_t host_count)
+static struct nic_queue *make_queue(const struct network_options *options,
+                                    const struct network_host *hosts, uint32_t host_count)
 {
-    uint64_t *rates = calloc(3 * (size_t)host_count, sizeof *rates);
+    uint64_t *rates = calloc(2 * (size_t)host_count, sizeof *rates);
     if (rates == NULL)
         return NULL;
+    uint64_t *down_rates = rates + host_count;
     for (uint32_t h = 0; h < host_count; h++) {
-        rates[3 * h] = hosts[h].up_rate;
-        rates[3 * h + 1] = hosts[h].down_rate;
-        rates[3 * h + 2] = loopback_rate;
-    }
-    struct flows *flows = flows_create(rates, 3 * host_count);
-    free(rates);
-    return flows;
-}
-
-/* True also without turns. */
-static bool make_queue(struct network *network, const struct network_host *hosts)
-{
-    if (network->options.turn_bytes == 0)
-        return true;
-    uint64_t *rates = calloc(2 * (size_t)network->host_count, sizeof *rates);
-    if (rates == NULL)
-        return false;
-    uint64_t *down_rates = rates + network->host_count;
-    for (uint32_t h = 0; h < network->host_count; h++) {
         rates[h] = hosts[h].up_rate;
         down_rates[h] = hosts[h].down_rate;
     }
-    struct nic_queue_options options = {.piece_bytes = network->options.turn_bytes,
-                                        .first_bytes = network->options.turn_first_bytes,
-                                        .ahead_ns = network->options.turn_ahead_ns};
-    network->queue = nic_queue_create(&options, rates, down_rates, network->host_count);
+    struct nic_queue_options of_queue = {.piece_bytes = options->turn_bytes,
+                                         .first_bytes = options->turn_first_bytes,
+                                         .ahead_ns = options->turn_ahead_ns};
+    struct nic_queue *queue = nic_queue_create(&of_queue, rates, down_rates, host_count);
     free(rates);
-    return network->queue != NULL;
+    return queue;
 }
 
 struct network *network_create(const struct network_options *options,
@@ -124,11 +104,11 @@ struct network *network_create(const struct network_options *options,
     network->options = *options;
     network->host_count = host_count;
     network->first_free = network->first_closed = NOBODY;
-    network->grain_ns = 1;
-    network->flows = make_nics(options->loopback_rate, hosts, host_count);
+    network->queue = make_queue(options, hosts, host_count);
+    network->loopback = loopback_create(options->loopback_rate, host_count);
     network->latencies_ns = calloc(host_count, sizeof *network->latencies_ns);
     network->buffered = calloc(host_count, sizeof *network->buffered);
-    if (network->flows == NULL || !make_queue(network, hosts) || network->latencies_ns == NULL ||
+    if (network->queue == NULL || network->loopback == NULL || network->latencies_ns == NULL ||
         network->buffered == NULL) {
         network_free(network);
         return NULL;
@@ -142,8 +122,8 @@ void network_free(struct network *network)
 {
     if (network == NULL)
         return;
-    flows_free(network->flows);
     nic_queue_free(network->queue);
+    loopback_free(network->loopback);
     free(network->latencies_ns);
     free(network->buffered);
     free(network->connections);
@@ -177,14 +157,10 @@ static uint32_t connection_number(struct network *network)
     return number;
 }
 
-static bool takes_turns(const struct network *network, const struct connection *stream)
-{
-    return network->queue != NULL && !stream->loopback;
-}
-
 static void forget_connection(struct network *network, struct connection *stream)
 {
-    flows_unreserve(network->flows, stream->way);
+    if (stream->is_local)
+        loopback_unreserve(network->loopback, stream->to);
     stream->next_closed = network->first_closed;
     network->first_closed = (uint32_t)(stream - network->connections);
 }
@@ -193,26 +169,24 @@ enum status network_connect(struct network *network, uint32_t from, uint32_t to,
                             uint64_t further_ns, uint32_t *connection)
 {
     assert(from < network->host_count && to < network->host_count);
-    bool loopback = from == to;
-    struct way way = {loopback ? 3 * from + 2 : 3 * from, loopback ? FLOWS_NO_NIC : 3 * to + 1};
-    if (!make_room_to_connect(network) || flows_reserve(network->flows, way) != STATUS_OK)
+    bool is_local = from == to;
+    if (!make_room_to_connect(network) ||
+        (is_local && loopback_reserve(network->loopback, to) != STATUS_OK))
         return STATUS_MEMORY;
     *connection = connection_number(network);
     struct connection *stream = &network->connections[*connection];
     *stream = (struct connection){
-        .way = way,
         .to = to,
-        .loopback = loopback,
+        .is_local = is_local,
         .latency_ns =
-            further_ns + (loopback ? network->options.loopback_latency_ns
+            further_ns + (is_local ? network->options.loopback_latency_ns
                                    : network->options.latency_ns + network->latencies_ns[from] +
                                          network->latencies_ns[to]),
         .sent = stream->sent,
         .first = NOBODY,
         .last = NOBODY,
     };
-    if (network->queue == NULL ||
-        nic_queue_connect(network->queue, *connection, from, to) == STATUS_OK)
+    if (nic_queue_connect(network->queue, *connection, from, to) == STATUS_OK)
         return STATUS_OK;
     forget_connection(network, stream);
     return STATUS_MEMORY;
@@ -327,7 +301,7 @@ static void foresee(const struct network *network, const struct connection *conn
 {
     struct delivery *delivery = &message->delivery;
     delivery->latency_ns = connection->latency_ns;
-    if (!connection->loopback) {
+    if (!connection->is_local) {
         struct impairment_place place = place_of(network, message);
         delivery->latency_ns += impairment_jitter_ns(&place, &network->options.jitter);
         delivery->timers_ns =
@@ -340,17 +314,16 @@ static void foresee(const struct network *network, const struct connection *conn
 static bool begins_behind(const struct network *network, const struct connection *stream,
                           uint32_t before)
 {
-    return takes_turns(network, stream) && network->messages[before].phase == PHASE_FLOWING;
+    return !stream->is_local && network->messages[before].phase == PHASE_FLOWING;
 }
 
 enum status network_send(struct network *network, uint32_t connection, uint64_t bytes,
                          uint64_t now_ns, void *item)
 {
-    assert(connection < network->connection_count && bytes <= FLOWS_BYTES_MOST);
+    assert(connection < network->connection_count && bytes <= NETWORK_BYTES_MOST);
     assert(now_ns >= network->now_ns);
     if ((network->first_free == NOBODY && !make_room(network)) || !make_room_to_arrive(network) ||
-        (network->queue != NULL &&
-         nic_queue_make_room(network->queue, network->live_count) != STATUS_OK))
+        nic_queue_make_room(network->queue, network->live_count) != STATUS_OK)
         return STATUS_MEMORY;
     network->now_ns = now_ns;
     uint32_t number = message_number(network);
@@ -405,8 +378,6 @@ static void deliver(struct network *network, uint32_t number)
     struct connection *stream = &network->connections[connection];
     assert(stream->first == number);
     uint32_t next = stream->first = network->messages[number].next;
-    uint64_t took_ns = network->now_ns - network->messages[number].delivery.begun_ns;
-    network->transfer_ns += took_ns / 64 - network->transfer_ns / 64;
     hand_over(network, number, network->now_ns, false);
     if (next == NOBODY && stream->closed)
         forget_connection(network, stream);
@@ -423,7 +394,7 @@ static uint64_t window_of(const struct network *network, uint32_t number)
     const struct message *message = &network->messages[number];
     const struct connection *stream = &network->connections[message->delivery.connection];
     uint64_t bytes = message->delivery.bytes;
-    if (stream->loopback || stream->first != number)
+    if (stream->is_local || stream->first != number)
         return 0;
     return bytes < FIRST_WINDOW_BYTES ? bytes : FIRST_WINDOW_BYTES;
 }
@@ -446,11 +417,11 @@ static void flow(struct network *network, uint32_t number)
     message->phase = PHASE_FLOWING;
     message->window = window_of(network, number);
     network->buffered[stream->to] += message->window;
-    if (!takes_turns(network, stream)) {
-        message->flow = flows_begin(network->flows, stream->way, bytes, number, now_ns);
+    if (stream->is_local) {
+        loopback_begin(network->loopback, stream->to, bytes, number, now_ns);
         return;
     }
-    message->flow =
+    message->transfer =
         nic_queue_begin(network->queue, connection, bytes > 0 ? bytes : 1, number, now_ns);
     if (message->next != NOBODY)
         await_behind(network, message->next);
@@ -474,15 +445,14 @@ static void begin(struct network *network, uint32_t number)
 
 /* --- time ------------------------------------------------------------------------------------- */
 
-uint64_t network_next(struct network *network)
+uint64_t network_next(const struct network *network)
 {
-    uint64_t end_ns = flows_next(network->flows), beyond = network->grain_ns - 1;
-    uint64_t begin_ns = network->beginning_count > 0
-                            ? (network->beginnings[0].at_ns + beyond) & ~beyond
-                            : NETWORK_NEVER;
-    uint64_t turn_ns = network->queue != NULL ? nic_queue_next(network->queue) : NETWORK_NEVER;
-    uint64_t next_ns = end_ns < begin_ns ? end_ns : begin_ns;
-    return turn_ns < next_ns ? turn_ns : next_ns;
+    uint64_t next_ns = nic_queue_next(network->queue), end_ns = loopback_next(network->loopback);
+    if (end_ns < next_ns)
+        next_ns = end_ns;
+    if (network->beginning_count > 0 && network->beginnings[0].at_ns < next_ns)
+        next_ns = network->beginnings[0].at_ns;
+    return next_ns;
 }
 
 static int by_sequence(const void *a, const void *b)
@@ -491,42 +461,29 @@ static int by_sequence(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Only after all earlier events have happened: the next event is never in the past. */
-static void choose_grain(struct network *network)
+static void deliver_all(struct network *network, const uint64_t *numbers, size_t count)
 {
-    uint64_t most_ns = network->transfer_ns / NETWORK_GRAIN;
-    if (most_ns > network->options.latency_ns / 8)
-        most_ns = network->options.latency_ns / 8;
-    network->grain_ns = 1;
-    while (flows_count(network->flows) > NETWORK_MANY && 2 * network->grain_ns <= most_ns)
-        network->grain_ns *= 2;
-    flows_set_grain(network->flows, network->grain_ns);
+    for (size_t i = 0; i < count; i++)
+        deliver(network, (uint32_t)numbers[i]);
 }
 
 /* An end makes room for a message that begins at the same time and may end then, too. */
 void network_advance(struct network *network, uint64_t now_ns)
 {
-    uint64_t next_ns = network_next(network);
-    assert(now_ns >= network->now_ns && now_ns <= next_ns);
+    assert(now_ns >= network->now_ns && now_ns <= network_next(network));
     network->now_ns = now_ns;
-    size_t before = network->delivery_count;
+    size_t before = network->delivery_count, ended;
     do {
-        size_t ended;
-        const uint64_t *numbers = flows_advance(network->flows, now_ns, &ended);
-        for (size_t i = 0; i < ended; i++)
-            deliver(network, (uint32_t)numbers[i]);
-        ended = 0;
-        if (network->queue != NULL)
-            numbers = nic_queue_advance(network->queue, now_ns, &ended);
-        for (size_t i = 0; i < ended; i++)
-            deliver(network, (uint32_t)numbers[i]);
+        const uint64_t *numbers = loopback_advance(network->loopback, now_ns, &ended);
+        deliver_all(network, numbers, ended);
+        numbers = nic_queue_advance(network->queue, now_ns, &ended);
+        deliver_all(network, numbers, ended);
         while (network->beginning_count > 0 && network->beginnings[0].at_ns <= now_ns) {
             uint32_t number = network->beginnings[0].message;
             beginning_remove(network, 0);
             begin(network, number);
         }
     } while (network_next(network) <= now_ns);
-    choose_grain(network);
     if (network->delivery_count > before + 1)
         qsort(network->deliveries + before, network->delivery_count - before,
               sizeof *network->deliveries, by_sequence);
@@ -559,10 +516,11 @@ static void stop(struct network *network, uint32_t number, uint64_t now_ns)
         forget_beginning(network, number);
     if (message->phase != PHASE_FLOWING)
         return;
-    if (takes_turns(network, &network->connections[message->delivery.connection]))
-        nic_queue_stop(network->queue, message->flow, now_ns);
+    const struct connection *stream = &network->connections[message->delivery.connection];
+    if (stream->is_local)
+        loopback_stop(network->loopback, stream->to, number, now_ns);
     else
-        flows_stop(network->flows, message->flow, now_ns);
+        nic_queue_stop(network->queue, message->transfer, now_ns);
 }
 
 void network_disconnect(struct network *network, uint32_t connection, uint64_t keep,
@@ -588,16 +546,4 @@ void network_disconnect(struct network *network, uint32_t connection, uint64_t k
     }
     if (stream->closed && stream->first == NOBODY)
         forget_connection(network, stream);
-}
-
-double network_rate(struct network *network, uint32_t connection)
-{
-    assert(connection < network->connection_count);
-    uint32_t first = network->connections[connection].first;
-    if (first == NOBODY || network->messages[first].phase != PHASE_FLOWING)
-        return 0;
-    if (takes_turns(network, &network->connections[connection]))
-        return (double)nic_queue_rate(network->queue, connection);
-    uint32_t flow = network->messages[first].flow;
-    return (double)flows_rate(network->flows, flow) / FLOWS_RATE_UNIT;
 }

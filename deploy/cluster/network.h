@@ -2,24 +2,24 @@
  *
  * Hosts have a card with a rate each way, all connected to one switch that never limits. A message
  * is so many bytes from one host to another. Its first byte travels for a latency. Then its bytes
- * flow through the sender's card (up) and the receiver's (down), shared with all other messages
- * max-min fairly (flows.h) or in turns (nic_queue.h):
+ * flow through the sender's card (up) and the receiver's (down), shared with all other messages in
+ * turns (nic_queue.h):
  *
  *     sent      latency, jitter, timers        the others' rates decide
  *       |----------------------------------|------------------------------|
  *     sent_ns                           begun_ns                        at_ns   delivered
  *
  * A connection keeps order, like a TCP stream: its messages arrive in the order in which they were
- * sent. A later message begins its transfer after the one before; its latency passes meanwhile. (In
- * turns it leaves immediately after the one before; begun_ns is the arrival of that one.) A
- * connection has one direction; each wire of each pair of processes has two. Connections are
- * independent: two between the same hosts have two shares, like streams.
+ * sent. A later message leaves immediately after the one before; its latency passes meanwhile, and
+ * its begun_ns is the arrival of the one before. A connection has one direction; each wire of each
+ * pair of processes has two. Connections are independent, like streams, also between the same hosts.
  *
- * Processes of one host do not use its card: their messages share its loopback rate, both ways
- * together, with the loopback's latency.
+ * Processes of one host do not use its card: their messages share its loopback rate equally, both
+ * ways together, with the loopback's latency (loopback.h). There a later message of a connection
+ * begins when the one before has arrived.
  *
  * Bytes are bytes on the wire: the sender adds the cost of headers. deploy/VIRTUAL.md has the
- * formulas, the limits of the model, and the comparison with SimGrid.
+ * formulas and the limits of the model.
  *
  * An event loop asks for the time of the next event, does everything earlier, and advances to it:
  *
@@ -29,11 +29,6 @@
  *         while (network_take(network, &delivery))        perhaps none: a message has only begun
  *             ...                                         which may send, at next_ns
  *     }
- *
- * While more than NETWORK_MANY messages flow at the same time, transfers begin and end a little
- * late: at whole multiples of a grain. The grain is at most a NETWORK_GRAINth of the duration of
- * recent transfers, and at most an eighth of the latency. Then many changes cause one computation of
- * rates; each would cost as much as all.
  *
  * The result depends only on the messages, their times and order, and on the seed, not on the
  * machine: numbers are integers, and random ones are drawn by common/base/random.h.
@@ -51,9 +46,8 @@
 #include "common/base/status.h"
 #include "common/compute/distribution.h"
 
-#define NETWORK_NEVER UINT64_MAX
-#define NETWORK_MANY  512
-#define NETWORK_GRAIN 512
+#define NETWORK_NEVER      UINT64_MAX
+#define NETWORK_BYTES_MOST (1ull << 46) /* Of a message. */
 
 struct network;
 
@@ -71,8 +65,8 @@ struct network_options {
     double loss;                /* Probability of loss for each sending of a message: 0 to 0.5. */
     /* Of the switch, towards each host; 0: unlimited, no loss. */
     uint64_t switch_buffer_bytes;
-    /* Turns of a host's streams in bytes, of the first turn of each message, and the limit of a
-     * stream at its card (nic_queue.h). turn_bytes 0: max-min fair sharing. */
+    /* Turns of a host's streams in bytes, at least 1, of the first turn of each message, and the
+     * limit of a stream at its card (nic_queue.h). */
     uint64_t turn_bytes, turn_first_bytes, turn_ahead_ns;
 };
 
@@ -100,7 +94,7 @@ void network_free(struct network *network);
 enum status network_connect(struct network *network, uint32_t from, uint32_t to,
                             uint64_t further_ns, uint32_t *connection);
 
-/* Send 0 to 2^46 bytes. now_ns is not before the last of any call, and not beyond network_next.
+/* Send 0 to NETWORK_BYTES_MOST bytes. now_ns is not before the last of any call, and not beyond network_next.
  * STATUS_MEMORY: the message was not sent. A sent message needs no more memory to arrive. */
 enum status network_send(struct network *network, uint32_t connection, uint64_t bytes,
                          uint64_t now_ns, void *item);
@@ -116,15 +110,12 @@ void network_close(struct network *network, uint32_t connection);
 
 /* The time of the next event, if no message is sent before; NETWORK_NEVER when none is on its
  * way. */
-uint64_t network_next(struct network *network);
+uint64_t network_next(const struct network *network);
 
 /* Advance to now_ns, not beyond network_next; then take the messages that arrive now. */
 void network_advance(struct network *network, uint64_t now_ns);
 
 /* Arrivals of one time, in the order of sending; false: there are no more. */
 bool network_take(struct network *network, struct delivery *delivery);
-
-/* The current rate of a connection's message in bytes a second; 0 when none is flowing. */
-double network_rate(struct network *network, uint32_t connection);
 
 #endif

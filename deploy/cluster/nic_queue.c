@@ -470,9 +470,3 @@ const uint64_t *nic_queue_advance(struct nic_queue *queue, uint64_t now_ns, size
     }
     return queue->arrived;
 }
-
-uint64_t nic_queue_rate(const struct nic_queue *queue, uint32_t stream)
-{
-    const struct up_nic *nic = &queue->up[queue->streams[stream].from];
-    return nic->first != NOBODY && nic->first / AHEAD == stream ? nic->rate : 0;
-}

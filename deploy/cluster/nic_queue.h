@@ -5,12 +5,8 @@
  * less than the card sends in ahead_ns. The card sends pieces in the order in which they came, each
  * at its full rate. (Linux: a piece is a segment offloaded to the card, 64 KB;
  * tcp_small_queue_check limits a socket's bytes there.) Therefore, of two messages that a host
- * sends, the first stays first by up to two pieces. Under max-min sharing (flows.h) both would be
- * late:
- *
- *     two of two pieces, the second sent when half of the first is gone (a: first, b: second)
- *         max-min    aaaaabababababababbbbb       the first is there after 3/4, the second after 1
- *         turns      aaaaaaaaaabbbbbbbbbbbb       after 1/2, and after 1
+ * sends, the first stays first by up to two pieces; if both shared the card equally both would be
+ * late.
  *
  * Bytes that leave a host enter a first-in first-out queue in front of the receiver's card.
  * Simultaneous arrivals from several hosts are mixed there in proportion. A transfer ends when its
@@ -81,8 +77,5 @@ uint64_t nic_queue_next(const struct nic_queue *queue);
 /* Advance to now_ns, which is not beyond nic_queue_next. The tags of the transfers that end now, those
  * of a stream in order. There may be none. */
 const uint64_t *nic_queue_advance(struct nic_queue *queue, uint64_t now_ns, size_t *count);
-
-/* The current rate of a stream on its host's card, in bytes a second: all of the card's or 0. */
-uint64_t nic_queue_rate(const struct nic_queue *queue, uint32_t stream);
 
 #endif

@@ -51,8 +51,8 @@ struct laboratory {
 
 static enum status take_texts(struct laboratory *l, struct error *error)
 {
-    static const char *const of_cluster[] = {"network", "link",   "processors", "switch-buffer",
-                                             "turns",   "jitter", "loss",       "memory"};
+    static const char *const of_cluster[] = {"network", "link", "processors", "switch-buffer",
+                                             "jitter",  "loss", "memory"};
     static const char *const of_failures[] = {"kill",  "stop",    "partition", "join",
                                               "leave", "restart", "faults"};
     const struct options *options = &l->plan.options;

@@ -52,17 +52,17 @@ static uint64_t in_segments(const struct cluster_segment *segment, uint64_t byte
 static struct network *make_network(const struct cluster *cluster, const struct layout *layout,
                                     uint64_t seed)
 {
-    struct network_options options = {
-        .seed = seed,
-        .latency_ns = cluster->latency_ns,
-        .loopback_rate = cluster->loopback_bytes_per_second,
-        .loopback_latency_ns = cluster->loopback_latency_ns,
-        .jitter = cluster_jitter(cluster),
-        .loss = cluster->loss,
-        .switch_buffer_bytes = cluster->switch_buffer_bytes,
-        .turn_bytes = in_segments(&cluster->segment, cluster->turn_bytes),
-        .turn_first_bytes = in_segments(&cluster->segment, NICS_FIRST_BYTES),
-        .turn_ahead_ns = NICS_AHEAD_NS};
+    struct network_options options = {.seed = seed,
+                                      .latency_ns = cluster->latency_ns,
+                                      .loopback_rate = cluster->loopback_bytes_per_second,
+                                      .loopback_latency_ns = cluster->loopback_latency_ns,
+                                      .jitter = cluster_jitter(cluster),
+                                      .loss = cluster->loss,
+                                      .switch_buffer_bytes = cluster->switch_buffer_bytes,
+                                      .turn_bytes = in_segments(&cluster->segment, NICS_TURN_BYTES),
+                                      .turn_first_bytes =
+                                          in_segments(&cluster->segment, NICS_FIRST_BYTES),
+                                      .turn_ahead_ns = NICS_AHEAD_NS};
     struct network_host *hosts = calloc(layout->host_count, sizeof *hosts);
     if (hosts == NULL)
         return NULL;

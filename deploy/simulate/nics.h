@@ -50,8 +50,10 @@
 #include "deploy/cluster/network.h"
 #include "deploy/engine/channel.h"
 
-/* Bytes of a message that libzmq writes to a socket before the rest; and the time that a kernel's
- * card needs for a socket's queued bytes (sk_pacing_shift). */
+/* Bytes of a stream that a kernel gives a card at once (45 segments of 1448); bytes of a message
+ * that libzmq writes to a socket before the rest; and the time that a kernel's card needs for a
+ * socket's queued bytes (sk_pacing_shift). */
+#define NICS_TURN_BYTES  65160
 #define NICS_FIRST_BYTES 8192
 #define NICS_AHEAD_NS    976563
 

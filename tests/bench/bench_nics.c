@@ -36,7 +36,8 @@ struct crowd {
 static struct network *make_network(const struct crowd *crowd)
 {
     uint32_t hosts = crowd->workers + crowd->servers, connection;
-    struct network_options options = {.seed = 1, .latency_ns = 50000, .loopback_rate = RATE};
+    struct network_options options = {
+        .seed = 1, .latency_ns = 50000, .loopback_rate = RATE, .turn_bytes = NICS_TURN_BYTES};
     struct network_host *list = calloc(hosts, sizeof *list);
     assert(list != NULL);
     for (uint32_t h = 0; h < hosts; h++)

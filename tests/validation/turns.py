@@ -3,7 +3,7 @@
 
 Two messages of 400 KB are written to two connections at once, from one network namespace whose card tbf holds to
 100 Mbit/s; what comes out of it is seen on the bridge. Nothing of Syncopate takes part. It is what
-`network.turn_bytes` of a cluster file (65160) and the two pieces of deploy/cluster/nic_queue.h are. Then messages of
+NICS_TURN_BYTES (deploy/simulate/nics.h) and the two pieces of deploy/cluster/nic_queue.h are. Then messages of
 200 KB one at a time, and one at a time with as much going the other way: what these take beyond the shortest, for
 acknowledgements share the card with it and wait behind it, is the jitter with which validate.sh predicts its jobs.
 Needs root.

@@ -50,9 +50,9 @@ static void take(struct failures *failures, struct cluster *cluster, const char 
 {
     static const char *const ours[] = {"kill",  "stop",    "partition", "join",
                                        "leave", "restart", "faults"};
-    static const char *const its[] = {"network",  "link",   "processors", "switch-buffer",
-                                      "turns",    "jitter", "loss",       "compute",
-                                      "straggle", "pause",  "slow",       "memory"};
+    static const char *const its[] = {"network", "link", "processors", "switch-buffer",
+                                      "jitter",  "loss", "compute",    "straggle",
+                                      "pause",   "slow", "memory"};
     struct error error = {.text = ""};
     enum status status = STATUS_OK;
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)

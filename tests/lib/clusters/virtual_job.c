@@ -78,7 +78,6 @@ static void make_nics(struct virtual_job *it, const struct virtual_job_options *
     struct cluster usual;
     struct error error;
     cluster_init(&usual);
-    usual.turn_bytes = 0; /* Closed forms are of a fair mix. */
     const struct cluster *cluster = options->cluster != NULL ? options->cluster : &usual;
     expect(layout_make(&it->layout, cluster, options->servers, options->workers, &error) ==
                STATUS_OK,

@@ -335,11 +335,6 @@ TEST(the_other_options_are_said_in_their_words)
     ck_assert_uint_eq(c->switch_buffer_bytes, 40960);
     say(c, "switch-buffer", "0");
     ck_assert_uint_eq(c->switch_buffer_bytes, 0);
-    ck_assert_uint_eq(c->turn_bytes, 65160);
-    say(c, "turns", "128K");
-    ck_assert_uint_eq(c->turn_bytes, 131072);
-    say(c, "turns", "0");
-    ck_assert_uint_eq(c->turn_bytes, 0);
     say(c, "loss", "0.01");
     ck_assert(c->loss == 0.01);
     say(c, "memory", "8G");
@@ -407,8 +402,6 @@ TEST(an_option_that_cannot_be_changes_nothing_and_says_why)
         {"processors", "2.5", "needs a whole number from 1 to 1024"},
         {"switch-buffer", "100",
          "needs bytes such as 40K or 1M, from 2K to 1024G, or 0: deep buffers"},
-        {"turns", "1000", "needs bytes such as 65160 or 128K, from 1448 to 1G, or 0: no turns"},
-        {"turns", "2G", "needs bytes such as 65160 or 128K, from 1448 to 1G, or 0: no turns"},
         {"loss", "0.6", "needs a probability from 0 to 0.5"},
         {"loss", "-0.1", "needs a probability from 0 to 0.5"},
         {"memory", "0", "needs bytes such as 512M or 8G"},

@@ -65,7 +65,7 @@ TEST_PLAIN(everything_that_can_be_said_is_written_and_read_again)
               " \"card_down_bits_per_second\": 24000}],\n"
               "\"network\": {\"latency_ns\": 1, \"jitter\": \"uniform:1us,2us\","
               " \"loss\": 0.1, \"switch_buffer_bytes\": 40000, \"segment_bytes\": 8948,"
-              " \"segment_overhead_bytes\": 66, \"turn_bytes\": 0,"
+              " \"segment_overhead_bytes\": 66,"
               " \"loopback_bits_per_second\": 80000, \"loopback_latency_ns\": 2},\n"
               "\"compute\": {\"leaf_time\": \"pareto:30ms,2\", \"straggle\": \"0.05:pareto:10\", "
               "\"pause\": \"0.01:exponential:200ms\","
@@ -134,7 +134,6 @@ TEST_PLAIN(no_member_is_overlooked)
         "\"network\": {\"switch_buffer_bytes\": 2048}",
         "\"network\": {\"segment_bytes\": 536}",
         "\"network\": {\"segment_overhead_bytes\": 66}",
-        "\"network\": {\"turn_bytes\": 0}",
         "\"network\": {\"loopback_bits_per_second\": 8000}",
         "\"network\": {\"loopback_latency_ns\": 1}",
         "\"compute\": {\"leaf_time\": \"constant:1s\"}",

@@ -4,9 +4,37 @@
 
 #include "deploy/cluster/network.h"
 
-#include "tests/lib/clusters/random_cluster.h"
+#include "common/base/random.h"
 #include "tests/lib/memory/scarcity.h"
 #include "tests/lib/suite.h"
+
+#define HOSTS    32
+#define MESSAGES 200
+
+/* Messages by their start, each on a connection of its own; half of them within a host. */
+struct plan {
+    struct network_host hosts[HOSTS];
+    struct {
+        uint32_t from, to;
+        uint64_t start_ns, bytes;
+    } messages[MESSAGES];
+};
+
+static void draw(struct plan *plan)
+{
+    struct random_sequence draws;
+    random_sequence_init(&draws, 7, RANDOM_STREAM_PROBE, 77);
+    for (uint32_t h = 0; h < HOSTS; h++)
+        plan->hosts[h] = (struct network_host){12500000 + random_below(&draws, 1237500000),
+                                               12500000 + random_below(&draws, 1237500000), 0};
+    uint64_t start_ns = 0;
+    for (uint32_t i = 0; i < MESSAGES; i++) {
+        plan->messages[i].from = random_below(&draws, HOSTS);
+        plan->messages[i].to = i % 2 ? plan->messages[i].from : random_below(&draws, HOSTS);
+        plan->messages[i].start_ns = start_ns += random_below(&draws, 10000000);
+        plan->messages[i].bytes = random_below(&draws, 20000000);
+    }
+}
 
 /* A call that fails is made again; how often one did. (check's own assertions allocate.) */
 struct history {
@@ -20,24 +48,21 @@ static bool works(struct history *history, enum status status)
     return status == STATUS_OK;
 }
 
-static void connect_all(struct network *network, const struct random_cluster *cluster,
-                        struct history *history)
+static void connect_all(struct network *network, const struct plan *plan, struct history *history)
 {
     uint32_t connection;
-    for (uint32_t i = 0; i < cluster->message_count;)
-        i += works(history, network_connect(network, cluster->messages[i].from,
-                                            cluster->messages[i].to, 0, &connection));
+    for (uint32_t i = 0; i < MESSAGES;)
+        i += works(history, network_connect(network, plan->messages[i].from, plan->messages[i].to,
+                                            0, &connection));
 }
 
-static void send_and_take(struct network *network, const struct random_cluster *cluster,
-                          struct history *history)
+static void send_and_take(struct network *network, const struct plan *plan, struct history *history)
 {
-    for (uint32_t sent = 0, arrived = 0; arrived < cluster->message_count;) {
+    for (uint32_t sent = 0, arrived = 0; arrived < MESSAGES;) {
         uint64_t next_ns = network_next(network);
-        const struct random_message *message = &cluster->messages[sent];
-        if (sent < cluster->message_count && message->start_ns < next_ns) {
-            sent += works(history,
-                          network_send(network, sent, message->bytes, message->start_ns, NULL));
+        if (sent < MESSAGES && plan->messages[sent].start_ns < next_ns) {
+            sent += works(history, network_send(network, sent, plan->messages[sent].bytes,
+                                                plan->messages[sent].start_ns, NULL));
             continue;
         }
         network_advance(network, next_ns);
@@ -47,43 +72,37 @@ static void send_and_take(struct network *network, const struct random_cluster *
 }
 
 /* With no memory for the network itself there is none. */
-static struct history run(const struct random_cluster *cluster)
+static struct history run(const struct plan *plan)
 {
     struct history history = {0};
-    struct network *network =
-        network_create(&cluster->options, cluster->hosts, cluster->host_count);
+    const struct network_options options = {
+        .seed = 7, .latency_ns = 500000, .loopback_rate = 100000000, .turn_bytes = 70000};
+    struct network *network = network_create(&options, plan->hosts, HOSTS);
     if (network == NULL) {
         history.failures++;
-        network = network_create(&cluster->options, cluster->hosts, cluster->host_count);
+        network = network_create(&options, plan->hosts, HOSTS);
     }
-    connect_all(network, cluster, &history);
-    send_and_take(network, cluster, &history);
+    connect_all(network, plan, &history);
+    send_and_take(network, plan, &history);
     network_free(network);
     return history;
 }
 
-static void fail_each_allocation(const struct random_cluster *cluster)
+TEST_PLAIN(without_memory_nothing_is_sent_and_nothing_is_lost)
 {
-    struct history whole = run(cluster);
+    static struct plan plan;
+    draw(&plan);
+    struct history whole = run(&plan);
     ck_assert_uint_eq(whole.failures, 0);
     unsigned n = 0;
     for (bool hit = true; hit;) {
         scarcity_arm(++n);
-        struct history scarce = run(cluster);
+        struct history scarce = run(&plan);
         hit = scarcity_disarm();
         ck_assert_msg(scarce.failures == hit, "allocation %u: %u failures", n, scarce.failures);
         ck_assert_msg(scarce.arrivals == whole.arrivals, "allocation %u: others arrive", n);
     }
     ck_assert_uint_gt(n, 50);
-}
-
-TEST_PLAIN(without_memory_nothing_is_sent_and_nothing_is_lost)
-{
-    static struct random_cluster cluster;
-    random_cluster_draw(&cluster, 7);
-    fail_each_allocation(&cluster);
-    cluster.options.turn_bytes = 70000;
-    fail_each_allocation(&cluster);
 }
 
 int main(void)

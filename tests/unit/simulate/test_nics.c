@@ -369,7 +369,9 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* 2 (latency + max(M / B, n M / (k B))), with M what a worker's values are on the wire. */
+/* At most 2 (latency + max(M / B, n M / (k B))), with M what a worker's values are on the wire, and
+ * as much of one pair. Of several, those that are served first go on while others still pull: then at
+ * least what the busiest card carries each way. */
 static void expect_step(uint32_t n, uint32_t k, uint64_t chunk_floats)
 {
     double up, down, bytes = 4.0 * (double)(k * chunk_floats);
@@ -378,8 +380,9 @@ static void expect_step(uint32_t n, uint32_t k, uint64_t chunk_floats)
     double expected = 2.0 * LATENCY_NS + (up + down) * share * 1e9 / RATE;
     ck_assert_msg(up > 1.05 * bytes && up < 1.08 * bytes, "%.0f of %.0f bytes up", up, bytes);
     ck_assert_msg(down > 1.05 * bytes && down < 1.08 * bytes, "%.0f bytes down", down);
-    ck_assert_msg(ns > 0.998 * expected && ns < 1.002 * expected, "%u x %u: %.0f ns, not %.0f", n,
-                  k, ns, expected);
+    double least = n * k == 1 ? expected : larger(up, down) * n / k * 1e9 / RATE;
+    ck_assert_msg(ns > 0.998 * least && ns < 1.002 * expected,
+                  "%u x %u: %.0f ns, not from %.0f to %.0f", n, k, ns, least, expected);
 }
 
 TEST_PLAIN(one_pair_takes_two_latencies_and_its_bytes_twice)
@@ -389,7 +392,7 @@ TEST_PLAIN(one_pair_takes_two_latencies_and_its_bytes_twice)
 }
 
 /* Servers alone are the limit as soon as there are more workers. */
-TEST_PLAIN(a_step_takes_what_the_busiest_card_carries)
+TEST_PLAIN(a_step_takes_at_least_what_the_busiest_card_carries)
 {
     static const uint32_t workers[] = {1, 2, 3, 4, 8, 17, 64}, servers[] = {1, 4};
     for (int i = 0; i < 7; i++)
@@ -519,25 +522,10 @@ TEST_TIMES(what_survives_a_connection_depends_on_why_it_broke, 6)
         ck_assert(said->least == SOME && said->most == SOME);
 }
 
-static const char *const fairly[][2] = {{"turns", "0"}, {NULL, NULL}};
-
-TEST(the_cards_are_free_as_soon_as_a_connection_is_broken, fairly)
-{
-    say(w, WORKER, 0, 1, BIG);
-    say(w, WORKER + 1, 0, 2, BIG);
-    pass(w, LATENCY_NS + 1000 * US); /* Both are nearly half through. */
-    cut(w, WORKER, 0, 0);
-    finish(w);
-    ck_assert_uint_eq(w->count, 1);
-    ck_assert_uint_eq(w->heard[0].number, 2);
-    uint64_t bytes = on_wire(2, BIG, false);
-    ck_assert_uint_eq(w->heard[0].at_ns, LATENCY_NS + 500 * US + transfer_ns(bytes, RATE));
-}
-
 /* Of a worker that leaves, and one that comes to its place: both streams share the card. */
-TEST(whoever_comes_next_has_the_card_and_a_stream_of_its_own, fairly)
+TEST(whoever_comes_next_has_the_card_and_a_stream_of_its_own, NULL)
 {
-    say(w, WORKER, 0, 1, BIG);
+    say(w, WORKER, 0, 1, 4 * BIG);
     pass(w, LATENCY_NS);
     simulated_network_end(&w->network, WORKER, false, w->now_ns, 0);
     add_process(w, WORKER);
@@ -547,8 +535,7 @@ TEST(whoever_comes_next_has_the_card_and_a_stream_of_its_own, fairly)
     finish(w);
     ck_assert_uint_eq(w->count, 2);
     ck_assert_uint_eq(w->heard[0].number, 2); /* Not behind what survives. */
-    uint64_t small = on_wire(2, 125000, false), all = small + on_wire(1, BIG, false);
-    ck_assert_uint_eq(w->heard[0].at_ns, 2 * LATENCY_NS + 100 * US + transfer_ns(2 * small, RATE));
+    uint64_t all = on_wire(2, 125000, false) + on_wire(1, 4 * BIG, false);
     ck_assert_uint_eq(w->heard[1].at_ns, LATENCY_NS + transfer_ns(all, RATE));
     expect_sums(w);
 }
@@ -570,7 +557,7 @@ TEST(streams_that_are_over_leave_their_memory, NULL)
 
 /* --- what is held up ----------------------------------------------------------------------------------- */
 
-TEST(what_was_held_up_is_there_before_what_came_later, fairly)
+TEST(what_was_held_up_is_there_before_what_came_later, NULL)
 {
     say(w, WORKER, 0, 0, 0);
     finish(w);
@@ -647,19 +634,11 @@ TEST(what_was_held_up_on_a_connection_is_lost_with_it, NULL)
 
 /* --- everything at once -------------------------------------------------------------------------------- */
 
-static const char *const with_all[][2] = {{"turns", "20000"},
-                                          {"loss", "0.02"},
+static const char *const with_all[][2] = {{"loss", "0.02"},
                                           {"jitter", "exponential:100us"},
                                           {"switch-buffer", "40000"},
                                           {"link", "worker/1:100Mbit,1ms"},
                                           {NULL, NULL}};
-
-static const char *const with_all_but_turns[][2] = {{"turns", "0"},
-                                                    {"loss", "0.02"},
-                                                    {"jitter", "exponential:100us"},
-                                                    {"switch-buffer", "40000"},
-                                                    {"link", "worker/1:100Mbit,1ms"},
-                                                    {NULL, NULL}};
 
 /* Processes that have ended. */
 struct turmoil {
@@ -768,10 +747,9 @@ TEST_PLAIN(whatever_happens_nothing_is_there_twice_or_lost_silently)
 {
     uint64_t resent = 0;
     for (uint64_t seed = 0; seed < 10; seed++) {
-        const char *const(*said)[2] = seed % 2 == 0 ? with_all : with_all_but_turns;
-        uint64_t hash = run_turmoil(said, seed, 1, &resent);
-        ck_assert_uint_eq(run_turmoil(said, seed, 1, &resent), hash);
-        ck_assert_uint_ne(run_turmoil(said, seed, 2, &resent), hash);
+        uint64_t hash = run_turmoil(with_all, seed, 1, &resent);
+        ck_assert_uint_eq(run_turmoil(with_all, seed, 1, &resent), hash);
+        ck_assert_uint_ne(run_turmoil(with_all, seed, 2, &resent), hash);
     }
     ck_assert_uint_gt(resent, 20);
 }
