@@ -354,17 +354,12 @@ static void make_cluster(const char *name, const char *const (*options)[2])
 static void make_clusters(void)
 {
     static const char *const plain[][2] = {{NULL, NULL}};
-    static const char *const much[][2] = {{"network", "10Gbit/1Gbit,50us"},
-                                          {"link", "worker/0-3,ps/0:100Mbit,1ms"},
-                                          {"jitter", "exponential:20us"},
-                                          {"loss", "0.01"},
-                                          {"switch-buffer", "40K"},
-                                          {"turns", "0"},
-                                          {"compute", "lognormal:20ms,0.3"},
-                                          {"straggle", "0.05:pareto:10"},
-                                          {"pause", "0.01:exponential:200ms"},
-                                          {"slow", "3:4.0,1:1.5"},
-                                          {NULL, NULL}};
+    static const char *const much[][2] = {
+        {"network", "10Gbit/1Gbit,50us"}, {"link", "worker/0-3,ps/0:100Mbit,1ms"},
+        {"jitter", "exponential:20us"},   {"loss", "0.01"},
+        {"switch-buffer", "40K"},         {"compute", "lognormal:20ms,0.3"},
+        {"straggle", "0.05:pareto:10"},   {"pause", "0.01:exponential:200ms"},
+        {"slow", "3:4.0,1:1.5"},          {NULL, NULL}};
     make_cluster("plain", plain);
     make_cluster("much", much);
     write_text("cluster", "hosts",
