@@ -35,6 +35,7 @@ static const struct synonym {
     {"mpi", NULL, "MPI starts a job itself: mpirun -np 5 syncopate task --ps 2"},
     {"dropped", NULL,
      "what a step does not wait for is lost for the epoch, as in TensorFlow, and counted"},
+    {"turns", NULL, "streams of a host take turns at its card, as kernels do it"},
     {"self pid evicted", NULL,
      "SIGTERM lets a worker leave that runs with --on-term leave; or name it as "
      "HOST:PORT/worker/I"},
