@@ -496,7 +496,7 @@ static void refuse_wrong_key_peer(struct server *server, struct packet *packet,
                     &server->outbox, "%s", text);
     key_format(sender->key, key);
     if (refused_note(&server->wrong_key_peers, sender->key, key))
-        log_warning("refused an impostor key=%s: %s", key, text);
+        log_warning("refused a wrong key key=%s: %s", key, text);
     else if (server->wrong_key_peers.count % 1000 == 0)
         log_warning("refused impostors count=%llu",
                     (unsigned long long)server->wrong_key_peers.count);

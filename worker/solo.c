@@ -225,7 +225,7 @@ static void note_span(const struct state *s, enum span_kind kind, uint64_t from_
     struct recorder *recorder = s->solo->recorder;
     struct span span = span_of(ROLE_WORKER, 0, LANE_TRAINER, kind);
     span.step = s->step;
-    span.first = count > 0 ? 0 : SPAN_NOBODY;
+    span.first = count > 0 ? 0 : SPAN_NO_PEER;
     span.count = count;
     span.from_ns = from_ns;
     span.to_ns = recorder_now(recorder);

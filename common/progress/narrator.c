@@ -81,7 +81,7 @@ static ssize_t write_out(void *context, const char *text, size_t bytes)
     return (ssize_t)bytes;
 }
 
-/* --- telling ------------------------------------------------------------------------------- */
+/* --- announcing ------------------------------------------------------------------------------- */
 
 static void tell_end(struct narrator *n, int exit_code)
 {

@@ -377,7 +377,7 @@ static enum status take_entry(struct run_record_reader *r, const struct run_reco
     if (!find_computation(s, *number, &place.computation))
         return damaged(r, at, error,
                        "chunk %" PRIu32 " has an entry of computation %" PRIu64
-                       ", which is not told",
+                       ", which is not in the record",
                        piece->chunk, *number);
     const struct run_record_computation *c = &s->computations[place.computation];
     if (chunk->place >= batches || c->batch - s->from.batches >= batches)

@@ -9,8 +9,8 @@ struct span span_of(enum role role, uint32_t index, enum span_lane lane, enum sp
 {
     return (struct span){.role = (uint8_t)role,
                          .index = index,
-                         .other = SPAN_NOBODY,
-                         .first = SPAN_NOBODY,
+                         .other = SPAN_NO_PEER,
+                         .first = SPAN_NO_PEER,
                          .lane = (uint8_t)lane,
                          .kind = (uint8_t)kind};
 }

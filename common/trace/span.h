@@ -43,15 +43,15 @@ enum span_kind {
 enum span_lane { LANE_STEPS, LANE_TRAINER, LANE_SESSION, LANE_FRONT, LANE_WRITER, LANE_OWNERS };
 
 #define SPAN_LANES_MAX 64         /* LANE_OWNERS and the owners of a server. */
-#define SPAN_NOBODY    UINT32_MAX /* And no chunk. */
+#define SPAN_NO_PEER   UINT32_MAX /* And no chunk. */
 
 struct span {
     uint64_t from_ns, to_ns;
     uint64_t step;         /* Or batch; of a RESULT the version. */
     uint64_t request;      /* A message's number; 0: it has none. */
     uint32_t index;        /* Whose it is. */
-    uint32_t other;        /* SPAN_NOBODY: none, or not known. */
-    uint32_t first, count; /* See the kinds; SPAN_NOBODY and 0. */
+    uint32_t other;        /* SPAN_NO_PEER: none, or not known. */
+    uint32_t first, count; /* See the kinds; SPAN_NO_PEER and 0. */
     uint8_t role;          /* enum role: whose it is, ... */
     uint8_t other_role;    /* ... and the other's; ROLE_NONE. */
     uint8_t lane;          /* enum span_lane, and owners behind it. */

@@ -402,8 +402,8 @@ const char *message_kind_name(enum message_kind kind)
 
 const char *role_name(enum role role)
 {
-    static const char *const names[ROLE_COUNT] = {"nobody", "ps", "worker", "observer"};
-    return (unsigned)role < ROLE_COUNT ? names[role] : "nobody";
+    static const char *const names[ROLE_COUNT] = {"none", "ps", "worker", "observer"};
+    return (unsigned)role < ROLE_COUNT ? names[role] : "none";
 }
 
 const char *job_state_name(enum job_state state)

@@ -290,7 +290,7 @@ enum job_state {
 
 /* The result of asking that a worker leave. */
 enum eviction {
-    EVICTION_TOLD,    /* It is still here, and learns of it with its next sign of life. */
+    EVICTION_DONE,    /* It is still here, and learns of it with its next sign of life. */
     EVICTION_GONE,    /* Its place is free. */
     EVICTION_ANOTHER, /* Asked again: its place has a process that was not asked to leave. */
     EVICTION_OWNER,   /* Its place owns chunks. */

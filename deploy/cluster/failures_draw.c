@@ -153,9 +153,9 @@ enum status failures_draw(struct failures *failures, uint32_t servers, uint32_t 
         if (failures->due_ns > until_ns)
             break;
         struct failure failure = draw(failures, servers, workers, random);
-        bool anybody = failure.kind == FAILURE_JOIN ||
-                       (failure.places.ranges[0].role == ROLE_PS ? servers : workers) > 0;
-        if (anybody && fits(failures, &failure, workers)) {
+        bool any_worker = failure.kind == FAILURE_JOIN ||
+                          (failure.places.ranges[0].role == ROLE_PS ? servers : workers) > 0;
+        if (any_worker && fits(failures, &failure, workers)) {
             enum status status = put(failures, &failure, error);
             if (status != STATUS_OK)
                 return status;

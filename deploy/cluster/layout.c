@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define NOBODY UINT32_MAX
+#define NO_INDEX UINT32_MAX
 
 uint32_t layout_number(const struct layout *layout, struct place place)
 {
@@ -68,13 +68,13 @@ static enum status find_shared(const struct layout *layout, const struct cluster
                      place_text(place).text, place_text(other).text, *index, beside);
 }
 
-/* made: the number of each named host, and last the host of all others; NOBODY before its first
+/* made: the number of each named host, and last the host of all others; NO_INDEX before its first
  * process. */
 static enum status place_all(struct layout *layout, const struct cluster *cluster, uint32_t *made,
                              struct error *error)
 {
     for (size_t i = 0; i <= cluster->host_count; i++)
-        made[i] = NOBODY;
+        made[i] = NO_INDEX;
     for (uint32_t number = 0; number < layout->servers + layout->workers; number++) {
         struct place place = layout_place(layout, number);
         size_t index;
@@ -86,7 +86,7 @@ static enum status place_all(struct layout *layout, const struct cluster *cluste
             continue;
         }
         bool named = index < cluster->host_count;
-        if (made[index] == NOBODY || (!named && cluster->rest == CLUSTER_APART)) {
+        if (made[index] == NO_INDEX || (!named && cluster->rest == CLUSTER_APART)) {
             made[index] = layout->host_count++;
             layout->hosts[made[index]] = named ? cluster->hosts[index].host : cluster->usual;
         }
@@ -111,12 +111,12 @@ static bool nics_differ(const struct cluster_nic *a, const struct cluster_nic *b
            a->down_bytes_per_second != b->down_bytes_per_second || a->latency_ns != b->latency_ns;
 }
 
-/* linked: the process that set a host's link; NOBODY. */
+/* linked: the process that set a host's link; NO_INDEX. */
 static enum status link_all(struct layout *layout, const struct cluster *cluster, uint32_t *linked,
                             struct error *error)
 {
     for (uint32_t i = 0; i < layout->host_count; i++)
-        linked[i] = NOBODY;
+        linked[i] = NO_INDEX;
     for (uint32_t number = 0; number < layout->servers + layout->workers; number++) {
         struct place place = layout_place(layout, number);
         const struct cluster_link *link = link_of(cluster, place);
@@ -124,7 +124,7 @@ static enum status link_all(struct layout *layout, const struct cluster *cluster
         struct cluster_nic *nic = &layout->hosts[layout->host_of[number]].nic;
         if (link == NULL)
             continue;
-        if (*owner != NOBODY && nics_differ(nic, &link->nic))
+        if (*owner != NO_INDEX && nics_differ(nic, &link->nic))
             return error_set(
                 error, STATUS_INVALID,
                 "%s and %s are on one host and share its card, but have different links",

@@ -12,7 +12,7 @@
 #include "deploy/cluster/loopback.h"
 #include "deploy/cluster/nic_queue.h"
 
-#define NOBODY UINT32_MAX
+#define NO_INDEX UINT32_MAX
 
 /* The bytes that a stream sends before the first feedback from the switch: ten segments of 1460
  * bytes (RFC 6928). */
@@ -103,7 +103,7 @@ struct network *network_create(const struct network_options *options,
         return NULL;
     network->options = *options;
     network->host_count = host_count;
-    network->first_free = network->first_closed = NOBODY;
+    network->first_free = network->first_closed = NO_INDEX;
     network->queue = make_queue(options, hosts, host_count);
     network->loopback = loopback_create(options->loopback_rate, host_count);
     network->latencies_ns = calloc(host_count, sizeof *network->latencies_ns);
@@ -135,7 +135,7 @@ void network_free(struct network *network)
 
 static bool make_room_to_connect(struct network *network)
 {
-    if (network->first_closed != NOBODY)
+    if (network->first_closed != NO_INDEX)
         return true;
     struct connection *connections = array_room(network->connections, network->connection_count,
                                                 &network->connection_capacity, sizeof *connections);
@@ -148,7 +148,7 @@ static bool make_room_to_connect(struct network *network)
 static uint32_t connection_number(struct network *network)
 {
     uint32_t number = network->first_closed;
-    if (number == NOBODY) {
+    if (number == NO_INDEX) {
         number = (uint32_t)network->connection_count++;
         network->connections[number].sent = 0;
     } else {
@@ -183,8 +183,8 @@ enum status network_connect(struct network *network, uint32_t from, uint32_t to,
                                    : network->options.latency_ns + network->latencies_ns[from] +
                                          network->latencies_ns[to]),
         .sent = stream->sent,
-        .first = NOBODY,
-        .last = NOBODY,
+        .first = NO_INDEX,
+        .last = NO_INDEX,
     };
     if (nic_queue_connect(network->queue, *connection, from, to) == STATUS_OK)
         return STATUS_OK;
@@ -198,7 +198,7 @@ void network_close(struct network *network, uint32_t connection)
     struct connection *stream = &network->connections[connection];
     assert(!stream->closed);
     stream->closed = true;
-    if (stream->first == NOBODY)
+    if (stream->first == NO_INDEX)
         forget_connection(network, stream);
 }
 
@@ -289,7 +289,7 @@ static bool make_room_to_arrive(struct network *network)
 static uint32_t message_number(struct network *network)
 {
     uint32_t number = network->first_free;
-    if (number == NOBODY)
+    if (number == NO_INDEX)
         return (uint32_t)network->message_count++;
     network->first_free = network->messages[number].next;
     return number;
@@ -322,7 +322,7 @@ enum status network_send(struct network *network, uint32_t connection, uint64_t 
 {
     assert(connection < network->connection_count && bytes <= NETWORK_BYTES_MOST);
     assert(now_ns >= network->now_ns);
-    if ((network->first_free == NOBODY && !make_room(network)) || !make_room_to_arrive(network) ||
+    if ((network->first_free == NO_INDEX && !make_room(network)) || !make_room_to_arrive(network) ||
         nic_queue_make_room(network->queue, network->live_count) != STATUS_OK)
         return STATUS_MEMORY;
     network->now_ns = now_ns;
@@ -337,9 +337,9 @@ enum status network_send(struct network *network, uint32_t connection, uint64_t 
                                              .connection = connection},
                                 .number = stream->sent++,
                                 .phase = PHASE_BEHIND,
-                                .next = NOBODY};
+                                .next = NO_INDEX};
     foresee(network, stream, message);
-    if (stream->first == NOBODY)
+    if (stream->first == NO_INDEX)
         stream->first = number;
     else
         network->messages[stream->last].next = number;
@@ -379,11 +379,11 @@ static void deliver(struct network *network, uint32_t number)
     assert(stream->first == number);
     uint32_t next = stream->first = network->messages[number].next;
     hand_over(network, number, network->now_ns, false);
-    if (next == NOBODY && stream->closed)
+    if (next == NO_INDEX && stream->closed)
         forget_connection(network, stream);
-    if (next != NOBODY && network->messages[next].phase == PHASE_BEHIND)
+    if (next != NO_INDEX && network->messages[next].phase == PHASE_BEHIND)
         await_behind(network, next);
-    else if (next != NOBODY && network->messages[next].phase == PHASE_FLOWING)
+    else if (next != NO_INDEX && network->messages[next].phase == PHASE_FLOWING)
         network->messages[next].delivery.begun_ns = network->now_ns;
 }
 
@@ -423,7 +423,7 @@ static void flow(struct network *network, uint32_t number)
     }
     message->transfer =
         nic_queue_begin(network->queue, connection, bytes > 0 ? bytes : 1, number, now_ns);
-    if (message->next != NOBODY)
+    if (message->next != NO_INDEX)
         await_behind(network, message->next);
 }
 
@@ -529,21 +529,21 @@ void network_disconnect(struct network *network, uint32_t connection, uint64_t k
     assert(connection < network->connection_count && now_ns >= network->now_ns);
     struct connection *stream = &network->connections[connection];
     network->now_ns = now_ns;
-    if (stream->first == NOBODY)
+    if (stream->first == NO_INDEX)
         return;
-    uint32_t last = NOBODY, number = stream->first;
-    for (; keep > 0 && number != NOBODY; keep--) {
+    uint32_t last = NO_INDEX, number = stream->first;
+    for (; keep > 0 && number != NO_INDEX; keep--) {
         last = number;
         number = network->messages[number].next;
     }
     stream->last = last;
-    *(last == NOBODY ? &stream->first : &network->messages[last].next) = NOBODY;
-    while (number != NOBODY) {
+    *(last == NO_INDEX ? &stream->first : &network->messages[last].next) = NO_INDEX;
+    while (number != NO_INDEX) {
         uint32_t next = network->messages[number].next;
         stop(network, number, now_ns);
         hand_over(network, number, now_ns, true);
         number = next;
     }
-    if (stream->closed && stream->first == NOBODY)
+    if (stream->closed && stream->first == NO_INDEX)
         forget_connection(network, stream);
 }

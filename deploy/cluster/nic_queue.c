@@ -9,9 +9,9 @@
 
 #include "common/base/array.h"
 
-#define NOBODY UINT32_MAX
-#define AHEAD  4 /* Pieces of a stream that its card may have: the first of a message, and three. */
-#define SECOND 1000000000ull
+#define NO_INDEX UINT32_MAX
+#define AHEAD    4 /* Pieces of a stream that its card may have: the first of a message, and three. */
+#define SECOND   1000000000ull
 
 /* Queue lengths: bytes a second times nanoseconds. */
 typedef unsigned __int128 amount;
@@ -86,8 +86,8 @@ static struct up_nic up_nic(const struct nic_queue_options *options, uint64_t ra
         .rate = rate,
         .ahead_bytes = ahead,
         .piece_bytes = ahead / 2 > options->piece_bytes ? ahead / 2 : options->piece_bytes,
-        .first = NOBODY,
-        .last = NOBODY,
+        .first = NO_INDEX,
+        .last = NO_INDEX,
     };
 }
 
@@ -101,7 +101,7 @@ struct nic_queue *nic_queue_create(const struct nic_queue_options *options,
         return NULL;
     queue->host_count = host_count;
     queue->first_bytes = options->first_bytes;
-    queue->first_free = NOBODY;
+    queue->first_free = NO_INDEX;
     queue->up = calloc(host_count, sizeof *queue->up);
     queue->down = calloc(host_count, sizeof *queue->down);
     queue->events = calloc(host_count, sizeof *queue->events); /* A card up has one at most. */
@@ -139,7 +139,7 @@ enum status nic_queue_connect(struct nic_queue *queue, uint32_t stream, uint32_t
         return STATUS_MEMORY;
     queue->streams = streams;
     queue->stream_count += stream == queue->stream_count;
-    streams[stream] = (struct stream){.from = from, .to = to, .first = NOBODY, .last = NOBODY};
+    streams[stream] = (struct stream){.from = from, .to = to, .first = NO_INDEX, .last = NO_INDEX};
     return STATUS_OK;
 }
 
@@ -236,7 +236,7 @@ static void serve(struct nic_queue *queue, struct down_nic *nic)
 static void set_off(struct nic_queue *queue, uint32_t host)
 {
     struct up_nic *nic = &queue->up[host];
-    if (nic->first == NOBODY)
+    if (nic->first == NO_INDEX)
         return;
     struct down_nic *down = &queue->down[queue->streams[nic->first / AHEAD].to];
     serve(queue, down);
@@ -257,8 +257,8 @@ static uint32_t take_off(struct nic_queue *queue, uint32_t host)
     serve(queue, down);
     down->coming -= nic->rate;
     nic->first = piece->next;
-    if (nic->first == NOBODY)
-        nic->last = NOBODY;
+    if (nic->first == NO_INDEX)
+        nic->last = NO_INDEX;
     stream->given -= piece->bytes;
     piece->bytes = 0;
     queue->transfers[piece->transfer].given--;
@@ -267,7 +267,7 @@ static uint32_t take_off(struct nic_queue *queue, uint32_t host)
 
 static void put_behind(struct nic_queue *queue, struct up_nic *nic, uint32_t piece)
 {
-    if (nic->last == NOBODY)
+    if (nic->last == NO_INDEX)
         nic->first = piece;
     else
         piece_of(queue, nic->last)->next = piece;
@@ -295,10 +295,10 @@ static struct piece cut(struct nic_queue *queue, struct stream *stream, uint64_t
     stream->given += bytes;
     if (transfer->left == 0) {
         stream->first = transfer->next;
-        if (stream->first == NOBODY)
-            stream->last = NOBODY;
+        if (stream->first == NO_INDEX)
+            stream->last = NO_INDEX;
     }
-    return (struct piece){bytes, number, NOBODY};
+    return (struct piece){bytes, number, NO_INDEX};
 }
 
 /* A stream gives its card as much as it may. */
@@ -306,7 +306,7 @@ static void give(struct nic_queue *queue, uint32_t number)
 {
     struct stream *stream = &queue->streams[number];
     struct up_nic *nic = &queue->up[stream->from];
-    for (uint32_t slot = 0; slot < AHEAD && stream->first != NOBODY; slot++) {
+    for (uint32_t slot = 0; slot < AHEAD && stream->first != NO_INDEX; slot++) {
         if (stream->pieces[slot].bytes > 0)
             continue;
         uint64_t bytes = next_piece(queue, nic, &queue->transfers[stream->first]);
@@ -322,7 +322,7 @@ static void give(struct nic_queue *queue, uint32_t number)
 static uint32_t transfer_number(struct nic_queue *queue)
 {
     uint32_t number = queue->first_free;
-    if (number == NOBODY) {
+    if (number == NO_INDEX) {
         assert(queue->transfer_count < queue->transfer_capacity);
         return (uint32_t)queue->transfer_count++;
     }
@@ -344,12 +344,12 @@ uint32_t nic_queue_begin(struct nic_queue *queue, uint32_t stream, uint64_t byte
     queue->now_ns = now_ns;
     uint32_t number = transfer_number(queue);
     queue->transfers[number] =
-        (struct transfer){.tag = tag, .left = bytes, .stream = stream, .next = NOBODY};
+        (struct transfer){.tag = tag, .left = bytes, .stream = stream, .next = NO_INDEX};
     struct stream *it = &queue->streams[stream];
-    *(it->last == NOBODY ? &it->first : &queue->transfers[it->last].next) = number;
+    *(it->last == NO_INDEX ? &it->first : &queue->transfers[it->last].next) = number;
     it->last = number;
     struct up_nic *nic = &queue->up[it->from];
-    bool idle = nic->first == NOBODY;
+    bool idle = nic->first == NO_INDEX;
     give(queue, stream);
     if (idle) {
         nic->over = nic->rate / 2; /* Half a nanosecond: each piece leaves in the nearest one. */
@@ -362,12 +362,12 @@ uint32_t nic_queue_begin(struct nic_queue *queue, uint32_t stream, uint64_t byte
 static void leave_stream(struct nic_queue *queue, uint32_t number)
 {
     struct stream *stream = &queue->streams[queue->transfers[number].stream];
-    uint32_t before = NOBODY, i = stream->first;
-    for (; i != NOBODY && i != number; i = queue->transfers[i].next)
+    uint32_t before = NO_INDEX, i = stream->first;
+    for (; i != NO_INDEX && i != number; i = queue->transfers[i].next)
         before = i;
-    if (i == NOBODY)
+    if (i == NO_INDEX)
         return;
-    *(before == NOBODY ? &stream->first : &queue->transfers[before].next) =
+    *(before == NO_INDEX ? &stream->first : &queue->transfers[before].next) =
         queue->transfers[number].next;
     if (stream->last == number)
         stream->last = before;
@@ -377,9 +377,9 @@ static void leave_stream(struct nic_queue *queue, uint32_t number)
 static void withdraw(struct nic_queue *queue, uint32_t number)
 {
     struct up_nic *nic = &queue->up[queue->streams[queue->transfers[number].stream].from];
-    for (uint32_t before = nic->first, i; before != NOBODY;) {
+    for (uint32_t before = nic->first, i; before != NO_INDEX;) {
         i = piece_of(queue, before)->next;
-        if (i == NOBODY || piece_of(queue, i)->transfer != number) {
+        if (i == NO_INDEX || piece_of(queue, i)->transfer != number) {
             before = i;
             continue;
         }
@@ -406,7 +406,7 @@ void nic_queue_stop(struct nic_queue *queue, uint32_t transfer, uint64_t now_ns)
     } else {
         event_forget(queue, true, transfer);
     }
-    bool idle = leaving || queue->up[host].first == NOBODY;
+    bool idle = leaving || queue->up[host].first == NO_INDEX;
     give(queue, stream);
     if (idle)
         set_off(queue, host);

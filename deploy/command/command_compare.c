@@ -571,7 +571,7 @@ int command_compare(const struct command_call *call, struct error *error)
                                                .typed = call->typed,
                                                .options = &comparing.options,
                                                .folder = comparing.folder.path,
-                                               .told = comparing.output,
+                                               .output = comparing.output,
                                                .colour = comparing.style.colour,
                                                .merged = comparing.merge != NULL};
     int code = status == STATUS_INVALID ? EXIT_USAGE : command_exit_code(status);

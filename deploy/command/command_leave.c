@@ -39,7 +39,7 @@ static int judge(const struct message_dismissed *answer, bool asked, uint32_t wo
                  size_t size, struct error *error)
 {
     switch (answer->outcome) {
-    case EVICTION_TOLD:
+    case EVICTION_DONE:
         return -1;
     case EVICTION_GONE:
         if (!asked)

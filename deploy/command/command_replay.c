@@ -140,7 +140,7 @@ static void take_segment(void *context, const struct rerun_segment *segment)
 /* The run's score after so many batches, if it has one. */
 static const struct record_evaluation *find_score(const struct replaying *r, uint64_t batches)
 {
-    const struct record *record = &r->recorded.told;
+    const struct record *record = &r->recorded.record;
     for (size_t i = 0; i < record->evaluation_count; i++)
         if (record->evaluations[i].step == (double)batches)
             return &record->evaluations[i];
@@ -213,10 +213,11 @@ static void print_loss(const struct replaying *r)
     if (epoch == 0)
         return;
     wording_append(text, sizeof text, "loss %.6f", rerun_loss(&r->rerun, epoch - 1));
-    bool whole = r->recorded.told.summary.train.epoch == epoch && !replay_is_over(r->rerun.replay);
+    bool whole =
+        r->recorded.record.summary.train.epoch == epoch && !replay_is_over(r->rerun.replay);
     if (r->changed && whole)
         wording_append(text, sizeof text, "; the run has %.6f",
-                       r->recorded.told.summary.train.loss);
+                       r->recorded.record.summary.train.loss);
     wording_append(text, sizeof text,
                    " (mean over the examples of epoch %" PRIu64
                    ", each batch at the values that its gradient was made from)",
@@ -233,9 +234,9 @@ static void print_cost(const struct replaying *r)
                    wording_duration(r->seconds).text);
     if (r->seconds > 0)
         wording_append(text, sizeof text, ", %.0f a second", (double)batches / r->seconds);
-    if (r->recorded.told.summary.seconds > 0)
+    if (r->recorded.record.summary.seconds > 0)
         wording_append(text, sizeof text, " (the run: %s)",
-                       wording_duration(r->recorded.told.summary.seconds).text);
+                       wording_duration(r->recorded.record.summary.seconds).text);
     wording_append(text, sizeof text, "; record %s", wording_bytes(r->recorded.bytes).text);
     wording_append(text, sizeof text, "; kept %s at most: %s of a chunk, %s; staleness up to %s",
                    wording_bytes(f->bytes_max).text,
@@ -258,7 +259,7 @@ static void print_promises(const struct replaying *r)
 /* The expected parameters, if the run has their digest. */
 static void find_expected(struct replaying *r)
 {
-    const struct run_summary *summary = &r->recorded.told.summary;
+    const struct run_summary *summary = &r->recorded.record.summary;
     uint64_t batches = replay_batches(r->rerun.replay);
     if (summary->parameters_sha256[0] != '\0' && summary->step == batches) {
         memcpy(r->expected, summary->parameters_sha256, sizeof r->expected);
@@ -313,7 +314,7 @@ static bool is_model(const struct replaying *r)
  * figures of gradients. */
 static void compare_figures(struct replaying *r)
 {
-    const struct run_summary *was = &r->recorded.told.summary;
+    const struct run_summary *was = &r->recorded.record.summary;
     const struct replay_figures *f = replay_figures(r->rerun.replay);
     uint64_t epoch = last_epoch(r);
     if (r->changed || was->step != replay_batches(r->rerun.replay))

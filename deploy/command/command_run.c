@@ -27,7 +27,7 @@
 #include "common/store/run_directory.h"
 #include "deploy/command/command.h"
 #include "deploy/command/run_venue.h"
-#include "deploy/explain/telling.h"
+#include "deploy/explain/narration.h"
 #include "deploy/launcher/launch.h"
 #include "deploy/run/run_json.h"
 #include "deploy/run/run_plan.h"
@@ -165,9 +165,9 @@ static void tell_log(struct plan *plan)
     struct error error;
     if (!plan->run.options.explain)
         return;
-    const struct telling telling = {&plan->run.workload.job, &plan->run.workload.partition,
-                                    plan->run.options.verbose};
-    if (telling_print(plan->run.voice, &telling, plan->log, &error) != STATUS_OK)
+    const struct narration narration = {&plan->run.workload.job, &plan->run.workload.partition,
+                                        plan->run.options.verbose};
+    if (narration_print(plan->run.voice, &narration, plan->log, &error) != STATUS_OK)
         command_say(plan->venue->program, LOG_WARNING, error.text);
     close(plan->log);
 }

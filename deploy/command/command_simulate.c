@@ -277,7 +277,7 @@ static void look(void *context)
     notice_absence(l);
 }
 
-static void tell(void *context, uint64_t at_ns, const char *text)
+static void say(void *context, uint64_t at_ns, const char *text)
 {
     struct laboratory *l = context;
     char line[FAULT_SCHEDULE_TEXT_MAX + 64];
@@ -468,7 +468,7 @@ static int prepare(struct laboratory *l, struct error *error)
         .out = plan->out,
         .board = &plan->board,
         .look = look,
-        .told = tell,
+        .say = say,
         .context = l,
         .explain = plan->options.explain ? plan->voice : NULL,
         .recorder = l->recorder,

@@ -44,7 +44,7 @@ int command_trace(const struct command_call *call, struct error *error)
     const struct options *options = &call->options;
     const char *out = options->out != NULL ? options->out : TRACE_JSON_NAME;
     char line[DISK_PATH_MAX + 400] = "";
-    struct trace_told written;
+    struct trace_written written;
     struct spans spans;
     const struct trace_request request = {out, NULL, options->trace_steps, TRACE_BYTES_MAX};
     spans_init(&spans);

@@ -38,7 +38,7 @@ struct channel {
     void (*advance)(void *context, struct simulated_network *network, uint64_t now_ns);
 
     /* Optional: the connection of a wire ends now, with the process `gone` or by itself
-     *           (NETWORK_NOBODY). Of the parcels on each way those up to the way's `survives` still
+     *           (NETWORK_NO_PROCESS). Of the parcels on each way those up to the way's `survives` still
      *           arrive; the channel may lower it. The others are lost when they arrive, and may
      *           arrive at once. */
     void (*breaks)(void *context, struct simulated_network *network, uint64_t now_ns, uint32_t wire,

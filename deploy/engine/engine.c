@@ -395,9 +395,9 @@ static void process_event(struct engine *e, struct simulated_process *p, struct 
 
 static void wire_event(struct engine *e, struct due *event)
 {
-    if (event->process == NETWORK_NOBODY)
+    if (event->process == NETWORK_NO_PROCESS)
         event->process = simulated_network_arrive(&e->network, event, &event->number);
-    if (event->process != NETWORK_NOBODY)
+    if (event->process != NETWORK_NO_PROCESS)
         process_event(e, e->processes[event->process], event);
 }
 

@@ -43,7 +43,7 @@ enum status simulated_network_init(struct simulated_network *network, const stru
     if (network->bound == NULL)
         return STATUS_MEMORY;
     for (uint32_t i = 0; i < servers; i++)
-        network->bound[i] = NETWORK_NOBODY;
+        network->bound[i] = NETWORK_NO_PROCESS;
     return STATUS_OK;
 }
 
@@ -135,7 +135,7 @@ static uint64_t up_to(struct simulated_network *network, uint64_t most)
 
 static uint32_t process_of(const struct simulated_network *network, uint32_t connection)
 {
-    return connection == 0 ? NETWORK_NOBODY : network->connections[connection - 1].process;
+    return connection == 0 ? NETWORK_NO_PROCESS : network->connections[connection - 1].process;
 }
 
 static bool is_blocked(const struct simulated_network *network, uint32_t from, uint32_t to,
@@ -201,7 +201,7 @@ static void connect_wire(struct simulated_network *network, uint64_t now_ns,
 {
     bool hold;
     uint32_t process = network->bound[wire->server], host = network->clients[wire->client].host;
-    if (wire->connection != 0 || process == NETWORK_NOBODY || now_ns < wire->down_until_ns ||
+    if (wire->connection != 0 || process == NETWORK_NO_PROCESS || now_ns < wire->down_until_ns ||
         is_blocked(network, host, wire->server, &hold) ||
         is_blocked(network, wire->server, host, &hold))
         return;
@@ -244,7 +244,7 @@ void simulated_network_end(struct simulated_network *network, uint32_t process, 
     }
     for (uint32_t i = 0; i < network->servers; i++)
         if (network->bound[i] == process)
-            network->bound[i] = NETWORK_NOBODY;
+            network->bound[i] = NETWORK_NO_PROCESS;
 }
 
 void simulated_network_cut(struct simulated_network *network, uint64_t now_ns,
@@ -258,7 +258,7 @@ void simulated_network_cut(struct simulated_network *network, uint64_t now_ns,
             (host_set_has(others, client) && host_set_has(hosts, server))) {
             wire->stale = wire->connection != 0 ? wire->connection : wire->stale;
             wire->stale_until_ns = now_ns + stale_ns;
-            disconnect(network, wire, false, false, now_ns, NETWORK_NOBODY, now_ns + back_ns);
+            disconnect(network, wire, false, false, now_ns, NETWORK_NO_PROCESS, now_ns + back_ns);
         }
     }
 }
@@ -283,7 +283,7 @@ uint32_t simulated_network_part(struct simulated_network *network, const struct 
 /* Held parcels continue; one that is still blocked is held up again when it arrives. */
 void simulated_network_heal(struct simulated_network *network, uint64_t now_ns, uint32_t partition)
 {
-    if (partition == NETWORK_NOBODY)
+    if (partition == NETWORK_NO_PROCESS)
         return;
     forget_partition(network, partition);
     for (uint32_t i = 0; i < network->client_count * network->servers; i++) {
@@ -359,7 +359,7 @@ void simulated_network_lands(struct simulated_network *network, struct parcel *p
                              uint64_t at_ns)
 {
     struct due event = {
-        .time_ns = at_ns, .kind = DUE_WIRE, .process = NETWORK_NOBODY, .parcel = parcel};
+        .time_ns = at_ns, .kind = DUE_WIRE, .process = NETWORK_NO_PROCESS, .parcel = parcel};
     event_queue_add(network->queue, &event);
 }
 
@@ -453,7 +453,7 @@ void simulated_network_send_down(struct simulated_network *network, uint64_t now
 uint32_t simulated_network_client(const struct simulated_network *network, uint64_t peer)
 {
     if (peer == 0 || peer > network->connection_count)
-        return NETWORK_NOBODY;
+        return NETWORK_NO_PROCESS;
     return network->wires[network->connections[peer - 1].wire].client;
 }
 
@@ -484,7 +484,7 @@ uint32_t simulated_network_arrive(struct simulated_network *network, struct due 
 {
     bool late;
     if (keep_behind(network, event))
-        return NETWORK_NOBODY;
+        return NETWORK_NO_PROCESS;
     struct parcel *parcel = event->parcel;
     struct network_wire *wire = &network->wires[parcel->wire];
     struct network_way *way = simulated_network_way(network, parcel);
@@ -498,7 +498,7 @@ uint32_t simulated_network_arrive(struct simulated_network *network, struct due 
         if (late) {
             hold(network, way, parcel);
             event->parcel = NULL;
-            return NETWORK_NOBODY;
+            return NETWORK_NO_PROCESS;
         }
         network->counts.partitioned++;
     } else {
@@ -507,7 +507,7 @@ uint32_t simulated_network_arrive(struct simulated_network *network, struct due 
     }
     parcel_free(parcel);
     event->parcel = NULL;
-    return NETWORK_NOBODY;
+    return NETWORK_NO_PROCESS;
 }
 
 enum status simulated_network_open(struct simulated_network *network, struct parcel *parcel,

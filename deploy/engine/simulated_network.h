@@ -30,7 +30,7 @@
 #include "deploy/engine/event_queue.h"
 #include "deploy/engine/host_set.h"
 
-#define NETWORK_NOBODY UINT32_MAX
+#define NETWORK_NO_PROCESS UINT32_MAX
 
 /* A message that was sent or repeated was delivered, lost, broken or partitioned, or is on its way;
  * except those whose connection broke before they were sent. */
@@ -108,7 +108,7 @@ void simulated_network_free(struct simulated_network *network);
 /* Another process, with the next number from 0. keeps: its messages without a connection are sent
  * when there is one. */
 void simulated_network_add(struct simulated_network *network, uint32_t host, bool keeps);
-/* The process behind the address of server number `server` from now on; NETWORK_NOBODY for none. */
+/* The process behind the address of server number `server` from now on; NETWORK_NO_PROCESS for none. */
 void simulated_network_bind(struct simulated_network *network, uint32_t server, uint32_t process);
 /* End all of a process's connections. killed: its last messages may be lost. */
 void simulated_network_end(struct simulated_network *network, uint32_t process, bool killed,
@@ -137,7 +137,7 @@ uint32_t simulated_network_part(struct simulated_network *network, const struct 
                                 const struct host_set *to, bool hold);
 void simulated_network_heal(struct simulated_network *network, uint64_t now_ns, uint32_t partition);
 
-/* The receiver of a DUE_WIRE's parcel; NETWORK_NOBODY when it was lost or is held up (then
+/* The receiver of a DUE_WIRE's parcel; NETWORK_NO_PROCESS when it was lost or is held up (then
  * event->parcel is NULL). peer: the receiver's name for the sender. */
 uint32_t simulated_network_arrive(struct simulated_network *network, struct due *event,
                                   uint64_t *peer);

@@ -203,7 +203,7 @@ struct box {
 static struct wording whom(const struct span *span)
 {
     struct wording text = {""};
-    if (span->other != SPAN_NOBODY && span->other_role != ROLE_NONE)
+    if (span->other != SPAN_NO_PEER && span->other_role != ROLE_NONE)
         snprintf(text.text, sizeof text.text, "%s/%u", role_name((enum role)span->other_role),
                  span->other);
     return text;

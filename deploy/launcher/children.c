@@ -382,10 +382,10 @@ void child_conclude(struct child *child)
         return;
     if (code == 126 || code == 127)
         child->up = false;
-    child->cut = !child->told && (code < 0 || !child->up);
+    child->cut = !child->signalled && (code < 0 || !child->up);
     if (child->cut)
         child->cut_since = fmin(child->cut_since, child->ended);
-    if (code < 0 && child->up && !child->told)
+    if (code < 0 && child->up && !child->signalled)
         child->wait_status = W_EXITCODE(EXIT_CLUSTER_LOST, 0);
     else if (code > 128 && code <= 128 + 64 && code != EXIT_INTERRUPTED && code != EXIT_TERMINATED)
         child->wait_status = code - 128;
@@ -415,7 +415,7 @@ void child_signal(struct child *child, int signal)
 {
     if (!child->running)
         return;
-    child->told = true;
+    child->signalled = true;
     child_pass(child, signal);
 }
 

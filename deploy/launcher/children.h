@@ -54,7 +54,7 @@ struct child {
     bool running;
     int wait_status;       /* From waitpid, once it is not running. */
     double started, ended; /* Monotonic seconds. */
-    bool told;             /* A signal from the launcher explains its end. */
+    bool signalled;        /* A signal from the launcher explains its end. */
     bool carried;          /* On another host; */
     bool up;               /* it has been reached. A local child is up once it is started. */
     bool cut;              /* Its end is unknown: the connection broke, or could not be made. */

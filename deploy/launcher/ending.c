@@ -114,7 +114,7 @@ static bool was_left_over(const struct ending *ending, const struct process_grou
 {
     if (!child->running && child_exit_code(child) == EXIT_DONE)
         return false;
-    return stopping || !(process_group_left(group, child) || (child->told && ending->done));
+    return stopping || !(process_group_left(group, child) || (child->signalled && ending->done));
 }
 
 int ending_judge(const struct ending *ending, const struct process_group *group,

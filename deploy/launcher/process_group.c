@@ -46,8 +46,8 @@ bool process_group_left(const struct process_group *group, const struct child *c
 bool process_group_failed(const struct process_group *group, const struct child *child,
                           bool stopping)
 {
-    if (child->pid == 0 || child->running || child->told || child_exit_code(child) == EXIT_DONE ||
-        process_group_left(group, child))
+    if (child->pid == 0 || child->running || child->signalled ||
+        child_exit_code(child) == EXIT_DONE || process_group_left(group, child))
         return false;
     return !stopping || !child_stopped(child);
 }

@@ -144,7 +144,7 @@ static enum status check_last(struct recorded_file *file, const struct run_recor
 static enum status check_workers(const struct recorded *recorded,
                                  const struct run_record_reader *reader, struct error *error)
 {
-    const struct run_summary *summary = &recorded->told.summary;
+    const struct run_summary *summary = &recorded->record.summary;
     bool known =
         summary->worker_count > 0 && recorded->file_count == 1 && summary->faults.generation == 0;
     for (uint32_t i = 0; i < reader->interval.computation_count; i++) {
@@ -249,7 +249,7 @@ enum status recorded_open(struct recorded *recorded, const struct disk *disk, co
     memset(recorded, 0, sizeof *recorded);
     enum status status = run_directory_find(&recorded->found, disk, path, error);
     if (status == STATUS_OK)
-        status = record_read(&recorded->told, path, error);
+        status = record_read(&recorded->record, path, error);
     if (status != STATUS_OK)
         return status;
     status = unfit(read_record(recorded, disk, path, &why), &why, error);
@@ -262,7 +262,7 @@ void recorded_close(struct recorded *recorded)
         free(recorded->files[i].bytes);
     free(recorded->files);
     free(recorded->sets);
-    record_free(&recorded->told);
+    record_free(&recorded->record);
     job_free(&recorded->found.job);
     memset(recorded, 0, sizeof *recorded);
 }

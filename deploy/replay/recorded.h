@@ -26,7 +26,7 @@ struct recorded_file {
 
 struct recorded {
     struct run_found found;      /* The declaration, of the last session. */
-    struct record told;          /* From run.json and events.jsonl. */
+    struct record record;        /* From run.json and events.jsonl. */
     struct recorded_file *files; /* [file_count] one a session, in order. Owned. */
     uint32_t file_count;
     void *

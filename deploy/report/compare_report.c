@@ -100,7 +100,7 @@ enum status compare_report_write(const struct compare_report *report,
 
 void compare_report_strong(const struct compare_report *report, const char *text)
 {
-    fprintf(report->told, report->colour ? "\033[1m%s\033[0m\n" : "%s\n", text);
+    fprintf(report->output, report->colour ? "\033[1m%s\033[0m\n" : "%s\n", text);
 }
 
 static void print_end(const struct compare_report *report, const struct conclusion *conclusion)
@@ -108,20 +108,20 @@ static void print_end(const struct compare_report *report, const struct conclusi
     const struct comparison *comparison = conclusion->comparison;
     struct bits_verdict bits;
     comparison_bits(comparison, &bits);
-    fprintf(report->told, "\n");
-    table_write_missing(report->told, comparison);
-    conclusion_write_text(report->told, conclusion);
-    fprintf(report->told, "\n");
+    fprintf(report->output, "\n");
+    table_write_missing(report->output, comparison);
+    conclusion_write_text(report->output, conclusion);
+    fprintf(report->output, "\n");
     if (report->options->job.colocated)
-        fprintf(report->told, "each worker with a server beside it (--ps colocated)\n");
-    table_write_text(report->told, comparison);
-    configs_write_effects(report->told, comparison);
+        fprintf(report->output, "each worker with a server beside it (--ps colocated)\n");
+    table_write_text(report->output, comparison);
+    configs_write_effects(report->output, comparison);
     if (bits.seeds > 0) {
-        fprintf(report->told, "\n");
+        fprintf(report->output, "\n");
         compare_report_strong(report, bits.text);
     }
-    fprintf(report->told, "\nreport: %s/report.html\n", report->folder);
-    fflush(report->told);
+    fprintf(report->output, "\nreport: %s/report.html\n", report->folder);
+    fflush(report->output);
 }
 
 /* They take a second or two, in which everything else can be read. */
@@ -130,8 +130,8 @@ static void make_png(const struct compare_report *report)
     char remark[PNG_REMARK_MAX];
     struct png_limits limits = {PNG_SECONDS, PNG_SECONDS_ALL};
     if (!png_make(report->folder, limits, remark) && !report->options->quiet) {
-        wording_wrap(report->told, remark, 0, 0);
-        fflush(report->told);
+        wording_wrap(report->output, remark, 0, 0);
+        fflush(report->output);
     }
 }
 

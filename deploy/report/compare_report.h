@@ -16,9 +16,9 @@ struct compare_report {
     char **typed;
     const struct options *options; /* The effective ones: a merge ignores the typed ones. */
     const char *folder;
-    FILE *told;  /* The stream of all output but the object of --json. */
-    bool colour; /* On that stream. */
-    bool merged; /* The runs are from a merge, not of this command. */
+    FILE *output; /* The stream of all output but the object of --json. */
+    bool colour;  /* On that stream. */
+    bool merged;  /* The runs are from a merge, not of this command. */
 };
 
 /* The files of the folder (report.h). remark: a note for the reader, or "". Errors: as

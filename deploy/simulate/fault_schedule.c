@@ -59,13 +59,13 @@ static void tell(const struct fault_schedule *s, const char *format, ...)
 static void tell(const struct fault_schedule *s, const char *format, ...)
 {
     char text[FAULT_SCHEDULE_TEXT_MAX];
-    if (s->options.told == NULL)
+    if (s->options.say == NULL)
         return;
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    s->options.told(s->options.context, elapsed_ns(s), text);
+    s->options.say(s->options.context, elapsed_ns(s), text);
 }
 
 static void leave_out(struct fault_schedule *s, const struct failure_event *event, const char *why)

@@ -51,7 +51,7 @@ struct fault_schedule_options {
     const struct job *job;     /* The engine's. */
 
     /* Optional: a line for each failure, its end, or its omission; at_ns since the first START. */
-    void (*told)(void *context, uint64_t at_ns, const char *text);
+    void (*say)(void *context, uint64_t at_ns, const char *text);
     void *context;
 
     /* Optional: called at the first START. */

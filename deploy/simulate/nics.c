@@ -364,7 +364,7 @@ static void breaks(void *context, struct simulated_network *network, uint64_t no
                    uint32_t gone)
 {
     struct network_wire *it = &network->wires[wire];
-    bool client_gone = gone == it->client, server_gone = !client_gone && gone != NETWORK_NOBODY;
+    bool client_gone = gone == it->client, server_gone = !client_gone && gone != NETWORK_NO_PROCESS;
     if (!client_gone)
         it->up.survives = 0;
     if (!server_gone)

@@ -191,7 +191,7 @@ static enum status make_fault_schedule(struct simulation *s, struct error *error
         .engine = &s->engine,
         .failures = s->options.failures,
         .job = &s->options.workload->job,
-        .told = s->options.told,
+        .say = s->options.say,
         .context = s->options.context,
         .started = forget_joining,
         .started_context = s,

@@ -48,7 +48,7 @@ struct simulation_options {
     /* Called some thousand times a second. */
     void (*look)(void *context);
     /* Failures as they happen; at_ns since the first START. */
-    void (*told)(void *context, uint64_t at_ns, const char *text);
+    void (*say)(void *context, uint64_t at_ns, const char *text);
     void *context;
     FILE *explain;             /* The output of breakdown.h; NULL: none. */
     struct recorder *recorder; /* For the activities of all processes; NULL: none. Borrowed. */

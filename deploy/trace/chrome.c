@@ -125,7 +125,7 @@ static void name_all(struct writer *w)
 
 static void put_other(struct writer *w, const struct span *span, const char *as)
 {
-    if (span->other != SPAN_NOBODY && span->other_role != ROLE_NONE)
+    if (span->other != SPAN_NO_PEER && span->other_role != ROLE_NONE)
         put(w, ",\"%s\":\"%s/%u\"", as, role_name((enum role)span->other_role), span->other);
 }
 
@@ -153,7 +153,7 @@ static void put_arguments(struct writer *w, const struct span *span)
     default:
         break;
     }
-    if (span->kind != SPAN_COMPUTE && span->first != SPAN_NOBODY)
+    if (span->kind != SPAN_COMPUTE && span->first != SPAN_NO_PEER)
         put(w, ",\"chunk\":%u", span->first);
     put(w, "}}");
 }
@@ -164,7 +164,7 @@ static void put_name(struct writer *w, const struct span *span)
     put(w, "\"name\":\"%s", span_name(span).text);
     if (span->kind == SPAN_STEP)
         put(w, " %" PRIu64, span->step);
-    if (span->kind == SPAN_WAIT && span->other != SPAN_NOBODY)
+    if (span->kind == SPAN_WAIT && span->other != SPAN_NO_PEER)
         put(w, " for worker/%u", span->other);
     put(w, "\",");
 }

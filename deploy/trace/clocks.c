@@ -54,7 +54,7 @@ static bool mark_of(const struct span *span, uint16_t host, struct mark *mark)
     bool worker = span->role == ROLE_WORKER, sends = span->kind == SPAN_SEND;
     bool message = sends || span->kind == SPAN_TAKE;
     bool both = span->other_role == (worker ? ROLE_PS : ROLE_WORKER);
-    if (!message || !both || span->request == 0 || span->other == SPAN_NOBODY)
+    if (!message || !both || span->request == 0 || span->other == SPAN_NO_PEER)
         return false;
     *mark = (struct mark){.worker = worker ? span->index : span->other,
                           .server = worker ? span->other : span->index,

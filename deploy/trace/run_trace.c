@@ -76,7 +76,7 @@ enum status run_trace_finish(const struct run_trace *trace, const char *out, uin
 {
     char json[DISK_PATH_MAX + 16], kept[DISK_PATH_MAX + 16];
     struct spans spans;
-    struct trace_told written;
+    struct trace_written written;
     snprintf(json, sizeof json, "%s/" TRACE_JSON_NAME, out);
     snprintf(kept, sizeof kept, "%s/" TRACE_SPANS_NAME, out);
     const struct trace_request request = {json, kept, steps, TRACE_BYTES_MAX};

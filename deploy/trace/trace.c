@@ -153,10 +153,10 @@ static enum status write_spans(const struct spans *spans, const char *path, stru
 }
 
 enum status trace_write(struct spans *spans, const struct trace_request *request,
-                        struct trace_told *written, struct error *error)
+                        struct trace_written *written, struct error *error)
 {
     struct chrome_about about = {.asked = request->steps, .bytes_max = request->bytes_max};
-    *written = (struct trace_told){.hosts = spans->host_count, .damaged = spans->damaged};
+    *written = (struct trace_written){.hosts = spans->host_count, .damaged = spans->damaged};
     enum status status = make_fit(spans, &about, &written->bytes, error);
     if (status == STATUS_OK)
         status = write_json(spans, &about, request->json, error);
@@ -175,7 +175,7 @@ enum status trace_write(struct spans *spans, const struct trace_request *request
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-void trace_tell(const struct trace_told *written, const char *path, char *text, size_t size)
+void trace_tell(const struct trace_written *written, const char *path, char *text, size_t size)
 {
     text[0] = '\0';
     wording_append(text, size, "%s in %s (%s)",

@@ -22,7 +22,7 @@ struct trace_request {
     uint64_t bytes_max;
 };
 
-struct trace_told {
+struct trace_written {
     uint64_t bytes; /* Of the JSON. */
     size_t shown;   /* Steps. */
     bool without_messages;
@@ -33,9 +33,9 @@ struct trace_told {
 
 /* spans: finished; loses the steps that do not fit. */
 enum status trace_write(struct spans *spans, const struct trace_request *request,
-                        struct trace_told *written, struct error *error);
+                        struct trace_written *written, struct error *error);
 
 /* For people, in a few sentences. */
-void trace_tell(const struct trace_told *written, const char *path, char *text, size_t size);
+void trace_tell(const struct trace_written *written, const char *path, char *text, size_t size);
 
 #endif

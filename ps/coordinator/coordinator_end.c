@@ -149,7 +149,7 @@ void coordinator_note_stop(struct coordinator *c, int code, const char *reason, 
         outbox_warn(outbox, "out of memory: run.json does not say that the run was stopped");
 }
 
-/* --- telling ------------------------------------------------------------------------------- */
+/* --- announcing ------------------------------------------------------------------------------- */
 
 static void say_finished(const struct coordinator *c, struct packet *packet)
 {

@@ -157,7 +157,7 @@ static enum eviction dismiss(const struct coordinator *c, struct member *worker,
     }
     worker->dismissed = true;
     snprintf(text, MESSAGE_TEXT_MAX, "worker/%" PRIu32 " (on %s) is to leave", index, worker->host);
-    return EVICTION_TOLD;
+    return EVICTION_DONE;
 }
 
 /* Any process that may be that worker may ask: the transport has checked the key. It is not a

@@ -27,7 +27,7 @@ static void fail_for_memory(struct coordinator *c, uint64_t now_us, struct outbo
                      "out of memory for what steps are made of");
 }
 
-/* --- telling ------------------------------------------------------------------------------- */
+/* --- announcing ------------------------------------------------------------------------------- */
 
 /* To one server, or to all that are there. */
 static bool send_set(const struct coordinator *c, const struct quorum *quorum, uint64_t step,

@@ -131,7 +131,7 @@ static bool check_worker(struct router *router, const struct packet *packet, str
         refuse(router, packet, REFUSAL_MEMBER, "another process is this worker now",
                &counts->fenced, outbox);
         break;
-    case SENDER_NOBODY:
+    case SENDER_NONE:
         refuse(router, packet, REFUSAL_MEMBER, "not admitted as this worker", &counts->refused,
                outbox);
         break;

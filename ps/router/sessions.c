@@ -57,7 +57,7 @@ enum sender sessions_judge(struct sessions *sessions, const struct packet *packe
         (message->proof ^ session->proof) == 0)
         return SENDER_WORKER;
     if (!proof_holds(sessions->secret, message))
-        return SENDER_NOBODY;
+        return SENDER_NONE;
     if (session->known && message->ticket <= session->ticket)
         return same_process ? SENDER_STALE : SENDER_SUPERSEDED;
     take(session, packet);

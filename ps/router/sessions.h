@@ -56,7 +56,7 @@ enum sender {
     SENDER_WORKER,
     SENDER_STALE,      /* The same process, from before its latest admission: not to be answered. */
     SENDER_SUPERSEDED, /* One whose place another has taken. */
-    SENDER_NOBODY,     /* One that was never admitted. */
+    SENDER_NONE,       /* One that was never admitted. */
 };
 
 /* The index is below JOB_WORKERS_MAX. */

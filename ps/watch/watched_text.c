@@ -68,7 +68,7 @@ static void write_not_taken(FILE *out, const struct watched *w)
         "Messages that this server has not taken since it was started: of an older "
         "generation or a replaced process (fenced), with no peer to answer (dropped), from "
         "a process that may not (refused), against the protocol (malformed), or in another "
-        "process's name (impostor).");
+        "process's name.");
     for (const struct figure_row *row = not_taken_rows(); row->size > 0; row++)
         exposition_sample_of(out, name, "reason", row->name, figure_value(row, &w->not_taken));
 }

@@ -104,7 +104,7 @@ void quorum_go_on(struct quorum *quorum);
 /* Whether this place in the row has leaves that the open step waits for. */
 bool quorum_owes(const struct quorum *quorum, uint32_t place);
 
-/* --- telling ------------------------------------------------------------------------------- */
+/* --- announcing ------------------------------------------------------------------------------- */
 
 /* The set of a step; false when it is not decided, or forgotten. */
 bool quorum_set(const struct quorum *quorum, uint64_t step, struct leaf_set *set);

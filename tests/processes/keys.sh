@@ -154,7 +154,7 @@ work_as deceived 0 --keys "$work/deceived"
 is_refused deceived "wrong key: it is not the server of .*/deceived/servers.key"
 work_as thief 1 --keys "$work/thief"
 is_refused thief "this key is for worker/0, and speaks as worker/1"
-says ps0 "warning: refused an impostor key=.*: this key is for worker/0"
+says ps0 "warning: refused a wrong key key=.*: this key is for worker/0"
 start observer syncopate inspect "127.0.0.1:$port"
 ends observer 6
 says observer "it wants keys"

@@ -106,7 +106,7 @@ static void note_heard(void *context, const struct simulated_process *p, struct 
 {
     struct cluster *c = context;
     uint32_t from = simulated_network_client(&c->engine.network, packet->peer);
-    if (p->index == 0 && from != NETWORK_NOBODY && c->engine.processes[from]->host == SERVERS)
+    if (p->index == 0 && from != NETWORK_NO_PROCESS && c->engine.processes[from]->host == SERVERS)
         c->said_us = c->engine.now_us;
 }
 
@@ -212,7 +212,7 @@ static void cluster_run(struct cluster *c, const char *what)
     const struct fault_schedule_options schedule = {.engine = &c->engine,
                                                     .failures = &c->failures,
                                                     .job = &c->job,
-                                                    .told = note_told,
+                                                    .say = note_told,
                                                     .context = c};
     ck_assert_msg(fault_schedule_init(&c->schedule, &schedule, &error) == STATUS_OK, "%s",
                   error.text);

@@ -55,7 +55,7 @@ static void send_down(struct wire *wire, uint32_t process, uint64_t peer, uint64
     simulated_network_send_down(&wire->network, wire->now_ns, process, peer, &message, NULL);
 }
 
-/* Somebody gets the next message that arrives anywhere; NETWORK_NOBODY when there is none left. */
+/* Somebody gets the next message that arrives anywhere; NETWORK_NO_PROCESS when there is none left. */
 static uint32_t take(struct wire *wire, struct packet *packet)
 {
     struct due event;
@@ -64,7 +64,7 @@ static uint32_t take(struct wire *wire, struct packet *packet)
         uint64_t peer;
         wire->now_ns = event.time_ns;
         uint32_t process = simulated_network_arrive(&wire->network, &event, &peer);
-        if (process == NETWORK_NOBODY) {
+        if (process == NETWORK_NO_PROCESS) {
             event_free(&event);
             continue;
         }
@@ -74,7 +74,7 @@ static uint32_t take(struct wire *wire, struct packet *packet)
         event_free(&event);
         return process;
     }
-    return NETWORK_NOBODY;
+    return NETWORK_NO_PROCESS;
 }
 
 /* Send many pings, numbered, one every 10 us. */
@@ -93,7 +93,7 @@ static uint64_t take_pings(struct wire *wire, uint64_t *out_of_order)
     uint64_t count = 0, highest = 0;
     uint32_t process;
     *out_of_order = 0;
-    while ((process = take(wire, &packet)) != NETWORK_NOBODY) {
+    while ((process = take(wire, &packet)) != NETWORK_NO_PROCESS) {
         ck_assert_uint_eq(process, 1);
         *out_of_order += packet.message.request < highest;
         if (packet.message.request > highest)
@@ -197,7 +197,7 @@ TEST(an_answer_goes_back_over_the_connection_of_its_request, &plain)
     send_down(wire, 1, packet.peer, 7); /* Not a peer of that server's. */
     ck_assert_uint_eq(take(wire, &packet), OTHER);
     ck_assert_uint_eq(packet.message.request, 6);
-    ck_assert_uint_eq(take(wire, &packet), NETWORK_NOBODY);
+    ck_assert_uint_eq(take(wire, &packet), NETWORK_NO_PROCESS);
 }
 
 /* Whether a ping of a client's gets through now, and the answer back. */
@@ -206,7 +206,7 @@ static bool gets_through(struct wire *wire, uint32_t process, uint32_t server)
     struct packet packet;
     send_up(wire, process, server, MESSAGE_PING, 1);
     uint32_t reached = take(wire, &packet);
-    if (reached == NETWORK_NOBODY)
+    if (reached == NETWORK_NO_PROCESS)
         return false;
     send_down(wire, reached, packet.peer, 2);
     return take(wire, &packet) == process;
@@ -259,13 +259,13 @@ TEST_PLAIN(who_listens_speaks_into_a_cut_until_its_own_deadline)
     simulated_network_cut(&wire.network, wire.now_ns, &client, &server, MS, 3 * MS);
     uint64_t sent = counts->sent;
     send_down(&wire, 1, packet.peer, 9);
-    ck_assert_uint_eq(take(&wire, &next), NETWORK_NOBODY);
+    ck_assert_uint_eq(take(&wire, &next), NETWORK_NO_PROCESS);
     ck_assert(counts->partitioned == 1 && counts->unsent == 0 && counts->sent == sent + 1);
     wire.now_ns += 2 * MS;
     ck_assert(
         gets_through(&wire, CLIENT, 1)); /* Over another, beside which the old one is there. */
     send_down(&wire, 1, packet.peer, 10);
-    ck_assert_uint_eq(take(&wire, &next), NETWORK_NOBODY);
+    ck_assert_uint_eq(take(&wire, &next), NETWORK_NO_PROCESS);
     ck_assert(counts->partitioned == 2 && counts->unsent == 0);
     wire.now_ns += MS;
     send_down(&wire, 1, packet.peer, 11);
@@ -278,20 +278,20 @@ TEST_PLAIN(who_listens_speaks_into_a_cut_until_its_own_deadline)
 TEST(a_worker_keeps_what_it_cannot_send, &plain)
 {
     struct packet packet;
-    simulated_network_bind(&wire->network, 1, NETWORK_NOBODY);
+    simulated_network_bind(&wire->network, 1, NETWORK_NO_PROCESS);
     send_up(wire, CLIENT, 1, MESSAGE_DONE, 1);
     send_up(wire, CLIENT, 1, MESSAGE_JOIN, 2); /* Said again anyway. */
     send_up(wire, CLIENT, 1, MESSAGE_DONE, 3);
     send_up(wire, 2, 1, MESSAGE_DONE, 4); /* A server does not keep anything. */
     simulated_network_connect(&wire->network, wire->now_ns, CLIENT);
-    ck_assert_uint_eq(take(wire, &packet), NETWORK_NOBODY);
+    ck_assert_uint_eq(take(wire, &packet), NETWORK_NO_PROCESS);
     simulated_network_bind(&wire->network, 1, 0); /* Somebody else answers there. */
     simulated_network_connect(&wire->network, wire->now_ns, CLIENT);
     ck_assert_uint_eq(take(wire, &packet), 0);
     ck_assert_uint_eq(packet.message.request, 1);
     ck_assert_uint_eq(take(wire, &packet), 0);
     ck_assert_uint_eq(packet.message.request, 3);
-    ck_assert_uint_eq(take(wire, &packet), NETWORK_NOBODY);
+    ck_assert_uint_eq(take(wire, &packet), NETWORK_NO_PROCESS);
 }
 
 TEST_PLAIN(a_partition_cuts_exactly_what_it_says)
@@ -328,7 +328,7 @@ TEST(what_is_held_up_arrives_later_and_in_order, &plain)
     uint32_t there = part(wire, CLIENT, 1, true);
     for (uint32_t i = 0; i < 100; i++)
         send_up(wire, CLIENT, 1, MESSAGE_PING, i);
-    ck_assert_uint_eq(take(wire, &packet), NETWORK_NOBODY);
+    ck_assert_uint_eq(take(wire, &packet), NETWORK_NO_PROCESS);
     ck_assert_uint_eq(wire->network.counts.held, 100);
     simulated_network_heal(&wire->network, 1000 * MS, there);
     for (uint32_t i = 0; i < 100; i++) {
@@ -347,7 +347,7 @@ TEST(one_way_is_lost_and_the_other_is_not, &plain)
     send_down(wire, 1, packet.peer, 2);
     send_up(wire, CLIENT, 1, MESSAGE_PING, 3);
     ck_assert_uint_eq(take(wire, &packet), CLIENT);
-    ck_assert_uint_eq(take(wire, &packet), NETWORK_NOBODY);
+    ck_assert_uint_eq(take(wire, &packet), NETWORK_NO_PROCESS);
     ck_assert_uint_eq(wire->network.counts.partitioned, 1);
 }
 
@@ -367,7 +367,7 @@ TEST_PLAIN(a_killed_process_is_not_reached_and_its_last_words_may_be)
             random_next(&wire.network.random);
         simulated_network_end(&wire.network, 1, true, wire.now_ns, MS);
         uint32_t words = 0, process;
-        while ((process = take(&wire, &packet)) != NETWORK_NOBODY)
+        while ((process = take(&wire, &packet)) != NETWORK_NO_PROCESS)
             if (process == CLIENT) /* Not something that reached the dead one. */
                 ck_assert_uint_eq(packet.message.request, 3 + words++);
         came += words;

@@ -710,7 +710,7 @@ static enum status await_memory(struct client *client, uint32_t *server)
     return status;
 }
 
-/* False: a server shares no memory, and the job was told to end. */
+/* False: a server shares no memory, and the job ends. */
 static bool all_share(struct client *client)
 {
     char reason[MESSAGE_TEXT_MAX];

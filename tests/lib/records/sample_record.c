@@ -18,7 +18,7 @@ struct worker {
 };
 
 struct computation {
-    struct run_record_computation told;
+    struct run_record_computation record;
     uint64_t bases[CHUNKS_MAX];
     uint32_t gone; /* A bit for each worker that went before it. */
     bool used;
@@ -141,10 +141,10 @@ static void compute(struct training *t, uint32_t index)
     }
     struct computation *c = &t->computations[t->count];
     *c = (struct computation){.gone = t->gone};
-    c->told.number = r->at.computation++;
-    c->told.worker = index;
-    c->told.batch = r->at.batches + batch;
-    c->told.clock = r->bound == MODE_UNBOUNDED ? 0 : worker->clock;
+    c->record.number = r->at.computation++;
+    c->record.worker = index;
+    c->record.batch = r->at.batches + batch;
+    c->record.clock = r->bound == MODE_UNBOUNDED ? 0 : worker->clock;
     memcpy(c->bases, r->held ? worker->held : t->versions, sizeof c->bases);
     t->gone = 0;
     worker->busy = true;
@@ -154,12 +154,12 @@ static void compute(struct training *t, uint32_t index)
 
 static void give(struct training *t, struct computation *c, uint32_t chunk, uint64_t batch)
 {
-    t->owner[chunk * t->batches + batch] = c->told.number;
+    t->owner[chunk * t->batches + batch] = c->record.number;
     c->used = true;
     uint64_t place = t->places[chunk]++;
     bool closes = (place + 1) % t->record->group == 0 || place + 1 == t->batches;
     t->entries[chunk * t->batches + place] =
-        (struct run_record_entry){c->told.number, draw(t, 20) == 0, closes};
+        (struct run_record_entry){c->record.number, draw(t, 20) == 0, closes};
     t->versions[chunk] += closes;
 }
 
@@ -167,7 +167,7 @@ static void push(struct training *t, uint32_t index, uint32_t chunk)
 {
     struct worker *worker = &t->workers[index];
     struct computation *c = &t->computations[worker->computation];
-    uint64_t batch = c->told.batch - t->record->at.batches;
+    uint64_t batch = c->record.batch - t->record->at.batches;
     uint64_t *owner = &t->owner[chunk * t->batches + batch];
     worker->pushed |= UINT64_C(1) << chunk;
     worker->busy = worker->pushed != (UINT64_C(1) << t->record->segment.chunk_count) - 1;
@@ -190,7 +190,7 @@ static void act(struct training *t)
         worker->busy = worker->here = false;
         t->gone |= 1u << index;
         t->returned[t->returned_count++] =
-            t->computations[worker->computation].told.batch - t->record->at.batches;
+            t->computations[worker->computation].record.batch - t->record->at.batches;
     } else if (!(worker->pushed >> chunk & 1)) {
         push(t, index, chunk);
     }
@@ -212,9 +212,9 @@ static void tell(struct training *t)
         for (uint32_t worker = 0; worker < r->workers; worker++)
             if (c->gone >> worker & 1)
                 run_record_writer_gone(&r->writer, worker);
-        c->told.bases = c->bases;
+        c->record.bases = c->bases;
         if (c->used)
-            run_record_writer_computation(&r->writer, &c->told);
+            run_record_writer_computation(&r->writer, &c->record);
     }
     for (uint32_t chunk = 0; chunk < r->segment.chunk_count; chunk++)
         run_record_writer_entries(&r->writer, chunk, r->at.batches, t->entries + chunk * t->batches,

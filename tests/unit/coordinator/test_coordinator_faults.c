@@ -698,14 +698,14 @@ TEST_PREPARED(a_worker_that_is_sent_away_hears_it_with_every_sign_of_life, MODE_
     ck_assert_int_eq(dismiss(p, 0, true)->outcome, EVICTION_ANOTHER); /* Only what became of it. */
     players_say(p, ROLE_WORKER, 0, MESSAGE_PING);
     ck_assert(!players_told(p, 10, MESSAGE_PONG)->waiting.leave);
-    ck_assert_int_eq(dismiss(p, 0, false)->outcome, EVICTION_TOLD);
+    ck_assert_int_eq(dismiss(p, 0, false)->outcome, EVICTION_DONE);
     for (int i = 0; i < 2; i++) {
         players_say(p, ROLE_WORKER, 0, MESSAGE_PING);
         ck_assert(players_told(p, 10, MESSAGE_PONG)->waiting.leave);
         players_say(p, ROLE_WORKER, 1, MESSAGE_PING);
         ck_assert(!players_told(p, 11, MESSAGE_PONG)->waiting.leave);
     }
-    ck_assert_int_eq(dismiss(p, 0, true)->outcome, EVICTION_TOLD);
+    ck_assert_int_eq(dismiss(p, 0, true)->outcome, EVICTION_DONE);
     players_say(p, ROLE_WORKER, 0, MESSAGE_LEAVE);
     ck_assert_int_eq(dismiss(p, 0, true)->outcome, EVICTION_GONE);
     ck_assert_ptr_nonnull(strstr(dismiss(p, 0, false)->text, "worker/0 is not there: it has left"));

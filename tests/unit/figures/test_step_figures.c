@@ -56,7 +56,7 @@ static void put_trace(const char *folder, uint32_t workers)
     char path[DISK_PATH_MAX], name[128], json[DISK_PATH_MAX];
     struct made_trace made = {.list = NULL};
     struct spans spans;
-    struct trace_told told;
+    struct trace_written told;
     struct error error;
     made_trace_steps(&made, workers, 4, 3);
     int file = made_trace_file(&made, workers > 1 ? 7 : 0); /* 0: virtual time. */

@@ -101,16 +101,16 @@ TEST_PLAIN(a_child_that_somebody_else_collected_has_ended)
     ck_assert_int_eq(child_exit_code(&child), EXIT_CLUSTER_LOST);
 }
 
-/* What becomes of a carried child whose carrier has ended with `status` [of waitpid], when it was told
+/* What becomes of a carried child whose carrier has ended with `status` [of waitpid], when it was signalled
  * `end_code` of its end; -1: nothing. */
-static struct child carried(int status, bool up, bool told, int end_code)
+static struct child carried(int status, bool up, bool signalled, int end_code)
 {
     struct child child;
     child_init(&child);
     child.pid = 1;
     child.carried = true;
     child.up = up;
-    child.told = told;
+    child.signalled = signalled;
     child.end_code = end_code;
     child.wait_status = status;
     child.ended = 100;

@@ -84,7 +84,7 @@ TEST_PLAIN(a_process_that_passes_another_s_reason_on_is_not_told)
     says(&scene, "No space left", "No space left", "No space left");
     scene.children[0].ended = 3;
     expect(&scene, EXIT_CANNOT_OPEN, "ps/0 ended with exit code 5: No space left");
-    scene.children[0].told = true; /* It was slow to end. */
+    scene.children[0].signalled = true; /* It was slow to end. */
     expect(&scene, EXIT_CANNOT_OPEN, "ps/0 ended with exit code 5: No space left");
     scene.children[0].wait_status = SIGKILL;
     expect(&scene, EXIT_CANNOT_OPEN, "worker/0 ended with exit code 5: No space left");
@@ -134,7 +134,7 @@ TEST_PLAIN(who_was_told_to_stop_did_not_end_with_the_others_unless_all_was_done)
 {
     struct scene scene;
     scene_init(&scene, EXITED(EXIT_DONE), EXITED(EXIT_DONE), SIGTERM);
-    scene.children[2].told = true;
+    scene.children[2].signalled = true;
     expect(&scene, EXIT_CLUSTER_LOST, "worker/1 had to be stopped");
     scene.ending.done = true;
     expect(&scene, EXIT_DONE, "");
@@ -166,7 +166,7 @@ TEST_PLAIN(a_job_that_was_asked_to_stop_says_how_it_went)
     scene.ending.stop_signal = SIGINT;
     scene.ending.killed = true;
     for (int i = 0; i < 3; i++)
-        scene.children[i].told = true;
+        scene.children[i].signalled = true;
     expect(&scene, EXIT_CLUSTER_LOST, "did not stop within 1 min");
     scene_init(&scene, EXITED(EXIT_MISMATCH), clean, clean);
     scene.ending.stop_signal = SIGINT;

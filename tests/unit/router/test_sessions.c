@@ -56,11 +56,11 @@ TEST_PLAIN(nobody_is_a_worker_without_a_proof)
             for (uint64_t proof = 0; proof < 4; proof++) {
                 struct packet packet = from(index, tickets[i], proof == 3 ? 'B' : 'C');
                 packet.message.proof = proof == 2 ? packet.message.proof ^ 1 : proof;
-                ck_assert_int_eq(sessions_judge(&sessions, &packet), SENDER_NOBODY);
+                ck_assert_int_eq(sessions_judge(&sessions, &packet), SENDER_NONE);
             }
     struct packet other = from(6, 9, 'C'); /* One that holds, for another place. */
     other.message.index = 5;
-    ck_assert_int_eq(sessions_judge(&sessions, &other), SENDER_NOBODY);
+    ck_assert_int_eq(sessions_judge(&sessions, &other), SENDER_NONE);
     ck_assert(know(&sessions, 5, 7, 'B'));
     static const uint8_t later[HASH_BYTES] = {9}; /* Of another server 0. */
     sessions_forget(&sessions, later);

@@ -129,7 +129,7 @@ static void answer(struct wires *w, uint32_t server, uint64_t number, uint64_t b
 {
     struct message message = message_of(number, bytes);
     uint32_t process = w->network.bound[server];
-    if (process != NETWORK_NOBODY && w->peers[server] != 0 &&
+    if (process != NETWORK_NO_PROCESS && w->peers[server] != 0 &&
         w->network.connections[w->peers[server] - 1].process == process)
         simulated_network_send_down(&w->network, w->now_ns, process, w->peers[server], &message,
                                     payload_of(bytes));
@@ -141,7 +141,7 @@ static void hear(struct wires *w, struct due *event)
     struct error error;
     uint64_t peer;
     uint32_t process = simulated_network_arrive(&w->network, event, &peer);
-    if (process == NETWORK_NOBODY)
+    if (process == NETWORK_NO_PROCESS)
         return;
     ck_assert_int_eq(simulated_network_open(&w->network, event->parcel, &packet, &error),
                      STATUS_OK);
@@ -671,12 +671,12 @@ static void do_something(struct wires *w, struct turmoil *t)
         replace(w, t, place);
     else if (what == 1)
         cut(w, place, server, random_below(&t->random, 10 * MS));
-    else if (what == 2 && t->partition == NETWORK_NOBODY)
+    else if (what == 2 && t->partition == NETWORK_NO_PROCESS)
         t->partition = part(w, place, random_below(&t->random, 3) > 0);
     else if (what == 3) {
-        if (t->partition != NETWORK_NOBODY)
+        if (t->partition != NETWORK_NO_PROCESS)
             simulated_network_heal(&w->network, w->now_ns, t->partition);
-        t->partition = NETWORK_NOBODY;
+        t->partition = NETWORK_NO_PROCESS;
     } else if (what == 4)
         simulated_network_connect(&w->network, w->now_ns, t->at[place]);
     else if (what < 22)
@@ -717,7 +717,7 @@ static uint64_t run_turmoil(const char *const (*said)[2], uint64_t seed, uint64_
     uint64_t hash = 0, heard = 0;
     expect_order(NULL);
     memset(&turmoil, 0, sizeof turmoil);
-    turmoil.partition = NETWORK_NOBODY;
+    turmoil.partition = NETWORK_NO_PROCESS;
     random_sequence_init(&turmoil.random, seed, RANDOM_STREAM_SIMULATOR, 5);
     open_seeded(w, said, nics_seed);
     for (uint32_t i = 0; i < SERVERS + WORKERS; i++)
@@ -725,7 +725,7 @@ static uint64_t run_turmoil(const char *const (*said)[2], uint64_t seed, uint64_
     for (int i = 0; i <= 3000; i++) {
         if (i < 3000)
             do_something(w, &turmoil);
-        else if (turmoil.partition != NETWORK_NOBODY)
+        else if (turmoil.partition != NETWORK_NO_PROCESS)
             simulated_network_heal(&w->network, w->now_ns, turmoil.partition);
         pass(w, i < 3000 ? w->now_ns + random_below(&turmoil.random, 500 * US) : UINT64_MAX);
         expect_sums(w);

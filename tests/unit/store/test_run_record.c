@@ -296,7 +296,7 @@ TEST(an_entry_of_an_unknown_computation_is_named, 2, 2)
 {
     const struct run_record_entry wrong[2] = {{1, false, true}, {7, false, true}};
     must_refuse(r, honest, 2, in_order, wrong,
-                "chunk 1 has an entry of computation 7, which is not told");
+                "chunk 1 has an entry of computation 7, which is not in the record");
 }
 
 TEST(a_batch_that_a_chunk_has_twice_is_named, 2, 2)

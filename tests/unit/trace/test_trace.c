@@ -176,7 +176,7 @@ struct events {
     size_t spans, steps, begun, passed, ended;
 };
 
-static struct json *written(struct spans *spans, uint64_t most, struct trace_told *told)
+static struct json *written(struct spans *spans, uint64_t most, struct trace_written *told)
 {
     char path[DISK_PATH_MAX];
     struct json *root;
@@ -215,7 +215,7 @@ static struct events count_events(const struct json *root)
 
 TEST(the_json_has_every_span_and_an_arrow_a_step, 3)
 {
-    struct trace_told told;
+    struct trace_written told;
     struct json *root = written(&r->spans, TRACE_BYTES_MAX, &told);
     struct events events = count_events(root);
     ck_assert_uint_eq(told.shown, 10);
@@ -236,7 +236,7 @@ TEST_PLAIN(what_the_clocks_are_apart_and_how_wrong_that_may_be_is_said)
 {
     struct made_trace made = {.list = NULL};
     struct spans spans;
-    struct trace_told told;
+    struct trace_written told;
     char text[400];
     made_trace_steps(&made, 2, 0, 3);
     finish(&spans, made_trace_hosts(&made, ROLE_WORKER, 3000000, 0), 20);
@@ -256,7 +256,7 @@ TEST_PLAIN(what_the_clocks_are_apart_and_how_wrong_that_may_be_is_said)
 
 TEST(what_does_not_fit_is_fewer_steps_and_then_no_messages, 3)
 {
-    struct trace_told told;
+    struct trace_written told;
     struct error error;
     uint64_t bytes;
     char text[400], path[DISK_PATH_MAX];
@@ -288,7 +288,7 @@ TEST(what_does_not_fit_is_fewer_steps_and_then_no_messages, 3)
 static void write_spans_of(struct read *r, const char *name, char *path)
 {
     char json[DISK_PATH_MAX];
-    struct trace_told told;
+    struct trace_written told;
     struct error error;
     scratch_path(json, "trace.json");
     scratch_path(path, name);

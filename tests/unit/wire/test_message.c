@@ -23,7 +23,7 @@ TEST_PLAIN(every_kind_has_a_name_of_its_own)
             ck_assert_str_ne(message_kind_name(a), message_kind_name(b));
     ck_assert_str_eq(message_kind_name(MESSAGE_KIND_COUNT), "none");
     ck_assert_str_eq(role_name(ROLE_WORKER), "worker");
-    ck_assert_str_eq(role_name(ROLE_COUNT), "nobody");
+    ck_assert_str_eq(role_name(ROLE_COUNT), "none");
     ck_assert_str_eq(verdict_name(VERDICT_REJECTED), "rejected");
     ck_assert_str_eq(verdict_name(VERDICT_COUNT), "none");
 }

@@ -1,4 +1,4 @@
-/* telling.h - a process log as a story: every message of a run once, when it was sent, and every event, in the
+/* narration.h - a process log as a story: every message of a run once, when it was sent, and every event, in the
  * order of time, in plain words.
  *
  *    61.204 ms  worker/0 -> ps/1  EXCHANGE
@@ -11,14 +11,14 @@
  *
  * Threads: one. */
 
-#ifndef DEPLOY_EXPLAIN_TELLING_H
-#define DEPLOY_EXPLAIN_TELLING_H
+#ifndef DEPLOY_EXPLAIN_NARRATION_H
+#define DEPLOY_EXPLAIN_NARRATION_H
 
 #include <stdio.h>
 
 #include "deploy/explain/words.h"
 
-struct telling {
+struct narration {
     const struct job *job;
     const struct partition *partition;
     bool singly;
@@ -26,6 +26,7 @@ struct telling {
 
 /* Print the file's entries. STATUS_INVALID: its end is damaged; the entries before it are printed.
  * STATUS_MEMORY. */
-enum status telling_print(FILE *out, const struct telling *telling, int file, struct error *error);
+enum status narration_print(FILE *out, const struct narration *narration, int file,
+                            struct error *error);
 
 #endif

@@ -2,7 +2,7 @@
  * is alike put together. */
 /* promises: explain */
 
-#include "deploy/explain/telling.h"
+#include "deploy/explain/narration.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,9 +35,9 @@ static char *tell(struct scene *scene, bool singly, enum status expected)
     struct error error;
     struct job job = {.mode = MODE_SYNC, .optimizer.name = "adam", .server_count = 1};
     struct partition partition = {.chunk_count = 8};
-    struct telling telling = {&job, &partition, singly};
+    struct narration narration = {&job, &partition, singly};
     FILE *out = open_memstream(&text, &size);
-    ck_assert_int_eq(telling_print(out, &telling, scene->file, &error), expected);
+    ck_assert_int_eq(narration_print(out, &narration, scene->file, &error), expected);
     fclose(out);
     process_log_close(&scene->worker);
     process_log_close(&scene->server);
@@ -148,7 +148,7 @@ TEST_PLAIN(what_nobody_heard_is_told_so_and_whom_nobody_knows_has_no_name)
     ask(&scene, process_log_now(scene.worker), 0, false, true);
     char *text = tell(&scene, false, STATUS_OK);
     join_lines(text);
-    ck_assert_ptr_nonnull(strstr(text, "(It was not heard by anybody.)"));
+    ck_assert_ptr_nonnull(strstr(text, "(It was not received.)"));
     ck_assert_ptr_nonnull(strstr(text, "ps/1 -> ?  RESULT")); /* Nobody has said who peer 500 is. */
     free(text);
 }
@@ -163,7 +163,7 @@ TEST_PLAIN(a_damaged_end_is_an_error_and_what_comes_before_is_told)
     free(text);
 }
 
-/* Every telling has an end, however long what it tells of goes on. */
+/* A narration has an end, however long the run goes on. */
 TEST_PLAIN(what_is_too_long_is_cut_and_that_is_said)
 {
     struct scene scene = scene_open();
@@ -175,7 +175,7 @@ TEST_PLAIN(what_is_too_long_is_cut_and_that_is_said)
     ck_assert(bytes >= PROCESS_LOG_BYTES_MAX && bytes < PROCESS_LOG_BYTES_MAX + 4096);
     char *text = tell(&scene, false, STATUS_OK);
     join_lines(text);
-    ck_assert_ptr_nonnull(strstr(text, "is not told: there are more messages than the 12.0 MiB"));
+    ck_assert_ptr_nonnull(strstr(text, "is not shown: there are more messages than the 12.0 MiB"));
     ck_assert_ptr_nonnull(strstr(text, "1 message up to there: 1 EXCHANGE."));
     ck_assert_ptr_null(strstr(text, "not heard")); /* Who knows. */
     free(text);
@@ -195,5 +195,5 @@ TEST_PLAIN(who_is_lost_is_told)
 
 int main(void)
 {
-    return suite_run("telling", NULL);
+    return suite_run("narration", NULL);
 }

@@ -1,7 +1,7 @@
-/* telling.c - finds the receiver of each message, groups similar entries, and prints them. A
+/* narration.c - finds the receiver of each message, groups similar entries, and prints them. A
  * peer's own messages show its name in the transport: a server never sends the first message. */
 
-#include "deploy/explain/telling.h"
+#include "deploy/explain/narration.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ struct group {
 };
 
 struct story {
-    const struct telling *telling;
+    const struct narration *narration;
     struct process_log_entry *entries; /* [count] in order. */
     size_t count;
     bool full;             /* What came then is not in it. */
@@ -122,7 +122,7 @@ static bool is_of_chunk(const struct group *group, const struct group *one)
  * question that it answers. */
 static struct group *find_group(const struct story *story, const struct group *one)
 {
-    for (size_t i = story->telling->singly ? 0 : story->group_count; i-- > 0;) {
+    for (size_t i = story->narration->singly ? 0 : story->group_count; i-- > 0;) {
         struct group *group = story->groups[i];
         if (is_alike(group, one))
             return group;
@@ -179,7 +179,7 @@ static enum status look_at(struct story *story, size_t i)
     const struct process_log_entry *entry = &story->entries[i];
     struct group one = {.entry = entry};
     struct moment moment = {
-        .entry = entry, .job = story->telling->job, .partition = story->telling->partition};
+        .entry = entry, .job = story->narration->job, .partition = story->narration->partition};
     if (entry->kind == LOGGED_HEARD)
         return STATUS_OK;
     snprintf(one.who, sizeof one.who, "%s/%u", role_name(entry->role), entry->index);
@@ -261,7 +261,7 @@ static void print_group(FILE *out, const struct story *story, struct group *grou
     wording_append(text, sizeof text, message ? "\"%s\"" : "%s", group->words.text);
     add_others(group, text, sizeof text);
     if (group->unheard > 0 && !story->full)
-        wording_append(text, sizeof text, " (%s not heard by anybody.)",
+        wording_append(text, sizeof text, " (%s not received.)",
                        group->more > 0 ? wording_counted(group->unheard, "was", "were").text
                                        : "It was");
     wording_append(text, sizeof text, " (%s)", entry->source);
@@ -305,17 +305,17 @@ static void print_groups(FILE *out, const struct story *story)
             chapter = next;
         }
         print_group(out, story, story->groups[i]);
-        if (story->telling->singly)
+        if (story->narration->singly)
             print_fields(out, story->groups[i]);
     }
 }
 
-static void print_opening(FILE *out, const struct telling *telling)
+static void print_opening(FILE *out, const struct narration *narration)
 {
     char text[1024];
-    const struct job *job = telling->job;
+    const struct job *job = narration->job;
     snprintf(text, sizeof text, "%s: %s", job_mode_text(job).text, job_mode(job)->explanation);
-    if (telling->partition->chunk_count == 0)
+    if (narration->partition->chunk_count == 0)
         snprintf(
             text, sizeof text,
             "%s without servers: there is one process, and so there are no messages. It "
@@ -346,7 +346,7 @@ static void print_cut(FILE *out, const struct story *story)
         (double)(story->entries[story->count - 1].time_ns - story->entries[0].time_ns) * 1e-6;
     snprintf(
         text, sizeof text,
-        "What came after %.0f ms is not told: there are more messages than the %s that are kept "
+        "What came after %.0f ms is not shown: there are more messages than the %s that are kept "
         "of them. Fewer steps, workers or servers, or larger chunks (--chunk-bytes), have fewer.",
         ms, wording_bytes(PROCESS_LOG_BYTES_MAX).text);
     fprintf(out, "\n");
@@ -392,9 +392,10 @@ static void story_free(struct story *story)
     free(story->entries);
 }
 
-enum status telling_print(FILE *out, const struct telling *telling, int file, struct error *error)
+enum status narration_print(FILE *out, const struct narration *narration, int file,
+                            struct error *error)
 {
-    struct story story = {.telling = telling};
+    struct story story = {.narration = narration};
     enum status status = process_log_read(file, &story.entries, &story.count, error);
     bool damaged = status == STATUS_INVALID;
     story.full = process_log_is_full(file);
@@ -406,7 +407,7 @@ enum status telling_print(FILE *out, const struct telling *telling, int file, st
         if (look_at(&story, i) != STATUS_OK)
             status = error_set(error, STATUS_MEMORY, "out of memory for the process log");
     if (status == STATUS_OK && story.count > 0) {
-        print_opening(out, telling);
+        print_opening(out, narration);
         print_groups(out, &story);
         if (story.full)
             print_cut(out, &story);
