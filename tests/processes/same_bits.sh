@@ -15,32 +15,32 @@ cells()
     cat <<'END'
 sync-spread|sync|`--ps 0`, one process|1 to 7 workers, 1 to 3 servers, 1 to 3 owner threads, chunks of 64 bytes to all in one, borders at layers
 sync-wires|sync|`--ps 0`, one process|tcp, shared memory, keys
-sync-struck|sync|`--ps 0`, one process|a worker, a server and server 0 killed on the way, without and with `--overlap`
+sync-struck|sync|`--ps 0`, one process|kills, without and with `--overlap`
 sync-moved|sync|`--ps 0`, one process|stopped, and gone on with other workers and servers, or none
 sync-further|sync|`--ps 0`, one process|finished, and trained further with other workers and servers, or none
 sync-rules|sync, all-reduce, `--l2`, `--loss-scale global-batch`|`--ps 0`, one process, and `replay` of a run without them|ragged batches, 3 workers, 2 servers
 allreduce-spread|all-reduce|`--ps 0`, one process|1 to 7 workers, 1 to 3 servers, chunks of 64 bytes to all in one, six rules
-allreduce-struck|all-reduce|`--ps 0`, one process|a worker, a server and server 0 killed on the way
+allreduce-struck|all-reduce|`--ps 0`, one process|kills
 allreduce-moved|all-reduce|`--ps 0`, one process|stopped, and gone on with other workers and servers
-backup-replay|sync+backup:1|`replay` of the same run: one process, with the recorded sets|4 workers of which one is late, 2 servers, tcp and shared memory
-backup-struck|sync+backup:1|`replay` of the same run|a worker, a server and server 0 killed on the way
-backup-moved|sync+backup:1|`replay` of the same run|stopped, and gone on with other workers and servers
+backup-replay|sync+backup:1|its `replay`: one process, with the recorded sets|4 workers of which one is late, 2 servers, tcp and shared memory
+backup-struck|sync+backup:1|its `replay`|kills
+backup-moved|sync+backup:1|its `replay`|stopped, and gone on with other workers and servers
 places-spread|sync, all-reduce, `--ps colocated`|`--ps 0`, one process|1 to 5 workers, each with a server beside it
-places-struck|sync, `--ps colocated`|`--ps 0`, one process|a worker, a server and server 0 killed on the way
-places-allreduce|all-reduce, `--ps colocated`|`--ps 0`, one process|a worker, a server and server 0 killed on the way
-places-async|async, `--ps colocated`|`replay` of the same run|a worker, a server and server 0 killed on the way
+places-struck|sync, `--ps colocated`|`--ps 0`, one process|kills
+places-allreduce|all-reduce, `--ps colocated`|`--ps 0`, one process|kills
+places-async|async, `--ps colocated`|its `replay`|kills
 async-one|async|the serial run, `--mode async --ps 0`|one worker, without and with `--overlap`
-async-replay|async|`replay` of the same run|4 workers, 2 servers, without and with `--overlap`
-stale-replay|async, `--delay-compensation adaptive:1`, `--staleness-rate`, `--l2`, `--max-staleness`|`replay` of the same run|4 workers of which one is slow, 2 servers, keys
-async-struck|async|`replay` of the same run|a worker, a server and server 0 killed on the way
-async-moved|async|`replay` of the same run|stopped, and gone on with other workers and servers
+async-replay|async|its `replay`|4 workers, 2 servers, without and with `--overlap`
+stale-replay|async, `--delay-compensation adaptive:1`, `--staleness-rate`, `--l2`, `--max-staleness`|its `replay`|4 workers of which one is slow, 2 servers, keys
+async-struck|async|its `replay`|kills
+async-moved|async|its `replay`|stopped, and gone on with other workers and servers
 ssp-one|ssp|the serial run|one worker
-ssp-replay|ssp, with and without `--use-locking`|`replay` of the same run|4 workers, 2 servers, without and with `--overlap`
-ssp-struck|ssp|`replay` of the same run|a worker, a server and server 0 killed on the way
+ssp-replay|ssp, with and without `--use-locking`|its `replay`|4 workers, 2 servers, without and with `--overlap`
+ssp-struck|ssp|its `replay`|kills
 compensated-one|async, `--delay-compensation`, `--staleness-rate`|the serial run without them|one worker
-compensated-struck|async, `--delay-compensation`, `--staleness-rate`|`replay` of the same run|a worker, a server and server 0 killed on the way
+compensated-struck|async, `--delay-compensation`, `--staleness-rate`|its `replay`|kills
 accumulated-one|async, `--accumulate 1`|the serial run|one worker
-accumulated-struck|async, `--accumulate 3`|`replay` of the same run|a worker, a server and server 0 killed on the way
+accumulated-struck|async, `--accumulate 3`|its `replay`|kills
 END
 }
 page=$root/proto/CONTRACT.md
