@@ -1,4 +1,4 @@
-/* test_telling.c - a process log as a story: everything once, in the order of time, whom it reached, and what
+/* test_narration.c - a process log as a story: everything once, in the order of time, whom it reached, and what
  * is alike put together. */
 /* promises: explain */
 
