@@ -31,7 +31,6 @@
 #include "common/wire/mailbox.h"
 #include "ps/coordinator/stragglers.h"
 #include "ps/cores.h"
-#include "ps/server_spans.h"
 
 #define RECEIVES_A_ROUND 64       /* Then the mailbox gets a turn. */
 #define LAST_WORDS_MS    2000     /* For the last messages to leave. */
@@ -75,7 +74,7 @@ struct server {
     uint64_t said_us, heeded_us;
     uint64_t malformed, unheard;
     struct refused wrong_key_peers; /* Keys that spoke in another process's name. */
-    struct server_spans spans;
+    struct traffic traffic;
     uint64_t incarnation;
     bool checkpoint_known;    /* The newest checkpoint at the first look is known. */
     uint64_t checkpoint_seen; /* One more than its step; 0: there is none. */
@@ -185,8 +184,8 @@ enum status server_create(struct server **server, const struct server_options *o
     s->options = *options;
     s->outbox.listener = options->listener;
     s->occupied = -1;
-    s->spans.recorder = options->recorder;
-    s->spans.server = options->index;
+    s->traffic.log = options->log;
+    s->traffic.recorder = options->recorder;
     s->owner_threads = choose_owner_threads(options->owner_threads);
     enum status status = mailbox_init(&s->inbox);
     if (status == STATUS_OK)
@@ -281,6 +280,26 @@ static void post_all(struct server *server, struct outbox *outbox)
     }
 }
 
+/* An owner is about to get a gradient, or a thread of its own something to write. Other work is not
+ * worth a span. */
+static struct span begin_span(const struct server *server, const struct outgoing *item,
+                              bool in_router)
+{
+    struct recorder *recorder = server->options.recorder;
+    const struct message *message = &item->packet.message;
+    if (item->to != TO_OWNER && !in_router)
+        return recorder_begins(recorder, LANE_WRITER, SPAN_WRITE);
+    if (item->to != TO_OWNER || message->kind != MESSAGE_EXCHANGE || item->packet.payload == NULL)
+        return (struct span){.from_ns = 0};
+    uint32_t lane = in_router ? LANE_FRONT : (uint32_t)LANE_OWNERS + item->index;
+    struct span span = recorder_begins(recorder, (enum span_lane)lane, SPAN_APPLY);
+    span_about(&span, message);
+    span.what = 0;
+    span.other_role = ROLE_WORKER;
+    span.other = message->index;
+    return span;
+}
+
 static void *actor_run(void *argument)
 {
     struct actor *actor = argument;
@@ -289,9 +308,9 @@ static void *actor_run(void *argument)
     while (true) {
         bool stopping = atomic_load(&actor->stop);
         while (mailbox_take(&actor->mailbox, &item)) {
-            struct span span = server_spans_begin(&actor->server->spans, &item, false);
+            struct span span = begin_span(actor->server, &item, false);
             cores_deliver(&actor->server->cores, &item, clock_now_us(), &outbox);
-            server_spans_worked(&actor->server->spans, &span);
+            recorder_ends(actor->server->options.recorder, &span);
             post_all(actor->server, &outbox);
         }
         if (stopping) /* Asked before the last look: nothing is left behind. */
@@ -377,20 +396,9 @@ static bool is_worth_a_line(uint64_t count)
 
 static void send_wire(struct server *server, struct outgoing *item)
 {
-    uint8_t header[HEADER_BYTES_MAX];
     bool up = item->to == TO_SERVER;
-    size_t bytes = message_encode(&item->packet.message, header);
-    uint64_t said_ns = process_log_now(server->options.log);
-    uint64_t sent_ns = recorder_now(server->options.recorder);
-    uint64_t payload_bytes = item->packet.payload != NULL ? item->packet.payload->bytes : 0;
-    enum status status = server->options.transport->operations->send(
-        up ? server->upstream : server->listening, up ? 0 : item->packet.peer, header, bytes,
-        item->packet.payload, item->packet.place);
-    if (status == STATUS_OK)
-        process_log_said(server->options.log, said_ns, up, up ? 0 : item->packet.peer,
-                         &item->packet.message, payload_bytes, item->packet.origin);
-    if (status == STATUS_OK)
-        server_spans_said(&server->spans, item, sent_ns);
+    enum status status = traffic_send(&server->traffic, server->options.transport,
+                                      up ? server->upstream : server->listening, item);
     /* It does not read. It will ask again for what is lost. */
     if (status == STATUS_AGAIN && !up && is_worth_a_line(++server->unheard))
         log_warning("messages that a peer did not read count=%llu",
@@ -430,13 +438,9 @@ static bool have_set_writer(struct server *server)
 /* Deliver an item to a core of this thread. */
 static void deliver(struct server *server, struct outgoing *item)
 {
-    bool owner = item->to == TO_OWNER;
-    struct span span = {.from_ns = 0};
-    if (owner)
-        span = server_spans_begin(&server->spans, item, true);
+    struct span span = begin_span(server, item, true);
     bool wire = cores_deliver(&server->cores, item, clock_now_us(), &server->outbox);
-    if (owner)
-        server_spans_worked(&server->spans, &span);
+    recorder_ends(server->options.recorder, &span);
     if (wire)
         send_wire(server, item);
 }
@@ -516,12 +520,6 @@ static bool is_somebody_else(struct server *server, const struct message *messag
     return true;
 }
 
-static void note_heard(const struct server *server, bool from_server_0, const struct packet *packet)
-{
-    process_log_heard(server->options.log, from_server_0, from_server_0 ? 0 : packet->peer,
-                      &packet->message, packet->payload != NULL ? packet->payload->bytes : 0);
-}
-
 static void receive(struct server *server, struct endpoint *endpoint)
 {
     struct received received;
@@ -548,8 +546,7 @@ static void receive(struct server *server, struct endpoint *endpoint)
             !identity_may_be(&received.sender, packet.message.role, packet.message.index)) {
             refuse_wrong_key_peer(server, &packet, &received.sender);
         } else if (status == STATUS_OK) {
-            note_heard(server, endpoint == server->upstream, &packet);
-            span = server_spans_heard(&server->spans, &packet, endpoint == server->upstream);
+            span = traffic_taken(&server->traffic, &packet, endpoint == server->upstream);
             cores_receive(&server->cores, &packet, endpoint == server->upstream, clock_now_us(),
                           &server->outbox);
         } else {
@@ -557,7 +554,7 @@ static void receive(struct server *server, struct endpoint *endpoint)
             refuse_malformed(server, endpoint, &packet, error.text);
         }
         flush(server);
-        server_spans_worked(&server->spans, &span);
+        recorder_ends(server->options.recorder, &span);
     }
 }
 

@@ -65,9 +65,7 @@
 #include "common/options/options.h"
 #include "common/process/notify.h"
 #include "common/tensorboard/board_place.h"
-#include "common/trace/recorder.h"
-#include "common/transport/transport.h"
-#include "common/wire/process_log.h"
+#include "common/transport/traffic.h"
 #include "ps/coordinator/coordinator.h"
 #include "ps/watch/watched.h"
 

@@ -210,29 +210,6 @@ static void count_squares(struct state *s, float scale)
     compensation_apply(s->job, &what);
 }
 
-static void note_gradient(const struct state *s, struct node node, const struct score *score,
-                          double seconds)
-{
-    event(s->solo->listener, EVENT_COMPUTED, .step = s->step, .node = node,
-          .examples = score->examples, .loss = score->loss, .correct = score->correct,
-          .us = (uint64_t)(1e6 * seconds));
-}
-
-/* There is one thread, and so one lane. Of leaves `first` and `count`, where it has computed
- * some. */
-static void note_span(const struct state *s, enum span_kind kind, uint64_t from_ns, uint32_t count)
-{
-    struct recorder *recorder = s->solo->recorder;
-    struct span span = span_of(ROLE_WORKER, 0, LANE_TRAINER, kind);
-    span.step = s->step;
-    span.first = count > 0 ? 0 : SPAN_NO_PEER;
-    span.count = count;
-    span.from_ns = from_ns;
-    span.to_ns = recorder_now(recorder);
-    if (recorder != NULL)
-        recorder_span(recorder, &span);
-}
-
 /* One version, by the gradient of the last batch, or the sum of several. */
 static void apply_sum(struct state *s, uint64_t batch, const float *sum, uint32_t examples,
                       uint32_t gradients)
@@ -248,11 +225,11 @@ static void apply_sum(struct state *s, uint64_t batch, const float *sum, uint32_
         .values_out = s->arrays[0],
         .slots = &s->arrays[1],
     };
-    uint64_t began_ns = recorder_now(s->solo->recorder);
+    uint64_t began_us = clock_now_us();
     update_by_sum(s->job, s->offsets, &what);
-    note_span(s, SPAN_APPLY, began_ns, 0);
     s->version++;
-    event(s->solo->listener, EVENT_UPDATED, .version = s->version, .examples = examples);
+    event(s->solo->listener, EVENT_UPDATED, .step = s->step, .version = s->version,
+          .examples = examples, .us = clock_now_us() - began_us);
 }
 
 /* Apply the pending gradients, if there are some. */
@@ -296,7 +273,6 @@ static enum status update(struct state *s, struct error *error)
     struct node root = tree_root(batch.leaves);
     struct throttle *throttle = &s->solo->throttle;
     double began = clock_now_seconds();
-    uint64_t began_ns = recorder_now(s->solo->recorder);
     event(s->solo->listener, EVENT_GIVEN, .step = s->step);
     throttle_begin(throttle, clock_now_ns());
     enum status status = node_gradient_compute(s->solo->gradient, s->arrays[0], &shape, root,
@@ -305,12 +281,13 @@ static enum status update(struct state *s, struct error *error)
         return status;
     throttle_node(throttle, &shape, root, s->solo->gradient->leaf_ns, clock_now_ns());
     rest(s->solo);
-    note_span(s, SPAN_COMPUTE, began_ns, batch.leaves);
     s->worker.controlled_leaves += throttle->leaves;
     s->worker.longer_leaves += throttle->longer;
     note_leaf(&s->worker, node_gradient_sample(s->solo->gradient, &shape, root));
     s->worker.compute_seconds += clock_now_seconds() - began;
-    note_gradient(s, root, &score, clock_now_seconds() - began);
+    event(s->solo->listener, EVENT_COMPUTED, .step = s->step, .node = root,
+          .examples = score.examples, .loss = score.loss, .correct = score.correct,
+          .us = (uint64_t)(1e6 * (clock_now_seconds() - began)));
     s->step++;
     take_gradient(s, batch.examples);
     s->worker.batches++;
@@ -410,7 +387,6 @@ static void evaluate(struct state *s)
     uint64_t began_us = clock_now_us();
     stand(s, PAUSE_EVALUATION, began_us);
     node_gradient_evaluate(s->solo->gradient, s->arrays[0], 1, 0, &score);
-    note_span(s, SPAN_SCORE, 1000 * began_us, 0);
     uint64_t now_us = clock_now_us();
     go_on(s, now_us);
     double took = seconds_since(began_us, now_us);
@@ -445,8 +421,6 @@ static enum status write_checkpoint_files(struct state *s, struct error *error)
     struct checkpoint_part part;
     struct checkpoint_chunk chunk = {.first = 0, .count = s->elements};
     double began = clock_now_seconds();
-    uint64_t began_ns = recorder_now(s->solo->recorder);
-    close_group(s);
     chunk.version = s->version;
     for (uint32_t i = 0; i <= s->slots.count; i++)
         chunk.arrays[i] = s->arrays[i];
@@ -471,8 +445,8 @@ static enum status write_checkpoint_files(struct state *s, struct error *error)
     if (status != STATUS_OK)
         return status;
     run_chronicle_commit(&s->chronicle, s->step);
-    note_span(s, SPAN_WRITE, began_ns, 0);
-    event(s->solo->listener, EVENT_MANIFEST, .step = s->step);
+    event(s->solo->listener, EVENT_MANIFEST, .step = s->step,
+          .us = (uint64_t)(1e6 * (clock_now_seconds() - began)));
     checkpoint_shelf_add(&s->shelf, s->step);
     if (checkpoint_prune(&disk_posix, s->solo->out, &s->shelf, error) != STATUS_OK ||
         checkpoint_sweep(&disk_posix, s->solo->out, s->step, error) != STATUS_OK)
@@ -486,6 +460,7 @@ static enum status write_checkpoint_files(struct state *s, struct error *error)
 static enum status write_checkpoint(struct state *s, struct error *error)
 {
     stand(s, PAUSE_CHECKPOINT, clock_now_us());
+    close_group(s);
     enum status status = write_checkpoint_files(s, error);
     go_on(s, clock_now_us());
     return status;
@@ -566,7 +541,7 @@ static enum status train(struct state *s, struct error *error)
     stopwatch_begin(&s->clock, began_us);
     run_phases_train(&s->summary.phases, began_us);
     s->windows_from = windows_begin_at(s->job, s->step) ? 0 : (double)NAN;
-    tell(s, EVENT_START_ALONE, .mode = job_mode_text(s->job).text, .workers = 1, .servers = 0,
+    tell(s, EVENT_START, .mode = job_mode_text(s->job).text, .workers = 1, .servers = 0,
          .step = s->step, .steps = s->job->steps, .steps_per_epoch = job_steps_per_epoch(s->job),
          .update_examples = s->job->batch, .examples = s->job->examples);
     uint64_t kept_us = began_us;

@@ -17,7 +17,6 @@
 #include "common/events/event.h"
 #include "common/process/notify.h"
 #include "common/tensorboard/board_place.h"
-#include "common/trace/recorder.h"
 #include "worker/node_gradient.h"
 #include "worker/throttle.h"
 
@@ -31,7 +30,6 @@ struct solo {
     struct board_place board;        /* Where TensorBoard's event files go, if anywhere. */
     struct throttle throttle;        /* The time that gradients have to take. */
     const struct listener *listener; /* Of events; NULL: none. */
-    struct recorder *recorder;       /* Of its activities; NULL: none. */
     struct notify *notify;           /* A service manager's; NULL: none. */
     uint64_t began_us;               /* The begin of this process, by clock_now_us. */
     bool has_parent;                 /* A launcher stands for the run, see occupancy.h. */

@@ -119,6 +119,7 @@ static enum status open_records(struct records *records, const struct options *o
     if (status == STATUS_OK)
         status = recorder_open(&records->recorder, options->trace, ROLE_WORKER, worker,
                                options->trace_steps, error);
+    recorder_listen(records->recorder, &records->listener);
     if (status != STATUS_OK)
         close_records(records);
     return status;
@@ -137,7 +138,6 @@ static int train_alone(struct workload *workload, const struct options *options,
         .throttle = {.time = workload_compute_time(workload, options, 0), .job = &workload->job},
         .has_parent = options->parent_stdin,
         .listener = &records->listener,
-        .recorder = records->recorder,
         .notify = &records->notify,
         .began_us = began_us,
     };

@@ -44,6 +44,13 @@ struct recorder {
     uint64_t lost;
     struct follower *followers; /* [follower_count] by worker. */
     uint32_t follower_count;
+    struct listener next; /* Takes all events, too. */
+};
+
+/* What a trainer has done. */
+static const enum span_kind kinds_of_events[EVENT_KIND_COUNT] = {
+    [EVENT_COMPUTED] = SPAN_COMPUTE, [EVENT_LEFT_OUT] = SPAN_COMPUTE, [EVENT_SCORED] = SPAN_SCORE,
+    [EVENT_UPDATED] = SPAN_APPLY,    [EVENT_MANIFEST] = SPAN_WRITE,
 };
 
 /* --- segments ------------------------------------------------------------------------------------ */
@@ -267,11 +274,6 @@ void recorder_close(struct recorder **recorder)
     *recorder = NULL;
 }
 
-uint64_t recorder_now(const struct recorder *recorder)
-{
-    return recorder != NULL ? clock_now_ns() : 0;
-}
-
 void recorder_span(struct recorder *recorder, const struct span *span)
 {
     struct recorder *r = recorder;
@@ -283,6 +285,61 @@ void recorder_span(struct recorder *recorder, const struct span *span)
         add(r, span);
     }
     pthread_mutex_unlock(&r->lock);
+}
+
+static void take_span(void *context, const struct span *span)
+{
+    recorder_span(context, span);
+}
+
+struct span_listener recorder_spans(struct recorder *recorder)
+{
+    return (struct span_listener){recorder, recorder != NULL ? take_span : NULL};
+}
+
+struct span recorder_begins(const struct recorder *recorder, enum span_lane lane,
+                            enum span_kind kind)
+{
+    if (recorder == NULL)
+        return (struct span){.from_ns = 0};
+    struct span span = span_of(recorder->region.role, recorder->region.index, lane, kind);
+    span.from_ns = clock_now_ns();
+    return span;
+}
+
+void recorder_ends(struct recorder *recorder, struct span *span)
+{
+    if (recorder == NULL || span->from_ns == 0)
+        return;
+    span->to_ns = clock_now_ns();
+    recorder_span(recorder, span);
+}
+
+static void take_event(void *context, const struct event *event)
+{
+    struct recorder *r = context;
+    enum span_kind kind = kinds_of_events[event->kind];
+    struct span span = recorder_begins(r, LANE_TRAINER, kind);
+    span.step = event->step;
+    if (kind == SPAN_COMPUTE) {
+        span.first = event->node.first_leaf;
+        span.count = event->node.leaf_count;
+    }
+    span.to_ns = span.from_ns;
+    span.from_ns -= 1000 * (event->us - event->early_us);
+    if (kind != SPAN_STEP)
+        recorder_span(r, &span);
+    event_pass(&r->next, event);
+}
+
+void recorder_listen(struct recorder *recorder, struct listener *listener)
+{
+    if (recorder == NULL)
+        return;
+    recorder->next = *listener;
+    *listener = (struct listener){listener->kinds, take_event, recorder};
+    for (unsigned kind = 0; kind < EVENT_KIND_COUNT; kind++)
+        listener->kinds |= (uint64_t)(kinds_of_events[kind] != SPAN_STEP) << kind;
 }
 
 void recorder_heard(struct recorder *recorder, const struct message *message, uint64_t at_ns)

@@ -20,6 +20,7 @@
 #ifndef COMMON_TRACE_RECORDER_H
 #define COMMON_TRACE_RECORDER_H
 
+#include "common/events/event.h"
 #include "common/trace/span_file.h"
 
 #define TRACE_STEPS_MAX 1000u
@@ -37,11 +38,18 @@ enum status recorder_begin(struct recorder **recorder, int file, const struct re
 /* What is left is written. */
 void recorder_close(struct recorder **recorder);
 
-/* 0 without a recorder. */
-uint64_t recorder_now(const struct recorder *recorder);
-
 /* One has ended. */
 void recorder_span(struct recorder *recorder, const struct span *span);
+struct span_listener recorder_spans(struct recorder *recorder);
+
+/* One of its own process begins now, and ends now. Without a recorder, or from_ns, it is none. */
+struct span recorder_begins(const struct recorder *recorder, enum span_lane lane,
+                            enum span_kind kind);
+void recorder_ends(struct recorder *recorder, struct span *span);
+
+/* From now on *listener, which may not outlive the recorder, takes events through it: those that say
+ * what a trainer has done, and in how many microseconds, are spans. */
+void recorder_listen(struct recorder *recorder, struct listener *listener);
 
 /* A server has heard that a worker's gradient of a step, or that it asks for values to score. */
 void recorder_heard(struct recorder *recorder, const struct message *message, uint64_t at_ns);

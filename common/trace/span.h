@@ -72,6 +72,12 @@ struct span span_of(enum role role, uint32_t index, enum span_lane lane, enum sp
 /* What a message says of what it is about: kind, number, chunk, step. */
 void span_about(struct span *span, const struct message *message);
 
+/* Hears of spans as they end; take: NULL for none. */
+struct span_listener {
+    void *context;
+    void (*take)(void *context, const struct span *span);
+};
+
 /* Whether a span may be what it says: of bytes that come from anywhere. */
 bool span_is_valid(const struct span *span);
 

@@ -95,11 +95,6 @@ enum status process_log_open(struct process_log **log, const char *where, enum r
     return status;
 }
 
-uint64_t process_log_now(const struct process_log *log)
-{
-    return log != NULL ? clock_now_ns() : 0;
-}
-
 bool process_log_is_full(int file)
 {
     struct stat about;

@@ -53,8 +53,7 @@ enum status process_log_open(struct process_log **log, const char *where, enum r
                              uint32_t index, struct error *error);
 void process_log_close(struct process_log **log);
 
-/* The time before a message is sent; 0 without a log. */
-uint64_t process_log_now(const struct process_log *log);
+/* time_ns: before it was sent. */
 void process_log_said(struct process_log *log, uint64_t time_ns, bool to_server, uint64_t other,
                       const struct message *message, uint64_t payload_bytes, struct origin origin);
 void process_log_heard(struct process_log *log, bool from_server, uint64_t other,

@@ -71,6 +71,7 @@ struct engine_options {
     struct channel channel;
     struct storage storage;
     struct observer observer;
+    struct span_listener spans; /* Of workers that exchange, or wait. */
     struct limits limits;
     struct faults faults;
     /* Workers send finished parts of a gradient while they compute the rest. With shared processors

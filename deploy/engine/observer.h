@@ -62,9 +62,6 @@ struct observer {
                            uint32_t assignment, uint64_t step, struct node node);
     void (*trainer_computed)(void *context, const struct simulated_process *process,
                              const float *parameters);
-    /* Its session has exchanged, or it has waited, in this interval of its time. */
-    void (*time_spent)(void *context, const struct simulated_process *process,
-                       const struct time_spent *time_spent);
     /* It begins to score a share, and has scored it. */
     void (*trainer_scores)(void *context, const struct simulated_process *process,
                            uint64_t generation, const struct message_work *work,

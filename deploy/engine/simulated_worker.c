@@ -12,12 +12,6 @@
 #include "deploy/engine/engine.h"
 #include "worker/mode/follow_mode.h"
 
-static void tell_time_spent(void *context, const struct time_spent *time_spent)
-{
-    const struct simulated_worker *w = context;
-    OBSERVE(&w->engine->options.observer, time_spent, w->process, time_spent);
-}
-
 enum status simulated_worker_init(struct simulated_worker *worker, struct engine *engine,
                                   const struct simulated_process *process, uint64_t incarnation)
 {
@@ -37,7 +31,7 @@ enum status simulated_worker_init(struct simulated_worker *worker, struct engine
         .unchecked = engine->options.unchecked,
         .self.host = "simulated",
         .self.deadlines = engine->options.deadlines,
-        .listener = {worker, engine->options.observer.time_spent != NULL ? tell_time_spent : NULL},
+        .listener = engine->options.spans,
     };
     snprintf(options.self.arithmetic, sizeof options.self.arithmetic, "%s",
              engine->options.arithmetic != NULL ? engine->options.arithmetic : "simulated");

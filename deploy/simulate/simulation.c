@@ -69,13 +69,6 @@ static void note_sent(void *context, const struct simulated_process *process,
         fault_schedule_note_over(&s->schedule);
 }
 
-static void note_time_spent(void *context, const struct simulated_process *process,
-                            const struct time_spent *time_spent)
-{
-    const struct simulation *s = context;
-    tracing_time_spent(&s->tracing, process, time_spent);
-}
-
 /* Passes each piece of work on to its listeners. */
 static void note_worked(void *context, const struct simulated_process *process,
                         const struct labour_done *done)
@@ -125,10 +118,8 @@ static struct engine_options tables(struct simulation *s)
         .timing = timetable_timing(&s->timetable),
         .channel = nics_channel(s->nics),
         .storage = folder_storage(&s->folder, s->options.out),
-        .observer = {.context = s,
-                     .ended = note_ended,
-                     .sends = note_sent,
-                     .time_spent = s->options.recorder != NULL ? note_time_spent : NULL},
+        .observer = {.context = s, .ended = note_ended, .sends = note_sent},
+        .spans = recorder_spans(s->options.recorder),
         .limits = {.context = s, .look = look},
         .faults = fault_schedule_faults(&s->schedule),
         .share_frames = true,

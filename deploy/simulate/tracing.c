@@ -1,4 +1,4 @@
-/* tracing.c - a span for each piece of work, and for each interval of a worker's time. */
+/* tracing.c - a span for each piece of work. */
 
 #include "deploy/simulate/tracing.h"
 
@@ -18,8 +18,6 @@ static void note_other(const struct tracing *t, struct span *span, uint32_t numb
     span->other_role = (uint8_t)role_of(other);
     span->other = other->index;
 }
-
-/* --- work ------------------------------------------------------------------------------------- */
 
 static void note_taken(const struct tracing *t, struct span *span, const struct parcel *parcel)
 {
@@ -83,23 +81,5 @@ void tracing_worked(const struct tracing *tracing, const struct simulated_proces
         note_applied(&span, done->item, done->thread);
     else
         note_computed(&span, &process->worker);
-    recorder_span(tracing->recorder, &span);
-}
-
-/* --- a worker's time -------------------------------------------------------------------------- */
-
-void tracing_time_spent(const struct tracing *tracing, const struct simulated_process *process,
-                        const struct time_spent *time_spent)
-{
-    struct span span = span_of(ROLE_WORKER, process->index, LANE_SESSION,
-                               time_spent->waits ? SPAN_WAIT : SPAN_EXCHANGE);
-    span.step = time_spent->step;
-    span.what = (uint8_t)time_spent->what;
-    if (time_spent->whom > 0) {
-        span.other_role = ROLE_WORKER;
-        span.other = time_spent->whom - 1;
-    }
-    span.from_ns = 1000 * time_spent->from_us;
-    span.to_ns = 1000 * time_spent->to_us;
     recorder_span(tracing->recorder, &span);
 }

@@ -1,4 +1,4 @@
-/* tracing.h - the work and the waits of a virtual cluster's threads as spans
+/* tracing.h - the work of a virtual cluster's threads as spans
  * (common/trace/recorder.h), like those of real processes. It takes no virtual time, and has no
  * effect.
  *
@@ -11,7 +11,6 @@
 
 #include "common/trace/recorder.h"
 #include "deploy/engine/timing.h"
-#include "worker/client/interval.h"
 
 struct engine;
 
@@ -23,9 +22,5 @@ struct tracing {
 /* A thread has done this (timing.h). */
 void tracing_worked(const struct tracing *tracing, const struct simulated_process *process,
                     const struct labour_done *done);
-
-/* A worker has exchanged, or waited (interval.h). */
-void tracing_time_spent(const struct tracing *tracing, const struct simulated_process *process,
-                        const struct time_spent *time_spent);
 
 #endif

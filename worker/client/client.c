@@ -24,7 +24,6 @@
 #include "common/process/log.h"
 #include "common/transport/shm/rendezvous.h"
 #include "common/wire/outbox.h"
-#include "worker/client/client_spans.h"
 #include "worker/client/driver_lock.h"
 #include "worker/client/exchange.h"
 #include "worker/client/session.h"
@@ -51,7 +50,7 @@ struct pending {
 
 struct client {
     struct client_options options;
-    struct client_spans spans;
+    struct traffic traffic;
     struct partition partition;
     float *parameters; /* [elements] where the session copies them. */
 
@@ -101,22 +100,10 @@ struct client {
 
 static bool try_send(struct client *client, struct outgoing *item)
 {
-    uint8_t header[HEADER_BYTES_MAX];
-    size_t bytes = message_encode(&item->packet.message, header);
-    struct frame *payload = item->packet.payload;
-    if (payload != NULL)
-        frame_retain(payload); /* A send takes a reference over even when it fails. */
-    uint64_t said_ns = process_log_now(client->options.log);
-    uint64_t sent_ns = recorder_now(client->options.recorder);
-    enum status status = client->options.transport->operations->send(
-        client->servers[item->index], 0, header, bytes, payload, item->packet.place);
-    if (status == STATUS_OK)
-        process_log_said(client->options.log, said_ns, true, item->index, &item->packet.message,
-                         payload != NULL ? payload->bytes : 0, item->packet.origin);
-    if (status == STATUS_OK)
-        client_spans_message(&client->spans, SPAN_SEND, item->index, &item->packet.message,
-                             sent_ns);
-    if (status == STATUS_AGAIN)
+    if (item->packet.payload != NULL)
+        frame_retain(item->packet.payload); /* A send takes a reference over even when it fails. */
+    if (traffic_send(&client->traffic, client->options.transport, client->servers[item->index],
+                     item) == STATUS_AGAIN)
         return false;
     frame_release(item->packet.payload);
     return true;
@@ -282,13 +269,11 @@ static void receive(struct client *client, uint32_t server)
             frame_release(packet.payload);
             continue;
         }
-        process_log_heard(client->options.log, true, server, &packet.message,
-                          packet.payload != NULL ? packet.payload->bytes : 0);
-        uint64_t heard_ns = recorder_now(client->options.recorder);
+        struct span span = traffic_taken(&client->traffic, &packet, true);
         ask_to_share(client, server, &packet.message);
         session_handle_server(client->session, server, &packet, clock_now_us(), &client->outbox);
         flush(client);
-        client_spans_message(&client->spans, SPAN_TAKE, server, &packet.message, heard_ns);
+        recorder_ends(client->options.recorder, &span);
     }
 }
 
@@ -483,7 +468,7 @@ static enum status make_session(struct client *client)
         .self.has_parent = client->options.has_parent,
         .self.deadlines = client->options.deadlines,
         .self.began_us = client->options.began_us,
-        .listener = client_spans_listener(&client->spans),
+        .listener = recorder_spans(client->options.recorder),
     };
     memcpy(options.self.probe_digest, client->options.probe_digest, DIGEST_BYTES);
     gethostname(options.self.host, sizeof options.self.host - 1);
@@ -503,7 +488,8 @@ enum status client_open(struct client **client, const struct client_options *opt
         return error_set(error, STATUS_MEMORY, "out of memory");
     c->options = *options;
     c->outbox.listener = options->listener;
-    c->spans = (struct client_spans){options->recorder, options->worker};
+    c->traffic.log = options->log;
+    c->traffic.recorder = options->recorder;
     const struct job *job = options->job;
     c->said_us = clock_now_us();
     c->doorbell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -896,7 +882,8 @@ static void note_gradient(const struct client *client, const struct push *push, 
           : given   ? EVENT_COMPUTED
                     : EVENT_STANDS,
           .step = push->step, .node = push->node, .examples = push->examples,
-          .loss = push->score.loss, .correct = push->score.correct, .us = push->compute_us);
+          .loss = push->score.loss, .correct = push->score.correct, .us = push->compute_us,
+          .early_us = push->early_us);
 }
 
 static struct message_exchange exchange_of(const struct push *push, bool gradient)
@@ -930,8 +917,6 @@ void client_push(struct client *client, const struct push *push, struct frame *g
     struct packet packet = {.message.kind = MESSAGE_EXCHANGE, .payload = gradient};
     struct message_exchange *exchange = &packet.message.exchange;
     note_gradient(client, push, gradient != NULL);
-    if (gradient != NULL || push->bad)
-        client_spans_gradient(&client->spans, push);
     *exchange = exchange_of(push, gradient != NULL);
     exchange->has_report = gradient != NULL || push->bad;
     exchange->report = (struct message_report){
@@ -968,7 +953,6 @@ void client_evaluation(struct client *client, const struct work *work, const str
     };
     event(client->options.listener, EVENT_SCORED, .step = work->step, .examples = score->examples,
           .loss = score->loss, .correct = score->correct, .us = took_us);
-    client_spans_score(&client->spans, work, took_us);
     tell(client, &packet);
 }
 

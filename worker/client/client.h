@@ -45,12 +45,10 @@
 #include "common/job/tree.h"
 #include "common/process/notify.h"
 #include "common/steps/step_shape.h"
-#include "common/transport/transport.h"
-#include "common/wire/process_log.h"
+#include "common/transport/traffic.h"
 #include "worker/model/model.h"
 
 struct client;
-struct recorder;
 
 struct client_options {
     struct transport *transport;

@@ -26,29 +26,29 @@ uint64_t interval_before(const struct interval *interval, uint64_t time_us)
     return (time_us < s->gap_to_us ? s->gap_from_us : time_us - gap_us) - s->from_us;
 }
 
-static void tell(const struct time_spent_listener *listener, struct time_spent *piece,
-                 uint64_t from_us, uint64_t to_us)
+static void tell(const struct span_listener *listener, struct span *piece, uint64_t from_us,
+                 uint64_t to_us)
 {
-    piece->from_us = from_us;
-    piece->to_us = to_us;
+    piece->from_ns = 1000 * from_us;
+    piece->to_ns = 1000 * to_us;
     if (from_us < to_us)
-        listener->time_spent(listener->context, piece);
+        listener->take(listener->context, piece);
 }
 
-void interval_tell(const struct interval *interval, uint64_t from, uint64_t to,
-                   struct time_spent what, const struct time_spent_listener *listener)
+void interval_tell(const struct interval *interval, uint64_t from, uint64_t to, struct span span,
+                   const struct span_listener *listener)
 {
     const struct interval *s = interval;
     uint64_t from_us = s->from_us + from, to_us = s->from_us + to;
     uint64_t gap_us = s->gap_to_us - s->gap_from_us;
-    if (listener->time_spent == NULL)
+    if (listener->take == NULL)
         return;
     if (gap_us == 0 || to_us <= s->gap_from_us) {
-        tell(listener, &what, from_us, to_us);
+        tell(listener, &span, from_us, to_us);
     } else if (from_us >= s->gap_from_us) {
-        tell(listener, &what, from_us + gap_us, to_us + gap_us);
+        tell(listener, &span, from_us + gap_us, to_us + gap_us);
     } else {
-        tell(listener, &what, from_us, s->gap_from_us);
-        tell(listener, &what, s->gap_to_us, to_us + gap_us);
+        tell(listener, &span, from_us, s->gap_from_us);
+        tell(listener, &span, s->gap_to_us, to_us + gap_us);
     }
 }

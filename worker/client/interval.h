@@ -11,24 +11,7 @@
 #ifndef WORKER_CLIENT_INTERVAL_H
 #define WORKER_CLIENT_INTERVAL_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "common/base/wait.h"
-
-struct time_spent {
-    bool waits;     /* Else it exchanged. */
-    enum wait what; /* What it waited for. */
-    uint32_t whom;
-    uint64_t step; /* The step or batch that was computed last. */
-    uint64_t from_us, to_us;
-};
-
-/* Called with every piece, as it ends; time_spent: NULL for none. */
-struct time_spent_listener {
-    void *context;
-    void (*time_spent)(void *context, const struct time_spent *time_spent);
-};
+#include "common/trace/span.h"
 
 struct interval {
     uint64_t from_us, to_us;
@@ -43,9 +26,9 @@ struct interval interval_after(uint64_t moved_us, uint64_t scored_from_us, uint6
 /* How much of the interval was before a time in it. */
 uint64_t interval_before(const struct interval *interval, uint64_t time_us);
 
-/* Report the part from `from` to `to` in one piece, or in two around the gap; nothing when it is
- * empty. */
-void interval_tell(const struct interval *interval, uint64_t from, uint64_t to,
-                   struct time_spent what, const struct time_spent_listener *listener);
+/* Report the part from `from` to `to` as one such span, or as two around the gap; nothing when it
+ * is empty. */
+void interval_tell(const struct interval *interval, uint64_t from, uint64_t to, struct span span,
+                   const struct span_listener *listener);
 
 #endif

@@ -203,9 +203,18 @@ static struct interval interval_since(const struct session *s, uint64_t from_us,
     return interval_after(from_us, s->scored_from_us, s->scored_to_us, now_us);
 }
 
-static struct time_spent waited_for(const struct session *s, enum wait what, uint32_t whom)
+/* whom: one more than a worker's index; 0: not known. */
+static struct span span_spent(const struct session *s, enum span_kind kind, enum wait what,
+                              uint32_t whom)
 {
-    return (struct time_spent){true, what, whom, s->work_step, 0, 0};
+    struct span span = span_of(ROLE_WORKER, s->options.self.index, LANE_SESSION, kind);
+    span.step = s->work_step;
+    span.what = (uint8_t)what;
+    if (whom > 0) {
+        span.other_role = ROLE_WORKER;
+        span.other = whom - 1;
+    }
+    return span;
 }
 
 /* There is work. The trainer has waited for it since all parameters were here, less what it
@@ -216,7 +225,7 @@ static void note_wait(struct session *s, uint64_t now_us)
     if (s->have_parameters) {
         const struct interval interval = interval_since(s, s->complete_us, now_us);
         times_wait(&s->times, s->waited, s->whom, took_us);
-        interval_tell(&interval, 0, took_us, waited_for(s, s->waited, s->whom),
+        interval_tell(&interval, 0, took_us, span_spent(s, SPAN_WAIT, s->waited, s->whom),
                       &s->options.listener);
     }
     s->complete_us = now_us;
@@ -361,14 +370,14 @@ static void begin_anew(struct session *s, uint64_t now_us, struct outbox *outbox
 static void tell_exchange(const struct session *s, uint64_t took, uint64_t held, uint64_t now_us)
 {
     const struct exchange *x = &s->exchange;
-    const struct time_spent_listener *listener = &s->options.listener;
+    const struct span_listener *listener = &s->options.listener;
     const struct interval interval = interval_since(s, x->began_us, now_us);
-    const struct time_spent exchanged = {.step = s->work_step};
+    const struct span exchanged = span_spent(s, SPAN_EXCHANGE, 0, 0);
     uint64_t held_to = x->let_go_us != 0 ? interval_before(&interval, x->let_go_us) : took;
     held_to = held_to < held ? held : held_to > took ? took : held_to;
     interval_tell(&interval, 0, held_to - held, exchanged, listener);
-    interval_tell(&interval, held_to - held, held_to, waited_for(s, WAIT_BARRIER, x->held_for),
-                  listener);
+    interval_tell(&interval, held_to - held, held_to,
+                  span_spent(s, SPAN_WAIT, WAIT_BARRIER, x->held_for), listener);
     interval_tell(&interval, held_to, took, exchanged, listener);
 }
 

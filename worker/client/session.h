@@ -69,9 +69,9 @@ struct session_options {
     struct joining_options self;
     const struct job *job; /* Outlives the session. */
     const struct partition *partition;
-    float *parameters;                   /* [partition->elements] for parameters that are copied. */
-    bool unchecked;                      /* No checks of itself (common/base/invariant.h). */
-    struct time_spent_listener listener; /* Of its time; see interval.h. */
+    float *parameters;             /* [partition->elements] for parameters that are copied. */
+    bool unchecked;                /* No checks of itself (common/base/invariant.h). */
+    struct span_listener listener; /* Of its time; see interval.h. */
 };
 
 struct session;

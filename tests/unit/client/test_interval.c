@@ -6,31 +6,31 @@
 #include "tests/lib/suite.h"
 
 struct told {
-    struct time_spent pieces[4];
+    struct span pieces[4];
     uint32_t count;
 };
 
-static void note(void *context, const struct time_spent *time_spent)
+static void note(void *context, const struct span *span)
 {
     struct told *told = context;
     ck_assert_uint_lt(told->count, 4);
-    told->pieces[told->count++] = *time_spent;
+    told->pieces[told->count++] = *span;
 }
 
 static struct told tell(const struct interval *interval, uint64_t from, uint64_t to)
 {
     struct told told = {.count = 0};
-    const struct time_spent_listener listener = {&told, note};
-    interval_tell(interval, from, to, (struct time_spent){.waits = true, .whom = 4}, &listener);
+    const struct span_listener listener = {&told, note};
+    interval_tell(interval, from, to, (struct span){.kind = SPAN_WAIT, .other = 4}, &listener);
     return told;
 }
 
 static void is(const struct told *told, uint32_t piece, uint64_t from_us, uint64_t to_us)
 {
     ck_assert_uint_lt(piece, told->count);
-    ck_assert_uint_eq(told->pieces[piece].from_us, from_us);
-    ck_assert_uint_eq(told->pieces[piece].to_us, to_us);
-    ck_assert(told->pieces[piece].waits && told->pieces[piece].whom == 4);
+    ck_assert_uint_eq(told->pieces[piece].from_ns, 1000 * from_us);
+    ck_assert_uint_eq(told->pieces[piece].to_ns, 1000 * to_us);
+    ck_assert(told->pieces[piece].kind == SPAN_WAIT && told->pieces[piece].other == 4);
 }
 
 TEST_PLAIN(without_a_score_it_lies_as_it_is)
@@ -73,8 +73,8 @@ TEST_PLAIN(a_time_within_it_has_so_much_before_it)
 TEST_PLAIN(nobody_is_told_where_nobody_listens)
 {
     const struct interval interval = {.from_us = 1, .to_us = 9};
-    const struct time_spent_listener nobody = {NULL, NULL};
-    interval_tell(&interval, 0, 8, (struct time_spent){.waits = false}, &nobody);
+    const struct span_listener nobody = {NULL, NULL};
+    interval_tell(&interval, 0, 8, (struct span){.kind = SPAN_WAIT}, &nobody);
 }
 
 int main(void)

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "common/base/clock.h"
 #include "tests/lib/suite.h"
 
 struct scene {
@@ -68,7 +69,7 @@ static void ask(struct scene *scene, uint64_t time_ns, uint32_t chunk, bool hear
                              .result = {.chunk = chunk, .parameters = true}};
     if (!answered)
         return;
-    process_log_said(scene->server, process_log_now(scene->server), false, 500, &result, 64, HERE);
+    process_log_said(scene->server, clock_now_ns(), false, 500, &result, 64, HERE);
     process_log_heard(scene->worker, true, 1, &result, 64);
 }
 
@@ -95,7 +96,7 @@ static void join_lines(char *text)
 TEST_PLAIN(what_is_alike_is_told_once_and_counted_with_its_chunks)
 {
     struct scene scene = scene_open();
-    uint64_t now_ns = process_log_now(scene.worker);
+    uint64_t now_ns = clock_now_ns();
     for (uint32_t chunk = 0; chunk < 8; chunk++)
         if (chunk != 5)
             ask(&scene, now_ns + chunk, chunk, true, true);
@@ -117,7 +118,7 @@ TEST_PLAIN(what_comes_after_something_else_of_its_chunk_is_told_there)
 {
     struct scene scene = scene_open();
     for (uint32_t i = 0; i < 5; i++) /* Chunks 0 to 2, and 0 and 1 once more. */
-        ask(&scene, process_log_now(scene.worker), i % 3, true, true);
+        ask(&scene, clock_now_ns(), i % 3, true, true);
     char *text = tell(&scene, false, STATUS_OK);
     ck_assert_uint_eq(count_of(text, "worker/0 -> ps/1  EXCHANGE"), 2);
     ck_assert_uint_eq(count_of(text, "ps/1 -> worker/0  RESULT"), 2);
@@ -130,7 +131,7 @@ TEST_PLAIN(what_comes_after_something_else_of_its_chunk_is_told_there)
 TEST_PLAIN(singly_each_is_told_with_its_fields)
 {
     struct scene scene = scene_open();
-    uint64_t now_ns = process_log_now(scene.worker);
+    uint64_t now_ns = clock_now_ns();
     for (uint32_t chunk = 0; chunk < 4; chunk++)
         ask(&scene, now_ns + chunk, chunk, true, true);
     char *text = tell(&scene, true, STATUS_OK);
@@ -145,7 +146,7 @@ TEST_PLAIN(singly_each_is_told_with_its_fields)
 TEST_PLAIN(what_nobody_heard_is_told_so_and_whom_nobody_knows_has_no_name)
 {
     struct scene scene = scene_open();
-    ask(&scene, process_log_now(scene.worker), 0, false, true);
+    ask(&scene, clock_now_ns(), 0, false, true);
     char *text = tell(&scene, false, STATUS_OK);
     join_lines(text);
     ck_assert_ptr_nonnull(strstr(text, "(It was not received.)"));
@@ -156,7 +157,7 @@ TEST_PLAIN(what_nobody_heard_is_told_so_and_whom_nobody_knows_has_no_name)
 TEST_PLAIN(a_damaged_end_is_an_error_and_what_comes_before_is_told)
 {
     struct scene scene = scene_open();
-    ask(&scene, process_log_now(scene.worker), 0, true, false);
+    ask(&scene, clock_now_ns(), 0, true, false);
     ck_assert_int_eq(pwrite(scene.file, "x", 1, lseek(scene.file, 0, SEEK_END)), 1);
     char *text = tell(&scene, false, STATUS_INVALID);
     ck_assert_uint_eq(count_of(text, "worker/0 -> ps/1  EXCHANGE"), 1);
@@ -167,7 +168,7 @@ TEST_PLAIN(a_damaged_end_is_an_error_and_what_comes_before_is_told)
 TEST_PLAIN(what_is_too_long_is_cut_and_that_is_said)
 {
     struct scene scene = scene_open();
-    ask(&scene, process_log_now(scene.worker), 0, false, false);
+    ask(&scene, clock_now_ns(), 0, false, false);
     struct event cut = {.kind = EVENT_CUT, .chunk = 3, .step = 1};
     for (unsigned i = 0; i < 2 * PROCESS_LOG_BYTES_MAX / sizeof cut; i++)
         say(i % 2 ? scene.server : scene.worker, &cut);

@@ -281,7 +281,12 @@ TEST_PLAIN(without_a_recorder_nothing_happens)
     const struct message message = {.kind = MESSAGE_EXCHANGE, .role = ROLE_WORKER};
     recorder_span(none, &span);
     recorder_heard(none, &message, 1);
-    ck_assert_uint_eq(recorder_now(none), 0);
+    struct span begun = recorder_begins(none, LANE_FRONT, SPAN_TAKE);
+    ck_assert_uint_eq(begun.from_ns, 0);
+    recorder_ends(none, &begun);
+    struct listener listener = {.kinds = 0};
+    recorder_listen(none, &listener);
+    ck_assert(listener.kinds == 0 && listener.take == NULL);
     recorder_close(&none);
 }
 
