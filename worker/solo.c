@@ -225,11 +225,11 @@ static void apply_sum(struct state *s, uint64_t batch, const float *sum, uint32_
         .values_out = s->arrays[0],
         .slots = &s->arrays[1],
     };
-    uint64_t began_us = clock_now_us();
+    uint64_t began_ns = clock_now_ns();
     update_by_sum(s->job, s->offsets, &what);
     s->version++;
     event(s->solo->listener, EVENT_UPDATED, .step = s->step, .version = s->version,
-          .examples = examples, .us = clock_now_us() - began_us);
+          .examples = examples, .us = (clock_now_ns() - began_ns) / 1000);
 }
 
 /* Apply the pending gradients, if there are some. */

@@ -116,6 +116,33 @@ static void take_step(struct recorder *recorder, uint64_t step, uint64_t at_ns, 
     }
 }
 
+static void count_event(void *context, const struct event *event)
+{
+    unsigned *taken = context;
+    *taken += event->kind == EVENT_SCORED || event->kind == EVENT_CUT;
+}
+
+TEST(what_a_trainer_says_that_it_has_done_is_a_span, ROLE_WORKER, 4)
+{
+    unsigned taken = 0;
+    struct listener listener = {UINT64_C(1) << EVENT_SCORED | UINT64_C(1) << EVENT_CUT, count_event,
+                                &taken};
+    recorder_listen(k->recorder, &listener);
+    event(&listener, EVENT_COMPUTED, .step = 5, .node = {4, 2}, .us = 9, .early_us = 2);
+    event(&listener, EVENT_SCORED, .step = 6, .us = 8);
+    event(&listener, EVENT_CUT, .step = 7);
+    ck_assert_uint_eq(taken, 2);
+    recorder_close(&k->recorder);
+    struct read read = read_all(k->file, STATUS_OK, "");
+    ck_assert_uint_eq(count_of(&read, SPAN_SCORE, 6), 1);
+    ck_assert_uint_eq(count_of(&read, SPAN_COMPUTE, 5), 1);
+    const struct span *computed = &read.list[0];
+    ck_assert(computed->kind == SPAN_COMPUTE && span_is_of(computed, ROLE_WORKER, 3));
+    ck_assert(computed->first == 4 && computed->count == 2);
+    ck_assert_uint_eq(computed->to_ns - computed->from_ns, 7000);
+    free(read.list);
+}
+
 TEST(what_is_kept_is_read_back_and_steps_are_seen_in_it, ROLE_WORKER, 4)
 {
     for (uint64_t step = 0; step < 5; step++)
