@@ -20,53 +20,53 @@ W=$patience R=$((3 * patience)) P=$((3 * patience)) T=$((6 * patience))
 # where the mode cannot matter it is "any", one case. A * before the id: one of them in make check, another
 # mode for each such line.
 table=$(cat <<'END'
-again-ps0-before|server 0|before the job|both|killed, started again|the job starts|3|0
-again-ps1-before|another server|before the job|both|killed, started again|the job starts|3|0
-again-w0-before|a worker|before the job|both|killed, started again|the job starts|3|0
-again-ps0-gathering|server 0|gathering|both|killed, started again|all join again, the job starts|3|0
-again-ps1-gathering|another server|gathering|both|killed, started again|it takes its place, the job starts|3|0
-again-w0-gathering|a worker|gathering|both|killed, started again|it takes its place, the job starts|3|0
-*again-ps0-running|server 0|running|each|killed, started again|all join again and go on from the newest checkpoint|3|0
-*again-ps1-running|another server|running|each|killed, started again|it takes its place; all go back to the newest checkpoint, and on from there|3|0
-*again-w0-running|a worker|running|each|killed, started again|it takes its place; the others do its work until then|3|0
-again-ps0-evaluating|server 0|evaluating|both|killed, started again|all join again; what the newest checkpoint lacks is done again|20|0
-again-ps1-evaluating|another server|evaluating|both|killed, started again|it takes its place; what the newest checkpoint lacks is done again|20|0
-again-w0-evaluating|a worker|evaluating|both|killed, started again|its share is scored by another|20|0
-again-ps0-closing|server 0|closing|both|killed, started again|all join again; what the newest checkpoint lacks is done again|20|0
-again-ps1-closing|another server|closing|both|killed, started again|it takes its place; what the newest checkpoint lacks is done again|20|0
-again-w0-closing|a worker|closing|both|killed, started again|it hears that the job is done|5|0
+again-ps0-before|server 0|before the job|both|restarted|the job starts|3|0
+again-ps1-before|server 1|before the job|both|restarted|the job starts|3|0
+again-w0-before|a worker|before the job|both|restarted|the job starts|3|0
+again-ps0-gathering|server 0|gathering|both|restarted|all join again, the job starts|3|0
+again-ps1-gathering|server 1|gathering|both|restarted|it takes its place, the job starts|3|0
+again-w0-gathering|a worker|gathering|both|restarted|it takes its place, the job starts|3|0
+*again-ps0-running|server 0|running|each|restarted|all join again and go on from the newest checkpoint|3|0
+*again-ps1-running|server 1|running|each|restarted|it takes its place; all go back to the newest checkpoint, and on from there|3|0
+*again-w0-running|a worker|running|each|restarted|it takes its place; the others do its work until then|3|0
+again-ps0-evaluating|server 0|evaluating|both|restarted|all join again; what the newest checkpoint lacks is done again|20|0
+again-ps1-evaluating|server 1|evaluating|both|restarted|it takes its place; what the newest checkpoint lacks is done again|20|0
+again-w0-evaluating|a worker|evaluating|both|restarted|its share is scored by another|20|0
+again-ps0-closing|server 0|closing|both|restarted|all join again; what the newest checkpoint lacks is done again|20|0
+again-ps1-closing|server 1|closing|both|restarted|it takes its place; what the newest checkpoint lacks is done again|20|0
+again-w0-closing|a worker|closing|both|restarted|it hears that the job is done|5|0
 lost-ps0-before|server 0|before the job|both|killed for good|the others hear of no job|T + 1|4
-lost-ps1-before|another server|before the job|both|killed for good|the start times out|T + 1|4
+lost-ps1-before|server 1|before the job|both|killed for good|the start times out|T + 1|4
 lost-ps0-gathering|server 0|gathering|both|killed for good|the others give up|W + R + 1|195
-lost-ps1-gathering|another server|gathering|both|killed for good|the start times out|T + 1|4
+lost-ps1-gathering|server 1|gathering|both|killed for good|the start times out|T + 1|4
 lost-w0-gathering|a worker|gathering|both|killed for good|the start times out|T + 1|4
 lost-ps0-running|server 0|running|each|killed for good|the others give up|W + R + 1|195
-*lost-ps1-running|another server|running|each|killed for good|the job ends, naming it|W + R + 1|195
+*lost-ps1-running|server 1|running|each|killed for good|the job ends, naming it|W + R + 1|195
 *lost-w0-running|a worker|running|each|killed for good|the others do its work|W + 1|0
 lost-ps0-evaluating|server 0|evaluating|both|killed for good|the others give up|W + R + 5|195
-lost-ps1-evaluating|another server|evaluating|both|killed for good|the job ends, naming it|W + R + 5|195
+lost-ps1-evaluating|server 1|evaluating|both|killed for good|the job ends, naming it|W + R + 5|195
 lost-w0-evaluating|a worker|evaluating|both|killed for good|the others score its part|W + 10|0
 lost-ps0-closing|server 0|closing|both|killed for good|the others give up|W + R + 1|195
-lost-ps1-closing|another server|closing|both|killed for good|the job ends, naming it|W + R + 1|195
+lost-ps1-closing|server 1|closing|both|killed for good|the job ends, naming it|W + R + 1|195
 lost-w0-closing|a worker|closing|both|killed for good|the job is done without it|W + 3|0
 lost-w0-finishing|a worker|finishing|both|killed for good|the job is done|W + 1|0
 lost-ps0-finishing|server 0|finishing|any|killed for good|the job is done; all have heard it|1|0
-lost-ps2-recovering|another server|going back to a checkpoint|any|killed for good|the job ends, naming it|W + R + 1|195
+lost-ps2-recovering|server 2|going back to a checkpoint|any|killed for good|the job ends, naming it|W + R + 1|195
 alone-ps0|server 0|before the job|any|no worker ever comes|it gives up|T + 1|4
 alone-w0|a worker|before the job|any|no server is ever there|it gives up|T + 1|4
-late-ps1|another server|running|any|killed, and so is server 0 before it is back|it gives up|T + 1|4
+late-ps1|server 1|running|any|killed, and so is server 0 before it is back|it gives up|T + 1|4
 all-workers|all workers|running|each|killed for good|the job waits for any, then ends|W + R + 3|195
 policy-fail|a worker|running|both|killed, --on-worker-loss fail|the job ends, naming it|W + 3|195
 policy-wait|a worker|running|both|killed for good, --on-worker-loss wait|the job waits for it, then ends, naming it|W + R + 3|195
-policy-wait-back|a worker|running|both|killed, started again after W, --on-worker-loss wait|the job waits for it and goes on|2|0
+policy-wait-back|a worker|running|both|restarted after W, --on-worker-loss wait|the job waits for it and goes on|2|0
 pause-ps0|server 0|running|both|stopped for less than W|nothing is lost|1|0
 pause-w0|a worker|running|each|stopped for less than W|nothing is lost|1|0
 *zombie-w0|a worker|running|each|stopped for longer than W|the others do its work; it joins again|W + 1|0
-zombie-ps1|another server|running|each|stopped for longer than W|all wait, and go on with it; nothing was lost|1|0
+zombie-ps1|server 1|running|each|stopped for longer than W|all wait, and go on with it; nothing was lost|1|0
 zombie-ps0|server 0|running|each|stopped for longer than W|all wait, and go on with it; nothing was lost|3|0
 zombie-replaced|a worker|running|both|stopped, and another takes its place|it is refused; the job goes on|W + 3|3, 195
 *twin-worker|a worker|running|both|another with the same index is started|the newcomer is refused|3|3
-twin-server|another server|running|both|another with the same index is started|the newcomer is refused|3|5
+twin-server|server 1|running|both|another with the same index is started|the newcomer is refused|3|5
 *stuck|a worker|running|both|alive, but never ends a gradient|it ends (exit code 1), the others do its work|P + W + 1|0
 bad-gradients|a worker|running|async|a gradient is not finite|it is left out and counted|1|0
 bad-gradient|a worker|running|sync|a gradient is not finite|the job ends, naming step, leaf and variable|1|1
@@ -75,10 +75,10 @@ bad-gradient|a worker|running|sync|a gradient is not finite|the job ends, naming
 told|a worker|running|both|SIGTERM, --on-term leave|it leaves (exit code 143), the others do its work|2|0
 evicted|all workers|running|both|SIGTERM, --on-term leave|the job waits for any, then ends|R + 5|195
 clocks|a worker|running|both|its clock is years ahead|nothing|1|0
-again-place0-running|a place, server 0 and a worker|running|each|killed, started again|all join again and go on from the newest checkpoint|3|0
-*again-place1-running|a place, another server and a worker|running|each|killed, started again|both take their places; all go back to the newest checkpoint, and on from there|3|0
+again-place0-running|a place, server 0 and a worker|running|each|restarted|all join again and go on from the newest checkpoint|3|0
+*again-place1-running|a place, server 1 and a worker|running|each|restarted|both take their places; all go back to the newest checkpoint, and on from there|3|0
 lost-place0-running|a place, server 0 and a worker|running|each|killed for good|the others give up|W + R + 1|195
-lost-place1-running|a place, another server and a worker|running|each|killed for good|the job ends, naming the server|W + R + 3|195
+lost-place1-running|a place, server 1 and a worker|running|each|killed for good|the job ends, naming the server|W + R + 3|195
 END
 )
 
@@ -150,7 +150,7 @@ matrix()
             }
             for (i = 1; i <= count; i++) {
                 split(order[i], f, "|")
-                if (f[6] == "sync, async, allreduce, backup") f[6] = "all four"
+                f[6] = f[6] == "sync, async, allreduce, backup" ? "all four" : f[6] == "sync, async" ? "both" : f[6]
                 printf "| %s | %s |%s | %s | %s | %s | %s |\n", f[1], f[2], phases[order[i]], f[6], \
                     f[3], seconds(f[4]), f[5]
             }
