@@ -13,21 +13,21 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 cells()
 {
     cat <<'END'
-sync-spread|sync|`--ps 0`, one process|1 to 7 workers, 1 to 3 servers, 1 to 3 owner threads, chunks of 64 bytes to all in one, borders at layers
-sync-wires|sync|`--ps 0`, one process|tcp, shared memory, keys
-sync-struck|sync|`--ps 0`, one process|kills, without and with `--overlap`
-sync-moved|sync|`--ps 0`, one process|stopped, and gone on with other workers and servers, or none
-sync-further|sync|`--ps 0`, one process|finished, and trained further with other workers and servers, or none
-sync-rules|sync, all-reduce, `--l2`, `--loss-scale global-batch`|`--ps 0`, one process, and `replay` of a run without them|ragged batches, 3 workers, 2 servers
-allreduce-spread|all-reduce|`--ps 0`, one process|1 to 7 workers, 1 to 3 servers, chunks of 64 bytes to all in one, six rules
-allreduce-struck|all-reduce|`--ps 0`, one process|kills
-allreduce-moved|all-reduce|`--ps 0`, one process|stopped, and gone on with other workers and servers
+sync-spread|sync|`--ps 0`|1 to 7 workers, 1 to 3 servers, 1 to 3 owner threads, chunks of 64 bytes to all in one, borders at layers
+sync-wires|sync|`--ps 0`|tcp, shared memory, keys
+sync-struck|sync|`--ps 0`|kills, without and with `--overlap`
+sync-moved|sync|`--ps 0`|stopped, and gone on with other workers and servers, or none
+sync-further|sync|`--ps 0`|finished, and trained further with other workers and servers, or none
+sync-rules|sync, all-reduce, `--l2`, `--loss-scale global-batch`|`--ps 0`, and `replay` of a run without them|ragged batches, 3 workers, 2 servers
+allreduce-spread|all-reduce|`--ps 0`|1 to 7 workers, 1 to 3 servers, chunks of 64 bytes to all in one, six rules
+allreduce-struck|all-reduce|`--ps 0`|kills
+allreduce-moved|all-reduce|`--ps 0`|stopped, and gone on with other workers and servers
 backup-replay|sync+backup:1|its `replay`: one process, with the recorded sets|4 workers of which one is late, 2 servers, tcp and shared memory
 backup-struck|sync+backup:1|its `replay`|kills
 backup-moved|sync+backup:1|its `replay`|stopped, and gone on with other workers and servers
-places-spread|sync, all-reduce, `--ps colocated`|`--ps 0`, one process|1 to 5 workers, each with a server beside it
-places-struck|sync, `--ps colocated`|`--ps 0`, one process|kills
-places-allreduce|all-reduce, `--ps colocated`|`--ps 0`, one process|kills
+places-spread|sync, all-reduce, `--ps colocated`|`--ps 0`|1 to 5 workers, each with a server beside it
+places-struck|sync, `--ps colocated`|`--ps 0`|kills
+places-allreduce|all-reduce, `--ps colocated`|`--ps 0`|kills
 places-async|async, `--ps colocated`|its `replay`|kills
 async-one|async|the serial run, `--mode async --ps 0`|one worker, without and with `--overlap`
 async-replay|async|its `replay`|4 workers, 2 servers, without and with `--overlap`
