@@ -17,7 +17,6 @@
 
 #include "common/base/clock.h"
 #include "common/base/hash.h"
-#include "common/base/stopwatch.h"
 #include "common/base/wording.h"
 #include "common/events/event.h"
 #include "common/file/json_writer.h"
@@ -55,10 +54,9 @@ struct state {
     struct worker_summary worker;
     struct score window, epoch; /* Since the last progress event; of the epoch so far. */
     struct windows windows;
-    struct window whole; /* The window that the last batch completed. */
-    bool has_whole;      /* There is one. */
-    double windows_from; /* Training seconds at the end of the last window; NaN: not known. */
-    struct stopwatch clock;
+    struct window whole;    /* The window that the last batch completed. */
+    bool has_whole;         /* There is one. */
+    double windows_from;    /* Training seconds at the end of the last window; NaN: not known. */
     uint64_t epoch_number;  /* From 1; 0: no update has been made. */
     uint64_t epoch_updates; /* In `epoch`. */
     uint64_t last_snapshot, version;
@@ -77,24 +75,6 @@ static double mean_loss(const struct score *score)
 static double accuracy(const struct score *score)
 {
     return score->examples == 0 ? (double)NAN : (double)score->correct / (double)score->examples;
-}
-
-/* Stop and restart both clocks. Behind the last update they do not go on. */
-static void stand(struct state *s, enum pause_reason why, uint64_t now_us)
-{
-    bool ended = s->summary.phases.part == RUN_PHASE_LAST_CHECKPOINT;
-    stopwatch_stand(&s->clock, why, now_us);
-    if (!ended)
-        run_phases_enter(&s->summary.phases,
-                         why == PAUSE_EVALUATION ? RUN_PHASE_EVALUATION : RUN_PHASE_CHECKPOINTS,
-                         now_us);
-}
-
-static void go_on(struct state *s, uint64_t now_us)
-{
-    stopwatch_go_on(&s->clock, now_us);
-    if (s->summary.phases.part != RUN_PHASE_LAST_CHECKPOINT)
-        run_phases_train(&s->summary.phases, now_us);
 }
 
 /* --- first values -------------------------------------------------------------------------- */
@@ -330,18 +310,18 @@ static void progress(struct state *s)
     uint64_t epoch_steps = job_steps_per_epoch(s->job);
     if (s->step % job_progress_steps(s->job) != 0 && s->step != s->job->steps)
         return;
-    double seconds = stopwatch_take_window(&s->clock);
+    double seconds = run_phases_take_window(&s->summary.phases);
     tell(s, EVENT_PROGRESS_ALONE, .step = s->step, .epoch = (double)s->step / (double)epoch_steps,
          .loss = mean_loss(&s->window), .accuracy = accuracy(&s->window),
          .epoch_loss = mean_loss(&s->epoch), .epoch_accuracy = accuracy(&s->epoch),
          .images_per_second = seconds > 0 ? (double)s->window.examples / seconds : 0.0,
-         .training_seconds = stopwatch_marked(&s->clock));
+         .training_seconds = run_phases_marked(&s->summary.phases));
     memset(&s->window, 0, sizeof s->window);
 }
 
 static void tell_window(struct state *s)
 {
-    double now = stopwatch_marked(&s->clock);
+    double now = run_phases_marked(&s->summary.phases);
     if (!s->has_whole)
         return;
     s->summary.window = run_window_of(s->job, &s->whole, now - s->windows_from);
@@ -354,7 +334,7 @@ static void tell_epoch(struct state *s, const struct epoch_range *epoch)
 {
     tell(s, EVENT_EPOCH, .epoch = s->epoch_number, .step = s->step, .loss = mean_loss(&s->epoch),
          .accuracy = accuracy(&s->epoch), .examples = (uint64_t)s->epoch.examples,
-         .of = epoch->examples, .training_seconds = stopwatch_marked(&s->clock));
+         .of = epoch->examples, .training_seconds = run_phases_marked(&s->summary.phases));
 }
 
 /* As a file, with --keep-scored. */
@@ -364,7 +344,7 @@ static void keep_scored(struct state *s)
     uint64_t failed;
     if (!s->job->keep_scored)
         return;
-    stand(s, PAUSE_EVALUATION, clock_now_us());
+    run_phases_enter(&s->summary.phases, RUN_PHASE_EVALUATION, clock_now_us());
     if (scored_file_write(&disk_posix, s->solo->out, s->job, s->step, s->arrays[0], &error) !=
         STATUS_OK) {
         if (log_once_add(&s->scored, error.text))
@@ -373,7 +353,7 @@ static void keep_scored(struct state *s)
     } else if ((failed = log_once_end(&s->scored)) > 0) {
         log_info("scored models are kept again; %" PRIu64 " were not", failed);
     }
-    go_on(s, clock_now_us());
+    run_phases_train(&s->summary.phases, clock_now_us());
 }
 
 /* At the end of an epoch. */
@@ -385,10 +365,10 @@ static void evaluate(struct state *s)
     tell_epoch(s, &epoch);
     struct score score = {0};
     uint64_t began_us = clock_now_us();
-    stand(s, PAUSE_EVALUATION, began_us);
+    run_phases_enter(&s->summary.phases, RUN_PHASE_EVALUATION, began_us);
     node_gradient_evaluate(s->solo->gradient, s->arrays[0], 1, 0, &score);
     uint64_t now_us = clock_now_us();
-    go_on(s, now_us);
+    run_phases_train(&s->summary.phases, now_us);
     double took = seconds_since(began_us, now_us);
     event(s->solo->listener, EVENT_SCORED, .step = s->step, .examples = score.examples,
           .loss = score.loss, .correct = score.correct, .us = (uint64_t)(1e6 * took));
@@ -400,7 +380,7 @@ static void evaluate(struct state *s)
     tell(s, EVENT_EVALUATION_ALONE, .epoch = s->epoch_number, .step = s->step,
          .test_loss = s->summary.test.loss, .test_accuracy = s->summary.test.accuracy,
          .regularisation_loss = s->summary.test.regularisation, .seconds = took,
-         .training_seconds = stopwatch_marked(&s->clock));
+         .training_seconds = run_phases_marked(&s->summary.phases));
     keep_scored(s);
 }
 
@@ -459,10 +439,10 @@ static enum status write_checkpoint_files(struct state *s, struct error *error)
 
 static enum status write_checkpoint(struct state *s, struct error *error)
 {
-    stand(s, PAUSE_CHECKPOINT, clock_now_us());
+    run_phases_enter(&s->summary.phases, RUN_PHASE_CHECKPOINTS, clock_now_us());
     close_group(s);
     enum status status = write_checkpoint_files(s, error);
-    go_on(s, clock_now_us());
+    run_phases_train(&s->summary.phases, clock_now_us());
     return status;
 }
 
@@ -475,10 +455,8 @@ static enum status write_summary(struct state *s, enum run_state state, const ch
     summary->step = s->step;
     summary->versions = s->version;
     uint64_t now_us = clock_now_us();
-    stopwatch_end(&s->clock);
-    summary->seconds = stopwatch_seconds(&s->clock, now_us);
-    summary->evaluation_seconds = stopwatch_paused(&s->clock, PAUSE_EVALUATION, now_us);
-    summary->checkpoint_seconds = stopwatch_paused(&s->clock, PAUSE_CHECKPOINT, now_us);
+    run_phases_enter(&summary->phases, RUN_PHASE_MODEL_FILE, now_us);
+    run_summary_take_times(summary, now_us);
     summary->images_per_second =
         summary->seconds > 0 ? (double)s->worker.examples / summary->seconds : 0;
     summary->train.loss = mean_loss(&s->epoch);
@@ -488,7 +466,6 @@ static enum status write_summary(struct state *s, enum run_state state, const ch
     summary->verdicts.applied = s->worker.batches;
     summary->worker_count = 1;
     summary->workers = &s->worker;
-    run_phases_enter(&summary->phases, RUN_PHASE_MODEL_FILE, now_us);
     if (state == RUN_DONE || state == RUN_STOPPED) {
         char path[DISK_PATH_MAX];
         snprintf(path, sizeof path, "%s/model.safetensors", s->solo->out);
@@ -538,7 +515,6 @@ static bool is_checkpoint_due(const struct state *s, uint64_t kept_us)
 static enum status train(struct state *s, struct error *error)
 {
     uint64_t began_us = clock_now_us();
-    stopwatch_begin(&s->clock, began_us);
     run_phases_train(&s->summary.phases, began_us);
     s->windows_from = windows_begin_at(s->job, s->step) ? 0 : (double)NAN;
     tell(s, EVENT_START, .mode = job_mode_text(s->job).text, .workers = 1, .servers = 0,
@@ -549,9 +525,7 @@ static enum status train(struct state *s, struct error *error)
         enum status status = update(s, error);
         if (status != STATUS_OK)
             return status;
-        uint64_t now_us = clock_now_us();
-        stopwatch_mark(&s->clock, now_us);
-        run_phases_mark(&s->summary.phases, now_us);
+        run_phases_mark(&s->summary.phases, clock_now_us());
         progress(s);
         tell_window(s);
         evaluate(s);

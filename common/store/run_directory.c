@@ -287,6 +287,18 @@ void run_summary_begin(struct run_summary *summary)
     figures_read(score_figures_rows(), NULL, &summary->test);
 }
 
+void run_summary_take_times(struct run_summary *summary, uint64_t now_us)
+{
+    struct run_phases *phases = &summary->phases;
+    run_phases_enter(phases, phases->part, now_us);
+    run_phases_beside(phases, false, now_us);
+    summary->seconds = run_phases_trained(phases, now_us);
+    summary->evaluation_seconds = run_phases_seconds(phases, RUN_PHASE_EVALUATION);
+    summary->checkpoint_seconds = run_phases_seconds(phases, RUN_PHASE_CHECKPOINTS) +
+                                  run_phases_seconds(phases, RUN_PHASE_LAST_CHECKPOINT);
+    summary->beside_seconds = (double)phases->beside_us * 1e-6;
+}
+
 void run_summary_read(struct run_summary *summary, const struct json *root)
 {
     const char *reason = json_text(root, "reason");

@@ -73,6 +73,8 @@ void mode_figures_add(struct mode_figures *figures, const char *name, uint64_t v
 
 /* Nothing has been trained or scored. */
 void run_summary_begin(struct run_summary *summary);
+/* Its seconds as of now, from its phases. */
+void run_summary_take_times(struct run_summary *summary, uint64_t now_us);
 /* From run.json, all but its workers. Missing counts are 0, missing numbers NaN. */
 void run_summary_read(struct run_summary *summary, const struct json *root);
 

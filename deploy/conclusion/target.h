@@ -26,7 +26,7 @@
  * accuracy with the first score that is not below it, unless the last score has lost a tenth of the
  * way back to guessing.
  *
- * Units: seconds by stopwatch.h, over all sessions. INFINITY: never. NaN: not known.
+ * Units: seconds by run_phases.h, over all sessions. INFINITY: never. NaN: not known.
  * Source: MLPerf training (Mattson and others, 2020) for time to a target; censored runs count, as
  *         in survival analysis, and are not left out.
  * Threads: plain functions. */

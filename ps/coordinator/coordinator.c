@@ -142,7 +142,8 @@ static bool has_unknown_peers(const struct member *members, uint32_t count)
  * look for it, and cannot know. */
 static bool is_looked_for(const struct coordinator *c)
 {
-    return c->stopping && !c->clock.begun && c->envelope.run_id != 0 && coordinator_goes_on(c) &&
+    return c->stopping && c->snapshot_us == 0 && c->envelope.run_id != 0 &&
+           coordinator_goes_on(c) &&
            (has_unknown_peers(c->work.membership.servers + 1,
                               c->work.membership.server_count - 1) ||
             has_unknown_peers(c->work.membership.workers, c->work.membership.declared_count));
@@ -491,7 +492,7 @@ static void describe_work(const struct coordinator *c, struct job_figures *job, 
     uint64_t examples = 0, stalest;
     for (uint32_t i = 0; i < c->work.membership.worker_count; i++)
         examples += c->work.membership.workers[i].summary.examples;
-    job->seconds = stopwatch_seconds(&c->clock, coordinator_wall(c, now_us));
+    job->seconds = run_phases_trained(&c->summary.phases, coordinator_wall(c, now_us));
     job->images_per_second = job->seconds > 0 ? (double)examples / job->seconds : 0;
     job->staleness_mean = staleness_totals_mean(&c->staleness, &stalest);
     job->staleness_max = isnan(job->staleness_mean) ? FIGURE_UNKNOWN : stalest;

@@ -117,7 +117,7 @@ static void check_run(const struct coordinator *c)
          "one generation is recorded after the other");
     RULE(IMPLIES(c->raising != 0, c->state == GATHERING || c->state == RECOVERING),
          "no worker trains while a generation is recorded");
-    RULE(c->clock.begun == (c->state != GATHERING), "training begins when all are gathered");
+    RULE((c->snapshot_us != 0) == (c->state != GATHERING), "training begins when all are gathered");
     RULE(c->first_step <= c->job->steps, "the run begins before its end");
     RULE(c->evaluation.job == c->job, "what is scored is the job's model");
     RULE(c->evaluation.dropped == 0, "scores that were dropped are counted");
@@ -155,8 +155,8 @@ static void check_times(const struct coordinator *c)
              c->stop_us <= now_us && c->lonely_us <= now_us && c->snapshot.sent_us <= now_us &&
              c->snapshot.reached_us <= now_us && c->snapshot_us <= now_us,
          "nothing has been in the future");
-    RULE(c->clock.began_us <= c->driven_us && c->clock.since_us <= c->driven_us &&
-             c->summary.phases.since_us <= c->driven_us && c->beside_us <= c->driven_us,
+    RULE(c->summary.phases.since_us <= c->driven_us &&
+             c->summary.phases.beside_since_us <= c->driven_us,
          "no clock is ahead of what has passed");
     uint64_t parts_us = c->summary.phases.began_us;
     for (enum run_phase i = 0; i < RUN_PHASE_COUNT; i++)

@@ -51,19 +51,6 @@ static void sum_up_staleness(struct coordinator *c)
     staleness_tally_free(&tally);
 }
 
-static void sum_up_time(struct coordinator *c, uint64_t wall_us)
-{
-    struct run_summary *summary = &c->summary;
-    if (c->beside_us != 0) { /* A checkpoint that will not be finished now. */
-        summary->beside_seconds += seconds_since(c->beside_us, wall_us);
-        c->beside_us = wall_us;
-    }
-    summary->seconds = stopwatch_seconds(&c->clock, wall_us);
-    summary->evaluation_seconds = stopwatch_paused(&c->clock, PAUSE_EVALUATION, wall_us);
-    summary->checkpoint_seconds = stopwatch_paused(&c->clock, PAUSE_CHECKPOINT, wall_us);
-    run_phases_enter(&summary->phases, summary->phases.part, wall_us);
-}
-
 /* False: without memory for it. */
 static bool write_summary(struct coordinator *c, enum run_state state, int exit_code,
                           uint64_t now_us, struct outbox *outbox)
@@ -73,7 +60,7 @@ static bool write_summary(struct coordinator *c, enum run_state state, int exit_
     summary->state = state;
     summary->exit_code = (uint32_t)exit_code;
     snprintf(summary->reason, sizeof summary->reason, "%s", c->reason);
-    sum_up_time(c, coordinator_wall(c, now_us));
+    run_summary_take_times(summary, coordinator_wall(c, now_us));
     if (state == RUN_FAILED)
         summary->step = statistics_made(&c->work.statistics);
     summary->session_step = c->work.statistics.first;

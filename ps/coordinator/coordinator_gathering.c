@@ -359,7 +359,7 @@ static void count_anew(struct coordinator *c, uint64_t now_us, struct outbox *ou
     membership_forget_marks(&c->work.membership);
     c->spread_whole = (struct run_spread){0};
     c->whole_step = c->summary.counted_from = c->first_step;
-    c->counted_seconds = stopwatch_seconds(&c->clock, coordinator_wall(c, now_us));
+    c->counted_seconds = run_phases_trained(&c->summary.phases, coordinator_wall(c, now_us));
     outbox_log(outbox,
                "what was counted up to step %" PRIu64
                " is not known any more: updates, verdicts and staleness are counted from there on",
@@ -499,8 +499,7 @@ void coordinator_raise_generation(struct coordinator *c, uint64_t now_us, struct
         worker->done = worker->owes = worker->asks = false;
         worker->first_assignment = worker->assignment = 0;
     }
-    stopwatch_go_on(&c->clock, coordinator_wall(c, now_us));
-    coordinator_end_beside(c, now_us);
+    run_phases_beside(&c->summary.phases, false, coordinator_wall(c, now_us));
     c->raising = c->envelope.generation + 1;
     order_add(outbox, TO_CHECKPOINTER, 0,
               &(struct order){.kind = ORDER_GO_BACK, .generation = c->raising});
@@ -528,7 +527,6 @@ static bool is_gathered(const struct coordinator *c, uint64_t now_us)
 
 static void say_started(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
-    stopwatch_begin(&c->clock, coordinator_wall(c, now_us));
     c->snapshot_us = now_us;
     c->windows_from = windows_begin_at(c->job, c->first_step) ? 0 : (double)NAN;
     order_event(outbox, EVENT_START, .mode = job_mode_text(c->job).text,

@@ -107,7 +107,7 @@ static void tell_score(struct coordinator *c, struct outbox *outbox)
         .test_loss = c->summary.test.loss, .test_accuracy = c->summary.test.accuracy,
         .regularisation_loss = c->summary.test.regularisation,
         .seconds = (double)held_up_us(c) * 1e-6, .exchanged_bytes = coordinator_exchanged_bytes(c),
-        .training_seconds = stopwatch_marked(&c->clock));
+        .training_seconds = run_phases_marked(&c->summary.phases));
 }
 
 void coordinator_handle_evaluation(struct coordinator *c, const struct packet *packet,
@@ -120,9 +120,7 @@ void coordinator_handle_evaluation(struct coordinator *c, const struct packet *p
     uint64_t known = c->evaluation.batches > 0 ? held_up_us(c) : 0;
     if (c->state != RUNNING || !evaluation_add(&c->evaluation, share))
         return;
-    uint64_t wall_us = coordinator_wall(c, now_us);
-    stopwatch_hold_up(&c->clock, PAUSE_EVALUATION, held_up_us(c) - known, wall_us);
-    run_phases_hold_up(&c->summary.phases, held_up_us(c) - known, wall_us);
+    run_phases_hold_up(&c->summary.phases, held_up_us(c) - known, coordinator_wall(c, now_us));
     stragglers_moved(worker, now_us);
     if (evaluation_is_whole(&c->evaluation)) {
         tell_score(c, outbox);

@@ -33,14 +33,7 @@ static void reach(struct coordinator *c, uint64_t now_us)
     c->snapshot_us = now_us;
     c->reached_unwatched_us = c->unwatched_us;
     if (!c->snapshot.final && c->work.rules->set_gate == NULL)
-        c->beside_us = coordinator_wall(c, now_us);
-}
-
-void coordinator_end_beside(struct coordinator *c, uint64_t now_us)
-{
-    if (c->beside_us != 0)
-        c->summary.beside_seconds += seconds_since(c->beside_us, coordinator_wall(c, now_us));
-    c->beside_us = 0;
+        run_phases_beside(&c->summary.phases, true, coordinator_wall(c, now_us));
 }
 
 void coordinator_begin_snapshot(struct coordinator *c, uint64_t step, bool final, uint64_t now_us,
@@ -51,7 +44,7 @@ void coordinator_begin_snapshot(struct coordinator *c, uint64_t step, bool final
         tell_computations(c, step, now_us, outbox);
     if (c->state >= FINISHING)
         return;
-    coordinator_end_beside(c, now_us);
+    run_phases_beside(&c->summary.phases, false, coordinator_wall(c, now_us));
     snapshot_begin(&c->snapshot, &c->work.membership, &c->envelope, step, final, recorded, now_us,
                    outbox);
     c->work.rules->cutting(&c->work, step, c->last_snapshot);
@@ -59,9 +52,7 @@ void coordinator_begin_snapshot(struct coordinator *c, uint64_t step, bool final
     coordinator_mark_snapshot(c);
     if (c->work.rules->set_gate != NULL)
         reach(c, now_us); /* Every batch before it is done. */
-    if (final || c->work.rules->set_gate != NULL)
-        stopwatch_stand(&c->clock, PAUSE_CHECKPOINT, coordinator_wall(c, now_us));
-    if (!final && c->work.rules->set_gate != NULL)
+    if (c->work.rules->set_gate != NULL)
         run_phases_enter(&c->summary.phases, RUN_PHASE_CHECKPOINTS, coordinator_wall(c, now_us));
 }
 
@@ -107,10 +98,8 @@ void coordinator_schedule_snapshot(struct coordinator *c, uint64_t reached, uint
 /* Training goes on. */
 static void open_gate(struct coordinator *c, uint64_t now_us, struct outbox *outbox)
 {
-    stopwatch_go_on(&c->clock, coordinator_wall(c, now_us));
     run_phases_train(&c->summary.phases, coordinator_wall(c, now_us));
-    if (c->snapshot.under_way)
-        c->beside_us = coordinator_wall(c, now_us);
+    run_phases_beside(&c->summary.phases, c->snapshot.under_way, coordinator_wall(c, now_us));
     c->work.rules->set_gate(&c->work, c->job->steps);
     coordinator_top_up_all(c, outbox);
 }
@@ -143,7 +132,7 @@ static void abandon_snapshot(struct coordinator *c, bool failed, const char *why
                     why);
     c->snapshot.under_way = false;
     c->snapshot_us = now_us;
-    coordinator_end_beside(c, now_us);
+    run_phases_beside(&c->summary.phases, false, coordinator_wall(c, now_us));
     if (failed)
         c->summary.faults.checkpoints_failed++;
     else
@@ -260,7 +249,7 @@ void coordinator_handle_manifest_written(struct coordinator *c, const struct ord
         return;
     }
     c->snapshot.under_way = false;
-    coordinator_end_beside(c, now_us);
+    run_phases_beside(&c->summary.phases, false, coordinator_wall(c, now_us));
     computations_drop(&c->computations, c->snapshot_computations);
     c->snapshot_computations = (struct computations_mark){0};
     c->last_snapshot = c->last_due = c->snapshot.step;

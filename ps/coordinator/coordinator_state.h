@@ -18,7 +18,6 @@
 
 #include "common/base/clock.h"
 #include "common/base/run_phases.h"
-#include "common/base/stopwatch.h"
 #include "common/process/log_once.h"
 #include "ps/coordinator/coordinator.h"
 #include "ps/coordinator/declaration.h"
@@ -91,24 +90,23 @@ struct coordinator {
     enum sparing sparing;    /* As the last line said. */
 
     struct snapshot snapshot;
-    uint64_t snapshot_us; /* When the last was reached or given up, or training began. */
-    bool marked; /* Training has come to its step, and the counts at that time are known. */
+    uint64_t
+        snapshot_us; /* When the last was reached or given up, or training began; 0: it has not. */
+    bool marked;     /* Training has come to its step, and the counts at that time are known. */
     uint64_t last_snapshot; /* Step of the newest whole checkpoint; NO_STEP for none. */
     uint64_t last_due;      /* The same, with those that were given up. */
     bool closed;            /* The last checkpoint is whole, and the summary is being written. */
 
     struct log_once log_once; /* Of checkpoints that cannot be written. */
 
-    struct run_summary summary;
-    double counted_seconds; /* Of training, before summary.counted_from. */
+    struct run_summary summary; /* Its phases by coordinator_wall. */
+    double counted_seconds;     /* Of training, before summary.counted_from. */
     /* Of the checkpoint that counts were marked at, or where the session began. */
     uint64_t whole_step;
     /* As of the snapshot under way, and the checkpoint. */
     struct run_spread spread_snapshot, spread_whole;
-    struct run_faults noted; /* The faults in run.json, but for `fenced`. */
-    uint64_t noted_us;       /* When they were written. */
-    struct stopwatch clock;  /* By coordinator_wall, and so is beside_us. */
-    uint64_t beside_us; /* Since when a checkpoint is written while training goes on; 0: none is. */
+    struct run_faults noted;       /* The faults in run.json, but for `fenced`. */
+    uint64_t noted_us;             /* When they were written. */
     uint64_t reached_unwatched_us; /* unwatched_us when the snapshot under way was reached. */
     double windows_from; /* Training seconds at the end of the last window; NaN: not known. */
     uint64_t waited_us, sent_us;
@@ -266,8 +264,6 @@ void coordinator_handle_part_written(struct coordinator *c, const struct packet 
 void coordinator_handle_manifest_written(struct coordinator *c, const struct order_written *written,
                                          uint64_t now_us, struct outbox *outbox);
 void coordinator_watch_snapshot(struct coordinator *c, uint64_t now_us, struct outbox *outbox);
-/* No checkpoint is written beside training any more. */
-void coordinator_end_beside(struct coordinator *c, uint64_t now_us);
 
 /* --- quorums ------------------------------------------------------------------------------- */
 

@@ -184,7 +184,7 @@ static void progress(struct coordinator *c, struct outbox *outbox)
     uint64_t made = statistics_made(&c->work.statistics);
     uint64_t stalest;
     double stale = staleness_totals_mean(&c->staleness, &stalest);
-    double seconds = stopwatch_take_window(&c->clock);
+    double seconds = run_phases_take_window(&c->summary.phases);
     order_event(outbox, EVENT_PROGRESS, .step = made,
                 .epoch = (double)made / (double)job_steps_per_epoch(c->job),
                 .loss = tally_loss(&window), .accuracy = tally_accuracy(&window),
@@ -193,7 +193,7 @@ static void progress(struct coordinator *c, struct outbox *outbox)
                     seconds >= RATE_SECONDS_MIN ? (double)window.examples / seconds : (double)NAN,
                 .staleness_mean = stale, .staleness_max = stalest,
                 .exchanged_bytes = coordinator_exchanged_bytes(c),
-                .training_seconds = stopwatch_marked(&c->clock));
+                .training_seconds = run_phases_marked(&c->summary.phases));
 }
 
 /* Of epochs that are complete. */
@@ -205,7 +205,7 @@ static void tell_epochs(struct coordinator *c, struct outbox *outbox)
         order_event(outbox, EVENT_EPOCH, .epoch = epoch.number + 1, .step = range.end,
                     .loss = tally_loss(&epoch.tally), .accuracy = tally_accuracy(&epoch.tally),
                     .examples = epoch.tally.examples, .of = range.examples,
-                    .training_seconds = stopwatch_marked(&c->clock))
+                    .training_seconds = run_phases_marked(&c->summary.phases))
             ->payload = staleness_totals_shape(&c->staleness);
     }
 }
@@ -214,7 +214,7 @@ static void tell_epochs(struct coordinator *c, struct outbox *outbox)
 static void tell_window(struct coordinator *c, struct outbox *outbox)
 {
     struct window window;
-    double now = stopwatch_marked(&c->clock);
+    double now = run_phases_marked(&c->summary.phases);
     if (!statistics_take_whole(&c->work.statistics, &window))
         return;
     c->summary.window = run_window_of(c->job, &window, now - c->windows_from);
@@ -322,7 +322,6 @@ void coordinator_handle_report(struct coordinator *c, const struct packet *packe
                                          now_us, outbox)
                : !statistics_report(&c->work.statistics, report))
         return;
-    stopwatch_mark(&c->clock, coordinator_wall(c, now_us));
     run_phases_mark(&c->summary.phases, coordinator_wall(c, now_us));
     if (!closes)
         coordinator_add_report(worker, report);
@@ -372,7 +371,6 @@ void coordinator_finish_when_done(struct coordinator *c, uint64_t now_us, struct
     if (!c->deserted && !is_done(c))
         return;
     uint64_t step = c->work.rules->end(&c->work, c->deserted);
-    stopwatch_end(&c->clock);
     run_phases_close(&c->summary.phases, RUN_PHASE_LAST_CHECKPOINT, coordinator_wall(c, now_us));
     coordinator_enter(c, CLOSING, now_us);
     if (step == c->last_snapshot && !c->snapshot.under_way)
