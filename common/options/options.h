@@ -145,7 +145,6 @@ struct options {
     struct options_list vary;          /* "learning-rate=0.1,0.2" each. */
     struct options_list config;        /* "slow=--learning-rate 0.01" each. */
     const char *plan;                  /* compare: a file with a plan. */
-    struct options_list merge;         /* compare: folders of comparisons to make one of. */
     bool virtual_time;                 /* compare: in simulate's. */
     uint32_t warm_up;                  /* compare: steps of each arm before the runs that count. */
     const char *fair;       /* compare: what is alike for all: "global-batch", "worker-batch". */

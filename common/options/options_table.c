@@ -410,9 +410,6 @@ const struct option_row option_rows[] = {
     {"plan", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(plan), OPTION_COMPARE, "FILE", NULL, 0, 0, NULL, NULL,
      "What is to be compared, in JSON (deploy/COMPARING.md): options, what is varied, arms by name. What else "
      "is said here stands over it. A comparison leaves its own as OUT/plan.json."},
-    {"merge", OPTION_GROUP_FILES, OPTION_KIND_LIST, FIELD(merge), OPTION_COMPARE, "DIR", NULL, 0, 0, NULL, NULL,
-     "Make one comparison of several, in --out: --merge A --merge B. Nothing is trained; what does not go together is "
-     "named, and A and B stay as they are. --plan OUT/plan.json makes what is missing."},
     {"fair", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(fair), OPTION_COMPARE, "WHAT", "global-batch", 0, 0,
      &choice_fair, NULL,
      "What is alike whatever the mode and the workers. global-batch: how many examples make an update. "

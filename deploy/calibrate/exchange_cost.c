@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include "common/base/clock.h"
 #include "common/file/disk.h"
 #include "common/file/json.h"
+#include "deploy/compare/run_tree.h"
 
 #define PATIENCE_SECONDS 60.0
 #define LOOK_US          2000
@@ -221,22 +221,6 @@ static unsigned choose_many(uint64_t bytes, const struct trial *few)
     return fit > 2.0 * FEW ? (unsigned)fit : 2 * FEW;
 }
 
-static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *where)
-{
-    (void)about;
-    (void)kind;
-    (void)where;
-    return remove(path);
-}
-
-/* With the runs in it; the target of a link in it stays. */
-static enum status remove_folder(const char *folder, struct error *error)
-{
-    if (nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS) == 0)
-        return STATUS_OK;
-    return error_set(error, STATUS_IO, "cannot remove %s: %s", folder, strerror(errno));
-}
-
 enum status exchange_cost_measure(struct exchange_cost *cost, const char *programs,
                                   const char *transport, uint32_t width, const atomic_int *stop,
                                   struct error *error)
@@ -255,7 +239,7 @@ enum status exchange_cost_measure(struct exchange_cost *cost, const char *progra
     }
     finish(&pair.worker);
     finish(&pair.server);
-    enum status removed = remove_folder(pair.folder, status == STATUS_OK ? error : NULL);
+    enum status removed = run_tree_remove(pair.folder, status == STATUS_OK ? error : NULL);
     if (status == STATUS_OK)
         status = removed;
     if (status != STATUS_OK)

@@ -20,7 +20,6 @@
 #include "deploy/compare/comparison_folder.h"
 #include "deploy/compare/interleaving.h"
 #include "deploy/compare/machine_watch.h"
-#include "deploy/compare/merge.h"
 #include "deploy/compare/renewal.h"
 #include "deploy/compare/results.h"
 #include "deploy/compare/virtual_runs.h"
@@ -38,7 +37,6 @@
 struct comparing {
     struct options options;
     struct plan plan;
-    struct merge *merge; /* NULL: runs are made, and not taken from elsewhere. */
     struct configs configs;
     struct comparison_folder folder;
     struct interleaving interleaving;
@@ -112,60 +110,11 @@ static int check_keys(const struct comparing *comparing, struct error *error)
     return keys != NULL ? command_check_keys(keys, workers_most(comparing), error) : EXIT_DONE;
 }
 
-/* A merge takes its runs' options from their plans; only the question and the output are new. */
-static enum status check_merge_options(const struct options *options, struct error *error)
-{
-    static const char *const others[] = {"merge",   "out",       "target-loss", "target-accuracy",
-                                         "margin",  "json",      "quiet",       "log-format",
-                                         "verbose", "log-every", "svg-only"};
-    for (size_t i = 0; i < option_row_count; i++) {
-        const struct option_row *row = &option_rows[i];
-        bool other = (row->users & OPTION_COMPARE) == 0 ||
-                     !options_given(options, OPTION_COMPARE, row->name);
-        for (size_t j = 0; j < sizeof others / sizeof *others; j++)
-            other = other || strcmp(row->name, others[j]) == 0;
-        if (!other)
-            return error_set(error, STATUS_INVALID,
-                             "--%s and --merge: comparisons that are merged have their own options",
-                             row->name);
-    }
-    if (options->out == NULL)
-        return error_set(error, STATUS_INVALID, "--merge: needs --out, for the merged comparison");
-    return STATUS_OK;
-}
-
-static enum status open_merge(struct comparing *comparing, struct error *error)
-{
-    struct options asked = comparing->options;
-    struct merge *merge = calloc(1, sizeof *merge);
-    comparing->merge = merge;
-    if (merge == NULL)
-        return error_set(error, STATUS_MEMORY, "out of memory");
-    enum status status = check_merge_options(&asked, error);
-    if (status == STATUS_OK)
-        status = merge_open(merge, &asked.merge, error);
-    if (status == STATUS_OK)
-        status = merge_check_out(merge, asked.out, error);
-    if (status != STATUS_OK)
-        return status;
-    comparing->options = merge->options;
-    comparing->options.json = asked.json;
-    comparing->options.quiet = asked.quiet;
-    comparing->options.target_loss = asked.target_loss;
-    comparing->options.target_accuracy = asked.target_accuracy;
-    comparing->options.margin = asked.margin;
-    comparing->plan = merge->plan; /* Ours from here on. */
-    merge->plan = (struct plan){.axes = {.count = 0}};
-    return STATUS_OK;
-}
-
 static enum status read_plan(struct comparing *comparing, const struct command_call *call,
                              struct error *error)
 {
     const struct options *options = &comparing->options;
-    enum status status = options->merge.count > 0
-                             ? open_merge(comparing, error)
-                             : plan_take(&comparing->plan, options, call->argc, call->argv, error);
+    enum status status = plan_take(&comparing->plan, options, call->argc, call->argv, error);
     if (status == STATUS_OK)
         status = configs_make(&comparing->configs, &comparing->plan, options, error);
     if (status == STATUS_OK)
@@ -446,57 +395,6 @@ static int make_each(struct comparing *comparing, struct error *error)
     return first;
 }
 
-/* Divergence is a result like others; a run that failed otherwise is still to be made. */
-static enum status take_diverged(struct comparing *comparing, size_t index, const char *name,
-                                 struct error *error)
-{
-    const struct merge *merge = comparing->merge;
-    enum status status = STATUS_OK;
-    for (size_t i = 0; i < merge->count && status == STATUS_OK; i++) {
-        char path[DISK_PATH_MAX];
-        struct record record;
-        int length = snprintf(path, sizeof path, "%s/" INTERLEAVING_RUNS "/%s",
-                              merge->sources[i].path, name);
-        if ((size_t)length >= sizeof path || record_read(&record, path, NULL) != STATUS_OK)
-            continue;
-        struct failed_run failed = {.exit_code = EXIT_TRAINING_FAILED};
-        snprintf(failed.reason, sizeof failed.reason, "%s", record.summary.reason);
-        if (strcmp(record.state, "failed") == 0 && failed_run_diverged(&failed))
-            status =
-                results_fail(&comparing->results, index, failed.exit_code, failed.reason, error);
-        record_free(&record);
-    }
-    return status;
-}
-
-/* Those of the sources. */
-static int take_merged(struct comparing *comparing, struct error *error)
-{
-    size_t done = 0, all = comparing->interleaving.run_count;
-    enum status status = merge_runs(comparing->merge, comparing->folder.path, error);
-    for (size_t i = 0; i < all && status == STATUS_OK; i++) {
-        struct interleaved_run run;
-        interleaving_run(&run, &comparing->interleaving, i);
-        if (!merge_has(comparing->merge, run.name)) {
-            status = take_diverged(comparing, i, run.name, error);
-            done += comparing->results.list[i].reason != NULL;
-            continue;
-        }
-        status = results_read(&comparing->results, i, error);
-        done++;
-    }
-    if (status != STATUS_OK || comparing->options.quiet)
-        return command_exit_code(status);
-    fprintf(comparing->output, "%s of %zu comparisons%s\n",
-            wording_counted(done, "run", "runs").text, comparing->merge->count,
-            comparing->merge->twice > 0 ? "; runs of several are taken once" : "");
-    if (done < all)
-        fprintf(comparing->output,
-                "%zu are not done: syncopate compare --plan %s/plan.json --out %s makes them\n",
-                all - done, comparing->folder.path, comparing->folder.path);
-    return EXIT_DONE;
-}
-
 static int make_virtual(struct comparing *comparing, struct error *error)
 {
     struct virtual_runs runs = {.run = tell_run, .context = comparing, .say = say_line};
@@ -511,8 +409,6 @@ static int make_virtual(struct comparing *comparing, struct error *error)
 
 static int make_all(struct comparing *comparing, struct error *error)
 {
-    if (comparing->merge != NULL)
-        return take_merged(comparing, error);
     if (comparing->options.virtual_time)
         return make_virtual(comparing, error);
     int code = warm_up(comparing, error);
@@ -522,7 +418,7 @@ static int make_all(struct comparing *comparing, struct error *error)
 static void print_remarks(const struct comparing *comparing)
 {
     const struct options *options = &comparing->options;
-    if (options->quiet || comparing->merge != NULL)
+    if (options->quiet)
         return;
     if (options->remarks[0] != '\0')
         fprintf(comparing->output, "note: %s\n", options->remarks);
@@ -537,7 +433,7 @@ static int compare(struct comparing *comparing, struct error *error)
     struct results *results = &comparing->results;
     struct error no_report = {0};
     char remark[640] = "";
-    if (comparing->folder.goes_on && comparing->merge == NULL)
+    if (comparing->folder.goes_on)
         interleaving_look(&comparing->interleaving);
     enum status status = results_init(results, &comparing->interleaving, error);
     if (status == STATUS_OK)
@@ -572,12 +468,11 @@ int command_compare(const struct command_call *call, struct error *error)
                                                .options = &comparing.options,
                                                .folder = comparing.folder.path,
                                                .output = comparing.output,
-                                               .colour = comparing.style.colour,
-                                               .merged = comparing.merge != NULL};
+                                               .colour = comparing.style.colour};
     int code = status == STATUS_INVALID ? EXIT_USAGE : command_exit_code(status);
-    if (code == EXIT_DONE && comparing.merge == NULL)
+    if (code == EXIT_DONE)
         code = check_runs(&comparing, error);
-    if (code == EXIT_DONE && comparing.merge == NULL)
+    if (code == EXIT_DONE)
         code = check_keys(&comparing, error);
     if (code == EXIT_DONE)
         code = command_exit_code(
@@ -592,8 +487,5 @@ int command_compare(const struct command_call *call, struct error *error)
     interleaving_free(&comparing.interleaving);
     configs_free(&comparing.configs);
     plan_free(&comparing.plan);
-    if (comparing.merge != NULL)
-        merge_close(comparing.merge);
-    free(comparing.merge);
     return code;
 }

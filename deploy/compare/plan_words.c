@@ -119,14 +119,3 @@ enum status plan_words(struct arguments *words, int argc, char **argv, struct er
         status = error_set(error, STATUS_MEMORY, "out of memory");
     return status;
 }
-
-enum status plan_words_of(struct arguments *words, const struct plan *plan, struct error *error)
-{
-    char name[] = "compare", *argv[] = {name};
-    struct typed nothing = {1, argv};
-    arguments_init(words, name);
-    enum status status = add_plan(words, plan, &nothing, error);
-    if (status == STATUS_OK && arguments_list(words) == NULL)
-        status = error_set(error, STATUS_MEMORY, "out of memory");
-    return status;
-}

@@ -19,7 +19,4 @@
  * plan, or when help is requested. Errors: as plan_read_file. */
 enum status plan_words(struct arguments *words, int argc, char **argv, struct error *error);
 
-/* The command that is equivalent to a plan. STATUS_MEMORY. */
-enum status plan_words_of(struct arguments *words, const struct plan *plan, struct error *error);
-
 #endif

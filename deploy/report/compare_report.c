@@ -67,19 +67,18 @@ static enum status write_files(const struct compare_report *report,
     strftime(date, sizeof date, "%Y-%m-%d %H:%M %z", &local);
     describe_command(command, sizeof command, report);
     report_machine(machine, sizeof machine);
-    struct report_facts facts = {
-        .command = command,
-        .machine = report->merged ? NULL : machine, /* From several machines. */
-        .date = date,
-        .colocated = options->job.colocated,
-        .transport = options->transport,
-        .instructions = report->merged ? NULL : instructions_in_use(options),
-        .compute = options->compute,
-        .slow = options->slow,
-        .straggle = options->straggle,
-        .pause = options->pause,
-        .warm_up = options->virtual_time ? 0 : options->warm_up,
-        .remark = remark};
+    struct report_facts facts = {.command = command,
+                                 .machine = machine,
+                                 .date = date,
+                                 .colocated = options->job.colocated,
+                                 .transport = options->transport,
+                                 .instructions = instructions_in_use(options),
+                                 .compute = options->compute,
+                                 .slow = options->slow,
+                                 .straggle = options->straggle,
+                                 .pause = options->pause,
+                                 .warm_up = options->virtual_time ? 0 : options->warm_up,
+                                 .remark = remark};
     return report_write(&disk_posix, report->folder, conclusion, &facts, error);
 }
 

@@ -14,11 +14,10 @@
 struct compare_report {
     int typed_count; /* The command as typed, from its name on. */
     char **typed;
-    const struct options *options; /* The effective ones: a merge ignores the typed ones. */
+    const struct options *options;
     const char *folder;
     FILE *output; /* The stream of all output but the object of --json. */
     bool colour;  /* On that stream. */
-    bool merged;  /* The runs are from a merge, not of this command. */
 };
 
 /* The files of the folder (report.h). remark: a note for the reader, or "". Errors: as

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # compare.sh - syncopate compare with processes: its files, runs that fail or are stopped, comparisons that go on, plans,
-# merges, and a program beside it. What the table and the report say of runs has unit tests.
+# and a program beside it. What the table and the report say of runs has unit tests.
 # uses: rsvg-convert
 # test: later
 # shellcheck source=tests/processes/lib.sh
@@ -151,52 +151,6 @@ for plan in "$examples"/*.json; do
     [ -s "$work/$name/report.html" ] || fail "$name leaves no report"
 done
 ok "arms that are named are called so; plan.json is a plan, as the examples are, and the command line stands over it"
-
-# --- merges ---------------------------------------------------------------------------------------
-a=$work/a b=$work/b c=$work/c
-compares first 0 "${virtual[@]}" --modes sync,async --seeds 2 --out "$a"
-compares ssp 0 "${virtual[@]}" --modes ssp:3,async --workers 2,4 --seeds 3 --out "$b"
-before=$(sums "$a" "$b")
-compares merged 0 --merge "$a" --merge "$b" --out "$c"
-says merged '^14 runs of 2 comparisons; runs of several are taken once$'
-says merged "^1 are not done: syncopate compare --plan $c/plan.json --out $c makes them$"
-compares further 0 --plan "$c/plan.json" --out "$c"
-[ "$(grep -c 'is there already' "$work/further.log")" -eq 14 ] || fail "what was merged is made anew"
-[ "$(sums "$a" "$b")" = "$before" ] || fail "merging changed what was merged"
-compares at-once 0 --plan "$c/plan.json" --quiet --out "$work/at-once"
-diff <(grep -v '"command"' "$work/at-once/compare.json") <(grep -v '"command"' "$c/compare.json") >"$work/diff" ||
-    fail "it is not as if it had been made at once: $(head -3 "$work/diff")"
-ok "two comparisons are one with all their arms and runs, and stay as they are; it goes on as if made at once"
-
-# Cut off in the middle: some runs are there, one half, others not.
-rm -rf "$c/runs/ssp-3-w4-s2" "$c/runs/sync-w2-s1" "$c/compare.json"
-mkdir "$c/runs/sync-w2-s1.part" && : >"$c/runs/sync-w2-s1.part/run.json"
-compares resumed 0 --merge "$a" --merge "$b" --out "$c" --quiet
-if [ -e "$c/runs/sync-w2-s1.part" ] || [ ! -s "$c/compare.json" ]; then fail "a merge that was cut off does not go on"; fi
-cmp -s "$a/runs/sync-w2-s1/run.json" "$c/runs/sync-w2-s1/run.json" || fail "what was missing is not there"
-sed -i 's/"parameters_sha256": "./"parameters_sha256": "f/' "$c/runs/async-w4-s1/run.json"
-compares changed 3 --merge "$a" --merge "$b" --out "$c" --quiet
-says changed 'async-w4-s1 is in both and came out with other bits'
-compares differing 0 "${virtual[@]}" --modes async --workers 4 --seeds 3 --optimizer sgd --network 1Gbit --out "$work/differing"
-refused differs 3 "do not go together: --optimizer adam and sgd; --network \(none\) and 1Gbit" --merge "$a" --merge "$work/differing"
-compares real 0 "${small[@]}" --modes sync --out "$work/real"
-refused clocks 3 "virtual seconds and real ones" --merge "$a" --merge "$work/real"
-compares data 0 "${virtual[@]}" --data synthetic:700 --modes async --out "$work/data"
-sed -i 's/synthetic:700/synthetic:600/' "$work/data/plan.json" # As if written by hand: the runs say what they are.
-refused runs 3 "do not go together: 600 examples and 700 examples to train on" --merge "$a" --merge "$work/data"
-compares arm 0 "${virtual[@]}" --arm "x=--mode async --ps 2" --out "$work/arm"
-compares arm-too 0 "${virtual[@]}" --arm "x=--mode async --ps 3" --out "$work/arm-too"
-refused arms 3 "both have an arm x, which is not the same" --merge "$work/arm" --merge "$work/arm-too"
-refused alone 2 "--merge: needs the folders of several comparisons" --merge "$a"
-refused twice 2 "are one folder" --merge "$a" --merge "$a/../a"
-refused options 2 "--seeds and --merge: comparisons that are merged have their own options" --merge "$a" --merge "$b" --seeds 4
-refused none 5 "there-is-none" --merge "$a" --merge "$work/there-is-none"
-mv "$b/runs/ssp-3-w2-s1" "$work/moved"
-ln -s "$work/moved" "$b/runs/ssp-3-w2-s1"
-ln -s /etc "$work/moved/logs"
-compares link 5 --merge "$a" --merge "$b" --out "$work/linked"
-says link "logs in it is a symbolic link"
-ok "each thing in which comparisons differ is named, and what cannot be merged is refused"
 
 # --- a program beside it --------------------------------------------------------------------------
 if ! grep -q '^cpu0 ' /proc/stat 2>/dev/null; then

@@ -5,8 +5,8 @@
 # waits for what that is compared, and not this machine's processors. One hidden layer (407 KB) on Fashion-MNIST, 400
 # batches of 64.
 #
-# They are two comparisons with two tables, and stand in no figure together: seconds of two kinds are not compared,
-# which compare refuses (--merge) and so is shown here. Below them each figure of both with its error.
+# They are two comparisons with two tables, and stand in no figure together: seconds of two kinds are not compared.
+# Below them each figure of both with its error.
 #
 # Real processes go before all others of the machine (chrt -f) where one may; without, and on a machine that is busy,
 # the real lines are slower. The twins agree if images a second and mean staleness are within 5 % in both modes and
@@ -58,12 +58,7 @@ for ((i = seed; i < seed + seeds; i++)); do
         bits=other
     fi
 done
-if "$build/syncopate" compare --merge "$out/real" --merge "$out/virtual" --out "$out/both" >"$work/merge.said" 2>&1; then
-    echo "real and virtual seconds were merged"
-    exit 1
-fi
 answer=no
 if [ -z "$apart" ] && [ "$bits" = "the same" ]; then answer=yes; fi
 echo
-sed 's/^/merged: /' "$work/merge.said"
 verdict "Twins" $answer "images a second and mean staleness of both modes are${apart:+ not} within 5 %, and sync has $bits bits in both"
