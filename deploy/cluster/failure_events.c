@@ -235,6 +235,10 @@ enum status failures_events(const struct failures *failures, uint32_t servers, u
     uint32_t joining = failures_joining(failures);
     *events = NULL;
     *count = 0;
+    if (workers + joining > JOB_WORKERS_MAX)
+        return error_set(error, STATUS_INVALID,
+                         "--join: %u workers and %u that join are more than a job has, %d", workers,
+                         joining, JOB_WORKERS_MAX);
     enum status status = check_places(failures, servers, workers + joining, error);
     if (status != STATUS_OK)
         return status;
@@ -259,11 +263,6 @@ enum status failures_check(const struct failures *failures, uint32_t servers, ui
 {
     struct failure_event *events;
     size_t count;
-    uint32_t joining = failures_joining(failures);
-    if (workers + joining > JOB_WORKERS_MAX)
-        return error_set(error, STATUS_INVALID,
-                         "--join: %u workers and %u that join are more than a job has, %d", workers,
-                         joining, JOB_WORKERS_MAX);
     enum status status = failures_events(failures, servers, workers, &events, &count, error);
     free(events);
     return status;

@@ -149,27 +149,6 @@ static enum status read_restart(struct failures *failures, const char *text, str
     return status;
 }
 
-static enum status read_faults(struct failures *failures, const char *text, struct error *error)
-{
-    char number[32];
-    const char *colon = strchr(text, ':');
-    size_t length = colon != NULL ? (size_t)(colon - text) : strlen(text);
-    uint64_t seed;
-    double rate = 1;
-    snprintf(number, sizeof number, "%.*s", length < sizeof number ? (int)length : 0, text);
-    if (!option_parse_u64(number, &seed))
-        return error_set(error, STATUS_INVALID, "needs SEED or SEED:RATE, as in 7 or 7:0.5");
-    if (colon != NULL && (!option_parse_real(colon + 1, &rate) ||
-                          !(rate >= FAILURES_RATE_LEAST && rate <= FAILURES_RATE_MOST)))
-        return error_set(error, STATUS_INVALID,
-                         "'%.60s' is not a rate from %g to %d faults a minute", colon + 1,
-                         FAILURES_RATE_LEAST, FAILURES_RATE_MOST);
-    failures->drawing = true;
-    failures->seed = seed;
-    failures->rate = rate;
-    return STATUS_OK;
-}
-
 static bool find_kind(const char *name, size_t length, enum failure_kind *kind)
 {
     for (unsigned i = 0; i < FAILURE_KIND_COUNT; i++)
@@ -188,33 +167,12 @@ enum status failures_option(struct failures *failures, const char *name, const c
     enum failure_kind kind;
     if (find_kind(name, strlen(name), &kind)) {
         status = read_list(failures, kind, text, &found);
-    } else if (strcmp(name, "restart") == 0) {
-        status = read_restart(failures, text, &found);
     } else {
-        assert(strcmp(name, "faults") == 0);
-        status = read_faults(failures, text, &found);
+        assert(strcmp(name, "restart") == 0);
+        status = read_restart(failures, text, &found);
     }
     if (status != STATUS_OK)
         error_set(error, status, "--%s=%.120s: %.300s", name, text, found.text);
-    return status;
-}
-
-enum status failures_add(struct failures *failures, const char *line, struct error *error)
-{
-    enum failure_kind kind;
-    size_t length = strcspn(line, " ");
-    struct error found;
-    if (line[length] != ' ' || !find_kind(line, length, &kind))
-        return error_set(error, STATUS_INVALID,
-                         "'%.60s' is not a failure such as kill worker/3@12s", line);
-    size_t before = failures->count;
-    enum status status = read_list(failures, kind, line + length + 1, &found);
-    if (status == STATUS_OK && failures->count != before + 1) {
-        failures->count = before;
-        status = error_set(&found, STATUS_INVALID, "is more than one");
-    }
-    if (status != STATUS_OK)
-        error_set(error, status, "%.120s: %.300s", line, found.text);
     return status;
 }
 
@@ -241,14 +199,14 @@ static void append_failure(const struct failure *failure, char *texts, size_t si
     wording_append(texts, size, "%s%s", texts[0] != '\0' ? "," : "", strchr(text, ' ') + 1);
 }
 
-static enum status write_kind(const struct failures *failures, size_t count, enum failure_kind kind,
+static enum status write_kind(const struct failures *failures, enum failure_kind kind,
                               struct json_writer *writer)
 {
-    size_t size = count * FAILURE_TEXT_MAX + 1;
+    size_t size = failures->count * FAILURE_TEXT_MAX + 1;
     char *texts = calloc(1, size);
     if (texts == NULL)
         return STATUS_MEMORY;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < failures->count; i++)
         if (failures->list[i].kind == kind)
             append_failure(&failures->list[i], texts, size);
     if (texts[0] != '\0')
@@ -257,18 +215,13 @@ static enum status write_kind(const struct failures *failures, size_t count, enu
     return STATUS_OK;
 }
 
-enum status failures_write(const struct failures *failures, size_t count,
-                           struct json_writer *writer)
+enum status failures_write(const struct failures *failures, struct json_writer *writer)
 {
     enum status status = STATUS_OK;
-    char faults[64];
     for (unsigned kind = 0; kind < FAILURE_KIND_COUNT && status == STATUS_OK; kind++)
-        status = write_kind(failures, count, (enum failure_kind)kind, writer);
+        status = write_kind(failures, (enum failure_kind)kind, writer);
     if (failures->restart_ns > 0)
         json_writer_text(writer, "restart", quantity_time(failures->restart_ns).text);
-    snprintf(faults, sizeof faults, "%" PRIu64 ":%.17g", failures->seed, failures->rate);
-    if (failures->drawing)
-        json_writer_text(writer, "faults", faults);
     return status;
 }
 

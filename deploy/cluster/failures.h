@@ -1,5 +1,4 @@
-/* failures.h - scheduled failures of a cluster in virtual time, given as options or drawn from a
- * seed.
+/* failures.h - scheduled failures of a cluster in virtual time, given as options.
  *
  *     --kill worker/3@12s+5s             dead at 12 s, replaced 5 s later; without +5s never, or
  *     when
@@ -12,9 +11,6 @@
  *     --leave worker/2@9s                leaves in order
  *     --restart 5s                       a killed process is replaced after this, unless it says
  *     itself
- *     --faults SEED[:RATE]               drawn: RATE (1) a minute, over all processes; a failure of
- *     a
- *                                        process that is gone or already affected is left out
  *
  * A list has several, after a comma or a semicolon: "worker/3@12s,worker/0-1,ps/0@20s". Times are
  * virtual and count from the job's START. Joining workers are numbered after the declared ones, in
@@ -36,10 +32,8 @@
 #include "common/file/json_writer.h"
 #include "deploy/cluster/places.h"
 
-#define FAILURE_TEXT_MAX    (2 * PLACES_TEXT_MAX + 80)
-#define FAILURES_MAX        4096
-#define FAILURES_RATE_LEAST 1e-6 /* A minute. */
-#define FAILURES_RATE_MOST  6000
+#define FAILURE_TEXT_MAX (2 * PLACES_TEXT_MAX + 80)
+#define FAILURES_MAX     4096
 
 enum failure_kind {
     FAILURE_KILL,
@@ -59,13 +53,9 @@ struct failure {
 };
 
 struct failures {
-    struct failure *list; /* [count] in the order in which they were given or drawn. */
+    struct failure *list; /* [count] in the order in which they were given. */
     size_t count, capacity;
     uint64_t restart_ns; /* 0: permanent kills stay permanent. */
-    bool drawing;
-    uint64_t seed;
-    double rate;            /* A minute. */
-    uint64_t drawn, due_ns; /* Failures drawn so far; the time of the next. */
 };
 
 void failures_init(struct failures *failures);
@@ -76,27 +66,15 @@ void failures_free(struct failures *failures);
 enum status failures_option(struct failures *failures, const char *name, const char *text,
                             struct error *error);
 
-/* A failure in the form of failure_write, "kill worker/3@12s+5s". */
-enum status failures_add(struct failures *failures, const char *line, struct error *error);
+/* "kill worker/3@12s+5s" */
 void failure_write(const struct failure *failure, char text[FAILURE_TEXT_MAX]);
 
-/* Write the options that give the first `count` of the list, and the rest, as members of an object:
- * "kill": "worker/3@12s+5s,ps/0@60s". Empty ones are left out. STATUS_MEMORY. */
-enum status failures_write(const struct failures *failures, size_t count,
-                           struct json_writer *writer);
+/* Write the options that give them as members of an object: "kill": "worker/3@12s+5s,ps/0@60s".
+ * Empty ones are left out. STATUS_MEMORY. */
+enum status failures_write(const struct failures *failures, struct json_writer *writer);
 
-/* Append the failures that --faults draws up to a time, for a job of so many declared servers and
- * workers. Each is of a process that has no other failure then. Drawing up to a later time gives
- * the same ones and more. A process has one failure at a time, half of the workers live, and at
- * most as many workers join as were declared. No effect without --faults. STATUS_MEMORY;
- * STATUS_INVALID beyond FAILURES_MAX. */
-enum status failures_draw(struct failures *failures, uint32_t servers, uint32_t workers,
-                          uint64_t until_ns, struct error *error);
-
-/* The number of joins, and its limit when they are drawn: the number of declared workers, because
- * each takes memory. 0 without --faults. */
+/* The number of joins. */
 uint32_t failures_joining(const struct failures *failures);
-uint32_t failures_joining_most(const struct failures *failures, uint32_t workers);
 
 /* --- events ----------------------------------------------------------------------------------- */
 

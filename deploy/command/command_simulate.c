@@ -53,8 +53,8 @@ static enum status take_texts(struct laboratory *l, struct error *error)
 {
     static const char *const of_cluster[] = {"network", "link", "processors", "switch-buffer",
                                              "jitter",  "loss", "memory"};
-    static const char *const of_failures[] = {"kill",  "stop",    "partition", "join",
-                                              "leave", "restart", "faults"};
+    static const char *const of_failures[] = {"kill", "stop",  "partition",
+                                              "join", "leave", "restart"};
     const struct options *options = &l->plan.options;
     enum status status = STATUS_OK;
     for (int i = 0; i < CLUSTER_TEXT_COUNT && status == STATUS_OK; i++)
@@ -96,7 +96,7 @@ static int read_cluster(struct laboratory *l, struct error *error)
 static uint64_t memory_needed(const struct laboratory *l)
 {
     const struct options *options = &l->plan.options;
-    uint32_t workers = fault_schedule_workers_most(&l->failures, options->workers);
+    uint32_t workers = options->workers + failures_joining(&l->failures);
     uint64_t traced =
         options->traced ? run_trace_memory(options->ps + workers, options->trace_steps) : 0;
     return simulation_memory(&l->plan.workload, workers, options->ps) + traced;
@@ -137,7 +137,7 @@ static int check_memory(const struct laboratory *l, struct error *error)
     return EXIT_USAGE;
 }
 
-/* A process that owns chunks stays. A drawn leave asks it to, without effect. */
+/* A process that owns chunks stays. */
 static enum status check_leaves(const struct laboratory *l, struct error *error)
 {
     const struct options *options = &l->plan.options;
@@ -161,7 +161,7 @@ static enum status check_places(const struct laboratory *l, struct error *error)
 {
     const struct options *options = &l->plan.options;
     struct error found;
-    uint32_t most = fault_schedule_workers_most(&l->failures, options->workers);
+    uint32_t most = options->workers + failures_joining(&l->failures);
     enum status status = failures_check(&l->failures, options->ps, options->workers, error);
     if (status != STATUS_OK || cluster_check(&l->cluster, options->ps, most, &found) == STATUS_OK)
         return status;
@@ -455,8 +455,7 @@ static int prepare(struct laboratory *l, struct error *error)
     }
     label(l);
     account_init(&l->account, &l->failures);
-    uint32_t processes =
-        plan->options.ps + fault_schedule_workers_most(&l->failures, plan->options.workers);
+    uint32_t processes = plan->options.ps + plan->options.workers + failures_joining(&l->failures);
     if (run_trace_recorder(&l->trace, processes, plan->options.trace_steps, &l->recorder, error) !=
         STATUS_OK)
         return EXIT_CANNOT_OPEN;

@@ -17,7 +17,7 @@
 
 void account_init(struct account *account, const struct failures *failures)
 {
-    *account = (struct account){.failures = failures, .given = failures->count};
+    *account = (struct account){.failures = failures};
 }
 
 void account_free(struct account *account)
@@ -48,20 +48,13 @@ void account_note(struct account *account, uint64_t at_ns, const char *text)
 static enum status write_options(const struct account *account, struct json_writer *writer)
 {
     json_writer_object(writer, "options");
-    enum status status = failures_write(account->failures, account->given, writer);
+    enum status status = failures_write(account->failures, writer);
     json_writer_end(writer);
     return status;
 }
 
 static void write_lists(const struct account *account, struct json_writer *writer)
 {
-    json_writer_array(writer, "drawn");
-    for (size_t i = account->given; i < account->failures->count; i++) {
-        char text[FAILURE_TEXT_MAX];
-        failure_write(&account->failures->list[i], text);
-        json_writer_text(writer, NULL, text);
-    }
-    json_writer_end(writer);
     json_writer_array(writer, "happened");
     for (size_t i = 0; i < account->count; i++) {
         json_writer_object_line(writer, NULL);

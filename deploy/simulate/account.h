@@ -3,8 +3,7 @@
  *
  *     {
  *       "format": "syncopate-virtual-1",
- *       "options": {"kill": "worker/1@300ms+200ms", "faults": "7:60"},     to give simulate again
- *       "drawn": ["stop ps/0@12.41s+1.2s"],                                by --faults
+ *       "options": {"kill": "worker/1@300ms+200ms"},                       to give simulate again
  *       "happened": [{"seconds": 0.3, "text": "worker/1 is killed; another comes in 200ms"}],
  *       "load": {...}                                                      load.h; null while it
  *       runs
@@ -28,7 +27,6 @@
 
 struct account {
     const struct failures *failures;
-    size_t given; /* Planned failures; the following ones are drawn. */
     struct account_event {
         uint64_t at_ns;
         char *text;
@@ -36,7 +34,6 @@ struct account {
     size_t count, capacity, lost; /* lost: for lack of memory. */
 };
 
-/* Before the first draw. */
 void account_init(struct account *account, const struct failures *failures);
 void account_free(struct account *account);
 

@@ -1,4 +1,4 @@
-/* fault_schedule.c - one event at a time, the next that is due: from the list, or drawn. */
+/* fault_schedule.c - one event of the list at a time, the next that is due. */
 
 #include "deploy/simulate/fault_schedule.h"
 
@@ -295,47 +295,14 @@ static void give_up_side(struct fault_schedule *s, size_t index)
 
 /* --- the list -------------------------------------------------------------------------------- */
 
-/* From all failures. Past events keep their places: drawn ones come later. */
 static enum status list_failure_events(struct fault_schedule *s, struct error *error)
 {
     const struct failures *failures = s->options.failures;
-    struct failure_event *list;
-    size_t count;
-    struct fault_schedule_partition *partitions =
-        realloc(s->partitions, (failures->count + 1) * sizeof *partitions);
-    if (partitions == NULL)
+    s->partitions = calloc(failures->count + 1, sizeof *s->partitions);
+    if (s->partitions == NULL)
         return error_set(error, STATUS_MEMORY, "no memory for %zu failures", failures->count);
-    s->partitions = partitions;
-    for (; s->partition_count < failures->count; s->partition_count++)
-        partitions[s->partition_count] = (struct fault_schedule_partition){.in_use = false};
-    enum status status = failures_events(failures, s->options.job->server_count,
-                                         s->options.job->worker_count, &list, &count, error);
-    if (status != STATUS_OK)
-        return status;
-    assert(s->next <= count);
-    free(s->events);
-    s->events = list;
-    s->count = count;
-    return STATUS_OK;
-}
-
-/* Too many do not end a run that may have learnt for hours: no more are drawn. */
-static void draw(struct fault_schedule *s)
-{
-    struct failures *failures = s->options.failures;
-    struct error error;
-    size_t before = failures->count;
-    enum status status = failures_draw(failures, s->options.job->server_count,
-                                       s->options.job->worker_count, elapsed_ns(s), &error);
-    if (status == STATUS_INVALID) {
-        s->drawing = false;
-        tell(s, "no more faults are drawn: %s", error.text);
-        status = STATUS_OK;
-    }
-    if (status == STATUS_OK && failures->count > before)
-        status = list_failure_events(s, &error);
-    if (status != STATUS_OK)
-        engine_fail(s->options.engine, "%s", error.text);
+    return failures_events(failures, s->options.job->server_count, s->options.job->worker_count,
+                           &s->events, &s->count, error);
 }
 
 /* The end of an earlier failure of a process. */
@@ -372,30 +339,16 @@ static void happen(struct fault_schedule *s, const struct failure_event *event)
     }
 }
 
-/* The time of the next action, since the START; UINT64_MAX: never. */
-static uint64_t next_ns(const struct fault_schedule *s)
-{
-    const struct failures *failures = s->options.failures;
-    uint64_t next_ns = s->next < s->count ? s->events[s->next].at_ns : UINT64_MAX;
-    if (s->drawing && failures->due_ns <= QUANTITY_TIME_MOST_NS && failures->due_ns < next_ns)
-        next_ns = failures->due_ns;
-    return next_ns;
-}
-
-/* Everything that is due, including failures drawn now; then wait for the next. */
+/* Everything that is due; then wait for the next. */
 static void do_what_is_due(struct fault_schedule *s)
 {
     uint64_t now_ns = elapsed_ns(s);
-    s->drawing = s->drawing && !is_job_over(s);
-    if (s->drawing)
-        draw(s);
     while (s->next < s->count && s->events[s->next].at_ns <= now_ns) {
         struct failure_event event = s->events[s->next++];
         happen(s, &event);
     }
-    uint64_t later_ns = next_ns(s);
-    if (later_ns != UINT64_MAX)
-        engine_fault_at(s->options.engine, s->start_ns + later_ns, IS_DUE);
+    if (s->next < s->count)
+        engine_fault_at(s->options.engine, s->start_ns + s->events[s->next].at_ns, IS_DUE);
 }
 
 /* --- its table ------------------------------------------------------------------------------- */
@@ -443,11 +396,7 @@ enum status fault_schedule_init(struct fault_schedule *schedule,
     struct fault_schedule *s = schedule;
     memset(s, 0, sizeof *s);
     s->options = *options;
-    s->drawing = options->failures->drawing;
-    enum status status = failures_check(options->failures, options->job->server_count,
-                                        options->job->worker_count, error);
-    if (status == STATUS_OK)
-        status = list_failure_events(s, error);
+    enum status status = list_failure_events(s, error);
     if (status != STATUS_OK)
         fault_schedule_free(s);
     return status;
@@ -468,7 +417,6 @@ void fault_schedule_note_over(struct fault_schedule *schedule)
 void fault_schedule_stop(struct fault_schedule *schedule)
 {
     schedule->stopping = true;
-    schedule->drawing = false;
 }
 
 /* The end of a failure that never began, or that the end of the job has ended, is not counted. */
@@ -482,12 +430,6 @@ void fault_schedule_finish(struct fault_schedule *schedule)
         if (!ends)
             leave_out(s, event, "the job is over");
     }
-}
-
-uint32_t fault_schedule_workers_most(const struct failures *failures, uint32_t workers)
-{
-    uint32_t joining = failures_joining(failures), most = failures_joining_most(failures, workers);
-    return workers + (joining > most ? joining : most);
 }
 
 void fault_schedule_sum_up(const struct fault_schedule *schedule, char *text, size_t size)

@@ -16,10 +16,10 @@
  * short partition delayed messages continue at once.) The kernel of a stopped process answers for
  * it: its connections stay.
  *
- * Times count from the first START, also in a cluster whose server 0 is replaced. --faults draws
- * failures as time passes, until the end of the job: when server 0 has left, or at the first
- * message in which it announces the end. Later failures are left out, and counted, and so are
- * failures of ended processes. After a request to stop there are no new failures, and current ones
+ * Times count from the first START, also in a cluster whose server 0 is replaced. There
+ * are failures until the end of the job: when server 0 has left, or at the first message in which
+ * it announces the end. Later failures are left out, and counted, and so are failures of ended
+ * processes. After a request to stop there are no new failures, and current ones
  * end in time: the stop needs a checkpoint, which might never come while servers keep dying.
  *
  *     fault_schedule_init(&schedule, &options, &error);
@@ -46,9 +46,9 @@
 struct engine;
 
 struct fault_schedule_options {
-    struct engine *engine;     /* Uninitialized until it runs; it and the rest outlive this. */
-    struct failures *failures; /* Drawn ones are appended. */
-    const struct job *job;     /* The engine's. */
+    struct engine *engine; /* Uninitialized until it runs; it and the rest outlive this. */
+    const struct failures *failures;
+    const struct job *job; /* The engine's. */
 
     /* Optional: a line for each failure, its end, or its omission; at_ns since the first START. */
     void (*say)(void *context, uint64_t at_ns, const char *text);
@@ -66,12 +66,11 @@ struct fault_schedule {
     struct fault_schedule_partition {
         bool in_use;
         uint32_t ways[2]; /* Ids in the network. */
-    } * partitions;       /* [partition_count] by index of the failure. */
-    size_t partition_count;
+    } * partitions;       /* By index of the failure. */
     /* By host: killed, with a replacement to come. */
     bool awaited[JOB_SERVERS_MAX + JOB_WORKERS_MAX];
     uint32_t awaited_count;
-    bool started, drawing, stopping, over;
+    bool started, stopping, over;
     uint64_t start_ns;
     uint64_t struck[FAILURE_EVENT_KIND_COUNT], left_out[FAILURE_EVENT_KIND_COUNT];
 };
@@ -92,10 +91,6 @@ void fault_schedule_stop(struct fault_schedule *schedule);
 
 /* After the engine has run: failures planned after the end are left out, too. */
 void fault_schedule_finish(struct fault_schedule *schedule);
-
-/* The maximum number of workers in the end, for so many declared: including those that may be
- * drawn. */
-uint32_t fault_schedule_workers_most(const struct failures *failures, uint32_t workers);
 
 /* "2 kills, 1 restart, 1 join; 1 left out", or "nothing": into text[size]. */
 void fault_schedule_sum_up(const struct fault_schedule *schedule, char *text, size_t size);

@@ -140,7 +140,7 @@ static enum status make_cluster(struct simulation *s, struct error *error)
 {
     const struct simulation_options *options = &s->options;
     const struct job *job = &options->workload->job;
-    uint32_t most = fault_schedule_workers_most(options->failures, job->worker_count);
+    uint32_t most = job->worker_count + failures_joining(options->failures);
     enum status status = cluster_check(options->cluster, job->server_count, most, error);
     if (status == STATUS_OK)
         status = (job->colocated ? layout_make_colocated : layout_make)(

@@ -42,7 +42,7 @@ struct simulation_options {
     const struct options *options;
     struct workload *workload; /* Read. */
     const struct cluster *cluster;
-    struct failures *failures;       /* Drawn ones are appended. */
+    const struct failures *failures;
     const char *out;                 /* The run directory, checked. */
     const struct board_place *board; /* For TensorBoard; see board_place.h. */
     /* Called some thousand times a second. */

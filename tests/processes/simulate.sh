@@ -90,7 +90,7 @@ if short_run; then
             --network "5Mbit,1ms")
         if [ $((seed % 3)) -eq 0 ]; then kind+=(--mode ssp:2); fi
         if [ $((seed % 3)) -eq 1 ]; then kind+=(--mode async); fi
-        if [ "$seed" -gt 3 ]; then kind+=(--faults "$seed:120" --restart 1s); fi
+        if [ "$seed" -gt 3 ]; then kind+=(--kill "worker/$((seed % 3))@200ms,ps/0@900ms" --stop "worker/0@1500ms+200ms" --restart 1s); fi
         alike here "alike/$seed" LC_ALL=C
         alike elsewhere/far/away "alike-$long/$seed" LC_ALL="$other" PADDING="$(head -c 5000 /dev/zero | tr '\0' x)" "${still[@]}"
     done
@@ -201,10 +201,11 @@ if short_run; then
     ok "stopped by Ctrl-C at a checkpoint, gone on with other workers and servers: the bits of one process"
 
     # So often that no checkpoint is ever written: a stop must not wait for one.
+    storm() { seq -s, -f "ps/1@%g00ms" 1 3 9000; }
     for how in "sync INT 130" "async TERM 143"; do
         read -r kind signal code <<<"$how"
         start "storm-$kind" syncopate simulate "${job[@]}" --mode "$kind" --steps 1000000 --workers 5 --ps 2 \
-            --faults 2:3000 --out "$work/storm-$kind"
+            --kill "$(storm)" --restart 200ms --out "$work/storm-$kind"
         says "storm-$kind" "going back to step" 20
         kill "-$signal" "${pids[storm-$kind]}"
         ends "storm-$kind" "$code"
@@ -280,14 +281,15 @@ if long_run; then
     ok "a cluster so large that its first step takes long says so, and a stop does not wait for it"
 fi
 if long_run; then
-    drawn=(--mode async --workers 24 --ps 4 --epochs 3 --compute "lognormal:20ms,0.5" --straggle 0.05:pareto:10
-        --network "100Mbit,1ms" --faults 7:60 --restart 2s)
-    simulates drawn "${drawn[@]}"
-    simulates drawn-too "${drawn[@]}"
-    if [ "$(bits_of "$work/drawn")" != "$(bits_of "$work/drawn-too")" ]; then fail "drawn faults: other bits"; fi
-    run drawn-again 0 syncopate replay "$work/drawn"
-    says drawn-again "^parameters_sha256 $(bits_of "$work/drawn"): as recorded$"
-    ok "24 workers, faults drawn from a seed: the same bits twice, and from the record"
+    many=(--mode async --workers 24 --ps 4 --epochs 3 --compute "lognormal:20ms,0.5" --straggle 0.05:pareto:10
+        --network "100Mbit,1ms" --restart 200ms --kill "worker/3@50ms,ps/2@400ms,worker/7-9@600ms,ps/0@900ms"
+        --stop "worker/11@100ms+300ms,ps/1@700ms+100ms" --partition "worker/15@300ms+200ms" --join "@200ms,@500ms")
+    simulates struck "${many[@]}"
+    simulates struck-too "${many[@]}"
+    if [ "$(bits_of "$work/struck")" != "$(bits_of "$work/struck-too")" ]; then fail "24 workers: other bits"; fi
+    run struck-again 0 syncopate replay "$work/struck"
+    says struck-again "^parameters_sha256 $(bits_of "$work/struck"): as recorded$"
+    ok "24 workers and many faults: the same bits twice, and from the record"
     run thousand 0 syncopate simulate --data synthetic:4000 --model softmax --mode async --workers 1000 --ps 16 \
         --worker-batch 16 --steps 2000 --out "$work/thousand"
     run thousand-again 0 syncopate replay "$work/thousand"

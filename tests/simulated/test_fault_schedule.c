@@ -48,7 +48,6 @@ struct cluster {
     uint64_t parted_us, up_us,
         down_us; /* worker/0 and server 0; and when they heard last, as it ended. */
     const char *stop_at, *over_at; /* Told this, a stop is asked for; the job is said to be over. */
-    size_t drawn_then;
     char log[20000];
     struct checkpoint_reader model; /* In the end. */
 };
@@ -84,8 +83,6 @@ static void note_told(void *context, uint64_t at_ns, const char *text)
         fault_schedule_stop(&c->schedule);
     if (c->over_at != NULL && strstr(text, c->over_at) != NULL)
         fault_schedule_note_over(&c->schedule);
-    if (strstr(text, "worker/1 is killed") != NULL)
-        c->drawn_then = c->failures.count;
     wording_append(c->log, sizeof c->log, "%.9f %s\n", (double)at_ns * 1e-9, text);
 }
 
@@ -485,9 +482,8 @@ TEST_EACH(after_a_stop_is_asked_for_nothing_more_goes_wrong, MODE_COUNT, (enum m
 {
     char sum[200];
     c->stop_at = "worker/1 is killed";
-    cluster_run(c,
-                "stop=worker/2@4s+2s,worker/0@9s+1s partition=worker/3@4.5s+1s,worker/2@9s+1s "
-                "kill=worker/1@5s+3s,ps/1@7s+1s,ps/0@8s+1s join=@9s leave=worker/0@15s faults=7:6");
+    cluster_run(c, "stop=worker/2@4s+2s,worker/0@9s+1s partition=worker/3@4.5s+1s,worker/2@9s+1s "
+                   "kill=worker/1@5s+3s,ps/1@7s+1s,ps/0@8s+1s join=@9s leave=worker/0@15s");
     expect_told(c, "5.500000000 worker/3 and all others hear each other again\n");
     expect_told(c, "6.000000000 worker/2 goes on\n");
     expect_told(c, "8.000000000 worker/1 is started again\n");
@@ -495,7 +491,6 @@ TEST_EACH(after_a_stop_is_asked_for_nothing_more_goes_wrong, MODE_COUNT, (enum m
     expect_told(c, "leave worker/0@15s: left out for worker/0: a stop was asked for\n");
     fault_schedule_sum_up(&c->schedule, sum, sizeof sum);
     ck_assert_str_eq(sum, "1 kill, 1 restart, 1 stop, 1 partition; 6 left out");
-    ck_assert_uint_eq(c->failures.count, c->drawn_then);
     expect_serial(c);
 }
 
@@ -504,16 +499,15 @@ TEST(once_server_0_says_that_it_is_over_it_is, MODE_ASYNC)
 {
     char sum[200];
     c->over_at = "worker/1 is killed";
-    cluster_run(c, "kill=worker/1@5s+3s,ps/0@7s+1s faults=7:6");
+    cluster_run(c, "kill=worker/1@5s+3s,ps/0@7s+1s");
     expect_told(c, "worker/1 is not started again: the job is over\n");
     expect_told(c, "left out for ps/0: the job is over\n");
     fault_schedule_sum_up(&c->schedule, sum, sizeof sum);
     ck_assert_str_eq(sum, "1 kill; 2 left out");
-    ck_assert_uint_eq(c->failures.count, c->drawn_then);
     expect_serial(c);
 }
 
-/* --- drawn ----------------------------------------------------------------------------------- */
+/* --- many ----------------------------------------------------------------------------------- */
 
 static uint64_t sum_of(const uint64_t counts[FAILURE_EVENT_KIND_COUNT])
 {
@@ -523,42 +517,14 @@ static uint64_t sum_of(const uint64_t counts[FAILURE_EVENT_KIND_COUNT])
     return sum;
 }
 
-/* And as many as are drawn at once, by whoever asks for all of them at once. */
-TEST_EACH(what_is_drawn_on_the_way_is_what_is_drawn_at_once, MODE_COUNT * 4,
-          (enum mode)(_i % MODE_COUNT))
-{
-    struct failures all;
-    struct error error;
-    char what[32];
-    size_t until = 0;
-    snprintf(what, sizeof what, "faults=%d:15", _i / MODE_COUNT);
-    cluster_run(c, what);
-    expect_serial(c);
-    failures_init(&all);
-    failures_option(&all, "faults", what + strlen("faults="), &error);
-    ck_assert_int_eq(failures_draw(&all, SERVERS, WORKERS, 2000 * S, &error), STATUS_OK);
-    ck_assert_uint_ge(sum_of(c->schedule.struck), 5);
-    ck_assert_uint_ge(c->failures.count, 5);
-    for (; until < c->failures.count; until++) {
-        char one[FAILURE_TEXT_MAX], other[FAILURE_TEXT_MAX];
-        failure_write(&c->failures.list[until], one);
-        failure_write(&all.list[until], other);
-        ck_assert_str_eq(one, other);
-    }
-    /* None that was due is missing. */
-    uint64_t over_ns = c->engine.now_ns - c->schedule.start_ns;
-    ck_assert(until == all.count || all.list[until].at_ns + 30 * S > over_ns);
-    failures_free(&all);
-}
-
 TEST_TIMES(the_same_seed_has_the_same_history, MODE_COUNT)
 {
     struct cluster once, again, other;
     struct cluster *all[] = {&once, &again, &other};
     for (size_t i = 0; i < 3; i++) {
         cluster_open(all[i], (enum mode)_i);
-        cluster_run(all[i], i < 2 ? "faults=5:20 kill=worker/0@3s+1s join=@4s"
-                                  : "faults=6:20 kill=worker/0@3s+1s join=@4s");
+        cluster_run(all[i], i < 2 ? "stop=ps/1@2s+1s kill=worker/0@3s+1s join=@4s"
+                                  : "stop=ps/1@2s+2s kill=worker/0@3s+1s join=@4s");
     }
     ck_assert_mem_eq(once.engine.transcript.digest, again.engine.transcript.digest, HASH_BYTES);
     ck_assert_str_eq(once.log, again.log);
@@ -572,7 +538,11 @@ TEST_TIMES(the_same_seed_has_the_same_history, MODE_COUNT)
 TEST_EACH(a_storm_ends, MODE_COUNT, (enum mode)_i)
 {
     c->job.steps = 40;
-    cluster_run(c, "faults=3:100");
+    char storm[400] = "kill=ps/0@1s+1s";
+    for (unsigned i = 2; i < 25; i++)
+        wording_append(storm, sizeof storm, ",%s/%u@%us+1s", i % 3 == 0 ? "ps" : "worker", i % 2,
+                       i);
+    cluster_run(c, storm);
     ck_assert_uint_gt(sum_of(c->schedule.struck), 20);
 }
 
@@ -598,7 +568,6 @@ TEST(what_cannot_be_is_said_before_anything_runs, MODE_SYNC)
     struct error error;
     for (uint32_t i = 0; i <= JOB_WORKERS_MAX - WORKERS; i++)
         ck_assert_int_eq(failures_option(&c->failures, "join", "@3s", &error), STATUS_OK);
-    ck_assert_uint_eq(fault_schedule_workers_most(&c->failures, WORKERS), JOB_WORKERS_MAX + 1);
     struct fault_schedule_options options = {
         .engine = &c->engine, .failures = &c->failures, .job = &c->job};
     ck_assert_int_eq(fault_schedule_init(&c->schedule, &options, &error), STATUS_INVALID);

@@ -10,7 +10,6 @@
 #include "tests/fuzz/fuzz.h"
 
 #define TEXT_MAX 4096
-#define DRAWN_NS UINT64_C(20000000000)
 
 /* The outages, a happening for each process of each, and what a thousand workers are slowed down by. */
 const struct fuzz_bounds fuzz_bounds = {8u << 20, 4096};
@@ -22,11 +21,16 @@ void fuzz_start(void)
 static void write_again(const struct failures *failures)
 {
     struct failures again;
+    struct error error;
     failures_init(&again);
     for (size_t i = 0; i < failures->count; i++) {
         char one[FAILURE_TEXT_MAX], other[FAILURE_TEXT_MAX];
         failure_write(&failures->list[i], one);
-        fuzz_must(failures_add(&again, one, NULL) == STATUS_OK, "what was written can be read");
+        char *list = strchr(one, ' ');
+        *list = '\0';
+        fuzz_must(failures_option(&again, one, list + 1, &error) == STATUS_OK,
+                  "what was written can be read");
+        *list = ' ';
         failure_write(&again.list[i], other);
         fuzz_must(strcmp(one, other) == 0, "it stays the same");
     }
@@ -48,8 +52,7 @@ static void happen(const struct failures *failures)
 static void take(struct failures *failures, struct cluster *cluster, const char *name,
                  const char *text)
 {
-    static const char *const ours[] = {"kill",  "stop",    "partition", "join",
-                                       "leave", "restart", "faults"};
+    static const char *const ours[] = {"kill", "stop", "partition", "join", "leave", "restart"};
     static const char *const its[] = {"network", "link", "processors", "switch-buffer",
                                       "jitter",  "loss", "compute",    "straggle",
                                       "pause",   "slow", "memory"};
@@ -84,9 +87,6 @@ void fuzz_one(const uint8_t *data, size_t size)
     }
     write_again(&failures);
     happen(&failures);
-    /* Up to 6,000 a minute: too many is an answer, too. */
-    if (failures_draw(&failures, 2, 6, DRAWN_NS, NULL) == STATUS_OK)
-        happen(&failures);
     cluster_free(&cluster);
     failures_free(&failures);
 }

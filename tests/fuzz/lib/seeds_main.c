@@ -369,7 +369,6 @@ static void make_clusters(void)
         "outages", "typed",
         "kill=worker/3@12s+5s,worker/4-5@1.5s\nstop=ps/1@3s+2s\npartition=worker/0-3|ps/0@5s+2s\n"
         "join=@8s,@9s\nleave=worker/2@9s\nrestart=5s\n");
-    write_text("outages", "drawn", "faults=7:60\nkill=worker/0@60s\n");
     write_text("outages", "network",
                "network=2.5Gbit/100Mbit,50us\nlink=worker/7:100Mbit,1ms;ps/0:1Gbit\nslow=3:4\n");
 }

@@ -1,5 +1,4 @@
-/* test_failures.c - outages as they are typed, what they do to each process and when, and what is drawn
- * from a seed. */
+/* test_failures.c - failures as they are typed, and what they do to each process and when. */
 /* promises: virtual-run */
 
 #include "deploy/cluster/failures.h"
@@ -13,8 +12,7 @@
 #include "deploy/cluster/quantity.h"
 #include "tests/lib/suite.h"
 
-#define S      UINT64_C(1000000000)
-#define MINUTE (60 * S)
+#define S UINT64_C(1000000000)
 
 #define TEST(name) SUITE_TEST(name, struct failures, o, failures_init(o), failures_free(o))
 
@@ -36,7 +34,9 @@ static void expect_written(const struct failures *failures, const char *const *l
         struct error error;
         failure_write(&failures->list[i], text);
         ck_assert_str_eq(text, lines[i]);
-        ck_assert_msg(failures_add(&again, text, &error) == STATUS_OK, "%s", error.text);
+        char *list = strchr(text, ' ');
+        *list++ = '\0';
+        ck_assert_msg(failures_option(&again, text, list, &error) == STATUS_OK, "%s", error.text);
         const struct failure *one = &failures->list[i], *other = &again.list[i];
         ck_assert(one->kind == other->kind && one->at_ns == other->at_ns &&
                   one->for_ns == other->for_ns && places_equal(&one->places, &other->places) &&
@@ -50,8 +50,7 @@ TEST(the_options_that_say_the_same_are_written)
     static const char *const said[][2] = {{"kill", "worker/3@12s+5s;ps/0@0s"},
                                           {"partition", "worker/0-3,ps/1|ps/0@5s+2s"},
                                           {"join", "@8s,@9s"},
-                                          {"restart", "1.5s"},
-                                          {"faults", "7:0.1"}};
+                                          {"restart", "1.5s"}};
     struct failures again;
     struct json_writer writer;
     struct json *root = NULL;
@@ -61,17 +60,17 @@ TEST(the_options_that_say_the_same_are_written)
         say(o, said[i][0], said[i][1]);
     json_writer_init(&writer, false);
     json_writer_object(&writer, NULL);
-    ck_assert_int_eq(failures_write(o, o->count - 1, &writer), STATUS_OK); /* One was drawn, say. */
+    ck_assert_int_eq(failures_write(o, &writer), STATUS_OK);
     json_writer_end(&writer);
     ck_assert_int_eq(json_parse(writer.text, writer.bytes, "it", &root, NULL), STATUS_OK);
     while (json_next_member(root, &member))
         say(&again, member.name, json_text(member.value, ""));
-    ck_assert(again.drawing && again.seed == 7 && again.rate == 0.1);
     ck_assert_uint_eq(again.restart_ns, o->restart_ns);
     expect_written(&again,
                    (const char *const[]){"kill worker/3@12s+5s", "kill ps/0@0s",
-                                         "partition worker/0-3,ps/1|ps/0@5s+2s", "join @8s"},
-                   4);
+                                         "partition worker/0-3,ps/1|ps/0@5s+2s", "join @8s",
+                                         "join @9s"},
+                   5);
     json_release(&root);
     json_writer_free(&writer);
     failures_free(&again);
@@ -127,13 +126,6 @@ TEST(what_cannot_be_changes_nothing_and_says_why)
         {"restart", "soon", "'soon' is not a time such as 30ms, 1.5s or 200us"},
         {"restart", "0s", "needs one time, as in 5s"},
         {"restart", "5s,6s", "needs one time, as in 5s"},
-        {"faults", "", "needs SEED or SEED:RATE, as in 7 or 7:0.5"},
-        {"faults", "x", "needs SEED or SEED:RATE, as in 7 or 7:0.5"},
-        {"faults", ":1", "needs SEED or SEED:RATE, as in 7 or 7:0.5"},
-        {"faults", "7:0", "'0' is not a rate from 1e-06 to 6000 faults a minute"},
-        {"faults", "7:1e-300", "'1e-300' is not a rate from 1e-06 to 6000 faults a minute"},
-        {"faults", "7:", "'' is not a rate from 1e-06 to 6000 faults a minute"},
-        {"faults", "7:nan", "'nan' is not a rate from 1e-06 to 6000 faults a minute"},
     };
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
         struct error error;
@@ -143,25 +135,7 @@ TEST(what_cannot_be_changes_nothing_and_says_why)
         ck_assert_int_eq(failures_option(o, mistakes[i].name, mistakes[i].text, &error),
                          STATUS_INVALID);
         ck_assert_str_eq(error.text, line);
-        ck_assert(o->count == 0 && o->restart_ns == 0 && !o->drawing);
-    }
-}
-
-TEST(a_line_is_one_outage)
-{
-    static const struct {
-        const char *line, *answer;
-    } mistakes[] = {
-        {"kill", "'kill' is not a failure such as kill worker/3@12s"},
-        {"murder worker/3@12s", "'murder worker/3@12s' is not a failure such as kill worker/3@12s"},
-        {"restart 5s", "'restart 5s' is not a failure such as kill worker/3@12s"},
-        {"join @1s,@2s", "join @1s,@2s: is more than one"},
-    };
-    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
-        struct error error;
-        ck_assert_int_eq(failures_add(o, mistakes[i].line, &error), STATUS_INVALID);
-        ck_assert_str_eq(error.text, mistakes[i].answer);
-        ck_assert_uint_eq(o->count, 0);
+        ck_assert(o->count == 0 && o->restart_ns == 0);
     }
 }
 
@@ -286,131 +260,6 @@ TEST(who_is_not_there_is_named)
         ck_assert_int_eq(failures_events(o, 2, 4, &list, &count, &error), STATUS_INVALID);
         ck_assert_str_eq(error.text, mistakes[i].answer);
     }
-}
-
-/* --- drawn ----------------------------------------------------------------------------------- */
-
-static void expect_drawn(struct failures *failures, uint32_t servers, uint32_t workers,
-                         uint64_t until_ns)
-{
-    struct error error;
-    ck_assert_msg(failures_draw(failures, servers, workers, until_ns, &error) == STATUS_OK, "%s",
-                  error.text);
-}
-
-/* Computed elsewhere, from the published Philox and another library's logarithms. A fifth, which would stop
- * worker 3 at 69 s, is left out: it has been killed. */
-TEST(draws_are_these_on_every_host)
-{
-    static const char *const lines[] = {"join @9.049490679s", "kill worker/3@64.528077281s",
-                                        "kill worker/2@103.113878213s+4.223s",
-                                        "stop worker/2@111.350612689s+4.109s"};
-    say(o, "faults", "7:4");
-    expect_drawn(o, 2, 4, 2 * MINUTE);
-    expect_written(o, lines, sizeof lines / sizeof *lines);
-}
-
-TEST(drawing_further_draws_the_same_and_more)
-{
-    struct failures further;
-    failures_init(&further);
-    say(o, "faults", "3:10");
-    say(&further, "faults", "3:10");
-    for (uint64_t until = 0; until <= 10 * MINUTE; until += 7 * S)
-        expect_drawn(o, 2, 8, until);
-    expect_drawn(o, 2, 8, 10 * MINUTE);
-    expect_drawn(&further, 2, 8, 10 * MINUTE);
-    ck_assert_uint_gt(o->count, 20);
-    ck_assert_uint_eq(o->count, further.count);
-    for (size_t i = 0; i < o->count; i++) {
-        char one[FAILURE_TEXT_MAX], other[FAILURE_TEXT_MAX];
-        failure_write(&o->list[i], one);
-        failure_write(&further.list[i], other);
-        ck_assert_str_eq(one, other);
-    }
-    failures_free(&further);
-}
-
-/* Beside outages that were typed, too. */
-TEST_TIMES(what_is_drawn_can_be_and_lets_half_of_the_workers_live_and_doubles_them_at_most, 200)
-{
-    struct failures failures;
-    struct failure_event *list;
-    size_t count;
-    struct error error;
-    char text[40];
-    uint32_t workers = 1 + (uint32_t)_i % 9, servers = 1 + (uint32_t)_i % 3, gone = 0;
-    failures_init(&failures);
-    say(&failures, "kill", "worker/0@60s+30s");
-    say(&failures, "stop", "ps/0@200s+5s");
-    snprintf(text, sizeof text, "%d:20", _i);
-    say(&failures, "faults", text);
-    expect_drawn(&failures, servers, workers, 5 * MINUTE);
-    ck_assert_uint_gt(failures.count, 10);
-    ck_assert_msg(failures_events(&failures, servers, workers, &list, &count, &error) == STATUS_OK,
-                  "%s", error.text);
-    for (size_t i = 0; i < failures.count; i++) {
-        const struct failure *failure = &failures.list[i];
-        ck_assert(failure->at_ns <= 5 * MINUTE);
-        gone += failure->kind == FAILURE_LEAVE ||
-                (failure->kind == FAILURE_KILL && failure->for_ns == 0);
-    }
-    ck_assert_uint_le(2 * gone, workers);
-    ck_assert_uint_le(failures_joining(&failures), workers);
-    free(list);
-    failures_free(&failures);
-}
-
-/* As many join as there were, typed ones among them, and no more. */
-TEST(joins_are_drawn_until_there_are_twice_as_many)
-{
-    say(o, "faults", "5:600");
-    ck_assert_uint_eq(failures_joining_most(o, 3), 3);
-    ck_assert_uint_eq(failures_joining_most(o, JOB_WORKERS_MAX - 2), 2);
-    expect_drawn(o, 2, 3, 10 * MINUTE);
-    ck_assert_uint_eq(failures_joining(o), 3);
-    failures_free(o);
-    say(o, "join", "@1s,@2s,@3s,@4s");
-    ck_assert_uint_eq(failures_joining_most(o, 3), 0);
-    say(o, "faults", "5:600");
-    expect_drawn(o, 2, 3, 10 * MINUTE);
-    ck_assert_uint_eq(failures_joining(o), 4);
-}
-
-TEST(every_kind_is_drawn_at_the_rate_that_was_asked_for)
-{
-    size_t kinds[FAILURE_KIND_COUNT] = {0}, servers = 0;
-    say(o, "faults", "1:30");
-    expect_drawn(o, 32, 256, 60 * MINUTE);
-    ck_assert_uint_gt(o->drawn, 1700); /* 1800, and a deviation of 42. */
-    ck_assert_uint_lt(o->drawn, 1900);
-    ck_assert_uint_gt(o->count, o->drawn * 3 / 4); /* Others are of workers that are gone. */
-    for (size_t i = 0; i < o->count; i++) {
-        kinds[o->list[i].kind]++;
-        servers += o->list[i].kind != FAILURE_JOIN && o->list[i].places.ranges[0].role == ROLE_PS;
-    }
-    for (size_t i = 0; i < FAILURE_KIND_COUNT; i++)
-        ck_assert_uint_gt(kinds[i], 50);
-    ck_assert_uint_gt(servers, 300);
-}
-
-TEST(nothing_is_drawn_unless_asked_and_not_without_end)
-{
-    struct error error;
-    expect_drawn(o, 1, 4, 60 * MINUTE);
-    ck_assert_uint_eq(o->count, 0);
-    for (uint64_t seed = 0; seed < 100; seed++) {
-        char text[40];
-        snprintf(text, sizeof text, "%d:0.000001", (int)seed);
-        failures_free(o);
-        say(o, "faults", text);
-        expect_drawn(o, 1, 4, QUANTITY_TIME_MOST_NS);
-        ck_assert_uint_le(o->drawn, 5); /* One in two years or so. */
-    }
-    failures_free(o);
-    say(o, "faults", "1:6000");
-    ck_assert_int_eq(failures_draw(o, 256, 700, 60 * MINUTE, &error), STATUS_INVALID);
-    ck_assert_str_eq(error.text, "more than 4096 failures were drawn: a lower rate?");
 }
 
 int main(void)
