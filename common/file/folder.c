@@ -1,10 +1,11 @@
 /* folder.c - walks up from the wanted folder to one that is there, and tries to make a folder in
- * it. */
+ * it; removes one by nftw, which follows no link here. */
 
 #include "common/file/folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,4 +76,23 @@ enum status folder_check(const char *option, const char *directory, struct error
         go_up(path);
     }
     return check(option, path, directory, error);
+}
+
+/* --- removing -------------------------------------------------------------------------------- */
+
+#define DESCRIPTORS 16
+
+static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *place)
+{
+    (void)about;
+    (void)kind;
+    (void)place;
+    return remove(path);
+}
+
+enum status folder_remove(const char *path, struct error *error)
+{
+    if (nftw(path, remove_one, DESCRIPTORS, FTW_DEPTH | FTW_PHYS) == 0 || errno == ENOENT)
+        return STATUS_OK;
+    return error_set(error, STATUS_IO, "cannot remove %.250s: %s", path, strerror(errno));
 }

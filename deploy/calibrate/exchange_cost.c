@@ -15,8 +15,8 @@
 
 #include "common/base/clock.h"
 #include "common/file/disk.h"
+#include "common/file/folder.h"
 #include "common/file/json.h"
-#include "deploy/compare/run_tree.h"
 
 #define PATIENCE_SECONDS 60.0
 #define LOOK_US          2000
@@ -239,7 +239,7 @@ enum status exchange_cost_measure(struct exchange_cost *cost, const char *progra
     }
     finish(&pair.worker);
     finish(&pair.server);
-    enum status removed = run_tree_remove(pair.folder, status == STATUS_OK ? error : NULL);
+    enum status removed = folder_remove(pair.folder, status == STATUS_OK ? error : NULL);
     if (status == STATUS_OK)
         status = removed;
     if (status != STATUS_OK)

@@ -2,9 +2,9 @@
 
 #include "deploy/compare/renewal.h"
 
+#include "common/file/folder.h"
 #include "common/store/occupancy.h"
 #include "common/store/run_directory.h"
-#include "deploy/compare/run_tree.h"
 #include "worker/workload.h"
 
 /* Whether there is an unfinished run of exactly these options. */
@@ -29,5 +29,5 @@ void renewal_prepare(const struct options *options, const char *out,
         return;
     if (occupancy_await(out, patience, say, context, NULL) == STATUS_OK &&
         is_unfinished(options, out))
-        run_tree_remove(out, NULL);
+        folder_remove(out, NULL);
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "deploy/compare/run_tree.h"
+#include "common/file/folder.h"
 #include "deploy/launcher/launch.h"
 #include "deploy/trace/run_trace.h"
 
@@ -41,7 +41,7 @@ static void say_nothing(void *context, const char *line)
 static void take_away(const char *out)
 {
     char above[DISK_PATH_MAX];
-    run_tree_remove(out, NULL);
+    folder_remove(out, NULL);
     snprintf(above, sizeof above, "%.*s", (int)(strrchr(out, '/') - out), out);
     rmdir(above); /* Succeeds only when it is empty. */
 }
@@ -60,7 +60,7 @@ int warm_up_run(const struct warm_up *warm_up, struct error *error)
     const struct launch_watch watch = {NULL, NULL, say_nothing, NULL};
     struct options options = warm_up->options;
     struct run_trace trace;
-    if (run_tree_remove(warm_up->out, error) != STATUS_OK)
+    if (folder_remove(warm_up->out, error) != STATUS_OK)
         return EXIT_CANNOT_OPEN;
     if (run_trace_open(&trace, &options, NULL) != STATUS_OK)
         options.trace = NULL;

@@ -106,6 +106,23 @@ static void add(TCase *tcase)
     tcase_add_checked_fixture(tcase, open_scratch, scratch_close);
 }
 
+TEST_PLAIN(removing_follows_no_link)
+{
+    char folder[DISK_PATH_MAX], inner[DISK_PATH_MAX], other[DISK_PATH_MAX], link[DISK_PATH_MAX];
+    scratch_path(folder, "folder");
+    scratch_path(inner, "folder/inner");
+    scratch_path(link, "folder/inner/link");
+    scratch_path(other, "other");
+    ck_assert(mkdir(folder, 0777) == 0 && mkdir(inner, 0777) == 0 && mkdir(other, 0777) == 0);
+    ck_assert_int_eq(symlink(other, link), 0);
+    ck_assert_int_eq(folder_remove(folder, NULL), STATUS_OK);
+    ck_assert_uint_eq(entries(root), 1);
+    ck_assert_int_eq(symlink(other, folder), 0);
+    ck_assert_int_eq(folder_remove(folder, NULL), STATUS_OK);
+    ck_assert_uint_eq(entries(root), 1);
+    ck_assert_int_eq(folder_remove(folder, NULL), STATUS_OK); /* It is gone already. */
+}
+
 int main(void)
 {
     return suite_run("folder", add);
