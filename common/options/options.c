@@ -769,9 +769,6 @@ static enum status check_whole(const struct parser *parser)
     if (status == STATUS_OK && options->tensorboard_run != NULL && options->tensorboard == NULL)
         status = refuse(parser, "%s: only used with --tensorboard",
                         source_of(parser, "tensorboard-run"));
-    if (status == STATUS_OK && parser->user == OPTION_REPLAY && options->tensorboard != NULL &&
-        options->out == NULL)
-        status = refuse(parser, "%s: only used with --out", source_of(parser, "tensorboard"));
     if (status == STATUS_OK && parser->user == OPTION_COMPARE)
         status = check_virtual(parser);
     if (status == STATUS_OK)

@@ -704,10 +704,6 @@ const struct option_row option_rows[] = {
      "working directory."},
     {"out", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(out), OPTION_CALIBRATE, "FILE", NULL, 0, 0,
      NULL, NULL, "Cluster file to write. Default: it goes to standard output, and figures to standard error."},
-    {"out", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(out), OPTION_REPLAY, "DIR", NULL, 0, 0,
-     NULL, NULL,
-     "Write what comes of it as a run's folder, with run.json, events and the model, but without "
-     "checkpoints. It must be new or empty."},
     {"restore", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(restore), ROLES | ONE_RUN | OPTION_SIMULATE,
      "auto|never|PATH", "auto", 0, 0, &choice_restore, NULL,
      "A run in --out that has begun goes on from its newest whole checkpoint. Otherwise auto: from "
@@ -722,9 +718,6 @@ const struct option_row option_rows[] = {
      NULL, 0, 0, NULL, NULL,
      "Write event files for TensorBoard while runs are made, DIR/ARM/seed-N, and of the means of those of an arm that "
      "are done DIR/ARM/mean: tensorboard --logdir DIR. Steps are batches done, and seconds of virtual time virtual."},
-    {"tensorboard", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(tensorboard), OPTION_REPLAY, "DIR",
-     NULL, 0, 0, NULL, NULL,
-     "With --out: write an event file for TensorBoard as well, into a folder in DIR that is called as --out's."},
     {"tensorboard-run", OPTION_GROUP_FILES, OPTION_KIND_TEXT, FIELD(tensorboard_run), TRAINS & ~OPTION_COMPARE, "NAME",
      NULL, 0, 0, &choice_place, NULL,
      "With --tensorboard: call the run so there, and not as --out: the name of a folder, or a path of some."},

@@ -110,7 +110,7 @@ static const struct program_text program_texts[] = {
      "ended with. With an option of the optimizer the history stays and that is changed: a paired "
      "experiment. PATH is a run directory.",
      "  syncopate replay runs/async4\n"
-     "  syncopate replay runs/async4 --staleness-rate inverse --out runs/inverse"},
+     "  syncopate replay runs/async4 --staleness-rate inverse"},
     {OPTION_TRACE, "PATH [options]",
      "the path of a file of spans, or of a folder with those of several hosts",
      "one trace of what several processes have kept",

@@ -189,8 +189,6 @@ static void write_members(struct json_writer *writer, const struct job *job, uin
     json_writer_id(writer, "run_id", run_id);
     json_writer_text(writer, "state", state_names[summary->state]);
     json_writer_text(writer, "reason", summary->reason);
-    if (summary->replay_of != NULL)
-        json_writer_text(writer, "replay_of", summary->replay_of);
     write_configuration(writer, job);
     if (keep == CHECKPOINTS_ALL)
         json_writer_text(writer, "keep", "all");

@@ -16,16 +16,14 @@
 #include "common/store/checkpoint.h"
 #include "common/store/model_file.h"
 #include "deploy/command/command.h"
-#include "deploy/replay/rerun_folder.h"
+#include "deploy/replay/rerun.h"
 #include "worker/data/dataset.h"
 
 #define TEXT_MAX     400
 #define SCORES_SHOWN 20 /* Equal ones. */
-#define PROGRAM      "syncopate replay"
 
 struct replaying {
     const struct options *options;
-    struct board_place board; /* For TensorBoard. */
     struct recorded recorded;
     struct job job; /* The run's, with the changes. Owned. */
     bool changed;
@@ -450,9 +448,6 @@ static enum status print_json(const struct replaying *r, struct error *error)
 static enum status finish(struct replaying *r, struct error *error)
 {
     const float *parameters = replay_parameters(r->rerun.replay);
-    const struct rerun_outcome outcome = {r->options->path, parameters,
-                                          replay_batches(r->rerun.replay),
-                                          replay_version(r->rerun.replay), r->seconds};
     compare_digests(r, parameters);
     compare_figures(r);
     if (!is_silent(r)) {
@@ -465,14 +460,7 @@ static enum status finish(struct replaying *r, struct error *error)
         print_differing(r);
         print_digest(r);
     }
-    enum status status = r->options->json ? print_json(r, error) : STATUS_OK;
-    if (status != STATUS_OK || r->options->out == NULL)
-        return status;
-    struct error remark;
-    status = rerun_folder_write(r->options->out, &r->board, &r->rerun, &outcome, &remark, error);
-    if (remark.text[0] != '\0')
-        command_say(PROGRAM, LOG_WARNING, remark.text);
-    return status;
+    return r->options->json ? print_json(r, error) : STATUS_OK;
 }
 
 /* --- the command ----------------------------------------------------------------------------- */
@@ -540,13 +528,8 @@ static int perform(struct replaying *r, struct error *error)
                   wording_counted(r->recorded.end.batches, "batch", "batches").text);
         return EXIT_USAGE;
     }
-    if (r->options->out != NULL &&
-        ((status = rerun_folder_check(r->options->out, error)) != STATUS_OK ||
-         (status = board_place_find(&r->board, r->options->tensorboard, NULL, r->options->out,
-                                    clock_now_seconds(), error)) != STATUS_OK))
-        return command_exit_code(status);
     status = go(r, error);
-    if (status == STATUS_OK) /* Differences are printed, and a missing --out is no error. */
+    if (status == STATUS_OK) /* Differences are printed. */
         error->text[0] = '\0';
     return exit_code(status, r);
 }

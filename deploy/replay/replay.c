@@ -53,8 +53,6 @@ struct replay {
     struct passing *passing;
     struct tally *epochs; /* [epoch_count] */
     uint64_t epoch_count;
-    struct tally *windows; /* [window_count] Of --report-every. */
-    uint64_t window_count;
     struct replay_figures figures;
 };
 
@@ -83,11 +81,9 @@ enum status replay_create(struct replay **replay, const struct job *job, uint64_
     r->elements = variables_layout(job->variables, job->variable_count, offsets);
     r->epoch_count = job_epochs(job);
     r->epochs = calloc(r->epoch_count + 1, sizeof *r->epochs);
-    r->window_count = windows_of_job(job);
-    r->windows = calloc(r->window_count + 1, sizeof *r->windows);
     r->parameters = make_space(r);
     r->result = make_space(r);
-    if (r->epochs == NULL || r->windows == NULL || r->parameters == NULL || r->result == NULL)
+    if (r->epochs == NULL || r->parameters == NULL || r->result == NULL)
         goto fail;
     free(offsets);
     return STATUS_OK;
@@ -144,7 +140,6 @@ void replay_destroy(struct replay **replay)
     free(r->parameters);
     free(r->result);
     free(r->epochs);
-    free(r->windows);
     job_free(&r->job);
     free(r);
     *replay = NULL;
@@ -378,12 +373,8 @@ static bool can_be_made(const struct replay *r, const struct run_record_computat
 
 static void add_score(struct replay *r, const struct step_shape *shape, const struct tally *score)
 {
-    uint64_t step = shape->step, epoch = shape->batch.epoch;
-    if (epoch >= r->epoch_count)
-        return;
-    tally_add(&r->epochs[epoch], score);
-    if (step < r->job.steps && r->window_count > 0)
-        tally_add(&r->windows[step / r->job.report_every], score);
+    if (shape->batch.epoch < r->epoch_count)
+        tally_add(&r->epochs[shape->batch.epoch], score);
 }
 
 static enum status make(struct replay *r, uint32_t index, struct error *error)
@@ -664,14 +655,6 @@ uint64_t replay_batches(const struct replay *replay)
 uint64_t replay_version(const struct replay *replay)
 {
     return replay_is_over(replay) ? replay->result_version : replay->reader.interval.to.version;
-}
-
-bool replay_window(const struct replay *replay, uint64_t number, struct window *window)
-{
-    if (number >= replay->window_count || replay->windows[number].updates == 0)
-        return false;
-    *window = window_of(&replay->job, number, &replay->windows[number]);
-    return window->tally.updates == window->end - window->first;
 }
 
 const struct tally *replay_epoch(const struct replay *replay, uint64_t epoch)

@@ -26,7 +26,6 @@
 #include "common/base/status.h"
 #include "common/job/job.h"
 #include "common/job/tally.h"
-#include "common/job/windows.h"
 #include "common/steps/step_shape.h"
 #include "common/store/run_record.h"
 
@@ -90,8 +89,5 @@ uint64_t replay_version(const struct replay *replay); /* Updates of every chunk 
 /* The scores of an epoch's gradients (from 0), each at its base values: those applied to server 0's
  * first chunk, as in the run. NULL without batches. */
 const struct tally *replay_epoch(const struct replay *replay, uint64_t epoch);
-
-/* The same for a window of --report-every (from 0); false when batches of it are missing. */
-bool replay_window(const struct replay *replay, uint64_t number, struct window *window);
 
 #endif

@@ -53,20 +53,14 @@ run beyond 2 syncopate replay "$work/two" --until 127
 said beyond -- '--until=127: the record ends after 126 batches' || fail "--until beyond the end"
 ok "--until stops when every chunk has had so many batches: there its checkpoint has these bits"
 
-run paired 0 syncopate replay "$work/two" --learning-rate 0.01 --out "$work/paired"
+run paired 0 syncopate replay "$work/two" --learning-rate 0.01
 said paired "^paired with $work/two: learning rate: 0.001 in the run, 0.01 in the replay$" ||
     fail "it does not say what is changed"
 said paired '^loss [0-9.]+; the run has [0-9.]+ ' || fail "no losses side by side"
 if said paired 'recorded|differs'; then fail "what is changed is held against the run"; fi
-run paired-score 0 syncopate evaluate "$work/paired" --quiet
-loss=$(sed -nE 's/^test loss +//p' "$work/paired-score.log")
-said paired "^after batch 126: test loss $loss, " || fail "evaluate gives another score: $loss"
-run paired-look 0 syncopate inspect --json "$work/paired"
-grep -q "\"replay_of\": \"$work/two\"" "$work/paired/run.json" || fail "run.json does not say what it is"
-run occupied 5 syncopate replay "$work/two" --out "$work/paired"
 run nothing 2 syncopate replay "$work/sync" --staleness-rate inverse
 said nothing 'the run is sync, in which nothing is stale' || fail "staleness in a sync run"
-ok "with another learning rate the history is the same; --out is a folder that evaluate reads"
+ok "with another learning rate the history is the same, and losses stand side by side"
 
 # --- for programs ---------------------------------------------------------------------------------
 # is NAME MEMBER VALUE - of the object that it printed, which is all that it printed.
@@ -167,8 +161,6 @@ size=$(stat -c %s "$work/swapped/record/0001.log")
 if [ "$size" != "$(stat -c %s "$work/two/record/0001.log")" ]; then fail "they take $size bytes"; fi
 run swapped 1 syncopate replay "$work/swapped"
 said swapped "differs from run.json: $(bits_of "$work/two")" || fail "swapped entries: the same bits"
-run swapped-out 1 syncopate replay "$work/swapped" --quiet --out "$work/swapped-out"
-if said swapped-out '^syncopate replay:'; then fail "it is said that there was no --out before it was made"; fi
 run swapped-told 1 syncopate replay "$work/swapped" --json
 is swapped-told as_recorded false
 is swapped-told expected_sha256 "$(bits_of "$work/two")"

@@ -47,9 +47,7 @@ run alone 0 syncopate run --ps 0 --epochs 3 --schedule step --decay-steps 20 --d
 reads "$work/async" "$tb/async" --since "$since"
 if [ "$(sessions async)" != "0 " ]; then fail "the file of a new run begins at $(sessions async)"; fi
 reads "$work/alone" "$tb/by/hand" --since "$since"
-run replay 0 syncopate replay "$work/async" --out "$work/again" --tensorboard "$tb"
-reads "$work/again"
-ok "a run's event files have what its events have, with servers, without, and of a replay"
+ok "a run's event files have what its events have, with servers and without"
 
 # --- longer, and undone ------------------------------------------------------------------------------
 run longer 0 syncopate run --ps 0 --epochs 4 --schedule step --decay-steps 20 --decay-factor 0.5 --warmup-steps 9 \
@@ -157,7 +155,6 @@ says not-a-folder "--tensorboard: cannot make $work/file/none: $work/file is not
 run ps-not-a-folder 5 syncopate-ps "${by_hand[@]}" --out "$work/none" --tensorboard "$work/file"
 run alone-not-a-folder 5 syncopate-worker --ps 0 "${small[@]}" --epochs 1 --out "$work/none" --tensorboard "$work/file"
 run virtual-not-a-folder 5 syncopate simulate "${small[@]}" --epochs 1 --out "$work/none" --tensorboard "$work/file"
-run replay-not-a-folder 5 syncopate replay "$work/async" --out "$work/none" --tensorboard "$work/file"
 if [ -e "$work/none" ]; then fail "something was begun for a folder that cannot be"; fi
 ok "a folder that cannot be made is exit code 5, before anything is begun"
 

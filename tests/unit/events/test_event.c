@@ -11,7 +11,7 @@ TEST_PLAIN(every_row_can_be_written)
 {
     struct event event = {0};
     const char **const texts[] = {&event.arithmetic, &event.file, &event.host, &event.mode,
-                                  &event.replay_of,  &event.role, &event.text, &event.why};
+                                  &event.role,       &event.text, &event.why};
     char text[EVENT_MEMBERS_MAX];
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         *texts[i] = "words";
@@ -35,16 +35,17 @@ TEST_PLAIN(every_row_can_be_written)
 TEST_PLAIN(members_have_their_decimals_and_what_is_not_finite_is_null)
 {
     char text[EVENT_MEMBERS_MAX];
-    struct event event = {.kind = EVENT_EVALUATION_REPLAY,
+    struct event event = {.kind = EVENT_EVALUATION_ALONE,
                           .epoch = 3,
                           .step = 40,
                           .test_loss = 0.1,
                           .test_accuracy = (double)INFINITY,
                           .seconds = 1.5};
     event_members(&event, text, sizeof text);
-    ck_assert_str_eq(text,
-                     "\"epoch\": 3, \"step\": 40, \"test_loss\": 0.1, \"test_accuracy\": null, "
-                     "\"regularisation_loss\": 0.0, \"seconds\": 1.500000");
+    ck_assert_str_eq(
+        text,
+        "\"epoch\": 3, \"step\": 40, \"test_loss\": 0.1, \"test_accuracy\": null, "
+        "\"regularisation_loss\": 0.0, \"seconds\": 1.500000, \"training_seconds\": 0.000000");
     event = (struct event){.kind = EVENT_WAITING, .text = "it said \"no\"\n"};
     event_members(&event, text, sizeof text);
     ck_assert_str_eq(text, "\"text\": \"it said \\\"no\\\"\\u000a\"");
