@@ -186,7 +186,7 @@ struct options {
     const char *trace; /* ps, worker: where their spans go; NULL: nowhere. See recorder.h. */
     bool traced;       /* run, simulate: OUT/trace.json. */
     uint32_t trace_steps;
-    bool quiet, verbose, legend;
+    bool quiet, verbose;
     double log_every;       /* Seconds between progress lines where output is not a terminal. */
     const char *log_format; /* "text" or "json". */
 

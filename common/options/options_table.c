@@ -836,8 +836,6 @@ const struct option_row option_rows[] = {
      NULL, NULL, "Nothing but the cluster file."},
     {"quiet", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(quiet), OPTION_VERIFY, NULL, NULL, 0,
      0, NULL, NULL, "Nothing but histories that fail."},
-    {"legend", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(legend), OPTION_VERIFY, NULL, NULL, 0, 0,
-     NULL, NULL, "Say what the counts, the faults and the lines of --verbose mean; play nothing."},
     {"verbose", OPTION_GROUP_OUTPUT, OPTION_KIND_FLAG, FIELD(verbose), TRAINS | OPTION_VERIFY, NULL,
      NULL, 0, 0, NULL, NULL, "Say more."},
 };

@@ -141,7 +141,7 @@ static const struct program_text program_texts[] = {
      "logic with a made-up model, late, reordered and repeated messages, processes that are "
      "killed, "
      "stopped and cut off, clean stops. Each history follows from its seed alone and is checked "
-     "against training done serially, message by message. --legend says what is printed.",
+     "against training done serially, message by message.",
      "  syncopate verify --seed 1 --histories 1000"},
     {OPTION_COMPLETION, "bash|zsh|fish", "a shell: bash, zsh or fish",
      "what bash, zsh or fish need to complete the programs' options",

@@ -11,7 +11,6 @@
 #include "common/options/options.h"
 #include "deploy/command/command.h"
 #include "deploy/verify/history.h"
-#include "deploy/verify/history_legend.h"
 #include "deploy/verify/history_totals.h"
 
 #define DESCRIPTION_MAX 2000
@@ -57,10 +56,6 @@ static enum status play(uint64_t seed, const struct options *options, struct his
 int command_verify(const struct command_call *call, struct error *error)
 {
     const struct options *options = &call->options;
-    if (options->legend) {
-        history_legend_print();
-        return EXIT_DONE;
-    }
     struct history_totals modes[MODE_COUNT] = {0};
     double began = clock_now_seconds();
     setvbuf(stdout, NULL, _IOLBF, 0); /* Output before an abort is complete. */

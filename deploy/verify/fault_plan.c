@@ -12,39 +12,32 @@
 static const struct {
     const char *name;
     uint32_t weight;
-    const char *meaning; /* For people. */
 } kinds[FAULT_KIND_COUNT] = {
-    [FAULT_CRASH] = {"crash", 10,
-                     "a process is killed (kill -9) and started again some time later"},
-    [FAULT_HOST] = {"host", 0, /* Made of crashes, see fault_plan_lose_hosts. */
-                    "the same of both processes of a place (--ps colocated)"},
-    [FAULT_TORN] = {"torn", 8, "the same, while a server writes a file"},
-    [FAULT_LOST] = {"lost", 2, "a worker is killed and stays away: others take over its work"},
-    [FAULT_PAUSE] = {"pause", 5, "a process is stopped (SIGSTOP) and goes on later"},
-    [FAULT_REPLACE] = {"replace", 3,
-                       "the same, and meanwhile a second process has taken its place"},
-    [FAULT_TWIN] = {"twin", 2, "a second process comes to a place while the first one lives"},
-    [FAULT_SNAPSHOT] = {"cut", 4, "all connections of a host break"},
-    [FAULT_PARTITION] = {"partition", 5, "some hosts are cut off from all others, both ways"},
-    [FAULT_ONE_WAY] = {"one-way", 3, "some hosts are heard by nobody, and hear the others"},
-    [FAULT_LOSS] = {"loss", 4, "one message in ten is lost, anywhere"},
-    [FAULT_STUCK] = {"stuck", 1, "a worker computes for ever; it is killed later"},
-    [FAULT_SLOW] = {"slow", 2, "a worker takes twenty times as long"},
-    [FAULT_JOIN] = {"join", 3, "one worker comes that was not declared"},
-    [FAULT_LEAVE] = {"leave", 2, "a worker leaves, properly"},
-    [FAULT_UNKNOWN_PEER] = {"stranger", 2, "somebody of another run says anything to everybody"},
-    [FAULT_DISK] = {"disk", 2, "a server's disk is full, read-only, or fails half of its writes"},
-    [FAULT_SLOW_DISK] = {"slow-disk", 2, "a server's disk takes up to a second a write"},
+    /* A process is killed (kill -9) and started again some time later. */
+    [FAULT_CRASH] = {"crash", 10},
+    /* The same of both processes of a place; made of crashes, see fault_plan_lose_hosts. */
+    [FAULT_HOST] = {"host", 0},
+    [FAULT_TORN] = {"torn", 8},       /* The same, while a server writes a file. */
+    [FAULT_LOST] = {"lost", 2},       /* A worker is killed and stays away. */
+    [FAULT_PAUSE] = {"pause", 5},     /* A process is stopped (SIGSTOP) and goes on later. */
+    [FAULT_REPLACE] = {"replace", 3}, /* The same; meanwhile a second process takes its place. */
+    [FAULT_TWIN] = {"twin", 2},       /* A second process comes to the place of a live one. */
+    [FAULT_SNAPSHOT] = {"cut", 4},    /* All connections of a host break. */
+    [FAULT_PARTITION] = {"partition", 5},   /* Some hosts are cut off from all others. */
+    [FAULT_ONE_WAY] = {"one-way", 3},       /* Messages of some hosts do not arrive. */
+    [FAULT_LOSS] = {"loss", 4},             /* One message in ten is lost, anywhere. */
+    [FAULT_STUCK] = {"stuck", 1},           /* A worker computes for ever; it is killed later. */
+    [FAULT_SLOW] = {"slow", 2},             /* A worker takes twenty times as long. */
+    [FAULT_JOIN] = {"join", 3},             /* One worker more comes. */
+    [FAULT_LEAVE] = {"leave", 2},           /* A worker leaves in order. */
+    [FAULT_UNKNOWN_PEER] = {"stranger", 2}, /* A peer of another run sends any message to all. */
+    [FAULT_DISK] = {"disk", 2}, /* A disk is full, read-only, or fails half of its writes. */
+    [FAULT_SLOW_DISK] = {"slow-disk", 2}, /* A server's disk takes up to a second a write. */
 };
 
 const char *fault_name(enum fault_kind kind)
 {
     return kinds[kind].name;
-}
-
-const char *fault_meaning(enum fault_kind kind)
-{
-    return kinds[kind].meaning;
 }
 
 static enum fault_kind draw_kind(struct random_sequence *random)

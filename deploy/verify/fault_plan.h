@@ -76,7 +76,6 @@ void fault_plan_draw(struct fault_plan *plan, struct random_sequence *random, ui
 void fault_plan_lose_hosts(struct fault_plan *plan);
 
 const char *fault_name(enum fault_kind kind);
-const char *fault_meaning(enum fault_kind kind); /* What it does, in a line. */
 
 /* Append "crash ps/1 at 1.2 s for 0.8 s, ..." to text[size]. */
 void fault_plan_describe(const struct fault_plan *plan, uint32_t servers, char *text, size_t size);

@@ -27,23 +27,9 @@ void history_totals_add(struct history_totals *totals, const struct history_resu
     transcript_join(totals->digest, result->digest);
 }
 
-static const struct history_column columns[] = {
-    {"mode", -11, "of the jobs"},
-    {"histories", 9, "played, each from a seed of its own"},
-    {"failed", 6, "of which a promise was broken: named above the table, with the seed"},
-    {"stopped", 7, "clean stops; another start of the job went on from each"},
-    {"ended", 6, "other early ends, as faults may force them; gone on from, too"},
-    {"applied", 9, "gradients of a chunk that became part of an update"},
-    {"stale", 7, "gradients that came too late to count, and changed nothing"},
-    {"again", 7, "gradients that had been taken before, and changed nothing"},
-    {"staleness", 9, "updates between a gradient's values and those it met, on the mean"},
-};
-
-const struct history_column *history_column(unsigned number)
-{
-    return number < sizeof columns / sizeof *columns ? &columns[number] : NULL;
-}
-
+/* failed: broke a promise. stopped: clean stops; ended: other early ends; the job went on from each.
+ * Of a chunk's gradients: applied; stale, too late to count; again, taken before. staleness: updates
+ * between the values of a gradient and those it met, on the mean. */
 static void print_mode(enum mode mode, const struct history_totals *it)
 {
     const struct oracle_counts *counts = &it->counts;
@@ -143,10 +129,7 @@ static void print_digest(const struct history_totals *all, const struct history_
 void history_totals_print(const struct history_totals *modes, double seconds)
 {
     struct history_totals all = {0};
-    for (const struct history_column *it = columns; it < columns + sizeof columns / sizeof *columns;
-         it++)
-        printf("%s%*s", it > columns ? " " : "", it->width, it->name);
-    putchar('\n');
+    puts("mode        histories failed stopped  ended   applied   stale   again staleness");
     for (enum mode mode = 0; mode < MODE_COUNT; mode++) {
         if (modes[mode].histories > 0)
             print_mode(mode, &modes[mode]);

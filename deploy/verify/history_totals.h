@@ -22,14 +22,6 @@ struct history_totals {
 
 void history_totals_add(struct history_totals *totals, const struct history_result *result);
 
-/* The columns of the table, one after the other; NULL behind the last. */
-struct history_column {
-    const char *name;
-    int width; /* Below 0: to the left. */
-    const char *meaning;
-};
-const struct history_column *history_column(unsigned number);
-
 /* modes: [MODE_COUNT], of which those without a history are left out. */
 void history_totals_print(const struct history_totals *modes, double seconds);
 

@@ -4,8 +4,6 @@
 /* test: tsan */
 
 #include "deploy/command/command.h"
-#include "deploy/verify/fault_plan.h"
-#include "deploy/verify/history_totals.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -480,55 +478,6 @@ TEST(a_history_is_told_by_its_seed)
     ck_assert_int_eq(call(f, command_verify, "verify", "--seed=5", "--verbose", NULL), EXIT_DONE);
     ck_assert_uint_gt(strlen(f->out), 2 * strlen(first));
     free(first);
-}
-
-/* Every word of what verify prints by default is explained, within the width of a terminal. */
-TEST(a_legend_has_every_column_fault_and_count)
-{
-    static const char *const counts[] = {
-        "sent",
-        "lost ",
-        "lost with a connection",
-        "lost between hosts",
-        "held up",
-        "repeated",
-        "overtaking",
-        "computations",
-        "entries",
-        "at the end",
-        "of two computations",
-        "processes",
-        "chunks loaded",
-        "gradients asked",
-        "from the last fault",
-        "hash",
-    };
-    ck_assert_int_eq(call(f, command_verify, "verify", "--seed=5", NULL), EXIT_DONE);
-    char *said = strdup(f->out);
-    for (char *line = strstr(said, "\nmode"), *end; line != NULL;
-         line = end) { /* But the job's own. */
-        end = strchr(line + 1, '\n');
-        ck_assert_int_le(end != NULL ? end - line - 1 : 0, 80);
-    }
-    for (char *broken = said; (broken = strstr(broken, "\n  ")) != NULL;)
-        memmove(broken, broken + 2, strlen(broken + 2) + 1);
-    ck_assert_int_eq(call(f, command_verify, "verify", "--legend", NULL), EXIT_DONE);
-    for (unsigned i = 0; history_column(i) != NULL; i++) {
-        expect_in(said, history_column(i)->name);
-        expect_in(f->out, history_column(i)->meaning);
-    }
-    for (enum fault_kind kind = 0; kind < FAULT_KIND_COUNT; kind++) {
-        expect_in(said, fault_name(kind));
-        expect_in(f->out, fault_name(kind));
-        ck_assert_uint_gt(strlen(fault_meaning(kind)), 10);
-    }
-    for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++) {
-        expect_in(said, counts[i]);
-        expect_in(f->out, counts[i]);
-    }
-    for (char *line = strtok(f->out, "\n"); line != NULL; line = strtok(NULL, "\n"))
-        ck_assert_uint_le(strlen(line), 80);
-    free(said);
 }
 
 TEST(pages_and_completions_are_printed)
