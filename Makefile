@@ -81,7 +81,7 @@ DEPLOY   := $(call objects,deploy)
 # Cores that look at themselves after each message (common/base/invariant.h): these files are compiled a
 # second time, for whatever is no program that trains.
 CORES     := ps/owner/owner ps/router/router ps/coordinator/coordinator ps/checkpointer/checkpointer \
-             worker/client/session worker/client/times
+             worker/client/session
 checked    = $(foreach o,$(1),$(if $(filter $(CORES:%=$(BUILD)/%.o),$o),$(o:$(BUILD)/%=$(BUILD)/checked/%),$o))
 PROGRAMS := $(BUILD)/syncopate $(BUILD)/syncopate-ps $(BUILD)/syncopate-worker
 TESTLIB  := $(call objects,tests/lib)
@@ -424,8 +424,8 @@ FUZZLIB   := $(addprefix $(BUILD)/,tests/fuzz/lib/input.o tests/fuzz/lib/samples
     $(patsubst %,$(BUILD)/deploy/compare/%.o,axes named_configs plan plan_file settings) \
     $(patsubst %,$(BUILD)/deploy/hosts/%.o,host_list host_report placement) \
     $(filter $(BUILD)/worker/data/idx.o $(BUILD)/worker/model/%,$(WORKER)) \
-    $(call checked,$(patsubst %,$(BUILD)/worker/client/%.o,announcements deferred_push exchange exchange_check bandwidth_share replica version_skew interval \
-        times scoring session session_check)) \
+    $(call checked,$(patsubst %,$(BUILD)/worker/client/%.o,announcements deferred_push exchange exchange_check bandwidth_share replica version_skew \
+        scoring session session_check)) \
     $(filter $(BUILD)/worker/mode/%,$(WORKER)) \
     $(call checked,$(filter-out $(BUILD)/ps/server.o,$(PS))) \
     $(filter-out $(BUILD)/common/transport/%,$(COMMON)) \

@@ -10,7 +10,7 @@
  *              LANE_OWNERS     owner threads, one each
  *
  * A lane is a thread, or what one thread does at a time: its spans follow each other or lie within each
- * other. Exchanging and waiting are what a worker's times are made of (worker/client/times.h), so that
+ * other. Exchanging and waiting are what a worker's times are made of (common/trace/times.h), so that
  * their sums are those of run.json.
  *
  * Spans are written to files as they lie in memory (span_file.h): members have fixed sizes, and there is

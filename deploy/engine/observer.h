@@ -21,7 +21,6 @@
 #include "common/job/tree.h"
 #include "common/wire/outbox.h"
 #include "deploy/engine/simulated_process.h"
-#include "worker/client/interval.h"
 
 struct observer {
     void *context;

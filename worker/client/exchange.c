@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "common/address/address.h"
-#include "worker/client/times.h"
+#include "common/trace/times.h"
 
 /* --- life ---------------------------------------------------------------------------------- */
 

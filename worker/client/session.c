@@ -45,6 +45,8 @@ enum status session_create(struct session **session, const struct session_option
         return STATUS_MEMORY;
     s->envelope = &s->joining.envelope;
     s->options = *options;
+    s->times.worker = options->self.index;
+    s->times.listener = options->listener;
     s->waiting_us = now_us;
     enum status status = follow_init(&s->follow, options->job, options->partition->chunk_count);
     if (status == STATUS_OK)
@@ -195,39 +197,13 @@ static bool exchanges(const struct session *s)
     return s->exchange.under_way > 0 || s->deferred.waits;
 }
 
-/* The interval since then, without scoring. */
-static struct interval interval_since(const struct session *s, uint64_t from_us, uint64_t now_us)
-{
-    if (s->scoring.given) /* It still scores. */
-        return (struct interval){.from_us = from_us, .to_us = now_us, now_us, now_us};
-    return interval_after(from_us, s->scored_from_us, s->scored_to_us, now_us);
-}
-
-/* whom: one more than a worker's index; 0: not known. */
-static struct span span_spent(const struct session *s, enum span_kind kind, enum wait what,
-                              uint32_t whom)
-{
-    struct span span = span_of(ROLE_WORKER, s->options.self.index, LANE_SESSION, kind);
-    span.step = s->work_step;
-    span.what = (uint8_t)what;
-    if (whom > 0) {
-        span.other_role = ROLE_WORKER;
-        span.other = whom - 1;
-    }
-    return span;
-}
-
 /* There is work. The trainer has waited for it since all parameters were here, less what it
  * scored meanwhile, for any reason of the mode. Waits are measured here only. */
 static void note_wait(struct session *s, uint64_t now_us)
 {
     uint64_t took_us = now_us - s->complete_us - scoring_us(&s->scoring, s->complete_us, now_us);
-    if (s->have_parameters) {
-        const struct interval interval = interval_since(s, s->complete_us, now_us);
-        times_wait(&s->times, s->waited, s->whom, took_us);
-        interval_tell(&interval, 0, took_us, span_spent(s, SPAN_WAIT, s->waited, s->whom),
-                      &s->options.listener);
-    }
+    if (s->have_parameters)
+        times_wait(&s->times, s->waited, s->whom, s->complete_us, took_us);
     s->complete_us = now_us;
     s->waited = WAIT_LEASE;
     s->whom = 0;
@@ -255,7 +231,7 @@ static void hand_to_trainer(struct session *s, uint64_t step, bool enough, uint6
     note_wait(s, now_us);
     if (enough)
         return;
-    s->follow.step = s->work_step = step;
+    s->follow.step = s->times.step = step;
 }
 
 static bool trainer_waits(const struct session *s)
@@ -300,6 +276,7 @@ static void give_score(struct session *s, uint64_t now_us, struct outbox *outbox
     message->generation = s->envelope->generation;
     message->work = s->scoring.work;
     s->busy_us = now_us;
+    times_scores(&s->times);
     /* Where the trainer is not done, its next batch says what it waited for: a gate, perhaps,
      * and a worker. */
     if (s->trainer == DONE && !exchanges(s))
@@ -365,22 +342,6 @@ static void begin_anew(struct session *s, uint64_t now_us, struct outbox *outbox
     join_flow(s, now_us, outbox);
 }
 
-/* Report an exchange and the part that waited at a barrier. The wait ended with the first answer
- * that had waited. */
-static void tell_exchange(const struct session *s, uint64_t took, uint64_t held, uint64_t now_us)
-{
-    const struct exchange *x = &s->exchange;
-    const struct span_listener *listener = &s->options.listener;
-    const struct interval interval = interval_since(s, x->began_us, now_us);
-    const struct span exchanged = span_spent(s, SPAN_EXCHANGE, 0, 0);
-    uint64_t held_to = x->let_go_us != 0 ? interval_before(&interval, x->let_go_us) : took;
-    held_to = held_to < held ? held : held_to > took ? took : held_to;
-    interval_tell(&interval, 0, held_to - held, exchanged, listener);
-    interval_tell(&interval, held_to - held, held_to,
-                  span_spent(s, SPAN_WAIT, WAIT_BARRIER, x->held_for), listener);
-    interval_tell(&interval, held_to, took, exchanged, listener);
-}
-
 /* What the exchange has taken since its begin, or since the last report. */
 static void account_exchange(struct session *s, uint64_t now_us)
 {
@@ -388,9 +349,7 @@ static void account_exchange(struct session *s, uint64_t now_us)
     uint64_t took = now_us - x->began_us - scoring_us(&s->scoring, x->began_us, now_us);
     uint64_t held =
         x->held_us - x->held_reported_us < took ? x->held_us - x->held_reported_us : took;
-    times_wait(&s->times, WAIT_BARRIER, x->held_for, held);
-    times_exchange(&s->times, took - held);
-    tell_exchange(s, took, held, now_us);
+    times_exchange(&s->times, x->began_us, took, held, x->let_go_us, x->held_for);
     x->held_reported_us += (uint32_t)held;
     x->began_us = now_us;
 }
@@ -801,10 +760,21 @@ static uint64_t take_stopped(struct session *s, uint64_t took_us)
     return took_us - stopped_us;
 }
 
+static void tell_times(struct session *s, struct message_times *report, uint64_t now_us)
+{
+    times_tell(&s->times, report, now_us);
+    if (CHECKED && s->times.began_us != 0)
+        INVARIANT("session",
+                  report->exchange_us + report->barrier_us + report->bound_us + report->gate_us +
+                          report->lease_us <=
+                      report->wall_us,
+                  "no span of time has two names");
+}
+
 static void complete_report(struct session *s, struct message_report *report, uint64_t now_us)
 {
     times_compute(&s->times, take_stopped(s, report->times.compute_us));
-    times_tell(&s->times, &report->times, now_us);
+    tell_times(s, &report->times, now_us);
     report->spread = s->spread;
     report->part_spread = s->part_spread;
 }
@@ -953,8 +923,7 @@ static void leave_out_scoring(struct session *s, uint64_t now_us)
     if (s->deferred.waits)
         s->deferred.since_us += scoring_us(&s->scoring, s->deferred.since_us, now_us);
     s->complete_us += scoring_us(&s->scoring, s->complete_us, now_us);
-    s->scored_from_us = s->scoring.given_us;
-    s->scored_to_us = now_us;
+    times_scored(&s->times, s->scoring.given_us, now_us);
     s->busy_us = s->waiting_us = now_us;
 }
 
@@ -966,7 +935,7 @@ static void trainer_evaluation(struct session *s, const struct message *message,
     leave_out_scoring(s, now_us);
     times_evaluate(&s->times, take_stopped(s, evaluation.took_us));
     if (scoring_finish(&s->scoring)) {
-        times_tell(&s->times, &evaluation.times, now_us);
+        tell_times(s, &evaluation.times, now_us);
         announcements_score(&s->announcements, s->envelope, &evaluation, now_us, outbox);
     }
     go_on(s, now_us, outbox);
@@ -985,7 +954,7 @@ static void trainer_done(struct session *s, uint64_t now_us, struct outbox *outb
     struct message_done done = {
         .step = s->follow.rules->done_step(&s->follow),
     };
-    times_tell(&s->times, &done.times, now_us);
+    tell_times(s, &done.times, now_us);
     announcements_done(&s->announcements, &done);
     give_score(s, now_us, outbox);
 }

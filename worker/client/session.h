@@ -61,8 +61,8 @@
 #include <stdint.h>
 
 #include "common/job/partition.h"
+#include "common/trace/span.h"
 #include "common/wire/joining.h"
-#include "worker/client/interval.h"
 
 struct session_options {
     /* deadlines: `progress` of the trainer's arithmetic and `stop` to be let go are kept too. */
@@ -71,7 +71,7 @@ struct session_options {
     const struct partition *partition;
     float *parameters;             /* [partition->elements] for parameters that are copied. */
     bool unchecked;                /* No checks of itself (common/base/invariant.h). */
-    struct span_listener listener; /* Of its time; see interval.h. */
+    struct span_listener listener; /* Of its time; see times.h. */
 };
 
 struct session;

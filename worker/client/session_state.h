@@ -6,12 +6,12 @@
 #ifndef WORKER_CLIENT_SESSION_STATE_H
 #define WORKER_CLIENT_SESSION_STATE_H
 
+#include "common/trace/times.h"
 #include "worker/client/announcements.h"
 #include "worker/client/deferred_push.h"
 #include "worker/client/exchange.h"
 #include "worker/client/scoring.h"
 #include "worker/client/session.h"
-#include "worker/client/times.h"
 #include "worker/mode/follow_mode.h"
 
 enum trainer { IDLE, BUSY, DONE };
@@ -41,7 +41,6 @@ struct session {
     bool start_passed;            /* The trainer has `start`. */
     uint32_t passed_assignment;   /* Of its last START. */
     uint64_t work_generation;     /* Of the last WORK. */
-    uint64_t work_step;           /* The step or batch of the last WORK. */
     bool abandoned;               /* START came since: the trainer finishes for other workers. */
     bool all_at_once;             /* No part of what it computes may leave early any more. */
     bool have_parameters;         /* Of `step`, since the latest START. */
@@ -54,7 +53,6 @@ struct session {
     uint32_t whom;                /* One more than the worker that it waits for, or 0. */
     uint64_t spread, part_spread; /* Of the parameters that are here; see version_skew.h. */
     uint64_t complete_us;         /* When all parameters were here. */
-    uint64_t scored_from_us, scored_to_us; /* The trainer's last score. */
 
     /* Times of begin. */
     uint64_t waiting_us; /* The trainer waits, or server 0 has said something new. */
