@@ -268,7 +268,7 @@ static void compare(struct benchmark *benchmark, const struct options *options, 
     show_all(benchmark, c);
     for (unsigned i = 0; i < c->count; i++)
         contender_stop(&c->contenders[i]);
-    folder_remove(folder);
+    folder_remove(folder, NULL);
     free(c);
 }
 

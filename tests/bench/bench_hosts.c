@@ -194,7 +194,7 @@ static void train(void *context)
         fail(run, "a job between namespaces has failed");
     read_run(run, most, all);
     snprintf(line, sizeof line, "%s/run", run->folder);
-    folder_remove(line);
+    folder_remove(line, NULL);
 }
 
 /* --- iperf3 --------------------------------------------------------------------------------- */
@@ -392,6 +392,6 @@ int main(int argc, char **argv)
         for (size_t j = 0; j < 2; j++)
             measure(&benchmark, &run, algorithms[j]);
     }
-    folder_remove(run.folder);
+    folder_remove(run.folder, NULL);
     return benchmark_close(&benchmark);
 }

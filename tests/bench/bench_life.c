@@ -138,7 +138,7 @@ static void live(void *context)
     read_parts(runs, out);
     if (runs->command.run > 1) {
         last_run(runs, 2, out);
-        folder_remove(out);
+        folder_remove(out, NULL);
     }
 }
 

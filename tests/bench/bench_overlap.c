@@ -118,7 +118,7 @@ static void train(void *context)
     }
     read_run(run);
     snprintf(folder, sizeof folder, "%s/run", run->folder);
-    folder_remove(folder);
+    folder_remove(folder, NULL);
 }
 
 /* --- what is shown -------------------------------------------------------------------------- */
@@ -177,6 +177,6 @@ int main(int argc, char **argv)
         namespaces_remove(&network);
         show(&benchmark, runs, measured);
     }
-    folder_remove(folder);
+    folder_remove(folder, NULL);
     return benchmark_close(&benchmark);
 }

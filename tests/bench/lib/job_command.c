@@ -119,7 +119,7 @@ void job_command_init(struct job_command *command, unsigned epochs)
 
 void job_command_free(struct job_command *command)
 {
-    folder_remove(command->out);
+    folder_remove(command->out, NULL);
 }
 
 unsigned job_command_epochs(int *argc, char **argv)
