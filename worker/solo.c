@@ -52,30 +52,18 @@ struct state {
     struct log_once scored;   /* Of scored models that cannot be kept. */
     struct run_summary summary;
     struct worker_summary worker;
-    struct score window, epoch; /* Since the last progress event; of the epoch so far. */
+    struct tally window, epoch; /* Since the last progress event; of the epoch so far. */
     struct windows windows;
-    struct window whole;    /* The window that the last batch completed. */
-    bool has_whole;         /* There is one. */
-    double windows_from;    /* Training seconds at the end of the last window; NaN: not known. */
-    uint64_t epoch_number;  /* From 1; 0: no update has been made. */
-    uint64_t epoch_updates; /* In `epoch`. */
+    struct window whole;   /* The window that the last batch completed. */
+    bool has_whole;        /* There is one. */
+    double windows_from;   /* Training seconds at the end of the last window; NaN: not known. */
+    uint64_t epoch_number; /* From 1; 0: no update has been made. */
     uint64_t last_snapshot, version;
     struct window_so_far so_far;  /* Of the window in which the run went on. */
     struct pending held;          /* The open group. */
     struct manifest_record found; /* Of the checkpoint that it went on from. */
     struct run_chronicle chronicle;
 };
-
-static double mean_loss(const struct score *score)
-{
-    return score->examples == 0 ? (double)NAN
-                                : (double)score->loss * SCORE_LOSS_UNIT / (double)score->examples;
-}
-
-static double accuracy(const struct score *score)
-{
-    return score->examples == 0 ? (double)NAN : (double)score->correct / (double)score->examples;
-}
 
 /* --- first values -------------------------------------------------------------------------- */
 
@@ -101,14 +89,6 @@ static void report_damage(void *argument, const char *line)
 {
     (void)argument;
     log_warning("checkpoint damaged, looking for an older one: %s", line);
-}
-
-/* The epoch in which the run goes on is counted whole. */
-static void adopt_epoch(struct state *s, const struct tally *so_far)
-{
-    s->epoch = (struct score){
-        .loss = so_far->loss, .correct = so_far->correct, .examples = so_far->examples};
-    s->epoch_updates = so_far->updates;
 }
 
 static enum status restore(struct state *s, enum run_opening opening, struct error *error)
@@ -148,7 +128,8 @@ static enum status restore(struct state *s, enum run_opening opening, struct err
         s->step = s->last_snapshot = reader.manifest.step;
         s->summary.session_step = s->summary.counted_from = reader.manifest.step;
         s->version = reader.version;
-        adopt_epoch(s, &reader.manifest.so_far.epoch);
+        s->epoch =
+            reader.manifest.so_far.epoch; /* The epoch that it goes on in is counted whole. */
         s->so_far = reader.manifest.so_far.window;
         s->found = reader.manifest.record;
     }
@@ -157,13 +138,6 @@ static enum status restore(struct state *s, enum run_opening opening, struct err
 }
 
 /* --- one update ---------------------------------------------------------------------------- */
-
-static void score_add(struct score *to, const struct score *from)
-{
-    to->loss += from->loss;
-    to->correct += from->correct;
-    to->examples += from->examples;
-}
 
 /* Until the gradient may count; a request to stop ends it. */
 static void rest(struct solo *solo)
@@ -272,15 +246,12 @@ static enum status update(struct state *s, struct error *error)
     take_gradient(s, batch.examples);
     s->worker.batches++;
     s->worker.examples += batch.examples;
-    score_add(&s->window, &score);
-    if (batch.first == 0) {
-        memset(&s->epoch, 0, sizeof s->epoch);
-        s->epoch_updates = 0;
-    }
-    s->epoch_updates++;
-    s->epoch_number = batch.epoch + 1;
-    score_add(&s->epoch, &score);
     struct tally tally = {score.loss, score.correct, score.examples, 1};
+    tally_add(&s->window, &tally);
+    if (batch.first == 0)
+        s->epoch = (struct tally){0};
+    s->epoch_number = batch.epoch + 1;
+    tally_add(&s->epoch, &tally);
     s->has_whole = windows_count(&s->windows, s->step - 1, &tally, &s->whole);
     return STATUS_OK;
 }
@@ -312,11 +283,11 @@ static void progress(struct state *s)
         return;
     double seconds = run_phases_take_window(&s->summary.phases);
     tell(s, EVENT_PROGRESS_ALONE, .step = s->step, .epoch = (double)s->step / (double)epoch_steps,
-         .loss = mean_loss(&s->window), .accuracy = accuracy(&s->window),
-         .epoch_loss = mean_loss(&s->epoch), .epoch_accuracy = accuracy(&s->epoch),
+         .loss = tally_loss(&s->window), .accuracy = tally_accuracy(&s->window),
+         .epoch_loss = tally_loss(&s->epoch), .epoch_accuracy = tally_accuracy(&s->epoch),
          .images_per_second = seconds > 0 ? (double)s->window.examples / seconds : 0.0,
          .training_seconds = run_phases_marked(&s->summary.phases));
-    memset(&s->window, 0, sizeof s->window);
+    s->window = (struct tally){0};
 }
 
 static void tell_window(struct state *s)
@@ -332,8 +303,8 @@ static void tell_window(struct state *s)
 
 static void tell_epoch(struct state *s, const struct epoch_range *epoch)
 {
-    tell(s, EVENT_EPOCH, .epoch = s->epoch_number, .step = s->step, .loss = mean_loss(&s->epoch),
-         .accuracy = accuracy(&s->epoch), .examples = (uint64_t)s->epoch.examples,
+    tell(s, EVENT_EPOCH, .epoch = s->epoch_number, .step = s->step, .loss = tally_loss(&s->epoch),
+         .accuracy = tally_accuracy(&s->epoch), .examples = s->epoch.examples,
          .of = epoch->examples, .training_seconds = run_phases_marked(&s->summary.phases));
 }
 
@@ -373,8 +344,9 @@ static void evaluate(struct state *s)
     event(s->solo->listener, EVENT_SCORED, .step = s->step, .examples = score.examples,
           .loss = score.loss, .correct = score.correct, .us = (uint64_t)(1e6 * took));
     s->worker.evaluate_seconds += took;
-    s->summary.test.loss = score.not_finite > 0 ? (double)NAN : mean_loss(&score);
-    s->summary.test.accuracy = accuracy(&score);
+    const struct tally tally = {score.loss, score.correct, score.examples, 1};
+    s->summary.test.loss = score.not_finite > 0 ? (double)NAN : tally_loss(&tally);
+    s->summary.test.accuracy = tally_accuracy(&tally);
     s->summary.test.regularisation = l2_loss(s->job, s->arrays[0]);
     s->summary.test_step = s->step;
     tell(s, EVENT_EVALUATION_ALONE, .epoch = s->epoch_number, .step = s->step,
@@ -417,8 +389,7 @@ static enum status write_checkpoint_files(struct state *s, struct error *error)
                                 .part_count = 1,
                                 .parts = &part};
     if (s->step % job_steps_per_epoch(s->job) != 0)
-        manifest.so_far.epoch =
-            (struct tally){s->epoch.loss, s->epoch.correct, s->epoch.examples, s->epoch_updates};
+        manifest.so_far.epoch = s->epoch;
     manifest.so_far.window = windows_so_far(&s->windows, s->step);
     event(s->solo->listener, EVENT_PART, .step = s->step, .bytes = part.bytes);
     status = checkpoint_write_manifest(&disk_posix, s->solo->out, &manifest, error);
@@ -459,8 +430,8 @@ static enum status write_summary(struct state *s, enum run_state state, const ch
     run_summary_take_times(summary, now_us);
     summary->images_per_second =
         summary->seconds > 0 ? (double)s->worker.examples / summary->seconds : 0;
-    summary->train.loss = mean_loss(&s->epoch);
-    summary->train.accuracy = accuracy(&s->epoch);
+    summary->train.loss = tally_loss(&s->epoch);
+    summary->train.accuracy = tally_accuracy(&s->epoch);
     summary->train.epoch = s->epoch_number;
     summary->train.examples = s->epoch.examples;
     summary->verdicts.applied = s->worker.batches;
