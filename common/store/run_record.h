@@ -131,8 +131,6 @@ void run_record_writer_snapshot(struct run_record_writer *writer,
 /* After a snapshot. STATUS_OK: bytes[count] are whole blocks, to be appended to the file.
  * STATUS_MEMORY: they are as after the last finish. */
 enum status run_record_writer_finish(struct run_record_writer *writer);
-/* The bytes are in the file: the next ones are behind them. */
-void run_record_writer_clear(struct run_record_writer *writer);
 
 /* --- reading ------------------------------------------------------------------------------- */
 

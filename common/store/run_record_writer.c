@@ -205,9 +205,3 @@ enum status run_record_writer_finish(struct run_record_writer *writer)
     writer->failed = false;
     return failed ? STATUS_MEMORY : STATUS_OK;
 }
-
-void run_record_writer_clear(struct run_record_writer *writer)
-{
-    assert(writer->type == RUN_RECORD_NONE && writer->count == writer->whole);
-    writer->count = writer->whole = 0;
-}

@@ -174,7 +174,4 @@ struct distribution cluster_jitter(const struct cluster *cluster);
 uint64_t cluster_message_ns(const struct cluster_handling *handling, uint64_t bytes);
 uint64_t cluster_apply_ns(const struct cluster *cluster, uint64_t bytes);
 
-/* Whether both are equal, member by member, but for memory_bytes. */
-bool cluster_equal(const struct cluster *a, const struct cluster *b);
-
 #endif

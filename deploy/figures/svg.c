@@ -284,17 +284,6 @@ void svg_text(struct svg *svg, const char *style, enum svg_anchor anchor, double
     }
 }
 
-void svg_text_upwards(struct svg *svg, const char *style, double x, double y, const char *text)
-{
-    if (svg->stream != NULL) {
-        fprintf(svg->stream,
-                "<text class=\"%s\" text-anchor=\"middle\" transform=\"translate(%.1f %.1f) "
-                "rotate(-90)\"",
-                style, drawable(x), drawable(y));
-        text_end(svg, text);
-    }
-}
-
 static void points(struct svg *svg, const double *x, const double *y, size_t count, bool backwards)
 {
     for (size_t i = 0; i < count; i++) {

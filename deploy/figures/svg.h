@@ -64,8 +64,6 @@ void svg_box(struct svg *svg, const char *style, double x, double y, double widt
 void svg_dot(struct svg *svg, const char *style, double x, double y, double radius);
 void svg_text(struct svg *svg, const char *style, enum svg_anchor anchor, double x, double y,
               const char *text);
-/* Text running upwards, centred at (x, y). */
-void svg_text_upwards(struct svg *svg, const char *style, double x, double y, const char *text);
 /* A box whose <title> browsers show as a tooltip. */
 void svg_box_with_note(struct svg *svg, const char *style, double x, double y, double width,
                        double height, const char *note);

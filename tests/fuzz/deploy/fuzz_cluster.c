@@ -1,6 +1,8 @@
 /* fuzz_cluster.c - a cluster file from anywhere. What can be read is written and read again as the same
  * cluster, every process of a job gets a host, and times come out. */
 
+#include <string.h>
+
 #include "deploy/cluster/cluster_file.h"
 #include "deploy/cluster/layout.h"
 #include "tests/fuzz/fuzz.h"
@@ -46,7 +48,7 @@ void fuzz_one(const uint8_t *data, size_t size)
 {
     struct cluster cluster, again;
     struct error error = {.text = ""};
-    struct json_writer writer;
+    struct json_writer writer, twice;
     if (cluster_read(&cluster, (const char *)data, size, "input", &error) != STATUS_OK) {
         fuzz_must(error.text[0] != '\0', "a refusal says why");
         return;
@@ -55,7 +57,10 @@ void fuzz_one(const uint8_t *data, size_t size)
     cluster_write(&cluster, &writer, NULL);
     fuzz_must(cluster_read(&again, writer.text, writer.bytes, "there", &error) == STATUS_OK,
               "a cluster that was written can be read");
-    fuzz_must(cluster_equal(&cluster, &again), "writing changes nothing");
+    json_writer_init(&twice, true);
+    cluster_write(&again, &twice, NULL);
+    fuzz_must(strcmp(writer.text, twice.text) == 0, "writing changes nothing");
+    json_writer_free(&twice);
     json_writer_free(&writer);
     cluster_check(&cluster, 3, 9, &error);
     place_all(&cluster);

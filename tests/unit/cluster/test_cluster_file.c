@@ -27,12 +27,20 @@ static char *write_text(const struct cluster *cluster)
     return writer.text;
 }
 
+static bool is_same(const struct cluster *a, const struct cluster *b)
+{
+    char *text = write_text(a), *other = write_text(b);
+    bool same = strcmp(text, other) == 0;
+    free(text);
+    free(other);
+    return same;
+}
+
 static void expect_again(const struct cluster *cluster)
 {
     struct cluster again;
     char *text = write_text(cluster);
     read_text(&again, text);
-    ck_assert_msg(cluster_equal(cluster, &again), "%s", text);
     char *same = write_text(&again);
     ck_assert_str_eq(text, same);
     cluster_free(&again);
@@ -45,7 +53,7 @@ TEST_PLAIN(what_a_file_does_not_say_is_as_without_one)
     struct cluster cluster, without;
     cluster_init(&without);
     read_text(&cluster, HEAD "}");
-    ck_assert(cluster_equal(&cluster, &without));
+    ck_assert(is_same(&cluster, &without));
     expect_again(&cluster);
     cluster_free(&cluster);
 }
@@ -87,7 +95,7 @@ TEST_PLAIN(everything_that_can_be_said_is_written_and_read_again)
                           cluster.server.message_ns * 10 + cluster.server.message_byte_ps,
                       3456);
     ck_assert_uint_eq(cluster.apply_byte_ps, 8);
-    ck_assert(!cluster_equal(&cluster, &without));
+    ck_assert(!is_same(&cluster, &without));
     expect_again(&cluster);
     cluster_free(&cluster);
 }
@@ -110,8 +118,7 @@ TEST_PLAIN(what_options_have_said_is_kept_in_a_file)
     cluster_free(&cluster);
 }
 
-/* Each change of one member makes another cluster: no member is forgotten by cluster_equal, and so by
- * what the tests above compare. */
+/* Each change of one member makes another text: no member is forgotten by what the tests above compare. */
 TEST_PLAIN(no_member_is_overlooked)
 {
     static const char *const members[] = {
@@ -159,8 +166,7 @@ TEST_PLAIN(no_member_is_overlooked)
     }
     for (size_t i = 0; i <= COUNT; i++)
         for (size_t j = 0; j <= COUNT; j++)
-            ck_assert_msg(cluster_equal(&clusters[i], &clusters[j]) == (i == j), "%zu and %zu", i,
-                          j);
+            ck_assert_msg(is_same(&clusters[i], &clusters[j]) == (i == j), "%zu and %zu", i, j);
     for (size_t i = 0; i <= COUNT; i++)
         cluster_free(&clusters[i]);
 }
@@ -291,7 +297,7 @@ TEST_PLAIN(without_a_file_the_constants_of_laptop_hold)
         STATUS_OK);
     laptop.rest = CLUSTER_APART;
     laptop.about[0] = '\0';
-    ck_assert(cluster_equal(&laptop, &cluster));
+    ck_assert(is_same(&laptop, &cluster));
     cluster_free(&laptop);
     ck_assert_int_eq(cluster_read_file(&laptop, &disk_posix, "deploy/cluster/none.json", &error),
                      STATUS_NOT_FOUND);

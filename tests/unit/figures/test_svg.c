@@ -89,7 +89,7 @@ TEST_PLAIN(every_shape_is_well_formed_whatever_the_numbers)
     svg_box_with_note(&svg, "bar c0", 1, 2, 3, 4, "</rect>");
     svg_dot(&svg, "dot c1", 1, 2, 3);
     svg_text(&svg, "label", SVG_MIDDLE, 1, 2, "a<b");
-    svg_text_upwards(&svg, "axis", 1, 2, "&amp;");
+    svg_text(&svg, "axis", SVG_MIDDLE, 1, 2, "&amp;");
     svg_polyline(&svg, "line c0 d1", x, y, 3);
     svg_band(&svg, "band c0", x, y, y, 3);
     svg_polyline(&svg, "line c0 d1", x, y, 0);

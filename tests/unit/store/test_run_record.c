@@ -163,7 +163,9 @@ TEST(a_file_goes_on_from_its_last_four_bytes, 3, 4)
     sample_record_train(r, 30);
     size_t second = r->writer.count;
     memcpy(all + first, r->writer.bytes, second);
-    run_record_writer_clear(&r->writer);
+    run_record_writer_free(&r->writer);
+    run_record_writer_init(&r->writer);
+    run_record_writer_resume(&r->writer, 4, all + first + second - 4);
     sample_record_train(r, 10);
     memcpy(all + first + second, r->writer.bytes, r->writer.count);
     ck_assert_int_eq(read_all(all, first + second + r->writer.count, &batches, &error),
