@@ -280,26 +280,6 @@ static void post_all(struct server *server, struct outbox *outbox)
     }
 }
 
-/* An owner is about to get a gradient, or a thread of its own something to write. Other work is not
- * worth a span. */
-static struct span begin_span(const struct server *server, const struct outgoing *item,
-                              bool in_router)
-{
-    struct recorder *recorder = server->options.recorder;
-    const struct message *message = &item->packet.message;
-    if (item->to != TO_OWNER && !in_router)
-        return recorder_begins(recorder, LANE_WRITER, SPAN_WRITE);
-    if (item->to != TO_OWNER || message->kind != MESSAGE_EXCHANGE || item->packet.payload == NULL)
-        return (struct span){.from_ns = 0};
-    uint32_t lane = in_router ? LANE_FRONT : (uint32_t)LANE_OWNERS + item->index;
-    struct span span = recorder_begins(recorder, (enum span_lane)lane, SPAN_APPLY);
-    span_about(&span, message);
-    span.what = 0;
-    span.other_role = ROLE_WORKER;
-    span.other = message->index;
-    return span;
-}
-
 static void *actor_run(void *argument)
 {
     struct actor *actor = argument;
@@ -308,7 +288,7 @@ static void *actor_run(void *argument)
     while (true) {
         bool stopping = atomic_load(&actor->stop);
         while (mailbox_take(&actor->mailbox, &item)) {
-            struct span span = begin_span(actor->server, &item, false);
+            struct span span = traffic_works(&actor->server->traffic, &item, false);
             cores_deliver(&actor->server->cores, &item, clock_now_us(), &outbox);
             recorder_ends(actor->server->options.recorder, &span);
             post_all(actor->server, &outbox);
@@ -438,7 +418,7 @@ static bool have_set_writer(struct server *server)
 /* Deliver an item to a core of this thread. */
 static void deliver(struct server *server, struct outgoing *item)
 {
-    struct span span = begin_span(server, item, true);
+    struct span span = traffic_works(&server->traffic, item, true);
     bool wire = cores_deliver(&server->cores, item, clock_now_us(), &server->outbox);
     recorder_ends(server->options.recorder, &span);
     if (wire)

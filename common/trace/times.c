@@ -149,3 +149,35 @@ void times_tell(struct times *times, struct message_times *report, uint64_t now_
     times->whom = 0;
     times->whom_us = 0;
 }
+
+/* --- at the coordinator ---------------------------------------------------------------------- */
+
+/* The growth of a sum over the greatest reported before. */
+static uint64_t growth(uint64_t *most, uint64_t heard)
+{
+    uint64_t before = *most;
+    if (heard <= before)
+        return 0;
+    *most = heard;
+    return heard - before;
+}
+
+static double passed(uint64_t *most_us, uint64_t heard_us)
+{
+    return (double)growth(most_us, heard_us) * 1e-6;
+}
+
+double times_hear(struct message_times *most, const struct message_times *heard,
+                  struct worker_summary *summary)
+{
+    summary->wall_seconds += passed(&most->wall_us, heard->wall_us);
+    summary->compute_seconds += passed(&most->compute_us, heard->compute_us);
+    summary->exchange_seconds += passed(&most->exchange_us, heard->exchange_us);
+    summary->evaluate_seconds += passed(&most->evaluate_us, heard->evaluate_us);
+    summary->waits[WAIT_BARRIER] += passed(&most->barrier_us, heard->barrier_us);
+    summary->waits[WAIT_BOUND] += passed(&most->bound_us, heard->bound_us);
+    summary->waits[WAIT_GATE] += passed(&most->gate_us, heard->gate_us);
+    summary->waits[WAIT_LEASE] += passed(&most->lease_us, heard->lease_us);
+    summary->exchanged_bytes += growth(&most->exchanged_bytes, heard->exchanged_bytes);
+    return heard->whom > 0 ? passed(&most->whom_us, heard->whom_us) : 0;
+}

@@ -12,7 +12,7 @@
  *     began  scored           now
  *     |------|##############|--|
  *
- * Threads: the session's. Time arrives as an argument. Units: microseconds. */
+ * Threads: the session's; times_hear: plain. Time arrives as an argument. Units: microseconds. */
 
 #ifndef COMMON_TRACE_TIMES_H
 #define COMMON_TRACE_TIMES_H
@@ -66,5 +66,10 @@ void times_resume(struct times *times, uint64_t gap_us, uint64_t now_us);
 
 /* The sums since the begin, and the longest awaited worker since the last report. */
 void times_tell(struct times *times, struct message_times *report, uint64_t now_us);
+
+/* The coordinator has heard these: the growth over the greatest heard of this process before counts. The seconds
+ * that `whom` was waited for. */
+double times_hear(struct message_times *most, const struct message_times *heard,
+                  struct worker_summary *summary);
 
 #endif

@@ -69,3 +69,21 @@ struct span traffic_taken(struct traffic *traffic, const struct packet *packet, 
     recorder_heard(traffic->recorder, message, span.from_ns);
     return span;
 }
+
+struct span traffic_works(const struct traffic *traffic, const struct outgoing *item,
+                          bool in_router)
+{
+    struct recorder *recorder = traffic->recorder;
+    const struct message *message = &item->packet.message;
+    if (item->to != TO_OWNER && !in_router)
+        return recorder_begins(recorder, LANE_WRITER, SPAN_WRITE);
+    if (item->to != TO_OWNER || message->kind != MESSAGE_EXCHANGE || item->packet.payload == NULL)
+        return (struct span){.from_ns = 0};
+    uint32_t lane = in_router ? LANE_FRONT : (uint32_t)LANE_OWNERS + item->index;
+    struct span span = recorder_begins(recorder, (enum span_lane)lane, SPAN_APPLY);
+    span_about(&span, message);
+    span.what = 0;
+    span.other_role = ROLE_WORKER;
+    span.other = message->index;
+    return span;
+}

@@ -4,7 +4,7 @@
  * The other end of a listener's connection is known by its last message; a transport has only a number
  * for it. Of many some may be forgotten, and count as unknown.
  *
- * Threads: one that drives. Ownership: log and recorder are borrowed. */
+ * Threads: one that drives, but for traffic_works. Ownership: log and recorder are borrowed. */
 
 #ifndef COMMON_TRANSPORT_TRAFFIC_H
 #define COMMON_TRANSPORT_TRAFFIC_H
@@ -34,5 +34,10 @@ enum status traffic_send(const struct traffic *traffic, const struct transport *
 /* A message has come, from a server or from packet->peer. When it is handled the span ends
  * (recorder_ends). */
 struct span traffic_taken(struct traffic *traffic, const struct packet *packet, bool from_server);
+
+/* A server's owner is about to get a gradient, or another thread than its router's something to write. The same;
+ * other work is not worth a span. Any thread. */
+struct span traffic_works(const struct traffic *traffic, const struct outgoing *item,
+                          bool in_router);
 
 #endif

@@ -19,6 +19,7 @@
 #include "common/base/clock.h"
 #include "common/base/run_phases.h"
 #include "common/process/log_once.h"
+#include "common/trace/times.h"
 #include "ps/coordinator/coordinator.h"
 #include "ps/coordinator/declaration.h"
 #include "ps/coordinator/snapshot.h"

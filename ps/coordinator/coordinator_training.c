@@ -223,40 +223,14 @@ static void tell_window(struct coordinator *c, struct outbox *outbox)
     order_put_event(outbox, &event);
 }
 
-/* The growth of a sum over the greatest reported before. */
-static uint64_t growth(uint64_t *most, uint64_t heard)
-{
-    uint64_t before = *most;
-    if (heard <= before)
-        return 0;
-    *most = heard;
-    return heard - before;
-}
-
-static double passed(uint64_t *most_us, uint64_t heard_us)
-{
-    return (double)growth(most_us, heard_us) * 1e-6;
-}
-
 void coordinator_take_times(struct coordinator *c, struct member *worker,
                             const struct message *message, const struct message_times *times)
 {
-    struct worker_summary *summary = &worker->summary;
-    struct message_times *most = &worker->reported_times;
     if (message->incarnation != worker->incarnation)
         return;
-    summary->wall_seconds += passed(&most->wall_us, times->wall_us);
-    summary->compute_seconds += passed(&most->compute_us, times->compute_us);
-    summary->exchange_seconds += passed(&most->exchange_us, times->exchange_us);
-    summary->evaluate_seconds += passed(&most->evaluate_us, times->evaluate_us);
-    summary->waits[WAIT_BARRIER] += passed(&most->barrier_us, times->barrier_us);
-    summary->waits[WAIT_BOUND] += passed(&most->bound_us, times->bound_us);
-    summary->waits[WAIT_GATE] += passed(&most->gate_us, times->gate_us);
-    summary->waits[WAIT_LEASE] += passed(&most->lease_us, times->lease_us);
-    summary->exchanged_bytes += growth(&most->exchanged_bytes, times->exchanged_bytes);
+    double awaited = times_hear(&worker->reported_times, times, &worker->summary);
     if (times->whom > 0 && times->whom <= c->work.membership.worker_count)
-        c->work.membership.workers[times->whom - 1].summary.awaited_seconds +=
-            passed(&most->whom_us, times->whom_us);
+        c->work.membership.workers[times->whom - 1].summary.awaited_seconds += awaited;
 }
 
 uint64_t coordinator_exchanged_bytes(const struct coordinator *c)

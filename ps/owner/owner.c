@@ -557,22 +557,15 @@ static struct read_request read_request_of(const struct message_exchange *exchan
 
 static void count_verdict(struct owner *owner, enum verdict verdict)
 {
-    switch (verdict) {
-    case VERDICT_APPLIED:
-        owner->verdicts.applied++;
-        break;
-    case VERDICT_STALE:
-        owner->verdicts.stale++;
-        break;
-    case VERDICT_DUPLICATE:
-        owner->verdicts.duplicate++;
-        break;
-    case VERDICT_REJECTED:
-        owner->verdicts.rejected++;
-        break;
-    default:
-        break;
-    }
+    struct verdict_counts *counts = &owner->verdicts;
+    uint64_t *const counted[VERDICT_COUNT] = {
+        [VERDICT_APPLIED] = &counts->applied,
+        [VERDICT_STALE] = &counts->stale,
+        [VERDICT_DUPLICATE] = &counts->duplicate,
+        [VERDICT_REJECTED] = &counts->rejected,
+    };
+    if (counted[verdict] != NULL)
+        ++*counted[verdict];
 }
 
 /* Name the element of a gradient that is not finite. */
