@@ -206,8 +206,8 @@ sync_rules()
         fail "with servers there is another regularisation loss"
     fi
     makes unruled "${sync[@]}" --epochs 2 --workers 3 --ps 2
-    run ruled-replay 0 syncopate replay "$work/unruled" "${rules[@]:2}" --out "$work/ruled-replay"
-    as ruled-replay "$bits"
+    run ruled-replay 0 syncopate replay "$work/unruled" "${rules[@]:2}"
+    grep -qF "parameters_sha256 $bits" "$work/ruled-replay.log" || fail "a replay with these rules has other bits"
 }
 allreduce=(--mode allreduce --global-batch 48)
 rules=(adam sgd momentum nesterov adagrad rmsprop)
