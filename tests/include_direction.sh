@@ -30,6 +30,7 @@ ps      coordinator checkpointer
 ps      watch
 ps      .
 worker  model data
+worker  source program
 worker  mode
 worker  client
 worker  .

@@ -10,24 +10,15 @@
 #include "common/base/clock.h"
 #include "common/kernels/kernels.h"
 
-static size_t image_bytes(const struct dataset *dataset)
-{
-    return (size_t)dataset->height * dataset->width * dataset->channels;
-}
-
 enum status node_gradient_init(struct node_gradient *node_gradient, const struct job *job,
-                               struct model *model, const struct dataset *dataset)
+                               struct source *source)
 {
     memset(node_gradient, 0, sizeof *node_gradient);
     node_gradient->job = job;
-    node_gradient->model = model;
-    node_gradient->dataset = dataset;
-    enum status status = order_init(&node_gradient->order, job->seed, dataset->train.count);
-    node_gradient->images = malloc(job->micro_batch * image_bytes(dataset));
-    node_gradient->labels = malloc(job->micro_batch);
+    node_gradient->source = source;
+    enum status status = order_init(&node_gradient->order, job->seed, source->examples);
     node_gradient->leaf_ns = calloc(job_leaves_max(job), sizeof *node_gradient->leaf_ns);
-    if (status == STATUS_OK && node_gradient->images != NULL && node_gradient->labels != NULL &&
-        node_gradient->leaf_ns != NULL)
+    if (status == STATUS_OK && node_gradient->leaf_ns != NULL)
         return STATUS_OK;
     node_gradient_free(node_gradient);
     return STATUS_MEMORY;
@@ -36,8 +27,6 @@ enum status node_gradient_init(struct node_gradient *node_gradient, const struct
 void node_gradient_free(struct node_gradient *node_gradient)
 {
     order_free(&node_gradient->order);
-    free(node_gradient->images);
-    free(node_gradient->labels);
     free(node_gradient->leaf_ns);
     for (unsigned i = 0; i < TREE_DEPTH_MAX; i++)
         free(node_gradient->right[i]);
@@ -51,18 +40,18 @@ static enum status diverged(uint64_t step, uint32_t leaf, struct error *error)
                      (unsigned long long)step, leaf);
 }
 
-/* The leaf's images and labels; returns how many. */
-static uint32_t take_leaf(struct node_gradient *g, const struct step_shape *shape, uint32_t leaf)
+static struct source_leaf leaf_of(struct node_gradient *g, const struct step_shape *shape,
+                                  uint32_t leaf)
 {
     uint64_t first;
     uint32_t count = step_shape_leaf(shape, g->job, leaf, &first);
-    const uint32_t *places = order_places(&g->order, shape->batch.epoch, first, count);
-    size_t bytes = image_bytes(g->dataset);
-    for (uint32_t i = 0; i < count; i++) {
-        memcpy(g->images + i * bytes, g->dataset->train.images + places[i] * bytes, bytes);
-        g->labels[i] = g->dataset->train.labels[places[i]];
-    }
-    return count;
+    return (struct source_leaf){
+        .batch = shape->step,
+        .epoch = shape->batch.epoch,
+        .leaf = leaf,
+        .count = count,
+        .examples = order_places(&g->order, shape->batch.epoch, first, count),
+    };
 }
 
 static bool is_begun(const struct node_gradient *g, const struct step_shape *shape, uint32_t leaf)
@@ -74,12 +63,13 @@ static enum status compute_leaf(struct node_gradient *g, const float *parameters
                                 const struct step_shape *shape, uint32_t leaf, float *gradient,
                                 struct score *score, const struct ready *ready, struct error *error)
 {
-    bool begun = is_begun(g, shape, leaf);
-    uint32_t count = take_leaf(g, shape, leaf);
+    struct source_leaf what = leaf_of(g, shape, leaf);
+    what.begun = is_begun(g, shape, leaf);
     g->begun = false;
-    model_gradient_ready(g->model, parameters, begun ? NULL : g->images, g->labels, count, gradient,
-                         score, ready);
-    return score->not_finite > 0 ? diverged(shape->step, leaf, error) : STATUS_OK;
+    enum status status =
+        source_gradient(g->source, parameters, &what, gradient, score, ready, error);
+    return status == STATUS_OK && score->not_finite > 0 ? diverged(shape->step, leaf, error)
+                                                        : status;
 }
 
 /* The time since the leaf before ended is this one's. */
@@ -134,10 +124,10 @@ static enum status compute(struct node_gradient *g, const float *parameters,
         return compute(g, parameters, shape, has_some(shape->set, left) ? left : right, depth + 1,
                        gradient, score, ready, error);
     if (g->right[depth] == NULL)
-        g->right[depth] = aligned_alloc(64, model_elements(g->model) * sizeof(float));
+        g->right[depth] = aligned_alloc(64, g->source->elements * sizeof(float));
     if (g->right[depth] == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory for a gradient");
-    struct joining joining = {gradient, g->right[depth], model_elements(g->model), ready};
+    struct joining joining = {gradient, g->right[depth], g->source->elements, ready};
     const struct ready join = {join_ready, &joining};
     enum status status =
         compute(g, parameters, shape, left, depth + 1, gradient, score, NULL, error);
@@ -171,8 +161,10 @@ static enum status explain(struct node_gradient *g, const float *parameters,
             continue;
         enum status status =
             compute_leaf(g, parameters, shape, leaf, gradient, &score, NULL, error);
-        if (status != STATUS_OK || !kernels_all_finite(gradient, model_elements(g->model)))
-            return diverged(shape->step, leaf, error);
+        if (status == STATUS_OK && !kernels_all_finite(gradient, g->source->elements))
+            status = diverged(shape->step, leaf, error);
+        if (status != STATUS_OK)
+            return status;
     }
     return sum_diverged(shape, node, error);
 }
@@ -231,7 +223,7 @@ enum status node_gradient_compute_ready(struct node_gradient *node_gradient,
         .gradient = gradient,
         .score = score,
         .not_finite = score->not_finite,
-        .finite = model_elements(g->model),
+        .finite = g->source->elements,
     };
     const struct ready tell = {tell_ready, &report};
     enum status status = compute(g, parameters, shape, node, 0, gradient, score,
@@ -252,8 +244,8 @@ void node_gradient_begin(struct node_gradient *node_gradient, const struct step_
     uint32_t leaf = node.first_leaf;
     while (!has_some(shape->set, (struct node){leaf, 1}))
         leaf++;
-    uint32_t count = take_leaf(g, shape, leaf);
-    model_begin(g->model, g->images, count);
+    const struct source_leaf what = leaf_of(g, shape, leaf);
+    g->source->kind->begin(g->source, &what);
     g->begun = true;
     g->begun_step = shape->step;
     g->begun_leaf = leaf;
@@ -266,7 +258,7 @@ uint64_t node_gradient_go_on(struct node_gradient *node_gradient, const float *p
     struct node_gradient *g = node_gradient;
     uint64_t began_ns = clock_now_ns();
     assert(g->begun);
-    uint64_t needs = model_go_on(g->model, parameters, end);
+    uint64_t needs = g->source->kind->go_on(g->source, parameters, end);
     g->begun_ns += clock_now_ns() - began_ns;
     return needs;
 }
@@ -295,14 +287,13 @@ uint64_t node_gradient_sample(const struct node_gradient *node_gradient,
     return node_gradient->leaf_ns[leaf];
 }
 
-void node_gradient_evaluate(struct node_gradient *node_gradient, const float *parameters,
-                            uint32_t members, uint32_t position, struct score *score)
+enum status node_gradient_evaluate(struct node_gradient *node_gradient, const float *parameters,
+                                   uint32_t members, uint32_t position, struct score *score,
+                                   struct error *error)
 {
-    const struct examples *test = &node_gradient->dataset->test;
-    uint64_t first = test->count * position / members;
-    uint64_t last = test->count * (position + 1) / members;
+    uint64_t count = node_gradient->source->test_examples;
+    uint64_t first = count * position / members;
+    uint64_t last = count * (position + 1) / members;
     node_gradient->begun = false;
-    model_evaluate(node_gradient->model, parameters,
-                   test->images + first * image_bytes(node_gradient->dataset), test->labels + first,
-                   last - first, score);
+    return source_score(node_gradient->source, parameters, first, last - first, score, error);
 }

@@ -4,7 +4,7 @@
  * A leaf's examples follow from (seed, epoch, step, index) alone, and each leaf is computed by
  * the same code on the same shapes, so a node has the same bits on any worker.
  *
- * Threads: one owner. Ownership: borrows job, model and data set; owns its scratch memory. */
+ * Threads: one owner. Ownership: borrows job and source; owns its scratch memory. */
 
 #ifndef WORKER_NODE_GRADIENT_H
 #define WORKER_NODE_GRADIENT_H
@@ -15,19 +15,15 @@
 #include "common/job/job.h"
 #include "common/job/tree.h"
 #include "common/steps/step_shape.h"
-#include "worker/data/dataset.h"
 #include "worker/data/order.h"
-#include "worker/model/model.h"
+#include "worker/source/source.h"
 
 #define TREE_DEPTH_MAX 13 /* For TREE_LEAVES_MAX leaves. */
 
 struct node_gradient {
     const struct job *job;
-    struct model *model;
-    const struct dataset *dataset;
+    struct source *source;
     struct example_order order;
-    uint8_t *images;              /* [micro_batch][height][width][channels] of one leaf. */
-    uint8_t *labels;              /* [micro_batch] */
     float *right[TREE_DEPTH_MAX]; /* [elements] right-hand sums, by depth; made when needed. */
     /* The time of each leaf of the last node, with the sums behind it. */
     uint64_t *leaf_ns;   /* [leaves of a step at most] */
@@ -40,12 +36,13 @@ struct node_gradient {
 };
 
 enum status node_gradient_init(struct node_gradient *node_gradient, const struct job *job,
-                               struct model *model, const struct dataset *dataset);
+                               struct source *source);
 void node_gradient_free(struct node_gradient *node_gradient);
 
 /* Sum the node's leaves in the set, of which there are some, along the pruned tree (leaf_set.h).
- * gradient: [model_elements], overwritten. score: added to. STATUS_MEMORY, or STATUS_DIVERGED
- * with the step and leaf named when a leaf's loss or gradient, or their sum, is not finite. */
+ * gradient: [source->elements], overwritten. score: added to. STATUS_MEMORY, or STATUS_DIVERGED
+ * with the step and leaf named when a leaf's loss or gradient, or their sum, is not finite, or what
+ * the source says. */
 enum status node_gradient_compute(struct node_gradient *node_gradient, const float *parameters,
                                   const struct step_shape *shape, struct node node, float *gradient,
                                   struct score *score, struct error *error);
@@ -59,7 +56,7 @@ enum status node_gradient_compute_ready(struct node_gradient *node_gradient,
                                         struct node node, float *gradient, struct score *score,
                                         const struct ready *ready, struct error *error);
 
-/* Parameters arrive piece by piece, the first layers' first: begin with the node, and go on as
+/* Parameters arrive piece by piece, the first layers' first, and the source can begin: begin with the node, and go on as
  * far as parameters before element `end` allow; those stay unchanged. Returns the element up to
  * which they are needed next; 0 when there is nothing more to do before all are here. Computing
  * this node of this step then goes on from there, with the same bits; a score ends it, and so
@@ -78,7 +75,8 @@ uint64_t node_gradient_sample(const struct node_gradient *node_gradient,
                               const struct step_shape *shape, struct node node);
 
 /* Score one member's share of the test set: examples [i * n / members, (i + 1) * n / members). */
-void node_gradient_evaluate(struct node_gradient *node_gradient, const float *parameters,
-                            uint32_t members, uint32_t position, struct score *score);
+enum status node_gradient_evaluate(struct node_gradient *node_gradient, const float *parameters,
+                                   uint32_t members, uint32_t position, struct score *score,
+                                   struct error *error);
 
 #endif

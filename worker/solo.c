@@ -328,18 +328,21 @@ static void keep_scored(struct state *s)
 }
 
 /* At the end of an epoch. */
-static void evaluate(struct state *s)
+static enum status evaluate(struct state *s, struct error *error)
 {
     struct epoch_range epoch = job_epoch(s->job, s->epoch_number - 1);
     if (s->step != epoch.end)
-        return;
+        return STATUS_OK;
     tell_epoch(s, &epoch);
     struct score score = {0};
     uint64_t began_us = clock_now_us();
     run_phases_enter(&s->summary.phases, RUN_PHASE_EVALUATION, began_us);
-    node_gradient_evaluate(s->solo->gradient, s->arrays[0], 1, 0, &score);
+    enum status status =
+        node_gradient_evaluate(s->solo->gradient, s->arrays[0], 1, 0, &score, error);
     uint64_t now_us = clock_now_us();
     run_phases_train(&s->summary.phases, now_us);
+    if (status != STATUS_OK)
+        return status;
     double took = seconds_since(began_us, now_us);
     event(s->solo->listener, EVENT_SCORED, .step = s->step, .examples = score.examples,
           .loss = score.loss, .correct = score.correct, .us = (uint64_t)(1e6 * took));
@@ -354,6 +357,7 @@ static void evaluate(struct state *s)
          .regularisation_loss = s->summary.test.regularisation, .seconds = took,
          .training_seconds = run_phases_marked(&s->summary.phases));
     keep_scored(s);
+    return STATUS_OK;
 }
 
 /* The order of updates is fixed, so the record has snapshots alone. */
@@ -499,7 +503,8 @@ static enum status train(struct state *s, struct error *error)
         run_phases_mark(&s->summary.phases, clock_now_us());
         progress(s);
         tell_window(s);
-        evaluate(s);
+        if ((status = evaluate(s, error)) != STATUS_OK)
+            return status;
         if (s->solo->notify != NULL)
             notify_beat(s->solo->notify, "training", clock_now_us());
         if (is_checkpoint_due(s, kept_us)) {
@@ -576,7 +581,7 @@ int solo_run(struct solo *solo, struct error *error)
                       .slots = job_slots(solo->job),
                       .run_id = hash_random_u64(),
                       .last_snapshot = UINT64_MAX};
-    s.elements = model_elements(solo->gradient->model);
+    s.elements = solo->gradient->source->elements;
     run_summary_begin(&s.summary);
     run_phases_begin(&s.summary.phases, RUN_PHASE_OPENING, solo->began_us);
 

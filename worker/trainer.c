@@ -9,15 +9,21 @@
 #include "common/process/log.h"
 #include "worker/mode/follow_mode.h"
 
-static void evaluate(struct trainer *t, const struct work *work)
+/* False when this worker cannot go on. */
+static bool evaluate(struct trainer *t, const struct work *work)
 {
     struct score score = {0};
+    struct error error;
     uint64_t began_us = clock_now_us();
-    node_gradient_evaluate(t->gradient, client_scored(t->client), work->shares, work->share,
-                           &score);
+    if (node_gradient_evaluate(t->gradient, client_scored(t->client), work->shares, work->share,
+                               &score, &error) != STATUS_OK) {
+        client_fail(t->client, EXIT_TRAINING_FAILED, error.text);
+        return false;
+    }
     double regularisation =
         work->share == 0 && t->job->l2 > 0.0f ? l2_loss(t->job, client_scored(t->client)) : 0;
     client_evaluation(t->client, work, &score, regularisation, clock_now_us() - began_us);
+    return true;
 }
 
 /* The gradient being computed. */
@@ -44,7 +50,8 @@ static bool may_leave_early(const struct trainer *t, bool last)
 /* Where parameters arrive piece by piece the forward pass begins with the first. */
 static bool may_begin_early(const struct trainer *t)
 {
-    return t->overlap && compute_time_is_free(&t->throttle.time);
+    return t->overlap && t->gradient->source->kind->begin != NULL &&
+           compute_time_is_free(&t->throttle.time);
 }
 
 /* Compute and push one node; false when this worker cannot go on. */
@@ -127,16 +134,23 @@ static bool train_step(struct trainer *t, const struct work *work)
     return true;
 }
 
+/* False when this worker cannot go on. */
+static bool do_work(struct trainer *t, const struct work *work)
+{
+    if (work->early == 0 && work->shares > 0)
+        return evaluate(t, work);
+    if (work->early == 0 && !work->enough)
+        return train_step(t, work);
+    if (work->early > 0)
+        begin_early(t, work);
+    else
+        client_done(t->client);
+    return true;
+}
+
 void trainer_run(struct trainer *t)
 {
     struct work work;
-    while (client_next(t->client, &work) == STATUS_OK)
-        if (work.early > 0)
-            begin_early(t, &work);
-        else if (work.shares > 0)
-            evaluate(t, &work);
-        else if (work.enough)
-            client_done(t->client);
-        else if (!train_step(t, &work))
-            return;
+    while (client_next(t->client, &work) == STATUS_OK && do_work(t, &work)) {
+    }
 }

@@ -1,17 +1,12 @@
-/* workload.c - makes a declaration of options, model and data, in this order; errors name the
- * option. */
+/* workload.c - makes a declaration of options and source; errors name the option. */
 
 #include "worker/workload.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "worker/data/shared_dataset.h"
-
-/* For another worker to read the data; a longer wait means that it makes no progress. */
-#define SHARED_PATIENCE_SECONDS 10.0
+#include "worker/data/dataset.h"
 
 /* Behind a correct text only memory can be missing. */
 static int exit_code_of(enum status status, int usual)
@@ -19,15 +14,10 @@ static int exit_code_of(enum status status, int usual)
     return status == STATUS_OK ? EXIT_DONE : status == STATUS_MEMORY ? EXIT_TRAINING_FAILED : usual;
 }
 
-static enum status make_model(struct workload *workload, const struct options *options,
-                              struct error *error)
+static enum status prepare(struct workload *workload, struct error *error)
 {
-    const struct dataset *dataset = &workload->dataset;
-    struct model_input input = {dataset->height, dataset->width, dataset->channels,
-                                dataset->classes};
     struct error why = {0};
-    enum status status =
-        model_create(&workload->model, options->model, input, workload->job.micro_batch, &why);
+    enum status status = source_prepare(workload->source, workload->job.micro_batch, &why);
     return status == STATUS_OK ? status : error_set(error, status, "--model: %.480s", why.text);
 }
 
@@ -36,17 +26,16 @@ static enum status fill_job(struct workload *workload, const struct options *opt
                             struct error *error)
 {
     struct job *job = &workload->job;
-    uint32_t count;
-    const struct variable *variables = model_variables(workload->model, &count);
-    job->variables = malloc(count * sizeof *job->variables);
+    const struct source *source = workload->source;
+    job->variables = malloc(source->variable_count * sizeof *job->variables);
     if (job->variables == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
-    memcpy(job->variables, variables, count * sizeof *variables);
-    job->variable_count = count;
-    snprintf(job->model, sizeof job->model, "%s", model_text(workload->model));
-    snprintf(job->data, sizeof job->data, "%s", workload->dataset.name);
-    memcpy(job->data_digest, workload->dataset.digest, DIGEST_BYTES);
-    job->test_examples = workload->dataset.test.count;
+    memcpy(job->variables, source->variables, source->variable_count * sizeof *job->variables);
+    job->variable_count = source->variable_count;
+    snprintf(job->model, sizeof job->model, "%s", source->model);
+    snprintf(job->data, sizeof job->data, "%s", source->data);
+    memcpy(job->data_digest, source->digest, DIGEST_BYTES);
+    job->test_examples = source->test_examples;
     if (options->ps == 0)
         job->worker_count = 1;
     return job_check(job, error);
@@ -66,9 +55,9 @@ static enum status deal(struct workload *workload, const struct options *options
 /* All that follows from options and the data's sizes. */
 static int declare(struct workload *workload, const struct options *options, struct error *error)
 {
-    enum status status = options_job(options, workload->dataset.train.count, &workload->job, error);
+    enum status status = options_job(options, workload->source->examples, &workload->job, error);
     if (status == STATUS_OK)
-        status = make_model(workload, options, error);
+        status = prepare(workload, error);
     if (status == STATUS_OK)
         status = fill_job(workload, options, error);
     if (status == STATUS_OK)
@@ -104,39 +93,34 @@ struct compute_time workload_compute_time(const struct workload *workload,
     return time;
 }
 
+/* By options and the data's sizes, without the data. */
+static int open_source(struct workload *workload, const struct options *options, bool look,
+                       struct error *error)
+{
+    struct source_options of = source_options_of(options);
+    struct error why = {0};
+    of.look = look;
+    enum status status = source_open(&workload->source, &of, &why);
+    return status == STATUS_OK ? declare(workload, options, error)
+                               : data_failed(status, &why, error);
+}
+
 int workload_look(struct workload *workload, const struct options *options, struct error *error)
 {
-    struct error why = {0};
     memset(workload, 0, sizeof *workload);
     if (dataset_check_name(options->data, error) != STATUS_OK)
         return EXIT_USAGE;
-    enum status status = dataset_look(&workload->dataset, options->data, &why);
-    if (status != STATUS_OK)
-        return data_failed(status, &why, error);
-    int code = declare(workload, options, error);
+    int code = open_source(workload, options, true, error);
     return code == EXIT_DONE ? open_trace(workload, options, error) : code;
 }
 
 static int make_gradient(struct workload *workload, struct error *error)
 {
-    enum status status = node_gradient_init(&workload->gradient, &workload->job, workload->model,
-                                            &workload->dataset);
+    enum status status = node_gradient_init(&workload->gradient, &workload->job, workload->source);
     workload->gradient_made = status == STATUS_OK;
     if (status != STATUS_OK)
         error_set(error, status, "out of memory");
     return status == STATUS_OK ? EXIT_DONE : EXIT_TRAINING_FAILED;
-}
-
-/* By itself, or with the other workers of this host. */
-static enum status read_data(struct dataset *dataset, const struct options *options,
-                             struct error *error)
-{
-    if (options->data_fd == 0)
-        return dataset_open(dataset, options->data, options->job.seed, error);
-    enum status status = shared_dataset_open(dataset, (int)options->data_fd, options->data,
-                                             options->job.seed, SHARED_PATIENCE_SECONDS, error);
-    close((int)options->data_fd);
-    return status;
 }
 
 /* Looked at first, because reading takes its time; then all is made from the data as read. */
@@ -145,12 +129,8 @@ int workload_read(struct workload *workload, const struct options *options, stru
     int code = workload_look(workload, options, error);
     if (code != EXIT_DONE)
         return code;
-    struct error why = {0};
     workload_free(workload);
-    enum status status = read_data(&workload->dataset, options, &why);
-    if (status != STATUS_OK)
-        return data_failed(status, &why, error);
-    code = declare(workload, options, error);
+    code = open_source(workload, options, false, error);
     if (code == EXIT_DONE)
         code = open_trace(workload, options, error);
     return code == EXIT_DONE ? make_gradient(workload, error) : code;
@@ -161,9 +141,8 @@ void workload_free(struct workload *workload)
     if (workload->gradient_made)
         node_gradient_free(&workload->gradient);
     partition_free(&workload->partition);
-    model_destroy(&workload->model);
+    source_close(&workload->source);
     job_free(&workload->job);
-    dataset_close(&workload->dataset);
     leaf_trace_close(&workload->trace);
     memset(workload, 0, sizeof *workload);
 }

@@ -19,13 +19,11 @@
 
 #include "common/job/partition.h"
 #include "common/options/options.h"
-#include "worker/data/dataset.h"
-#include "worker/model/model.h"
 #include "worker/node_gradient.h"
+#include "worker/source/source.h"
 
 struct workload {
-    struct dataset dataset;
-    struct model *model;
+    struct source *source;
     struct job job; /* Looked at: without the data's digest. */
     /* Of the parameter space over the servers; without chunks when there are none. */
     struct partition partition;

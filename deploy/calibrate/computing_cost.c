@@ -43,7 +43,7 @@ static enum status begin(const struct job *job, float *values, struct error *err
 enum status computing_cost_leaf(struct workload *workload, double seconds,
                                 struct quartiles *leaf_ns, struct error *error)
 {
-    uint64_t elements = model_elements(workload->model);
+    uint64_t elements = workload->source->elements;
     float *values = calloc(elements, sizeof *values),
           *gradient = calloc(elements, sizeof *gradient);
     double *times = calloc(LEAVES_MAX, sizeof *times);
@@ -70,12 +70,14 @@ enum status computing_cost_leaf(struct workload *workload, double seconds,
     return status;
 }
 
-static double score(struct workload *workload, const float *values)
+static enum status score(struct workload *workload, const float *values, double *ns,
+                         struct error *error)
 {
     struct score score = {0};
     uint64_t began_ns = clock_now_ns();
-    node_gradient_evaluate(&workload->gradient, values, 1, 0, &score);
-    return (double)(clock_now_ns() - began_ns) / (double)workload->job.test_examples;
+    enum status status = node_gradient_evaluate(&workload->gradient, values, 1, 0, &score, error);
+    *ns = (double)(clock_now_ns() - began_ns) / (double)workload->job.test_examples;
+    return status;
 }
 
 enum status computing_cost_score(struct workload *workload, double seconds,
@@ -83,14 +85,14 @@ enum status computing_cost_score(struct workload *workload, double seconds,
 {
     double times[SCORES_MAX];
     size_t count = 0;
-    float *values = calloc(model_elements(workload->model), sizeof *values);
+    float *values = calloc(workload->source->elements, sizeof *values);
     enum status status = values != NULL ? begin(&workload->job, values, error)
                                         : error_set(error, STATUS_MEMORY, "out of memory");
     double end = clock_now_seconds() + seconds;
     if (status == STATUS_OK)
-        score(workload, values); /* Not counted. */
+        status = score(workload, values, &times[0], error); /* Not counted. */
     while (status == STATUS_OK && count < SCORES_MAX && (count < 2 || clock_now_seconds() < end))
-        times[count++] = score(workload, values);
+        status = score(workload, values, &times[count++], error);
     if (status == STATUS_OK)
         *example_ns = quartiles_of(times, count);
     free(values);

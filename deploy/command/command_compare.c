@@ -85,7 +85,7 @@ static int check_runs(const struct comparing *comparing, struct error *error)
         bool named = run.config.label[0] != '\0';
         code = workload_look(&workload, &run.options, &why);
         if (code == EXIT_DONE)
-            code = check_target(&run.options, workload.dataset.classes, &why);
+            code = check_target(&run.options, workload.source->classes, &why);
         if (code != EXIT_DONE)
             error_set(error, why.status, "%s%s%s%.400s", named ? "--arm " : "",
                       named ? run.config.name : "", named ? ": " : "", why.text);

@@ -19,7 +19,7 @@
 #include "deploy/command/command.h"
 #include "deploy/follow/follow.h"
 #include "worker/data/dataset.h"
-#include "worker/model/model.h"
+#include "worker/source/source.h"
 
 #define PROGRAM        "syncopate evaluate"
 #define EVALUATE_BATCH 64 /* Examples computed at once; changes speed, not the result. */
@@ -31,27 +31,15 @@ static const char *layers_of(const struct options *options, const struct model_f
     return options_given(options, OPTION_EVALUATE, "model") ? options->model : file->model;
 }
 
-static enum status score_file(const struct options *options, struct model_file *file,
-                              const struct dataset *dataset, const char *path, struct score *score,
-                              struct error *error)
+static enum status score_file(struct model_file *file, struct source *source, const char *path,
+                              struct score *score, struct error *error)
 {
-    struct model_input input = {dataset->height, dataset->width, dataset->channels,
-                                dataset->classes};
-    struct model *model = NULL;
-    uint32_t count;
     enum status status =
-        model_create(&model, layers_of(options, file), input, EVALUATE_BATCH, error);
+        model_file_arrange(file, source->variables, source->variable_count, path, error);
     if (status != STATUS_OK)
         return status;
-    const struct variable *variables = model_variables(model, &count);
-    status = model_file_arrange(file, variables, count, path, error);
-    if (status == STATUS_OK) {
-        snprintf(file->model, sizeof file->model, "%s", model_text(model));
-        model_evaluate(model, file->parameters, dataset->test.images, dataset->test.labels,
-                       dataset->test.count, score);
-    }
-    model_destroy(&model);
-    return status;
+    snprintf(file->model, sizeof file->model, "%s", source->model);
+    return source_score(source, file->parameters, 0, source->test_examples, score, error);
 }
 
 /* --- the data -------------------------------------------------------------------------------- */
@@ -82,13 +70,16 @@ static struct choice choose_data(const struct options *options, const struct mod
     return choice;
 }
 
-static enum status open_data(struct dataset *dataset, const struct choice *choice,
-                             const struct model_file *file, struct error *error)
+static enum status open_source(struct source **source, const struct options *options,
+                               const struct choice *choice, const struct model_file *file,
+                               struct error *error)
 {
     struct error why;
-    enum status status = dataset_open(dataset, choice->data, choice->seed, &why);
+    const struct source_options wanted = {
+        .model = layers_of(options, file), .data = choice->data, .seed = choice->seed};
+    enum status status = source_open(source, &wanted, &why);
     if (status == STATUS_OK)
-        return status;
+        return source_prepare(*source, EVALUATE_BATCH, error);
     if (choice->data == file->job.data)
         return error_set(error, status,
                          "%.350s; that is what it was trained on, and --data says where it is here",
@@ -97,17 +88,17 @@ static enum status open_data(struct dataset *dataset, const struct choice *choic
 }
 
 /* By digest, because the same data may have another name here, and others the same. */
-static bool is_trained_on(const struct model_file *file, const struct dataset *dataset)
+static bool is_trained_on(const struct model_file *file, const struct source *source)
 {
-    return file->declared && memcmp(dataset->digest, file->job.data_digest, DIGEST_BYTES) == 0;
+    return file->declared && memcmp(source->digest, file->job.data_digest, DIGEST_BYTES) == 0;
 }
 
-static void warn_of_other_data(const struct choice *choice, const struct dataset *dataset,
+static void warn_of_other_data(const struct choice *choice, const struct source *source,
                                const struct model_file *file)
 {
     char ours[DATA_TEXT_MAX], theirs[DATA_TEXT_MAX];
     const struct job *job = &file->job;
-    if (!file->declared || is_trained_on(file, dataset))
+    if (!file->declared || is_trained_on(file, source))
         return;
     describe_data(ours, choice->data, choice->seed);
     describe_data(theirs, job->data, job->seed);
@@ -130,17 +121,17 @@ static void print_source(const struct model_file *file)
 }
 
 static void print_data(const struct options *options, const struct choice *choice,
-                       const struct dataset *dataset, const struct model_file *file)
+                       const struct source *source, const struct model_file *file)
 {
     char text[DATA_TEXT_MAX];
     const char *remark = "";
-    if (is_trained_on(file, dataset))
+    if (is_trained_on(file, source))
         remark = ", as trained on";
     else if (!file->declared && !options_given(options, OPTION_EVALUATE, "data"))
         remark = ", for want of a --data";
     describe_data(text, choice->data, choice->seed);
     printf("data           %s, %s%s\n", text,
-           wording_counted(dataset->test.count, "test example", "test examples").text, remark);
+           wording_counted(source->test_examples, "test example", "test examples").text, remark);
 }
 
 /* Means over the test examples; the loss is no number when any example's is not finite. */
@@ -175,7 +166,7 @@ static void print_score(const struct model_file *file, const struct score *score
 }
 
 static enum status print_json(const struct choice *choice, const struct model_file *file,
-                              const struct dataset *dataset, const struct score *score,
+                              const struct source *source, const struct score *score,
                               struct error *error)
 {
     struct json_writer writer;
@@ -189,7 +180,7 @@ static enum status print_json(const struct choice *choice, const struct model_fi
         json_writer_null(&writer, "step");
     json_writer_text(&writer, "data", choice->data);
     json_writer_u64(&writer, "seed", choice->seed);
-    json_writer_bool(&writer, "as_trained", is_trained_on(file, dataset));
+    json_writer_bool(&writer, "as_trained", is_trained_on(file, source));
     json_writer_u64(&writer, "test_examples", score->examples);
     const struct score_figures test = figures_of(file, score);
     figures_write(&writer, score_figures_rows(), &test);
@@ -199,12 +190,12 @@ static enum status print_json(const struct choice *choice, const struct model_fi
 }
 
 static void print_all(const struct options *options, const struct choice *choice,
-                      const struct dataset *dataset, const struct model_file *file,
+                      const struct source *source, const struct model_file *file,
                       const struct score *score)
 {
     if (!options->quiet) {
         print_source(file);
-        print_data(options, choice, dataset, file);
+        print_data(options, choice, source, file);
     }
     print_score(file, score);
 }
@@ -223,7 +214,7 @@ static enum status check_model(const struct options *options, const struct model
 static enum status evaluate(const struct options *options, struct error *error)
 {
     struct model_file file = {0};
-    struct dataset dataset = {0};
+    struct source *source = NULL;
     struct score score = {0};
     enum status status = model_file_open(&file, &disk_posix, options->path, error);
     if (status != STATUS_OK) {
@@ -233,16 +224,16 @@ static enum status evaluate(const struct options *options, struct error *error)
     struct choice choice = choose_data(options, &file);
     status = check_model(options, &file, error);
     if (status == STATUS_OK)
-        status = open_data(&dataset, &choice, &file, error);
+        status = open_source(&source, options, &choice, &file, error);
     if (status == STATUS_OK) {
-        warn_of_other_data(&choice, &dataset, &file);
-        status = score_file(options, &file, &dataset, options->path, &score, error);
+        warn_of_other_data(&choice, source, &file);
+        status = score_file(&file, source, options->path, &score, error);
     }
     if (status == STATUS_OK && options->json)
-        status = print_json(&choice, &file, &dataset, &score, error);
+        status = print_json(&choice, &file, source, &score, error);
     else if (status == STATUS_OK)
-        print_all(options, &choice, &dataset, &file, &score);
-    dataset_close(&dataset);
+        print_all(options, &choice, source, &file, &score);
+    source_close(&source);
     model_file_close(&file);
     return status;
 }
@@ -252,8 +243,7 @@ static enum status evaluate(const struct options *options, struct error *error)
 struct following {
     const struct options *options;
     struct model_file file; /* Scored last. */
-    struct dataset dataset; /* Opened with the first. */
-    bool has_data;
+    struct source *source;  /* Opened with the first; the layers are the run's. */
 };
 
 static enum status score_checkpoint(void *context, const char *path, struct follow_score *result,
@@ -265,15 +255,16 @@ static enum status score_checkpoint(void *context, const char *path, struct foll
     f->file = (struct model_file){0};
     enum status status = model_file_open(&f->file, &disk_posix, path, error);
     *opened = status == STATUS_OK;
-    if (status == STATUS_OK && !f->has_data) {
+    if (status == STATUS_OK && f->source == NULL) {
         struct choice choice = choose_data(f->options, &f->file);
-        status = open_data(&f->dataset, &choice, &f->file, error);
-        f->has_data = status == STATUS_OK;
-        if (f->has_data)
-            warn_of_other_data(&choice, &f->dataset, &f->file);
+        status = open_source(&f->source, f->options, &choice, &f->file, error);
+        if (status == STATUS_OK)
+            warn_of_other_data(&choice, f->source, &f->file);
+        else
+            source_close(&f->source);
     }
     if (status == STATUS_OK)
-        status = score_file(f->options, &f->file, &f->dataset, path, &score, error);
+        status = score_file(&f->file, f->source, path, &score, error);
     *result = (struct follow_score){.step = f->file.step,
                                     .steps = f->file.job.steps,
                                     .test = figures_of(&f->file, &score),
@@ -305,7 +296,7 @@ static int follow(const struct options *options, struct error *error)
     };
     int code = follow_run(&wanted, &hooks, error);
     model_file_close(&following.file);
-    dataset_close(&following.dataset);
+    source_close(&following.source);
     return code;
 }
 

@@ -34,8 +34,8 @@ struct computing {
                             struct error *error);
 
     /* A worker's share of a score, of these values. */
-    void (*score)(void *context, const struct message_work *work, const float *values,
-                  struct computing_report *report);
+    enum status (*score)(void *context, const struct message_work *work, const float *values,
+                         struct computing_report *report, struct error *error);
 };
 
 #endif

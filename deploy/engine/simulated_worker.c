@@ -103,8 +103,13 @@ static void report_share(struct simulated_worker *w, uint64_t took_us, struct ou
     const struct computing *computing = &w->engine->options.computing;
     const struct message_work *share = &w->score;
     struct computing_report report = {.took_us = took_us};
+    struct error error = {STATUS_OK, ""};
     tell_of_score(w);
-    computing->score(computing->context, share, session_scored(w->session), &report);
+    if (computing->score(computing->context, share, session_scored(w->session), &report, &error) !=
+        STATUS_OK) {
+        give_up(w, error.text, to_session);
+        return;
+    }
     outbox_add(to_session, TO_SERVER, MESSAGE_EVALUATION)->message.evaluation =
         (struct message_evaluation){.step = share->scored,
                                     .share = share->share,

@@ -35,8 +35,10 @@ static enum status evaluate(void *context, uint64_t batches, const float *parame
     if (scores == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory for a score");
     double began = clock_now_seconds();
-    node_gradient_evaluate(&rerun->gradient, parameters, 1, 0, &score);
+    enum status status = node_gradient_evaluate(&rerun->gradient, parameters, 1, 0, &score, error);
     rerun->score_seconds += clock_now_seconds() - began;
+    if (status != STATUS_OK)
+        return status;
     rerun->scores = scores;
     rerun->scores[rerun->score_count++] = (struct rerun_score){
         .batches = batches,
@@ -62,30 +64,25 @@ static enum status choose_instructions(const struct rerun *rerun, struct error *
     return STATUS_OK;
 }
 
-static enum status open_data(struct rerun *rerun, const char *data, struct error *error)
+static enum status open_source(struct rerun *rerun, const char *data, struct error *error)
 {
     struct error why = {0};
-    enum status status = dataset_open(&rerun->dataset, data, rerun->job.seed, &why);
+    const struct source_options options = {
+        .model = rerun->job.model, .data = data, .seed = rerun->job.seed};
+    enum status status = source_open(&rerun->source, &options, &why);
     if (status != STATUS_OK)
         return error_set(error, status, "%.350s; --data says where the run's data are here",
                          why.text);
-    if (memcmp(rerun->dataset.digest, rerun->job.data_digest, DIGEST_BYTES) != 0)
+    if (memcmp(rerun->source->digest, rerun->job.data_digest, DIGEST_BYTES) != 0)
         return error_set(
             error, STATUS_MISMATCH,
             "%.200s differs from the run's training data; --data gives their path here", data);
-    return STATUS_OK;
+    return source_prepare(rerun->source, rerun->job.micro_batch, error);
 }
 
-static enum status make_model(struct rerun *rerun, struct error *error)
+static enum status make_gradient(struct rerun *rerun, struct error *error)
 {
-    const struct dataset *dataset = &rerun->dataset;
-    struct model_input input = {dataset->height, dataset->width, dataset->channels,
-                                dataset->classes};
-    enum status status =
-        model_create(&rerun->model, rerun->job.model, input, rerun->job.micro_batch, error);
-    if (status != STATUS_OK)
-        return status;
-    status = node_gradient_init(&rerun->gradient, &rerun->job, rerun->model, dataset);
+    enum status status = node_gradient_init(&rerun->gradient, &rerun->job, rerun->source);
     rerun->has_gradient = status == STATUS_OK;
     return status == STATUS_OK ? status : error_set(error, status, "out of memory");
 }
@@ -100,9 +97,9 @@ enum status rerun_open(struct rerun *rerun, const struct recorded *recorded, con
         return error_set(error, STATUS_MEMORY, "out of memory");
     enum status status = choose_instructions(rerun, error);
     if (status == STATUS_OK)
-        status = open_data(rerun, data, error);
+        status = open_source(rerun, data, error);
     if (status == STATUS_OK)
-        status = make_model(rerun, error);
+        status = make_gradient(rerun, error);
     if (status == STATUS_OK)
         status = replay_create(&rerun->replay, &rerun->job, until, &calls, error);
     if (status == STATUS_OK) {
@@ -118,8 +115,7 @@ void rerun_close(struct rerun *rerun)
     included_free(&rerun->included);
     if (rerun->has_gradient)
         node_gradient_free(&rerun->gradient);
-    model_destroy(&rerun->model);
-    dataset_close(&rerun->dataset);
+    source_close(&rerun->source);
     job_free(&rerun->job);
     free(rerun->scores);
     memset(rerun, 0, sizeof *rerun);

@@ -14,9 +14,8 @@
 #include "deploy/replay/included.h"
 #include "deploy/replay/recorded.h"
 #include "deploy/replay/replay.h"
-#include "worker/data/dataset.h"
-#include "worker/model/model.h"
 #include "worker/node_gradient.h"
+#include "worker/source/source.h"
 
 /* Of every chunk after so many batches, on the test set. */
 struct rerun_score {
@@ -35,8 +34,7 @@ struct rerun_segment {
 struct rerun {
     const struct recorded *recorded; /* Borrowed. */
     struct job job;                  /* The job to compute. Owned. */
-    struct dataset dataset;
-    struct model *model;
+    struct source *source;
     struct node_gradient gradient;
     bool has_gradient;
     struct replay *replay;

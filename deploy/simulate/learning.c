@@ -17,14 +17,15 @@ static enum status compute(void *context, const struct step_shape *shape, struct
     return status;
 }
 
-static void score(void *context, const struct message_work *work, const float *values,
-                  struct computing_report *report)
+static enum status score(void *context, const struct message_work *work, const float *values,
+                         struct computing_report *report, struct error *error)
 {
     struct learning *learning = context;
     uint64_t began_ns = clock_now_ns();
-    node_gradient_evaluate(&learning->workload->gradient, values, work->shares, work->share,
-                           &report->score);
+    enum status status = node_gradient_evaluate(&learning->workload->gradient, values, work->shares,
+                                                work->share, &report->score, error);
     learning->score_ns += clock_now_ns() - began_ns;
+    return status;
 }
 
 struct computing learning(struct learning *learning)

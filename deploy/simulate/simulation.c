@@ -26,13 +26,11 @@ uint64_t simulation_memory(const struct workload *workload, uint32_t workers, ui
 {
     const struct job *job = &workload->job;
     uint64_t model = sizeof(float) * variables_elements(job->variables, job->variable_count);
-    uint64_t data = (uint64_t)(workload->dataset.train.count + workload->dataset.test.count) *
-                    workload->dataset.height * workload->dataset.width * workload->dataset.channels;
     uint64_t wires = (uint64_t)(workers + servers) * servers * sizeof(struct network_wire);
     uint64_t processes = (uint64_t)(workers + servers) * BYTES_OF_PROCESS;
     uint64_t slots = job_slots(job).count, replica = job_mode(job)->replicates ? slots : 0;
-    return data + wires + processes + workers * (COPIES_OF_WORKER + replica) * model +
-           (COPIES_OF_SERVER + slots) * model;
+    return workload->source->data_bytes + wires + processes +
+           workers * (COPIES_OF_WORKER + replica) * model + (COPIES_OF_SERVER + slots) * model;
 }
 
 /* --- making it ------------------------------------------------------------------------------- */

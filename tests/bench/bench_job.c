@@ -86,16 +86,10 @@ int main(int argc, char **argv)
 {
     struct benchmark benchmark;
     struct scaled scaled;
-    struct dataset dataset;
-    struct error error;
     unsigned epochs = job_command_epochs(&argc, argv);
     benchmark_open(&benchmark, "job", argc, argv);
-    if (dataset_open(&dataset, "fashion-mnist", 1, &error) != STATUS_OK) {
-        fprintf(stderr, "%s\n", error.text);
-        return EXIT_FAILURE;
-    }
     job_command_init(&scaled.command, epochs);
-    struct lone_workers lone = {JOB_COMMAND_MODEL, &dataset, JOB_COMMAND_WORKERS, epochs, 0};
+    struct lone_workers lone = {JOB_COMMAND_MODEL, "fashion-mnist", JOB_COMMAND_WORKERS, epochs, 0};
     struct piece pieces[2] = {{.work = run_command,
                                .context = &scaled,
                                .cold = true,
@@ -108,6 +102,5 @@ int main(int argc, char **argv)
     measure_in_turn(pieces, 2, ROUNDS, measured);
     show(&benchmark, &scaled, epochs, measured);
     job_command_free(&scaled.command);
-    dataset_close(&dataset);
     return benchmark_close(&benchmark);
 }

@@ -44,13 +44,16 @@ static enum status compute_gradient(void *context, const struct step_shape *shap
     return STATUS_OK;
 }
 
-static void compute_score(void *context, const struct message_work *work, const float *values,
-                          struct computing_report *report)
+static enum status compute_score(void *context, const struct message_work *work,
+                                 const float *values, struct computing_report *report,
+                                 struct error *error)
 {
     struct cluster *c = context;
     uint64_t n = c->job.test_examples;
     (void)values;
+    (void)error;
     report->score.examples = n * (work->share + 1) / work->shares - n * work->share / work->shares;
+    return STATUS_OK;
 }
 
 static uint64_t queue_ns(void *context, struct random_sequence *random,

@@ -27,7 +27,7 @@ struct shared {
 };
 
 struct lone_worker {
-    struct model *model;
+    struct source *source;
     struct job job;
     struct node_gradient gradient;
     struct optimizer_update update;
@@ -52,9 +52,9 @@ static float *zeros(uint64_t count)
 
 static void initialize(struct lone_worker *worker)
 {
-    uint32_t count;
     uint64_t offsets[64];
-    const struct variable *variables = model_variables(worker->model, &count);
+    uint32_t count = worker->source->variable_count;
+    const struct variable *variables = worker->source->variables;
     if (count > sizeof offsets / sizeof *offsets)
         fail("too many variables");
     variables_layout(variables, count, offsets);
@@ -66,20 +66,20 @@ static void initialize(struct lone_worker *worker)
 static void prepare(struct lone_worker *worker, const struct lone_workers *all)
 {
     struct error error;
-    const struct dataset *data = all->dataset;
-    struct model_input input = {data->height, data->width, data->channels, data->classes};
+    const struct source_options options = {.model = all->model, .data = all->data, .seed = 1};
     memset(worker, 0, sizeof *worker);
+    if (source_open(&worker->source, &options, &error) != STATUS_OK ||
+        source_prepare(worker->source, MICRO_BATCH, &error) != STATUS_OK)
+        fail(error.text);
     worker->job = (struct job){.mode = MODE_SYNC,
                                .seed = 1,
-                               .examples = data->train.count,
+                               .examples = worker->source->examples,
                                .batch = BATCH,
                                .micro_batch = MICRO_BATCH};
     worker->job.steps = all->epochs * job_steps_per_epoch(&worker->job);
-    if (model_create(&worker->model, all->model, input, MICRO_BATCH, &error) != STATUS_OK)
-        fail(error.text);
-    if (node_gradient_init(&worker->gradient, &worker->job, worker->model, data) != STATUS_OK)
+    if (node_gradient_init(&worker->gradient, &worker->job, worker->source) != STATUS_OK)
         fail("out of memory");
-    uint64_t elements = model_elements(worker->model);
+    uint64_t elements = worker->source->elements;
     worker->parameters = zeros(elements);
     worker->sum = zeros(elements);
     initialize(worker);

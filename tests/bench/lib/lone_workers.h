@@ -10,11 +10,10 @@
 #ifndef TESTS_BENCH_LIB_LONE_WORKERS_H
 #define TESTS_BENCH_LIB_LONE_WORKERS_H
 
-#include "worker/data/dataset.h"
+#include <stdint.h>
 
 struct lone_workers {
-    const char *model;
-    const struct dataset *dataset;
+    const char *model, *data;
     uint32_t workers, epochs;
     double seconds_per_image; /* Of all together, in the last run. */
 };

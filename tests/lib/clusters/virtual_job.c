@@ -28,13 +28,16 @@ static enum status compute_gradient(void *context, const struct step_shape *shap
     return STATUS_OK;
 }
 
-static void compute_score(void *context, const struct message_work *work, const float *values,
-                          struct computing_report *report)
+static enum status compute_score(void *context, const struct message_work *work,
+                                 const float *values, struct computing_report *report,
+                                 struct error *error)
 {
     (void)context;
     (void)work;
     (void)values;
     (void)report;
+    (void)error;
+    return STATUS_OK;
 }
 
 static uint64_t no_time(void *context, struct random_sequence *random,

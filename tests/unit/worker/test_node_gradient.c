@@ -9,11 +9,11 @@
 
 #include "common/kernels/kernels.h"
 #include "tests/lib/suite.h"
+#include "worker/data/dataset.h"
 
 /* 50 synthetic examples in batches of 22 and leaves of 4: steps of 6, 6 and 2 leaves, the last leaf
  * of a step smaller than the rest. */
-static struct dataset dataset;
-static struct model *model;
+static struct source *source;
 static struct job job;
 static struct node_gradient gradient;
 static float *parameters;
@@ -22,27 +22,27 @@ static uint64_t elements;
 static void open_all(void)
 {
     struct error error;
-    uint32_t count;
+    const struct source_options options = {
+        .model = "flatten, dense 8 relu, dense 10", .data = "synthetic:50", .seed = 3};
     kernels_init();
-    ck_assert_msg(dataset_open(&dataset, "synthetic:50", 3, &error) == STATUS_OK, "%s", error.text);
-    struct model_input input = {dataset.height, dataset.width, dataset.channels, dataset.classes};
-    ck_assert(model_create(&model, "flatten, dense 8 relu, dense 10", input, 4, &error) ==
-              STATUS_OK);
+    ck_assert_msg(source_open(&source, &options, &error) == STATUS_OK &&
+                      source_prepare(source, 4, &error) == STATUS_OK,
+                  "%s", error.text);
     memset(&job, 0, sizeof job);
     job.mode = MODE_SYNC;
     job.seed = 3;
-    job.examples = dataset.train.count;
+    job.examples = source->examples;
     job.batch = 22;
     job.micro_batch = 4;
     job.steps = 100;
-    ck_assert(node_gradient_init(&gradient, &job, model, &dataset) == STATUS_OK);
-    elements = model_elements(model);
+    ck_assert(node_gradient_init(&gradient, &job, source) == STATUS_OK);
+    elements = source->elements;
     parameters = aligned_alloc(64, elements * sizeof(float));
     memset(parameters, 0, elements * sizeof(float));
-    const struct variable *variables = model_variables(model, &count);
+    const struct variable *variables = source->variables;
     uint64_t offsets[8];
-    variables_layout(variables, count, offsets);
-    for (uint32_t i = 0; i < count; i++)
+    variables_layout(variables, source->variable_count, offsets);
+    for (uint32_t i = 0; i < source->variable_count; i++)
         variable_initialize(&variables[i], i, 3, 0, variable_elements(&variables[i]),
                             parameters + offsets[i]);
 }
@@ -50,9 +50,14 @@ static void open_all(void)
 static void close_all(void)
 {
     node_gradient_free(&gradient);
-    model_destroy(&model);
-    dataset_close(&dataset);
+    source_close(&source);
     free(parameters);
+}
+
+static void score_share(uint32_t members, uint32_t position, struct score *score)
+{
+    ck_assert_int_eq(node_gradient_evaluate(&gradient, parameters, members, position, score, NULL),
+                     STATUS_OK);
 }
 
 static float *compute(uint64_t step, struct node node, struct score *score)
@@ -132,7 +137,7 @@ TEST_PLAIN(an_epoch_s_leaves_use_every_example_once)
             examples += score.examples;
         }
     }
-    ck_assert_uint_eq(examples, dataset.train.count);
+    ck_assert_uint_eq(examples, source->examples);
 }
 
 TEST_PLAIN(a_gradient_that_is_not_finite_names_its_step_and_leaf)
@@ -148,14 +153,14 @@ TEST_PLAIN(a_gradient_that_is_not_finite_names_its_step_and_leaf)
     free(sum);
 }
 
-static bool leaf_has(uint64_t step, uint32_t leaf, uint8_t label)
+static bool leaf_has(const struct dataset *dataset, uint64_t step, uint32_t leaf, uint8_t label)
 {
     struct batch_range batch = job_batch(&job, step);
     uint32_t count = job_node_examples(&job, batch, leaf, 1);
     uint64_t first = batch.first + (uint64_t)leaf * job.micro_batch;
     const uint32_t *places = order_places(&gradient.order, batch.epoch, first, count);
     for (uint32_t i = 0; i < count; i++)
-        if (dataset.train.labels[places[i]] == label)
+        if (dataset->train.labels[places[i]] == label)
             return true;
     return false;
 }
@@ -168,12 +173,13 @@ TEST_PLAIN(a_leaf_whose_gradient_alone_is_not_finite_is_found)
     struct score score = {0};
     struct error error;
     uint64_t offsets[8];
-    uint32_t count;
     uint8_t label = 0;
-    const struct variable *variables = model_variables(model, &count);
-    variables_layout(variables, count, offsets);
-    while (!leaf_has(1, 5, label) || leaf_has(1, 4, label))
+    struct dataset dataset;
+    ck_assert_int_eq(dataset_open(&dataset, "synthetic:50", 3, NULL), STATUS_OK);
+    variables_layout(source->variables, source->variable_count, offsets);
+    while (!leaf_has(&dataset, 1, 5, label) || leaf_has(&dataset, 1, 4, label))
         ck_assert_uint_lt(++label, 10);
+    dataset_close(&dataset);
     memset(parameters, 0, elements * sizeof(float));
     parameters[offsets[1]] = 1.2e-38f;
     for (uint32_t i = 0; i < 10; i++)
@@ -268,7 +274,7 @@ TEST_PLAIN(a_node_that_was_begun_with_some_parameters_has_the_same_bits)
         begin(&shape, node, kept);
         ck_assert_uint_eq(node_gradient_begun_us(&gradient), gradient.begun_ns / 1000);
         if (i % 4 == 1) /* The model was used for something else meanwhile. */
-            node_gradient_evaluate(&gradient, parameters, 1, 0, &other);
+            score_share(1, 0, &other);
         if (i % 4 == 2) { /* It is about another step in the end, of the same leaves. */
             free(expected);
             expected = compute(0, node, &score);
@@ -302,12 +308,12 @@ TEST_PLAIN(of_what_is_not_finite_nothing_is_told)
 TEST_PLAIN(shares_of_the_test_set_add_up_whatever_their_number)
 {
     struct score whole = {0};
-    node_gradient_evaluate(&gradient, parameters, 1, 0, &whole);
-    ck_assert_uint_eq(whole.examples, dataset.test.count);
+    score_share(1, 0, &whole);
+    ck_assert_uint_eq(whole.examples, source->test_examples);
     for (uint32_t members = 2; members < 15; members++) {
         struct score sum = {0};
         for (uint32_t i = 0; i < members; i++)
-            node_gradient_evaluate(&gradient, parameters, members, i, &sum);
+            score_share(members, i, &sum);
         ck_assert_uint_eq(sum.examples, whole.examples);
         ck_assert_uint_eq(sum.correct, whole.correct);
     }

@@ -18,8 +18,7 @@
 
 /* 50 synthetic examples in batches of 22: epochs of 3 steps, of 6, 6 and 2 leaves. */
 struct fixture {
-    struct dataset dataset;
-    struct model *model;
+    struct source *source;
     struct job job;
     struct node_gradient gradient;
     struct scripted_server server;
@@ -29,12 +28,12 @@ struct fixture {
 
 static void make_job(struct fixture *f, enum mode mode, uint64_t steps)
 {
-    uint32_t count;
-    const struct variable *variables = model_variables(f->model, &count);
+    uint32_t count = f->source->variable_count;
+    const struct variable *variables = f->source->variables;
     f->job = (struct job){.mode = mode,
                           .seed = 3,
-                          .examples = f->dataset.train.count,
-                          .test_examples = f->dataset.test.count,
+                          .examples = f->source->examples,
+                          .test_examples = f->source->test_examples,
                           .batch = 22,
                           .micro_batch = 4,
                           .steps = steps,
@@ -52,19 +51,19 @@ static void open_fixture(struct fixture *f, enum mode mode, uint64_t steps)
     struct error error;
     memset(f, 0, sizeof *f);
     kernels_init();
-    ck_assert_msg(dataset_open(&f->dataset, "synthetic:50", 3, &error) == STATUS_OK, "%s",
-                  error.text);
-    struct model_input input = {f->dataset.height, f->dataset.width, f->dataset.channels,
-                                f->dataset.classes};
-    ck_assert(model_create(&f->model, "flatten, dense 10", input, 4, &error) == STATUS_OK);
+    const struct source_options options = {
+        .model = "flatten, dense 10", .data = "synthetic:50", .seed = 3};
+    ck_assert_msg(source_open(&f->source, &options, &error) == STATUS_OK &&
+                      source_prepare(f->source, 4, &error) == STATUS_OK,
+                  "%s", error.text);
     make_job(f, mode, steps);
-    ck_assert(node_gradient_init(&f->gradient, &f->job, f->model, &f->dataset) == STATUS_OK);
+    ck_assert(node_gradient_init(&f->gradient, &f->job, f->source) == STATUS_OK);
     scripted_server_open(&f->server, &f->job);
-    struct client_options options = {
+    struct client_options of = {
         .transport = &f->server.transport,
         .job = &f->job,
         .deadlines = {.start = 60, .silence = 60, .recovery = 60, .progress = 60}};
-    ck_assert(client_open(&f->client, &options, &error) == STATUS_OK);
+    ck_assert(client_open(&f->client, &of, &error) == STATUS_OK);
     f->trainer = (struct trainer){.client = f->client,
                                   .job = &f->job,
                                   .gradient = &f->gradient,
@@ -76,8 +75,7 @@ static void close_fixture(struct fixture *f)
     client_close(&f->client);
     scripted_server_close(&f->server);
     node_gradient_free(&f->gradient);
-    model_destroy(&f->model);
-    dataset_close(&f->dataset);
+    source_close(&f->source);
     job_free(&f->job);
 }
 

@@ -1,0 +1,102 @@
+/* source.h - where gradients come from: our own layers on our own data, or a program.
+ *
+ * All that trains, replays or simulates asks a source one question: the gradient of this leaf at these
+ * parameters. A source answers in two steps of its life. source_open learns the data's sizes and name;
+ * source_prepare learns the size of a leaf, and then the variables are known and questions are answered.
+ * A source that was opened to look (source_options.look) answers no questions.
+ *
+ * A gradient is the *sum* over the leaf's examples. The same parameters and the same leaf give the same
+ * bits, whatever was asked before.
+ *
+ * Ownership: source_close frees everything; strings and variables live as long as the source.
+ * Threads: one owner. Errors: one line, for the person who chose model, data or program. */
+
+#ifndef WORKER_SOURCE_SOURCE_H
+#define WORKER_SOURCE_SOURCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/base/status.h"
+#include "common/job/job.h"
+#include "common/options/options.h"
+#include "worker/model/model.h"
+
+struct source_options {
+    const char *model, *data; /* Of our layers. */
+    uint64_t seed;
+    int data_fd; /* Memory that the workers of this host share (shared_dataset.h); 0: none. */
+    bool look;   /* Sizes and names only: data are not read. */
+};
+
+/* One leaf of a step: its examples, by their numbers in the training set. */
+struct source_leaf {
+    uint64_t batch, epoch;
+    uint32_t leaf, count;
+    const uint32_t *examples; /* [count] */
+    bool begun;               /* begin and go_on were called for this leaf, and nothing after. */
+};
+
+struct source;
+
+struct source_kind {
+    enum status (*prepare)(struct source *source, uint32_t leaf_max, struct error *error);
+    enum status (*gradient)(struct source *source, const float *parameters,
+                            const struct source_leaf *leaf, float *gradient, struct score *score,
+                            const struct ready *ready, struct error *error);
+    enum status (*score)(struct source *source, const float *parameters, uint64_t first,
+                         uint64_t count, struct score *score, struct error *error);
+    /* Both NULL where a leaf cannot begin before all its parameters are here. */
+    void (*begin)(struct source *source, const struct source_leaf *leaf);
+    uint64_t (*go_on)(struct source *source, const float *parameters, uint64_t end);
+    void (*close)(struct source *source);
+};
+
+/* The fields are for reading. */
+struct source {
+    const struct source_kind *kind;
+    char data[256];               /* The data's name. */
+    uint8_t digest[DIGEST_BYTES]; /* Of the data; zeros when only looked at. */
+    uint64_t examples, test_examples;
+    uint32_t classes;
+    uint64_t data_bytes; /* That the examples take in memory. */
+    /* From source_prepare on: */
+    const char *model; /* Its canonical text. */
+    const struct variable *variables;
+    uint32_t variable_count;
+    uint64_t elements; /* Of the parameter space. */
+};
+
+struct source_options source_options_of(const struct options *options);
+
+/* STATUS_INVALID, STATUS_NOT_FOUND, STATUS_IO: the data cannot be read. */
+enum status source_open(struct source **source, const struct source_options *options,
+                        struct error *error);
+void source_close(struct source **source);
+
+/* For leaves of at most `leaf_max` examples. STATUS_INVALID: the model does not fit the data. */
+static inline enum status source_prepare(struct source *source, uint32_t leaf_max,
+                                         struct error *error)
+{
+    return source->kind->prepare(source, leaf_max, error);
+}
+
+/* gradient: [elements], overwritten; gaps between variables are 0. score: added to. ready: model.h; NULL
+ * without. A leaf that is not finite is counted in score->not_finite and is no error. */
+static inline enum status source_gradient(struct source *source, const float *parameters,
+                                          const struct source_leaf *leaf, float *gradient,
+                                          struct score *score, const struct ready *ready,
+                                          struct error *error)
+{
+    return source->kind->gradient(source, parameters, leaf, gradient, score, ready, error);
+}
+
+/* Of examples [first, first + count) of the test set. score: added to. */
+static inline enum status source_score(struct source *source, const float *parameters,
+                                       uint64_t first, uint64_t count, struct score *score,
+                                       struct error *error)
+{
+    return source->kind->score(source, parameters, first, count, score, error);
+}
+
+#endif

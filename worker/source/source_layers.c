@@ -1,0 +1,153 @@
+/* source_layers.c - gathers the images of a leaf and lets the model compute. */
+
+#include "worker/source/source_layers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "worker/data/dataset.h"
+#include "worker/data/shared_dataset.h"
+
+/* For another worker to read the data; a longer wait means that it makes no progress. */
+#define SHARED_PATIENCE_SECONDS 10.0
+
+struct layers {
+    struct source source;
+    char text[MODEL_TEXT_MAX]; /* The layer list, as it was given. */
+    struct dataset dataset;
+    struct model *model;
+    size_t image_bytes;
+    uint8_t *images; /* [leaf_max][image_bytes] of one leaf. */
+    uint8_t *labels; /* [leaf_max] */
+};
+
+static struct layers *layers_of(struct source *source)
+{
+    return (struct layers *)source;
+}
+
+static enum status prepare(struct source *source, uint32_t leaf_max, struct error *error)
+{
+    struct layers *l = layers_of(source);
+    const struct dataset *data = &l->dataset;
+    struct model_input input = {data->height, data->width, data->channels, data->classes};
+    enum status status = model_create(&l->model, l->text, input, leaf_max, error);
+    if (status != STATUS_OK)
+        return status;
+    source->model = model_text(l->model);
+    source->variables = model_variables(l->model, &source->variable_count);
+    source->elements = model_elements(l->model);
+    l->images = malloc(leaf_max * l->image_bytes);
+    l->labels = malloc(leaf_max);
+    if (l->images == NULL || l->labels == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    return STATUS_OK;
+}
+
+static void take_leaf(struct layers *l, const struct source_leaf *leaf)
+{
+    const struct examples *train = &l->dataset.train;
+    for (uint32_t i = 0; i < leaf->count; i++) {
+        memcpy(l->images + i * l->image_bytes, train->images + leaf->examples[i] * l->image_bytes,
+               l->image_bytes);
+        l->labels[i] = train->labels[leaf->examples[i]];
+    }
+}
+
+static enum status gradient(struct source *source, const float *parameters,
+                            const struct source_leaf *leaf, float *gradient, struct score *score,
+                            const struct ready *ready, struct error *error)
+{
+    struct layers *l = layers_of(source);
+    (void)error;
+    if (!leaf->begun)
+        take_leaf(l, leaf);
+    model_gradient_ready(l->model, parameters, leaf->begun ? NULL : l->images, l->labels,
+                         leaf->count, gradient, score, ready);
+    return STATUS_OK;
+}
+
+static enum status score(struct source *source, const float *parameters, uint64_t first,
+                         uint64_t count, struct score *score, struct error *error)
+{
+    struct layers *l = layers_of(source);
+    const struct examples *test = &l->dataset.test;
+    (void)error;
+    model_evaluate(l->model, parameters, test->images + first * l->image_bytes,
+                   test->labels + first, count, score);
+    return STATUS_OK;
+}
+
+static void begin(struct source *source, const struct source_leaf *leaf)
+{
+    struct layers *l = layers_of(source);
+    take_leaf(l, leaf);
+    model_begin(l->model, l->images, leaf->count);
+}
+
+static uint64_t go_on(struct source *source, const float *parameters, uint64_t end)
+{
+    return model_go_on(layers_of(source)->model, parameters, end);
+}
+
+static void close_layers(struct source *source)
+{
+    struct layers *l = layers_of(source);
+    model_destroy(&l->model);
+    dataset_close(&l->dataset);
+    free(l->images);
+    free(l->labels);
+    free(l);
+}
+
+static const struct source_kind layers = {
+    .prepare = prepare,
+    .gradient = gradient,
+    .score = score,
+    .begin = begin,
+    .go_on = go_on,
+    .close = close_layers,
+};
+
+/* By itself, or with the other workers of this host. */
+static enum status open_data(struct dataset *dataset, const struct source_options *options,
+                             struct error *error)
+{
+    if (options->look)
+        return dataset_look(dataset, options->data, error);
+    if (options->data_fd == 0)
+        return dataset_open(dataset, options->data, options->seed, error);
+    enum status status = shared_dataset_open(dataset, options->data_fd, options->data,
+                                             options->seed, SHARED_PATIENCE_SECONDS, error);
+    close(options->data_fd);
+    return status;
+}
+
+enum status source_layers_open(struct source **source, const struct source_options *options,
+                               struct error *error)
+{
+    struct layers *l = calloc(1, sizeof *l);
+    if (l == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    enum status status = open_data(&l->dataset, options, error);
+    if (status != STATUS_OK) {
+        free(l);
+        return status;
+    }
+    const struct dataset *data = &l->dataset;
+    l->image_bytes = (size_t)data->height * data->width * data->channels;
+    snprintf(l->text, sizeof l->text, "%s", options->model);
+    l->source = (struct source){
+        .kind = &layers,
+        .examples = data->train.count,
+        .test_examples = data->test.count,
+        .classes = data->classes,
+        .data_bytes = (data->train.count + data->test.count) * l->image_bytes,
+    };
+    snprintf(l->source.data, sizeof l->source.data, "%s", data->name);
+    memcpy(l->source.digest, data->digest, DIGEST_BYTES);
+    *source = &l->source;
+    return STATUS_OK;
+}
