@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/base/clock.h"
+#include "common/job/job_score.h"
 #include "common/kernels/kernels.h"
 
 enum status node_gradient_init(struct node_gradient *node_gradient, const struct job *job,
@@ -291,9 +292,7 @@ enum status node_gradient_evaluate(struct node_gradient *node_gradient, const fl
                                    uint32_t members, uint32_t position, struct score *score,
                                    struct error *error)
 {
-    uint64_t count = node_gradient->source->test_examples;
-    uint64_t first = count * position / members;
-    uint64_t last = count * (position + 1) / members;
+    struct test_share share = job_test_share(node_gradient->job, members, position);
     node_gradient->begun = false;
-    return source_score(node_gradient->source, parameters, first, last - first, score, error);
+    return source_score(node_gradient->source, parameters, share.first, share.count, score, error);
 }

@@ -74,7 +74,7 @@ uint64_t node_gradient_begun_us(const struct node_gradient *node_gradient);
 uint64_t node_gradient_sample(const struct node_gradient *node_gradient,
                               const struct step_shape *shape, struct node node);
 
-/* Score one member's share of the test set: examples [i * n / members, (i + 1) * n / members). */
+/* Score one member's share of the test set, see job_test_share, by its pieces. */
 enum status node_gradient_evaluate(struct node_gradient *node_gradient, const float *parameters,
                                    uint32_t members, uint32_t position, struct score *score,
                                    struct error *error);

@@ -3,6 +3,7 @@
 
 #include "worker/solo.h"
 #include "common/job/compensation.h"
+#include "common/job/job_score.h"
 #include "common/job/l2.h"
 #include "common/job/update_sum.h"
 #include "common/kernels/kernels.h"
@@ -283,8 +284,9 @@ static void progress(struct state *s)
         return;
     double seconds = run_phases_take_window(&s->summary.phases);
     tell(s, EVENT_PROGRESS_ALONE, .step = s->step, .epoch = (double)s->step / (double)epoch_steps,
-         .loss = tally_loss(&s->window), .accuracy = tally_accuracy(&s->window),
-         .epoch_loss = tally_loss(&s->epoch), .epoch_accuracy = tally_accuracy(&s->epoch),
+         .loss = tally_loss(&s->window, s->job), .accuracy = tally_accuracy(&s->window, s->job),
+         .epoch_loss = tally_loss(&s->epoch, s->job),
+         .epoch_accuracy = tally_accuracy(&s->epoch, s->job),
          .images_per_second = seconds > 0 ? (double)s->window.examples / seconds : 0.0,
          .training_seconds = run_phases_marked(&s->summary.phases));
     s->window = (struct tally){0};
@@ -303,9 +305,10 @@ static void tell_window(struct state *s)
 
 static void tell_epoch(struct state *s, const struct epoch_range *epoch)
 {
-    tell(s, EVENT_EPOCH, .epoch = s->epoch_number, .step = s->step, .loss = tally_loss(&s->epoch),
-         .accuracy = tally_accuracy(&s->epoch), .examples = s->epoch.examples,
-         .of = epoch->examples, .training_seconds = run_phases_marked(&s->summary.phases));
+    tell(s, EVENT_EPOCH, .epoch = s->epoch_number, .step = s->step,
+         .loss = tally_loss(&s->epoch, s->job), .accuracy = tally_accuracy(&s->epoch, s->job),
+         .examples = s->epoch.examples, .of = epoch->examples,
+         .training_seconds = run_phases_marked(&s->summary.phases));
 }
 
 /* As a file, with --keep-scored. */
@@ -334,6 +337,8 @@ static enum status evaluate(struct state *s, struct error *error)
     if (s->step != epoch.end)
         return STATUS_OK;
     tell_epoch(s, &epoch);
+    if (!job_scores_at(s->job, s->step))
+        return STATUS_OK;
     struct score score = {0};
     uint64_t began_us = clock_now_us();
     run_phases_enter(&s->summary.phases, RUN_PHASE_EVALUATION, began_us);
@@ -348,8 +353,8 @@ static enum status evaluate(struct state *s, struct error *error)
           .loss = score.loss, .correct = score.correct, .us = (uint64_t)(1e6 * took));
     s->worker.evaluate_seconds += took;
     const struct tally tally = {score.loss, score.correct, score.examples, 1};
-    s->summary.test.loss = score.not_finite > 0 ? (double)NAN : tally_loss(&tally);
-    s->summary.test.accuracy = tally_accuracy(&tally);
+    s->summary.test.loss = score.not_finite > 0 ? (double)NAN : tally_loss(&tally, s->job);
+    s->summary.test.accuracy = tally_accuracy(&tally, s->job);
     s->summary.test.regularisation = l2_loss(s->job, s->arrays[0]);
     s->summary.test_step = s->step;
     tell(s, EVENT_EVALUATION_ALONE, .epoch = s->epoch_number, .step = s->step,
@@ -434,8 +439,8 @@ static enum status write_summary(struct state *s, enum run_state state, const ch
     run_summary_take_times(summary, now_us);
     summary->images_per_second =
         summary->seconds > 0 ? (double)s->worker.examples / summary->seconds : 0;
-    summary->train.loss = tally_loss(&s->epoch);
-    summary->train.accuracy = tally_accuracy(&s->epoch);
+    summary->train.loss = tally_loss(&s->epoch, s->job);
+    summary->train.accuracy = tally_accuracy(&s->epoch, s->job);
     summary->train.epoch = s->epoch_number;
     summary->train.examples = s->epoch.examples;
     summary->verdicts.applied = s->worker.batches;

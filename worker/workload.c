@@ -30,12 +30,17 @@ static enum status fill_job(struct workload *workload, const struct options *opt
     job->variables = malloc(source->variable_count * sizeof *job->variables);
     if (job->variables == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
+    if (job->loss_unit != 0 && source->score_piece == 0)
+        return error_set(error, STATUS_INVALID,
+                         "--loss-unit: losses of --model are in units of 2^-24");
     memcpy(job->variables, source->variables, source->variable_count * sizeof *job->variables);
     job->variable_count = source->variable_count;
     snprintf(job->model, sizeof job->model, "%s", source->model);
     snprintf(job->data, sizeof job->data, "%s", source->data);
     memcpy(job->data_digest, source->digest, DIGEST_BYTES);
     job->test_examples = source->test_examples;
+    job->score_piece = source->score_piece;
+    job->scores = source->scores;
     if (options->ps == 0)
         job->worker_count = 1;
     return job_check(job, error);

@@ -95,6 +95,14 @@ struct wording wording_waited(double seconds)
     return wording_duration(round(seconds));
 }
 
+struct wording wording_percent(const char *before, double part, int digits)
+{
+    struct wording wording = {""};
+    if (!isnan(part))
+        snprintf(wording.text, sizeof wording.text, "%s%.*f %%", before, digits, 100 * part);
+    return wording;
+}
+
 void wording_append(char *text, size_t size, const char *format, ...)
 {
     size_t used = strlen(text);

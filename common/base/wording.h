@@ -36,6 +36,9 @@ struct wording wording_duration(double seconds);
 /* The same in whole seconds, for what still goes on: "0 s", "5 s". */
 struct wording wording_waited(double seconds);
 
+/* A part of 1 in percent, behind these words: "  accuracy 89.50 %"; "" when it is not a number. */
+struct wording wording_percent(const char *before, double part, int digits);
+
 /* Append to text[size], which is a text; what does not fit is cut. */
 void wording_append(char *text, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

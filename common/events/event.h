@@ -32,7 +32,7 @@ struct event {
     struct origin origin;
     struct node node;
     enum verdict verdict;
-    int64_t loss_sum; /* 2^-24 nats. */
+    int64_t loss_sum; /* In the job's unit of loss. */
 #define COUNT(name) uint64_t name;
 #define REAL(name)  double name;
 #define TEXT(name)  const char *name;

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,12 @@ const char *recording_numbered(unsigned number)
 {
     static const char *const words[RECORDING_COUNT] = {"off", "on"};
     return number < RECORDING_COUNT ? words[number] : NULL;
+}
+
+const char *scores_numbered(unsigned number)
+{
+    static const char *const names[SCORES_COUNT] = {"accuracy", "loss"};
+    return number < SCORES_COUNT ? names[number] : NULL;
 }
 
 struct mode_text job_mode_text(const struct job *job)
@@ -277,6 +284,10 @@ static enum status check_has_backup(const struct job *job, struct error *error)
 /* Conditions on several fields. */
 static enum status check_work(const struct job *job, struct error *error)
 {
+    int exponent;
+    if (job->loss_unit != 0 && frexp(job->loss_unit, &exponent) != 0.5)
+        return error_set(error, STATUS_INVALID, "unit of loss must be a power of two, not %g",
+                         job->loss_unit);
     if (job->use_locking && !job_mode(job)->locks)
         return error_set(error, STATUS_INVALID, "locking is for async mode; %s mode needs none",
                          job_mode(job)->name);

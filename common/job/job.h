@@ -37,6 +37,10 @@ const char *recording_numbered(unsigned number); /* NULL behind the last. */
 enum loss_scale { LOSS_SCALE_EXAMPLES, LOSS_SCALE_GLOBAL_BATCH, LOSS_SCALE_COUNT };
 const char *loss_scale_numbered(unsigned number); /* NULL behind the last. */
 
+/* What a score tells. */
+enum scores { SCORES_ACCURACY, SCORES_LOSS, SCORES_COUNT }; /* And the loss; the loss alone. */
+const char *scores_numbered(unsigned number);               /* NULL behind the last. */
+
 struct job {
     enum mode mode;
     bool use_locking;         /* Where the mode has something to lock. */
@@ -63,7 +67,10 @@ struct job {
 
     char data[256]; /* The data set's name, for people; each host may have its own. */
     uint8_t data_digest[DIGEST_BYTES]; /* Of the decoded examples. */
-    uint64_t examples, test_examples;  /* In the training and test sets. */
+    uint64_t examples, test_examples;  /* In the training and test sets; the latter may be empty. */
+    uint32_t score_piece; /* Test examples that are computed together, see job_score.h; 0: 1. */
+    enum scores scores;
+    double loss_unit;     /* Of sums of losses, a power of two; 0: LOSS_UNIT_DEFAULT. */
     uint32_t batch;       /* Examples in one update (the last one of an epoch may have fewer). */
     uint32_t micro_batch; /* Examples in one leaf. */
     uint64_t steps;       /* Updates to make in all. */

@@ -2,9 +2,7 @@
 
 #include "common/job/tally.h"
 
-#include <math.h>
-
-#define LOSS_UNIT 0x1p-24
+#include "common/job/job_score.h"
 
 void tally_add(struct tally *to, const struct tally *from)
 {
@@ -14,13 +12,12 @@ void tally_add(struct tally *to, const struct tally *from)
     to->updates += from->updates;
 }
 
-double tally_loss(const struct tally *tally)
+double tally_loss(const struct tally *tally, const struct job *job)
 {
-    return tally->examples == 0 ? (double)NAN
-                                : (double)tally->loss * LOSS_UNIT / (double)tally->examples;
+    return job_mean_loss(job, tally->loss, tally->examples);
 }
 
-double tally_accuracy(const struct tally *tally)
+double tally_accuracy(const struct tally *tally, const struct job *job)
 {
-    return tally->examples == 0 ? (double)NAN : (double)tally->correct / (double)tally->examples;
+    return job_accuracy(job, tally->correct, tally->examples);
 }

@@ -8,15 +8,18 @@
 
 #include <stdint.h>
 
+struct job;
+
 struct tally {
-    int64_t loss; /* Sum over the examples, 2^-24 nats. */
+    int64_t loss; /* Sum over the examples, in the job's unit of loss. */
     uint64_t correct, examples, updates;
 };
 
 void tally_add(struct tally *to, const struct tally *from);
 
-double tally_loss(const struct tally *tally);     /* Mean; NaN for none. */
-double tally_accuracy(const struct tally *tally); /* 0 to 1; NaN for none. */
+/* See job_mean_loss and job_accuracy. */
+double tally_loss(const struct tally *tally, const struct job *job);
+double tally_accuracy(const struct tally *tally, const struct job *job);
 
 /* The first part of a window of --report-every, up to a step that lies in it: see windows.h. */
 struct window_so_far {

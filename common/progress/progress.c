@@ -61,9 +61,8 @@ static void make_items(char items[ITEM_COUNT][ITEM_MAX], const struct progress_s
              wording_count(state->steps).text);
     if (!isnan(state->now.epoch_loss))
         snprintf(items[ITEM_LOSS], ITEM_MAX, "loss %.3f", state->now.epoch_loss);
-    if (!isnan(state->now.epoch_accuracy))
-        snprintf(items[ITEM_ACCURACY], ITEM_MAX, "accuracy %.1f %%",
-                 100 * state->now.epoch_accuracy);
+    snprintf(items[ITEM_ACCURACY], ITEM_MAX, "%s",
+             wording_percent("accuracy ", state->now.epoch_accuracy, 1).text);
     if (!state->facts->steps && !isnan(state->now.staleness_mean))
         snprintf(items[ITEM_STALENESS], ITEM_MAX, "staleness %.1f", state->now.staleness_mean);
     if (state->now.images_per_second > 0)
@@ -222,8 +221,8 @@ static void describe_epoch(const struct progress *progress, const struct progres
     *emphasis = strlen(text);
     wording_append(text, PROGRESS_LINE_MAX, "  step %s", wording_count(epoch->step).text);
     if (epoch->trained && !isnan(epoch->train.loss))
-        wording_append(text, PROGRESS_LINE_MAX, "  loss %.4f  accuracy %.2f %%", epoch->train.loss,
-                       100 * epoch->train.accuracy);
+        wording_append(text, PROGRESS_LINE_MAX, "  loss %.4f%s", epoch->train.loss,
+                       wording_percent("  accuracy ", epoch->train.accuracy, 2).text);
     if (epoch->trained && epoch->train.examples < epoch->train.of)
         wording_append(text, PROGRESS_LINE_MAX, " over %s of %s",
                        wording_count(epoch->train.examples).text,
@@ -233,11 +232,11 @@ static void describe_epoch(const struct progress *progress, const struct progres
     if (!epoch->scored)
         return;
     if (isnan(epoch->test.loss))
-        wording_append(text, PROGRESS_LINE_MAX, "  test accuracy %.2f %%",
-                       100 * epoch->test.accuracy);
+        wording_append(text, PROGRESS_LINE_MAX, "%s",
+                       wording_percent("  test accuracy ", epoch->test.accuracy, 2).text);
     else /* Within 80 columns. */
-        wording_append(text, PROGRESS_LINE_MAX, "  test loss %.4f, %.2f %%", epoch->test.loss,
-                       100 * epoch->test.accuracy);
+        wording_append(text, PROGRESS_LINE_MAX, "  test loss %.4f%s", epoch->test.loss,
+                       wording_percent(", ", epoch->test.accuracy, 2).text);
 }
 
 static void tell_epoch(struct progress *progress, struct progress_epoch *epoch)

@@ -74,8 +74,8 @@ static void print_training_score(FILE *out, const struct record *record)
     const struct run_summary *summary = &record->summary;
     if (isnan(summary->train.loss))
         return;
-    fprintf(out, "  train loss     %.4f, accuracy %.2f %%", summary->train.loss,
-            100 * summary->train.accuracy);
+    fprintf(out, "  train loss     %.4f%s", summary->train.loss,
+            wording_percent(", accuracy ", summary->train.accuracy, 2).text);
     if (summary->train.examples < record->examples)
         fprintf(out, " (mean over %s of epoch %" PRIu64 ")\n",
                 wording_counted(summary->train.examples, "example", "examples").text,
@@ -89,7 +89,8 @@ static void print_training_score(FILE *out, const struct record *record)
 
 void summary_print_score(FILE *out, const struct score_figures *score)
 {
-    fprintf(out, "%.2f %%, loss %.4f", 100 * score->accuracy, score->loss);
+    const char *between = isnan(score->accuracy) ? "" : ", loss ";
+    fprintf(out, "%s%s%.4f", wording_percent("", score->accuracy, 2).text, between, score->loss);
     if (!isnan(score->regularisation))
         fprintf(out, ", regularisation loss %.4f", score->regularisation);
 }
@@ -97,9 +98,9 @@ void summary_print_score(FILE *out, const struct score_figures *score)
 static void print_test_score(FILE *out, const struct record *record)
 {
     const struct run_summary *summary = &record->summary;
-    if (isnan(summary->test.accuracy))
+    if (summary->test_step == 0)
         return;
-    fprintf(out, "  test accuracy  ");
+    fprintf(out, isnan(summary->test.accuracy) ? "  test loss      " : "  test accuracy  ");
     summary_print_score(out, &summary->test);
     if (summary->test_step == summary->step)
         fprintf(out, " (of this model)\n");

@@ -5,7 +5,7 @@
  *       "run_id": "00c0ffee00c0ffee",
  *       "step": 938,
  *       "epoch_so_far": {"updates": 0, "examples": 0, "correct": 0, "loss": 0},  before this step,
- *                                              as trained; loss in 2^-24 nats; no updates: not known
+ *                                              as trained; loss in its unit; no updates: not known
  *       "window_so_far": {"first": 930, "updates": 8, ...},  of the window (windows.h) that the step
  *                                              lies in; left out where that is not known, or nothing
  *       "record": {"session": 1, "bytes": 20480, "computation": 939, "batches": 938},  its length,

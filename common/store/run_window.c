@@ -16,8 +16,8 @@ struct run_window run_window_of(const struct job *job, const struct window *wind
         .end = window->end,
         .every = job->report_every,
         .batches = window->tally.updates,
-        .loss = tally_loss(&window->tally),
-        .accuracy = tally_accuracy(&window->tally),
+        .loss = tally_loss(&window->tally, job),
+        .accuracy = tally_accuracy(&window->tally, job),
         .examples = window->tally.examples,
         .of = window->examples,
         .seconds = seconds,
@@ -54,8 +54,8 @@ void run_window_describe(const struct run_window *window, char text[RUN_WINDOW_T
     if (size < window->every)
         wording_append(text, RUN_WINDOW_TEXT_MAX, ", the last %s", wording_count(size).text);
     if (!isnan(window->loss))
-        wording_append(text, RUN_WINDOW_TEXT_MAX, "  loss %.4f  accuracy %.2f %%", window->loss,
-                       100 * window->accuracy);
+        wording_append(text, RUN_WINDOW_TEXT_MAX, "  loss %.4f%s", window->loss,
+                       wording_percent("  accuracy ", window->accuracy, 2).text);
     if (window->examples < window->of)
         wording_append(text, RUN_WINDOW_TEXT_MAX, " over %s of %s",
                        wording_count(window->examples).text,

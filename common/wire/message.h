@@ -162,7 +162,7 @@ struct message_times {
 struct message_report {
     uint64_t step;
     struct node node;
-    int64_t loss; /* 2^-24 nats. */
+    int64_t loss; /* In the job's unit of loss. */
     uint64_t correct, examples;
     struct message_times times;
     bool bad;                     /* The gradient was not finite. */

@@ -85,6 +85,9 @@ enum status computing_cost_score(struct workload *workload, double seconds,
 {
     double times[SCORES_MAX];
     size_t count = 0;
+    *example_ns = (struct quartiles){0};
+    if (workload->job.test_examples == 0)
+        return STATUS_OK;
     float *values = calloc(workload->source->elements, sizeof *values);
     enum status status = values != NULL ? begin(&workload->job, values, error)
                                         : error_set(error, STATUS_MEMORY, "out of memory");

@@ -13,6 +13,7 @@
 
 #include "common/base/wording.h"
 #include "common/file/json_writer.h"
+#include "common/job/job_score.h"
 #include "common/job/l2.h"
 #include "common/options/options.h"
 #include "common/store/checkpoint.h"
@@ -135,29 +136,25 @@ static void print_data(const struct options *options, const struct choice *choic
 }
 
 /* Means over the test examples; the loss is no number when any example's is not finite. */
-static double mean_loss(const struct score *score)
+static double mean_loss(const struct model_file *file, const struct score *score)
 {
-    return score->not_finite > 0 || score->examples == 0
-               ? (double)NAN
-               : (double)score->loss * SCORE_LOSS_UNIT / (double)score->examples;
-}
-
-static double accuracy(const struct score *score)
-{
-    return score->examples == 0 ? (double)NAN : (double)score->correct / (double)score->examples;
+    return score->not_finite > 0 ? (double)NAN
+                                 : job_mean_loss(&file->job, score->loss, score->examples);
 }
 
 static struct score_figures figures_of(const struct model_file *file, const struct score *score)
 {
-    return (struct score_figures){mean_loss(score), accuracy(score),
-                                  file->declared ? l2_loss(&file->job, file->parameters)
-                                                 : (double)NAN};
+    return (struct score_figures){
+        mean_loss(file, score), job_accuracy(&file->job, score->correct, score->examples),
+        file->declared ? l2_loss(&file->job, file->parameters) : (double)NAN};
 }
 
 static void print_score(const struct model_file *file, const struct score *score)
 {
-    printf("test loss      %.6f\n", mean_loss(score));
-    printf("test accuracy  %.2f %%\n", 100 * accuracy(score));
+    double accuracy = job_accuracy(&file->job, score->correct, score->examples);
+    printf("test loss      %.6f\n", mean_loss(file, score));
+    if (!isnan(accuracy))
+        printf("test accuracy  %.2f %%\n", 100 * accuracy);
     if (file->declared && file->job.l2 > 0.0f)
         printf("regularisation %.6f\n", l2_loss(&file->job, file->parameters));
     if (score->not_finite > 0)

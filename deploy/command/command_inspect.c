@@ -150,11 +150,10 @@ static void print_latest(const struct record *record)
         const struct record_point *point = &record->points[record->point_count - 1];
         double speed = point->images_per_second;
         char text[256];
-        int length =
-            snprintf(text, sizeof text,
-                     "epoch %.2f, step %s, loss %.4f, accuracy %.1f %% of the epoch so far",
-                     point->epoch, wording_count(point->step > 0 ? (uint64_t)point->step : 0).text,
-                     point->epoch_loss, 100 * point->epoch_accuracy);
+        int length = snprintf(
+            text, sizeof text, "epoch %.2f, step %s, loss %.4f%s of the epoch so far", point->epoch,
+            wording_count(point->step > 0 ? (uint64_t)point->step : 0).text, point->epoch_loss,
+            wording_percent(", accuracy ", point->epoch_accuracy, 1).text);
         if (speed > 0) /* A window without duration has none. */
             snprintf(text + length, sizeof text - (size_t)length, ", %s images/s",
                      wording_count((uint64_t)speed).text);
@@ -167,9 +166,9 @@ static void print_latest(const struct record *record)
         wording_wrap(stdout, text, printf("  window         "), 17);
     }
     for (size_t i = 0; i < record->evaluation_count; i++)
-        printf("  evaluation     epoch %.4g, test loss %.4f, test accuracy %.2f %%\n",
-               record->evaluations[i].epoch, record->evaluations[i].test.loss,
-               100 * record->evaluations[i].test.accuracy);
+        printf("  evaluation     epoch %.4g, test loss %.4f%s\n", record->evaluations[i].epoch,
+               record->evaluations[i].test.loss,
+               wording_percent(", test accuracy ", record->evaluations[i].test.accuracy, 2).text);
 }
 
 static void print_checkpoints(const char *path, const struct record *record)

@@ -145,29 +145,33 @@ static const struct record_evaluation *find_score(const struct replaying *r, uin
     return NULL;
 }
 
+static bool same_or_none(double a, double b)
+{
+    return isnan(a) ? isnan(b) : a == b;
+}
+
 static bool is_same(const struct rerun_score *score, const struct record_evaluation *was)
 {
     const struct score_figures *a = &score->test, *b = &was->test;
-    bool regularised = isnan(a->regularisation) ? isnan(b->regularisation)
-                                                : a->regularisation == b->regularisation;
-    return a->loss == b->loss && a->accuracy == b->accuracy && regularised;
+    return a->loss == b->loss && same_or_none(a->accuracy, b->accuracy) &&
+           same_or_none(a->regularisation, b->regularisation);
 }
 
 static void print_score(const struct rerun_score *score, const struct record_evaluation *was,
                         bool differs)
 {
     char text[TEXT_MAX] = "";
-    wording_append(text, sizeof text, "after batch %s: test loss %.6f, test accuracy %.2f %%",
+    wording_append(text, sizeof text, "after batch %s: test loss %.6f%s",
                    wording_count(score->batches).text, score->test.loss,
-                   100 * score->test.accuracy);
+                   wording_percent(", test accuracy ", score->test.accuracy, 2).text);
     if (was == NULL)
         wording_append(text, sizeof text, "; the run has no score there");
     else if (is_same(score, was))
         wording_append(text, sizeof text, ": as recorded");
     else
-        wording_append(text, sizeof text, "%s %.6f, %.2f %%",
+        wording_append(text, sizeof text, "%s %.6f%s",
                        differs ? ": differs from the run's" : "; the run has", was->test.loss,
-                       100 * was->test.accuracy);
+                       wording_percent(", ", was->test.accuracy, 2).text);
     print_text(text);
 }
 

@@ -11,6 +11,7 @@
 
 #include "common/base/wait.h"
 #include "common/base/wording.h"
+#include "common/job/job_score.h"
 #include "common/optimizer/optimizer.h"
 #include "common/wire/message_fields.h"
 #include "ps/mode/shard_mode.h"
@@ -597,10 +598,10 @@ static void make_values(const struct moment *moment, char *text, size_t size)
     snprintf(text, size, "%s", wording_counted(count, "value", "values").text);
 }
 
-static void write_loss(int64_t loss, uint64_t examples, char *text, size_t size)
+static void write_loss(const struct moment *moment, int64_t loss, uint64_t examples, char *text,
+                       size_t size)
 {
-    snprintf(text, size, "%.4f",
-             examples > 0 ? (double)loss * SCORE_LOSS_UNIT / (double)examples : 0.0);
+    snprintf(text, size, "%.4f", examples > 0 ? job_mean_loss(moment->job, loss, examples) : 0.0);
 }
 
 static void make_loss(const struct moment *moment, char *text, size_t size)
@@ -608,15 +609,15 @@ static void make_loss(const struct moment *moment, char *text, size_t size)
     const struct process_log_entry *entry = moment->entry;
     const struct message_evaluation *score = &entry->message.evaluation;
     if (entry->kind == LOGGED_EVENT)
-        write_loss(entry->event.loss_sum, entry->event.examples, text, size);
+        write_loss(moment, entry->event.loss_sum, entry->event.examples, text, size);
     else
-        write_loss(score->loss, score->examples, text, size);
+        write_loss(moment, score->loss, score->examples, text, size);
 }
 
 static void make_report_loss(const struct moment *moment, char *text, size_t size)
 {
     const struct message_report *report = &exchange_of(moment)->report;
-    write_loss(report->loss, report->examples, text, size);
+    write_loss(moment, report->loss, report->examples, text, size);
 }
 
 static void write_duration(uint64_t us, char *text, size_t size)

@@ -13,6 +13,8 @@ static bool is_better(const struct best *best, const struct score_figures *test)
 
 bool best_take(struct best *best, uint64_t step, const struct score_figures *test)
 {
+    if (isnan(test->accuracy)) /* The job has none. */
+        best->by = BEST_BY_LOSS;
     if (!is_better(best, test)) {
         best->without++;
         return false;

@@ -178,8 +178,8 @@ static void tell(const struct follower *f, const struct follow_score *score, con
     if (f->options->json)
         tell_json(f, score, path, better);
     else
-        printf("step %s  test loss %.4f  test accuracy %.2f %%%s\n",
-               wording_count(score->step).text, score->test.loss, 100 * score->test.accuracy,
+        printf("step %s  test loss %.4f%s%s\n", wording_count(score->step).text, score->test.loss,
+               wording_percent("  test accuracy ", score->test.accuracy, 2).text,
                better ? "  the best so far" : "");
     fflush(stdout);
 }
@@ -214,9 +214,9 @@ static void tell_end(const struct follower *f)
     printf("the run has ended: %s; %s scored\n", f->state,
            wording_counted(f->scored, "checkpoint", "checkpoints").text);
     snprintf(line, sizeof line,
-             "the best by test %s is that of step %s, %.2f %%, loss %.4f: %.600s/model.safetensors",
+             "the best by test %s is that of step %s%s, loss %.4f: %.600s/model.safetensors",
              f->best.by == BEST_BY_LOSS ? "loss" : "accuracy", wording_count(f->best.step).text,
-             100 * f->best.test.accuracy, f->best.test.loss, f->folder);
+             wording_percent(", ", f->best.test.accuracy, 2).text, f->best.test.loss, f->folder);
     if (f->best.known)
         wording_wrap(stdout, line, 0, 2);
 }

@@ -42,7 +42,7 @@ static void print_test_score(FILE *out, const struct job_figures *job)
 {
     if (job->test_step == 0)
         return;
-    fprintf(out, "test accuracy: ");
+    fprintf(out, isnan(job->test.accuracy) ? "test loss: " : "test accuracy: ");
     summary_print_score(out, &job->test);
     fprintf(out, " (after step %s)\n", wording_count(job->test_step).text);
 }
@@ -61,8 +61,8 @@ static void print_progress(FILE *out, const struct job_figures *job, const struc
     fprintf(out, "step: %s of %s (%s)\n", wording_count(job->step).text,
             wording_count(job->steps).text, epoch_text(job).text);
     if (job->train.epoch > 0)
-        fprintf(out, "train loss: %.4f, accuracy %.2f %% (mean over %s of epoch %" PRIu64 ")\n",
-                job->train.loss, 100 * job->train.accuracy,
+        fprintf(out, "train loss: %.4f%s (mean over %s of epoch %" PRIu64 ")\n", job->train.loss,
+                wording_percent(", accuracy ", job->train.accuracy, 2).text,
                 wording_counted(job->train.examples, "example", "examples").text, job->train.epoch);
     print_window(out, &job->window);
     print_test_score(out, job);
@@ -132,8 +132,8 @@ void job_status_line(const struct message_status_answer *status, char text[JOB_S
     wording_append(text, JOB_STATUS_LINE_MAX, "  %s  step %s of %s", epoch_text(job).text,
                    wording_count(status->job.step).text, wording_count(status->job.steps).text);
     if (job->train.epoch > 0)
-        wording_append(text, JOB_STATUS_LINE_MAX, "  loss %.3f  accuracy %.1f %%", job->train.loss,
-                       100 * job->train.accuracy);
+        wording_append(text, JOB_STATUS_LINE_MAX, "  loss %.3f%s", job->train.loss,
+                       wording_percent("  accuracy ", job->train.accuracy, 1).text);
     wording_append(text, JOB_STATUS_LINE_MAX, "  %" PRIu64 " of %s", job->workers,
                    wording_counted(job->worker_count, "worker", "workers").text);
     if (job->colocated)

@@ -9,6 +9,7 @@
 
 #include "common/base/array.h"
 #include "common/base/clock.h"
+#include "common/job/job_score.h"
 #include "common/job/l2.h"
 #include "common/job/tree.h"
 #include "common/kernels/kernels.h"
@@ -42,8 +43,8 @@ static enum status evaluate(void *context, uint64_t batches, const float *parame
     rerun->scores = scores;
     rerun->scores[rerun->score_count++] = (struct rerun_score){
         .batches = batches,
-        .test = {.loss = (double)score.loss * SCORE_LOSS_UNIT / (double)score.examples,
-                 .accuracy = (double)score.correct / (double)score.examples,
+        .test = {.loss = job_mean_loss(&rerun->job, score.loss, score.examples),
+                 .accuracy = job_accuracy(&rerun->job, score.correct, score.examples),
                  .regularisation = l2_loss(&rerun->job, parameters)},
     };
     return STATUS_OK;
@@ -208,7 +209,5 @@ enum status rerun_go(struct rerun *rerun, const struct rerun_listener *listener,
 double rerun_loss(const struct rerun *rerun, uint64_t epoch)
 {
     const struct tally *tally = replay_epoch(rerun->replay, epoch);
-    return tally == NULL || tally->examples == 0
-               ? (double)NAN
-               : (double)tally->loss * SCORE_LOSS_UNIT / (double)tally->examples;
+    return tally == NULL ? (double)NAN : tally_loss(tally, &rerun->job);
 }

@@ -136,7 +136,7 @@ static const struct column columns[COLUMN_COUNT] = {
     {THEME_WORK, "", "images/s", "images_per_second", number_images, 0, 1, .wide = false},
     {THEME_RESULT, "final", "loss", "train_loss", number_loss, 4, 1, .wide = false,
      .unit_name = "nats"},
-    {THEME_RESULT, "test", "accuracy %", "test_accuracy", number_accuracy, 2, 0.01, .wide = false},
+    {THEME_RESULT, "test", "accuracy %", "test_accuracy", number_accuracy, 2, 0.01, .rare = true},
     {THEME_STALENESS, "staleness", "mean", "staleness_mean", number_staleness_mean, 2, 1,
      .wide = false, .unit_name = "updates"},
     {THEME_STALENESS, "", "sd", "staleness_deviation", number_staleness_deviation, 2, 1,

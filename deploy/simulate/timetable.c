@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/job/job_score.h"
 #include "deploy/engine/simulated_process.h"
 
 static uint32_t number_of(const struct timetable *t, const struct simulated_process *process)
@@ -33,10 +34,8 @@ static uint64_t queue_ns(void *context, struct random_sequence *random,
 
 static uint64_t score_ns(const struct timetable *t, const struct message_work *share)
 {
-    const struct job *job = t->options.job;
-    uint64_t n = job->test_examples;
-    uint64_t examples = n * (share->share + 1) / share->shares - n * share->share / share->shares;
-    return examples * t->options.cluster->score_example_ns;
+    return job_test_share(t->options.job, share->shares, share->share).count *
+           t->options.cluster->score_example_ns;
 }
 
 static uint64_t node_ns(const struct timetable *t, const struct compute_time *time, uint32_t worker,

@@ -90,6 +90,7 @@ static void draw_batches(struct job *job, struct random_sequence *random, enum w
     job->steps = from_to(random, 1, one_in(random, 4) ? 40 : 16);
     job->examples = (uint64_t)from_to(random, 0, 7) * job->batch + ragged;
     job->test_examples = random_below(random, 20);
+    job->score_piece = job->seed % 4;
     job->checkpoint_every = one_in(random, 3) ? 0 : from_to(random, 1, 6);
 }
 

@@ -480,8 +480,8 @@ static void describe_scores(const struct coordinator *c, struct job_figures *job
     struct statistics_epoch epoch = statistics_epoch_now(&c->work.statistics);
     job->train = (struct train_figures){.epoch = epoch.tally.examples > 0 ? epoch.number + 1 : 0,
                                         .examples = epoch.tally.examples,
-                                        .loss = tally_loss(&epoch.tally),
-                                        .accuracy = tally_accuracy(&epoch.tally)};
+                                        .loss = tally_loss(&epoch.tally, c->job),
+                                        .accuracy = tally_accuracy(&epoch.tally, c->job)};
     job->test_step = c->summary.test_step;
     job->test = c->summary.test;
     job->window = c->summary.window;

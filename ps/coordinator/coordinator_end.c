@@ -64,8 +64,8 @@ static bool write_summary(struct coordinator *c, enum run_state state, int exit_
     if (state == RUN_FAILED)
         summary->step = statistics_made(&c->work.statistics);
     summary->session_step = c->work.statistics.first;
-    summary->train.loss = tally_loss(&epoch.tally);
-    summary->train.accuracy = tally_accuracy(&epoch.tally);
+    summary->train.loss = tally_loss(&epoch.tally, c->job);
+    summary->train.accuracy = tally_accuracy(&epoch.tally, c->job);
     summary->train.examples = epoch.tally.examples;
     summary->train.epoch = epoch.tally.examples > 0 ? epoch.number + 1 : 0;
     summary->faults.generation = c->envelope.generation;

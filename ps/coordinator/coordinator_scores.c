@@ -98,8 +98,8 @@ static void tell_score(struct coordinator *c, struct outbox *outbox)
 {
     uint64_t batches = c->evaluation.batches;
     c->summary.test.loss =
-        c->evaluation.not_finite > 0 ? (double)NAN : tally_loss(&c->evaluation.tally);
-    c->summary.test.accuracy = tally_accuracy(&c->evaluation.tally);
+        c->evaluation.not_finite > 0 ? (double)NAN : tally_loss(&c->evaluation.tally, c->job);
+    c->summary.test.accuracy = tally_accuracy(&c->evaluation.tally, c->job);
     c->summary.test.regularisation = c->job->l2 > 0.0f ? c->evaluation.regularisation : (double)NAN;
     c->summary.test_step = batches;
     order_event(

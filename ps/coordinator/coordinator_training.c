@@ -187,8 +187,9 @@ static void progress(struct coordinator *c, struct outbox *outbox)
     double seconds = run_phases_take_window(&c->summary.phases);
     order_event(outbox, EVENT_PROGRESS, .step = made,
                 .epoch = (double)made / (double)job_steps_per_epoch(c->job),
-                .loss = tally_loss(&window), .accuracy = tally_accuracy(&window),
-                .epoch_loss = tally_loss(&epoch), .epoch_accuracy = tally_accuracy(&epoch),
+                .loss = tally_loss(&window, c->job), .accuracy = tally_accuracy(&window, c->job),
+                .epoch_loss = tally_loss(&epoch, c->job),
+                .epoch_accuracy = tally_accuracy(&epoch, c->job),
                 .images_per_second =
                     seconds >= RATE_SECONDS_MIN ? (double)window.examples / seconds : (double)NAN,
                 .staleness_mean = stale, .staleness_max = stalest,
@@ -203,7 +204,8 @@ static void tell_epochs(struct coordinator *c, struct outbox *outbox)
     while (statistics_take_epoch(&c->work.statistics, &epoch)) {
         struct epoch_range range = job_epoch(c->job, epoch.number);
         order_event(outbox, EVENT_EPOCH, .epoch = epoch.number + 1, .step = range.end,
-                    .loss = tally_loss(&epoch.tally), .accuracy = tally_accuracy(&epoch.tally),
+                    .loss = tally_loss(&epoch.tally, c->job),
+                    .accuracy = tally_accuracy(&epoch.tally, c->job),
                     .examples = epoch.tally.examples, .of = range.examples,
                     .training_seconds = run_phases_marked(&c->summary.phases))
             ->payload = staleness_totals_shape(&c->staleness);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/base/invariant.h"
+#include "common/job/job_score.h"
 
 void evaluation_init(struct evaluation *evaluation, const struct job *job, uint64_t settled)
 {
@@ -43,10 +44,9 @@ bool evaluation_open(struct evaluation *evaluation, uint64_t batches, uint32_t w
 {
     if (batches <= evaluation->settled || evaluation->batches == batches || workers == 0)
         return false;
-    uint64_t examples = evaluation->job->test_examples;
     close_score(evaluation, evaluation->settled);
     evaluation->batches = batches;
-    evaluation->shares = workers < examples ? workers : (uint32_t)examples;
+    evaluation->shares = job_test_shares(evaluation->job, workers);
     return true;
 }
 

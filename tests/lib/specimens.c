@@ -170,6 +170,9 @@ struct job specimen_job(enum mode mode)
         .data_digest = DIGEST_OF(9),
         .examples = 60001,
         .test_examples = 10002,
+        .score_piece = mode == MODE_SSP ? 500 : 0,
+        .scores = mode == MODE_SSP ? SCORES_LOSS : SCORES_ACCURACY,
+        .loss_unit = mode == MODE_SSP ? 0x1p-20 : 0,
         .batch = 64,
         .micro_batch = 16,
         .steps = mode == MODE_BACKUP ? 2 * 938 : 2003, /* Whole epochs. */

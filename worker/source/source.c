@@ -20,6 +20,17 @@ enum status source_open(struct source **source, const struct source_options *opt
     return source_layers_open(source, options, error);
 }
 
+enum status source_score(struct source *source, const float *parameters, uint64_t first,
+                         uint64_t count, struct score *score, struct error *error)
+{
+    enum status status = STATUS_OK;
+    uint64_t piece = source->score_piece > 0 ? source->score_piece : count;
+    for (uint64_t done = 0; done < count && status == STATUS_OK; done += piece)
+        status = source->kind->score(source, parameters, first + done,
+                                     piece < count - done ? piece : count - done, score, error);
+    return status;
+}
+
 void source_close(struct source **source)
 {
     if (*source != NULL)

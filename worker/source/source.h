@@ -58,6 +58,8 @@ struct source {
     char data[256];               /* The data's name. */
     uint8_t digest[DIGEST_BYTES]; /* Of the data; zeros when only looked at. */
     uint64_t examples, test_examples;
+    uint32_t score_piece; /* Test examples whose loss is rounded together; 0: each its own. */
+    enum scores scores;
     uint32_t classes;
     uint64_t data_bytes; /* That the examples take in memory. */
     /* From source_prepare on: */
@@ -91,12 +93,9 @@ static inline enum status source_gradient(struct source *source, const float *pa
     return source->kind->gradient(source, parameters, leaf, gradient, score, ready, error);
 }
 
-/* Of examples [first, first + count) of the test set. score: added to. */
-static inline enum status source_score(struct source *source, const float *parameters,
-                                       uint64_t first, uint64_t count, struct score *score,
-                                       struct error *error)
-{
-    return source->kind->score(source, parameters, first, count, score, error);
-}
+/* Of examples [first, first + count) of the test set, piece by piece; first is where one begins. score:
+ * added to. */
+enum status source_score(struct source *source, const float *parameters, uint64_t first,
+                         uint64_t count, struct score *score, struct error *error);
 
 #endif

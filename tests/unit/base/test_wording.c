@@ -74,6 +74,13 @@ TEST_PLAIN(durations_read_well)
     ck_assert_str_eq(wording_waited(-1).text, "?");
 }
 
+TEST_PLAIN(a_part_is_said_in_percent_or_left_out)
+{
+    ck_assert_str_eq(wording_percent("  accuracy ", 0.8951, 1).text, "  accuracy 89.5 %");
+    ck_assert_str_eq(wording_percent("", 1, 2).text, "100.00 %");
+    ck_assert_str_eq(wording_percent("  accuracy ", (double)NAN, 2).text, "");
+}
+
 TEST_PLAIN(lines_break_between_words)
 {
     char *text = NULL;

@@ -47,6 +47,15 @@ TEST_PLAIN(what_is_no_number_is_never_the_best)
     }
 }
 
+TEST_PLAIN(without_accuracy_the_loss_decides)
+{
+    struct best best = {.by = BEST_BY_ACCURACY};
+    ck_assert(take(&best, 10, 1.0, (double)NAN));
+    ck_assert(!take(&best, 20, 1.5, (double)NAN));
+    ck_assert(take(&best, 30, 0.5, (double)NAN));
+    ck_assert_int_eq(best.by, BEST_BY_LOSS);
+}
+
 TEST_PLAIN(patience_ends_after_so_many_in_a_row)
 {
     struct best best = {.patience = 3}, endless = {.patience = 0};

@@ -121,6 +121,10 @@ TEST_PLAIN(work_out_of_range_is_refused)
     REFUSED("micro-batch", j->micro_batch = BATCH_MAX + 1);
     REFUSED("steps", j->steps = 0);
     REFUSED("steps", j->steps = 1000000000000001);
+    REFUSED("unit of loss must be a power of two, not 3", j->loss_unit = 3);
+    REFUSED("unit of loss must be at least 0", j->loss_unit = -1);
+    ACCEPTED(j->loss_unit = 0x1p-30; j->scores = SCORES_LOSS; j->score_piece = 500);
+    REFUSED("scores number 2", j->scores = SCORES_COUNT);
     REFUSED("4097 leaves", j->batch = TREE_LEAVES_MAX + 1; j->micro_batch = 1);
     ACCEPTED(j->batch = TREE_LEAVES_MAX; j->micro_batch = 1);
 }

@@ -111,6 +111,18 @@ TEST(the_end_tells_what_there_is_of_an_epoch)
                                            "epoch 2  step 1,876 over 0 of 60,000 examples\n");
 }
 
+TEST(a_job_without_accuracy_shows_none)
+{
+    scene_open(scene, false, false, false);
+    happen(scene, START
+           "{\"event\": \"epoch\", \"epoch\": 1, \"step\": 938, \"loss\": 1, \"accuracy\": null, "
+           "\"examples\": 60000, \"of\": 60000}\n"
+           "{\"event\": \"evaluation\", \"epoch\": 1, \"step\": 938, \"test_loss\": 2, "
+           "\"test_accuracy\": null}\n");
+    progress_tick(&scene->progress, 1);
+    ck_assert_str_eq(shown(scene), STARTED "epoch 1  step 938  loss 1.0000  test loss 2.0000\n");
+}
+
 #define TRAINED(epoch, step)                                                                       \
     "{\"event\": \"epoch\", \"epoch\": " #epoch ", \"step\": " #step                               \
     ", \"loss\": 1, \"accuracy\": 0.5, \"examples\": 60000, \"of\": 60000}\n"

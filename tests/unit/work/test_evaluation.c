@@ -108,6 +108,13 @@ TEST(there_are_no_more_shares_than_examples)
         ck_assert(is_dealt(f, i) == (i < 3));
 }
 
+TEST(there_are_no_more_shares_than_pieces)
+{
+    f->job.score_piece = 4; /* 4, 4 and 2 examples. */
+    evaluation_open(&f->board, 3, 8);
+    ck_assert_uint_eq(f->board.shares, 3);
+}
+
 TEST(every_worker_there_can_be_has_a_share)
 {
     f->job.test_examples = 100000;

@@ -382,12 +382,16 @@ TEST(a_bad_gradient_counts_its_batch_and_nothing_else, MODE_ASYNC, 2, 0)
 
 TEST_PLAIN(means_are_over_examples_and_of_nothing_are_not_numbers)
 {
+    struct job job = {.scores = SCORES_ACCURACY};
     struct tally tally = {.loss = 3 << 24, .correct = 1, .examples = 4};
-    ck_assert(tally_loss(&tally) == 0.75);
-    ck_assert(tally_accuracy(&tally) == 0.25);
+    ck_assert(tally_loss(&tally, &job) == 0.75);
+    ck_assert(tally_accuracy(&tally, &job) == 0.25);
+    job = (struct job){.scores = SCORES_LOSS, .loss_unit = 0x1p-23};
+    ck_assert(tally_loss(&tally, &job) == 1.5);
+    ck_assert(isnan(tally_accuracy(&tally, &job)));
     tally = (struct tally){0};
-    ck_assert(isnan(tally_loss(&tally)));
-    ck_assert(isnan(tally_accuracy(&tally)));
+    ck_assert(isnan(tally_loss(&tally, &job)));
+    ck_assert(isnan(tally_accuracy(&tally, &job)));
 }
 
 int main(void)

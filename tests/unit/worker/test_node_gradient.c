@@ -32,6 +32,7 @@ static void open_all(void)
     job.mode = MODE_SYNC;
     job.seed = 3;
     job.examples = source->examples;
+    job.test_examples = source->test_examples;
     job.batch = 22;
     job.micro_batch = 4;
     job.steps = 100;
