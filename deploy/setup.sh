@@ -61,6 +61,8 @@ table_ci=(
     "TensorBoard_tests python3-protobuf       any:-"
     "Python_client     python3-zmq            any:-"
     "float64_reference python3-numpy          any:-"
+    "Python_programs   python3-torch          any:-"
+    "Python_package    python3-venv           any:-"
     "package_tests     lintian                tool:lintian"
     "readers_of_ours   python3                tool:python3"
     "unit_tests        strace                 tool:strace"

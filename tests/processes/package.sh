@@ -123,7 +123,8 @@ fi
 if short_run; then
     version=$(sed -nE '1s/^syncopate \(([^)]*)\) .*/\1/p' "$root/deploy/debian/changelog")
     if [ "syncopate $version" != "$("$build/syncopate" --version | cut -d' ' -f1,2)" ]; then fail "the package is of version $version"; fi
-    ok "the package has the version of the programs"
+    grep -q "\"$version\"$" "$root/worker/python/build_backend.py" || fail "the Python package is of another version"
+    ok "the packages have the version of the programs"
     if commit=$(git -C "$root" rev-parse --short=12 HEAD 2>/dev/null); then
         case $("$build/syncopate" --version) in
             *"(commit $commit)" | *"(commit $commit-dirty)") ;;
@@ -154,8 +155,17 @@ for library in libc6 libzmq5 libprotobuf-c1 libjansson4 libsodium23 libnettle8 z
 done
 ok "the package holds programs, manual, completions, units and examples, and depends on its libraries"
 
+dpkg-deb -x "$work"/deb/python3-syncopate_*_all.deb "$work/python"
+if /usr/bin/python3 -c 'import numpy' 2>/dev/null; then
+    PYTHONPATH=$work/python/usr/lib/python3/dist-packages /usr/bin/python3 -m syncopate check \
+        "$work/python/usr/share/doc/python3-syncopate/examples/softmax.py" >"$work/check.log" 2>&1 || fail "check finds a fault"
+    ok "python3-syncopate holds the Python package and examples, whose leaves are exact"
+else
+    skip "the package python3-syncopate: there is no python3-numpy"
+fi
+
 if command -v lintian >/dev/null; then
-    lintian --allow-root "$package" >"$work/lintian.log" 2>&1 || fail "lintian finds errors"
+    lintian --allow-root "$work"/deb/*.deb >"$work/lintian.log" 2>&1 || fail "lintian finds errors"
     ok "lintian finds no error, and $(grep -c '^W:' "$work/lintian.log" || true) things to warn of"
 else
     skip "what lintian says of the package: it is not here"
