@@ -16,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$root/worker/python SYNCOPATE_BIN_DI
 # unit FILE - a line of ours for each of its tests.
 unit()
 {
-    (cd "$root/tests/python" && "$python" -m unittest -v "$1") >"$work/$1.log" 2>&1 || fail "$1 finds a fault"
+    "$python" -m unittest discover -v -s "$root/tests/python" -p "$1.py" >"$work/$1.log" 2>&1 || fail "$1 finds a fault"
     sed -nE "s/^(test_\w+) .* \.\.\. ok$/ok - \1/p; s/^(.*) \.\.\. skipped ['\"](.*)['\"]$/SKIPPED - \1: \2/p" "$work/$1.log" |
         sed 's/^ok - test_/ok - /; /^ok/s/_/ /g'
 }

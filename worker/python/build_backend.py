@@ -8,7 +8,7 @@ NAME, VERSION = "syncopate", "0.1.0"
 INFO = f"{NAME}-{VERSION}.dist-info"
 
 
-def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+def build_wheel(directory, config_settings=None, metadata_directory=None):
     files = {f"{INFO}/METADATA": f"Metadata-Version: 2.1\nName: {NAME}\nVersion: {VERSION}\nRequires-Python: >=3.9\n"
                                  "Requires-Dist: numpy\n".encode(),
              f"{INFO}/WHEEL": b"Wheel-Version: 1.0\nGenerator: syncopate\nRoot-Is-Purelib: true\nTag: py3-none-any\n"}
@@ -21,7 +21,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
         digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
         record += f"{name},sha256={digest},{len(data)}\n"
     wheel = f"{NAME}-{VERSION}-py3-none-any.whl"
-    with zipfile.ZipFile(os.path.join(wheel_directory, wheel), "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(os.path.join(directory, wheel), "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in {**files, f"{INFO}/RECORD": f"{record}{INFO}/RECORD,,\n".encode()}.items():
             archive.writestr(name, data)
     return wheel

@@ -194,9 +194,9 @@ def declare(kind: str, variables: Sequence[Variable], fingerprint: str, *, examp
     declared = []
     for v in variables:
         declared.append({"name": v.name, "shape": v.shape, **({"average": v.average} if v.average else {})})
-    told = {"data_digest": data_digest} if data_digest else {}
+    digest = {"data_digest": data_digest} if data_digest else {}
     return {"name": name, "variables": declared, "examples": examples, "test_examples": test_examples,
-            "score_piece": score_piece, "scores": scores, **told,
+            "score_piece": score_piece, "scores": scores, **digest,
             "fingerprint": f"python {sys.version.split()[0]}, {fingerprint}, source {source_digest()}",
             "options": {key.replace("_", "-"): value for key, value in options.items()}}
 

@@ -54,7 +54,7 @@ class _Net:
         self.averages = [_Average(f"{name}.{buffer}" if name else buffer, module, buffer)
                          for name, module in net.named_modules() if isinstance(module, _NormBase) and module.training
                          for buffer in ("running_mean", "running_var") if getattr(module, buffer) is not None]
-        # Averages are first: final gradients are told from the end on.
+        # Averages are first: gradients become final from the end on.
         self.variables = [Variable(a.name, tuple(a.tensor().shape), a.rate) for a in self.averages]
         self.variables += [Variable(name, tuple(p.shape) or (1,)) for name, p in self.trained]
         self.nodes: List[Any] = []  # Of autograd, with a hook each.
