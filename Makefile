@@ -13,6 +13,7 @@ endif
 PREFIX  ?= /usr/local
 BINDIR  ?= $(PREFIX)/bin
 MANDIR  ?= $(PREFIX)/share/man
+LIBDIR  ?= $(PREFIX)/lib
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 INSTALL ?= install
 SEEDS   ?= 1000
@@ -76,7 +77,7 @@ in_rooms  = $(wildcard $(foreach p,$(2),$(1)/$p $(1)/*/$p $(1)/*/*/$p))
 objects   = $(patsubst %.c,$(BUILD)/%.o,$(filter-out %_main.c,$(call in_rooms,$(1),*.c)))
 COMMON   := $(call objects,common) $(PROTO_C:.c=.o)
 PS       := $(call objects,ps)
-WORKER   := $(call objects,worker)
+WORKER   := $(filter-out %/example_softmax.o,$(call objects,worker))
 DEPLOY   := $(call objects,deploy)
 # Cores that look at themselves after each message (common/base/invariant.h): these files are compiled a
 # second time, for whatever is no program that trains.
@@ -95,9 +96,13 @@ DOCUMENTS := $(PAGES) $(addprefix $(BUILD)/completion/,bash zsh fish)
 BASHDIR   := $(PREFIX)/share/bash-completion/completions
 ZSHDIR    := $(PREFIX)/share/zsh/site-functions
 FISHDIR   := $(PREFIX)/share/fish/vendor_completions.d
+# For programs in C whose gradients are asked for (worker/program/syncopate.h).
+LIBRARY   := $(BUILD)/libsyncopate.a $(BUILD)/libsyncopate.so.0
 UNITS_D   := $(wildcard deploy/systemd/*.service)
 INSTALLED := $(UNITS_D:deploy/systemd/%=$(UNITDIR)/%) $(PROGRAMS:$(BUILD)/%=$(BINDIR)/%) $(PAGES:$(BUILD)/%=$(MANDIR)/%) $(ZSHDIR)/_syncopate \
-    $(foreach p,syncopate syncopate-ps syncopate-worker,$(BASHDIR)/$p $(FISHDIR)/$p.fish)
+    $(foreach p,syncopate syncopate-ps syncopate-worker,$(BASHDIR)/$p $(FISHDIR)/$p.fish) \
+    $(PREFIX)/include/syncopate.h $(addprefix $(LIBDIR)/,$(notdir $(LIBRARY)) libsyncopate.so pkgconfig/syncopate.pc) \
+    $(MANDIR)/man3/libsyncopate.3
 # Test programs are tests/*/test_*.c and every script but lib.sh, which scripts may share.
 programs  = $(patsubst %.c,$(BUILD)/%,$(sort $(call in_rooms,tests/$(1),test_*.c)))
 scripts   = $(filter-out %/lib.sh,$(sort $(wildcard tests/$(1)/*.sh)))
@@ -119,7 +124,7 @@ TOGETHER  := $(if $(filter release coverage asan,$(MODE)),$(filter-out $(call ma
 # Without ThreadSanitizer unsuppressed.sh has nothing to add to test_cluster.
 THREADS   := $(call programs,threads) $(if $(filter tsan,$(MODE)),$(call scripts,threads))
 # Programs that those scripts use.
-HELPERS   := $(filter-out $(PROCESSES),$(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/processes/*.c))))
+HELPERS   := $(filter-out $(PROCESSES),$(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/processes/*.c tests/programs/*.c))))
 # Fuzzers without libFuzzer take the committed inputs.
 FUZZERS   := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/fuzz/fuzz_*.c tests/fuzz/deploy/fuzz_*.c)))
 # ThreadSanitizer makes all ten times as long, and has nothing to see in one thread: virtual time passes in one.
@@ -164,7 +169,7 @@ setup-bench: ## the same, and what the benchmarks measure against
 setup-check: ## the same, and what the tests need
 	@deploy/setup.sh check
 
-all: $(PROGRAMS) $(if $(filter release,$(MODE)),$(DOCUMENTS)) ## build the three programs into build/release/
+all: $(PROGRAMS) $(if $(filter release,$(MODE)),$(DOCUMENTS) $(LIBRARY)) ## build the three programs into build/release/
 	@:
 
 demo: setup ## train sync, then async, on Fashion-MNIST; compare (minutes)
@@ -297,16 +302,24 @@ script-check: ## shellcheck
 tidy: $(PROTO_C) ## clang-tidy and cppcheck
 	clang-tidy --quiet --warnings-as-errors='*' --checks=$(TIDY_CHECKS) \
 	    $(filter-out tests/%,$(filter %.c,$(OURS))) -- \
-	    $(filter-out -MMD -MP,$(SYNC_CFLAGS)) $(PKG_CFLAGS)
+	    $(filter-out -MMD -MP,$(SYNC_CFLAGS)) $(PKG_CFLAGS) -Iworker/program
 	cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
 	    --suppress=missingIncludeSystem --suppress=ctuuninitvar --suppress=uninitvar \
 	    --suppress=memleak:tests/lib/transport_memory.c --error-exitcode=1 -D_GNU_SOURCE -I. \
 	    $(foreach d,common ps worker deploy,$(call in_rooms,$d,*.c))
 
-install: $(PROGRAMS) $(DOCUMENTS) ## programs, manual, completions, units; PREFIX, DESTDIR
+install: $(PROGRAMS) $(DOCUMENTS) $(LIBRARY) ## programs, library, manual, units; PREFIX, DESTDIR
 	@$(INSTALL) -d $(addprefix $(DESTDIR),$(sort $(dir $(INSTALLED))))
 	@$(INSTALL) -s -m 755 $(PROGRAMS) $(DESTDIR)$(BINDIR)
 	@$(INSTALL) -m 644 $(PAGES) $(DESTDIR)$(MANDIR)/man1
+	@$(INSTALL) -m 644 worker/program/libsyncopate.3 $(DESTDIR)$(MANDIR)/man3
+	@$(INSTALL) -m 644 worker/program/syncopate.h $(DESTDIR)$(PREFIX)/include
+	@$(INSTALL) -m 644 $(LIBRARY) $(DESTDIR)$(LIBDIR)
+	@strip --strip-unneeded $(addprefix $(DESTDIR)$(LIBDIR)/,$(notdir $(LIBRARY)))
+	@ln -sf libsyncopate.so.0 $(DESTDIR)$(LIBDIR)/libsyncopate.so
+	@printf '%s\n' 'Name: syncopate' 'Description: gradients for Syncopate to train by' \
+	    'Version: $(shell sed -n 's/.*SYNCOPATE_VERSION "\(.*\)"/\1/p' common/options/options.h)' \
+	    'Cflags: -I$(PREFIX)/include' 'Libs: -L$(LIBDIR) -lsyncopate' >$(DESTDIR)$(LIBDIR)/pkgconfig/syncopate.pc
 	@$(INSTALL) -m 644 $(BUILD)/completion/bash $(DESTDIR)$(BASHDIR)/syncopate
 	@$(INSTALL) -m 644 $(BUILD)/completion/zsh $(DESTDIR)$(ZSHDIR)/_syncopate
 	@$(INSTALL) -m 644 $(BUILD)/completion/fish $(DESTDIR)$(FISHDIR)/syncopate.fish
@@ -319,7 +332,7 @@ install: $(PROGRAMS) $(DOCUMENTS) ## programs, manual, completions, units; PREFI
 	    ln -sf syncopate.fish $(DESTDIR)$(FISHDIR)/syncopate-$$role.fish || exit 1; \
 	done
 	@printf '%s\n' "$(words $(PROGRAMS)) programs are in $(DESTDIR)$(BINDIR)," \
-	    "$(words $(PAGES)) pages of the manual in $(DESTDIR)$(MANDIR)," \
+	    "$(words $(PAGES) libsyncopate.3) pages of the manual in $(DESTDIR)$(MANDIR), libsyncopate in $(DESTDIR)$(LIBDIR)," \
 	    "completions for bash, zsh and fish in $(DESTDIR)$(PREFIX)/share," \
 	    "units of systemd in $(DESTDIR)$(UNITDIR)"
 
@@ -386,6 +399,14 @@ $(BUILD)/commit: $(if $(filter-out x$(COMMIT),x$(shell cat $(BUILD)/commit 2>/de
 $(PROGRAMS) $(CHECKED_PROGRAMS):
 	$(STEP) $(CC) $(ALL_CFLAGS) -o $@ $(LINKED) $(ALL_LIBS)
 
+# Whatever links it: libc alone, C99, and no name but its own.
+$(BUILD)/worker/program/%.o: override CFLAGS += -std=c99 -fPIC -fvisibility=hidden
+$(BUILD)/libsyncopate.a: $(BUILD)/worker/program/syncopate.o
+	@rm -f $@
+	$(STEP) $(AR) rcs $@ $<
+$(BUILD)/libsyncopate.so.0: $(BUILD)/worker/program/syncopate.o
+	$(STEP) $(CC) $(ALL_CFLAGS) -shared -Wl,-soname,$(@F) -o $@ $<
+
 $(PAGES): $(BUILD)/man1/%.1: $(BUILD)/syncopate
 	@mkdir -p $(@D)
 	@$< man $* >$@
@@ -423,7 +444,7 @@ FUZZLIB   := $(addprefix $(BUILD)/,tests/fuzz/lib/input.o tests/fuzz/lib/samples
     $(call objects,deploy/cluster) $(call objects,deploy/trace) $(call objects,deploy/place) \
     $(patsubst %,$(BUILD)/deploy/compare/%.o,axes named_configs plan plan_file settings) \
     $(patsubst %,$(BUILD)/deploy/hosts/%.o,host_list host_report placement) \
-    $(filter $(BUILD)/worker/data/idx.o $(BUILD)/worker/model/%,$(WORKER)) \
+    $(filter $(BUILD)/worker/data/idx.o $(BUILD)/worker/model/% $(BUILD)/worker/program/%,$(WORKER)) \
     $(call checked,$(patsubst %,$(BUILD)/worker/client/%.o,announcements deferred_push exchange exchange_check bandwidth_share replica version_skew \
         scoring session session_check)) \
     $(filter $(BUILD)/worker/mode/%,$(WORKER)) \

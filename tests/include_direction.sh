@@ -29,6 +29,7 @@ ps      owner router
 ps      coordinator checkpointer
 ps      watch
 ps      .
+worker  program
 worker  model data
 worker  source program
 worker  mode
@@ -66,6 +67,9 @@ wrong=$(awk '
     # What is described knows nobody who trains.
     room == "deploy/cluster" && other != room && to[1] !~ /^common$/ && $2 ~ /\// && $2 !~ /^sys\// {
         print $1 " includes " $2 ", and deploy/cluster only what is common" }
+    # The library of programs is linked to what others write: it brings nothing of ours along.
+    room == "worker/program" && $2 ~ /\// && $2 !~ /^sys\// && $2 != "worker/program/syncopate.h" {
+        print $1 " includes " $2 ", and worker/program only what libc has" }
     $2 ~ /^zmq/ && room != "common/transport/zmq" { only("common/transport/zmq") }
     $2 ~ /cblas/ { only("tests/bench/lib/blas.c") }
     # Each file of messages has its own door; what protobuf-c calls everything by comes with it.

@@ -3,7 +3,7 @@
 # that are installed, as mandoc, bash, fish, zsh and systemd-analyze take them.
 # uses: fish zsh systemd-analyze strace
 # test: once later
-# promises: install services
+# promises: install library services
 # shellcheck source=tests/processes/lib.sh
 . "$(dirname "$0")/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -24,9 +24,10 @@ make_it install DESTDIR="$work/a" PREFIX=/usr || fail "make install fails"
     printf './usr/share/fish/vendor_completions.d/%s.fish\n' syncopate syncopate-ps syncopate-worker
     echo ./usr/share/zsh/site-functions/_syncopate
     printf './usr/lib/systemd/system/syncopate-%s@.service\n' ps worker
+    printf './usr/%s\n' include/syncopate.h lib/libsyncopate.{a,so,so.0} lib/pkgconfig/syncopate.pc share/man/man3/libsyncopate.3
 } | sort >"$work/expected"
 diff "$work/expected" <(files "$work/a") >"$work/differ.log" || fail "not what was to be installed"
-ok "make install puts three programs, a page for each and for each command, completions and units"
+ok "make install puts three programs, a page for each and for each command, the library, completions and units"
 
 symbols() { readelf -SW "$1" | grep -cE ' \.(symtab|debug)' || true; }
 for program in syncopate syncopate-ps syncopate-worker; do
@@ -37,6 +38,32 @@ done
 "$work/a/usr/bin/syncopate" run --out "$work/run" --steps 8 --data synthetic:100 --model softmax \
     >"$work/installed.log" 2>&1 || fail "what is installed does not train"
 ok "what is installed is stripped, finds its other programs and trains; build/ keeps its symbols"
+
+# --- the library of programs in C ------------------------------------------------------------------
+library=$work/a/usr/lib/libsyncopate.so.0
+readelf -Wd "$library" >"$work/needed.log"
+grep -q 'SONAME.*\[libsyncopate.so.0\]' "$work/needed.log" || fail "needed: the library has another soname"
+if grep NEEDED "$work/needed.log" | grep -v 'libc\.so'; then fail "needed: the library needs more than libc"; fi
+sed -nE 's/.*(syncopate_[a-z_]+)\(.*/\1/p' "$root/worker/program/syncopate.h" | sort -u >"$work/declared"
+nm -D --defined-only "$library" | cut -d' ' -f 3 | sort >"$work/exported"
+diff "$work/declared" "$work/exported" >"$work/names.log" || fail "names: the library exports others than its header declares"
+export PKG_CONFIG_PATH=$work/a/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$work/a \
+    PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 PKG_CONFIG_ALLOW_SYSTEM_LIBS=1
+if [ "$(pkg-config --modversion syncopate)" != "$("$build/syncopate" --version | cut -d' ' -f 2)" ]; then fail "syncopate.pc has another version"; fi
+read -ra flags < <(pkg-config --cflags --libs syncopate)
+echo '#include <syncopate.h>' >"$work/header.c"
+if gcc -x c++ -fsyntax-only /dev/null 2>/dev/null; then
+    gcc -Wall -Wextra -pedantic -Werror "${flags[0]}" -fsyntax-only -x c++ "$work/header.c" 2>"$work/header.log" ||
+        fail "header: C++ does not take syncopate.h"
+else
+    skip "syncopate.h in C++: gcc has none here"
+fi
+net="$work/a net's"
+gcc -std=c99 -Wall -Wextra -pedantic -Werror -O2 "$root/worker/program/example_softmax.c" "${flags[@]}" -lm -o "$net" 2>"$work/example.log" ||
+    fail "example: does not compile"
+gcc -O2 "$root/worker/program/example_softmax.c" "${flags[0]}" "$work/a/usr/lib/libsyncopate.a" -lm -o "$work/static" 2>"$work/example.log" ||
+    fail "example: does not link statically"
+ok "the library needs libc alone, exports what its header declares, and is what C99 and pkg-config take"
 
 echo "not ours" >"$work/a/usr/bin/other"
 make_it uninstall DESTDIR="$work/a" PREFIX=/usr || fail "make uninstall fails"

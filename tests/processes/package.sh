@@ -144,16 +144,17 @@ package=$(echo "$work"/deb/syncopate_*.deb)
 dpkg-deb -x "$package" "$work/root"
 for file in usr/bin/syncopate{,-ps,-worker} usr/share/man/man1/syncopate{,-ps,-worker,-launch,-task}.1.gz \
     usr/share/bash-completion/completions/syncopate{,-ps} usr/share/zsh/vendor-completions/_syncopate \
-    usr/share/fish/vendor_completions.d/syncopate.fish lib/systemd/system/syncopate-{ps,worker}@.service \
+    usr/share/fish/vendor_completions.d/syncopate.fish usr/include/syncopate.h usr/share/man/man3/libsyncopate.3.gz \
+    usr/lib/*/libsyncopate.{a,so,so.0} usr/lib/*/pkgconfig/syncopate.pc lib/systemd/system/syncopate-{ps,worker}@.service \
     usr/share/doc/syncopate/{copyright,ENGINES.md.gz} usr/share/doc/syncopate/examples/{slurm,kubernetes,plans,clusters}; do
-    if [ ! -e "$work/root/$file" ]; then fail "the package lacks /$file"; fi
+    if ! compgen -G "$work/root/$file" >/dev/null; then fail "the package lacks /$file"; fi
 done
 grep -q "^ExecStart=/usr/bin/syncopate-ps " "$work/root/lib/systemd/system/syncopate-ps@.service" || fail "a unit starts another program"
 dpkg-deb -f "$package" Depends >"$work/depends.log"
 for library in libc6 libzmq5 libprotobuf-c1 libjansson4 libsodium23 libnettle8 zlib1g libmicrohttpd12; do
     grep -qE "(^|, )$library( |,|$)" "$work/depends.log" || fail "the package does not depend on $library"
 done
-ok "the package holds programs, manual, completions, units and examples, and depends on its libraries"
+ok "the package holds programs, library, manual, completions, units and examples, and depends on its libraries"
 
 dpkg-deb -x "$work"/deb/python3-syncopate_*_all.deb "$work/python"
 if /usr/bin/python3 -c 'import numpy' 2>/dev/null; then

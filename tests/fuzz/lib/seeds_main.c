@@ -443,6 +443,28 @@ static void make_rings(void)
     write_seed("window", "offer", &offer, sizeof offer);
 }
 
+/* --- the asker of a program ---------------------------------------------------------------- */
+
+static void make_asker(void)
+{
+    /* 3 pages, 9 examples, of which the memory asks for number 1. */
+    static const struct {
+        uint8_t pages, examples, rest[6]; /* The word that fills the memory begins in rest. */
+        uint8_t word_end[2], layout[16 + 40], initial[16 + 8], compute[16 + 32], score[16 + 16],
+            end[16 + 8];
+    } talk = {3,
+              9,
+              {1, 0, 0, 0, 1, 0},
+              {0, 0},
+              {40, 0, 0, 0, 2, 0, 0, 0, [17] = 0x30, [33] = 0x10, [41] = 0x20, [48] = 8},
+              {8, 0, 0, 0, 3, 0, 0, 0, 1, [16] = 7},
+              {32, 0, 0, 0, 4, 0, 3, 0, 2, [16 + 28] = 2},
+              {16, 0, 0, 0, 5, 0, 1, 0, 3, [16] = 5, [24] = 5},
+              {8, 0, 0, 0, 9, 0, 0, 0, 0, [16] = 1, [20] = 'w', 'h', 'y', '.'}};
+    write_seed("asker", "talk", &talk, sizeof talk);
+    write_seed("asker", "refused", &talk, offsetof(__typeof__(talk), layout));
+}
+
 /* --- a server ------------------------------------------------------------------------------ */
 
 struct script {
@@ -625,6 +647,7 @@ int main(int argc, char **argv)
     make_plans();
     make_places();
     make_rings();
+    make_asker();
     make_server("sync", false);
     make_server("async", true);
     make_server_killed("sync-killed", false);
