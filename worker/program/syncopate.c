@@ -349,13 +349,11 @@ static int begin(struct syncopate *s, const struct syncopate_declaration *declar
         error = declare(s, declaration);
     if (!error)
         error = receive(s, &header, &body);
-    if (!error && s->ended && s->reason[0] == '\0')
-        error = explain(s, ECANCELED, "the job has ended with exit code %d", s->exit_code);
-    else if (!error && s->ended)
-        error = s->exit_code < 0 ? ECONNRESET : ECANCELED;
-    else if (!error && header.kind != LAYOUT)
-        error = explain(s, EPROTO, "the asker said kind %u before the layout", header.kind);
-    return error ? error : map_memory(s, &body);
+    if (error || s->ended) /* It only wanted to look; next says that this is the end. */
+        return error;
+    return header.kind == LAYOUT
+               ? map_memory(s, &body)
+               : explain(s, EPROTO, "the asker said kind %u before the layout", header.kind);
 }
 
 int syncopate_is_asked(void)
@@ -461,7 +459,7 @@ int syncopate_next(struct syncopate *s, struct syncopate_work *work)
 
 static float *variable_in(const struct syncopate *s, float *region, uint32_t variable)
 {
-    return variable < s->variable_count ? region + s->offsets[variable] : NULL;
+    return s->map != NULL && variable < s->variable_count ? region + s->offsets[variable] : NULL;
 }
 
 float *syncopate_parameters(struct syncopate *s, uint32_t variable)

@@ -93,8 +93,8 @@ int syncopate_is_asked(void);
 /* Become `syncopate ARGUMENTS --program argv[0]`, by PATH. Returns only when that fails. */
 int syncopate_exec(int argc, char **argv);
 
-/* Take SYNCOPATE_PROGRAM out of the environment, declare, and wait until the asker has laid out the memory.
- * ECANCELED: the asker refuses the declaration. On failure *s is NULL, and why has the reason. */
+/* Take SYNCOPATE_PROGRAM out of the environment, declare, and wait until the asker has laid out the memory, or
+ * ends: then it only wanted the declaration, or refuses it. On failure *s is NULL, and why has the reason. */
 int syncopate_open(struct syncopate **s, const struct syncopate_declaration *declaration, char *why,
                    size_t size);
 
@@ -103,7 +103,8 @@ int syncopate_next(struct syncopate *s, struct syncopate_work *work);
 
 /* [elements of the variable], at the same place until close; after that of one variable, at a multiple of 64
  * bytes, comes the next. Parameters are written at INITIAL alone. The gradient is zero when it is asked for;
- * that of an average is count times the statistic of these examples. NULL: there is no such variable. */
+ * that of an average is count times the statistic of these examples. NULL: there is no such variable, or the
+ * asker has ended before it laid out the memory. */
 float *syncopate_parameters(struct syncopate *s, uint32_t variable);
 float *syncopate_gradient(struct syncopate *s, uint32_t variable);
 

@@ -425,18 +425,23 @@ TEST_ASKS(a_question_before_the_layout_is_refused)
     ck_assert_int_eq(open_it(a, &declaration), EPROTO);
 }
 
-TEST_ASKS(a_refused_declaration_says_why)
+TEST_ASKS(a_look_or_a_refusal_is_the_end)
 {
     const char body[] = "\2\0\0\0--program: no";
     say(a, END, 0, 0, body, sizeof body - 1);
-    ck_assert_int_eq(open_it(a, &declaration), ECANCELED);
-    ck_assert_str_eq(a->why, "--program: no");
+    ck_assert_int_eq(open_it(a, &declaration), 0);
+    ck_assert_ptr_null(syncopate_parameters(a->s, 0));
+    next(a, SYNCOPATE_ENDED);
+    ck_assert_int_eq(a->work.exit_code, 2);
+    ck_assert_str_eq(syncopate_reason(a->s), "--program: no");
 }
 
-TEST_ASKS(an_asker_that_is_gone_before_the_layout_is_an_error)
+TEST_ASKS(an_asker_that_is_gone_before_the_layout_is_the_end)
 {
     shutdown(a->socket, SHUT_RDWR);
-    ck_assert_int_eq(open_it(a, &declaration), ECONNRESET);
+    ck_assert_int_eq(open_it(a, &declaration), 0);
+    next(a, SYNCOPATE_ENDED);
+    ck_assert_int_eq(a->work.exit_code, -1);
 }
 
 /* --- opening --------------------------------------------------------------------------------- */
@@ -519,8 +524,8 @@ TEST_PLAIN(a_hundred_opens_leave_nothing_behind)
         start(&a, &declaration);
         stop(&a);
         ask(&a); /* And one that fails. */
-        shutdown(a.socket, SHUT_WR);
-        ck_assert_int_eq(open_it(&a, &declaration), ECONNRESET);
+        compute(&a, 0, 1, 1);
+        ck_assert_int_eq(open_it(&a, &declaration), EPROTO);
         stop(&a);
     }
     ck_assert_uint_eq(suite_descriptors(), descriptors);
