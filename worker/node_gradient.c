@@ -66,7 +66,8 @@ static enum status compute_leaf(struct node_gradient *g, const float *parameters
 {
     struct source_leaf what = leaf_of(g, shape, leaf);
     what.begun = is_begun(g, shape, leaf);
-    g->begun = false;
+    what.fresh = g->fresh;
+    g->begun = g->fresh = false;
     enum status status =
         source_gradient(g->source, parameters, &what, gradient, score, ready, error);
     return status == STATUS_OK && score->not_finite > 0 ? diverged(shape->step, leaf, error)
@@ -217,6 +218,7 @@ enum status node_gradient_compute_ready(struct node_gradient *node_gradient,
     memset(g->leaf_ns, 0, node.leaf_count * sizeof *g->leaf_ns);
     g->first_leaf = node.first_leaf;
     g->mark_ns = clock_now_ns();
+    g->fresh = true;
     if (g->begun && g->begun_step == shape->step) /* That is the first leaf's, too. */
         g->mark_ns -= g->begun_ns;
     struct report report = {

@@ -29,6 +29,7 @@ struct node_gradient {
     uint64_t *leaf_ns;   /* [leaves of a step at most] */
     uint32_t first_leaf; /* Of that node. */
     uint64_t mark_ns;    /* The end of the leaf before. */
+    bool fresh;          /* The next leaf is the first with these parameters. */
     /* The first leaf of a node whose parameters arrive piece by piece is partly computed. */
     bool begun;
     uint64_t begun_step, begun_ns; /* Of which step, and for how long. */

@@ -528,6 +528,8 @@ static int exit_code_of(enum status status)
         return EXIT_DONE;
     case STATUS_MISMATCH:
         return EXIT_MISMATCH;
+    case STATUS_PROGRAM:
+        return EXIT_PROGRAM;
     case STATUS_DIVERGED:
     case STATUS_MEMORY:
         return EXIT_TRAINING_FAILED;

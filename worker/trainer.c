@@ -9,17 +9,24 @@
 #include "common/process/log.h"
 #include "worker/mode/follow_mode.h"
 
+/* false */
+static bool fail(const struct trainer *t, enum status status, const struct error *error)
+{
+    client_fail(t->client, status == STATUS_PROGRAM ? EXIT_PROGRAM : EXIT_TRAINING_FAILED,
+                error->text);
+    return false;
+}
+
 /* False when this worker cannot go on. */
 static bool evaluate(struct trainer *t, const struct work *work)
 {
     struct score score = {0};
     struct error error;
     uint64_t began_us = clock_now_us();
-    if (node_gradient_evaluate(t->gradient, client_scored(t->client), work->shares, work->share,
-                               &score, &error) != STATUS_OK) {
-        client_fail(t->client, EXIT_TRAINING_FAILED, error.text);
-        return false;
-    }
+    enum status status = node_gradient_evaluate(t->gradient, client_scored(t->client), work->shares,
+                                                work->share, &score, &error);
+    if (status != STATUS_OK)
+        return fail(t, status, &error);
     double regularisation =
         work->share == 0 && t->job->l2 > 0.0f ? l2_loss(t->job, client_scored(t->client)) : 0;
     client_evaluation(t->client, work, &score, regularisation, clock_now_us() - began_us);
@@ -87,8 +94,7 @@ static bool train_node(struct trainer *t, const struct work *work, struct node n
         memset(&push.score, 0, sizeof push.score);
         gradient = NULL;
     } else if (status != STATUS_OK) {
-        client_fail(t->client, EXIT_TRAINING_FAILED, error.text);
-        return false;
+        return fail(t, status, &error);
     }
     client_push(t->client, &push, gradient);
     return true;

@@ -27,7 +27,6 @@
 #include "common/transport/transport.h"
 #include "common/wire/message.h"
 #include "worker/client/client.h"
-#include "worker/probe_gradient.h"
 #include "worker/solo.h"
 #include "worker/trainer.h"
 #include "worker/workload.h"
@@ -239,10 +238,11 @@ static int train_with_servers(struct workload *workload, const struct options *o
     };
     if (file_limit_check(workload->job.server_count, error) != STATUS_OK)
         return EXIT_CANNOT_OPEN;
-    if (probe_gradient(client_options.probe_digest, error) != STATUS_OK)
-        return EXIT_TRAINING_FAILED;
+    enum status status = source_probe(workload->source, client_options.probe_digest, error);
+    if (status != STATUS_OK)
+        return status == STATUS_PROGRAM ? EXIT_PROGRAM : EXIT_TRAINING_FAILED;
     process_keep_memory();
-    enum status status = make_transport(options, &keys, &transport, error);
+    status = make_transport(options, &keys, &transport, error);
     if (status != STATUS_OK)
         return keys_exit_code(status);
     client_options.transport = transport;
@@ -277,13 +277,12 @@ static int train(struct workload *workload, const struct options *options, uint6
 }
 
 /* Whether there can be a run in --out, of the job as far as it is known without its data. */
-static int look_at_out(const struct options *options, struct error *error)
+static int look_at_out(struct workload *workload, struct options *options, struct error *error)
 {
-    struct workload workload = {0};
     struct board_place board;
-    int exit_code = workload_look(&workload, options, error);
+    int exit_code = workload_look(workload, options, error);
     if (exit_code == EXIT_DONE) {
-        const struct job *job = &workload.job;
+        const struct job *job = &workload->job;
         enum status status = run_directory_check(&disk_posix, options->out, job, NULL, error);
         if (status == STATUS_OK)
             status = restore_check(options->out, options->restore, job, error);
@@ -294,17 +293,16 @@ static int look_at_out(const struct options *options, struct error *error)
                     : status == STATUS_MISMATCH ? EXIT_MISMATCH
                                                 : EXIT_CANNOT_OPEN;
     }
-    workload_free(&workload);
     return exit_code;
 }
 
 /* Faults that are found before the data are read, which takes time. An exit code. */
-static int look_around(const struct options *options, struct error *error)
+static int look_around(struct workload *workload, struct options *options, struct error *error)
 {
     struct keys keys;
     enum status status = STATUS_OK;
     if (options->ps == 0)
-        return look_at_out(options, error);
+        return look_at_out(workload, options, error);
     if (options->keys != NULL) {
         status = keys_open(&keys, options->keys, options->certificate, ROLE_WORKER,
                            options->task_index, error);
@@ -332,7 +330,7 @@ int main(int argc, char **argv)
     kernels_init();
     kernels_limit(options_instructions(&options));
 
-    exit_code = look_around(&options, &error);
+    exit_code = look_around(&workload, &options, &error);
     if (exit_code == EXIT_DONE)
         exit_code = workload_read(&workload, &options, &error);
     if (exit_code != EXIT_DONE) {

@@ -11,14 +11,20 @@
 /* Behind a correct text only memory can be missing. */
 static int exit_code_of(enum status status, int usual)
 {
-    return status == STATUS_OK ? EXIT_DONE : status == STATUS_MEMORY ? EXIT_TRAINING_FAILED : usual;
+    return status == STATUS_OK        ? EXIT_DONE
+           : status == STATUS_MEMORY  ? EXIT_TRAINING_FAILED
+           : status == STATUS_PROGRAM ? EXIT_PROGRAM
+                                      : usual;
 }
 
 static enum status prepare(struct workload *workload, struct error *error)
 {
     struct error why = {0};
     enum status status = source_prepare(workload->source, workload->job.micro_batch, &why);
-    return status == STATUS_OK ? status : error_set(error, status, "--model: %.480s", why.text);
+    return status == STATUS_OK
+               ? status
+               : error_set(error, status, "--%s: %.480s",
+                           workload->source->answers ? "program" : "model", why.text);
 }
 
 /* The declaration: the options, and what data and model add. */
@@ -70,10 +76,43 @@ static int declare(struct workload *workload, const struct options *options, str
     return exit_code_of(status, EXIT_USAGE);
 }
 
-static int data_failed(enum status status, const struct error *why, struct error *error)
+/* The option that says where gradients come from. */
+static bool asks(const struct options *options)
 {
-    error_set(error, status, "--data: %.480s", why->text);
+    return options->program != NULL || options->program_fd != NULL;
+}
+
+static int source_failed(const struct options *options, enum status status, const struct error *why,
+                         struct error *error)
+{
+    if (options->program != NULL)
+        error_set(error, status, "--program \"%.100s\": %.380s", options->program, why->text);
+    else
+        error_set(error, status, "--%s: %.480s", asks(options) ? "program-fd" : "data", why->text);
     return exit_code_of(status, EXIT_CANNOT_OPEN);
+}
+
+/* What a program suggests for options that were not given. */
+static enum status take_suggestions(const struct source *source, struct options *options,
+                                    struct error *error)
+{
+    struct json_member member = {0};
+    while (source->suggested != NULL && json_next_member(source->suggested, &member)) {
+        char text[64];
+        const char *word = json_text(member.value, "");
+        double number = json_number(member.value, "");
+        uint64_t whole;
+        if (word != NULL)
+            snprintf(text, sizeof text, "%s", word);
+        else if (json_whole(member.value, &whole))
+            snprintf(text, sizeof text, "%llu", (unsigned long long)whole);
+        else
+            snprintf(text, sizeof text, "%.9g", number);
+        enum status status = options_suggest(options, "--program", member.name, text, error);
+        if (status != STATUS_OK)
+            return status;
+    }
+    return STATUS_OK;
 }
 
 /* The times of leaves in the run that is named. */
@@ -98,22 +137,25 @@ struct compute_time workload_compute_time(const struct workload *workload,
     return time;
 }
 
-/* By options and the data's sizes, without the data. */
-static int open_source(struct workload *workload, const struct options *options, bool look,
+static int open_source(struct workload *workload, struct options *options, bool look,
                        struct error *error)
 {
-    struct source_options of = source_options_of(options);
+    struct source_options of;
     struct error why = {0};
+    enum status status = source_options_of(&of, options, &why);
     of.look = look;
-    enum status status = source_open(&workload->source, &of, &why);
-    return status == STATUS_OK ? declare(workload, options, error)
-                               : data_failed(status, &why, error);
+    if (status == STATUS_OK)
+        status = source_open(&workload->source, &of, &why);
+    if (status != STATUS_OK)
+        return source_failed(options, status, &why, error);
+    status = take_suggestions(workload->source, options, error);
+    return status == STATUS_OK ? declare(workload, options, error) : EXIT_USAGE;
 }
 
-int workload_look(struct workload *workload, const struct options *options, struct error *error)
+int workload_look(struct workload *workload, struct options *options, struct error *error)
 {
     memset(workload, 0, sizeof *workload);
-    if (dataset_check_name(options->data, error) != STATUS_OK)
+    if (!asks(options) && dataset_check_name(options->data, error) != STATUS_OK)
         return EXIT_USAGE;
     int code = open_source(workload, options, true, error);
     return code == EXIT_DONE ? open_trace(workload, options, error) : code;
@@ -129,15 +171,17 @@ static int make_gradient(struct workload *workload, struct error *error)
 }
 
 /* Looked at first, because reading takes its time; then all is made from the data as read. */
-int workload_read(struct workload *workload, const struct options *options, struct error *error)
+int workload_read(struct workload *workload, struct options *options, struct error *error)
 {
-    int code = workload_look(workload, options, error);
-    if (code != EXIT_DONE)
-        return code;
-    workload_free(workload);
-    code = open_source(workload, options, false, error);
-    if (code == EXIT_DONE)
-        code = open_trace(workload, options, error);
+    int code = EXIT_DONE;
+    if (workload->source == NULL)
+        code = workload_look(workload, options, error);
+    if (code == EXIT_DONE && !workload->source->answers) {
+        workload_free(workload);
+        code = open_source(workload, options, false, error);
+        if (code == EXIT_DONE)
+            code = open_trace(workload, options, error);
+    }
     return code == EXIT_DONE ? make_gradient(workload, error) : code;
 }
 

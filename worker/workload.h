@@ -7,7 +7,7 @@
  * reads the data.
  *
  * Both return an enum exit_code: EXIT_DONE; EXIT_USAGE for what is mistyped; EXIT_CANNOT_OPEN
- * for data that cannot be read; EXIT_TRAINING_FAILED when memory runs out. Error holds one line.
+ * for data that cannot be read; EXIT_PROGRAM for a program that cannot go on; EXIT_TRAINING_FAILED when memory runs out. Error holds one line.
  * workload_free is safe after either, and after nothing but zeroing.
  *
  * Threads: one owner. */
@@ -36,10 +36,12 @@ struct workload {
 struct compute_time workload_compute_time(const struct workload *workload,
                                           const struct options *options, uint32_t worker);
 
-/* Without --ps-hosts, --ps is the number of servers. */
-int workload_look(struct workload *workload, const struct options *options, struct error *error);
+/* Without --ps-hosts, --ps is the number of servers. Options that were not given take what a program
+ * suggests. */
+int workload_look(struct workload *workload, struct options *options, struct error *error);
 
-int workload_read(struct workload *workload, const struct options *options, struct error *error);
+/* Of a workload that is zeroed, or was looked at with these options. */
+int workload_read(struct workload *workload, struct options *options, struct error *error);
 
 void workload_free(struct workload *workload);
 

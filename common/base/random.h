@@ -24,6 +24,7 @@ enum random_stream {
     RANDOM_STREAM_SWITCH = 10,
     RANDOM_STREAM_FAILURE = 11,
     RANDOM_STREAM_PAUSE = 12,
+    RANDOM_STREAM_PROGRAM = 13,
 };
 
 /* Four 32-bit numbers at position `counter` of sub-stream `sub` of a stream. */

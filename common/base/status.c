@@ -40,6 +40,7 @@ const char *status_name(enum status status)
         [STATUS_INTERRUPTED] = "interrupted",
         [STATUS_DIVERGED] = "not finite",
         [STATUS_LOST] = "lost",
+        [STATUS_PROGRAM] = "program failed",
     };
     unsigned index = (unsigned)status;
     return index < sizeof names / sizeof *names ? names[index] : "unknown";

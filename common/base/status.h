@@ -24,6 +24,7 @@ enum status {
     STATUS_INTERRUPTED, /* A stop was asked for. */
     STATUS_DIVERGED,    /* Training produced a value that is not finite. */
     STATUS_LOST,        /* A process of the cluster is gone. */
+    STATUS_PROGRAM,     /* A program that computes gradients cannot go on. */
 };
 
 /* What a program's exit code tells the person or scheduler that started it (proto/CONTRACT.md
@@ -36,6 +37,7 @@ enum exit_code {
     EXIT_START_TIMEOUT = 4,
     EXIT_CANNOT_OPEN = 5,
     EXIT_UNAUTHENTICATED = 6,
+    EXIT_PROGRAM = 7,
     EXIT_INTERRUPTED = 130, /* SIGINT, after a clean checkpoint. */
     EXIT_TERMINATED = 143,  /* SIGTERM, after a clean checkpoint. */
     EXIT_CLUSTER_LOST = 195,

@@ -225,21 +225,22 @@ static enum status check_entries(const char *member, uint32_t count, struct erro
                      field->least, field->most, count);
 }
 
-static enum status check_variables(const struct job *job, struct error *error)
+enum status job_check_variables(const struct variable *variables, uint32_t count,
+                                struct error *error)
 {
-    enum status status = check_entries("variables", job->variable_count, error);
+    enum status status = check_entries("variables", count, error);
     if (status != STATUS_OK)
         return status;
     uint64_t total = 0;
-    for (uint32_t i = 0; i < job->variable_count; i++) {
-        status = check_variable(&job->variables[i], i, error);
+    for (uint32_t i = 0; i < count; i++) {
+        status = check_variable(&variables[i], i, error);
         if (status != STATUS_OK)
             return status;
-        total += variable_elements(&job->variables[i]);
+        total += variable_elements(&variables[i]);
         if (total > ELEMENTS_MAX)
             return error_set(error, STATUS_INVALID, "the model has more than 2^40 parameters");
     }
-    return check_unique(job->variables, job->variable_count, error);
+    return check_unique(variables, count, error);
 }
 
 /* Where all gradients of an update are of one version there is no staleness to treat. */
@@ -347,7 +348,7 @@ enum status job_check(const struct job *job, struct error *error)
     enum status status;
     if ((status = job_fields_check(job, "", error)) != STATUS_OK ||
         (status = check_work(job, error)) != STATUS_OK ||
-        (status = check_variables(job, error)) != STATUS_OK)
+        (status = job_check_variables(job->variables, job->variable_count, error)) != STATUS_OK)
         return status;
     return check_servers(job, error);
 }

@@ -116,6 +116,10 @@ void job_free(struct job *job);
 /* On failure `to` is zeroed. The old content of `to` is not freed. */
 enum status job_copy(struct job *to, const struct job *from);
 
+/* Names unique and printable, shapes without overflow. */
+enum status job_check_variables(const struct variable *variables, uint32_t count,
+                                struct error *error);
+
 /* Every field in range, names unique and printable, shapes without overflow. Any bytes in the
  * plain fields are safe to check; variables and servers must have as many entries as counted. */
 enum status job_check(const struct job *job, struct error *error);

@@ -298,9 +298,7 @@ static enum status refuse_word(const struct parser *parser, const char *argument
         return refuse(parser, "unexpected argument '%.100s' (did you mean --%.100s?)", argument,
                       argument);
     if (strlen(argument) > 3 && strcmp(argument + strlen(argument) - 3, ".py") == 0)
-        return refuse(parser,
-                      "'%.100s' is a program: models are layers (--model), data are files "
-                      "(--data)",
+        return refuse(parser, "'%.100s' is a program: --program \"python3 %.100s\"", argument,
                       argument);
     if (last != NULL && last->kind == OPTION_KIND_FLAG)
         return refuse(parser,
@@ -684,6 +682,24 @@ static void list_ignored(const struct parser *parser)
                            options->ignored[0] != '\0' ? ", " : "", option_rows[i].name);
 }
 
+/* A program is model and data. */
+static enum status check_program(const struct parser *parser)
+{
+    static const char *const names[] = {"model", "data"};
+    const struct options *options = parser->options;
+    if (options->program == NULL && options->program_fd == NULL)
+        return STATUS_OK;
+    if (options->program != NULL && options->program_fd != NULL)
+        return refuse(parser, "--program and --program-fd exclude each other");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct option_row *row = option_find(parser->user, names[i], strlen(names[i]));
+        if (row != NULL && is_typed(source_of(parser, names[i])))
+            return refuse(parser, "--program: is model and data; %s cannot be given as well",
+                          source_of(parser, names[i]));
+    }
+    return STATUS_OK;
+}
+
 /* Ten epochs are more than a reader reads. */
 static enum status check_explain(const struct parser *parser)
 {
@@ -764,6 +780,8 @@ static enum status check_whole(const struct parser *parser)
         status = check_launch(parser);
     if (status == STATUS_OK)
         status = check_backup(parser);
+    if (status == STATUS_OK)
+        status = check_program(parser);
     if (status == STATUS_OK && options->straggle != NULL && options->compute == NULL)
         status = refuse(parser, "%s: only used with --compute", source_of(parser, "straggle"));
     if (status == STATUS_OK && options->tensorboard_run != NULL && options->tensorboard == NULL)
@@ -810,6 +828,29 @@ bool options_given(const struct options *options, enum option_user user, const c
     assert(row != NULL);
     size_t index = (size_t)(row - option_rows);
     return (options->given[index / 64] >> index % 64 & 1) != 0;
+}
+
+enum status options_suggest(struct options *options, const char *source, const char *name,
+                            const char *text, struct error *error)
+{
+    char said[96];
+    bool known = false, given = false;
+    snprintf(said, sizeof said, "%.40s: %.40s", source, name);
+    for (size_t i = 0; i < option_row_count; i++) {
+        const struct option_row *row = &option_rows[i];
+        if (strcmp(row->name, name) != 0 || !(row->users & OPTION_WORKER) ||
+            row->kind == OPTION_KIND_TEXT || row->kind == OPTION_KIND_LIST)
+            continue;
+        known = true;
+        given = given || (options->given[i / 64] >> i % 64 & 1) != 0;
+        enum status status = STATUS_OK;
+        if (!given)
+            status = option_store(row, said, text, options, error);
+        if (status != STATUS_OK)
+            return status;
+    }
+    return known ? STATUS_OK
+                 : error_set(error, STATUS_INVALID, "%s is no option that can be suggested", said);
 }
 
 /* --help and --version count wherever they stand, even beside a mistake. */

@@ -93,6 +93,8 @@ struct options {
      * declaration of them. */
     struct job job;
     const char *model, *data;
+    const char *program;    /* A command that computes gradients; NULL: our layers do. */
+    const char *program_fd; /* "SOCKET,MEMORY" of a parent that answers; NULL: nothing. */
     uint32_t global_batch, worker_batch; /* worker_batch 0: as global_batch. */
     uint64_t epochs;
     double warmup_epochs; /* NaN: not said; else in the place of the schedule's steps. */
@@ -222,6 +224,11 @@ enum options_result options_parse(struct options *options, enum option_user user
 
 /* Whether the person has set this option, by flag or environment; a default has not been. */
 bool options_given(const struct options *options, enum option_user user, const char *name);
+
+/* A value for an option of a job that was not given: STATUS_OK also where it was. STATUS_INVALID: no such
+ * option, a text, or not a value of it. `source` says in the line who suggests it. */
+enum status options_suggest(struct options *options, const char *source, const char *name,
+                            const char *text, struct error *error);
 
 /* options_parse as a program begins with it, under the name that option_user_program has for it.
  * False when the program is to end at once with *exit_code: help was shown, or stderr says what is

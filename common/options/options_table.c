@@ -344,6 +344,12 @@ const struct option_row option_rows[] = {
      "fashion-mnist", 0, 0, &choice_data, NULL,
      "fashion-mnist (Debian's package dataset-fashion-mnist), synthetic or synthetic:N (N examples "
      "made from the seed), or a folder with MNIST-like IDX files."},
+    {"program", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(program),
+     JOB | OPTION_CALIBRATE | OPTION_EVALUATE | OPTION_REPLAY, "COMMAND", NULL, 0, 0, NULL, NULL,
+     "A command that computes gradients in place of --model and --data, such as \"python3 net.py\"; it is started "
+     "beside each worker. No file of a run has it."},
+    {"program-fd", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(program_fd), OPTION_WORKER | OPTION_SIMULATE,
+     "SOCKET,MEMORY", NULL, 0, 0, NULL, NULL, "Descriptors of a parent that computes gradients itself."},
     {"model", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(model), OPTION_EVALUATE, "MODEL", NULL, 0, 0, &choice_model, NULL,
      "Layers of a model file that does not name them, as after another program saved it again."},
     {"data", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(data), OPTION_EVALUATE, "DATA", NULL, 0, 0,
@@ -648,9 +654,9 @@ const struct option_row option_rows[] = {
      "What SIGTERM or SIGHUP to one of the workers asks for: stop: the job stops at a checkpoint; "
      "leave: that worker leaves, is not started again, and the job goes on without it. A signal to "
      "this command stops the job in any case."},
-    {"max-restarts", OPTION_GROUP_DEADLINES, OPTION_KIND_U32, FIELD(max_restarts), LAUNCHES, "N",
+    {"max-restarts", OPTION_GROUP_DEADLINES, OPTION_KIND_U32, FIELD(max_restarts), LAUNCHES | OPTION_WORKER, "N",
      "5", 0, 1000000, NULL, NULL,
-     "How often a server or worker that crashed is started again; once more ends the job."},
+     "How often a server, worker or program that crashed is started again; once more ends the job."},
     {"kill", OPTION_GROUP_DEADLINES, OPTION_KIND_TEXT, FIELD(failures[FAILURE_TEXT_KILL]), MODELS, "LIST",
      NULL, 0, 0, NULL, NULL,
      "In virtual time from the start of training: worker/3@12s is killed then, worker/3@12s+5s is back as a new process 5 s later."},

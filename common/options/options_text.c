@@ -176,6 +176,8 @@ const struct exit_text exit_texts[] = {
     {EXIT_TRAINING_FAILED, OPTION_REPLAY,
      "what comes of it differs from the run, or a promise of ssp was not kept"},
     {EXIT_USAGE, ~0u, "wrong usage"},
+    {EXIT_PROGRAM, TRAINS | OPTION_REPLAY | OPTION_EVALUATE | OPTION_CALIBRATE,
+     "the program of --program cannot go on"},
     {EXIT_MISMATCH, TRAINS, "the configurations of two processes disagree"},
     {EXIT_MISMATCH, OPTION_LEAVE, "there is no such worker, or its place owns chunks"},
     {EXIT_MISMATCH, OPTION_REPLAY, "no record, or a damaged one; other data, or another processor"},

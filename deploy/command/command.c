@@ -86,6 +86,8 @@ int command_exit_code(enum status status)
         return EXIT_DONE;
     case STATUS_MISMATCH:
         return EXIT_MISMATCH;
+    case STATUS_PROGRAM:
+        return EXIT_PROGRAM;
     case STATUS_TIMEOUT: /* Later it may be otherwise. */
         return EXIT_CLUSTER_LOST;
     case STATUS_INVALID: /* A file that is damaged. */

@@ -49,11 +49,23 @@ static int read_workload(struct workload *workload, const struct options *given,
     struct options options;
     snprintf(leaf, sizeof leaf, "%u", given->job.micro_batch);
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)given->job.seed);
-    const char *arguments[] = {"calibrate",  "--ps",           "0",         "--model",
-                               given->model, "--data",         given->data, "--micro-batch",
-                               leaf,         "--global-batch", leaf,        "--seed",
-                               seed,         "--out",          "unused",    NULL};
-    int count = (int)(sizeof arguments / sizeof *arguments) - 1;
+    bool asks = given->program != NULL;
+    const char *arguments[] = {"calibrate",
+                               "--ps",
+                               "0",
+                               "--micro-batch",
+                               leaf,
+                               "--global-batch",
+                               leaf,
+                               "--seed",
+                               seed,
+                               "--out",
+                               "unused",
+                               asks ? "--program" : "--model",
+                               asks ? given->program : given->model,
+                               asks ? NULL : "--data",
+                               given->data};
+    int count = (int)(sizeof arguments / sizeof *arguments) - (asks ? 2 : 0);
     if (options_parse(&options, OPTION_WORKER, "syncopate calibrate", count,
                       (char **)(uintptr_t)arguments, error) != OPTIONS_RUN)
         return EXIT_USAGE;
@@ -166,8 +178,8 @@ static void describe(struct cluster *cluster, const struct costs *costs,
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     snprintf(cluster->about, sizeof cluster->about,
              "Measured by syncopate calibrate: %.40s, leaves of %u, %s, %s; its card is not.",
-             options->model, options->job.micro_batch, options->job.optimizer.name,
-             options->transport);
+             options->program != NULL ? options->program : options->model, options->job.micro_batch,
+             options->job.optimizer.name, options->transport);
     cluster->rest = CLUSTER_TOGETHER;
     cluster->usual.processors = processors > 0 ? (uint64_t)processors : 1;
     describe_leaf(&costs->leaf_ns, cluster->leaf_time);

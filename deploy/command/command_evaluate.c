@@ -76,11 +76,17 @@ static enum status open_source(struct source **source, const struct options *opt
                                struct error *error)
 {
     struct error why;
-    const struct source_options wanted = {
-        .model = layers_of(options, file), .data = choice->data, .seed = choice->seed};
-    enum status status = source_open(source, &wanted, &why);
+    struct source_options wanted;
+    enum status status = source_options_for(&wanted, options, file->path, layers_of(options, file),
+                                            choice->data, error);
+    if (status != STATUS_OK)
+        return status;
+    wanted.seed = choice->seed;
+    status = source_open(source, &wanted, &why);
     if (status == STATUS_OK)
         return source_prepare(*source, EVALUATE_BATCH, error);
+    if (status == STATUS_PROGRAM)
+        return error_set(error, status, "--program: %.480s", why.text);
     if (choice->data == file->job.data)
         return error_set(error, status,
                          "%.350s; that is what it was trained on, and --data says where it is here",

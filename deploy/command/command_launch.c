@@ -184,7 +184,7 @@ static enum status ask_all(struct launch *launch, const struct options *options,
                                     .bin = launch->bin,
                                     .folder = launch->folder,
                                     .mark = launch->mark,
-                                    .data = options->data,
+                                    .data = options->program == NULL ? options->data : NULL,
                                     .instructions = options->instructions,
                                     .first_port = (uint16_t)options->port_base,
                                     .last_port = (uint16_t)(last < 65535 ? last : 65535)};

@@ -14,7 +14,7 @@
 #include "common/options/options_table.h"
 #include "deploy/command/command.h"
 #include "worker/data/dataset.h"
-#include "worker/probe_gradient.h"
+#include "worker/model/probe_gradient.h"
 
 struct finding {
     char host[256];

@@ -486,10 +486,16 @@ static enum status go(struct replaying *r, struct error *error)
     const struct rerun_listener listener = {r, take_segment, take_score};
     uint64_t until = r->options->until > 0 ? r->options->until : UINT64_MAX;
     const char *data = is_given(r, "data") ? r->options->data : r->job.data;
+    struct source_options source;
+    enum status status =
+        source_options_for(&source, r->options, r->options->path, r->job.model, data, error);
+    if (status != STATUS_OK)
+        return status;
+    source.seed = r->job.seed;
     r->segments = calloc(r->recorded.file_count, sizeof *r->segments);
     if (r->segments == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
-    enum status status = rerun_open(&r->rerun, &r->recorded, &r->job, data, until, error);
+    status = rerun_open(&r->rerun, &r->recorded, &r->job, &source, until, error);
     if (status != STATUS_OK)
         return status;
     print_source(r);

@@ -445,7 +445,6 @@ static void label(struct laboratory *l)
 static int prepare(struct laboratory *l, struct error *error)
 {
     struct run_plan *plan = &l->plan;
-    workload_free(&plan->workload);
     int code = workload_read(&plan->workload, &plan->options, error);
     if (code != EXIT_DONE)
         return code;

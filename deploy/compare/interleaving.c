@@ -87,7 +87,7 @@ void interleaving_run(struct interleaved_run *run, const struct interleaving *in
 }
 
 /* Whether the run is there, whole: then no figure of it would come out otherwise. */
-static bool is_done(const struct interleaved_run *run)
+static bool is_done(struct interleaved_run *run)
 {
     struct workload workload;
     struct error why;

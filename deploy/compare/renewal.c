@@ -10,11 +10,12 @@
 /* Whether there is an unfinished run of exactly these options. */
 static bool is_unfinished(const struct options *options, const char *out)
 {
+    struct options as_given = *options;
     struct workload workload;
     struct error why;
     enum run_opening opening = RUN_BEGINS;
     bool unfinished =
-        workload_look(&workload, options, &why) == EXIT_DONE &&
+        workload_look(&workload, &as_given, &why) == EXIT_DONE &&
         run_directory_check(&disk_posix, out, &workload.job, &opening, &why) == STATUS_OK &&
         opening == RUN_RESUMES;
     workload_free(&workload);

@@ -160,10 +160,13 @@ static bool condition_holds(const char *condition, const struct options *options
     return false;
 }
 
-/* --steps takes the place of --epochs; that both are known is no news to a child. */
+/* --steps takes the place of --epochs, and --program of --model and --data; that both are known is no
+ * news to a child. */
 static bool row_is_replaced(const struct option_row *row, const struct options *options)
 {
-    return options->job.steps > 0 && strcmp(row->name, "epochs") == 0;
+    bool layers = strcmp(row->name, "model") == 0 || strcmp(row->name, "data") == 0;
+    return (options->job.steps > 0 && strcmp(row->name, "epochs") == 0) ||
+           (options->program != NULL && layers);
 }
 
 void arguments_add_options(struct arguments *arguments, const struct options *options,

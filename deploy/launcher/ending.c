@@ -18,7 +18,7 @@ static int failure_rank(const struct child *child)
     int code = child_exit_code(child);
     if (!child_has_come(child))
         return -1;
-    if (code >= EXIT_TRAINING_FAILED && code <= EXIT_UNAUTHENTICATED)
+    if (code >= EXIT_TRAINING_FAILED && code <= EXIT_PROGRAM)
         return 0;
     if (code < 0)
         return 1;
@@ -75,7 +75,7 @@ static int blame(const struct ending *ending, const struct child *child, struct 
                        wording_counted(child->restarts, "restart", "restarts").text);
     if (code == 126 || code == 127) /* The loader's, for want of a library, or of memory for it. */
         return EXIT_CANNOT_OPEN;
-    bool ours = (code >= EXIT_TRAINING_FAILED && code <= EXIT_UNAUTHENTICATED) ||
+    bool ours = (code >= EXIT_TRAINING_FAILED && code <= EXIT_PROGRAM) ||
                 code == EXIT_INTERRUPTED || code == EXIT_TERMINATED;
     return ours ? code : EXIT_CLUSTER_LOST;
 }

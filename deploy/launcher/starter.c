@@ -91,7 +91,7 @@ enum status starter_open(struct starter *starter, const struct options *options,
                          const struct site *site, struct error *error)
 {
     *starter = (struct starter){.options = options, .out = out, .site = site, .data = -1};
-    if (site == NULL && options->workers > 1)
+    if (site == NULL && options->workers > 1 && options->program == NULL)
         starter->data = shared_dataset_create();
     enum status status = site == NULL ? programs_find(starter->programs, error) : STATUS_OK;
     if (status == STATUS_OK)

@@ -65,20 +65,26 @@ static enum status choose_instructions(const struct rerun *rerun, struct error *
     return STATUS_OK;
 }
 
-static enum status open_source(struct rerun *rerun, const char *data, struct error *error)
+static enum status open_source(struct rerun *rerun, const struct source_options *options,
+                               struct error *error)
 {
     struct error why = {0};
-    const struct source_options options = {
-        .model = rerun->job.model, .data = data, .seed = rerun->job.seed};
-    enum status status = source_open(&rerun->source, &options, &why);
+    const struct job *job = &rerun->job;
+    enum status status = source_open(&rerun->source, options, &why);
+    if (status == STATUS_PROGRAM)
+        return error_set(error, status, "--program: %.480s", why.text);
     if (status != STATUS_OK)
         return error_set(error, status, "%.350s; --data says where the run's data are here",
                          why.text);
-    if (memcmp(rerun->source->digest, rerun->job.data_digest, DIGEST_BYTES) != 0)
-        return error_set(
-            error, STATUS_MISMATCH,
-            "%.200s differs from the run's training data; --data gives their path here", data);
-    return source_prepare(rerun->source, rerun->job.micro_batch, error);
+    const struct source *source = rerun->source;
+    if (source->answers && strcmp(source->model, job->model) != 0)
+        return error_set(error, STATUS_MISMATCH,
+                         "--program is \"%.200s\", and the run's \"%.200s\"", source->model,
+                         job->model);
+    if (memcmp(source->digest, job->data_digest, DIGEST_BYTES) != 0)
+        return error_set(error, STATUS_MISMATCH, "%.200s differs from the run's training data%s",
+                         source->data, source->answers ? "" : "; --data gives their path here");
+    return source_prepare(rerun->source, job->micro_batch, error);
 }
 
 static enum status make_gradient(struct rerun *rerun, struct error *error)
@@ -89,7 +95,7 @@ static enum status make_gradient(struct rerun *rerun, struct error *error)
 }
 
 enum status rerun_open(struct rerun *rerun, const struct recorded *recorded, const struct job *job,
-                       const char *data, uint64_t until, struct error *error)
+                       const struct source_options *options, uint64_t until, struct error *error)
 {
     memset(rerun, 0, sizeof *rerun);
     rerun->recorded = recorded;
@@ -98,7 +104,7 @@ enum status rerun_open(struct rerun *rerun, const struct recorded *recorded, con
         return error_set(error, STATUS_MEMORY, "out of memory");
     enum status status = choose_instructions(rerun, error);
     if (status == STATUS_OK)
-        status = open_source(rerun, data, error);
+        status = open_source(rerun, options, error);
     if (status == STATUS_OK)
         status = make_gradient(rerun, error);
     if (status == STATUS_OK)

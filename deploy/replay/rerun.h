@@ -52,10 +52,10 @@ struct rerun_listener {
     void (*score)(void *context, const struct rerun_score *score);
 };
 
-/* job: the run's, or with a change; data: their local path. STATUS_MISMATCH: the data have changed,
+/* job: the run's, or with a change; options: of the source of its gradients. STATUS_MISMATCH: the data have changed,
  * or this processor lacks the instructions of the record. */
 enum status rerun_open(struct rerun *rerun, const struct recorded *recorded, const struct job *job,
-                       const char *data, uint64_t until, struct error *error);
+                       const struct source_options *options, uint64_t until, struct error *error);
 void rerun_close(struct rerun *rerun);
 
 /* All of it. STATUS_INVALID: the record is damaged. STATUS_DIVERGED: an applied gradient is not

@@ -266,8 +266,8 @@ static void print_processes(const struct run_plan *plan)
 void run_plan_print(const struct run_plan *plan)
 {
     const struct options *options = &plan->options;
-    fprintf(plan->voice, "%s training on %s%s, ", job_mode_text(&options->job).text, options->data,
-            plan->cluster != NULL ? " in virtual time" : "");
+    fprintf(plan->voice, "%s training on %s%s, ", job_mode_text(&options->job).text,
+            plan->workload.job.data, plan->cluster != NULL ? " in virtual time" : "");
     print_processes(plan);
     print_model(plan);
     print_dealt(plan);

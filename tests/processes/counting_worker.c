@@ -25,7 +25,7 @@
 #include "common/transport/transport.h"
 #include "tests/lib/counting.h"
 #include "worker/client/client.h"
-#include "worker/probe_gradient.h"
+#include "worker/model/probe_gradient.h"
 
 struct counting_worker {
     struct options options;

@@ -2,22 +2,60 @@
 
 #include "worker/source/source.h"
 
-#include "worker/source/source_layers.h"
+#include <stdio.h>
+#include <string.h>
 
-struct source_options source_options_of(const struct options *options)
+#include "worker/source/source_layers.h"
+#include "worker/source/source_program.h"
+
+enum status source_options_of(struct source_options *source, const struct options *options,
+                              struct error *error)
 {
-    return (struct source_options){
+    *source = (struct source_options){
+        .program = {.command = options->program,
+                    .task = options->task_index,
+                    .start_seconds = options->deadlines.start,
+                    .answer_seconds = options->deadlines.progress / 2,
+                    .restarts = options->max_restarts},
         .model = options->model,
         .data = options->data,
         .seed = options->job.seed,
         .data_fd = (int)options->data_fd,
     };
+    char rest;
+    struct program_options *program = &source->program;
+    if (options->program_fd != NULL &&
+        (sscanf(options->program_fd, "%d,%d%c", &program->socket, &program->memory, &rest) != 2 ||
+         program->socket < 3 || program->memory < 3))
+        return error_set(error, STATUS_INVALID, "needs two descriptors: SOCKET,MEMORY");
+    return STATUS_OK;
+}
+
+enum status source_options_for(struct source_options *source, const struct options *options,
+                               const char *path, const char *model, const char *data,
+                               struct error *error)
+{
+    size_t length = sizeof SOURCE_PROGRAM_MODEL - 1;
+    bool asks = strncmp(model, SOURCE_PROGRAM_MODEL, length) == 0;
+    enum status status = source_options_of(source, options, error);
+    source->model = model;
+    source->data = data;
+    if (status == STATUS_OK && asks && options->program == NULL)
+        return error_set(error, STATUS_MISMATCH,
+                         "%.200s was trained by a program (%.200s): give it with --program", path,
+                         model + length);
+    if (status == STATUS_OK && !asks && options->program != NULL)
+        return error_set(error, STATUS_MISMATCH, "%.200s was trained by layers: without --program",
+                         path);
+    return status;
 }
 
 enum status source_open(struct source **source, const struct source_options *options,
                         struct error *error)
 {
-    return source_layers_open(source, options, error);
+    bool asks = options->program.command != NULL || options->program.socket > 0;
+    return asks ? source_program_open(source, options, error)
+                : source_layers_open(source, options, error);
 }
 
 enum status source_score(struct source *source, const float *parameters, uint64_t first,

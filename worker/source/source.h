@@ -21,9 +21,15 @@
 #include "common/job/job.h"
 #include "common/options/options.h"
 #include "worker/model/model.h"
+#include "worker/source/program.h"
+
+/* A job's `model` is this and the name that a program gives itself. Its command is in no file: a run's
+ * folder must not be able to start anything. */
+#define SOURCE_PROGRAM_MODEL "program: "
 
 struct source_options {
-    const char *model, *data; /* Of our layers. */
+    struct program_options program; /* command NULL, socket 0: our layers. */
+    const char *model, *data;       /* Of our layers. */
     uint64_t seed;
     int data_fd; /* Memory that the workers of this host share (shared_dataset.h); 0: none. */
     bool look;   /* Sizes and names only: data are not read. */
@@ -34,6 +40,7 @@ struct source_leaf {
     uint64_t batch, epoch;
     uint32_t leaf, count;
     const uint32_t *examples; /* [count] */
+    bool fresh;               /* The parameters may be others than at the question before. */
     bool begun;               /* begin and go_on were called for this leaf, and nothing after. */
 };
 
@@ -46,6 +53,11 @@ struct source_kind {
                             const struct ready *ready, struct error *error);
     enum status (*score)(struct source *source, const float *parameters, uint64_t first,
                          uint64_t count, struct score *score, struct error *error);
+    /* The values that training begins with, into parameters [elements]. NULL: the variables' initializers
+     * say all of them. */
+    enum status (*initial)(struct source *source, float *parameters, struct error *error);
+    /* A digest of this host's arithmetic; workers of one job must have the same. */
+    enum status (*probe)(struct source *source, uint8_t digest[DIGEST_BYTES], struct error *error);
     /* Both NULL where a leaf cannot begin before all its parameters are here. */
     void (*begin)(struct source *source, const struct source_leaf *leaf);
     uint64_t (*go_on)(struct source *source, const float *parameters, uint64_t end);
@@ -60,8 +72,10 @@ struct source {
     uint64_t examples, test_examples;
     uint32_t score_piece; /* Test examples whose loss is rounded together; 0: each its own. */
     enum scores scores;
-    uint32_t classes;
-    uint64_t data_bytes; /* That the examples take in memory. */
+    uint32_t classes;             /* 0: not known. */
+    uint64_t data_bytes;          /* That the examples take in memory. */
+    const struct json *suggested; /* Values of options that were not given; NULL: none. */
+    bool answers;                 /* Questions, although it was opened to look. */
     /* From source_prepare on: */
     const char *model; /* Its canonical text. */
     const struct variable *variables;
@@ -69,9 +83,18 @@ struct source {
     uint64_t elements; /* Of the parameter space. */
 };
 
-struct source_options source_options_of(const struct options *options);
+/* STATUS_INVALID: --program-fd is not two numbers. */
+enum status source_options_of(struct source_options *source, const struct options *options,
+                              struct error *error);
 
-/* STATUS_INVALID, STATUS_NOT_FOUND, STATUS_IO: the data cannot be read. */
+/* What asks for what a file was trained by: its model's text and its data's name, or a program in place of
+ * both. STATUS_MISMATCH: of layers and a program one is given and the other is needed; `path` names the
+ * file. */
+enum status source_options_for(struct source_options *source, const struct options *options,
+                               const char *path, const char *model, const char *data,
+                               struct error *error);
+
+/* STATUS_INVALID, STATUS_NOT_FOUND, STATUS_IO: the data cannot be read. STATUS_PROGRAM. */
 enum status source_open(struct source **source, const struct source_options *options,
                         struct error *error);
 void source_close(struct source **source);
@@ -97,5 +120,11 @@ static inline enum status source_gradient(struct source *source, const float *pa
  * added to. */
 enum status source_score(struct source *source, const float *parameters, uint64_t first,
                          uint64_t count, struct score *score, struct error *error);
+
+static inline enum status source_probe(struct source *source, uint8_t digest[DIGEST_BYTES],
+                                       struct error *error)
+{
+    return source->kind->probe(source, digest, error);
+}
 
 #endif

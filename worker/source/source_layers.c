@@ -9,6 +9,7 @@
 
 #include "worker/data/dataset.h"
 #include "worker/data/shared_dataset.h"
+#include "worker/model/probe_gradient.h"
 
 /* For another worker to read the data; a longer wait means that it makes no progress. */
 #define SHARED_PATIENCE_SECONDS 10.0
@@ -80,6 +81,12 @@ static enum status score(struct source *source, const float *parameters, uint64_
     return STATUS_OK;
 }
 
+static enum status probe(struct source *source, uint8_t digest[DIGEST_BYTES], struct error *error)
+{
+    (void)source;
+    return probe_gradient(digest, error);
+}
+
 static void begin(struct source *source, const struct source_leaf *leaf)
 {
     struct layers *l = layers_of(source);
@@ -106,6 +113,7 @@ static const struct source_kind layers = {
     .prepare = prepare,
     .gradient = gradient,
     .score = score,
+    .probe = probe,
     .begin = begin,
     .go_on = go_on,
     .close = close_layers,
@@ -143,6 +151,7 @@ enum status source_layers_open(struct source **source, const struct source_optio
         .kind = &layers,
         .examples = data->train.count,
         .test_examples = data->test.count,
+        .score_piece = 1,
         .classes = data->classes,
         .data_bytes = (data->train.count + data->test.count) * l->image_bytes,
     };

@@ -3,8 +3,8 @@
  *
  * A worker shows it with probe_updates (common/job/probe.h) when it joins. Threads: pure. */
 
-#ifndef WORKER_PROBE_GRADIENT_H
-#define WORKER_PROBE_GRADIENT_H
+#ifndef WORKER_MODEL_PROBE_GRADIENT_H
+#define WORKER_MODEL_PROBE_GRADIENT_H
 
 #include <stdint.h>
 

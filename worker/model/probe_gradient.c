@@ -1,7 +1,7 @@
 /* probe_gradient.c - a small network with convolutions, a pool and dense layers on invented
  * examples; gradient, loss and the updates of probe.h make the digest. */
 
-#include "worker/probe_gradient.h"
+#include "worker/model/probe_gradient.h"
 
 #include <stdlib.h>
 

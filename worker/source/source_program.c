@@ -1,0 +1,264 @@
+/* source_program.c - copies parameters to a program and its gradients back, a leaf at a time. */
+
+#include "worker/source/source_program.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/hash.h"
+#include "common/base/random.h"
+#include "common/job/probe.h"
+#include "worker/source/program.h"
+
+#define LOSS_MOST 0x1p62 /* In units of a score. */
+
+struct asked {
+    struct source source;
+    struct program *program;
+    uint64_t seed;
+    uint32_t leaf_max;
+    uint64_t *offsets; /* [variable_count] */
+    char model[PROGRAM_NAME_MAX + sizeof SOURCE_PROGRAM_MODEL];
+};
+
+static struct asked *asked_of(struct source *source)
+{
+    return (struct asked *)source;
+}
+
+static enum status prepare(struct source *source, uint32_t leaf_max, struct error *error)
+{
+    struct asked *a = asked_of(source);
+    if (a->offsets != NULL) /* It was looked at before. */
+        return a->leaf_max == leaf_max ? STATUS_OK
+                                       : error_set(error, STATUS_INVALID, "leaves of %u, not of %u",
+                                                   a->leaf_max, leaf_max);
+    a->offsets = calloc(source->variable_count, sizeof *a->offsets);
+    if (a->offsets == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    a->leaf_max = leaf_max;
+    source->elements = variables_layout(source->variables, source->variable_count, a->offsets);
+    return program_share_memory(a->program, source->elements, leaf_max, error);
+}
+
+/* The sum of losses and how many are right, into units of a score. */
+static enum status take_score(const struct program_done *done, uint64_t count, struct score *score,
+                              struct error *error)
+{
+    double units = done->loss / SCORE_LOSS_UNIT;
+    score->examples += count;
+    if (done->correct > count)
+        return error_set(error, STATUS_PROGRAM,
+                         "%" PRIu64 " of %" PRIu64 " examples cannot be right", done->correct,
+                         count);
+    score->correct += done->correct;
+    if (!isfinite(units)) {
+        score->not_finite += count;
+        return STATUS_OK;
+    }
+    if (fabs(units) > LOSS_MOST)
+        return error_set(error, STATUS_PROGRAM,
+                         "a loss of %g over %" PRIu64 " examples is too large", done->loss, count);
+    score->loss += llrint(units);
+    return STATUS_OK;
+}
+
+/* --- a leaf ----------------------------------------------------------------------------------- */
+
+/* A gradient while it is made: what is final is copied at once. */
+struct coming {
+    const float *from; /* In the memory of the program. */
+    float *to;
+    uint64_t done; /* From this element on. */
+    const struct asked *asked;
+    const struct ready *ready;
+};
+
+/* The gaps between variables are 0, whatever a program writes there. */
+static void copy_from(struct coming *coming, uint64_t first)
+{
+    const struct asked *a = coming->asked;
+    const struct source *source = &a->source;
+    memcpy(coming->to + first, coming->from + first, (coming->done - first) * sizeof(float));
+    for (uint32_t i = source->variable_count;
+         i-- > 0 && a->offsets[i] + variable_elements(&source->variables[i]) > first;) {
+        uint64_t end = a->offsets[i] + variable_elements(&source->variables[i]);
+        uint64_t next = i + 1 < source->variable_count ? a->offsets[i + 1] : source->elements;
+        memset(coming->to + end, 0, (next - end) * sizeof(float));
+    }
+    coming->done = first;
+}
+
+static void take_part(void *context, uint64_t first)
+{
+    struct coming *coming = context;
+    copy_from(coming, first);
+    coming->ready->tell(coming->ready->context, first);
+}
+
+/* Of one leaf of the job alone, for what is drawn while its gradient is computed. */
+static uint64_t seed_of(const struct asked *a, const struct source_leaf *leaf)
+{
+    uint32_t block[4];
+    random_block(a->seed, RANDOM_STREAM_PROGRAM, leaf->leaf, leaf->batch, block);
+    return (uint64_t)block[0] << 32 | block[1];
+}
+
+static enum status gradient(struct source *source, const float *parameters,
+                            const struct source_leaf *leaf, float *gradient, struct score *score,
+                            const struct ready *ready, struct error *error)
+{
+    struct asked *a = asked_of(source);
+    const struct program_compute compute = {leaf->batch, leaf->epoch, seed_of(a, leaf), leaf->leaf,
+                                            leaf->count};
+    struct coming coming = {program_gradient(a->program), gradient, source->elements, a, ready};
+    const struct program_question question = {
+        .kind = PROGRAM_COMPUTE,
+        .flags = (leaf->fresh ? PROGRAM_FRESH : 0) | (ready != NULL ? PROGRAM_PARTS : 0),
+        .body = &compute,
+        .bytes = sizeof compute,
+        .part = take_part,
+        .context = &coming,
+    };
+    struct program_done done;
+    if (leaf->fresh)
+        memcpy(program_parameters(a->program), parameters, source->elements * sizeof(float));
+    memset(program_gradient(a->program), 0, source->elements * sizeof(float));
+    memcpy(program_examples(a->program), leaf->examples, leaf->count * sizeof *leaf->examples);
+    enum status status = program_ask(a->program, &question, &done, error);
+    if (status != STATUS_OK)
+        return status;
+    copy_from(&coming, 0);
+    return take_score(&done, leaf->count, score, error);
+}
+
+/* --- scores ----------------------------------------------------------------------------------- */
+
+static enum status score(struct source *source, const float *parameters, uint64_t first,
+                         uint64_t count, struct score *score, struct error *error)
+{
+    struct asked *a = asked_of(source);
+    uint64_t piece = source->score_piece, end = first + count;
+    enum status status = STATUS_OK;
+    memcpy(program_parameters(a->program), parameters, source->elements * sizeof(float));
+    for (uint16_t flags = PROGRAM_FRESH; first < end && status == STATUS_OK; flags = 0) {
+        struct program_share share = {first, end - first < piece ? end - first : piece};
+        const struct program_question question = {
+            .kind = PROGRAM_SCORE, .flags = flags, .body = &share, .bytes = sizeof share};
+        struct program_done done;
+        status = program_ask(a->program, &question, &done, error);
+        if (status == STATUS_OK)
+            status = take_score(&done, share.count, score, error);
+        first += share.count;
+    }
+    return status;
+}
+
+/* --- initial values and probe ----------------------------------------------------------------- */
+
+static enum status initial(struct source *source, float *parameters, struct error *error)
+{
+    struct asked *a = asked_of(source);
+    const struct program_question question = {
+        .kind = PROGRAM_INITIAL, .body = &a->seed, .bytes = sizeof a->seed};
+    struct program_done done;
+    memset(program_parameters(a->program), 0, source->elements * sizeof(float));
+    enum status status = program_ask(a->program, &question, &done, error);
+    if (status != STATUS_OK)
+        return status;
+    struct coming coming = {program_parameters(a->program), parameters, source->elements, a, NULL};
+    copy_from(&coming, 0);
+    return STATUS_OK;
+}
+
+/* Its fingerprint, our updates, and the gradient of the first leaf's examples at its initial values. */
+static enum status probe(struct source *source, uint8_t digest[DIGEST_BYTES], struct error *error)
+{
+    struct asked *a = asked_of(source);
+    uint32_t count = source->examples > 0 && source->examples < a->leaf_max
+                         ? (uint32_t)source->examples
+                         : a->leaf_max;
+    size_t bytes = source->elements * sizeof(float);
+    float *values = aligned_alloc(64, bytes), *gradient_there = aligned_alloc(64, bytes);
+    uint32_t *examples = calloc(count, sizeof *examples);
+    struct score score = {0};
+    enum status status = STATUS_OK;
+    if (values == NULL || gradient_there == NULL || examples == NULL)
+        status = error_set(error, STATUS_MEMORY, "out of memory");
+    for (uint32_t i = 0; status == STATUS_OK && i < count; i++)
+        examples[i] = i;
+    const struct source_leaf leaf = {.count = count, .examples = examples, .fresh = true};
+    if (status == STATUS_OK)
+        status = initial(source, values, error);
+    if (status == STATUS_OK)
+        status = gradient(source, values, &leaf, gradient_there, &score, NULL, error);
+    if (status == STATUS_OK) {
+        struct hash hash;
+        uint8_t updates[DIGEST_BYTES];
+        probe_updates(updates);
+        hash_init(&hash);
+        hash_update(&hash, updates, sizeof updates);
+        hash_update(&hash, program_declares(a->program)->fingerprint, DIGEST_BYTES);
+        hash_update(&hash, values, bytes);
+        hash_update(&hash, gradient_there, bytes);
+        hash_update(&hash, &score.loss, sizeof score.loss);
+        hash_final(&hash, digest);
+    }
+    free(values);
+    free(gradient_there);
+    free(examples);
+    return status;
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+static void close_asked(struct source *source)
+{
+    struct asked *a = asked_of(source);
+    program_close(&a->program, EXIT_DONE, "");
+    free(a->offsets);
+    free(a);
+}
+
+static const struct source_kind asked = {
+    .prepare = prepare,
+    .gradient = gradient,
+    .score = score,
+    .initial = initial,
+    .probe = probe,
+    .close = close_asked,
+};
+
+enum status source_program_open(struct source **source, const struct source_options *options,
+                                struct error *error)
+{
+    struct asked *a = calloc(1, sizeof *a);
+    if (a == NULL)
+        return error_set(error, STATUS_MEMORY, "out of memory");
+    enum status status = program_open(&a->program, &options->program, error);
+    if (status != STATUS_OK) {
+        free(a);
+        return status;
+    }
+    const struct program_declaration *d = program_declares(a->program);
+    a->seed = options->seed;
+    snprintf(a->model, sizeof a->model, SOURCE_PROGRAM_MODEL "%s", d->name);
+    a->source = (struct source){
+        .kind = &asked,
+        .examples = d->examples,
+        .test_examples = d->test_examples,
+        .score_piece = d->score_piece,
+        .suggested = d->options,
+        .answers = true,
+        .model = a->model,
+        .variables = d->variables,
+        .variable_count = d->variable_count,
+    };
+    snprintf(a->source.data, sizeof a->source.data, "%s", d->data);
+    memcpy(a->source.digest, d->data_digest, DIGEST_BYTES);
+    *source = &a->source;
+    return STATUS_OK;
+}
