@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/job/job_score.h"
 #include "worker/data/dataset.h"
 
 /* Behind a correct text only memory can be missing. */
@@ -20,7 +21,8 @@ static int exit_code_of(enum status status, int usual)
 static enum status prepare(struct workload *workload, struct error *error)
 {
     struct error why = {0};
-    enum status status = source_prepare(workload->source, workload->job.micro_batch, &why);
+    enum status status = source_prepare(workload->source, workload->job.micro_batch,
+                                        job_loss_unit(&workload->job), &why);
     return status == STATUS_OK
                ? status
                : error_set(error, status, "--%s: %.480s",

@@ -63,6 +63,7 @@ const char *initializer_name(enum initializer initializer)
     static const char *const names[INITIALIZER_COUNT] = {
         [INITIALIZER_ZEROS] = "zeros",
         [INITIALIZER_GLOROT_UNIFORM] = "glorot_uniform",
+        [INITIALIZER_GIVEN] = "given",
     };
     return (unsigned)initializer < INITIALIZER_COUNT ? names[initializer] : "unknown";
 }
@@ -94,6 +95,7 @@ void variable_initialize(const struct variable *variable, uint32_t index, uint64
     case INITIALIZER_GLOROT_UNIFORM:
         initialize_glorot_uniform(variable, index, seed, first, count, out);
         return;
+    case INITIALIZER_GIVEN:
     case INITIALIZER_COUNT:
         break;
     }

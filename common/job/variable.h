@@ -21,6 +21,7 @@ enum initializer {
     INITIALIZER_ZEROS,
     /* Uniform in [-l, l], l = sqrt(6 / (fan_in + fan_out)). Glorot and Bengio, AISTATS 2010. */
     INITIALIZER_GLOROT_UNIFORM,
+    INITIALIZER_GIVEN, /* Values from outside. */
     INITIALIZER_COUNT
 };
 

@@ -348,7 +348,7 @@ const struct option_row option_rows[] = {
      JOB | OPTION_CALIBRATE | OPTION_EVALUATE | OPTION_REPLAY, "COMMAND", NULL, 0, 0, NULL, NULL,
      "A command that computes gradients in place of --model and --data, such as \"python3 net.py\"; it is started "
      "beside each worker. No file of a run has it."},
-    {"program-fd", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(program_fd), OPTION_WORKER | OPTION_SIMULATE,
+    {"program-fd", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(program_fd), WORKS | OPTION_SIMULATE,
      "SOCKET,MEMORY", NULL, 0, 0, NULL, NULL, "Descriptors of a parent that computes gradients itself."},
     {"model", OPTION_GROUP_JOB, OPTION_KIND_TEXT, FIELD(model), OPTION_EVALUATE, "MODEL", NULL, 0, 0, &choice_model, NULL,
      "Layers of a model file that does not name them, as after another program saved it again."},
@@ -654,7 +654,7 @@ const struct option_row option_rows[] = {
      "What SIGTERM or SIGHUP to one of the workers asks for: stop: the job stops at a checkpoint; "
      "leave: that worker leaves, is not started again, and the job goes on without it. A signal to "
      "this command stops the job in any case."},
-    {"max-restarts", OPTION_GROUP_DEADLINES, OPTION_KIND_U32, FIELD(max_restarts), LAUNCHES | OPTION_WORKER, "N",
+    {"max-restarts", OPTION_GROUP_DEADLINES, OPTION_KIND_U32, FIELD(max_restarts), LAUNCHES | WORKS, "N",
      "5", 0, 1000000, NULL, NULL,
      "How often a server, worker or program that crashed is started again; once more ends the job."},
     {"kill", OPTION_GROUP_DEADLINES, OPTION_KIND_TEXT, FIELD(failures[FAILURE_TEXT_KILL]), MODELS, "LIST",

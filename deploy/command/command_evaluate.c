@@ -84,7 +84,7 @@ static enum status open_source(struct source **source, const struct options *opt
     wanted.seed = choice->seed;
     status = source_open(source, &wanted, &why);
     if (status == STATUS_OK)
-        return source_prepare(*source, EVALUATE_BATCH, error);
+        return source_prepare(*source, EVALUATE_BATCH, job_loss_unit(&file->job), error);
     if (status == STATUS_PROGRAM)
         return error_set(error, status, "--program: %.480s", why.text);
     if (choice->data == file->job.data)

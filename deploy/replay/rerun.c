@@ -84,7 +84,7 @@ static enum status open_source(struct rerun *rerun, const struct source_options 
     if (memcmp(source->digest, job->data_digest, DIGEST_BYTES) != 0)
         return error_set(error, STATUS_MISMATCH, "%.200s differs from the run's training data%s",
                          source->data, source->answers ? "" : "; --data gives their path here");
-    return source_prepare(rerun->source, job->micro_batch, error);
+    return source_prepare(rerun->source, job->micro_batch, job_loss_unit(job), error);
 }
 
 static enum status make_gradient(struct rerun *rerun, struct error *error)

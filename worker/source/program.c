@@ -415,6 +415,7 @@ enum status program_ask(struct program *program, const struct program_question *
         flags = question->kind == PROGRAM_INITIAL ? 0 : flags | PROGRAM_FRESH;
         memset(program_gradient(p), 0, p->elements * sizeof(float));
     }
-    return p->fault.status == STATUS_OK ? STATUS_OK
-                                        : error_set(error, p->fault.status, "%s", p->fault.text);
+    return p->fault.status == STATUS_OK
+               ? STATUS_OK
+               : error_set(error, p->fault.status, "program: %.500s", p->fault.text);
 }

@@ -134,8 +134,8 @@ static void take_rest(struct program_declaration *d, struct json_fields *fields)
         json_fields_refuse(fields, "score_piece", "it is 1 or more");
     if (has(fields, "scores")) {
         const char *scores = json_fields_text(fields, "scores");
-        d->loss_only = strcmp(scores, "loss") == 0;
-        if (!d->loss_only && strcmp(scores, "accuracy") != 0)
+        d->scores = strcmp(scores, "loss") == 0 ? SCORES_LOSS : SCORES_ACCURACY;
+        if (strcmp(scores, scores_numbered(d->scores)) != 0)
             json_fields_refuse(fields, "scores", "there are accuracy and loss");
     }
     memcpy(d->data, d->name, sizeof d->name);

@@ -67,7 +67,7 @@ struct program_declaration {
     uint32_t variable_count;
     uint64_t examples, test_examples; /* examples 0: a stream. */
     uint32_t score_piece;
-    bool loss_only; /* No accuracy. */
+    enum scores scores;
     uint8_t data_digest[DIGEST_BYTES];
     uint8_t fingerprint[DIGEST_BYTES]; /* Of its text. */
     struct json *root;                 /* Of the whole text. */

@@ -47,15 +47,16 @@ struct source_leaf {
 struct source;
 
 struct source_kind {
-    enum status (*prepare)(struct source *source, uint32_t leaf_max, struct error *error);
+    enum status (*prepare)(struct source *source, uint32_t leaf_max, double loss_unit,
+                           struct error *error);
     enum status (*gradient)(struct source *source, const float *parameters,
                             const struct source_leaf *leaf, float *gradient, struct score *score,
                             const struct ready *ready, struct error *error);
     enum status (*score)(struct source *source, const float *parameters, uint64_t first,
                          uint64_t count, struct score *score, struct error *error);
-    /* The values that training begins with, into parameters [elements]. NULL: the variables' initializers
-     * say all of them. */
-    enum status (*initial)(struct source *source, float *parameters, struct error *error);
+    /* The values that training begins with, into values [elements]. NULL: no variable is given. */
+    enum status (*initial)(struct source *source, uint64_t seed, float *values,
+                           struct error *error);
     /* A digest of this host's arithmetic; workers of one job must have the same. */
     enum status (*probe)(struct source *source, uint8_t digest[DIGEST_BYTES], struct error *error);
     /* Both NULL where a leaf cannot begin before all its parameters are here. */
@@ -99,12 +100,16 @@ enum status source_open(struct source **source, const struct source_options *opt
                         struct error *error);
 void source_close(struct source **source);
 
-/* For leaves of at most `leaf_max` examples. STATUS_INVALID: the model does not fit the data. */
-static inline enum status source_prepare(struct source *source, uint32_t leaf_max,
+/* For leaves of at most `leaf_max` examples, and losses in units of `loss_unit` (job_score.h). STATUS_INVALID: the model does not fit the data. */
+static inline enum status source_prepare(struct source *source, uint32_t leaf_max, double loss_unit,
                                          struct error *error)
 {
-    return source->kind->prepare(source, leaf_max, error);
+    return source->kind->prepare(source, leaf_max, loss_unit, error);
 }
+
+/* The values that training begins with, into values [elements], of a job with this seed. */
+enum status source_initial(struct source *source, uint64_t seed, float *values,
+                           struct error *error);
 
 /* gradient: [elements], overwritten; gaps between variables are 0. score: added to. ready: model.h; NULL
  * without. A leaf that is not finite is counted in score->not_finite and is no error. */

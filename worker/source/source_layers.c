@@ -29,10 +29,12 @@ static struct layers *layers_of(struct source *source)
     return (struct layers *)source;
 }
 
-static enum status prepare(struct source *source, uint32_t leaf_max, struct error *error)
+static enum status prepare(struct source *source, uint32_t leaf_max, double loss_unit,
+                           struct error *error)
 {
     struct layers *l = layers_of(source);
     const struct dataset *data = &l->dataset;
+    (void)loss_unit; /* Their losses always have the default. */
     struct model_input input = {data->height, data->width, data->channels, data->classes};
     enum status status = model_create(&l->model, l->text, input, leaf_max, error);
     if (status != STATUS_OK)
@@ -151,7 +153,6 @@ enum status source_layers_open(struct source **source, const struct source_optio
         .kind = &layers,
         .examples = data->train.count,
         .test_examples = data->test.count,
-        .score_piece = 1,
         .classes = data->classes,
         .data_bytes = (data->train.count + data->test.count) * l->image_bytes,
     };

@@ -10,16 +10,16 @@
 
 #include "common/base/hash.h"
 #include "common/base/random.h"
+#include "common/job/job_score.h"
 #include "common/job/probe.h"
 #include "worker/source/program.h"
-
-#define LOSS_MOST 0x1p62 /* In units of a score. */
 
 struct asked {
     struct source source;
     struct program *program;
     uint64_t seed;
     uint32_t leaf_max;
+    struct job unit;   /* With the unit of losses alone. */
     uint64_t *offsets; /* [variable_count] */
     char model[PROGRAM_NAME_MAX + sizeof SOURCE_PROGRAM_MODEL];
 };
@@ -29,7 +29,8 @@ static struct asked *asked_of(struct source *source)
     return (struct asked *)source;
 }
 
-static enum status prepare(struct source *source, uint32_t leaf_max, struct error *error)
+static enum status prepare(struct source *source, uint32_t leaf_max, double loss_unit,
+                           struct error *error)
 {
     struct asked *a = asked_of(source);
     if (a->offsets != NULL) /* It was looked at before. */
@@ -40,29 +41,26 @@ static enum status prepare(struct source *source, uint32_t leaf_max, struct erro
     if (a->offsets == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
     a->leaf_max = leaf_max;
+    a->unit.loss_unit = loss_unit;
     source->elements = variables_layout(source->variables, source->variable_count, a->offsets);
     return program_share_memory(a->program, source->elements, leaf_max, error);
 }
 
-/* The sum of losses and how many are right, into units of a score. */
-static enum status take_score(const struct program_done *done, uint64_t count, struct score *score,
-                              struct error *error)
+static enum status take_score(const struct asked *a, const struct program_done *done,
+                              uint64_t count, struct score *score, struct error *error)
 {
-    double units = done->loss / SCORE_LOSS_UNIT;
-    score->examples += count;
+    int64_t units = 0;
     if (done->correct > count)
         return error_set(error, STATUS_PROGRAM,
-                         "%" PRIu64 " of %" PRIu64 " examples cannot be right", done->correct,
-                         count);
+                         "program: %" PRIu64 " of %" PRIu64 " examples cannot be right",
+                         done->correct, count);
+    if (isfinite(done->loss) &&
+        job_loss_units(&a->unit, done->loss, count, &units, error) != STATUS_OK)
+        return STATUS_PROGRAM;
+    score->loss += units;
     score->correct += done->correct;
-    if (!isfinite(units)) {
-        score->not_finite += count;
-        return STATUS_OK;
-    }
-    if (fabs(units) > LOSS_MOST)
-        return error_set(error, STATUS_PROGRAM,
-                         "a loss of %g over %" PRIu64 " examples is too large", done->loss, count);
-    score->loss += llrint(units);
+    score->examples += count;
+    score->not_finite += isfinite(done->loss) ? 0 : count;
     return STATUS_OK;
 }
 
@@ -132,7 +130,7 @@ static enum status gradient(struct source *source, const float *parameters,
     if (status != STATUS_OK)
         return status;
     copy_from(&coming, 0);
-    return take_score(&done, leaf->count, score, error);
+    return take_score(a, &done, leaf->count, score, error);
 }
 
 /* --- scores ----------------------------------------------------------------------------------- */
@@ -141,35 +139,28 @@ static enum status score(struct source *source, const float *parameters, uint64_
                          uint64_t count, struct score *score, struct error *error)
 {
     struct asked *a = asked_of(source);
-    uint64_t piece = source->score_piece, end = first + count;
-    enum status status = STATUS_OK;
+    const struct program_share share = {first, count};
+    const struct program_question question = {
+        .kind = PROGRAM_SCORE, .flags = PROGRAM_FRESH, .body = &share, .bytes = sizeof share};
+    struct program_done done;
     memcpy(program_parameters(a->program), parameters, source->elements * sizeof(float));
-    for (uint16_t flags = PROGRAM_FRESH; first < end && status == STATUS_OK; flags = 0) {
-        struct program_share share = {first, end - first < piece ? end - first : piece};
-        const struct program_question question = {
-            .kind = PROGRAM_SCORE, .flags = flags, .body = &share, .bytes = sizeof share};
-        struct program_done done;
-        status = program_ask(a->program, &question, &done, error);
-        if (status == STATUS_OK)
-            status = take_score(&done, share.count, score, error);
-        first += share.count;
-    }
-    return status;
+    enum status status = program_ask(a->program, &question, &done, error);
+    return status == STATUS_OK ? take_score(a, &done, count, score, error) : status;
 }
 
 /* --- initial values and probe ----------------------------------------------------------------- */
 
-static enum status initial(struct source *source, float *parameters, struct error *error)
+static enum status initial(struct source *source, uint64_t seed, float *values, struct error *error)
 {
     struct asked *a = asked_of(source);
     const struct program_question question = {
-        .kind = PROGRAM_INITIAL, .body = &a->seed, .bytes = sizeof a->seed};
+        .kind = PROGRAM_INITIAL, .body = &seed, .bytes = sizeof seed};
     struct program_done done;
     memset(program_parameters(a->program), 0, source->elements * sizeof(float));
     enum status status = program_ask(a->program, &question, &done, error);
     if (status != STATUS_OK)
         return status;
-    struct coming coming = {program_parameters(a->program), parameters, source->elements, a, NULL};
+    struct coming coming = {program_parameters(a->program), values, source->elements, a, NULL};
     copy_from(&coming, 0);
     return STATUS_OK;
 }
@@ -192,7 +183,7 @@ static enum status probe(struct source *source, uint8_t digest[DIGEST_BYTES], st
         examples[i] = i;
     const struct source_leaf leaf = {.count = count, .examples = examples, .fresh = true};
     if (status == STATUS_OK)
-        status = initial(source, values, error);
+        status = source_initial(source, a->seed, values, error);
     if (status == STATUS_OK)
         status = gradient(source, values, &leaf, gradient_there, &score, NULL, error);
     if (status == STATUS_OK) {
@@ -251,6 +242,7 @@ enum status source_program_open(struct source **source, const struct source_opti
         .examples = d->examples,
         .test_examples = d->test_examples,
         .score_piece = d->score_piece,
+        .scores = d->scores,
         .suggested = d->options,
         .answers = true,
         .model = a->model,

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
+#include "common/job/job_score.h"
 #include "common/job/variable.h"
 #include "common/optimizer/optimizer.h"
 #include "worker/model/model.h"
@@ -69,7 +70,7 @@ static void prepare(struct lone_worker *worker, const struct lone_workers *all)
     const struct source_options options = {.model = all->model, .data = all->data, .seed = 1};
     memset(worker, 0, sizeof *worker);
     if (source_open(&worker->source, &options, &error) != STATUS_OK ||
-        source_prepare(worker->source, MICRO_BATCH, &error) != STATUS_OK)
+        source_prepare(worker->source, MICRO_BATCH, LOSS_UNIT_DEFAULT, &error) != STATUS_OK)
         fail(error.text);
     worker->job = (struct job){.mode = MODE_SYNC,
                                .seed = 1,

@@ -442,8 +442,9 @@ TEST_PLAIN(what_other_programs_call_an_option_is_answered_with_its_name)
         {"--global-batch 1,024", "(did you mean 1024?)"},
         {"--learning-rate 0,001", "(did you mean 0.001?)"},
         {"--compute 30ms", "'30ms' has no kind before it: constant:30ms"},
-        {"train.py",
-         "'train.py' is a program: models are layers (--model), data are files (--data)"},
+        {"train.py", "'train.py' is a program: --program \"python3 train.py\""},
+        {"--program a --data synthetic",
+         "--program: is model and data; --data=synthetic cannot be given as well"},
         {"--sead 3", "unknown option --sead (--help lists them)"},
     };
     struct options options;
@@ -593,9 +594,9 @@ TEST_PLAIN(what_to_do_about_losses_is_told_to_who_must_do_it)
         OPTION_RUN, "--max-bad-gradients 3",
         "syncopate run: --max-bad-gradients=3: only used with --mode=async|ssp, but the mode "
         "is sync");
-    expect_bad(OPTION_PS, "--bind a:1 --max-restarts 1",
-               "syncopate-ps: --max-restarts is not an option of this program (of syncopate run, "
-               "syncopate compare, syncopate launch)");
+    expect_bad(OPTION_PS, "--bind a:1 --explain",
+               "syncopate-ps: --explain is not an option of this program (of syncopate run, "
+               "syncopate simulate)");
 }
 
 TEST_PLAIN(roles_check_their_hosts)

@@ -248,9 +248,9 @@ TEST_PLAIN(what_is_ignored_is_checked_all_the_same)
 
 TEST_PLAIN(an_option_of_the_launcher_alone_is_refused_by_both_roles)
 {
-    expect_bad(OPTION_WORKER, "--ps-hosts a:1 --workers 1 --max-restarts 1",
-               "syncopate-worker: --max-restarts is not an option of this program (of syncopate "
-               "run, syncopate compare, syncopate launch)");
+    expect_bad(OPTION_WORKER, "--ps-hosts a:1 --workers 1 --explain",
+               "syncopate-worker: --explain is not an option of this program (of syncopate run, "
+               "syncopate simulate)");
     expect_bad(OPTION_PS, "--ps-hosts a:1 --modes sync",
                "syncopate-ps: --modes is not an option of this program (of syncopate compare)");
     expect_bad(OPTION_PS, "--ps-hosts a:1 --role ps",

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/job/job_score.h"
 #include "common/kernels/kernels.h"
 #include "tests/lib/suite.h"
 #include "worker/data/dataset.h"
@@ -26,7 +27,7 @@ static void open_all(void)
         .model = "flatten, dense 8 relu, dense 10", .data = "synthetic:50", .seed = 3};
     kernels_init();
     ck_assert_msg(source_open(&source, &options, &error) == STATUS_OK &&
-                      source_prepare(source, 4, &error) == STATUS_OK,
+                      source_prepare(source, 4, LOSS_UNIT_DEFAULT, &error) == STATUS_OK,
                   "%s", error.text);
     memset(&job, 0, sizeof job);
     job.mode = MODE_SYNC;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
+#include "common/job/job_score.h"
 #include "common/kernels/kernels.h"
 #include "tests/lib/scripted_server.h"
 #include "tests/lib/suite.h"
@@ -54,7 +55,7 @@ static void open_fixture(struct fixture *f, enum mode mode, uint64_t steps)
     const struct source_options options = {
         .model = "flatten, dense 10", .data = "synthetic:50", .seed = 3};
     ck_assert_msg(source_open(&f->source, &options, &error) == STATUS_OK &&
-                      source_prepare(f->source, 4, &error) == STATUS_OK,
+                      source_prepare(f->source, 4, LOSS_UNIT_DEFAULT, &error) == STATUS_OK,
                   "%s", error.text);
     make_job(f, mode, steps);
     ck_assert(node_gradient_init(&f->gradient, &f->job, f->source) == STATUS_OK);
