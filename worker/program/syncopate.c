@@ -141,6 +141,7 @@ static int receive_bytes(struct syncopate *s, void *bytes, size_t count)
 
 static int receive(struct syncopate *s, struct header *header, union body *body)
 {
+    memset(body, 0, sizeof *body);
     int error = receive_bytes(s, header, sizeof *header);
     if (error || s->ended)
         return error;
@@ -151,7 +152,6 @@ static int receive(struct syncopate *s, struct header *header, union body *body)
         (header->flags & ~rule->flags) != 0)
         return explain(s, EPROTO, "the asker said kind %u with %u bytes and flags %u", header->kind,
                        (unsigned)header->bytes, header->flags);
-    memset(body, 0, sizeof *body);
     error = receive_bytes(s, body, header->bytes);
     if (error || s->ended || header->kind != END)
         return error;
@@ -537,7 +537,7 @@ int syncopate_exec(int argc, char **argv)
     if (words != NULL && command != NULL) {
         *end++ = '\''; /* For a shell. */
         for (const char *next = argv[0]; *next != '\0'; next++)
-            end = *next == '\'' ? stpcpy(end, "'\\''") : (*end = *next, end + 1);
+            end += sprintf(end, *next == '\'' ? "'\\%c'" : "%c", *next);
         strcpy(end, "'");
         memcpy(words, argv, (size_t)argc * sizeof *words);
         words[0] = program;

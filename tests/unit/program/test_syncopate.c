@@ -307,7 +307,7 @@ TEST(a_failure_is_said_once_and_cut_between_characters)
 {
     static char text[5001], heard[4096];
     memset(text, 'x', 4095);
-    for (size_t i = 4095; i + 1 < sizeof text; i += 2)
+    for (size_t i = 4095; i + 2 < sizeof text; i += 2)
         memcpy(text + i, "\303\244", 2);
     compute(a, 0, 5, 1);
     next(a, SYNCOPATE_GRADIENT);
