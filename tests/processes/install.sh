@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # install.sh - make install and make uninstall; the pages of the manual, what shells complete and the units for systemd
 # that are installed, as mandoc, bash, fish, zsh and systemd-analyze take them.
-# uses: fish zsh systemd-analyze strace
+# uses: fish node zsh systemd-analyze strace
 # test: once later
 # promises: install library services
 # shellcheck source=tests/processes/lib.sh
@@ -63,7 +63,23 @@ gcc -std=c99 -Wall -Wextra -pedantic -Werror -O2 "$root/worker/program/example_s
     fail "example: does not compile"
 gcc -O2 "$root/worker/program/example_softmax.c" "${flags[0]}" "$work/a/usr/lib/libsyncopate.a" -lm -o "$work/static" 2>"$work/example.log" ||
     fail "example: does not link statically"
-ok "the library needs libc alone, exports what its header declares, and is what C99 and pkg-config take"
+few=(--epochs 2 --global-batch 64 --optimizer sgd --learning-rate 0.5 --quiet)
+# As typed: it becomes syncopate run --program.
+PATH=$work/a/usr/bin:$PATH LD_LIBRARY_PATH=$work/a/usr/lib "$net" run "${few[@]}" --workers 2 --out "$work/two" >"$work/two.log" 2>&1 ||
+    fail "two: the example does not train"
+"$work/a/usr/bin/syncopate" run --program "$work/static" "${few[@]}" --ps 0 --out "$work/one" >"$work/one.log" 2>&1 ||
+    fail "one: the example does not train alone"
+if [ "$(member "$work/one" parameters_sha256)" != "$(member "$work/two" parameters_sha256)" ]; then fail "two: other bits than one process"; fi
+learned() { awk -v accuracy="$(member "$work/$1" test_accuracy)" 'BEGIN { exit !(accuracy > 0.75) }' || fail "$1: has not learned"; }
+learned two
+if command -v node >/dev/null; then
+    run node 0 syncopate run --program "node $root/worker/program/example.js" "${few[@]}" --workers 2 --out "$work/node"
+    learned node
+    ok "a program in JavaScript, by the protocol's page alone, learns as the one in C"
+else
+    skip "a program in JavaScript: node is not here"
+fi
+ok "the library needs libc alone, exports what its header declares, and is what C99 and pkg-config take; the example trains with it"
 
 echo "not ours" >"$work/a/usr/bin/other"
 make_it uninstall DESTDIR="$work/a" PREFIX=/usr || fail "make uninstall fails"

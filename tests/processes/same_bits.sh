@@ -5,7 +5,7 @@
 #     tests/processes/same_bits.sh sync-struck      one cell (make all first)
 #     tests/processes/same_bits.sh --cells          the cells; --table: as a table; --write: into the page
 # test: later
-# promises: accumulate allreduce backup bits colocated loss-scale restore serial server-lost staleness-rules
+# promises: accumulate allreduce backup bits bits-program colocated loss-scale restore serial server-lost staleness-rules
 # shellcheck source=tests/processes/lib.sh
 root=$(cd "$(dirname "$0")/../.." && pwd)
 
@@ -41,6 +41,10 @@ compensated-one|async, `--delay-compensation`, `--staleness-rate`|the serial run
 compensated-struck|async, `--delay-compensation`, `--staleness-rate`|its `replay`|kills
 accumulated-one|async, `--accumulate 1`|the serial run|one worker
 accumulated-struck|async, `--accumulate 3`|its `replay`|kills
+program-spread|sync, all-reduce, `--program`|`--ps 0`, one process, with `--model`|1 to 5 workers, 1 to 3 servers, none, colocated, tcp, `--overlap`, in virtual time, and its `evaluate`
+program-one|async, ssp, `--accumulate 3`, `--program`|the serial run with `--model`|one worker
+program-replay|async, ssp, sync+backup:1, `--program`|its `replay`|4 workers, 2 servers
+program-struck|sync, `--program`|`--ps 0`, one process, with `--model`|kills, of programs as well
 END
 }
 page=$root/proto/CONTRACT.md
@@ -79,10 +83,10 @@ as()
         fail "$1 ends with '$(bits_of "$work/$1")', not with '$2'"
     fi
 }
-# replays NAME - it has the bits of its replay.
+# replays NAME ARGUMENT... - it has the bits of its replay.
 replays()
 {
-    run "$1-replay" 0 syncopate replay "$work/$1"
+    run "$1-replay" 0 syncopate replay "$work/$1" "${@:2}"
     said "$1-replay" ': as recorded$' || fail "$1 has other bits than its replay"
 }
 part()
@@ -376,6 +380,62 @@ accumulated_struck()
 {
     struck sums-struck --mode async "${async[@]}" --accumulate 3
     replays sums-struck
+}
+# The program has our own layers (tests/programs/layers.c).
+program="$build/tests/programs/layers 'flatten, dense 12 relu, dense 10' synthetic:1000 11"
+asked=(--micro-batch 8 --seed 11 --program)
+program_spread()
+{
+    local how workers servers kind loss
+    serial sync-alone "${sync[@]}" --epochs 2
+    loss=$(member "$work/sync-alone" test_loss)
+    local job=("${asked[@]}" "$program")
+    for how in "1 0 sync" "1 1 sync" "2 3 allreduce" "3 2 sync" "3 colocated allreduce" "5 2 sync"; do
+        read -r workers servers kind <<<"$how"
+        makes "program-$workers-$servers" --mode "$kind" --global-batch 48 --epochs 2 --workers "$workers" --ps "$servers"
+        as "program-$workers-$servers" "$bits"
+        if [ "$(member "$work/program-$workers-$servers" test_loss)" != "$loss" ]; then fail "program-$workers-$servers: another loss than layers"; fi
+    done
+    makes program-early "${sync[@]}" --epochs 2 --workers 2 --ps 2 "${early[@]}"
+    as program-early "$bits"
+    run program-virtual 0 syncopate simulate "${job[@]}" "${sync[@]}" --epochs 2 --workers 4 --ps 2 --compute constant:1ms \
+        --out "$work/program-virtual"
+    as program-virtual "$bits"
+    run program-score 0 syncopate evaluate "$work/program-early" --program "$program"
+    says program-score "^test loss +$(printf %.6f "$loss")"
+}
+program_one()
+{
+    local kind bits_async bits_sums
+    serial async-alone --mode async "${async[@]}" --epochs 2
+    bits_async=$bits
+    serial sums-alone --mode async "${async[@]}" --epochs 2 --accumulate 3
+    bits_sums=$bits
+    local job=("${asked[@]}" "$program")
+    for kind in async ssp:1; do
+        makes "program-one-$kind" --mode $kind "${async[@]}" --epochs 2 --workers 1 --ps 2
+        as "program-one-$kind" "$bits_async"
+    done
+    makes program-sums --mode async "${async[@]}" --epochs 2 --workers 1 --ps 2 --accumulate 3
+    as program-sums "$bits_sums"
+}
+program_replay()
+{
+    local kind job=("${asked[@]}" "$program") given
+    for kind in async ssp:1 sync+backup:1; do
+        given=("${async[@]}")
+        if [ $kind = sync+backup:1 ]; then given=(--global-batch 48 --compute "lognormal:2ms,0.5" --slow 3:6); fi
+        makes "program-$kind" --mode $kind "${given[@]}" --epochs 2 --workers 4 --ps 2
+        replays "program-$kind" --program "$program"
+    done
+}
+program_struck()
+{
+    serial sync-long "${sync[@]}" --epochs 10
+    local job=("${asked[@]}" "$program --kill 60")
+    struck program-struck "${sync[@]}"
+    as program-struck "$bits"
+    says program-struck "program was killed by signal 9"
 }
 
 # In make check one of the kills and what is quick; by name, or in make check-all, all.

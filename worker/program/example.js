@@ -12,7 +12,7 @@ delete process.env.SYNCOPATE_PROGRAM;
 let state = 1;
 const random = () => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0) / 2 ** 31 - 1;
 const points = Array.from({length: TRAIN + TEST}, (_, i) => // Around one place for each class.
-    Array.from({length: INPUTS}, (_, k) => random() + (k % CLASSES === i % CLASSES ? 0.3 : 0)));
+    Array.from({length: INPUTS}, (_, k) => random() + (k % CLASSES === i % CLASSES ? 0.6 : 0)));
 
 function receive(bytes) {
     const body = Buffer.alloc(bytes);

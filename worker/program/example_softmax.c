@@ -23,7 +23,7 @@ static void invent(void)
         for (int k = 0; k < INPUTS; k++) {
             state = state * 1664525u + 1013904223u;
             points[i][k] =
-                (float)(state >> 8) / (1 << 23) - 1.0f + (k % CLASSES == labels[i] ? 0.3f : 0.0f);
+                (float)(state >> 8) / (1 << 23) - 1.0f + (k % CLASSES == labels[i] ? 0.6f : 0.0f);
         }
     }
 }
