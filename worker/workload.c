@@ -26,7 +26,7 @@ static enum status prepare(struct workload *workload, struct error *error)
     return status == STATUS_OK
                ? status
                : error_set(error, status, "--%s: %.480s",
-                           workload->source->answers ? "program" : "model", why.text);
+                           workload->source->declares != NULL ? "program" : "model", why.text);
 }
 
 /* The declaration: the options, and what data and model add. */

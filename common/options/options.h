@@ -93,7 +93,9 @@ struct options {
      * declaration of them. */
     struct job job;
     const char *model, *data;
-    const char *program;    /* A command that computes gradients; NULL: our layers do. */
+    const char *program;  /* A command that computes gradients; NULL: our layers do. */
+    const char *declares; /* What the program declared_by declared before; NULL: not known. */
+    const char *declared_by;
     const char *program_fd; /* "SOCKET,MEMORY" of a parent that answers; NULL: nothing. */
     uint32_t global_batch, worker_batch; /* worker_batch 0: as global_batch. */
     uint64_t epochs;

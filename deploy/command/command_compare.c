@@ -36,6 +36,7 @@
 
 struct comparing {
     struct options options;
+    char *declares; /* What its program has declared; owned. NULL: it has none. */
     struct plan plan;
     struct configs configs;
     struct comparison_folder folder;
@@ -58,6 +59,8 @@ struct comparing {
 static int check_target(const struct options *options, unsigned classes, struct error *error)
 {
     double target = options->target_loss, accuracy = options->target_accuracy;
+    if (classes == 0) /* Not known. */
+        return EXIT_DONE;
     if (target >= log(classes))
         error_set(error, STATUS_INVALID,
                   "--target-loss=%g: training starts with %.4g, the loss of guessing one of %u "
@@ -456,13 +459,36 @@ static int compare(struct comparing *comparing, struct error *error)
     return code != EXIT_DONE ? code : command_exit_code(status);
 }
 
+/* All its runs are planned with what the program says once. */
+static enum status look_at_program(struct comparing *comparing, struct error *error)
+{
+    struct options *options = &comparing->options;
+    struct source *source;
+    struct source_options of;
+    struct error why;
+    if (options->program == NULL)
+        return STATUS_OK;
+    enum status status = source_options_of(&of, options, error);
+    of.look = true;
+    if (status == STATUS_OK && (status = source_open(&source, &of, &why)) != STATUS_OK)
+        return error_set(error, status, "--program \"%.100s\": %.380s", options->program, why.text);
+    comparing->declares = strdup(source->declares);
+    options->declares = comparing->declares;
+    options->declared_by = options->program;
+    source_close(&source);
+    return comparing->declares != NULL ? STATUS_OK
+                                       : error_set(error, STATUS_MEMORY, "out of memory");
+}
+
 int command_compare(const struct command_call *call, struct error *error)
 {
     struct comparing comparing = {.options = call->options,
                                   .folder = {.occupied = -1},
                                   .signals = {.file = -1},
                                   .output = call->options.json ? stderr : stdout};
-    enum status status = read_plan(&comparing, call, error);
+    enum status status = look_at_program(&comparing, error);
+    if (status == STATUS_OK)
+        status = read_plan(&comparing, call, error);
     comparing.report = (struct compare_report){.typed_count = call->typed_argc,
                                                .typed = call->typed,
                                                .options = &comparing.options,
@@ -487,5 +513,6 @@ int command_compare(const struct command_call *call, struct error *error)
     interleaving_free(&comparing.interleaving);
     configs_free(&comparing.configs);
     plan_free(&comparing.plan);
+    free(comparing.declares);
     return code;
 }

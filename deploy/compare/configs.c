@@ -286,6 +286,8 @@ static void add_words(struct config_plan *config, const struct making *making)
 {
     const struct settings *common = &making->plan->common;
     const struct axes *axes = &making->plan->axes;
+    if (making->common->program != NULL) /* Which is in no plan. */
+        arguments_add(&config->words, "program", "%s", making->common->program);
     for (size_t i = 0; i < common->count; i++) {
         const struct option_row *row = common->items[i].row;
         if (!is_row(row, "seeds") && !is_replaced(making, row) && has_use(making, row))
@@ -356,6 +358,8 @@ static enum status read_config(struct config_plan *config, const struct making *
     if (options->job.colocated)
         options->ps = options->workers;
     options->out = NULL;
+    options->declares = making->common->declares;
+    options->declared_by = making->common->declared_by;
     options->quiet = making->common->quiet;
     options->verbose = making->common->verbose;
     job_forget_unused(&options->job); /* Variants of async: sync has nothing to lock. */

@@ -22,11 +22,12 @@ static bool is_among(const struct option_row *row, const char *const *names, siz
     is_among(row, (const char *const[]){__VA_ARGS__},                                              \
              sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
 
+/* A command is in no plan: the folder of a comparison must not be able to start anything. */
 bool settings_is_common(const struct option_row *row)
 {
     return (row->users & OPTION_COMPARE) != 0 && row->kind != OPTION_KIND_LIST &&
-           !IS_AMONG(row, "modes", "workers", "plan", "out", "tensorboard", "json", "quiet",
-                     "verbose", "log-every", "log-format");
+           !IS_AMONG(row, "modes", "workers", "plan", "program", "out", "tensorboard", "json",
+                     "quiet", "verbose", "log-every", "log-format");
 }
 
 const char *settings_twin(const struct option_row *row)
@@ -45,7 +46,7 @@ static bool may_differ(const struct option_row *row)
 {
     return row->kind != OPTION_KIND_LIST && row->group != OPTION_GROUP_FILES &&
            row->group != OPTION_GROUP_OUTPUT &&
-           !IS_AMONG(row, "seed", "seeds", "virtual", "keys", "plan", "warm-up");
+           !IS_AMONG(row, "seed", "seeds", "virtual", "keys", "plan", "program", "warm-up");
 }
 
 const struct option_row *settings_find_differing(const char *name, size_t length,

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
-#include "common/base/hash.h"
 #include "common/process/log.h"
 #include "worker/source/program_child.h"
 
@@ -26,7 +25,7 @@ struct program {
     char *command; /* Owned. */
     struct program_child child;
     struct program_declaration declared;
-    uint8_t digest[DIGEST_BYTES];    /* Of the text of the declaration. */
+    char *text;                      /* Of the declaration. Owned. */
     int memory;                      /* memfd */
     struct program_layout layout;    /* bytes 0: not laid out. */
     uint8_t *map;                    /* [layout.bytes] */
@@ -143,36 +142,43 @@ static uint64_t deadline_of(double seconds)
     return clock_now_ns() + (uint64_t)(1e9 * fmin(seconds, 1e8));
 }
 
+/* The first declaration is kept; those after a restart must be the same. Owns the text. */
+static enum outcome keep_declaration(struct program *p, char *text, uint32_t bytes)
+{
+    struct error error;
+    bool same = p->text != NULL && strcmp(text, p->text) == 0;
+    if (p->text != NULL)
+        free(text);
+    if (same)
+        return CAME;
+    if (p->text != NULL) {
+        broken(p, "started again, it declares something else than before");
+        return BROKE;
+    }
+    p->text = text;
+    if (program_declaration_read(&p->declared, text, bytes, &error) == STATUS_OK)
+        return CAME;
+    broken(p, "%s", error.text);
+    return BROKE;
+}
+
 static enum outcome take_declaration(struct program *p, uint64_t deadline_ns)
 {
     struct program_header header;
-    uint8_t digest[DIGEST_BYTES];
-    struct error error;
     p->serial = 0;
     enum outcome outcome = hear(p, &header, false, deadline_ns);
     if (outcome == CAME && header.kind == PROGRAM_FAIL)
         outcome = take_fail(p, header.bytes, deadline_ns);
     if (outcome != CAME)
         return outcome;
-    char *text = malloc(header.bytes);
+    char *text = calloc(header.bytes + 1, 1);
     if (text == NULL) {
         error_set(&p->fault, STATUS_MEMORY, "out of memory");
         return BROKE;
     }
     outcome = receive(p, text, header.bytes, deadline_ns);
-    hash_bytes(text, header.bytes, digest);
-    if (outcome == CAME && p->declared.variable_count > 0 &&
-        memcmp(digest, p->digest, DIGEST_BYTES) != 0) {
-        broken(p, "%s", "started again, it declares something else than before");
-        outcome = BROKE;
-    }
-    if (outcome == CAME && p->declared.variable_count == 0) {
-        memcpy(p->digest, digest, DIGEST_BYTES);
-        if (program_declaration_read(&p->declared, text, header.bytes, &error) != STATUS_OK) {
-            broken(p, "%s", error.text);
-            outcome = BROKE;
-        }
-    }
+    if (outcome == CAME)
+        return keep_declaration(p, text, header.bytes);
     free(text);
     return outcome;
 }
@@ -291,8 +297,14 @@ void program_close(struct program **program, int exit_code, const char *reason)
     if (p->memory >= 0)
         close(p->memory);
     program_declaration_free(&p->declared);
+    free(p->text);
     free(p->command);
     free(p);
+}
+
+const char *program_declared_text(const struct program *program)
+{
+    return program->text;
 }
 
 const struct program_declaration *program_declares(const struct program *program)

@@ -35,6 +35,8 @@ enum status program_open(struct program **program, const struct program_options 
 /* The job has ended with this exit code. */
 void program_close(struct program **program, int exit_code, const char *reason);
 
+/* Its text, with a zero behind it. */
+const char *program_declared_text(const struct program *program);
 const struct program_declaration *program_declares(const struct program *program);
 
 /* Share memory for so many elements of parameters and gradient, and numbers of examples. */

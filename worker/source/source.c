@@ -22,6 +22,9 @@ enum status source_options_of(struct source_options *source, const struct option
         .seed = options->job.seed,
         .data_fd = (int)options->data_fd,
     };
+    if (options->program != NULL && options->declares != NULL &&
+        strcmp(options->program, options->declared_by) == 0)
+        source->declares = options->declares;
     char rest;
     struct program_options *program = &source->program;
     if (options->program_fd != NULL &&

@@ -33,6 +33,7 @@ struct source_options {
     uint64_t seed;
     int data_fd; /* Memory that the workers of this host share (shared_dataset.h); 0: none. */
     bool look;   /* Sizes and names only: data are not read. */
+    const char *declares; /* To look at a program without starting it; NULL: it is started. */
 };
 
 /* One leaf of a step: its examples, by their numbers in the training set. */
@@ -76,6 +77,7 @@ struct source {
     uint32_t classes;             /* 0: not known. */
     uint64_t data_bytes;          /* That the examples take in memory. */
     const struct json *suggested; /* Values of options that were not given; NULL: none. */
+    const char *declares;         /* The text that a program has declared; NULL. */
     bool answers;                 /* Questions, although it was opened to look. */
     /* From source_prepare on: */
     const char *model; /* Its canonical text. */

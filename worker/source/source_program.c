@@ -16,7 +16,8 @@
 
 struct asked {
     struct source source;
-    struct program *program;
+    struct program *program;             /* NULL: it is looked at, ... */
+    struct program_declaration declared; /* ... by what it declared before. */
     uint64_t seed;
     uint32_t leaf_max;
     struct job unit;   /* With the unit of losses alone. */
@@ -43,6 +44,8 @@ static enum status prepare(struct source *source, uint32_t leaf_max, double loss
     a->leaf_max = leaf_max;
     a->unit.loss_unit = loss_unit;
     source->elements = variables_layout(source->variables, source->variable_count, a->offsets);
+    if (a->program == NULL)
+        return STATUS_OK;
     return program_share_memory(a->program, source->elements, leaf_max, error);
 }
 
@@ -210,6 +213,7 @@ static void close_asked(struct source *source)
 {
     struct asked *a = asked_of(source);
     program_close(&a->program, EXIT_DONE, "");
+    program_declaration_free(&a->declared);
     free(a->offsets);
     free(a);
 }
@@ -223,18 +227,29 @@ static const struct source_kind asked = {
     .close = close_asked,
 };
 
+/* A program, or what it declared before. */
+static enum status open_program(struct asked *a, const struct source_options *options,
+                                struct error *error)
+{
+    if (options->look && options->declares != NULL)
+        return program_declaration_read(&a->declared, options->declares, strlen(options->declares),
+                                        error);
+    return program_open(&a->program, &options->program, error);
+}
+
 enum status source_program_open(struct source **source, const struct source_options *options,
                                 struct error *error)
 {
     struct asked *a = calloc(1, sizeof *a);
     if (a == NULL)
         return error_set(error, STATUS_MEMORY, "out of memory");
-    enum status status = program_open(&a->program, &options->program, error);
+    enum status status = open_program(a, options, error);
     if (status != STATUS_OK) {
         free(a);
         return status;
     }
-    const struct program_declaration *d = program_declares(a->program);
+    bool answers = a->program != NULL;
+    const struct program_declaration *d = answers ? program_declares(a->program) : &a->declared;
     a->seed = options->seed;
     snprintf(a->model, sizeof a->model, SOURCE_PROGRAM_MODEL "%s", d->name);
     a->source = (struct source){
@@ -244,7 +259,8 @@ enum status source_program_open(struct source **source, const struct source_opti
         .score_piece = d->score_piece,
         .scores = d->scores,
         .suggested = d->options,
-        .answers = true,
+        .declares = answers ? program_declared_text(a->program) : options->declares,
+        .answers = answers,
         .model = a->model,
         .variables = d->variables,
         .variable_count = d->variable_count,
