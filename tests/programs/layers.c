@@ -9,7 +9,7 @@
  *     --random N                     from this leaf on no gradient is like another
  *     --say WHAT N                   before the answer it says WHAT of `wrongs` below
  *     --declare TEXT                 what it declares
- *     --once FILE                    all this only in the process that makes FILE */
+ *     --once FILE                    what comes first of all this only, and only in the process that makes FILE */
 
 #include <fcntl.h>
 #include <math.h>
@@ -46,7 +46,7 @@ static const struct wrong {
 struct faults {
     uint64_t hang, end, kill, fail, nan, random, say; /* UINT64_MAX: never. */
     const struct wrong *wrong;
-    const char *declare;
+    const char *declare, *once;
 };
 
 struct layers {
@@ -80,18 +80,24 @@ static void say(const struct layers *l, struct header header, const void *body, 
          "cannot write");
 }
 
+static bool is_due(const struct faults *f, bool now)
+{
+    return now && (f->once == NULL || open(f->once, O_CREAT | O_EXCL | O_CLOEXEC, 0600) >= 0);
+}
+
 static void fault(struct layers *l)
 {
     const struct faults *f = &l->faults;
-    while (l->leaves == f->hang)
-        pause();
-    if (l->leaves == f->end)
+    if (is_due(f, l->leaves == f->hang))
+        for (;;)
+            pause();
+    if (is_due(f, l->leaves == f->end))
         exit(3);
-    if (l->leaves == f->kill)
+    if (is_due(f, l->leaves == f->kill))
         raise(SIGKILL);
-    if (l->leaves == f->fail)
+    if (is_due(f, l->leaves == f->fail))
         syncopate_fail(l->s, "as it was given to");
-    if (l->leaves == f->say) {
+    if (is_due(f, l->leaves == f->say)) {
         struct header header = f->wrong->header;
         size_t bytes = header.bytes;
         if (strcmp(f->wrong->name, "long") == 0)
@@ -103,9 +109,9 @@ static void fault(struct layers *l)
 
 static void spoil(const struct layers *l, float *gradient)
 {
-    if (l->leaves >= l->faults.nan)
+    if (is_due(&l->faults, l->leaves >= l->faults.nan))
         gradient[0] = NAN;
-    if (l->leaves >= l->faults.random)
+    if (is_due(&l->faults, l->leaves >= l->faults.random))
         gradient[0] += (float)(clock_now_ns() % 1000003) * 1e-6f;
 }
 
@@ -120,10 +126,8 @@ static const struct wrong *wrong_named(const char *name)
 
 static void read_faults(struct layers *l, int argc, char **argv)
 {
-    struct faults none, *f = &l->faults;
-    memset(&none, 0xff, sizeof none);
-    none.declare = NULL;
-    *f = none;
+    struct faults *f = &l->faults;
+    f->hang = f->end = f->kill = f->fail = f->nan = f->random = f->say = UINT64_MAX;
     for (int i = 4; i + 1 < argc; i += 2) {
         const char *name = argv[i], *value = argv[i + 1];
         uint64_t number = strtoull(value, NULL, 10);
@@ -133,8 +137,7 @@ static void read_faults(struct layers *l, int argc, char **argv)
         } else if (strcmp(name, "--declare") == 0) {
             f->declare = value;
         } else if (strcmp(name, "--once") == 0) {
-            if (open(value, O_CREAT | O_EXCL | O_CLOEXEC, 0600) < 0)
-                *f = none;
+            f->once = value;
         } else {
             uint64_t *fault = strcmp(name, "--hang") == 0     ? &f->hang
                               : strcmp(name, "--exit") == 0   ? &f->end
