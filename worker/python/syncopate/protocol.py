@@ -211,12 +211,12 @@ def binary() -> str:
 
 def own_command() -> str:
     """The shell command that starts this program once more."""
-    spec = getattr(sys.modules["__main__"], "__spec__", None)
-    if spec is not None:
-        return shlex.join([sys.executable, "-m", spec.name])
-    if not os.path.isfile(sys.argv[0]):
-        raise SystemExit("syncopate: this program is not a file that can be started again; call simulate() or solo()")
-    return shlex.join([sys.executable, os.path.abspath(sys.argv[0])])
+    program = sys.modules["__main__"]
+    if getattr(program, "__spec__", None):
+        return shlex.join([sys.executable, "-m", program.__spec__.name])  # type: ignore[union-attr]
+    if not getattr(program, "__file__", None):
+        raise SystemExit("syncopate: this is no program that can be started again; call simulate() or solo()")
+    return shlex.join([sys.executable, os.path.abspath(str(program.__file__))])
 
 
 def execute(arguments: Sequence[str]) -> NoReturn:
@@ -231,9 +231,10 @@ def answer(declaration: Dict[str, Any], variables: Sequence[Variable]) -> Progra
     """The program's end, when this process was started to answer; else it becomes `syncopate ARGUMENTS --program`."""
     asked = os.environ.pop("SYNCOPATE_PROGRAM", None)
     if asked is None:
+        command = own_command()
         if len(sys.argv) < 2:
             raise SystemExit(f"{sys.argv[0]} computes gradients for syncopate: python3 {sys.argv[0]} run --workers 2")
-        execute([*sys.argv[1:], "--program", own_command()])
+        execute([*sys.argv[1:], "--program", command])
     version, end, memory = asked.split(",")
     if version != "1":
         raise SystemExit(f"syncopate: this package speaks version 1 of the protocol, not {version}")

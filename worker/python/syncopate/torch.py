@@ -24,6 +24,12 @@ __all__ = ["Optimizer", "Run", "Work", "leaves", "load", "main", "part", "simula
 Loss = Callable[[Any, Any], Any]
 
 
+def _seed(seed: int) -> None:
+    torch.default_generator.manual_seed(seed)  # torch.manual_seed formats a stack where CUDA is not in use: 0.2 ms.
+    if torch.cuda.is_initialized():
+        torch.cuda.manual_seed_all(seed)
+
+
 class _Average:
     """A running statistic of BatchNorm. With a momentum of 1 the module leaves there that of the leaf."""
 
@@ -111,7 +117,7 @@ class _Net:
     def begin(self, work: Work) -> None:
         """The parameters are the asker's, and all that is drawn is drawn from the leaf's seed."""
         self.work = work
-        torch.manual_seed(work.seed)
+        _seed(work.seed)
         torch.set_grad_enabled(not work.test)
         if self.net.training == work.test:
             self.net.train(not work.test)
@@ -193,7 +199,7 @@ class _Sets:
         for at, part in enumerate((self.data, self.test)):
             counts[at] = len(part) if part is not None else 0  # type: ignore[arg-type]
             if counts[at]:
-                torch.manual_seed(0)
+                _seed(0)
                 self._add(digest, self.batch(range(0, counts[at], -(-counts[at] // 64)), at == 1))
         return {"examples": counts[0], "test_examples": counts[1], "data_digest": digest.hexdigest()}
 
@@ -367,6 +373,6 @@ def part(loader: Iterable[Any]) -> Iterator[Any]:
             batch = next(batches, nothing)
             if batch is nothing:
                 raise ValueError("the loader gives no batch")
-            torch.manual_seed(work.seed)
+            _seed(work.seed)
         _asked.work = work
         yield batch
