@@ -6,7 +6,7 @@ main() answers `syncopate run`, `simulate`, `replay` and others; `python3 net.py
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Dict, Iterator, List, Mapping, NoReturn, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NoReturn, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -73,7 +73,7 @@ def main(gradient: Gradient, values: Values, **options: Any) -> NoReturn:
     raise SystemExit(0)
 
 
-def _job(command: str, gradient: Gradient, values: Values, options: Dict[str, Any]) -> Run:
+def _job(command: Sequence[str], gradient: Gradient, values: Values, options: Dict[str, Any]) -> Run:
     declared, asked = notebook.split(options)
     declaration, variables = _declare(values, declared.pop("averages", {}), declared)
 
@@ -92,9 +92,9 @@ def simulate(gradient: Gradient, values: Values, **options: Any) -> Run:
 
     options: those of leaves(), and all of `syncopate simulate` (workers=16, mode="async", steps=400).
     """
-    return _job("simulate", gradient, values, options)
+    return _job(("syncopate", "simulate"), gradient, values, options)
 
 
 def solo(gradient: Gradient, values: Values, **options: Any) -> Run:
-    """`syncopate run --ps 0` on this process; as simulate()."""
-    return _job("run", gradient, values, {"ps": 0, **options})
+    """One process without servers (--ps 0) on this one; as simulate()."""
+    return _job(("syncopate-worker",), gradient, values, {"ps": 0, "workers": 1, **options})

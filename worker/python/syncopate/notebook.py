@@ -47,14 +47,14 @@ def words(options: Dict[str, Any]) -> List[str]:
     return line
 
 
-def ask(command: str, options: Dict[str, Any], declaration: Dict[str, Any], variables: Sequence[protocol.Variable],
+def ask(command: Sequence[str], options: Dict[str, Any], declaration: Dict[str, Any], variables: Sequence[protocol.Variable],
         answer: Callable[[protocol.Program], None]) -> Run:
-    """Run `syncopate COMMAND` on what answer() computes. Ctrl-C stops the job in its order, then raises."""
+    """Run a command on what answer() computes. Ctrl-C stops the job in its order, then raises."""
     out = str(options.pop("out", None) or os.path.join(tempfile.mkdtemp(prefix="syncopate-"), "run"))
     ours, theirs = socket.socketpair()
     memory = os.memfd_create("syncopate", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     child = subprocess.Popen(
-        [protocol.binary(), command, *words(options), "--out", out, "--program-fd", f"{theirs.fileno()},{memory}"],
+        [protocol.binary(command[0]), *command[1:], *words(options), "--out", out, "--program-fd", f"{theirs.fileno()},{memory}"],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         pass_fds=(theirs.fileno(), memory), start_new_session=True)
     theirs.close()
@@ -96,5 +96,5 @@ def ask(command: str, options: Dict[str, Any], declaration: Dict[str, Any], vari
     if interrupts:
         raise KeyboardInterrupt
     if code:
-        raise RuntimeError(f"syncopate {command} ended with exit code {code}: {lines[-1].strip()}")
+        raise RuntimeError(f"{' '.join(command)} ended with exit code {code}: {lines[-1].strip()}")
     return Run(out)

@@ -201,11 +201,11 @@ def declare(kind: str, variables: Sequence[Variable], fingerprint: str, *, examp
             "options": {key.replace("_", "-"): value for key, value in options.items()}}
 
 
-def binary() -> str:
-    """Where the command `syncopate` is."""
-    found = shutil.which("syncopate", path=os.environ.get("SYNCOPATE_BIN_DIR") or None)
+def binary(name: str = "syncopate") -> str:
+    """Where a command is."""
+    found = shutil.which(name, path=os.environ.get("SYNCOPATE_BIN_DIR") or None)
     if not found:
-        raise SystemExit("syncopate is not here: install it (make install), or give its folder in SYNCOPATE_BIN_DIR")
+        raise SystemExit(f"{name} is not here: install it (make install), or give its folder in SYNCOPATE_BIN_DIR")
     return found
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import struct
-from typing import Any, Callable, Dict, Iterable, Iterator, List, NoReturn, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, NoReturn, Optional, Sequence, Set, Tuple
 
 import numpy as np
 import torch
@@ -273,7 +273,7 @@ def main(net: torch.nn.Module, loss: Loss, **options: Any) -> NoReturn:
     raise SystemExit(0)
 
 
-def _job(command: str, net: torch.nn.Module, loss: Loss, options: Dict[str, Any]) -> Run:
+def _job(command: Sequence[str], net: torch.nn.Module, loss: Loss, options: Dict[str, Any]) -> Run:
     declared, asked = notebook.split(options)
     placed, declaration, compute = _prepare(net, loss, **declared)
 
@@ -291,12 +291,12 @@ def simulate(net: torch.nn.Module, loss: Loss, **options: Any) -> Run:
 
     options: those of main(), and all of `syncopate simulate` (workers=16, mode="async", steps=400).
     """
-    return _job("simulate", net, loss, options)
+    return _job(("syncopate", "simulate"), net, loss, options)
 
 
 def solo(net: torch.nn.Module, loss: Loss, **options: Any) -> Run:
-    """`syncopate run --ps 0` on this process; as simulate()."""
-    return _job("run", net, loss, {"ps": 0, **options})
+    """One process without servers (--ps 0) on this one; as simulate()."""
+    return _job(("syncopate-worker",), net, loss, {"ps": 0, "workers": 1, **options})
 
 
 def load(net: torch.nn.Module, path: str) -> torch.nn.Module:
